@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A profile of whose the samples are, without what they did; see view_by(). */
+/* Makes a profile whose stacks only say whose the samples are; see view_by(). */
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/str.h"
@@ -10,8 +10,8 @@ struct owners {
 	const char *by;
 	struct profile *from, *to;
 	uint32_t mapping;
-	uint32_t *stacks; /* in .to by label set of .from; 0 = not yet */
-	bool found;	  /* somebody has the label */
+	uint32_t *stacks; /* by label set of .from: the stack in .to; 0: not made yet */
+	bool found;	  /* some sample has the label */
 };
 
 static const char *name_of(struct owners *o, uint32_t labels, struct str *none)

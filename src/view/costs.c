@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Sums of functions and lines; see costs.h. */
+/* Sums up functions and lines; see costs.h. */
 #include "view/costs.h"
 
 #include "base/cleanup.h"
@@ -103,7 +103,7 @@ bool costs_is_own(const struct costs *c, uint32_t location)
 {
 	const struct profile_location *l = profile_get_location(c->p, location);
 
-	/* What was made of a text is its caller's doing. */
+	/* Code that was made from a text counts as its caller's. */
 	return c->python[location] && l->function &&
 	       !profile_get_function(c->p, l->function)->made_in &&
 	       render_names_origin(c->names, l->function) == ORIGIN_OWN;
@@ -164,7 +164,10 @@ bool costs_is_gc(const struct costs *c, uint32_t stack)
 	return n && view_stack_kind(c->p, frames, n, c->inverted) == KIND_GC;
 }
 
-/* A line is its file's, whatever functions are in it. There may be many files called <string>. */
+/*
+ * A line belongs to its file, whichever functions it is in. But there may be many files called
+ * <string>.
+ */
 static uint64_t line_key(const struct costs *c, uint32_t location)
 {
 	const struct profile_location *l = profile_get_location(c->p, location);
@@ -175,7 +178,7 @@ static uint64_t line_key(const struct costs *c, uint32_t location)
 	       (uint32_t)l->line;
 }
 
-/* @location 0: of none. */
+/* @location 0: the stack has no such line. */
 static int add_line(const struct costs *c, struct cost_lines *lines, uint32_t location,
 		    int64_t value)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What functions and lines cost: the figures of tables. A sample is its owner's: the innermost
- * Python function, for native code that it called is its doing; without Python the innermost frame.
+ * What functions and lines cost, as tables show it. A sample counts for its owner. The owner is the
+ * innermost Python function, because native code runs on its behalf; in a stack without Python, it
+ * is the innermost frame.
  */
 #ifndef VIEW_COSTS_H
 #define VIEW_COSTS_H
@@ -13,55 +14,67 @@
 #include "view/names/rank.h"
 
 struct cost {
-	uint32_t key;	   /* of costs.keys */
-	uint32_t location; /* one of the function's, 0 = of stacks without frames */
-	int64_t self;	   /* as owner */
-	int64_t gc;	   /* of .self, in stacks with the collector */
-	int64_t total;	   /* stacks that it is in */
+	uint32_t key; /* in costs.keys */
+	/* one of the function's locations; 0: stands for stacks without frames */
+	uint32_t location;
+	int64_t self;  /* value of the samples that it owns */
+	int64_t gc;    /* the part of .self in stacks with the garbage collector */
+	int64_t total; /* value of all stacks that it is in */
 };
 
 struct cost_line {
-	uint32_t key;	   /* of the function that was met first */
-	uint32_t location; /* the line's expression with the most of it */
+	uint32_t key;	   /* of one of the functions with this line */
+	uint32_t location; /* the location with the highest value in this line */
 	int32_t line;
 	int64_t self;
 };
 
-/* What each line has. After costs_sort() the largest first. */
+/* The value of each line. After costs_sort() the largest is first. */
 struct cost_lines {
 	VEC(struct cost_line) list;
 	struct map at;
 	int64_t *of; /* by location */
 };
 
-/* What is one row: a function of one dotted name; those in files of different names differ; a line of such a one. */
+/*
+ * What makes one row of a table. NAME: functions with the same dotted name. FILE: the same, but
+ * functions in files of different names are apart. LINE: a line of such a function.
+ */
 enum costs_by { COSTS_BY_NAME, COSTS_BY_FILE, COSTS_BY_LINE };
 
 struct costs {
 	struct profile *p;
 	enum costs_by by;
 	struct render_names *names;
-	struct rank keys;	    /* input 0: no frames; input id: location */
-	VEC(struct cost) functions; /* by key; after costs_sort() by self */
-	struct cost_lines lines;    /* of owners that have one */
-	struct cost_lines
-		own; /* of the user's innermost frames: library code below them is theirs */
-	int64_t kinds[KIND_MAX], no_frames; /* view_stack_kind() */
+	struct rank keys;	    /* input 0: stacks without frames; input id: that location */
+	VEC(struct cost) functions; /* by key; after costs_sort() by .self */
+	struct cost_lines lines;    /* lines of owners, where they are known */
+	/* Lines of the user's innermost frames; library code that they call counts for them. */
+	struct cost_lines own;
+	int64_t kinds[KIND_MAX], no_frames; /* by view_stack_kind() */
 	int64_t all;
-	int64_t less; /* of .all what is below 0, as a number above it: comparisons have such values */
-	bool inverted; /* stacks begin with their innermost frame; set behind costs_init() */
-	bool left_out; /* filters took frames away: who has none may have had some; set likewise */
+	/* the part of .all that is below 0, as a positive number; comparisons have such values */
+	int64_t less;
+	bool inverted; /* stacks begin with their innermost frame; set after costs_init() */
+	/*
+	 * filters removed frames, so a stack without frames may have had some; set after
+	 * costs_init()
+	 */
+	bool left_out;
 
-	bool *python;	       /* by location: is it a Python function's? */
+	bool *python;	       /* by location: does it belong to a Python function? */
 	uint32_t *seen, stamp; /* by key */
 	VEC(uint32_t) unique;
 };
 
-/* Functions of @p, without figures yet. @p must not be added to afterwards. 0 or -ENOMEM + message; fini in any case. */
+/*
+ * Lists the functions of @p, without values. Nothing may be added to @p afterwards. 0 or -ENOMEM +
+ * message. Call costs_fini() in any case.
+ */
 _must_use_ int costs_init(struct costs *c, struct profile *p, enum costs_by by);
 void costs_fini(struct costs *c);
 
-/* The frame with @i others inside of it, of the @n of a stack of .p. */
+/* The frame of a stack that has @i other frames inside it. @frames: @n frames of a stack of .p. */
 static inline uint32_t costs_frame(const struct costs *c, const uint32_t *frames, size_t n,
 				   size_t i)
 {
@@ -78,32 +91,34 @@ static inline bool costs_is_python(const struct costs *c, uint32_t location)
 	return c->python[location];
 }
 
-/* Is the collector in a stack? */
+/* Does the stack contain the garbage collector? */
 bool costs_is_gc(const struct costs *c, uint32_t stack);
 
-/* Is it a Python function of the user's own code? view/names/origin.h has the rule. */
+/* Is it a Python function of the user's own code? The rule is in view/names/origin.h. */
 bool costs_is_own(const struct costs *c, uint32_t location);
 
-/* The innermost such frame of a stack, 0 = none. */
+/* The innermost frame of the user's own code in a stack; 0: none. */
 uint32_t costs_own(const struct costs *c, uint32_t stack);
 
-/* The owner's location of a stack, 0 = no frames. */
+/* The location of a stack's owner; 0: the stack has no frames. */
 uint32_t costs_owner(const struct costs *c, uint32_t stack);
 
-/* The keys of the functions in a stack, each once; valid until the next call. NULL: no memory. */
+/*
+ * The keys of the functions in a stack, each once. Valid until the next call. NULL: out of memory.
+ */
 const uint32_t *costs_keys(struct costs *c, uint32_t stack, size_t *n);
 
-/* Adds the sums' values of index @value up. 0 or -ENOMEM + message. */
+/* Adds up the values with index @value of the sums. 0 or -ENOMEM + message. */
 _must_use_ int costs_add(struct costs *c, const struct profile_sum *sums, size_t n, unsigned value);
 
-/* Adds @v to a sum, which stops at the largest number there is. */
+/* Adds @v to a sum, which stops at the largest or smallest number. */
 static inline void costs_sum(int64_t *sum, int64_t v)
 {
 	if (__builtin_add_overflow(*sum, v, sum))
 		*sum = v < 0 ? INT64_MIN : INT64_MAX;
 }
 
-/* What shares are of: all, without regard to signs. */
+/* What shares are computed of: all values, negative ones counted as positive. */
 static inline int64_t costs_whole(const struct costs *c)
 {
 	int64_t whole;
@@ -114,52 +129,71 @@ static inline int64_t costs_whole(const struct costs *c)
 		       : whole;
 }
 
-/* Largest self first, whatever its sign, then total, then name. */
+/* Sorts functions: largest .self first, whatever its sign; then by total, then by name. */
 void costs_sort(struct costs *c);
 
-/* Appends "json.decoder.JSONDecoder.decode", by line with ":355"; "[no stack]". */
+/* Appends "json.decoder.JSONDecoder.decode", in a table of lines with ":355"; or "[no stack]". */
 void costs_name(const struct costs *c, uint32_t location, struct str *b);
 
-/* Appends "json/decoder.py:12" (@line > 0), "libz.so.1"; "" where there is no place. */
+/*
+ * Appends "json/decoder.py:12" (if @line > 0) or "libz.so.1"; appends nothing if the place isn't
+ * known.
+ */
 void costs_place(const struct costs *c, uint32_t location, int32_t line, struct str *b);
 
 /*
- * What a reader is told first. A sample is that function's of the user's own whose call is the innermost one, with
- * all library code below it: what only passes time on to another of theirs isn't told. The one with most is
- * told if that is a tenth of all; else the library function with most of its own, and the line that most of that is called from.
+ * What the first sentence of a report says. A sample counts for the innermost function of the
+ * user's own code, with all library code that it calls; so functions that only call others of the
+ * user's don't count. If one of these functions has a tenth of all, the sentence names the one with
+ * most. Else it names the library function with the highest own time, and the line that calls it
+ * most.
  */
 struct lede {
-	uint32_t location; /* 0 = nothing to tell */
+	uint32_t location; /* 0: there is nothing to say */
 	int64_t value;
-	bool own;      /* it is the user's */
-	bool small;    /* there is code of theirs, none of it with a tenth */
-	bool flat;     /* @own: with those of theirs that it calls, each of them small */
-	bool others;   /* @own: it calls others of theirs too, which take more than a rounding */
-	uint32_t line; /* @own: the line with most of @value, at least half; 0 = none */
+	bool own;   /* the function is the user's own */
+	bool small; /* there is own code, but no own function has a tenth */
+	/* @own: .value includes other own functions that it calls, each of them small */
+	bool flat;
+	/* @own: it also calls other own functions, and their time shows in whole percents */
+	bool others;
+	uint32_t line; /* @own: the line with most of @value, at least half; 0: none */
 	int64_t line_value;
-	uint32_t callee; /* @own: what is called directly, at least a quarter of @value; 0 = none */
+	/* @own: the function that it calls directly with at least a quarter of @value; 0: none */
+	uint32_t callee;
 	int64_t callee_value;
-	int64_t without;      /* @own: of stacks without code of theirs */
-	uint32_t apart;	      /* the function that has most of that, and */
-	int64_t apart_value;  /* what it has; 0 = less than a quarter */
-	uint32_t around;      /* @own: the framework that runs most of their code; 0 = none */
-	int64_t around_value; /* what that takes itself */
-	uint32_t
-		collects; /* @own: a library's line from which the collector takes more; 0 = none */
+	int64_t without;      /* @own: value of stacks without own code */
+	uint32_t apart;	      /* the function with most of .without */
+	int64_t apart_value;  /* its value; 0: less than a quarter of .without */
+	uint32_t around;      /* @own: the framework that runs most of the own code; 0: none */
+	int64_t around_value; /* time that the framework takes itself */
+	/*
+	 * @own: the library's line that the garbage collector, which takes more, is called from; 0:
+	 * none.
+	 */
+	uint32_t collects;
 	int64_t collects_value;
-	uint32_t caller; /* not @own: a location, 0 = there is no such line */
-	bool gc; /* the collector's: beside .value only .caller and .by_function may be set */
-	bool by_function; /* most is called from .caller's function, but from none of its lines */
+	uint32_t caller; /* not @own: the line that calls it most; 0: there is no such line */
+	/*
+	 * the garbage collector takes most; then only .value, .caller and .by_function may be set
+	 */
+	bool gc;
+	bool by_function; /* most calls come from .caller's function, but not from a single line */
 };
 
 /*
- * Tells of the collector instead, if it takes more than @without, what *@ret's function takes without it; beside the
- * user's function, if it is a library's line that calls it: that isn't their doing. 0 or -ENOMEM.
+ * Changes *@ret if the garbage collector takes more than @without, which is the value of *@ret's
+ * function without collections. If a library's line calls the collector, *@ret keeps the user's
+ * function and gets .collects, because the user's code isn't to blame; else *@ret becomes the
+ * collector. 0 or -ENOMEM.
  */
 _must_use_ int lede_gc(const struct costs *c, const struct profile_sum *sums, size_t n,
 		       unsigned value, int64_t without, struct lede *ret);
 
-/* After costs_add(), before costs_sort(). 0 or -ENOMEM + message. */
+/*
+ * Finds what to say first. To be called after costs_add() and before costs_sort(). 0 or -ENOMEM +
+ * message.
+ */
 _must_use_ int costs_lede(const struct costs *c, const struct profile_sum *sums, size_t n,
 			  unsigned value, struct lede *ret);
 

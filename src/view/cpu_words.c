@@ -1,25 +1,30 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a recording says of the time its processes didn't run; see cpu_words.h. */
+/* Says how long a recording's processes didn't run; see cpu_words.h. */
 #include "view/cpu_words.h"
 
 #include "profile/cpu_use.h"
 
-#define LITTLE	   0.5	/* of a CPU: where less was used, that is said before anything else */
-#define HARDLY	   0.1	/* of a CPU: no function is named for so little */
-#define WORTH_WORD 0.05 /* of the time */
+#define LITTLE	   0.5	/* of a CPU: if less was used, the report says so first */
+#define HARDLY	   0.1	/* of a CPU: if less was used, no function is named */
+#define WORTH_WORD 0.05 /* share of the time that is worth a word */
 
-/* A process's wait for a CPU is told apart from all others' when it is that much, and that many times theirs. */
+/*
+ * A process is named if it waited for a CPU for at least this share of its time, and this many
+ * times as long as the others.
+ */
 #define STARVED	      0.1
 #define STARVED_TIMES 2
 
-/* What the comments say together. */
+/* The sum of what the comments say. */
 struct uses {
-	uint64_t wall_ms, cpu_ms; /* of all */
+	uint64_t wall_ms, cpu_ms; /* of all processes */
 	unsigned processes;
-	unsigned told, main; /* processes with a comment; those of which the main thread is known */
-	struct cpu_use one;  /* the last of these */
-	struct cpu_use starved; /* the one that waited for a CPU longest */
-	struct cpu_use sum;	/* of all main threads; .unknown_ms may be the host's doing */
+	/* processes with a comment; those of them whose main thread is known */
+	unsigned told, main;
+	struct cpu_use one;	/* the last process with a comment */
+	struct cpu_use starved; /* the process that waited longest for a CPU */
+	/* of all main threads; .unknown_ms may be time that the host took */
+	struct cpu_use sum;
 };
 
 static double share(uint64_t part, uint64_t whole)
@@ -91,7 +96,7 @@ static void add_starved(struct str *b, const struct uses *all)
 	str_add(b, ")");
 }
 
-/* Of several processes: of the time of all their main threads. */
+/* Appends shares of the time of all main threads together. */
 static void add_main_threads(struct str *b, const struct uses *all)
 {
 	const struct cpu_use *sum = &all->sum;
@@ -106,7 +111,7 @@ static void add_main_threads(struct str *b, const struct uses *all)
 	str_add(b, " unknown (waiting, or taken by the machine's host)");
 }
 
-/* Did no other thread run? Then what is true of the main thread is true of the process. */
+/* Is the main thread the only one that ran? Then its times are those of the process. */
 static bool is_alone(const struct cpu_use *u)
 {
 	return u->threads == 1 && u->cpu_ms <= u->ran_ms + u->wall_ms / 200 + 1;

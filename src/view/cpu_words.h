@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The sentence about a program that hardly ran: what a share of CPU time doesn't show. */
+/* The sentence about a program that hardly ran, which shares of CPU time don't show. */
 #ifndef VIEW_CPU_WORDS_H
 #define VIEW_CPU_WORDS_H
 
@@ -7,13 +7,16 @@
 #include "profile/profile.h"
 
 /*
- * Appends, without a full stop, how much the processes of a recording ran and waited, if less than half a CPU was used:
- * "app.py ran 2 %, waited for a CPU 1 %, for anything else 97 %". False: more was used, or it isn't known. Nothing is appended
- * then.
+ * If less than half a CPU was used, appends how much the processes of a recording ran and waited,
+ * without a full stop: "app.py ran 2 %, waited for a CPU 1 %, for anything else 97 %". Else, or if
+ * it isn't known, appends nothing and returns false.
  */
 bool cpu_words_add(struct profile *p, struct str *ret);
 
-/* Did they wait nearly all the time, and not for a CPU? What little they ran has no cause that is worth a name. */
+/*
+ * Did the processes wait nearly all the time, and not for a CPU? Then the little that ran isn't
+ * worth naming a function.
+ */
 bool cpu_words_waits(struct profile *p);
 
 #endif

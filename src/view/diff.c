@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The functions of two profiles, joined by name, and their costs by blocks of time; see diff.h. */
+/* Joins the functions of two profiles by name, with their costs by blocks of time; see diff.h. */
 #include "view/diff.h"
 
 #include <math.h>
@@ -9,10 +9,14 @@
 #include "view/noise.h"
 
 #define MAX_FUNCTIONS 200000 /* each takes 1.6 kB */
-#define MIN_SAMPLES   10     /* of both sides; fewer tell nothing */
-#define HARDLY	      0.05   /* of the total is its own: of code that Python nearly always called */
-#define FAR	      5	     /* standard errors, beyond which no function is by chance */
-#define FEW	      6 /* stretches of time; of a function that runs all the time there are some 20 */
+#define MIN_SAMPLES   10     /* of both sides together; fewer prove nothing */
+/*
+ * A native function that owns less than this part of its total was nearly always called by Python.
+ */
+#define HARDLY 0.05
+#define FAR    5 /* standard errors; chance alone reaches no further for any function */
+/* Stretches of time. A function that runs all the time has some 20. */
+#define FEW 6
 
 struct maker {
 	struct diff *d;
@@ -20,12 +24,12 @@ struct maker {
 	uint32_t *row_of[DIFF_SIDES]; /* by key */
 	struct noise_row *self, *total;
 	struct noise noise;
-	double speed; /* of the machine, after to before, a logarithm */
+	double speed; /* logarithm of the machine's speed, after relative to before */
 	struct sums sums;
 	int64_t length_ns;
 	uint64_t timed[DIFF_SIDES], samples[DIFF_SIDES];
-	int count_at; /* the value that says how many samples an entry of the profile is, or -1 */
-	double counted[DIFF_SIDES]; /* its sum */
+	int count_at; /* index of the value that counts the samples of an entry; -1: none */
+	double counted[DIFF_SIDES]; /* the sum of that value */
 };
 
 double diff_change(const struct diff_cost *c)
@@ -43,7 +47,10 @@ double diff_effect(const struct diff *d, const struct diff_cost *c)
 	return d->work_known ? diff_change(c) : diff_share_change(c);
 }
 
-/* Both sides' keys are sorted by name: each name once, with its place in either. */
+/*
+ * Joins both sides' keys, which are sorted by name. Each name gives one row, with its key on both
+ * sides.
+ */
 static int join(struct maker *m)
 {
 	struct diff *d = m->d;
@@ -135,7 +142,7 @@ static int spread(struct maker *m)
 	return 0;
 }
 
-/* The value that counts samples, or -1. */
+/* The index of the value that counts samples; -1: none. */
 static int find_count(struct profile *p)
 {
 	const struct profile_meta *meta = profile_meta(p);
@@ -176,8 +183,8 @@ static void fill(struct maker *m, struct diff_cost *c, const struct noise_row *r
 }
 
 /*
- * The value of one sample on average: the rows below MIN_SAMPLES of it are left out. Without times
- * all samples of a stack are one entry.
+ * The average value of one sample. Rows with less than MIN_SAMPLES samples are left out. Without
+ * times, all samples of a stack are one entry.
  */
 static double sample_value(const struct maker *m, int side)
 {
@@ -187,7 +194,10 @@ static double sample_value(const struct maker *m, int side)
 	return n > 0 ? m->noise.sum[side] / n : 0;
 }
 
-/* The same, with each one counted: those of one stack in 10 ms are one entry. */
+/*
+ * The average value of one sample, if each is counted. The samples of a stack within 10 ms are one
+ * entry.
+ */
 static double single_sample(const struct maker *m, int side)
 {
 	return m->counted[side] > 0 ? m->noise.sum[side] / m->counted[side] : sample_value(m, side);
@@ -201,7 +211,10 @@ static bool enough(const struct maker *m, const struct noise_row *row)
 	       MIN_SAMPLES;
 }
 
-/* Its cost moved as its share did, and by more than the machine's speed moves all costs. */
+/*
+ * Did the cost change in the same direction as the share, and by more than the machine's speed
+ * changes all costs?
+ */
 static bool is_of_the_cost(const struct diff_cost *c)
 {
 	double mean = (c->value[DIFF_A] + c->value[DIFF_B]) / 2;
@@ -215,7 +228,10 @@ static int sign(double x)
 	return (x > 0) - (x < 0);
 }
 
-/* The machine may be much slower in one run than in the other: that is no change of a function. */
+/*
+ * 1 or -1: the function became dearer or cheaper relative to the others. The machine may be much
+ * slower in one run, which is no change of a function.
+ */
 static int apart(const struct maker *m, const struct noise_row *row, const struct diff_cost *c)
 {
 	int way = m->d->work_known ? noise_apart(&m->noise, row, m->speed) : 0;
@@ -225,7 +241,7 @@ static int apart(const struct maker *m, const struct noise_row *row, const struc
 	return more ? way : 0;
 }
 
-/* As it was recorded it went that way too. */
+/* A change counts only if the cost as recorded changed in the same direction. */
 static bool is_changed(const struct maker *m, const struct diff_cost *c)
 {
 	if (!m->d->work_known)
@@ -234,7 +250,7 @@ static bool is_changed(const struct maker *m, const struct diff_cost *c)
 	       c->apart == sign(diff_change(c));
 }
 
-/* How often a function began to take more than it does on average. */
+/* How many stretches of time there are in which a function takes more than its average. */
 static int stretches(const struct noise_row *row, int side)
 {
 	int n = 0;
@@ -263,7 +279,7 @@ static bool is_doubtful(const struct maker *m, const struct noise_row *row,
 	       fabs(diff_share_change(c)) > FAR * sqrt(v);
 }
 
-/* Has the rows judged that have enough samples, self and total of all functions together. */
+/* Judges the self and total costs of all functions together, if they have enough samples. */
 static int judge(struct maker *m)
 {
 	struct diff *d = m->d;
@@ -278,7 +294,9 @@ static int judge(struct maker *m)
 
 		if (!enough(m, row))
 			continue;
-		/* The same samples again say nothing new: a leaf's total is its self. */
+		/*
+		 * If self and total come from the same samples, as for a leaf, only one is judged.
+		 */
 		if (i >= n && !memcmp(row->in, m->self[i - n].in, sizeof(row->in)))
 			continue;
 		of[m->noise.n] = i;
@@ -333,7 +351,7 @@ static int compare(const void *va, const void *vb, void *arg)
 	return ca > cb ? -1 : 1;
 }
 
-/* Is any of it Python? Then no function without a cost of its own is one that isn't. */
+/* Does either side contain Python? If not, no function counts as called by Python (.below). */
 static bool has_python(const struct diff *d)
 {
 	for (int side = 0; side < DIFF_SIDES; side++)
@@ -343,7 +361,7 @@ static bool has_python(const struct diff *d)
 	return false;
 }
 
-/* Whose code it is. */
+/* Notes whose code the row's function is. */
 static void describe(const struct diff *d, struct diff_row *row, bool python)
 {
 	const double *self = row->of[DIFF_SELF].value, *total = row->of[DIFF_TOTAL].value;

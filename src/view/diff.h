@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Two profiles side by side: what each function costs in both, and which differences are more than
- * noise. Samples that follow each other are alike, so noise is what blocks of time tell: those of the
- * same time are swapped between the two at random, again and again, and the largest of all functions'
- * differences that comes about so is the yardstick for each of them (max-T), at 3 % for everything
- * together;
- * docs/decisions/0013.
+ * noise. Consecutive samples are alike, so noise is estimated from blocks of time, not from
+ * samples. Blocks of the same time are swapped between the two profiles at random, many times. Each
+ * time, the largest difference among all functions is noted; these largest differences are the
+ * yardstick for every function (max-T), at a level of 3 % for all functions together.
+ * docs/decisions/0013 has the reasons.
  */
 #ifndef VIEW_DIFF_H
 #define VIEW_DIFF_H
@@ -16,67 +16,75 @@ enum diff_side { DIFF_A, DIFF_B, DIFF_SIDES };
 enum diff_what { DIFF_SELF, DIFF_TOTAL, DIFF_WHATS };
 
 struct diff_cost {
-	double value[DIFF_SIDES];	   /* of the measure: value / per */
-	double share[DIFF_SIDES];	   /* of the side's sum, 0 to 1 */
-	bool value_changed, share_changed; /* by more than noise */
+	double value[DIFF_SIDES];	   /* the value, divided by .per */
+	double share[DIFF_SIDES];	   /* of the sum of that side, 0 to 1 */
+	bool value_changed, share_changed; /* changed by more than noise */
 	/*
-	 * The verdict. Where the work is known it is of the cost: that the share of all fell because
-	 * another function got dearer is no change of this one. Where it isn't, of the share.
+	 * The verdict. If .work_known, it is about the cost: a share that fell because another
+	 * function became dearer is no change of this function. Else it is about the share.
 	 */
 	bool changed;
 	/*
-	 * Where the work is known, by more than noise beside what most functions did alike: 1 dearer, -1 cheaper. Also
-	 * where the machine's speed moved the cost itself the other way, so that it isn't .changed.
+	 * If .work_known: the function became dearer (1) or cheaper (-1) by more than noise,
+	 * relative to what most functions did. It may be set without .changed, if the machine's
+	 * speed moved the cost in the other direction.
 	 */
 	int apart;
 	/*
-	 * Neither, though the share differs by far more than that of single samples and runs does: it
-	 * is of too few stretches of time to tell.
+	 * Not changed, although the share differs by far more than sampling and runs explain: the
+	 * function ran in too few stretches of time to judge.
 	 */
 	bool doubtful;
 };
 
 struct diff_row {
 	const char *name;	       /* dotted */
-	uint32_t location[DIFF_SIDES]; /* 0: not there */
+	uint32_t location[DIFF_SIDES]; /* 0: the function isn't on that side */
 	struct diff_cost of[DIFF_WHATS];
-	bool own;   /* code of the user's */
-	bool below; /* native or kernel code that Python called: what it costs is a caller's own */
-	const char *
-		passes_on; /* its total changed by what this function's did, which it called; or NULL */
+	bool own; /* the user's own code */
+	/* native or kernel code called by Python, whose cost is part of its caller's own cost */
+	bool below;
+	/* The called function whose change explains the change of this one's total; or NULL. */
+	const char *passes_on;
 };
 
 struct diff {
 	struct profile *p[DIFF_SIDES]; /* borrowed */
-	unsigned value[DIFF_SIDES];    /* index of the same value type */
-	/* Set by the caller before diff_make(): by what each side's values are divided, > 0. */
+	/* index of the value type, which is the same on both sides */
+	unsigned value[DIFF_SIDES];
+	/* Set by the caller before diff_make(): the divisors of each side's values, > 0. */
 	double per[DIFF_SIDES];
-	bool work_known; /* .per is how much work was done: runs, or what the user counted */
-	double runs[DIFF_SIDES]; /* whole runs merged in a side, where that is known; 0 else */
+	bool work_known; /* .per says how much work was done: runs, or what the user counted */
+	double runs[DIFF_SIDES]; /* whole runs merged into a side; 0: not known */
 	bool per_time;		 /* .per is wall time */
-	bool by_share;		 /* there is nothing to divide by: .value is the share */
-	bool timed; /* false: a profile has no times, so samples were taken for independent */
+	bool by_share;		 /* there is no divisor: .value is the share */
+	bool timed; /* false: a profile has no times, so samples are taken as independent */
 	size_t blocks, checked; /* blocks of time in a side; functions with enough samples */
-	double all[DIFF_SIDES]; /* of the measure */
-	double speed; /* by what all functions' costs were multiplied alike, where the work is known */
+	double all[DIFF_SIDES]; /* sums of the values, divided by .per */
+	/* The factor by which the costs of all functions changed alike, if .work_known. */
+	double speed;
 	double gc[DIFF_SIDES]; /* the garbage collector's share, 0 to 1: costs_is_gc() */
 	struct costs costs[DIFF_SIDES];
+	/*
+	 * Changed self costs, the largest first; then changed totals, own code first; then what may
+	 * be noise.
+	 */
 	VEC(struct diff_row)
-	rows; /* changes of self, largest first; then of totals, own code before; then what may be noise */
+	rows;
 };
 
-/* 0 or -errno + message; fini in any case. */
+/* 0 or -errno + message. Call diff_fini() in any case. */
 _must_use_ int diff_make(struct diff *d);
 void diff_fini(struct diff *d);
 
-/* B's minus A's value or share. */
+/* The value or share of B minus that of A. */
 double diff_change(const struct diff_cost *c);
 double diff_share_change(const struct diff_cost *c);
 
-/* By what the verdict is: the change of the cost or, where the work isn't known, of the share. */
+/* The change that the verdict is about: of the cost if .work_known, else of the share. */
 double diff_effect(const struct diff *d, const struct diff_cost *c);
 
-/* Finds .passes_on of the rows, which are in order. 0 or -errno + message. */
+/* Finds .passes_on of the rows, which must be sorted. 0 or -errno + message. */
 _must_use_ int diff_find_passing(struct diff *d);
 
 #endif

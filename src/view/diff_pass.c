@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Callers whose total changed because one function that they called did: a reader who knows of that one
- * learns nothing from them. See diff.h.
+ * Finds callers whose total changed only because one function that they called changed. A reader
+ * who knows about that function learns nothing from them. See diff.h.
  */
 #include <errno.h>
 #include <math.h>
@@ -10,15 +10,17 @@
 #include "profile/sums.h"
 #include "view/diff.h"
 
-#define MAX_CHANGED 256 /* rows that are looked at, the largest changes */
-#define REST	    0.2 /* of a caller's change may be its own: noise has its part in that */
+#define MAX_CHANGED 256 /* how many rows are examined: those with the largest changes */
+/* the part of a caller's change that may be left unexplained, because of noise */
+#define REST 0.2
 
 struct passing {
 	struct diff *d;
-	uint32_t *at
-		[DIFF_SIDES]; /* by key of the side: the row's number, from 1, if it is looked at */
-	size_t n;	      /* rows that changed; the first ones of all */
-	double *with; /* n * n: by how much the samples that are in a row and below it in another changed */
+	/* by key of the side: the number of the row, from 1; 0: the row isn't examined */
+	uint32_t *at[DIFF_SIDES];
+	size_t n; /* number of changed rows, which are the first ones */
+	/* n * n: by how much those samples changed in which row i is a caller of row j. */
+	double *with;
 
 	enum diff_side side;
 	struct sums sums;
@@ -37,7 +39,7 @@ static int take_sample(void *arg, const struct profile_sample *s)
 	return sums_add(&g->sums, &one);
 }
 
-/* What one unit of a side's values is in the measure, with the sign that it has in a change. */
+/* The factor from a side's values to the measure, negative for side A. */
 static double weight(const struct passing *g)
 {
 	double per = g->d->work_known ? g->d->per[g->side] : g->sum;
@@ -94,7 +96,7 @@ static bool is_passed_on(const struct passing *g, size_t caller, size_t below)
 	       (!rows[below].passes_on || !streq(rows[below].passes_on, rows[caller].name));
 }
 
-/* The first that explains it: rows whose own cost changed come first. */
+/* Takes the first row that explains the change: rows whose own cost changed come first. */
 static void decide(struct passing *g)
 {
 	struct diff_row *rows = g->d->rows.v;

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which function a reader is told of first; see costs.h. */
+/* Finds the function that a report names first; see costs.h. */
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "view/lede.h"
 
-/* What a stack counts for, as locations; 0 = none. */
+/* What one stack counts for, as locations; 0: none. */
 struct choice {
-	uint32_t own;	 /* the innermost frame of the user's code, by lede_is_part_of() */
-	bool named;	 /* nothing further out can be that */
-	uint32_t callee; /* what that called directly: a Python function, else native code */
-	uint32_t owner;	 /* as costs_owner(), but importlib owns nothing: then whoever imports */
-	uint32_t caller; /* Python code that called @owner */
+	/*
+	 * the innermost frame of the user's code; for a nameless function, its outer one
+	 * (lede_is_part_of())
+	 */
+	uint32_t own;
+	bool named;	 /* .own is final: no frame further out replaces it */
+	uint32_t callee; /* what .own called directly: a Python function, else native code */
+	uint32_t owner;	 /* as costs_owner(), but importlib owns nothing: whoever imports does */
+	uint32_t caller; /* the Python code that called @owner */
 	bool collects;	 /* costs_is_gc() */
 };
 
@@ -41,7 +45,10 @@ static void take_own(const struct costs *c, struct choice *choice, uint32_t fram
 	choice->named = !lede_is_nameless(c, frame);
 }
 
-/* Is it the user's and has @least in all? What a file does when it is run isn't told as a function that calls others. */
+/*
+ * Is it a function of the user's, with at least @least in all? If @least is set, a module's
+ * top-level code doesn't count as a function that calls others.
+ */
 static bool is_told(const struct costs *c, uint32_t frame, int64_t least)
 {
 	const struct profile_location *l = profile_get_location(c->p, frame);
@@ -53,7 +60,7 @@ static bool is_told(const struct costs *c, uint32_t frame, int64_t least)
 		      "<module>");
 }
 
-/* A Python frame, further out than those before. */
+/* Notes a Python frame; it is further out than all frames before it. */
 static void take_python(const struct costs *c, struct choice *choice, uint32_t frame, int64_t least)
 {
 	bool own = is_told(c, frame, least);
@@ -64,7 +71,8 @@ static void take_python(const struct costs *c, struct choice *choice, uint32_t f
 		choice->callee = frame;
 	if (!choice->owner)
 		choice->owner = frame;
-	else if (!choice->caller && !is_same(c, frame, choice->owner) && /* it may call itself */
+	/* a function may call itself */
+	else if (!choice->caller && !is_same(c, frame, choice->owner) &&
 		 profile_get_location(c->p, frame)->line > 0) /* `import NAME` has no line */
 		choice->caller = frame;
 }
@@ -96,11 +104,11 @@ static struct choice choose(const struct costs *c, uint32_t stack, int64_t least
 	return choice;
 }
 
-/* Sums by a number each, and the largest of them. */
+/* Sums by key, and the largest of them. */
 struct tally {
 	struct map of;
 	int64_t most;
-	uint32_t location; /* whose that is */
+	uint32_t location; /* location of the largest sum */
 };
 
 static int tally_add(struct tally *t, uint64_t key, uint32_t location, int64_t value)
@@ -119,14 +127,14 @@ static int tally_add(struct tally *t, uint64_t key, uint32_t location, int64_t v
 	return 0;
 }
 
-/* In whatever columns. */
+/* One key for all columns of a line. */
 static uint64_t line_key(const struct costs *c, uint32_t location)
 {
 	return (uint64_t)c->keys.of[location] << 32 |
 	       (uint32_t)profile_get_location(c->p, location)->line;
 }
 
-/* What the sums are scanned for; each has a tally and a location that it is of. */
+/* What the sums are scanned for. Each has a tally, which gives a location. */
 enum { OWN, LIBRARY, AROUND, WITHOUT, LINE, CALLEE, CALLER, TALLIES };
 
 struct finder {
@@ -134,19 +142,24 @@ struct finder {
 	struct lede *ret;
 	struct trunk trunk;
 	struct tally of[TALLIES];
-	int64_t least;	   /* of the user's functions only those with so much in all count */
-	int64_t without;   /* of stacks without own code */
-	int64_t collected; /* of the chosen function's with the collector */
+	int64_t least;	   /* only functions of the user's with at least this total count */
+	int64_t without;   /* value of stacks without own code */
+	int64_t collected; /* value of the chosen function's stacks with the garbage collector */
 };
 
-/* Is it a framework that runs the user's code, and not what that calls? */
+/*
+ * Was the sample taken in a framework that runs the user's code, and not in user code called by it?
+ */
 static bool is_around(const struct finder *f, const struct choice *choice)
 {
 	return choice->own && choice->callee &&
 	       map_get(&f->trunk.calls, trunk_key(f->c, choice->own, choice->callee));
 }
 
-/* Functions: the user's own by what is below them, others by their own time. */
+/*
+ * Adds to the sums of functions: the user's functions count with all that is below them, others
+ * with their own time.
+ */
 static int add_function(struct finder *f, const struct choice *choice, int64_t value)
 {
 	const struct costs *c = f->c;
@@ -165,7 +178,7 @@ static int add_function(struct finder *f, const struct choice *choice, int64_t v
 	return r;
 }
 
-/* What is said of the one function that was chosen. */
+/* Adds to the sums about the one function that was chosen. */
 static int add_detail(struct finder *f, const struct choice *choice, int64_t value)
 {
 	const struct costs *c = f->c;
@@ -205,7 +218,7 @@ static int scan(struct finder *f, const struct profile_sum *sums, size_t n, unsi
 	return r;
 }
 
-#define OWN_LEAST 10 /* of the user's code less than a tenth isn't told */
+#define OWN_LEAST 10 /* the user's code is named only if it has at least a tenth (1/10) */
 
 static bool is_worth(const struct finder *f, const struct tally *t)
 {
@@ -246,8 +259,8 @@ static int scan_again(struct finder *f, const struct profile_sum *sums, size_t n
 }
 
 /*
- * If nothing of the user's code is worth telling by itself, one of their functions may be with those that it calls, else
- * what runs all of it.
+ * If no function of the user's has enough by itself, tries functions together with those that they
+ * call; then the framework that runs all of the user's code.
  */
 static int find_function(struct finder *f, const struct profile_sum *sums, size_t n, unsigned value)
 {
@@ -267,13 +280,13 @@ static int find_function(struct finder *f, const struct profile_sum *sums, size_
 	return r;
 }
 
-/* Whether a reader sees the same whole percent. */
+/* Do readers see the same whole percent? */
 static bool is_close(const struct costs *c, int64_t a, int64_t b)
 {
 	return (int)(100.0 * a / c->all + 0.5) == (int)(100.0 * b / c->all + 0.5);
 }
 
-/* Nobody looks for a library's caller in its own file. */
+/* A caller in the same file as the library function isn't worth naming. */
 static bool is_same_file(const struct costs *c, uint32_t a, uint32_t b)
 {
 	uint32_t f = profile_get_location(c->p, a)->function;
@@ -311,7 +324,7 @@ int costs_lede(const struct costs *c, const struct profile_sum *sums, size_t n, 
 	int r;
 
 	*ret = (struct lede){};
-	if (c->less) /* a part of less than nothing is none */
+	if (c->less) /* a share of a negative value says nothing */
 		return 0;
 	for (int i = 0; i < TALLIES; i++)
 		map_init(&f.of[i].of);

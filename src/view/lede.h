@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Parts of costs_lede(). */
+/* The parts of costs_lede(). */
 #ifndef VIEW_LEDE_H
 #define VIEW_LEDE_H
 
 #include "view/costs.h"
 
-/* Functions of importlib are nobody's, but for `import NAME`, which stands for them. */
+/* Is it a function of importlib? `import NAME` isn't: it stands for all of them. */
 bool lede_is_importlib(const struct costs *c, uint32_t location);
 
-/* A lambda, a generator expression, a comprehension. */
+/* Is it a lambda, a generator expression or a comprehension? */
 bool lede_is_nameless(const struct costs *c, uint32_t location);
 
 /*
- * Is the nameless function of one frame written in the function of another, further out? What it takes is that one's:
- * a reader looks for the name and the line there.
+ * Is the nameless function of one frame written inside the function of another frame, further out?
+ * Its time counts for that function, because readers look for that name and line.
  */
 bool lede_is_part_of(const struct costs *c, uint32_t nameless, uint32_t outer);
 
-/* Native code or code made at run time. */
+/* Is it native code, or code made at run time? */
 static inline bool lede_is_native(const struct costs *c, uint32_t location)
 {
 	enum frame_kind kind = costs_kind(c, location);
@@ -26,11 +26,12 @@ static inline bool lede_is_native(const struct costs *c, uint32_t location)
 }
 
 /*
- * The trunk: calls from the user's code to what runs most of the rest of it, as `asyncio.run(main())` and
- * `app.run()`. What such a framework takes isn't that line's doing.
+ * The trunk: calls from the user's code into a framework that runs most of the rest of that code,
+ * such as `asyncio.run(main())` and `app.run()`. The framework's own time isn't due to the line
+ * that calls it.
  */
 struct trunk {
-	struct map calls; /* trunk_key() */
+	struct map calls; /* by trunk_key() */
 };
 
 static inline uint64_t trunk_key(const struct costs *c, uint32_t own, uint32_t callee)
@@ -38,7 +39,7 @@ static inline uint64_t trunk_key(const struct costs *c, uint32_t own, uint32_t c
 	return (uint64_t)c->keys.of[own] << 32 | c->keys.of[callee];
 }
 
-/* 0 or -ENOMEM; map_fini(&ret->calls) in any case. */
+/* 0 or -ENOMEM. Call map_fini(&ret->calls) in any case. */
 _must_use_ int trunk_find(const struct costs *c, const struct profile_sum *sums, size_t n,
 			  unsigned value, struct trunk *ret);
 

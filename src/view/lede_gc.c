@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The garbage collector as what a reader is told first, and who makes it run; see costs.h. */
+/* The garbage collector as the thing a report names first, and who makes it run; see costs.h. */
 #include <errno.h>
 
 #include "view/lede.h"
 
 struct callers {
 	const struct costs *c;
-	struct map of; /* by caller_key(): index + 1 in .sums */
+	struct map of; /* caller_key() -> index + 1 in .sums */
 	VEC(int64_t) sums;
 	int64_t most;
 	uint32_t best;
 };
 
 /*
- * Who made the collector run: the innermost function of the user's code outside of it, else the innermost Python
- * function; 0 if it wasn't called from Python.
+ * Who made the collector run: the innermost function of the user's code that called it, else the
+ * innermost Python function; 0 if it wasn't called from Python.
  */
 static uint32_t who_collects(const struct costs *c, uint32_t stack)
 {
@@ -22,7 +22,8 @@ static uint32_t who_collects(const struct costs *c, uint32_t stack)
 	const uint32_t *frames = stack ? profile_get_stack(c->p, stack, &n) : NULL;
 	uint32_t any = 0;
 
-	for (i = n; i > 0; i--) /* a finalizer may collect again: that is the first one's doing */
+	/* start at the outermost collection, since a finalizer may collect again */
+	for (i = n; i > 0; i--)
 		if (costs_kind(c, costs_frame(c, frames, n, i - 1)) == KIND_GC)
 			break;
 	for (; i < n; i++) {
@@ -56,7 +57,10 @@ static int add_caller(struct callers *callers, uint32_t location, bool by_line, 
 	return 0;
 }
 
-/* A line, or without @by_line a function, that more than half of @all is called from; 0 = there is none. */
+/*
+ * Finds a line (or without @by_line a function) from which more than half of @all is called; *ret
+ * is 0 if there is none.
+ */
 static int find_caller(const struct costs *c, const struct profile_sum *sums, size_t n,
 		       unsigned value, bool by_line, int64_t all, uint32_t *ret)
 {
@@ -78,18 +82,19 @@ static int find_caller(const struct costs *c, const struct profile_sum *sums, si
 	return r;
 }
 
-#define NEARLY_ALL 80 /* percent: who has so much of it calls whatever there is */
+/* percent; a function with so much of everything isn't a cause worth naming */
+#define NEARLY_ALL 80
 
-/* A function of the user's code that the collector is called from, however far in. */
+/* A function of the user's code that calls the collector, directly or not. */
 struct around {
-	int64_t sum, gc; /* of all stacks that it is in, of those with the collector */
-	size_t last;	 /* stack that it was met in, from 1 */
+	int64_t sum, gc; /* values of all stacks that it is in, and of those with the collector */
+	size_t last;	 /* number of the last stack that it was found in, from 1 */
 	uint32_t location;
 };
 
 struct arounds {
 	const struct costs *c;
-	struct map of; /* by key: index in .list */
+	struct map of; /* key -> index in .list */
 	VEC(struct around) list;
 };
 
@@ -110,7 +115,10 @@ static int add_around(struct arounds *a, uint32_t location, size_t stack, int64_
 	return 0;
 }
 
-/* The functions of @stack, innermost first; what has no name of its own is part of one that has. */
+/*
+ * Notes the functions of @stack, innermost first. Nameless functions count for the function that
+ * contains them.
+ */
 static int add_arounds(struct arounds *a, const struct profile_sum *sum, size_t stack,
 		       unsigned value)
 {
@@ -129,7 +137,10 @@ static int add_arounds(struct arounds *a, const struct profile_sum *sum, size_t 
 	return r;
 }
 
-/* The innermost of the user's functions that calls, directly or not, more than half of @all; 0 = none. */
+/*
+ * Finds the innermost of the user's functions that calls, directly or not, more than half of @all;
+ * *ret is 0 if there is none.
+ */
 static int find_around(const struct costs *c, const struct profile_sum *sums, size_t n,
 		       unsigned value, int64_t all, uint32_t *ret)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Functions that have no name of their own, and whose they are; see lede.h. */
+/* Finds functions without a name of their own, and the functions that contain them; see lede.h. */
 #include "view/lede.h"
 
 #define WITHIN ".<locals>."
@@ -11,7 +11,7 @@ static const struct profile_function *function_of(const struct costs *c, uint32_
 	return id ? profile_get_function(c->p, id) : NULL;
 }
 
-/* Before the last part of a name, which has the dot that ends it: "f.<locals>.". */
+/* The length of a name up to the dot before its last part: "f.<locals>.". */
 static size_t before_last(const char *name)
 {
 	const char *dot = strrchr(name, '.');

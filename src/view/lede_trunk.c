@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which calls of the user's code are but the way to the rest of it; see lede.h. */
+/* Finds the calls of the user's code that only lead to the rest of that code; see lede.h. */
 #include "view/lede.h"
 
-#define CALLS	  16 /* of a stack, the outermost: what runs a program is there */
-#define PASSED_ON 10 /* a tenth of all goes on to more of the user's code */
-#define TRUNK	  80 /* percent of all stacks with code of theirs */
+/* calls examined of a stack, from the outermost: a framework is called there */
+#define CALLS	  16
+#define PASSED_ON 10 /* at least a tenth (1/10) of all must go on to more of the user's code */
+#define TRUNK	  80 /* percent of all stacks with the user's code */
 
-/* A stack's calls from the user's code to other code, each once. */
+/* The calls of a stack from the user's code to other code, each once. */
 struct calls {
-	uint64_t passed[CALLS]; /* the user's code is further in too */
+	uint64_t passed[CALLS]; /* calls with more of the user's code further in */
 	size_t n;
-	uint64_t last; /* none is; 0 = there is no such call */
+	uint64_t last; /* the call without more user code further in; 0: there is none */
 };
 
 struct sums {
 	struct map passed, last;
-	int64_t own; /* of stacks with code of theirs */
+	int64_t own; /* value of stacks with the user's code */
 };
 
 static void pass(struct calls *calls, uint64_t key)
@@ -27,7 +28,7 @@ static void pass(struct calls *calls, uint64_t key)
 		calls->passed[calls->n++] = key;
 }
 
-/* False: nothing in the stack is the user's. */
+/* Returns false if the stack has none of the user's code. */
 static bool find_calls(const struct costs *c, uint32_t stack, struct calls *ret)
 {
 	uint32_t own = 0, callee = 0, native = 0;

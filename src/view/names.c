@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How a frame is called in options and tables: its module, and its name with that before it. */
+/* Names of frames in options and tables: the module, and the function's name with its module. */
 #include "base/error.h"
 #include "base/str.h"
 #include "view/names/names.h"
@@ -63,7 +63,10 @@ void view_dotted(struct profile *p, const struct render_names *names, uint32_t l
 	if (kind_of(p, location) == KIND_PYTHON && l->function &&
 	    *render_names_file(names, l->function))
 		view_module(p, names, location, &module);
-	/* With --modules it is a module itself, which is nowhere in its file. `import NAME` is no function. */
+	/*
+	 * With --modules, the frame is a module itself and has no line. `import NAME` is no
+	 * function.
+	 */
 	if (module.n && !str_starts(str_cstr(&name), "import ") &&
 	    (l->line || profile_get_function(p, l->function)->start_line ||
 	     !streq(str_cstr(&module), str_cstr(&name))))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A permutation test with the maximum over all functions as the yardstick (Westfall and Young's
- * single-step max-T): if nothing changed, what the two runs did in a block of time might as well have
- * been the other way round. What no block can show, what happens between two runs, is an allowance;
+ * A permutation test whose yardstick is the maximum over all functions (single-step max-T by
+ * Westfall and Young): if nothing changed, the two runs' costs in a block of time are exchangeable.
+ * Differences between runs that no block can show are allowed for by a fixed amount;
  * docs/decisions/0013.
  */
 #include "view/noise.h"
@@ -12,38 +12,45 @@
 #include <stdlib.h>
 #include "base/cleanup.h"
 
-#define REPLICATES  1000 /* ways to swap blocks */
-#define LEVEL	    0.03 /* chance that anything at all is flagged where nothing changed */
-#define LARGE	    0.05 /* functions with this share of all have half of that chance to themselves */
-#define LARGER	    1.1	 /* what explains a row has this many times its share, at least */
-#define WIDTHS	    3	 /* blocks by one, two and four */
-#define RUN_SAMPLES 2000 /* two runs differ as if so many independent samples came of each, */
-#define RUN_MOST    0.08 /* and large functions as if their p (1 - p) were no more than this */
+#define REPLICATES 1000 /* how often blocks are swapped */
+#define LEVEL	   0.03 /* chance that any function is flagged although nothing changed */
+/* Functions with this share of all have half of that chance for themselves. */
+#define LARGE  0.05
+#define LARGER 1.1 /* a row that explains another has at least this many times its share */
+#define WIDTHS 3   /* widths of blocks: one, two and four */
+/*
+ * Two runs differ as if each had so many independent samples; and large functions differ as if
+ * their p (1 - p) were at most RUN_MOST.
+ */
+#define RUN_SAMPLES 2000
+#define RUN_MOST    0.08
 
-/* By block, of A and of B. */
+/* The errors of each block, for sides A and B. */
 typedef double block_errors[2][NOISE_BLOCKS];
 
 /*
- * One difference of a row: of values, or of shares. Of a large row, also what is left of it without
- * what another one explains: how often a caller was called moves all that it calls.
+ * One difference of a row: of values or of shares. A large row has another one without what another
+ * row explains: how often a caller runs moves all that it calls.
  */
 struct test {
 	size_t row, with;
-	double slope; /* how much of the other row's error is in this one's; 0: none */
+	double slope; /* the part of the other row's error that is also in this one's; 0: none */
 	bool share, large;
-	double d, se, inflate; /* difference, its standard error by blocks, more for longer ones */
+	/* difference; its standard error by blocks; factor for phases longer than a block */
+	double d, se, inflate;
 };
 
 struct state {
 	struct noise *n;
 	struct test *tests;
 	size_t n_tests;
-	double by_width[2][WIDTHS];	       /* variances of all values, of all shares */
+	/* sums of all rows' variances, by values and by shares */
+	double by_width[2][WIDTHS];
 	double sign[NOISE_BLOCKS][REPLICATES]; /* -1: this replicate swaps this block */
 	/*
-	 * The largest of all differences' errors in each replicate, in standard errors; of small and
-	 * of large functions. Apart, because the many small ones, with their few samples, have the
-	 * longer tails.
+	 * For each replicate, the largest error of all differences, in standard errors; separately
+	 * for small and large functions. Small functions are many and have few samples, so their
+	 * tails are longer.
 	 */
 	double largest[2][REPLICATES];
 };
@@ -68,7 +75,7 @@ static double change(const struct noise *n, bool as_share, const double sum[2], 
 	return measure(n, as_share, 1, sum[1], all[1]) - measure(n, as_share, 0, sum[0], all[0]);
 }
 
-/* What each block adds to the error of its side's measure. */
+/* The error that each block contributes to the measure of its side. */
 static void find_errors(const struct noise *n, const struct noise_row *row, bool as_share,
 			block_errors e)
 {
@@ -96,8 +103,8 @@ static double product(block_errors a, block_errors b)
 }
 
 /*
- * Variance of the difference if blocks of @width are independent of each other. What both runs do at
- * the same time, as at their start, is no chance: only by how much they differ then counts.
+ * The variance of the difference, if blocks of @width are independent. What both runs do at the
+ * same time, such as at their start, isn't chance, so only the difference of the two sides counts.
  */
 static double variance(block_errors e, int width)
 {
@@ -113,7 +120,7 @@ static double variance(block_errors e, int width)
 	return sum * blocks / (blocks - 1);
 }
 
-/* Without times: of samples that are independent of each other. */
+/* The variance without times, if samples are independent. */
 static double variance_of_samples(const struct noise *n, const struct noise_row *row, bool as_share)
 {
 	double sum = 0;
@@ -133,8 +140,8 @@ static bool is_timed(const struct noise *n)
 }
 
 /*
- * Where longer blocks vary more than chance has it, the program has phases longer than a block. One
- * function's estimate from few blocks is rough: only what it has in excess of that counts.
+ * If longer blocks vary more than chance explains, the program has phases longer than a block. The
+ * estimate from one function's few blocks is rough, so only a clear excess counts.
  */
 static double phases(block_errors e, double v)
 {
@@ -145,7 +152,10 @@ static double phases(block_errors e, double v)
 	return sqrt(most);
 }
 
-/* The same of all functions together, which is less rough: how long a phase is, they share. */
+/*
+ * The same from all functions together. That is less rough, because all functions share the length
+ * of phases.
+ */
 static void allow_for_phases(struct state *s)
 {
 	for (size_t i = 0; i < s->n_tests; i++) {
@@ -157,7 +167,7 @@ static void allow_for_phases(struct state *s)
 	}
 }
 
-/* Swaps blocks: where nothing changed, what that makes of the difference is what chance does. */
+/* Swaps blocks. If nothing changed, the differences that result are those of chance. */
 static void swap_blocks(struct state *s, const struct test *t, block_errors e)
 {
 	double error[REPLICATES] = {}, *largest = s->largest[t->large];
@@ -199,8 +209,8 @@ static void add_row(struct state *s, size_t row, bool as_share)
 }
 
 /*
- * The row whose blocks explain most of this one's, if they explain half of it. It is larger: one that
- * is nearly the same would explain any change.
+ * Tests a row without what the blocks of another row explain, for the row that explains most, at
+ * least half. That row must be larger: a nearly equal one would explain any change.
  */
 static void add_explained(struct state *s, size_t row, bool as_share, const size_t *large, size_t n)
 {
@@ -253,7 +263,7 @@ static int add_rows(struct state *s)
 	return 0;
 }
 
-/* splitmix64: the same profiles give the same verdict. */
+/* splitmix64, with a fixed seed, so that the same profiles give the same verdict. */
 static uint64_t next_random(uint64_t *random)
 {
 	uint64_t z = *random += 0x9e3779b97f4a7c15ull;
@@ -282,10 +292,10 @@ static int compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* How many standard errors chance explains, of small and of large functions. */
+/* How many standard errors chance explains, for small and for large functions. */
 static void yardsticks(struct state *s, double c[2])
 {
-	/* Independent samples: of m normal numbers, the largest; a tail of exp(-c*c/2) each. */
+	/* Independent samples: the largest of m normal numbers; the tail of each is exp(-c*c/2). */
 	if (!is_timed(s->n)) {
 		c[0] = c[1] = sqrt(2 * log(2 * (double)s->n_tests / LEVEL));
 		return;
@@ -303,7 +313,7 @@ double noise_between_runs(double share, const double runs[static 2])
 	return one * (2 / (1 + MAX(runs[0], 1.0)) + 2 / (1 + MAX(runs[1], 1.0)));
 }
 
-/* One standard deviation of what differs between two runs. */
+/* The standard deviation of differences between two runs. */
 static double between_runs(const struct noise *n, const struct test *t)
 {
 	const struct noise_row *row = &n->rows[t->row];
@@ -318,7 +328,7 @@ static double between_runs(const struct noise *n, const struct test *t)
 }
 
 /*
- * Where a caller changed, what is left of what it calls changes too, though it may cost the same: at
+ * If a caller changed, the rest of what it calls changes too, even if that costs the same. So at
  * most the row's own difference counts.
  */
 static double size(const struct noise *n, const struct test *t)
@@ -342,7 +352,10 @@ static void judge(struct state *s, const double c[2])
 		else
 			row->value_changed = true;
 	}
-	/* How much of the time a program runs, others decide too, for all its functions alike. */
+	/*
+	 * How much of the time a program runs also depends on others, and moves all its functions
+	 * alike.
+	 */
 	for (size_t i = 0; s->n->per_time && i < s->n->n; i++)
 		s->n->rows[i].value_changed &= s->n->rows[i].share_changed;
 }

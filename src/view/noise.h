@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which of many differences are more than noise; see diff.h. Numbers in, verdicts out. */
+/*
+ * Decides which of many differences are more than noise; see diff.h. It takes numbers and sets
+ * verdicts.
+ */
 #ifndef VIEW_NOISE_H
 #define VIEW_NOISE_H
 
 #include "base/util.h"
 
+/* The machine's speed for the same work differs between runs by this part. */
 #define NOISE_BLOCKS 48
-#define NOISE_SPEED                                                                                \
-	0.03 /* the machine's speed for the same work differs between runs by this part */
+#define NOISE_SPEED  0.03
 
-/* What one function costs in each block of time of the two profiles. */
+/* The cost of one function in each block of time of the two profiles. */
 struct noise_row {
 	double in[2][NOISE_BLOCKS];
 	double sum[2];
@@ -19,30 +22,34 @@ struct noise_row {
 struct noise {
 	struct noise_row *rows;
 	size_t n;
-	double all[2][NOISE_BLOCKS], sum[2]; /* of everything */
-	double runs[2];			     /* merged in each; 0 counts as 1 */
+	double all[2][NOISE_BLOCKS], sum[2]; /* of all functions together */
+	double runs[2];			     /* number of runs merged in each side; 0 counts as 1 */
 	double per[2];			     /* values are compared as sum / per */
-	bool per_time;			     /* .per is wall time, not work that was done */
-	double sample[2];		     /* the value of one sample on average */
+	bool per_time;			     /* .per is wall time, not an amount of work */
+	double sample[2];		     /* the average value of a sample */
 	bool shares_only;
-	double poisson
-		[2]; /* not 0: no times; the value of one sample, each independent of others */
+	/* Not 0 if there are no times: the value of one sample; samples count as independent. */
+	double poisson[2];
 };
 
 /*
- * What blocks of time can't show (addresses, hash seeds, the machine): variance of what @share, of all, differs by between two
- * sides of so many runs of one program. It falls by half of what independent runs would have it: merged runs are to mark less
- * by chance too, not only to find more.
+ * The variance between two sides, with so many merged runs of one program, of a function that has
+ * this share of all. It stands for what blocks of time can't show: addresses, hash seeds, the
+ * machine. It falls half as fast as for independent runs, so that merging runs also marks less by
+ * chance, not only finds more.
  */
 double noise_between_runs(double share, const double runs[static 2]);
 
 /*
- * The logarithm of by how much all functions' costs changed alike, by most of what the own costs say: 0
- * where nothing speaks for more.
+ * The logarithm of the factor by which most functions' own costs changed alike; 0 if no other
+ * factor fits better.
  */
 double noise_speed(const struct noise *n, const struct noise_row *own, size_t n_own);
 
-/* 1: its cost surely rose by more than @speed, or it is new; -1: by less, or it is gone; 0: neither. */
+/*
+ * Returns 1 if the cost surely rose by more than @speed, or the function is new; -1 if by less, or
+ * it is gone; 0 if neither is sure.
+ */
 int noise_apart(const struct noise *n, const struct noise_row *row, double speed);
 
 /* Sets the verdicts. 0 or -ENOMEM (no message). */

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How much slower the machine was in one run than in the other, told by what all functions have in common;
- * docs/decisions/0013.
+ * Estimates how much slower the machine was in one run than in the other, from what all functions
+ * have in common; docs/decisions/0013.
  */
 #include <math.h>
 #include "view/noise.h"
 
 #define SURE   2.5  /* standard errors */
-#define SOME   0.01 /* of all: what has less tells little */
-#define ENOUGH 50   /* samples on either side */
-#define MOST   100  /* functions have that much */
+#define SOME   0.01 /* of all; functions with less say little */
+#define ENOUGH 50   /* samples needed on each side */
+#define MOST   100  /* no more functions than that have SOME of all */
 
 static double pooled_share(const struct noise *n, const struct noise_row *row)
 {
 	return (row->sum[0] + row->sum[1]) / (n->sum[0] + n->sum[1]);
 }
 
-/* The logarithm of how its cost changed, and that one's standard error. */
+/* The logarithm of the change of a function's cost, and its standard error. */
 static double log_change(const struct noise *n, const struct noise_row *row, double *se)
 {
 	double p = pooled_share(n, row), v = noise_between_runs(p, n->runs) / (p * p);
@@ -34,8 +34,9 @@ static bool tells(const struct noise *n, const struct noise_row *row)
 }
 
 /*
- * What each function, and that machines are mostly alike, has against this speed. A function that changed by
- * itself has no more than SURE against any.
+ * How badly a speed fits: the distance to each function's change, and to no change of speed, since
+ * machines are mostly alike. The distance is limited to SURE, so that functions that changed by
+ * themselves weigh little.
  */
 static double against(double speed, const double *changes, const double *se, size_t n)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The patterns of filter options: /regex/ (POSIX extended, found anywhere), a text with *, ? or
- * [...] (a glob for the whole), or the whole text itself.
+ * The patterns of filter options: /regex/ (POSIX extended, found anywhere in the name), a glob (a
+ * text with *, ? or [...], for the whole name), or a plain text, which must be the whole name.
  */
 #ifndef VIEW_PATTERN_H
 #define VIEW_PATTERN_H
@@ -21,17 +21,17 @@ struct patterns {
 
 typedef VEC(const char *) pattern_texts;
 
-/* 0, or -EINVAL + a message that says what is wrong with the expression. */
+/* Checks a pattern. 0, or -EINVAL + a message that says what is wrong with the expression. */
 _must_use_ int pattern_check(const char *text);
 
-/* @texts stay the caller's and must outlive @p. 0 or -errno + message. */
+/* @texts are borrowed and must outlive @p. 0 or -errno + message. */
 _must_use_ int patterns_init(struct patterns *p, const pattern_texts *texts);
 void patterns_fini(struct patterns *p);
 
-/* Does any match? False where there are none. */
+/* Does any pattern match @s? False if there are none. */
 bool patterns_match(const struct patterns *p, const char *s);
 
-/* The same; regular expressions are tried on @frame alone, the others on @name. */
+/* The same in two parts: regular expressions are tried on @frame only, all others on @name only. */
 bool patterns_match_name(const struct patterns *p, const char *name);
 bool patterns_match_regex(const struct patterns *p, const char *frame);
 

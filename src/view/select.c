@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Matching frames and label sets, each once; see select.h. */
+/* Matches each frame and label set once; see select.h. */
 #include "view/select.h"
 
 #include "base/cleanup.h"
@@ -43,7 +43,7 @@ static bool same_key(const char *a, const char *b)
 	return n == strcspn(b, "=") && !memcmp(a, b, n);
 }
 
-/* Of the patterns for one key one must match, and so for each key. */
+/* For each key, one of the patterns for that key must match. */
 static bool match_labels(const struct select *s, uint32_t labels)
 {
 	for (size_t i = 0; i < s->o->labels.n; i++) {
@@ -127,7 +127,10 @@ static bool any(const struct select *s, const uint32_t *stack, size_t n, uint8_t
 	return false;
 }
 
-/* Native code that Python called is taken as that module's too. */
+/*
+ * Is the innermost frame, or the innermost Python frame, in one of the modules? Native code called
+ * by Python counts as that module's too.
+ */
 static bool in_modules(const struct select *s, const uint32_t *stack, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which samples and frames match the patterns of a view; for src/view and src/live. */
+/* Which samples and frames match the patterns of a view. For src/view and src/live. */
 #ifndef VIEW_SELECT_H
 #define VIEW_SELECT_H
 
@@ -11,26 +11,27 @@ enum {
 	FRAME_IGNORE = 2,
 	FRAME_HIDE = 4,
 	FRAME_SHOW = 8,
-	FRAME_MODULE = 16, /* of one of the modules asked for */
+	FRAME_MODULE = 16, /* the frame is in one of the modules asked for */
 };
 
 struct select {
 	const struct view_options *o;
 	struct profile *p;
 	struct patterns processes, threads, modules, focus, ignore, hide, show;
-	struct patterns *label_patterns; /* one list per entry of o->labels, of one pattern */
-	uint8_t *frames;		 /* FRAME_* by location id */
-	bool *labels;			 /* by label set id: are its samples shown? */
+	/* one list for each entry of o->labels; each has one pattern */
+	struct patterns *label_patterns;
+	uint8_t *frames; /* FRAME_* bits by location id */
+	bool *labels;	 /* by label set id: are samples with it shown? */
 };
 
-/* 0 or -errno + message. Nothing may be interned in @p while it is used. */
+/* 0 or -errno + message. While @s is used, nothing may be interned in @p. */
 _must_use_ int select_init(struct select *s, struct profile *p, const struct view_options *o);
 void select_fini(struct select *s);
 
-/* Is a sample with this stack (leaf first) shown, as far as its frames tell? */
+/* Is a sample with this stack (leaf first) shown, judged by its frames? */
 bool select_stack(const struct select *s, const uint32_t *stack, size_t n);
 
-/* Is this frame shown, in a stack that is? */
+/* Is this frame shown, in a stack that is shown? */
 bool select_frame(const struct select *s, uint32_t location);
 
 #endif

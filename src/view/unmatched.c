@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which patterns match nothing; see unmatched.h. */
+/* Finds patterns that match nothing; see unmatched.h. */
 #include "view/unmatched.h"
 
 #include "base/cleanup.h"
@@ -9,13 +9,13 @@
 #include "view/frame_names.h"
 #include "view/names/names.h"
 
-/* What a pattern is one of. */
+/* What a pattern is matched with. */
 enum domain { OF_FRAMES, OF_MODULES, OF_PROCESSES, OF_THREADS, OF_LABELS, OF_KINDS };
 
 struct unmatched_one {
-	const char *option, *text; /* text: of a label with its key */
+	const char *option, *text; /* text: of a label, with its key */
 	enum domain of;
-	struct patterns pattern; /* one */
+	struct patterns pattern; /* has one pattern */
 	enum frame_kind kind;
 	bool found;
 	struct nearest near;
@@ -81,7 +81,7 @@ void unmatched_fini(struct unmatched *u)
 	vec_fini(&u->list);
 }
 
-/* A module and the packages that it is in. */
+/* Offers a module, and the packages that contain it, as near names. */
 static void add_packages(struct nearest *near, const char *module)
 {
 	char part[512];

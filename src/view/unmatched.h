@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Patterns that match nothing of a profile: most likely a slip of the hand, and what is shown looks as if it
- * were an answer. The names that are nearest to them are said too.
+ * Patterns that match nothing in a profile. They are most likely typing errors, and the result
+ * would look like an answer. The message also gives the nearest names.
  */
 #ifndef VIEW_UNMATCHED_H
 #define VIEW_UNMATCHED_H
@@ -12,20 +12,23 @@ struct unmatched_one;
 
 struct unmatched {
 	VEC(struct unmatched_one) list; /* all patterns */
-	bool any;			/* there were samples */
+	bool any;			/* some profile had samples */
 };
 
-/* @o is borrowed. 0 or -ENOMEM + message; fini in any case. */
+/* @o is borrowed. 0 or -ENOMEM + message. Call unmatched_fini() in any case. */
 _must_use_ int unmatched_init(struct unmatched *u, const struct view_options *o);
 void unmatched_fini(struct unmatched *u);
 
 /*
- * Looks for what is left in @p, before any view of it is made; for several profiles one after the other. 0 or
- * -ENOMEM + message.
+ * Looks for patterns not matched so far in @p. Call it before a view of @p is made; it may be
+ * called for several profiles, one after the other. 0 or -ENOMEM + message.
  */
 _must_use_ int unmatched_look(struct unmatched *u, struct profile *p);
 
-/* Appends "--hide nosuch matches nothing; near it: ..." for pattern @i; false: it matches, or nothing is there to match. */
+/*
+ * Appends "--hide nosuch matches nothing; near it: ..." for pattern @i. False: the pattern matches,
+ * or there were no samples.
+ */
 bool unmatched_words(const struct unmatched *u, size_t i, struct str *b);
 
 #endif

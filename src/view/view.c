@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A profile of what is shown of another; see view.h. */
+/* Makes a profile of what is shown of another; see view.h. */
 #include "view/view.h"
 
 #include "base/cleanup.h"
@@ -14,8 +14,9 @@
 #define NOT_SHOWN UINT32_MAX
 
 /*
- * Stacks share their root ends, and turned around only their leaves: n nested calls, each with time of its own,
- * are n frames one way and n * n / 2 the other. Of @n bytes; real profiles need two or three times as much.
+ * Inverted stacks can need far more memory, since stacks share their root ends but not their
+ * leaves. n nested calls, each with own time, are n frames, and n * n / 2 frames when inverted. @n:
+ * bytes of the profile; real profiles need two or three times as much.
  */
 #define INVERTED_BUDGET(n) ((64ull << 20) + 16 * (n))
 
@@ -25,11 +26,12 @@ struct viewer {
 	struct profile *from, *to;
 	struct profile_copy copy;
 	struct render_names *names; /* of .from; for modules */
-	uint32_t *stacks;	    /* id in .from → in .to, NOT_SHOWN, 0 = not yet */
-	uint32_t *parts;	    /* location in .from → in .to without .outer; 0 = not yet */
-	bool reframed;		    /* stacks aren't as they were */
-	size_t budget;		    /* bytes that .to may have */
-	uint64_t timed;		    /* samples with a time */
+	uint32_t *stacks;	    /* id in .from → id in .to, NOT_SHOWN, or 0: not made yet */
+	/* location in .from → location in .to without .outer; 0: not made yet */
+	uint32_t *parts;
+	bool reframed;	/* stacks have changed */
+	size_t budget;	/* bytes that .to may have */
+	uint64_t timed; /* number of samples with a time */
 	struct view_totals totals;
 };
 
@@ -58,7 +60,7 @@ bool view_wanted(const struct view_options *o)
 	       o->since_ns || o->until_ns || o->focus.n || o->ignore.n || reframes(o);
 }
 
-/* The function that stands for a frame's module: named by it, in the frame's file. */
+/* The function that stands for a frame's module: it has the module's name and the frame's file. */
 static uint32_t module_function(struct viewer *v, uint32_t id)
 {
 	const struct profile_location *l = profile_get_location(v->from, id);
@@ -73,7 +75,7 @@ static uint32_t module_function(struct viewer *v, uint32_t id)
 	return profile_function(v->to, &f);
 }
 
-/* A frame as the grain has it, but for .outer. */
+/* A frame at the chosen grain, without .outer. */
 static struct profile_location coarser(struct viewer *v, uint32_t id)
 {
 	struct profile_location l = *profile_get_location(v->from, id);
@@ -87,7 +89,7 @@ static struct profile_location coarser(struct viewer *v, uint32_t id)
 	if (v->o->grain == VIEW_AS_IS)
 		return l;
 	l.column = l.end_line = l.end_column = 0;
-	/* Without a name the address is all that tells what it is. */
+	/* Without a name, only the address says what it is. */
 	if (l.function)
 		l.address = 0;
 	if (v->o->grain != VIEW_LINES)
@@ -96,8 +98,8 @@ static struct profile_location coarser(struct viewer *v, uint32_t id)
 }
 
 /*
- * Inlined functions stay such where the function they are in still follows them; @outer_from,
- * @outer_to: the frame outside of this one in both profiles.
+ * Converts a frame. An inlined function stays inlined if the function that contains it still
+ * follows. @outer_from, @outer_to: the frame outside of this one, in both profiles.
  */
 static uint32_t reframe(struct viewer *v, uint32_t id, uint32_t outer_from, uint32_t outer_to)
 {
@@ -130,7 +132,7 @@ static enum frame_kind kind_of(const struct viewer *v, uint32_t id)
 	return profile_get_mapping(v->from, profile_get_location(v->from, id)->mapping)->kind;
 }
 
-/* The first of a stack, leaf first, above which frames that aren't Python are left out. */
+/* The index, leaf first, from which on native frames are left out. */
 static size_t native_from(const struct viewer *v, const uint32_t *stack, size_t n)
 {
 	size_t i = 0;
@@ -142,7 +144,10 @@ static size_t native_from(const struct viewer *v, const uint32_t *stack, size_t 
 	return i;
 }
 
-/* Marks say why frames are missing; they stay, and so does the collector that called a Python function. */
+/*
+ * Is it a native frame that is left out? Marks stay, since they say why frames are missing; so does
+ * the collector that called a Python function.
+ */
 static bool is_native(const struct viewer *v, uint32_t id)
 {
 	enum frame_kind kind = kind_of(v, id);
@@ -151,7 +156,7 @@ static bool is_native(const struct viewer *v, uint32_t id)
 	       (kind != KIND_GC || v->o->native == VIEW_NATIVE_NONE);
 }
 
-/* The frames that are left, root first as they are made, so that an outer one has its id. */
+/* Converts the frames that stay, from the root on, so that the outer frame's id is known. */
 static uint32_t reframed_stack(struct viewer *v, const uint32_t *from, size_t n)
 {
 	_cleanup_free_ uint32_t *to = calloc(n + 1, sizeof(*to));
@@ -168,7 +173,7 @@ static uint32_t reframed_stack(struct viewer *v, const uint32_t *from, size_t n)
 		id = reframe(v, from[i], outer_from, outer_to);
 		outer_from = from[i];
 		outer_to = id;
-		/* Calls within a module are one box. */
+		/* Consecutive frames of one module are one box. */
 		if (v->o->grain == VIEW_MODULES && left && to[left - 1] == id)
 			continue;
 		to[left++] = id;
@@ -178,7 +183,7 @@ static uint32_t reframed_stack(struct viewer *v, const uint32_t *from, size_t n)
 	return profile_stack(v->to, to, left);
 }
 
-/* 0: out of memory. */
+/* Returns 0 if out of memory. */
 static uint32_t stack_of(struct viewer *v, uint32_t id)
 {
 	const uint32_t *frames = NULL;
@@ -254,7 +259,9 @@ static void cut_times(struct viewer *v)
 	to->duration_ns = end > v->o->since_ns ? (int64_t)(end - v->o->since_ns) : 0;
 }
 
-/* A script says from where on modules are named, also where none of its frames are left. */
+/*
+ * Keeps the scripts' files: modules are named relative to them, even if none of their frames stay.
+ */
 static int keep_scripts(struct viewer *v)
 {
 	dirs_files files = {}, scripts = {};
@@ -292,7 +299,8 @@ static int make(struct viewer *v)
 	cut_times(v);
 	if (v->o->since_ns || v->o->until_ns) {
 		profile_add_comment(v->to, COMMENTS_ENDED, "cut by --since or --until");
-		comments_remove(&profile_meta(v->to)->comments, cpu_use_is); /* of the whole time */
+		/* these are about the whole time */
+		comments_remove(&profile_meta(v->to)->comments, cpu_use_is);
 	}
 	r = r ? r : profile_each(v->from, take_sample, v);
 	if (!r && v->totals.all_samples && !v->timed && (v->o->since_ns || v->o->until_ns))

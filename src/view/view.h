@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What of a profile is shown: the filter words that every command has. A view is a profile again,
- * so that every writer works on it. The words as options: cli/options/view_options.h.
+ * What is shown of a profile: the filter words that every command has. A view is a profile again,
+ * so every writer can write it. The options are in cli/options/view_options.h.
  */
 #ifndef VIEW_VIEW_H
 #define VIEW_VIEW_H
@@ -11,83 +11,95 @@
 
 enum view_grain { VIEW_AS_IS, VIEW_LINES, VIEW_FUNCTIONS, VIEW_MODULES };
 
-/* As NATIVE_MODE_* of abi/unwind.h; leaf: below the innermost Python function. */
+/* As NATIVE_MODE_* of abi/unwind.h; LEAF: only frames below the innermost Python function. */
 enum view_native { VIEW_NATIVE_FULL, VIEW_NATIVE_LEAF, VIEW_NATIVE_NONE };
 
-/* Zero-initialised shows all. Texts are borrowed; they were checked. */
+/* Zero-initialised shows all. Texts are borrowed, and must have been checked. */
 struct view_options {
-	/* Samples. Of one kind any may match, all kinds that are given must. */
+	/*
+	 * Which samples. Of each kind of filter any pattern may match; all kinds of filters given
+	 * must match.
+	 */
 	pattern_texts processes, threads; /* by name or id */
-	/* Of the innermost frame or the innermost Python one: libz.so.1; json, so json.decoder too. */
+	/*
+	 * Module of the innermost frame, or of the innermost Python frame: libz.so.1; json, which
+	 * includes json.decoder.
+	 */
 	pattern_texts modules;
-	unsigned kinds;		     /* view_stack_kind(): 1 << KIND_*; 0 = all */
+	unsigned kinds;		     /* by view_stack_kind(): 1 << KIND_*; 0: all */
 	pattern_texts labels;	     /* "KEY=PATTERN" */
-	uint64_t since_ns, until_ns; /* since the start of the recording; 0 = no limit */
-	pattern_texts focus, ignore; /* stacks with, without such a frame */
+	uint64_t since_ns, until_ns; /* since the start of the recording; 0: no limit */
+	pattern_texts focus, ignore; /* stacks with, and without such a frame */
 
-	/* Frames of the stacks that are left. */
-	pattern_texts hide, show; /* without such frames; nothing but such */
-	enum view_grain grain;	  /* what is one: a line, a function, a module */
-	enum view_native native;  /* what of native and kernel frames, of those that are there */
+	/* Which frames of these stacks. */
+	pattern_texts hide, show; /* leave out such frames; leave out all others */
+	enum view_grain grain;	  /* what is one frame: a line, a function or a module */
+	enum view_native native;  /* which of the recorded native and kernel frames */
 	bool invert;		  /* innermost frame first */
 
 	const char *by; /* for struct render_options: root frames */
 
-	pattern_texts mine; /* packages of the user's own */
+	pattern_texts mine; /* packages that are the user's own */
 };
 
 void view_options_fini(struct view_options *o);
 
 /*
- * Writes to @p's comments which packages are the user's own: those of .mine, and where frames are to be left out those
- * that stacks show to be what was started. Before view_apply(). NULL, or one of .mine that no file is in.
+ * Writes to @p's comments which packages are the user's own: those of .mine; and, if frames are to
+ * be left out, those that the stacks show to have been started. To be called before view_apply().
+ * Returns NULL, or an entry of .mine that contains no file.
  */
 const char *view_mine(const struct view_options *o, struct profile *p);
 
-/* False if it shows all, as it is. */
+/* Returns false if everything is shown, unchanged. */
 bool view_wanted(const struct view_options *o);
 
-/* Sums of each value, so that shares can be said of all as well as of what is shown. */
+/* Sums of each value: of all samples and of those shown, for shares of both. */
 struct view_totals {
 	int64_t all[PROFILE_MAX_VALUES], shown[PROFILE_MAX_VALUES];
 	uint64_t all_samples, shown_samples;
 };
 
 /*
- * Replaces *p by what @o shows of it (also if that is all; the old one is freed), and says in @ret
- * (may be NULL) how much that is. With --since and --until the view's start and duration are theirs.
- * 0; -EINVAL + message (no times in the profile, ...), *p as it was; -E2BIG + message: .invert needs far
- * more memory than of a real profile, *p as it was; -ENOMEM + message.
+ * Replaces *p by the part of it that @o shows, and frees the old one, even if all is shown. Stores
+ * in *ret (may be NULL) how much that is. With --since and --until, start and duration are those of
+ * the view. 0; on errors *p is unchanged: -EINVAL + message (such as: the profile has no times);
+ * -E2BIG + message: .invert needs far more memory than for a real profile; -ENOMEM + message.
  */
 _must_use_ int view_apply(struct profile **p, const struct view_options *o,
 			  struct view_totals *ret);
 
 /*
- * Leaves of each stack one frame, which says whose the sample is: the name of its process or thread
- * (without ids, which differ from run to run), or the label @by; "[no cgroup]" where it has none.
- * 0; -EINVAL + message if no sample has that label; -ENOMEM + message. *p is replaced, as above.
+ * Replaces each stack by one frame that says whose the sample is: the name of its process or thread
+ * (without ids, which differ from run to run), or the value of label @by; "[no cgroup]" if it has
+ * none. *p is replaced, as above. 0; -EINVAL + message if no sample has that label; -ENOMEM +
+ * message.
  */
 _must_use_ int view_by(struct profile **p, const char *by);
 
 /*
- * What a sample with this stack of @n > 0 frames, leaf first or (@inverted) last, is taken for: the collector's where
- * that is anywhere in it, for whatever it calls is its doing, finalizers too; else its innermost frame's.
+ * The kind that a sample counts for. If the garbage collector is anywhere in the stack, it is the
+ * collector's, because all that it calls is its doing, finalizers too. Else it is that of the
+ * innermost frame. @stack: @n > 0 frames, leaf first or (@inverted) last.
  */
 enum frame_kind view_stack_kind(const struct profile *p, const uint32_t *stack, size_t n,
 				bool inverted);
 
-/* The word for a kind, "python"; and back: -EINVAL + message. */
+/* The word for a kind, such as "python"; and the kind of a word: -EINVAL + message. */
 const char *view_kind_word(enum frame_kind kind);
 _must_use_ int view_kind_by_word(const char *word);
 
 struct render_names;
 struct str;
 
-/* Appends the module of a frame: "json.decoder", "libz.so.1", "[kernel]"; "" if it isn't known. */
+/*
+ * Appends the module of a frame: "json.decoder", "libz.so.1", "[kernel]"; nothing if it isn't
+ * known.
+ */
 void view_module(struct profile *p, const struct render_names *names, uint32_t location,
 		 struct str *b);
 
-/* Appends "json.decoder.JSONDecoder.decode", "deflate": the name with its module where it has one. */
+/* Appends the name with its module, if it has one: "json.decoder.JSONDecoder.decode", "deflate". */
 void view_dotted(struct profile *p, const struct render_names *names, uint32_t location,
 		 struct str *b);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Directories of a profile's processes: what paths are cut after to tell which module they are. */
+/* Directories of a profile's processes. Paths are cut after them, to show which module they are. */
 #ifndef VIEW_NAMES_DIRS_H
 #define VIEW_NAMES_DIRS_H
 
@@ -10,8 +10,8 @@
 typedef VEC(uint32_t) dirs_files;
 
 struct dir {
-	const char *path; /* the profile's */
-	size_t n;	  /* without slashes at its end */
+	const char *path; /* owned by the profile */
+	size_t n;	  /* length without trailing slashes */
 };
 
 /* Zero-initialised is empty. */
@@ -21,16 +21,21 @@ struct dirs {
 
 void dirs_fini(struct dirs *d);
 
-/* Adds those that processes ran in: labels "cwd" and comments "cwd: DIR". 0 or -ENOMEM. */
+/*
+ * Adds the directories that processes ran in: labels "cwd" and comments "cwd: DIR". 0 or -ENOMEM.
+ */
 _must_use_ int dirs_of_processes(struct dirs *d, struct profile *p);
 
-/* Appends those of @files that are scripts: called as a process is. 0 or -ENOMEM. */
+/*
+ * Appends those of @files that are scripts, which means that a process has their name. 0 or
+ * -ENOMEM.
+ */
 _must_use_ int dirs_scripts(struct profile *p, const dirs_files *files, dirs_files *ret);
 
-/* Adds those of scripts: of @files that are called as a process is. 0 or -ENOMEM. */
+/* Adds the directories of the scripts among @files. 0 or -ENOMEM. */
 _must_use_ int dirs_of_scripts(struct dirs *d, struct profile *p, const dirs_files *files);
 
-/* Bytes up to the end of the longest directory that @path is in, with its slash, or 0. */
+/* The length of the longest directory that contains @path, with its slash; 0: none. */
 size_t dirs_after(const struct dirs *d, const char *path);
 
 #endif

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a native function was written in, told by the form of its symbol; that is all that a
- * recording keeps of it (docs/format.md).
+ * Guesses the language of a native function from its symbol, which is all that a recording keeps of
+ * it (docs/format.md).
  */
 #include "view/names/names.h"
 
-/* Itanium C++ ABI, section 5.1.2: _Z. Rust's older form is the same with a hash at the end. */
+/*
+ * C++ names begin with _Z (Itanium C++ ABI, section 5.1.2). Rust's older names do too, and end with
+ * a hash.
+ */
 static bool is_old_rust(const char *symbol)
 {
 	enum { HASH = 16 };
@@ -17,7 +20,10 @@ static bool is_old_rust(const char *symbol)
 	       h[HASH] == 'E';
 }
 
-/* GCC's copies of a function for several processors: f.avx2.0, f.arch_haswell, f.resolver. */
+/*
+ * Is it a suffix of GCC's copies of a function for several processors: f.avx2.0, f.arch_haswell,
+ * f.resolver?
+ */
 static bool is_clone(const char *suffix)
 {
 	static const char *const starts[] = {"avx", "sse",    "arch_",	  "default", "fma",
@@ -30,7 +36,7 @@ static bool is_clone(const char *suffix)
 	return false;
 }
 
-/* runtime.mallocgc, main.(*T).Run, github.com/a/b.F: a package, then a dot. */
+/* Go's names have a package, then a dot: runtime.mallocgc, main.(*T).Run, github.com/a/b.F. */
 static bool is_go(const char *symbol)
 {
 	const char *slash = strrchr(symbol, '/'), *package = slash ? slash + 1 : symbol;
@@ -47,6 +53,6 @@ const char *render_language(const char *name, const char *symbol)
 		return "Rust";
 	if (str_starts(symbol, "_Z"))
 		return "C++";
-	/* Where they differ, what follows the dot was a compiler's mark: f.cold, f.part.0. */
+	/* If the names differ, the part after the dot was a compiler's mark: f.cold, f.part.0. */
 	return streq(name, symbol) && is_go(symbol) ? "Go" : "C";
 }

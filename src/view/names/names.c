@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Names of frames in text. A path is cut to what tells a reader which module it is: the part after
+ * Names of frames as text. A path is cut to the part that shows which module it is: what follows
  * site-packages/, lib/pythonX.Y/ or the process's directory. The cut is decided for a whole profile
- * at once, because two files may coincide after it; those keep their full paths.
+ * at once: files that would become equal keep their full paths.
  */
 #include "view/names/names.h"
 
@@ -15,15 +15,15 @@
 /* .file and .from point into the profile's string. */
 struct name {
 	const char *file;
-	const char *from; /* the file from where its module's name begins */
+	const char *from; /* the path from where the module's name begins */
 	char *module;	  /* owned */
 	enum render_origin origin;
-	bool library; /* lies in a folder of libraries, whosever it is */
+	bool library; /* it is in a directory of libraries, whoever's */
 };
 
 struct render_names {
 	struct profile *p;
-	struct name *of_string; /* by string id; filled for file names only */
+	struct name *of_string; /* by string id; filled only for file names */
 	size_t n;
 };
 
@@ -46,7 +46,7 @@ static struct name shorten(const struct origin *o, uint32_t file, const struct d
 	struct name name = {.file = path + (path[cut] ? cut : 0),
 			    .origin = origin_of(o, file, own)};
 
-	/* As the script of `python ./app.py` is called. */
+	/* `python ./app.py` gives the script's file a name that begins so. */
 	while (str_starts(name.file, "./") && name.file[2])
 		name.file += 2;
 	name.library = str_starts(path, "<frozen ") || (cut && cut == library);
@@ -54,13 +54,16 @@ static struct name shorten(const struct origin *o, uint32_t file, const struct d
 	return name;
 }
 
-/* What two files may not have in common, and what each has for itself otherwise. */
+/* The text that must differ between files. */
 static const char **text_of(struct name *name, bool module)
 {
 	return module ? &name->from : &name->file;
 }
 
-/* A library's module is the same one wherever it is installed: of two Pythons, of two virtual environments. */
+/*
+ * The text to use if two files came out equal. A library's module keeps its name wherever it is
+ * installed, as in two Pythons or two virtual environments.
+ */
 static const char *longer(const struct render_names *names, uint32_t file, bool module)
 {
 	const struct name *name = &names->of_string[file];
@@ -71,8 +74,8 @@ static const char *longer(const struct render_names *names, uint32_t file, bool 
 }
 
 /*
- * One round: the longer text for all files of which two came out equal. Returns how many were
- * changed, or -ENOMEM. Ends because a text is lengthened once, and full paths differ.
+ * One round: gives the longer text to all files that came out equal. Returns how many were changed,
+ * or -ENOMEM. Rounds end, because each text is lengthened once and full paths differ.
  */
 static int separate(struct render_names *names, const dirs_files *files, bool module)
 {
@@ -112,8 +115,8 @@ static int separate_all(struct render_names *names, const dirs_files *files, boo
 }
 
 /*
- * "json/decoder.py" as Python imports it. A path from / or from above the process's directory says nothing
- * of packages: its last part.
+ * Appends "json/decoder.py" as Python imports it: "json.decoder". A path that begins with / or ../
+ * doesn't show packages, so only its last part is used.
  */
 static void add_module_of_file(const char *file, struct str *b)
 {
@@ -152,8 +155,8 @@ static int name_module(struct name *name)
 }
 
 /*
- * Python looks for modules beside its script first: of `python old/app.py` they are app and what app
- * imports from there, not old.app.
+ * Python looks for modules in the script's directory first. So `python old/app.py` runs module app,
+ * not old.app, and imports its neighbours in the same way.
  */
 static int name_modules(struct render_names *names, const dirs_files *files)
 {
@@ -174,7 +177,7 @@ static int name_modules(struct render_names *names, const dirs_files *files)
 	return r;
 }
 
-/* Which strings are file names, each once; @names gets their short forms. */
+/* Finds the strings that are file names, each once; @names gets their short forms. */
 static int shorten_all(struct render_names *names, const struct dirs *dirs)
 {
 	struct profile *p = names->p;
@@ -243,7 +246,10 @@ const char *render_names_file(const struct render_names *n, uint32_t function)
 	return file && n->of_string[file].file ? n->of_string[file].file : "";
 }
 
-/* The string of the file whose module it is: code without one is the module's that it runs in. */
+/*
+ * The string of the file that gives the module: code without a file belongs to the module that it
+ * runs in.
+ */
 static uint32_t file_of_module(const struct profile_function *f)
 {
 	return f->made_in ? f->made_in : f->file;
@@ -272,8 +278,9 @@ const char *render_names_mapping(const struct render_names *n, uint32_t mapping)
 }
 
 /*
- * krait's addresses are the file's own. Other tools' are the process's: what they mapped where
- * gives the place in the file, for most files the same. No file's own bias reaches 4 GiB.
+ * krait's addresses are relative to the file. Other tools store the process's addresses: the
+ * mapping then gives the address in the file, which is right for most files. No file's own bias
+ * reaches 4 GiB.
  */
 static uint64_t address_in_file(const struct profile_mapping *m, uint64_t address)
 {
@@ -301,7 +308,7 @@ void render_names_function(const struct render_names *n, uint32_t location, stru
 	}
 }
 
-/* A frame that stands for its whole mapping. */
+/* Is it a frame that stands for its whole mapping? */
 static bool is_name(const struct render_names *n, uint32_t function, const char *mapping)
 {
 	return streq(profile_get_string(n->p, profile_get_function(n->p, function)->name), mapping);

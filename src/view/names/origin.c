@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Whose code a file is; see origin.h. */
+/* Decides whose code a file is; see origin.h. */
 #include "view/names/origin.h"
 
 #include "base/cleanup.h"
 #include "base/str.h"
 
-/* Bytes up to and including the last "/NAME/" of @path, or 0. */
+/* The length of @path up to and including its last "/NAME/", or 0. */
 static size_t after_directory(const char *path, const char *name)
 {
 	size_t n = strlen(name), cut = 0;
@@ -24,7 +24,8 @@ static const char *skip_digits(const char *s)
 	return s;
 }
 
-/* The end of "pythonX.Y/", with the "t" or "d" that some builds add, at @s; NULL if it isn't there.
+/*
+ * The end of "pythonX.Y/" at @s, with the "t" or "d" that some builds add; NULL if it isn't there.
  */
 static const char *python_directory(const char *s)
 {
@@ -44,7 +45,7 @@ static const char *python_directory(const char *s)
 	return *s == '/' ? s + 1 : NULL;
 }
 
-/* Bytes up to and including the last "/lib/pythonX.Y/" (also lib64), or 0. */
+/* The length of @path up to and including its last "/lib/pythonX.Y/" (or lib64), or 0. */
 static size_t after_stdlib(const char *path)
 {
 	size_t cut = 0;
@@ -64,7 +65,7 @@ static size_t after_stdlib(const char *path)
 struct origin_cuts origin_cuts(const char *path)
 {
 	return (struct origin_cuts){
-		/* The second one is Debian's. */
+		/* Debian uses the second name. */
 		.site = MAX(after_directory(path, "site-packages"),
 			    after_directory(path, "dist-packages")),
 		.stdlib = after_stdlib(path),
@@ -81,7 +82,7 @@ const char *origin_below_archive(const char *file)
 	return file;
 }
 
-/* Could it be the file of a console script, as pip makes it? */
+/* Could it be a console script, as pip makes it? */
 static bool may_be_launcher(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -98,10 +99,10 @@ static bool may_be_launcher(const char *path)
 	return false;
 }
 
-/* What runs in one and nothing else. */
+/* Functions of a console script. */
 static bool is_start(const char *function)
 {
-	/* The second one is of setuptools' scripts. */
+	/* setuptools' scripts have the second one. */
 	return streq(function, "<module>") || streq(function, "importlib_load_entry_point");
 }
 
@@ -141,7 +142,7 @@ static int find_packages(struct origin *o)
 	return r;
 }
 
-/* Is one of the names the package, or does the one lie in the other? */
+/* Is one of @names the package, or is either of the two inside the other? */
 static bool has_name(const char *names, const struct origin_package *package)
 {
 	for (const char *s = names; *s; s += *s == ' ') {
@@ -168,7 +169,7 @@ static int add_names(struct origin *o, const char *names)
 	return r;
 }
 
-/* What was installed with a package of the user's is theirs too. */
+/* Packages that were installed together with one of the user's are the user's too. */
 static int find_together(struct origin *o)
 {
 	size_t n = o->packages.n;
@@ -192,7 +193,7 @@ int origin_init(struct origin *o, const struct profile *p)
 	int r;
 
 	*o = (struct origin){.p = p};
-	/* That is a process's name, see proc/name.c; workers of multiprocessing have another one. */
+	/* A process's name (proc/name.c) ends so; workers of multiprocessing have other names. */
 	for (uint32_t id = 1; !o->typed && id <= profile_n_labels(p); id++)
 		o->typed = str_ends(profile_label_text(p, id, "process"), " -c");
 	r = find_launchers(o);
@@ -207,7 +208,10 @@ void origin_fini(struct origin *o)
 	vec_fini(&o->packages);
 }
 
-/* Code without a file that somebody typed: at a prompt, into a notebook, as a docstring's example. */
+/*
+ * Is it code without a file that somebody typed: at a prompt, in a notebook, in a docstring's
+ * example?
+ */
 static bool is_typed(const struct origin *o, const char *path)
 {
 	static const char *const begins[] = {
@@ -223,7 +227,7 @@ static bool is_typed(const struct origin *o, const char *path)
 	return false;
 }
 
-/* Is the file @path, as it is imported, in the package? */
+/* Is the file @path, relative to where it is imported from, in the package? */
 static bool is_in(const struct origin_package *package, const char *path)
 {
 	for (size_t i = 0; i < package->n; i++)
@@ -269,12 +273,14 @@ enum render_origin origin_of(const struct origin *o, uint32_t file, size_t own)
 
 	if (str_starts(path, "<frozen "))
 		return ORIGIN_STDLIB;
-	/* What a library makes of a text at run time: <string>, <attrs generated init a.B>. */
+	/*
+	 * Code that a library makes from a text at run time: <string>, <attrs generated init a.B>.
+	 */
 	if (path[0] == '<' && str_ends(path, ">") && !is_typed(o, path))
 		return ORIGIN_PACKAGE;
 	if (o->launcher[file])
 		return ORIGIN_PACKAGE;
-	/* A virtual environment often lies inside the project: by the longest cut. */
+	/* A virtual environment is often inside the project, so the longest cut decides. */
 	if (!library || library != cut || is_theirs(o, path + cut, !site))
 		return ORIGIN_OWN;
 	return site ? ORIGIN_PACKAGE : ORIGIN_STDLIB;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Whose code a Python file is: the one rule that the report, the page, pictures, top and diff go by. One's own is what is
- * neither the standard library's nor an installed package's.
+ * Whose code a Python file is. This is the only rule; the report, the page, pictures, top and diff
+ * use it. Own code is what belongs neither to the standard library nor to an installed package.
  */
 #ifndef VIEW_NAMES_ORIGIN_H
 #define VIEW_NAMES_ORIGIN_H
@@ -10,53 +10,66 @@
 #include "profile/profile.h"
 #include "view/names/names.h"
 
-/* Where the name of a library's module begins in its path: bytes up to there, 0 = it isn't in such a folder. */
+/*
+ * Where the name of a library's module begins in its path, as an offset; 0: it isn't in such a
+ * directory.
+ */
 struct origin_cuts {
-	size_t site;   /* behind site-packages/ or dist-packages/ */
-	size_t stdlib; /* behind lib/pythonX.Y/ */
+	size_t site;   /* after site-packages/ or dist-packages/ */
+	size_t stdlib; /* after lib/pythonX.Y/ */
 };
 struct origin_cuts origin_cuts(const char *path);
 
-/* A package of the user's though it may be installed, "shop" or "company.shop". */
+/* A package that is the user's although it may be installed: "shop" or "company.shop". */
 struct origin_package {
 	const char *name;
 	size_t n;
-	bool entry;    /* not of the user's word: of the standard library nothing is */
-	bool together; /* it only came with another one */
+	/* found, not named by the user; such an entry never covers the standard library */
+	bool entry;
+	bool together; /* it was only installed together with another one */
 };
 
-/* What all files of a profile have in common for that. */
+/* What the rule needs to know of all files of a profile. */
 struct origin {
 	const struct profile *p;
-	bool typed;	/* <string> is what a user gave to `python -c` */
-	bool *launcher; /* by a file's string: it starts a package and is nobody's code */
+	bool typed;	/* <string> is the text that a user gave to `python -c` */
+	bool *launcher; /* by string of a file: it only starts a package, so it is nobody's code */
 	VEC(struct origin_package) packages;
 };
 
-/* 0 or -ENOMEM; fini in any case. */
+/* 0 or -ENOMEM. Call origin_fini() in any case. */
 _must_use_ int origin_init(struct origin *o, const struct profile *p);
 void origin_fini(struct origin *o);
 
-/* @own: bytes up to the end of the project's folder, 0 = the file, a string, isn't in one. */
+/*
+ * @file: a string. @own: length of the path up to the end of the project's directory; 0: the file
+ * isn't in it.
+ */
 enum render_origin origin_of(const struct origin *o, uint32_t file, size_t own);
 
-/* Adds one that isn't of the user's word, if it isn't known. 0 or -ENOMEM. */
+/* Adds a package that the user didn't name, if it isn't there yet. 0 or -ENOMEM. */
 _must_use_ int origin_add_package(struct origin *o, const char *name, size_t n, bool together);
 
-/* Adds the packages that stacks show to be what was started: `python -m shop`, a console script. 0 or -ENOMEM. */
+/*
+ * Adds the packages that were started, as stacks show: `python -m shop`, a console script. 0 or
+ * -ENOMEM.
+ */
 _must_use_ int origin_find_started(struct origin *o);
 
-/* Keeps them as comments of @p, for what is left of it when frames are left out. */
+/* Stores these packages as comments of @p, so that they are known after frames were left out. */
 void origin_note(struct profile *p);
 
 /* Is any file of @p in the package of that name? */
 bool origin_is_there(const struct profile *p, const char *package);
 
-/* Does a package of that name run other people's programs, or is it a way to write command lines? */
+/*
+ * origin_is_runner(): does a package of that name run other people's programs? origin_is_wrapper():
+ * does it help to write command lines?
+ */
 bool origin_is_runner(const char *name, size_t n);
 bool origin_is_wrapper(const char *name, size_t n);
 
-/* What lies in an archive is imported from there: of app.pyz/pkg/core.py that is pkg/core.py. */
+/* The path of a file inside an archive, as it is imported: pkg/core.py for app.pyz/pkg/core.py. */
 const char *origin_below_archive(const char *file);
 
 #endif

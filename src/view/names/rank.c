@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Texts to ordered numbers; see rank.h. */
+/* Turns texts into ordered numbers; see rank.h. */
 #include "view/names/rank.h"
 
 #include "base/cleanup.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Texts to numbers that sort as the texts do: add texts, finish, then equal texts have one rank and
- * ranks compare as the bytes of the texts. What a picture or a list is keyed and ordered by, so
- * that the same samples give the same bytes whatever order they came in.
+ * Numbers that sort as texts do. Texts are added, then rank_finish() is called; after that equal
+ * texts have one rank, and ranks compare as the bytes of the texts. Pictures and lists use ranks as
+ * keys and for their order, so that the same samples give the same output in whatever order they
+ * came.
  */
 #ifndef VIEW_NAMES_RANK_H
 #define VIEW_NAMES_RANK_H
@@ -12,23 +13,26 @@
 #include "base/vec.h"
 
 struct rank {
-	struct str bytes;   /* the texts, each with its NUL */
-	VEC(size_t) starts; /* of input i in bytes */
+	struct str bytes;   /* the texts, each followed by a NUL */
+	VEC(size_t) starts; /* offset in .bytes of input i */
 	uint32_t *of;	    /* rank of input i */
-	uint32_t *first;    /* an input of rank r */
-	uint32_t n;	    /* ranks */
+	uint32_t *first;    /* an input that has rank r */
+	uint32_t n;	    /* number of ranks */
 };
 
 /* Zero-initialised is empty. */
 void rank_fini(struct rank *r);
 
-/* Adds a text as the next input (numbered from 0): 0 or -ENOMEM. */
+/* Adds a text as the next input, numbered from 0. 0 or -ENOMEM. */
 _must_use_ int rank_add(struct rank *r, const char *text);
 
-/* Sorts; after it .of, .n and rank_text() are valid, and nothing may be added. 0 or -ENOMEM. */
+/*
+ * Sorts the texts. After it .of, .n and rank_text() are valid, and nothing may be added. 0 or
+ * -ENOMEM.
+ */
 _must_use_ int rank_finish(struct rank *r);
 
-/* Text of a rank below .n; valid as long as @r. */
+/* The text of a rank below .n; valid as long as @r. */
 const char *rank_text(const struct rank *r, uint32_t rank);
 
 #endif

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What was started: the package that a console script or `python -m` calls. Installed or not it is what the user
- * runs, unless it is there to run other people's programs; see origin.h.
+ * Finds the package that was started by a console script or `python -m`. It is the user's program,
+ * installed or not, unless its purpose is to run other people's programs; see origin.h.
  */
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "view/names/origin.h"
 
-/* Servers, workers, test runners, notebooks, profilers and debuggers, by the package that is started. */
+/*
+ * Packages whose purpose is to run other programs: servers, workers, test runners, notebooks,
+ * profilers and debuggers.
+ */
 static const char *const runners[] = {
 	"IPython",
 	"_pytest",
@@ -94,7 +97,7 @@ static const char *const runners[] = {
 	"watchfiles",
 };
 
-/* A script's main() may be theirs, which calls the program's. */
+/* A console script may call main() of one of these, which calls the program's. */
 static const char *const wrappers[] = {"absl", "asyncclick", "click", "cyclopts", "fire",
 				       "plac", "rich_click", "typer", "tyro"};
 
@@ -116,7 +119,7 @@ bool origin_is_wrapper(const char *name, size_t n)
 	return is_one_of(wrappers, ARRAY_SIZE(wrappers), name, n);
 }
 
-/* runpy runs the module of `python -m`. */
+/* Does this function start a program? runpy runs the module of `python -m`. */
 static bool starts(const struct origin *o, const struct profile_function *f)
 {
 	const char *file = profile_get_string(o->p, f->file);
@@ -137,7 +140,10 @@ int origin_add_package(struct origin *o, const char *name, size_t n, bool togeth
 			(struct origin_package){name, n, .entry = true, .together = together});
 }
 
-/* Whether what the frame calls may be what is started. Adds it, if this is it. */
+/*
+ * Looks at one frame. @after: its caller starts a program. Adds the frame's package if that is the
+ * program; *open: the frames that it calls must be looked at.
+ */
 static int look(struct origin *o, uint32_t location, bool after, bool *open)
 {
 	const struct profile_location *l = profile_get_location(o->p, location);
@@ -186,7 +192,8 @@ void origin_note(struct profile *p)
 	for (size_t i = 0; !r && i < o.packages.n; i++) {
 		const struct origin_package *package = &o.packages.v[i];
 		_cleanup_str_ struct str text = {};
-		bool known = package->together; /* the comment on that stays */
+		/* an earlier comment says that it was installed together */
+		bool known = package->together;
 
 		str_add_n(&text, package->name, package->n);
 		vec_foreach(comment, &profile_meta(p)->comments.list)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Numbered frames; see frames.h. */
+/* Numbers frames; see frames.h. */
 #include "view/shape/frames.h"
 
 #include "base/cleanup.h"

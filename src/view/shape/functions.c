@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Functions and their colours; see functions.h. The family says what a frame is (svg.css has their fills for light and dark pages), the
- * member is a hash of the module, so that a module looks the same in every picture.
+ * Functions and their colours; see functions.h. The colour family shows the kind of frame (svg.css
+ * has the colours for light and dark pages). The member of the family is a hash of the module, so
+ * that a module has the same colour in every picture.
  */
 #include "view/shape/functions.h"
 
@@ -9,10 +10,10 @@
 #include "base/error.h"
 #include "base/util.h"
 
-/* Sizes of the families in svg.css: .p0 to .p9 and so on. */
+/* The sizes of the families in svg.css: .p0 to .p9 and so on. */
 enum { PYTHON_COLOURS = 10, NATIVE_COLOURS = 4, KERNEL_COLOURS = 3 };
 
-/* FNV-1a, 32 bits, with the high bits folded in: few colours are taken from it. */
+/* FNV-1a with 32 bits; the high bits are folded in, because few colours are chosen from it. */
 static uint32_t hash(const char *s)
 {
 	uint32_t h = 2166136261u;
@@ -22,7 +23,7 @@ static uint32_t hash(const char *s)
 	return h ^ h >> 16;
 }
 
-/* `import json`, as src/collect/stack/import.c calls it. */
+/* Is it `import json`, as src/collect/stack/import.c names it? */
 static bool is_import(const struct function *f)
 {
 	return f->kind == KIND_PYTHON && str_starts(f->name, "import ") &&
@@ -79,7 +80,7 @@ const char *function_kind_name(const struct function *f)
 	return f->kind == KIND_PYTHON ? origins[f->origin] : kinds[f->kind];
 }
 
-/* What makes two locations the same box: everything that a reader can see of the function. */
+/* Locations are the same box if everything that readers see of the function is equal. */
 static int rank_locations(struct functions *fs)
 {
 	struct profile *p = fs->p;
@@ -127,7 +128,7 @@ void functions_fini(struct functions *fs)
 	vec_fini(&fs->made);
 }
 
-/* The name of a location without a symbol, kept in .made. */
+/* Makes the name of a location without a symbol; .made owns it. */
 static int make_name(struct functions *fs, uint32_t id, struct function *f)
 {
 	const struct profile_location *l = profile_get_location(fs->p, id);
@@ -189,6 +190,6 @@ int functions_get(struct functions *fs, uint32_t key, struct function *ret)
 		ret->name = *ret->module ? ret->module : "[no name]";
 	function_colour(ret);
 	if (fs->made.n > made)
-		ret->module = ""; /* it is in the name */
+		ret->module = ""; /* the name contains it */
 	return r;
 }

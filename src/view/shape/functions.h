@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Functions as pictures and pages show them: which locations are one box, what it is called, whose
- * code it is and what colour it has.
+ * Functions as pictures and pages show them: which locations are one box, its name, whose code it
+ * is, and its colour.
  */
 #ifndef VIEW_SHAPE_FUNCTIONS_H
 #define VIEW_SHAPE_FUNCTIONS_H
@@ -10,38 +10,45 @@
 #include "view/names/names.h"
 #include "view/names/rank.h"
 
-/* Strings belong to the profile, the names, or to whoever made the function. */
+/* Strings are owned by the profile, by the names, or by whoever made the function. */
 struct function {
-	const char *name, *file, *path, *module; /* file: shortened path; "" = none */
-	const char *mapping;			 /* as .module, which is "" where the name has it */
-	const char *imported; /* Python's name of the module: "json.decoder", "" = none */
-	const char *language; /* of native code, "" = not known */
+	const char *name, *file, *path, *module; /* file: shortened path; "": none */
+	/* as .module, which is "" if the name contains the module */
+	const char *mapping;
+	const char *imported; /* Python's name of the module: "json.decoder"; "": none */
+	const char *language; /* of native code; "": not known */
 	enum frame_kind kind;
 	enum render_origin origin;
-	bool root;     /* all, a process, a label: no function at all */
+	bool root;     /* a root frame (all, a process, a label): no function */
 	char class[3]; /* colour: family and member, as in svg.css */
 	int32_t start_line;
 };
 
-/* The functions of a profile by key: rank of everything that a reader can see of one. */
+/*
+ * The functions of a profile by key. A key is the rank of everything that readers see of a
+ * function.
+ */
 struct functions {
 	struct profile *p;
 	struct render_names *names;
-	struct rank keys; /* input 0: no frames; input id: location */
-	VEC(char *) made; /* names that are in none of the above; owned */
+	struct rank keys; /* input 0: stacks without frames; input id: that location */
+	VEC(char *) made; /* further names; owned */
 };
 
-/* 0 or -ENOMEM + message. @p must not be added to afterwards; fini takes what init left. */
+/*
+ * 0 or -ENOMEM + message. Nothing may be added to @p afterwards. Call functions_fini() after
+ * failure too.
+ */
 _must_use_ int functions_init(struct functions *fs, struct profile *p);
 void functions_fini(struct functions *fs);
 
-/* The function with a key below keys.n. 0 or -ENOMEM (no message). */
+/* The function of a key below keys.n. 0 or -ENOMEM (no message). */
 _must_use_ int functions_get(struct functions *fs, uint32_t key, struct function *ret);
 
-/* Sets .class: by kind, whose code it is, and a stable hash of its module. */
+/* Sets .class, by the kind of code, its owner, and a stable hash of its module. */
 void function_colour(struct function *f);
 
-/* What a reader calls it: "your code", "kernel", ... */
+/* The kind of a function as readers call it: "your code", "kernel", ... */
 const char *function_kind_name(const struct function *f);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Root frames; see roots.h. */
+/* Makes root frames; see roots.h. */
 #include "view/shape/roots.h"
 
 #include "base/cleanup.h"
 #include "base/error.h"
 
-/* "name (pid 12)", or what of it is known. */
+/* Appends "name (pid 12)", or the part of it that is known. */
 static void name_and_id(struct str *b, const char *name, const char *key, const char *id)
 {
 	if (*name && *id)
@@ -45,7 +45,7 @@ static void process_of(const struct profile *p, uint32_t labels, const char *by,
 	process_text(p, labels, b);
 }
 
-/* Ranks of a text over the label sets in use; sets without one are counted in *missing. */
+/* Ranks the texts of the label sets in use. *missing: how many sets have no text. */
 static int distinct(struct rank *r, const struct profile *p, const bool *used, text_fn text,
 		    const char *by, size_t *missing)
 {
@@ -65,7 +65,7 @@ static int distinct(struct rank *r, const struct profile *p, const bool *used, t
 	return rank_finish(r);
 }
 
-/* How many processes there are, and their common name. */
+/* Counts processes, and finds the name that they share. */
 static int count_processes(struct roots *roots, const struct profile *p, const bool *used)
 {
 	_cleanup_(rank_fini) struct rank names = {}, processes = {};
@@ -122,7 +122,7 @@ static int add_texts(struct roots *roots, const struct profile *p, const char *b
 	return rank_finish(&roots->texts);
 }
 
-/* Which label sets the samples have; NULL: no memory. The caller frees it. */
+/* Which label sets have samples. NULL: out of memory. The caller frees it. */
 static bool *labels_used(const struct profile *p, const struct profile_sum *sums, size_t n)
 {
 	bool *used = calloc((size_t)profile_n_labels(p) + 1, sizeof(*used));
@@ -160,7 +160,7 @@ int roots_init(struct roots *roots, struct profile *p, const struct profile_sum 
 	r = count_processes(roots, p, used);
 	if (r)
 		goto oom;
-	/* --by process has the process in its own frame already. */
+	/* --by process already makes a frame for each process. */
 	process = roots->n_processes > 1 && !(by && streq(by, "process"));
 	roots->depth = process + !!by;
 	if (roots->depth)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Root frames: what is put above a stack to tell whose it is. The process, when several are shown
- * (equal names merge unless --by process asks for each), then what --by names.
+ * Root frames: frames above a stack that say whose it is. The first is the process, if several are
+ * shown (those with equal names are one, unless --by process asks for each). The second is what
+ * --by names.
  */
 #ifndef VIEW_SHAPE_ROOTS_H
 #define VIEW_SHAPE_ROOTS_H
@@ -10,30 +11,35 @@
 #include "view/names/rank.h"
 
 struct roots {
-	unsigned depth;	    /* root frames of every sample: 0 to 2 */
-	size_t n_processes; /* shown; 0 = the profile doesn't say */
-	char *process;	    /* name of the process if all have the same one, else NULL */
+	unsigned depth;	    /* number of root frames of every sample: 0 to 2 */
+	size_t n_processes; /* that are shown; 0: the profile doesn't say */
+	char *process;	    /* the name of the process if all have the same one, else NULL */
 	struct rank texts;  /* input i * depth + d: root frame d of label set i, outermost first */
 };
 
 /*
- * @sums: the samples shown. @by: "process", "thread", a label's key, or NULL. 0 or -errno +
+ * @sums: of the samples shown. @by: "process", "thread", a label's key, or NULL. 0 or -errno +
  * message; -EINVAL if no sample has that label.
  */
 _must_use_ int roots_init(struct roots *roots, struct profile *p, const struct profile_sum *sums,
 			  size_t n, const char *by);
-/* The same refusal alone, before anything is written. */
+/* Only checks @by, before anything is written. Returns as roots_init() does. */
 _must_use_ int roots_check(const struct profile *p, const struct profile_sum *sums, size_t n,
 			   const char *by);
 void roots_fini(struct roots *roots);
 
-/* Appends what --by names of a label set: "worker (tid 12)", "tid 12"; nothing if it isn't known. */
+/*
+ * Appends what --by names for a label set: "worker (tid 12)", "tid 12"; nothing if it isn't known.
+ */
 void roots_by_text(const struct profile *p, uint32_t labels, const char *by, struct str *b);
 
-/* What the whole is called: @title if it isn't NULL, the process, how many there are. */
+/*
+ * Appends a title for the whole profile: @title unless NULL, else the process, else the number of
+ * processes.
+ */
 void roots_title(const struct roots *roots, const char *title, struct str *b);
 
-/* Rank in .texts of root frame @d (below .depth, outermost first) of a label set (0 = none). */
+/* The rank in .texts of root frame @d (below .depth, outermost first) of a label set (0: none). */
 uint32_t roots_rank(const struct roots *roots, uint32_t labels, unsigned d);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which threads there are, and their samples in order; see timeline.h. */
+/* Finds the threads, and their samples in order; see timeline.h. */
 #include "view/shape/timeline.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@ static int64_t time_of(const struct timeline *t, const struct profile_sample *s)
 	return t->times ? s->time_ns : -1;
 }
 
-/* A plain number below PROFILE_MADE_UP_ID, or UINT64_MAX. */
+/* A plain number below PROFILE_MADE_UP_ID, else UINT64_MAX. */
 static uint64_t to_number(const char *s)
 {
 	size_t n = strspn(s, "0123456789");
@@ -47,7 +47,7 @@ static int compare_ids(uint64_t a, uint64_t b, const char *x, const char *y)
 	return strcmp(x, y);
 }
 
-/* What tells processes apart. */
+/* The text that distinguishes processes. */
 static const char *process_key(const struct timeline_thread *thread)
 {
 	return *thread->pid ? thread->pid : thread->process;
@@ -63,7 +63,7 @@ static bool same_process(const struct timeline_thread *a, const struct timeline_
 	return !*a->pid == !*b->pid && streq(process_key(a), process_key(b));
 }
 
-/* Those of a process are neighbours. */
+/* Sorts threads so that those of a process are neighbours. */
 static int by_id(const void *va, const void *vb)
 {
 	const struct timeline_thread *a = va, *b = vb;
@@ -76,7 +76,7 @@ static int by_id(const void *va, const void *vb)
 	return r || *a->tid ? r : strcmp(a->name, b->name);
 }
 
-/* What tells the threads apart, for one label set. */
+/* Finds what distinguishes threads, for one label set. */
 static void set_ids(const struct timeline *t, uint32_t labels, struct timeline_thread *thread)
 {
 	const struct profile *p = t->p;
@@ -97,8 +97,8 @@ static void set_ids(const struct timeline *t, uint32_t labels, struct timeline_t
 }
 
 /*
- * Equal texts are one key, by label set. What has an id is told by that: the names of a thread or
- * process may change.
+ * Gives each label set a key; equal texts have the same key. If there is an id, the id is the key,
+ * because names of threads and processes may change.
  */
 static int key_labels(struct timeline *t, struct rank *keys)
 {
@@ -109,7 +109,7 @@ static int key_labels(struct timeline *t, struct rank *keys)
 
 		set_ids(t, id, &ids);
 		str_clear(&key);
-		/* A process called 12 isn't the one with that number. */
+		/* A process with the name 12 isn't the process with the number 12. */
 		str_addf(&key, "%c%s\x01%c%s", *ids.pid ? '#' : '=', process_key(&ids),
 			 *ids.tid ? '#' : '=', thread_key(&ids));
 		if (key.failed || rank_add(keys, key.s))

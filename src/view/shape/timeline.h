@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A profile thread by thread, each in the order of time: what viewers with a track for every thread
- * want, while a profile's samples are of all threads and sorted within 10 s at most. Memory is
- * bounded: as many threads at a time as make a window of samples, a thread with more in parts.
+ * A profile thread by thread, each in order of time, as viewers with a track for each thread need
+ * it. (A profile's own samples are those of all threads, sorted only within 10 s.) Memory is
+ * bounded: as many threads are read at a time as fit into a window of samples, and a thread with
+ * more samples is read in parts.
  */
 #ifndef VIEW_SHAPE_TIMELINE_H
 #define VIEW_SHAPE_TIMELINE_H
@@ -12,53 +13,59 @@
 #include "profile/profile.h"
 #include "profile/sample_order.h"
 
-/* Samples with the same labels pid and tid, or by what was asked for. Texts belong to the profile;
- * "" = it doesn't say. */
+/*
+ * Samples with the same labels pid and tid, or with the same value of what --by names. Texts are
+ * owned by the profile; "": it doesn't say.
+ */
 struct timeline_thread {
 	const char *pid, *tid, *process, *name;
-	/* For formats that want numbers: those of the labels, else larger than Linux has any. */
+	/*
+	 * For formats that need numbers: those of the labels; if there are none, numbers larger
+	 * than any of Linux.
+	 */
 	uint64_t pid_number, tid_number;
-	uint64_t n;		   /* samples */
-	int64_t first_ns, last_ns; /* of those with a time; -1 = none has */
+	uint64_t n;		   /* number of samples */
+	int64_t first_ns, last_ns; /* of samples with a time; -1: none has one */
 	uint32_t key;
 };
 
 struct timeline {
 	struct profile *p;
 	const char *by;
-	bool times;			     /* false: as if no sample had a time */
-	VEC(struct timeline_thread) threads; /* those with samples; by pid, then tid */
-	uint32_t *of_labels; /* index of the thread by label set, UINT32_MAX = no samples */
-	uint64_t untimed;    /* samples without a time */
+	bool times;			     /* false: treat all samples as if they had no time */
+	VEC(struct timeline_thread) threads; /* those with samples; sorted by pid, then tid */
+	uint32_t *of_labels; /* by label set: index of the thread; UINT32_MAX: no samples */
+	uint64_t untimed;    /* number of samples without a time */
 };
 
 /*
- * 0 or -errno + message. @times is what --times and --no-times say, @by what --by says: NULL or
- * "thread", "process", or a label, whose values are then what this file calls threads.
+ * 0 or -errno + message. @times is the value of --times and --no-times. @by is the value of --by:
+ * NULL or "thread", "process", or a label. With a label, each of its values counts as a thread
+ * here.
  */
 _must_use_ int timeline_init(struct timeline *t, struct profile *p, enum profile_times times,
 			     const char *by);
 void timeline_fini(struct timeline *t);
 
 /*
- * A run: consecutive samples of a thread with the same stack, less apart than samples of a running
- * thread are. .time_ns and .labels are the first one's, values are summed, @last_ns is the time of
- * the last one.
+ * A run: consecutive samples of a thread with the same stack, as close as samples of a running
+ * thread are. .time_ns and .labels are those of its first sample, values are summed, @last_ns is
+ * the time of its last sample.
  */
 struct timeline_reader {
 	int (*begin)(void *arg, const struct timeline_thread *thread);
 	int (*run)(void *arg, const struct profile_sample *run, int64_t last_ns);
 	int (*end)(void *arg, const struct timeline_thread *thread);
-	bool every_sample; /* a run is one sample */
+	bool every_sample; /* make each sample a run of its own */
 };
 
 /*
- * Every thread, its runs by time; those without a time come first, one for each stack. Stops at the
- * first non-zero return and returns it; -errno + message.
+ * Calls @reader for every thread, with its runs in order of time. Runs without a time come first,
+ * one for each stack. Stops at the first non-zero return and returns that. -errno + message.
  */
 _must_use_ int timeline_each(struct timeline *t, const struct timeline_reader *reader, void *arg);
 
-/* "app.py (pid 12) · worker (tid 34)", or what of it is known. */
+/* Appends "app.py (pid 12) · worker (tid 34)", or the part of it that is known. */
 void timeline_name(const struct timeline_thread *thread, struct str *b);
 
 #endif

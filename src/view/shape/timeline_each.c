@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Handing out a profile's samples thread by thread, in the order of time; see timeline.h. A pass over
- * the samples for each window of threads, one over its part of them for each window of a thread.
+ * Hands out a profile's samples thread by thread, in order of time; see timeline.h. It makes a pass
+ * over all samples for each window of threads; for a thread larger than a window, a pass over its
+ * part for each window.
  */
 #include "view/shape/timeline.h"
 
@@ -14,17 +15,18 @@
 #include "profile/sums.h"
 
 #define WINDOW	  (1u << 19)			/* samples in memory at a time: 32 MiB */
-#define STEP_NS	  (10 * (int64_t)NSEC_PER_MSEC) /* of times in a file, by default */
+#define STEP_NS	  (10 * (int64_t)NSEC_PER_MSEC) /* default resolution of times in a file */
 #define GROUP_NS  (10 * (int64_t)NSEC_PER_SEC)
 #define NO_MEMORY err_set(-ENOMEM, "out of memory for sorting samples by thread")
 
 struct key {
 	int64_t time_ns;
-	uint32_t thread, stack, entry; /* stack: rank, so that neighbours have the most in common */
+	/* .stack is a rank, so that neighbours have most in common */
+	uint32_t thread, stack, entry;
 };
 
 struct group {
-	uint64_t number, n; /* number 0: samples without a time */
+	uint64_t number, n; /* .number 0: samples without a time */
 };
 
 struct walk {
@@ -32,13 +34,13 @@ struct walk {
 	const struct timeline_reader *reader;
 	void *arg;
 	uint32_t *stack_rank;
-	uint32_t first, last; /* threads of the present window */
+	uint32_t first, last; /* threads of the current window */
 	struct sums sums;
 	VEC(struct key) keys;
-	struct map counts; /* samples of a thread by group */
+	struct map counts; /* number of a thread's samples by group */
 	VEC(struct group) groups;
-	int64_t gap_ns;		   /* running threads have samples closer than that */
-	struct profile_sample run; /* not handed out yet, if .has_run */
+	int64_t gap_ns;		   /* samples of a running thread are closer than this */
+	struct profile_sample run; /* not handed out yet if .has_run */
 	int64_t run_last_ns;
 	bool has_run;
 };
@@ -109,7 +111,7 @@ static int add_to_run(struct walk *w, const struct profile_sample *s)
 	return r;
 }
 
-/* Sorts what is in the window. */
+/* Sorts the samples in the window. */
 static int sort_window(struct walk *w)
 {
 	size_t n = w->sums.entries.n;
@@ -136,7 +138,7 @@ static int fill_window(struct walk *w, int64_t first_ns, int64_t last_ns)
 	return r ? r : sort_window(w);
 }
 
-/* Threads first to last, all of their samples. */
+/* Hands out all samples of threads @first to @last. */
 static int do_threads(struct walk *w)
 {
 	int r = fill_window(w, -1, INT64_MAX);
@@ -193,7 +195,7 @@ static int find_groups(struct walk *w)
 	return 0;
 }
 
-/* Groups first to last of the one thread. */
+/* Hands out groups @first to @last of one thread. */
 static int do_groups(struct walk *w, uint64_t first, uint64_t last)
 {
 	int64_t first_ns = first ? (int64_t)(first - 1) * GROUP_NS : -1, last_ns;
@@ -209,7 +211,7 @@ static int do_groups(struct walk *w, uint64_t first, uint64_t last)
 	return r;
 }
 
-/* A thread with more samples than a window. */
+/* Hands out a thread with more samples than a window holds. */
 static int do_parts(struct walk *w)
 {
 	const struct timeline_thread *thread = &w->t->threads.v[w->first];
@@ -249,7 +251,7 @@ static int do_all(struct walk *w)
 	return r;
 }
 
-/* Samples come every period, their times in steps of 10 ms or exactly. */
+/* Samples come once in each period; their times are exact or in steps of 10 ms. */
 static int64_t gap(struct profile *p)
 {
 	const struct profile_meta *m = profile_meta(p);

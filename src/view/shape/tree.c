@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Samples merged into a call tree; see tree.h. */
+/* Merges samples into a call tree; see tree.h. */
 #include "view/shape/tree.h"
 
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/str.h"
 
-/* The child of @parent with @key, made if need be; 0 (never a child) for out of memory. */
+/* The child of @parent with @key, created if needed; 0 (never a child): out of memory. */
 static uint32_t child(struct tree *t, uint32_t parent, uint32_t key)
 {
 	uint32_t id = intern_put(&t->children, (const uint32_t[]){parent, key}, 0);
@@ -22,15 +22,15 @@ static uint32_t child(struct tree *t, uint32_t parent, uint32_t key)
 }
 
 /*
- * The way from the root to where the stack before ended: neighbours have most of theirs in common, which needn't be
- * looked up again. Deep stacks take less than half the time.
+ * The path from the root to the end of the last stack. Neighbouring stacks share most of their
+ * path, which needn't be looked up again. For deep stacks that more than halves the time.
  */
 struct step {
 	uint32_t key, node;
 };
 typedef VEC(struct step) step_vec;
 
-/* The child of @parent, which is the node at @depth, with @key; 0 for out of memory. */
+/* The child of @parent, the node at @depth, with @key; 0: out of memory. */
 static uint32_t descend(struct tree *t, step_vec *way, size_t depth, uint32_t parent, uint32_t key)
 {
 	uint32_t node;
@@ -60,7 +60,7 @@ static void count(struct tree *t, uint32_t node, int64_t value, int64_t samples)
 	t->nodes.v[node].samples += samples;
 }
 
-/* One stack with its sum: a path from the root, each node on it counted. */
+/* Adds one stack with its sum: each node on the path from the root counts it. */
 static int add_stack(struct tree *t, const struct tree_plan *plan, const struct profile_sum *sum,
 		     step_vec *way)
 {
@@ -163,7 +163,7 @@ int tree_build(struct tree *t, const struct tree_plan *plan)
 			r = add_stack(t, plan, &plan->sums[i], &way);
 	}
 	vec_fini(&way);
-	/* The tables are as large as the tree and no longer needed. */
+	/* The tables are as large as the tree, and no longer needed. */
 	intern_fini(&t->children);
 	intern_fini(&t->lines_at);
 	if (!r)

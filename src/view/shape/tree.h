@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Samples merged into a call tree, the common ground of pictures and folded text. A node's key says
- * what is the same: writers choose keys by frame text, by function, or by anything else that fits
- * in 32 bits. Depth is bounded by memory only: nothing here recurses.
+ * Samples merged into a call tree, for pictures and folded text. A node's key says which frames are
+ * the same; writers choose keys by frame text, by function, or by anything that fits in 32 bits.
+ * Only memory bounds the depth: no function here recurses.
  */
 #ifndef VIEW_SHAPE_TREE_H
 #define VIEW_SHAPE_TREE_H
@@ -15,47 +15,49 @@
 struct tree_node {
 	uint32_t parent, key, depth; /* the root is node 0, depth 0, key 0 */
 	uint32_t first, n_children;  /* children are tree.order[first .. first + n_children) */
-	int64_t value, self;	     /* of the chosen value type; self: samples that end here */
+	int64_t value, self;	     /* of the chosen value type; self: of samples that end here */
 	int64_t samples;
 };
 
-/* Part of a node's value that was spent at (or called from) a line. */
+/* The part of a node's value that was spent in (or called from) a line. */
 struct tree_line {
 	uint32_t node;
-	int32_t line; /* 0 = unknown */
+	int32_t line; /* 0: unknown */
 	int64_t value;
 };
 
 struct tree {
 	VEC(struct tree_node) nodes; /* parents before children */
-	VEC(struct tree_line) lines; /* by node, then value, largest first; only if asked for */
+	/* by node, then value, largest first; filled only on request */
+	VEC(struct tree_line) lines;
 	uint32_t *order;
 	struct intern children,
-		lines_at; /* (parent, key): index of the node; (node, line): of the line, + 1 */
+		/* (parent, key): index of the node; (node, line): index of the line, + 1 */
+		lines_at;
 };
 
-/* How a tree is made: all borrowed. */
+/* How to build a tree. All pointers are borrowed. */
 struct tree_plan {
 	struct profile *p;
 	const struct profile_sum *sums;
 	size_t n_sums;
 	const struct roots *roots;	 /* their keys are TREE_ROOT | rank */
-	const uint32_t *key_of_location; /* by location id, below TREE_ROOT */
-	uint32_t no_frames;		 /* key for a sample with neither frames nor roots */
+	const uint32_t *key_of_location; /* by location id; values below TREE_ROOT */
+	uint32_t no_frames;		 /* the key for a sample with neither frames nor roots */
 	unsigned value;			 /* index of the value */
 	bool lines;
-	bool drawn; /* as boxes, which can't be less than nothing */
-	/* Order of siblings, < 0 = a first; must not call two with different keys equal. */
+	bool drawn; /* nodes will be drawn as boxes, which can't show values below 0 */
+	/* Order of siblings; < 0: a comes first. Different keys must not compare as equal. */
 	int (*compare)(const void *arg, const struct tree_node *a, const struct tree_node *b);
 	const void *arg;
 };
 #define TREE_ROOT 0x80000000u
 
-/* Stacks whose value is 0 are left out, with .drawn those below 0 too. 0 or -ENOMEM + message. */
+/* Stacks whose value is 0 are left out; with .drawn, those below 0 too. 0 or -ENOMEM + message. */
 _must_use_ int tree_build(struct tree *t, const struct tree_plan *plan);
 void tree_fini(struct tree *t);
 
-/* Index of the value type named @name in the profile, or -EINVAL + message that lists them. */
+/* The index of the value type @name of the profile; -EINVAL + a message that lists the types. */
 _must_use_ int tree_value(struct profile *p, const char *name);
 
 #endif
