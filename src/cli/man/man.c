@@ -165,9 +165,16 @@ static void outcome(enum walk_outcome which, const char *words, struct str *reas
 	}
 }
 
+/* Those before NATIVE_LATE leave no mark in a stack. */
+static void native_outcome(enum native_outcome which, const char *words, struct str *reasons)
+{
+	if (which >= NATIVE_LATE)
+		str_addf(reasons, "%s%s", reasons->n ? "; " : "", words);
+}
+
 static void outcomes(void)
 {
-	_cleanup_str_ struct str reasons = {};
+	_cleanup_str_ struct str reasons = {}, native = {};
 
 #define X(name, words) outcome(WALK_##name, words, &reasons);
 	WALK_OUTCOMES(X)
@@ -175,6 +182,10 @@ static void outcomes(void)
 	/* src/collect/stack/stack.c: the walk was whole, what it found couldn't be named */
 	str_add(&reasons, "; code object lost; name not readable; line table not readable");
 	item("[incomplete: REASON]", str_cstr(&reasons));
+#define X(name, words) native_outcome(NATIVE_##name, words, &native);
+	NATIVE_OUTCOMES(X)
+#undef X
+	item("[incomplete: native stack: REASON]", str_cstr(&native));
 }
 
 static void capabilities(void)
