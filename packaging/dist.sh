@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# dist.sh: everything that a release gives away, in build/dist/, with SHA256SUMS: for each architecture
-# an archive of the static binary with manual page and completions, the same as an rpm package, and a wheel; a container image for both; the
-# source archive; what is in the binary of this machine, as SPDX.
-# The same sources give the same bytes, wherever they lie: SOURCE_DATE_EPOCH is the commit's time
-# unless it is given. --native: without arm64.
+# dist.sh: makes all files of a release in build/dist/, with SHA256SUMS. For each architecture: an
+# archive of the static binary with manual page and completions, the same as an rpm package, and a
+# wheel. For both: a container image. Also the source archive, and as SPDX the contents of the
+# binary of this machine. The same sources give the same bytes, wherever they lie:
+# SOURCE_DATE_EPOCH is the commit's time unless it is given. --native: without arm64.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 dist=build/dist
@@ -14,13 +14,13 @@ SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || 
 export SOURCE_DATE_EPOCH
 umask 022
 
-# archive NAME: build/dist-work/NAME as NAME.tar.gz.
+# archive NAME: packs build/dist-work/NAME as NAME.tar.gz.
 archive() {
 	tar -C $work --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner \
 		--format=ustar -cf - "$1" | gzip -n9 >"$dist/$1.tar.gz"
 }
 
-# package ARCH VARIANT MAKE...: the archive and the wheel of build/VARIANT.
+# package ARCH VARIANT MAKE...: makes the archive and the wheel of build/VARIANT.
 package() {
 	local arch=$1 variant=$2 name=krait-$version-linux-$1; shift 2
 	"$@" stripped
@@ -44,7 +44,7 @@ mkdir -p $dist $work
 package "$(uname -m)" static make -s STATIC=1
 packaging/sbom.py build/static/stripped/krait "$dist/krait-$version-linux-$(uname -m).spdx.json"
 if [ "${1:-}" != --native ] && [ "$(uname -m)" = x86_64 ]; then
-	# The manual page and the completions are what the binary of this machine prints.
+	# The binary of this machine prints the manual page and the completions.
 	package aarch64 aarch64-linux-gnu tests/setup/cross-arm64.sh -s KRAIT_HERE=build/static/krait
 fi
 packaging/oci.py "$dist/krait-$version.oci.tar" "$version" "${binaries[@]}"

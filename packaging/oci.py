@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """oci.py FILE VERSION ARCH=BINARY...: an OCI image (image-layout 1.0 in a tar file) from scratch: /krait and an empty /tmp, for each
-architecture. ARCH as `uname -m` says it. The same input gives the same bytes: SOURCE_DATE_EPOCH. Standard library only."""
+architecture. ARCH is as `uname -m` prints it. The same input gives the same bytes (SOURCE_DATE_EPOCH). Standard library only."""
 
 import gzip
 import hashlib
@@ -25,7 +25,7 @@ class Layout:
         self.files = {"oci-layout": b'{"imageLayoutVersion": "1.0.0"}'}
 
     def blob(self, media_type, data, **more):
-        """Adds it; what names it elsewhere."""
+        """Adds it. Returns the descriptor by which other files refer to it."""
         digest = hashlib.sha256(data).hexdigest()
         self.files["blobs/sha256/" + digest] = data
         return dict({"mediaType": TYPE + media_type, "digest": "sha256:" + digest, "size": len(data)}, **more)
@@ -73,7 +73,7 @@ def main(path, version, *images):
         arch, _, binary = image.partition("=")
         with open(binary, "rb") as f:
             manifests.append(add_image(layout, version, arch, f.read()))
-    # Each architecture by a name of its own, for tools that know no list of them.
+    # Each architecture has a name of its own, for tools that don't understand a list of them.
     named = [dict(m, annotations={"org.opencontainers.image.ref.name": m["platform"]["architecture"]}) for m in manifests]
     every = layout.blob("index.v1+json", as_json({"schemaVersion": 2, "mediaType": TYPE + "index.v1+json", "manifests": manifests}))
     named.insert(0, dict(every, annotations={"org.opencontainers.image.ref.name": "latest"}))

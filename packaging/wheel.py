@@ -21,7 +21,7 @@ import time
 import zipfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-# What is linked statically asks nothing of the C library, so each oldest tag that pip knows is true.
+# A static binary needs no C library, so the oldest tag of each kind that pip knows is true.
 TAGS = {
     "x86_64": ("manylinux_2_5_x86_64", "manylinux1_x86_64", "musllinux_1_1_x86_64"),
     "aarch64": ("manylinux_2_17_aarch64", "manylinux2014_aarch64", "musllinux_1_1_aarch64"),
@@ -51,7 +51,7 @@ def read(name):
 
 @functools.lru_cache(maxsize=None)
 def version():
-    """make's word, as PEP 440 writes it: 0.1+ad9c933.dirty."""
+    """The version as make says it, in the form of PEP 440: 0.1+ad9c933.dirty."""
     said = subprocess.run(["make", "-s", "version"], cwd=ROOT, check=True, stdout=subprocess.PIPE)
     return said.stdout.decode().strip().replace("-", ".")
 
@@ -75,7 +75,7 @@ def wheel_file(tags):
 
 
 def zip_bytes(members):
-    """members: [(name, mode, data)], in this order. A zip file knows no time before 1980."""
+    """members: [(name, mode, data)], in this order. A zip file has no times before 1980."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as z:
         for name, mode, data in members:
@@ -111,7 +111,7 @@ def make_wheel(binary, arch, directory):
 
 
 def sources():
-    """What git has; in an archive, which has no git, what lies there but for what make makes."""
+    """The files that git has. In an archive, which has no git: all files but those that make makes."""
     if os.path.exists(os.path.join(ROOT, ".git")):
         listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, stdout=subprocess.PIPE)
         return sorted(listed.stdout.decode().rstrip("\0").split("\0"))
@@ -130,7 +130,7 @@ def tar_add(tar, name, data, mode=0o644):
 
 def make_sdist(directory):
     stem = "krait_profiler-" + version()
-    # The archive has no git to ask: the file alone says which version it is.
+    # An archive has no git: its file VERSION alone says which version it is.
     instead = {"VERSION": version().encode() + b"\n"}
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as tar:

@@ -5,15 +5,15 @@
 #   benchmark.sh record [-n RUNS] [-F HZ] [-o FILE] -- COMMAND...
 #       Runs the command once to warm up, then records it RUNS times (5), HZ samples a second (1999), as one recording.
 #   benchmark.sh baseline FILE
-#       GitLab: gets krait.pb.gz of this job's last success on the default branch. That there is none (HTTP 404) is no failure.
+#       GitLab: gets krait.pb.gz of this job's last success on the default branch. If there is none (HTTP 404), that is no failure.
 #   benchmark.sh compare BASELINE NEW [-m FILE.md] [-p FILE.html] [-n NAME] [LIMIT...]
 #       Compares them: Markdown is appended to FILE.md, FILE.html is the page. LIMIT is one of `krait diff --fail-if`.
 #       NAME tells the benchmarks of a repository apart. Without a baseline it says so and ends with 0. Exit code 4: a limit was hit.
 #   benchmark.sh comment FILE.md
-#       Puts what compare wrote under the pull request (GitHub: gh, GH_TOKEN) or merge request (GitLab: curl, python3,
-#       KRAIT_GITLAB_TOKEN), in place of what it put there before for a benchmark of that name.
+#       Puts the text of compare under the pull request (GitHub: gh, GH_TOKEN) or merge request (GitLab: curl, python3,
+#       KRAIT_GITLAB_TOKEN). It replaces its own earlier comment on a benchmark of that name.
 #
-# KRAIT: how krait is called (krait). Where it may not record it is called with sudo.
+# KRAIT: the program krait (default: krait). If it lacks the rights to record it is called with sudo.
 set -eu
 KRAIT=${KRAIT:-krait}
 MARK='<!-- krait benchmark: ' # the name, and -->
@@ -21,7 +21,7 @@ MARK='<!-- krait benchmark: ' # the name, and -->
 say() { printf 'benchmark.sh: %s\n' "$*" >&2; }
 usage() { sed -n '/^#   bench/,/^#$/s/^# *//p' "$0" >&2; exit 2; }
 
-# find_recorder: krait's whole path, for sudo has another PATH; and sudo's where krait has no rights of its own.
+# find_recorder: sets krait's whole path, because sudo has another PATH, and sudo's path if krait has no rights of its own.
 find_recorder() {
 	krait=$(command -v "$KRAIT") || { say "there is no program $KRAIT"; exit 127; }
 	sudo=
@@ -60,7 +60,7 @@ record() {
 	"$KRAIT" merge -q "$work"/*.pb.gz -o "$out"
 }
 
-# Only an answer that there is no such artifact says that there is none yet.
+# Only HTTP 404 means that there is no baseline yet.
 baseline() {
 	[ $# = 1 ] || usage
 	status=$(printf 'header = "JOB-TOKEN: %s"\n' "$CI_JOB_TOKEN" |
@@ -109,7 +109,7 @@ compare() {
 	return $code
 }
 
-# comment_on_github FILE MARK: of comments that begin with the mark, only one of the token's own user is replaced.
+# comment_on_github FILE MARK: replaces the comment of the token's own user that begins with the mark.
 comment_on_github() {
 	number=$(sed -n 's,^refs/pull/\([0-9]*\)/merge$,\1,p' <<-END
 	${GITHUB_REF:-}
@@ -127,7 +127,7 @@ comment_on_github() {
 	fi
 }
 
-# comment_on_gitlab FILE MARK: the same of a merge request's notes.
+# comment_on_gitlab FILE MARK: does the same with a merge request's notes.
 comment_on_gitlab() {
 	[ -n "${CI_MERGE_REQUEST_IID:-}" ] || { say "not a merge request: no comment"; return 0; }
 	[ -n "${KRAIT_GITLAB_TOKEN:-}" ] || { say "no KRAIT_GITLAB_TOKEN: no comment"; return 0; }
@@ -141,9 +141,9 @@ comment_on_gitlab() {
 		gitlab "$notes" --data-urlencode "body@$1" >/dev/null
 	fi
 }
-# Others see a command line, so the token isn't in it.
+# Other users see a command line, so the token isn't in it.
 gitlab() { printf 'header = "PRIVATE-TOKEN: %s"\n' "$KRAIT_GITLAB_TOKEN" | curl -sSf -K - "$@"; }
-# find_note MARK: of a line with the user and one with the notes.
+# find_note MARK: reads a line with the user and a line with the notes; prints the note's id.
 find_note() {
 	python3 -c '
 import json, sys

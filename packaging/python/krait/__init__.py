@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""krait for Python's own tools: `pytest --krait` (pytest_plugin.py), `%load_ext krait` in a notebook (notebook.py). Both start the program
-`krait` on their own process; nothing is measured in here."""
+"""krait for Python's own tools: `pytest --krait` (pytest_plugin.py), `%load_ext krait` in a notebook (notebook.py). Both start the
+program `krait` on their own process. This package measures nothing itself."""
 
 
 def load_ipython_extension(shell):
-    """What %load_ext krait calls."""
+    """%load_ext krait calls this."""
     from . import notebook
     notebook.load(shell)

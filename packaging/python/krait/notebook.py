@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""%%krait and %krait in a notebook: records the kernel's process while the cell, or the statement, runs. The cell then shows where the time
-went, in one sentence and as a flame graph: an SVG without script, which is drawn again when the notebook is reopened."""
+"""%%krait and %krait in a notebook record the kernel's process while a cell, or a statement, runs. The cell then shows where the
+time went, in one sentence and as a flame graph: an SVG without script, which is still there when the notebook is reopened."""
 import asyncio
 import contextlib
 import json
@@ -13,20 +13,21 @@ import tempfile
 from . import recording
 
 GIVEN = ("-o", "--output", "--format", "-f", "--folded", "-p", "--pid", "-q", "--quiet", "-h", "--help", "--open", "--")
-MOST_BYTES = 300000  # by which a cell's picture makes a notebook larger
-# Which boxes are drawn until it is small enough: the least width, of 1200, and whether with the words that a pointer shows.
+MOST_BYTES = 300000  # a cell's picture makes a notebook larger by no more
+# What is tried until the picture is small enough: the least width of a box, of 1200, and whether boxes have the words that a
+# pointer shows.
 SHAPES = ([(width, True) for width in (0, 0.5, 1, 2)] + [(width, False) for width in (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)])
-# What calls a cell, and is the same for all.
+# The frames that call a cell: they are the same for all cells.
 FRAMES = ("IPython", "ipykernel", "ipykernel_launcher", "traitlets", "tornado.platform.asyncio", "asyncio.base_events", "asyncio.events", "asyncio.runners",
           "runpy", os.path.abspath(__file__))
-# What a picture has for its script and for krait itself.
+# The parts of a picture that are for its script and for krait itself.
 REST = re.compile(r"<metadata\b.*?</metadata>|<script\b.*?</script>| ?The recording is in this file\.", re.DOTALL)
 SIZE = re.compile(r'(<svg [^>]*?) width="[0-9]+" height="[0-9]+"')
 BOX = re.compile(r'<g class="b [^"]*">(<title>[^<]*</title>)<rect x="[^"]*" y="[^"]*" width="([0-9.]+)"[^>]*/>.*?</g>\n?', re.DOTALL)
 
 
 class Failed(Exception):
-    """What the cell raised was shown where it was raised."""
+    """The cell raised an exception, which IPython has shown already: no second traceback."""
 
     def _render_traceback_(self):
         return []
@@ -45,23 +46,24 @@ class Picture:
 
 def load(shell):
     def krait(line, cell=None):
-        """%%krait [OPTIONS of krait record]: where the cell's CPU time goes. %krait STATEMENT: the same of one statement."""
+        """%%krait [OPTIONS of krait record]: where the cell's CPU time goes. %krait STATEMENT: the same for one statement."""
         if cell is None and not line.strip():
             print("%%krait [OPTIONS of krait record] above a cell, or %krait STATEMENT: where its CPU time goes")
             return
         if cell is None:
             run(shell, line, "")
         else:
-            # In the place of the line %%krait, so that lines have the numbers that the notebook shows; another magic has to come first.
+            # A comment takes the place of the line %%krait, so that lines have the numbers that the notebook shows. Another magic
+            # has to stand in the first line.
             run(shell, cell if cell.lstrip().startswith("%%") else "# %%krait\n" + cell, line)
     shell.register_magic_function(krait, "line_cell", "krait")
 
 
 @contextlib.contextmanager
 def numbered(shell):
-    """A cell in a cell would have the number of the next one (IPython 9)."""
+    """Code that a cell runs as a cell has the outer cell's number. IPython 9 would give it the next one."""
     compiler, number = shell.compile, shell.displayhook.prompt_count
-    cache, own = compiler.cache, "cache" in vars(compiler)  # own: of a cell around this one
+    cache, own = compiler.cache, "cache" in vars(compiler)  # own: a cell around this one has set it
     compiler.cache = lambda code, _=0, **more: cache(code, number, **more)
     try:
         yield
@@ -73,7 +75,7 @@ def numbered(shell):
 
 
 def needs_running_loop(shell, code):
-    """A cell with await: the event loop that would run it is running this magic."""
+    """Whether the code has await: the event loop that would run it is running this magic."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -82,7 +84,7 @@ def needs_running_loop(shell, code):
 
 
 def options_of(line):
-    """Options of krait record; those that say what is recorded, and where it is written, are given already."""
+    """Options of krait record. Those that say what is recorded, and where it is written, are refused: they are set already."""
     options = shlex.split(line)
     for option in options:
         if option.split("=")[0] in GIVEN or re.match("-[opq].", option):
@@ -91,7 +93,7 @@ def options_of(line):
 
 
 def run(shell, code, line):
-    """Runs the code, recorded or, where that can't be, as it is."""
+    """Runs the code, and records it if that is possible."""
     if needs_running_loop(shell, code):
         print("krait: a cell with await can't run below %%%%krait; without it, record this process: krait record -p %d" % os.getpid())
         raise Failed()
@@ -127,7 +129,7 @@ def show(taken):
 
 
 def picture(path):
-    """With all boxes that there is room for, the widest ones; None if there is no room for any, or nothing to show."""
+    """The flame graph with the widest boxes, as many as there is room for. None if there is room for none, or nothing to show."""
     svg = os.path.join(os.path.dirname(path), "cell.svg")
     hide = [word for frame in FRAMES for word in ("--hide", frame)]
     subprocess.run([recording.program(), "report", "-o", svg, *hide, path], env=recording.environment(), stdin=subprocess.DEVNULL,
@@ -135,7 +137,7 @@ def picture(path):
     if not os.path.exists(svg):
         return None
     with open(svg, encoding="utf-8") as f:
-        text = SIZE.sub(r"\1", REST.sub("", f.read()), 1)  # as wide as there is room
+        text = SIZE.sub(r"\1", REST.sub("", f.read()), 1)  # the notebook decides the width
     for width, titled in SHAPES:
         fits, left_out = smaller(text, width, titled)
         if stored_bytes(fits) <= MOST_BYTES:
@@ -147,7 +149,7 @@ def picture(path):
 
 
 def smaller(text, width, titled):
-    """The picture without narrow boxes, whose callees are narrower still; and how many these are."""
+    """The picture without narrow boxes, and their number. Callees of a narrow box are narrower still, so they are left out too."""
     left_out = 0
 
     def box(found):
@@ -160,5 +162,5 @@ def smaller(text, width, titled):
 
 
 def stored_bytes(text):
-    """In a notebook: JSON, each line indented in a list."""
+    """The size in a notebook, which is JSON with each line indented in a list."""
     return len(json.dumps(text, ensure_ascii=False).encode()) + 16 * (text.count("\n") + 1)

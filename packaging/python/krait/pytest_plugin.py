@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""pytest --krait: records the session with its workers (pytest-xdist) and says which tests took the CPU time. Each test is an interval
-of its process, from its setup to its teardown, and its name the label `test` of the samples. No signal of this process is used, and
-whatever happens to the recording, tests and exit code are what they are without."""
+"""pytest --krait: records the session with its workers (pytest-xdist) and says which tests took the CPU time. Each test is an
+interval of its process, from its setup to its teardown. Its name is the label `test` of the samples. The plugin uses no signal
+of this process. Whatever happens to the recording, tests and exit code are the same as without."""
 import glob
 import json
 import os
@@ -15,7 +15,7 @@ import pytest
 from . import recording
 
 ROWS = 10
-MOST_BYTES = 4000  # of a test's name: krait takes no longer labels
+MOST_BYTES = 4000  # of a test's name; krait accepts no longer labels
 KEEP_LABELS = (".html", ".svg", ".pb.gz", ".jsonl")
 
 
@@ -37,7 +37,7 @@ def pytest_configure(config):
 class Tests:
     """Writes the interval of each test that this process runs."""
 
-    now = staticmethod(time.monotonic_ns)  # of today, though a test may put another clock in its place
+    now = staticmethod(time.monotonic_ns)  # kept, because a test may put another clock in its place
 
     def __init__(self, path):
         self.path = path
@@ -48,7 +48,7 @@ class Tests:
         yield
         try:
             line = {"pid": pid, "begin": begin, "end": self.now(), "labels": {"test": name_of(item)}}
-            # Opened each time: a test may close what it doesn't know, and its own file get that number.
+            # Opened each time: a test may close descriptors that it doesn't know, and get the number for its own file.
             fd = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
             try:
                 os.write(fd, (json.dumps(line) + "\n").encode())
@@ -63,7 +63,7 @@ def name_of(item):
 
 
 class Session:
-    """Of the process that the user started: the recording and what is said of it."""
+    """The recording, and what is said of it. Only the process that the user started has one."""
 
     def __init__(self, config):
         self.config = config
@@ -84,7 +84,7 @@ class Session:
         self.intervals = os.path.join(self.folder, "intervals")
         with open(self.intervals, "w", encoding="utf-8"):
             pass
-        # In a folder of its own: what lies under the wanted name may be an earlier session's.
+        # In a folder of its own: a file with the wanted name may be an earlier session's.
         os.mkdir(os.path.join(self.folder, "page"))
         self.page = os.path.join(self.folder, "page", os.path.basename(self.wanted))
         self.recording = recording.Recording(self.page, "--label-intervals", self.intervals, "--by", "test")
@@ -96,7 +96,7 @@ class Session:
             self.recording.begin()
 
     def finish(self):
-        """The recording has ended, and the page is in its place or, where that can't be, stays in the folder."""
+        """Ends the recording, and moves the page to its place. If that fails the page stays in the folder."""
         if not self.recording or self.error:
             return
         self.recording.end()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`krait record` of this very process and its children, in the background."""
+"""Runs `krait record` on this very process and its children, in the background."""
 import json
 import os
 import shutil
@@ -10,12 +10,12 @@ import tempfile
 import time
 
 START_S = 60  # at most, until it samples
-END_S = 60  # at most, until it has written; krait itself looks for names for 5 s
+END_S = 60  # at most, until it has written; krait itself waits 30 s at most for names
 MOST_WORDS = 4000
 
 
 def program():
-    """The krait that was installed beside this Python, else that of PATH."""
+    """The krait that is installed beside this Python, else that of PATH."""
     own = sysconfig.get_path("scripts") or ""
     found = os.environ.get("KRAIT") or shutil.which("krait", path=own) or shutil.which("krait")
     if not found:
@@ -34,12 +34,12 @@ def report(path, *args):
 
 
 def environment():
-    """Without sudo's words: what this process reads and writes is its own user's, not that of who called it."""
+    """The environment without sudo's variables: krait reads and writes files as this process's own user, not as the caller of sudo."""
     return {name: value for name, value in os.environ.items() if not name.startswith("SUDO_")}
 
 
 class Recording:
-    """Samples come from the return of begin() on. What went wrong is in .error, and nothing is raised: whoever is recorded goes on."""
+    """Samples come from the return of begin() on. Nothing is raised: .error says what went wrong, and the recorded program goes on."""
 
     def __init__(self, output, *options):
         self.output = output
@@ -58,8 +58,8 @@ class Recording:
         try:
             # pylint: disable=consider-using-with # it lives as long as the recording
             self.said = tempfile.TemporaryFile()
-            # A session of its own: Ctrl-C in the terminal is for this process, which then ends krait. What krait says goes to a
-            # file, which takes all of it though nobody reads.
+            # A session of its own: Ctrl-C in the terminal is for this process, which then ends krait. krait's messages go to a file,
+            # because a pipe that nobody reads would fill up.
             self.process = subprocess.Popen(
                 [program(), "record", "-v", "--color", "never", "-p", str(os.getpid()), "-o", self.output, *self.options],
                 env=environment(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self.said, start_new_session=True)
@@ -89,18 +89,18 @@ class Recording:
                 break
             except subprocess.TimeoutExpired:
                 pass
-        # Not the exit code: where another one reaps children, nobody knows it.
+        # The exit code isn't asked for: it is lost if other code reaps children.
         if not os.path.exists(self.output):
             self.error = self.words() or "krait has written nothing"
 
     def said_all(self):
-        """What it has said so far."""
-        # pread(): the offset is krait's too.
+        """krait's messages so far."""
+        # pread(), because krait shares the file's offset.
         data = os.pread(self.said.fileno(), os.fstat(self.said.fileno()).st_size, 0)
         return data.decode("utf-8", "replace").strip()
 
     def words(self):
-        """The same to show: of much, the warnings and what came last, where an error is."""
+        """The messages to show. If they are long: the warnings, and the end, where an error is."""
         said = self.said_all()
         if len(said) <= MOST_WORDS:
             return said
