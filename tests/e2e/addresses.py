@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""A recording may be read by others: no output tells where the kernel, or code that a process made, is in memory.
+"""Others may read a recording, so no output shows where the kernel, or code that a process made, is in memory.
 
-Truth is /proc/kallsyms, as root sees it, and the program itself, which says where it has put its code.
+The truth is /proc/kallsyms, as root sees it, and the program itself, which says where it has put its code.
 """
 import bisect
 import os
@@ -69,7 +69,7 @@ def kernel_locations(out):
 
 
 def prove(frames, base):
-    """Of the frames in [kernel] the name is what kallsyms has at base + address."""
+    """Frames in [kernel] have the name that kallsyms has at base + address."""
     starts, at, _ = symbols()
     proved = 0
     for l in frames:
@@ -84,7 +84,7 @@ def prove(frames, base):
 
 @case
 def kernel_is_relative():
-    """Kernel frames have addresses from _stext on, in every output."""
+    """Addresses of kernel frames are relative to _stext, in every output."""
     with folder() as d:
         out = d + "/x.pb.gz"
         check(krait("record", "-q", "-o", out, "--", kit.PYTHON, "-c", KERNEL).returncode == 0, "record")
@@ -105,7 +105,7 @@ def kernel_is_relative():
 
 @case
 def kernel_as_it_is():
-    """--kernel-addresses writes them as they are."""
+    """--kernel-addresses writes absolute addresses."""
     with folder() as d:
         out = d + "/x.pb.gz"
         done = krait("record", "-q", "--kernel-addresses", "-o", out, "--", kit.PYTHON, "-c", KERNEL)
@@ -117,7 +117,7 @@ def kernel_as_it_is():
 
 @case
 def only_for_who_may_know():
-    """What krait's file may see isn't what its user may see."""
+    """A user without the right to see addresses gets none, though krait's file has that right."""
     with folder() as d:
         os.chmod(d, 0o777)
         own = shutil.copy(kit.KRAIT, d + "/krait")
@@ -153,7 +153,7 @@ def only_for_who_may_know():
 
 @case
 def code_made_at_run_time():
-    """Functions made at run time are where they are in their mapping, named or not."""
+    """Addresses of functions made at run time are relative to their mapping, whether they have a name or not."""
     if os.uname().machine != "x86_64":
         raise kit.Skip("its code is x86-64's")
     with folder() as d:

@@ -31,7 +31,7 @@ def gecko(path):
 
 @case
 def run_script():
-    """The words behind the script are the script's, its exit code is krait's, and it is the target."""
+    """Arguments behind the script are the script's. Its exit code is krait's. It is the target."""
     with kit.folder() as folder:
         for name in "ends.py", "mod.py":
             with open(os.path.join(folder, name), "w") as f:
@@ -64,7 +64,7 @@ def attach_formats():
 
 @case
 def refusals():
-    """What has no meaning here says so."""
+    """Options without a meaning in krait are refused with a reason."""
     for words, args in (("threads that run", ["--mode", "wall"]), ("cpu and gil", ["--mode", "x"]),
                         ("not of tasks", ["--async-aware"]), ("another format", ["--gecko", "--pstats"]),
                         ("writes nothing", ["--live", "--gecko"]), ("krait diff", ["--diff-flamegraph", "b"])):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Bad input: each a sentence that says what was wrong, with the exit code of docs/exit codes."""
+"""Bad input: each is refused with one sentence that says what was wrong, and with the right exit code."""
 import errno
 import json
 import os
@@ -91,7 +91,7 @@ BAD_LINES = [
 
 @kit.case
 def command_line():
-    """What the command line alone shows: exit code 2, without rights."""
+    """Faults that the command line alone shows: exit code 2, also without rights to record."""
     for words, args in BAD_LINES:
         if words == "native" and "--native" not in krait("record", "--help").stdout:
             continue
@@ -103,7 +103,7 @@ def command_line():
 
 @kit.case
 def warnings_stay():
-    """What a recording lost is in its file, before all else that the file says of it, in other formats too."""
+    """A recording's losses are in its file, before all other comments, in other formats too."""
     with folder() as d, python("import time; time.sleep(1000)") as target:
         done = krait("record", "-p", target.pid, "-d", 0.3, "-o", d + "/a.pb.gz")
         check(done.returncode == 0, done.stderr)
@@ -134,7 +134,7 @@ def unwritable():
 
 @kit.case
 def full_disk():
-    """A full file system: an error, no half file, an older file unharmed, what was recorded elsewhere."""
+    """A full file system: an error, no half file, an older file unharmed, and the recording saved elsewhere."""
     with folder() as d, folder() as other, python() as target:
         subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", d], check=True)
         try:
@@ -155,7 +155,7 @@ def full_disk():
 
 @kit.case
 def size_limit():
-    """A limit of file sizes is an error as a full disk is, and doesn't end krait; the command gets the signal as ever."""
+    """A limit of file sizes is an error like a full disk, and its signal doesn't end krait. The command gets the signal as usual."""
     def limited():
         resource.setrlimit(resource.RLIMIT_FSIZE, (8 << 10, 8 << 10))
         signal.signal(signal.SIGXFSZ, signal.SIG_DFL)  # Python ignores it
@@ -171,7 +171,7 @@ def size_limit():
 
 @kit.case
 def private_output():
-    """What nobody else may read isn't made readable by writing it anew; what is new is as the umask has it."""
+    """A private file that is replaced stays private; a new file has the mode of the umask."""
     with folder() as d, python() as target:
         with open(d + "/o.html", "w", opener=lambda path, flags: os.open(path, flags, 0o600)) as f:
             f.write("old")
@@ -182,7 +182,7 @@ def private_output():
 
 
 def saved(d, name, done):
-    """What couldn't be written where it belongs: whole, in a new directory in d, and krait says where."""
+    """The recording that couldn't be written to its place: it is whole, in a new directory in d, and krait says where."""
     made = os.listdir(d)
     check(len(made) == 1 and made[0].startswith("krait-"), "%s in %s: %s" % (made, d, done.stderr))
     path = os.path.join(d, made[0], name)
@@ -210,7 +210,7 @@ def folder_removed():
 
 @kit.case
 def nowhere_else():
-    """Neither there nor elsewhere: what is said and left is the same as before."""
+    """There is no room elsewhere either: krait prints the plain error, and leaves no file."""
     with folder() as d, python() as target:
         subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "none", d], check=True)
         try:
@@ -247,7 +247,7 @@ int open(const char *path, int flags, ...)
 
 @kit.case
 def nothing_left():
-    """What sudo's caller asked for and didn't come leaves nothing in their directory."""
+    """A recording that fails under sudo leaves no file in the caller's directory."""
     with folder() as d:
         os.chmod(d, 0o755)
         subprocess.run(["cc", "-shared", "-fPIC", "-o", d + "/none.so", "-x", "c", "-", "-ldl"],
@@ -262,7 +262,7 @@ def nothing_left():
 
 @kit.case
 def full_pipe():
-    """A reader that goes away, as `head`: exit code 1, no signal death and no words about it."""
+    """The reader of a pipe goes away, as `head` does: exit code 1, no death by signal, no message."""
     with python() as target:
         with subprocess.Popen([kit.KRAIT, "record", "-p", str(target.pid), "-d", "0.5", "-f"],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
@@ -342,7 +342,7 @@ def no_samples():
 
 @kit.case
 def nothing_leaves_no_page():
-    """A page or a picture of nothing isn't written, and an earlier one is told of; files for other tools are."""
+    """Without samples no page or picture is written, and krait mentions an earlier one. Files for other tools are written."""
     with folder() as d:
         for name in "x.html", "x.svg":
             done = krait("record", "-o", d + "/" + name, "--summary-json", d + "/s.json", "--", "true")
@@ -362,7 +362,7 @@ def nothing_leaves_no_page():
 
 @kit.case
 def forgotten_dashes():
-    """What was typed is repeated with what it lacks, to be copied: a shell that reads it gets the same words."""
+    """krait repeats the command line with the missing --, to be copied: a shell that reads it gets the same words."""
     for words in (["record", "-o", "a b.html", "-d", "3", "python3", "my app.py", "--port", "80", "it's"], ["top", "-n", "1", "./app.py", "x;y", ""],
                   ["python3", "app.py", "-v"]):
         said = krait(*words).stderr
@@ -376,7 +376,7 @@ def forgotten_dashes():
 
 @kit.case
 def too_few_to_count():
-    """A program whose waits the kernel counts: a few samples at a rate don't claim to be their number, and -c 1 has it."""
+    """A few samples of an event at a rate aren't shown as the number of events; -c 1 has the number, which the kernel counts too."""
     waits = "import time, resource\nfor _ in range(25): time.sleep(0.02)\nprint(resource.getrusage(resource.RUSAGE_SELF)[14])"
     with folder() as d:
         done = krait("record", "-e", "context-switches", "-o", d + "/a.pb.gz", "--", kit.PYTHON, "-c", waits)
@@ -407,7 +407,7 @@ def odd_outputs():
 
 @kit.case
 def names_that_cant_be():
-    """A name that no file can have is told before the command runs; the longest one can be written twice."""
+    """A name that no file can have is refused before the command runs; a file with the longest name can be written twice."""
     with folder() as d:
         os.symlink("loop", d + "/loop")
         for name, words in (("new/", os.strerror(errno.EISDIR)), ("loop", os.strerror(errno.ELOOP)),
@@ -424,7 +424,7 @@ def names_that_cant_be():
 
 @kit.case
 def summary_is_no_profile():
-    """One file can't be both."""
+    """The summary and the profile can't be one file."""
     with folder() as d:
         refused(1, "another name", "record", "-o", d + "/x.svg", "--summary-json", d + "/./x.svg",
                 "--", "touch", d + "/ran")
@@ -433,7 +433,7 @@ def summary_is_no_profile():
 
 @kit.case
 def closed_descriptors():
-    """What krait says ends up in none of its files; the command finds closed what was closed."""
+    """With standard streams closed, krait's messages end up in none of its files; the command finds the same streams closed."""
     with folder() as d:
         def record(closed, *args):
             words = " ".join(shlex.quote(a) for a in (kit.KRAIT, "record") + args)
@@ -462,7 +462,7 @@ def closed_descriptors():
 
 @kit.case
 def stdout_by_name():
-    """-o /dev/stdout and a shell's >>: what is there, and what the command says there, stays."""
+    """-o /dev/stdout with a shell's >>: the file's older contents and the command's own output stay."""
     with folder() as d:
         with open(d + "/log", "w") as f:
             f.write("before\n")
@@ -478,7 +478,7 @@ def stdout_by_name():
 
 @kit.case
 def few_descriptors():
-    """The limit is named, and nothing that `krait doctor` would know better."""
+    """The error names the limit."""
     done = subprocess.run(["sh", "-c", "ulimit -n 24; exec '%s' record -d 1 -f" % kit.KRAIT],
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, check=False)
     check(done.returncode == 1 and b"ulimit -n" in done.stderr, repr(done))
@@ -486,7 +486,7 @@ def few_descriptors():
 
 @kit.case
 def proc_of_others():
-    """No /proc, that of another pid namespace, no /sys: which of them it is, not "no samples"."""
+    """No /proc, another PID namespace's /proc, no /sys: the error says which of them it is, not "no samples"."""
     kit.need("unshare")
     with folder() as d:
         for way, code, words in ((["-m"], 3, "umount -l /proc; "), (["-p", "-f"], 3, ""),

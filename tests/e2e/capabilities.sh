@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# capabilities.sh: which capabilities krait needs, by taking each away in turn from the smallest set
-# that works, and what is lost without. The list under test is RIGHTS in src/host/rights.h. Wants root,
-# setpriv, gcc and the shared library of tests/setup/interpreters.sh.
+# capabilities.sh: takes each capability away in turn from the smallest set that works, and checks what
+# is lost without it. The list under test is RIGHTS in src/host/rights.h. Needs root, setpriv, gcc and
+# the shared library of tests/setup/interpreters.sh.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 for tool in setpriv pgrep gcc; do
@@ -20,7 +20,7 @@ check() { # NAME COMMAND...
 	if "$@"; then echo "PASS capabilities $name"; else echo "FAIL capabilities $name: see the log"; bad=1; fi
 }
 
-# with CAPS COMMAND...: as nobody, with exactly these ("+bpf,+perfmon", or "" for none).
+# with CAPS COMMAND...: runs it as nobody, with exactly these ("+bpf,+perfmon", or "" for none).
 with() {
 	local caps=$1; shift
 	setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps="-all${caps:+,$caps}" \
@@ -41,7 +41,7 @@ sees() { # CAPS PID
 }
 blind() { ! sees "$@"; }
 
-# runs CAPS: a command of one's own; its exit code comes through, 3 is krait's.
+# runs CAPS: records a command of the user's own. The command's exit code is returned; 3 is krait's.
 runs() {
 	rm -f "$work/x.folded"
 	with "$1" "$work/krait" record -q -o "$work/x.folded" -- \
@@ -58,7 +58,7 @@ check own-command-needs-two runs $least
 check without-bpf refused +perfmon CAP_BPF
 check without-perfmon refused +bpf CAP_PERFMON
 
-# The kernel's functions have names only for those who may know its addresses.
+# The kernel's functions have names only for users who may know its addresses.
 zeros='
 import time
 end = time.time() + 0.5

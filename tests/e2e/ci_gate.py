@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What docs/ci.md gives a CI job: packaging/action, and recipes. The action's steps are run here as GitHub runs them, the
-recipes as they stand in the page."""
+"""docs/ci.md works: packaging/action and the page's recipes. The action's steps are run here as GitHub runs them, the recipes
+as they stand in the page."""
 import contextlib
 import http.server
 import json
@@ -41,7 +41,7 @@ for _ in range(60):
 
 
 def run(*command, code=0, **kw):
-    """What it wrote to standard output; its exit code must be this one."""
+    """Runs it; the exit code must be the given one. Returns its standard output."""
     kw["env"] = {**os.environ, "KRAIT": kit.KRAIT, **kw.get("env", {})}
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", timeout=120, check=False, **kw)
     check(done.returncode == code, "exit code %d, not %d: %s%s" % (done.returncode, code, done.stdout[-500:], done.stderr[-500:]))
@@ -91,7 +91,7 @@ def without_baseline():
 
 @case
 def gets_baseline():
-    """That there is none is known of HTTP 404 alone; the token isn't on a command line."""
+    """Only HTTP 404 counts as "there is no baseline". The token isn't on a command line."""
     kit.need("curl")
     path = "/projects/5/jobs/artifacts/main/raw/krait.pb.gz"
     env = {"CI_PROJECT_ID": "5", "CI_DEFAULT_BRANCH": "main", "CI_JOB_NAME": "my job", "CI_JOB_TOKEN": "secret"}
@@ -108,7 +108,7 @@ def gets_baseline():
 
 @case
 def benchmark_fails():
-    """Its exit code is the job's, and nothing is recorded of it."""
+    """If the benchmark fails, its exit code is the job's, and there is no recording."""
     with folder() as d:
         run(SCRIPT, "record", "-n", "1", "-o", "a.pb.gz", "--", "sh", "-c", "exit 3", code=3, cwd=d)
         # It doesn't get the tokens.
@@ -143,8 +143,8 @@ def on_github(number, text, user="github-actions[bot]"):
 
 @case
 def comments_on_github():
-    """A first comment is posted, a second one replaces it; outside of a pull request there is none. Others' comments stay, and those of
-    another benchmark, and what has no mark isn't posted."""
+    """A first comment is posted, a second one replaces it. Outside of a pull request there is none. Comments of other users and of
+    other benchmarks stay. A file without a mark isn't posted."""
     kit.need("jq")
     mine, post = MARK % "a", "api repos/a/b/issues/7/comments -F body=@a.md"
     others = [on_github(1, "see " + mine), on_github(2, mine, "somebody"), on_github(3, MARK % "b"), on_github(4, "krait benchmark")]
@@ -230,7 +230,7 @@ def action():
 
 
 def recipes():
-    """The blocks of docs/ci.md, as they would be typed."""
+    """The blocks of docs/ci.md, as a user would type them."""
     blocks = re.findall(r"\n\n((?:    .*\n|\n)+)", text_of(ROOT + "/docs/ci.md"))
     return [textwrap.dedent(block).strip("\n") + "\n" for block in blocks]
 
@@ -240,7 +240,7 @@ def recipe(begin):
 
 
 class Github:
-    """Runs an action's steps in @d as GitHub does: shell, environment, outputs, and which steps are left out. The steps that are
+    """Runs an action's steps in @d as GitHub does: shell, environment, outputs, conditions of steps. The only steps that are
     other actions are the two of the cache."""
 
     def __init__(self, d, branch, **inputs):
@@ -290,7 +290,7 @@ class Github:
 
 @case
 def action_runs():
-    """On the default branch the recording becomes the baseline; on another one it is compared, told and failed."""
+    """On the default branch the recording becomes the baseline. On another branch it is compared, commented on, and fails the job."""
     inputs = {"command": kit.PYTHON + " bench.py", "runs": "2", "krait": kit.KRAIT, "token": "t", "limits": "own:bench.hot>+30%\n\nown:bench.parse>+90%\n"}
     with folder() as d:
         write(d + "/gh", GH, 0o755)
@@ -311,7 +311,7 @@ def action_runs():
 
 @case
 def action_needs_its_krait():
-    """A wheel that can't be installed ends the step there."""
+    """A wheel that can't be installed ends the step."""
     with folder() as d:
         write(d + "/pip", "#!/bin/sh\nexit 9\n", 0o755)
         check(Github(d, "main", command="true", krait="a.whl", token="").run().failed == 9, "went on without the wheel")
@@ -339,8 +339,8 @@ def as_workflow(what):
 
 @case
 def action_lints():
-    """By actionlint: the workflow of the docs, which calls the action with inputs that it has, and the action's own steps. An odd
-    word is found in either."""
+    """actionlint finds no fault in the workflow of the docs, which calls the action with inputs that it has, nor in the action's own
+    steps. It does find a wrong word that is planted in either."""
     workflow = re.sub(r"uses: \S+/packaging/action@\S+", "uses: ./action", recipe("on:\n"))
     check("./action" in workflow, "the recipe doesn't use the action")
     for text in workflow, as_workflow(action()):
@@ -356,8 +356,8 @@ def gitlab_job():
 
 @case
 def gitlab_recipe():
-    """Its script, as GitLab's runner has it: one shell, the lines one after the other. The baseline comes from the last job of the default
-    branch, where nothing is compared: it wouldn't get green again."""
+    """Its script, as GitLab's runner runs it: one shell, the lines one after the other. The baseline comes from the last job of the
+    default branch. There nothing is compared, because a branch that failed once would never get green again."""
     kit.need("curl")
     job = gitlab_job()
     lines = "set -e\n" + "\n".join(job["script"]).replace("record -o", "record -n 1 -o")

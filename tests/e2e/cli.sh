@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# cli.sh: what a user types and gets: exit codes, one sentence for bad input, outputs that can't be
-# written, signals. Wants root (to record) and python3.
+# cli.sh: command lines and their results: exit codes, one sentence for bad input, outputs that can't be
+# written, signals. Needs root (to record) and python3.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 KRAIT=$PWD/${KRAIT:-build/release/krait}
@@ -12,7 +12,7 @@ bad=0
 pass() { echo "PASS cli $1"; }
 fail() { echo "FAIL cli $1: $2"; bad=1; }
 
-# expect NAME CODE WORDS ARGUMENT...: exit code, and one line on stderr that has WORDS (a regex).
+# expect NAME CODE WORDS ARGUMENT...: krait must exit with CODE, with one line on stderr that has WORDS (a regex).
 expect() {
 	local name=$1 code=$2 words=$3 rc=0; shift 3
 	timeout 30 "$KRAIT" "$@" >out 2>err </dev/null || rc=$?
@@ -132,7 +132,7 @@ signals() {
 	sleep 0.3
 	for signal in INT TERM HUP; do
 		rc=0
-		# A shell has its background jobs ignore SIGINT: here it is the usual one.
+		# A shell lets its background jobs ignore SIGINT: here the signal has its default action.
 		env --default-signal=$signal timeout -s $signal 3 "$KRAIT" record -q -o $signal.folded -p $target || rc=$?
 		check "SIG$signal-writes" grep -q busy_here $signal.folded
 		check "SIG$signal-exit-code" test $rc = 124

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What `krait record` says at its end: what it found, what is amiss and how to read more. The truth is the program's own
-CPU clock; that the last line can be typed is what a shell says."""
+"""The closing lines of `krait record`: what it found, what is amiss, and how to read more. The truth is the program's own CPU
+clock. A shell tells whether the last line can be typed."""
 import os
 import re
 import subprocess
@@ -50,7 +50,7 @@ def lines(done):
 
 @kit.case
 def says_what_it_found():
-    """A sentence of what came, the report's first sentence, and the command that shows the report."""
+    """They have a sentence on the samples, the report's first sentence, and the command that shows the report."""
     with folder() as d:
         place = os.path.join(d, "it's here")
         os.mkdir(place)
@@ -72,7 +72,7 @@ def says_what_it_found():
 
 @kit.case
 def native_threads_are_no_alarm():
-    """Half of the samples are of a thread without Python: only the recording and -v say so."""
+    """Half of the samples are of a thread without Python: only the recording and -v mention it."""
     kit.need("gcc")
     with folder() as d:
         with open(d + "/spins.c", "w") as f:

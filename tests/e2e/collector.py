@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is said of the garbage collector. Of made profiles the truth is arithmetic; of recorded programs it is what they
-measure themselves, by gc.callbacks and their thread's CPU time."""
+"""The garbage collector's share. For made-up profiles the truth is arithmetic. Recorded programs measure it themselves, by
+gc.callbacks and their thread's CPU time."""
 import base64
 import gzip
 import json
@@ -42,7 +42,7 @@ MAIN, GC = ("<module>:9", "main:8"), ("[gc] gc_collect_main", "/lib/libc.so.6 fr
 
 @case
 def every_stack_with_it():
-    """What the collector calls is its own: native code and finalizers. --kind and the report say the same."""
+    """Native code and finalizers that the collector calls count for the collector. --kind and the report say the same."""
     with folder() as d:
         path = made(d + "/p.pb.gz", (50, *MAIN, "work:3"), (11, *MAIN, "work:3", *GC), (7, *MAIN, "work:4", GC[0]),
                     (12, *MAIN, "work:4", GC[0], "__del__:20"), (20, *MAIN, "load:6", "/lib/libc.so.6 read"))
@@ -77,7 +77,7 @@ def in_other_commands():
 
 @case
 def told_first():
-    """The collector comes first if it takes more than any function does without it; then who calls it."""
+    """The first sentence names the collector if it takes more than any function without it, and then its callers."""
     with folder() as d:
         def said(*stacks):
             return report(made(d + "/p.pb.gz", *stacks))["summary"]
@@ -161,7 +161,7 @@ def check_measured(name, path, d, *args):
 
 @case
 def as_the_program_measures():
-    """The collector's share is what gc.callbacks and the thread's CPU time say, finalizers and callbacks of weak references included."""
+    """The collector's share equals that by gc.callbacks and the thread's CPU time, finalizers and callbacks of weak references included."""
     with folder() as d:
         for name, path in measured():
             check_measured(name, path, d)
@@ -176,7 +176,7 @@ def as_the_program_measures_with_all_native_frames():
 
 @case
 def top_says_it():
-    """krait top: the collector's part of all, as the program measures it, and of a function's own time."""
+    """krait top shows the collector's part of all, equal to the program's own measure, and its part of a function's own time."""
     done = krait("top", "-F", 999, "-i", "60s", "--json", "--", kit.PYTHON, "-c", MEASURED)
     shown, truth = json.loads(done.stdout), 100 * float(re.search(r"0\.\d{4}", done.stderr)[0])
     check(abs(shown["last"]["gc_percent"] - truth) < 5, "%s, not %s" % (shown["last"], truth))
@@ -207,7 +207,7 @@ gc.collect()
 
 @case
 def not_what_runs_beside_it():
-    """Another thread's code isn't the collector's because a collection is under way, and its stacks are as always."""
+    """While a collection is under way, code of another thread doesn't count for the collector, and its stacks are the usual ones."""
     with folder() as d:
         out = d + "/p.pb.gz"
         done = krait("record", "-q", "-o", out, "--", kit.PYTHON, "-c", BESIDE)

@@ -40,7 +40,7 @@ def exit_codes():
 
 @kit.case
 def script_without_its_interpreter():
-    """The file that was typed is there: it isn't what can't be found."""
+    """A script whose interpreter is missing: the error doesn't say that the script can't be found."""
     with folder() as d:
         with open(d + "/script", "w") as f:
             f.write("#!%s/none\n" % d)
@@ -64,7 +64,7 @@ def from_the_first_instruction():
 
 @kit.case
 def known_before_it_runs():
-    """The interpreter is known at its first sample: by name, by path, behind a script and env."""
+    """The interpreter is known at its first sample: given by name, by path, or started by a script or env."""
     kit.need("python3")
     with open(kit.PYTHON, "rb") as f:
         try:
@@ -103,7 +103,7 @@ def duration_ends_the_recording():
 
 @kit.case
 def how_it_ended():
-    """A comment of the recording says so, and that of several in one counts those that are whole runs."""
+    """A comment of the recording says how its command ended. The comment of a merged recording counts whole runs."""
     with folder() as d:
         def ended(name):
             return [c[len("ended: "):] for c in kit.pprof.read("%s/%s.pb.gz" % (d, name)).comments if c.startswith("ended: ")]
@@ -144,7 +144,7 @@ if left:
 
 @kit.case
 def a_process_that_execs():
-    """Itself: it stays one process, which the closing line, --summary-json and the report say."""
+    """A process that execs itself stays one process in the closing line, in --summary-json and in the report."""
     with folder() as d:
         with open(d + "/again.py", "w") as f:
             f.write(AGAIN)
@@ -162,7 +162,7 @@ def a_process_that_execs():
 
 @kit.case
 def unwritable_output_runs_nothing():
-    """An output that can't be written is told before the command runs."""
+    """An output that can't be written is refused before the command runs."""
     with folder() as d:
         done = krait("record", "-o", d + "/none/o.folded", "--", "touch", d + "/ran")
         check(done.returncode == 1, "exit code %d" % done.returncode)
@@ -171,7 +171,7 @@ def unwritable_output_runs_nothing():
 
 @kit.case
 def lost_output_leaves_the_command():
-    """A full output is told at once; krait stays for the command's end all the same."""
+    """If the output can't be written any more, krait says so at once, and still waits for the command's end."""
     with folder() as d:
         done = krait("record", "-d", 0.3, "-o", "/dev/full", "--format", "folded", "--", "sh", "-c",
                      "%s -c '%s'; sleep 1; echo done" % (kit.PYTHON, SHORT), env=dict(os.environ, TMPDIR=d))
@@ -181,7 +181,7 @@ def lost_output_leaves_the_command():
 
 @kit.case
 def rate_of_short_threads():
-    """Threads of 3 ms: no rate above the one asked for, and no loss that isn't one."""
+    """With threads of 3 ms krait reports no rate above the one asked for, and no loss where there was none."""
     source = """
 import threading, time
 def work():
@@ -203,7 +203,7 @@ while time.time() < end:
 
 @kit.case
 def parts_of_the_cpu_time():
-    """With :u the kernel's time isn't missing, and with no event at all it isn't the process that slept."""
+    """With :u krait doesn't report the kernel's time as missing. If no event came at all, it doesn't say that the process slept."""
     reads = ("import os, time\nfd, b = os.open('/dev/zero', os.O_RDONLY), bytearray(1 << 20)\n"
              "while time.process_time() < 0.8: os.readv(fd, [b])\n"
              "t = os.times(); print(t.user / (t.user + t.system))")
@@ -254,7 +254,7 @@ SHOWN = (  # words, which of the three functions are in the recording, what else
 
 @kit.case
 def words_for_a_part():
-    """The filter words, given to record: what they let through is in the file, and nothing else."""
+    """Filters given to record: the file has the samples that they let through, and no others."""
     with folder() as d:
         for name, text in (("parent.py", PARENT), ("child.py", CHILD)):
             with open("%s/%s" % (d, name), "w") as f:
@@ -276,7 +276,7 @@ def words_for_a_part():
 
 @kit.case
 def output_apart():
-    """Where the recording goes to standard output, what the command says doesn't; elsewhere it says it as ever."""
+    """If the recording goes to standard output, the command's output doesn't; otherwise it goes where it usually does."""
     with folder() as d:
         for output, out in ("-", False), (d + "/o.folded", True):
             done = krait("record", "-q", "--format", "folded", "-o", output, "--", kit.PYTHON, "-c", "print('said by it');" + SHORT)
@@ -306,7 +306,7 @@ def directories():
 
 @kit.case
 def named_late():
-    """The main thread has its name also where `threading` is imported long after its first sample."""
+    """The main thread has its name even if `threading` is imported long after its first sample."""
     source = "import time\n" \
              "while time.process_time() < .6: pass\n" \
              "import threading\nend = time.time() + 2.5\n" \
@@ -319,7 +319,7 @@ def named_late():
 
 
 def on_a_terminal(*args):
-    """What krait says on a terminal."""
+    """krait's messages on a terminal."""
     pid, terminal = pty.fork()
     if pid == 0:
         os.execv(KRAIT, [KRAIT] + list(args))
@@ -382,7 +382,7 @@ def kill_leaves_no_half_file():
 
 @kit.case
 def interrupt_of_a_command():
-    """Ctrl-C reaches the command and krait alike; what was recorded is written."""
+    """Ctrl-C reaches both the command and krait; the recording is written."""
     with folder() as d:
         running = Background(KRAIT, "record", "-o", d + "/o.folded", "--", kit.PYTHON, "-c",
                              kit.BUSY)
@@ -397,7 +397,7 @@ def interrupt_of_a_command():
 
 @kit.case
 def interrupt_of_a_background_job():
-    """A script's background job ignores SIGINT, as its command does: Ctrl-C isn't for it, kill -INT is."""
+    """A script's background job, and its command, ignore the SIGINT of Ctrl-C, but kill -INT ends the recording."""
     leader, terminal = os.openpty()
 
     def begin():
@@ -421,7 +421,7 @@ def interrupt_of_a_background_job():
 
 @contextlib.contextmanager
 def held_up(d):
-    """krait that writes, and can't: what it writes to is read from the descriptor that this gives."""
+    """A krait that is blocked in writing its output. Yields the descriptor from which the output can be read."""
     fifo = d + "/o.html"  # more than a pipe holds
     os.mkfifo(fifo)
     reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
@@ -437,7 +437,7 @@ def held_up(d):
 
 @kit.case
 def second_interrupt_loses_nothing():
-    """While krait writes, a second Ctrl-C has nothing to hasten: the page is whole."""
+    """While krait writes, a second Ctrl-C changes nothing: the page is whole."""
     with folder() as d, held_up(d) as (process, reader):
         process.send_signal(signal.SIGINT)
         time.sleep(0.1)
@@ -452,7 +452,7 @@ def second_interrupt_loses_nothing():
 
 @kit.case
 def third_interrupt_aborts():
-    """It ends krait at once, by that signal."""
+    """The third Ctrl-C ends krait at once, by that signal."""
     with folder() as d, held_up(d) as (process, _):
         process.send_signal(signal.SIGINT)
         time.sleep(0.6)
@@ -495,7 +495,7 @@ def check_daemon(d, *options):
 
 @kit.case
 def daemon():
-    """A command that leaves a daemon behind: its number, its name, and how to go on with it."""
+    """If a command leaves a daemon behind, krait says its number, its name, and how to record it."""
     with folder() as d:
         check_daemon(d)
         os.unlink(d + "/pid")
@@ -549,7 +549,7 @@ void *mmap(void *at, size_t n, int prot, int flags, int fd, off_t off)
 
 @kit.case
 def breaks_off():
-    """An error in the middle, and once more at the end: what was recorded is written."""
+    """After an error in the middle, and another one at the end, the recording is written."""
     with folder() as d, python() as target:
         done = krait("record", "-p", target.pid, "-d", 10, "-F", 999, "-o", d + "/o.pb.gz",
                      env=kit.preloaded(d, RINGS_FAIL))
@@ -560,7 +560,7 @@ def breaks_off():
 
 @kit.case
 def python_names_its_threads():
-    """The name in Python counts, whatever the kernel's becomes."""
+    """A thread's name in Python is shown, whatever happens to the kernel's."""
     source = """
 import ctypes, itertools, threading, time
 def worker():
@@ -616,7 +616,7 @@ int bpf_map_update_batch(int fd, const void *keys, const void *values, __u32 *n,
 
 @kit.case
 def no_room_for_an_interpreter():
-    """A process that krait fails to take in is named, with the reason."""
+    """If krait fails to add a process, it names the process and the reason."""
     with folder() as d:
         env = kit.preloaded(d, REFUSED, 'MAP="layouts"', "FROM=0", "ERROR=ENOSPC")
         done = krait("record", "-d", 5, "-F", 999, "-o", d + "/o.pb.gz", "--", kit.PYTHON, "-c",
@@ -639,7 +639,7 @@ def no_room_for_children():
 
 @kit.case
 def no_ring():
-    """A CPU that has none, as if it had come online after krait began."""
+    """A CPU without a ring, as if it had come online after krait began."""
     cpus = sorted(os.sched_getaffinity(0))
     if len(cpus) < 2:
         raise kit.Skip("one CPU")

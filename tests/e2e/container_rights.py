@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""krait in containers that lack something: the refusal names the one thing, and what it says to type makes it work, by trying.
-Docker's profile is of the Go module moby/profiles, the older one of Debian's package of containers-common."""
+"""krait in containers that lack a right. The refusal names that one right, and the command that it tells the user to type is
+tried and works. Docker's profile is from the Go module moby/profiles, the older one from Debian's package containers-common."""
 import json
 import os
 import re
@@ -29,7 +29,7 @@ def from_go():
 
 
 def from_debian():
-    """seccomp.json of the package's file, which is unpacked and not installed."""
+    """seccomp.json from the package, which is unpacked and not installed."""
     at = os.path.join(kit.CACHE, "containers-common")
     os.makedirs(at, exist_ok=True)
     path = at + "/usr/share/containers/seccomp.json"
@@ -60,7 +60,7 @@ def works(**kw):
 
 
 def refused(*words, **kw):
-    """The sentence, the same in record and top; doctor has it as the only thing that fails."""
+    """The sentence of the refusal. It is the same in record and top, and the only check of doctor that fails."""
     said = None
     for command in COMMAND, ("/krait", "top", "-d", "1"):
         code, _, err = sandbox.run(*command, **kw)
@@ -74,7 +74,7 @@ def refused(*words, **kw):
 
 
 def as_docker(said, profile, capabilities):
-    """What `docker run` would make of the options that the sentence has."""
+    """The rights that `docker run` would give with the options in the sentence."""
     options = shlex.split(re.search(r"docker run (.*?) \.\.\.", said)[1])
     for option, value in zip(options[::2], options[1::2]):
         if option == "--cap-add":
@@ -94,7 +94,7 @@ def in_a_pod(said):
 
 @case
 def dockers_profile():
-    """Of today: with the two capabilities it works, without them they are named, and what is said to type helps."""
+    """With Docker's current profile krait works with the two capabilities. Without them it names them, and the named options help."""
     ready()
     profile = from_go()
     works(profile=profile, capabilities=RIGHTS)
@@ -108,7 +108,7 @@ def dockers_profile():
 
 @case
 def readme_recipe():
-    """What the README gives for Docker, and for a pod, is enough."""
+    """The README's capabilities for Docker and for a pod are enough."""
     ready()
     with open(ROOT + "/README.md") as f:
         text = f.read()
@@ -119,7 +119,7 @@ def readme_recipe():
 
 @case
 def older_profile():
-    """It allows bpf with CAP_SYS_ADMIN only: capabilities first, then the profile."""
+    """An older profile allows bpf with CAP_SYS_ADMIN only: krait names the capabilities first, then the profile."""
     ready()
     profile = from_debian()
     said = refused("CAP_BPF, CAP_PERFMON missing", profile=profile)
@@ -131,7 +131,7 @@ def older_profile():
 
 @case
 def perf_forbidden():
-    """A profile that forbids perf_event_open alone is told from one that forbids bpf."""
+    """krait tells a profile that forbids perf_event_open alone from one that forbids bpf."""
     ready()
     profile = {"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [{"names": ["perf_event_open"], "action": "SCMP_ACT_ERRNO", "errnoRet": 1}]}
     said = refused("seccomp profile forbids perf_event_open()", profile=profile, capabilities=RIGHTS)
@@ -140,7 +140,7 @@ def perf_forbidden():
 
 @case
 def rootless():
-    """In a user namespace no capability helps; on the host krait sees what runs there."""
+    """In a user namespace no capability helps; a krait on the host sees the programs there."""
     ready()
     said = refused("user namespace", capabilities=RIGHTS, user=100000)
     check("on the host: sudo krait record" in said, said)
@@ -176,7 +176,7 @@ class in_background:
 
 @case
 def nested_pid_namespace():
-    """A PID namespace in the container's own: krait finds its program by the numbers that it sees itself."""
+    """In a PID namespace inside of the container's, krait finds its program by the numbers that it sees itself."""
     ready()
     kit.need("unshare")
     inner = "/usr/bin/python3 -c '%s' & pid=$!; sleep 1; /krait record -f -p $pid -d 1; code=$?; kill -9 $pid; exit $code" % kit.BUSY
@@ -187,7 +187,7 @@ def nested_pid_namespace():
 
 @case
 def gvisor():
-    """A kernel without BPF: said, and with the other runtime it works."""
+    """gVisor's kernel has no BPF: krait says so, and works with the other runtime."""
     ready()
     kit.need("runsc")
     runtime = ["runsc", "--network=none", "--ignore-cgroups", "--platform=ptrace"]

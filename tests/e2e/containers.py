@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""A process is in the container that its cgroup names only where nobody but root could give it that name.
+"""A process counts as in the container that its cgroup names only if nobody but root could give the cgroup that name.
 
 The cgroups are real ones: root's own, and a subtree that a user was given, as systemd does.
 """
@@ -30,7 +30,7 @@ def hierarchy():
 
 @contextlib.contextmanager
 def cgroup(*names):
-    """Makes these, each in the one before: (name, owner). The path of the last one."""
+    """Makes control groups, each in the one before, of (name, owner). Returns the path of the last one."""
     made, at = [], hierarchy()
     try:
         for name, owner in names:
@@ -59,7 +59,7 @@ def running_in(at):
 
 
 def record(*args):
-    """(samples of busy, what krait said, containers that samples are labelled with)"""
+    """(samples of busy, krait's messages, containers in the labels of samples)"""
     with folder() as d:
         out = d + "/x.pb.gz"
         done = krait("record", "-o", out, "-d", "0.5", "-F", "499", *args)
@@ -71,7 +71,7 @@ def record(*args):
 
 @case
 def roots():
-    """An engine's, which is root's: found by its id, and labelled with it."""
+    """A container of an engine that is root's is found by its id, and its samples are labelled with it."""
     with cgroup(("krait-test.slice", 0), ("docker-%s.scope" % ID, 0)) as at, running_in(at) as pid:
         samples, said, labels = record("--container", ID[:12])
         check(samples > 20, "%d samples: %s" % (samples, said))
@@ -81,7 +81,7 @@ def roots():
 
 @case
 def delegated_to_the_container():
-    """The container's own root owns its cgroup, and makes others in it: it is that container, whatever they are called."""
+    """The container's own root owns its cgroup and makes others in it: these count as that container, whatever their names."""
     with cgroup(("krait-test.slice", 0), ("docker-%s.scope" % ID, NOBODY),
                 ("docker-%s.scope" % OTHER, NOBODY)) as at, running_in(at) as pid:
         samples, said, labels = record("--container", ID[:12])
@@ -93,7 +93,7 @@ def delegated_to_the_container():
 
 @case
 def users():
-    """A user gave that name: it isn't that container, and krait says why and what to do."""
+    """If a user gave the cgroup that name, it doesn't count as that container, and krait says why and what to do."""
     with cgroup(("krait-test.slice", 0), ("user@%d.service" % NOBODY, NOBODY),
                 ("docker-%s.scope" % ID, NOBODY)) as at, running_in(at) as pid:
         samples, said, _ = record("--container", ID[:12])
@@ -132,7 +132,7 @@ mount --bind "$1/containers/%s/hostname" /etc/hostname && exec "$2" -c "$3"
 
 @case
 def users_mounts():
-    """What a user mounted in a user namespace says nothing."""
+    """Files that a user mounted in a user namespace prove nothing."""
     kit.need("unshare")
     if not os.path.exists("/etc/hostname"):
         raise kit.Skip("no /etc/hostname")

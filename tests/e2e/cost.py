@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a running krait costs, by the kernel's account, with the processes that read for it."""
+"""CPU time of a running krait and of its children that read for it, as the kernel counts it."""
 import os
 import time
 
@@ -16,7 +16,7 @@ def tasks(pid):
 
 
 def cpu(pid):
-    """Also of threads that have ended: the kernel's clock of the process."""
+    """CPU seconds of a process by its own clock, which includes threads that have ended."""
     try:
         return time.clock_gettime(~pid << 3 | 2)
     except OSError:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Of a stack whose outermost Python frames weren't reached, the native frames are between those that called them."""
+"""In a stack whose outermost Python frames weren't reached, native frames still stand between the Python frames that called them."""
 import sys
 
 import kit

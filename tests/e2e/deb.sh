@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# deb.sh [SUITE]...: the Debian package, built and looked through by lintian here, then in a bare root of each suite
-# (bookworm, trixie, sid): installed, its own test run, what debconf is told, removed without a trace. Wants root.
+# deb.sh [SUITE]...: the Debian package is built and checked by lintian here. Then, in a bare root of each suite (bookworm,
+# trixie, sid), it is installed, runs its own test, follows debconf's answers, and is removed without a trace. Needs root.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 . tests/setup/common.sh
@@ -21,7 +21,7 @@ mirror=$(debian_mirror) || lacks "no Debian mirror"
 work=$(mktemp -d)
 trap 'rm -rf --one-file-system "$work"' EXIT
 
-# What a build needs stands in two lists; the compiler, libc and make are build-essential.
+# Two lists name the packages of a build; they must agree. The compiler, libc and make are build-essential.
 same_needs() {
 	local needs line
 	needs=" $(sed -n '/^Build-Depends:/,/^Standards/p' packaging/debian/control | tr -cs 'a-z0-9-' ' ') "
@@ -32,7 +32,7 @@ same_needs() {
 
 build() { packaging/deb.sh >"$work/build.log" 2>&1 || { tail -n 30 "$work/build.log"; return 1; }; }
 
-# The address is not one: nothing of krait is published yet, and nobody reads mail for it.
+# The maintainer's address isn't a real one: nothing of krait is published yet.
 lint() {
 	local said
 	said=$(lintian --allow-root --suppress-tags bogus-mail-host,bogus-mail-host-in-debian-changelog build/deb/*.changes 2>&1)
@@ -46,7 +46,7 @@ told() { # yes or no, for group and forget: what debconf knows before it asks
 }
 install_it() { in_root apt-get install -y -q "$PWD/build/deb/$deb" >>"$work/log" 2>&1 || { tail -n 20 "$work/log"; return 1; }; }
 remove_it() { in_root apt-get purge -y -q krait >>"$work/log" 2>&1; }
-# Also groups. What dpkg, apt and debconf keep of every package aside, and the cache of root, who ran its own test.
+# All files, and the groups; without the records of dpkg, apt and debconf, and without root's cache, from the package's own test.
 listed() {
 	( cd "$root" && find . -xdev -path ./tmp -prune -o -path ./root/.cache -prune -o -path ./run -prune -o -path ./var/cache -prune -o -path ./var/lib/apt -prune -o \
 		-path ./var/log -prune -o -path ./var/lib/dpkg -prune -o -name '*-' -prune -o -print | LC_ALL=C sort; cut -d: -f1 etc/group )
@@ -71,14 +71,14 @@ busy_of_alice()" && grep -q busy_of_alice a.folded && runuser -u alice -- mkdir 
 one_suite() {
 	local suite=$1
 	root=$work/$suite
-	# A mirror that stands still has lists of which apt says that they are too old, unless this machine's apt is told otherwise.
+	# apt finds the lists of a frozen mirror too old, unless this machine's apt is configured otherwise.
 	mmdebstrap --quiet --aptopt="$(apt-config dump Acquire::Check-Valid-Until)" --variant=minbase --include=python3,adduser,debconf "$suite" "$root" "deb $mirror $suite main" \
 		>"$work/log" 2>&1 || { echo "SKIP deb $suite: no root: $(tail -n 1 "$work/log")"; return; }
 	rm -f "$root/etc/dpkg/dpkg.cfg.d"/*
 	in_root true
 	in_root apt-get update -q >>"$work/log" 2>&1
 	told false false
-	# What it depends on comes first, so that the lists differ by krait alone.
+	# Its dependencies are installed first, so that the lists differ by krait alone.
 	install_it; in_root apt-get purge -y -q krait >>"$work/log" 2>&1
 	listed >"$work/before"
 	check "$suite-install" install_it

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What the machine and its limits do to krait: a clock that is set, krait stopped, few descriptors and processes, a full disk.
 
-Each says what the user reads. What must come is known by the program's CPU time, the clock that nobody sets, and the limits.
+Each case checks the message that the user reads. What must be recorded is known from the program's CPU time, the monotonic
+clock, and the limits.
 """
 import json
 import os
@@ -32,8 +33,8 @@ while True:
     type(lambda: 0)(new, {"range": range})(400)
 """
 
-# The realtime clock is set an hour forward, back by two and right again, all in 0.3 s and then anew. Only krait's: the
-# machine's is everybody's, and files would have times to come. (tests/vm sets a real one.)
+# The realtime clock is set an hour forward, back by two and right again, all in 0.3 s and again and again. Only krait's view
+# of the clock is set: other programs use the machine's, and files would get times in the future. (tests/vm sets a real one.)
 CLOCK = """
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -106,7 +107,7 @@ def clock_is_set():
 
 @case
 def stopped():
-    """krait stopped for 3 s (SIGSTOP, SIGCONT): lost records are counted and said, what came is right."""
+    """krait is stopped for 3 s (SIGSTOP, SIGCONT): lost records are counted and reported, and the rest is right."""
     with folder() as d, Background(kit.PYTHON, "-c", CHURN, 100) as target:
         with Background(kit.KRAIT, "record", "-F", 9999, "-p", target.pid, "-d", 4.5, "-o", d + "/o.pb.gz",
                         "--summary-json", d + "/s.json") as running:
@@ -135,7 +136,7 @@ def stopped():
 
 @case
 def few_descriptors():
-    """RLIMIT_NOFILE of 64 and about that: the limit is named, or it works. Never "the process didn't run"."""
+    """RLIMIT_NOFILE of about 64: krait names the limit, or works. It never says "the process didn't run"."""
     def limit(n):
         return lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (n, n))
     with folder() as d, python() as target:
@@ -154,7 +155,7 @@ def few_descriptors():
 
 @case
 def few_processes():
-    """RLIMIT_NPROC of an ordinary user: without threads and children a process is seen all the same; no command starts, and why."""
+    """RLIMIT_NPROC of an ordinary user: a process is recorded without threads and children. A command doesn't start, and krait says why."""
     def limit():
         resource.setrlimit(resource.RLIMIT_NPROC, (1, 1))
     user = ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups"]
@@ -180,7 +181,7 @@ def few_processes():
 
 @case
 def full_disk():
-    """No space for what others than record write: each says so, and leaves no half file."""
+    """A full disk for commands other than record: each says so, and leaves no half file."""
     with folder() as d, folder() as full, python() as target:
         for name in "a", "b":
             krait("record", "-F", 999, "--times", "-p", target.pid, "-d", 0.5, "-o", "%s/%s.pb.gz" % (d, name))

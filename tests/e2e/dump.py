@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """krait dump as a user runs it: hung, stopped and large programs, filters, errors and their exit codes.
-That its stacks are right is tests/oracle/dump.py's."""
+The oracle tests that its stacks are right."""
 import ctypes
 import json
 import os
@@ -129,7 +129,7 @@ threading.Event().wait()
 
 @case
 def peers():
-    """What a socket is connected to, as the program itself says: each thread is called after it."""
+    """The other end of a socket is shown as the program itself says it: each thread is named after its peer."""
     with kit.folder() as folder, ready(SOCKETS, folder) as target:
         said = krait("dump", "-p", target.pid).stdout
         threads = dump("-p", target.pid)[target.pid]["threads"]
@@ -146,7 +146,7 @@ def peers():
 
 @case
 def text():
-    """What is printed reads like a traceback: latest call last, with the line."""
+    """The text reads like a traceback: latest call last, with the line."""
     with kit.folder() as folder:
         script = os.path.join(folder, "app.py")
         with open(script, "w") as f:
@@ -168,7 +168,7 @@ def text():
 
 @case
 def relative_names():
-    """Up to 3.8 a script's own name is as it was typed: once the program has gone elsewhere, that's another file's."""
+    """Up to 3.8 a script's name is as it was typed: once the program has changed its directory, it would name another file."""
     executable = next((path for name, _, _, path in kit.interpreters() if name == "python3.8-pyenv"), None)
     if not executable:
         raise kit.Skip("no Python 3.8")
@@ -198,7 +198,7 @@ def columns(text):
 
 @case
 def odd_text():
-    """Source and names in the columns that they take; what a terminal would obey isn't there."""
+    """Source and names keep to their columns; characters that a terminal would obey are left out."""
     call = "time.sleep(1000)"
     lines = ["a = '\u4e2d\u6587e\u0301\u202e\x9b';\tb = (%s, 1)" % call, "c = (%s, '%s')" % (call, "\xe9" * 300),
              "d = ('%s', %s)" % ("\xe9" * 300, call)]
@@ -272,7 +272,7 @@ time.sleep(1000)
 
 @case
 def frozen():
-    """As `docker pause' leaves a container: whatever a thread waits in, it is frozen."""
+    """A program that is frozen as by `docker pause': every thread is called frozen, whatever it waits in."""
     tried = 0
     for at, control, freeze, thaw in freezers():
         try:
@@ -301,7 +301,7 @@ def frozen():
 
 
 def timed_dump(*args):
-    """dump(), and the CPU time that it took: on a busy machine the wall's says nothing."""
+    """dump(), and the CPU time that it took: on a busy machine wall time proves nothing."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     found = dump(*args)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -351,7 +351,7 @@ def hundred_processes():
 
 @case
 def running():
-    """A thread that runs on is shown as it is at one instant, also inside C code."""
+    """A running thread is shown as it is at one instant, also inside C code."""
     source = """
 import sys, zlib
 def inner(n):
@@ -378,7 +378,7 @@ sys.stdout.write("ready"); sys.stdout.flush()
 
 @case
 def ready_to_run():
-    """A thread that another one keeps from its CPU is ready to run; where it is then doesn't change."""
+    """A thread that another one keeps from its CPU is called ready to run; its stack doesn't change meanwhile."""
     cpu = max(os.sched_getaffinity(0))
 
     def there():
@@ -411,7 +411,7 @@ def several_run():
 
 @case
 def whole_stack():
-    """Below Python's frames those of C and of the kernel, all with --native=full; since when."""
+    """C and kernel frames are below Python's, all of them with --native=full; also since when the thread is blocked."""
     source = """
 import sys, threading, time
 lock = threading.Lock()
@@ -472,7 +472,7 @@ def stops_nobody():
 
 @case
 def repeated():
-    """A function that calls itself from one line is summed up as CPython's own traceback does."""
+    """Repeated frames of a function that calls itself from one line are summed up as in CPython's own traceback."""
     source = """
 import sys, time, traceback
 def down(n):
@@ -499,7 +499,7 @@ sys.stdout.write("ready"); turn(%d)
 
 @case
 def short_waits():
-    """For how long is told in milliseconds where tenths of a second would be none."""
+    """Waits of less than a tenth of a second are shown in milliseconds."""
     with ready("import sys, time\nsys.stdout.write('ready'); sys.stdout.flush()\nwhile True: time.sleep(.03)\n") as target:
         said = [krait("dump", "-p", target.pid).stdout for _ in range(20)]
     spans = [float(ms) for text in said for ms in re.findall(r"sleeping for ([0-9.]+) ms", text)]
@@ -539,7 +539,7 @@ ret
 
 @case
 def bare_code():
-    """The first dump of a process, with nothing kept from others, shows whole stacks as well."""
+    """The first dump of a process, without anything cached, shows whole stacks as well."""
     if os.uname().machine != "x86_64":
         raise kit.Skip("its instructions aren't read on this machine")
     kit.need("gcc")
@@ -700,7 +700,7 @@ def waits_for_reader(pid):
 
 @case
 def ends_meanwhile():
-    """Of a process that ends while it is read that is said, and it isn't said of others."""
+    """If a process ends while it is read, krait says so of that one and of no other."""
     for args in (), ("--json",):
         with ready(SLEEPS, "1000") as long, ready(SLEEPS) as ends, ready(SLEEPS) as stays:
             # What krait says of the first one is more than a pipe holds.
@@ -751,7 +751,7 @@ def no_frames():
 
 @case
 def thread_number():
-    """The number of a thread isn't taken for a process's: it is said whose it is."""
+    """A thread's number given as a process's is refused, and the error names the process of that thread."""
     with ready(SLEEPS, "1") as target:
         tid = max(map(int, os.listdir("/proc/%d/task" % target.pid)))
         for command in "dump", "top", "record":
@@ -761,7 +761,7 @@ def thread_number():
 
 @case
 def splice():
-    """Of the two descriptors of a splice the one is named that it waits for."""
+    """Of the two descriptors of a splice, the one that the thread waits for is named."""
     source = """
 import ctypes, os, sys
 (a, b), (c, d) = os.pipe(), os.pipe()
@@ -795,7 +795,7 @@ time.sleep(1000)
 
 @case
 def short_sleeps():
-    """A thread that is woken while it is looked at isn't blocked in an unknown place: it is looked at again."""
+    """A thread that wakes up while it is read is read again, and isn't shown as blocked in an unknown place."""
     with kit.Background(kit.PYTHON, "-c", NAPS, stdout=subprocess.PIPE) as target:
         target.process.stdout.read(5)
         for _ in range(30):
@@ -815,7 +815,7 @@ spin()
 
 @case
 def gil_changes_hands():
-    """Threads are read one after the other: a holder that itself says otherwise isn't said to hold the GIL."""
+    """Threads are read one after the other: a thread whose own state says that it doesn't hold the GIL isn't called the holder."""
     claims = 0
     with kit.Background(kit.PYTHON, "-c", SPINS, stdout=subprocess.PIPE) as target:
         target.process.stdout.read(5)
@@ -834,7 +834,7 @@ def gil_changes_hands():
 
 @case
 def stopped_without_gil():
-    """A program that hangs in C code with the GIL, and one whose threads are stopped then: who holds it is said of the other."""
+    """A program hangs in C code with the GIL and its threads are stopped then: the waiting thread still names the holder."""
     with kit.Background(kit.PYTHON, "-c", SPINS.replace("while True: pass", "import re; re.match('(a+)+$', 'a' * 60 + 'b')"),
                         stdout=subprocess.PIPE) as target:
         target.process.stdout.read(0)
@@ -859,7 +859,7 @@ def stopped_without_gil():
 
 @case
 def errors():
-    """What can't be done is said in one sentence, with the right exit code."""
+    """What krait can't do is said in one sentence, with the right exit code."""
     refused(1, "no process 4194999", "dump", "-p", 4194999)
     refused(2, "not a process id", "dump", "-p", "init")
     refused(2, "--no-children needs", "dump", "--no-children")
@@ -868,7 +868,7 @@ def errors():
 
 @case
 def other_users():
-    """An ordinary user is told what is needed for another one's process; their own are shown."""
+    """An ordinary user is told which right another user's process needs; their own processes are shown."""
     kit.need("setpriv")
     nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 
@@ -931,7 +931,7 @@ outer()
 
 @case
 def short():
-    """With --short a line is a frame; the kernel's are shown with -v alone. The frames are what the program says of itself."""
+    """With --short each frame is a line; kernel frames are shown with -v alone. The program itself says which frames are right."""
     with kit.folder() as d:
         script = os.path.join(d, "tells.py")
         with open(script, "w") as f:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The first moments of a recording: what a command maps is known before it runs, so that hardly a sample of its start
-breaks off; the quickstart's program, summed over several runs. Counts come from --summary-json."""
+"""The first moments of a recording: the mappings of a command are known before it runs, so hardly a sample of its start
+breaks off. The quickstart's program is recorded several times and the counts of --summary-json are added up."""
 import collections
 import json
 import os
@@ -18,7 +18,7 @@ TRIES = 3  # a machine that is busy with something else keeps krait from a CPU
 
 
 def program():
-    """The quickstart's, or what takes as long with the standard library alone."""
+    """The quickstart's program, or one of the standard library alone that takes as long."""
     source = subprocess.check_output(
         [kit.PYTHON, "-c", "import _pydecimal; print(_pydecimal.__file__)"], text=True).strip()
     if subprocess.run([kit.PYTHON, "-c", "import pygments"], stderr=subprocess.DEVNULL,
@@ -91,7 +91,7 @@ def cpu_at_end(command):
 
 @case
 def start_and_end():
-    """What comes before a program's first line and after its last one is named, as much of it as the kernel counts."""
+    """Time before a program's first line and after its last one is named, as much of it as the kernel counts."""
     command = [kit.PYTHON, "-I", "-c", ENDS]
     said, used = cpu_at_end(command)
     with kit.folder() as cache:
@@ -165,8 +165,8 @@ def without_rows(cache, pid):
 
 
 def rows_are_there(mbytes, cold):
-    """A process of -p that runs in a library with so much code: its tables are there before the first sample from the
-    cache, without one in time for a share of @cold of the samples."""
+    """A process of -p runs in a library with so much code. From the cache its tables are there before the first sample. Without
+    a cache they are there for at least a share of @cold of the samples."""
     if os.uname().machine != "x86_64":
         raise kit.Skip("the library is written for x86-64")
     kit.need("gcc")

@@ -84,7 +84,7 @@ def serve(place):
 
 
 def before(number, place):
-    """Brings about what the task is about; the command's changes."""
+    """Starts the programs of a task. Returns the replacements for its commands."""
     if number == 1:
         serve(place)
     if number == 3:

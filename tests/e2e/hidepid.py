@@ -70,13 +70,13 @@ def both(how):
 
 @case
 def invisible():
-    """hidepid=2: not even their numbers are there."""
+    """hidepid=2: other processes' numbers aren't there."""
     both("2")
 
 
 @case
 def without_access():
-    """hidepid=1: their numbers are, and nothing else."""
+    """hidepid=1: their numbers are there, and nothing else."""
     both("1")
 
 

@@ -113,7 +113,7 @@ def spoiled(path, seconds):
 
 @kit.case
 def spoiled_structures():
-    """One of each way of frames: before 3.11, 3.11 and later, the newest."""
+    """One interpreter for each layout of frames: before 3.11, 3.11 and later, the newest."""
     paths = [path for name, version, kind, path in kit.interpreters()
              if kind in ("static", "shared") and kit.is_plain(name)
              and (kit.FULL or version in ((3, 9), (3, 12), (3, 15)) or name == "python3-dist")]
@@ -196,7 +196,7 @@ while True:
 
 @kit.case
 def endless_names():
-    """A perf map that costs much to read doesn't keep krait from what else runs."""
+    """A perf map that costs much to read doesn't spoil the samples of other programs."""
     if os.uname().machine != "x86_64":
         raise kit.Skip("the code is x86-64's")
     with folder() as d, python(PERF_MAP, stdout=subprocess.PIPE) as target, python() as honest:

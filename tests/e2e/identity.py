@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Names and numbers that are used again: no sample is called what only a later or an earlier one is.
+"""Names and numbers that are used again: no sample has a name that belongs only to a later or an earlier owner.
 
-What runs says itself what it is: a function of that name runs in that thread, module or process only.
+The programs are their own truth: a function of that name runs in that thread, module or process only.
 """
 import collections
 import os
@@ -164,7 +164,7 @@ def record(d, program, python, *args, options=()):
 
 @kit.case
 def thread_numbers():
-    """A thread's name isn't that of the one that had its number before."""
+    """A thread doesn't get the name of the thread that had its number before."""
     with folder() as d:
         said, profile = record(d, THREADS, kit.PYTHON)
     if said.strip() != "2":
@@ -197,7 +197,7 @@ def lone_names():
 
 @kit.case
 def lone_thread():
-    """A thread that ends soon has its name though no other one of its process was met."""
+    """A thread that ends soon has its name, even if no other thread of its process had a sample."""
     met = [names for names in (lone_names() for _ in range(4)) if names]
     if not met:
         raise kit.Skip("the main thread was met, or none")
@@ -287,7 +287,7 @@ exec "$@"
 
 @kit.case
 def layers_of_an_overlay():
-    """Layers that are file systems of their own number their files alike: mappings show one number for two files."""
+    """Layers of an overlay on file systems of their own number their files alike, so mappings show one number for two files."""
     kit.need("gcc")
     with folder() as d:
         paths = [d + "/both/%s.so" % name for name in ("first", "second")]
@@ -383,7 +383,7 @@ def chosen_while_it_changes(made, *options):
 
 @kit.case
 def renamed_and_moved():
-    """A program is chosen by the name and the control group that it has, not by those that it began with."""
+    """A program is chosen by its current name and control group, not by those that it began with."""
     made = control_group()
 
     def holds(condition, *options):
@@ -403,7 +403,7 @@ def renamed_and_moved():
 
 @kit.case
 def map_of_an_earlier_image():
-    """What a process ran before an exec doesn't name the code that it makes afterwards."""
+    """A perf map of the image before an exec doesn't name code that is made afterwards."""
     if os.uname().machine != "x86_64":
         raise kit.Skip("x86-64 code")
     with folder() as d:
@@ -421,7 +421,7 @@ def map_of_an_earlier_image():
 
 
 def interpreter_of_another_thread(python):
-    """What a thread runs in an interpreter that another one made is what runs: no frames are missing."""
+    """A thread that runs in an interpreter that another thread made has all its frames."""
     with folder() as d:
         _, profile = record(d, INTERPRETER, python)
     count = collections.Counter()

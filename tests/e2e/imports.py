@@ -146,7 +146,7 @@ def builtins_of(profile):
 
 
 def removed_frames(python):
-    """Native frames say which builtin runs; the function that calls it is called as that."""
+    """_call_with_frames_removed() has the name of the builtin that it runs; native frames are the truth."""
     with folder() as d:
         with open(d + "/app.py", "w") as f:
             f.write(AGAIN)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# install.sh: `make install` puts everything in place, and what it puts there works: the manual page by
-# groff's own word, the completions in bash, zsh and fish.
+# install.sh: `make install` puts everything in place, and the installed files work: groff finds no fault in
+# the manual page, and bash, zsh and fish complete.
 . "$(dirname "$0")/kit.sh" install
 root=$work
 have() { command -v "$1" >/dev/null || { echo "SKIP install $2: no $1"; return 1; }; }
@@ -21,7 +21,7 @@ all_options_documented() {
 no_markers_left() { ! grep -n '^@' "$share/man/man1/krait.1"; }
 lint_is_silent() { [ -z "$(groff -man -ww -z -Tutf8 "$share/man/man1/krait.1" 2>&1)" ]; }
 
-# Each schema that the repository has, where the manual says.
+# Each schema of the repository is where the manual page says.
 schemas_are_there() {
 	local place
 	place=$(grep -oE '\(/usr/local/share/[a-z/]+' "$share/man/man1/krait.1") && diff -r docs/schema "$root/usr/${place#(/usr/local/}"

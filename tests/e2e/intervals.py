@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""`krait record --label-intervals`: what a program says it worked at when. The truth is its own thread's CPU time."""
+"""`krait record --label-intervals`: a program says what it worked on, from when to when. The truth is its own thread's CPU time."""
 import json
 import os
 import re
@@ -65,14 +65,14 @@ def record(d, *args, code=0):
 
 
 def within(seen, share, n, what):
-    """Three standard errors of a sample, and the 1 ms that a clock may be read late."""
+    """The tolerance: three standard errors of the samples, and 1 ms by which a clock may be read late."""
     error = 3 * (share * (1 - share) / n) ** 0.5 + 0.004
     check(abs(seen - share) <= error, "%s: %.4f of the samples, %.4f of the time, allowed %.4f" % (what, seen, share, error))
 
 
 @case
 def shares():
-    """Each item has the share of the samples that it has of the CPU time, in both processes and threads."""
+    """Each item has the same share of the samples as of the CPU time, in both processes and threads."""
     with folder() as d:
         said, profile = record(d)
         check("warning" not in said, said)
@@ -94,7 +94,7 @@ def shares():
 
 @case
 def time_namespaces():
-    """Where the program's CLOCK_MONOTONIC is shifted, or krait's is, samples are in the intervals of their time."""
+    """If the program's CLOCK_MONOTONIC is shifted, or krait's, samples are in the intervals of their own time."""
     kit.need("unshare")
     elsewhere = ["unshare", "--time", "--monotonic=50000", "--fork"]
     for before, within in (([], elsewhere), (elsewhere, [])):
@@ -135,7 +135,7 @@ def refused_lines(d, text, *words):
 
 @case
 def wrong_files():
-    """Whatever the file is, the recording is written, and what is wrong is said."""
+    """Whatever the file is, the recording is written, and krait says what is wrong with the file."""
     with folder() as d:
         refused_lines(d, b"", "--by item: no sample has that label")
         refused_lines(d, b"\0\xff{\n" * 9, "9 of 9 lines aren't intervals", "line 1: byte 0")

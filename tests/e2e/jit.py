@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Code made at run time that is registered for gdb, as LLVM registers it: its names and how it is unwound, and never
-another's.
+"""Code made at run time that is registered for gdb, as LLVM registers it. It has its own names and unwind tables, never those of
+other code.
 
 The truth is the Python function that calls it: call_a() calls code_a(), call_b() code_b(). Both do the same, in
 frames of different size, and take turns at one address. libffi calls them.
@@ -237,7 +237,7 @@ def turns():
 
 @case
 def forks():
-    """A fork that has other code where its parent's was known: until its own mappings are read nothing is."""
+    """A fork has other code where its parent's was known: until its own mappings are read, its code has no name."""
     profile = record(FORKS, "--native=full", "-F", "4999")
     names, callers = count_names(profile), count_callers(profile)
     check(not names["wrong"], "%d samples show the code that wasn't there" % names["wrong"])
@@ -247,7 +247,7 @@ def forks():
 
 @case
 def writable():
-    """The same in memory that stays writable: nothing tells when the code is another, but its bytes."""
+    """The same in memory that stays writable: only the bytes show that the code is other code."""
     if os.uname().machine != "x86_64":
         raise kit.Skip("its machine code is x86-64's")
     profile = record(WRITABLE.replace("ROUNDS", "20" if kit.FULL else "1"), "--native=full")
@@ -272,7 +272,7 @@ def numba_name():
 
 @case
 def broken_lists():
-    """Circles, sizes and addresses of nothing; then the object is registered anew, and has names."""
+    """Lists in a circle, with wrong sizes and addresses; then the object is registered anew, and has names."""
     check_right(count_names(record(BROKEN)), "a", 200)
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash disable=SC2034 # who sources this uses them
-# kit.sh: how tests in shell begin: `. kit.sh NAME` in bash, and then `check CASE COMMAND...` for each thing that must hold. In the
-# repository's root; $work is a directory that is gone afterwards, $bad is 1 where something failed.
+# kit.sh: tests in shell begin with `. kit.sh NAME` in bash. Then `check CASE COMMAND...` checks one thing that must hold. The current
+# directory is the repository's root. $work is a directory that is removed at the end; $bad is 1 if a check failed.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 test_name=$1
@@ -14,5 +14,5 @@ check() { # CASE COMMAND...
 	if "$@"; then echo "PASS $test_name $case"; else echo "FAIL $test_name $case: see the log"; bad=1; fi
 }
 
-# The whole test can't be done here.
+# Ends the whole test with a SKIP.
 skip_all() { echo "SKIP $test_name: $1"; exit 0; }

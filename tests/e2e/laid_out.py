@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Programs that lay out files and memory so that reading them takes long.
 
-Each attack runs beside an honest program, whose stacks must stay whole, and costs krait itself little CPU time. What an
-honest program's stack is made of is known from its source; that the rest was cut is said once.
+Each attack runs beside an honest program, whose stacks must stay whole, and costs krait itself little CPU time. The honest
+program's stacks are known from its source. krait says once what it cut of the attacker's.
 """
 import json
 import os
@@ -30,8 +30,8 @@ def record(d, attack, honest, seconds=1, *more):
 
 
 def beside(d, source, *args, seconds=1, most=2.0, says=None, lines=1):
-    """An attack, which prints so many lines when it is ready, beside an honest program: krait takes so many CPU seconds at most, says what
-    it left out, and of the honest one nothing is missing. Perf maps that are printed go with it. Returns the attack's number."""
+    """Runs an attack, which prints so many lines when it is ready, beside an honest program. krait takes at most so many CPU seconds,
+    says what it left out, and misses nothing of the honest one. Perf maps whose names are printed are removed. Returns the attack's pid."""
     with python() as honest, Background(kit.PYTHON, "-c", source, *args, stdout=subprocess.PIPE) as attack:
         printed = [attack.process.stdout.readline().decode().strip() for _ in range(lines)]
         try:
@@ -113,7 +113,7 @@ while True:
 
 @kit.case
 def sparse_maps():
-    """Perf maps of 1 TiB of hole: what is behind it is read, and nobody else misses anything."""
+    """Perf maps of 1 TiB of hole: the lines behind it are read, and other programs miss nothing."""
     need_x86()
     with folder() as d:
         beside(d, SPARSE, seconds=2, lines=6)
@@ -145,7 +145,7 @@ with open(path, "w") as f:
 
 @kit.full_case
 def growing_maps():
-    """Perf maps of a million lines that grow: the rest is left out and said."""
+    """Perf maps of a million lines that grow: the rest is left out, and krait says so."""
     need_x86()
     with folder() as d:
         beside(d, GROWING, seconds=2, most=4, says="weren't read to the end", lines=4)
@@ -269,7 +269,7 @@ def long_list():
 
 @kit.case
 def changing_list():
-    """A list of 1,000 functions that changes each 1 to 100 ms: what stays in it has its name."""
+    """A list of 1,000 functions that changes each 1 to 100 ms: functions that stay in it have their names."""
     named = [registered(1000, us, seconds=3) for us in (1000, 10000, 100000)]
     check(min(named) > 0.2, "the code has no name: %s" % named)
 

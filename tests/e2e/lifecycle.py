@@ -49,8 +49,8 @@ def held():
 
 
 def settled(before):
-    """What is there, wasn't before and is nobody's (other processes use BPF too), once the kernel has
-    freed what it frees late."""
+    """Objects that are new and that no process holds, once the kernel has freed what it frees late. (Other processes use BPF
+    too.)"""
     left = set()
     for _ in range(50):
         used = held()
@@ -115,7 +115,7 @@ for i in range(3):
 
 @kit.case
 def woken_rarely():
-    """Where all is known, krait wakes two or three times a second; a thread that begins then is named, though it is short."""
+    """If nothing new comes, krait wakes two or three times a second. A short thread that begins then still gets its name."""
     def woken(pid):
         with open("/proc/%d/status" % pid) as f:
             return int(re.search(r"^voluntary_ctxt_switches:\s*(\d+)", f.read(), re.M)[1])

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """How long may a sample last? Interrupts are off meanwhile: half a millisecond, whatever a program lays out.
 
-The kernel programs measure how long they run where kernel.bpf_stats_enabled is set. A virtual machine may be stopped by its
-host in the middle of a run: where that takes a tenth of the CPU time, 1 to 8 % of these samples are long. What a program does to
-krait, it does in each recording and in most samples: 50 to 90 % are long without limits. So a share of the best of several counts.
+The kernel programs measure how long they run if kernel.bpf_stats_enabled is set. A host may stop its virtual machine in the
+middle of a run: if it takes a tenth of the CPU time, 1 to 8 % of these samples are long. A program's attack hits each recording
+and most samples: without limits 50 to 90 % are long. So the share of long samples in the best of several recordings counts.
 """
 import contextlib
 import json
@@ -99,7 +99,7 @@ def longest(program, again, what):
 
 @kit.case
 def new_functions():
-    """Names and line tables of everything that is met for the first time."""
+    """Functions that are met for the first time, whose names and line tables have to be copied."""
     longest(NEW, NEW_AGAIN, "new functions")
 
 
@@ -144,7 +144,7 @@ def native_functions():
 
 
 def late(program, seconds):
-    """By how many us 99 of 100 wake-ups of a real-time thread are late at most."""
+    """The 99th percentile of the delay of a real-time thread's wake-ups, in us."""
     said = subprocess.run([program, "1", str(seconds)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8")
     if said.returncode:
         raise kit.Skip(said.stderr.strip())

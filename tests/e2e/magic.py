@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""`%%krait` and `%krait` in a notebook. The kernel is ipykernel, driven by jupyter_client; the truth is the cell's own time.process_time(), and
-how large the notebook is what a file of it says. In the full tier JupyterLab draws it in Chromium, also when it is opened again."""
+"""`%%krait` and `%krait` in a notebook. The kernel is ipykernel, driven by jupyter_client. The truth is the cell's own
+time.process_time(), and the size of a notebook's file. In the full tier JupyterLab draws it in Chromium, also when it is opened again."""
 import json
 import os
 import re
@@ -122,7 +122,7 @@ def notebook(sources, outputs):
 
 
 def share_in(svg, name):
-    """Of all, as the box's title says it."""
+    """A box's share of all, as its title says it."""
     found = re.search(r"%s[^<]*?([0-9.]+) %%" % name, svg)
     check(found, "no %s in the picture" % name)
     return float(found[1]) / 100
@@ -155,7 +155,7 @@ def shows_where(packages=NEWEST):
 
 @case
 def in_other_cells():
-    """A magic in a cell that is recorded; a cell with await isn't run, and is said to be none; options that aren't for cells."""
+    """A magic inside of a recorded cell; a cell with await, which is refused and not run; options that aren't for cells."""
     with folder() as d:
         outputs = run_cells(d, "%load_ext krait", SPIN, "%%krait\n%krait planted_little(0.2)\nplanted_much(0.2)", "7 * 6",
                             "%%krait\nimport asyncio\nawait asyncio.sleep(0)", "%%krait -o x.html\nprint('ran')", "%%krait '\nprint('ran')")
@@ -169,7 +169,7 @@ def in_other_cells():
 
 @kit.full_case
 def in_an_old_kernel():
-    """The same where numbers of cells are counted another way: IPython 8 under Python 3.8."""
+    """The same with IPython 8 under Python 3.8, which counts cells another way."""
     shows_where(OLDEST)
 
 
@@ -188,7 +188,7 @@ def bounded():
 
 @case
 def goes_on():
-    """A cell that fails fails once; one without rights runs, and has the command that helps; options that krait doesn't know are said."""
+    """A cell that fails shows one error. One without rights runs, and names the command that helps. Unknown options are reported."""
     kit.need("setpriv")
     with folder() as d:
         os.chmod(d, 0o755)
@@ -216,7 +216,7 @@ STATUS = "jupyterapp.shell.currentWidget?.sessionContext?.session?.kernel?.statu
 
 
 def until(b, expression, wanted, seconds=90):
-    """JupyterLab is a while until it has what it is asked for; false and errors are no answer yet."""
+    """Asks JupyterLab until it answers with something true: it takes a while to draw, and answers false or errors until then."""
     end, got = time.time() + seconds, None
     while time.time() < end:
         try:

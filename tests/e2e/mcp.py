@@ -46,7 +46,7 @@ class Client:
         return said
 
     def call(self, tool, **arguments):
-        """The text, which must be no error."""
+        """The text of an answer, which must not be an error."""
         result = self.ask("tools/call", name=tool, arguments=arguments)["result"]
         check(not result["isError"], result)
         check(len(result["content"][0]["text"]) < 33000, "too long an answer")
@@ -84,7 +84,7 @@ def tools():
 
 @case
 def what_is_wrong():
-    """Whatever comes is answered, in order, and nothing is written outside of the directory, nor without one."""
+    """Every request is answered, in order. Nothing is written outside of the directory, nor without one."""
     with kit.folder() as folder, client("--directory", folder) as c:
         for code, line in ((-32700, b"nonsense"), (-32700, b"[]"), (-32600, b'{"id":{},"method":"ping"}'),
                            (-32600, b'{"id":1}'), (-32601, b'{"id":1,"method":"nosuch"}'),

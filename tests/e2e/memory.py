@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs that make new code all the time: krait record keeps to its memory, and writes what came.
+"""Programs that make new code all the time: krait record stays within its memory, and writes what it recorded.
 
-The truth is the program's: what it made and what it took, by its own clock.
+The truth is the program's own: which functions it made, and the time of each by its own clock.
 """
 import contextlib
 import json
@@ -59,7 +59,7 @@ def record(d, *args, seconds=1.5):
 
 
 def check_names(frames):
-    """What has the name of a function that was made has its file; of (name, file)."""
+    """Every function with the name of one that was made has that one's file. Takes pairs of (name, file)."""
     made = [f for f in frames if f[0].startswith("made_")]
     wrong = [f for f in made if not f[1].startswith("<template %s>/" % f[0].split("_")[1])]
     check(made and not wrong,
@@ -82,7 +82,7 @@ SLOW = kit.BUSY.replace("busy(100000)", "busy(20000); time.sleep(0.05)").replace
 
 @kit.case
 def rare_code_is_summed_up():
-    """No sample is lost, no name is wrong, what isn't rare keeps its share; memory stays."""
+    """No sample is lost, no name is wrong, frequent functions keep their shares, and memory stays within its bound."""
     with folder() as d:
         least = record(d, seconds=0.1)[1]["krait_rss_bytes"]
         said, summary, program, profile = record(d, "--memory", "8M", seconds=4)
@@ -121,7 +121,7 @@ while True:
 
 @kit.case
 def large_code_without_end():
-    """A program whose new code comes as fast as krait can take it: it ends in time, and memory stays."""
+    """A program makes new code as fast as krait can read it: the recording ends in time, and memory stays within its bound."""
     with folder() as d, Background(PYTHON, "-c", LARGE) as target:
         kit.runs(target.pid, 0.3)
         begin = time.monotonic()
@@ -138,7 +138,7 @@ def large_code_without_end():
 
 @kit.case
 def refused_memory():
-    """Where the system refuses memory, what came until then is written, as a page too."""
+    """If the system refuses memory, what was recorded until then is written, as a page too."""
     with folder() as d, Background(PYTHON, "-c", CHURN, 100) as target:
         args = ("record", "-F", HZ, "-p", target.pid, "-o", d + "/o.html", "--summary-json",
                 d + "/o.json", "--memory", "4G")
@@ -206,7 +206,7 @@ busy()
 
 @kit.case
 def symbols_of_libraries():
-    """15 MB of libraries, whose symbols' names take a hundred times as much: memory stays, and nobody else misses anything."""
+    """15 MB of libraries, whose symbols' names take a hundred times as much: memory stays bounded, other programs miss nothing."""
     if os.uname().machine != "x86_64":
         raise kit.Skip("the code is x86-64's")
     with folder() as d, kit.python() as honest, \
@@ -262,7 +262,7 @@ def in_group(mib, *args):
 
 @kit.case
 def small_groups():
-    """64 MiB are enough for twenty processes; where it is too little krait says how much it takes."""
+    """A control group of 64 MiB is enough for twenty processes; in a smaller one krait says how much it needs."""
     with folder() as d, contextlib.ExitStack() as all_of_them:
         pids = [all_of_them.enter_context(kit.python(SLOW)).pid for _ in range(20)]
         args = [a for pid in pids for a in ("-p", pid)]

@@ -51,11 +51,11 @@ class Mute:
         self.libc.umount2(self.place, 2)
 
     def close(self):
-        """Reading fails: until then nothing ends who does, not even SIGKILL."""
+        """Ends the file system, so that reads fail. Until then nothing ends a thread that reads, not even SIGKILL."""
         os.close(self.fd)
 
     def serve(self, until):
-        """The file is read and written past the page cache by who opened it first (FOPEN_DIRECT_IO)."""
+        """Answers requests. The first descriptor of the file reads and writes past the page cache (FOPEN_DIRECT_IO)."""
         opened = 0
         while select.select([self.fd], [], [], 20)[0]:
             _, call, number = struct.unpack_from("=IIQ", os.read(self.fd, 1 << 17))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Names of native and kernel frames in places where they aren't lying about."""
+"""Names of native and kernel frames that are hard to find, and stacks that are hard to unwind."""
 import collections
 import contextlib
 import json
@@ -55,7 +55,7 @@ def outcomes(d):
 
 
 def share(profile, wanted, pid=None):
-    """Part of the samples, of one process or all, whose stack (root first) wanted() likes."""
+    """Share of the samples, of one process or all, whose stack (root first) wanted() accepts."""
     n = [0, 0]
     for sample in profile.samples:
         if pid is not None and sample.labels["pid"] != str(pid):
@@ -138,7 +138,7 @@ def built_with_musl(d, source):
 
 @kit.case
 def musl():
-    """A C library without unwind tables: the frame that called main() is the last one there is."""
+    """musl, a C library without unwind tables: stacks end at the frame that called main()."""
     with folder() as d:
         for name in built_with_musl(d, BUSY_C):
             with Background(d + "/" + name) as target:
@@ -163,7 +163,7 @@ int main(void) { pthread_t t; pthread_create(&t, 0, working, 0); for (;;) make()
 
 @kit.case
 def musl_threads():
-    """Its clone(), what runs a thread, what waits: functions with a stack protector, or that never return."""
+    """musl's clone(), the function that runs a thread, functions that wait: some have a stack protector, some never return."""
     with folder() as d:
         for name in built_with_musl(d, THREADS_C):
             with Background(d + "/" + name) as target:
@@ -195,7 +195,7 @@ while True:
 
 @kit.case
 def more_libraries_than_descriptors():
-    """Native stacks come all the same, and the command has the limit that it was given."""
+    """Native stacks are whole all the same, and the command has the limit that it was given."""
     soft, hard = 300, resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     few = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))  # noqa: E731
     with folder() as d, Background(kit.PYTHON, "-c", MANY_LIBRARIES, d) as target:
@@ -260,7 +260,7 @@ while True:
 
 @kit.case
 def functions_that_nothing_describes():
-    """Two in a row, without unwind information: none has the other's name."""
+    """Two functions in a row, without unwind information: neither has the other's name."""
     if os.uname().machine != "x86_64":
         raise Skip("assembly for x86-64")
     with folder() as d:
@@ -300,7 +300,7 @@ void run(unsigned *stack)
 
 @kit.case
 def vdso_of_32_bits():
-    """The kernel's library of a 32-bit process isn't that of the others."""
+    """A 32-bit process has a vDSO of its own, which isn't taken for the 64-bit one."""
     with folder() as d:
         with open(d + "/program.c", "w") as f:
             f.write(PROGRAM_32)
@@ -403,7 +403,7 @@ def whole_from_the_first_sample():
 
 @kit.case
 def mappings_are_read_soon():
-    """Of a program that krait starts, unwinding begins some hundredths of a second after it did."""
+    """In a program that krait starts, unwinding begins some hundredths of a second after the program."""
     def missed(d):
         done = krait("record", "-F", 999, "--summary-json", d + "/s.json", "-o", d + "/o.pb.gz", "--", kit.PYTHON, "-c",
                      "import json, sqlite3, decimal, time\nend = time.time() + .4\nwhile time.time() < end: pass")
@@ -451,7 +451,7 @@ def made_by(d, function, system_call, hz):
 
 @kit.case
 def where_threads_begin():
-    """glibc's clone3() has no unwind information from its system call on: the old thread goes on, the new one begins."""
+    """glibc's clone3() has no unwind information from its system call on. Stacks of both the old thread and the new one are whole."""
     with folder() as d:
         inside, other = made_by(d, "make_thread", "sys_clone", 4999)
         lost = [f for _, f in inside if not {"pthread_create", "Thread.start", "make_thread"} <= set(f)]
@@ -465,8 +465,8 @@ def where_threads_begin():
 
 @kit.case
 def where_processes_begin():
-    """glibc's vfork() has its return address in a register during the system call. When it's over parent and child share
-    memory for a moment, and what is in it is the parent's."""
+    """glibc's vfork() has its return address in a register during the system call. After it, parent and child share
+    memory for a moment, and the memory shows the parent's frames."""
     with folder() as d:
         inside, other = made_by(d, "make_process", "sys_vfork", 9999)
         wrong = [f for labels, f in other if "execve" in f and "Popen._close_pipe_fds" in f]
@@ -494,7 +494,7 @@ print(pid, used.ru_utime + used.ru_stime - before)
 
 @kit.case
 def the_end_of_a_process():
-    """What the kernel does when a process ends, giving back its memory, is its time too."""
+    """Time in which the kernel gives back a process's memory at its end counts for the process."""
     with folder() as d:
         done = krait("record", "-F", 1999, "-o", d + "/o.pb.gz", "--", kit.PYTHON, "-c", EXITS)
         check(done.returncode == 0, done.stderr)
@@ -534,7 +534,7 @@ with open(sys.argv[1], "w") as f:
 
 @kit.case
 def the_collector():
-    """The share of time that Python's own clock says the collector took; BOLT has split it in python-build-standalone's 3.14."""
+    """The collector's share equals that by Python's own clock. In python-build-standalone's 3.14 BOLT has split its function."""
     for executable in kit.interpreter("tailcall"), kit.interpreter("static", (3, 13)), kit.PYTHON:
         with folder() as d:
             done = krait("record", "-F", 999, "--native=full", "-o", d + "/o.pb.gz", "--", executable, "-c", COLLECTS, d + "/share")
@@ -593,7 +593,8 @@ def greenlets_of(executable, version):
 
 @kit.case
 def a_greenlet_begins_its_stack():
-    """Loops counted (up to 3.10) or known by address; the closing lines count what stacks show."""
+    """A greenlet's stack ends at its beginning, with loops counted (up to 3.10) or found by address. The closing lines count the same
+    marks as the stacks."""
     for least, most in (((3, 6), (3, 10)), ((3, 11), (3, 15))):
         found = [(version, path) for _, version, kind, path in kit.interpreters()
                  if kind in ("static", "shared") and least <= version <= most]
@@ -721,7 +722,7 @@ def code_of(pid):
 
 @kit.case
 def another_program_at_the_same_addresses():
-    """What a Python process execs lies where its parent's code does: none of it is named after the parent's."""
+    """A program that a Python process execs lies at the same addresses as its parent's code: none of its frames has the parent's names."""
     python = ("setarch", "-R", kit.PYTHON, "-c")
     with folder() as d:
         with open(d + "/spin.c", "w") as f:
@@ -920,7 +921,7 @@ while True:
 
 @kit.case
 def work_is_told_apart():
-    """What the interpreter does for a program's own operations is never folded: each has its own function below it."""
+    """Native functions that do a program's own operations are never hidden: each operation has its own function below it."""
     functions = "formats", "chars", "compresses", "adds"
     wanted = (3, 8), (3, 11), (3, 14)
     paths = {version: path for _, version, kind, path in kit.interpreters() if kind == "static" and version in wanted}
@@ -947,7 +948,7 @@ def work_is_told_apart():
 
 @kit.case
 def nameless_machinery():
-    """Without symbols: what starts the program or enters a loop is folded, what sorts isn't."""
+    """Without symbols: functions that start the program or enter a loop are hidden, the one that sorts isn't."""
     for path in {kit.PYTHON, kit.interpreter("static", (3, 13))}:
         with folder() as d, Background(path, "-c", COMPILED) as target:
             kit.runs(target.pid, 0.5)
@@ -1122,7 +1123,7 @@ for of, what in ((of_sum, sum), (of_sorted, sorted), (of_sort, list.sort), (of_c
 
 @kit.case
 def called_as_python_calls_them():
-    """What C functions of the interpreter and of its modules are called: by their method tables, where one has them alone."""
+    """Names of C functions of the interpreter and its modules: those of their method tables, if only one table entry has the function."""
     for name in "python3-dist", "python3.8-pyenv", "python3.12-pyenv", "python3.14-sid":
         path = next((path for known, _, _, path in kit.interpreters() if known == name), None)
         with folder() as d:

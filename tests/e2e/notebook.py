@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cells of a notebook are called as the notebook calls them: In [3], and the page has their text. The target compiles them as
+"""Cells of a notebook have the notebook's own names, In [3], and the page has their text. The target compiles them as
 ipykernel does and keeps their numbers and lines where IPython keeps them; in the full tier it is ipykernel itself, driven by jupyter_client."""
 import collections
 import os
@@ -100,7 +100,7 @@ def register(name, path):
 
 @case
 def one_number_twice():
-    """Two cells that have one number aren't one text: none is shown."""
+    """Two cells with one number and different texts: no text is shown."""
     with folder() as d:
         with open(d + "/app.py", "w") as f:
             f.write(CELLS.replace("enumerate(CELLS, first)", "((first, text) for text in CELLS)"))
@@ -113,7 +113,7 @@ def one_number_twice():
 
 @case
 def two_kernels():
-    """In [1] of one kernel isn't that of another: they keep their folders."""
+    """In [1] of one kernel isn't merged with In [1] of another: their files keep their folders."""
     with folder() as d:
         with open(d + "/app.py", "w") as f:
             f.write(CELLS)
@@ -125,7 +125,7 @@ def two_kernels():
 
 @case
 def dumped():
-    """krait dump calls them so too, of a thread that runs and of one that waits."""
+    """krait dump uses the same names, for a thread that runs and for one that waits."""
     for wait in "while True: sum(range(500))", "time.sleep(60)":
         with folder() as d:
             with open(d + "/app.py", "w") as f:

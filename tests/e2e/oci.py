@@ -61,7 +61,7 @@ def let_in(bundle, arguments, capabilities):
 
 @kit.case
 def same_bytes():
-    """Made twice it is the same, and each blob is what its name says."""
+    """Two images made of the same input are the same bytes, and each blob has the hash in its name."""
     with folder() as d:
         for name in "ab":
             make_image(os.path.join(d, name))
@@ -74,7 +74,7 @@ def same_bytes():
 
 @kit.case
 def records():
-    """A Python program of the host, by its number; the image has one program and nothing that it would need."""
+    """Records a Python program of the host, by its number. The image holds krait alone."""
     kit.need("runc")
     with folder() as d, kit.python() as target:
         bundle = unpack(d)
@@ -86,7 +86,7 @@ def records():
 
 @kit.case
 def says_what_lacks():
-    """Without the pod's capabilities it says which ones it needs."""
+    """Without the pod's capabilities krait says which ones it needs."""
     kit.need("runc")
     with folder() as d:
         bundle = unpack(d)

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # rights.sh: the ways of an ordinary user: `sudo krait record -- cmd`, file capabilities by
-# `krait doctor --grant`, and --if-permitted. The user, their sudo rule and all of /etc that changes
-# live in a mount namespace of this script's own. Wants root, sudo, setpriv.
+# `krait doctor --grant`, and --if-permitted. The user, their sudo rule and all changes in /etc are in a
+# mount namespace of this script's own. Needs root, sudo, setpriv.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 KRAIT=${KRAIT:-build/release/krait}
@@ -45,7 +45,7 @@ make_users() {
 	cp "$KRAIT" "$work/krait"
 }
 
-# as USER COMMAND...: in Alice's directory, with an environment of a user's own.
+# as USER COMMAND...: runs it in Alice's directory, with a user's usual environment.
 as() {
 	local user=$1; shift
 	( cd "$work/home" && env -i PATH=$path HOME="$work/home" USER="$user" LOGNAME="$user" \
@@ -53,7 +53,7 @@ as() {
 		setpriv --reuid "$user" --regid "$user" --init-groups --inh-caps=-all -- "$@" )
 }
 
-# What the recorded command says of itself.
+# The recorded command prints its ids and its environment.
 whoami_py='
 import os, time
 print(os.getuid(), os.geteuid(), os.getgid(), 4713 in os.getgroups(), os.getcwd(),
@@ -160,7 +160,7 @@ busy_for() { # SECONDS NAME: a program
 		"$2" "$1" "$2"
 }
 
-# Bob's processes are none of Alice's business: neither by number nor with everybody else's.
+# Alice can't record Bob's processes, neither by number nor with the whole machine.
 foreign() {
 	local rc=0 pid
 	( cd / && exec setpriv --reuid bob --regid bob --clear-groups -- \
@@ -196,7 +196,7 @@ storm_of() { # NAME: children that work for three milliseconds, one after anothe
 	END
 }
 
-# Most of them have ended when krait looks: whose they were only the kernel program can say.
+# Most of them have ended when krait looks: only the kernel program knows whose they were.
 short_lived() {
 	local storm
 	( cd / && exec setpriv --reuid bob --regid bob --clear-groups -- \

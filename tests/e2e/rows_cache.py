@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Unwind rows on disk serve the bytes that they were made from, and no other file that calls itself the same.
+"""Unwind rows on disk serve the bytes that they were made from, and no other file with the same build id and size.
 
 Build id and size are the file's own words. An attacker's program has those of an honest one and other call frame
 information, and is profiled first: the honest one's stacks stay whole.
@@ -116,7 +116,7 @@ def same_users_file():
 
 @kit.case
 def both_roots():
-    """Both are root's (a container's root is): the last change tells, then the bytes."""
+    """Both are root's (a container's root is root): the last change decides, then the bytes."""
     poisoned((0, 0o755), (0, 0o755))
 
 
@@ -127,7 +127,7 @@ def forget(cache, **env):
 
 @kit.case
 def forgotten():
-    """What krait keeps is removed when it is told so, and nothing else; through no link, and with sudo as the caller."""
+    """`doctor --forget` removes krait's cache and nothing else. It follows no link, and with sudo it acts as the caller."""
     with folder() as d:
         os.chmod(d, 0o755)
         kept = os.path.join(d, "krait")

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# rpm.sh [BINARY]: the rpm package of a release's archive: made twice it is the same, rpm2cpio unpacks it, its krait runs, it says what it
-# is, and nothing in it has capabilities or another owner than root. rpm and dnf, each in a root of its own with nothing else, install and
-# remove it: what they put there records, and afterwards the files are those of before. BINARY: a static krait (else it is built).
+# rpm.sh [BINARY]: the rpm package of a release's archive. Two builds are the same bytes, rpm2cpio unpacks it, its krait runs, its
+# metadata is right, and no file in it has capabilities or another owner than root. rpm and dnf install and remove it, each in an empty
+# root: the installed krait records, and afterwards the files are those of before. BINARY: a static krait (else it is built).
 . "$(dirname "$0")/kit.sh" rpm
 for tool in rpmbuild rpm2cpio cpio; do
 	command -v $tool >/dev/null || skip_all "no $tool"
@@ -11,7 +11,7 @@ arch=$(uname -m)
 krait=${1:-build/static/stripped/krait}
 [ $# -gt 0 ] || make -s STATIC=1 stripped || { echo "FAIL rpm: no static binary"; exit 1; }
 
-# What packaging/dist.sh puts into an archive, without building the manual page once more.
+# Makes an archive like packaging/dist.sh, without building the manual page once more.
 release=krait-0.1+test-linux-$arch
 share=$work/$release/share
 install -D -m 755 "$krait" "$work/$release/bin/krait"
@@ -41,7 +41,7 @@ check says [ "$(rpm -qp --nosignature --qf '%{NAME} %{VERSION} %{ARCH}' "$rpm")"
 plain() { [ -z "$(rpm -qp --nosignature --qf '[%{FILECAPS}\n]' "$rpm" | grep .)" ] &&
 	[ "$(rpm -qp --nosignature --qf '[%{FILEUSERNAME}\n]' "$rpm" | sort -u)" = root ]; }
 check no-capabilities plain
-# A static binary asks for no library.
+# A package with a static binary requires no library.
 no_needs() { [ -z "$(rpm -qp --nosignature --requires "$rpm" | grep -v '^rpmlib(')" ]; }
 check needs-nothing no_needs
 same_files() { diff <(cd "$work/$release" && find bin share -type f | sed 's/krait\.1$/krait.1.gz/' | sort) \
@@ -57,7 +57,7 @@ busy_of_rpm()'
 records() { # ROOT: the krait there profiles a program; it has the function and its line
 	"$1/usr/bin/krait" record -q -o "$work/x.folded" --lines -- /usr/bin/python3 -c "$busy" && grep -q 'busy_of_rpm.*:5' "$work/x.folded"
 }
-# What the tools keep for themselves aside.
+# All files but the tools' own records.
 listed() { ( cd "$1" && find . -path ./var -prune -o -print | LC_ALL=C sort ); }
 # with_tool TOOL INSTALL REMOVE: functions that are given the root.
 with_tool() {
@@ -75,7 +75,7 @@ with_tool() {
 	listed "$root" >"$work/after"
 	check "$1-leaves-nothing" diff "$work/before" "$work/after"
 }
-# The database names every file that is there now, and no other.
+# rpm's database names exactly the files that were added.
 owned() { diff <(rpm --root "$1" -ql krait | sort) <(listed "$1" | diff "$work/before" - | sed -n 's/^> \.//p' | sort); }
 rpm_install() { rpm --root "$1" -i --nosignature "$rpm"; }
 rpm_remove() { rpm --root "$1" -e krait; }

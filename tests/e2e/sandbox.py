@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Containers as Docker starts them, run by runc without Docker: capabilities, seccomp profile, namespaces. What is in them is krait as
-one static file, and this machine's /usr, which has a Python."""
+"""Containers as Docker starts them, run by runc without Docker: capabilities, seccomp profile, namespaces. They hold krait as one
+static file, and this machine's /usr, which has a Python."""
 import json
 import os
 import platform
@@ -38,7 +38,7 @@ def applies(rule, capabilities):
 
 
 def seccomp(profile, capabilities):
-    """What runc takes, of a profile as Docker reads it. @capabilities with CAP_."""
+    """Turns a profile of Docker's into the form that runc reads. @capabilities with CAP_."""
     rules = []
     for rule in profile["syscalls"]:
         if applies(rule, capabilities):
@@ -50,7 +50,7 @@ def seccomp(profile, capabilities):
 
 
 def mounts(rootfs):
-    """As Docker has them, and this machine's programs."""
+    """The mounts of a container: Docker's, and this machine's programs."""
     made = [{"destination": "/proc", "type": "proc", "source": "proc"},
             {"destination": "/dev", "type": "tmpfs", "source": "tmpfs", "options": ["nosuid", "mode=755"]},
             {"destination": "/sys", "type": "sysfs", "source": "sysfs", "options": ["nosuid", "noexec", "nodev", "ro"]},
@@ -98,7 +98,7 @@ def bundle(d, args, capabilities=DOCKER, profile=None, host_pid=False, user=None
 
 
 def run(*args, runtime=("runc",), **kw):
-    """The program in a container of its own: exit code, what it wrote to both."""
+    """Runs the program in a container of its own. Returns the exit code, standard output and standard error."""
     with kit.folder() as d:
         os.chmod(d, 0o755)
         bundle(d, list(args), **kw)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""More than one interpreter in a process: those that were initialised are shown. And one that is newer than krait."""
+"""More than one interpreter in a process: the initialised ones are shown. Also an interpreter that is newer than krait."""
 import contextlib
 import json
 import os
@@ -128,7 +128,7 @@ int main(int argc, char **argv)
 
 @kit.case
 def initialised_later():
-    """Which one it is may show only after krait has looked."""
+    """The interpreter may be initialised only after krait has looked for it."""
     kit.need("gcc")
     found = libraries()
     used, idle = found.get((3, 12)), found.get((3, 9))
@@ -148,7 +148,7 @@ def initialised_later():
 
 @kit.case
 def one_within_the_other():
-    """A thread of the first one runs the second one, loaded by ctypes: what that runs is shown."""
+    """A thread of the first one runs the second one, loaded by ctypes: the second one's frames are shown."""
     found = libraries()
     first, second = found.get((3, 12)), found.get((3, 9))
     if not first or not second:
@@ -186,7 +186,7 @@ assert not libc.munmap(ctypes.c_void_p(at + 8192 & -4096), (64 << 20) - 16384)
 
 
 def places(directory):
-    """(what is said of it, command, environment, source): what decides where the second one's library lies."""
+    """(description, command, environment, source): these decide where the second one's library lies."""
     room = directory + "/room.so"
     yield "below", (), {}, ""
     yield "the legacy layout", ("setarch", "-L"), {}, ""
@@ -197,7 +197,7 @@ def places(directory):
 
 @kit.case
 def the_inner_one_without_its_gil():
-    """What the inner one runs is shown while it doesn't hold its GIL, too, wherever it lies and though more threads are its."""
+    """The inner one's frames are shown also while it doesn't hold its GIL, wherever its library lies, though it has more threads."""
     with folder() as d:
         for place in places(d):
             inner_without_gil(d, *place)
@@ -232,7 +232,7 @@ IMPORTS = INITIALISED.replace("import time\\ndef elsewhere():\\n    while True: 
 
 @kit.case
 def imports_of_the_second():
-    """Importing is one frame of the version that imports, in the second interpreter too."""
+    """An import is one frame, of the version that imports, in the second interpreter too."""
     found = libraries()
     first, second = found.get((3, 12)), found.get((3, 9))
     if not first or not second:
@@ -374,7 +374,7 @@ CALLED = ["<module>", "second_main", "work", "sorted", "key", "work", "sorted", 
 
 
 def is_called_in_order(stack):
-    """From the thread's start to where it is, with what the program calls and nothing else of Python."""
+    """The stack goes from the thread's start to the innermost frame, with the program's Python functions and no others."""
     names = [f.name for f in stack if f.kind in ("python", "mark") or f.name == "sorted"]
     names = names[:-1] if names[-1] == "leaf" else names
     return stack[0].kind == "native" and not any(f.kind == "jit" for f in stack) and names == CALLED[:len(names)]
@@ -423,7 +423,7 @@ def code_made_by_the_second():
 
 @kit.case
 def each_rests():
-    """krait dump shows of each thread what sys._current_frames() of its interpreter says."""
+    """krait dump shows for each thread the frames that sys._current_frames() of its interpreter has."""
     with folder() as d:
         host = build_host(d)
         for said, how, loads in together(d):
@@ -462,7 +462,7 @@ def second_comes_later():
 
 @kit.case
 def another_program_instead():
-    """A process with two interpreters becomes a Python program with one: what was known of the two isn't true of it."""
+    """A process with two interpreters execs a Python program with one: nothing that was known of the two is used for it."""
     with folder() as d:
         host = build_host(d)
         becomes = """
@@ -489,7 +489,7 @@ while True: time.sleep(1)
 
 @kit.case
 def newer_than_krait():
-    """A version that krait doesn't know is walked as it describes itself; said is what isn't read of it."""
+    """A version that krait doesn't know is walked as it describes itself; krait says what it doesn't read."""
     ask = "import os, sys; print(os.readlink('/proc/self/exe'), sys.prefix, " \
           "next(os.path.dirname(l.split()[-1]) for l in open('/proc/self/maps') if '/libc.so' in l))"
     for _, version, kind, path in kit.interpreters():

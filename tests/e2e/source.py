@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Source text in pages: what a recorded program may make krait show by naming it in co_filename. Each
-target names files that it shouldn't get shown, and runs code of them all in turn."""
+"""Source text in pages: which files a recorded program can make krait show by naming them in co_filename. Each
+target names files that krait must not show, and runs code of them all in turn."""
 import concurrent.futures
 import itertools
 import os
@@ -43,7 +43,7 @@ def as_user(uid, *command):
 
 
 def record(d, target, *args, sudo=None, command=()):
-    """What a page of the target shows. sudo: for which user krait runs as root."""
+    """Records the target and returns the source text of the page. sudo: the user for whom krait runs as root."""
     page = os.path.join(d, "page%d.html" % next(NUMBERS))
     env = dict(os.environ, SUDO_UID=str(sudo), SUDO_GID=str(sudo)) if sudo else None
     done = subprocess.run([*command, kit.KRAIT, "record", "-p", str(target), "-d", "0.4", "--native=none", "-o", page,
@@ -66,7 +66,7 @@ def shows(want, *args, **kw):
 
 
 class Places:
-    """Files of root, alice and bob, and what isn't one."""
+    """Files of root, alice and bob, and names that are no regular files."""
 
     def __init__(self, d):
         self.d = d
@@ -106,7 +106,7 @@ class Places:
 
 @case
 def who_may_read():
-    """Only what both the user who asks and the target's owner can read; by default the asker's own."""
+    """Only files are shown that both the user who asks and the target's owner can read; by default the asker's own."""
     kit.need("setpriv")
     with kit.folder() as d:
         p = Places(d)
@@ -148,7 +148,7 @@ while True:
 
 @case
 def memory():
-    """Text that only the process has is shown to whom the process is, and to root who asks; what isn't lines isn't shown."""
+    """Text that only the process has is shown to the process's user, and to root with --source. Text that isn't lines isn't shown."""
     kit.need("setpriv")
     made = "def seen(n):\n    return sum(i * i for i in range(n))  # \u6f22\t%s\n"
     with kit.folder() as d:

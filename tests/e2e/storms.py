@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs that start processes all the time: beside them a recording of the machine costs at most 5 % of a CPU, soon, and says
-what it left out; what ran before, and what others run, is recorded whole.
+"""Programs that start processes all the time. Beside them a recording of the machine soon costs at most 5 % of a CPU, and says
+what it left out. Programs that ran before, and other users' programs, are recorded whole.
 
 The truth is the kernel's account of krait's CPU time, and of the processes that read for it. Nothing else should run meanwhile.
 """
@@ -57,7 +57,7 @@ QUICK = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else PYTHON
 
 
 def storm(source):
-    """New processes that would cost more than a CPU's share are counted, without stacks; others' are whole."""
+    """New processes that would cost more than their budget are counted without stacks; other programs' stacks are whole."""
     with folder() as d, Background(QUICK, "-c", source, stdout=-1) as target, \
             python(user=OTHER) as other, python() as older:
         target.process.stdout.readline()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What doesn't answer: file systems, servers. No recording is lost, and what is missing is said."""
+"""File systems and servers that don't answer: no recording is lost, and krait says what is missing."""
 import contextlib
 import os
 import shutil
@@ -63,7 +63,7 @@ def spin_library(d, more=""):
 
 
 class FileSystem:
-    """One with a file in it, a library if none is given. From .hold() on it answers everybody but krait; see stuck_fs.c."""
+    """A file system with one file, a library if none is given. From .hold() on it answers everybody but krait; see stuck_fs.c."""
 
     def __init__(self, d, what, file=None, within=None):
         """Under d/mnt; in the mount namespace of process @within, for which it is /tmp."""
@@ -92,7 +92,7 @@ class FileSystem:
 
 
 class Krait(Background):
-    """krait, whose words are read while it runs."""
+    """A krait whose messages are read while it runs."""
 
     def __init__(self, d, *args, **kw):
         self.words = os.path.join(d, "words")
@@ -103,7 +103,7 @@ class Krait(Background):
             super().__init__(program, *args, stderr=f, **kw)
 
     def ends(self, systems):
-        """All of it, in time; else nothing can end it but that the file systems go."""
+        """Waits until krait with its children has ended, in time. Otherwise only the end of the file systems ends it."""
         try:
             self.process.wait(20)
         except subprocess.TimeoutExpired:
@@ -152,7 +152,7 @@ def check_written(out, said):
 
 @kit.case
 def names_have_a_deadline():
-    """5 s after the end of sampling everything is written, without the names that didn't come."""
+    """5 s after the end of sampling everything is written, without the missing names."""
     with held_names("-d", 2) as (_, out, running):
         running.says("waiting for ", 20)
         took = running.says("krait report " + out + "\n", 15)
@@ -162,7 +162,7 @@ def names_have_a_deadline():
 
 @kit.case
 def file_of_intervals():
-    """The file of --label-intervals doesn't answer any more: the recording is written without it, and that is said."""
+    """The file of --label-intervals doesn't answer any more: the recording is written without it, and krait says so."""
     with folder() as d:
         with open(d + "/intervals", "w") as f:
             f.write("{}\n" * 30000)
@@ -219,7 +219,7 @@ while True:
 
 @contextlib.contextmanager
 def held_memory(*options):
-    """A program of which some memory doesn't come, and one beside it."""
+    """A program with some memory that can't be read, and a program beside it."""
     with folder() as d, FileSystem(d, "reads") as fs, kit.python() as other, \
             Background(kit.PYTHON, "-c", HELD_NAME, d + "/ready", fs.library, *options) as target:
         kit.wait_for(lambda: os.path.exists(d + "/ready"), 20)
@@ -232,7 +232,7 @@ def held_memory(*options):
 
 @kit.case
 def memory_that_does_not_come():
-    """record ends in time and by itself, the other program's samples are whole, and it is said."""
+    """record ends in time and by itself, the other program's samples are whole, and krait says what is missing."""
     with held_memory() as (d, target, other):
         out = d + "/o.pb.gz"
         with Krait(d, "record", "-d", 2, "-F", 499, "-o", out, "-p", target.pid, "-p",
@@ -248,7 +248,7 @@ def memory_that_does_not_come():
 
 @kit.case
 def dump_of_memory_that_does_not_come():
-    """The same of dump, when the program is where the memory is wanted."""
+    """The same for dump, while the program is in a function whose name lies in that memory."""
     with held_memory("alone") as (d, target, other):
         with open(d + "/stacks", "w") as f, \
                 Krait(d, "dump", "-p", target.pid, "-p", other.pid, stdout=f) as running:
@@ -367,7 +367,7 @@ def jitdump_that_stops(d, what):
 
 @contextlib.contextmanager
 def script_that_stops(d, what):
-    """krait reads what such a script is told, and source text."""
+    """A script on such a file system: krait reads its arguments and its source text."""
     with open(d + "/manage.py", "w") as f:
         f.write(SCRIPT)
     with FileSystem(d, what, d + "/manage.py") as fs, Background(kit.PYTHON, fs.file) as target:
@@ -418,14 +418,14 @@ def files_that_stop():
 
 @kit.full_case
 def each_file_that_stops():
-    """The same one by one: what one of them costs isn't hidden by another."""
+    """The same one by one, so that the cost of one doesn't hide behind another's."""
     for way in WAYS:
         held_ways([way])
 
 
 @kit.case
 def files_that_come():
-    """An interpreter and a library that a child reads for krait are known as any other: names, rows, lines of source."""
+    """An interpreter and a library that a child reads for krait have all that others have: names, rows, lines of source."""
     with folder() as d, contextlib.ExitStack() as stack:
         os.mkdir(d + "/python")
         os.mkdir(d + "/library")
@@ -463,7 +463,7 @@ def source_that_stops():
 
 @kit.case
 def server_that_says_nothing():
-    """Debug files of several libraries are asked for at a server that accepts: nobody waits long."""
+    """A server that accepts and says nothing is asked for the debug files of several libraries: krait doesn't wait long."""
     source = """
 import ctypes, sys
 libraries = [ctypes.CDLL(path) for path in sys.argv[1:]]

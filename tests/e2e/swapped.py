@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs whose memory was paged out: what the kernel program can't read is read from user space."""
+"""Programs whose memory was paged out: krait reads from user space what the kernel program couldn't."""
 import contextlib
 import ctypes
 import os
@@ -63,7 +63,7 @@ def mappings(pid, wanted):
 
 
 def page_out(pid, wanted=lambda prot, name: prot.startswith("rw") and name != "[vvar]"):
-    """Moves these mappings of a process out of memory."""
+    """Pages these mappings of a process out."""
     libc = ctypes.CDLL(None, use_errno=True)
     spans = list(mappings(pid, wanted))
     pidfd = os.pidfd_open(pid)
@@ -130,7 +130,7 @@ def paged_out(path, d):
 
 @kit.case
 def paged_out_programs():
-    """main() and serve_forever() are in every sample, up to the first few, on every version."""
+    """main() and serve_forever() are in every sample except the first few, on every version."""
     wrong = []
     with folder() as d, swap(d):
         for name, _, path in versions():
@@ -143,7 +143,7 @@ def paged_out_programs():
 
 @kit.case
 def reasons_are_true():
-    """What is said of the first samples isn't that a frame took the place of another."""
+    """The reason of the first samples isn't "one frame took the place of another"."""
     with folder() as d, swap(d):
         for name, version, path in versions():
             if version in ((3, 11), (3, 12)):
@@ -153,7 +153,7 @@ def reasons_are_true():
 
 @kit.case
 def paged_out_files():
-    """The same where the interpreter's own code and data, which other processes don't map, went too."""
+    """The same with the interpreter's own code and data paged out, which no other process maps."""
     with folder() as d, swap(d):
         for executable, library, prefix in kit.shared():
             copy = os.path.join(d, os.path.basename(library))
@@ -191,7 +191,7 @@ while True: inner(50)
 
 @kit.case
 def pages_out_all_the_time():
-    """A program whose memory goes again and again: bounded work, and an honest one beside it is whole."""
+    """A program whose memory is paged out again and again: krait's work is bounded, and an honest program beside it is whole."""
     with folder() as d, swap(d), python(RESTLESS) as target, python(SERVER) as honest:
         kit.runs([target.pid, honest.pid], 0.2)
         page_out(honest.pid)

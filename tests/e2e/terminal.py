@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What goes to a terminal: names that hold every control and format character there is, of processes and of files.
-None of these characters may come through, in any output. Unicode's own data, as Python has it, say which they are."""
+"""Output to a terminal: names of processes and of files hold every control and format character there is. None of these characters
+may be in any output. Unicode's own data, as Python has it, say which they are."""
 import html
 import json
 import os
@@ -32,7 +32,7 @@ def names():
 
 
 def check_clean(text, what, least=1):
-    """Nothing came through, and these names were there at all."""
+    """No such character is in the output, and these names are in it."""
     left = sorted({hex(ord(c)) for c in SEQUENCE.sub("", text) if c in HIDDEN and c not in "\n\r\t"})
     check(not left, "%s: came through: %s" % (what, " ".join(left)))
     # Of Python's names krait writes controls as repr() does.
@@ -141,7 +141,7 @@ run()
 
 @kit.case
 def processes():
-    """record, dump and top, of a program whose functions, files, threads and own name are such."""
+    """record, dump and top, of a program whose functions, files, threads and own name hold such characters."""
     with folder() as d, Background(kit.PYTHON, "-c", TARGET, ascii(names()), stdout=subprocess.PIPE) as target:
         target.process.stdout.readline()
         kit.runs(target.pid, 0.2)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What parses files of others has no capabilities: krait's threads, and report, merge and diff.
+"""Code that parses other users' files has no capabilities: krait's threads, and report, merge and diff.
 
-Truth is the kernel's, in /proc/PID/task/TID/status.
+The truth is the kernel's, in /proc/PID/task/TID/status.
 """
 import os
 import shutil
@@ -30,9 +30,10 @@ def capabilities(pid):
 
 
 def seen(running, seconds):
-    """What its threads have, but the main one, looked at for so long; and the main one's.
+    """Capabilities of krait's threads other than the main one, watched for so long; and those of the main one.
 
-    Those that stay: a thread that asks the kernel one question (proc/locked.c) parses nothing. Not their first moment."""
+    Only threads that stay count: one that asks the kernel one question (proc/locked.c) parses nothing. Their first moment doesn't
+    count either."""
     found, end = {}, time.time() + seconds
     while time.time() < end:
         for tid, caps in capabilities(running.pid).items():
@@ -57,7 +58,7 @@ def workers_of(command, user=None, env=None):
 
 @case
 def threads_have_none():
-    """Root's: in effect nothing, and what is left to raise is what maps, ids and debug files want."""
+    """As root: no capability is in effect, and only those for maps, ids and debug files are permitted."""
     others, main = workers_of([kit.KRAIT])
     check(any(effective for effective, _ in main), "the main thread has none either: nothing is shown")
     check(others, "no thread was seen")
@@ -71,7 +72,7 @@ def threads_have_none():
 
 @case
 def under_sudo():
-    """The cache is the caller's: written as them by a thread that changes its user."""
+    """The cache is the caller's: a thread that changes its user writes it."""
     with folder() as d:
         os.chmod(d, 0o755)
         others, _ = workers_of([kit.KRAIT], env={"SUDO_UID": str(NOBODY), "SUDO_GID": str(NOBODY)})
@@ -81,7 +82,7 @@ def under_sudo():
 
 
 def while_reading(command, d):
-    """What krait has while it waits for the rest of a profile."""
+    """krait's capabilities while it waits for the rest of a profile."""
     pipe = d + "/pipe"
     if not os.path.exists(pipe):
         os.mkfifo(pipe, 0o666)

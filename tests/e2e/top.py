@@ -47,7 +47,7 @@ def row(shown, function):
 
 @case
 def json_shares():
-    """Self and total of the last interval and since the start are what the program does."""
+    """Self and total, of the last interval and since the start, equal the program's known shares."""
     with python(SHARES) as target:
         shown = top_json("-p", target.pid, "-n", 2, "-i", "600ms", "-F", 1999, "--native=none", "--no-kernel")
     check(len(shown) == 2, "%d intervals" % len(shown))
@@ -97,7 +97,7 @@ def gil():
 
 @case
 def by():
-    """Modules have their functions' samples; a table by a label has what the threads do."""
+    """Modules have their functions' samples; a table by a label has the samples of its threads."""
     code = "import colorsys, hashlib, threading\n" \
            "def digest():\n while True: hashlib.sha256(b)\n" \
            "b = bytes(1 << 22)\nthreading.Thread(target=digest, name='digester').start()\n" \
@@ -157,7 +157,7 @@ while True:
 
 @case
 def alive():
-    """Of the threads that were sampled since the start the head says how many are alive, as the kernel counts them."""
+    """The head says how many of the threads that were sampled since the start are alive, as the kernel counts them."""
     with python(SHORT_THREADS) as target:
         shown = top_json("-p", target.pid, "-n", 3, "-i", "700ms", "-F", 999)
         text = krait("top", "-p", target.pid, "-n", 1, "-F", 999).stdout
@@ -240,7 +240,7 @@ def recent():
 
 @case
 def python_first():
-    """Native and kernel time is its Python caller's, as in the report, unless it is asked for."""
+    """Native and kernel time counts for its Python caller, as in the report, unless --with-native is given."""
     code = "import zlib, os\ndata = os.urandom(1 << 20)\ndef pack():\n    zlib.compress(data)\nwhile True: pack()"
     with python(code) as target:
         shown, = top_json("-p", target.pid, "-n", 1, "-i", "500ms")
@@ -253,7 +253,7 @@ def python_first():
 
 @case
 def target_ends():
-    """The end of the target is the end of top; what came until then is printed."""
+    """The end of the target ends top; it prints the samples until then."""
     with python(SHARES) as target, \
             Background(KRAIT, "top", "--json", "-p", target.pid, "-i", "30s",
                        stdout=subprocess.PIPE) as top:
@@ -266,7 +266,7 @@ def target_ends():
 
 @case
 def nothing_waits():
-    """A program that is over before its stacks have names: all the same what is printed is what it ran."""
+    """A program that ends before its stacks have names: top prints its functions all the same."""
     done = krait("top", "--json", "-F", 9999, "-i", "30s", "--", sys.executable, "-c",
                  "import time; print(time.process_time())")
     shown, ran = json.loads(done.stdout), float(done.stderr.split()[0])
@@ -305,7 +305,7 @@ def rows_of(text):
 
 @case
 def keys():
-    """Each key does what the last line and the help say."""
+    """Each key does what the screen's last line and the help say."""
     with python(SHARES) as target, on_screen(target, *PYTHON_ONLY) as t:
         text = t.wait(lambda text: "three (<string>" in text and "CPU" in text)
         check("pid %d" % target.pid in text and "q quit" in text, text)
@@ -349,7 +349,7 @@ def keys():
 
 @case
 def pause_and_reset():
-    """Paused, the screen stands still; what came meanwhile is in the next interval."""
+    """While paused, the screen stands still; samples taken meanwhile are in the next interval."""
     with python(SHARES) as target, on_screen(target, *PYTHON_ONLY) as t:
         t.wait("three (<string>")
         before = t.type("p", "paused").split("\n")[3:-1]
@@ -362,7 +362,7 @@ def pause_and_reset():
 
 @case
 def opened_goes_on():
-    """What was opened is live: in its tree and its flame graph the time grows, and the parts stay what they are."""
+    """An opened row stays live: the time in its tree and flame graph grows, and the shares stay the same."""
     with python(SHARES) as target, on_screen(target, *PYTHON_ONLY) as t:
         t.wait("three (<string>")
         t.type("/until\r", lambda text: len(rows_of(text)) == 1)
@@ -378,7 +378,7 @@ def opened_goes_on():
 
 @case
 def sizes():
-    """Any size of the terminal, while it runs: never beyond its ends."""
+    """The terminal changes its size while top runs: top never draws beyond its edges."""
     with python(SHARES) as target, on_screen(target, *PYTHON_ONLY) as t:
         t.wait("three (<string>")
         t.type("p", "paused")
@@ -394,7 +394,7 @@ def sizes():
 
 @case
 def colors():
-    """Colour on a terminal, none with NO_COLOR, and what is chosen is seen all the same."""
+    """Colours on a terminal, none with NO_COLOR; the chosen row is visible in both."""
     with python(SHARES) as target:
         with on_screen(target, "--with-native") as t:
             t.wait("([kernel])", 20)
@@ -441,7 +441,7 @@ TALKS = "import os, sys\nos.write(1, b'told\\n')\nif sys.argv[1:]: sys.exit('gon
 
 @case
 def command():
-    """A command's own words don't come between the figures, and its exit code is krait's."""
+    """A command's output doesn't come between the figures, and its exit code is krait's."""
     ends = TALKS.replace("while True:", "while now < .8:") + "sys.exit(7)"
     done = krait("top", "--json", "-F", 999, "-i", "200ms", "-n", 1, "--", PYTHON, "-c", ends)
     check(done.returncode == 7, "exit code %d: %s" % (done.returncode, done.stderr))
@@ -453,7 +453,7 @@ def command():
 
 @case
 def screen_command():
-    """Beside the screen the command's words are kept until that is gone; then it goes on."""
+    """While the screen is up, the command's output is kept until the end; after top ends, the command goes on."""
     options = ["-i", "200ms", "-F", 999, *PYTHON_ONLY, "--", PYTHON, "-c", TALKS]
     with Terminal([KRAIT, "top", *options]) as t:
         text = t.wait("until (<string>", 20)
@@ -476,7 +476,7 @@ def screen_command():
 
 @case
 def killed():
-    """The terminal is as it was, of whatever signal it dies; a second one comes while it still writes."""
+    """The terminal is restored, whatever signal ends top; a second signal comes while it still writes."""
     with python(SHARES) as target:
         for number in signal.SIGQUIT, signal.SIGUSR1, signal.SIGTERM:
             with on_screen(target) as t:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs that change all the time what krait reads of them: that costs at most 5 % of a CPU, soon, and is said.
+"""Programs that keep changing what krait reads of them: that soon costs at most 5 % of a CPU, and krait says so.
 
 The truth is the kernel's account of krait's CPU time, and of the processes that read for it.
 """
@@ -91,7 +91,7 @@ def many_threads():
 
 @kit.case
 def short_threads():
-    """Thousands of threads a second start and end: whether the process ends with one isn't asked for each."""
+    """Thousands of threads a second start and end: krait doesn't ask for each whether the process ended with it."""
     attack(SHORT_THREADS, "ends of threads", named=False)
 
 
@@ -106,7 +106,7 @@ for line in sys.stdin:
 
 
 def requests(pid):
-    """What krait's children were asked: each waits for the next request."""
+    """The number of requests to krait's children: each waits for the next request."""
     texts = [open("/proc/%d/status" % child).read() for child in tasks(pid)[1:]]
     return sum(int(re.search(r"^voluntary_ctxt_switches:\s*(\d+)", text, re.M)[1]) for text in texts)
 

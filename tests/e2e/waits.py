@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""A program that waits is said to: how much by its own sleeps, and by what the kernel counts of it."""
+"""krait says that a program waits, and how much. The truth is the program's own sleeps and the kernel's counts."""
 import json
 import os
 import re
@@ -58,7 +58,7 @@ class Use:
 
 
 def uses(path):
-    """Of each process, and what is said of all."""
+    """The uses of each process, and of all together."""
     lines = krait("report", path, "--format", "jsonl", "-o", "-").stdout.splitlines()
     comments = [c for c in json.loads(lines[0])["comments"] if c.startswith("CPU use")]
     every = [c for c in comments if ": all: " in c]
@@ -81,7 +81,7 @@ def sentence_of(said):
 
 
 def record(path, source, *options):
-    """A command: the recording's only process, what the program said, the closing lines."""
+    """Records a command. Returns the use of the recording's only process, the program's output, the closing lines."""
     done = krait("record", "-o", path, *options, "--", kit.PYTHON, "-c", source)
     check(done.returncode == 0, done.stderr)
     found, _ = uses(path)
@@ -91,7 +91,7 @@ def record(path, source, *options):
 
 @kit.case
 def works_and_sleeps():
-    """Its sleeps are waited, its CPU time is ran; the sentence comes before all others, everywhere."""
+    """Its sleeps count as "waited", its CPU time as "ran"; everywhere the sentence comes before all others."""
     with folder() as d:
         use, (ran, _, slept), said = record(d + "/o.pb.gz", WORKS)
         near("ran", use.ran, ran, 30)
@@ -112,7 +112,7 @@ def works_and_sleeps():
 
 @kit.case
 def idle_service():
-    """A few samples of a service that waits aren't the answer; while it lives, the command that shows more works."""
+    """A few samples of a service that waits aren't shown as the answer; while it lives, the command that krait names works."""
     with folder() as d, python(IDLE) as target:
         done = krait("record", "-o", d + "/o.pb.gz", "-d", 2, "-p", target.pid)
         use = uses(d + "/o.pb.gz")[0][0]
@@ -127,7 +127,7 @@ def idle_service():
 
 @kit.case
 def without_a_sample():
-    """It waited all the time."""
+    """A program without a sample waited all the time."""
     with folder() as d, python("import time; time.sleep(60)") as target:
         krait("record", "-o", d + "/o.pb.gz", "-d", 1, "-p", target.pid)
         check(re.match("python3 -c ran 0 %, waited for a CPU 0 %, for anything else (9[0-9]|100) %", first_line(d + "/o.pb.gz")),
@@ -136,7 +136,7 @@ def without_a_sample():
 
 @kit.case
 def busy():
-    """It doesn't wait, whatever other programs and the host take from it; with half a CPU nothing is said."""
+    """A busy program isn't said to wait, whatever CPU time other programs and the host take. From half a CPU on there is no such sentence."""
     with folder() as d:
         use, (ran, _, _), said = record(d + "/o.pb.gz", TELL + "work(1.5)")
         near("ran", use.ran, ran, 60)
@@ -149,7 +149,7 @@ def busy():
 
 @kit.case
 def ready_without_a_cpu():
-    """Four on one CPU: each runs a quarter of the time, and waits for the CPU, not for anything else."""
+    """Four programs on one CPU: each runs a quarter of the time, and only waits for the CPU."""
     pin = "import os; os.sched_setaffinity(0, {%d})\nwhile True: pass" % max(os.sched_getaffinity(0))
     with folder() as d, python(pin) as target, python(pin), python(pin), python(pin):
         with open("/proc/%d/schedstat" % target.pid) as f:
@@ -190,7 +190,7 @@ t.join()
 
 @kit.case
 def children():
-    """Those that were reaped have CPU time by their samples; nobody says how long they waited."""
+    """Children that were reaped have CPU time by their samples; it isn't known how long they waited."""
     source = "import os, time\n" + TELL + """
 for _ in range(2):
     if os.fork() == 0:
@@ -212,7 +212,7 @@ time.sleep(1)
 
 @kit.case
 def where_it_isnt_known():
-    """Formats without comments, a part of the time, another tool's file: nothing is said. Two recordings: of both."""
+    """Formats without comments, a part of the time, another tool's file: no sentence on waits. Two merged recordings: one for both."""
     with folder() as d:
         record(d + "/o.pb.gz", WORKS)
         for name in "o.folded", "o.speedscope.json":
@@ -253,7 +253,7 @@ for t in threads: t.join()
 
 @kit.case
 def gil_of_a_sleeper():
-    """A holder that sleeps, in C code that keeps the GIL: what is said is below the truth, which is all the time."""
+    """A holder that sleeps in C code that keeps the GIL: "held at least" is below the truth, which is all the time."""
     source = TELL + """
 import ctypes
 usleep = ctypes.PyDLL(None).usleep

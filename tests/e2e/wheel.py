@@ -80,7 +80,8 @@ def file_list(directory):
 
 @kit.case
 def contents():
-    """One program, byte for byte what was built, executable, the modules that call it, and what describes it; under 5 MB; no library is needed."""
+    """The wheel holds one program, byte for byte the built one, executable; the modules that call it; and metadata. It is under 5 MB and
+    needs no library."""
     with zipfile.ZipFile(wheel()) as z:
         names = z.namelist()
         stem = os.path.basename(wheel()).split("-py3-")[0]
@@ -143,7 +144,7 @@ def musl():
 
 @kit.case
 def same_bytes():
-    """Made twice it is the same, whatever the clock says: its time is the one that was given."""
+    """Two wheels of the same input are the same bytes, whatever the clock says: the given time is used."""
     again = make_wheel(os.path.join(WORK.name, "again"))
     with zipfile.ZipFile(again) as z:
         check({i.date_time for i in z.infolist()} == {MOMENT}, "another time")
@@ -153,7 +154,7 @@ def same_bytes():
 
 @kit.case
 def installed():
-    """pip installs it into a fresh environment by its name alone, it runs, and removed it leaves no file."""
+    """pip installs it into a fresh environment by its name alone. It runs, and its removal leaves no file."""
     with folder() as d:
         run(PYTHON, "-B", "-m", "venv", "--without-pip", d)
         before = file_list(d)
@@ -168,7 +169,7 @@ def installed():
 
 
 def pythons_prefix(environment, **variables):
-    """Of the `python3` that krait, called as uv calls it, runs for the user."""
+    """sys.prefix of the `python3` that krait runs for the user when it is called as uv calls it."""
     bin_ = os.path.join(environment, "bin")
     env = dict({"PATH": bin_ + ":/usr/bin:/bin", "HOME": environment, "UV": "/usr/bin/uv"}, **variables)
     said = run(os.path.join(bin_, "krait"), "record", "-q", "-o", os.path.join(environment, "x.folded"), "--", "python3", "-c",
@@ -198,7 +199,7 @@ SONAMES = {"libz": ("zlib", "zlib1g-dev"), "libzstd": ("zstd", "libzstd-dev"), "
 
 @kit.case
 def parts():
-    """The list of what is in the static krait has every library that the linked one needs, with the version that is installed here."""
+    """The SBOM of the static krait has every library that the linked krait needs, with the version that is installed here."""
     kit.need("dpkg-query")
     with folder() as d:
         run(sys.executable, "-B", os.path.join(ROOT, "packaging", "sbom.py"), BINARY, os.path.join(d, "x.json"))
@@ -214,7 +215,7 @@ def parts():
 
 @kit.case
 def source_archive():
-    """It has the sources and says its version without git; where it can't be built it says what that needs."""
+    """The source archive has the sources and knows its version without git. If it can't be built, it says what it needs."""
     with folder() as d:
         name = run(sys.executable, "-B", MAKER, "--sdist", d).strip()
         with tarfile.open(os.path.join(d, name)) as tar:
@@ -231,7 +232,7 @@ def source_archive():
 
 @kit.case
 def oldest_python():
-    """The oldest Python that the source archive says it needs packs it, and a wheel of what was built."""
+    """The oldest Python that the source archive allows packs the archive, and a wheel of the built program."""
     with folder() as d:
         name = run(sys.executable, "-B", MAKER, "--sdist", d).strip()
         with tarfile.open(os.path.join(d, name)) as tar:

@@ -26,7 +26,7 @@ BEGAN = []
 
 
 def is_over():
-    """Has the program run for long enough since it asked first? Time without a CPU doesn't count: others have them."""
+    """Has the program run for long enough since it asked first? Time without a CPU doesn't count."""
     with open("/proc/%d/schedstat" % os.getpid()) as f:
         queued = int(f.read().split()[1]) / 1e9
     BEGAN.append(time.monotonic() - queued)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What makes real programs wait: each part of this file is one helpers.py, whose step() waits for some 0.3 s and computes
-nothing. What it waits for is the test's: a port, a pipe, a lock on a file."""
+"""Typical waits of real programs. Each part of this file is one helpers.py, whose step() waits for some 0.3 s and computes
+nothing. The test provides what it waits for: a port, a pipe, a lock on a file."""
 # === sleeps
 import time
 
