@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How much memory DWARF takes; see dwarf_bounds.h. */
+/* Memory that DWARF takes; see dwarf_bounds.h. */
 #include "elf/dwarf_bounds.h"
 
 #include <endian.h>
@@ -10,7 +10,9 @@
 
 #define ZDEBUG_HEAD 12
 
-/* What is packed can claim to be as much as it likes: libdw takes memory for it, and unpacks it all at once. */
+/*
+ * A packed section may claim any size: libdw allocates that much, and unpacks the section at once.
+ */
 static uint64_t unpacked_bytes(Elf_Scn *scn, const GElf_Shdr *sh, const char *name)
 {
 	GElf_Chdr ch;
@@ -30,7 +32,7 @@ static uint64_t unpacked_bytes(Elf_Scn *scn, const GElf_Shdr *sh, const char *na
 	return MAX(be64toh(n), sh->sh_size);
 }
 
-/* libdw reads strings at offsets that it has checked, to their NUL, which it takes for granted. */
+/* libdw checks the offset of a string, but takes for granted that the string ends with a NUL. */
 static bool strings_end(Elf_Scn *scn, const GElf_Shdr *sh, const char *name)
 {
 	Elf_Data *data;
@@ -45,7 +47,7 @@ static bool strings_end(Elf_Scn *scn, const GElf_Shdr *sh, const char *name)
 
 typedef bool section_fn(int fd, Elf_Scn *scn, const GElf_Shdr *sh, const char *name, void *arg);
 
-/* Each section that libdw reads; false if there is none, or @fn says so. */
+/* Calls @fn for each section that libdw reads. False: there is none, or @fn returned false. */
 static bool debug_sections(Elf *elf, int fd, section_fn *fn, void *arg)
 {
 	Elf_Scn *scn = NULL;
@@ -74,7 +76,7 @@ static bool add_bytes(int fd, Elf_Scn *scn, const GElf_Shdr *sh, const char *nam
 {
 	uint64_t *sum = arg;
 
-	/* What is packed says how much it is. */
+	/* A packed section's own head has its unpacked size. */
 	if (((sh->sh_flags & SHF_COMPRESSED) || str_starts(name, ".zdebug_")) &&
 	    (sh->sh_size > DWARF_BYTES_MAX || !elf_fetch_section(fd, sh))) {
 		*sum += DWARF_BYTES_MAX + 1;
@@ -122,5 +124,6 @@ uint64_t dwarf_program_bytes(Elf *elf, uint64_t at)
 		memcpy(&n, (const char *)data->d_buf + at, sizeof(n));
 		return MIN((uint64_t)n, DWARF_LINES_MAX + 1ull);
 	}
-	return DWARF_LINES_MAX + 1; /* packed in the old way: libdw alone has it */
+	return DWARF_LINES_MAX + 1; /* packed in the old way (.zdebug_line): only libdw unpacks
+				     * it */
 }

@@ -13,11 +13,13 @@
 #include "elf/dwarf_bounds.h"
 #include "elf/elf_sections.h"
 
-#define RANGES_MAX (16u << 20)	 /* address ranges of units, or of functions */
-#define LINE_BYTES 64		 /* of a line, in libdw */
-#define NO_ALT	   ((Dwarf *)-1) /* what libdw notes when it has looked for one and found none */
+#define RANGES_MAX (16u << 20) /* address ranges of units, or of functions */
+#define LINE_BYTES 64	       /* that libdw takes for a line */
+#define NO_ALT                                                                                     \
+	((Dwarf *)-1) /* libdw's own mark: it has looked for an alternate file and found
+				  * none */
 
-/* Addresses of a unit or of a function: where its entry stands in .debug_info. */
+/* Addresses of a unit or a function, and the offset of its entry in .debug_info. */
 struct dwarf_range {
 	uint64_t start, end;
 	Dwarf_Off entry;
@@ -31,11 +33,12 @@ struct dwarf_file {
 	bool indexed;
 	dwarf_ranges_vec units;
 	VEC(dwarf_ranges_vec) functions; /* of each unit that was asked for */
-	struct map by_unit;		 /* from where its entry stands to its index there */
-	size_t n_ranges;		 /* of all those functions */
+	struct map by_unit;		 /* offset of a unit's entry -> index into .functions */
+	size_t n_ranges;		 /* in all of .functions */
 	uint64_t bytes;			 /* of the sections, unpacked, and of lines */
 	uint64_t lines;			 /* bytes of line programs that were run */
-	struct map by_program;		 /* where they begin: 1, it may be run; 0, it may not */
+	struct map by_program;		 /* offset of a line program -> 1: it may be run; 2: it may
+					  * not */
 };
 
 static int open_dwarf(int fd, const char *name, Elf **elf, int *copy, Dwarf **ret, uint64_t *sum)
@@ -132,7 +135,7 @@ static int compare(const void *a, const void *b)
 				    : (x->end < y->end) - (x->end > y->end);
 }
 
-/* Adds where @die's code is. 0 or -ENOMEM, -E2BIG. */
+/* Adds the address ranges of @die. 0 or -ENOMEM, -E2BIG. */
 static int add_ranges(dwarf_ranges_vec *list, Dwarf_Die *die)
 {
 	Dwarf_Addr base, start, end;
@@ -141,7 +144,7 @@ static int add_ranges(dwarf_ranges_vec *list, Dwarf_Die *die)
 	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
 		int r = list->n < RANGES_MAX ? 0 : -E2BIG;
 
-		/* At 0 is what the linker threw away. */
+		/* Ranges at 0 are of code that the linker threw away. */
 		if (!r && start && start < end)
 			r = vec_push(list, (struct dwarf_range){start, end, dwarf_dieoffset(die)});
 		if (r)
@@ -150,7 +153,7 @@ static int add_ranges(dwarf_ranges_vec *list, Dwarf_Die *die)
 	return 0;
 }
 
-/* Of those that cover @addr the one that starts last; ranges of units and functions hardly overlap. */
+/* Of the ranges that cover @addr, the one that starts last. Units and functions hardly overlap. */
 static const struct dwarf_range *find_range(const dwarf_ranges_vec *list, uint64_t addr)
 {
 	size_t n = count_upto(list->v, list->n, start, addr);
@@ -167,7 +170,7 @@ static void sort(dwarf_ranges_vec *list)
 		qsort(list->v, list->n, sizeof(*list->v), compare);
 }
 
-/* Of a split unit the rest is in a .dwo file: libdw would open whatever path the unit names. */
+/* The rest of a split unit is in a .dwo file, and libdw would open whatever path the unit names. */
 static bool is_split(Dwarf_Die *unit)
 {
 	Dwarf_Attribute attr;
@@ -176,7 +179,7 @@ static bool is_split(Dwarf_Die *unit)
 	       dwarf_attr(unit, DW_AT_GNU_dwo_name, &attr);
 }
 
-/* What can't be read ends the list: what was found counts. */
+/* A unit that can't be read ends the list; the units before it count. */
 static void index_units(struct dwarf_file *d)
 {
 	Dwarf_Off at = 0, next;
@@ -196,7 +199,10 @@ static void index_units(struct dwarf_file *d)
 
 static int index_functions(dwarf_ranges_vec *list, Dwarf_Die *die, int depth);
 
-/* What may have functions in it: C++ and Rust put them into namespaces and types. */
+/*
+ * Descends into everything that may hold functions: C++ and Rust put them into namespaces and
+ * types.
+ */
 static int index_function(dwarf_ranges_vec *list, Dwarf_Die *die, int depth)
 {
 	int r = 0;
@@ -231,8 +237,8 @@ static int index_functions(dwarf_ranges_vec *list, Dwarf_Die *die, int depth)
 }
 
 /*
- * All that was indexed is kept: stacks go from unit to unit, and one of them takes milliseconds. NULL
- * without memory.
+ * The functions of @unit, indexed when first asked for. All indexes are kept: stacks go from unit
+ * to unit, and indexing one takes milliseconds. NULL: no memory.
  */
 static const dwarf_ranges_vec *unit_functions(struct dwarf_file *d, Dwarf_Die *unit)
 {
@@ -268,8 +274,8 @@ static const char *function_name(Dwarf_Die *die)
 }
 
 /*
- * A byte of a line program can make a line, for which libdw keeps LINE_BYTES: programs are run that are as long as
- * compilers make them.
+ * A single byte of a line program can make a line, for which libdw keeps LINE_BYTES. So a program
+ * is run only if it is no longer than compilers make them.
  */
 static bool may_run_lines(struct dwarf_file *d, Dwarf_Die *unit)
 {
@@ -294,7 +300,7 @@ static bool may_run_lines(struct dwarf_file *d, Dwarf_Die *unit)
 	return true;
 }
 
-/* Where the inlined function @die was called. */
+/* Sets where the inlined function @die was called. */
 static void call_site(struct dwarf_file *d, Dwarf_Die *die, Dwarf_Die *unit, struct dwarf_call *ret)
 {
 	Dwarf_Attribute attr;
@@ -309,7 +315,7 @@ static void call_site(struct dwarf_file *d, Dwarf_Die *die, Dwarf_Die *unit, str
 		ret->file = dwarf_filesrc(files, file, NULL, NULL);
 }
 
-/* The next scope in @die around @addr: a block or an inlined function. */
+/* The scope inside @die that covers @addr: a block or an inlined function. */
 static bool inner_scope(Dwarf_Die *die, uint64_t addr, Dwarf_Die *ret)
 {
 	int more = dwarf_child(die, ret);
@@ -324,7 +330,7 @@ static bool inner_scope(Dwarf_Die *die, uint64_t addr, Dwarf_Die *ret)
 	return false;
 }
 
-/* From @function inwards: [n - 1] is the function itself, [0] what was inlined last. */
+/* The scopes at @addr: [n - 1] is @function itself, [0] what was inlined last. */
 static size_t scopes(Dwarf_Die *function, uint64_t addr, Dwarf_Die *ret, size_t max)
 {
 	Dwarf_Die at = *function, inner;

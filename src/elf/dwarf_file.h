@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Lines and inlined functions by DWARF (2 to 5, what libdw reads). The only file that includes
- * libdw. Everything is read into memory, nothing is mapped (a truncated mapping raises SIGBUS), and
- * indexed when first asked for: by unit, and in a unit by function. Hostile: bounded in depth and
- * number; libdw itself is fuzzed upstream, which is why this runs only where somebody asks for it.
+ * libdw. Everything is read into memory, nothing is mapped (a truncated mapping raises SIGBUS). It
+ * is indexed when first asked for: by unit, and in a unit by function. The input is hostile: depth
+ * and number are bounded. libdw itself is fuzzed upstream; it runs only where the user asks for
+ * DWARF.
  */
 #ifndef ELF_DWARF_FILE_H
 #define ELF_DWARF_FILE_H
@@ -11,38 +12,48 @@
 #include "elf/elf_file.h"
 
 #define DWARF_BYTES_MAX (1ull << 30) /* of all debug sections, unpacked */
-#define DWARF_LINES_MAX                                                                            \
-	(2ull << 20) /* of one unit's line program; SQLite's, in one unit, has 400 KB */
-#define DWARF_LINES_ALL (8ull << 20) /* of all that are run of a file */
+/* Of one unit's line program; SQLite's, in one unit, has 400 KB. */
+#define DWARF_LINES_MAX (2ull << 20)
+#define DWARF_LINES_ALL (8ull << 20) /* of all line programs of a file that are run */
 #define DWARF_DEPTH_MAX 128	     /* of inlining, and of scopes in scopes */
 
 struct dwarf_file;
 
-/* One function at an address: the innermost has the line that runs, the others that of the call. */
+/*
+ * One function at an address. The innermost has the line that runs, the others the line of the
+ * call.
+ */
 struct dwarf_call {
-	const char *function; /* linkage name, else plain; NULL: not known. As long as the file */
-	const char *file;     /* as the compiler was told, mostly absolute; NULL: not known */
+	const char *function; /* linkage name, else plain; NULL: not known. Lives as long as the
+			       * file */
+	const char *file;     /* as the compiler was given it, mostly absolute; NULL: not known */
 	uint32_t line;	      /* 0: not known */
 	bool inlined;	      /* into the next one */
 };
 
 /*
- * @fd is borrowed during the call. 0; -ENODATA: the file has no DWARF; -EFBIG: more than
- * DWARF_BYTES_MAX, or than the thread's slice has memory (base/slice.h); -errno; each with a message with @name.
+ * @fd is borrowed during the call. 0; -ENODATA: the file has no DWARF; -EFBIG: it is more than
+ * DWARF_BYTES_MAX, or than the memory of the thread's slice (base/slice.h); -errno. Each with a
+ * message that has @name.
  */
 _must_use_ int dwarf_file_open(int fd, const char *name, struct dwarf_file **ret);
 void dwarf_file_free(struct dwarf_file *d); /* NULL is fine */
 
-/* Memory that it holds. */
+/* Memory that @d holds, in bytes. */
 size_t dwarf_file_bytes(const struct dwarf_file *d);
 
-/* Build id of the file that dwz moved common parts to; 0: none. libdw would open any path itself. */
+/*
+ * Build id of the file to which dwz moved common parts; 0: none. libdw would open any path itself.
+ */
 size_t dwarf_file_alt_id(const struct dwarf_file *d, uint8_t id[static ELF_BUILD_ID_MAX]);
 
-/* That file, @fd borrowed. 0 or -errno with a message. */
+/* Sets that file; @fd is borrowed. 0 or -errno with a message. */
 _must_use_ int dwarf_file_set_alt(struct dwarf_file *d, int fd);
 
-/* The functions at @vaddr, innermost first; their number, at most @max. 0: no unit covers it. */
+/*
+ * The functions at @vaddr, innermost first. Returns their number, at most @max; 0: no unit covers
+ * it.
+ */
 size_t dwarf_file_find(struct dwarf_file *d, uint64_t vaddr, struct dwarf_call *ret, size_t max);
 
 #endif

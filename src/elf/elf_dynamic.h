@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the dynamic section tells of how a file is loaded: enough for the kernel program to find
- * libpython in a new process by itself (bpf/process/linked.bpf.h).
+ * What the dynamic section says of how a file is loaded. This is enough for the kernel program to
+ * find libpython in a new process by itself (bpf/process/linked.bpf.h).
  */
 #ifndef ELF_ELF_DYNAMIC_H
 #define ELF_ELF_DYNAMIC_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Opening an ELF file: what its header and program headers say. They alone describe the process's
- * memory, so they are read once; sections are a convenience that may be missing or lie.
+ * Opens an ELF file: reads its header and program headers. These alone describe the process's
+ * memory, so they are read once. Sections are a convenience, and may be missing or wrong.
  */
 #include <elf.h>
 #include <unistd.h>
@@ -26,8 +26,7 @@ static int add_segment(struct elf_file *f, const GElf_Phdr *ph)
 		f->is_program = true;
 	if (ph->p_type != PT_LOAD || !ph->p_memsz || f->loads.n >= LOADS_MAX)
 		return 0;
-	/* A segment that wraps around can't be loaded; leave it out rather than check everywhere.
-	 */
+	/* A segment that wraps around can't be loaded. Left out, so that nobody has to check. */
 	if (load.vaddr + load.memsz < load.vaddr || load.offset + load.filesz < load.offset)
 		return 0;
 	return vec_push(&f->loads, load);
@@ -53,7 +52,9 @@ static int read_segments(struct elf_file *f)
 	return 0;
 }
 
-/* gABI: where a count doesn't fit into the header it stands in section 0, of program headers as well. */
+/*
+ * gABI: a count that doesn't fit into the header stands in section 0, that of program headers too.
+ */
 static bool has_too_many_headers(int fd)
 {
 	Elf64_Ehdr eh;
@@ -62,12 +63,15 @@ static bool has_too_many_headers(int fd)
 	if (pread(fd, &eh, sizeof(eh), 0) != sizeof(eh) || memcmp(eh.e_ident, ELFMAG, SELFMAG) ||
 	    eh.e_ident[EI_CLASS] != ELFCLASS64 || !eh.e_shoff ||
 	    (eh.e_shnum && eh.e_phnum != PN_XNUM))
-		return false; /* libelf refuses it, or two bytes say how many */
+		return false; /* libelf refuses the file, or the count has two bytes only */
 	return pread(fd, &first, sizeof(first), (off_t)eh.e_shoff) == sizeof(first) &&
 	       (first.sh_size > HEADERS_MAX || first.sh_info > HEADERS_MAX);
 }
 
-/* What libelf reads unasked. Of a file that isn't far nothing has to come. */
+/*
+ * Fetches what libelf reads unasked. False: it doesn't come. A file that isn't far needs no
+ * fetching.
+ */
 static bool headers_come(int fd)
 {
 	Elf64_Ehdr eh = {};
@@ -223,7 +227,8 @@ size_t elf_file_read(const struct elf_file *f, uint64_t vaddr, void *buf, size_t
 		in_file = MIN((uint64_t)n, load->filesz - at);
 	if (in_file)
 		got = elf_read_at(f, load->offset + at, buf, in_file);
-	if (got < in_file) /* the file is shorter than it says: the process would get SIGBUS */
+	if (got < in_file) /* the file is shorter than its headers say: the process would get
+			    * SIGBUS */
 		return got;
 	memset((char *)buf + in_file, 0, n - in_file);
 	return n;

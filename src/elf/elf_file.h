@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * An ELF file as the profiler needs it: identity, segments, symbols, relocations, initial data.
- * Only this room and unwind include libelf. Files come from target processes and may be changed while
- * they are read: nothing is mapped (a truncated mapping raises SIGBUS), every offset is checked.
- * Only 64-bit little-endian files of x86-64 and AArch64 are accepted. Tables are read no further than the thread's slice
- * (base/slice.h) allows, where it has one.
+ * Only this room and unwind include libelf. Files come from target processes and may change while
+ * they are read: nothing is mapped (a truncated mapping raises SIGBUS), and every offset is
+ * checked. Only 64-bit little-endian files of x86-64 and AArch64 are accepted. If the thread has a
+ * slice (base/slice.h), tables are read no further than it allows.
  */
 #ifndef ELF_ELF_FILE_H
 #define ELF_ELF_FILE_H
@@ -31,7 +31,10 @@ struct elf_section {
 	bool nobits; /* SHT_NOBITS: no bytes in the file */
 };
 
-/* Section index 0 (SHN_UNDEF) never comes; SHN_ABS does (BOLT makes _PyRuntime absolute). */
+/*
+ * Symbols of section index 0 (SHN_UNDEF) are left out; SHN_ABS isn't (BOLT makes _PyRuntime
+ * absolute).
+ */
 struct elf_symbol {
 	uint64_t value, size;
 	uint8_t type; /* STT_*: 0 NOTYPE, 1 OBJECT, 2 FUNC, 6 TLS, 10 GNU_IFUNC */
@@ -62,7 +65,7 @@ static inline void elf_file_freep(struct elf_file **f)
 
 const char *elf_file_name(const struct elf_file *f);
 enum elf_machine elf_file_machine(const struct elf_file *f);
-bool elf_file_is_exec(const struct elf_file *f); /* ET_EXEC: loaded where it says */
+bool elf_file_is_exec(const struct elf_file *f); /* ET_EXEC: loaded at the file's own addresses */
 
 /* Number of PT_LOADs; *ret points to them (valid until elf_file_free()). */
 size_t elf_file_loads(const struct elf_file *f, const struct elf_load **ret);
@@ -73,7 +76,7 @@ bool elf_file_is_program(const struct elf_file *f);
 /* The executable PT_LOAD with the lowest p_vaddr, or NULL. */
 const struct elf_load *elf_file_text(const struct elf_file *f);
 
-/* Its p_vaddr; false if there is none. */
+/* The p_vaddr of that segment; false if there is none. */
 bool elf_file_text_start(const struct elf_file *f, uint64_t *ret);
 
 /* GNU build id from PT_NOTE or, without one, the note sections. Number of bytes, 0 = none. */
@@ -81,11 +84,11 @@ size_t elf_file_build_id(struct elf_file *f, uint8_t id[static ELF_BUILD_ID_MAX]
 
 /*
  * Initial bytes of memory at @vaddr: from the file, zeros between p_filesz and p_memsz. Relocations
- * aren't applied. Returns how many of @n bytes lie in one segment (0: none).
+ * aren't applied. Returns how many of the @n bytes lie in one segment (0: none).
  */
 size_t elf_file_read(const struct elf_file *f, uint64_t vaddr, void *buf, size_t n);
 
-/* The same, but nothing of memory that a process may write. */
+/* The same, but 0 for memory that the process may write. */
 size_t elf_file_read_constant(const struct elf_file *f, uint64_t vaddr, void *buf, size_t n);
 
 /* True and the u64 at @vaddr if all 8 bytes can be read. */
@@ -104,47 +107,47 @@ bool elf_file_section(struct elf_file *f, const char *name, struct elf_section *
 typedef int elf_symbol_fn(const char *name, const struct elf_symbol *sym, void *arg);
 int elf_file_symbols(struct elf_file *f, elf_symbol_fn *fn, void *arg);
 
-/* Like it, only .dynsym (@dynamic) or only .symtab. */
+/* The same for .dynsym (@dynamic) or .symtab alone. */
 int elf_file_symbol_table(struct elf_file *f, bool dynamic, elf_symbol_fn *fn, void *arg);
 
 /* One symbol by exact name, .dynsym preferred. */
 bool elf_file_symbol(struct elf_file *f, const char *name, struct elf_symbol *ret);
 
 /*
- * Many at once: ret[i] is the symbol @names[i], all zero if it isn't there. .dynsym is preferred;
- * .symtab is read only if something is missing there. Returns how many were found.
+ * Finds many symbols at once: ret[i] is the symbol @names[i], all zero if there is none. .dynsym is
+ * preferred; .symtab is read only if a name is missing there. Returns how many were found.
  */
 size_t elf_file_find(struct elf_file *f, const char *const *names, struct elf_symbol *ret,
 		     size_t n);
 
 /*
- * The same in .dynsym (@dynamic) or .symtab alone, filling only what is all zero in ret[]. A
- * .symtab can have hundreds of megabytes: look there only with a reason.
+ * The same in .dynsym (@dynamic) or .symtab alone. Fills only those entries of ret[] that are all
+ * zero. A .symtab can have hundreds of megabytes: search it only with a reason.
  */
 size_t elf_file_find_in(struct elf_file *f, bool dynamic, const char *const *names,
 			struct elf_symbol *ret, size_t n);
 
 /*
- * The relocation that writes to @vaddr (SHT_RELA tables that are loaded); false if there is none.
- * The first call sorts them.
+ * The relocation that writes to @vaddr (from SHT_RELA tables that are loaded); false if there is
+ * none. The first call sorts all relocations.
  */
 bool elf_file_reloc(struct elf_file *f, uint64_t vaddr, struct elf_reloc *ret);
 
 /*
- * The pointer that memory at @vaddr holds after loading at bias 0: a relative relocation's addend,
- * a symbol's value, else the bytes in the file (also packed relative relocations). False if it
- * can't be read or belongs to another file.
+ * The pointer in memory at @vaddr after loading at bias 0: a relative relocation's addend, a
+ * symbol's value, else the bytes in the file (also for packed relative relocations). False: it
+ * can't be read, or belongs to another file.
  */
 bool elf_file_pointer(struct elf_file *f, uint64_t vaddr, uint64_t *ret);
 
 /*
- * DT_NEEDED number @i and DT_SONAME, 255 bytes of it at most; NULL if there is none. Valid until the next call of one of
- * them.
+ * DT_NEEDED number @i and DT_SONAME, cut at 255 bytes; NULL if there is none. Valid until the next
+ * call of one of them, or of elf_file_runpath().
  */
 const char *elf_file_needed(struct elf_file *f, size_t i);
 const char *elf_file_soname(struct elf_file *f);
 
-/* DT_RUNPATH, or DT_RPATH, as it is in the file; NULL if there is none. Valid until elf_file_free(). */
+/* DT_RUNPATH or DT_RPATH, as it is in the file; NULL if there is none. Valid as the two above. */
 const char *elf_file_runpath(struct elf_file *f);
 
 #endif

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Exported symbols by name, through the table that the dynamic linker uses (.gnu.hash; GNU binutils, bfd/elflink.c):
- * some reads of a few bytes each, however large the file's tables are. A table that lies hides symbols from the linker too.
+ * Finds exported symbols by name, through the table that the dynamic linker uses (.gnu.hash; GNU
+ * binutils, bfd/elflink.c). That takes some reads of a few bytes each, however large the file's
+ * tables are. A wrong table hides symbols from the linker too.
  */
 #include <elf.h>
 
 #include "elf/elf_sections.h"
 
-#define NAME_BYTES 128	/* the longest name that is looked for */
+#define NAME_BYTES 128	/* the longest name that is searched */
 #define CHAIN_MAX  1024 /* symbols in one bucket; linkers make two or three */
 
 struct hash_table {
 	const struct elf_file *f;
-	uint32_t buckets, first, words, shift; /* as at the beginning of the section */
+	uint32_t buckets, first, words, shift; /* in the order of the section's head */
 	uint64_t bloom_off, bucket_off, chain_off, end_off;
 	GElf_Shdr symbols, names;
 };
@@ -61,7 +62,7 @@ static uint32_t hash_of(const char *name)
 	return h;
 }
 
-/* False: the table has no symbol of this hash. */
+/* False: no symbol in the table has this hash. */
 static bool may_have(const struct hash_table *t, uint32_t h)
 {
 	uint64_t word, bits = 1ull << h % 64 | 1ull << (h >> t->shift) % 64;

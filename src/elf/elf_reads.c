@@ -11,7 +11,7 @@
 
 #define AT_ONCE (256u << 10)
 
-/* Tables of jumps are read entry by entry. */
+/* Reads up to SMALL bytes come from a block: jump tables are read entry by entry. */
 #define SMALL	    512u
 #define BLOCK_BYTES 4096u
 struct elf_block {
@@ -53,7 +53,9 @@ void elf_reads_add(struct elf_reads *r, uint64_t offset, const void *bytes, uint
 		add_place(r, (struct elf_place){offset, n});
 }
 
-/* libelf keeps them once they were asked for: these are the ones that are used. */
+/*
+ * Hashes the headers as libelf holds them after the first read: these are the ones that are used.
+ */
 static void hash_headers(struct blake2 *hash, Elf *elf)
 {
 	size_t n = 0;
@@ -103,7 +105,7 @@ void elf_reads_add_section(struct elf_reads *r, Elf_Scn *scn)
 	if (raw && raw->d_buf && raw->d_size == sh.sh_size)
 		elf_reads_add(r, sh.sh_offset, raw->d_buf, raw->d_size);
 	else
-		r->lost = true; /* cut off, or its file system didn't deliver it */
+		r->lost = true; /* cut off, or its file system doesn't answer */
 }
 
 static size_t read_all(const struct elf_file *f, uint64_t offset, void *buf, size_t n)
@@ -124,7 +126,7 @@ static size_t read_all(const struct elf_file *f, uint64_t offset, void *buf, siz
 	return got;
 }
 
-/* Reads the block that holds @offset, unless it is the last one that was read. */
+/* The block that holds @offset; it is read unless it was the last one read. */
 static const struct elf_block *block_at(const struct elf_file *f, uint64_t offset)
 {
 	struct elf_reads *r = f->reads;
@@ -157,7 +159,7 @@ size_t elf_read_at(const struct elf_file *f, uint64_t offset, void *buf, size_t 
 	}
 	got = read_all(f, offset, buf, n);
 	elf_reads_add(f->reads, offset, buf, got);
-	f->reads->lost |= got < n; /* a longer file has more there */
+	f->reads->lost |= got < n; /* a longer file would have more bytes there */
 	return got;
 }
 

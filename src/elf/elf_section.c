@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Sections, notes and the dynamic table: where the file says what it is called and needs. */
+/*
+ * Sections, notes and the dynamic table: the file's build id, its name and the libraries it needs.
+ */
 #include <elf.h>
 #include <unistd.h>
 #include "base/far.h"
@@ -33,8 +35,8 @@ Elf_Scn *elf_next_section(struct elf_file *f, Elf_Scn *scn, uint32_t type, GElf_
 }
 
 /*
- * What follows from the last byte, which is read by itself, is noted like what is read of the
- * table.
+ * elf_is_string_table() reads the last byte by itself. Its result depends on that byte, so the
+ * whole section is noted as read.
  */
 bool elf_reads_strings(struct elf_file *f, size_t i, size_t max_bytes)
 {
@@ -49,7 +51,7 @@ bool elf_reads_strings(struct elf_file *f, size_t i, size_t max_bytes)
 	return are;
 }
 
-/* Spends work for the bytes of a section once: libelf keeps them, and each relocation asks again. */
+/* Spends work for a section's bytes, once: libelf keeps them, and each relocation asks again. */
 static bool pay_for(struct elf_file *f, const Elf_Scn *scn, uint64_t bytes)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(f->paid); i++)
@@ -139,7 +141,7 @@ static size_t note_build_id(Elf_Data *data, uint8_t *id)
 	return 0;
 }
 
-/* Notes by program header: also there when the section headers were stripped. */
+/* Notes found by program header: these remain when the section headers were stripped. */
 static size_t segment_build_id(struct elf_file *f, uint8_t *id)
 {
 	size_t n, found = 0, notes = 0;
@@ -156,7 +158,7 @@ static size_t segment_build_id(struct elf_file *f, uint8_t *id)
 		if (ph.p_filesz > NOTES_MAX_BYTES || !slice_spend(ph.p_filesz * WORK_BYTE) ||
 		    !far_fetch(f->fd, ph.p_offset, ph.p_filesz))
 			continue;
-		/* Property notes are 8-byte aligned and padded otherwise. */
+		/* Notes with 8-byte alignment (properties) are padded differently. */
 		data = elf_getdata_rawchunk(f->elf, (int64_t)ph.p_offset, ph.p_filesz,
 					    ph.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
 		if (data && data->d_buf)
@@ -197,7 +199,7 @@ static bool find_dynamic(struct elf_file *f, GElf_Shdr *dynamic, GElf_Shdr *name
 	       !(names->sh_flags & SHF_COMPRESSED);
 }
 
-/* Entries of .dynamic, DYNAMIC_MAX at most; how many. */
+/* Reads the entries of .dynamic, DYNAMIC_MAX at most. Returns their number. */
 static size_t read_dynamic(struct elf_file *f, const GElf_Shdr *sh, Elf64_Dyn *ret)
 {
 	size_t bytes = MIN(sh->sh_size, (uint64_t)DYNAMIC_MAX * sizeof(*ret));
@@ -205,7 +207,10 @@ static size_t read_dynamic(struct elf_file *f, const GElf_Shdr *sh, Elf64_Dyn *r
 	return elf_read_at(f, sh->sh_offset, ret, bytes) / sizeof(*ret);
 }
 
-/* String of dynamic entry number @i with @tag. The table of strings isn't read: libtorch's has 30 MB. */
+/*
+ * The string of dynamic entry number @i with @tag. Only that string is read: libtorch's string
+ * table has 30 MB.
+ */
 static const char *dynamic_string(struct elf_file *f, int64_t tag, size_t i)
 {
 	Elf64_Dyn dyn[DYNAMIC_MAX];

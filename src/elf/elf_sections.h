@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The open file, and sections whose claims were checked: for the rooms that read sections, elf and unwind. */
+/*
+ * The open file, and sections whose claims have been checked. For the rooms that read sections: elf
+ * and unwind.
+ */
 #ifndef ELF_ELF_SECTIONS_H
 #define ELF_ELF_SECTIONS_H
 
@@ -10,15 +13,15 @@
 
 /* No real table is larger (Chromium's .symtab with debug symbols: 200 MiB). */
 #define SECTION_MAX_BYTES  (512ull << 20)
-#define NAMES_MAX_BYTES	   (16u << 20) /* of sections; some thousand are usual */
-#define NOTES_MAX_BYTES	   (1u << 20)  /* of one section or segment; a hundred bytes are usual, */
-#define NOTES_MAX	   64	       /* and as many of these */
+#define NAMES_MAX_BYTES	   (16u << 20) /* section names; some thousand bytes are usual */
+#define NOTES_MAX_BYTES	   (1u << 20)  /* of one section or segment; some 100 bytes are usual */
+#define NOTES_MAX	   64	       /* sections or segments with notes */
 #define DYNAMIC_MAX	   1024	       /* entries; libtorch has 60 */
-#define DYNAMIC_NAME_BYTES 256	       /* of a needed file's name; the rest is cut off */
+#define DYNAMIC_NAME_BYTES 256	       /* a needed file's name is cut off here */
 #define HEADERS_MAX	   (1u << 18)  /* sections: libelf keeps 200 bytes for each */
-#define RELOCS_MAX	   (4u << 20)  /* 64 MiB of references; libpython has 40,000 */
+#define RELOCS_MAX	   (4u << 20)  /* 64 MiB of struct elf_reloc_ref; libpython has 40,000 */
 
-/* Where a relocation record stands. */
+/* Where a relocation record is in the file. */
 struct elf_reloc_ref {
 	uint64_t vaddr;
 	uint32_t section, index;
@@ -33,57 +36,60 @@ struct elf_file {
 	bool is_exec;
 	size_t shstrndx;
 	size_t strings; /* section last found to be a string table, 0 = none */
-	const Elf_Scn
-		*paid[8]; /* the sections whose bytes were spent for last; a relocation needs 3 */
-	size_t n_paid;	  /* ever put there */
+	/* The sections whose bytes were paid for last (pay_for()); a relocation needs 3. */
+	const Elf_Scn *paid[8];
+	size_t n_paid; /* sections ever put there */
 	VEC(struct elf_load) loads;
 	VEC(struct elf_reloc_ref) relocs; /* by vaddr; empty until relocs_sorted */
 	bool is_program, relocs_sorted;
-	struct elf_reads *reads; /* borrowed; NULL: nobody wants to know what is read */
-	char dynamic_name[DYNAMIC_NAME_BYTES]; /* what elf_file_needed() returned last */
+	struct elf_reads *reads;	       /* borrowed; NULL: reads aren't noted */
+	char dynamic_name[DYNAMIC_NAME_BYTES]; /* result of elf_file_needed() and the like */
 };
 
 /*
- * elf_reads.c: pread() as far as it goes. All bytes of the file that libelf doesn't read come from
- * here.
+ * elf_reads.c: reads as pread() does, as far as the file goes. All bytes of the file that libelf
+ * doesn't read are read by this.
  */
 size_t elf_read_at(const struct elf_file *f, uint64_t offset, void *buf, size_t n);
-/* What was read otherwise is noted by whoever reads it: bytes as they were, or a section's. */
+/* Whoever reads the file otherwise notes it by these: bytes as they were read, or a section. */
 void elf_reads_add(struct elf_reads *r, uint64_t offset, const void *bytes, uint64_t n);
 void elf_reads_add_section(struct elf_reads *r, Elf_Scn *scn);
 
 /*
- * libelf takes memory for as many headers as the file claims to have, and holes make a file as large as one
- * likes. NULL: it isn't ELF, or claims too many.
+ * Opens by libelf, which allocates memory for as many headers as the file claims to have; with
+ * holes a file can be of any size. NULL: it isn't ELF, or claims too many headers.
  */
 Elf *elf_open_bounded(int fd);
 
-/* Before libelf reads a section of a file that may be far (base/far.h): are its bytes there? */
+/*
+ * Fetches the bytes of a section of a file that may be far (base/far.h), before libelf reads them.
+ * False: they don't come.
+ */
 bool elf_fetch_section(int fd, const GElf_Shdr *sh);
 
 /*
- * May section @i be read as strings? elf_strptr() reads any size into memory, and looks for the end of one in all
- * that is behind it, if the section doesn't end with a NUL.
+ * May section @i be read as strings? elf_strptr() reads a section of any size into memory, and if
+ * that doesn't end with a NUL, it searches the end of a string in the memory behind it.
  */
 bool elf_is_string_table(Elf *elf, int fd, size_t i, size_t max_bytes);
-/* The same of section @i of @f, as one that is read. */
+/* The same for section @i of @f; the section is noted as read. */
 bool elf_reads_strings(struct elf_file *f, size_t i, size_t max_bytes);
 
-/* First section of @type at or after @scn's successor (NULL: from the start), with its header. */
+/* The next section of @type after @scn (NULL: the first one), with its header. */
 Elf_Scn *elf_next_section(struct elf_file *f, Elf_Scn *scn, uint32_t type, GElf_Shdr *sh);
 
 /* First section called @name, with its header, or NULL. */
 Elf_Scn *elf_named_section(struct elf_file *f, const char *name, GElf_Shdr *sh);
 
 /*
- * Its bytes, NULL if they are missing, broken, absurdly large, or too many for the thread's slice (base/slice.h). Owned by
- * the file.
+ * The section's bytes. NULL: they are missing, broken, absurdly large, or too many for the thread's
+ * slice (base/slice.h). Owned by the file.
  */
 Elf_Data *elf_section_data(struct elf_file *f, Elf_Scn *scn, const GElf_Shdr *sh);
 
 /*
- * Fills what is all zero in ret[] with the exported symbols @names[], as .gnu.hash leads to them. False: there is no such
- * table.
+ * Fills those of ret[] that are all zero with the exported symbols @names[], found by .gnu.hash.
+ * False: there is no such table.
  */
 bool elf_hash_find(struct elf_file *f, const char *const *names, struct elf_symbol *ret, size_t n);
 

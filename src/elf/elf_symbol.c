@@ -4,9 +4,9 @@
 #include "base/slice.h"
 #include "elf/elf_sections.h"
 
-#define LOOK_APART 4096 /* entries of a table, for which work is spent at a time */
+#define LOOK_APART 4096 /* entries of a table, for which work is spent together */
 
-/* Asked for each relocation: a file's are 30,000, all with one table. */
+/* Asked for each relocation: a file has 30,000, all with one string table. */
 static bool are_strings(struct elf_file *f, size_t i)
 {
 	GElf_Shdr sh;
@@ -152,7 +152,7 @@ static int add_refs(struct elf_file *f, Elf_Scn *scn, const GElf_Shdr *sh)
 	return r;
 }
 
-/* What is too large or doesn't fit into memory isn't found. */
+/* Relocations that are too many, or don't fit in memory, aren't found. */
 static void sort_relocs(struct elf_file *f)
 {
 	Elf_Scn *scn = NULL;

@@ -12,7 +12,7 @@ struct head {
 	uint32_t count;
 };
 
-/* What GNU ld, lld, mold and BOLT write: one encoding for each part. */
+/* The form that GNU ld, lld, mold and BOLT write: one encoding for each part. */
 static bool is_known(const struct head *h)
 {
 	enum { PCREL_SDATA4 = 0x1b, UDATA4 = 0x03, DATAREL_SDATA4 = 0x3b };
@@ -21,7 +21,7 @@ static bool is_known(const struct head *h)
 	       h->count_encoding == UDATA4 && h->table_encoding == DATAREL_SDATA4;
 }
 
-/* Each entry is two words of four bytes: a start and where its FDE is, from the header on. */
+/* Entries are two words of four bytes, relative to the header: a function's start and its FDE. */
 static bool take_starts(struct function_starts *s, uint64_t base)
 {
 	for (size_t i = 0; i < s->vaddrs.n; i++) {

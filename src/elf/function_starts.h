@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where functions begin, by the search table of .eh_frame_hdr: that is in stripped files too, and it
- * is read without the call frame information that it leads to.
+ * Where functions begin, by the search table of .eh_frame_hdr. Stripped files have it too, and it
+ * is read without the call frame information that it points to.
  */
 #ifndef ELF_FUNCTION_STARTS_H
 #define ELF_FUNCTION_STARTS_H
@@ -14,14 +14,14 @@ struct function_starts {
 };
 
 /*
- * Reads the table, at most 8 MiB of it for a time. 0, with nothing in *@ret where there is no table in
- * the form that linkers write; -ENOMEM. function_starts_fini() in every case.
+ * Reads the table; it takes at most 8 MiB of memory while it is in use. 0, with *@ret empty, if
+ * there is no table in the form that linkers write; -ENOMEM. function_starts_fini() in every case.
  */
 _must_use_ int function_starts_read(struct elf_file *f, struct function_starts *ret);
 void function_starts_fini(struct function_starts *s);
 #define _cleanup_function_starts_ _cleanup_(function_starts_fini)
 
-/* Does a function, or a part of one with rows of its own, begin at @vaddr? */
+/* Does a function, or a part of one with its own rows, begin at @vaddr? */
 bool function_starts_has(const struct function_starts *s, uint64_t vaddr);
 
 #endif
