@@ -256,7 +256,7 @@ int maps_read(int procdir, unsigned want, struct maps *ret)
 	if (!r)
 		return 0;
 	if (r == -ETIMEDOUT)
-		return err_set(r, "a process's mappings don't come");
+		return err_set(r, "reading a process's mappings took too long");
 	maps_fini(ret);
 	*ret = (struct maps){};
 	fd = openat(procdir, "maps", O_RDONLY | O_CLOEXEC);

@@ -19,9 +19,9 @@
 #include "unwind/cache_file.h"
 
 #define SUFFIX	    ".rows"
-#define TMP_SECONDS 3600 /* older ones were left by a krait that was killed */
+#define TMP_SECONDS 3600 /* older temporary files were left by a krait that was killed */
 #define NAME_BYTES  (2 * ELF_BUILD_ID_MAX + 64)
-#define LEAST_ID    8 /* bytes of a build id that tells files apart */
+#define LEAST_ID    8 /* bytes of a build id that is long enough to tell files apart */
 
 struct unwind_cache {
 	char *path;
@@ -52,8 +52,9 @@ void unwind_cache_free(struct unwind_cache *c)
 }
 
 /*
- * Of this thread only, unlike setuid() (setfsuid(2)). The kernel takes away what lets root by
- * files' modes, and leave() gives back what was in effect before.
+ * Takes the file rights of the cache's user, in this thread only, unlike setuid() (setfsuid(2)).
+ * The kernel then withdraws root's rights over others' files. leave() restores the capabilities
+ * that were in effect before.
  */
 static uint64_t enter(const struct unwind_cache *c)
 {
@@ -136,9 +137,9 @@ static void file_name(const struct unwind_cache_key *key, char name[static NAME_
 }
 
 /*
- * Can nobody but root and the cache's user write to this file, or say that they own it? Where
- * set-user-id doesn't count root doesn't believe who owns what: of a medium that a user brought, of
- * FUSE. Then ctime is the kernel's word.
+ * Is it certain that only root and the cache's user can write to this file? Where set-user-id
+ * programs are disabled (on a user's medium, on FUSE), root doesn't believe what the file system
+ * says of owners. On other file systems the kernel itself sets ctime.
  */
 static bool is_out_of_reach(const struct unwind_cache *c, int fd, const struct stat *st)
 {
@@ -187,7 +188,7 @@ struct unwind_cache_key unwind_cache_key_of(const struct unwind_cache *c, struct
 	return key;
 }
 
-/* @fd: the entry. */
+/* Do the cached rows belong to @f? @fd: the cache file. */
 static bool is_proved(int fd, const struct unwind_cache_key *key, struct elf_file *f,
 		      const struct unwind_cache_proof *proof)
 {
@@ -281,7 +282,7 @@ static int oldest_first(const void *a, const void *b)
 	return (x->tv_nsec > y->tv_nsec) - (x->tv_nsec < y->tv_nsec);
 }
 
-/* Notes a file of ours; removes one that was never finished. */
+/* Adds a cache file to @list; removes one that was never finished. */
 static void look_at(int dir, const char *name, entry_vec *list, uint64_t *sum)
 {
 	struct stat st;
@@ -344,7 +345,7 @@ static bool is_made_here(const char *name)
 	       str_ends(name, UNWIND_CACHE_TMP);
 }
 
-/* Takes @dir. How many, or -errno. */
+/* Takes @dir. Returns the number of files, or -errno. */
 static int remove_files(int dir)
 {
 	_cleanup_closedir_ DIR *d = fdopendir(dir);
@@ -378,7 +379,7 @@ int unwind_cache_forget(struct unwind_cache *c)
 	return r;
 }
 
-/* @key's version, if the file @fd still has it and had it for long enough. */
+/* @key's version, if the file @fd still has it and has had it for long enough; else none. */
 static struct unwind_cache_version settled(const struct unwind_cache *c, int fd,
 					   const struct unwind_cache_key *key)
 {
@@ -403,7 +404,7 @@ int unwind_cache_store(struct unwind_cache *c, const struct unwind_cache_key *ke
 	if (!is_worth(key) || rows->rows.n < UNWIND_CACHE_LEAST_ROWS ||
 	    !elf_reads_end(reads, proof.hash))
 		return 0;
-	memcpy(&proof.places, &reads->places, sizeof(proof.places)); /* lent */
+	memcpy(&proof.places, &reads->places, sizeof(proof.places)); /* borrowed */
 	caps = enter(c);
 	dir = open_dir(c, true);
 	r = dir < 0 ? dir : store(c, dir, key, rows, &proof);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Rows to and from one file; see unwind_cache_file.h. */
+/* Rows to and from one file; see cache_file.h. */
 #include "unwind/cache_file.h"
 
 #include <errno.h>
 #include <unistd.h>
 
-static const char magic[8] =
-	"krait-r\3"; /* the last byte: of this format, and of what rows are made of a file */
+/* The last byte is the version of this format, and of the way in which rows are made of a file. */
+static const char magic[8] = "krait-r\3";
 
-#define REGISTERS 33 /* DWARF numbers that rules use are below */
+#define REGISTERS 33 /* the DWARF numbers in rules are smaller */
 
 struct header {
 	char magic[8];
-	struct unwind_cache_version version; /* of the last file that proved to be this one */
+	struct unwind_cache_version version; /* of the last file that proved to have these rows */
 	uint64_t sum;			     /* over all that follows */
 	uint64_t krait[3];
 	uint8_t id[ELF_BUILD_ID_MAX];
@@ -29,7 +29,7 @@ bool unwind_cache_is_ours(int fd, uid_t uid, mode_t type, struct stat *st)
 	       !(st->st_mode & (S_IWGRP | S_IWOTH));
 }
 
-/* Rows of another build may be others: what tells builds apart is the program file. */
+/* Another build may make other rows. Builds are told apart by their program file. */
 static void this_krait(uint64_t ret[static 3])
 {
 	struct stat st = {};

@@ -1,28 +1,32 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The format of a file of cached rows: a header, rows, rules, functions. For this build of krait alone. */
+/*
+ * The format of a file of cached rows: a header, rows, rules, functions. Only the same build of
+ * krait reads it.
+ */
 #ifndef UNWIND_CACHE_FILE_H
 #define UNWIND_CACHE_FILE_H
 
 #include <sys/stat.h>
 #include "unwind/cache.h"
 
-/* @fd is of this type and belongs to @uid, and nobody else can write it. */
+/* Is @fd of this type, does it belong to @uid, and can nobody else write it? */
 bool unwind_cache_is_ours(int fd, uid_t uid, mode_t type, struct stat *st);
 
-/* What else lies in the directory: names of files that aren't finished, and of lists (file_list.h). */
+/* Names of other files in the directory: unfinished files, and lists (file_list.h). */
 #define UNWIND_CACHE_TMP ".tmp"
 #define FILE_LIST_SUFFIX ".files"
 
 /*
- * Becomes whom the cache belongs to, as far as files are concerned, and opens its directory, made if it isn't there and
- * @make. The descriptor or -errno + message; unwind_cache_leave() with *@caps follows in any case.
+ * Takes the file rights of the cache's user, and opens the cache's directory. @make: makes it if it
+ * is missing. The descriptor or -errno + message. unwind_cache_leave() with *@caps follows in any
+ * case.
  */
 _must_use_ int unwind_cache_enter(const struct unwind_cache *c, bool make, uint64_t *caps);
 void unwind_cache_leave(const struct unwind_cache *c, uint64_t caps);
 /* unwind_cache_is_ours() for the cache's owner. */
 bool unwind_cache_owns(const struct unwind_cache *c, int fd, mode_t type, struct stat *st);
 
-/* What proves that rows are those of a file. */
+/* Proof that rows belong to a file. */
 struct unwind_cache_proof {
 	struct unwind_cache_version version;
 	uint8_t hash[BLAKE2_BYTES];
@@ -31,7 +35,7 @@ struct unwind_cache_proof {
 
 /*
  * Reads @fd from its beginning. False: it isn't what was written for @key; *ret and *proof may be
- * half filled.
+ * filled in part.
  */
 bool unwind_cache_read(int fd, uid_t uid, const struct unwind_cache_key *key,
 		       struct unwind_rows *ret, struct unwind_cache_proof *proof);
@@ -39,7 +43,10 @@ bool unwind_cache_read(int fd, uid_t uid, const struct unwind_cache_key *key,
 _must_use_ int unwind_cache_write(int fd, const struct unwind_cache_key *key,
 				  const struct unwind_rows *rows,
 				  const struct unwind_cache_proof *proof);
-/* The file that proved to be the same by its bytes is known by its last change from now on. */
+/*
+ * Stores the last change of a file whose bytes were proven the same: from now on that change is the
+ * proof.
+ */
 void unwind_cache_write_version(int fd, const struct unwind_cache_version *version);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Rows from call frame information; see compile.h. Two passes: which functions there are, sorted by
- * address (linkers don't), then one run over their programs, which appends rows in order.
+ * Rows from call frame information; see compile.h. Two passes: one lists all functions and sorts
+ * them by address (linkers don't); the other runs their programs in that order, which appends rows
+ * in order.
  */
 #include "unwind/compile.h"
 
@@ -15,7 +16,10 @@
 
 #define PAGE 4096u
 
-/* A row takes so many of the section's (polars: 5): growing would copy rows. What isn't used is trimmed. */
+/*
+ * Bytes of the section for a row (polars: 5). Room is reserved by this, because growing would copy
+ * rows; unused room is given back.
+ */
 #define ROW_BYTES 4
 
 /* An FDE until its rows are made. */
@@ -32,7 +36,7 @@ struct builder {
 	VEC(struct function) functions;
 	struct unwind_rows *ret;
 	struct rule_numbers numbers;
-	uint32_t rule; /* of the present state, unless that changed */
+	uint32_t rule; /* number of the present state's rule, unless the state has changed */
 };
 
 static void builder_fini(struct builder *b)
@@ -142,7 +146,7 @@ static int add_rows(struct builder *b, struct cfi_run *run, const struct functio
 	return r;
 }
 
-/* Every function once, in order; what lies between them is unknown. */
+/* Every function once, in order; between functions the rule is UNWIND_UNKNOWN. */
 static int compile(struct builder *b)
 {
 	struct unwind_rows *ret = b->ret;
@@ -170,7 +174,7 @@ static int compile(struct builder *b)
 	return r || !ret->rows.n ? r : add_row(ret, end, 0);
 }
 
-/* Both live as long as the file is mapped anywhere: what growing left over goes back. */
+/* Gives back unused room: both arrays live as long as the file is mapped anywhere. */
 static void trim(struct unwind_rows *ret)
 {
 	struct unwind_row *rows = reallocarray(ret->rows.v, ret->rows.n, sizeof(*rows));

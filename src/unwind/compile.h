@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The rows of one ELF file: its call frame information (.eh_frame, or .debug_frame where only that
- * exists), and what its instructions prove. Input is hostile: sizes, offsets and nesting are bounded;
- * what can't be expressed becomes UNWIND_UNKNOWN, never a guess.
+ * The rows of one ELF file, from its call frame information (.eh_frame, or .debug_frame where only
+ * that exists) and from what its instructions prove. The input is hostile: sizes, offsets and
+ * nesting are bounded. What a rule can't express becomes UNWIND_UNKNOWN, never a guess.
  */
 #ifndef UNWIND_COMPILE_H
 #define UNWIND_COMPILE_H
@@ -10,21 +10,23 @@
 #include "unwind/rows/rows.h"
 
 /*
- * Compiles @f. 0, also when it has no call frame information (then there are no rows); -errno with a
- * message. unwind_rows_fini() in every case.
+ * Compiles the call frame information of @f. 0, also if there is none (then there are no rows);
+ * -errno with a message. unwind_rows_fini() in every case.
  */
 _must_use_ int unwind_rows_read_tables(struct elf_file *f, struct unwind_rows *ret);
 
 /*
- * The same of an .eh_frame section that a process has in memory, for the code at the @n places @code (.vaddr,
- * .memsz, .exec). 0 or -ENOMEM.
+ * The same for an .eh_frame section that a process has in memory. Its code is at the @n places
+ * @code (.vaddr, .memsz, .exec). 0 or -ENOMEM.
  */
 struct cfi_section;
 _must_use_ int unwind_rows_read_memory(const struct cfi_section *section,
 				       const struct elf_load *code, size_t n,
 				       struct unwind_rows *ret);
 
-/* The same, and what the instructions of the other functions prove (prove/code_rows.h). */
+/*
+ * The same for a file, and rows that the instructions of other functions prove (prove/code_rows.h).
+ */
 _must_use_ int unwind_rows_read(struct elf_file *f, struct unwind_rows *ret);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Lists of files that commands mapped; see file_list.h. A line is a path, the first one the command's. */
+/*
+ * Lists of files that commands mapped; see file_list.h. Each line is a path; the first is the
+ * command's.
+ */
 #include "unwind/file_list.h"
 
 #include <errno.h>
@@ -15,7 +18,7 @@
 #define LIST_MOST  (64u << 10) /* bytes */
 #define NAME_BYTES 64
 
-/* Two commands may have one name: the list then is the later one's. */
+/* Two commands may have the same hash: then the later one's list replaces the other. */
 static void list_name(const char *command, char name[static NAME_BYTES])
 {
 	uint64_t hash = 0xcbf29ce484222325ull; /* FNV-1a */

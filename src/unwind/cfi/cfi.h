@@ -12,7 +12,7 @@
 #include "elf/elf_file.h"
 #include "unwind.h" /* abi */
 
-/* Bytes that are read one after the other; once .bad, everything reads as 0. */
+/* Reads bytes one after another. Once .bad is set, everything reads as 0. */
 struct cfi_reader {
 	const uint8_t *p, *end;
 	bool bad;
@@ -30,27 +30,27 @@ static inline uint64_t cfi_uleb(struct cfi_reader *r)
 	return cfi_uleb_slow(r);
 }
 
-/* What differs between machines: DWARF numbers of the registers that are followed. */
+/* Differences between machines: DWARF numbers of the registers that are followed. */
 enum cfi_column { CFI_RA, CFI_FP, CFI_BX, CFI_SP, CFI_COLUMNS };
 struct cfi_arch {
 	uint8_t reg[CFI_COLUMNS]; /* CFI_NONE: not followed */
-	bool ra_in_register;	  /* at a function's start (aarch64) */
+	bool ra_in_register;	  /* where the return address is at a function's start (aarch64) */
 	bool ra_signing;	  /* 0x2d is DW_CFA_AARCH64_negate_ra_state */
-	bool plt, ucontext;	  /* expressions of x86-64's binutils and glibc */
+	bool plt, ucontext;	  /* has the expressions of x86-64's binutils and glibc */
 };
 #define CFI_NONE 255
 const struct cfi_arch *cfi_arch(enum elf_machine machine);
 
 /* Where the caller's value of a register is. */
 enum cfi_how {
-	CFI_UNSET,     /* nothing was said */
+	CFI_UNSET,     /* not mentioned */
 	CFI_SAME,      /* DW_CFA_same_value */
 	CFI_UNDEFINED, /* DW_CFA_undefined */
 	CFI_AT_CFA,    /* in memory at CFA + off */
 	CFI_AT_REG,    /* in memory at reg + off */
 	CFI_IS_CFA,    /* is CFA + off */
 	CFI_IN_REG,    /* in reg */
-	CFI_OTHER,     /* told in a way that rules can't hold */
+	CFI_OTHER,     /* given in a way that rules can't hold */
 };
 
 struct cfi_place {
@@ -61,7 +61,7 @@ struct cfi_place {
 struct cfi_state {
 	struct {
 		uint8_t kind; /* enum unwind_cfa: UNKNOWN, REG, DEREF or PLT */
-		uint64_t reg; /* of REG; kept behind an expression, as libgcc does */
+		uint64_t reg; /* of REG; stays set after an expression, as in libgcc */
 		int64_t off;
 		uint8_t index; /* of UNWIND_INDEXED */
 		uint8_t ereg;  /* of an expression: *(ereg + eoff) + off2; of a PLT its literal */
@@ -75,7 +75,7 @@ struct cfi_state {
 void cfi_cfa_expression(const struct cfi_arch *arch, struct cfi_reader e, struct cfi_state *st);
 void cfi_place_expression(struct cfi_reader e, struct cfi_place *place);
 
-/* The rule of a state; @signal: the CIE says that it is a signal frame ('S'). */
+/* The rule for a state; @signal: the CIE marks a signal frame ('S'). */
 void cfi_rule(const struct cfi_arch *arch, const struct cfi_state *st, bool signal,
 	      struct unwind_rule *ret);
 
@@ -83,14 +83,14 @@ struct cfi_section {
 	const uint8_t *bytes;
 	size_t n;	/* below 4 GiB */
 	uint64_t vaddr; /* of .eh_frame; pointers may be relative to their own place */
-	bool debug;	/* .debug_frame: another layout of the same */
-	bool to_end;	/* .n is a bound only: a terminator ends it */
-	uint8_t *owned; /* .bytes, if they are to be freed; otherwise the elf_file holds them */
+	bool debug;	/* .debug_frame: the same in another layout */
+	bool to_end;	/* .n is only a bound: a terminator ends the section */
+	uint8_t *owned; /* .bytes, if they are to be freed; NULL: the elf_file holds them */
 	const struct cfi_arch *arch;
 };
 
 struct cfi_cie {
-	const char *broken; /* why it can't be used, or NULL */
+	const char *broken; /* why the CIE can't be used, or NULL */
 	uint8_t encoding;   /* DW_EH_PE_* of its FDEs' addresses */
 	bool sized;	    /* 'z': FDEs have augmentation data, with its size */
 	bool signal;
@@ -102,14 +102,14 @@ struct cfi_cie {
 struct cfi_fde {
 	uint64_t start, end; /* vaddr; end exclusive, above start */
 	uint32_t cie;
-	uint32_t program, program_n; /* in the section */
+	uint32_t program, program_n; /* place in the section */
 };
 
-/* All entries of a section, in its order. */
+/* Goes through all entries of a section, in its order. */
 struct cfi_entries {
 	const struct cfi_section *section;
 	size_t at;	/* of the next entry */
-	size_t last_at; /* CIE found last */
+	size_t last_at; /* of the CIE that was found last */
 	uint32_t last;
 	struct map by_at; /* offset -> index into cies */
 	VEC(struct cfi_cie) cies;
@@ -119,12 +119,12 @@ void cfi_entries_init(struct cfi_entries *e, const struct cfi_section *section);
 void cfi_entries_fini(struct cfi_entries *e);
 
 /*
- * The next FDE: 1 with *ret, 0 at the end, -ENOMEM. An FDE that can't be used gives 1 with *broken
- * saying why (ret->start is then 0 if not even that was read), NULL otherwise.
+ * The next FDE: 1 with *ret, 0 at the end, -ENOMEM. For an FDE that can't be used: 1, and *broken
+ * says why (ret->start is then 0 if not even that could be read). Else *broken is NULL.
  */
 _must_use_ int cfi_next_fde(struct cfi_entries *e, struct cfi_fde *ret, const char **broken);
 
-/* DW_CFA_remember_state inside another: compilers nest once or twice. */
+/* The most DW_CFA_remember_state inside each other: compilers nest once or twice. */
 #define CFI_NESTED_MAX 16
 
 /* Runs an FDE's program, row by row. */
@@ -132,9 +132,9 @@ struct cfi_run {
 	const struct cfi_section *section;
 	const struct cfi_cie *cie;
 	struct cfi_reader in;
-	uint64_t from, to, end; /* vaddr: the present row's, the function's */
+	uint64_t from, to, end; /* vaddr: start and end of the present row, end of the function */
 	const char *broken;	/* why the rest is unknown, or NULL */
-	bool changed;		/* the state, since whoever set it to false */
+	bool changed;		/* the state changed since the caller set this to false */
 	unsigned nested;
 	struct cfi_state st;
 	struct cfi_state saved[CFI_NESTED_MAX];
@@ -143,16 +143,23 @@ struct cfi_run {
 void cfi_run_init(struct cfi_run *r, const struct cfi_section *section, const struct cfi_cie *cie,
 		  const struct cfi_fde *fde);
 
-/* Next row: .st holds in [.from, .to), neither empty nor beyond the function. False: that's all. */
+/*
+ * Next row: .st holds in [.from, .to), which isn't empty and lies in the function. False: no more
+ * rows.
+ */
 bool cfi_next_row(struct cfi_run *r);
 
-/* A CIE's program: what holds at the start of its functions. Why not, or NULL. */
+/*
+ * Runs a CIE's program: sets the state at the start of its functions. Returns why it can't, or
+ * NULL.
+ */
 const char *cfi_initial(const struct cfi_section *section, struct cfi_cie *cie,
 			struct cfi_reader program);
 
 /*
- * An address in DW_EH_PE_* encoding @enc, read at r->p; cfi_value(): without what it is relative to.
- * Both are false if it can't be told; cfi_skip_pointer(): if its size can't.
+ * An address in DW_EH_PE_* encoding @enc, read at r->p. cfi_value(): without the address that it is
+ * relative to. Both return false for an encoding that they don't know; cfi_skip_pointer() does if
+ * it doesn't know the size.
  */
 _must_use_ bool cfi_pointer(const struct cfi_section *section, struct cfi_reader *r, uint8_t enc,
 			    uint64_t *ret);

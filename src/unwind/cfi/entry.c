@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The entries of .eh_frame and .debug_frame: CIEs, which many functions share, and FDEs, one of
+ * The entries of .eh_frame and .debug_frame: CIEs, which many functions share, and FDEs, one for
  * each function. Layouts: LSB 5.0 core, section 10.6; DWARF 5, section 6.4.1.
  */
 #include "unwind/cfi/cfi.h"
@@ -8,8 +8,8 @@
 #define CODE_ALIGN_MAX 64 /* 1 on x86-64, 4 on aarch64 */
 
 /*
- * CIEs are found by what FDEs say, so a hostile file can have them overlap: without limits each of a
- * million would be as long as the section. Real ones have 20 to 60 bytes, and linkers merge them.
+ * FDEs say where CIEs are, so a hostile file can make CIEs overlap: without limits each of a
+ * million could be as long as the section. Real ones have 20 to 60 bytes, and linkers merge them.
  */
 #define CIE_MAX_BYTES 1024
 #define CIES_MAX      (64u << 10)
@@ -84,7 +84,7 @@ static const char *read_cie(const struct cfi_section *s, struct cfi_reader r, st
 	return broken;
 }
 
-/* One entry's body behind its length; its id's place and size; false at the end. */
+/* One entry: its body after the length; its id, and the place of the id. */
 struct entry {
 	struct cfi_reader r;
 	size_t id_at;
@@ -109,7 +109,7 @@ static bool read_entry(const struct cfi_section *s, size_t at, struct entry *ret
 		ret->is_cie = true;
 		return !s->to_end;
 	}
-	/* The id has 4 bytes in .eh_frame, whatever the length's. */
+	/* The id has 4 bytes in .eh_frame, even if the length has 8. */
 	wide = wide && s->debug;
 	ret->id = cfi_fixed(&ret->r, wide ? 8 : 4);
 	ret->is_cie = ret->id == (!s->debug ? 0 : wide ? ~0ull : 0xffffffff);
@@ -133,7 +133,7 @@ static int add_cie(struct cfi_entries *e, size_t at)
 	return r ? r : vec_push(&e->cies, cie);
 }
 
-/* Index of the CIE at @at, read when it is met first. */
+/* Index of the CIE at @at, which is read when it is met first. */
 static int find_cie(struct cfi_entries *e, size_t at, uint32_t *ret)
 {
 	uint64_t *known;

@@ -37,7 +37,9 @@ enum {
 	CFA_GNU_NEGATIVE_OFFSET_EXTENDED = 0x2f,
 };
 
-/* In which column the rule of DWARF register @reg is kept; CFI_COLUMNS: nobody wants to know. */
+/*
+ * The column that keeps the rule of DWARF register @reg; CFI_COLUMNS: the register isn't followed.
+ */
 static size_t column(const struct cfi_run *r, uint64_t reg)
 {
 	const uint8_t *regs = r->section->arch->reg;
@@ -228,7 +230,7 @@ static void step_other(struct cfi_run *r, uint8_t op)
 		return;
 	case CFA_AARCH64_NEGATE_RA_STATE:
 	case CFA_AARCH64_NEGATE_RA_STATE_WITH_PC:
-		if (!r->section->arch->ra_signing) /* whoever unwinds strips signatures */
+		if (!r->section->arch->ra_signing) /* the unwinder strips signatures */
 			r->broken = "unknown call frame instruction";
 		return;
 	default:

@@ -119,7 +119,7 @@ bool cfi_pointer(const struct cfi_section *section, struct cfi_reader *r, uint8_
 	uint64_t here = section->vaddr + (uint64_t)(r->p - section->bytes);
 
 	if ((enc & 0xf0) != PE_ABSPTR && (enc & 0xf0) != PE_PCREL)
-		return false; /* relative to other things, or indirect */
+		return false; /* relative to something else, or indirect */
 	if (!cfi_value(r, enc, ret))
 		return false;
 	if (enc & PE_PCREL)

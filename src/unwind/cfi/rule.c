@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* From a state of call frame information to a rule; what expressions say, as far as rules hold it. */
+/*
+ * Makes a rule of a state of call frame information. Decodes expressions as far as rules can hold
+ * them.
+ */
 #include "unwind/cfi/cfi.h"
 
 enum {
@@ -63,7 +66,7 @@ static bool is_plt(struct cfi_reader e, int32_t *literal)
 	return *literal >= 0 && *literal <= 15;
 }
 
-/* breg<index> 0, lit8, mul, plus; true without it too, then nothing is read. */
+/* Reads breg<index> 0, lit8, mul, plus. True also if there is no index: then nothing is read. */
 static bool read_index(struct cfi_reader *e, bool *indexed, uint8_t *index)
 {
 	int32_t off;
@@ -126,7 +129,9 @@ static bool is_ucontext(const struct cfi_arch *arch, const struct cfi_state *st,
 	       fp->off == *off + UC_RBP;
 }
 
-/* In units of 8 bytes, _SAME or _LOST. @fp: the register that CFI_AT_REG may count from. */
+/*
+ * A place in units of 8 bytes, or _SAME, _LOST. @fp: the register that CFI_AT_REG may count from.
+ */
 static int16_t slot(const struct cfi_place *place, uint8_t fp)
 {
 	if (place->how == CFI_UNSET || place->how == CFI_SAME)
@@ -139,9 +144,9 @@ static int16_t slot(const struct cfi_place *place, uint8_t fp)
 }
 
 /*
- * The same with .slots' @flag. What counts from the frame pointer is believed where that is the frame's
- * own for sure: GCC 12 doesn't take it back behind the pop of rbp in a realigned function's epilogue,
- * where the CFA comes from r10 or rsp again.
+ * The same; may set @flag in .slots. A place relative to the frame pointer is believed only where
+ * the frame pointer is surely the frame's own. After the pop of rbp in a realigned function's
+ * epilogue, where the CFA comes from r10 or rsp again, GCC 12 still states such places.
  */
 static int16_t saved(const struct cfi_arch *arch, const struct cfi_place *place, uint8_t flag,
 		     struct unwind_rule *ret)
@@ -155,7 +160,10 @@ static int16_t saved(const struct cfi_arch *arch, const struct cfi_place *place,
 	return at;
 }
 
-/* The return address; false if it can't be told. A register other than that of the machine: x86-64's have 16. */
+/*
+ * Sets the return address; false: it can't be found. It may be in any register of x86-64, which has
+ * 16.
+ */
 static bool set_return(const struct cfi_arch *arch, const struct cfi_place *ra,
 		       struct unwind_rule *ret)
 {
@@ -170,13 +178,13 @@ static bool set_return(const struct cfi_arch *arch, const struct cfi_place *ra,
 	return ret->ra != UNWIND_LOST && (ret->ra != UNWIND_SAME || arch->ra_in_register);
 }
 
-/* Saved registers; false if the caller can't be told. */
+/* Sets where the caller's registers are; false: the caller can't be found. */
 static bool set_slots(const struct cfi_arch *arch, const struct cfi_state *st,
 		      struct unwind_rule *ret)
 {
 	const struct cfi_place *sp = &st->col[CFI_SP];
 
-	/* The caller's stack pointer is the CFA, unless somebody says otherwise. */
+	/* The caller's stack pointer is the CFA, unless the program says otherwise. */
 	if (sp->how != CFI_UNSET && !(sp->how == CFI_IS_CFA && !sp->off))
 		return false;
 	ret->fp = saved(arch, &st->col[CFI_FP], UNWIND_FP_FROM_FP, ret);

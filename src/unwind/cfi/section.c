@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds and reads call frame information; see unwind_section.h. */
+/* Finds and reads call frame information; see section.h. */
 #include "unwind/cfi/section.h"
 #include "base/error.h"
 #include "base/slice.h"
 #include "elf/elf_sections.h"
 
 #define EH_FRAME_HDR_VERSION 1
-#define ROWS_FACTOR	     3 /* what is read, and twice as much for what is made of it */
+#define ROWS_FACTOR	     3 /* memory for the section, and twice as much for its rows */
 
-/* Up to @n bytes at @vaddr as they are loaded, all of them in the file. */
+/* Reads @n bytes at @vaddr as they are loaded; all of them must be in the file. */
 static int read_loaded(struct elf_file *f, uint64_t vaddr, uint64_t n, struct cfi_section *ret)
 {
 	_cleanup_free_ uint8_t *bytes = NULL;
@@ -79,7 +79,9 @@ static int read_debug_frame(struct elf_file *f, struct cfi_section *ret)
 	if (!scn || sh.sh_type == SHT_NOBITS || !sh.sh_size)
 		return 0;
 	if (sh.sh_size <= CFI_MAX_BYTES && !elf_fetch_section(f->fd, &sh))
-		return err_set(-ETIMEDOUT, "%s: .debug_frame doesn't come", f->name);
+		return err_set(-ETIMEDOUT,
+			       "%s: .debug_frame can't be read: its file system doesn't answer",
+			       f->name);
 	if (sh.sh_size > CFI_MAX_BYTES || ((sh.sh_flags & SHF_COMPRESSED) &&
 					   (!gelf_getchdr(scn, &ch) || ch.ch_size > CFI_MAX_BYTES)))
 		return err_set(-EFBIG, "%s: .debug_frame is broken or too large", f->name);
@@ -108,7 +110,7 @@ int cfi_section_read(struct elf_file *f, struct cfi_section *ret)
 		r = eh.nobits ? 0 : read_loaded(f, eh.vaddr, eh.size, ret);
 	else
 		r = read_by_segment(f, ret);
-	/* Four bytes are a terminator alone. */
+	/* Four bytes are just a terminator. */
 	if (!r && ret->n <= 4) {
 		cfi_section_fini(ret);
 		r = read_debug_frame(f, ret);

@@ -9,8 +9,8 @@
 #define CFI_MAX_BYTES (64u << 20)
 
 /*
- * Reads .eh_frame, found by its section header or, without one, by PT_GNU_EH_FRAME; .debug_frame
- * where there is no .eh_frame or an empty one (Go). 0 with ret->n = 0: the file has neither.
+ * Reads .eh_frame, found by its section header or, without one, by PT_GNU_EH_FRAME. Where it is
+ * missing or empty (Go), reads .debug_frame. 0 with ret->n = 0: the file has neither.
  * cfi_section_fini() in every case.
  */
 _must_use_ int cfi_section_read(struct elf_file *f, struct cfi_section *ret);

@@ -29,7 +29,10 @@ static const uint8_t system_call[] = {0x0f, 0x05, /* syscall */ 0x48, 0x85,
 		.cfa = UNWIND_END                                                                  \
 	}
 
-/* musl 1.1.0 to 1.2.5, src/thread/x86_64/clone.s, from the system call on, and src/process/x86_64/vfork.s. */
+/*
+ * musl 1.1.0 to 1.2.5: src/thread/x86_64/clone.s from the system call on, and
+ * src/process/x86_64/vfork.s.
+ */
 static const uint8_t musl_clone[] = {
 	0x0f, 0x05,	  /* syscall */
 	0x85, 0xc0,	  /* test %eax,%eax */
@@ -62,13 +65,16 @@ struct gap {
 	uint8_t bytes[MOST_BYTES];
 };
 
-/* Is the branch at @at taken if the result was zero: je? */
+/* Is the branch at @at taken if the result was zero (je)? */
 static bool is_if_zero(const uint8_t *at)
 {
 	return at[0] == 0x74 || (at[0] == 0x0f && at[1] == 0x84);
 }
 
-/* May the branch at @at, up to key @next, be one? *begins: it leads to where the new thread begins. */
+/*
+ * May the branch at @at be part of clone()? @next: key after it. *begins: it leads to where the new
+ * thread begins.
+ */
 static bool is_branch_on(const struct gap *g, const uint8_t *at, uint32_t next, int64_t imm,
 			 bool *begins)
 {
@@ -76,12 +82,15 @@ static bool is_branch_on(const struct gap *g, const uint8_t *at, uint32_t next, 
 		unwind_rows_find(g->rows, g->rows->base + (uint32_t)(next + imm));
 
 	if (!is_if_zero(at))
-		return unwind_rule_is_start(to); /* an error */
+		return unwind_rule_is_start(to); /* taken on an error */
 	*begins = true;
 	return to && to->cfa == UNWIND_END;
 }
 
-/* The system call, branches on its result, a return; nothing else moves the stack pointer or writes rax. */
+/*
+ * Is it the system call, branches on its result, and a return? Nothing else moves the stack pointer
+ * or writes rax.
+ */
 static bool is_clone(const struct gap *g)
 {
 	const uint32_t n = g->end - g->start;
@@ -102,7 +111,7 @@ static bool is_clone(const struct gap *g)
 	return false;
 }
 
-/* Between @before and @after nothing is known, but of what surrounds it that of a thread's beginning. */
+/* Does the small gap between @before and @after lie before a thread's beginning? */
 static bool is_worth_reading(const struct unwind_rows *rows, const struct unwind_fde *before,
 			     const struct unwind_fde *after)
 {

@@ -9,17 +9,20 @@
 #include "unwind/prove/code_starts.h"
 #include "elf/elf_sections.h"
 
-#define LEAST_BYTES 16		/* less between two functions is padding */
+#define LEAST_BYTES 16		/* a smaller gap between functions is padding */
 #define MOST_BYTES  (64u << 20) /* of one gap: MKL has 10 MiB */
 #define MOST_TOTAL  (128u << 20)
 #define ALIGNMENT   16
 
-/* Fewer bytes without call frame information are a library's own beginning and end. */
+/* Fewer bytes without call frame information are a library's own start and end code. */
 #define WORTH_CALLERS 4096
 
 #define PASSES	      3 /* from gap to gap; musl needs two */
 
-/* Instructions that are looked at, at least; more by one for each byte: MKL needs 0.4. */
+/*
+ * Instructions that may be examined: so many, and one more for each byte of code. MKL needs 0.4 a
+ * byte.
+ */
 #define BUDGET_LEAST 4096
 
 /* Functions that never return, as C, POSIX and the LSB say. */
@@ -29,24 +32,27 @@ static const char *const no_return[] = {
 };
 
 struct finder {
-	struct elf_file *f;		/* or NULL, and ... */
-	const struct code_memory *code; /* ... where the bytes are */
+	struct elf_file *f;		/* NULL: the bytes are in */
+	const struct code_memory *code; /* this */
 	size_t n_code;
 	const struct unwind_rows *rows;
 	struct code_starts starts;
 	const key_range_vec *gaps;
-	key_vec called;	   /* by functions that are understood; as they come */
-	key_vec elsewhere; /* of these, what lies in other gaps */
-	bool named;	   /* it has a .symtab: what isn't in .starts is no function */
+	key_vec called;	   /* by functions that are understood, in the order met */
+	key_vec elsewhere; /* those of .called that lie in other gaps */
+	bool named;	   /* the file has a .symtab: only .starts are functions */
 	bool tail_jumps;   /* see struct code_region */
 	unwind_range_vec ranges;
 	VEC(struct unwind_fde) functions;
 	struct elf_symbol no_return[ARRAY_SIZE(no_return)];
 	bool has_entry;
-	uint32_t entry; /* the kernel begins a program there */
+	uint32_t entry; /* key of the program's entry point */
 };
 
-/* Where the stack is as at a function's start: what call frame information says, or another gap's function. */
+/*
+ * Is the stack at @key as at a function's start? By call frame information, or by a start in
+ * another gap.
+ */
 static bool is_start(void *ctx, uint32_t key)
 {
 	const struct finder *s = ctx;
@@ -77,7 +83,7 @@ static int try(struct finder *s, struct code_region *r, uint32_t start, bool gue
 	return ret ? ret : add_function(s, start, first);
 }
 
-/* Is all from @key to the next multiple of 16 padding? */
+/* Is everything from @key to the next multiple of 16 padding? */
 static bool is_padded(const struct code_region *r, uint32_t key)
 {
 	struct code_region until = *r;
@@ -87,8 +93,8 @@ static bool is_padded(const struct code_region *r, uint32_t key)
 }
 
 /*
- * Functions that nothing names (in a stripped file) begin behind another one, aligned; where one isn't
- * understood the next one can't be found.
+ * Functions that nothing names (in a stripped file) begin after another one, aligned. After a
+ * function that isn't understood the next one can't be found.
  */
 static int guess(struct finder *s, struct code_region *r)
 {
@@ -151,7 +157,7 @@ static int note_call(void *ctx, uint32_t key)
 	return vec_push(&s->called, key);
 }
 
-/* What the functions of @r call in it, what those call, and so on. */
+/* Analyses functions in @r that are called, the functions that these call, and so on. */
 static int try_called(struct finder *s, struct code_region *r)
 {
 	int ret = 0;
@@ -172,7 +178,7 @@ static int try_called(struct finder *s, struct code_region *r)
 	return ret;
 }
 
-/* Where musl makes threads and processes: as if a function began there. */
+/* Finds the places where musl makes threads and processes, and treats them as functions. */
 static int find_musl(struct finder *s, struct code_region *r)
 {
 	uint32_t from = r->start, at, len;
@@ -197,7 +203,10 @@ static void mark(struct code_region *r, const key_vec *keys, uint16_t as)
 		r->info[*at - r->start] |= as;
 }
 
-/* The functions that begin at @keys, and what they call. @again: it was done with other keys. */
+/*
+ * Analyses the functions that begin at @keys, and those that they call. @again: @r was analysed
+ * with other keys before.
+ */
 static int read_region(struct finder *s, struct code_region *r, const key_vec *keys, bool again)
 {
 	const uint32_t *at = key_vec_from(keys, r->start), *last = keys->v + keys->n;
@@ -212,7 +221,7 @@ static int read_region(struct finder *s, struct code_region *r, const key_vec *k
 	return ret || s->named || again ? ret : guess(s, r);
 }
 
-/* Functions in @gap, which no call frame information covers. */
+/* Analyses functions in @gap, which call frame information doesn't cover. */
 static int look_into(struct finder *s, const struct key_range *gap, const key_vec *keys, bool again)
 {
 	uint32_t start = gap->start, end = gap->end;
@@ -246,7 +255,7 @@ static bool has_any(const key_vec *keys, const struct key_range *gap)
 	return at < keys->v + keys->n && *at < gap->end;
 }
 
-/* What functions in one gap call in another, and so on. */
+/* Analyses functions that are called from other gaps, the functions that these call, and so on. */
 static int look_elsewhere(struct finder *s)
 {
 	int r = 0;
@@ -271,7 +280,7 @@ static int add_gap(key_range_vec *ret, uint32_t start, uint32_t end)
 		       : 0;
 }
 
-/* What lies in [start, end) between functions. */
+/* Adds the parts of [start, end) that lie between functions. */
 static int add_gaps(const struct unwind_rows *rows, uint32_t start, uint32_t end,
 		    key_range_vec *ret)
 {
@@ -294,7 +303,7 @@ static int by_gap(const void *a, const void *b)
 	return (x->start > y->start) - (x->start < y->start);
 }
 
-/* Sections may overlap, in a hostile file. */
+/* Sorts the gaps and drops overlapping ones: sections may overlap in a hostile file. */
 static void bound_gaps(key_range_vec *gaps)
 {
 	uint32_t sum = 0;
@@ -347,8 +356,8 @@ static int by_range(const void *a, const void *b)
 }
 
 /*
- * Functions may share code. Where they don't agree nothing is known, and nothing up to where the longer one
- * ends.
+ * Functions may share code. Where their rules differ nothing is known, up to the end of the longer
+ * one.
  */
 static void settle(unwind_range_vec *ranges)
 {
@@ -382,7 +391,7 @@ static int by_fde(const void *a, const void *b)
 	return (x->start > y->start) - (x->start < y->start);
 }
 
-/* Functions among the others: none overlaps. */
+/* Adds the functions to @rows; those that overlap another are left out. */
 static int merge_functions(struct finder *s, struct unwind_rows *rows)
 {
 	size_t n = 0;
@@ -421,7 +430,7 @@ uint64_t code_rows_bytes(struct elf_file *f, const struct unwind_rows *rows)
 	return sum;
 }
 
-/* Looks into @gaps, with @s->starts. */
+/* Analyses all @gaps, with @s->starts. */
 static int look_into_all(struct finder *s, const key_range_vec *gaps, struct unwind_rows *rows)
 {
 	int r = 0;
@@ -505,7 +514,7 @@ static bool is_no_start(void *ctx, uint32_t key)
 	return false;
 }
 
-/* Behind the last instruction that was looked at. */
+/* The end of the last instruction that was examined. */
 static uint32_t seen_until(const struct code_region *r)
 {
 	uint32_t end = r->start;

@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Rows for code that call frame information says nothing of: assembly (OpenBLAS, MKL), libraries built without it
- * (musl). Functions begin where symbols, pointers in relocations and calls say so; what is left is tried
- * where code follows padding. x86-64 only: aarch64 needs a decoder (x86_insn.h) and the effects of its instructions
- * (x86_state.h), and the way through a function (x86_flow.h).
+ * Rows for code without call frame information: assembly (OpenBLAS, MKL), libraries built without
+ * it (musl). Functions begin where symbols, pointers in relocations and calls say so. In the rest
+ * of the code, places after padding are tried. x86-64 only: aarch64 needs a decoder (x86_insn.h),
+ * the effects of its instructions (x86_state.h), and the flow through a function (x86_flow.h).
  */
 #ifndef UNWIND_PROVE_CODE_ROWS_H
 #define UNWIND_PROVE_CODE_ROWS_H
 
 #include "unwind/rows/rows.h"
 
-/* Is the code of the machine that this runs on understood? */
+/* Can code of the machine that krait runs on be analysed? */
 #if defined(__x86_64__)
 #define CODE_ROWS_OF_THIS_MACHINE true
 #else
 #define CODE_ROWS_OF_THIS_MACHINE false
 #endif
 
-/* Bytes of code that there is to look at: some 60 MB a second. */
+/* Bytes of code that would be analysed: some 60 MB take a second. */
 uint64_t code_rows_bytes(struct elf_file *f, const struct unwind_rows *rows);
 
-/* Adds to @rows (as from call frame information) what can be proven. 0 or -errno + message. */
+/*
+ * Adds what can be proven to @rows, which come from call frame information. 0 or -errno + message.
+ */
 _must_use_ int code_rows_add(struct elf_file *f, struct unwind_rows *rows);
 
 /* A piece of a process's code, copied. */
@@ -31,16 +33,17 @@ struct code_memory {
 };
 
 /*
- * The same of x86-64 code at the @n places @code, in which functions begin at the @n_starts addresses @starts
- * and nowhere else. @tail_jumps: as in struct code_region. 0 or -ENOMEM.
+ * The same for x86-64 code at the @n places @code. Functions begin at the @n_starts addresses
+ * @starts and nowhere else. @tail_jumps: as in struct code_region. 0 or -ENOMEM.
  */
 _must_use_ int code_rows_add_memory(const struct code_memory *code, size_t n,
 				    const uint64_t *starts, size_t n_starts, bool tail_jumps,
 				    struct unwind_rows *rows);
 
 /*
- * The same of the one function that may begin where @code does, which is a guess (docs/decisions/0011); the rows are
- * guarded by all of its bytes. No rows: nothing is known. 0 or -ENOMEM. @rows: zeros.
+ * The same for one function that may begin where @code does, which is a guess
+ * (docs/decisions/0011). The rows are guarded by all bytes of the function. No rows: nothing can be
+ * proven. @rows: all zero at first. 0 or -ENOMEM.
  */
 _must_use_ int code_rows_guess(const struct code_memory *code, struct unwind_rows *rows);
 

@@ -35,8 +35,8 @@ static int add(const struct starts *s, key_vec *to, uint64_t vaddr)
 }
 
 /*
- * Local symbols without a type are labels within functions, and the part of a function that GCC and clang put elsewhere
- * begins with that one's frame.
+ * Local symbols without a type are labels within functions. A .cold symbol is the part of a
+ * function that GCC and clang put elsewhere; it begins with that function's frame.
  */
 static bool is_function(const char *name, const struct elf_symbol *sym)
 {
@@ -53,7 +53,7 @@ static int add_symbol(const char *name, const struct elf_symbol *sym, void *arg)
 	return is_function(name, sym) ? add(s, &s->ret->certain, sym->value) : 0;
 }
 
-/* Tables of functions (OpenBLAS's of each processor) hold their addresses. */
+/* Addresses in tables of functions (OpenBLAS has one for each processor). */
 static int add_pointers(struct starts *s, struct elf_file *f)
 {
 	Elf_Scn *scn = NULL;
@@ -84,7 +84,10 @@ static int add_sections(struct starts *s, struct elf_file *f)
 	return r;
 }
 
-/* Is there what a call or a jump that leads there would be? Much faster than reading instructions. */
+/*
+ * Do the bytes hold what may be a call or a jump into the ranges? Much faster than decoding
+ * instructions.
+ */
 static bool may_call(const struct starts *s, uint32_t start, const uint8_t *bytes, uint32_t n)
 {
 	for (uint32_t at = 0; at + 5 <= n; at++) {
@@ -99,7 +102,10 @@ static bool may_call(const struct starts *s, uint32_t start, const uint8_t *byte
 	return false;
 }
 
-/* What the function at @start calls, or jumps to for good. One that holds what isn't an instruction tells nothing. */
+/*
+ * Adds what the function at @start calls or jumps to. Nothing if one of its instructions can't be
+ * decoded.
+ */
 static int add_called(struct starts *s, uint32_t start, const uint8_t *bytes, uint32_t n)
 {
 	size_t jumped = s->ret->all.n, called = s->ret->certain.n;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Where a file says that functions begin. */
+/* Where functions begin, as far as a file says it. */
 #ifndef UNWIND_PROVE_CODE_STARTS_H
 #define UNWIND_PROVE_CODE_STARTS_H
 
@@ -12,34 +12,39 @@ struct key_range {
 };
 typedef VEC(struct key_range) key_range_vec;
 
-/* In one of the ranges, which are ascending? */
+/* Is @key in one of the ranges, which ascend? */
 bool key_range_vec_has(const key_range_vec *v, uint64_t key);
 
-/* Ascending, each once, as addresses from the rows' base on. */
+/* Keys (addresses minus the rows' base), ascending, each once. */
 struct code_starts {
 	key_vec all;
-	key_vec certain; /* of these; the others may be labels, or the rest of a function that was split */
+	key_vec certain; /* of .all; the others may be labels, or the rest of a function that was
+			  * split */
 };
 void code_starts_fini(struct code_starts *s);
 
-/* *@keys, in any order, become those that weren't known, ascending and once; they are certain from then on. 0 or -ENOMEM. */
+/*
+ * Adds *@keys, in any order, as certain ones. *@keys then has those that weren't certain before,
+ * ascending, each once. 0 or -ENOMEM.
+ */
 _must_use_ int code_starts_add(struct code_starts *s, key_vec *keys);
 
 /*
- * Symbols of functions, global ones without a type (assembly); not certain: what relative relocations point to in executable
- * memory, beginnings of executable sections. @calls: also what functions that have call frame information call (some ms a MB),
- * and, not certain, what they jump to.
- * Only those @within ranges (ascending). *@ret: zeros. 0 or -ENOMEM.
+ * Finds the starts that a file names. Certain are symbols of functions, and global symbols without
+ * a type (assembly). Not certain are targets of relative relocations in executable memory, and
+ * beginnings of executable sections. @calls (some ms a MB): also what functions with call frame
+ * information call, which is certain, and what they jump to, which isn't. Only starts @within the
+ * ranges (ascending) count. *@ret: all zero at first. 0 or -ENOMEM.
  */
 _must_use_ int code_starts(struct elf_file *f, const struct unwind_rows *rows,
 			   const key_range_vec *within, bool calls, struct code_starts *ret);
 
-/* Those of @n addresses in any order, all certain. */
+/* The same from @n addresses in any order, all of them certain. */
 _must_use_ int code_starts_list(const uint64_t *vaddrs, size_t n, uint64_t base,
 				const key_range_vec *within, struct code_starts *ret);
 
-const uint32_t *key_vec_from(const key_vec *v,
-			     uint32_t key); /* the first that isn't below @key, or the end */
+/* The first that isn't below @key, or the end. */
+const uint32_t *key_vec_from(const key_vec *v, uint32_t key);
 bool key_vec_has(const key_vec *v, uint32_t key);
 
 #endif

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which instructions these are; see eh_return.h. At the end GCC takes over the other frame's stack pointer by
- * `mov %rcx,%rsp`, where the CFA is rcx + 8, and goes there. The last two calls before it are to what
- * overwrites the registers, uw_install_context_1(), and to the debugger's hook: so it is in libgcc from GCC 4
- * to 16. Where it isn't so nothing is believed of the whole function.
+ * Finds these instructions; see eh_return.h. At the end GCC sets the other frame's stack pointer by
+ * `mov %rcx,%rsp`, where the CFA is rcx + 8, and goes there. The last two calls before that are to
+ * uw_install_context_1(), which overwrites the registers, and to the debugger's hook. This holds
+ * for libgcc from GCC 4 to 16. A function that looks different isn't believed at all.
  *
- * The return address was handed to uw_init_context_1() before, which keeps it in the context that is the first
- * argument of both: there it is found until the hook returns. Then the other frame's next address is put on the
- * stack, over that of a frame further out. The caller's rbp and rbx aren't anywhere.
+ * Before, the return address was handed to uw_init_context_1(). That keeps it in the context that
+ * is the first argument of both calls, where it can be found until the hook returns. Then the other
+ * frame's next address is put on the stack, over that of a frame further out. The caller's rbp and
+ * rbx aren't kept anywhere.
  */
 #include "unwind/prove/eh_return.h"
 
@@ -18,9 +19,9 @@
 #define DWARF_CX     2
 #define DWARF_BP     6
 #define FUNCTION_MAX 8192 /* bytes; the largest one has 1,000 */
-#define LOOKED_AT    64	  /* of a file; libgcc has 4 */
+#define LOOKED_AT    64	  /* in a file; libgcc has 4 */
 
-/* In struct _Unwind_Context (unwind-dw2.c): behind 18 registers. */
+/* In struct _Unwind_Context (unwind-dw2.c), after 18 registers. */
 #define CONTEXT_CFA 0x90
 #define CONTEXT_RA  0x98
 
@@ -36,8 +37,9 @@ struct look {
 	struct code_state st, body; /* .body: at the last call or branch */
 	struct call before, last;   /* the last two calls */
 	bool ra_in_dx;
-	int64_t context; /* from the CFA, of what got the return address; 0 = not known */
-	bool lost;	 /* what registers hold */
+	int64_t context; /* offset from the CFA, of the context with the return address; 0 = not
+			  * known */
+	bool lost;	 /* the values of registers aren't known */
 };
 
 static bool is_leaving(const struct unwind_rule *u)
@@ -73,12 +75,12 @@ static void step(struct look *l, uint32_t at, const struct x86_insn *insn)
 	if (calls || insn->kind == X86_BRANCH)
 		l->body = l->st;
 	if (insn->kind == X86_RET || insn->kind == X86_JUMP || insn->kind == X86_TRAP)
-		l->st = l->body; /* what follows is jumped to from there */
+		l->st = l->body; /* the next instruction is jumped to from there */
 	else if (code_state_step(&l->st, insn, at))
 		l->lost = true;
 }
 
-/* All instructions up to the one at @leave; false: they aren't understood. */
+/* Follows all instructions up to the one at @leave; false: they aren't understood. */
 static bool look(struct look *l, uint32_t leave)
 {
 	struct x86_insn insn;
@@ -94,7 +96,7 @@ static bool look(struct look *l, uint32_t leave)
 	return at == leave && l->before.at;
 }
 
-/* From @at, `mov %rcx,%rsp`, to the end of the jump or return behind it; 0: it isn't there. */
+/* @at is `mov %rcx,%rsp`: the end of the jump or return after it; 0: there is none. */
 static uint32_t find_end(const struct look *l, uint32_t at)
 {
 	struct x86_insn insn;
@@ -124,8 +126,8 @@ static bool is_read(const struct look *l, int64_t off)
 }
 
 /*
- * The rule in both calls, if the function has the frame of @usual, and if contexts are as they should be: the
- * hook's arguments are read from the other frame's.
+ * The rule during both calls. It holds only if the function has the frame of @usual, and if
+ * contexts have the expected layout: the hook's arguments are read from the other frame's context.
  */
 static void kept_rule(const struct look *l, const struct unwind_rule *usual,
 		      struct unwind_rule *ret)
@@ -144,7 +146,7 @@ static void kept_rule(const struct look *l, const struct unwind_rule *usual,
 	ret->fp = ret->bx = UNWIND_LOST;
 }
 
-/* [.start, .behind) has .rule, nothing is known of [.behind, .end). */
+/* [.start, .behind) has .rule; [.behind, .end) becomes unknown. */
 struct part {
 	uint32_t start, behind, end;
 	struct unwind_rule rule;
@@ -170,7 +172,7 @@ static struct part part_of(struct elf_file *f, const struct unwind_rows *rows,
 	end = find_end(&l, leave - fde->start);
 	if (!end)
 		return ret;
-	ret.start = fde->start + l.before.at + 1; /* before the call all is well */
+	ret.start = fde->start + l.before.at + 1; /* the rows are right before the call */
 	ret.behind = fde->start + l.last.end;
 	ret.end = fde->start + end;
 	kept_rule(&l, unwind_rows_find(rows, rows->base + ret.start), &ret.rule);
@@ -190,7 +192,8 @@ static int find_parts(struct elf_file *f, const struct unwind_rows *rows, part_v
 		fde = unwind_fde_find(rows->fdes.v, rows->fdes.n, row->key);
 		if (!fde)
 			continue;
-		if (last && last->start >= fde->start) { /* twice: that isn't known of any */
+		if (last && last->start >= fde->start) { /* a second such place: neither is
+							  * believed */
 			*last = whole(fde);
 			continue;
 		}
@@ -204,7 +207,7 @@ static int find_parts(struct elf_file *f, const struct unwind_rows *rows, part_v
 
 typedef VEC(struct unwind_row) row_vec;
 
-/* At one key the last one counts. */
+/* Appends a row; of two at one key the last one counts. */
 static int put(row_vec *v, uint32_t key, uint32_t rule)
 {
 	if (v->n && v->v[v->n - 1].key == key)

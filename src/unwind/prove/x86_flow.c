@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Follows a function's instructions; see x86_flow.h. Three passes: which instructions there are, in runs
- * one after the other; what is known where each block begins, until nothing changes any more; from which
- * blocks the function's end is reached.
+ * Follows a function's instructions; see x86_flow.h. Three passes: find all instructions, in runs
+ * without gaps; compute what is known at the start of each block, until nothing changes any more;
+ * find the blocks from which the function's end is reached.
  */
 #include "unwind/prove/x86_flow.h"
 
 #include "unwind/prove/x86_table.h"
 
 #define NOWHERE UINT32_MAX
-#define BLOCKS_MAX                                                                                 \
-	(1u << 15) /* of a function; each takes 600 bytes; libtorch_cpu.so has one of 2,800 */
-#define PASSES                                                                                     \
-	64 /* of spread_exits(); code that leads to the end through more jumps back isn't proven */
+/* Of a function; each takes 600 bytes. libtorch_cpu.so has a function with 2,800. */
+#define BLOCKS_MAX (1u << 15)
+/* Of spread_exits(). Code that reaches the end only by more backward jumps isn't proven. */
+#define PASSES 64
 
-/* region.info: the instruction that begins there. */
+/* In region.info, of the instruction that begins there. */
 enum {
 	LEN = 0x0f,	/* 0 = not decoded */
 	VISITED = 0x10, /* of this function */
 	LEADER = 0x20,	/* of this function; a jump leads here */
-	TOUCHES = 0x40, /* changes what is known */
+	TOUCHES = 0x40, /* changes the state */
 	SEEN = 0x80,	/* of any function */
 };
 
@@ -27,7 +27,7 @@ struct code_run {
 	uint32_t start, end;
 };
 
-/* Where a jump through a table leads: .n of flow.targets. */
+/* A jump through a table: .n of flow.targets from .first on. */
 struct code_switch {
 	uint32_t jump, since; /* keys; see x86_table.h */
 	uint32_t first, n;
@@ -36,9 +36,9 @@ struct code_switch {
 struct code_block {
 	uint32_t start, end, last; /* .last: its last instruction */
 	uint32_t next[2];	   /* blocks, or NOWHERE */
-	uint32_t first, n;	   /* and of flow.targets, whose blocks come after it too */
+	uint32_t first, n;	   /* targets of a jump table, in flow.targets */
 	bool known, queued;
-	bool exits; /* leaves the function where the stack is balanced; or a block behind it does */
+	bool exits; /* leaves the function with the stack balanced; or a later block does */
 	struct code_state st;
 };
 
@@ -47,7 +47,7 @@ struct flow {
 	uint32_t start;
 	bool guess;
 	const char *why;
-	uint16_t lost;	  /* registers that have another value at an end */
+	uint16_t lost;	  /* registers that don't have the caller's value at some end */
 	uint32_t leaders; /* bounds .blocks */
 	VEC(uint32_t) todo;
 	VEC(struct code_run) runs;
@@ -101,7 +101,7 @@ static bool decode(struct flow *f, uint32_t key, struct x86_insn *insn)
 	return x86_decode(f->r->bytes + (key - f->r->start), f->r->end - key, insn);
 }
 
-/* Where a jump leads; NOWHERE: to another function. */
+/* The key that a jump leads to; NOWHERE: another function. */
 static uint32_t target(struct flow *f, uint32_t next, const struct x86_insn *insn)
 {
 	uint32_t to = next + (uint32_t)insn->imm;
@@ -113,7 +113,7 @@ static uint32_t target(struct flow *f, uint32_t next, const struct x86_insn *ins
 	return NOWHERE;
 }
 
-/* Does a function begin within the @len bytes at @key? They are no instruction then. */
+/* Does a function begin within the @len bytes at @key? Then they are no instruction. */
 static bool is_cut(const struct code_region *r, uint32_t key, uint8_t len)
 {
 	for (uint32_t i = 1; i < len; i++)
@@ -123,8 +123,8 @@ static bool is_cut(const struct code_region *r, uint32_t key, uint8_t len)
 }
 
 /*
- * Does @insn, a call up to @next, come back? Not where only padding follows up to another function: compilers put a call
- * last that doesn't (abort(), a stack protector's).
+ * Does the call @insn, which ends at @next, return? Not if only padding follows up to another
+ * function: compilers put a call that never returns last (abort(), a stack protector's).
  */
 static bool comes_back(const struct flow *f, uint32_t next, const struct x86_insn *insn)
 {
@@ -142,7 +142,7 @@ static bool comes_back(const struct flow *f, uint32_t next, const struct x86_ins
 	       !is_cut(r, end, behind.len);
 }
 
-/* Is the instruction behind @insn, at @next, executed after it? */
+/* Is the instruction after @insn, at @next, executed after it? */
 static bool goes_on(const struct flow *f, uint32_t next, const struct x86_insn *insn)
 {
 	switch (insn->kind) {
@@ -180,7 +180,7 @@ static int spend(struct flow *f)
 	return 1;
 }
 
-/* Notes the instruction at @key; false: it can't be. */
+/* Notes the instruction at @key; false: it can't be decoded. */
 static bool visit(struct flow *f, uint32_t key, struct x86_insn *insn)
 {
 	uint16_t *at = info(f, key);
@@ -209,7 +209,10 @@ static uint32_t function_end(const struct flow *f)
 	return r->bare_end;
 }
 
-/* Entries that lead elsewhere: behind the bound that isn't known they're another table's. */
+/*
+ * Adds the targets of a jump table. If its size isn't known, an entry that leads out of the
+ * function is already another table's.
+ */
 static int add_targets(struct flow *f, const struct code_table *table, struct code_switch *sw)
 {
 	int32_t entry[CODE_TABLE_MOST];
@@ -234,7 +237,7 @@ static int add_targets(struct flow *f, const struct code_table *table, struct co
 	return r;
 }
 
-/* Does the jump to anywhere at @jump call another function, with this one's frame taken down? */
+/* Does the indirect jump at @jump call another function, after this one's frame was taken down? */
 static bool is_tail_jump(const struct flow *f, const struct code_run *run, uint32_t jump)
 {
 	const uint8_t *at = &f->r->bytes[jump - f->r->start], *bytes;
@@ -244,14 +247,14 @@ static bool is_tail_jump(const struct flow *f, const struct code_run *run, uint3
 		return false;
 	at += *at == 0x3e;			     /* notrack */
 	at += (*at & 0xf0) == 0x40;		     /* REX */
-	if (at[0] != 0xff || (at[1] & 0xf8) != 0xe0) /* jmp *%reg, not what memory says */
+	if (at[0] != 0xff || (at[1] & 0xf8) != 0xe0) /* jmp *%reg, not through memory */
 		return false;
 	bytes = f->r->bytes + (run->start - f->r->start);
 	return !code_table_find(bytes, jump - run->start, f->r->end - run->start, run->start,
 				&table);
 }
 
-/* The jump at @jump goes to where a table says. */
+/* Adds the targets of the indirect jump at @jump, which a table lists. */
 static int follow_table(struct flow *f, const struct code_run *run, uint32_t jump)
 {
 	const uint8_t *bytes = f->r->bytes + (run->start - f->r->start);
@@ -273,7 +276,7 @@ static int follow_table(struct flow *f, const struct code_run *run, uint32_t jum
 	return r || f->why ? r : vec_push(&f->switches, sw);
 }
 
-/* What follows @insn, the last of @run; *on: the next instruction does. */
+/* Follows @insn, the last of @run. *on: the next instruction follows it. */
 static int follow(struct flow *f, const struct code_run *run, const struct x86_insn *insn, bool *on)
 {
 	uint32_t next = run->end;
@@ -291,7 +294,9 @@ static int follow(struct flow *f, const struct code_run *run, const struct x86_i
 	return r || f->why || insn->kind != X86_BRANCH ? r : add_leader(f, next);
 }
 
-/* From @key on to the next jump for good, or to what was visited already. */
+/*
+ * Follows the code from @key to the next unconditional jump, or to code that was visited already.
+ */
 static int run(struct flow *f, uint32_t key)
 {
 	struct code_run run = {key, key};
@@ -328,7 +333,7 @@ static int discover(struct flow *f)
 
 	while (!r && !f->why && f->todo.n)
 		r = run(f, f->todo.v[--f->todo.n]);
-	vec_foreach(key, &f->todo) /* it gave up */
+	vec_foreach(key, &f->todo) /* left if the analysis gave up */
 		*info(f, *key) &= ~LEADER;
 	if (r || f->why)
 		return r;
@@ -381,7 +386,7 @@ static void connect_switch(const struct flow *f, struct code_block *b)
 	b->n = f->switches.v[n - 1].n;
 }
 
-/* Which blocks come after it. */
+/* Sets the blocks that come after @b. */
 static void connect(struct flow *f, struct code_block *b)
 {
 	struct x86_insn insn;
@@ -400,7 +405,7 @@ static void connect(struct flow *f, struct code_block *b)
 	connect_switch(f, b);
 }
 
-/* The @i-th block after it, or NOWHERE; 2 + .n of them. */
+/* The @i-th of the 2 + .n blocks after @b, or NOWHERE. */
 static uint32_t successor(const struct flow *f, const struct code_block *b, uint32_t i)
 {
 	return i < 2 ? b->next[i] : block_at(f, f->targets.v[b->first + i - 2]);
@@ -416,7 +421,7 @@ static const char *step(const struct flow *f, struct code_state *st, const struc
 	return why;
 }
 
-/* The state at the block's end. */
+/* Changes @st to the state at the block's end. */
 static void run_block(struct flow *f, const struct code_block *b, struct code_state *st)
 {
 	struct x86_insn insn;
@@ -427,7 +432,7 @@ static void run_block(struct flow *f, const struct code_block *b, struct code_st
 			f->why = step(f, st, &insn, key);
 }
 
-/* Ends are judged before the return address is taken: that is no instruction's effect but RET's. */
+/* Checks the state at an end of the function, before RET takes the return address. */
 static void judge_end(struct flow *f, const struct code_state *st)
 {
 	if (!code_state_balanced(st)) {
@@ -482,7 +487,7 @@ static int solve(struct flow *f)
 	return r;
 }
 
-/* Only what an end follows is proven by it. */
+/* Marks the blocks that lead to an end: only these are proven by it. */
 static void spread_exits(struct flow *f)
 {
 	bool more = true;
@@ -503,7 +508,7 @@ static void spread_exits(struct flow *f)
 	}
 }
 
-/* A function without an end is proven by its beginning alone, if that is certain. */
+/* Accepts a function without an end: its certain beginning alone is the proof. */
 static void let_endless_be(struct flow *f)
 {
 	vec_foreach(b, &f->blocks)
@@ -534,13 +539,16 @@ static int analyze(struct flow *f)
 	return 0;
 }
 
-/* Where @insn, up to @end, calls another function, or hands on its address (a thread's first one). */
+/*
+ * Reports that @insn, which ends at @end, calls another function or takes its address (a thread's
+ * first function).
+ */
 static int tell_call(const struct flow *f, const struct x86_insn *insn, uint32_t end)
 {
 	if (f->r->calls && insn->kind == X86_LEA_RIP)
 		return f->r->calls(f->r->ctx, end + (uint32_t)insn->disp);
 	if (!f->r->calls || insn->kind != X86_CALL || !insn->imm)
-		return 0; /* a call of what follows asks for the address */
+		return 0; /* a call of the next instruction asks for the address */
 	return f->r->calls(f->r->ctx, end + (uint32_t)insn->imm);
 }
 

@@ -52,7 +52,7 @@ static void set_pp(struct x86_decode *d, uint8_t pp)
 	d->rep = pp == 2 ? 0xf3 : pp == 3 ? 0xf2 : 0;
 }
 
-/* C5, C4 and AMD's 8F: what follows the first byte. */
+/* C5, C4 and AMD's 8F: reads what follows the first byte. */
 static void read_vex(struct x86_decode *d, uint8_t first)
 {
 	uint8_t b = next(d), last = first == 0xc5 ? b : next(d);
@@ -137,7 +137,7 @@ static void read_modrm(struct x86_decode *d)
 		d->disp_bytes = 4;
 	}
 	d->disp = (int32_t)number(d, d->disp_bytes);
-	/* EVEX counts small displacements in elements; nobody here wants to know. */
+	/* EVEX counts small displacements in elements; they aren't needed here. */
 	if (d->addr32 || d->segment || (d->form == X86_EVEX && d->disp_bytes == 1))
 		d->base = X86_NO_REG;
 }

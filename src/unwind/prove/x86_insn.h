@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One x86-64 instruction from its bytes: how long it is, which general registers it may change, and, of
- * those that move the stack pointer or save registers, exactly what they do. Encodings: Intel SDM
- * volume 2, chapter 2 and appendix A; AMD APM volume 3 (XOP). Bytes are hostile.
+ * Decodes one x86-64 instruction: its length, the general registers that it may change, and exactly
+ * what it does if it moves the stack pointer or saves registers. Encodings: Intel SDM volume 2,
+ * chapter 2 and appendix A; AMD APM volume 3 (XOP). Bytes are hostile.
  */
 #ifndef UNWIND_PROVE_X86_INSN_H
 #define UNWIND_PROVE_X86_INSN_H
@@ -28,14 +28,14 @@ enum x86_reg {
 };
 
 enum x86_kind {
-	X86_PLAIN,    /* changes nothing but .writes and .stores bytes at .base */
-	X86_RET,      /* that takes no arguments off the stack */
+	X86_PLAIN,    /* changes only .writes, and .stores bytes at .base */
+	X86_RET,      /* that pops no arguments */
 	X86_TRAP,     /* ud2, hlt, int3: nothing follows */
 	X86_JUMP,     /* to .target */
 	X86_BRANCH,   /* to .target, or not */
 	X86_CALL,     /* to .target */
-	X86_JUMP_GOT, /* to where a word at a fixed place says: another function */
-	X86_JUMP_ANY, /* to anywhere: a table */
+	X86_JUMP_GOT, /* to the address in a word at a fixed place: another function */
+	X86_JUMP_ANY, /* to any address: a table */
 	X86_CALL_ANY,
 	X86_PUSH, /* .reg, or X86_NO_REG: something else */
 	X86_POP,  /* .reg, or X86_NO_REG: the flags */
@@ -44,9 +44,9 @@ enum x86_kind {
 	X86_MOVE,     /* .reg = .from */
 	X86_EXCHANGE, /* .reg and .from */
 	X86_LOAD,     /* .reg = what is at .base + .disp */
-	X86_STORE,    /* .reg to there */
+	X86_STORE,    /* .reg to that place */
 	X86_LEA,      /* .reg = .base + .disp */
-	X86_LEA_RIP,  /* .reg = an address, .disp from the next instruction on */
+	X86_LEA_RIP,  /* .reg = address of the next instruction + .disp */
 	X86_ADD,      /* .reg += .imm */
 	X86_AND,      /* .reg &= .imm, negative */
 	X86_SUB_REG,  /* .reg -= .from */
@@ -58,14 +58,14 @@ struct x86_insn {
 	uint8_t reg, from;
 	uint8_t base;	 /* of the operand in memory; X86_NO_REG also if it has an index */
 	uint8_t stores;	 /* X86_PLAIN: bytes that a general instruction writes there */
-	uint16_t writes; /* registers that may change, those of .kind's own effect among them */
+	uint16_t writes; /* registers that may change, by .kind's own effect too */
 	int32_t disp;
 	int64_t imm; /* also .target, from the next instruction on */
 };
 
 /*
- * Decodes the first of @n bytes. False: too short, or nothing that an ordinary program executes
- * (privileged, obsolete, 16-bit control flow, APX, or unknown).
+ * Decodes the first of @n bytes. False: too short, or an instruction that ordinary programs don't
+ * execute (privileged, obsolete, 16-bit control flow, APX, or unknown).
  */
 _must_use_ bool x86_decode(const uint8_t *bytes, size_t n, struct x86_insn *ret);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Opcodes: what follows them and which general registers they may change (Intel SDM volume 2, appendix
- * A; AMD APM volume 3, appendix A). Vector registers don't matter here. What isn't in a table is
- * refused.
+ * Opcodes: what follows them, and which general registers they may change (Intel SDM volume 2,
+ * appendix A; AMD APM volume 3, appendix A). Vector registers don't matter here. An opcode that
+ * isn't in a table is refused.
  */
 #include "unwind/prove/x86_opcodes.h"
 
@@ -25,7 +25,8 @@
 static const uint32_t one_byte[256] = {
 	ARITHMETIC(0x00), ARITHMETIC(0x08), ARITHMETIC(0x10), ARITHMETIC(0x18),
 	ARITHMETIC(0x20), ARITHMETIC(0x28), ARITHMETIC(0x30),
-	[0x38 ... 0x3b] = M, [0x3c] = I8, [0x3d] = IZ, [0x3e ... 0x4f] = BAD, /* prefixes come before */
+	[0x38 ... 0x3b] = M, [0x3c] = I8, [0x3d] = IZ,
+	[0x3e ... 0x4f] = BAD, /* prefixes come before */
 	[0x50 ... 0x57] = W(X86_SP), [0x58 ... 0x5f] = X86_W_LOW | W(X86_SP),
 	[0x60 ... 0x62] = BAD, [0x63] = REG, [0x64 ... 0x67] = BAD,
 	[0x68] = IZ | W(X86_SP), [0x69] = REG | IZ, [0x6a] = I8 | W(X86_SP), [0x6b] = REG | I8,
@@ -87,7 +88,9 @@ static bool scalar(const struct x86_decode *d)
 	return d->rep;
 }
 
-/* 0F, also behind VEX and EVEX, where conversions to integers and moves to general registers differ. */
+/*
+ * 0F, also after VEX and EVEX, where conversions to integers and moves to general registers differ.
+ */
 static uint32_t map1(const struct x86_decode *d)
 {
 	uint32_t flags = two_bytes[d->op];
@@ -118,7 +121,7 @@ static uint32_t map1(const struct x86_decode *d)
 		return d->form == X86_VEX ? M : BAD; /* k0 to k7 */
 	if (d->op == 0xae)
 		return M;
-	/* What is left of the table are general instructions, which have no such form. */
+	/* The rest of the table is general instructions, which have no such form. */
 	if (d->op < 0x10 || (d->op >= 0x18 && d->op < 0x28) || (d->op >= 0x30 && d->op < 0x50) ||
 	    (d->op >= 0x80 && d->op < 0xc2) || (d->op > 0xc6 && d->op < 0xd0))
 		return BAD;
@@ -181,7 +184,7 @@ static uint32_t xop(const struct x86_decode *d)
 {
 	if (d->map == 8)
 		return M | I8;
-	/* Below are TBM and LWP, which change general registers. */
+	/* Lower opcodes are TBM and LWP, which change general registers. */
 	return d->map == 9 && d->op >= 0x80 ? M : BAD;
 }
 
@@ -287,7 +290,7 @@ static uint32_t groups(const struct x86_decode *d, uint32_t flags)
 	}
 }
 
-/* With 66 these have other sizes, or differ between Intel and AMD. */
+/* With prefix 66 these have other sizes, or differ between Intel and AMD. */
 static bool moves_control(const struct x86_decode *d)
 {
 	if (d->map == 1)
@@ -306,7 +309,7 @@ uint32_t x86_group_flags(const struct x86_decode *d, uint32_t flags)
 	return d->map ? groups_0f(d, flags) : groups(d, flags);
 }
 
-/* The bit of a register that is operand of an instruction with @flags. */
+/* The bit of register @reg as an operand of an instruction with @flags. */
 static uint16_t bit(const struct x86_decode *d, uint32_t flags, uint8_t reg)
 {
 	return (uint16_t)(1u << ((flags & X86_BYTE) && !d->rex && reg >= 4 && reg < 8 ? reg - 4
@@ -392,7 +395,7 @@ static void one_byte_effect(const struct x86_decode *d, struct x86_insn *ret)
 	case 0xe0 ... 0xe3:
 		ret->kind = X86_BRANCH;
 		return;
-	case 0xc2: /* takes arguments off the stack; MKL's assembly none */
+	case 0xc2: /* pops arguments; those of MKL's assembly pop none */
 		if (!d->imm)
 			ret->kind = X86_RET;
 		return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What x86_insn.c reads and x86_opcodes.c knows of opcodes. */
+/* Opcodes, for x86_insn.c; the tables are in x86_opcodes.c. */
 #ifndef UNWIND_PROVE_X86_OPCODES_H
 #define UNWIND_PROVE_X86_OPCODES_H
 
@@ -33,7 +33,7 @@ enum {
 	X86_IMM32 = 1 << 4,
 	X86_MOFFS = 1 << 5,
 	X86_BAD = 1 << 6,
-	X86_BYTE = 1 << 7, /* what it changes is a byte: without REX 4 to 7 are ah to bh */
+	X86_BYTE = 1 << 7, /* the operand is a byte: without REX 4 to 7 are ah to bh */
 	X86_W_RM = 1 << 8, /* if that is a register */
 	X86_W_REG = 1 << 9,
 	X86_W_VVVV = 1 << 10,
@@ -44,7 +44,7 @@ enum {
 #define X86_W(reg) (1u << (X86_W_SHIFT + (reg))) /* X86_AX to X86_R11 */
 
 uint32_t x86_opcode_flags(const struct x86_decode *d);
-/* The same when ModRM is known. */
+/* The same, when ModRM is known. */
 uint32_t x86_group_flags(const struct x86_decode *d, uint32_t flags);
 void x86_effect(const struct x86_decode *d, uint32_t flags, struct x86_insn *ret);
 

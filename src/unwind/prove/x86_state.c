@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The effect of instructions on what is known of registers and the stack; see x86_state.h.
+ * The effect of instructions on what is known of registers and stack; see x86_state.h.
  *
- * Stores through pointers that aren't known to lead to the frame are taken not to hit a saved register: a
- * function that overwrote one would return with it. Which it does is checked where it returns.
+ * A store through a pointer that isn't known to lead to the frame is taken not to hit a saved
+ * register: a function that overwrote one would return with the wrong value. Every return of the
+ * function is checked for the caller's rbx and rbp.
  */
 #include "unwind/prove/x86_state.h"
 
@@ -45,7 +46,7 @@ static void drop(struct code_state *st, uint32_t i)
 	memset(&st->slot[st->slots], 0, sizeof(*st->slot));
 }
 
-/* Words below @off from rsp's base may be overwritten from now on. */
+/* Forgets words below @off from rsp's base: they may be overwritten from now on. */
 static void drop_below(struct code_state *st, int64_t off)
 {
 	for (uint32_t i = st->slots; i-- > 0;)
@@ -53,7 +54,7 @@ static void drop_below(struct code_state *st, int64_t off)
 			drop(st, i);
 }
 
-/* Something is written to @n bytes at @at. */
+/* Forgets what @n bytes at @at held: they are overwritten. */
 static void overwrite(struct code_state *st, const struct code_value *at, int64_t n)
 {
 	for (uint32_t i = st->slots; i-- > 0;)
@@ -92,7 +93,10 @@ static struct code_value address(const struct code_state *st, const struct x86_i
 	return insn->base == X86_NO_REG ? any : plus(st->reg[insn->base], insn->disp);
 }
 
-/* What was counted from the place that @key makes anew is meaningless. */
+/*
+ * Makes a new place for offsets, by the instruction at @key. Offsets from its old place are
+ * meaningless.
+ */
 static struct code_value new_base(struct code_state *st, uint32_t key)
 {
 	for (uint32_t i = st->slots; i-- > 0;) {
@@ -108,7 +112,10 @@ static struct code_value new_base(struct code_state *st, uint32_t key)
 	return (struct code_value){CODE_BASE, key, 0};
 }
 
-/* The stack pointer leaves a frame: what lies below it there is nobody's, nor what it leaves for good. */
+/*
+ * Moves the stack pointer. Words below it may be overwritten, and so may those of a frame that is
+ * left for good.
+ */
 static void move_stack(struct code_state *st, const struct code_value *to, bool down)
 {
 	const struct code_value from = st->reg[X86_SP];
@@ -152,7 +159,7 @@ static void leave(struct code_state *st)
 	st->reg[X86_BP] = pop(st);
 }
 
-/* The callee keeps what the ABI says, and what lies above its return address. */
+/* The callee preserves what the ABI says, and the stack above its return address. */
 static void call(struct code_state *st)
 {
 	for (int i = 0; i < X86_REGS; i++)
@@ -174,7 +181,7 @@ static void exchange(struct code_state *st, const struct x86_insn *insn)
 	set(st, insn->reg, v);
 }
 
-/* Down by what isn't known: the frame below is another one. */
+/* Lowers a register by an amount that isn't known: the stack below is counted from there. */
 static void lower(struct code_state *st, const struct x86_insn *insn, uint32_t key)
 {
 	struct code_value to = any;
@@ -204,9 +211,9 @@ static void step(struct code_state *st, const struct x86_insn *insn, uint32_t ke
 
 	switch (insn->kind) {
 	case X86_CALL:
-		/* To the next instruction: it only wants to know where it is. */
+		/* A call of the next instruction: it only asks for its address. */
 		return insn->imm ? call(st) : push(st, any);
-	case X86_RET: /* its end is judged, what follows is the caller's */
+	case X86_RET: /* its end is judged; what follows is in the caller */
 		return;
 	case X86_CALL_ANY:
 		return call(st);
@@ -301,7 +308,7 @@ static uint8_t dwarf_number(uint8_t reg)
 	return reg < 8 ? of[reg] : reg;
 }
 
-/* The CFA from a register; those that survive calls first. */
+/* Finds the CFA from a register; registers that survive calls come first. */
 static bool cfa_in_register(const struct code_state *st, struct unwind_rule *ret)
 {
 	static const uint8_t order[X86_REGS] = {X86_SP, X86_BP, X86_BX, 12,	13, 14, 15, X86_AX,
@@ -320,7 +327,7 @@ static bool cfa_in_register(const struct code_state *st, struct unwind_rule *ret
 	return false;
 }
 
-/* Or from a word of a realigned frame. */
+/* Finds the CFA in a word of a realigned frame. */
 static bool cfa_in_memory(const struct code_state *st, struct unwind_rule *ret)
 {
 	const struct code_value *sp = &st->reg[X86_SP];
@@ -385,7 +392,10 @@ bool code_state_holds(const struct code_state *st, uint8_t reg, int16_t slot)
 
 	if (slot == UNWIND_LOST || saved(st, reg) == UNWIND_LOST)
 		return true;
-	/* Saved by a way that isn't followed (sanitizers' `lock or $0,(%rsp)`), and not changed yet. */
+	/*
+	 * Saved in a way that isn't followed (sanitizers' `lock or $0,(%rsp)`), and not changed
+	 * yet.
+	 */
 	if (slot != UNWIND_SAME && code_state_has_entry(st, reg))
 		return true;
 	v = slot == UNWIND_SAME ? st->reg[reg] : load(st, &at);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What is known of registers and the stack at an instruction of a function, relative to what they were when
- * it was called: the effect of x86-64 instructions on it, and the rule that follows.
+ * What is known of registers and stack at an instruction, relative to the call of the function; the
+ * effect of x86-64 instructions on that; and the rule that follows from it.
  */
 #ifndef UNWIND_PROVE_X86_STATE_H
 #define UNWIND_PROVE_X86_STATE_H
@@ -11,9 +11,10 @@
 
 enum code_kind {
 	CODE_ANY,   /* nothing is known */
-	CODE_ENTRY, /* what the caller had in .base, a register: rbx or rbp */
+	CODE_ENTRY, /* what the caller had in register .base: rbx or rbp */
 	CODE_CFA,   /* CFA + .off; the CFA is rsp before the call */
-	CODE_BASE, /* .off from where an instruction at .base put the stack pointer: realigned, alloca() */
+	CODE_BASE,  /* .off from where the instruction at .base put the stack pointer: realigned,
+		    * alloca() */
 };
 
 struct code_value {
@@ -22,13 +23,13 @@ struct code_value {
 	int64_t off;
 };
 
-/* A word of the stack that holds something known. */
+/* A word of the stack whose value is known. */
 struct code_slot {
 	struct code_value at; /* CODE_CFA or CODE_BASE */
 	struct code_value value;
 };
 
-/* rbx, rbp, and the frame's address; beyond that words are forgotten. */
+/* Enough for rbx, rbp and the frame's address; further words are forgotten. */
 #define CODE_SLOTS 6
 
 struct code_state {
@@ -37,34 +38,43 @@ struct code_state {
 	uint32_t slots;
 };
 
-/* A function's start. */
+/* The state at a function's start. */
 void code_state_init(struct code_state *st);
 
-/* @insn at @key is executed; NULL, or why nothing can be known behind it. */
+/* Executes @insn at @key. NULL, or why nothing can be known after it. */
 const char *code_state_step(struct code_state *st, const struct x86_insn *insn, uint32_t key);
 
-/* Nothing is known of @reg any more. */
+/* Forgets the value of @reg. */
 void code_state_forget(struct code_state *st, uint8_t reg);
 
-/* @st becomes what holds in both; *changed if that is less. NULL, or why they contradict each other. */
+/*
+ * Reduces @st to what holds in both states; *changed: that is less. NULL, or why they contradict
+ * each other.
+ */
 const char *code_state_join(struct code_state *st, const struct code_state *other, bool *changed);
 
-/* May the function return here, or go on with another one in its place? */
+/* May the function return here, or jump to another function? */
 bool code_state_balanced(const struct code_state *st);
 
-/* Has @reg, rbx or rbp, the caller's value? */
+/* Does @reg, rbx or rbp, have the caller's value? */
 bool code_state_has_entry(const struct code_state *st, uint8_t reg);
 
-/* The rule that leads to the caller, UNWIND_UNKNOWN if there is none. @lost: registers that aren't kept. */
+/*
+ * The rule that leads to the caller, UNWIND_UNKNOWN if there is none. @lost: registers that the
+ * function doesn't preserve.
+ */
 void code_state_rule(const struct code_state *st, uint16_t lost, struct unwind_rule *ret);
 
 /*
- * For tests: what @rule (of another source) says the CFA is, as an offset from what it is: 0 = the
- * same. False: it can't be told.
+ * For tests: the CFA by @rule (of another source), as an offset from the CFA by @st: 0 = the same.
+ * False: not known.
  */
 bool code_state_judge(const struct code_state *st, const struct unwind_rule *rule, int64_t *ret);
 
-/* For tests: is the caller's @reg, rbx or rbp, at @slot (of an unwind_rule)? True also if that can't be told. */
+/*
+ * For tests: is the caller's @reg, rbx or rbp, at @slot (of an unwind_rule)? True also if that
+ * isn't known.
+ */
 bool code_state_holds(const struct code_state *st, uint8_t reg, int16_t slot);
 
 #endif

@@ -8,7 +8,13 @@
 #define REX_R 4
 #define REX_B 1
 
-enum holds { NOTHING, TABLE, ENTRY, PLACE }; /* of .at; PLACE: their sum */
+enum holds {
+	NOTHING,
+	TABLE,
+	ENTRY,
+	PLACE
+}; /* the table at .at, one of its entries, or their
+					      * sum */
 
 struct known {
 	enum holds holds;
@@ -18,7 +24,7 @@ struct known {
 
 struct search {
 	struct known reg[X86_REGS];
-	int64_t compared; /* with this number, last; -1 = with something else */
+	int64_t compared; /* number in the last comparison; -1 = it was another one */
 	uint32_t bound;
 };
 
@@ -51,7 +57,7 @@ static uint8_t rm_of(const struct raw *w)
 	return (w->modrm & 7) | (w->rex & REX_B ? 8 : 0);
 }
 
-/* movslq (%a,%i,4),%d: what %d holds then. */
+/* What %d holds after movslq (%a,%i,4),%d. */
 static struct known load_entry(const struct search *s, const struct raw *w)
 {
 	struct known none = {}, k;
@@ -84,7 +90,7 @@ static struct known add_base(const struct search *s, const struct raw *w, uint8_
 	return a;
 }
 
-/* Does it leave the flags alone? Moves and jumps; no need to know more. */
+/* Does the instruction keep the flags? Known of moves and jumps, which is enough. */
 static bool keeps_flags(const struct raw *w, const struct x86_insn *insn)
 {
 	bool two = w->op == 0x0f;
@@ -96,7 +102,7 @@ static bool keeps_flags(const struct raw *w, const struct x86_insn *insn)
 		(w->modrm == 0xb6 || w->modrm == 0xb7 || w->modrm == 0xbe || w->modrm == 0xbf));
 }
 
-/* cmp $N,%i; false: it's something else. */
+/* cmp $N,%i; false: the instruction is another one. */
 static bool note_comparison(struct search *s, const struct raw *w, const uint8_t *b, uint8_t len)
 {
 	bool group = (w->op & 0xfc) == 0x80 && (w->modrm >> 3 & 7) == 7;
@@ -113,7 +119,7 @@ static bool note_comparison(struct search *s, const struct raw *w, const uint8_t
 	return true;
 }
 
-/* The jump that leaves when the index is above: how many entries there are. What isn't understood gives no number. */
+/* The jump taken when the index is too large tells the number of entries. Other jumps tell none. */
 static void count_entries(struct search *s, const struct raw *w, const struct x86_insn *insn,
 			  const uint8_t *b)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where a `switch` jumps: compilers make
+ * Where a `switch` jumps. In position-independent code compilers write for it
  *	cmp $N,%i; ja default; lea table(%rip),%a; movslq (%a,%i,4),%d; add %a,%d; jmp *%d
- * of it, in position-independent code; the table has distances from its own beginning.
+ * The table has distances from its own beginning.
  */
 #ifndef UNWIND_PROVE_X86_TABLE_H
 #define UNWIND_PROVE_X86_TABLE_H
@@ -12,14 +12,14 @@
 #define CODE_TABLE_MOST 1024u /* entries that are read */
 
 struct code_table {
-	int64_t at;	/* key; may lie before the code's */
+	int64_t at;	/* key; may lie before the code */
 	uint32_t bound; /* entries, 0 = not known */
-	uint32_t since; /* key: nothing may jump in from there to the jump */
+	uint32_t since; /* key: nothing may jump to a place from there to the jump */
 };
 
 /*
- * The table of the jump at @bytes[@jump], from the instructions before it, of which the first is at 0: one follows the other.
- * @key: that of @bytes[0]. False: it is no such jump.
+ * Finds the table of the jump at @bytes[@jump] by the instructions before it, which follow one
+ * another from @bytes[0] on. @key: that of @bytes[0]. False: it is no such jump.
  */
 bool code_table_find(const uint8_t *bytes, size_t jump, size_t n, uint32_t key,
 		     struct code_table *ret);

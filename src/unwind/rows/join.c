@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Rows of several files' code as one table, laid out like the memory that holds it; see rows.h. */
+/*
+ * Rows of several files' code as one table, laid out like the memory that has the code; see rows.h.
+ */
 #include "unwind/rows/rows.h"
 
 #include <stdlib.h>
@@ -13,7 +15,7 @@ struct joined {
 	struct unwind_rows *ret;
 };
 
-/* Keys of [start, end); false if it isn't in one place. */
+/* Keys of [start, end); false if that isn't within one place. */
 static bool find_keys(const struct joined *j, uint64_t start, uint64_t end, uint32_t *from,
 		      uint32_t *to)
 {
@@ -46,7 +48,10 @@ static int add_file(struct joined *j, const struct unwind_rows *file)
 	return r;
 }
 
-/* The address that stands for code in a stack isn't one of another place: each begins with an entry. */
+/*
+ * Each place begins with an entry, so that the address that names code in a stack is never another
+ * place's.
+ */
 static int add_beginnings(struct joined *j)
 {
 	int r = 0;
@@ -88,7 +93,7 @@ static void sort_functions(struct unwind_rows *rows)
 	rows->fdes.n = kept;
 }
 
-/* Those that overlap contradict each other: nothing is known there. */
+/* Ranges that overlap contradict each other: nothing is known there. */
 static void drop_overlaps(unwind_range_vec *ranges)
 {
 	uint32_t end = 0;

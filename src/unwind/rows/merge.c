@@ -37,7 +37,7 @@ static int merge(struct merged *m, const unwind_range_vec *ranges)
 			break;
 		if (!r)
 			r = add(m, range->start, rule);
-		/* Nothing was known there: no row begins within. */
+		/* The range was unknown before: no row begins within it. */
 		if (!r)
 			r = add(m, range->end, 0);
 		if (r)

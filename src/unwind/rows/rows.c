@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What rows are asked for; see rows.h. */
+/* Look-ups in rows; see rows.h. */
 #include "unwind/rows/rows.h"
 
 #include <stdlib.h>

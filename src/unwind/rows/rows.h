@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Rows: from which address of a file's code on which rule leads to the caller's frame (abi/unwind.h).
- * They are compiled from call frame information (unwind/compile.h) or proved from instructions
- * (unwind/prove/code_rows.h).
+ * Rows: from which address of a file's code on which rule leads to the caller's frame
+ * (abi/unwind.h). They are compiled from call frame information (unwind/compile.h) or proven from
+ * instructions (unwind/prove/code_rows.h).
  */
 #ifndef UNWIND_ROWS_ROWS_H
 #define UNWIND_ROWS_ROWS_H
@@ -12,7 +12,7 @@
 #include "unwind.h" /* abi */
 
 struct unwind_row {
-	uint32_t key;  /* vaddr - rows.base; holds up to the next row's */
+	uint32_t key;  /* vaddr - rows.base; holds up to the next row's key */
 	uint32_t rule; /* index into rows.rules */
 };
 
@@ -23,26 +23,28 @@ struct unwind_fde {
 
 struct unwind_rows {
 	uint64_t base; /* page-aligned; lowest executable vaddr */
-	VEC(struct unwind_row)
-	rows;			       /* ascending, no two neighbours with one rule; a gap between
-					   functions is a row with rule UNWIND_UNKNOWN */
+	/*
+	 * Ascending; neighbours never have the same rule. A gap between functions is a row with
+	 * rule UNWIND_UNKNOWN.
+	 */
+	VEC(struct unwind_row) rows;
 	VEC(struct unwind_rule) rules; /* distinct; [0] is UNWIND_UNKNOWN, all zero */
 	VEC(struct unwind_fde) fdes;   /* ascending, not overlapping */
 	/*
-	 * They hold as long as the first .guarded bytes of the code at .base have this check (check_bytes() of
-	 * abi/check.h); 0 bytes: always.
+	 * The rows hold as long as the first .guarded bytes of the code at .base have this check
+	 * (check_bytes() of abi/check.h); 0 bytes: always.
 	 */
 	uint32_t guarded;
 	uint64_t check;
 	size_t bad;   /* FDEs left out: broken or contradictory */
-	char why[96]; /* the first such, for -v; "" = none */
+	char why[96]; /* why the first one was left out, for -v; "" = none */
 };
 
 typedef VEC(struct unwind_rows) unwind_rows_vec;
 
 /*
- * Limits: what a file claims beyond is cut, counted in .bad. PyTorch's largest library has half a
- * million functions; polars 1.6 million rows, 1,900 rules.
+ * Limits: what a file has beyond them is left out and counted in .bad. PyTorch's largest library
+ * has half a million functions; polars has 1.6 million rows and 1,900 rules.
  */
 #define UNWIND_MAX_ROWS	 (8u << 20)
 #define UNWIND_MAX_FDES	 (2u << 20)
@@ -52,7 +54,7 @@ void unwind_rows_fini(struct unwind_rows *r);
 size_t unwind_rows_bytes(const struct unwind_rows *r); /* memory held */
 #define _cleanup_unwind_rows_ _cleanup_(unwind_rows_fini)
 
-/* The rule of [start, end), keys, where nothing was known. */
+/* The rule of keys [start, end), of which nothing was known. */
 struct unwind_range {
 	uint32_t start, end;
 	struct unwind_rule rule;
@@ -69,21 +71,21 @@ struct unwind_place {
 };
 
 /*
- * The rows of @n_files as one table, as far as their code is in one of the @n @places (ascending by address
- * and by key, not overlapping). An entry begins with each place, none reaches into the next. 0 or -ENOMEM;
- * unwind_rows_fini() in every case.
+ * Joins the rows of @n_files into one table, as far as their code is in one of the @n @places
+ * (ascending by address and by key, not overlapping). Each place begins with an entry, and no entry
+ * reaches into the next place. 0 or -ENOMEM; unwind_rows_fini() in every case.
  */
 _must_use_ int unwind_rows_join(const struct unwind_rows *files, size_t n_files,
 				const struct unwind_place *places, size_t n,
 				struct unwind_rows *ret);
 
-/* The rule at @vaddr; NULL: outside of all rows. */
+/* The rule at @vaddr; NULL: no row covers it. */
 const struct unwind_rule *unwind_rows_find(const struct unwind_rows *r, uint64_t vaddr);
 
-/* Is the stack as at a function's start (x86-64)? Not of NULL. */
+/* Is the stack as at a function's start (x86-64)? False for NULL. */
 bool unwind_rule_is_start(const struct unwind_rule *u);
 
-/* Of @n FDEs, ascending, the one that holds @key, or NULL. */
+/* The one of @n FDEs, ascending, that holds @key, or NULL. */
 const struct unwind_fde *unwind_fde_find(const struct unwind_fde *fdes, size_t n, uint64_t key);
 
 /* The FDE that holds @vaddr, or NULL. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The distinct rules of a file's rows by number: a row holds a number, and few rules serve many rows.
+ * The distinct rules of a file's rows, by number: a row holds a number, and few rules serve many
+ * rows.
  */
 #ifndef UNWIND_ROWS_RULE_NUMBERS_H
 #define UNWIND_ROWS_RULE_NUMBERS_H
@@ -10,10 +11,13 @@
 
 struct rule_numbers {
 	struct unwind_rows *rows; /* borrowed; gets the new rules */
-	struct map by_hash;	  /* of a rule -> its number */
+	struct map by_hash;	  /* hash of a rule -> its number */
 };
 
-/* Knows the rules that @rows has; adds UNWIND_UNKNOWN if it has none. 0 or -ENOMEM; fini in every case. */
+/*
+ * Takes in the rules of @rows; adds UNWIND_UNKNOWN if there is none. 0 or -ENOMEM; fini in every
+ * case.
+ */
 _must_use_ int rule_numbers_init(struct rule_numbers *n, struct unwind_rows *rows);
 void rule_numbers_fini(struct rule_numbers *n);
 
