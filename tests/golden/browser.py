@@ -16,7 +16,7 @@ import time
 
 
 def folder():
-    """Where a test leaves its pages: KEEP=, or a folder that goes with it."""
+    """The folder for a test's pages: KEEP, or one that is removed with the test."""
     if os.environ.get("KEEP"):
         return os.environ["KEEP"]
     made = tempfile.mkdtemp(prefix="krait-page-")
@@ -157,7 +157,7 @@ class Browser:
             self._event(self._receive(60))
 
     def js(self, expression, wait=False):
-        """@wait: for the promise that the expression is."""
+        """@wait: the expression is a promise, whose result is waited for."""
         result = self.call("Runtime.evaluate", {"expression": expression, "returnByValue": True, "awaitPromise": wait})
         if "exceptionDetails" in result:
             raise RuntimeError(json.dumps(result["exceptionDetails"])[:800])

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""formats.py KRAIT DIRECTORY RECORDING...: what krait report makes of recordings, format by format.
+"""formats.py KRAIT DIRECTORY RECORDING...: krait report writes recordings in every format.
 
-Each output is read back here, by the format's own reader where Python has it (pstats) and by the
-format's published rules where not, and must say of every function, thread and time what the
-recording says, as tests/oracle/pprof.py reads that. viewers.py asks the viewers themselves.
+Each output is read back here, by the format's own reader where Python has it (pstats), else by the
+format's published rules. Every function, thread and time must be as in the recording, which
+tests/oracle/pprof.py reads. viewers.py asks the viewers themselves.
 """
 
 import collections
@@ -70,7 +70,7 @@ def check_speedscope(name, truth, path):
 
 
 def numbered(threads):
-    """Threads whose ids aren't numbers get some that nobody else has: told by their sums only."""
+    """Threads whose ids aren't numbers get unused numbers: only their sums can be compared."""
     out = collections.Counter()
     for ids, value in threads.items():
         known = all(i.isdigit() and int(i) < 1 << 22 for i in ids)
@@ -220,7 +220,7 @@ def check_pstats(name, truth, path):
 
 
 def content(path):
-    """Everything that a recording says, in an order of its own."""
+    """All contents of a recording, in an order that doesn't depend on the file's."""
     p = pprof.read(path)
     samples = collections.Counter()
     for s in p.samples:
@@ -246,7 +246,7 @@ def check_jsonl(name, recording, path, directory):
 
 
 def check_folded(name, truth, path):
-    """A line a stack, `;` between frames, the count behind the last blank."""
+    """One line for each stack, `;` between frames, the count behind the last blank."""
     wrong, total = [], 0
     with open(path, encoding="utf-8", newline="") as f:
         text = f.read()
@@ -304,7 +304,7 @@ def stacks(truth, in_time=False):
 
 
 def check_back(name, truth, path):
-    """krait reads what it wrote: every stack with its time."""
+    """krait reads the file that it wrote: every stack has its time."""
     kind = path.split(".")[-2]
     result(f"{name} {kind} read back", difference(stacks(truth, kind == "trace"),
                                                   stacks(Truth(convert(path, path + ".pb.gz")))))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""hostile_files.py: small files that say far more than their size are refused, or read, within seconds of CPU time (the limits are ten times
-what a slow machine takes) and in little memory; what is damaged is refused with its byte and its field."""
+"""hostile_files.py: small files that claim far more than their size are refused or read within seconds of CPU time (the limits are
+ten times the time of a slow machine) and in little memory. Damaged files are refused with the byte and the field."""
 import gzip
 import json
 import os
@@ -19,18 +19,18 @@ failed = False
 
 
 def krait(*args, **kw):
-    """With no more memory than that: what needs more ends with other words."""
+    """Runs krait with no more address space than that. A krait that needs more ends with another error."""
     return subprocess.run([KRAIT, *args], capture_output=True, check=False,
                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY)), **kw)
 
 
 def trace(n):
-    """@n slices, each within the one before: a stack of its own at each beginning and each end."""
+    """@n slices, each within the one before: each beginning and each end makes another stack."""
     return {"traceEvents": [{"ph": "X", "name": "f%d" % i, "pid": 1, "tid": 1, "ts": i, "dur": 2 * (n - i)} for i in range(n)]}
 
 
 def trace_of_threads(n, threads):
-    """The same stacks in each of many threads: what is shown of them is of each."""
+    """The same stacks in each of many threads, so that each thread has them all."""
     return {"traceEvents": [{"ph": "X", "name": "f", "pid": 1, "tid": t, "ts": i, "dur": 2 * (n - i)}
                             for t in range(threads) for i in range(n)]}
 
@@ -154,7 +154,7 @@ DAMAGED = (  # name, bytes, where and what
 
 
 def refused(directory, name, data, words):
-    """One sentence with the words, which has a byte or a line, and nothing else."""
+    """krait must refuse it with one sentence, which has these words and a byte or a line."""
     global failed
     path = os.path.join(directory, name)
     with open(path, "wb") as f:
@@ -167,7 +167,7 @@ def refused(directory, name, data, words):
 
 
 def cuts(directory):
-    """What krait writes, cut anywhere."""
+    """Files that krait wrote are cut anywhere: each is refused with the place."""
     whole = os.path.join(ROOT, "tests", "golden", "go-cpu.pb.gz")
     for ext, words in (("pb.gz", "gzip data ends early"), ("jsonl", "JSON lines: line"), ("speedscope.json", "speedscope: "), ("firefox.json", "firefox: "),
                        ("svg", "recording"), ("html", "recording")):
@@ -182,7 +182,7 @@ def cuts(directory):
 
 
 def cut_line(directory):
-    """Of folded stacks one line is left out then, and the report says so. The end of a line takes nothing with it."""
+    """From folded stacks that are cut one line is left out, and the report says so. A cut at the end of a line loses nothing."""
     global failed
     path = os.path.join(directory, "cut.folded")
     with open(path, "wb") as f:
@@ -206,7 +206,7 @@ def large(directory):
 
 
 def not_text(directory):
-    """Names that aren't UTF-8, in each format that is text: what is shown of them is."""
+    """Names that aren't UTF-8, in each format that is text: the output is UTF-8."""
     global failed
     bad = b"\xff\xc3(\xed\xa0\x80\xf8"
     for name, data in (("folded", b"main;f%s (/srv/%s.py:3) 5\n" % (bad, bad)), ("jsonl", LINES + b'{"type":"frame","id":1,"mapping":1,"name":"%s"}\n'

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""odd_files.py: files of other tools with something odd in them; what they say in all is known by arithmetic, and what is
-left out of them is said."""
+"""odd_files.py: files of other tools with faults in them. Their totals are known by arithmetic, and krait must say what it
+left out."""
 import json
 import os
 import subprocess
@@ -35,7 +35,7 @@ def report(text, *args):
 
 
 def says(name, text, all_of_it, notes=(), *args):
-    """The whole, and that text and Markdown say what is left out as well."""
+    """Checks the total, and that text and Markdown also say what is left out."""
     got = report(text, *args)
     plain, md = (krait("report", "-", *args, *more, stdin=text if isinstance(text, bytes) else text.encode())
                  for more in ((), ("--format", "md")))
@@ -189,7 +189,7 @@ def several_values(work):
 
 
 def through_speedscope(work):
-    """Names of other languages are the same after a way through speedscope's format, whatever places they have."""
+    """Names of other languages are the same after a conversion to speedscope's format and back, whatever their places."""
     w = pprof.Writer()
     places = [("", "", 0), ("", "", 745), ("", "Thread.java", 745), ("", "java/lang/Thread", 7), ("", "java/lang/Thread", 0), ("/lib/libjvm.so", "", 12)]
     w.sample([w.location(mapping, "java/lang/Thread.run", file, 0, line, 0) for mapping, file, line in places], {}, 5)

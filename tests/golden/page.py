@@ -75,7 +75,7 @@ def recording():
 # In a browser.
 
 def made(name, samples, values=(("samples", "count"),), **head):
-    """A page of samples: frames (a name: a line of app.py; or all members), labels, values, time if there is one."""
+    """Makes a page of samples: frames (a name stands for a line of app.py; else all members), labels, values, time if there is one."""
     lines = [{"type": "krait", "version": 1, "sample_types": [{"type": t, "unit": u} for t, u in values], "duration_nanos": 10 ** 9, **head}]
     for i, (stack, of, amounts, *when) in enumerate(samples, 1):
         frames = [{"mapping": "[python 3.12]", "file": "/srv/app.py", "name": f} if isinstance(f, str) else f for f in stack]
@@ -100,7 +100,7 @@ def until(b, condition, what):
 
 
 def open_page(b, name, fragment="", code="all"):
-    """With a row for each native function in the table and a box for each frame, for the whole truth is in the stacks; @code "" is what a reader sees."""
+    """Opens it with a row for each native function and a box for each frame, because the truth is in whole stacks. @code "": as a reader sees it at first."""
     b.open("/dev/null")
     words = [word for word in (code and "code=" + code, code and "library=" not in fragment and "library=shown", fragment.lstrip("#")) if word]
     b.open(pages / name, "#" + "&".join(words) if words else "")
@@ -134,7 +134,7 @@ def press(b, label):
 
 
 def at(b, share, depth):
-    """The place of a share (0 to 1) of the picture's width in a row."""
+    """The point in a row at a share (0 to 1) of the picture's width."""
     x, y, w, h = b.js("(() => { const r = document.querySelector('#canvas').getBoundingClientRect();"
                       "return [r.x, r.y, r.width, r.height]; })()")
     return x + w * share, y + (depth + 0.5) * ROW
@@ -173,7 +173,7 @@ def numbers(b):
 
 
 def python_functions(b):
-    """At first native code is its Python caller's own: main calls deflate and do_syscall_64, 25 and 15 of the 100 samples."""
+    """At first native code counts as its Python caller's own: main calls deflate and do_syscall_64, 25 and 15 of the 100 samples."""
     open_page(b, "shares.html", code="")
     whole = [["a", "50.0 %", "50.0 %"], ["main", "40.0 %", "100.0 %"], ["b", "10.0 %", "30.0 %"]]
     equal(rows(b), whole, "Python functions")
@@ -260,7 +260,7 @@ def hover(b):
 
 
 def uncounted(b):
-    """Values that don't tell how many samples they are of: where samples aren't counted none are told."""
+    """If a recording doesn't count samples, the page shows no number of samples."""
     recording, page = pages / "uncounted.jsonl", pages / "uncounted.html"
     recording.write_text("\n".join((
         '{"type":"krait","version":1,"sample_types":[{"type":"samples","unit":"count"},{"type":"space","unit":"bytes"}],'
@@ -302,7 +302,7 @@ def weighed(b):
 
 
 def periods(b):
-    """Samples of several periods, as of merged recordings, aren't counted by one."""
+    """Samples of several periods, as in merged recordings, aren't counted by one of the periods."""
     made("periods.html", [(["main", "f"], {}, [2, 2000000]), (["main", "g"], {}, [1, 3000000])], (("samples", "count"), ("cpu", "nanoseconds")),
          default_sample_type=1, period_type={"type": "cpu", "unit": "nanoseconds"}, period=1000000)
     for view, row, want in (("flame", 2, "total\t3.00 ms\t1\t60.0 %"), ("callers", 1, "total\t3.00 ms\t60.0 %"),
@@ -356,7 +356,7 @@ def turned(b):
 
 
 def hover_line(b):
-    """A box says the line of its function's def, whole path before it; the row of the table too."""
+    """A box shows its function's file, with the whole path, and the line of its def; so does the row of the table."""
     made("def.html", [([{"mapping": "[python 3.12]", "file": "/srv/lib/deep/app.py", "name": "f", "start_line": 41, "line": 42}], {}, [5])])
     open_page(b, "def.html")
     assert tip_at(b, 0.5, 1).startswith("f\n/srv/lib/deep/app.py:41\n") and "line 42\t" in tip(b), tip(b)
@@ -365,7 +365,7 @@ def hover_line(b):
 
 
 def slept(b):
-    """A recording that has time off the CPU shows in the timeline when a thread slept: one ran from 0 to 2 s, slept from 2 to 6 s of 8."""
+    """A recording with time off the CPU: the timeline shows when a thread slept. One ran from 0 to 2 s and slept from 2 to 6 s of 8."""
     made("slept.html", [(["run"], {"thread": "t", "tid": "1"}, [10 ** 7, 0], 10 ** 7 * i) for i in range(200)] +
          [(["wait"], {"thread": "t", "tid": "1"}, [0, 10 ** 7], 10 ** 7 * i) for i in range(200, 600)],
          (("cpu", "nanoseconds"), ("off_cpu", "nanoseconds")), duration_nanos=8 * 10 ** 9)
@@ -384,7 +384,7 @@ def slept(b):
 
 
 def keyboard_in_controls(b):
-    """A control that is used by keyboard keeps it: a choice can be gone through, a table gone on with."""
+    """A control that is used by keyboard keeps the focus: one can go on in a choice or a table."""
     open_page(b, "timed.html")
     on = "document.activeElement.getAttribute('aria-label') || document.activeElement.textContent"
     b.key("Tab")
@@ -411,7 +411,7 @@ def chosen(b):
 
 
 def timeline(b):
-    """A brush over the first half: everything follows; a click takes it off, the menu's doesn't."""
+    """A brush over the first half changes everything; a click removes it, a right click doesn't."""
     open_page(b, "timed.html")
     x, y, w, h = b.js("(() => { const r = document.querySelector('#strip canvas').getBoundingClientRect();"
                       "return [r.x, r.y, r.width, r.height]; })()")
@@ -443,7 +443,7 @@ def timeline(b):
 
 
 def printed(b):
-    """On paper: light whatever the screen is, with the filters that the numbers are of."""
+    """A print is light, whatever the screen is, and has the filters that apply to the numbers."""
     def darkest():
         return b.js("""(() => ['#canvas', '#strip canvas'].map((name) => {
             const c = document.querySelector(name);
@@ -476,7 +476,7 @@ def printed(b):
 
 
 def printed_more(b):
-    """A sandwich's two pictures take their room, and what is searched is said."""
+    """A printed sandwich has room for both pictures, and the searched text is printed."""
     made("deep.html", [([f"f{i}" for i in range(100)], {}, [5])])
     open_page(b, "deep.html", "#view=sandwich&f=50&q=f7")
     b.js("window.dispatchEvent(new Event('beforeprint'))")
@@ -494,7 +494,7 @@ def printed_more(b):
 
 
 def printed_deep(b):
-    """Paper has all rows; of more than 1,800 it says how many are left out."""
+    """A print has all rows up to 1,800, and says how many are left out beyond that."""
     for n, left in ((400, 0), (2500, 2501 - 1800)):
         made("deep.html", [([f"f{i}" for i in range(n)], {}, [5])])
         for flip in "", "#flip=1":
@@ -511,7 +511,7 @@ def printed_deep(b):
 
 
 def printed_whole(b):
-    """The picture begins where it stands, on the first page, and no row of it is cut by a page's end, which would be on two."""
+    """The printed picture begins on the first page, and no row of it is cut by the end of a page."""
     made("deep.html", [([f"f{i}" for i in range(k)], {}, [1]) for k in (300, 400)])
     for fragment, first in ("#table=files", "f0"), ("#table=files&flip=1", "f399"), ("#table=files&view=sandwich&f=200", "f0"):
         open_page(b, "deep.html", fragment)
@@ -525,7 +525,7 @@ def printed_whole(b):
 
 
 def scrolled(b):
-    """A link keeps how far the pictures are scrolled, and printing leaves them so."""
+    """A link keeps the pictures' scroll positions, and printing doesn't change them."""
     where = "['#flame', '#above'].map((e) => document.querySelector(e)).filter((e) => !e.hidden).map((e) => e.scrollTop)"
     made("deep.html", [([f"f{i}" for i in range(300)], {}, [5])])
     for fragment, places, want in (("", [500], "z=0~0~1~500"), ("#flip=1", [700], "z=0~0~1~%d"), ("#z=200~0~1", [0], "z=200~0~1~0"),
@@ -550,7 +550,7 @@ def scrolled(b):
 
 
 def shown_of(b):
-    """A box's share is of all, and of the box that is zoomed to or of what is shown."""
+    """A box has its share of all, and its share of the zoomed box or of what is shown."""
     open_page(b, "shares.html")
     b.click(*at(b, 0.45, 2))
     assert "of all\tof the zoomed box\ntotal\t20.0 ms\t20\t20.0 %\t66.7 %" in tip_at(b, 0.2, 3), tip(b)
@@ -584,7 +584,7 @@ def whole_names(b):
 
 
 def long_names(b):
-    """Beside a lane a long name ends in an ellipsis and its number; the pointer shows the whole."""
+    """A long name beside a lane ends in an ellipsis and its number; the pointer shows the whole name."""
     long, short = "a-thread-with-a-name-for-two-of-them (tid 1234)", "one (tid 12)"
     lines = [{"type": "krait", "version": 1, "sample_types": [{"type": "samples", "unit": "count"}], "duration_nanos": 10 ** 9},
              {"type": "mapping", "id": 1, "name": "[python 3.12]"}, {"type": "frame", "id": 1, "mapping": 1, "name": "f"},
@@ -628,7 +628,7 @@ WRITTEN = """(() => {
 
 
 def lanes(b):
-    """Lanes are what is grouped by, of what the filters let through, the heaviest first."""
+    """There is a lane for each group that the filters let through, the heaviest first."""
     made("lanes.html", [(["f"], {"process": "app", "pid": str(p), "thread": f"t{t}", "tid": str(10 * p + t)}, [30 - 3 * p - t], 10 ** 8 * t)
                         for p in (1, 2, 3) for t in range(3)])
     each = [(f"app (pid {p}) \u00b7 t{t} (tid {10 * p + t})", f"{p} \u00b7 t{t}") for p in (1, 2, 3) for t in range(3)]  # where there is room, else
@@ -657,7 +657,8 @@ def lanes(b):
 
 
 def time_of_threads(b):
-    """Threads are below their processes, these and those in the order of their first samples, in the timeline and in the picture by time; those thinner than a pixel are one."""
+    """Threads are below their processes, both in the order of their first samples, in the timeline and in the picture by time. Threads
+    thinner than a pixel are drawn as one."""
     begin = {("web", "20", "late", "21"): 7, ("web", "20", "early", "22"): 3, ("api", "10", "second", "11"): 5, ("api", "10", "first", "12"): 4, ("web", "20", "thin", "23"): 6}
     stacks = [(["f"], dict(zip(("process", "pid", "thread", "tid"), who)), [5000 + 1000 * i if who[2] != "thin" else 3], 10 ** 8 * when + 10 ** 7 * k)
               for i, (who, when) in enumerate(begin.items()) for k in range(2)]
@@ -696,7 +697,7 @@ def one_scale(b):
 
 
 def even(b):
-    """What ran all the time is shown without gaps and peaks, though times are in steps of 10 ms, which a pixel knows nothing of."""
+    """A thread that ran all the time is drawn without gaps and peaks, though times are in steps of 10 ms, which aren't those of pixels."""
     for seconds in 2, 4, 7, 20:
         made("even.html", [(["f"], {"thread": "t", "tid": "1"}, [10], 10 ** 7 * i) for i in range(100 * seconds)], duration_nanos=seconds * 10 ** 9)
         open_page(b, "even.html")
@@ -712,7 +713,7 @@ def even(b):
 
 
 def diff_legend(b):
-    """Of two recordings the timeline's colours are in the legend too, and pale boxes only where there are any."""
+    """With two recordings the legend has the timeline's colours too, and pale boxes only if there are any."""
     def said():
         return b.js("document.querySelector('#legend').textContent")
 
@@ -730,7 +731,7 @@ def diff_legend(b):
 
 
 def lane_legend(b):
-    """The timeline's legend says each colour once."""
+    """The timeline's legend has each colour once."""
     states = ("held", "waiting", "released", "none", "unknown")
     made("states.html", [(["f"], {"thread": "t", "tid": "1", "gil": gil}, [1], 10 ** 8 * i) for i, gil in enumerate(states)])
     open_page(b, "states.html")
@@ -741,7 +742,7 @@ def lane_legend(b):
 
 
 def chip(b):
-    """On a telephone what takes a filter off is in sight, however long the filter's name is."""
+    """On a telephone the button that removes a filter is visible, however long the filter's name is."""
     b.resize(420, 800)
     open_page(b, "shares.html", "#label=x%3D" + "long" * 40 + "&kind=native")
     until(b, "document.querySelectorAll('#chips button').length === 2", "no chips")
@@ -753,7 +754,7 @@ def chip(b):
 
 
 def filters(b):
-    """Threads, groups, kinds, and that percentages say of what."""
+    """Filters by thread, group and kind; percentages say of what they are."""
     open_page(b, "timed.html")
     press(b, "Threads")
     equal(rows(b), [["one (tid 1)", "80.0 %"], ["two (tid 2)", "20.0 %"]], "threads")
@@ -796,7 +797,7 @@ def machine(b):
 
 
 def waited(b):
-    """How much the program waited is the first sentence, where less than half a CPU was used."""
+    """If less than half a CPU was used, the first sentence says how much the program waited."""
     use = ["CPU use: pid 7: 1000 ms, CPU 20 ms, 1 threads, main thread ran 20 ms, queued 10 ms, waited 970 ms, not known 0 ms: app.py",
            "CPU use: all: 1000 ms, CPU %d ms, 1 processes"]
     for cpu, first in (20, True), (500, False):
@@ -838,7 +839,7 @@ def kind_and_module(b):
 
 
 def garbage(b):
-    """The collector has every stack that it is in: in the header, beside a box, in the filter, as krait report --kind gc has it."""
+    """Every stack with the collector in it counts as the collector's: in the header, beside a box, in the filter, as in krait report --kind gc."""
     gc, free, finalizer = {"mapping": "[gc]", "name": "gc_collect_main"}, {"mapping": "/usr/lib/libc.so.6", "name": "free"}, "__del__"
     made("garbage.html", [(["main"], {}, [40]), (["main", "work"], {}, [30]), (["main", "work", gc], {}, [5]), (["main", "work", gc, free], {}, [10]),
                           (["main", "work", gc, finalizer], {}, [12]), (["main", free], {}, [3])])
@@ -878,7 +879,7 @@ def pixel(b, x, y):
 
 
 def kept_place(b):
-    """What is zoomed to stays so under a filter, in views that make another tree; what isn't there any more isn't."""
+    """The zoom stays under a filter, in views that make another tree, as long as the zoomed box is there."""
     stacks = ((["main", "a", "x"], "one", 50), (["main", "b", "y"], "two", 30), (["main", "c", "y"], "three", 25), (["main", "d", "z"], "two", 10))
     made("kept.html", [(stack, {"thread": thread}, [n], 10 ** 8 * i) for i, (stack, thread, n) in enumerate(stacks)])
     for view, path in (("callers", ["y", "b"]), ("time", ["two", "main", "b"])):
@@ -896,7 +897,7 @@ def kept_place(b):
 
 
 def chosen_group(b):
-    """A group in the middle of a sandwich isn't another one when groups are others."""
+    """A group chosen in the middle of a sandwich doesn't become another one when the grouping changes."""
     made("groups.html", [(["f"], {"process": program, "pid": pid, "thread": thread}, [n]) for program, pid, thread, n in
                          (("web", "7", "A", 5), ("api", "8", "B", 4), ("api", "8", "C", 3))])
     for by, want in (("none", ""), ("thread", ""), ("process", "")):
@@ -914,7 +915,7 @@ def chosen_group(b):
 
 
 def labels(b):
-    """A label of the user's, version 1 in the first 6 s and 2 after: rows, a filter, and groups."""
+    """A user's label, version 1 in the first 6 s and 2 after: it has rows, a filter, and groups."""
     open_page(b, "picture.html")
     press(b, "Labels")
     equal(rows(b), [["gil: held", "66.7 %"], ["version: 1", "64.3 %"], ["version: 2", "35.7 %"],
@@ -978,7 +979,7 @@ def library(b):
 
 
 def own_words(b):
-    """A label may be called as the page calls its groups."""
+    """A label may have the same name as one of the page's groups."""
     lines = [{"type": "krait", "version": 1, "sample_types": [{"type": "samples", "unit": "count"}], "duration_nanos": 10 ** 9},
              {"type": "mapping", "id": 1, "name": "[python 3.12]"}, {"type": "frame", "id": 1, "mapping": 1, "name": "f"},
              {"type": "stack", "id": 1, "frames": [1]}]
@@ -998,7 +999,7 @@ def own_words(b):
 
 
 def label_keys(b):
-    """A label's key may hold what the address has between key and value, and what stands for it there."""
+    """A label's key may hold the character that separates key and value in the address, and its escape."""
     keys = ("a=b", "c%3Dd")
     lines = [{"type": "krait", "version": 1, "sample_types": [{"type": "samples", "unit": "count"}], "duration_nanos": 10 ** 9},
              {"type": "mapping", "id": 1, "name": "[python 3.12]"}, {"type": "frame", "id": 1, "mapping": 1, "name": "f"},
@@ -1035,7 +1036,7 @@ def frame_of(name):
 
 
 def folded_path(stack):
-    """What My code makes of a stack: (key, frames, package) of each box, by the rule that the page's help states."""
+    """The boxes that My code makes of a stack, (key, frames, package) each, by the rule that the page's help states."""
     out, run, imports = [], False, False
     for name in stack:
         package = "importlib" if name.startswith("import ") else name.split(".")[0] if "." in name else ""
@@ -1074,7 +1075,7 @@ def folded_boxes(samples):
 
 
 def places(b):
-    """Where each box of the picture is, by its path of names, from what is saved. A fold's packages in the order of the alphabet."""
+    """The place of each box of the picture, by its path of names, from the saved picture. A fold's packages are in alphabetical order."""
     return {path: x for path, (x, _) in boxes_of(b)[0].items()}
 
 
@@ -1104,7 +1105,7 @@ def boxes_of(b):
 
 
 def my_code(b):
-    """Libraries between one's own frames are a box each, which has the weight of its samples; the tables' numbers stay."""
+    """Libraries between the user's own frames are one box, with the weight of its samples; the tables' numbers stay the same."""
     rng = random.Random(5)
     names = ["view", "rule", "django.get", "django.run", "asgiref.sync", "json.loads", "json.scan", ":inflate", ":crc", "import json", "[gc]"]
     samples = [(["main", *rng.choices(names, k=rng.randrange(1, 7))], rng.randrange(20, 60)) for _ in range(30)]
@@ -1216,7 +1217,7 @@ def sandwich(b):
 
 
 def around(b):
-    """Callers and callees without a mouse: their pictures by keys, their tables with the same numbers."""
+    """Callers and callees without a mouse: keys show their pictures, and their tables have the same numbers."""
     open_page(b, "shares.html", "#view=sandwich&f=2")
     name = b.js("document.querySelector('#lines h2').textContent")
     for _ in range(3):
@@ -1259,7 +1260,7 @@ def around(b):
 
 
 def upwards(b):
-    """Who called it: a box is what ran below it, so none of it is a caller's own; leaves too narrow for boxes are of all."""
+    """The picture of callers: a box is the time that ran below it, so no part of it is a caller's own. Leaves too narrow for boxes count in all."""
     made("narrow.html", [(["main", f"leaf{i}"], {}, [1]) for i in range(5000)] + [(["main", "wide"], {}, [5000])])
     open_page(b, "narrow.html", "#view=callers&colour=self")
     for row, want in ((0, "total\t10,000\t100.0 %"), (1, "total\t5,000\t50.0 %"), (2, "total\t5,000\t50.0 %")):
@@ -1358,7 +1359,7 @@ def panel(b):
 
 
 def colours(b):
-    """Each way to colour draws another picture, with its legend."""
+    """Each way to colour draws a different picture, with its legend."""
     seen = set()
     for mode in ("kind", "module", "self", "thread", "gil"):
         open_page(b, "gil.html", f"#colour={mode}")
@@ -1384,7 +1385,7 @@ TO_XYZ = ((0.4124564, 0.3575761, 0.1804375), (0.2126729, 0.7151522, 0.0721750), 
 
 
 def linear(colour):
-    """Of #rrggbb or rgb(r, g, b)."""
+    """The linear RGB of #rrggbb or rgb(r, g, b)."""
     parts = ([int(colour[i:i + 2], 16) for i in (1, 3, 5)] if colour[0] == "#" else
              [int(n) for n in re.findall(r"\d+", colour)[:3]])
     return [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (p / 255 for p in parts)]
@@ -1395,7 +1396,7 @@ def times(matrix, vector):
 
 
 def contrast_of(one, other):
-    """WCAG's, by their luminance."""
+    """WCAG's contrast ratio of two colours, by their luminance."""
     low, high = sorted(times(TO_XYZ, linear(c))[1] + 0.05 for c in (one, other))
     return high / low
 
@@ -1408,7 +1409,7 @@ def lab(colour, by):
 
 
 def ciede2000(one, other):
-    """Sharma, Wu, Dalal (2005), of two CIELAB colours."""
+    """The difference of two CIELAB colours (Sharma, Wu, Dalal 2005)."""
     (l1, a1, b1), (l2, a2, b2) = one, other
     grey = 0.5 * (1 - math.sqrt((mean := (math.hypot(a1, b1) + math.hypot(a2, b2)) / 2) ** 7 / (mean ** 7 + 25 ** 7)))
     (c1, h1), (c2, h2) = ((math.hypot(a * (1 + grey), y), math.degrees(math.atan2(y, a * (1 + grey))) % 360) for a, y in ((a1, b1), (a2, b2)))
@@ -1527,7 +1528,7 @@ HTMLAnchorElement.prototype.click = () => {};
 
 
 def saved(b):
-    """What is saved holds the same boxes."""
+    """The saved picture has the same boxes."""
     open_page(b, "shares.html")
     b.js(CATCH_SAVED)
     for what in ("svg", "folded", "png"):
@@ -1542,7 +1543,7 @@ def saved(b):
 
 
 def saved_folded(b):
-    """Folded stacks are those that the command line writes of the page: the same frames, the same counts."""
+    """The saved folded stacks are the same as the command line writes of the page: the same frames, the same counts."""
     native = {"mapping": "/usr/lib/libz.so.1"}
     made("frames.html", [([{"mapping": "[python 3.12]", "file": "/srv/app.py", "name": "a;b c", "line": 3}, {**native, "name": "inflate"},
                            {"mapping": "[kernel]", "name": "page_fault"}], {"process": "#1", "pid": "1"}, [3, 5000]),
@@ -1573,7 +1574,7 @@ def saved_folded(b):
 
 
 def saved_sandwich(b):
-    """The callers are saved too, and a picture that is higher than the window in full."""
+    """A saved sandwich has the callers too, and a picture that is higher than the window is saved in full."""
     stack = [f"f{i}" for i in range(100)]
     made("deep.html", [(stack, {}, [5])])
     open_page(b, "deep.html", "#view=sandwich&f=%d" % 50)
@@ -1617,7 +1618,7 @@ def options(b):
 
 
 def sizes(b):
-    """Screens of all sizes, light and dark: nothing is wider than the screen, no choice than its control."""
+    """Screens of all sizes, light and dark: nothing is wider than the screen, and no choice is wider than its control."""
     for dark in (False, True):
         b.scheme(dark)
         for width, height in ((1600, 900), (800, 700), (400, 700), (320, 640)):
@@ -1682,7 +1683,7 @@ def boxes_below(b, share, rows):
 
 
 def time_places(b):
-    """In time order each sample is at its place, and what is zoomed to is there to the last one, whatever there is beside."""
+    """In time order each sample is at its place, and a zoomed box is shown up to its last sample, whatever is beside it."""
     stacks = (["main", "a", "x"], ["main"], ["main", "b", "y"], ["main", "a", "z"])
     for name, n in (("few.html", 4), ("crowd.html", 20000)):
         made(name, [(stacks[i % 4], {}, [1], 10 ** 6 * i) for i in range(n)])
@@ -1743,7 +1744,7 @@ def many():
 
 
 def open_early(b, path):
-    """Opens a page that is large and keeps the tree's block from it."""
+    """Opens a large page and holds back the block of its tree."""
     script = b.call("Page.addScriptToEvaluateOnNewDocument", {"source":
         "const reader = ReadableStreamDefaultReader.prototype, read = reader.read, go = new Promise((done) => { window.go = done; });"
         "reader.read = function () { return go.then(() => read.call(this)); };"})["identifier"]
@@ -1760,7 +1761,7 @@ def let_go(b):
 
 
 def mutual_recursion(b):
-    """visit and generic_visit call each other: the picture has each once, sums are those of the stacks as they are."""
+    """visit and generic_visit call each other: the picture has each once, and the sums are those of the real stacks."""
     made("mutual.html", [(["main", "visit", "generic_visit", "visit"], {}, [4]), (["main", "visit", "generic_visit", "visit", "generic_visit", "visit"], {}, [6])])
     open_page(b, "mutual.html")
     before = rows(b)
@@ -1782,13 +1783,13 @@ def mutual_recursion(b):
 
 
 def contrast(b, selector):
-    """WCAG's contrast of an element's text with what is behind it."""
+    """WCAG's contrast ratio of an element's text and its background."""
     style = b.js("(() => { const s = getComputedStyle(document.querySelector('%s')); return [s.color, s.backgroundColor]; })()" % selector)
     return contrast_of(*style)
 
 
 def pressed(b):
-    """A pressed button can be read while the pointer is on it, as it is after each click."""
+    """A pressed button is readable while the pointer is on it, as after each click."""
     for dark in False, True:
         b.scheme(dark)
         open_page(b, "shares.html")
@@ -1837,7 +1838,7 @@ LAYOUT = """JSON.stringify(['header', '#tools', '#strip', '#status', '#picture',
 
 
 def steady(b):
-    """What is read later moves nothing: not the toolbar, not the picture, not a box of it; with several programs too."""
+    """Boxes that are read later move nothing: not the toolbar, not the picture, not a box; with several programs too."""
     recording, page = pages / "programs.pb.gz", pages / "programs.html"
     bench.make(recording, 3000, 40, 0.5, programs=3)
     subprocess.run([KRAIT, "report", recording, "-o", page], check=True, timeout=60)
@@ -1866,7 +1867,7 @@ def steady(b):
 
 
 def brushed(b):
-    """Sums that follow a brush step by step are those of the range it ends at."""
+    """Sums that follow a brush step by step end as those of its last range."""
     def shown():
         b.js(CATCH_SAVED)
         choose(b, "Save", "folded")
@@ -1917,7 +1918,7 @@ SHOWN = """(() => {
 
 
 def whole_address(b):
-    """All that can be chosen is in the address: another page opened with it shows the same."""
+    """The address holds every choice: another page opened with it shows the same."""
     def narrow(selector, deltas):
         x, y = b.js("(() => { const r = document.querySelector('%s').getBoundingClientRect(); return [r.x + r.width * 0.4, r.y + r.height - 40]; })()" % selector)
         for delta in deltas:
@@ -2040,7 +2041,7 @@ def mixed():
 
 
 def counted_by(samples, keys, own=None):
-    """What the keys of each stack have in all, and the own one of it: {key: [own, total]}."""
+    """Own and total of each key, over all stacks: {key: [own, total]}."""
     out = collections.defaultdict(lambda: [0, 0])
     for sample in samples:
         for key in set(keys(sample)):
@@ -2068,7 +2069,7 @@ def tables_of(samples):
 
 
 def follows(b):
-    """A range and all filters, one after the other: every table, the lines and the search are of the samples that all of them let through."""
+    """A range and all filters, one after the other: every table, the lines and the search count the samples that all of them let through."""
     samples = mixed()
     open_page(b, "mixed.html")
     until(b, "document.querySelectorAll('#table tbody tr').length > 0", "no rows")  # several programs: they come after the picture
@@ -2136,7 +2137,7 @@ def hostile(b):
 
 
 def difference(b):
-    """Below 0: 57 more is drawn, 83 less isn't; the whole has its sign, and shares of all are the report's, of 140."""
+    """Values below 0: the 57 more are drawn, the 83 less aren't. The whole has its sign, and shares are of 140, as in the report."""
     made("difference.html", [(stack.split(), {}, [n]) for stack, n in (("main a x", 50), ("main a y", -30), ("main b", -40), ("main", 7), ("gone", -13))])
     open_page(b, "difference.html")
     until(b, "document.querySelectorAll('#table tbody tr').length === 3", "rows")

@@ -98,7 +98,7 @@ def make():
 
 
 def table(b):
-    """By name, each cell's text: the change, then what it is of before, then both costs."""
+    """The text of each row's cells, by name: the change, the change in percent, both costs."""
     cells = b.js("""Object.fromEntries([...document.querySelectorAll('#table tbody tr')].map((tr) => [tr.querySelector('.name').textContent,
         [...tr.querySelectorAll('td')].map((td) => [...td.querySelectorAll('span')].map((e) => e.textContent.replace(/\\u00a0/g, ' ')))]))""")
     return {name: [tuple(c) for c in row] for name, row in cells.items()}
@@ -128,7 +128,7 @@ def numbers(b):
 
 
 def verdicts(b, a_path, b_path):
-    """What the page marks is what the terminal marks."""
+    """The page marks the same functions as the terminal."""
     told = {f["name"].split(".")[-1]: [mark for w in ("own", "total") for mark in (f[w]["share_changed"], f[w]["changed"])]
             for f in json.loads(krait("diff", a_path, b_path, "--json"))["functions"]}
     open_page(b, "diff.html")
@@ -198,7 +198,7 @@ def keyboard(b):
 
 
 def filters(b):
-    """A thread by its name, a range of time, a search: of both sides. Noise was judged for all."""
+    """Filters by thread, time and search apply to both sides. Noise was judged without filters, so nothing is marked."""
     open_page(b, "diff.html")
     press(b, "Threads")
     press(b, "worker")
@@ -219,7 +219,7 @@ def filters(b):
 
 
 def library(b):
-    """What library code takes alone when its frames are hidden is said, of both sides."""
+    """With library frames hidden, the page says what library code takes alone, on both sides."""
     whole = write("stdlib", BEFORE, 10, 1, "/usr/lib/python3.12")
     krait("diff", whole, whole, "-o", page.pages / "stdlib.html")
     open_page(b, "stdlib.html")
@@ -307,7 +307,7 @@ def source(b):
 
 
 def measures(b):
-    """Per what the user counted; two label sets of one recording; profiles that only have shares."""
+    """Costs per unit of work that the user counted; two label sets of one recording; profiles with shares alone."""
     open_page(b, "per.html")
     equal(table(b)["work"][0][2], "2.00 ms \u2192 1.20 ms", "work for a request")
     open_page(b, "runs.html")
@@ -323,7 +323,7 @@ def measures(b):
 
 
 def early(b):
-    """The first picture of a large page, drawn without the samples: what it says is so, and stays so."""
+    """The first picture of a large page is drawn without the samples: its numbers are right, and stay the same."""
     said = {"main": "2545 ms/s\t3204 ms/s\t+25.9 %\t0.0 pt", "many": "2195 ms/s\t2744 ms/s\t+25.0 %\t\u22120.6 pt",
             "work": "200 ms/s\t300 ms/s\t+50.0 %\t+1.5 pt", "deflate": "100 ms/s\t150 ms/s\t+50.0 %\t+0.8 pt",
             "new": "0 ms/s\t60 ms/s\tnew\t+1.9 pt", "gone": "50 ms/s\t0 ms/s\tgone\t\u22122.0 pt",
@@ -371,7 +371,7 @@ def hostile(b):
 
 
 def grouped(b):
-    """--by thread: threads of both sides are one by their name."""
+    """--by thread: threads of both sides with one name are one."""
     open_page(b, "by.html")
     heads = set()
     for x in (0.02, 0.5, 0.98):

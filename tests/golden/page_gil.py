@@ -47,7 +47,7 @@ LANES = """(() => {
 
 
 def record(page):
-    """What the program says of its threads; None where krait can't record here."""
+    """The program's own word on its threads; None if krait can't record here."""
     if os.geteuid() or subprocess.run([KRAIT, "doctor"], capture_output=True, timeout=60, check=False).returncode:
         return None
     done = subprocess.run([KRAIT, "record", "-q", "-F", "1999", "-o", page, "--", sys.executable, HERE / "page_gil_target.py"],
@@ -57,7 +57,7 @@ def record(page):
 
 
 def lanes(page):
-    """By lane: pixels of each colour in each bin; nanoseconds of the recording's start and of a lane's width."""
+    """For each lane the pixels of each colour in each bin; also the start of the recording and the width of a lane in nanoseconds."""
     lines = subprocess.run([KRAIT, "report", page, "-o", "-", "--format", "jsonl"], capture_output=True, timeout=60, check=True)
     head = json.loads(lines.stdout.splitlines()[0])
     with browser.Browser(1400, 800) as b:
@@ -72,7 +72,7 @@ def lanes(page):
 
 
 def judge(bins, thread, start_ns, width_ns):
-    """What is wrong with a lane."""
+    """A list of faults of a lane."""
     state, start, end, before, after = thread
     inside, outside = dict.fromkeys(COLOURS, 0), 0
     for i, pixels in enumerate(bins):

@@ -32,14 +32,14 @@ def held():
 
 
 def released():
-    """OpenSSL's loop runs without the GIL."""
+    """Runs OpenSSL's loop, which releases the GIL."""
     end = time.time() + 0.5
     while time.time() < end:
         hashlib.pbkdf2_hmac("sha256", b"", b"", 100000)
 
 
 def keeper():
-    """Calls that don't look whether others want the GIL."""
+    """Runs calls that don't check whether other threads want the GIL."""
     for _ in range(TURNS):
         gate.put(None)
         sum(range(9000000 // TURNS))

@@ -133,7 +133,7 @@ def told(found):
 
 
 def seeded(page, old, new):
-    """The page with another script or style, whose policy lets it run."""
+    """The page with a changed script or style, and a policy that lets it run."""
     text = page.read_text()
     assert text.count(old) == 1, f"{old!r} isn't in the page once: seed the fault elsewhere"
     text = text.replace(old, new)

@@ -48,7 +48,7 @@ def krait(*args):
 
 
 def record(folder):
-    """The page, by the name that was told last."""
+    """Records a page; its name is the last one that krait printed."""
     (folder / "app.py").write_text(PROGRAM, encoding="utf-8")
     done = subprocess.run([KRAIT, "record", "--", sys.executable, "app.py"], cwd=folder, capture_output=True, text=True, timeout=100, check=True)
     told = done.stderr.splitlines()[-1].split()[-1]
@@ -75,7 +75,7 @@ def lines(b, path):
 
 
 def first_sentence(b, path):
-    """It names the function that has the program's time, and is the report's."""
+    """The first sentence names the function that has the program's time, and equals the report's."""
     open_page(b, path.name)
     said = b.js("document.getElementById('headline').textContent")
     assert "app.py:5" in said and "spin" in said, said

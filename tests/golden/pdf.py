@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a browser's PDF has on each page: the words, however much of them is seen there."""
+"""Reads the words on each page of a browser's PDF, also those that are partly hidden."""
 import re
 import zlib
 

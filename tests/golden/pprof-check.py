@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""pprof-check.py TOOL DIRECTORY: what other tools read in a pprof file that krait wrote.
+"""pprof-check.py TOOL DIRECTORY: other tools read pprof files that krait wrote.
 
-TOOL is tests/tools/pprof, which says what is in the file; numbers must be equal to the
-nanosecond. Files of other tools are read and written by krait and must say the same after it.
+TOOL is tests/tools/pprof, which prints what is in a file; numbers must be equal to the
+nanosecond. krait also reads and rewrites files of other tools, which must say the same afterwards.
 """
 
 import gzip
@@ -115,7 +115,7 @@ def check_native(tool, path, copy):
 
 
 def check_named_later(tool, directory):
-    """Where krait has no name, pprof finds the one in the file of that build id."""
+    """Where krait has no name, pprof finds one in the file with that build id."""
     library, path = f"{directory}/libnamed.so", f"{directory}/unnamed.pb.gz"
     source = "int first(int x) { return x * 3; }\nint second(int x) { return x * 5; }\n"
     linkers = [n for n in ("bfd", "lld") if shutil.which(f"ld.{n}")]
@@ -157,7 +157,7 @@ def numbers(*command):
 
 
 def check_copy(tool, name, path, copy):
-    """krait in the middle changes nothing that pprof shows."""
+    """pprof shows the same for a file that krait has read and written."""
     numbers(tool, "copy", path, copy)
     wrong = []
     for args in (["-functions"], ["-lines"]):

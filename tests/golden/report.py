@@ -115,7 +115,7 @@ def packed_pages(work, path):
 
 
 def speedscope_and_back(work, path, name):
-    """What krait writes for speedscope has each stack's time."""
+    """krait's file for speedscope has each stack's time."""
     out, back = os.path.join(work, "x.speedscope.json"), os.path.join(work, "back.pb.gz")
     krait("report", path, "-o", out)
     krait("report", out, "-o", back)
@@ -128,7 +128,7 @@ def speedscope_and_back(work, path, name):
 
 
 def diff_by(work):
-    """What each thread, named alike in both, cost before and after; ids differ."""
+    """The cost of each thread before and after. Threads are matched by name; ids differ."""
     paths = [os.path.join(work, x) for x in ("before.pb.gz", "after.pb.gz")]
     for path, of_worker, ids in zip(paths, (100, 300), (7, 9)):
         w = pprof.Writer()
@@ -163,7 +163,7 @@ def diff_by(work):
 
 
 def diff_only_total(work):
-    """Native code has no cost of its own: where its total changed, the columns of the own cost have none, not noughts."""
+    """Native code has no own cost: if its total changed, the columns of the own cost are empty, not 0."""
     paths = [os.path.join(work, x) for x in ("with.pb.gz", "without.pb.gz")]
     for path, native in zip(paths, (True, False)):
         w = pprof.Writer()
@@ -180,7 +180,7 @@ def diff_only_total(work):
 
 
 def diff_without_times(work):
-    """A line of folded stacks is as many samples as it counts: 1,000 of 5,000, then 1,600 or 1,010."""
+    """The count of a line of folded stacks is taken as a number of samples: 1,000 of 5,000, then 1,600 or 1,010."""
     paths = [os.path.join(work, x) for x in ("before.folded", "after.folded", "same.folded")]
     for path, n in zip(paths, (1000, 1600, 1010)):
         with open(path, "w") as f:
@@ -231,7 +231,7 @@ def page_of_two_values(work):
 
 
 def page_of_a_difference(work):
-    """What is below 0 isn't drawn, which the page says; 100 more and 40 less by what the file's lines say."""
+    """Values below 0 aren't drawn, and the page says so: 100 more and 40 less by the file's lines."""
     path, page = os.path.join(work, "less.folded"), os.path.join(work, "less.html")
     with open(path, "w") as f:
         f.write("run;more 100\nrun;less -40\n")
@@ -287,7 +287,7 @@ def diff_limits(work):
 
 
 def firefox_and_back(work, path, name):
-    """What krait writes for the Firefox Profiler has each stack's time, threads and moments."""
+    """krait's file for the Firefox Profiler has each stack's time, thread and moments."""
     out, back = os.path.join(work, "x.firefox.json"), os.path.join(work, "back.pb.gz")
     krait("report", path, "-o", out)
     krait("report", out, "-o", back)
@@ -454,7 +454,7 @@ def profile_in_trace(work):
 
 
 def pstats_refused(work, path):
-    """What has no stacks is told so: cProfile's, krait's own without its end; one whose end claims more than there is."""
+    """pstats files without stacks are refused with that reason: cProfile's, krait's own without its end, one whose end claims too much."""
     own, theirs, cut, claims = [os.path.join(work, x + ".pstats") for x in ("own", "c", "cut", "claims")]
     krait("report", path, "-o", own)
     subprocess.run([sys.executable, "-c", "import cProfile; cProfile.run('sum(range(9))', %r)" % theirs], check=True)
@@ -593,7 +593,7 @@ def merges(work):
 
 
 def filters(work, path):
-    """Each word against the same choice made in Python."""
+    """Each filter is checked against the same choice made in Python."""
     truth = pprof.read(path)
 
     def total(keep):
@@ -649,7 +649,7 @@ def diff_filters(work, path):
 
 
 def per_process(work):
-    """Shares of processes, those of one name apart where all fit; the last line sums up those beyond the limit."""
+    """Shares of processes: those of one name have a row each if all fit; the last line sums up those beyond the limit."""
     path, w = os.path.join(work, "processes.pb.gz"), pprof.Writer()
     at = w.location("[python 3.12]", "f", "/srv/app.py", 1, 1, 1)
     for name, pid, n in (("web.py", "4", 50), ("web.py", "5", 30), ("cron.py", "6", 15), ("", "7", 5)):
@@ -683,7 +683,7 @@ def lines_as_rows(work):
 
 
 def own_lines(work):
-    """A line of the user's has what they call in libraries, down to the next line of theirs."""
+    """A line of the user's code counts what it calls in libraries, down to the next line of the user's."""
     path, w = os.path.join(work, "own-lines.pb.gz"), pprof.Writer()
     site = "/srv/env/lib/python3.12/site-packages/pkg/core.py"
     main, mine, other = (w.location("[python 3.12]", name, "/srv/app.py", first, line, 1) for name, first, line in (("main", 1, 2), ("work", 5, 6), ("work", 5, 7)))
@@ -709,13 +709,13 @@ def own_lines(work):
 
 
 def owner(stack):
-    """Whose a sample is: the innermost Python function, else the innermost frame."""
+    """The function that owns a sample: the innermost Python function, else the innermost frame."""
     python = [f for f in stack if f.kind == "python"]
     return (python or stack)[-1]
 
 
 def gil(path):
-    """What the recording says of the GIL, in 24 rows too."""
+    """The report says what the recording has on the GIL, also in 24 rows."""
     w = pprof.Writer()
     at = [w.location("[python 3.12]", "f%d" % i, "/srv/app/app.py", 1, i + 1, 1) for i in range(9)]
     for i, state in enumerate(("held", "held", "held", "released", "waiting")):
@@ -824,7 +824,7 @@ def tables(work, path):
 
 
 def said(path, *stacks):
-    """The sentence about made stacks: each (count, frame, ...), root first, a frame (name, file, line)."""
+    """The sentence of the report on made-up stacks: each (count, frame, ...), root first, a frame (name, file, line)."""
     w = pprof.Writer()
     for count, *frames in stacks:
         w.sample([w.location("[python 3.12]", name, file, 1, line, 1) for name, file, line in frames],
@@ -834,7 +834,7 @@ def said(path, *stacks):
 
 
 def fits(work):
-    """What takes most rows: a sentence that wraps, carets below five lines, the GIL and files that aren't one's own."""
+    """The report with most rows fits: a sentence that wraps, carets below five lines, the GIL, files of other users."""
     name = "handler_of_requests_" + "x" * 80
     for files, carets in ((5, True), (5, False), (2, True)):
         paths = [os.path.join(work, "%s%d.py" % (name, i)) for i in range(files)]
@@ -868,7 +868,7 @@ def fits(work):
 
 
 def dotted_names(path):
-    """What is imported is called as it is imported, a script by its file's name."""
+    """An imported module has the name that it is imported by, a script its file's name."""
     w = {"/srv/app/./app.py": "app.f", "/srv/app/../venv/bin/serve": "serve.f", "/pkg/__init__.py": "pkg.f",
          "../other/x.py": "x.f", "/srv/app/pkg/y.py": "pkg.y.f", "/v/lib/python3.12/json/__init__.py": "json.f"}
     got = {f["name"] for f in said(path, *((1, ("f", file, 4)) for file in w))["functions"]}
@@ -887,7 +887,7 @@ def one_line(path):
 
 
 def long_names(path):
-    """What doesn't fit: a Python name's end tells the function, its package the file tells too."""
+    """Names that don't fit are cut at the front: the end of a Python name is the function, and the file shows the package."""
     said(path, (9, ("Queue.run" + "_all" * 20, "/v/lib/python3.12/site-packages/gunicorn/workers/queue.py", 4)))
     for option in ("", "--tree"):
         rows = krait("report", path, *option.split()).stdout.decode().split("\n")
@@ -895,7 +895,7 @@ def long_names(path):
 
 
 def sentences(path):
-    """What the first line may say: the user's line before the library below it; the shares are those of the stacks made here."""
+    """The first line names the user's line before the library below it; the shares are those of the stacks made here."""
     lib = "/v/lib/python3.12/site-packages/serve/"
     start = [("<module>", "/venv/bin/serve", 8), ("main", lib + "__init__.py", 5)]
     handle = ("handle", "/srv/app/app.py", 9)
@@ -924,7 +924,7 @@ def hears(path, name, sentence, *stacks):
 
 
 def lines_told(path):
-    """The function of the user's with most innermost calls, its line, and what that calls."""
+    """The first line names the user's function that is innermost most often, its line, and what that line calls."""
     app, lib = "/srv/app/aio.py", "/v/lib/python3.12/"
     start, count, other = ("<module>", app, 15), ("count", app, 5), ("other", app, 9)
     findall, enter = ("findall", lib + "re/__init__.py", 217), ("__aenter__", lib + "site-packages/aiohttp/client.py", 1425)
@@ -941,7 +941,7 @@ def lines_told(path):
 
 
 def parts_told(path):
-    """What a function passes on to others of the user's isn't its own; a framework that runs them isn't its doing."""
+    """Time that a function passes on to other functions of the user's isn't its own; a framework that runs them isn't counted for it."""
     app, lib = "/srv/app/app.py", "/v/lib/python3.12/"
     start, hot = ("<module>", app, 15), ("hot", app, 7)
     run, dumps = ("scheduler.run", lib + "sched.py", 151), ("dumps", lib + "json/__init__.py", 238)
@@ -970,7 +970,7 @@ def parts_told(path):
 
 
 def imports_of_libraries(path, find):
-    """Without code of the user's, which a test runner isn't, importlib isn't told either: who imports is, if anybody does."""
+    """Without the user's own code (a test runner isn't that) the first line doesn't name importlib, but the module that imports, if any."""
     runpy = ("_run_code", "<frozen runpy>", 88)
     main = ("<module>", "/v/lib/python3.12/site-packages/pytest/__main__.py", 1)
     compiles = [find, ("_call_with_frames_removed", find[1], 491)]
@@ -985,7 +985,7 @@ def imports_of_libraries(path, find):
 
 
 def trees(path):
-    """Each row of --tree, with its share and its depth, as a tree made here says; also from the innermost functions on."""
+    """Each row of --tree has the share and depth of a tree that is made here; also from the innermost functions on."""
     w = pprof.Writer()
     at = {n: w.location("[python 3.12]", n, "/srv/app.py", 1, 1, 1) for n in ("main", "work", "deep", "deeper", "other", "rare")}
     for names_, n in (("main work deep deeper", 300), ("main work", 200), ("main other deep", 290), ("main work deep", 204), ("main rare", 6)):
@@ -1014,7 +1014,7 @@ def trees(path):
 
 
 def folded_trees(path):
-    """Frames of libraries that pass a call on are one row; not what has a cost of its own, nor one's own code, nor two frames."""
+    """Library frames that only pass a call on are one row. Frames with a cost of their own aren't folded, nor the user's code, nor two frames alone."""
     w = pprof.Writer()
     site = "/v/lib/python3.12/site-packages/"
 
@@ -1035,7 +1035,7 @@ def folded_trees(path):
 
 
 def on_terminal(path):
-    """There its width and colours count; not with NO_COLOR, or where the terminal knows none."""
+    """On a terminal the report has its width and colours; no colours with NO_COLOR, or if the terminal has none."""
     for more, colored in ({"TERM": "xterm"}, True), ({"TERM": "xterm", "NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False):
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 61, 0, 0))
@@ -1063,7 +1063,7 @@ def keys_of(value):
 
 
 def json_described(path):
-    """The manual names every member of what is JSON; record's from its source, so that nothing has to be recorded."""
+    """The manual page names every member of krait's JSON. Those of record are taken from its source, so that nothing has to be recorded."""
     with open(os.path.join(ROOT, "man/krait.1.in"), encoding="utf-8") as f:
         manual = f.read().replace("\\", "")
     with open(os.path.join(ROOT, "src/cli/record/closing_json.c"), encoding="utf-8") as f:
@@ -1078,7 +1078,7 @@ def json_described(path):
 
 
 def nameless(work):
-    """In the Firefox Profiler a thread has to have a name; what had none has none when it is read again."""
+    """The Firefox Profiler needs a name for each thread; a thread without a name still has none when the file is read again."""
     path, there = os.path.join(work, "nameless.jsonl"), os.path.join(work, "nameless.firefox.json")
     owners = [{"pid": "7", "process": "web", "tid": "8"}, {"pid": "7", "process": "web", "tid": "9", "thread": "web"},
               {"pid": "8", "tid": "8", "thread": "Thread"}, {"pid": "9", "process": "Process", "tid": "9"}]
@@ -1099,7 +1099,7 @@ def nameless(work):
 
 
 def nothing_shown(work, path):
-    """Without a sample: why, as far as the file or the filters tell, and no empty table."""
+    """Without samples the report says why, as far as the file or the filters show it, and prints no empty table."""
     none, why = os.path.join(work, "none.pb.gz"), "note: no samples: the process slept; record longer"
     for comments, words in ([], "There are no samples."), ([why], "There are no samples: " + why[18:] + "."):
         w = pprof.Writer()
@@ -1117,7 +1117,7 @@ def nothing_shown(work, path):
 
 
 def markdown(work):
-    """Markdown shows names as they are: what would be markup (CommonMark 0.31, GFM's ~ and $) is a reference."""
+    """Markdown shows names as they are: characters that would be markup (CommonMark 0.31, GFM's ~ and $) are escaped as references."""
     names = ["Foo.__init__", "a_b_*c*", "`d`", "~~e~~", "[f](g)", "$h$", "i\\*", "j|k", "<b>l</b>&amp;"]
     paths = [os.path.join(work, "markdown-%d.pb.gz" % i) for i in range(2)]
     for path, step in zip(paths, (0, 1)):
@@ -1143,7 +1143,7 @@ def markdown(work):
 
 
 def diff_widths(work, path):
-    """The table of a comparison fits, and says what a narrow terminal has no room for."""
+    """The table of a comparison fits the terminal, and says which columns a narrow one has no room for."""
     other = os.path.join(work, "other.pb.gz")
     made(other, start=3)
     for width, heads in ((75, "before after own share total"), (64, "before after own total"),
@@ -1190,7 +1190,7 @@ def refused(work):
 
 
 def hidden_text(work):
-    """--source is hinted at only where it shows something: not for scripts called otherwise, or past a file's end."""
+    """The report mentions --source only if it would show something: not for scripts with another ending, or lines past a file's end."""
     if os.geteuid():
         theirs, words = os.__file__, "(files that aren't yours"
         if os.stat(theirs).st_uid == os.geteuid():
@@ -1213,7 +1213,7 @@ def hidden_text(work):
 
 
 def unprivileged(work, path):
-    """Reading profiles takes no rights: as nobody, into a directory of theirs."""
+    """Reading profiles needs no rights: it works as nobody, into a directory of nobody's."""
     if os.geteuid():
         return  # all of it is
     binary, theirs = shutil.copy(KRAIT, work), os.path.join(work, "theirs")

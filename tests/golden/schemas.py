@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""schemas.py: krait's own JSON against docs/schema, by the distribution's jsonschema; and that the schemas refuse what isn't it."""
+"""schemas.py: the distribution's jsonschema checks krait's own JSON against docs/schema; and the schemas refuse anything else."""
 import copy
 import json
 import os
@@ -68,7 +68,7 @@ def to_object(holder, key):
 
 
 def refuses(validator, name, document):
-    """A value of another type anywhere, and a member that isn't known.."""
+    """Checks that the schema refuses a value of another type, anywhere, and an unknown member."""
     seen, bad = set(), []
     for path in paths(document):
         kind = tuple("*" if isinstance(key, int) else key for key in path)
@@ -89,7 +89,7 @@ def misses(validator, name, document, *members):
 
 
 def made(path):
-    """All that a recording may have: threads, the GIL, an expression's end, native code without a name."""
+    """Makes a recording with all that it may have: threads, the GIL, an expression's end, native code without a name."""
     w = pprof.Writer()
     main = w.location("[python 3.12]", "<module>", "/srv/app/app.py", 1, 9, 1)
     work = w.location("[python 3.12]", "Worker.run", "/srv/app/lib/work.py", 3, 5, 1)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""source.py: source text in `krait report`: which lines, which expression is marked, whose files. The
+"""source.py: source text in `krait report`: which lines are shown, which expression is marked, and files of which user. The
 truth is the file itself and the interpreter's co_positions()."""
 import os
 import re
@@ -49,7 +49,7 @@ def cells(text):
 
 
 def above(text, row):
-    """What stands in the columns of the carets."""
+    """The text in the columns of the carets."""
     first, last, at, out = row.index("^"), row.rindex("^"), 0, ""
     for c, width in zip(text, cells(text)):
         if first <= at <= last:
@@ -76,7 +76,7 @@ def profile(path, file, code, position, start):
 
 
 def carets(work):
-    """Each expression of a file is what stands above the carets."""
+    """For each expression of a file, the text above the carets is that expression."""
     file, path = os.path.join(work, "carets.py"), os.path.join(work, "x.pb.gz")
     with open(file, "w", encoding="utf-8") as f:
         f.write(TEXT)
@@ -160,7 +160,7 @@ def rules(work):
 
 
 def pages(work):
-    """A profile that names a file of the reader's is no reason to publish that; what a page has is."""
+    """A page made of a profile that names a file of the reader's doesn't hold its text; text of an older page is kept."""
     file, path = module(work, "secret.py")
     one, two, part, both = (os.path.join(work, name + ".html") for name in ("one", "two", "part", "both"))
 
@@ -185,7 +185,7 @@ def pages(work):
 
 
 def own_text(work):
-    """A page is reported with the lines that it holds, whatever became of the file."""
+    """The report of a page shows the lines that the page holds, whatever has happened to the file."""
     file, path = module(work, "held.py")
     page, out = os.path.join(work, "held.html"), os.path.join(work, "held.txt")
     report(path, "-o", page, "--source")

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""sums.py [SEED [PROFILES]]: profiles drawn at random, small and odd (functions of one name in several files,
-recursion, `;` in names, stacks without frames, values of 0, threads without names, numbers used twice), and
-what krait makes of them against sums in plain Python: the report's tables and folded stacks under random
-filters, what comes back from every format that holds a recording, and merged profiles.
+"""sums.py [SEED [PROFILES]]: draws small, odd profiles at random (functions of one name in several files,
+recursion, `;` in names, stacks without frames, values of 0, threads without names, numbers used twice). krait's
+results are compared with sums in plain Python: the report's tables and folded stacks under random filters, the
+profiles that come back from every format that holds a recording, and merged profiles.
 
 A failure prints its seed: sums.py SEED 1 draws that profile again."""
 import collections
@@ -42,7 +42,7 @@ def kind(f):
 
 
 def kind_of(s):
-    """A sample is the collector's wherever that is in its stack."""
+    """The kind of a sample: the collector's if the collector is anywhere in its stack."""
     return "gc" if any(kind(f) == "gc" for f in s.stack) else kind(s.stack[-1])
 
 
@@ -111,7 +111,7 @@ def owner(s):
 
 
 def function(f):
-    """What a row of the table is: a name in a file, the last part of a mapping where there is none."""
+    """The function of a row of the table: a name in a file, or in the last part of a mapping if there is no file."""
     return f.name, f.file or (f.mapping.rsplit("/", 1)[-1]), kind(f) == "python" and bool(f.file)
 
 
@@ -165,7 +165,7 @@ def check_folded(p, path, args, value, inverted):
 
 
 def draw_filter(r, p):
-    """Filter words, what they leave of the samples, and whether stacks are inverted."""
+    """Draws filters. Returns their words, the samples that they let through, and whether stacks are inverted."""
     args, samples, frames = [], p.samples, [f for s in p.samples for f in s.stack]
 
     def pattern(option):

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""sums_viewers.py [SEED [PROFILES]]: as sums.py, of the formats that viewers read: speedscope, the Firefox
-Profiler's, Chrome's traces, pstats and folded stacks. Functions, files, processes and threads have names that look
-like something else (places, counts, several lines). What is in each file, by its own rules, and what
-krait makes of it when it reads it again are compared with sums in plain Python: of each stack, thread by thread.
+"""sums_viewers.py [SEED [PROFILES]]: does the same as sums.py for the formats of viewers: speedscope, the Firefox
+Profiler, Chrome's traces, pstats and folded stacks. Functions, files, processes and threads have names that look
+like something else (places, counts, several lines). Two things are compared with sums in plain Python, for each
+stack, thread by thread: the contents of each file by its own rules, and the profile that krait reads back from it.
 
 A failure prints its seed: sums_viewers.py SEED 1 draws that profile again."""
 import collections
@@ -58,12 +58,12 @@ def draw(r):
 
 
 def name(f):
-    """A function without a name is called by its address."""
+    """The name of a function; without a name its address."""
     return f.name or "0x%x" % f.address
 
 
 def place(f):
-    """A file, the mapping of what has none."""
+    """The file of a frame, or its mapping if it has no file."""
     return f.file or ("" if kind(f) == "python" else f.mapping)
 
 
@@ -94,7 +94,7 @@ def title(labels):
 
 
 def untitled(counter):
-    """By what a thread is called: those that can't be told apart are one."""
+    """A thread by its name: threads that can't be told apart are one."""
     out = collections.Counter()
     for (labels, stack), n in counter.items():
         out[title(labels), stack] += n
@@ -145,7 +145,7 @@ def firefox(p, path):
 
 
 def trace(p, path):
-    """Time of each set of open slices; what has neither a time nor frames isn't there."""
+    """The time of each set of open slices. Samples without a time or without frames are left out."""
     names, threads, got = {}, {}, collections.Counter()
     for e in load(path)["traceEvents"]:
         pid, tid = e["pid"], e["tid"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a recording says, added up from the pprof file by tests/oracle/pprof.py, for the formats' tests."""
+"""Sums over a recording, made from the pprof file by tests/oracle/pprof.py, for the tests of formats."""
 
 import collections
 import os
@@ -10,12 +10,12 @@ import pprof  # noqa: E402
 
 
 class Results:
-    """Prints one line a test; exits 1 if one has failed."""
+    """Prints one line for each test; exits with 1 if one has failed."""
 
     failed = False
 
     def __call__(self, name, wrong):
-        """@wrong: the list of what differed."""
+        """@wrong: the list of differences."""
         self.failed |= bool(wrong)
         print(f"FAIL {name}: {len(wrong)} differ, first: {str(wrong[0])[:300]!r}" if wrong else f"PASS {name}")
 

@@ -39,7 +39,7 @@ def near(shown, ns):
 
 
 def loaded(path, package, directory):
-    """What speedscope shows of a file in its sandwich view, and what went wrong."""
+    """The rows of a file in speedscope's sandwich view, and its errors."""
     script = os.path.join(directory, "load.js")
     with open(path, "rb") as f, open(script, "w", encoding="ascii") as out:
         out.write("speedscope.loadFileFromBase64(%s, %s)"
@@ -59,7 +59,7 @@ def loaded(path, package, directory):
 
 
 def speedscope(name, truth, path, package, directory):
-    """Its own format and traces have a thread a profile, of which the first is shown."""
+    """Its own format and traces have one profile for each thread; speedscope shows the first one."""
     kind = os.path.basename(path).split(".", 1)[1]
     text, wrong = loaded(path, package, directory)
     apart = kind in ("speedscope.json", "trace.json")

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""published.py FOLDER [--all]: krait reads every file below FOLDER, profiles that other projects have published among them.
+"""published.py FOLDER [--all]: krait reads every file below FOLDER, such as profiles that other projects have published.
 
-What a file says in all is worked out a second time by the readers below, each a few lines for one format by its own description,
-and compared with `krait report` and with the sums in what krait writes as JSON lines. Prints the files that differ (--all: every
-one), then a table of the formats. No such file is part of this repository: clone speedscope, pprof, FlameGraph, inferno, the
-Firefox profiler and others next to each other and name the folder. Exit code 1 if a total differs or krait neither reads nor refuses.
+The readers below work out a file's totals a second time; each is a few lines for one format, by its own description. The totals are
+compared with those of `krait report` and with the sums in krait's JSON lines. Prints the files that differ (--all: every file), then
+a table of the formats. No such file is part of this repository: clone speedscope, pprof, FlameGraph, inferno, the Firefox profiler
+and others next to each other and name the folder. Exit code 1 if a total differs, or if krait neither reads nor refuses a file.
 """
 import collections
 import gzip
@@ -222,7 +222,7 @@ def sums(path):
 
 
 def look(path, work):
-    """(format, what krait did, words)."""
+    """(format, krait's verdict, its words)."""
     want, lines = truth(path), os.path.join(work, "x.jsonl")
     start = time.monotonic()
     try:

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""judge.py NAME CONSOLE: says whether the stacks in what a test machine said are those that the
-profiled program says it had (guest/prog.py prints the truth, guest/profile the lines read here).
-judge.py --self-test: whether this judge sees the faults that it is there for."""
+"""judge.py NAME CONSOLE: compares the stacks in a test machine's console output with those that the profiled program says it
+had (guest/prog.py prints the truth, guest/profile the lines read here).
+judge.py --self-test: checks that this judge sees the faults that it is there for."""
 import ast
 import math
 import re
@@ -22,7 +22,7 @@ NOT_EXAMINED, NOT_EXAMINED_MOST = "[incomplete: process not examined yet]", 150
 
 
 class Result:
-    """What the machine said; @word says of which of its profiles (guest/profile)."""
+    """The machine's output on one of its profiles; @word names the profile (guest/profile)."""
 
     def __init__(self, text, word=""):
         self.lines = [line.rstrip("\r") for line in text.splitlines()]
@@ -128,7 +128,7 @@ DUMPED = (r"Thread \d+ .*: sleeping for [1-9]\d*\.\d s", r"  native: _start \(",
 
 
 def judge_dump(result):
-    """The same of what krait dump said of a sleeping thread: these lines, in this order."""
+    """The same for krait dump's output on a sleeping thread: these lines, in this order."""
     said = result.said("DUMP")
     if result.code == "none":
         return None, "no statically linked krait (make STATIC=1)"
@@ -142,7 +142,7 @@ def judge_dump(result):
 
 
 def judge_hotplug(result):
-    """The same of a program that ran on a CPU which came online after krait's start, while the clock was set, and when the CPU went."""
+    """The same for a program that ran on a CPU which came online after krait's start, while the clock was set, and until the CPU went offline."""
     if not result.said("HOTPLUGRC"):
         return None, "no krait, or a kernel that can't switch a CPU off"
     lines, took = result.said("HOTPLUG"), [float(t) for t in result.said("HOTPLUGTOOK")]
