@@ -186,7 +186,10 @@ static void make_function(struct object *f, const struct target *t, uint32_t ver
 	put_u32(f, the_layout.func_version, version);
 }
 
-/* 3.11: what a function's version proves isn't read again; nothing else is proved that way. */
+/*
+ * 3.11: a code object that a function's version proves isn't read again. The version proves no
+ * other.
+ */
 static void test_function_version(void **state)
 {
 	struct target *t = calloc(2, sizeof(*t));
@@ -201,7 +204,7 @@ static void test_function_version(void **state)
 	old = check_of(f, t);
 	assert_true(old == user_check(t));
 	t->table.bytes[the_layout.bytes_data] ^= 1;
-	assert_true(check_of(f, t) == old); /* it can't change as long as there is the version */
+	assert_true(check_of(f, t) == old); /* it can't change while the version stays */
 	new = user_check(t);
 	assert_true(new != old);
 	make_function(f, t, 0);

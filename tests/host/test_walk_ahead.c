@@ -15,11 +15,11 @@
 #define TEXT	   0x7f0000001000ull /* libffi's; only the first function has unwind information */
 #define CLOSURE	   TEXT
 #define ALT	   (TEXT + 0x100)
-#define CALLER	   0x7f0000100000ull /* a thread's first function, for what it matters */
+#define CALLER	   0x7f0000100000ull /* stands for a thread's first function */
 #define TRAMPOLINE 0x7f0000200000ull /* in memory that no file is behind */
 #define STACK	   0x7ffc00000000ull
 
-/* Begins with what a trampoline could have, too. */
+/* Begins with an instruction that a trampoline could have, too. */
 static const uint8_t closure[] = {0xf3, 0x0f, 0x1e, 0xfa, 0x48, 0x81, 0xec, 0xd8, 0, 0, 0};
 
 struct instruction {
@@ -46,7 +46,7 @@ static const struct instruction from_table[] = {
 	{3, {0x41, 0xff, 0xe2}, 16},			     /* jmp *%r10 */
 };
 
-/* Where those jump to: ffi_closure_unix64_alt. */
+/* Their target: ffi_closure_unix64_alt. */
 static const struct instruction alternative[] = {
 	{4, {0xf3, 0x0f, 0x1e, 0xfa}, 16},
 	{5, {0x4c, 0x8b, 0x54, 0x24, 0x08}, 16}, /* mov 8(%rsp),%r10 */
@@ -90,7 +90,7 @@ static enum native_outcome unwound(uint64_t pc, uint8_t depth)
 
 	put(STACK + 64, &back, sizeof(back));
 	host.native->regs = (struct unwind_regs){.pc = pc, .sp = STACK + 64 - depth};
-	host.native->leaf[10] = ALT; /* as it is before the jump to it */
+	host.native->leaf[10] = ALT; /* as before the jump to it */
 	walk_native(host.native, host.w);
 	return host.native->outcome;
 }
@@ -128,7 +128,7 @@ static void test_table(void **state)
 	check_each(ALT, alternative, ARRAY_SIZE(alternative));
 }
 
-/* A jump to itself ends, one to nowhere too. */
+/* A jump to itself ends the walk ahead, and so does a jump to unmapped memory. */
 static void test_nowhere(void **state)
 {
 	static const uint8_t loop[] = {0xeb, 0xfe}, circle[] = {0xf3, 0x0f, 0x1e, 0xfa, 0xeb, 0xfa},
@@ -142,7 +142,10 @@ static void test_nowhere(void **state)
 	assert_int_equal(unwound(TRAMPOLINE, 0), NATIVE_UNMAPPED);
 }
 
-/* Only of the innermost frame it is known what comes next: another one waits for what it called. */
+/*
+ * Only the innermost frame will execute its next instruction: any other waits for the function that
+ * it called.
+ */
 static void test_called(void **state)
 {
 	uint64_t end = put_code(TRAMPOLINE, made, ARRAY_SIZE(made)), to = CLOSURE;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Rules that look at a register of the innermost frame: where a thread begins, and where the return address is in one. */
+/*
+ * Rules that read a register of the innermost frame: where a thread begins, and where a register
+ * holds the return address.
+ */
 /* Before cmocka.h, whose fail is a macro. */
 #include "walk_native.h"
 
@@ -78,7 +81,7 @@ static void test_vfork(void **state)
 	assert_int_equal(host.native->regs.sp, SP);
 }
 
-/* What a frame had in such a register isn't known once it called another one, and that another one. */
+/* The register's value is unknown in a frame that has called another one, and so on outwards. */
 static void test_further_out(void **state)
 {
 	const uint64_t back = LEAF + 8, at[] = {CLONE + 8, VFORK + 8};
@@ -90,7 +93,7 @@ static void test_further_out(void **state)
 	assert_int_equal(unwound(LEAF), NATIVE_NO_REGISTER);
 	assert_int_equal(host.native->n, 3);
 	put(SP + 8, &at[1], sizeof(at[1]));
-	assert_int_equal(unwound(LEAF), NATIVE_NO_PROGRESS); /* nothing of it is on the stack */
+	assert_int_equal(unwound(LEAF), NATIVE_NO_PROGRESS); /* it has nothing on the stack */
 	assert_int_equal(host.native->n, 3);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What leaves the kernel side for a stack: code objects at first sight with their texts, the stack
- * once, and only what the ring took counts as sent.
+ * Records of a stack: each code object at first sight with its texts, the stack once. Only records
+ * that the ring accepted count as sent.
  */
 /* Before cmocka.h, whose fail is a macro. */
 #include "walk_chain.h"
@@ -72,7 +72,10 @@ static void assert_stack_record(size_t i, size_t n)
 	assert_memory_equal(rec + 1, host.out->frame, n * sizeof(struct wire_frame));
 }
 
-/* Each code object once, the stack once; another stack of the same functions is a stack only. */
+/*
+ * Each code object is sent once, and so is the stack. Another stack of the same functions sends the
+ * stack alone.
+ */
 static void sent_once(void)
 {
 	uint64_t a = image_code("a"), b = image_code("b");
@@ -100,7 +103,7 @@ static void ring_refuses(void)
 	uint64_t a = image_code("a");
 
 	build(1, a);
-	host.refuse = 1; /* the code object; the stack goes, but isn't believed to be complete */
+	host.refuse = 1; /* the code object; the stack is sent, but doesn't count as complete */
 	walk_and_send();
 	assert_int_equal(host.sent.n, 1);
 	assert_stack_record(0, 1);
@@ -136,7 +139,7 @@ static void many_codes(void)
 	assert_int_equal(host.sent.n, SEND_CODES + 10 + 2);
 }
 
-/* A machine that is slow, or just looks after something else: some code objects are sent with each sample, at least. */
+/* On a machine that is slow or busy at least some code objects are sent with each sample. */
 static void slow(void)
 {
 	char name[16];
@@ -158,7 +161,7 @@ static void slow(void)
 	assert_int_equal(host.sent.n, 40 + 3);
 }
 
-/* What is deep and new is cut, not taken for as long as it lasts. */
+/* A deep stack of new functions is cut, so that the sample doesn't take too long. */
 static void late(void)
 {
 	char name[16];
@@ -177,7 +180,10 @@ static void late(void)
 	assert_int_equal(image_walk(), WALK_OK);
 }
 
-/* A deep recursion has few functions, of which the outermost are met last: it is whole on a slow machine too. */
+/*
+ * A deep recursion has few functions, the outermost of which are met last: its stack is whole on a
+ * slow machine too.
+ */
 static void late_recursion(void)
 {
 	uint64_t recursive;
@@ -197,7 +203,7 @@ static void late_recursion(void)
 	host.tick_ns = 0;
 }
 
-/* Each of a circle's functions is proved once in a sample, though some have the same place in the memo. */
+/* Each function of a circle is proved once in a sample, though some share a place in the memo. */
 static void late_circle(void)
 {
 	uint64_t codes[MEMO_CODES / 2];
@@ -216,7 +222,10 @@ static void late_circle(void)
 	host.tick_ns = 0;
 }
 
-/* Long line tables: as many as a sample may copy. Of the others user space is told where they are. */
+/*
+ * Long line tables: a sample copies as many as it may. For the others user space gets their
+ * addresses.
+ */
 static void many_bytes(void)
 {
 	static uint8_t data[60000];
@@ -246,7 +255,7 @@ static void many_bytes(void)
 	assert_int_equal(host.sent.n, 9);
 }
 
-/* src/python makes of the record what was put into the image. */
+/* src/python reads the values from the record that were put into the image. */
 static void fields(void)
 {
 	static const uint8_t table[] = {6, 1, 8, 2, 10, 0};
@@ -275,7 +284,7 @@ static void fields(void)
 	assert_memory_equal(code->linetable, table, sizeof(table));
 }
 
-/* Any kind of string, any length: all the bytes up to the limit, and the true length. */
+/* Strings of any kind and length: the record has all bytes up to the limit, and the true length. */
 static void text(unsigned kind, bool ascii, uint32_t len)
 {
 	size_t most = ABI_NAME_BYTES, bytes = (size_t)len * kind;
@@ -334,7 +343,7 @@ static void line_tables(void)
 	}
 }
 
-/* The longest of everything at once fits. */
+/* A record with the longest texts of all kinds fits. */
 static void all_long(void)
 {
 	static uint8_t data[100000];
@@ -348,7 +357,10 @@ static void all_long(void)
 	assert_int_equal(host.sent.v[0].n, sizeof(*rec) + 2 * ABI_NAME_BYTES + ABI_LINETABLE_BYTES);
 }
 
-/* What isn't resident at that moment: everything else comes, and where to look for it. */
+/*
+ * A text that isn't resident at that moment: the record has everything else, and the text's
+ * address.
+ */
 static void not_resident(void)
 {
 	uint64_t name = image_text("name"), code;
@@ -362,7 +374,7 @@ static void not_resident(void)
 
 		host_forget_sent();
 		assert_int_equal(image_walk(), WALK_OK);
-		/* The head stays readable, or not even that is. */
+		/* Only the object's head is readable, or not even that. */
 		host.fault_at = i ? file + image.l->str_length : file + image.l->str_ascii;
 		send_stack(host.w, host.out);
 		host.fault_at = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The GIL state of a thread whose memory says this or that, in every version: what take_gil(),
- * drop_gil() and PyThreadState_Swap() leave between their steps (Python/ceval_gil.c, pystate.c),
- * and with every read failing in turn.
+ * The GIL state of a thread in every state of its memory, in every version: the states that
+ * take_gil(), drop_gil() and PyThreadState_Swap() leave between their steps (Python/ceval_gil.c,
+ * pystate.c), and with every read failing in turn.
  */
 #include "walk_host.h"
 
@@ -81,14 +81,14 @@ static void make_gil(void)
 	w->gil_wait = gil + PY_GIL_WAIT;
 }
 
-/* What the GIL itself says. */
+/* Sets the GIL's own words. */
 static void gil_says(uint64_t holder, uint32_t locked)
 {
 	put_u64(gil + PY_GIL_HOLDER, holder);
 	put_u32(gil + PY_GIL_LOCKED, locked);
 }
 
-/* What the thread's own side of it says. */
+/* Sets the thread's own words on the GIL. */
 static void thread_says(bool attached)
 {
 	if (image.where.gil == PY_GIL_CURRENT)
@@ -151,7 +151,7 @@ static void no_state(void)
 	assert_state(GIL_NONE);
 }
 
-/* Another thread's state where this one's should be. */
+/* Another thread's state in the place of this one's. */
 static void mismatch(void)
 {
 	begin();
@@ -169,14 +169,16 @@ static void futex(void)
 	past = first + image.where.gil_wait_bytes;
 	if (is_free())
 		return;
-	assert_int_equal(asleep_at(first), GIL_HELD); /* C code that never let it go */
+	assert_int_equal(asleep_at(first), GIL_HELD); /* C code that never released it */
 	release();
 	gil_says(other, 1);
 	assert_int_equal(asleep_at(first), GIL_WAITING);
 	assert_int_equal(asleep_at((past - 4) & ~3ull), GIL_WAITING);
 	assert_int_equal(asleep_at(first - 8), GIL_RELEASED);
 	assert_int_equal(waking(first), GIL_RELEASED);
-	/* 2.7: behind the semaphore's value a lock of another make could have its words. */
+	/*
+	 * 2.7: a lock of another implementation could have its words behind the semaphore's value.
+	 */
 	assert_int_equal(asleep_at(past), image.l->version < 0x300 ? GIL_UNKNOWN : GIL_RELEASED);
 	assert_int_equal(asleep_at(past + 4096), GIL_RELEASED);
 	image.where.gil_wait_bytes = 0; /* as if not known */
@@ -185,7 +187,7 @@ static void futex(void)
 		assert_int_equal(asleep_at(past + 4096), GIL_UNKNOWN);
 }
 
-/* musl: who waits for a condition sleeps on a word of its own stack. */
+/* musl: a thread that waits for a condition sleeps on a word of its own stack. */
 static void stack_waits(void)
 {
 	struct futex_call call = {.addr = 0x7ffe0100, .sp = 0x7ffe0000, .op = 0};
@@ -201,7 +203,7 @@ static void stack_waits(void)
 	assert_int_equal(state_in(call), GIL_RELEASED);
 }
 
-/* Between the steps of taking and dropping it. */
+/* Between the steps of taking and dropping the GIL. */
 static void steps(void)
 {
 	bool by_word = image.l->version >= 0x30d;
@@ -213,7 +215,7 @@ static void steps(void)
 	thread_says(false);
 	gil_says(image.tstate, 1);
 	assert_state(by_word || image.l->version < 0x300 ? GIL_RELEASED : GIL_UNKNOWN);
-	if (by_word) /* take_gil() wakes the one that gave it away before it sets holds_gil */
+	if (by_word) /* take_gil() wakes the thread that gave the GIL away before it sets holds_gil */
 		assert_int_equal(waking(gil + PY_GIL_WAIT), GIL_UNKNOWN);
 	/* PyEval_ReleaseLock() left it current, PyThreadState_Swap() made it active too early. */
 	thread_says(true);
@@ -248,7 +250,7 @@ static void not_made(void)
 		assert_int_equal(asleep_at(0x5000), GIL_RELEASED);
 }
 
-/* 3.15 says that it wants it. */
+/* 3.15: the thread itself says that it wants the GIL. */
 static void requested(void)
 {
 	begin();
@@ -274,7 +276,7 @@ static void enabled(void)
 	assert_state(GIL_HELD);
 }
 
-/* Whatever can't be read: the right state, or none is claimed. */
+/* Whichever read fails: the state is right or unknown. */
 static void assert_failing(struct futex_call call)
 {
 	uint8_t want = state_in(call);

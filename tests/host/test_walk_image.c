@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The walkers over images of interpreters made by hand: whole stacks of every version, known by
- * construction. What goes wrong on the way is in test_walk_outcome.c, what is sent in
- * test_walk_code.c.
+ * construction. Failures are in test_walk_outcome.c, records in test_walk_code.c.
  */
 /* Before cmocka.h, whose fail is a macro. */
 #include "walk_chain.h"
@@ -118,7 +117,9 @@ static void every_position(void)
 	}
 }
 
-/* A frame straddles the end of the present block: 8 bytes in it, the rest in what isn't read yet.
+/*
+ * A frame straddles the end of the current block: 8 bytes lie in it, the rest in the next one,
+ * which isn't read yet.
  */
 static void generators_only(void)
 {
@@ -139,7 +140,9 @@ static uint64_t id_of(void)
 	return host.w->hash;
 }
 
-/* The same frames at other addresses are the same stack; any difference is another one. */
+/*
+ * The same frames at other addresses are the same stack; any other difference makes another stack.
+ */
 static void ids(void)
 {
 	uint64_t id, code = image_code("other");
@@ -169,7 +172,7 @@ static void ids(void)
 	assert_int_equal(id_of(), id);
 }
 
-/* Another process' stack has another id, also where addresses are equal. */
+/* The stack of another process has another id, also where addresses are equal. */
 static void ids_of_processes(void)
 {
 	uint64_t id;
@@ -244,8 +247,8 @@ static void make_neighbours(uint64_t *code)
 }
 
 /*
- * Of code objects that lie next to each other several are read at once (up to 3.10); their checks are those of each by
- * itself.
+ * Several code objects that lie next to each other are read at once (up to 3.10). Their checks are
+ * the same as if each was read by itself.
  */
 static void neighbours(void)
 {
@@ -265,7 +268,10 @@ static void neighbours(void)
 		assert_in_range(reads, NEIGHBOURS, host.reads + NEIGHBOURS * 2);
 }
 
-/* The same where two places take turns and reads of one of them fail: nobody takes what such a read left. */
+/*
+ * The same for two places in turn, while reads of one of them fail: the buffer that a failed read
+ * leaves isn't used.
+ */
 static void neighbours_that_fail(void)
 {
 	struct wire_frame frame[NEIGHBOURS];
@@ -287,7 +293,7 @@ static void neighbours_that_fail(void)
 	host.fail_nth = 0;
 }
 
-/* Is another code object at the same address noticed although nothing was counted? */
+/* Is another code object at the same address noticed, although the counter stands still? */
 static bool notices(uint64_t code, uint32_t *version)
 {
 	uint64_t before = id_of();
@@ -308,7 +314,7 @@ static bool start_counted(uint64_t *code, uint64_t *counter)
 	return true;
 }
 
-/* As long as no code object is made none is read again. */
+/* As long as no code object is made, none is read again. */
 static void counted(void)
 {
 	uint32_t version = 2000;
@@ -320,7 +326,7 @@ static void counted(void)
 	put_u32(counter, 9001);
 	assert_false(
 		notices(code, &version)); /* the one that was there before counts from now on */
-	put_u32(counter, version);	  /* it is behind: not the counter */
+	put_u32(counter, version); /* it is below the object's number: so it isn't the counter */
 	assert_true(notices(code, &version));
 	put_u32(counter, 0); /* all numbers are given */
 	assert_true(notices(code, &version));
@@ -333,7 +339,7 @@ static void counted(void)
 	assert_true(notices(code, &version));
 }
 
-/* After one more was made all are read, and what has changed is seen. */
+/* After one more was made, all are read again, and a change is seen. */
 static void counted_anew(void)
 {
 	uint64_t code, counter, id;
@@ -346,7 +352,7 @@ static void counted_anew(void)
 	assert_int_not_equal(id_of(), id);
 }
 
-/* What a walk reads of a frame has all the fields, for every version. */
+/* The part of a frame that a walk reads holds all the fields, for every version. */
 static void fields_are_read(void)
 {
 	const struct py_layout *l = image.l;

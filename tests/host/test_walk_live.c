@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The walkers over live interpreters, read with process_vm_readv(): what they give for two blocked
- * threads of every installed interpreter must be what stack.py says of itself. Then the same with
- * every Nth read failing: always the innermost part of that stack, always with a named outcome.
+ * The walkers over live interpreters, read with process_vm_readv(). For two blocked threads of
+ * every installed interpreter they must give the stack that stack.py prints of itself. With every
+ * Nth read failing they must give the innermost part of that stack, always with a named outcome.
  */
 /* Before cmocka.h, whose fail is a macro. */
 #include "walk_host.h"
@@ -34,7 +34,7 @@ struct named {
 	int line;
 };
 
-/* What one thread said of itself. */
+/* The stack that one thread printed of itself. */
 struct truth {
 	size_t n;
 	struct named frame[MAX_NAMED];
@@ -243,7 +243,10 @@ static void compare(const struct truth *truth)
 	assert_int_equal(n, truth->n);
 }
 
-/* The walk with failing reads gave the innermost part of the stack, or of a loop further out. */
+/*
+ * Whether the walk with failing reads gave the innermost part of the stack, or of a loop further
+ * out.
+ */
 static void assert_part(void)
 {
 	size_t from = 0;
@@ -261,7 +264,7 @@ static void assert_part(void)
 		assert_int_equal(from + host.w->n, n_clean);
 }
 
-/* Both threads are in read(), without the GIL; nothing else may be said of them. */
+/* Both threads are in read(), without the GIL: no other state is right. */
 static void assert_released(bool certain)
 {
 	const struct futex_call none = {.op = -1};

@@ -41,7 +41,7 @@ static uint32_t below(uint32_t n)
 	return seed % n;
 }
 
-/* In the kernel a page that isn't there fails as well; what is left in @dst differs. */
+/* In the kernel a read of an absent page fails too, but leaves something else in @dst. */
 walk_inline long read_user(void *dst, __u32 n, __u64 addr)
 {
 	struct iovec local = {dst, n}, remote = {(void *)(uintptr_t)addr, n};
@@ -54,7 +54,10 @@ walk_inline long read_user(void *dst, __u32 n, __u64 addr)
 	return -EFAULT;
 }
 
-/* Mostly right behind the last one, now and then near the end of a page; NULL: the heap is full. */
+/*
+ * Allocates: mostly right behind the last object, now and then near the end of a page. NULL: the
+ * heap is full.
+ */
 static uint8_t *take(size_t n)
 {
 	uint8_t *p;

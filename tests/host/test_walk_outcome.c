@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What goes wrong on the way: every outcome that the walkers can give is reached here, in every
- * version where it can be, and whatever fails, the frames are the innermost part of the true stack.
+ * Failures of a walk. Every outcome that the walkers can give is reached here, in every version
+ * where it can be. Whatever fails, the frames are the innermost part of the true stack.
  *
- * Not given by the walkers, so not here: PENDING and UNSUPPORTED (bpf/events/sample.bpf.c, by the state of
- * the process), STACK_LOST (src/collect, a stack that was lost).
+ * Not given by the walkers, so not here: PENDING and UNSUPPORTED (bpf/events/sample.bpf.c, by the
+ * state of the process), STACK_LOST (src/collect, a stack that was lost).
  */
 /* Before cmocka.h, whose fail is a macro. */
 #include "walk_chain.h"
@@ -79,7 +79,7 @@ static void thread_state(void)
 	assert_outcome(WALK_NO_PYTHON, 0);
 }
 
-/* 3.11, 3.12: made by another thread, run by this one. */
+/* 3.11, 3.12: a thread state made by another thread and run by this one. */
 static void state_of_another_thread(void)
 {
 	uint64_t loop;
@@ -97,7 +97,7 @@ static void state_of_another_thread(void)
 	assert_outcome(WALK_TSTATE_MISMATCH, 0);
 	host.w->sp = loop - LOOP_BYTES;
 	assert_outcome(WALK_TSTATE_MISMATCH, 0);
-	host.w->sp = IMAGE_TP - 64; /* above the thread pointer no stack of this thread's */
+	host.w->sp = IMAGE_TP - 64; /* above the thread pointer there is no stack of this thread */
 	put_u64(image.tstate + image.l->tstate_frame, IMAGE_TP + 64);
 	assert_outcome(WALK_TSTATE_MISMATCH, 0);
 	host.w->sp = 0;
@@ -270,7 +270,9 @@ static void tls_word(void)
 	assert_outcome(WALK_TLS_FAULT, 0);
 }
 
-/* A thread inside a sub-interpreter (<= 3.11): the current thread state wins where it is its own.
+/*
+ * A thread inside a sub-interpreter (<= 3.11): the current thread state is used if it is the
+ * thread's own.
  */
 static void current_first(void)
 {
@@ -323,7 +325,7 @@ static void no_thread_pointer(void)
 	assert_int_equal(host.w->n, 0);
 }
 
-/* No frame: a thread of Python's that runs C only. 3.15's has its sentinel. */
+/* No frame: a thread that Python knows and that runs C only. 3.15's has its sentinel. */
 static void no_frames(void)
 {
 	plan.n = 0;
@@ -331,7 +333,10 @@ static void no_frames(void)
 	assert_outcome(WALK_NO_PYTHON, 0);
 }
 
-/* Frame @i can't be read. 3.11, 3.12: then nothing proves the innermost loop's frames, and none of them is shown. */
+/*
+ * Frame @i can't be read. 3.11, 3.12: then nothing proves the innermost loop's frames, so none of
+ * them is shown.
+ */
 static void assert_broken(enum walk_outcome outcome, size_t i)
 {
 	assert_outcome(outcome, image.l->walk == PY_WALK_CFRAME && i < OUTER_LOOP ? 0 : i);
@@ -408,7 +413,7 @@ static void circles(void)
 	}
 }
 
-/* Shims only, which no frame count bounds. */
+/* Shims alone, which the limit of frames doesn't bound. */
 static void circle_of_shims(void)
 {
 	uint64_t a, b;
@@ -426,7 +431,10 @@ static void circle_of_shims(void)
 	}
 }
 
-/* 3.11+: a whole chain ends where a C evaluation loop began, greenlet's apart, which are without the loops' frames. */
+/*
+ * 3.11+: a whole chain ends where a C evaluation loop began. Greenlets' chains are an exception:
+ * they lack the loops' frames.
+ */
 static void torn(void)
 {
 	build();
@@ -441,7 +449,9 @@ static void torn(void)
 		assert_outcome(WALK_OK, 1);
 }
 
-/* 3.9: the outermost frame is one that no loop runs. So is an innermost one that is being entered. */
+/*
+ * 3.9: no loop runs the outermost frame. Nor does one run an innermost frame that is being entered.
+ */
 static void thrown_into(void)
 {
 	build();
@@ -514,7 +524,7 @@ static void run_loop(void)
 	host.w->sp = image.cframe - 128;
 }
 
-/* Both of them: what lay there is another loop's, that frames are left over of. */
+/* Both of them: the memory holds the frames left over from another loop. */
 static void neither_set_up(void)
 {
 	const struct py_layout *l = image.l;
@@ -541,8 +551,9 @@ static void neither_set_up(void)
 }
 
 /*
- * 3.11, 3.12: a loop is entered from C, for a function or a generator, and isn't set up yet: what lies in its _PyCFrame
- * may be anything, as long as the thread runs the loop itself and nothing that it calls.
+ * 3.11, 3.12: a loop is entered from C, for a function or a generator, and isn't set up yet. Its
+ * _PyCFrame may hold anything, as long as the thread runs the loop itself and no function that the
+ * loop calls.
  */
 static void entered_just_now(void)
 {
@@ -586,7 +597,7 @@ static void entered_just_now(void)
 	}
 }
 
-/* 3.12: of the loop that was there before its own frame is left, which leads to one of a loop further out. */
+/* 3.12: an earlier loop's own frame is left over; it leads to a frame of a loop further out. */
 static void shim_left_over(void)
 {
 	const struct py_layout *l = image.l;
@@ -606,7 +617,10 @@ static void shim_left_over(void)
 	host.w->sp = 0;
 }
 
-/* 3.11, 3.12: a generator runs, as the first of a loop, and can't be read: the one that resumed it isn't innermost. */
+/*
+ * 3.11, 3.12: a generator runs, as the first frame of a loop, and can't be read: then the frame
+ * that resumed it must not be shown as the innermost.
+ */
 static void resumed_and_missing(void)
 {
 	const struct py_layout *l = image.l;
@@ -623,8 +637,8 @@ static void resumed_and_missing(void)
 }
 
 /*
- * 3.12: a greenlet begins, its first loop isn't set up, and what lies there is the loop of one that was left in
- * the same place: its frames are without the loops' and lead to an end.
+ * 3.12: a greenlet begins and its first loop isn't set up. The memory holds the loop of a greenlet
+ * that was left in the same place: its frames lack the loops' own and lead to an end.
  */
 static void greenlet_begins(void)
 {
@@ -647,7 +661,7 @@ static void greenlet_begins(void)
 	host.w->sp = 0;
 }
 
-/* 3.12: a generator that another calls is without a caller while it is resumed and left. */
+/* 3.12: a generator that another one calls has no caller while it is resumed and left. */
 static void resumed_just_now(void)
 {
 	const struct py_layout *l = image.l;
@@ -685,7 +699,7 @@ static void switching_greenlets(void)
 	assert_outcome(WALK_FRAME_FAULT, 0);
 }
 
-/* 3.11, 3.12: left over from an earlier call, though it leads to the right caller. */
+/* 3.11, 3.12: a frame left over from an earlier call, though it leads to the right caller. */
 static void left_over(void)
 {
 	uint64_t top;
@@ -715,8 +729,8 @@ static void put_first_instruction(size_t i)
 }
 
 /*
- * 3.11, 3.12: what lies behind a frame that hasn't called anybody yet was called from there before; but a trace
- * function is called before the first instruction, in a loop of its own.
+ * 3.11, 3.12: the frame behind one that hasn't called yet is left over from an earlier call. But a
+ * trace function is called before the first instruction, in a loop of its own.
  */
 static void called_by_nobody(void)
 {
@@ -730,8 +744,8 @@ static void called_by_nobody(void)
 }
 
 /*
- * 3.11+: the innermost frame was published before its caller was noted in it, and the frame that lay there before was
- * called by a generator, which isn't running any more.
+ * 3.11+: the innermost frame was published before its caller was noted in it. The frame that lay
+ * there before was called by a generator, which isn't running any more.
  */
 static void resumed_by_nobody(void)
 {
@@ -789,7 +803,10 @@ static void build_fresh(enum link caller, bool new_chunk)
 	chain_build(&plan, &expected);
 }
 
-/* 3.11, 3.12: who called what hasn't run an instruction yet is believed if it is proved, else found where that can be. */
+/*
+ * 3.11, 3.12: the caller noted in a frame that hasn't run an instruction is used if it is proved;
+ * else the caller is found, if possible.
+ */
 static void called_just_now(void)
 {
 	const struct py_layout *l = image.l;
@@ -825,7 +842,10 @@ static void called_just_now(void)
 	}
 }
 
-/* The same where a loop's own frame is left over: alive, or something else written over what says what it is. */
+/*
+ * The same with a loop's own frame left over: it is alive, or the word that says what it is was
+ * overwritten.
+ */
 static void called_by_a_shim(void)
 {
 	const struct py_layout *l = image.l;
@@ -843,7 +863,10 @@ static void called_by_a_shim(void)
 	}
 }
 
-/* What ends where it begins may be dead: a frame in a part of its caller's that isn't used yet. */
+/*
+ * A frame that ends where the innermost begins may be dead: it lies in a part of the caller's frame
+ * that isn't used yet.
+ */
 static void called_by_the_dead(void)
 {
 	const struct py_layout *l = image.l;
@@ -864,7 +887,10 @@ static void called_by_the_dead(void)
 	assert_outcome(WALK_OK, 4);
 }
 
-/* Nor is a frame innermost that isn't the last on the data stack: then its loop isn't set up yet. */
+/*
+ * A frame that isn't the last on the data stack isn't the innermost: then its loop isn't set up
+ * yet.
+ */
 static void not_the_last(void)
 {
 	const struct py_layout *l = image.l;
@@ -878,7 +904,7 @@ static void not_the_last(void)
 	assert_broken(WALK_FRAME_TORN, 0);
 }
 
-/* A loop that seems to be the thread's first isn't, if the data stack has others' frames. */
+/* A loop that seems to be the thread's first isn't, if the data stack has frames of other loops. */
 static void not_the_first(void)
 {
 	const struct py_layout *l = image.l;
@@ -969,7 +995,10 @@ static uint64_t id_with(enum walk_outcome outcome, enum native_outcome native, u
 	return host.w->hash;
 }
 
-/* A stack that differs in nothing but how a walk ended is another one: its record says it. */
+/*
+ * A stack that differs only in how its walk ended has another id, because its record says how it
+ * ended.
+ */
 static void ended_differently(void)
 {
 	uint64_t id = id_with(WALK_NO_PYTHON, NATIVE_WHOLE, 3);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A million walks over images with hostile words in them (walk_random.h), and the dearest target
- * there can be. KRAIT_WALKS sets the number, KRAIT_SEED repeats a run.
+ * A million walks over images with hostile words in them (walk_random.h), and the most expensive
+ * target possible. KRAIT_WALKS sets the number, KRAIT_SEED repeats a run.
  */
 /* Before cmocka.h, whose fail is a macro. */
 #include "walk_random.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which of a process's interpreters a thread runs: the one whose GIL it holds, else the last in which it has frames; and
- * how long that is looked for.
+ * Which of a process's interpreters a thread runs: the one whose GIL it holds, else the last in
+ * which it has frames. Also the time limit of that search.
  */
 #include "walk_host.h"
 
@@ -81,7 +81,7 @@ static void test_no_frames(void **state)
 	assert_int_equal(chosen(), 0);
 }
 
-/* Where a look takes 100 us there is time for two: the better of these is taken. */
+/* If a look takes 100 us there is time for two, and the better of these is used. */
 static void test_bounded(void **state)
 {
 	begin("3.9");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Chains of frames for walk_image.h: one plan, laid out as each version does, and what a walk of it
- * must give, known by construction.
+ * Chains of frames for walk_image.h: one plan, laid out as each version lays it out. The frames
+ * that a walk must find are known by construction.
  */
 #ifndef TESTS_WALK_CHAIN_H
 #define TESTS_WALK_CHAIN_H
@@ -66,7 +66,7 @@ static inline uint64_t data_stack(size_t n)
 #define CHUNK_HEAD                                                                                 \
 	24 /* _PyStackChunk: previous, size, top; behind the first one's a word is left out */
 
-/* 3.11, 3.12: what the thread state says of the data stack: chunk, top, limit. */
+/* 3.11, 3.12: the data stack in the thread state: chunk, top, limit. */
 static inline void set_data_stack(void)
 {
 	uint64_t at = image.tstate + image.l->tstate_datastack_top;
@@ -97,7 +97,7 @@ static inline uint64_t chain_object(const struct planned *p, uint64_t back)
 }
 
 #define LOOP_STACK                                                                                 \
-	512 /* what a C evaluation loop has of the C stack; its _PyCFrame is in the middle */
+	512 /* size of a C evaluation loop's frame on the C stack; its _PyCFrame is in the middle */
 
 /* Enters a C evaluation loop. */
 static inline void chain_loop(void)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The BPF walkers compiled for the host: the seam of bpf/state.bpf.h and bpf/send.bpf.h over pages
- * in memory or over a live process. Reads can be made to fail; every read's destination is checked
- * to lie within the one buffer it belongs to, and each buffer is an allocation of its own, so that
- * ASan sees what runs past it.
+ * in memory or over a live process. Reads can be made to fail. The destination of every read must
+ * lie within one known buffer. Each buffer is an allocation of its own, so that ASan sees writes
+ * past its end.
  */
 #ifndef TESTS_WALK_HOST_H
 #define TESTS_WALK_HOST_H
@@ -155,7 +155,7 @@ static inline bool host_read(void *dst, uint64_t addr, size_t n)
 	return host_read_pages(dst, addr, n);
 }
 
-/* As bpf_probe_read_user(): all or nothing. */
+/* Like bpf_probe_read_user(): all or nothing. */
 walk_inline long read_user(void *dst, __u32 n, __u64 addr)
 {
 	host_check_room(dst, n);
@@ -330,7 +330,10 @@ static inline void host_fini(void)
 	memset(&host, 0, sizeof(host));
 }
 
-/* Walks the thread of @where and @tp; the outcome. Frames are in host.out, their number in w->n. */
+/*
+ * Walks the thread of @where and @tp. Returns the outcome; frames are in host.out, their number in
+ * w->n.
+ */
 static inline enum walk_outcome host_walk(const struct py_where *where, uint64_t tp)
 {
 	struct walk *w = host.w;

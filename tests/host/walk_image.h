@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Images of interpreters, made by hand: what a thread's memory looks like with a given chain of
- * frames, per version. The layouts' offsets are src/python's (checked against the headers by
- * tests/layout); how the structures hang together is written down here once more, from CPython's
+ * Images of interpreters, made by hand: a thread's memory with a given chain of frames, per
+ * version. The layouts' offsets are those of src/python, which tests/layout checks against the
+ * headers. How the structures refer to each other is written down here once more, from CPython's
  * sources: Include/internal/pycore_frame.h, Include/cpython/{code,frameobject,pystate}.h.
  */
 #ifndef TESTS_WALK_IMAGE_H
@@ -236,7 +236,7 @@ static inline void image_begin(const struct release *r)
 	image_no_loop();
 }
 
-/* 3.12+: so many code objects were made by the one interpreter there is; address of the count. */
+/* 3.12+: the only interpreter has made so many code objects. Returns the address of the counter. */
 static inline uint64_t image_count_codes(uint32_t n)
 {
 	image.where.interp_head = image_alloc(PY_NEXT_ID + 8);

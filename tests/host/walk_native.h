@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What user space hands to the kernel program's unwinder, as src/sampler does it: tables of rows, mappings. */
+/*
+ * The data that user space gives to the kernel program's unwinder, as src/sampler does it: tables
+ * of rows, mappings.
+ */
 #ifndef TESTS_WALK_NATIVE_H
 #define TESTS_WALK_NATIVE_H
 
@@ -65,13 +68,13 @@ static inline uint32_t native_add_table(struct unwind_rows *rows)
 	return (uint32_t)host.tables.n - 1;
 }
 
-/* The process has no mappings; those of before are forgotten. */
+/* Forgets the process's mappings: it has none then. */
 static inline void native_no_mappings(void)
 {
 	host.native->space = (struct unwind_space){.version = host.native->space.version + 1};
 }
 
-/* Its next one, number @i, ascending. Chunks of mappings are as large as those of rows. */
+/* Adds its next mapping, number @i, ascending. Chunks of mappings are as large as those of rows. */
 static inline void native_add_mapping(size_t i, struct unwind_mapping m)
 {
 	struct unwind_space *space = &host.native->space;

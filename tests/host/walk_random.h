@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Hostile targets: an interpreter's image in which some words were replaced by other pointers, huge
- * sizes and noise. Whatever a walk makes of it, it ends soon, stays within its buffers, and what it
- * sends can be read. For test_walk_random.c and tests/fuzz/fuzz_walk.c.
+ * Hostile targets: an interpreter's image in which some words are replaced by other pointers, huge
+ * sizes and noise. Every walk of it must end soon, stay within its buffers, and send records that
+ * can be read. For test_walk_random.c and tests/fuzz/fuzz_walk.c.
  */
 #ifndef TESTS_WALK_RANDOM_H
 #define TESTS_WALK_RANDOM_H
@@ -112,7 +112,7 @@ static inline uint64_t hostile_value(struct choices *c, uint64_t was)
 	}
 }
 
-/* A str of a kind that there isn't is refused by user space. */
+/* User space refuses a str of an unknown kind. */
 static inline bool is_sound(const struct rec_code *rec)
 {
 	for (size_t i = 0; i < CODE_TEXT_MAX; i++) {

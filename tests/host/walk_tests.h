@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the programs that test the walkers end with: a list of functions X(NAME), each of which is
- * run for every release, and main(). Included behind cmocka.h.
+ * The end of each program that tests the walkers: a list of functions X(NAME), each of which is run
+ * for every release, and main(). Included behind cmocka.h.
  */
 #ifndef TESTS_WALK_TESTS_H
 #define TESTS_WALK_TESTS_H

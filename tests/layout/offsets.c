@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Compiled against one interpreter's own headers (check.sh does it), prints "name offset" for every
- * field of PY_OFFSETS and for what src/python knows of _PyRuntime: the compiler's word on what
- * src/python/layout/layout.c says. A field that this version doesn't have is printed as 0.
+ * Compiled against one interpreter's own headers (check.sh does it). Prints "name offset" for every
+ * field of PY_OFFSETS, and for each fact that src/python has on _PyRuntime: the compiler's word on
+ * src/python/layout/layout.c. A field that this version doesn't have is printed as 0.
  */
 #define Py_BUILD_CORE 1
 #include <Python.h>
@@ -269,7 +269,10 @@ static void runtime(void)
 	AT("runtime_interp_head", _PyRuntimeState, interpreters.head);
 #if VERSION >= 0x0309
 	AT("runtime_finalizing", _PyRuntimeState, _finalizing);
-	/* What bpf/python/thread.bpf.h takes for the flags of the start: behind each other, the last one here. */
+	/*
+	 * The words that bpf/python/thread.bpf.h reads as the flags of the start: one behind the
+	 * other, the last one here.
+	 */
 	if (offsetof(_PyRuntimeState, initialized) !=
 		    offsetof(_PyRuntimeState, _finalizing) - (VERSION >= 0x030b ? 8 : 4) ||
 	    offsetof(_PyRuntimeState, core_initialized) + 4 !=

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * record COMMAND...: records it with src/record and the rooms below, linked without src/cli. Prints a line for each
- * sample, the functions of its stack from the outermost on, ";" between them; then "due N came N" by the summary.
- * The check is in check.py.
+ * record COMMAND...: records it with src/record and the rooms below, linked without src/cli. Prints
+ * a line for each sample, with the functions of its stack from the outermost on, ";" between them.
+ * Then it prints "due N came N" by the summary. check.py checks the output.
  */
 #include <stdio.h>
 
