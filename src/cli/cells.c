@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Widths by the C library's wcwidth(); see cells.h. */
+/* Computes widths with the C library's wcwidth(); see cells.h. */
 #include "cli/cells.h"
 
 #include <locale.h>
@@ -44,7 +44,10 @@ unsigned cells_terminal_height(FILE *f)
 	return (unsigned)MAX(height, 0);
 }
 
-/* The next character's columns; *s is moved past it; *ok: it can be printed as it is. */
+/*
+ * Returns the columns of the next character, and moves *s past it. *ok: it can be printed
+ * unchanged.
+ */
 static int next(const char **s, bool *ok)
 {
 	uint32_t c = visible_next(s, ok);
@@ -52,7 +55,10 @@ static int next(const char **s, bool *ok)
 
 	if (width >= 0)
 		return width;
-	/* The C library doesn't know it: the locale is plain C, or the character is newer. */
+	/*
+	 * The C library doesn't know the character: the locale is plain C, or the character is
+	 * newer.
+	 */
 	if (MB_CUR_MAX > 1)
 		*ok = false;
 	return 1;
@@ -69,7 +75,7 @@ int cells_width(const char *s, size_t n)
 	return width;
 }
 
-/* Appends characters while they fit; the columns they take. */
+/* Appends characters as long as they fit. Returns the columns they take. */
 static int add_part(struct str *b, const char *s, int columns)
 {
 	int width = 0;
@@ -96,7 +102,7 @@ int cells_add(struct str *b, const char *s, int columns, bool keep_end, bool fil
 	bool cut = left > 0 && columns > 0, ok;
 
 	if (cut && keep_end) {
-		/* One more for the mark, which stands at the beginning. */
+		/* Skips one more, to make room for the mark at the beginning. */
 		for (left++; *s && left > 0;)
 			left -= next(&s, &ok);
 		str_add(b, "…");

@@ -131,7 +131,7 @@ static int run_version(const struct command *self, int argc, char **argv)
 	return EXIT_DONE;
 }
 
-/* Scripts want one line. */
+/* `krait --version` prints one line, for scripts. */
 const struct command command_version_line = {
 	.name = "version",
 	.summary = "Print the version.",

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The commands, each defined in the file of its name. */
+/* The commands. Each is defined in the folder of its name. */
 #ifndef CLI_COMMANDS_H
 #define CLI_COMMANDS_H
 
 #include "cli/options/options.h"
 
-/* Stand in option_row.complete for the names of all formats and events. */
+/* Values of option_row.complete: the names of all formats, of all events. */
 #define COMPLETE_FORMAT	       "<format>"
-#define COMPLETE_REPORT_FORMAT "<report>" /* those of the report itself too */
+#define COMPLETE_REPORT_FORMAT "<report>" /* also with those of the report itself */
 #define COMPLETE_EVENT	       "<event>"
 
 extern const struct command command_record;

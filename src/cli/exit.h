@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Exit codes: the contract with scripts and CI jobs, the same in every subcommand. */
+/* Exit codes: a contract with scripts and CI jobs, the same for every command. */
 #ifndef CLI_EXIT_H
 #define CLI_EXIT_H
 

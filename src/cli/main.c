@@ -14,7 +14,7 @@
 #include "cli/words.h"
 #include "host/rights.h"
 
-/* The words that may stand for a command without being one's name. */
+/* Words that stand for a command without being its name. */
 static const struct command *command_by_alias(const char *word)
 {
 	if (streq(word, "--version") || streq(word, "-V"))
@@ -44,8 +44,9 @@ static int unknown_command(char **words, int n)
 }
 
 /*
- * The first file that krait opens would get the number of a closed one, and what is said there would end
- * up in it. Reading and writing still fail, and a command finds it closed as krait did.
+ * Occupies closed standard descriptors. Otherwise the first file that krait opens would get such a
+ * number, and messages would be written into it. Reading and writing them still fails, and commands
+ * that krait starts find them closed.
  */
 static void hold_closed_descriptors(void)
 {
@@ -77,7 +78,10 @@ static int run(int argc, char **argv)
 	return unknown_command(argv + 1, argc - 1);
 }
 
-/* What still is in the buffer, as all of a short help: on a full disk it would be gone without a word. */
+/*
+ * Flushes standard output, such as a short help text. On a full disk it would otherwise be lost
+ * without a message.
+ */
 static int flush(int code)
 {
 	if (code != EXIT_DONE || (!fflush(stdout) && !ferror(stdout)))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Messages and the progress line on standard error; see words.h. */
+/* Writes messages and the progress line to standard error; see words.h. */
 #include "cli/words.h"
 
 #include <stdio.h>
@@ -22,13 +22,13 @@ static void say(enum log_level level, const char *text)
 {
 	static const char *const prefix[] = {"error: ", "warning: ", "", "", ""};
 
-	flockfile(stderr); /* a whole line, whichever thread says it */
+	flockfile(stderr); /* so that a whole line is written, whichever thread writes it */
 	erase_progress();
 	fprintf(stderr, "krait: %s%s\n", prefix[level], text);
 	funlockfile(stderr);
 }
 
-/* Not where TERM=dumb. */
+/* Is there a terminal for a progress line? Not with TERM=dumb. */
 static bool progress_wanted(void)
 {
 	const char *term = getenv("TERM");

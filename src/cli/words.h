@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What krait says (base/log.h), on standard error: "krait: warning: TEXT". The progress line is for terminals alone. */
+/*
+ * Prints krait's messages (base/log.h) on standard error: "krait: warning: TEXT". The progress line
+ * appears only on terminals.
+ */
 #ifndef CLI_WORDS_H
 #define CLI_WORDS_H
 
-/* From now on. */
+/* Begins to print messages. */
 void words_begin(void);
 
 #endif

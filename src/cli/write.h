@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Writing what a command made of profile files, and which format that is. */
+/* Writing what a command made from profile files, and choosing the format. */
 #ifndef CLI_WRITE_H
 #define CLI_WRITE_H
 
@@ -7,28 +7,26 @@
 #include "format/format.h"
 
 /*
- * The format for --format @name (or NULL) and -o @path ("-", NULL = standard output); NULL + message
- * if neither says one.
+ * The format for --format @name (or NULL) and -o @path ("-" or NULL: standard output). NULL +
+ * message if neither gives one.
  */
 const struct render_format *write_format(const char *name, const char *path);
 
 /*
- * Has @fn write to @path ("-", NULL = standard output), everything as the user who called sudo if
- * somebody did. @fn: 0, or -errno + message. The exit code: EXIT_DONE, or EXIT_FAILED, its reason
- * told.
+ * Calls @fn to write to @path ("-" or NULL: standard output), as the user who called sudo, if sudo
+ * was used. @fn returns 0, or -errno + message. Returns EXIT_DONE, or EXIT_FAILED after printing
+ * the reason.
  */
 _must_use_ int write_output(const char *path, int (*fn)(void *arg, FILE *out), void *arg);
 
 /*
- * Writes @p to @out in that format. On a terminal '?' stands for what it would obey: formats hold
- * names as they are. 0 or -errno + message.
+ * Writes @p to @out in @format. On a terminal, '?' replaces characters that it would obey, because
+ * formats contain names unchanged. 0 or -errno + message.
  */
 _must_use_ int write_profile_to(FILE *out, struct profile *p, const struct render_format *format,
 				const struct render_options *opt);
 
-/*
- * Writes @p to @path in that format; as write_output().
- */
+/* Writes @p to @path in @format; as write_output(). */
 _must_use_ int write_file(struct profile *p, const char *path, const struct render_format *format,
 			  const struct render_options *opt);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * krait attach and krait run: `krait record` in the words of Python 3.15's own sampler (`python -m profiling.sampling`, its
- * Lib/profiling/sampling/cli.py).
+ * krait attach and krait run: `krait record` with the options of Python 3.15's own sampler (`python
+ * -m profiling.sampling`, its Lib/profiling/sampling/cli.py).
  */
 #include <stdio.h>
 #include <strings.h>
@@ -16,13 +16,16 @@
 
 enum mode { MODE_CPU, MODE_GIL };
 
-/* One of --pstats, --collapsed ...: krait's name of the format, and how a file without a name is called. */
+/*
+ * What one of --pstats, --collapsed ... selects: krait's name of the format, and the beginning and
+ * end of the file's name if none is given.
+ */
 struct output_format {
 	const char *name, *prefix, *extension;
 };
 
 struct attach_options {
-	const struct output_format *format; /* NULL: krait's own page, called as krait calls it */
+	const struct output_format *format; /* NULL: krait's own page, named as krait names it */
 	const char *output, *duration;
 	uint32_t rate_hz;
 	enum mode mode;
@@ -41,8 +44,9 @@ static const struct output_format pstats = {"pstats", "pstats_", ".pstats"},
 		const struct output_format **f = field;                                            \
                                                                                                    \
 		if (*f && *f != &word)                                                             \
-			return err_set(-EINVAL, "there is one output; another format was "         \
-						"given before");                                   \
+			return err_set(-EINVAL,                                                    \
+				       "only one output format can be chosen; another was "        \
+				       "given before");                                            \
 		*f = &word;                                                                        \
 		return 0;                                                                          \
 	}
@@ -52,7 +56,7 @@ FORMAT(flamegraph)
 FORMAT(gecko)
 FORMAT(jsonl)
 
-/* "10000", "10k", "10khz" */
+/* Parses "10000", "10k" or "10khz". */
 static int set_rate(void *field, const char *text)
 {
 	char digits[32];
@@ -82,7 +86,7 @@ static int set_mode(void *field, const char *text)
 
 #define FIELD(f) offsetof(struct attach_options, f)
 
-/* It takes rows in a macro for statements. */
+/* clang-format would format rows in a macro as statements. */
 /* clang-format off */
 #define ROW_FORMAT(word, text)                                                                     \
 	{.name = #word, .set = set_##word, .field = FIELD(format), .help = (text)}
@@ -102,8 +106,8 @@ static int set_mode(void *field, const char *text)
 	{.name = "all-threads", .letter = 'a', .set = value_flag, .field = FIELD(ignored),         \
 	 .help = "changes nothing: krait samples all threads"},                                    \
 	{.name = "blocking", .set = value_flag, .field = FIELD(ignored),                           \
-	 .help = "changes nothing: krait never stops a process, and each of its samples is of one " \
-		 "moment"},                                                                        \
+	 .help = "changes nothing: krait never stops a process, and each of its samples shows "    \
+		 "a single moment"},                                                               \
 	{.group = "Output (a page, if none is chosen)", .name = "pstats", .set = set_pstats,       \
 	 .field = FIELD(format), .help = "for Python's pstats module"},                            \
 	ROW_FORMAT(collapsed, "folded stacks"),                                                    \
@@ -111,7 +115,8 @@ static int set_mode(void *field, const char *text)
 	ROW_FORMAT(gecko, "for the Firefox Profiler"),                                             \
 	ROW_FORMAT(jsonl, "krait's JSON lines"),                                                   \
 	{.name = "output", .letter = 'o', .arg = "FILE", .set = value_string,                      \
-	 .field = FIELD(output), .initial = "FORMAT_PID.EXTENSION, or FORMAT_SCRIPT.EXTENSION", .complete = COMPLETE_FILE,     \
+	 .field = FIELD(output), .initial = "FORMAT_PID.EXTENSION, or FORMAT_SCRIPT.EXTENSION",    \
+	 .complete = COMPLETE_FILE,                                                                \
 	 .help = "where to write"},                                                                \
 	{.name = "browser", .set = value_flag, .field = FIELD(browser),                            \
 	 .help = "open the page"},                                                                 \
@@ -148,7 +153,7 @@ static const struct option_refusal refused[] = {
 
 typedef VEC(char *) word_vec;
 
-/* What `krait record` or `krait top` is to be called with. Texts are borrowed. */
+/* The command line of `krait record` or `krait top`. Texts are borrowed. */
 struct words {
 	word_vec list;
 	struct str output, rate;
@@ -178,7 +183,7 @@ static void add_output(struct words *w, const struct attach_options *o, const ch
 	} else if (o->output) {
 		add_option(w, "--output", o->output);
 	}
-	/* Its page has the lines of functions anyway. */
+	/* The page shows lines of functions anyway. */
 	if (f == &collapsed)
 		add(w, "--lines");
 	if (o->browser)
@@ -249,7 +254,7 @@ static int run_attach(const struct command *self, int argc, char **argv)
 	return call(&w, &o);
 }
 
-/* What follows the script is the script's, options too. */
+/* What follows the script belongs to the script, options too. */
 static int run_run(const struct command *self, int argc, char **argv)
 {
 	struct attach_options o = {};

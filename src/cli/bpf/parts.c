@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The libraries that look at running programs, in a static krait's own file, and the events; see parts.h. */
+/*
+ * Names what a krait with BPF contains beyond one without: the libraries linked into it, and its
+ * events; see parts.h.
+ */
 #include "cli/parts.h"
 
 #include <elfutils/libdwfl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* krait diff: two profiles, or two label sets of one, function by function. */
+/* krait diff: compares two profiles, or two label sets of one, function by function. */
 #include "cli/diff/diff.h"
 
 #include "base/cleanup.h"
@@ -43,20 +43,20 @@ static const struct option_row rows[] = {
 	 .arg = "KEY=PATTERN",
 	 .set = view_value_label,
 	 .field = FIELD(side[DIFF_A]),
-	 .help = "with one file: the samples with this label, before"},
+	 .help = "with one file: the label of the samples before"},
 	{.name = "b",
 	 .arg = "KEY=PATTERN",
 	 .set = view_value_label,
 	 .field = FIELD(side[DIFF_B]),
-	 .help = "and those after"},
+	 .help = "with one file: the label of the samples after"},
 	{.name = "per",
 	 .arg = "NAME=N,M",
 	 .set = value_string,
 	 .field = FIELD(per),
 	 .initial = "runs, if both commands ran to their end",
 	 .help = "how much work was done before and after, as in requests=12000,13500: costs are "
-		 "compared for one of them. Without it, and without runs that ended with 0, only "
-		 "shares are compared"},
+		 "then compared per unit of work. Without it, and without runs that ended with 0, "
+		 "only shares are compared"},
 	{.name = "value",
 	 .arg = "TYPE",
 	 .set = value_string,
@@ -98,8 +98,8 @@ static const struct option_row rows[] = {
 	VIEW_BY_OWN_ROW(
 		FIELD(view), NULL,
 		"a row for each process, thread or cgroup by name, state of the GIL (gil: of "
-		"threads that run; who waits for it has no samples) "
-		"or value of another label; in a page a root frame"),
+		"running threads; waiting threads have no samples) or value of another label; in "
+		"a page a root frame"),
 	VIEW_MINE_ROW(FIELD(view)),
 	VALUE_QUIET_ROW(FIELD(quiet), "Conduct"),
 	VALUE_COLOR_ROW(FIELD(color)),
@@ -183,7 +183,10 @@ static int choose_format(struct diff_options *o)
 				  name);
 }
 
-/* A file that is called as no comparison is: its name or the missing --format is a mistake. */
+/*
+ * Refuses a file name that isn't a comparison's: either the name or the missing --format is a
+ * mistake.
+ */
 static int check_name(const struct diff_options *o)
 {
 	const struct render_format *named =
@@ -202,7 +205,7 @@ static bool is_page(const struct diff_options *o)
 	return o->print == diff_print_page;
 }
 
-/* A page of a comparison holds both of its sides, and so may folded stacks with two counts. */
+/* A page of a comparison holds both sides; folded stacks with two counts may too. */
 static bool of_one_file(const struct diff_options *o, const struct operands *operands)
 {
 	return operands->n == 1 && !o->side[DIFF_A].n && !o->side[DIFF_B].n;
@@ -243,7 +246,7 @@ static int check(struct diff_options *o, const struct operands *operands)
 	return r ? r : view_options_check(&o->view);
 }
 
-/* The source text that a page already has: its file may have changed since. */
+/* Takes the source text from a page, because its files may have changed since. */
 static int take_text(const struct diff_options *o, const char *path, const char *tag,
 		     struct str *text)
 {
@@ -252,7 +255,7 @@ static int take_text(const struct diff_options *o, const char *path, const char 
 	return read_source_file(path, tag, text);
 }
 
-/* One side: its file, and of that what the filters and, with one file, its labels let through. */
+/* Reads one side: its file, and what the filters (and with one file, its labels) let through. */
 static int read_side(const struct diff_options *o, const struct operands *operands,
 		     enum diff_side side, struct diff_facts *f)
 {
@@ -297,15 +300,17 @@ static int read_side(const struct diff_options *o, const struct operands *operan
 		return 0;
 	if (o->side[side].n)
 		return err_set(-ENOENT, "no sample has the label %s%s", f->name[side],
-			       totals.all_samples && o->view.labels.n
-				       ? " and what the filters ask for"
-				       : "");
+			       totals.all_samples && o->view.labels.n ? " and passes the filters"
+								      : "");
 	log_warn("%s has no samples%s", f->name[side],
 		 totals.all_samples ? " that the filters let through" : "");
 	return 0;
 }
 
-/* Two programs that came to their end did their work, however long it took. Label sets share a run. */
+/*
+ * If both commands ran to their end, each run is one unit of work, however long it took. Label sets
+ * of one file share a run.
+ */
 static bool take_runs(const struct diff_options *o, struct diff_facts *f)
 {
 	uint64_t runs[DIFF_SIDES];
@@ -323,7 +328,7 @@ static bool take_runs(const struct diff_options *o, struct diff_facts *f)
 	return true;
 }
 
-/* The value type of both, and what they are divided by. */
+/* Chooses the value type of both sides, and their divisors. */
 static int choose_measure(const struct diff_options *o, struct diff_facts *f)
 {
 	const struct profile_meta *a = profile_meta(f->diff.p[DIFF_A]);
@@ -332,7 +337,7 @@ static int choose_measure(const struct diff_options *o, struct diff_facts *f)
 	int at[DIFF_SIDES] = {tree_value(f->diff.p[DIFF_A], name), 0};
 
 	at[DIFF_B] = at[DIFF_A] < 0 ? 0 : tree_value(f->diff.p[DIFF_B], name);
-	/* Tools have different words for time. */
+	/* Tools have different names for time. */
 	if (at[DIFF_B] < 0 && !o->value &&
 	    streq(a->values[a->default_value].unit, b->values[b->default_value].unit))
 		at[DIFF_B] = (int)b->default_value;
@@ -380,7 +385,7 @@ static int print(void *arg, FILE *out)
 	return a->o->print(a->f, &style, out);
 }
 
-/* More CPU time in a second may be more work in it. */
+/* Warns that more CPU time per second may be due to more work per second. */
 static void warn_of_rules(const struct diff_options *o, const struct diff_facts *f)
 {
 	bool percent = false;
@@ -388,7 +393,7 @@ static void warn_of_rules(const struct diff_options *o, const struct diff_facts 
 	vec_foreach(rule, &o->rules)
 		percent |= !rule->points;
 	if (percent && !f->diff.work_known)
-		log_warn("--fail-if in percent judges %s here, for how much work was done isn't "
+		log_warn("--fail-if in percent judges %s here, because the amount of work isn't "
 			 "known: give it with --per NAME=N,M, or record commands that run to their "
 			 "end",
 			 f->diff.by_share ? "shares" : "CPU time per second");
@@ -405,7 +410,7 @@ static int find_unjudged(const struct diff_options *o, struct diff_facts *f)
 	return r;
 }
 
-/* The exit code that the limits decide; the reason of the first that is hit is told. */
+/* The exit code that the limits decide. Prints the reason of the first limit that is exceeded. */
 static int apply_rules(const struct diff_options *o, const struct diff_facts *f)
 {
 	warn_of_rules(o, f);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* krait diff: its printers and its verdict for scripts. */
+/* krait diff: its printers, and its verdict for scripts. */
 #ifndef CLI_DIFF_DIFF_H
 #define CLI_DIFF_DIFF_H
 
@@ -13,17 +13,23 @@ struct diff_facts {
 	const char *name[DIFF_SIDES]; /* files, or labels */
 	struct diff diff;
 	const char *type, *unit; /* of the values */
-	const char
-		*per; /* "requests", "run"; NULL = a second of wall time, or nothing (by_share) */
-	uint64_t runs[DIFF_SIDES];  /* of .per "run": whole runs that ended with 0; else 0 */
+	/*
+	 * What a unit of work is: "requests", "run"; NULL: a second of wall time, or nothing
+	 * (by_share).
+	 */
+	const char *per;
+	uint64_t runs[DIFF_SIDES];  /* if .per is "run": whole runs that ended with 0; else 0 */
 	const char *by;		    /* root frames of a page; rows of a table; or NULL */
-	bool groups;		    /* rows are groups of .by, not functions */
-	struct unmatched unmatched; /* of both */
+	bool groups;		    /* rows are groups by .by, not functions */
+	struct unmatched unmatched; /* patterns that match on neither side */
 
-	struct str unjudged; /* by a --fail-if: see fail_rule_unjudged() */
-	struct str unmarked; /* likewise */
+	struct str unjudged; /* about limits of --fail-if; see fail_rule_unjudged() */
+	struct str unmarked; /* the same; see fail_rule_unmarked() */
 
-	/* A page's: whose text it may hold, and what the page that a recording was in has, or "". */
+	/*
+	 * For a page: whose source text it may show; and the source text of the page from which a
+	 * side was read, or "".
+	 */
 	struct source_recorded source[DIFF_SIDES];
 	struct str text[DIFF_SIDES];
 };
@@ -45,56 +51,65 @@ _must_use_ int diff_print_page(const struct diff_facts *f, const struct diff_sty
 			       FILE *out);
 
 /*
- * Appends sentences: the first line, what changed most, of the cost where the work is known, else of the
- * shares and of the whole; which function chance may have changed by as much, if any; what all cost
- * together (where the work isn't known the first line has it).
+ * diff_add_verdict(): appends the first sentences: what changed most (of the cost if the work is
+ * known, else of the shares and of the whole). diff_add_doubt(): appends which function may have
+ * changed as much by chance, if any. diff_add_sum(): appends what all functions together cost (if
+ * the work isn't known, the first line says it).
  */
 void diff_add_verdict(const struct diff_facts *f, struct str *b);
 void diff_add_doubt(const struct diff_facts *f, struct str *b);
 void diff_add_sum(const struct diff_facts *f, struct str *b);
-/* How much the garbage collector took of each side, where that is worth a word. */
+/* Appends how much the garbage collector took of each side, if that is worth a sentence. */
 void diff_add_gc(const struct diff_facts *f, struct str *b);
 
-/* Does it say something new: it changed by more than noise, and not only because what it calls did? */
+/*
+ * Is the row news? It must have changed by more than noise, and not only because of what it calls.
+ */
 bool diff_row_counts(const struct diff_row *row);
 size_t diff_count_changed(const struct diff_facts *f);
 
-/* The row whose share grew (@way 1) or fell (-1) most, of what; NULL: none by more than noise. */
+/*
+ * The row whose share grew (@way 1) or fell (-1) most, and of which cost. NULL: none by more than
+ * noise.
+ */
 const struct diff_row *diff_share_moved(const struct diff_facts *f, int way, enum diff_what *what);
 
-/* Appends a value of the measure: "338 ms/s", "1.2 ms", "33.8 %"; and what it is of. */
+/* diff_add_value(): appends a value of the measure: "338 ms/s", "1.2 ms", "33.8 %". */
 void diff_add_value(const struct diff_facts *f, double value, struct str *b);
-/* "+15.7 %", "new", "gone". */
+/* Appends "+15.7 %", "new" or "gone". */
 void diff_add_relative(const struct diff_cost *c, struct str *b);
 
-/* --fail-if "self:NAME>+5%", "total:json.*>2points". */
+/* A limit: --fail-if "self:NAME>+5%", "total:json.*>2points". */
 struct fail_rule {
-	const char *text; /* borrowed: as it was typed */
+	const char *text; /* as it was typed; borrowed */
 	enum diff_what what;
-	char *name; /* pattern; heap */
+	char *name; /* a pattern; heap */
 	bool less, points;
 	double limit; /* in percent or points; signed */
 };
 
-/* 0, or -EINVAL + message. */
+/* 0, or -EINVAL + message. On success, call fail_rule_fini(). */
 _must_use_ int fail_rule_parse(const char *text, struct fail_rule *ret);
 void fail_rule_fini(struct fail_rule *r);
 
 /*
- * Is it hit, by a change that is more than noise? Then 1 and the reason in @why; 0; -ENOMEM +
- * message. Says so where no function has the name.
+ * Is the limit exceeded by a change that is more than noise? Returns 1 with the reason in @why; 0;
+ * -ENOMEM + message. Warns if no function has the name.
  */
 _must_use_ int fail_rule_hit(const struct fail_rule *r, const struct diff_facts *f,
 			     struct str *why);
 
 /*
- * Appends a sentence on what went beyond the limit and isn't judged by it: what most functions share, and what
- * is new where the name is a pattern. 0 or -ENOMEM + message.
+ * Appends a sentence about changes beyond the limit that it doesn't judge: a change that most
+ * functions share; a new function, if the limit's name is a pattern. 0 or -ENOMEM + message.
  */
 _must_use_ int fail_rule_unjudged(const struct fail_rule *r, const struct diff_facts *f,
 				  struct str *b);
 
-/* Appends a sentence on the change that hits it, if neither first line nor table mark that one. 0 or -ENOMEM + message. */
+/*
+ * Appends a sentence about the change that exceeds the limit, if neither first line nor table marks
+ * that change. 0 or -ENOMEM + message.
+ */
 _must_use_ int fail_rule_unmarked(const struct fail_rule *r, const struct diff_facts *f,
 				  struct str *b);
 

@@ -15,7 +15,7 @@ static int bad(const char *text)
 		       text);
 }
 
-/* The last '<' or '>' with a number behind it: names have them too, as in "<locals>". */
+/* Finds the last '<' or '>' that a number follows. Names contain these too, as in "<locals>". */
 static const char *find_limit(const char *s)
 {
 	for (size_t i = strlen(s); i--;) {
@@ -35,7 +35,7 @@ int fail_rule_parse(const char *text, struct fail_rule *ret)
 	char *end;
 
 	*ret = (struct fail_rule){.text = text};
-	if (str_starts(text, "own:") || str_starts(text, "self:")) /* a stored rule's word */
+	if (str_starts(text, "own:") || str_starts(text, "self:")) /* stored rules have this word */
 		ret->what = DIFF_SELF;
 	else if (str_starts(text, "total:"))
 		ret->what = DIFF_TOTAL;
@@ -75,15 +75,15 @@ static bool is_beyond(const struct fail_rule *r, const struct diff_cost *c, doub
 }
 
 /*
- * Where the work is known, a total may be of the whole program, so it also changes with the machine's speed. An own
- * cost is one function's, and is judged beside what all functions did alike.
+ * Is the change judged relative to what most functions did? An own cost of known work is. A total
+ * isn't, because it may be the whole program's.
  */
 static bool is_beside(const struct fail_rule *r, const struct diff_facts *f)
 {
 	return f->diff.work_known && r->what == DIFF_SELF && !r->points;
 }
 
-/* Is its change more than noise? */
+/* Is the change more than noise? */
 static bool is_sure(const struct fail_rule *r, const struct diff_facts *f,
 		    const struct diff_cost *c)
 {
@@ -119,13 +119,15 @@ static void explain(const struct fail_rule *r, const struct diff_facts *f,
 	str_addf(why, ", beyond --fail-if '%s'", r->text);
 }
 
-/* What the rows that a rule names have for it; NULL where there is none. */
+/* What the rows that a limit names show; NULL: no such row. */
 struct found {
 	bool any;
-	const struct diff_row *hit;	 /* the first */
-	const struct diff_row *doubtful; /* beyond the limit, which chance may do */
-	const struct diff_row *shared;	 /* beyond it as most functions are: the most of these */
-	const struct diff_row *added;	 /* new, in a rule for any function: the most of these */
+	const struct diff_row *hit;	 /* the first row that exceeds the limit */
+	const struct diff_row *doubtful; /* beyond the limit, but perhaps by chance */
+	/* beyond the limit, but as much as most functions; the largest of these */
+	const struct diff_row *shared;
+	/* new, if the limit's name is a pattern; the largest of these */
+	const struct diff_row *added;
 };
 
 static const struct diff_row *more(const struct fail_rule *r, const struct diff_row *a,
@@ -135,7 +137,10 @@ static const struct diff_row *more(const struct fail_rule *r, const struct diff_
 											     : a;
 }
 
-/* A function that was renamed is new, and is no dearer for it; who names it exactly means it. */
+/*
+ * A function that is new or renamed didn't become dearer. It exceeds only a limit that names it
+ * exactly.
+ */
 static void look_at(const struct fail_rule *r, const struct diff_facts *f,
 		    const struct diff_row *row, bool pattern, struct found *ret)
 {

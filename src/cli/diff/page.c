@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Two profiles as one page. A function is what the table calls one: the same dotted name, wherever
- * it is on disk and whatever line it moved to, so that a stack of both sides is one path.
+ * Two profiles as one page. Functions with the same dotted name are one function, as in the table,
+ * wherever its file is and whatever line it moved to. So a stack of both sides is one path.
  */
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -18,9 +18,10 @@ struct page {
 	struct profile_copy copy[DIFF_SIDES];
 	const struct diff_row **rows[DIFF_SIDES]; /* by key of the side's costs; NULL: none */
 	uint32_t *stacks[DIFF_SIDES];
-	unsigned values[PROFILE_MAX_VALUES][DIFF_SIDES]; /* of each of ours, the side's */
+	/* index of the page's value -> the side's */
+	unsigned values[PROFILE_MAX_VALUES][DIFF_SIDES];
 
-	enum diff_side side; /* that is being taken over */
+	enum diff_side side; /* the side that is being copied */
 	struct profile_label label;
 };
 
@@ -29,7 +30,7 @@ static int no_memory(void)
 	return err_set(-ENOMEM, "out of memory");
 }
 
-/* Value types are those that both have. Comments tell where files are cut. */
+/* Copies the value types that both have, and comments, which say where paths are cut. */
 static int take_meta(struct page *g)
 {
 	struct profile *const *p = g->f->diff.p;
@@ -75,7 +76,10 @@ static const struct diff_row *row_of(const struct page *g, enum diff_side side, 
 	return g->rows[side][g->f->diff.costs[side].keys.of[id]];
 }
 
-/* The location of the function as B has it, if it does, at the line that this one has. */
+/*
+ * The function's location from side B, if B has the function; with the line of this side's
+ * location.
+ */
 static uint32_t take_location(struct page *g, enum diff_side side, uint32_t id)
 {
 	const struct diff_row *row = row_of(g, side, id);
@@ -122,7 +126,7 @@ static uint32_t take_stack(struct page *g, uint32_t id)
 	return *at = profile_stack(g->to, to, n);
 }
 
-/* Both sides' times count from their own start. */
+/* Times of both sides count from the side's own start. */
 static int take_sample(void *arg, const struct profile_sample *s)
 {
 	struct page *g = arg;
@@ -145,7 +149,7 @@ static int take_side(struct page *g, enum diff_side side)
 	return profile_each(g->f->diff.p[side], take_sample, g);
 }
 
-/* What changed is the cost, or where the work isn't known the share. */
+/* What changed: costs if the work is known, else shares. */
 static uint8_t flags(const struct diff_facts *f, const struct diff_row *row)
 {
 	const struct diff_cost *self = &row->of[DIFF_SELF], *total = &row->of[DIFF_TOTAL];
@@ -157,7 +161,7 @@ static uint8_t flags(const struct diff_facts *f, const struct diff_row *row)
 	       (total->changed && total->share_changed ? HTML_DIFF_TOTAL_SHARE : 0);
 }
 
-/* By location of the page's profile; heap, NULL: no memory. */
+/* By location of the page's profile. The caller frees it. NULL: no memory. */
 static uint8_t *all_flags(const struct page *g)
 {
 	uint8_t *out = calloc(profile_n_locations(g->to) + 1, 1);
@@ -175,7 +179,9 @@ static uint8_t *all_flags(const struct page *g)
 	return out;
 }
 
-/* By row: the file that all its lines on a side are of, "" if there are several. Heap. */
+/*
+ * By row: the file that contains all its lines on a side; "": several files. The caller frees it.
+ */
 static const char **row_files(const struct page *g, enum diff_side side)
 {
 	struct profile *p = g->f->diff.p[side];
@@ -194,7 +200,7 @@ static const char **row_files(const struct page *g, enum diff_side side)
 	return out;
 }
 
-/* html_diff.file; heap, NULL: no memory. */
+/* For html_diff.file. The caller frees it. NULL: no memory. */
 static const char **all_files(const struct page *g, enum diff_side of)
 {
 	_cleanup_free_ const char **files = row_files(g, of);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What differs between two profiles: in the terminal, as Markdown and as JSON. */
+/* Prints what differs between two profiles: in the terminal, as Markdown and as JSON. */
 #include <errno.h>
 #include <math.h>
 #include "base/cleanup.h"
@@ -11,7 +11,7 @@
 #include "cli/options/view_options.h"
 #include "picture/markup.h"
 
-/* A cell and its mark, right-justified in @width columns. */
+/* Appends a cell and its mark, right-justified in @width columns. */
 static void add_cell(struct str *row, const struct str *cell, const char *mark, int width)
 {
 	int n = cells_width(str_cstr(cell), cell->n) + (int)strlen(mark);
@@ -21,13 +21,16 @@ static void add_cell(struct str *row, const struct str *cell, const char *mark, 
 	str_add(row, mark);
 }
 
-/* What costs nothing on either side: its total may have changed. */
+/* Does it cost nothing on either side? Its total may have changed. */
 static bool is_nothing(const struct diff_cost *c)
 {
 	return c->value[DIFF_A] <= 0 && c->value[DIFF_B] <= 0;
 }
 
-/* A rate that rose or fell would be read as a cost: where the work isn't known a table has shares alone. */
+/*
+ * Readers would take a rate that changed for a cost. So if the work isn't known, the table has only
+ * shares.
+ */
 static bool has_costs(const struct diff_facts *f)
 {
 	return f->diff.work_known;
@@ -58,7 +61,7 @@ static void add_change(struct str *row, const struct diff_cost *c, bool share, c
 	add_cell(row, &cell, (share ? c->share_changed : c->changed) ? mark : " ", width);
 }
 
-/* What a narrow terminal leaves out, in this order, so that a name has 18 columns. */
+/* What a narrow terminal leaves out, in this order, so that names get 18 columns. */
 enum columns { WITHOUT_AFTER, WITHOUT_TOTAL, WITHOUT_SHARE, ALL_COLUMNS };
 
 static enum columns columns_in(int width)
@@ -69,7 +72,7 @@ static enum columns columns_in(int width)
 			     : WITHOUT_AFTER;
 }
 
-/* The share has a column of its own where the other changes aren't shares. */
+/* Shares have a column of their own only if the other changes aren't shares. */
 static enum columns most_columns(const struct diff_facts *f)
 {
 	return has_costs(f) ? ALL_COLUMNS : WITHOUT_SHARE;
@@ -108,7 +111,7 @@ static int flush(FILE *out)
 					  : 0;
 }
 
-/* Callers that only pass a change on are named below the table. */
+/* Callers that only pass a change on have no row; a sentence below the table names them. */
 static bool worth_a_row(const struct diff_row *row)
 {
 	return !row->passes_on && (!is_nothing(&row->of[DIFF_SELF]) || row->of[DIFF_TOTAL].changed);
@@ -116,7 +119,7 @@ static bool worth_a_row(const struct diff_row *row)
 
 #define NAMED 3
 
-/* "2 callers changed only by what hot did, which they call: main, <module>." */
+/* Appends "2 callers changed only by what hot did, which they call: main, <module>." */
 static void add_folded(const struct diff_facts *f, struct str *b)
 {
 	_cleanup_str_ struct str names = {};
@@ -136,7 +139,7 @@ static void add_folded(const struct diff_facts *f, struct str *b)
 			 n, n == 1 ? "" : "s", str_cstr(&names), n > NAMED ? ", ..." : "");
 }
 
-/* Of a sentence: the names in it may have any length. */
+/* Lines of a sentence; the names in it may have any length. */
 #define MOST_LINES 8
 
 static void print_words(FILE *out, const char *s, int width)
@@ -165,7 +168,7 @@ static bool has_mark(const struct diff_facts *f, const struct diff_row *r, enum 
 	       (columns > WITHOUT_TOTAL && (costs ? total->changed : total->share_changed));
 }
 
-/* Of the first @limit rows of the table, in the columns that it has. */
+/* Do the first @limit rows have marks, in the columns that the table has? */
 static bool has_marks(const struct diff_facts *f, unsigned limit, enum columns columns)
 {
 	unsigned n = 0;
@@ -182,7 +185,7 @@ static bool has_marks(const struct diff_facts *f, unsigned limit, enum columns c
 	return false;
 }
 
-/* What is said of a change without a mark, too: a large one looks like news. */
+/* Also explains a change without a mark, because a large one looks like news. */
 static void print_legend(const struct diff_facts *f, unsigned limit, enum columns columns,
 			 const char *mark, FILE *out)
 {
@@ -247,7 +250,7 @@ int diff_print_text(const struct diff_facts *f, const struct diff_style *style, 
 	diff_add_verdict(f, &verdict);
 	diff_add_doubt(f, &doubt);
 	diff_add_gc(f, &gc);
-	if (has_costs(f)) /* else the verdict has it */
+	if (has_costs(f)) /* otherwise the verdict has it */
 		diff_add_sum(f, &sum);
 	print_words(out, str_cstr(&verdict), style->width);
 	if (doubt.n)
@@ -357,7 +360,7 @@ static void put_text(FILE *out, const char *key, const char *text)
 	json_put_string(out, text);
 }
 
-/* What the work is, and of what isn't known the shares that moved most. */
+/* Writes the work; if it isn't known, also the shares that moved most. */
 static void put_work(const struct diff_facts *f, FILE *out)
 {
 	enum diff_what what;

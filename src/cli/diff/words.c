@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What differs between two profiles, in sentences; see diff.h. */
+/* Says in sentences what differs between two profiles; see diff.h. */
 #include <ctype.h>
 #include <math.h>
 #include "cli/diff/diff.h"
 #include "picture/markup.h"
 
-#define LONG_END 80   /* krait's own words are shorter */
-#define WHOLE	 0.14 /* the machine's speed alone mostly moves all costs by less */
+#define LONG_END 80   /* ends of commands in krait's own words are shorter */
+#define WHOLE	 0.14 /* the machine's speed alone mostly changes all costs by less */
 
 void diff_add_value(const struct diff_facts *f, double value, struct str *b)
 {
@@ -52,7 +52,7 @@ static const char *type_words(const struct diff_facts *f)
 	return streq(f->type, "cpu") ? "CPU time" : f->type;
 }
 
-/* "request" of "requests": a sentence has one of them. */
+/* Appends the singular: "request" for "requests". */
 static void add_one(const struct diff_facts *f, struct str *b)
 {
 	size_t n = strlen(f->per);
@@ -65,7 +65,7 @@ static void add_one(const struct diff_facts *f, struct str *b)
 		str_add(b, f->per);
 }
 
-/* ": 1.23 s before, 1.80 s after". */
+/* Appends ": 1.23 s before, 1.80 s after". */
 static void add_both(const struct diff_facts *f, const struct diff_cost *c, struct str *b)
 {
 	diff_add_value(f, c->value[DIFF_A], b);
@@ -82,7 +82,7 @@ static void add_rates(const struct diff_facts *f, struct str *b)
 		 1000 * all[DIFF_A], 1000 * all[DIFF_B]);
 }
 
-/* What all cost together. */
+/* Appends what all functions together cost. */
 void diff_add_sum(const struct diff_facts *f, struct str *b)
 {
 	struct diff_cost all = {.value = {f->diff.all[DIFF_A], f->diff.all[DIFF_B]}};
@@ -117,7 +117,7 @@ void diff_add_gc(const struct diff_facts *f, struct str *b)
 			 100 * gc[DIFF_A], 100 * gc[DIFF_B]);
 }
 
-/* "Per run (both commands ran to their end)", "Per request". */
+/* Appends "Per run (both commands ran to their end)" or "Per request". */
 static void add_measure(const struct diff_facts *f, struct str *b)
 {
 	const uint64_t *n = f->runs;
@@ -165,7 +165,10 @@ static void add_quiet(const struct diff_facts *f, const char *what, struct str *
 		 below_changed(f) ? "; some native code below them changed" : "");
 }
 
-/* What all functions together take is told by itself: how fast the machine is moves it, too. */
+/*
+ * What all functions together take is a separate sentence, because the machine's speed changes it
+ * too.
+ */
 static void add_noise(const struct diff_facts *f, struct str *b)
 {
 	struct diff_cost all = {.value = {f->diff.all[DIFF_A], f->diff.all[DIFF_B]}};
@@ -196,7 +199,7 @@ static void add_known(const struct diff_facts *f, size_t n, struct str *b)
 		str_addf(b, ". %zu more changed by more than noise.", n - 1);
 }
 
-/* Of the rows whose share is sure to have changed the one that went furthest up (@way 1) or down (-1). */
+/* Of the rows whose share surely changed: the one that rose (@way 1) or fell (-1) most. */
 static const struct diff_row *furthest(const struct diff_facts *f, enum diff_what what, int way)
 {
 	const struct diff_row *most = NULL;
@@ -235,7 +238,7 @@ static bool add_move(const struct diff_facts *f, int way, const char *before, st
 	return true;
 }
 
-/* " (after: ended with exit code 3)": of commands, why a side isn't a whole run. */
+/* Appends " (after: ended with exit code 3)": why a side isn't a whole run of its command. */
 static void add_end(const struct diff_facts *f, struct str *b)
 {
 	static const char *const names[DIFF_SIDES] = {"before", "after"};
@@ -258,7 +261,10 @@ static void add_end(const struct diff_facts *f, struct str *b)
 		str_add_c(b, ')');
 }
 
-/* Without the work that was done a share that grew tells nothing of the cost: the others' may have fallen. */
+/*
+ * If the work isn't known, a share that grew says nothing about the cost: other costs may have
+ * fallen.
+ */
 static void add_unknown(const struct diff_facts *f, size_t n, struct str *b)
 {
 	bool grew;
@@ -307,7 +313,7 @@ static const struct diff_row *most_doubtful(const struct diff_facts *f, enum dif
 	return most;
 }
 
-/* What one stretch of time did, another one of the same program may do otherwise. */
+/* Another stretch of time of the same program may give another result. */
 void diff_add_doubt(const struct diff_facts *f, struct str *b)
 {
 	const struct diff_row *own = most_doubtful(f, DIFF_SELF);

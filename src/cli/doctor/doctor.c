@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* krait doctor: runs the checks and says what they found; see doctor.h. */
+/* krait doctor: runs the checks and prints what they found; see doctor.h. */
 #include "cli/doctor/doctor.h"
 
 #include <errno.h>
@@ -84,7 +84,7 @@ void doctor_examine(struct doctor *d)
 	if (!d->root)
 		d->root = "";
 	rights_read(&d->rights);
-	/* Where the container is in the way whatever else there is, that is the one thing to say. */
+	/* If the container prevents recording in any case, that is the only thing to say. */
 	if (!*d->root && !check_sandbox(d, false))
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(checks); i++)
@@ -173,7 +173,7 @@ static void print_all(FILE *out, const struct doctor *d, bool colored)
 	if (doctor_usable(d))
 		fputs("\nkrait can record here.\n", out);
 	else
-		fputs("\nkrait can't record here; what FAILs has to be mended.\n", out);
+		fputs("\nkrait can't record here; fix what is marked FAIL.\n", out);
 }
 
 struct doctor_options {
@@ -181,7 +181,7 @@ struct doctor_options {
 	enum color_mode color;
 };
 
-/* What the capabilities that file @path has been given mean, for who gave them. */
+/* Explains the capabilities that file @path now has, to the one who granted them. */
 static void say_granted(FILE *out, const char *path)
 {
 	gid_t gid;
@@ -229,7 +229,7 @@ static int grant(void)
 	return EXIT_DONE;
 }
 
-/* --forget: of the user who called sudo, where that was used. */
+/* --forget: removes the cache of the user, or of the user who called sudo. */
 static int forget(void)
 {
 	_cleanup_(caller_fini) struct caller by = {};

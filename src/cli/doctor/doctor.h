@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* krait doctor: what of this machine lets krait work and what doesn't, each with its remedy. */
+/* krait doctor: what on this machine lets krait work and what doesn't, each with its remedy. */
 #ifndef CLI_DOCTOR_DOCTOR_H
 #define CLI_DOCTOR_DOCTOR_H
 
@@ -14,12 +14,12 @@ enum finding_state { FINDING_OK, FINDING_WARN, FINDING_FAIL };
 struct finding {
 	const char *name;
 	enum finding_state state;
-	struct str text;   /* what was found, in a line */
-	struct str remedy; /* the one command that helps, or empty */
+	struct str text;   /* what was found, in one line */
+	struct str remedy; /* the command that helps, or empty */
 };
 
 struct doctor {
-	const char *root; /* "" or a directory that stands for / (tests) */
+	const char *root; /* "", or a directory that stands for / (tests) */
 	struct rights rights;
 	VEC(struct finding) findings;
 	bool failed; /* out of memory */
@@ -27,16 +27,19 @@ struct doctor {
 
 void doctor_fini(struct doctor *d);
 
-/* Runs all checks. Changes nothing. */
+/* Runs all checks. Changes nothing on the machine. */
 void doctor_examine(struct doctor *d);
 
-/* True if nothing failed: krait can record here. */
+/* True if no check failed, so that krait can record here. */
 bool doctor_usable(const struct doctor *d);
 
-/* To @out, for people; @problems_only leaves out what is fine (after a failed recording). */
+/* Prints the findings to @out. @problems_only: without what is fine (after a failed recording). */
 void doctor_print(FILE *out, const struct doctor *d, bool problems_only, bool colored);
 
-/* doctor_examine() and its problems on stderr, when a recording failed for rights or the kernel. */
+/*
+ * Runs doctor_examine() and prints its problems on stderr. For recordings that failed because of
+ * rights or the kernel.
+ */
 void doctor_explain(enum color_mode color);
 
 #endif

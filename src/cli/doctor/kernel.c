@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Checks of krait doctor that concern the kernel: version, type information, limits, clock. */
+/* Checks of krait doctor about the kernel: version, type information, limits, clock. */
 #include "cli/doctor/checks.h"
 
 #include <linux/capability.h>
@@ -53,7 +53,7 @@ void check_lockdown(struct doctor *d)
 	char text[128];
 	struct finding *f;
 
-	/* Confidentiality (LOCKDOWN_BPF_READ_KERNEL) makes every read of kernel memory fail. */
+	/* In confidentiality mode (LOCKDOWN_BPF_READ_KERNEL), every read of kernel memory fails. */
 	if (!doctor_file(d, "/sys/kernel/security/lockdown", text, sizeof(text)) ||
 	    !strstr(text, "[confidentiality]"))
 		return;
@@ -69,7 +69,7 @@ void check_memlock(struct doctor *d)
 	struct rlimit limit;
 	struct finding *f;
 
-	/* From 5.11 maps are charged to the memory cgroup instead. */
+	/* From 5.11 on, maps are charged to the memory cgroup instead. */
 	if (kernel_version_running(&v) || kernel_at_least(&v, 5, 11) ||
 	    getrlimit(RLIMIT_MEMLOCK, &limit))
 		return;
@@ -78,7 +78,7 @@ void check_memlock(struct doctor *d)
 		return;
 	}
 	f = finding_add(d, "locked memory", FINDING_FAIL,
-			"limited to %llu KiB, and before 5.11 the maps count as that",
+			"limited to %llu KiB, and before 5.11 BPF maps count as locked memory",
 			(unsigned long long)limit.rlim_cur / 1024);
 	finding_remedy(f, "ulimit -l unlimited");
 }
@@ -96,7 +96,7 @@ void check_clock(struct doctor *d)
 		if (!streq(name, slow[i]))
 			continue;
 		f = finding_add(d, "clock", FINDING_WARN,
-				"%s is slow to read, which each sample pays for", name);
+				"%s is slow to read, which makes every sample slower", name);
 		finding_remedy(
 			f,
 			"cat /sys/devices/system/clocksource/clocksource0/available_clocksource");

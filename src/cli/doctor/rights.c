@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Checks of krait doctor that concern rights, limits on sampling, and containers. */
+/* Checks of krait doctor about rights, limits on sampling, and containers. */
 #include "cli/doctor/checks.h"
 
 #include <stdio.h>
@@ -12,11 +12,11 @@
 #include "proc/container.h"
 #include "sampler/sampler.h"
 
-/* PROC_PID_INIT_INO, include/linux/proc_ns.h: the host's namespace. */
+/* PROC_PID_INIT_INO, include/linux/proc_ns.h: the host's PID namespace. */
 #define HOST_PID_NS 0xeffffffcu
 
 #define FILE_BYTES  65536
-#define SHORT_ID    12 /* digits of a container id that people type */
+#define SHORT_ID    12 /* people type this many digits of a container's id */
 
 static bool in_pid_namespace(const struct doctor *d)
 {
@@ -27,8 +27,7 @@ static bool in_pid_namespace(const struct doctor *d)
 	return stat(path, &st) == 0 && st.st_ino != HOST_PID_NS;
 }
 
-/* Appends the id of the container krait is in; false if it isn't in one, or its id can't be told.
- */
+/* Appends the id of krait's container. False: krait isn't in one, or its id can't be found. */
 static bool own_container(const struct doctor *d, struct str *ret)
 {
 	_cleanup_free_ char *text = malloc(FILE_BYTES);
@@ -58,7 +57,7 @@ static bool is_contained(const struct doctor *d, struct str *id)
 	return own_container(d, id) || in_pid_namespace(d) || in_user_namespace(d);
 }
 
-/* What to run where the rights can't be had here: outside. */
+/* Sets the command to run on the host, if the rights can't be had in the container. */
 static void remedy_on_host(struct finding *f, const struct str *id)
 {
 	if (id->n)
@@ -104,7 +103,7 @@ void check_rights(struct doctor *d)
 		return;
 	}
 	f = finding_add(d, "rights", d->rights.uid == 0 ? FINDING_WARN : FINDING_OK,
-			"enough for your own processes; not there: %s", str_cstr(&missing));
+			"enough for your own processes; missing: %s", str_cstr(&missing));
 	if (d->rights.uid)
 		finding_remedy(f, "for other users' processes: sudo %s record ...",
 			       self_under_sudo());
@@ -116,7 +115,9 @@ static void no_record(void *ctx, const void *data, size_t n)
 {
 }
 
-/* The only proof that it works: load and attach everything once, without switching it on. */
+/*
+ * Loads and attaches all programs once, without enabling them. Nothing less proves that it works.
+ */
 void check_programs(struct doctor *d)
 {
 	struct sampler_config config = {.record = no_record};
@@ -125,7 +126,8 @@ void check_programs(struct doctor *d)
 	int r;
 
 	if (*d->root || rights_check(&d->rights))
-		return; /* about the running kernel; and without rights the answer is known */
+		/* the check is about the running kernel, and without rights its result is known */
+		return;
 	if (!check_sandbox(d, true))
 		return;
 	r = event_parse(&config.event, "cpu-clock");
@@ -142,7 +144,7 @@ void check_programs(struct doctor *d)
 	finding_remedy(f, "krait record -vv -d 1 2> krait.log, and report that file");
 }
 
-/* A number from a file; @otherwise if there is none. */
+/* Reads a number from a file; @otherwise if there is none. */
 static long number_in(const struct doctor *d, const char *path, long otherwise)
 {
 	char text[32];
@@ -166,7 +168,7 @@ static void check_rate(struct doctor *d)
 		finding_remedy(f, "sudo sysctl kernel.perf_event_max_sample_rate=100000");
 		return;
 	}
-	/* 0 and 100 switch the kernel's own limit off. */
+	/* 0 and 100 disable the kernel's limit. */
 	if (percent <= 0 || percent == 100)
 		finding_add(d, "sample rate", FINDING_OK, "at most %ld Hz, not throttled", rate);
 	else
@@ -212,7 +214,10 @@ void check_perf(struct doctor *d)
 		check_events(d);
 		return;
 	}
-	/* With CAP_PERFMON it doesn't matter; without, lowering it isn't enough for BPF. */
+	/*
+	 * With CAP_PERFMON the setting doesn't matter; without it, lowering the setting isn't
+	 * enough for BPF.
+	 */
 	finding_add(d, "perf", FINDING_OK,
 		    "kernel.perf_event_paranoid is %ld, which CAP_PERFMON %s", paranoid,
 		    rights_check(&d->rights) ? "would override" : "overrides");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* krait dump: what every thread is doing right now. */
+/* krait dump: prints what every thread is doing right now. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -25,8 +25,9 @@ struct run {
 	struct dump *dump;
 	struct proc_match match;
 	struct dump_running running;
-	struct patience patience; /* with files */
-	int code;		  /* of the first process that was asked for and can't be shown */
+	struct patience patience; /* for reading files */
+	/* exit code: why the first process that was asked for can't be shown */
+	int code;
 };
 
 static int code_of(int r)
@@ -49,7 +50,7 @@ static int add(struct run *x, pid_t pid)
 	return dump_add(x->dump, pid);
 }
 
-/* One process that was asked for, with its children. */
+/* Adds one process that was asked for, with its children. */
 static void add_tree(struct run *x, pid_t pid)
 {
 	pid_vec tree = {};
@@ -66,7 +67,7 @@ static void add_tree(struct run *x, pid_t pid)
 		else if (is < 0 && is != -ESRCH)
 			log_warn("%s", err_msg());
 	}
-	/* Nothing of it is Python: it was named, so it's shown as it is. */
+	/* None of the tree is Python. The process was named, so its native stacks are shown. */
 	if (!r && !any && other)
 		r = dump_add_other(x->dump, pid);
 	if (r < 0)
@@ -114,7 +115,7 @@ static void say_denied(size_t n)
 		 n, n == 1 ? "" : "es", str_cstr(&who));
 }
 
-/* All there are; those that can't be looked at are counted. */
+/* Adds all Python processes; counts those that krait may not read. */
 static int add_all(struct run *x)
 {
 	const struct session_options *o = &x->o->record.session;
@@ -171,7 +172,7 @@ static void print_one(const struct run *x, struct dump_print *to, const struct d
 	to->source = &source;
 	if (!x->o->json && !p->locked)
 		source_init(&source, dump_proc(x->dump, i));
-	/* After that, or an end in between would go unsaid. */
+	/* Read last: an end before this would go unnoticed. */
 	to->life = dump_life(x->dump, i);
 	if (x->o->json)
 		dump_print_json(to, p);
@@ -212,8 +213,8 @@ static int print_all(struct run *x)
 }
 
 /*
- * Nothing is lost while a dump waits, and a slow machine (an emulated one: 6 s) needs longer than the
- * end of a recording has to read the kernel's names.
+ * A dump may wait longer for the kernel's names than the end of a recording: nothing is lost
+ * meanwhile, and a slow machine (an emulated one: 6 s) needs longer.
  */
 #define DUMP_PATIENCE_SECONDS 15
 
@@ -271,7 +272,10 @@ static int dump(struct run *x)
 	return r;
 }
 
-/* On a machine where everything hangs for want of CPU time, krait gets its turn. Not without the right to. */
+/*
+ * krait needs CPU time even if everything else on the machine hangs for lack of it. Without the
+ * right to raise its priority, krait goes on as it is.
+ */
 #define NICENESS -10
 
 int cmd_dump(const struct dump_options *o)
@@ -293,7 +297,7 @@ int cmd_dump(const struct dump_options *o)
 	keeper_close();
 	if (freed)
 		return x.code;
-	/* A thread hangs in a file, and may use what exit() frees. */
+	/* A thread hangs in a file and may use memory that exit() frees. */
 	fflush(NULL);
 	_exit(x.code);
 }

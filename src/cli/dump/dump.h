@@ -15,68 +15,74 @@
 struct dump_print;
 
 struct dump_options {
-	struct record_options record; /* the targets; first: rows are shared with record */
+	/* the targets; must be first, because option rows are shared with record */
+	struct record_options record;
 	bool json, short_frames;
-	/* Prints each process instead of krait's own words. NULL: those. */
+	/* Prints each process in place of krait's own text; may be NULL. */
 	void (*print)(void *arg, const struct dump_print *to, const struct dump_process *p,
 		      const struct proc *proc);
 	void *print_arg;
 };
 
-/* How the files of a profile are called; zero-initialised knows none. */
+/* Names of the files of a profile; zero-initialised is empty. */
 struct dump_files {
 	struct profile *profile;
 	struct render_names *names;
 };
 
-/* The names of @p's files, made once as long as it is the same profile; NULL without memory. */
+/* The names of the files of @p. Kept until @p is another profile. NULL: no memory. */
 struct render_names *dump_names(struct dump_files *files, struct profile *p);
 
-/* One process, for people: in the order of a traceback, the latest call last. */
+/* How to print one process for people: in the order of a traceback, the latest call last. */
 struct dump_print {
 	FILE *out;
 	struct profile *profile;
 	struct source *source; /* of the process that is printed */
-	enum dump_life life;   /* its */
+	enum dump_life life;   /* of the same process */
 	bool colored;
-	bool kernel;	   /* its frames; of what nothing else is known, they are shown anyway */
-	bool short_frames; /* a line each, without source */
-	struct dump_files *files; /* of short frames */
+	/* show kernel frames; shown anyway if nothing else is known of the process */
+	bool kernel;
+	bool short_frames;	  /* one line for each frame, without source */
+	struct dump_files *files; /* for short frames */
 };
 void dump_print_text(const struct dump_print *to, const struct dump_process *p);
 
-/* The same as JSON. */
+/* Prints the same as JSON. */
 void dump_print_json(const struct dump_print *to, const struct dump_process *p);
 
-/* Samples of threads that run. */
+/* Samples of running threads. */
 struct dump_running {
 	struct session session;
 	struct session_options options;
 	struct map threads;   /* dump_thread_key() -> struct dump_thread * */
-	struct map whole;     /* struct dump_thread * of those with a stack that lacks nothing */
-	uint64_t seen, taken; /* samples of the profile */
-	bool clean;	      /* the latest samples came when all was there that they needed */
+	struct map whole;     /* struct dump_thread * of threads whose stack lacks nothing */
+	uint64_t seen, taken; /* numbers of samples in the profile */
+	/* the latest samples had all mappings and unwind tables that they needed */
+	bool clean;
 };
 
 /*
- * Samples those threads of the @n @processes that run, and puts the stacks into them; they are in a
- * profile of their own, which lives until dump_running_fini(). What can't be done is said.
+ * Samples those threads of the @n @processes that are running, and stores their stacks in them. The
+ * stacks are in a profile of their own, which lives until dump_running_fini(). Prints a warning if
+ * that isn't possible.
  */
 void dump_running_read(struct dump_running *x, const struct dump_options *o,
 		       struct dump_process *processes, size_t n);
 void dump_running_fini(struct dump_running *x);
 
-/* The @n frames of @t, innermost first; @in is @to with the profile that they are in. */
+/*
+ * The @n frames of @t, innermost first. @in: a copy of @to with the profile that the frames are in.
+ */
 const uint32_t *dump_frames(const struct dump_print *to, const struct dump_thread *t,
 			    struct dump_print *in, size_t *n);
 
-/* The whole of `krait dump` after the command line; returns the exit code (exit.h). */
+/* Does what `krait dump` was asked to do; returns the exit code (exit.h). */
 int cmd_dump(const struct dump_options *o);
 
-/* Writes @s without what a terminal would obey. */
+/* Writes @s without characters that a terminal would obey. */
 void dump_put_text(FILE *out, const char *s);
 
-/* What it is doing, in a few words. */
+/* Describes in a few words what a thread is doing. */
 void dump_state_words(const struct dump_thread *t, struct str *ret);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Threads that run on: their stacks change while they are read from outside, so each is sampled where it
- * runs, by the same program as a recording's, at a single instant.
+ * Reads threads that are running. Their stacks change while they are read from outside, so they are
+ * sampled instead, by the same program as in a recording, each at a single instant.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,10 +15,10 @@
 
 #define SAMPLE_HZ 997
 #define DRAIN_NS  (4 * NSEC_PER_MSEC)
-#define TURN_NS                                                                                    \
-	(250 * NSEC_PER_MSEC) /* until all have had a turn, since the unwind tables are there */
-#define MOST_NS                                                                                    \
-	(1000 * NSEC_PER_MSEC) /* those of a very large file take longer than anybody waits */
+/* Time for all threads to be sampled, once the unwind tables are ready. */
+#define TURN_NS (250 * NSEC_PER_MSEC)
+/* Time for unwind tables; those of a very large file take longer than anyone waits. */
+#define MOST_NS (1000 * NSEC_PER_MSEC)
 
 static bool runs(const struct dump_thread *t)
 {
@@ -37,7 +37,7 @@ static enum gil_state gil_label(const struct profile *p, uint32_t set)
 	return GIL_UNKNOWN;
 }
 
-/* Nothing is missing in it, as far as it says so itself. */
+/* Is a stack whole? Its marks would say what is missing. */
 static bool is_whole(const struct profile *p, uint32_t stack)
 {
 	size_t n;
@@ -64,7 +64,7 @@ static int take_sample(void *arg, const struct profile_sample *sample)
 		return 0;
 	at = map_get(&x->threads, dump_sampled_thread(p, sample->labels));
 	t = at ? (struct dump_thread *)(uintptr_t)*at : NULL;
-	/* A whole one stays; else the latest is the best there is. */
+	/* A whole stack is kept; otherwise the latest one is the best available. */
 	if (!t || map_get(&x->whole, *at))
 		return 0;
 	if (x->clean && is_whole(p, sample->stack) && map_put(&x->whole, *at, 1))
@@ -76,7 +76,7 @@ static int take_sample(void *arg, const struct profile_sample *sample)
 	return 0;
 }
 
-/* Samples that came before mappings and unwind tables were there. */
+/* Samples taken before mappings and unwind tables were ready. */
 static uint64_t early_samples(const struct session *s)
 {
 	struct collect_stats st;
@@ -96,7 +96,7 @@ static int take_samples(struct dump_running *x, uint64_t early)
 	return r ? err_sys(r, "samples") : 0;
 }
 
-/* Unwind tables are being made, and some thread's stack isn't whole. */
+/* Are unwind tables still being made, while some thread's stack isn't whole? */
 static bool waits_for_rows(const struct dump_running *x)
 {
 	if (!collect_rows_coming(x->session.collect))
@@ -110,7 +110,7 @@ static bool waits_for_rows(const struct dump_running *x)
 	return false;
 }
 
-/* Drains until each has been met. */
+/* Drains until every thread has a whole stack, or time is over. */
 static int sample(struct dump_running *x)
 {
 	struct session *s = &x->session;
@@ -133,7 +133,7 @@ static int sample(struct dump_running *x)
 	return r ? r : take_samples(x, early);
 }
 
-/* Which threads run, and their processes as targets. */
+/* Lists the threads that are running, and adds their processes as targets. */
 static int list(struct dump_running *x, struct dump_process *list, size_t n)
 {
 	int r = 0;
@@ -141,7 +141,7 @@ static int list(struct dump_running *x, struct dump_process *list, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		size_t before = x->threads.n;
 
-		if (list[i].locked) /* samples want to know whose they are: that can't be read */
+		if (list[i].locked) /* a sample needs the process's identity, which can't be read */
 			continue;
 		x->options.all |= !list[i].version;
 		vec_foreach(t, &list[i].threads)
@@ -154,7 +154,7 @@ static int list(struct dump_running *x, struct dump_process *list, size_t n)
 	return r;
 }
 
-/* Not one sample in all that time: others have the CPUs. */
+/* If no sample came in all that time, other programs have the CPUs. */
 static void mark_waiting(struct dump_running *x)
 {
 	map_foreach(slot, &x->threads) {
@@ -183,7 +183,7 @@ void dump_running_read(struct dump_running *x, const struct dump_options *o,
 	x->options.kernel = o->record.session.kernel;
 	x->options.interpreter_frames = o->record.session.interpreter_frames;
 	r = list(x, processes, n);
-	if (x->options.pids.n > 1) /* all processes: one of several may end at any time */
+	if (x->options.pids.n > 1) /* of several processes, any one may end at any time */
 		vec_fini(&x->options.pids);
 	if (!r && !x->threads.n)
 		return;

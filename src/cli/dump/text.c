@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * `krait dump` for people: a traceback of each thread as Python prints it, native and kernel functions
- * behind it. What comes from the program (names, source) is shown without its control characters.
+ * `krait dump` for people: a traceback of each thread as Python prints it, with native and kernel
+ * functions in it. Control characters are removed from what comes from the program (names, source).
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "live/text.h"
 
 #define SOURCE_COLUMNS 200 /* of a line that are shown */
-#define MOST_ALIKE     3 /* of frames one below the other that are shown: as CPython's tracebacks do */
+#define MOST_ALIKE     3   /* equal frames in a row that are shown, as in CPython's tracebacks */
 
 void dump_put_text(FILE *out, const char *s)
 {
@@ -61,7 +61,7 @@ static void add_holder(const struct dump_thread *t, struct str *ret)
 
 void dump_state_words(const struct dump_thread *t, struct str *ret)
 {
-	/* Without the kernel program that's all there is to see. */
+	/* Without the kernel program, nothing more is known. */
 	if (t->wait.kind == WAIT_RUNNING && !t->steady)
 		str_add(ret, "on a CPU, or ready to run");
 	else
@@ -81,13 +81,13 @@ void dump_state_words(const struct dump_thread *t, struct str *ret)
 		str_add(ret, ", uninterruptible");
 	if (t->gil == GIL_HELD)
 		str_add(ret, ", holds the GIL");
-	if (t->gil == GIL_WAITING) { /* it is stopped in that wait */
+	if (t->gil == GIL_WAITING) { /* it was stopped while it waited */
 		str_add(ret, ", waits for the GIL");
 		add_holder(t, ret);
 	}
 }
 
-/* Columns of the first @n bytes. */
+/* The columns of the first @n bytes. */
 static int columns_of(const char *s, size_t n)
 {
 	_cleanup_str_ struct str part = {};
@@ -96,7 +96,10 @@ static int columns_of(const char *s, size_t n)
 	return text_width(str_cstr(&part), true);
 }
 
-/* Carets below the executing expression, unless that is the whole line, which is @text behind @indent bytes. */
+/*
+ * Prints carets below the executing expression, unless that is the whole line. The line is @text
+ * after @indent bytes.
+ */
 static void put_carets(const struct dump_print *to, const struct profile_location *l,
 		       const struct str *text, size_t indent)
 {
@@ -118,7 +121,7 @@ static void put_carets(const struct dump_print *to, const struct profile_locatio
 	fprintf(to->out, "%s\n", color_code(to->colored, COLOR_OFF));
 }
 
-/* NUL would end it, and tabs have no width. */
+/* A NUL would end the text, and tabs have no fixed width. */
 static void take_text(const char *line, size_t n, struct str *ret)
 {
 	for (size_t i = 0; i < n; i++)
@@ -192,7 +195,7 @@ static void put_native(const struct dump_print *to, const struct profile_locatio
 	fputc('\n', to->out);
 }
 
-/* It may quote what a target calls its files: [unsupported: ...]. */
+/* A mark may quote names of a target's files: [unsupported: ...]. */
 static void put_mark(const struct dump_print *to, const char *text)
 {
 	fputs("  ", to->out);
@@ -219,7 +222,7 @@ static const char *file_of(const struct dump_print *to, uint32_t function)
 	return profile_get_string(to->profile, profile_get_function(to->profile, function)->file);
 }
 
-/* "  Event.wait (threading.py:655)"; native functions are a line anyway. */
+/* Prints "  Event.wait (threading.py:655)". Native functions take one line anyway. */
 static void put_short(const struct dump_print *to, const struct profile_location *l,
 		      const struct profile_function *f)
 {
@@ -261,7 +264,7 @@ const uint32_t *dump_frames(const struct dump_print *to, const struct dump_threa
 	return t->stack ? profile_get_stack(in->profile, t->stack, n) : NULL;
 }
 
-/* The same line of the same Python function. */
+/* Are both frames the same line of the same Python function? */
 static bool is_alike(const struct dump_print *in, uint32_t one, uint32_t other)
 {
 	const struct profile_location *a = profile_get_location(in->profile, one),
@@ -306,7 +309,7 @@ static void put_thread(const struct dump_print *to, const struct dump_thread *t)
 	put_frames(to, t);
 }
 
-/* Each once. */
+/* Prints each version once. */
 static void put_versions(const struct dump_print *to, const struct dump_process *p)
 {
 	fprintf(to->out, ", Python %u.%u", p->version >> 8, p->version & 0xff);
@@ -320,14 +323,14 @@ void dump_print_text(const struct dump_print *all, const struct dump_process *p)
 	const char *words = dump_life_words(all->life);
 	struct dump_print here = *all, *to = &here;
 
-	/* Else there is nothing else to be seen of them. */
+	/* Otherwise nothing would be shown of its threads. */
 	here.kernel |= p->locked || !p->version;
 
 	fprintf(to->out, "Process %d: ", p->pid);
 	dump_put_text(to->out, *p->name ? p->name : "[unknown]");
 	if (p->version)
 		put_versions(to, p);
-	else if (to->life == LIFE_GOES_ON) /* else nobody can tell */
+	else if (to->life == LIFE_GOES_ON) /* otherwise it can't be known */
 		fputs(", not Python", to->out);
 	fprintf(to->out, ", %zu thread%s\n", p->threads.n, p->threads.n == 1 ? "" : "s");
 	if (*words)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * `krait man`, which the build calls: fills the template of the manual page (man/krait.1.in, on
- * standard input) with what the tables know. A line "@WORD@" of it becomes that part.
+ * `krait man`, which the build calls: reads the template of the manual page (man/krait.1.in) on
+ * standard input and inserts what the tables know. Each line "@WORD@" is replaced by a part.
  */
 #include <stdlib.h>
 #include <sys/types.h>
@@ -17,7 +17,7 @@
 #include "records.h"
 #include "sampler/events.h"
 
-/* Text as roff has it: no hyphenation of options, no line that begins with a request. */
+/* Prints a text for roff: options aren't hyphenated, and no line begins with a request. */
 static void text(const char *s)
 {
 	if (*s == '.' || *s == '\'')
@@ -139,7 +139,10 @@ static void exit_codes(void)
 #undef X
 }
 
-/* The marks as src/collect writes them; what isn't a mark of its own is a reason. */
+/*
+ * Prints a mark as src/collect writes it. An outcome without a mark of its own is added to
+ * @reasons.
+ */
 static void outcome(enum walk_outcome which, const char *words, struct str *reasons)
 {
 	switch (which) {
@@ -179,7 +182,7 @@ static void outcomes(void)
 #define X(name, words) outcome(WALK_##name, words, &reasons);
 	WALK_OUTCOMES(X)
 #undef X
-	/* src/collect/stack/stack.c: the walk was whole, what it found couldn't be named */
+	/* src/collect/stack/stack.c: the walk was complete, but what it found couldn't be named */
 	str_add(&reasons, "; code object lost; name not readable; line table not readable");
 	item("[incomplete: REASON]", str_cstr(&reasons));
 #define X(name, words) native_outcome(NATIVE_##name, words, &native);
@@ -221,7 +224,10 @@ static void top_columns(void)
 	}
 }
 
-/* The rules of one kind of wait: system calls, then kernel functions for what isn't in one. */
+/*
+ * Prints the rules of one kind of wait: system calls, then kernel functions for threads that are in
+ * no call.
+ */
 static void wait_rules_of(enum wait_kind kind, struct str *ret)
 {
 	const char *before = "";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The command: messages in on standard input, answers out on standard output. */
+/* The command: reads messages on standard input, and writes answers on standard output. */
 #include "cli/mcp/mcp.h"
 
 #include <errno.h>
@@ -14,12 +14,12 @@
 #include "cli/options/values.h"
 
 struct mcp_options {
-	const char *directory; /* of recordings; NULL: there are none */
+	const char *directory; /* for recordings; NULL: recording isn't offered */
 };
 
 struct input {
-	struct str line; /* what came of the current message */
-	bool too_long;	 /* the rest of it is thrown away */
+	struct str line; /* the current message, as far as it was read */
+	bool too_long;	 /* the rest of it is discarded */
 };
 
 static int put(const struct str *answer)
@@ -105,7 +105,10 @@ static int run(const struct command *self, int argc, char **argv)
 	if (r >= 0)
 		return r;
 	mcp_take_signals();
-	/* What a client sends is read without rights; each tool is a krait that has its own. */
+	/*
+	 * Messages are read without privileges. Each tool runs as a krait of its own, which has
+	 * them.
+	 */
 	caps_restore(0);
 	r = serve(&o);
 	if (!r || r == -EPIPE)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* JSON-RPC: what a message asks for, and its answer. */
+/* JSON-RPC: parses a message and writes its answer. */
 #include <errno.h>
 
 #include "base/error.h"
@@ -25,16 +25,16 @@ struct part {
 };
 
 struct request {
-	struct part id, params; /* .n 0: there is none */
+	struct part id, params; /* .n is 0 if the message has none */
 	struct str method;
 };
 
-/* Any value, as it is written. */
+/* Takes any value, as it is written. */
 static int take_part(struct json_in *in, struct part *ret)
 {
 	int r = json_in_skip(in);
 
-	/* Blanks before a value aren't part of it. */
+	/* Leaves out blanks before the value. */
 	while (!r && ret->at < in->at && strchr(" \t\r\n", *ret->at))
 		ret->at++;
 	ret->n = r ? 0 : (size_t)(in->at - ret->at);
@@ -65,7 +65,7 @@ static int read_request(struct request *q, const char *line, size_t n)
 	return r ? r : json_in_end(&in);
 }
 
-/* A string or a whole number, else nobody can be answered. Appends it as JSON. */
+/* Reads an id: a string or an integer, otherwise no answer is possible. Appends it as JSON. */
 static int read_id(const struct part *id, struct str *ret)
 {
 	_cleanup_str_ struct str text = {};
@@ -106,7 +106,7 @@ void mcp_too_long(struct str *ret)
 	add_error(ret, NO_ID, RPC_PARSE, str_cstr(&why));
 }
 
-/* The value of @key in the object @params; .n 0: it isn't there. */
+/* The value of @key in object @params; .n is 0 if it is missing. */
 static struct part member(const struct part *params, const char *name)
 {
 	_cleanup_str_ struct str key = {};
@@ -126,7 +126,7 @@ static struct part member(const struct part *params, const char *name)
 	return r ? (struct part){} : found;
 }
 
-/* A member that is a string; "": it isn't there. */
+/* A string member; "" if it is missing. */
 static void member_text(const struct part *params, const char *name, struct str *ret)
 {
 	struct part value = member(params, name);
@@ -139,7 +139,7 @@ static void member_text(const struct part *params, const char *name, struct str 
 
 static const char *const revisions[] = {"2025-11-25", "2025-06-18", "2024-11-05"};
 
-/* The revision that the client asked for, or the newest one that krait knows. */
+/* Answers with the revision that the client asked for, or else with the newest that krait knows. */
 static void initialize(const struct request *q, struct str *ret)
 {
 	_cleanup_str_ struct str asked = {};
@@ -155,7 +155,7 @@ static void initialize(const struct request *q, struct str *ret)
 		 revision, KRAIT_VERSION);
 }
 
-/* 0 or an error, with a message. */
+/* Returns 0, or an error with a message. */
 static enum rpc_error call(const char *directory, const struct request *q, struct str *ret)
 {
 	_cleanup_str_ struct str name = {}, text = {};
@@ -220,7 +220,7 @@ void mcp_answer(const char *directory, const char *line, size_t n, struct str *r
 	if (r)
 		add_error(ret, NO_ID, RPC_PARSE, err_msg());
 	else if (!q.id.n)
-		; /* a notification: nobody waits for an answer */
+		; /* a notification expects no answer */
 	else if (read_id(&q.id, &id))
 		add_error(ret, NO_ID, RPC_REQUEST, "id is a string or a whole number");
 	else if (!q.method.n)

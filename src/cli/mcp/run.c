@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A command of krait's as a process of its own, so that whatever it does ends with it. */
+/*
+ * Runs a krait command as a process of its own, so that everything it holds is freed when it ends.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -17,7 +19,7 @@
 
 extern char **environ;
 
-#define GRACE_MS 2000 /* for writing what was recorded */
+#define GRACE_MS 2000 /* time to write what was recorded */
 #define KILL_MS	 1000
 
 static volatile sig_atomic_t running; /* the tool's process; 0: none */
@@ -35,7 +37,8 @@ void mcp_take_signals(void)
 	static const int ends[] = {SIGTERM, SIGINT, SIGHUP};
 
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGCHLD, SIG_DFL); /* a parent's SIG_IGN would reap the tool unseen */
+	/* if the parent ignored SIGCHLD, the tool would be reaped unseen */
+	signal(SIGCHLD, SIG_DFL);
 	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
 		signal(ends[i], end_with_tool);
 }
@@ -71,7 +74,7 @@ static void keep(struct str *ret, const char *bytes, size_t n, size_t *cut)
 	*cut += n - MIN(n, room);
 }
 
-/* Until it ends or its time is over. False: it was. */
+/* Reads until the tool closes its output, or its time is over. Returns false if time was over. */
 static bool listen_to(int fd, unsigned seconds, struct str *ret)
 {
 	uint64_t end = clock_ns(CLOCK_MONOTONIC) + seconds * NSEC_PER_SEC, now;
@@ -105,8 +108,8 @@ static bool has_ended(pid_t pid, int *status, unsigned ms)
 }
 
 /*
- * It closed its output, or took too long. One that sleeps in a file system that doesn't answer can't be ended, and is left
- * to itself.
+ * Ends a tool that closed its output or took too long. A tool that hangs in a file system that
+ * doesn't answer can't be ended, and is left behind.
  */
 static int end(pid_t pid, int *status)
 {

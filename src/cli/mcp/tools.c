@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The tools: each is a command of krait's with a few of its options. */
+/* The tools: each is a krait command with a few of its options. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -24,7 +24,7 @@ enum argument {
 	ARG_MAX
 };
 
-/* What is known of an argument; a number has a largest value. */
+/* What is known of each argument. The largest value is for numbers. */
 static const struct {
 	const char *name, *description;
 	int64_t most;
@@ -41,7 +41,7 @@ static const struct {
 
 #define BIT(argument) (1u << (argument))
 
-/* What was given; a number of 0 or an empty text wasn't. */
+/* The arguments given; 0 or an empty text: not given. */
 struct given {
 	int64_t numbers[ARG_MAX];
 	struct str texts[ARG_MAX];
@@ -56,7 +56,7 @@ struct tool {
 	int (*call)(const char *directory, const struct given *g, struct str *ret);
 };
 
-/* Adds "--option=" with its value, or a word and "". */
+/* Adds "--option=" and its value, or a word and "". */
 static int add_word(word_vec *words, const char *option, const char *value)
 {
 	_cleanup_str_ struct str word = {};
@@ -77,13 +77,13 @@ static int add_number(word_vec *words, const char *option, int64_t number)
 	return add_word(words, option, text);
 }
 
-/* A file that is called like an option is none. */
+/* Adds a file. A file whose name looks like an option is refused. */
 static int add_file(word_vec *words, const struct str *file)
 {
 	return add_word(words, *str_cstr(file) == '-' ? "./" : "", str_cstr(file));
 }
 
-/* Ends @words, runs krait with them, and frees them. @r: what went wrong before. */
+/* Completes @words, runs krait with them, and frees them. @r: an earlier error. */
 static int run(word_vec *words, int r, unsigned seconds, struct str *ret)
 {
 	r = r ? r : vec_push(words, NULL);
@@ -94,7 +94,7 @@ static int run(word_vec *words, int r, unsigned seconds, struct str *ret)
 	return r > 0 ? 1 : r;
 }
 
-#define PATIENCE 60u /* seconds that a tool may take beside those it was asked for */
+#define PATIENCE 60u /* seconds that a tool may take in addition to those it was asked for */
 
 static int call_list(const char *directory, const struct given *g, struct str *ret)
 {
@@ -139,7 +139,7 @@ static int call_diff(const char *directory, const struct given *g, struct str *r
 	return run(&words, r, PATIENCE, ret);
 }
 
-/* A name that can't lead out of the directory. */
+/* Is it a name that can't lead out of the directory? */
 static bool is_plain(const char *name)
 {
 	return *name && *name != '.' && *name != '-' && strlen(name) <= 100 &&

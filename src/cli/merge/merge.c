@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* krait merge: several profile files as one. */
+/* krait merge: merges several profile files into one. */
 #include "profile/merge.h"
 
 #include <errno.h>
@@ -93,7 +93,7 @@ static bool has_values(const struct profile_meta *m, const struct profile_value_
 	return false;
 }
 
-/* What has none of the values that are shown of the whole isn't seen in it. */
+/* Warns of files that have no values of the type that the merged profile shows. */
 static void warn_of_values(struct profile *p, const profiles *all, const struct operands *operands)
 {
 	const struct profile_meta *m = profile_meta(p);
@@ -103,11 +103,10 @@ static void warn_of_values(struct profile *p, const profiles *all, const struct 
 		const struct profile_meta *one = profile_meta(all->v[i]);
 
 		if (!has_values(one, shown))
-			log_warn(
-				"%s has no %s in %s: it isn't seen in the whole, unless --value %s "
-				"is asked for",
-				operands->words[i], shown->type, shown->unit,
-				one->values[one->default_value].type);
+			log_warn("%s has no %s in %s: the merged profile doesn't show it unless "
+				 "--value %s is given",
+				 operands->words[i], shown->type, shown->unit,
+				 one->values[one->default_value].type);
 	}
 }
 

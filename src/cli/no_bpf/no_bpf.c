@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The commands that look at running programs, for `make BPF=no`: they say that they aren't there. What
- * reads files needs neither BPF nor what builds it.
+ * The commands that look at running programs, in a krait built with `make BPF=no`: they say that
+ * they aren't included. Commands that read files need neither BPF nor its build tools.
  */
 #include "base/log.h"
 #include "cli/commands.h"

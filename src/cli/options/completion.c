@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * `krait completion SHELL`: what bash, zsh and fish offer after Tab, from the tables. The build
- * installs the three; no shell calls krait for a completion.
+ * `krait completion SHELL`: generates what bash, zsh and fish offer after Tab, from the option
+ * tables. The build installs the results; shells don't call krait for completions.
  */
 #include "base/log.h"
 #include "cli/commands.h"
@@ -9,7 +9,7 @@
 #include "cli/parts.h"
 #include "format/format.h"
 
-/* Prints the words that row->complete stands for, apart by @separator. */
+/* Prints the words that row->complete stands for, separated by @separator. */
 static void print_words(const struct option_row *row, char separator)
 {
 	if (streq(row->complete, COMPLETE_FORMAT) || streq(row->complete, COMPLETE_REPORT_FORMAT)) {
@@ -31,7 +31,7 @@ static bool is(const struct option_row *row, const char *complete)
 	return row->complete && streq(row->complete, complete);
 }
 
-/* Within single quotes of a shell. */
+/* Prints a text for use within a shell's single quotes. */
 static void quoted(const char *s)
 {
 	for (; *s; s++) {
@@ -58,7 +58,7 @@ static void bash_values(const struct command *c)
 			print_words(row, ' ');
 			putchar('\'');
 		} else {
-			fputs("return", stdout); /* files, as bash does by itself */
+			fputs("return", stdout); /* files, which is bash's default */
 		}
 		fputs(" ;;\n", stdout);
 	}
@@ -97,7 +97,10 @@ static void bash(void)
 	      "\tcase $command,$prev in\n",
 	      stdout);
 	for_each_command(c) bash_values(*c);
-	/* Its own operand; where a word begins with -, its options come below. */
+	/*
+	 * `krait help` completes commands itself. For a word that begins with -, its options follow
+	 * below.
+	 */
 	fputs("\thelp,help) [[ $cur == -* ]] && words='--help' || words=\"$names formats\" ;;\n"
 	      "\t*)\n\t\tcase $command in\n",
 	      stdout);
@@ -122,7 +125,7 @@ static void zsh_action(const struct option_row *row)
 	}
 }
 
-/* '[' and ':' have a meaning in _arguments' specifications. */
+/* '[' and ':' have a meaning in specifications for _arguments. */
 static void zsh_help(const struct option_row *row)
 {
 	putchar('[');

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What --help prints; see help.h. Lines stay within 80 columns, the width of a plain terminal. */
+/* Prints --help; see help.h. Lines stay within 80 columns, the width of a plain terminal. */
 #include "cli/options/help.h"
 
 #include "base/str.h"
@@ -7,7 +7,7 @@
 #define HELP_WIDTH  80
 #define HELP_COLUMN 27
 
-/* Prints @text wrapped, each line after the first indented by @column; the cursor is at @column. */
+/* Prints @text, wrapped. The cursor is at @column, and further lines are indented to it. */
 static void wrapped(FILE *out, const char *text, int column)
 {
 	int at = column;
@@ -30,7 +30,7 @@ static void wrapped(FILE *out, const char *text, int column)
 	fputc('\n', out);
 }
 
-/* A name and its meaning in two columns. */
+/* Prints a name and its meaning in two columns. */
 static void entry(FILE *out, const char *name, const char *text)
 {
 	int n = fprintf(out, "  %s", name);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What --help prints, from the tables of options.h. */
+/* Prints --help, from the tables of options.h. */
 #ifndef CLI_OPTIONS_HELP_H
 #define CLI_OPTIONS_HELP_H
 
@@ -8,7 +8,7 @@
 void help_overview(FILE *out);
 void help_command(FILE *out, const struct command *c);
 
-/* The row's group: its own or that of the rows before it, which *@group carries along. */
+/* The group of a row: its own, or that of the rows before it, which *@group carries along. */
 const char *help_group(const struct option_row *row, const char **group);
 
 #endif

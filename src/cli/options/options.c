@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The parser over option tables. Not getopt_long(): that abbreviates (so that a new option breaks
- * old scripts), permutes argv and prints its own messages.
+ * Parses command lines with the option tables. getopt_long() isn't used: it accepts abbreviations
+ * (so a new option could break old scripts), reorders argv, and prints its own messages.
  */
 #include "cli/options/options.h"
 
@@ -30,7 +30,7 @@ const char *options_similar(const char *typed, const char *const *words)
 	for (; *words; words++) {
 		unsigned int d = word_distance(typed, *words);
 
-		/* "--dur" for "--duration": the beginning of a word is near whatever follows. */
+		/* The beginning of a word is similar to the word: "--dur" to "--duration". */
 		if (strlen(typed) >= 3 && str_starts(*words, typed))
 			d = 1;
 		if (d < best_distance) {
@@ -57,7 +57,7 @@ static const struct option_row *row_by_letter(const struct command *c, char lett
 	return NULL;
 }
 
-/* The other commands that have an option of this name or, where that is NULL, of this letter. */
+/* Lists the other commands with an option of this name, or if @name is NULL, of this letter. */
 static bool others_have(const struct command *c, const char *name, char letter, struct str *b)
 {
 	unsigned n = 0;
@@ -105,7 +105,7 @@ static int unknown_option(const struct command *c, const char *typed, size_t n)
 		       name ? name : "", c->name);
 }
 
-/* Gives @row its value, taken from @attached ("--name=value", "-nvalue") or the next word. */
+/* Gives @row its value, from @attached ("--name=value", "-nvalue") or from the next word. */
 static int take(struct parser *p, const struct option_row *row, const char *attached)
 {
 	const char *value = attached;
@@ -186,7 +186,10 @@ void options_add_command(struct str *b, const char *name, char **options, int n_
 	str_add(b, n_words > 1 ? " ..." : "");
 }
 
-/* The user forgot the -- before a command, or the -p before a process. */
+/*
+ * Explains a word that isn't an option: the user forgot -- before a command, or -p before a
+ * process.
+ */
 static int refuse_operand(const struct parser *p, const char *word)
 {
 	_cleanup_str_ struct str command = {};
@@ -250,7 +253,7 @@ int options_parse(const struct command *c, int argc, char **argv, void *fields,
 	return r;
 }
 
-/* The value of the option in @word is the next word. */
+/* Is the value of the option in @word the next word? */
 static bool value_follows(const struct command *c, const char *word)
 {
 	const struct option_row *row;

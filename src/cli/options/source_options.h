@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The options that say whose source text may be shown; what they mean: host/source_open.h. */
+/*
+ * The options that decide whose source text may be shown. host/source_open.h says what they mean.
+ */
 #ifndef CLI_OPTIONS_SOURCE_OPTIONS_H
 #define CLI_OPTIONS_SOURCE_OPTIONS_H
 
@@ -13,7 +15,10 @@ struct source_options {
 };
 
 #define SOURCE_ROW(at, member) .field = (at) + offsetof(struct source_options, member)
-/* @where: which outputs show source text, "html: "; @own: which files' text they show by default. */
+/*
+ * Rows of --source and --no-source. @where: which outputs show source text, "html: ". @own: which
+ * files' text they show by default.
+ */
 #define SOURCE_ROWS(at, where, own)                                                                \
 	{.name = "source",                                                                         \
 	 .set = value_flag,                                                                        \
@@ -24,7 +29,7 @@ struct source_options {
 		.help = where "no source text"                                                     \
 	}
 
-/* What the options ask for; -EINVAL + message if they exclude each other. */
+/* The mode that the options ask for; -EINVAL + message if they exclude each other. */
 _must_use_ int source_options_mode(const struct source_options *o, enum source_mode *ret);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Values of options: text as typed to checked fields; see values.h. */
+/* Turns option values, as typed, into checked fields; see values.h. */
 #include "cli/options/values.h"
 
 #include <ctype.h>
@@ -47,8 +47,8 @@ int value_strings(void *field, const char *text)
 }
 
 /*
- * Reads digits at *@text and moves it behind them; 0, -EINVAL if there is none, -ERANGE above
- * @max. strtoull() would also take signs, spaces and hexadecimal.
+ * Reads digits at *@text and moves it past them. 0; -EINVAL if there are none; -ERANGE above @max.
+ * strtoull() would also accept signs, spaces and hexadecimal.
  */
 static int read_digits(const char **text, uint64_t max, uint64_t *ret)
 {
@@ -69,7 +69,7 @@ static int read_digits(const char **text, uint64_t max, uint64_t *ret)
 	return 0;
 }
 
-#define PIDS_MOST 16384 /* as many as the kernel programs can follow (map `roots`) */
+#define PIDS_MOST 16384 /* the most that the kernel programs can follow (map `roots`) */
 
 int value_pid(void *field, const char *text)
 {
@@ -90,7 +90,7 @@ int value_pid(void *field, const char *text)
 	return vec_push(pids, (pid_t)n);
 }
 
-/* Nanoseconds of a time unit, 0 = unknown. A bare number is seconds. */
+/* Nanoseconds of a time unit; 0: unknown. A number without a unit is in seconds. */
 static uint64_t unit_ns(const char *unit)
 {
 	static const struct {
@@ -107,7 +107,7 @@ static uint64_t unit_ns(const char *unit)
 	return 0;
 }
 
-/* Reads ".25" at *@text as a part of @unit; nothing there is 0. */
+/* Reads ".25" at *@text as a fraction of @unit; 0 if there is none. */
 static int read_fraction(const char **text, uint64_t unit, uint64_t *ret)
 {
 	const char *s = *text;
@@ -133,7 +133,7 @@ int value_time(void *field, const char *text)
 	    whole != unit)
 		return err_set(-EINVAL, "'%s' is not a duration; write 10, 10s, 500ms, 2m or 1h",
 			       text);
-	/* A thousand years at the most: 10^9 s fit u64 nanoseconds, 10^9 h don't. */
+	/* At most a thousand years: 10^9 s fit into 64 bits of nanoseconds, 10^9 h don't. */
 	if (n > UINT64_MAX / 4 / ns)
 		return err_set(-EINVAL, "'%s' is too long a duration", text);
 	*(uint64_t *)field = n * ns + fraction;
@@ -152,7 +152,7 @@ int value_duration(void *field, const char *text)
 	return r;
 }
 
-/* A whole number with k, M or G behind it, multiples of @unit: 1000 or 1024. */
+/* Reads an integer that k, M or G may follow, which multiply by powers of @unit: 1000 or 1024. */
 static int read_scaled(const char *text, unsigned int unit, uint64_t max, uint64_t *ret)
 {
 	uint64_t n, factor = 1;
@@ -235,7 +235,7 @@ int value_label(void *field, const char *text)
 	return vec_push(labels, (struct profile_label_text){text, equals - text, equals + 1});
 }
 
-/* The index of @text in @words (ended by NULL), or -EINVAL. */
+/* The index of @text in @words (NULL-terminated), or -EINVAL. */
 static int find_word(const char *const *words, const char *text)
 {
 	for (int i = 0; words[i]; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Values of the options that say what is shown; see view_options.h. */
+/* Parses the options that say what is shown; see view_options.h. */
 #include "cli/options/view_options.h"
 
 #include <ctype.h>
@@ -146,5 +146,5 @@ void view_say_unknown(const char *package)
 
 const char *view_by_heading(const char *by)
 {
-	return streq(by, "gil") ? "gil, of threads that run: who waits for it has no samples" : by;
+	return streq(by, "gil") ? "gil, of running threads: waiting threads have no samples" : by;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The words for what is shown, the same in every command: rows for its table. Its options hold a
- * struct view_options (view/view.h) at @base, an offset.
+ * The options that say what is shown, the same in every command, as rows for its table. @base:
+ * offset of the struct view_options (view/view.h) in the command's options.
  */
 #ifndef CLI_OPTIONS_VIEW_OPTIONS_H
 #define CLI_OPTIONS_VIEW_OPTIONS_H
@@ -13,7 +13,7 @@
 
 int view_value_pattern(void *field, const char *text);	 /* pattern_texts */
 int view_value_label(void *field, const char *text);	 /* pattern_texts: "KEY=PATTERN" */
-int view_value_kind(void *field, const char *text);	 /* unsigned: one more bit */
+int view_value_kind(void *field, const char *text);	 /* unsigned: sets one more bit */
 int view_value_lines(void *field, const char *text);	 /* enum view_grain */
 int view_value_functions(void *field, const char *text); /* enum view_grain */
 int view_value_modules(void *field, const char *text);	 /* enum view_grain */
@@ -25,18 +25,22 @@ int view_value_native(void *field, const char *text); /* enum view_native */
 
 int view_value_rows(void *field, const char *text); /* unsigned: 1 to a million rows of a table */
 
-/* Warns of what view_mine() returned. */
+/* Warns of the package that view_mine() returned. */
 void view_say_unknown(const char *package);
 
-/* What a table by that label is called above it. */
+/* The heading of a table by that label. */
 const char *view_by_heading(const char *by);
 
-/* 0, or -EINVAL + message: what one option alone can't show. */
+/* Checks what no single option can. 0, or -EINVAL + message. */
 _must_use_ int view_options_check(const struct view_options *o);
 
-/* Warns of patterns that match nothing of @p, before a view is made of it. 0 or -ENOMEM + message. */
+/*
+ * Warns of patterns that match nothing in @p; to be called before a view is made of it. 0 or
+ * -ENOMEM + message.
+ */
 _must_use_ int view_options_warn(const struct view_options *o, struct profile *p);
-void view_options_warn_of(const struct unmatched *u); /* the same of what was looked at */
+/* warns of patterns that matched nothing so far */
+void view_options_warn_of(const struct unmatched *u);
 
 #define VIEW_ROW(base, member) .field = (base) + offsetof(struct view_options, member)
 
@@ -45,26 +49,26 @@ void view_options_warn_of(const struct unmatched *u); /* the same of what was lo
 	{.group = "What is shown (all of it, unless)",                                             \
 	 .name = "process", .arg = "PATTERN", .set = view_value_pattern,                           \
 	 VIEW_ROW(base, processes),                                                                \
-	 .help = "processes by name or id; a pattern is the whole text, a glob or a /regex/; each " \
-		 "of these options may be repeated"},                                              \
+	 .help = "processes by name or id; a pattern is the whole text, a glob or a /regex/; "     \
+		 "each of these options may be repeated"},                                         \
 	{.name = "thread", .arg = "PATTERN", .set = view_value_pattern,                            \
 	 VIEW_ROW(base, threads),                                                                  \
 	 .help = "threads by name or id"},                                                         \
 	{.name = "module", .arg = "PATTERN", .set = view_value_pattern,                            \
 	 VIEW_ROW(base, modules),                                                                  \
-	 .help = "samples taken in this module, what is below it or native code that it called: " \
+	 .help = "samples taken in this module, what is below it or native code that it called: "  \
 		 "json, libz.so.1, [kernel]"},                                                     \
 	{.name = "kind", .arg = "KIND", .set = view_value_kind,                                    \
 	 VIEW_ROW(base, kinds), .complete = "python native kernel jit gc mark",                    \
 	 .help = "samples taken in code of this kind: python, native, kernel, jit, gc (with all "  \
-		 "that the garbage collector calls), mark"},                                      \
+		 "that the garbage collector calls), mark"},                                       \
 	{.name = "label", .arg = "KEY=PATTERN", .set = view_value_label,                           \
 	 VIEW_ROW(base, labels),                                                                   \
 	 .help = "samples with such a label"},                                                     \
 	{.name = "focus", .arg = "PATTERN", .set = view_value_pattern,                             \
 	 VIEW_ROW(base, focus),                                                                    \
 	 .help = "stacks with such a frame: a function (json.loads, Spam.eggs), a module or "      \
-		 "package, a file or FILE:LINE"},                                                                  \
+		 "package, a file or FILE:LINE"},                                                  \
 	{.name = "ignore", .arg = "PATTERN", .set = view_value_pattern,                            \
 	 VIEW_ROW(base, ignore),                                                                   \
 	 .help = "stacks without such a frame"},                                                   \
@@ -106,7 +110,7 @@ void view_options_warn_of(const struct unmatched *u); /* the same of what was lo
 	 .help = "of native and kernel frames: leaf leaves those below the innermost Python "      \
 		 "function, none leaves none"}
 
-/* A table without stacks has a row for each, instead of a root frame. */
+/* A table without stacks has a row for each value, in place of a root frame. */
 #define VIEW_BY_OWN_ROW(base, otherwise, words)                                                    \
 	{.name = "by", .arg = "WHAT", .set = value_string, VIEW_ROW(base, by),                     \
 	 .initial = (otherwise), .complete = "process thread cgroup gil", .help = (words)}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * `krait py-spy dump`: the threads that Python knows, as py-spy's src/dump.rs prints them, and as its
- * src/stack_trace.rs has them in JSON.
+ * `krait py-spy dump`: prints the threads that Python knows as py-spy's src/dump.rs does, and in
+ * JSON as its src/stack_trace.rs does.
  */
 #include <unistd.h>
 
@@ -12,18 +12,18 @@
 #include "cli/py_spy/py_spy.h"
 #include "proc/stat.h"
 
-#define CMDLINE_BYTES (64u << 10) /* that are read and shown */
+#define CMDLINE_BYTES (64u << 10) /* the part that is read and shown */
 
 struct printer {
 	const struct py_spy_options *o;
 	FILE *out;
 	const struct dump_print *to;
 	int root;	  /* of the process that is printed, or -1 */
-	unsigned printed; /* processes with Python */
-	bool locked;	  /* the one that was asked for hangs, so that nobody can tell */
+	unsigned printed; /* number of Python processes */
+	bool locked;	  /* the process that was asked for hangs, so nothing can be read of it */
 };
 
-/* A thread that the kernel runs, or lets wait for a CPU, as /proc/PID/task/TID/stat says: R. */
+/* Is the thread running or waiting for a CPU? /proc/PID/task/TID/stat then says R. */
 static bool is_active(const struct dump_thread *t)
 {
 	return t->wait.kind == WAIT_RUNNING || t->wait.kind == WAIT_RUNNABLE;
@@ -36,13 +36,13 @@ static const char *status(const struct dump_thread *t)
 	return t->gil == GIL_HELD ? "active+gil" : "active";
 }
 
-/* What is printed of a frame. Texts are the profile's and the names'. */
+/* What is printed of a frame. Texts are owned by the profile and the names. */
 struct shown {
 	const char *name, *file, *short_file, *module;
 	int line;
 };
 
-/* False: py-spy has no such frame. */
+/* Returns false if py-spy doesn't show such a frame. */
 static bool frame_of(const struct printer *x, struct profile *p, struct render_names *names,
 		     uint32_t id, struct str *text, struct shown *ret)
 {
@@ -86,7 +86,10 @@ static void put_field(FILE *out, const char *key, const char *value)
 	fputs(",\n", out);
 }
 
-/* What krait doesn't know of a frame is null: its local variables, whether a C function called it. */
+/*
+ * What krait doesn't know of a frame is null: its local variables, and whether a C function called
+ * it.
+ */
 static void put_frame_json(const struct printer *x, const struct shown *f, bool first)
 {
 	fputs(first ? "\n      {\n" : ",\n      {\n", x->out);
@@ -156,7 +159,7 @@ static void put_json(const struct printer *x, const struct dump_process *p)
 	bool first = true;
 
 	fputs("[\n", x->out);
-	/* The latest thread comes first. */
+	/* py-spy prints the latest thread first. */
 	for (size_t i = p->threads.n; i--;) {
 		if (!p->threads.v[i].python)
 			continue;
@@ -238,7 +241,7 @@ int py_spy_dump(const struct py_spy_options *o)
 	record_options_init(&to.record);
 	r = vec_push(&to.record.session.pids, o->pid);
 	to.record.session.no_children =
-		!o->subprocesses || o->json; /* py-spy's JSON is of one process */
+		!o->subprocesses || o->json; /* py-spy's JSON covers one process */
 	to.record.session.kernel = false;
 	to.record.session.native = o->native ? NATIVE_MODE_FULL : NATIVE_MODE_NONE;
 	to.record.session.interpreter_frames = !o->native;

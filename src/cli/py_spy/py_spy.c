@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The command line of `krait py-spy`, as src/config.rs of py-spy 0.4 reads it. */
+/* The command line of `krait py-spy`, as src/config.rs of py-spy 0.4 parses it. */
 #include "cli/py_spy/py_spy.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "cli/options/values.h"
 
 #define RATE_HZ	  100
-#define MAX_WORDS 4096 /* of a program that is run without "--" before it */
+#define MAX_WORDS 4096 /* of a program that isn't preceded by "--" */
 
 static int set_pid(void *field, const char *text)
 {
@@ -61,10 +61,10 @@ static int set_format(void *field, const char *text)
 
 #define FIELD(f) offsetof(struct py_spy_options, f)
 
-/* It takes rows in a macro for statements. */
+/* clang-format would format rows in a macro as statements. */
 /* clang-format off */
 #define ROW_PID                                                                                    \
-	{.group = "Options", .name = "pid", .letter = 'p', .arg = "PID", .set = set_pid,                \
+	{.group = "Options", .name = "pid", .letter = 'p', .arg = "PID", .set = set_pid,           \
 	 .complete = COMPLETE_PROCESS, .help = "the process, in decimal or hex"}
 #define ROW_FILENAMES                                                                              \
 	{.name = "full-filenames", .set = value_flag, .field = FIELD(full_filenames),              \
@@ -85,8 +85,8 @@ static int set_format(void *field, const char *text)
 	{.name = "gil", .letter = 'g', .set = value_flag, .field = FIELD(gil),                     \
 	 .help = "samples of threads that hold the GIL only"},                                     \
 	{.name = "idle", .letter = 'i', .set = value_flag, .field = FIELD(idle),                   \
-	 .help = "changes nothing: krait samples threads that run; `krait py-spy dump` shows those " \
-		 "that wait"}
+	 .help = "changes nothing: krait samples running threads; `krait py-spy dump` shows "      \
+		 "those that wait"}
 /* clang-format on */
 
 static const struct option_row record_rows[] = {
@@ -197,7 +197,7 @@ int py_spy_exit_code(int code)
 	}
 }
 
-/* The program's words become a list that ends with NULL, as behind "--". */
+/* Makes the program's words a NULL-terminated list, as after "--". */
 static int take_program(const struct operands *operands, struct py_spy_options *o, char ***ret)
 {
 	o->program = operands->cmd;
@@ -301,7 +301,7 @@ static const struct command parts[] = {
 
 #define PREFIX strlen("py-spy ")
 
-/* The beginning of a command's name is enough, as for py-spy. */
+/* As in py-spy, the beginning of a command's name is enough. */
 static const struct command *part_by_word(const char *word)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)

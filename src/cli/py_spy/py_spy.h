@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * `krait py-spy`: the command line, output and exit codes of py-spy 0.4 (its src/config.rs, main.rs, dump.rs,
- * flamegraph.rs), done by krait's own record, top and dump. What differs: the manual, "AS PY-SPY".
+ * `krait py-spy`: the command line, output and exit codes of py-spy 0.4 (its src/config.rs,
+ * main.rs, dump.rs, flamegraph.rs), on top of krait's own record, top and dump. The manual lists
+ * the differences under "AS PY-SPY".
  */
 #ifndef CLI_PY_SPY_PY_SPY_H
 #define CLI_PY_SPY_PY_SPY_H
@@ -12,13 +13,13 @@
 
 enum py_spy_format { PY_SPY_FLAMEGRAPH, PY_SPY_RAW, PY_SPY_SPEEDSCOPE, PY_SPY_CHROMETRACE };
 
-#define PY_SPY_NO_TIME 1 /* ns: --duration 0, which asks whether it is permitted */
+#define PY_SPY_NO_TIME 1 /* ns: --duration 0 only checks permission */
 
 struct py_spy_options {
 	pid_t pid;	      /* 0: none */
 	char **program;	      /* NULL-terminated, or NULL */
 	const char *output;   /* NULL: a name is made */
-	uint64_t duration_ns; /* 0 = unlimited */
+	uint64_t duration_ns; /* 0: unlimited */
 	uint64_t delay_ns;    /* top's interval */
 	uint32_t rate_hz;
 	enum py_spy_format format;
@@ -27,27 +28,32 @@ struct py_spy_options {
 	bool full_filenames, hideprogress, capture, ignored;
 };
 
-/* Each does its command; the exit code. */
+/* Execute a command; return the exit code. */
 int py_spy_record(const struct py_spy_options *o);
 int py_spy_top(const struct py_spy_options *o);
 int py_spy_dump(const struct py_spy_options *o);
 
-/* What py-spy exits with where krait has @code. */
+/* py-spy's exit code for krait's @code. */
 int py_spy_exit_code(int code);
 
 /*
- * Replaces *p by what py-spy shows of it: stacks with Python in them, its root frames and, for the raw format, its text of
- * frames. @ret: the samples that are left. 0 or -errno + message, *p as it was.
+ * Replaces *p by what py-spy shows of it: stacks that contain Python, with py-spy's root frames
+ * and, for the raw format, its text of frames. *ret: the samples that are left. 0 or -errno +
+ * message; on error *p is unchanged.
  */
 _must_use_ int py_spy_shape(const struct py_spy_options *o, struct profile **p, uint64_t *ret);
 
-/* The root directory of process @pid (0: krait's own), O_PATH; -1: it is gone, or isn't to be seen. */
+/*
+ * The root directory of process @pid (0: krait's own), O_PATH; -1: the process is gone, or krait
+ * may not see it.
+ */
 int py_spy_root(pid_t pid);
 
 /*
- * The file as py-spy shortens it: from the outermost directory on that has an __init__.py, "json/decoder.py"; with
- * @o->full_filenames the whole. @root: py_spy_root(); without it the module's name tells, as far as it is known.
- * @names: of @p. The result is part of the profile's string.
+ * The file as py-spy shortens it: from the outermost directory that has an __init__.py,
+ * "json/decoder.py". With @o->full_filenames, the whole path. @root: py_spy_root(); without it, the
+ * module's name shows the packages, if it is known. @names: of @p. The result points into the
+ * profile's string.
  */
 const char *py_spy_file(const struct py_spy_options *o, const struct profile *p,
 			const struct render_names *names, uint32_t function, int root);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* `krait py-spy record` and `top`: krait's own commands with the options that py-spy's stand for. */
+/*
+ * `krait py-spy record` and `top`: call krait's own commands with the options that correspond to
+ * py-spy's.
+ */
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -12,7 +15,7 @@
 #include "cli/py_spy/py_spy.h"
 
 struct format {
-	const char *own, *extension; /* krait's name for it */
+	const char *own, *extension; /* krait's name of the format */
 	const char *what, *next;     /* "Wrote WHAT"; what to do with it, or NULL */
 };
 
@@ -26,7 +29,7 @@ static const struct format formats[] = {
 				"Visit chrome://tracing or https://ui.perfetto.dev/ to view"},
 };
 
-/* What is done with the samples before they are written, and how many there were. */
+/* How samples are changed before they are written, and how many there were. */
 struct shaping {
 	const struct py_spy_options *o;
 	uint64_t samples;
@@ -39,7 +42,7 @@ static int shape(void *arg, struct profile **p)
 	return py_spy_shape(s->o, p, &s->samples);
 }
 
-/* "123-2026-11-27T10-17-30+0000.svg" */
+/* Names a file "123-2026-11-27T10-17-30+0000.svg". */
 static int name_file(const struct py_spy_options *o, struct str *ret)
 {
 	time_t now = time(NULL);
@@ -56,7 +59,7 @@ static int name_file(const struct py_spy_options *o, struct str *ret)
 	return ret->failed ? err_nomem() : 0;
 }
 
-/* Whom, and how often. */
+/* Sets the targets and the frequency. */
 static int set_targets(const struct py_spy_options *o, struct record_options *to)
 {
 	to->session.cmd = o->program;
@@ -80,7 +83,7 @@ static void say_start(const struct py_spy_options *o, const char *lead)
 	fflush(stdout);
 }
 
-/* Whoever finds a file is to find this recording's. */
+/* Writes no file without samples: whoever finds a file must find this recording's. */
 static int say_nothing(const struct py_spy_options *o, const char *path)
 {
 	if (o->duration_ns == PY_SPY_NO_TIME)
@@ -104,13 +107,13 @@ static int record(const struct py_spy_options *o, struct record_options *to)
 {
 	struct shaping s = {.o = o};
 	_cleanup_str_ struct str path = {};
-	/* py-spy shows progress instead only where it keeps what the program says. */
+	/* py-spy shows progress instead, but only if it captures the program's output. */
 	const char *lead = o->capture && !o->hideprogress ? "" : "py-spy> ";
 	int r = 0;
 
 	if (!o->output)
 		r = name_file(o, &path);
-	else /* py-spy's "-" is a file */
+	else /* in py-spy, "-" is an ordinary file */
 		str_addf(&path, "%s%s", streq(o->output, "-") ? "./" : "", o->output);
 
 	r = r ? r : set_targets(o, to);
@@ -128,7 +131,7 @@ static int record(const struct py_spy_options *o, struct record_options *to)
 	r = record_options_check(to);
 	if (r)
 		return r;
-	/* `import NAME` isn't py-spy's; its own machinery is shown as frames of Python. */
+	/* py-spy has no `import NAME` frames; it shows the import machinery as Python frames. */
 	to->session.interpreter_frames = !o->native;
 	say_start(o, lead);
 	log_set_level(LOG_WARN);
@@ -157,7 +160,7 @@ int py_spy_record(const struct py_spy_options *o)
 
 #define DELAY_MIN_MS 100ull /* krait top's shortest interval */
 
-/* The screen is krait's own: the options become those of `krait top`. */
+/* Runs `krait top`, because the screen is krait's own. */
 int py_spy_top(const struct py_spy_options *o)
 {
 	uint64_t delay_ms = MAX(o->delay_ns / NSEC_PER_MSEC, DELAY_MIN_MS);

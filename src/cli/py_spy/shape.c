@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A recording as py-spy shows it; see py_spy.h. */
+/* Changes a recording to what py-spy shows; see py_spy.h. */
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -17,8 +17,8 @@ struct shape {
 	struct profile *from, *to;
 	struct profile_copy copy;
 	struct render_names *names; /* of .from */
-	uint32_t mark;		    /* mapping in .to of frames that are nothing but a text */
-	uint32_t *locations;	    /* in .to by id in .from; 0 = not yet */
+	uint32_t mark;		    /* mapping in .to of frames that consist of a text only */
+	uint32_t *locations;	    /* id in .from -> id in .to; 0: not made yet */
 	int root;		    /* of the process, or -1 */
 	uint64_t samples;
 };
@@ -32,7 +32,7 @@ int py_spy_root(pid_t pid)
 	return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* Does the directory, which is @n bytes of @path, say that it is a package? */
+/* Is the directory (the first @n bytes of @path) a package? */
 static bool is_package(int root, const char *path, size_t n)
 {
 	char init[PATH_MAX];
@@ -41,7 +41,7 @@ static bool is_package(int root, const char *path, size_t n)
 	return length > 0 && (size_t)length < sizeof(init) && !faccessat(root, init, F_OK, 0);
 }
 
-/* Where the name of a directory or file that ends at @end begins. */
+/* The beginning of the name of a directory or file that ends at @end. */
 static const char *name_before(const char *path, const char *end)
 {
 	while (end > path && end[-1] != '/')
@@ -49,7 +49,7 @@ static const char *name_before(const char *path, const char *end)
 	return end;
 }
 
-/* The names at the end of @path that are packages, and the file. */
+/* The end of @path from its outermost package on. */
 static const char *from_package(const char *path, int root)
 {
 	const char *part = name_before(path, path + strlen(path));
@@ -59,7 +59,7 @@ static const char *from_package(const char *path, int root)
 	return part;
 }
 
-/* As many names as the module's has, and __init__.py. */
+/* The end of @path with as many names as the module's name has, and __init__.py. */
 static const char *from_module(const char *path, const char *module)
 {
 	const char *part = path + strlen(path);
@@ -98,7 +98,7 @@ static int line_of(const struct shape *s, const struct profile_location *l)
 	return l->line;
 }
 
-/* A frame that is @text. */
+/* Makes a frame that consists of @text. */
 static uint32_t text_frame(struct shape *s, const char *text)
 {
 	struct profile_function f = {.name = profile_string(s->to, text)};
@@ -107,7 +107,7 @@ static uint32_t text_frame(struct shape *s, const char *text)
 	return profile_location(s->to, &l);
 }
 
-/* "hot (app.py:5)" */
+/* Makes "hot (app.py:5)". */
 static uint32_t raw_frame(struct shape *s, uint32_t id)
 {
 	const struct profile_location *l = profile_get_location(s->from, id);
@@ -171,7 +171,7 @@ static uint32_t process_frame(struct shape *s, uint32_t labels)
 	return text_frame(s, str_cstr(&text));
 }
 
-/* py-spy has no frames of the kernel's, nor of the collector. */
+/* py-spy shows no frames of the kernel or of the garbage collector. */
 static bool is_shown(const struct shape *s, uint32_t id)
 {
 	switch (profile_get_mapping(s->from, profile_get_location(s->from, id)->mapping)->kind) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The closing lines in words: what came, what is amiss and why; see closing.h. */
+/* Composes the closing lines: what was recorded, what is missing and why; see closing.h. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,17 +15,17 @@
 #include "symbol/elf/debuginfod.h"
 #include "view/cpu_words.h"
 
-/* Below this share of one CPU the target is called "hardly on the CPU". */
+/* Below this share of one CPU, the target is called "hardly on the CPU". */
 #define HARDLY_PERCENT 1.0
 
 /*
- * What is amiss in fewer samples, a rate that is nearer to the one asked for and less CPU time of krait's own are
- * printed with -v only. The recording has all of it.
+ * Smaller problems are printed only with -v: problems in fewer samples, a rate closer to the one
+ * asked for, less CPU time of krait's own. The recording has all of them.
  */
 #define AMISS_PERCENT 1.0
 #define RATE_PERCENT  5.0
 #define OWN_PERCENT   5.0
-#define OWN_LEAST_NS  NSEC_PER_SEC /* what every recording costs at its end isn't much */
+#define OWN_LEAST_NS  NSEC_PER_SEC /* every recording uses some CPU time at its end */
 
 static void add_line(struct closing *c, struct closing_line l, const char *fmt, va_list ap)
 {
@@ -47,7 +47,7 @@ static void line(struct closing *c, enum log_level level, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* For the recording; printed too if it is amiss. */
+/* Adds a line for the recording. It is printed too if it is about a problem. */
 static void note(struct closing *c, bool amiss, const char *fmt, ...)
 {
 	va_list ap;
@@ -60,7 +60,7 @@ static void note(struct closing *c, bool amiss, const char *fmt, ...)
 
 static void line_as(struct closing *c, const char *key, const char *fmt, ...) _printf_(3, 4);
 
-/* Of which the recording says what it is. */
+/* Adds a line that the recording keeps under a key of its own. */
 static void line_as(struct closing *c, const char *key, const char *fmt, ...)
 {
 	va_list ap;
@@ -94,7 +94,10 @@ static void add_unknown(struct closing *c, uint64_t n)
 		     (ull)n, n == 1 ? "" : "s");
 }
 
-/* Every program starts and ends; threads of BLAS and OpenMP have no Python. */
+/*
+ * Is the outcome normal? Every program starts and ends, and threads of BLAS and OpenMP have no
+ * Python.
+ */
 static bool is_expected(enum walk_outcome outcome)
 {
 	return outcome == WALK_STARTING || outcome == WALK_ENDING || outcome == WALK_NO_PYTHON;
@@ -144,14 +147,14 @@ static void add_counter(struct closing *c, enum bpf_counter i)
 		     sampler_counter_words(i));
 }
 
-/* What the end didn't wait for. */
+/* Adds what the end of the recording didn't wait for. */
 static void add_unread(const struct session *s, struct closing *c)
 {
 	const struct collect_stats *st = &c->m->collect;
 	char text[64];
 	const char *why = patience_words(&s->patience, text, sizeof(text));
 
-	if (s->prompt) /* all was shown */
+	if (s->prompt) /* everything was shown */
 		return;
 	if (st->unread_files == 1)
 		line(c, LOG_WARN, "functions of %s have no names: %s", st->unread_file, why);
@@ -358,7 +361,7 @@ static void add_condensed(const struct session *s, struct closing *c)
 		     s->prompt ? "" : "; --memory may allow more");
 }
 
-/* What was asked for, what became of it, and what would help. */
+/* Says what was asked for, what came of it, and what would help. */
 static void say_nothing_came(const struct session *s, struct closing *c)
 {
 	const struct session_options *o = s->options;
@@ -400,7 +403,7 @@ static void say_nothing_came(const struct session *s, struct closing *c)
 		     "one works");
 }
 
-/* How much it waited is in the recording, and its last words say so. */
+/* Does the recording say how long the program waited? Then its last lines say so. */
 static bool tells_use(const struct session *s)
 {
 	_cleanup_str_ struct str words = {};
@@ -423,11 +426,11 @@ static void add_presence(const struct session *s, struct closing *c)
 		     share);
 }
 
-#define ENOUGH_SAMPLES 1000 /* to tell how many events there were, to some percent */
+#define ENOUGH_SAMPLES 1000 /* needed to estimate the number of events to some percent */
 
 /*
- * Where the kernel adapts how many events a sample stands for, that is so many of all processes' on that CPU: what one of
- * them had may never be met.
+ * If the kernel adapts how many events a sample stands for, the number is that of all processes on
+ * that CPU. Events of one process may never be sampled.
  */
 static void add_too_few(const struct session *s, struct closing *c)
 {
@@ -443,7 +446,7 @@ static void add_too_few(const struct session *s, struct closing *c)
 
 #define DAEMONS_NAMED 3
 
-/* Nobody would look for what a daemon did in a recording that ended before it. */
+/* Names daemons that go on. Users wouldn't look for them in a recording that ended before them. */
 static void add_daemons(const struct session *s, struct closing *c)
 {
 	_cleanup_str_ struct str names = {}, options = {};

@@ -12,25 +12,28 @@ typedef unsigned long long ull;
 
 struct closing_line {
 	enum log_level level;
-	bool kept;	 /* in the recording, whether it is printed or not, */
-	const char *key; /* behind this word; NULL: by its level */
+	bool kept;	 /* the line goes into the recording, printed or not, */
+	const char *key; /* under this key; NULL: by its level */
 	char *text;
 };
 
 /* Zero-initialise. */
 struct closing {
-	const struct summary *m; /* their figures */
+	const struct summary *m; /* the figures that the lines are about */
 	VEC(struct closing_line) lines;
 };
 
-/* Puts the figures into words; borrows @m. */
+/* Composes the lines; borrows @m. */
 void closing_compose(struct closing *c, const struct session *s, const struct summary *m);
 void closing_fini(struct closing *c);
 
-/* On stderr. The output's path is not among them: it is in the last line of all. */
+/* Prints the lines on stderr. The output's path isn't in them: the last line of all has it. */
 void closing_print(const struct closing *c);
 
-/* --summary-json: the same as JSON, to an open output. @path: of the profile, NULL: none is written. 0 or -errno + message. */
+/*
+ * --summary-json: writes the figures as JSON to an open output. @path: of the profile, NULL if none
+ * is written. 0 or -errno + message.
+ */
 _must_use_ int closing_write_json(const struct session *s, const struct summary *m,
 				  const char *path, struct output *out);
 

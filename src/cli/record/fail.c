@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Messages and exit codes of sessions; see fail.h. */
+/* Messages and exit codes of failed sessions; see fail.h. */
 #include "cli/record/fail.h"
 
 #include <errno.h>

@@ -1,27 +1,36 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the command line says, and ends with, where a session fails; what record and top share. */
+/* What the command line prints and returns if a session fails. Shared by record and top. */
 #ifndef CLI_RECORD_FAIL_H
 #define CLI_RECORD_FAIL_H
 
 #include "cli/color.h"
 #include "record/session.h"
 
-/* Errors that only rights or the kernel explain are EXIT_RIGHTS, all others EXIT_FAILED. */
+/*
+ * The exit code of an error: EXIT_RIGHTS if only rights or the kernel can explain it, else
+ * EXIT_FAILED.
+ */
 int fail_code(int r);
 
-/* Prints the present message, with what helps; @code. */
+/* Prints the current error message, with advice. Returns @code. */
 int fail(const struct session *s, int code);
 
 /*
- * The same; what rights or the kernel refuse, the doctor explains: in a container, what to run
- * outside. An ordinary user without rights was told the command already.
+ * As fail(). If rights or the kernel refuse, also prints what the doctor finds: in a container, the
+ * command to run outside. (An ordinary user without rights has already been told the command.)
  */
 int fail_refused(const struct session *s, enum color_mode color, int code);
 
-/* What broke off the recording is said, once. session_stop(); @before or its error: the first there was. */
+/*
+ * Calls session_stop(), and prints once what ended the recording early. Returns @before, or if that
+ * is no error, the error of session_stop().
+ */
 _must_use_ int fail_stop(struct session *s, int before);
 
-/* After session_fini(): @code, but if a thread hangs, which nobody waits for, ends the process with it here. */
+/*
+ * To be called after session_fini(). Returns @code. If a thread hangs, which can't be waited for,
+ * ends the process with @code instead.
+ */
 int fail_exit_code(const struct session *s, int code);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The command line of `krait record`: its table, its defaults and what excludes what. */
+/*
+ * The command line of `krait record`: its table, its defaults, and which options exclude each
+ * other.
+ */
 #include "cli/record/record.h"
 
 #include "base/cleanup.h"
@@ -11,7 +14,7 @@
 #include "format/format.h"
 #include "sampler/events.h"
 
-/* A frequency that doesn't beat in step with timers; see perf's own default of 99. */
+/* A frequency that isn't in step with timers; perf's default is 99 for the same reason. */
 #define FREQ_PROCESS_HZ 999
 #define FREQ_MACHINE_HZ 99
 
@@ -27,8 +30,8 @@ static const struct option_row rows[] = {
 	{.name = "kernel-addresses",
 	 .set = value_flag,
 	 .field = RECORD_FIELD(session.kernel_addresses),
-	 .help = "write the kernel's addresses as they are, not relative to its start; for who may "
-		 "read them in /proc/kallsyms"},
+	 .help = "write the kernel's addresses as they are, not relative to its start; needs the "
+		 "right to read them in /proc/kallsyms"},
 
 	VALUE_OUTPUT_ROW(RECORD_FIELD(output), "krait-NAME-DATE-TIME.html",
 			 "where to write; the extension picks the format, - is standard output"),
@@ -54,7 +57,7 @@ static const struct option_row rows[] = {
 	 .field = RECORD_FIELD(value),
 	 .initial = "samples in folded stacks, else time, or the event that was counted",
 	 .complete = "samples cpu",
-	 .help = "what the counts of text and pictures are"},
+	 .help = "the value that text and pictures show"},
 	{.name = "add-label",
 	 .arg = "KEY=VALUE",
 	 .set = value_label,
@@ -86,9 +89,9 @@ static const struct option_row rows[] = {
 	 .arg = "SIZE",
 	 .set = value_memory,
 	 .field = RECORD_FIELD(session.memory),
-	 .initial = "512M, or a quarter of what there is if that is less",
-	 .help = "most memory for names and stacks and for writing them, from 8M to 4G; where they "
-		 "need more, what was rare is summed up as [rare code]"},
+	 .initial = "512M, or a quarter of the machine's memory if that is less",
+	 .help = "limit of memory for names, stacks and writing them, from 8M to 4G; if they "
+		 "need more, rare code is summed up as [rare code]"},
 	SOURCE_ROWS(RECORD_FIELD(source), "html: ", "by default of your own files only"),
 	{.name = "open",
 	 .set = value_flag,
@@ -188,11 +191,11 @@ static int check_native(const struct record_options *o)
 	return 0;
 }
 
-/* Labels that every sample has (collect/process/thread.c), for --by. */
+/* Labels that every sample has (src/collect), for --by. */
 static const char *const own_labels[] = {"process", "thread",	 "pid", "tid",
 					 "cgroup",  "container", "gil"};
 
-/* Is it a label that there will be for sure? */
+/* Will samples surely have this label? */
 static bool is_known_label(const struct record_options *o, const char *key)
 {
 	const struct session_options *s = &o->session;
@@ -212,7 +215,7 @@ bool record_by_interval(const struct record_options *o)
 	return o->view.by && o->session.label_intervals && !is_known_label(o, o->view.by);
 }
 
-/* What would only be found out when the recording is written, and lost with it. */
+/* Refuses now what would fail only when the recording is written, which would be lost. */
 static int check_shown(const struct record_options *o)
 {
 	struct event event;
@@ -235,7 +238,10 @@ static int check_shown(const struct record_options *o)
 	return view_options_check(&o->view);
 }
 
-/* -f and a file called otherwise: one of the two is a mistake. --format says so on purpose. */
+/*
+ * Refuses -f with a name for another format: one of the two is a mistake. --format folded states
+ * the intention.
+ */
 static int check_folded(const struct record_options *o)
 {
 	const struct render_format *named;
@@ -253,7 +259,7 @@ static int check_folded(const struct record_options *o)
 	return 0;
 }
 
-/* What the format's writer would refuse when the recording is done. */
+/* Refuses what the format's writer would refuse after the recording. */
 static int check_times(const struct record_options *o)
 {
 	struct event event;
@@ -273,7 +279,7 @@ static int check_times(const struct record_options *o)
 	return 0;
 }
 
-/* Picks the format: --format, -f, the extension, else the default picture. */
+/* Picks the format: --format, -f, the file's extension, else the page. */
 static int check_output(struct record_options *o)
 {
 	int r;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The name of the output where none was given; see output_name.h. */
+/* Makes the name of the output if none was given; see output_name.h. */
 #include "cli/record/output_name.h"
 
 #include <ctype.h>
@@ -9,9 +9,9 @@
 #include "format/format.h"
 #include "proc/proc.h"
 
-#define MAX_NAME 64 /* file names end at 255 bytes */
+#define MAX_NAME 64 /* file names can have at most 255 bytes */
 
-/* What the process of @cmd is going to be called. */
+/* The name that the process of @cmd will have. */
 static void name_of_command(char **cmd, struct str *ret)
 {
 	_cleanup_str_ struct str line = {};
@@ -37,8 +37,8 @@ static bool is_plain(char c)
 }
 
 /*
- * Whatever a process calls itself, as a part of a file name: "python3 -c" becomes "python3-c", other
- * runs of what needs quotes one "_", none at the ends.
+ * Makes a process's name safe as a part of a file name: "python3 -c" becomes "python3-c"; each
+ * other run of characters that need quotes becomes one "_"; none are left at the ends.
  */
 static void tame(struct str *name)
 {

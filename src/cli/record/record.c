@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * krait record: starts what is to be recorded, runs until the end that was asked for, writes the
- * profile.
- */
+/* krait record: starts recording, runs until the end that was asked for, and writes the profile. */
 #include "cli/record/record.h"
 
 #include <errno.h>
@@ -34,12 +31,13 @@
 struct recording {
 	const struct record_options *options;
 	struct session session;
-	struct source_files sources;   /* .session.sources, if source text is wanted */
-	struct output output, summary; /* summary: if it was asked for */
+	struct source_files sources;   /* .session.sources points here if source text is wanted */
+	struct output output, summary; /* summary: only with --summary-json */
 	char *path;		       /* of the output */
-	struct str headline;	       /* once it is written: what a reader is told first */
-	int stopped;		       /* the signal that ended the recording, or 0 */
-	uint64_t shown_ns;	       /* when progress was, CLOCK_MONOTONIC */
+	/* the first sentence of the report; set when the output is written */
+	struct str headline;
+	int stopped;	   /* the signal that ended the recording, or 0 */
+	uint64_t shown_ns; /* when progress was shown last, CLOCK_MONOTONIC */
 };
 
 static void show_progress(void *ctx, uint64_t now)
@@ -65,7 +63,10 @@ static void show_progress(void *ctx, uint64_t now)
 		     (unsigned long long)st.samples);
 }
 
-/* Samples until the end that was asked for, takes in what is left. @x can be written then in any case. */
+/*
+ * Samples until the end that was asked for, then drains the rest. @x can be written afterwards,
+ * even after an error.
+ */
 static int sample(struct recording *x)
 {
 	int r = session_run(&x->session, show_progress, x);
@@ -76,8 +77,9 @@ static int sample(struct recording *x)
 }
 
 /*
- * How the command ended, and the recording with it: only two that came to their end did the same work
- * (krait diff). Another end is another line, so that it isn't one.
+ * Notes how the command and the recording ended. krait diff takes two recordings for the same work
+ * only if both commands ran to their end. Any other end has another text, so that it isn't mistaken
+ * for that.
  */
 static void describe_end(struct recording *x, const struct summary *m, int broken)
 {
@@ -98,7 +100,7 @@ static void describe_end(struct recording *x, const struct summary *m, int broke
 		profile_add_comment(x->session.profile, COMMENTS_ENDED, "what it started goes on");
 }
 
-/* Filters leave out samples that were taken: it is said how many. */
+/* Applies the filters, and prints how many samples they left out. */
 static int apply_filters(struct recording *x)
 {
 	struct view_options upright = x->options->view;
@@ -121,7 +123,10 @@ static int apply_filters(struct recording *x)
 	return r;
 }
 
-/* What --by is to show: no label that samples might have got from the file of intervals and none has. */
+/*
+ * The label that --by shows. A label that only the intervals file could bring is dropped if no
+ * sample has it.
+ */
 static const char *shown_by(const struct recording *x)
 {
 	const struct profile *p = x->session.profile;
@@ -136,7 +141,10 @@ static const char *shown_by(const struct recording *x)
 	return NULL;
 }
 
-/* Nothing was recorded, and a page or picture of it would show nothing: it isn't written. Other tools' files are. */
+/*
+ * Is the output left out because there are no samples? An empty page or picture would show nothing.
+ * Files for other tools are written even then.
+ */
 static bool leaves_nothing(const struct recording *x)
 {
 	const char *name = x->options->format->name;
@@ -145,7 +153,7 @@ static bool leaves_nothing(const struct recording *x)
 	       (streq(name, "html") || streq(name, "svg"));
 }
 
-/* The profile, whole, in its place. 0 or -errno + message. */
+/* Writes the whole profile and moves it into place. 0 or -errno + message. */
 static int write_profile(struct recording *x, struct output *out)
 {
 	struct render_options opt = {.title = x->session.title,
@@ -169,7 +177,10 @@ static int write_profile(struct recording *x, struct output *out)
 	return q ? q : r;
 }
 
-/* The disk is full, the directory gone: what was recorded isn't. */
+/*
+ * Writes the profile to another directory, if the disk is full or the directory is gone, so that
+ * the recording isn't lost.
+ */
 static void write_elsewhere(struct recording *x)
 {
 	struct output out = {};
@@ -201,7 +212,7 @@ static int name_output(struct recording *x)
 	return x->path ? 0 : err_set(-ENOMEM, "out of memory");
 }
 
-/* How much of the time the program waited, which the headline's shares don't show. */
+/* Prints how long the program waited, which the shares of the headline don't show. */
 static void say_use(struct recording *x)
 {
 	_cleanup_str_ struct str words = {};
@@ -215,7 +226,10 @@ static void say_use(struct recording *x)
 	log_note("%s", str_cstr(&words));
 }
 
-/* Nobody is to open a page that has nothing, or take an earlier one for this recording's. */
+/*
+ * Prints that no output was written, so that nobody opens an empty page or takes an earlier one for
+ * this recording's.
+ */
 static void say_not_written(struct recording *x)
 {
 	bool earlier = !streq(x->path, "-") && access(x->path, F_OK) == 0;
@@ -223,10 +237,10 @@ static void say_not_written(struct recording *x)
 	say_use(x);
 	log_note("there is nothing to show, so %s isn't written%s",
 		 streq(x->path, "-") ? "a page" : x->path,
-		 earlier ? "; what has that name is of an earlier time" : "");
+		 earlier ? "; the file of that name is from an earlier time" : "");
 }
 
-/* What it found, and how to see more. */
+/* Prints what was found, and how to see more. */
 static void say_written(struct recording *x)
 {
 	_cleanup_str_ struct str path = {};
@@ -240,7 +254,10 @@ static void say_written(struct recording *x)
 	log_note("written; to read it here: krait report %s", str_cstr(&path));
 }
 
-/* The closing lines and what they decide. @written: 0, or why there is no output. */
+/*
+ * Prints the closing lines and returns the exit code. @written: 0, or the error that prevented the
+ * output.
+ */
 static int close_recording(struct recording *x, const struct summary *m,
 			   const struct closing *closing, int written)
 {
@@ -267,7 +284,10 @@ static int close_recording(struct recording *x, const struct summary *m,
 	return code;
 }
 
-/* Will the same profile be written where there is room for it? Not if the reader or memory is gone, or it can't be. */
+/*
+ * Could the same profile be written elsewhere? Not if its reader is gone, memory is short, or the
+ * profile can't be written at all.
+ */
 static bool is_of_the_place(int error)
 {
 	return error != -EPIPE && error != -ENOMEM && error != -EINVAL;
@@ -280,7 +300,7 @@ static void add_intervals(struct recording *x)
 		log_warn("--label-intervals %s: %s", x->options->session.label_intervals, *text);
 }
 
-/* The recording says itself what it got and what it lost. 0 or -errno, said why. */
+/* Writes the profile, with the closing lines as comments. 0, or -errno after printing a message. */
 static int write_with_closing(struct recording *x, const struct closing *closing)
 {
 	int r;
@@ -306,14 +326,16 @@ static int write_with_closing(struct recording *x, const struct closing *closing
 			 &x->headline))
 		log_info("%s", err_msg());
 	r = leaves_nothing(x) ? 0 : write_profile(x, &x->output);
-	if (r && r != -EPIPE) /* a reader that has seen enough, as `head`, needs no words */
+	if (r && r != -EPIPE) /* a reader that has seen enough, such as `head`, needs no message */
 		log_error("%s", err_msg());
 	if (r && is_of_the_place(r))
 		write_elsewhere(x);
 	return r;
 }
 
-/* The end of a recording that worked: the file, the closing lines, the exit code. */
+/*
+ * Ends a recording that worked: writes the file, prints the closing lines, returns the exit code.
+ */
 static int finish(struct recording *x, int broken)
 {
 	struct summary m __attribute__((cleanup(summary_fini)));
@@ -359,7 +381,10 @@ static int open_outputs(struct recording *x)
 	return r;
 }
 
-/* Between fork and exec. Where the recording goes to standard output, what the command says doesn't. */
+/*
+ * Runs in the child between fork and exec. If the recording goes to standard output, the command's
+ * output goes to standard error.
+ */
 static int become_command(void *arg)
 {
 	struct recording *x = arg;
@@ -368,7 +393,7 @@ static int become_command(void *arg)
 	return r ? r : caller_become(&x->session.caller);
 }
 
-/* Who asks, and the files: before anything is started, so that what can't be written is said now. */
+/* Finds the caller and opens the outputs before anything is started, so that errors show now. */
 static int prepare(struct recording *x)
 {
 	int r = caller_find(&x->session.caller), q;
@@ -387,7 +412,7 @@ static int prepare(struct recording *x)
 	return spawn_start(&x->session.spawn, x->options->session.cmd, become_command, x);
 }
 
-/* --if-permitted: the command runs all the same. It may wait for its start already. */
+/* --if-permitted: runs the command without a profile. It may already wait for its start. */
 static int run_unprofiled(struct recording *x)
 {
 	int r = 0;
@@ -407,7 +432,7 @@ static int run_unprofiled(struct recording *x)
 	return spawn_wait(&x->session.spawn);
 }
 
-/* Source text is for pages. */
+/* Source text is only for pages. */
 static int find_sources(struct recording *x)
 {
 	struct source_rules rules = {.caller = &x->session.caller, .mode = x->options->source_mode};
@@ -452,13 +477,16 @@ static int record(struct recording *x)
 	if (r)
 		return fail(&x->session,
 			    x->session.spawn.exit_code ? x->session.spawn.exit_code : fail_code(r));
-	log_info("sampling began"); /* packaging/python waits for it */
+	log_info("sampling began"); /* packaging/python waits for this line */
 	broken = sample(x);
 	r = finish(x, broken);
 	return broken && r == EXIT_DONE ? EXIT_FAILED : r;
 }
 
-/* As whom they were made: root has given up its way around others' directories by then. */
+/*
+ * Closes the outputs as the user who opened them: by now, root has given up its access to others'
+ * directories.
+ */
 static void close_outputs(struct recording *x)
 {
 	(void)!caller_enter(&x->session.caller);
@@ -480,7 +508,7 @@ int cmd_record(const struct record_options *o)
 	session_bound_init(&x.session);
 	signals_take();
 	code = record(&x);
-	session_end_sampling(&x.session); /* its threads end before ids change */
+	session_end_sampling(&x.session); /* its threads must end before ids change */
 	close_outputs(&x);
 	session_fini(&x.session);
 	source_files_fini(&x.sources);

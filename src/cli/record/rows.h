@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Rows of option tables that commands share: whom to sample, how, with which frames. The fields are
- * those of a struct record_options at the beginning of the command's own.
+ * those of the struct record_options at the beginning of the command's own options.
  */
 #ifndef CLI_RECORD_ROWS_H
 #define CLI_RECORD_ROWS_H
@@ -12,39 +12,41 @@
 
 #define RECORD_FIELD(f) offsetof(struct record_options, f)
 
-/* It takes rows in a macro for statements. */
+/* clang-format would format rows in a macro as statements. */
 /* clang-format off */
 
-/* @whom: what --pid takes in; @beside: the options that --no-children goes with. */
+/*
+ * @whom: which processes --pid includes; @beside: the options with which --no-children makes sense.
+ */
 #define RECORD_ROWS_TARGETS_OF(whom, beside)                                                       \
 	{.group = "Targets (none of them = every Python process on the machine)",                  \
 	 .name = "pid",                                                                            \
 	 .letter = 'p',                                                                            \
 	 .arg = "PID",                                                                             \
 	 .set = value_pid,                                                                         \
-	 .field = RECORD_FIELD(session.pids),                                                              \
+	 .field = RECORD_FIELD(session.pids),                                                      \
 	 .complete = COMPLETE_PROCESS,                                                             \
 	 .help = whom "; may be repeated"},                                                        \
 	{.name = "no-children",                                                                    \
 	 .set = value_flag,                                                                        \
-	 .field = RECORD_FIELD(session.no_children),                                                       \
+	 .field = RECORD_FIELD(session.no_children),                                               \
 	 .help = beside ": that process only, without its children"},                              \
 	{.name = "comm",                                                                           \
 	 .arg = "GLOB",                                                                            \
 	 .set = value_strings,                                                                     \
-	 .field = RECORD_FIELD(session.comms),                                                             \
+	 .field = RECORD_FIELD(session.comms),                                                     \
 	 .help = "processes whose command name (as in /proc/PID/comm, often python3) matches, or " \
 		 "the name of their script or module (app.py); may be repeated"},                  \
 	{.name = "cgroup",                                                                         \
 	 .arg = "GLOB",                                                                            \
 	 .set = value_strings,                                                                     \
-	 .field = RECORD_FIELD(session.cgroups),                                                           \
+	 .field = RECORD_FIELD(session.cgroups),                                                   \
 	 .help = "processes whose control group's path matches, or one of the names in it "        \
 		 "(nginx.service); may be repeated"},                                              \
 	{.name = "container",                                                                      \
 	 .arg = "ID",                                                                              \
 	 .set = value_strings,                                                                     \
-	 .field = RECORD_FIELD(session.containers),                                                        \
+	 .field = RECORD_FIELD(session.containers),                                                \
 	 .help = "processes of this container, by the beginning of its id, or by its name (of "    \
 		 "Docker, LXC, systemd-nspawn); may be repeated"}
 
@@ -58,31 +60,31 @@
 	 .letter = 'd',                                                                            \
 	 .arg = "TIME",                                                                            \
 	 .set = value_duration,                                                                    \
-	 .field = RECORD_FIELD(session.duration_ns),                                                       \
+	 .field = RECORD_FIELD(session.duration_ns),                                               \
 	 .initial = (until),                                                                       \
 	 .help = (how_long)},                                                                      \
 	{.name = "frequency",                                                                      \
 	 .letter = 'F',                                                                            \
 	 .arg = "HZ",                                                                              \
 	 .set = value_frequency,                                                                   \
-	 .field = RECORD_FIELD(session.freq_hz),                                                           \
+	 .field = RECORD_FIELD(session.freq_hz),                                                   \
 	 .initial = (hz),                                                                          \
 	 .help = "samples per second of CPU time; of a clock 100k at most"},                       \
 	{.name = "count",                                                                          \
 	 .letter = 'c',                                                                            \
 	 .arg = "N",                                                                               \
 	 .set = value_count,                                                                       \
-	 .field = RECORD_FIELD(session.count),                                                             \
+	 .field = RECORD_FIELD(session.count),                                                     \
 	 .help = "instead of a frequency: one sample every N events on average (nanoseconds for "  \
-		 "clocks); k, M and G multiply"},                                                           \
+		 "clocks); k, M and G multiply"},                                                  \
 	{.name = "event",                                                                          \
 	 .letter = 'e',                                                                            \
 	 .arg = "EVENT",                                                                           \
 	 .set = value_string,                                                                      \
-	 .field = RECORD_FIELD(session.event),                                                             \
+	 .field = RECORD_FIELD(session.event),                                                     \
 	 .initial = "cpu-clock",                                                                   \
 	 .complete = COMPLETE_EVENT,                                                               \
-	 .help = "what to sample on: a perf event by name, :u or :k behind it for user or kernel " \
+	 .help = "what to sample on: a perf event by name, :u or :k after it for user or kernel "  \
 		 "code only"}
 
 #define RECORD_ROW_NATIVE(title)                                                                   \
@@ -90,7 +92,7 @@
 	 .name = "native",                                                                         \
 	 .arg = "WHICH",                                                                           \
 	 .set = value_native,                                                                      \
-	 .field = RECORD_FIELD(session.native),                                                            \
+	 .field = RECORD_FIELD(session.native),                                                    \
 	 .initial = "leaf",                                                                        \
 	 .complete = "leaf full none",                                                             \
 	 .help = "C, C++, Rust... frames: leaf shows what the innermost Python function called, "  \
@@ -100,32 +102,32 @@
 	RECORD_ROW_NATIVE("Native and kernel frames"),                                             \
 	{.name = "interpreter-frames",                                                             \
 	 .set = value_flag,                                                                        \
-	 .field = RECORD_FIELD(session.interpreter_frames),                                                \
+	 .field = RECORD_FIELD(session.interpreter_frames),                                        \
 	 .help = "with --native=full: show the interpreter's own machinery too, and what `import " \
 		 "NAME' stands for"},                                                              \
 	{.name = "native-lines",                                                                   \
 	 .set = value_flag,                                                                        \
-	 .field = RECORD_FIELD(session.native_lines),                                                      \
+	 .field = RECORD_FIELD(session.native_lines),                                              \
 	 .help = "source lines and inlined functions of native frames, where debug information "   \
 		 "is there; takes longer"},                                                        \
 	{.name = "kernel",                                                                         \
 	 .set = value_flag,                                                                        \
-	 .field = RECORD_FIELD(session.kernel),                                                            \
+	 .field = RECORD_FIELD(session.kernel),                                                    \
 	 .help = "show what the kernel did for the program; this is the default"},                 \
 	{.name = "no-kernel",                                                                      \
 	 .set = value_no_flag,                                                                     \
-	 .field = RECORD_FIELD(session.kernel),                                                            \
+	 .field = RECORD_FIELD(session.kernel),                                                    \
 	 .help = "leave the kernel's frames out; samples in the kernel stay"},                     \
 	{.name = "all",                                                                            \
 	 .set = value_flag,                                                                        \
-	 .field = RECORD_FIELD(session.all),                                                               \
+	 .field = RECORD_FIELD(session.all),                                                       \
 	 .help = "processes that aren't Python too, with their native frames"},                    \
 	{.name = "unwind-memory",                                                                  \
 	 .arg = "SIZE",                                                                            \
 	 .set = value_memory,                                                                      \
-	 .field = RECORD_FIELD(session.unwind_memory),                                                     \
-	 .initial = "64M, or a 256th of what there is if that is more",                            \
-	 .help = "most memory for the tables that native stacks are unwound with, from 8M to 4G; " \
+	 .field = RECORD_FIELD(session.unwind_memory),                                             \
+	 .initial = "64M, or a 256th of the machine's memory if that is more",                     \
+	 .help = "limit of memory for the unwind tables of native stacks, from 8M to 4G; "         \
 		 "K, M and G multiply by 1024"}
 
 #define RECORD_ROWS_WORDS                                                                          \

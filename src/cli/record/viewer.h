@@ -6,7 +6,7 @@
 #include "host/caller.h"
 
 /*
- * Lets the caller's desktop open @path (xdg-open), as the caller; doesn't wait. 0 or -errno +
+ * Opens @path with the caller's desktop (xdg-open), as the caller, without waiting. 0 or -errno +
  * message.
  */
 _must_use_ int viewer_open(struct caller *caller, char *path);

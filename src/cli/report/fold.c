@@ -1,23 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Threads and processes by name. A server that starts a thread for each request has hundreds with a
- * percent or less each, and what tells them apart is a number: rows are of a name, with N for the numbers that differ.
+ * Groups threads and processes by name. A server that starts a thread for each request has
+ * hundreds, with a percent or less each, and only a number in their names differs. A row is for one
+ * name, with N in place of the numbers that differ.
  */
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "cli/report/report.h"
 
-#define MOST_NUMBERS 32 /* in a name; further ones count as different */
+#define MOST_NUMBERS 32 /* numbers examined in a name; further ones count as different */
 
 struct fold {
-	const char *text; /* of the first, without its id; borrowed */
+	const char *text; /* name of the first one, without its id; borrowed */
 	size_t text_n;
 	char *key;
-	uint32_t differ; /* numbers of the text, first is bit 0 */
+	uint32_t differ; /* which numbers of the text differ; bit 0 is the first number */
 	struct report_share share;
 };
 
-/* "Thread-3 (work) (tid 12)" without its id; what has no name is only "tid 12". */
+/*
+ * Returns the length of a name without its id: "Thread-3 (work)" of "Thread-3 (work) (tid 12)". A
+ * thread without a name is only "tid 12".
+ */
 static size_t without_id(const char *text, const char *id)
 {
 	size_t n = strlen(text), at = n;
@@ -34,7 +38,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Appends @text with N for its numbers; only those of @differ if it isn't NULL. */
+/* Appends @text with N in place of its numbers; if @differ isn't NULL, only of those numbers. */
 static void add_folded(struct str *b, const char *text, size_t n, const uint32_t *differ)
 {
 	unsigned number = 0;
@@ -57,7 +61,7 @@ static void add_folded(struct str *b, const char *text, size_t n, const uint32_t
 	}
 }
 
-/* Which numbers of two names with the same key aren't the same. */
+/* Returns which numbers differ between two names with the same key. */
 static uint32_t compare_numbers(const char *a, const char *b)
 {
 	uint32_t differ = 0;
@@ -92,7 +96,7 @@ static int compare_values(const void *va, const void *vb)
 	return strcmp(a->name, b->name);
 }
 
-/* One name for all of a group: it takes what they have. */
+/* Names a group: N only where the numbers of its members differ. */
 static int name_group(struct fold *f)
 {
 	_cleanup_str_ struct str b = {};
@@ -134,7 +138,7 @@ static int add_folds(const report_shares *s, const char *id, folds *ret)
 	return 0;
 }
 
-/* Groups follow each other; what is left of the others is freed. */
+/* Takes one entry for each group, whose members are neighbours; frees the others. */
 static int take_groups(folds *all, report_shares *ret)
 {
 	size_t first = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a recording says of the GIL. Its samples are of threads that run: who waits for the GIL sleeps, so that shares of
- * CPU time never show how long, and who holds it may sleep as well.
+ * What a recording says of the GIL. Samples are of running threads. A thread that waits for the GIL
+ * sleeps, so shares of CPU time don't show for how long; a thread that holds it may sleep too.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,14 +13,14 @@
 #include "cli/report/report.h"
 #include "view/shape/roots.h"
 
-#define INDENT "     " /* of a line that goes on */
+#define INDENT "     " /* of a continued line */
 
 struct lines {
 	struct str *out;
 	int width, used; /* columns */
 };
 
-/* Begins a new line where @text wouldn't fit. */
+/* Appends a text; begins a new line if it wouldn't fit. */
 static void add_words(struct lines *l, const char *text)
 {
 	int n = cells_width(text, strlen(text));
@@ -49,7 +49,7 @@ static const char *state_words(const char *state)
 	return state;
 }
 
-#define LEAST_PERCENT 0.95 /* smaller ones aren't worth a row more */
+#define LEAST_PERCENT 0.95 /* percent; smaller shares get no row of their own */
 
 static void add_shares(const struct report_facts *f, const report_shares *shares, struct lines *l)
 {
@@ -74,11 +74,11 @@ static bool is_off_cpu(const struct report_facts *f)
 	return streq(profile_meta(f->p)->values[f->value].type, "off_cpu");
 }
 
-/* A process, and how long its threads were seen with the GIL. */
+/* A process, and how long its threads were sampled with the GIL. */
 struct holder {
-	uint32_t labels, tid; /* a label set of its; the thread that was met first */
+	uint32_t labels, tid; /* one of its label sets; the thread that was found first */
 	int64_t held;
-	bool threads; /* several */
+	bool threads; /* it has several threads */
 };
 
 struct holders {
@@ -120,7 +120,10 @@ static int take_holders(const struct report_facts *f, struct holders *h)
 	return 0;
 }
 
-/* One GIL has one holder: what its threads ran with it is time in which it was held. */
+/*
+ * A GIL has one holder at a time. So the time that its threads ran with it is time for which it was
+ * held.
+ */
 static void add_held(const struct report_facts *f, const struct holders *h, struct str *out)
 {
 	const struct holder *most = NULL;
@@ -133,7 +136,8 @@ static void add_held(const struct report_facts *f, const struct holders *h, stru
 	if (!most)
 		return;
 	percent = (int)(100.0 * (double)most->held / (double)profile_meta(f->p)->duration_ns);
-	if (percent <= 0 || percent > 100) /* interpreters with a GIL each */
+	/* a process with several interpreters, each with its own GIL */
+	if (percent <= 0 || percent > 100)
 		return;
 	str_addf(out, "GIL held at least %d %% of the wall time (a holder that sleeps isn't seen)",
 		 percent);
@@ -175,12 +179,12 @@ int report_add_gil(const struct report_facts *f, int width, struct str *out)
 
 	if (!r && shares.n) {
 		str_addf(&text, "GIL, of the %s%s: ", report_value_words(f),
-			 is_off_cpu(f) ? "" : " (who waits for it has none)");
+			 is_off_cpu(f) ? "" : " (waiting threads use none)");
 		add_words(&l, str_cstr(&text));
 		add_shares(f, &shares, &l);
 		str_add_c(out, '\n');
 		r = add_wall_time(f, out);
 	}
 	report_shares_fini(&shares);
-	return r == -EINVAL ? 0 : r; /* no sample says it */
+	return r == -EINVAL ? 0 : r; /* no sample has the label */
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* As `krait report` begins, and what both have to find for it; see headline.h and report.h. */
+/*
+ * The first sentence of `krait report`, and what the report shares with others for it; see
+ * headline.h and report.h.
+ */
 #include "cli/report/headline.h"
 
 #include <stdlib.h>
@@ -34,8 +37,8 @@ int headline_add(struct profile *p, const char *value, bool inverted, struct str
 	r = r ? r : profile_sums(p, &f.sums, &f.n_sums);
 	r = r ? r : report_find_costs(&f, COSTS_BY_FILE, inverted);
 	if (!r)
-		costs_sort(
-			&f.costs); /* as the report's: what is told of a difference is its first row */
+		/* Sorted as in the report: the sentence about a difference uses the first row. */
+		costs_sort(&f.costs);
 	if (!r && costs_whole(&f.costs))
 		report_add_lede(&f, b);
 	if (!r && f.costs.less)

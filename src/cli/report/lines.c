@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The table of the hottest lines: their source text, carets below what most of the time is in. */
+/*
+ * The table of the hottest lines: their source text, with carets below the expression that takes
+ * most.
+ */
 #include "base/cleanup.h"
 #include "cli/cells.h"
 #include "cli/report/report.h"
 #include "picture/markup.h"
 
-#define PERCENT_WIDTH 11 /* with the blanks behind it */
+#define PERCENT_WIDTH 11 /* with the blanks after it */
 
 static const char changed[] = "(the file changed since)";
 
@@ -15,7 +18,7 @@ struct lines {
 	const struct report_style *style;
 	struct str *b;
 	int for_place;	 /* columns */
-	unsigned hidden; /* enum source_hidden of all lines */
+	unsigned hidden; /* enum source_hidden bits of all lines */
 };
 
 static void add_place(const struct lines *x, const struct cost_line *l, struct str *b)
@@ -23,7 +26,10 @@ static void add_place(const struct lines *x, const struct cost_line *l, struct s
 	costs_place(&x->f->costs, l->location, l->line, b);
 }
 
-/* Where to begin so that the marked bytes are seen in @width columns, one for a mark at either end. */
+/*
+ * Where to begin so that the marked bytes are visible in @width columns, which include a mark at
+ * each end.
+ */
 static size_t window(const struct report_source_line *s, int width)
 {
 	const char *text = str_cstr(&s->text), *at = text;
@@ -100,7 +106,7 @@ static void add_md(struct lines *x, const struct cost_line *l)
 	str_add(x->b, " |\n");
 }
 
-/* Places take no more room than they need, so that the text has it. */
+/* The columns that the places need; the source text gets the rest. */
 static int place_width(const struct lines *x, size_t n)
 {
 	int widest = 0, most = MAX((x->style->width - PERCENT_WIDTH) * 2 / 5, 20);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* krait report: any profile file, shown or written in another format. */
+/* krait report: shows a profile file, or writes it in another format. */
 #include <errno.h>
 #include <sys/stat.h>
 
@@ -27,7 +27,7 @@ struct report_options {
 	struct render_options render;
 	struct view_options view;
 	struct report_style style;
-	/* Instead of .format: the report itself. */
+	/* Prints the report itself, if .format isn't set. */
 	int (*print)(const struct report_facts *f, const struct report_style *style, FILE *out);
 	enum color_mode color;
 	struct source_options source;
@@ -75,7 +75,7 @@ static const struct option_row rows[] = {
 	 .arg = "N",
 	 .set = view_value_rows,
 	 .field = FIELD(style.limit),
-	 .initial = "10; in a terminal of less than 40 rows 5, and of lines what has room",
+	 .initial = "10; in a terminal of less than 40 rows 5, and as many lines as fit",
 	 .help = "rows of a table"},
 	{.name = "tree",
 	 .set = value_flag,
@@ -85,11 +85,11 @@ static const struct option_row rows[] = {
 	{.name = "per-process",
 	 .set = value_flag,
 	 .field = FIELD(style.per_process),
-	 .help = "each process's share too; of more than fit those of one name together"},
+	 .help = "each process's share too; if they don't fit, those of one name together"},
 	{.name = "per-thread",
 	 .set = value_flag,
 	 .field = FIELD(style.per_thread),
-	 .help = "each thread's share too; of more than fit those of one name together"},
+	 .help = "each thread's share too; if they don't fit, those of one name together"},
 	SOURCE_ROWS(FIELD(source), "text, md, html: ",
 		    "by default what FILE has if it is a page; in a text on standard output that "
 		    "of your own files too"),
@@ -101,7 +101,7 @@ static const struct option_row rows[] = {
 	{},
 };
 
-/* The formats that are the report itself; standard output, a .md or a .json is one of them too. */
+/* Is the output the report itself? Standard output is, and .md and .json files are. */
 static bool is_report(struct report_options *o)
 {
 	const char *name = o->format_name;
@@ -110,7 +110,7 @@ static bool is_report(struct report_options *o)
 		name = "text";
 	if (!name && str_ends(o->output, ".md"))
 		name = "md";
-	/* But .speedscope.json and its like are formats of their own. */
+	/* .speedscope.json and similar extensions are other formats. */
 	if (!name && str_ends(o->output, ".json") && !render_known_file(o->output))
 		name = "json";
 	if (!name)
@@ -130,8 +130,8 @@ static bool shows_source(const struct report_options *o)
 }
 
 /*
- * A file, or Markdown, which goes into pages of others, is passed on. The profile may be anybody's, and
- * names of files in it are no reason to publish what the reader has there.
+ * Will others read the output? Files and Markdown are passed on. Anybody may have made the profile;
+ * names of files in it don't justify publishing those files of the reader.
  */
 static bool is_passed_on(const struct report_options *o)
 {
@@ -163,7 +163,7 @@ static int check(struct report_options *o, const struct operands *operands)
 	return view_options_check(&o->view);
 }
 
-/* Leaves what the filters let through. */
+/* Removes what the filters don't let through. */
 static int apply_filters(const struct report_options *o, struct report_facts *f)
 {
 	int r;
@@ -179,7 +179,7 @@ static int apply_filters(const struct report_options *o, struct report_facts *f)
 	return r;
 }
 
-/* Before anything is printed. */
+/* Refuses --per-process or --per-thread before anything is printed, if no sample has the label. */
 static int check_per(const struct report_facts *f, bool wanted, const char *what)
 {
 	int r = wanted ? roots_check(f->p, f->sums, f->n_sums, what) : 0;
@@ -208,7 +208,7 @@ static int find_facts(const struct report_options *o, struct report_facts *f)
 	return 0;
 }
 
-/* Of a table, where nobody names a number. */
+/* Rows of a table if no number is given. */
 #define ROWS	 10
 #define FEW_ROWS 5
 
@@ -231,7 +231,10 @@ static int print(void *arg, FILE *out)
 	return a->o->print(a->f, &style, out);
 }
 
-/* A page of a page keeps its source text. Of a part of it nobody can tell what belongs to it. */
+/*
+ * A page that is made from a page keeps its source text. A page of a part of it doesn't, because it
+ * isn't known which text belongs to that part.
+ */
 static int take_text(const struct report_options *o, const struct report_facts *f, struct str *text)
 {
 	if (o->source_mode != SOURCE_OWN || view_wanted(&o->view) ||
@@ -240,7 +243,10 @@ static int take_text(const struct report_options *o, const struct report_facts *
 	return read_source_file(f->path, EMBEDDED_SOURCE, text);
 }
 
-/* The report of a page has that page's text, wherever it goes: it isn't of the reader's files. */
+/*
+ * The report of a page uses that page's source text, wherever the report goes, because it isn't
+ * from the reader's files.
+ */
 static int read_page(const struct report_options *o, struct report_facts *f)
 {
 	_cleanup_str_ struct str text = {};
@@ -331,7 +337,7 @@ static int run(const struct command *self, int argc, char **argv)
 		r = EXIT_USAGE;
 	}
 	log_set_level(o.quiet ? LOG_WARN : LOG_NOTE);
-	/* Who names a number gets as many. */
+	/* A number that was given counts, even if it doesn't fit. */
 	o.style.fit = !o.style.limit;
 	if (r < 0)
 		r = report(&o, operands.operand);

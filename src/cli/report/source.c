@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A line of source text beside its figure. The file's name comes from a profile, which anybody may
- * have made: what is opened is up to source_open.h, and whether it is what ran up to source_text.h. A page has
- * the lines itself: they are what ran, and reading them opens no other file.
+ * Finds the line of source text beside a figure. The file's name comes from a profile, which
+ * anybody may have made, so source_open.h decides what is opened, and source_text.h whether it is
+ * the file that ran. A page has the lines itself: they are what ran, and no other file is opened
+ * for them.
  */
 #include <errno.h>
 #include "base/cleanup.h"
@@ -26,7 +27,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\f' || c == '\r';
 }
 
-/* @line: @n bytes, of which @indent aren't shown. */
+/* Marks an expression in @line: @n bytes, of which the first @indent aren't shown. */
 static void mark(struct report_source_line *ret, const struct profile_location *l, size_t n,
 		 size_t indent)
 {
@@ -49,14 +50,17 @@ static void take(struct report_source_line *ret, const struct profile_location *
 		n--;
 	while (indent < n && is_blank(line[indent]))
 		indent++;
-	/* NUL would end it, and tabs have no width. */
+	/* A NUL would end the text, and tabs have no fixed width. */
 	for (size_t i = indent; i < n; i++)
 		str_add_c(&ret->text, line[i] && line[i] != '\t' ? line[i] : ' ');
 	if (!ret->text.failed)
 		mark(ret, l, n, indent);
 }
 
-/* Whether --source shows a line that the caller's own files don't have: it must be one that ran. */
+/*
+ * Would --source show this line, which isn't from the caller's own files? Only if its file is the
+ * one that ran.
+ */
 static enum source_hidden is_hidden(const struct report_facts *f, const struct cost_line *l,
 				    uint32_t function)
 {
@@ -74,7 +78,7 @@ static enum source_hidden is_hidden(const struct report_facts *f, const struct c
 	return source_is_own(&all, path) ? SOURCE_PRIVATE : SOURCE_FOREIGN;
 }
 
-/* As the page has it, if the page says anything but that --source wasn't given. */
+/* Takes the line from the page, unless the page lacks it only because --source wasn't given. */
 static bool find_in_page(const struct report_facts *f, const struct cost_line *l,
 			 struct report_source_line *ret)
 {

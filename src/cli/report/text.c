@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The report, in as many rows as the terminal has: one sentence, the hottest functions and lines; trees and
- * shares on request. And the same as Markdown, for the summary of a CI job.
+ * The report, in as many rows as the terminal has: one sentence, the hottest functions and lines;
+ * trees and shares on request. Also as Markdown, for the summary of a CI job.
  */
 #include <errno.h>
 #include <math.h>
@@ -13,8 +13,8 @@
 #include "picture/markup.h"
 #include "view/cpu_words.h"
 
-#define OWN_ROWS 3 /* of one's own lines, where a terminal has few rows */
-#define NOTES	 8 /* a file of another tool may claim any number */
+#define OWN_ROWS 3 /* own lines shown in a terminal with few rows */
+#define NOTES	 8 /* a file of another tool may have any number of notes */
 
 void report_end_row(struct report_printer *p)
 {
@@ -30,7 +30,7 @@ static void add_percent(struct report_printer *p, int64_t value)
 	report_add_percent(p->f, p->md ? NULL : p->style, value, &p->row);
 }
 
-#define MD_COLUMNS 200 /* of a name: a summary is to be read */
+#define MD_COLUMNS 200 /* of a name, so that the summary stays readable */
 
 static void add_code(struct str *b, const char *s, bool keep_end)
 {
@@ -54,14 +54,17 @@ bool report_keeps_end(const struct report_printer *p, uint32_t location)
 	return l && profile_get_mapping(p->f->p, l->mapping)->kind == KIND_PYTHON;
 }
 
-#define GC_LEAST 0.5 /* %, of all */
+#define GC_LEAST 0.5 /* percent of all */
 
-/* How much of a function's own time is collecting garbage; "" where that is next to nothing, or it is the collector. */
+/*
+ * Appends how much of a function's own time is garbage collection. Appends nothing if that is
+ * little, or if the function is the collector.
+ */
 static void add_gc_part(const struct report_printer *p, const struct cost *c, struct str *b)
 {
 	double share = report_percent(p->f, c->gc);
 
-	/* Where nothing else is shown it goes without saying. */
+	/* If everything is the collector's, it isn't worth saying. */
 	if (p->f->costs.kinds[KIND_GC] == p->f->costs.all || !c->location)
 		return;
 	if (share >= GC_LEAST && costs_kind(&p->f->costs, c->location) != KIND_GC)
@@ -130,7 +133,10 @@ static unsigned count_rows(const struct str *b)
 	return n;
 }
 
-/* As many as fit, with @below rows more: a line's carets take a row more. The shell's next prompt takes one too. */
+/*
+ * Prints as many lines as fit, with @below further rows. A line with carets takes one more row; the
+ * shell's prompt takes one too.
+ */
 static void print_lines(struct report_printer *p, const struct cost_lines *lines, unsigned limit,
 			unsigned below)
 {
@@ -151,7 +157,7 @@ static void print_lines(struct report_printer *p, const struct cost_lines *lines
 	str_clear(&p->row);
 }
 
-/* Do the user's lines say nothing that the others don't? */
+/* Would the table of own lines repeat the table of all lines? */
 static bool are_alike(const struct cost_lines *own, const struct cost_lines *all, size_t n)
 {
 	for (size_t i = 0; i < MIN(own->list.n, n); i++)
@@ -162,7 +168,7 @@ static bool are_alike(const struct cost_lines *own, const struct cost_lines *all
 	return true;
 }
 
-#define BELOW 3 /* rows at least of the table that follows */
+#define BELOW 3 /* rows at least of the next table */
 
 static void print_own_lines(struct report_printer *p)
 {
@@ -188,7 +194,7 @@ static void print_all_lines(struct report_printer *p)
 	print_lines(p, &p->f->costs.lines, p->style->limit, 0);
 }
 
-/* One of "WHAT: WORD 1.2 %, WORD 3.4 %"; small ones are left out. */
+/* Appends one item of "WHAT: WORD 1.2 %, WORD 3.4 %", unless it is small. */
 static void add_share(struct report_printer *p, const char *what, const char *word, int64_t value,
 		      bool *first)
 {
@@ -200,7 +206,7 @@ static void add_share(struct report_printer *p, const char *what, const char *wo
 	*first = false;
 }
 
-/* Two such lines and a blank one would be too many for 24 rows. */
+/* Ends the line. Two such lines and a blank one would be too many for a terminal of 24 rows. */
 static void end_shares(struct report_printer *p, bool none)
 {
 	_cleanup_str_ struct str b = {};
@@ -212,7 +218,7 @@ static void end_shares(struct report_printer *p, bool none)
 	str_clear(&p->row);
 }
 
-/* Where the innermost frames were, but for the collector's: whose work it is in the end. */
+/* The kinds of the innermost frames. All in the collector counts as the collector's. */
 static void add_kinds(struct report_printer *p)
 {
 	static const char *const words[KIND_MAX] = {
@@ -238,7 +244,7 @@ static int add_gil(struct report_printer *p)
 	return r;
 }
 
-/* @many: what several are called, "threads". */
+/* @many: what several are called: "threads". */
 static void print_share(struct report_printer *p, const struct report_share *s, const char *many,
 			bool code)
 {
@@ -335,7 +341,7 @@ static void print_head(struct report_printer *p)
 	report_end_row(p);
 }
 
-/* What a reader of the file left out or mended, a row each. */
+/* Prints what the file's reader left out or mended, each in a row. */
 static void print_notes(struct report_printer *p)
 {
 	unsigned n = 0;
@@ -373,14 +379,14 @@ static void print_sentence(struct report_printer *p, struct str *b, int most)
 	} else {
 		cells_add(&p->row, str_cstr(b), most, false, false);
 	}
-	/* It wraps. */
+	/* The sentence wraps. */
 	if (!p->md)
 		p->above += (unsigned)(MAX(cells_width(str_cstr(&p->row), p->row.n) - 1, 0) /
 				       p->style->width);
 	report_end_row(p);
 }
 
-/* Before the shares of a time that is hardly there. */
+/* Printed before the shares, which are of little time then. */
 static void print_use(struct report_printer *p)
 {
 	_cleanup_str_ struct str b = {};
@@ -395,13 +401,13 @@ static void print_lede(struct report_printer *p)
 
 	report_add_lede(p->f, &b);
 	/*
-	 * Why there is nothing to show has the room that the tables would take. One column less than two
-	 * rows, because a wide character may not fit at the end of the first.
+	 * If there is nothing to show, the reason may take the room of the tables. One column less
+	 * than two rows, because a wide character may not fit at the end of the first row.
 	 */
 	print_sentence(p, &b, costs_whole(&p->f->costs) ? 2 * p->style->width - 1 : INT32_MAX);
 }
 
-/* Not a second time, if --by has been asked for it too. */
+/* Prints shares, unless --by already asked for the same. */
 static int print_other_shares(struct report_printer *p, const char *of)
 {
 	const char *by = p->style->tree ? NULL : p->style->by;

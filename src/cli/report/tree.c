@@ -7,12 +7,13 @@
 #include "view/shape/tree.h"
 #include "view/view.h"
 
-#define TREE_ROWS    60
-#define TREE_LEAST   0.01 /* of all; smaller paths aren't shown */
+#define TREE_ROWS  60
+#define TREE_LEAST 0.01 /* of all; smaller paths aren't shown */
 
-#define FOLDED_LEAST 3 /* frames of libraries, each the only call of the one before, are one row */
+/* this many library frames, each the only call of the one before, are shown as one row */
+#define FOLDED_LEAST 3
 #define FOLDED_SHARE 0.95
-#define PACKAGES     3 /* named in it */
+#define PACKAGES     3 /* named in that row */
 
 static int by_value(const void *arg, const struct tree_node *a, const struct tree_node *b)
 {
@@ -26,10 +27,10 @@ static int by_value(const void *arg, const struct tree_node *a, const struct tre
 struct visit {
 	uint32_t node;
 	int indent;
-	bool only; /* what the row above calls, and nothing else worth a row */
+	bool only; /* the only call of the row above that is worth a row */
 };
 
-/* Else rows of one indentation may be calls of each other or one beside the other. */
+/* This mark distinguishes calls of each other from calls side by side, at the same indentation. */
 static const char only_call[] = "└ ";
 
 static void print_row(struct report_printer *p, int64_t value, struct visit v, const char *text,
@@ -67,7 +68,7 @@ static void print_node(struct report_printer *p, const struct tree *t, const str
 	print_row(p, n->value, v, str_cstr(&name), report_keeps_end(p, location));
 }
 
-/* Children that are worth a row; they come first, largest first. */
+/* Returns how many children are worth a row; they come first, largest first. */
 static uint32_t shown_children(const struct report_printer *p, const struct tree *t, uint32_t node)
 {
 	const struct tree_node *n = &t->nodes.v[node];
@@ -84,7 +85,7 @@ static uint32_t child(const struct tree *t, uint32_t node)
 	return t->order[t->nodes.v[node].first];
 }
 
-/* 0: it isn't a library's frame. */
+/* Returns 0 if it isn't a library's frame. */
 static uint32_t library_frame(const struct report_printer *p, const struct tree *t, uint32_t node)
 {
 	const struct costs *c = &p->f->costs;
@@ -95,7 +96,7 @@ static uint32_t library_frame(const struct report_printer *p, const struct tree 
 		       : 0;
 }
 
-/* Has it one call alone, which has nearly all of its time? */
+/* Does it have a single call, which has nearly all of its time? */
 static bool passes_on(const struct report_printer *p, const struct tree *t, uint32_t node)
 {
 	return shown_children(p, t, node) == 1 &&
@@ -103,7 +104,7 @@ static bool passes_on(const struct report_printer *p, const struct tree *t, uint
 		       FOLDED_SHARE * fabs((double)t->nodes.v[node].value);
 }
 
-/* So many frames of libraries, each the only call of the one before, begin at @node and end before *@end. */
+/* The number of library frames from @node to before *@end, each the only call of the one before. */
 static unsigned count_folded(const struct report_printer *p, const struct tree *t, uint32_t node,
 			     uint32_t *end)
 {
@@ -114,7 +115,7 @@ static unsigned count_folded(const struct report_printer *p, const struct tree *
 	return n;
 }
 
-/* Appends "django", "libz.so.1". */
+/* Appends "django" or "libz.so.1". */
 static void add_package(const struct report_printer *p, uint32_t location, struct str *b)
 {
 	bool python = costs_is_python(&p->f->costs, location);
@@ -124,7 +125,10 @@ static void add_package(const struct report_printer *p, uint32_t location, struc
 	str_add_n(b, str_cstr(&module), python ? strcspn(str_cstr(&module), ".") : module.n);
 }
 
-/* "[78 frames: pytest, pluggy]": the first packages of those up to @end, each once in a row. */
+/*
+ * Prints "[78 frames: pytest, pluggy]": the first packages of the frames up to @end; repetitions in
+ * a row are left out.
+ */
 static void print_folded(struct report_printer *p, const struct tree *t, struct visit v, unsigned n,
 			 uint32_t end)
 {
@@ -147,7 +151,10 @@ static void print_folded(struct report_printer *p, const struct tree *t, struct 
 	print_row(p, t->nodes.v[v.node].value, v, str_cstr(&text), false);
 }
 
-/* Depth first. A call that is the only one stays below its caller: stacks are deeper than terminals. */
+/*
+ * Prints nodes depth first. An only call isn't indented, because stacks are deeper than terminals
+ * are wide.
+ */
 static int print_nodes(struct report_printer *p, const struct tree *t, const struct roots *roots)
 {
 	VEC(struct visit) todo = {};

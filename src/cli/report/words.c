@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The report's words, and whose the samples are; see report.h. */
+/* The report's sentences, and whose the samples are; see report.h. */
 #include <errno.h>
 #include <math.h>
 #include "base/cleanup.h"
@@ -48,7 +48,7 @@ void report_add_totals(const struct report_facts *f, struct str *b)
 	const struct profile_value_type *v = &profile_meta(f->p)->values[f->value];
 
 	markup_add_value(b, f->costs.all, v->unit);
-	/* "1.2 s of CPU time", "25 context-switches". */
+	/* Appends "1.2 s of CPU time" or "25 context-switches". */
 	str_addf(b, profile_is_count(v->unit) ? " %s" : " of %s", report_value_words(f));
 }
 
@@ -59,7 +59,9 @@ bool report_is_note(const char *comment)
 	       str_starts(comment, COMMENTS_TOO_FEW ": ");
 }
 
-/* Why there is nothing, as far as the filters or the recording itself tell. */
+/*
+ * Appends why there is nothing to show, as far as the filters or the recording's own comments tell.
+ */
 static void add_nothing(const struct report_facts *f, struct str *b)
 {
 	static const char nothing[] = "no samples: ";
@@ -83,7 +85,7 @@ static void add_nothing(const struct report_facts *f, struct str *b)
 	}
 }
 
-/* What went up and what went down in a profile that has both: the difference of two. */
+/* For a difference of profiles: appends how much rose and how much fell. */
 static void add_signed(const struct report_facts *f, struct str *b)
 {
 	const char *unit = profile_meta(f->p)->values[f->value].unit;
@@ -124,7 +126,7 @@ static void add_of_it(const struct report_facts *f, int64_t value, struct str *b
 	str_addf(b, " %.0f %%", 100.0 * value / f->costs.all);
 }
 
-/* The line that has all of it, or the part of one that has most, or what is called. */
+/* Appends the line with most of the value, or else what is called. */
 static void add_parts(const struct report_facts *f, bool at_line, struct str *b)
 {
 	const struct lede *l = &f->lede;
@@ -142,7 +144,7 @@ static void add_parts(const struct report_facts *f, bool at_line, struct str *b)
 	add_of_it(f, line ? l->line_value : l->callee_value, b);
 }
 
-/* What is more than the user's function and none of their code's doing. */
+/* Appends what takes more than the user's function but isn't due to the user's code. */
 static void add_around(const struct report_facts *f, struct str *b)
 {
 	const struct lede *l = &f->lede;
@@ -173,7 +175,7 @@ static void add_around(const struct report_facts *f, struct str *b)
 	str_add(b, " around your code");
 }
 
-/* Is it but for a tenth what one function of a library takes that is called there? */
+/* Is nearly all of it (but a tenth) taken by one library function that it calls? */
 static bool is_callees(const struct report_facts *f)
 {
 	const struct lede *l = &f->lede;
@@ -182,11 +184,11 @@ static bool is_callees(const struct report_facts *f)
 	       l->callee_value >= l->value - l->value / 10;
 }
 
-/* "at aio.py:5 (count), of it re.findall 22 %", "in app.hot, of it app.py:8 60 %". */
+/* Appends "at aio.py:5 (count), of it re.findall 22 %" or "in app.hot, of it app.py:8 60 %". */
 static void add_own(const struct report_facts *f, struct str *b)
 {
 	const struct lede *l = &f->lede;
-	/* What little is elsewhere is the head of a loop and the like. */
+	/* The small rest is in the head of a loop or similar. */
 	bool at_line = l->line && l->line_value >= l->value - l->value / 10;
 
 	str_add(b, at_line ? " at " : " in ");
@@ -236,10 +238,12 @@ static void add_function(const struct report_facts *f, struct str *b)
 	costs_place(&f->costs, l->caller, profile_get_location(f->p, l->caller)->line, b);
 }
 
-#define LEAST_SAMPLES                                                                              \
-	100 /* of events that weren't all met, to say where most are: some ten percent */
+/*
+ * Samples needed to say where most events are, to some ten percent, if not all events were sampled.
+ */
+#define LEAST_SAMPLES 100
 
-/* Where each sample stands for another number of events, one of them may be most of all. */
+/* If samples stand for different numbers of events, a single one may be most of all. */
 static bool is_too_few(const struct report_facts *f)
 {
 	bool too_few = false;
@@ -252,7 +256,7 @@ static bool is_too_few(const struct report_facts *f)
 	return too_few && f->value && n < LEAST_SAMPLES;
 }
 
-/* With filters it is asked what the CPU time went to. */
+/* With filters, the question is what used CPU time, not whether the program waited. */
 static bool waits(const struct report_facts *f)
 {
 	return !f->filtered && streq(profile_meta(f->p)->values[f->value].type, "cpu") &&

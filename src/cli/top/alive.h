@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which of the processes and threads that a profile has samples of are alive: a server that starts a thread for
- * each request has hundreds since the start, and eight now.
+ * Counts how many sampled processes and threads are alive. A server that starts a thread for each
+ * request has had hundreds since the start, but only eight now.
  */
 #ifndef CLI_TOP_ALIVE_H
 #define CLI_TOP_ALIVE_H
@@ -12,12 +12,12 @@
 /* Zero-initialise. */
 struct alive {
 	struct map processes, threads; /* ids of those that were alive at the last look */
-	size_t sets;		       /* label sets of the profile that were looked at */
+	size_t sets;		       /* number of the profile's label sets that were looked at */
 };
 
-/* Takes in what came since the last call, and asks the kernel about all. */
+/* Adds what came since the last call, and asks the kernel about all. */
 void alive_look(struct alive *a, const struct profile *p);
-/* The profile's ids are others now. */
+/* To be called after the profile was condensed: its ids have changed. */
 void alive_condensed(struct alive *a);
 void alive_fini(struct alive *a);
 

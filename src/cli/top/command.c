@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * `krait top -- COMMAND`. Beside the screen the command's words have no place: the last of them are kept
- * and shown when the screen is gone. Beside a table on standard output they go to standard error.
+ * `krait top -- COMMAND`. While the screen is up there is no room for the command's output, so its
+ * end is kept and printed when the screen is gone. With a table on standard output, the command's
+ * output goes to standard error.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,14 +17,15 @@
 #include "record/signals.h"
 
 #define KEEP_BYTES (64u << 10)
-#define WAIT_MS	   100 /* the most between the command's end, or a stop signal, and its notice */
+#define WAIT_MS	   100 /* the longest time until the command's end, or a stop signal, is noticed */
 
 struct child {
 	struct caller *caller;
-	int null, out; /* of its standard input; of what it says; -1: krait's own */
+	/* null: becomes its standard input; out: takes its output; -1: krait's own */
+	int null, out;
 };
 
-/* Between fork and exec. */
+/* Runs in the child between fork and exec. */
 static int prepare(void *arg)
 {
 	const struct child *c = arg;
@@ -39,7 +41,7 @@ static int prepare(void *arg)
 	return caller_become(c->caller);
 }
 
-/* The screen has the terminal. */
+/* Redirects the command's input and output, because the screen has the terminal. */
 static int redirect(struct top *t, struct child *c)
 {
 	int fds[2];
@@ -66,7 +68,7 @@ int top_command_start(struct top *t)
 	return r;
 }
 
-/* The last KEEP_BYTES of it. */
+/* Keeps the last KEEP_BYTES of the output. */
 static void keep(struct top *t, const char *bytes, size_t n)
 {
 	str_add_n(&t->said, bytes, n);

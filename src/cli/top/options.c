@@ -14,7 +14,7 @@
 
 #define INTERVAL_MIN_NS	 (100 * NSEC_PER_MSEC)
 #define PLAIN_ROWS	 20
-#define TABLE_NOT_CHOSEN LIVE_TABLES /* while parsing */
+#define TABLE_NOT_CHOSEN LIVE_TABLES /* for parsing */
 
 #define FIELD(f)	 offsetof(struct top_options, f)
 
@@ -56,7 +56,7 @@ static const struct option_row rows[] = {
 	 .help = "a row for each process"},
 	VIEW_BY_OWN_ROW(RECORD_FIELD(view), NULL,
 			"a row for each process, thread, cgroup, state of the GIL (gil: of threads "
-			"that run; who waits for it has no samples), or value "
+			"that run; waiting threads have no samples), or value "
 			"of another label"),
 	{.name = "sort",
 	 .letter = 's',
@@ -146,7 +146,7 @@ static int choose_table(struct top_options *o)
 	return 0;
 }
 
-/* What they are called, and in JSON. */
+/* Names of columns as users type them, and in JSON. */
 static const char *const own_columns[][2] = {
 	{"own", "self"}, {"own-share", "self-share"}, {"own-time", "self-time"}};
 
@@ -158,7 +158,7 @@ static bool can_sort(enum live_table table, const char *name)
 	return false;
 }
 
-/* A terminal that can go to a line, and keys from it. */
+/* Is there a terminal that can move its cursor, and keys from it? */
 static bool is_interactive(void)
 {
 	const char *term = getenv("TERM");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The interactive screen of krait top: keys in, intervals on, lines out. */
+/* The interactive screen of krait top: reads keys, ends intervals, draws lines. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -18,7 +18,7 @@
 
 #define INTERVAL_MIN_NS (100 * NSEC_PER_MSEC)
 #define INTERVAL_MAX_NS (60 * NSEC_PER_SEC)
-#define IDLE_MS		100 /* the most between a stop signal and its notice */
+#define IDLE_MS		100 /* the longest time until a stop signal is noticed */
 
 struct interactive {
 	struct top *top;
@@ -27,7 +27,7 @@ struct interactive {
 	struct browse browse;
 	struct str target; /* who is sampled, in words */
 	bool quit;
-	unsigned intervals; /* with something to show */
+	unsigned intervals; /* number of intervals that had something to show */
 };
 
 static void add_names(struct str *b, const char *what, const char *const *v, size_t n)
@@ -49,7 +49,7 @@ static void describe(const struct session_options *o, struct str *b)
 		str_add(b, o->all ? "every process" : "every Python process");
 }
 
-/* To a file as the user who asked, like everything that krait writes. */
+/* Writes a file as the user who asked, like everything that krait writes. */
 static int write_named(struct top *t, const char *path, int (*fn)(struct interactive *i, FILE *f),
 		       struct interactive *i)
 {
@@ -145,7 +145,10 @@ static int obey(struct interactive *i, enum browse_do what)
 	return 0;
 }
 
-/* Keys that were typed: 1 if there were any, 0, -errno. A terminal that is gone ends it. */
+/*
+ * Handles keys that were typed. Returns 1 if there were any, 0, or -errno. Ends the screen if the
+ * terminal is gone.
+ */
 static int take_keys(struct interactive *i)
 {
 	enum browse_do what;
@@ -185,7 +188,7 @@ static int draw(struct interactive *i)
 	return bytes.n ? terminal_write(&i->terminal, &bytes) : 0;
 }
 
-/* The end of the targets leaves the screen as it is, to be read; that of --duration ends it. */
+/* When the targets end, the screen stays, so that it can be read; the end of --duration ends it. */
 static void notice_end(struct interactive *i, uint64_t now)
 {
 	struct session *s = i->top->session;
@@ -199,9 +202,9 @@ static void notice_end(struct interactive *i, uint64_t now)
 	i->browse.paused = false;
 }
 
-#define LOOK_AT 3 /* intervals: by then the program has shown most of what it does */
+#define LOOK_AT 3 /* after this many intervals, the program has shown most of what it does */
 
-/* A pattern that matches nothing, on the screen too: the closing lines come late. */
+/* Shows patterns that match nothing on the screen too, because the closing lines come late. */
 static int say_unmatched(struct interactive *i)
 {
 	_cleanup_(unmatched_fini) struct unmatched u = {};
@@ -222,7 +225,7 @@ static int say_unmatched(struct interactive *i)
 	return r;
 }
 
-/* Samples and intervals: 1 if there is something new to show, 0, -errno. */
+/* Drains samples and ends intervals. Returns 1 if there is something new to show, 0, or -errno. */
 static int go_on(struct interactive *i)
 {
 	bool had_ended = i->browse.ended;
@@ -322,7 +325,8 @@ int top_screen(struct top *t)
 	enum log_level level = log_level();
 	int r;
 
-	log_set_level(LOG_ERROR); /* words would tear the screen; the closing lines have them */
+	/* messages would tear the screen; the closing lines repeat them */
+	log_set_level(LOG_ERROR);
 	r = set_up(&i);
 	r = r ? r : run(&i);
 	terminal_close(&i.terminal);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* krait top: begins, runs interval by interval, ends; see top.h. */
+/* krait top: sets up, runs interval by interval, ends; see top.h. */
 #include "cli/top/top.h"
 
 #include <errno.h>
@@ -53,7 +53,7 @@ void top_facts(const struct top *t, struct browse_facts *ret)
 		.gil = -1,
 		.gc = table_gc(last),
 	};
-	if (!ret->condensed) { /* else those that have ended are one in the profile */
+	if (!ret->condensed) { /* after condensing, ended ones are a single one in the profile */
 		ret->processes = (unsigned)t->census.processes.n;
 		ret->threads = (unsigned)t->census.threads.n;
 	}
@@ -67,14 +67,14 @@ void top_facts(const struct top *t, struct browse_facts *ret)
 		ret->gil = ret->cpu * last->held / last->value;
 }
 
-/* Shares of one second jump, and so would the rows. */
+/* Shares of a single second jump, and rows would too. */
 #define RECENT_SECONDS 10
 
-/* A session may run for days: its samples must not fill the disk, its stacks not the memory. */
-#define KEEP_SAMPLES   (4u << 20) /* with their times: 25 MB in a file */
+/* A session may run for days, so its samples must not fill the disk, nor its stacks the memory. */
+#define KEEP_SAMPLES   (4u << 20) /* number of samples that keep their times: 25 MB in a file */
 #define CONDENSE_BYTES (32u << 20)
 #define KEEP_FUNCTIONS 8192
-#define MAX_BYTES      (256u << 20) /* of the profile, should one interval bring so much */
+#define MAX_BYTES      (256u << 20) /* of the profile, if a single interval brings so much */
 
 static int bound_samples(struct top *t)
 {
@@ -126,7 +126,7 @@ int top_bound(struct top *t)
 		return r;
 	r = condense(t);
 	after = bytes(t);
-	/* What is needed may be that much: not in every interval, then. */
+	/* If what is needed is already so large, condensing in every interval would be useless. */
 	t->condense_at = MAX(CONDENSE_BYTES, after + after / 2);
 	log_debug("%zu of %zu bytes are left", after, before);
 	return r;
@@ -163,7 +163,7 @@ static int print(struct top *t)
 	return t->options->json ? top_print_json(t) : top_print_plain(t);
 }
 
-/* For what waits until its stack has names there is no later interval. */
+/* Samples still wait for names of their stacks, and there is no later interval for them. */
 static int drain_last(struct top *t)
 {
 	int r = session_drain(t->session);
@@ -171,7 +171,7 @@ static int drain_last(struct top *t)
 	return r < 0 ? r : collect_flush(t->session->collect, true);
 }
 
-/* What is left when the targets end in the middle of an interval. */
+/* Prints what is left if the targets end in the middle of an interval. */
 static int print_rest(struct top *t, uint64_t now)
 {
 	int r = drain_last(t);
@@ -218,7 +218,7 @@ static int make_live(struct top *t)
 	if (!t->live)
 		return err_set(-ENOMEM, "out of memory");
 	t->live->table = t->options->table;
-	/* A script gets intervals, and sums up as it likes. */
+	/* A script gets single intervals, and sums them up as it likes. */
 	t->live->window = t->options->json ? 0 : RECENT_SECONDS;
 	t->live->hide[KIND_NATIVE] = t->live->hide[KIND_KERNEL] = !t->options->with_native;
 	t->live->hide[KIND_JIT] = !t->options->with_native;
@@ -253,9 +253,9 @@ static int finish(struct top *t, int r)
 	_cleanup_(closing_fini) struct closing closing = {};
 	int code;
 
-	t->session->patience.over = true; /* nobody sees names that come now */
+	t->session->patience.over = true; /* names that come now wouldn't be seen */
 	r = fail_stop(t->session, r);
-	if (!r && !t->session->condensed) /* else what matched may be gone */
+	if (!r && !t->session->condensed) /* after condensing, what matched may be gone */
 		r = view_options_warn(&t->options->record.view, t->session->profile);
 	summary_take(&m, t->session);
 	closing_compose(&closing, t->session, &m);
@@ -302,7 +302,8 @@ int cmd_top(const struct top_options *o)
 	s.prompt = true;
 	s.patient = !o->record.session.pids.n && !o->record.session.cmd;
 	signals_take();
-	signals_phase(SIGNALS_WRITTEN); /* what is shown is seen already */
+	/* what is shown was already seen, so a signal may end krait at once */
+	signals_phase(SIGNALS_WRITTEN);
 	code = top(&t);
 	table_fini(&t.shown);
 	live_free(t.live);

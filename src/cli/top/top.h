@@ -12,14 +12,15 @@
 #include "record/session.h"
 
 struct top_options {
-	struct record_options record; /* first: shared rows of option tables point into it */
+	/* must be first: shared rows of option tables point into it */
+	struct record_options record;
 	uint64_t interval_ns;
-	uint64_t times; /* intervals to print, then the end; 0 = until it is ended */
-	uint64_t rows;	/* of a printed table; 0 = all */
+	uint64_t times; /* intervals to print before the end; 0: no end */
+	uint64_t rows;	/* of a printed table; 0: all */
 	bool json, plain, with_native;
 	enum live_table table;
 	const char *sort;
-	const char *filter; /* NULL = none */
+	const char *filter; /* NULL: none */
 };
 
 struct top {
@@ -27,45 +28,55 @@ struct top {
 	struct session *session;
 	struct live *live;
 	struct table shown;
-	uint64_t tick_ns;     /* CLOCK_MONOTONIC of the latest tick */
-	uint64_t fold_at;     /* samples in the profile when their times are given up next */
-	uint64_t interval_ns; /* can be changed by keys */
+	uint64_t tick_ns; /* CLOCK_MONOTONIC of the latest tick */
+	/* number of samples in the profile at which their times are dropped next */
+	uint64_t fold_at;
+	uint64_t interval_ns; /* can be changed with keys */
 	uint64_t printed;
-	struct census census; /* until the profile is made small for the first time */
+	struct census census; /* used until the profile is condensed for the first time */
 	struct alive alive;
-	uint64_t condense_at;  /* bytes that what grows may have until it is made small */
+	uint64_t condense_at;  /* bytes of growing memory at which it is condensed */
 	struct browse *browse; /* NULL: no screen */
-	int said_fd; /* what the command says while the screen has the terminal; -1: nothing to come */
-	struct str said; /* the end of it */
-	bool said_more;	 /* its beginning isn't kept */
+	/*
+	 * read end of the command's output while the screen has the terminal; -1: no more to come
+	 */
+	int said_fd;
+	struct str said; /* the end of that output */
+	bool said_more;	 /* its beginning was dropped */
 };
 
-/* What the head says beside the table; without .target. */
+/* Fills what the head of the screen shows, except .target. */
 void top_facts(const struct top *t, struct browse_facts *ret);
 
-/* One interval on standard output, as text or as a line of JSON. 0 or -errno + message. */
+/* Print one interval on standard output, as text or as a line of JSON. 0 or -errno + message. */
 _must_use_ int top_print_plain(struct top *t);
 _must_use_ int top_print_json(struct top *t);
 
-/* The interactive screen, until it is ended. 0 or -errno + message. */
+/* Runs the interactive screen until it is ended. 0 or -errno + message. */
 _must_use_ int top_screen(struct top *t);
 
-/* command.c: the command after "--". 0 or -errno + message. */
+/* command.c: starts the command after "--". 0 or -errno + message. */
 _must_use_ int top_command_start(struct top *t);
-/* Takes what it has said since. */
+/* Reads the output that the command has written since the last call. */
 void top_command_listen(struct top *t);
-/* The screen is gone: shows that, waits for its end; its exit code. */
+/*
+ * To be called when the screen is gone: prints the command's output, waits for its end, returns its
+ * exit code.
+ */
 int top_command_finish(struct top *t);
 
-/* Ends an interval if it is time; the view is to be made new then. 1: it did, 0: not yet; -errno + message. */
+/*
+ * Ends an interval if it is over; then the view must be refreshed. 1: it ended, 0: not yet; -errno
+ * + message.
+ */
 _must_use_ int top_tick(struct top *t, uint64_t now);
-/* The same at once. 0 or -errno + message. */
+/* Ends an interval at once. 0 or -errno + message. */
 _must_use_ int top_tick_now(struct top *t, uint64_t now);
 
-/* Keeps memory and disk bounded; a tick does it. 0 or -errno + message. */
+/* Keeps memory and disk use bounded; each tick calls it. 0 or -errno + message. */
 _must_use_ int top_bound(struct top *t);
 
-/* The whole of `krait top` after the command line; returns the exit code (exit.h). */
+/* Does what `krait top` was asked to do; returns the exit code (exit.h). */
 int cmd_top(const struct top_options *o);
 
 #endif
