@@ -88,6 +88,13 @@ static bool is_cpuprofile(const struct read_input *in)
 	return cpuprofile_probe(in->head, in->head_n);
 }
 
+static bool is_old_cpuprofile(const struct read_input *in)
+{
+	static const char begin[] = "{\"head\":{\"functionName\":";
+
+	return in->head_n >= strlen(begin) && !memcmp(in->head, begin, strlen(begin));
+}
+
 static bool is_folded(const struct read_input *in)
 {
 	return folded_probe(in->head, in->head_n);
@@ -156,6 +163,13 @@ static bool is_pstats(const uint8_t *data, size_t n)
 	       ((data[1] & 0x7f) == ')' && data[2] == 3);
 }
 
+/* Text of Windows: a mark of the order of bytes, then a character of ASCII. */
+static bool is_utf16(const uint8_t *data, size_t n)
+{
+	return n >= 4 && ((data[0] == 0xff && data[1] == 0xfe && !data[3]) ||
+			  (data[0] == 0xfe && data[1] == 0xff && !data[2]));
+}
+
 /*
  * Refuses files of other tools that krait recognizes but can't read. pstats that krait wrote is
  * read: it ends with a recording.
@@ -172,6 +186,8 @@ static int check_known(const uint8_t *data, size_t n)
 		return err_set(-EINVAL,
 			       "it is Austin's MOJO; krait reads it as folded stacks: mojo2austin, "
 			       "of the Python package austin-python, makes them");
+	if (is_utf16(data, n))
+		return err_set(-EINVAL, "it is UTF-16; krait reads UTF-8: iconv -f UTF-16 -t UTF-8");
 	if (is_pstats(data, n) && !embedded_at_end(data, n, &end))
 		return err_set(-EINVAL,
 			       "it is Python's pstats, which has no stacks; krait reads only what "
@@ -240,6 +256,9 @@ static const struct read_format *find(const uint8_t *data, size_t n)
 		refuse_markup((const char *)data, n);
 	else if (in.head_n && head[0] == '<')
 		err_set(-EINVAL, "a page or picture is read unpacked only");
+	else if (is_old_cpuprofile(&in))
+		err_set(-EINVAL, "it is a .cpuprofile as V8 wrote them until 2017, with \"head\" "
+				 "instead of \"nodes\"; krait reads what node --cpu-prof writes");
 	else
 		err_set(-EINVAL, "byte 0: this is no profile that krait reads: %s", names);
 	return NULL;
