@@ -13,6 +13,7 @@
  * not with the thread: how often it meets one that comes and goes is chance.
  */
 #define MISSING_PERCENT 1.0
+#define RATE_PERCENT	5.0
 #define SIGMAS		3
 
 /* Peak resident memory, the rings' mappings included, in bytes. */
@@ -35,6 +36,14 @@ uint64_t summary_missing(uint64_t due, uint64_t came)
 	    (double)missing * missing <= SIGMAS * SIGMAS * (double)due)
 		return 0;
 	return missing;
+}
+
+bool summary_rate_is_off(uint64_t due, uint64_t came)
+{
+	uint64_t off = MAX(due, came) - MIN(due, came);
+
+	return summary_percent(off, due) > RATE_PERCENT &&
+	       (double)off * off > SIGMAS * SIGMAS * (double)due;
 }
 
 static unsigned count_processes(const struct profile *p)

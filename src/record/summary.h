@@ -20,6 +20,9 @@ struct summary {
 /* Samples that never came, of @due by CPU time, if that can't be chance; else 0. */
 uint64_t summary_missing(uint64_t due, uint64_t came);
 
+/* Is the rate another one than asked for, by more than chance and by more than anybody cares for? */
+bool summary_rate_is_off(uint64_t due, uint64_t came);
+
 /* Does it come for all CPU time? With :u or :k what is missing of that was to be left out. */
 bool summary_is_cpu_time(const struct event *e);
 

@@ -22,10 +22,25 @@ static void test_missing(void **state)
 	assert_int_equal(summary_missing(1000000, 989000), 11000);
 }
 
+static void test_rate(void **state)
+{
+	assert_false(summary_rate_is_off(0, 0));
+	/* three times the square root of what is due is chance */
+	assert_false(summary_rate_is_off(185, 196));
+	assert_false(summary_rate_is_off(100, 130));
+	assert_true(summary_rate_is_off(100, 131));
+	assert_true(summary_rate_is_off(100, 69));
+	/* of very many, five percent */
+	assert_false(summary_rate_is_off(1000000, 1050000));
+	assert_true(summary_rate_is_off(1000000, 1050001));
+	assert_true(summary_rate_is_off(1000000, 949999));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_missing),
+		cmocka_unit_test(test_rate),
 	};
 
 	return cmocka_run_group_tests_name("cli_summary", tests, NULL, NULL);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Composes the closing lines: what was recorded, what is missing and why; see closing.h. */
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,11 +18,10 @@
 #define HARDLY_PERCENT 1.0
 
 /*
- * Smaller problems are printed only with -v: problems in fewer samples, a rate closer to the one
- * asked for, less CPU time of krait's own. The recording has all of them.
+ * Smaller problems are printed only with -v: problems in fewer samples, less CPU time of krait's
+ * own. The recording has all of them.
  */
 #define AMISS_PERCENT 1.0
-#define RATE_PERCENT  5.0
 #define OWN_PERCENT   5.0
 #define OWN_LEAST_NS  NSEC_PER_SEC /* every recording uses some CPU time at its end */
 
@@ -483,7 +481,7 @@ void closing_compose(struct closing *c, const struct session *s, const struct su
 	     summary_seconds(m->wall_ns));
 	add_too_few(s, c);
 	if (m->reached_hz > 0)
-		note(c, fabs(m->reached_hz / asked_hz - 1) > RATE_PERCENT / 100,
+		note(c, summary_rate_is_off(m->due, st->came),
 		     "%.0f samples a CPU-second (asked: %.0f)", m->reached_hz, asked_hz);
 	else if (summary_is_cpu_time(&s->event) && st->samples)
 		note(c, false,
