@@ -14,6 +14,7 @@
 
 struct segment {
 	uint64_t begin_ns, end_ns; /* behind its last ns */
+	uint64_t interval_end_ns;  /* of the interval, which another one may hide before */
 	uint32_t value;
 };
 
@@ -27,8 +28,18 @@ struct tracks {
 	size_t first, n;
 };
 
+/* What process .pid has from the one that started it. Times are without a shift. */
+struct inherited {
+	uint64_t begin_ns, end_ns;
+	uint32_t key; /* 0: it was started without labels, and an earlier process had its number */
+	uint32_t value;
+	uint32_t before; /* the one of the same number before it, + 1; 0 = none */
+};
+
 struct owner {
 	bool known;
+	uint32_t pid;	  /* 0: not known */
+	bool inherits;	  /* maybe */
 	int64_t shift_ns; /* of its clock */
 	struct tracks thread, process;
 };
@@ -40,6 +51,8 @@ struct labeller {
 	uint64_t labelled;
 	VEC(struct segment) segments;
 	VEC(struct track) tracks;
+	VEC(struct inherited) inherited;
+	struct map children; /* pid -> its last in .inherited, + 1 */
 	VEC(const struct interval *)
 	open;		      /* while a track is laid out: those that may go on, the latest last */
 	struct owner *owners; /* by label set */
@@ -78,7 +91,7 @@ static int lay_out_until(struct labeller *l, uint64_t now, uint64_t until)
 		uint64_t end = MIN(i->end_ns, until);
 
 		if (end > now) {
-			if (vec_push(&l->segments, (struct segment){now, end, i->value}))
+			if (vec_push(&l->segments, (struct segment){now, end, i->end_ns, i->value}))
 				return err_nomem();
 			now = end;
 		}
@@ -166,8 +179,9 @@ static const struct owner *owner_of(struct labeller *l, uint32_t labels)
 	if (o->known)
 		return o;
 	o->known = true;
-	pid = number(l->p, labels, "pid");
+	o->pid = pid = number(l->p, labels, "pid");
 	tid = number(l->p, labels, "tid");
+	o->inherits = map_get(&l->children, pid);
 	if (!pid || !knows_clock(l, pid, &o->shift_ns))
 		return o;
 	o->process = tracks_of(l, pid, 0);
@@ -176,13 +190,96 @@ static const struct owner *owner_of(struct labeller *l, uint32_t labels)
 	return o;
 }
 
-/* 0: none. */
-static uint32_t value_at(const struct labeller *l, const struct track *t, uint64_t at_ns)
+/* NULL: none. */
+static const struct segment *segment_at(const struct labeller *l, const struct track *t,
+					uint64_t at_ns)
 {
 	const struct segment *s = l->segments.v + t->first;
 	size_t i = count_upto(s, t->n, begin_ns, at_ns);
 
-	return i && at_ns < s[i - 1].end_ns ? s[i - 1].value : 0;
+	return i && at_ns < s[i - 1].end_ns ? &s[i - 1] : NULL;
+}
+
+/* What process @pid has with @key from the one that started it; NULL: nothing. */
+static const struct inherited *inherited_at(const struct labeller *l, uint32_t pid, uint32_t key,
+					    uint64_t at_ns)
+{
+	const uint64_t *last = map_get(&l->children, pid);
+	const struct inherited *h;
+	uint64_t begin_ns = UINT64_MAX;
+
+	for (uint64_t i = last ? *last : 0; i; i = h->before) {
+		h = &l->inherited.v[i - 1];
+		if (h->begin_ns > at_ns)
+			continue;
+		if (begin_ns != UINT64_MAX && h->begin_ns != begin_ns)
+			break; /* an earlier process with this number */
+		begin_ns = h->begin_ns;
+		if (h->key == key && at_ns < h->end_ns)
+			return h;
+	}
+	return NULL;
+}
+
+static const struct segment *segment_of_key(const struct labeller *l, const struct tracks *t,
+					    uint32_t key, uint64_t at_ns)
+{
+	for (size_t i = t->first; i < t->first + t->n; i++)
+		if (l->tracks.v[i].key == key)
+			return segment_at(l, &l->tracks.v[i], at_ns);
+	return NULL;
+}
+
+/* The label with @key that a sample of the thread that forked would have. */
+static bool label_at_fork(const struct labeller *l, const struct interval_fork *f, uint32_t key,
+			  struct inherited *ret)
+{
+	const struct inherited *h = inherited_at(l, f->parent, key, f->time_ns);
+	const struct tracks thread = tracks_of(l, f->parent, f->parent_tid);
+	const struct tracks process = tracks_of(l, f->parent, 0);
+	const struct segment *s = NULL;
+	int64_t shift_ns = 0;
+
+	if (thread.n + process.n && knows_clock(l, f->parent, &shift_ns)) {
+		s = segment_of_key(l, &thread, key, f->time_ns + (uint64_t)shift_ns);
+		s = s ?: segment_of_key(l, &process, key, f->time_ns + (uint64_t)shift_ns);
+	}
+	*ret = (struct inherited){.begin_ns = f->time_ns, .key = key};
+	if (s) {
+		ret->value = s->value;
+		ret->end_ns = s->interval_end_ns - (uint64_t)shift_ns;
+	} else if (h) {
+		ret->value = h->value;
+		ret->end_ns = h->end_ns;
+	}
+	return s || h;
+}
+
+static int hand_down(struct labeller *l, uint32_t pid, struct inherited *h)
+{
+	const uint64_t *last = map_get(&l->children, pid);
+
+	h->before = last ? (uint32_t)*last : 0;
+	if (vec_push(&l->inherited, *h) || map_put(&l->children, pid, l->inherited.n))
+		return err_nomem();
+	return 0;
+}
+
+static int inherit(struct labeller *l, const struct interval_fork *f)
+{
+	struct inherited h;
+	bool any = false;
+	int r = 0;
+
+	for (uint32_t key = 1; key <= l->v->n_keys && !r; key++)
+		if (label_at_fork(l, f, key, &h)) {
+			any = true;
+			r = hand_down(l, f->pid, &h);
+		}
+	if (r || any || !map_get(&l->children, f->pid))
+		return r;
+	h = (struct inherited){.begin_ns = f->time_ns};
+	return hand_down(l, f->pid, &h);
 }
 
 static uint32_t string(struct labeller *l, uint32_t id)
@@ -209,18 +306,36 @@ static uint32_t value_string(struct labeller *l, uint32_t id)
 	return id > INTERVALS_MAX_VALUES ? profile_string(l->p, INTERVALS_OTHER) : string(l, id);
 }
 
+static int add_label(struct labeller *l, uint32_t key, uint32_t value)
+{
+	struct profile_label label = {key_string(l, key), value_string(l, value)};
+
+	return vec_push(&l->set, label) ? err_nomem() : 0;
+}
+
 /* Of labels with one key the last counts: the thread's are added behind the process's. */
 static int add_labels(struct labeller *l, const struct tracks *t, uint64_t at_ns)
 {
-	for (size_t i = t->first; i < t->first + t->n; i++) {
-		const struct track *track = &l->tracks.v[i];
-		uint32_t value = value_at(l, track, at_ns);
+	int r = 0;
 
-		if (value && vec_push(&l->set, (struct profile_label){key_string(l, track->key),
-								      value_string(l, value)}))
-			return err_nomem();
+	for (size_t i = t->first; i < t->first + t->n && !r; i++) {
+		const struct segment *s = segment_at(l, &l->tracks.v[i], at_ns);
+
+		r = s ? add_label(l, l->tracks.v[i].key, s->value) : 0;
 	}
-	return 0;
+	return r;
+}
+
+static int add_inherited(struct labeller *l, uint32_t pid, uint64_t at_ns)
+{
+	int r = 0;
+
+	for (uint32_t key = 1; key <= l->v->n_keys && !r; key++) {
+		const struct inherited *h = inherited_at(l, pid, key, at_ns);
+
+		r = h ? add_label(l, key, h->value) : 0;
+	}
+	return r;
 }
 
 static int copy_labels(struct labeller *l, uint32_t labels)
@@ -239,16 +354,17 @@ static int label_sample(void *arg, struct profile_sample *s)
 {
 	struct labeller *l = arg;
 	const struct owner *o = owner_of(l, s->labels);
-	uint64_t at_ns = l->clock->start_ns + (uint64_t)s->time_ns + (uint64_t)o->shift_ns;
+	uint64_t at_ns = l->clock->start_ns + (uint64_t)s->time_ns;
 	size_t before;
 	int r;
 
-	if (s->time_ns < 0 || !(o->thread.n + o->process.n))
+	if (s->time_ns < 0 || !(o->thread.n + o->process.n + o->inherits))
 		return 0;
 	r = copy_labels(l, s->labels);
 	before = l->set.n;
-	r = r ? r : add_labels(l, &o->process, at_ns);
-	r = r ? r : add_labels(l, &o->thread, at_ns);
+	r = r ? r : o->inherits ? add_inherited(l, o->pid, at_ns) : 0;
+	r = r ? r : add_labels(l, &o->process, at_ns + (uint64_t)o->shift_ns);
+	r = r ? r : add_labels(l, &o->thread, at_ns + (uint64_t)o->shift_ns);
 	if (r || l->set.n == before)
 		return r;
 	l->labelled++;
@@ -256,10 +372,12 @@ static int label_sample(void *arg, struct profile_sample *s)
 	return profile_failed(l->p) ? err_nomem() : 0;
 }
 
-static int apply(struct labeller *l, struct intervals *v)
+static int apply(struct labeller *l, struct intervals *v, const interval_fork_vec *forks)
 {
 	int r = lay_out_all(l, v->list.v, v->list.n);
 
+	for (size_t i = 0; forks && i < forks->n && !r; i++)
+		r = inherit(l, &forks->v[i]);
 	if (r)
 		return r;
 	l->owners = calloc(profile_n_labels(l->p) + 1, sizeof(*l->owners));
@@ -270,12 +388,16 @@ static int apply(struct labeller *l, struct intervals *v)
 }
 
 int intervals_apply(struct intervals *v, struct profile *p, const struct intervals_clock *clock,
-		    uint64_t *ret)
+		    const interval_fork_vec *forks, uint64_t *ret)
 {
 	struct labeller l = {.v = v, .p = p, .clock = clock};
-	int r = v->list.n ? apply(&l, v) : 0;
+	int r;
 
+	map_init(&l.children);
+	r = v->list.n ? apply(&l, v, forks) : 0;
 	*ret = r ? 0 : l.labelled;
+	vec_fini(&l.inherited);
+	map_fini(&l.children);
 	vec_fini(&l.segments);
 	vec_fini(&l.tracks);
 	vec_fini(&l.open);

@@ -6,7 +6,8 @@
  *
  *   {"pid": 41, "tid": 42, "begin": 1000, "end": 2000, "labels": {"test": "test_a.py::test_b"}}
  *
- * "tid" may be left out: all threads of the process. Input is hostile.
+ * "tid" may be left out: all threads of the process. A process that was started in an interval has
+ * its labels too, until the interval ends: it works for what started it. Input is hostile.
  */
 #ifndef PROFILE_INTERVALS_H
 #define PROFILE_INTERVALS_H
@@ -22,6 +23,7 @@
 #define INTERVALS_MAX_VALUES 65536		/* different ones; the rest are INTERVALS_OTHER */
 #define INTERVALS_MAX_TEXT   4096		/* bytes of a key or value */
 #define INTERVALS_MAX_LABELS (1 << 20)		/* of all lines; later ones are left out */
+#define INTERVALS_MAX_FORKS  65536
 #define INTERVALS_OTHER	     "[other]"
 
 /* One label of a line. */
@@ -59,13 +61,23 @@ struct intervals_clock {
 	void *arg;
 };
 
+/* Thread @parent_tid of process @parent started process @pid. */
+struct interval_fork {
+	uint64_t time_ns; /* CLOCK_MONOTONIC without a shift */
+	uint32_t pid, parent, parent_tid;
+};
+typedef VEC(struct interval_fork) interval_fork_vec;
+
 /*
  * Gives the samples of @p the labels of the intervals that they are in; *ret: how many got one. Those of a process
  * whose clock isn't known get none. Where several with one key cover a sample, that of its thread counts before that of the
- * process, then the one that begins last, then the later line. 0, or -ENOMEM or -errno + message: @p has the samples
- * that it had.
+ * process, then the one that begins last, then the later line. Behind those comes what a process of
+ * @forks (in order of time; NULL: none is known) has from the thread that started it: the labels
+ * that a sample of that thread would have had then, each until its interval ends.
+ * 0, or -ENOMEM or -errno + message: @p has the samples that it had.
  */
 _must_use_ int intervals_apply(struct intervals *v, struct profile *p,
-			       const struct intervals_clock *clock, uint64_t *ret);
+			       const struct intervals_clock *clock, const interval_fork_vec *forks,
+			       uint64_t *ret);
 
 #endif

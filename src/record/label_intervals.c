@@ -91,13 +91,45 @@ static int read_file(int fd, struct str *text)
 	return n < 0 ? err_sys(-errno, "can't be read") : 0;
 }
 
-/* The processes that have samples. */
-static int add_pids(const struct profile *p, struct map *pids)
+void label_intervals_forked(struct session *s, const struct interval_fork *fork)
 {
+	if (s->options->label_intervals && s->forks.n <= INTERVALS_MAX_FORKS)
+		(void)!vec_push(&s->forks, *fork);
+}
+
+static int compare_forks(const void *a, const void *b)
+{
+	const struct interval_fork *x = a, *y = b;
+
+	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
+}
+
+static void sort_forks(struct session *s)
+{
+	if (s->forks.n)
+		qsort(s->forks.v, s->forks.n, sizeof(*s->forks.v), compare_forks);
+	if (s->forks.n <= INTERVALS_MAX_FORKS)
+		return;
+	s->forks.n = INTERVALS_MAX_FORKS;
+	warn(s, "more than %d processes were started; later ones have only their own labels of it",
+	     INTERVALS_MAX_FORKS);
+}
+
+/* The processes that have samples, and those whose labels they may have. */
+static int add_pids(const struct session *s, struct map *pids)
+{
+	const struct profile *p = s->profile;
+
 	for (uint32_t id = 1; id <= profile_n_labels(p); id++) {
 		uint64_t pid = strtoul(profile_label_text(p, id, "pid"), NULL, 10);
 
 		if (pid && map_put(pids, pid, 0))
+			return err_nomem();
+	}
+	for (size_t i = s->forks.n; i-- > 0;) {
+		const struct interval_fork *f = &s->forks.v[i];
+
+		if (map_get(pids, f->pid) && map_put(pids, f->parent, 0))
 			return err_nomem();
 	}
 	return 0;
@@ -163,7 +195,7 @@ static int apply(struct session *s, struct intervals *v, uint64_t *labelled)
 {
 	struct clocks clocks = {.session = s};
 	const struct intervals_clock clock = {s->start_ns, shift_of, &clocks};
-	int r = intervals_apply(v, s->profile, &clock, labelled);
+	int r = intervals_apply(v, s->profile, &clock, &s->forks, labelled);
 
 	if (!r && v->list.n && clocks.unknown)
 		warn(s, "some processes ended before their time namespace was known; their samples "
@@ -199,7 +231,8 @@ static int add(struct session *s, struct str *text, struct intervals *v)
 		return r;
 	cut = text->n > INTERVALS_MAX_BYTES;
 	map_init(&pids);
-	r = add_pids(s->profile, &pids);
+	sort_forks(s);
+	r = add_pids(s, &pids);
 	r = r ? r : intervals_read(v, str_cstr(text), MIN(text->n, INTERVALS_MAX_BYTES), &pids);
 	if (r)
 		return r;

@@ -237,10 +237,13 @@ static void on_fork(void *ctx, uint32_t tgid, uint32_t tid, uint32_t parent_tgid
 {
 	struct session *s = ctx;
 
-	/* The kernel program finds descendants by itself unless a parent has ended meanwhile. */
-	if (tgid == parent_tgid || !s->match.by_pid || s->options->no_children ||
-	    !map_get(&s->match.pids, parent_tgid))
+	if (tgid == parent_tgid || s->options->no_children ||
+	    (s->match.by_pid && !map_get(&s->match.pids, parent_tgid)))
 		return;
+	label_intervals_forked(s, &(struct interval_fork){time_ns, tgid, parent_tgid, parent_tid});
+	if (!s->match.by_pid)
+		return;
+	/* The kernel program finds descendants by itself unless a parent has ended meanwhile. */
 	if (proc_match_fork(&s->match, parent_tgid, tgid) || sampler_add_root(s->sampler, tgid))
 		s->unfollowed++;
 }
@@ -536,6 +539,7 @@ void session_fini(struct session *s)
 	proc_match_fini(&s->match);
 	map_fini(&s->exits);
 	map_fini(&s->clocks);
+	vec_fini(&s->forks);
 	vec_foreach(text, &s->interval_warnings)
 		free(*text);
 	vec_fini(&s->interval_warnings);

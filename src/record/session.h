@@ -23,6 +23,7 @@
 #include "proc/match.h"
 #include "proc/run_time.h"
 #include "profile/condense.h"
+#include "profile/intervals.h"
 #include "record/options.h"
 #include "record/patience.h"
 #include "record/spawn.h"
@@ -97,6 +98,8 @@ struct session {
 	uint64_t start_cpu_ns;	   /* krait's own CPU time until sampling began */
 	uint64_t sideband_lost;
 	struct map clocks; /* .options->label_intervals: pid -> shift_ns of that process's clock */
+	interval_fork_vec forks; /* likewise: the processes that were started; at most one more than
+					* are looked at */
 	VEC(char *) interval_warnings; /* what is wrong with that file, for who asked for it */
 	unsigned condensed;	       /* how often what was rare was summed up */
 	bool void_ids; /* that failed in the middle: what is on the way can't be taken in any more */

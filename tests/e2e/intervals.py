@@ -45,6 +45,48 @@ if child:
 """
 
 
+# It starts processes in intervals: by fork, as a command, as a command of a command, and one that goes
+# on when its interval is over.
+STARTS = """
+import json, os, subprocess, sys, threading, time
+def text(name, seconds=0.2):
+    return ("import time\\ndef %s():\\n  end = time.process_time() + %g\\n"
+            "  while time.process_time() < end: sum(range(200))\\n%s()" % (name, seconds, name))
+def say(begin, name, **more):
+    line = dict(more, pid=os.getpid(), begin=begin, end=time.monotonic_ns(), labels={"item": name})
+    with open(sys.argv[1], "a") as f:
+        f.write(json.dumps(line) + "\\n")
+begin = time.monotonic_ns()
+child = os.fork()
+if not child:
+    exec(text("by_fork"))
+    os._exit(0)
+os.waitpid(child, 0)
+say(begin, "by_fork")
+def in_a_thread():
+    begin = time.monotonic_ns()
+    subprocess.run([sys.executable, "-c", text("by_command")])
+    say(begin, "by_command", tid=threading.get_native_id())
+t = threading.Thread(target=in_a_thread)
+t.start()
+t.join()
+begin = time.monotonic_ns()
+subprocess.run(["/bin/sh", "-c", '"$0" -c "$1"; exit 0', sys.executable, text("by_its_child")])
+say(begin, "by_its_child")
+subprocess.run([sys.executable, "-c", text("outside")])
+begin = time.monotonic_ns()
+last = subprocess.Popen([sys.executable, "-c", text("outlives", 1)])
+while True:
+    with open("/proc/%d/stat" % last.pid) as f:
+        ran = sum(map(int, f.read().rsplit(")", 1)[1].split()[11:13]))
+    if ran >= 0.4 * os.sysconf("SC_CLK_TCK"):
+        break
+    time.sleep(0.01)
+say(begin, "outlives")
+last.wait()
+"""
+
+
 def spent(path):
     """CPU seconds by item, of the program's own clock."""
     seconds = {}
@@ -90,6 +132,26 @@ def shares():
             check(phases[item] == {"threads"}, "%s has phases %s" % (item, phases[item]))
         check(counts[None] > 100 and None in phases[None], "what is in no interval: %s" % counts)
         check(counts.get("covered", 0) < 0.1 * n, "%s" % counts)
+
+
+@case
+def children():
+    """What is started in an interval has its labels until that ends: a fork, a command, what that
+    starts; not what is started later."""
+    functions = {"by_fork", "by_command", "by_its_child", "outlives", "outside"}
+    with folder() as d:
+        done = krait("record", "-o", d + "/o.pb.gz", "--label-intervals", d + "/i", "--",
+                     kit.PYTHON, "-c", STARTS, d + "/i")
+        check(done.returncode == 0 and "warning" not in done.stderr, done.stderr)
+        seen, profile = {}, kit.pprof.read(d + "/o.pb.gz")
+        for s in profile.samples:
+            for name in functions & {f.name.split(".")[-1] for f in profile.stack(s)}:
+                counts = seen.setdefault(name, {})
+                item = s.labels.get("item")
+                counts[item] = counts.get(item, 0) + s.values[0]
+        for name in functions:
+            wanted = {"outside": {None}, "outlives": {"outlives", None}}.get(name, {name})
+            check(set(seen.get(name, ())) == wanted and min(seen[name].values()) > 100, seen)
 
 
 @case

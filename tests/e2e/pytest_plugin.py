@@ -154,6 +154,22 @@ def newest():
 
 
 @kit.case
+def child_of_a_test():
+    """What a test starts counts for it."""
+    with folder() as d:
+        with open(d + "/test_child.py", "w", encoding="utf-8") as f:
+            f.write("import subprocess, sys\ndef test_child():\n"
+                    "    subprocess.run([sys.executable, '-c', 'import work; work.first(0.4)'])\n")
+        with open(os.path.join(d, OWN), "w", encoding="utf-8") as f:
+            f.write(WORK)
+        code, text = session(d, newest(), "--krait-output", d + "/o.html", "test_child.py")
+        check(code == 0, text)
+        row = re.search(r"([0-9.]+) s +[0-9.]+ %  test_child.py::test_child\n"
+                        r" +([0-9]+) % of it at work.py:4 \(work.first\)", text)
+        check(row and 0.35 < float(row[1]) < 0.9 and int(row[2]) > 40, text)
+
+
+@kit.case
 def signals_of_others():
     """A conftest that reaps every child and blocks what ends krait: the page is there, and no signal came to the tests."""
     with folder() as d:

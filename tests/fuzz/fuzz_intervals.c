@@ -60,11 +60,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	_cleanup_(intervals_fini) struct intervals v = {};
 	struct profile *p = make();
 	const struct intervals_clock clock = {};
+	struct interval_fork forks[] = {{1, 1, 2, 3}, {9, 2, 1, 1}, {20, 1, 2, 3}, {40, 2, 7, 7}};
+	const interval_fork_vec started = {.v = forks, .n = ARRAY_SIZE(forks)};
 	struct seen seen = {p, 0, 0};
 	uint64_t labelled;
 
 	if (intervals_read(&v, (const char *)data, n, NULL) || (v.bad_lines && !*v.first_bad) ||
-	    intervals_apply(&v, p, &clock, &labelled))
+	    intervals_apply(&v, p, &clock, &started, &labelled))
 		abort();
 	if (profile_each(p, look, &seen) || seen.n != 64 || (uint64_t)seen.more != labelled)
 		abort();

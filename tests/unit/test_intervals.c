@@ -108,7 +108,7 @@ static void assert_labelled(const char *lines, size_t n_intervals)
 
 	read_ok(&v, lines);
 	assert_int_equal(v.list.n, n_intervals);
-	assert_int_equal(intervals_apply(&v, p, &host, &labelled), 0);
+	assert_int_equal(intervals_apply(&v, p, &host, NULL, &labelled), 0);
 	assert_int_equal(profile_each(p, compare_sample, &w), 0);
 	assert_int_equal(w.samples, 61 * 4);
 	assert_int_equal(w.labelled, labelled);
@@ -126,7 +126,7 @@ static void test_one(void **state)
 
 	(void)state;
 	read_ok(&v, LINE(1, 1010, 1020, "\"test\":\"a\""));
-	assert_int_equal(intervals_apply(&v, p, &host, &labelled), 0);
+	assert_int_equal(intervals_apply(&v, p, &host, NULL, &labelled), 0);
 	assert_int_equal(labelled, 20); /* two threads, ten times */
 	profile_free(p);
 }
@@ -270,9 +270,122 @@ static void test_clocks(void **state)
 	(void)state;
 	read_ok(&v, LINE(1, 510, 520, "\"a\":\"b\"") LINE(1, 1010, 1055, "\"a\":\"b\"")
 			    LINE(2, 510, 1055, "\"a\":\"b\""));
-	assert_int_equal(intervals_apply(&v, p, &clock, &labelled), 0);
+	assert_int_equal(intervals_apply(&v, p, &clock, NULL, &labelled), 0);
 	assert_int_equal(labelled, 20);
 	profile_free(p);
+}
+
+struct wanted_fork {
+	unsigned pid, tid;
+	int64_t time_ns;
+	const char *a, *b; /* values; "": none */
+};
+
+static struct profile *samples_at(const struct wanted_fork *w, size_t n)
+{
+	struct profile *p = test_profile();
+
+	for (size_t i = 0; i < n; i++) {
+		struct profile_sample s = {.labels = owner(p, w[i].pid, w[i].tid),
+					   .time_ns = w[i].time_ns,
+					   .values = {1, (int64_t)i}};
+
+		assert_int_equal(profile_add(p, &s), 0);
+	}
+	return p;
+}
+
+struct look {
+	const struct profile *p;
+	const struct wanted_fork *wanted;
+	size_t at;
+};
+
+static int look(void *arg, const struct profile_sample *s)
+{
+	struct look *l = arg;
+	const struct wanted_fork *w = &l->wanted[l->at++];
+
+	assert_int_equal(s->time_ns, w->time_ns);
+	assert_string_equal(profile_label_text(l->p, s->labels, "a"), w->a);
+	assert_string_equal(profile_label_text(l->p, s->labels, "b"), w->b);
+	return 0;
+}
+
+/* @forks are in order of time. */
+static void assert_inherited(const char *lines, struct interval_fork *forks, size_t n_forks,
+			     const struct intervals_clock *clock, const struct wanted_fork *wanted,
+			     size_t n)
+{
+	const interval_fork_vec all = {.v = forks, .n = n_forks};
+	_cleanup_(intervals_fini) struct intervals v = {};
+	struct profile *p = samples_at(wanted, n);
+	struct look l = {p, wanted, 0};
+	uint64_t labelled;
+
+	read_ok(&v, lines);
+	assert_int_equal(intervals_apply(&v, p, clock, &all, &labelled), 0);
+	assert_int_equal(profile_each(p, look, &l), 0);
+	assert_int_equal(l.at, n);
+	profile_free(p);
+}
+
+/* Thread 11 of process 1 starts 2, which starts 3; 1 starts 4 at 20, when all is over. */
+static void test_forks(void **state)
+{
+	static const char lines[] = LINE(1, 1005, 1015, "\"a\":\"process\"") LINE(
+		1, 1009, 1011,
+		"\"a\":\"inner\"") "{\"pid\":1,\"tid\":11,\"begin\":1008,\"end\":1018,\"labels\":{"
+				   "\"b\":\"thread\"}}\n" LINE(2, 1013, 1014, "\"b\":\"own\"");
+	struct interval_fork forks[] = {
+		{1010, 2, 1, 11}, {1012, 3, 2, 2}, {1013, 5, 1, 12}, {1020, 4, 1, 11}};
+	static const struct wanted_fork wanted[] = {
+		{1, 11, 10, "inner", "thread"},
+		{2, 2, 9, "", ""},
+		{2, 2, 10, "inner", "thread"},
+		{2, 22, 11, "", "thread"}, /* inner is over */
+		{2, 2, 13, "", "own"},
+		{2, 2, 14, "", "thread"},
+		{2, 2, 18, "", ""},
+		{3, 3, 12, "", "thread"},
+		{3, 3, 13, "", "thread"},
+		{3, 3, 18, "", ""},
+		{5, 5, 14, "process", ""},
+		{5, 5, 15, "", ""},
+		{4, 4, 20, "", ""},
+	};
+
+	(void)state;
+	assert_inherited(lines, forks, ARRAY_SIZE(forks), &host, wanted, ARRAY_SIZE(wanted));
+}
+
+/* The number of a process that has ended is another's. */
+static void test_forks_of_one_number(void **state)
+{
+	static const char lines[] =
+		LINE(1, 1000, 1050, "\"a\":\"long\"") LINE(9, 1000, 1050, "\"b\":\"other\"");
+	struct interval_fork forks[] = {
+		{1010, 2, 1, 1}, {1020, 2, 7, 7}, {1030, 2, 9, 9}, {1040, 3, 2, 2}};
+	static const struct wanted_fork wanted[] = {
+		{2, 2, 15, "long", ""},	 {2, 2, 25, "", ""}, {2, 2, 35, "", "other"},
+		{3, 3, 45, "", "other"}, {3, 3, 55, "", ""},
+	};
+
+	(void)state;
+	assert_inherited(lines, forks, ARRAY_SIZE(forks), &host, wanted, ARRAY_SIZE(wanted));
+}
+
+/* The parent's clock is shifted, the child's isn't known. */
+static void test_forks_and_clocks(void **state)
+{
+	const struct intervals_clock clock = {START, shift_of, NULL};
+	struct interval_fork forks[] = {{1010, 2, 1, 1}, {1015, 3, 2, 2}};
+	static const struct wanted_fork wanted[] = {
+		{2, 2, 10, "x", ""}, {3, 3, 19, "x", ""}, {3, 3, 20, "", ""}};
+
+	(void)state;
+	assert_inherited(LINE(1, 510, 520, "\"a\":\"x\""), forks, ARRAY_SIZE(forks), &clock, wanted,
+			 ARRAY_SIZE(wanted));
 }
 
 /* What is behind the last newline is being written. */
@@ -299,7 +412,7 @@ static void test_many_values(void **state)
 		str_addf(&lines, LINE(9, 1, 2, "\"a\":\"%u\""), i);
 	str_add(&lines, LINE(1, 1000, 1002, "\"a\":\"b\"") LINE(1, 1002, 1004, "\"a\":\"65535\""));
 	read_ok(&v, str_cstr(&lines));
-	assert_int_equal(intervals_apply(&v, p, &host, &labelled), 0);
+	assert_int_equal(intervals_apply(&v, p, &host, NULL, &labelled), 0);
 	assert_int_equal(labelled, 8);
 	for (uint32_t id = 1; id <= profile_n_labels(p); id++)
 		set |= streq(profile_label_text(p, id, "a"), INTERVALS_OTHER) |
@@ -312,11 +425,18 @@ static void test_many_values(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_one),	    cmocka_unit_test(test_nested),
-		cmocka_unit_test(test_any),	    cmocka_unit_test(test_bad_lines),
-		cmocka_unit_test(test_unfinished),  cmocka_unit_test(test_many_values),
-		cmocka_unit_test(test_passed_over), cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_one),
+		cmocka_unit_test(test_nested),
+		cmocka_unit_test(test_any),
+		cmocka_unit_test(test_bad_lines),
+		cmocka_unit_test(test_unfinished),
+		cmocka_unit_test(test_many_values),
+		cmocka_unit_test(test_passed_over),
+		cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_clocks),
+		cmocka_unit_test(test_forks),
+		cmocka_unit_test(test_forks_of_one_number),
+		cmocka_unit_test(test_forks_and_clocks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
