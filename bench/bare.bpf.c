@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a walk can't be cheaper than without reading blocks: the frame chain of one thread, one
- * 8-byte user read a step and nothing else. bench/run walk puts krait's walk beside it.
+ * The lower bound of a walk without reads of blocks: the frame chain of one thread, one 8-byte user
+ * read a step and nothing else. bench/run walk compares krait's walk with it.
  */
 #include "kernel.h"
 #include <bpf/bpf_helpers.h>

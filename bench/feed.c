@@ -22,7 +22,7 @@ static const struct py_layout *layout(void *ctx, uint16_t index)
 	return &the_layout;
 }
 
-/* No process is examined here: the records say all. */
+/* No process is examined here: the records have everything. */
 static const struct collect_ops ops = {.layout = layout};
 
 static double cpu_seconds(void)
@@ -46,7 +46,7 @@ static uint64_t code_of(unsigned stack, unsigned i)
 	return 0x10000 + (uint64_t)(stack * FRAMES + i) * 512;
 }
 
-/* Any number but 0; the kernel program's are hashes, which spread over its sets. */
+/* Any number but 0. Numbers of the kernel program are hashes, which spread over its sets. */
 static uint64_t stack_of(size_t i)
 {
 	return (i + 1) * 0x9e3779b97f4a7c15;

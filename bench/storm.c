@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * storm RATE COMMAND [ARGUMENT...]: starts the command so often a second until it is killed. On a machine that can't keep up
- * it starts fewer: no more than so many run at once, and what was missed isn't made up for.
+ * storm RATE COMMAND [ARGUMENT...]: starts the command RATE times a second until it is killed. A
+ * machine that can't keep up starts fewer: the number that runs at once is limited, and missed
+ * starts aren't made up for.
  */
 #include <err.h>
 #include <errno.h>

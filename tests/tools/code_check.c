@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What instructions prove (src/unwind/prove/x86_flow.h) against what call frame information says of the same functions, for
- * tests/oracle/code_rows.py. code_check FILE...: for each a line "file NAME FUNCTIONS PROVEN INSNS SAME UNTOLD GUESSED",
- * then "why N REASON" for functions that aren't proven, and "differs KEY FUNCTION WHAT" for each instruction where the two
- * contradict each other. Functions are then begun in their middle as well: where such a guess is believed it must say
- * the same of the stack pointer ("guess KEY FUNCTION").
+ * Compares what instructions prove (src/unwind/prove/x86_flow.h) with the call frame information of
+ * the same functions, for tests/oracle/code_rows.py.
+ *
+ * code_check FILE...: for each a line "file NAME FUNCTIONS PROVEN INSNS SAME UNTOLD GUESSED", then
+ * "why N REASON" for functions that aren't proven, and "differs KEY FUNCTION WHAT" for each
+ * instruction where the two contradict each other. Functions are then also begun in their middle: a
+ * guess that is believed must have the right stack pointer ("guess KEY FUNCTION").
  */
 #include <fcntl.h>
 #include <stdio.h>

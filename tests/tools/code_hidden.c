@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What instructions prove of a file whose call frame information is hidden, against what that says; for
- * tests/oracle/code_rows.py. code_hidden FILE HIDDEN: HIDDEN is FILE without it and without symbols, so that only pointers and
- * calls say where functions begin. Prints, for each function in which the frame is elsewhere from the stack pointer,
- * "differs START FIRST BYTES": where it begins, the first such place, how many there are; then "hidden BYTES KNOWN".
+ * Compares what instructions prove in a file whose call frame information is hidden with that
+ * information; for tests/oracle/code_rows.py.
+ *
+ * code_hidden FILE HIDDEN: HIDDEN is FILE without it and without symbols, so that only pointers and
+ * calls show where functions begin. For each function in which the frame's distance from the stack
+ * pointer differs it prints "differs START FIRST BYTES": the function's start, the first such
+ * place, their number. Then "hidden BYTES KNOWN".
  */
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * method_names FILE: for tests/golden/method-names.py. Takes "ADDRESS SYMBOL" lines, prints those
- * whose function is in FILE's tables: "ADDRESS SYMBOL NAME GLUE FOLDED", the latter two 0 or 1: what
- * machinery.c says of the name and of the symbol. Last "all N": how many names there are.
+ * method_names FILE: for tests/golden/method-names.py. Reads lines "ADDRESS SYMBOL" and prints
+ * those whose function is in FILE's tables: "ADDRESS SYMBOL NAME GLUE FOLDED". The latter two are 0
+ * or 1: the verdict of machinery.c on the name and on the symbol. The last line is "all N", the
+ * number of names.
  */
 #include <fcntl.h>
 #include <inttypes.h>

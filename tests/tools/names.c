@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * names perf-map PID: names of the addresses on stdin (hexadecimal, one a line) after the process's
- * perf map and jitdump, behind the offset in that code, "-" for none. names elf FILE: the same for
- * addresses in an ELF file, as people know them; on stderr what it cost, as "name value" lines.
+ * names perf-map PID: prints names of the addresses on stdin (hexadecimal, one a line) by the
+ * process's perf map and jitdump, with the offset in that code before it, "-" for none.
+ *
+ * names elf FILE: the same for addresses in an ELF file, demangled; on stderr its cost, as "name
+ * value" lines.
  */
 #include <fcntl.h>
 #include <stdio.h>

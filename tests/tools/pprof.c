@@ -24,7 +24,10 @@
 enum { SAMPLES = 20000, DEPTH = 12, THREADS = 3 };
 enum { BULK_STACKS = 5000, BULK_DEPTH = 30, BULK_LOCATIONS = 2000 };
 
-/* What other tools stumble over: angle brackets, templates, semicolons, blanks, other scripts. */
+/*
+ * Names that other tools have trouble with: angle brackets, templates, semicolons, blanks, other
+ * scripts.
+ */
 static const struct {
 	const char *name, *file, *mapping;
 	enum frame_kind kind;

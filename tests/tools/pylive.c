@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pylive PID: applies what py_image_read() says to a live process, independently of krait's own
+ * pylive PID: uses the results of py_image_read() on a live process, independently of krait's own
  * walkers: finds each thread's PyThreadState from its thread pointer (ptrace), checks it by the ids
- * stored in it, and prints "TID name name ..." innermost first. For tests; x86-64, glibc.
- * Exit: 0 if every thread's state was right, 1 if not, 2 on errors.
+ * stored in it, and prints "TID name name ..." innermost first. For tests; x86-64, glibc. Exit: 0
+ * if every thread's state was right, 1 if not, 2 on errors.
  */
 #include <dirent.h>
 #include <fcntl.h>

@@ -121,7 +121,7 @@ static inline void cw_place(const struct cfi_writer *w, struct elf_writer *ew)
 	memcpy(ew->data, w->bytes, w->n);
 }
 
-/* Compiles it; what unwind_rows_read() returned. */
+/* Compiles it. Returns the result of unwind_rows_read(). */
 static inline int cw_read(int fd, struct unwind_rows *ret)
 {
 	_cleanup_elf_ struct elf_file *f = NULL;

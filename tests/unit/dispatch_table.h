@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a stripped interpreter that was built with tail calls has, for a file of elf_writer.h: functions
- * of 16 bytes from EW_TEXT on, .eh_frame_hdr with where they begin, a table of them by opcode.
+ * Parts of a stripped interpreter that was built with tail calls, for a file of elf_writer.h:
+ * functions of 16 bytes from EW_TEXT on, .eh_frame_hdr with their beginnings, a table of them by
+ * opcode.
  */
 #ifndef TESTS_DISPATCH_TABLE_H
 #define TESTS_DISPATCH_TABLE_H
@@ -10,7 +11,7 @@
 
 enum { DT_HANDLERS = 160, DT_OPCODES = 256 };
 
-/* Number 0 is of the opcodes that are unused. */
+/* Number 0 is for unused opcodes. */
 static inline uint64_t dt_handler(size_t i)
 {
 	return EW_TEXT + 16 * i;

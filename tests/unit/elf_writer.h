@@ -64,7 +64,7 @@ static inline void ew_init(struct elf_writer *w, uint16_t type)
 	w->sym_n = 1;
 }
 
-/* At the end of the @cap bytes at @to, of which @used are; the offset. */
+/* Appends to the @cap bytes at @to, of which @used are in use. Returns the offset. */
 static inline size_t ew_append(uint8_t *to, size_t cap, size_t *used, const void *bytes, size_t n)
 {
 	size_t at = *used;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the tests of perf maps and jitdumps share. */
+/* Shared by the tests of perf maps and jitdumps. */
 #ifndef EXPECT_CODE_H
 #define EXPECT_CODE_H
 
@@ -11,7 +11,7 @@
 
 #include "symbol/madecode/perf_map.h"
 
-/* At @at there is @name, from @start on; NULL: nothing. */
+/* Address @at must have @name, from @start on; NULL: no name. */
 static inline void expect(const struct perf_map *m, uint64_t at, const char *name, uint64_t start)
 {
 	uint64_t got_start = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A directory with files that compilers and binutils have just made, for tests whose truth is another tool's
- * word on them. Defines `dir`, from MADE_DIR.
+ * A directory with files that compilers and binutils have just made. Another tool's word on them is
+ * the truth of the tests. Defines `dir`, from MADE_DIR.
  */
 #ifndef TESTS_MADE_FILES_H
 #define TESTS_MADE_FILES_H
@@ -24,7 +24,7 @@ static int run(const char *script)
 	return system(command);
 }
 
-/* Runs @script there; without what it needs, @skip is said and *state is set. */
+/* Runs @script there. If a tool that it needs is missing, prints @skip and sets *state. */
 static int make_dir(void **state, const char *script, const char *skip)
 {
 	assert_non_null(mkdtemp(dir));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the tests of pictures and pages share: drawing one, and the program that they show. */
+/* Shared by the tests of pictures and pages: drawing one, and the program that they show. */
 #ifndef RENDER_DRAW_H
 #define RENDER_DRAW_H
 
@@ -18,7 +18,10 @@ struct bytes {
 	size_t n;
 };
 
-/* With KRAIT_PICTURES=DIR what has a @name is left there, for the tests that open it in a browser. */
+/*
+ * With KRAIT_PICTURES=DIR output with a @name is left there, for the tests that open it in a
+ * browser.
+ */
 static inline struct bytes draw_as(const char *format, struct profile *p,
 				   const struct render_options *opt, const char *name)
 {

@@ -230,7 +230,7 @@ static void test_tls_initial_exec(void **state)
 	assert_int_equal(a.addr, got);
 }
 
-/* The way straight on returns NULL: jne to the part that matters. */
+/* The fall-through returns NULL; jne leads to the part that matters. */
 static void test_branch(void **state)
 {
 	uint8_t code[] = {0x83, 0x3d, 0, 0, 0, 0, 0,	0x75, 0x03, 0x31, 0xc0, 0xc3,
@@ -336,7 +336,7 @@ static void test_arm64_descriptor(void **state)
 	assert_int_equal(a.addr, EW_DATA + 16);
 }
 
-/* Anything else is not understood; nothing loops or reads outside. */
+/* Other code isn't understood. Nothing loops or reads outside of the function. */
 static void test_nonsense(void **state)
 {
 	uint32_t seed = 1;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* An allocation that fails leaves the message for the user, whatever was said before; one that works leaves it alone. */
+/*
+ * A failed allocation sets the message for the user, in place of any earlier one. One that succeeds
+ * doesn't change it.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +25,7 @@ const char *__asan_default_options(void)
 	return "allocator_may_return_null=1:max_allocation_size_mb=1";
 }
 
-static void *volatile kept; /* the compiler leaves out what nobody has use for */
+static void *volatile kept; /* the compiler leaves out an allocation that nothing uses */
 
 static bool done(void *p)
 {

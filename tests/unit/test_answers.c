@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which file systems always answer: not FUSE on a disk, nor an overlay that a user mounted, nor what has another's number. */
+/*
+ * Which file systems always answer. FUSE on a disk doesn't, nor does an overlay that a user
+ * mounted, nor one whose number belonged to another file system.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -59,7 +62,9 @@ static bool make_overlay(const char *dir)
 	return !mount("overlay", path, "overlay", 0, options);
 }
 
-/* 2: that isn't permitted; else whether the overlay that process @pid sees at @path counts as a user's. */
+/*
+ * Whether the overlay that process @pid sees at @path counts as a user's; 2: that isn't permitted.
+ */
 static int is_users(pid_t pid, const char *path)
 {
 	_cleanup_close_ int fd = -1;
@@ -75,7 +80,7 @@ static int is_users(pid_t pid, const char *path)
 	return kind.is_users;
 }
 
-/* Root within the namespace is who made it. */
+/* Root within the namespace is the user who made it. */
 static bool map_root(void)
 {
 	static const char *const words[][2] = {{"/proc/self/setgroups", "deny"},
@@ -116,7 +121,7 @@ static pid_t user_mounts(const char *dir)
 	return child;
 }
 
-/* Exit code: bits of what is wrong; 64: that isn't permitted. */
+/* Exit code: one bit for each fault; 64: that isn't permitted. */
 static int look(const char *dir)
 {
 	int of_root, of_user;

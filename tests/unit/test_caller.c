@@ -103,7 +103,10 @@ static int check_become(void)
 	return setuid(0) == 0 ? 6 : 0;
 }
 
-/* What waitpid() says of a child of root that ends with what @check returns; root alone can be someone else. */
+/*
+ * The wait status of a child of root that ends with the result of @check. Only root can change its
+ * user.
+ */
 static int in_child(int (*check)(void))
 {
 	int status;
@@ -123,7 +126,7 @@ static void test_become(void **state)
 	assert_int_equal(in_child(check_become), 0);
 }
 
-/* In a child of root: 0 if its parent's groups, longer as text than any buffer, are the caller's. */
+/* In a child of root: 0 if it gets its parent's groups, whose text is longer than any buffer. */
 static int check_many_groups(void)
 {
 	static gid_t groups[NGROUPS_MAX];

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The command line of `krait record`: what is understood, what is refused and with what words. */
+/*
+ * The command line of `krait record`: which options are accepted, which are refused, and with which
+ * words.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,7 +30,10 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Parses words apart by single spaces into o; what options_parse() or the check returned. */
+/*
+ * Parses words that single spaces separate into o. Returns the result of options_parse() or of the
+ * check.
+ */
 static int parse(const char *line)
 {
 	static char text[256];

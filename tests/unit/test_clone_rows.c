@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where a thread begins. The bytes are those of Debian 12's glibc 2.36: clone3() from its system call on, and what
- * could be mistaken for it.
+ * Where a thread begins. The bytes are those of Debian 12's glibc 2.36: clone3() from its system
+ * call on, and code that could be mistaken for it.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -93,7 +93,7 @@ static void test_others(void **state)
 	}
 	for (size_t n = 1; n < sizeof(clone3); n++)
 		is_nothing(clone3, n, BEGIN, sizeof(BEGIN) - 1);
-	/* Something is on the stack still. */
+	/* Something is still on the stack. */
 	is_nothing(clone3, sizeof(clone3), BEGIN, 3);
 }
 

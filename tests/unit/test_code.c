@@ -91,11 +91,14 @@ static void test_being_built(void **state)
 	assert_int_equal(py_code_position(code, 0).line, 10);
 	assert_int_equal(py_code_position(code, 6).line, 10);
 	assert_int_equal(py_code_position(code, 8).line, 0);
-	/* No line table came: it is to be fetched. */
+	/* No line table came: it has to be fetched. */
 	assert_int_equal(code->missing, 1 << CODE_LINETABLE);
 }
 
-/* Of a table that is longer than what the kernel program copies (huge literals) the beginning is of use. */
+/*
+ * If a table is longer than the part that the kernel program copies (huge literals), its beginning
+ * is used.
+ */
 static void test_long_table(void **state)
 {
 	/* An entry for 4 bytes of code, on line 11, and the first bytes of the next one. */
@@ -175,7 +178,7 @@ static void test_hostile_records(void **state)
 			 -EINVAL);
 }
 
-/* A make-believe heap of a 3.12-like interpreter, read back through process_vm_readv. */
+/* A made-up heap of a 3.12-like interpreter, read back through process_vm_readv. */
 struct fake_str {
 	uint64_t pad[2], len, hash;
 	uint32_t state, pad2;
@@ -295,7 +298,7 @@ static void test_fill_stale(void **state)
 	py_code_free(code);
 }
 
-/* Freed, with nothing new in its place: only the reference count or the type tells. */
+/* A freed object with nothing new in its place: only the reference count or the type shows it. */
 static void test_fill_freed(void **state)
 {
 	static const uint64_t counts[] = {0, 0x7f1234567890, 0x5512345678};
@@ -321,7 +324,7 @@ static void test_fill_freed(void **state)
 	py_code_free(code);
 }
 
-/* The formula of the contents, written out here once more: co_version 0 proves nothing. */
+/* The formula of the check by contents, written out once more here: co_version 0 proves nothing. */
 static void test_fill_by_contents(void **state)
 {
 	struct fake f;

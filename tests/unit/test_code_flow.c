@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Rules from instructions: what follows from a function's way through pushes, realigned frames and ends in its
- * middle; and that nothing is said where ways contradict each other.
+ * Rules from instructions: functions with pushes, realigned frames and ends in their middle. There
+ * is no rule where ways contradict each other.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -105,7 +105,9 @@ static void pushes(void **state)
 	done(&x);
 }
 
-/* As OpenBLAS's kernels do: the old stack pointer in rbx, whose caller's value is in the frame. */
+/*
+ * Like OpenBLAS's kernels: the old stack pointer is in rbx, and the caller's rbx is in the frame.
+ */
 static void realigned(void **state)
 {
 	struct fixture x;
@@ -155,7 +157,7 @@ static void end_in_the_middle(void **state)
 	done(&x);
 }
 
-/* A helper with a convention of its own: the frame is proven, the register is lost. */
+/* A helper with a calling convention of its own: its frame is proven, the register is lost. */
 static void not_kept(void **state)
 {
 	struct fixture x;
@@ -208,7 +210,7 @@ static void guesses(void **state)
 	look(&x, "\xe8\x01\x00\x00\x00\xc3", 6, true);
 	assert_string_equal(x.why, "calls, and may begin elsewhere");
 	done(&x);
-	/* The end of a function that pushed: its beginning isn't there. */
+	/* The end of a function that pushed; the bytes lack its beginning. */
 	look(&x, "\x31\xc0\x5b\xc3", 4, true);
 	assert_non_null(x.why);
 	done(&x);
@@ -250,7 +252,7 @@ static void calls(void **state)
 	assert_null(why);
 	assert_int_equal(told.n, 1);
 	assert_int_equal(told.v[0], BASE + 12 + 0x10);
-	/* Begun behind the push it isn't believed, and neither is what it calls. */
+	/* A function begun behind its push isn't believed, nor is the function that it calls. */
 	assert_int_equal(code_flow(&r, BASE + 1, false, &ranges, &why), 0);
 	assert_non_null(why);
 	assert_int_equal(told.n, 1);
@@ -261,7 +263,10 @@ static void calls(void **state)
 
 static size_t read_table(void *ctx, int64_t key, void *ret, size_t n)
 {
-	/* Three cases, the last of them the default; what follows is another table's. */
+	/*
+	 * Three cases, the last of them the default; the entries behind them belong to another
+	 * table.
+	 */
 	static const int32_t table[] = {BASE + 21 - TABLE, BASE + 24 - TABLE, BASE + 28 - TABLE,
 					BASE + 4 - TABLE};
 
@@ -272,7 +277,7 @@ static size_t read_table(void *ctx, int64_t key, void *ret, size_t n)
 	return n;
 }
 
-/* A switch's jump goes where its table says. */
+/* The jump of a switch goes to the addresses in its table. */
 static void tables(void **state)
 {
 	static const char says[] = "a jump to where a table or a register says";
@@ -321,7 +326,10 @@ static bool is_abort(void *ctx, uint32_t key)
 	return key == BASE + 0x100;
 }
 
-/* Looks at @n bytes, with another function from @next on and what @info says of the first byte. */
+/*
+ * Analyses @n bytes, with another function from @next on; @info says what is known of the first
+ * byte.
+ */
 static void look_before(struct fixture *x, const char *bytes, size_t n, uint32_t next,
 			uint16_t info)
 {
@@ -347,13 +355,16 @@ static void never_returning(void **state)
 	struct fixture x;
 
 	(void)state;
-	/* Padding up to another function: the call was the last thing, and what it leaves on the stack is no end's. */
+	/*
+	 * Padding up to another function: the call is the last instruction, so the stack at it
+	 * isn't that of an end.
+	 */
 	look_before(&x, padded, sizeof(padded) - 1, 14, CODE_START);
 	assert_null(x.why);
 	is(&x, 1, 7, 16, UNWIND_SAME, UNWIND_SAME);
 	assert_int_equal(at(&x, 5)->cfa, UNWIND_UNKNOWN);
 	done(&x);
-	/* What isn't padding: it comes back, to a return with something on the stack. */
+	/* Code instead of padding: the call returns, to a return with something on the stack. */
 	look_before(&x, other, sizeof(other) - 1, 0, CODE_START);
 	assert_string_equal(x.why, "an end with another stack pointer than at the start");
 	done(&x);
@@ -395,7 +406,10 @@ static void budget(void **state)
 	done(&x);
 }
 
-/* Alone in a page that may change: what follows from all of its bytes, and nothing of those behind it. */
+/*
+ * A function alone in a page that may change: its rules follow from all of its bytes, and from no
+ * bytes behind it.
+ */
 static void guarded(void **state)
 {
 	/* push rbx; dec edi; jne -4; pop rbx; ret; then zeros, as such pages are */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which functions are found where no call frame information lies: what is called in another gap, the program's entry. */
+/*
+ * Functions that are found in gaps of call frame information: those that are called from another
+ * gap, and the program's entry.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>

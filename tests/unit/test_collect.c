@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Records in, profile out: order of records, what is missing, what is broken. Needs no kernel. */
+/*
+ * Records in, profile out: the order of records, missing records, broken records. Needs no kernel.
+ */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,7 +35,7 @@ static const struct py_layout *get_layout(void *ctx, uint16_t index)
 	return index ? NULL : &layout;
 }
 
-/* What the kernel programs were told last. */
+/* The last answers to the kernel programs. */
 static enum proc_state last_state;
 static uint32_t crowd_uid;
 static uint64_t crowd_until_ns, all_until_ns;
@@ -72,7 +74,7 @@ static void crowd(void *ctx, uint32_t uid, uint64_t until_ns)
 static const struct collect_ops ops = {add_layout, get_layout, set_proc, set_several,
 				       add_exe,	   ask_again,  crowd};
 
-/* In place of the C library's, through which every vector grows: the next one of this size fails. */
+/* Replaces the C library's, through which every vector grows: the next call of this size fails. */
 static size_t fail_size;
 
 void *reallocarray(void *p, size_t n, size_t size)
@@ -290,7 +292,10 @@ static void test_in_order(void **state)
 	assert_string_equal(frame_name(f, seen.last.stack, 1, 2), "root");
 }
 
-/* The rings of two CPUs are read one after the other: anything may come before what it needs. */
+/*
+ * The rings of two CPUs are read one after the other, so any record may come before the records
+ * that it needs.
+ */
 static void test_out_of_order(void **state)
 {
 	struct fixture *f = *state;
@@ -425,7 +430,7 @@ static void test_marks(void **state)
 	assert_string_equal(frame_name(f, samples(f).last.stack, 0, 1), "[no Python]");
 }
 
-/* A process that is gone before anybody knew what it was isn't Python as far as anyone can say. */
+/* A process that ended before krait looked at it isn't counted as Python. */
 static void test_pending(void **state)
 {
 	struct fixture *f = *state;
@@ -439,7 +444,7 @@ static void test_pending(void **state)
 	assert_int_equal(st.samples, 0);
 }
 
-/* This very process: it was looked at, and doesn't run Python. */
+/* This very process: krait looked at it, and it doesn't run Python. */
 static void test_not_python(void **state)
 {
 	struct fixture *f = *state;
@@ -524,7 +529,10 @@ static size_t codes_after_end(struct fixture *f)
 	return st.kept.codes;
 }
 
-/* Whose records all come after the side band's word of its end, or whose last sample is later than that, has ended. */
+/*
+ * A process has ended also if all its records come after the side band's record of its end, or if
+ * its last sample is later than that.
+ */
 static void test_end_told_early(void **state)
 {
 	struct fixture *f = *state;
@@ -583,7 +591,7 @@ static void test_first_thread_ends(void **state)
 	assert_int_equal(codes_after_end(f), 0);
 }
 
-/* One of user @uid is met, of which krait has to find out what it is. */
+/* Meets a process of user @uid that krait has to look at. */
 static unsigned crowded_after(struct fixture *f, uint32_t exec_id, uint32_t uid, bool new)
 {
 	struct rec_proc rec = {.type = REC_PROC,
@@ -597,7 +605,10 @@ static unsigned crowded_after(struct fixture *f, uint32_t exec_id, uint32_t uid,
 	return flushed(f, false).crowded.processes;
 }
 
-/* A user's new processes are counted only when they have cost too much; others' aren't, nor those that aren't new. */
+/*
+ * A user's new processes are only counted once they have cost too much. Other users' aren't, nor
+ * are processes that aren't new.
+ */
 static void test_crowd(void **state)
 {
 	struct fixture *f = *state;
@@ -618,7 +629,7 @@ static void test_crowd(void **state)
 	assert_int_equal(crowded_after(f, exec_id, 1000, false), 1);
 }
 
-/* What was met of a user took 10 s: all wait for that for some seconds, not for minutes. */
+/* A user's process took 10 s: all others wait for that for some seconds, not for minutes. */
 static void test_crowd_debt(void **state)
 {
 	struct fixture *f = *state;
@@ -633,7 +644,7 @@ static void test_crowd_debt(void **state)
 	assert_true(all_until_ns < clock_ns(CLOCK_MONOTONIC) + 10 * NSEC_PER_SEC);
 }
 
-/* Counted only, it is new again when it is looked at: its user pays for that. */
+/* A process that was only counted is new again when krait looks at it: its user pays for that. */
 static void test_crowd_left(void **state)
 {
 	struct fixture *f = *state;
@@ -651,7 +662,10 @@ static void test_crowd_left(void **state)
 
 #define MANY 200000
 
-/* Code and stacks without end: what the kernel program has forgotten is given up, and may come again. */
+/*
+ * New code and stacks without end: what the kernel program has forgotten is freed, and may be sent
+ * again.
+ */
 static void test_long(void **state)
 {
 	struct fixture *f = *state;
@@ -686,7 +700,10 @@ static void test_long(void **state)
 	assert_int_equal(st.lost_stacks + st.lost_names, 0);
 }
 
-/* Code without end, the profile made small from time to time: what still comes has its name. */
+/*
+ * New code without end, and the profile is condensed from time to time: code that is sampled
+ * afterwards has its name.
+ */
 static void test_condensed(void **state)
 {
 	struct fixture *f = *state;
@@ -717,7 +734,7 @@ static void test_condensed(void **state)
 		assert_int_equal(collect_condense(f->collect, &c), 0);
 		assert_int_equal(condense_end(&c, 0), 0);
 		collect_stats(f->collect, &st);
-		/* What came in this round may be needed still. */
+		/* Records of this round may still be needed. */
 		assert_int_equal(st.kept.codes, 5000);
 		/* One that was on the way, without its stack. */
 		send_sample(f, id, WALK_OK);
@@ -729,7 +746,7 @@ static void test_condensed(void **state)
 	sums_fini(&none);
 }
 
-/* Those that have ended make room for others; what they ran still counts. */
+/* Ended processes make room for others; their samples still count. */
 static void test_short_threads(void **state)
 {
 	struct fixture *f = *state;
@@ -764,7 +781,10 @@ static void send_thread(struct fixture *f, uint32_t tid, uint64_t time_ns)
 	send_thread_as(f, REC_SAMPLE, tid, time_ns);
 }
 
-/* A name is told or looked for while its thread runs; its stack may be known later than that. */
+/*
+ * A thread's name is reported or read while the thread runs; its stack may be named later than
+ * that.
+ */
 static void test_thread_of_a_waiting_stack(void **state)
 {
 	struct fixture *f = *state;
@@ -805,7 +825,10 @@ static void test_tid_again(void **state)
 	assert_int_equal(flushed(f, false).threads, 2);
 }
 
-/* Met in do_exit() alone, behind what the side band says: it is known to have ended, and forgotten. */
+/*
+ * A process met in do_exit() alone, after the side band's record: it is known to have ended, and is
+ * forgotten.
+ */
 static void test_end_alone(void **state)
 {
 	struct fixture *f = *state;
@@ -832,7 +855,7 @@ static void test_tid_again_soon(void **state)
 	for (uint64_t i = 1; i <= 4; i++)
 		send_thread(f, 7, i * 1000 - 1);
 	assert_int_equal(flushed(f, false).threads, 4);
-	/* They are known to have ended: there is room for others later. */
+	/* They are known to have ended, so there is room for others later. */
 	collect_exit(f->collect, key.tgid, 8, 20 * NSEC_PER_SEC);
 	st = flushed(f, false);
 	assert_int_equal(st.threads, 4);
@@ -840,7 +863,10 @@ static void test_tid_again_soon(void **state)
 	assert_int_equal(flushed(f, false).kept.threads, 4);
 }
 
-/* An exec ends the image, unless what is known is the image it made: samples of that came first. */
+/*
+ * An exec ends the image, unless the known image is the one that the exec made, because its samples
+ * came first.
+ */
 static void test_exec(void **state)
 {
 	struct fixture *f = *state;
@@ -855,7 +881,7 @@ static void test_exec(void **state)
 	assert_int_equal(st.unknown, 1);
 }
 
-/* A reader that comes between the two records of a stack goes on with another CPU's. */
+/* A reader that stops between the two records of a stack goes on with another CPU's records. */
 static void test_rings(void **state)
 {
 	struct fixture *f = *state;
@@ -896,7 +922,10 @@ static struct collect_stats met_pypy(struct fixture *f, struct proc_key own)
 	return flushed(f, false);
 }
 
-/* A process exec'ed between its sample and the look at it: what it is now says nothing of the sample. */
+/*
+ * A process exec'ed between its sample and the look at it: its new image says nothing of the
+ * sample.
+ */
 static void test_exec_before_look(void **state)
 {
 	struct proc_key own = {.start_ns = 1000, .tgid = getpid(), .exec_id = 1};
@@ -926,7 +955,7 @@ static void test_exec_before_look(void **state)
 	close(fd);
 }
 
-/* 1,000 Hz, a CPU time that is brought up to date every 4 ms: the rate is what it is. */
+/* 1,000 Hz, with a CPU time that is updated every 4 ms: the reported rate is still right. */
 static void test_rate(void **state)
 {
 	struct fixture *f = *state;
@@ -935,11 +964,11 @@ static void test_rate(void **state)
 	send_proc(f);
 	for (uint32_t ms = 0; ms < 1000; ms++)
 		send_runtime(f, 1, (ms + 7) / 4 * 4 * NSEC_PER_MSEC);
-	/* Threads of 6 ms say nothing. */
+	/* Threads of 6 ms are too short to tell a rate. */
 	for (uint32_t tid = 2; tid < 100; tid++)
 		for (uint32_t ms = 0; ms < 6; ms++)
 			send_runtime(f, tid, ms / 4 * 4 * NSEC_PER_MSEC);
-	/* A thread that moves: of each 40 ms the later half is met first. */
+	/* A thread that moves between CPUs: of each 40 ms the later half is read first. */
 	for (uint32_t i = 0; i < 1000; i++)
 		send_runtime(f, 100, (i / 40 * 40 + (i + 20) % 40 + 7) / 4 * 4 * NSEC_PER_MSEC);
 	st = flushed(f, true);
@@ -947,7 +976,10 @@ static void test_rate(void **state)
 	assert_in_range(st.came * 1000 / (st.cpu_ns / NSEC_PER_MSEC), 980, 1020);
 }
 
-/* Bodies that say they are frozen are each looked for in the stacks that wait: 10,000 in 64,000 frames. */
+/*
+ * Bodies that claim to be frozen modules are each looked for in the waiting stacks: 10,000 in
+ * 64,000 frames.
+ */
 static void test_many_frozen(void **state)
 {
 	struct fixture *f = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The file a command ends in: PATH, scripts, env, and what isn't there. */
+/* The file that a command runs in the end: PATH, scripts, env, and missing files. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -76,7 +76,7 @@ static int teardown(void **state)
 	return r;
 }
 
-/* @word leads to @file of the tree; NULL: nowhere. */
+/* @word must lead to @file of the tree; NULL: to no file. */
 static void assert_leads(struct tree *t, const char *word, const char *file)
 {
 	char search[256], path[PATH_MAX], wanted[256];

@@ -82,7 +82,7 @@ static void test_too_long(void **state)
 	add(&c, half);
 	add(&c, half);
 	add(&c, half);
-	add(&c, more); /* drives nothing out, because it never fits */
+	add(&c, more); /* displaces nothing, because it never fits */
 	assert_int_equal(c.list.n, 3);
 	assert_at(&c, 2, "krait: 2 more comments were left out");
 	more[COMMENTS_MAX_BYTES / 2] = '\0';
@@ -101,7 +101,7 @@ static uint64_t runs_in(const char *const *lines, size_t n)
 	return comments_runs(&c);
 }
 
-/* How many runs it is, and that anything else in such a line is no end. */
+/* The number of runs in the comment; any other text in such a line doesn't count as an end. */
 static void test_runs(void **state)
 {
 	static const struct {

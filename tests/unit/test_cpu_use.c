@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How much a program ran and waited: what may be said of it, and the comments and the sentence about it. */
+/*
+ * How much a program ran and waited: which numbers are certain, and the comments and the sentence
+ * made of them.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -135,7 +138,7 @@ static void test_one_process(void **state)
 	SAYS("app.py ran 30 %, waited for a CPU 0 %, for anything else 0 %; 70 % unknown (waiting, "
 	     "or taken by the machine's host)",
 	     MAIN("1", "300", "1", "300", "0", "0", "700", "app.py"), ALL("300", "1"));
-	/* Its other threads wait for something: one that isn't the main one says nothing of it. */
+	/* Its other threads wait for something: only the main thread's waits count. */
 	SAYS("app.py used 2 % of one CPU; its main thread ran 2 %, waited for a CPU 0 %, for "
 	     "anything else 98 %",
 	     MAIN("1", "20", "8", "20", "0", "980", "0", "app.py"), ALL("20", "1"));
@@ -153,7 +156,7 @@ static void test_several_processes(void **state)
 	     "0.5 %, for anything else 98 %",
 	     MAIN("1", "20", "1", "20", "10", "970", "0", "a"),
 	     MAIN("2", "20", "1", "20", "0", "980", "0", "b"), ALL("40", "2"));
-	/* One of three waits for a CPU, the master and another worker don't. */
+	/* One of three processes waits for a CPU; the master and another worker don't. */
 	SAYS("3 processes used 5 % of one CPU; on average their main threads ran 2 %, waited for a "
 	     "CPU "
 	     "15 % (b, pid 2, 40 %), for anything else 84 %",

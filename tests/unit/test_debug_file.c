@@ -61,7 +61,7 @@ static uint64_t read_address(const char *name)
 	return strtoull(text, NULL, 16);
 }
 
-/* The name that root/@path gives to the address in @truth: hidden(), or NULL where nothing has it. */
+/* The name that root/@path has for the address in @truth: hidden(), or NULL if no file has it. */
 static void expect(const char *path, const char *truth, const char *name, const char *refused)
 {
 	_cleanup_close_ int root = open_at("root", O_PATH | O_DIRECTORY), fd;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Servers that accept and say nothing: all files together have one time. */
+/* Servers that accept and say nothing: all files share one time limit. */
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -18,7 +18,7 @@
 
 #define FILES 6
 
-/* The kernel accepts for it, and nobody ever answers. */
+/* The kernel accepts the connection, and no program ever answers. */
 static int listen_silently(char *cache)
 {
 	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -78,7 +78,7 @@ static void test_one_budget(void **state)
 	stop(fd, cache);
 }
 
-/* What the user allows for a server is less than the budget: the first time-out ends all. */
+/* The user allows a server less time than the budget: the first time-out ends all fetches. */
 static void test_first_timeout_is_the_last(void **state)
 {
 	char cache[64];

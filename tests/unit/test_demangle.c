@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Names as people know them. Truth: written by hand, and c++filt over all of libstdc++'s symbols. */
+/* Demangled names. Truth: written by hand, and c++filt over all of libstdc++'s symbols. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -53,7 +53,7 @@ static void test_noise(void **state)
 	assert_false(rows[3].value_changed);
 }
 
-/* All in one block, once on either side: chance can do that. */
+/* All cost in one block, once on either side: that can be chance. */
 static void test_burst(void **state)
 {
 	struct noise_row rows[2] = {};
@@ -64,7 +64,7 @@ static void test_burst(void **state)
 	assert_false(rows[1].value_changed);
 }
 
-/* Half of everything: the machine was busy, or the work got cheaper. */
+/* Every cost is halved: the machine was busy before, or all work got cheaper. */
 static void test_busy(void **state)
 {
 	for (int per_time = 0; per_time < 2; per_time++) {
@@ -80,7 +80,9 @@ static void test_busy(void **state)
 	}
 }
 
-/* Blocks have no other error, but runs have: 2 points at 20 % can be that, 4 can't. */
+/*
+ * Blocks don't differ, but runs do: a difference of 2 points at 20 % can be chance, 4 points can't.
+ */
 static void test_runs(void **state)
 {
 	struct noise_row rows[5] = {};
@@ -103,8 +105,8 @@ static void add_cost(struct noise_row *row, int side, int block, double cost)
 }
 
 /*
- * One task in one block of four: how often it comes is rough, what it spends on what isn't. Of 800
- * it spends @part on the first row; the second costs @dearer times as much after.
+ * One task in one block of four: how often it comes is rough, but not how it spends its time. Of
+ * 800 it spends @part on the first row; the second row costs @dearer times as much after.
  */
 static void make_tasks(struct noise_row *rows, double part_before, double part_after, double dearer)
 {
@@ -134,7 +136,9 @@ static void test_tasks(void **state)
 	assert_false(other[0].share_changed);
 }
 
-/* What both runs do in their first quarter hides nothing of what comes later: there 3 % become 6 %. */
+/*
+ * Work that both runs do in their first quarter doesn't hide a later change: there 3 % become 6 %.
+ */
 static void test_start(void **state)
 {
 	struct noise_row rows[3] = {};
@@ -171,7 +175,10 @@ static double speed_of(const double *factors, size_t n, int *apart)
 	return exp(speed);
 }
 
-/* What all functions have in common is the machine's doing; what one has isn't, be it the larger part. */
+/*
+ * The change that all functions have in common is the machine's. The change of one function isn't,
+ * even if it is the larger part.
+ */
 static void test_speed(void **state)
 {
 	static const struct {

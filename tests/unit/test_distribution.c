@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What files of installed distributions say that came together. */
+/* Which packages were installed together, by the files of installed distributions. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -86,7 +86,7 @@ static void test_very_many(void **state)
 	assert_in_range(got.n, 100, 1024); /* a few of them are told */
 }
 
-/* As many bytes as are read, of lines that take long; the first one's file is asked for. */
+/* As many bytes as are read, with lines that take long; the file of the first one is asked for. */
 static void assert_quick(const char *head, const char *line)
 {
 	_cleanup_str_ struct str text = {}, got = {}, file = {};

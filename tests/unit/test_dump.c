@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What krait dump makes of /proc's text, of system calls and kernel functions; its unwind tables against
- * the rows they were made of; source lines. Truth: made texts and files.
+ * krait dump reads /proc's text, system calls and kernel functions; its unwind tables equal the
+ * rows that they were made of; source lines. Truth: made-up texts and files.
  */
 #include <grp.h>
 #include <limits.h>
@@ -100,7 +100,7 @@ static void test_waits(void **state)
 	assert_int_equal(wait_in('D', TASK_UNKNOWN, 0, 0, "request_wait_answer").kind, WAIT_IO);
 	assert_int_equal(wait_in('S', SYS_ioctl, 7, 0, "").fd, 7);
 	assert_int_equal(wait_in('S', SYS_futex, 0x1000, 0, "").kind, WAIT_LOCK);
-	/* Of two ends of a pipe the one that isn't ready. */
+	/* Of two ends of a pipe, the one that isn't ready is named. */
 	assert_int_equal(wait_in('S', SYS_tee, 3, 4, "pipe_wait_readable").fd, 3);
 	assert_int_equal(wait_in('S', SYS_tee, 3, 4, "pipe_wait_writable").fd, 4);
 	assert_int_equal(wait_in('S', SYS_splice, 3, 0, "wait_woken").fd, -1);
@@ -132,7 +132,7 @@ static void test_waits(void **state)
 	assert_int_equal(wait_in('R', SYS_read, 0, 0, "").kind, WAIT_RUNNING);
 }
 
-/* What the table says of @key: the last entry that isn't above it. */
+/* The table's entry for @key: the last one that isn't above it. */
 static uint32_t look_up(const struct store *s, uint32_t table, uint32_t key)
 {
 	uint32_t at = s->tables.v[table].root, value = 0;
@@ -229,7 +229,7 @@ static void test_source(void **state)
 	assert_int_equal(system(command), 0);
 }
 
-/* The switches stand behind the groups, of which 65,536 may be: 720 KB. */
+/* In status the switches are behind the groups; there may be 65,536 groups: 720 KB. */
 static void test_many_groups(void **state)
 {
 	static gid_t groups[NGROUPS_MAX];

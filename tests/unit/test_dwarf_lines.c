@@ -159,7 +159,10 @@ static uint64_t time_of(struct dwarf_file *d, const unsigned long long at[2])
 	return clock_ns(CLOCK_THREAD_CPUTIME_ID) - start;
 }
 
-/* Stacks go from unit to unit: that costs about what staying in one does, not a unit's index each time. */
+/*
+ * Stacks go from unit to unit: that costs about as much as staying in one unit, not a unit's index
+ * each time.
+ */
 static void test_units_by_turns(void **state)
 {
 	_cleanup_fclose_ FILE *list = NULL;
@@ -188,7 +191,9 @@ static void test_units_by_turns(void **state)
 	dwarf_file_free(d);
 }
 
-/* Bytes of the debug sections changed, one after the other: nothing worse than another answer. */
+/*
+ * Bytes of the debug sections are changed, one after the other: the worst result is another answer.
+ */
 static void test_changed(void **state)
 {
 	_cleanup_close_ int fd = -1;
@@ -234,7 +239,7 @@ static unsigned claim(int fd, uint64_t bytes)
 	return n;
 }
 
-/* What is packed counts as much as it is unpacked, before anything is unpacked; all sections together. */
+/* Packed sections count by their unpacked size, all together, before any is unpacked. */
 static void test_packed(void **state)
 {
 	_cleanup_close_ int fd = -1;

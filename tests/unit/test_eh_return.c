@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A function that is left by __builtin_eh_return, as GCC makes it: where its return address is found in
- * which part; and that nothing is said of what looks otherwise. libgcc's own: tests/oracle/unwind_rows.py.
+ * A function that is left by __builtin_eh_return, as GCC makes it: where its return address is in
+ * each part. Other code has no rule. libgcc's own: tests/oracle/unwind_rows.py.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -57,7 +57,7 @@ static const struct unwind_rule *at(const struct fixture *x, uint32_t off)
 	return unwind_rows_find(&x->rows, EW_TEXT + off);
 }
 
-/* What holds at both ends of a part. */
+/* The rule holds at both ends of a part. */
 static void holds(const struct fixture *x, uint32_t first, uint32_t last, int ra, int fp)
 {
 	assert_ptr_equal(at(x, first), at(x, last));

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ELF files, made by hand: what is read out of them, and that broken ones are refused or harmless.
- */
+/* ELF files, made by hand: their contents are read; broken ones are refused or harmless. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -194,7 +193,7 @@ static void put_u64(int fd, off_t at, uint64_t v)
 	ew_put(fd, at, &v, sizeof(v));
 }
 
-/* Holes make a file as large as it claims to be: as many headers aren't even counted. */
+/* Holes make a file as large as it claims to be: so many headers aren't even counted. */
 static void test_endless_headers(void **state)
 {
 	_cleanup_close_ int fd = -1;
@@ -230,7 +229,7 @@ static void test_endless_needed(void **state)
 	assert_null(elf_file_needed(f, 1500));
 }
 
-/* The end of a name would be looked for in all that follows it, for each name again. */
+/* The end of each name would be searched in all bytes behind it. */
 static void test_endless_names(void **state)
 {
 	static const char *const names[] = {"defined"};
@@ -344,7 +343,7 @@ static void test_slice_of_relocations(void **state)
 	assert_false(slice.cut);
 }
 
-/* libelf keeps all that it has read of each. */
+/* libelf keeps everything that it has read of each. */
 static void test_endless_notes(void **state)
 {
 	static const uint8_t id[] = {1, 2, 3, 4};

@@ -116,7 +116,7 @@ static void test_without_size(void **state)
 	add(&w, "label", 0x1100, 0, STB_GLOBAL, STT_NOTYPE);
 	add(&w, "$x", 0x1140, 0, STB_LOCAL, STT_NOTYPE);
 	add(&w, "$d.17", 0x1144, 0, STB_LOCAL, STT_NOTYPE);
-	add(&w, "$x", 0x1200, 8, STB_LOCAL, STT_FUNC); /* a function may be called so */
+	add(&w, "$x", 0x1200, 8, STB_LOCAL, STT_FUNC); /* a function may have such a name */
 	add(&w, "next", 0x1160, 4, STB_GLOBAL, STT_FUNC);
 	n = open_writer(&w);
 	assert_int_equal(elf_names_count(n), 3);
@@ -217,7 +217,7 @@ static void read_list(const char *path, listed_vec *ret)
 		pclose(f);
 }
 
-/* The innermost that covers @at, all of its names being right; NULL if there is none. */
+/* The innermost function that covers @at; any of its names is right. NULL if there is none. */
 static const struct listed *look(const listed_vec *list, uint64_t at, const char *name, bool *right)
 {
 	const struct listed *best = NULL;
@@ -264,7 +264,7 @@ static void test_against_readelf(void **state)
 		listed_vec list = {};
 
 		read_list(paths[i], &list);
-		/* More than readelf sees: a debug file is installed. */
+		/* There are more names than readelf sees: a debug file is installed. */
 		if (n && list.n && elf_names_count(n) <= list.n + 100) {
 			compare(n, &list);
 			files++;

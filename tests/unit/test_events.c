@@ -150,7 +150,7 @@ static void test_open(void **state)
 	assert_true(total() >= 20000000 * set.cpus.n);
 }
 
-/* Page faults are something that a test can cause as fast as it likes. */
+/* A test can cause page faults as fast as it likes. */
 static void touch_pages(size_t n)
 {
 	char *p = mmap(NULL, n * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -183,8 +183,8 @@ struct throttle_record {
 };
 
 /*
- * Made by hand: causing it takes a clock above kernel.perf_event_max_sample_rate, which would
- * have to be lowered for everybody on the machine.
+ * A record made by hand: a real one needs a clock above kernel.perf_event_max_sample_rate, which
+ * would have to be lowered for the whole machine.
  */
 static void test_throttled(void **state)
 {

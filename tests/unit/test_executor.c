@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Executors of CPython 3.14's compiler, byte by byte as Debian's and python-build-standalone's begin (objdump of
- * what they made), with the frame counted by hand; and what only looks like one.
+ * Executors of CPython 3.14's compiler, byte by byte as Debian's and python-build-standalone's
+ * begin (from objdump), with the frame counted by hand; and code that only looks like one.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -84,7 +84,7 @@ static size_t next(const struct pages *p, size_t from)
 	return executor_next(p->bytes, sizeof(p->bytes), from);
 }
 
-/* The frame is @off above rsp, what rbp was @fp words from it (0: in rbp). */
+/* The frame is @off above rsp; the caller's rbp is @fp words from it (0: in rbp). */
 static void is(const struct pages *p, size_t at, int off, int fp)
 {
 	const struct unwind_rule *u = unwind_rows_find(&p->rows, AT + at);
@@ -140,7 +140,7 @@ static void nothing_is_known(struct pages *p)
 	assert_int_equal(p->rows.rows.n, 0);
 }
 
-/* Elsewhere than at a page's start; one byte of the arguments other; a call of something else; no return. */
+/* Not at a page's start; one byte of the arguments changed; a call of something else; no return. */
 static void test_no_executors(void **state)
 {
 	static const size_t changed[] = {10, 17, 19, 32};
@@ -167,7 +167,7 @@ static void test_unbalanced(void **state)
 	assert_int_equal(unwind_rows_find(&p->rows, AT + sizeof(debian) + 1)->cfa, UNWIND_UNKNOWN);
 }
 
-/* To where memory says: a `switch`. What its cases do isn't known. */
+/* A jump to where memory says: a `switch`. Its cases aren't known. */
 static void test_jump_by_memory(void **state)
 {
 	static const uint8_t jump[] = {0xff, 0x24, 0xc8}; /* jmp *(%rax,%rcx,8) */
@@ -179,7 +179,7 @@ static void test_jump_by_memory(void **state)
 	assert_int_equal(unwind_rows_find(&p->rows, AT + sizeof(debian) + 1)->cfa, UNWIND_UNKNOWN);
 }
 
-/* The chain saves no register for its caller: rbx is where the first function has put it. */
+/* The chain saves no register for its caller: rbx is where the first function has saved it. */
 static void test_rbx(void **state)
 {
 	struct pages *p = *state;

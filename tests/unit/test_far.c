@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Files that somebody else has: what comes, what doesn't, and that no bytes are made up. */
+/*
+ * Files that another process holds: bytes that come, bytes that don't, and none that are made up.
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -58,7 +60,7 @@ static void test_copy(void **state)
 	reads = 0;
 	assert_true(far_fetch(copy, 200100, 10));
 	assert_int_equal(reads, 0);
-	/* Up to the end, and around what is there. */
+	/* Reads up to the end, and around the present part. */
 	assert_true(far_fetch(copy, 0, UINT64_MAX));
 	for (uint64_t at = 0; at + 1000 <= BYTES; at += 777)
 		check_bytes(copy, at, 1000, 5);
@@ -100,7 +102,10 @@ static void test_others(void **state)
 	close(ends[1]);
 }
 
-/* A program that krait looks at may call its own memory so, and may have seen the name of another file. */
+/*
+ * A program that krait looks at may give its own memory such a name, and may have seen the name of
+ * another file.
+ */
 static void test_forged(void **state)
 {
 	int fd = far_new(&ops, 7, BYTES), forged;

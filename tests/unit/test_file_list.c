@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Lists of files that commands mapped: what was kept comes back; what others can have written doesn't. */
+/*
+ * Lists of files that commands mapped: krait's own lists are read back; lists that others may have
+ * written aren't.
+ */
 #include <dirent.h>
 #include <fcntl.h>
 #include <setjmp.h>

@@ -66,7 +66,7 @@ static void assert_times(const char *text, const char *want)
 	profile_free(p);
 }
 
-/* What weighs nothing is where a run ends; deltas add up. */
+/* A sample of weight 0 ends a run; deltas add up. */
 static void test_times_and_weights(void **state)
 {
 	assert_times(OLD("\"samples\":{\"weightType\":\"tracing-ms\",\"stack\":[0,1,0],"
@@ -87,7 +87,7 @@ static void assert_noted(const char *text, const char *want, const char *note)
 	assert_folded(text, NULL, want);
 }
 
-/* A sample of which something is odd, and one that is right. */
+/* A sample with a fault, and one that is right. */
 static void test_odd(void **state)
 {
 	static const char no_number[] =
@@ -213,7 +213,7 @@ static void test_references(void **state)
 	assert_refused_at("resource", 1, "1");
 }
 
-/* Of threads with tables of their own all are looked at. */
+/* If threads have tables of their own, all of these are read. */
 static void test_references_of_threads(void **state)
 {
 	static const char thread[] = "{\"stackTable\":{\"frame\":[0],\"prefix\":[null]},"

@@ -119,7 +119,7 @@ static char *folded(struct profile *p)
 	return text;
 }
 
-/* What krait writes comes back as the same text. */
+/* krait's own text comes back as the same text. */
 static void test_round_trip(void **state)
 {
 	static const char want[] = "<module> (app.py:3);deflate (libz.so.1);[libz.so.1+0x12] 7\n"
@@ -154,7 +154,7 @@ static int same_values(void *arg, const struct profile_sample *s)
 	return 0;
 }
 
-/* What austin-python's Metric.parse() makes of it. */
+/* The same values as austin-python's Metric.parse(). */
 static void test_austin_full(void **state)
 {
 	static const char text[] =
@@ -220,7 +220,7 @@ static void assert_text(const char *text, const char *value, const char *want)
 	assert_reads_as(text, &(struct render_options){.value = value}, want);
 }
 
-/* Counts with fractions are sums with fractions; a count without one stays as it is. */
+/* Counts with fractions keep them in sums; a count without one stays as it is. */
 static void test_fractions(void **state)
 {
 	_cleanup_str_ struct str many = {};
@@ -259,7 +259,7 @@ static void test_two_counts(void **state)
 	assert_text("# counts: 1\na;b 10 20\n", NULL, "# counts: 1\na;b 10 20\n");
 }
 
-/* A few lines that are no stacks are said; more of them than stacks make it another file. */
+/* A few lines that are no stacks are reported; more of them than of stacks make it no such file. */
 static void test_odd_lines(void **state)
 {
 	static const char some[] = "// from a tool\na;b 1\na;c 2\nnot a stack\na;b 4\n";

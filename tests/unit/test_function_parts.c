@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Functions in pieces, in a file made by hand: whose each is, and where nothing can be said. */
+/*
+ * Functions in pieces, in a file made by hand: the owner of each piece, and pieces whose owner
+ * can't be known.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

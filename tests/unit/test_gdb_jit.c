@@ -150,7 +150,7 @@ static void test_names(void **state)
 	gdb_jit_free(j);
 }
 
-/* Bytes of a linked object where it says that they are. */
+/* A linked object's bytes, at the addresses that it says. */
 static void put_memory(struct elf_file *f, uint64_t vaddr, uint64_t n)
 {
 	uint64_t page = vaddr & ~(uint64_t)(PAGE - 1);
@@ -251,7 +251,7 @@ static void test_rows(void **state)
 	assert_null(unwind_rows_fde(&rows, PAGE));
 	unwind_rows_fini(&rows);
 	gdb_jit_free(j);
-	/* Where another one is registered too nothing is known. */
+	/* Where two objects are registered for one place, nothing is known. */
 	put_file(1, 'b', A_AT + 1);
 	assert_int_equal(read_list(&j), 0);
 	assert_int_equal(join_rows(j, places, 2, &rows), 0);
@@ -262,7 +262,7 @@ static void test_rows(void **state)
 	elf_file_free(b);
 }
 
-/* One of the two has been thrown away and is still in the list: it can't be told which. */
+/* One of the two was freed and is still in the list: it isn't known which. */
 static void test_same_place(void **state)
 {
 	struct gdb_jit *j;
@@ -370,7 +370,7 @@ static void test_broken_files(void **state)
 	gdb_jit_free(j);
 }
 
-/* After so many reads object b comes in place of a, in the same entry and memory, at another address. */
+/* After so many reads object b replaces a, in the same entry and memory, at another address. */
 static int reads_left;
 
 static int peek_changing(void *arg, uint64_t addr, void *buf, size_t n)
@@ -445,7 +445,7 @@ static void test_circle(void **state)
 	gdb_jit_free(j);
 }
 
-/* An entry that another one seemed to come to is taken once, and isn't in doubt because of itself. */
+/* An entry that another one seemed to lead to is added once, and doesn't make itself doubtful. */
 static void test_taken_once(void **state)
 {
 	uint64_t at = address(&descriptor);
@@ -561,7 +561,7 @@ static void change_list(unsigned what, size_t i)
 		unlist(i);
 		put_object(i, 'a');
 		list_first(i);
-	} else if (what == 2) { /* without a word */
+	} else if (what == 2) { /* unregistered without notice */
 		put_object(i, 'b');
 	} else if (what == 3) {
 		code[i][5] ^= 1;
@@ -618,7 +618,10 @@ static void free_objects(void)
 	}
 }
 
-/* What is read after an earlier reading is what is read afresh, whatever has changed; and one more costs little. */
+/*
+ * A reading after an earlier one gives the same as a fresh reading, whatever has changed; and one
+ * more reading costs little.
+ */
 static void test_read_on(void **state)
 {
 	struct gdb_jit *now = NULL, *fresh;
@@ -664,7 +667,7 @@ static void list_all(void)
 		change_list(i, i);
 }
 
-/* Reads on, with so much work each time, until all is read. How many readings that took. */
+/* Reads on, with so much work each time, until all is read. Returns the number of readings. */
 static unsigned read_in_slices(struct gdb_jit **j, uint64_t work)
 {
 	unsigned n = 0;
@@ -682,7 +685,7 @@ static unsigned read_in_slices(struct gdb_jit **j, uint64_t work)
 	return n;
 }
 
-/* A reading that was cut goes on where it stopped, and what was behind is known still. */
+/* A reading that was cut goes on where it stopped, and the entries before that are still known. */
 static void test_cut(void **state)
 {
 	struct gdb_jit *now = NULL, *fresh;
@@ -748,7 +751,10 @@ static int peek_pieces_disturbed(void *arg, const struct iovec *from, size_t n, 
 	return peek_pieces_counted(arg, from, n, buf, bytes);
 }
 
-/* What comes and goes has a name of its own or none. How many of those that stay have none. */
+/*
+ * Entries that come and go have their own name or none. Returns how many of those that stay have
+ * none.
+ */
 static size_t count_nameless(const struct gdb_jit *j)
 {
 	static const char *const names[] = {"one", "two", "three", "uno", "due", "tre33"};
@@ -766,7 +772,10 @@ static size_t count_nameless(const struct gdb_jit *j)
 	return nameless;
 }
 
-/* Of a list that changes all the time what stays in it has its names, unless it changes with nearly each read. */
+/*
+ * In a list that changes all the time, entries that stay have their names, unless it changes with
+ * nearly each read.
+ */
 static void test_still(void **state)
 {
 	uint64_t at = address(&descriptor);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Objects of a hostile process: random words, pointers in circles, huge sizes. The process is this
- * one, read through process_vm_readv. What is asked: no crash (ASan, UBSan), bounded cost, and no
- * name out of nothing. That right structures are read right is shown by tests/oracle/threads.sh
- * and classes.sh with real interpreters.
+ * one, read through process_vm_readv. Reads must not crash (ASan, UBSan), must be bounded, and must
+ * find no name in nonsense. tests/oracle/threads.sh and classes.sh show with real interpreters that
+ * right structures are read right.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Interpreters in ELF files made by hand: what is recognised, how the version is told, what is
+ * Interpreters in ELF files made by hand: which are recognised, how the version is known, which are
  * refused and with which words. Real interpreters are read in tests/layout/{check,live}.sh.
  */
 #include <errno.h>
@@ -65,7 +65,7 @@ static int read_image(struct fake *f, const char *name, struct py_image *image)
 	return py_image_read(fd, name, image);
 }
 
-/* A stripped 3.8 under a name that says nothing: the size of _PyRuntime tells it. */
+/* A stripped 3.8 under a name without a version: the size of _PyRuntime shows it. */
 static void test_size_tells(void **state)
 {
 	struct py_image image;

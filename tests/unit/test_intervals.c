@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Labels of intervals: which one a sample gets, by a search through all of them, and what is said of bad lines. */
+/*
+ * Labels of intervals: a search through all of them says which one a sample gets. Also messages on
+ * bad lines.
+ */
 #include "render_profile.h"
 
 #include <errno.h>
@@ -62,7 +65,7 @@ static const char *key(const struct intervals *v, uint32_t key)
 	return str_cstr(&v->keys[key - 1]);
 }
 
-/* The value that the header's words give a sample. */
+/* The value that a sample gets by the rules in the header. */
 static const char *value_of(const struct wanted *w, const struct profile_sample *s, uint32_t key)
 {
 	uint32_t pid = (uint32_t)atoi(profile_label_text(w->p, s->labels, "pid"));
@@ -210,7 +213,9 @@ static void test_bad_lines(void **state)
 	assert_bad(many, "more than 4096 bytes");
 }
 
-/* None of its labels count, nor do its keys; the line has the number that an editor shows. */
+/*
+ * None of the line's labels count, nor its keys; the message has the line's number as in an editor.
+ */
 static void test_passed_over(void **state)
 {
 	_cleanup_(intervals_fini) struct intervals v = {};
@@ -228,7 +233,7 @@ static void test_passed_over(void **state)
 	assert_string_equal(key(&v, v.list.v[3].key), "k4");
 }
 
-/* Of processes that nobody asks for nothing is kept, and there is an end. */
+/* Intervals of processes without samples aren't kept, and the number of others is limited. */
 static void test_bounds(void **state)
 {
 	_cleanup_(intervals_fini) struct intervals v = {}, w = {};

@@ -120,7 +120,7 @@ static void test_records(void **state)
 	perf_map_free(m);
 }
 
-/* Read while it is written: wherever it stops for a while, the end is the same. */
+/* Read while it is written: wherever the writer pauses, the result is the same in the end. */
 static void test_growing(void **state)
 {
 	_cleanup_str_ struct str s = {};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* JSON lines read: what comes back, and what is said of files that are wrong. */
+/* JSON lines read: the profile that comes back, and messages on faulty files. */
 #include "render_profile.h"
 
 #include <errno.h>

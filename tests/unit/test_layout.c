@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Layouts: the debug offsets of real interpreters, and the same bytes changed in ways that a future
- * version or a hostile file would: whatever doesn't fit is refused. The tables' numbers are checked
- * against headers in tests/layout/check.sh; here only that each version has a row.
+ * Layouts: the debug offsets of real interpreters, and the same bytes changed as a future version
+ * or a hostile file would change them. Offsets that don't fit are refused. tests/layout/check.sh
+ * checks the tables' numbers against headers; here each version only must have a row.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -87,7 +87,7 @@ static void test_free_threaded(void **state)
 	assert_int_equal(l.code_adaptive, 216);
 }
 
-/* A version nobody has heard of: accepted with the newest list if that fits, else refused. */
+/* An unknown version: accepted with the newest list if that fits, else refused. */
 static void test_unknown_version(void **state)
 {
 	uint64_t v[ARRAY_SIZE(debug_offsets_3_15)];

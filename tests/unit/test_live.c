@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What krait top shows of samples that are made here: rows, spans, trees, texts, keys. */
+/* krait top over samples that are made here: rows, spans, trees, texts, keys. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -130,7 +130,9 @@ static void test_intervals(void **state)
 	assert_int_equal(l->all[LIVE_SINCE].samples, 0);
 }
 
-/* Recent is what the last intervals had that are three seconds together; all sums are made by hand. */
+/*
+ * "Recent" covers the last intervals that make three seconds together; all sums are made by hand.
+ */
 static void test_window(void **state)
 {
 	static const int a_recent[] = {1, 3, 6, 9, 12, 15}; /* 1, 2, ... in each interval */
@@ -158,7 +160,7 @@ static void test_window(void **state)
 	}
 	assert_true(live_self(l, row("a"), LIVE_RECENT).samples >= 29);
 	assert_true(live_self(l, row("a"), LIVE_RECENT).samples <= 40);
-	/* One that is longer is all that there is. */
+	/* A longer interval is the only recent one. */
 	sample("a", me);
 	assert_int_equal(live_tick(l, 9), 0);
 	assert_row("a", 1, 1, 62, 63);
@@ -167,7 +169,7 @@ static void test_window(void **state)
 	assert_int_equal(l->all[LIVE_RECENT].samples, 0);
 }
 
-/* What a column says of the last interval isn't of an earlier one. */
+/* A column on the last interval has no values of an earlier one. */
 static void test_columns(void **state)
 {
 	const struct table_column *gil = table_columns;
@@ -188,7 +190,7 @@ static void test_columns(void **state)
 	table_fini(&t);
 }
 
-/* A recursion counts once in total; another table is made from what was kept. */
+/* A recursion counts once in total; another table is made from the kept sums. */
 static void test_tables(void **state)
 {
 	uint32_t one = who("1", "1", "held"), two = who("1", "2", "waiting");
@@ -344,7 +346,10 @@ static void test_tree(void **state)
 	assert_int_equal(t.rows.n, 1);
 	press(&b, KEY_ENTER);
 	print_tree(&b, text, sizeof(text));
-	/* Of the recursion: the innermost one's callers, the outermost one's callees. */
+	/*
+	 * The tree of a recursion has the innermost call's callers, and the outermost call's
+	 * callees.
+	 */
 	assert_string_equal(text, "1b:2 2a:2 1c:1 2a:1 1x:1 2a:1 ");
 	press(&b, KEY_TAB);
 	print_tree(&b, text, sizeof(text));
@@ -403,7 +408,10 @@ static int add_value(void *arg, const struct profile_sample *s)
 #define MADE	   20 /* functions that are new, in each round */
 #define MOST_BYTES (3 * SMALL / 2)
 
-/* Code that is made anew again and again, by processes of their own: memory stays, shares stay right. */
+/*
+ * New code is made again and again, by processes of their own: memory stays bounded, shares stay
+ * right.
+ */
 static void test_condense(void **state)
 {
 	static const int lines[] = {1, 2, 3};
@@ -440,7 +448,7 @@ static void test_condense(void **state)
 	}
 	assert_true(condensed > 4);
 	condense(8, NULL);
-	/* The last interval's and those that were heavy are left, the others are one. */
+	/* Functions of the last interval and heavy ones stay; the others become one. */
 	assert_row("[rare code]", 0, 0, MADE * (ROUNDS - 1), 2 * MADE * (ROUNDS - 1));
 	assert_int_equal(profile_each(p, add_value, &value), 0);
 	assert_int_equal(value, 4ll * MADE * ROUNDS * 10 * MS);
@@ -505,7 +513,7 @@ static void test_condense_filtered(void **state)
 	}
 }
 
-/* What failed in the middle changes nothing. */
+/* A condensing that fails in the middle changes nothing. */
 static void test_condense_undone(void **state)
 {
 	uint32_t me = who("1", "1", "held"), labels;

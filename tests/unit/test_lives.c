@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Who has ended, by records in any order: true only where nothing else can be. */
+/* Which processes have ended, by records in any order: true only if nothing else is possible. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -47,7 +47,10 @@ static void test_threads(void **state)
 	lives_fini(&l);
 }
 
-/* Of a process whose thread couldn't be kept nothing may be said; so of nobody, until the next time. */
+/*
+ * A process whose thread couldn't be kept isn't known to have ended. So no process is, until the
+ * next time.
+ */
 static void test_no_memory(void **state)
 {
 	struct lives l = {.unsure = true};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What is folded away and what never is, by names that nm shows in CPython 2.7 and 3.6 to 3.15. The
- * list itself is included, to see that every pattern is used as it stands.
+ * Functions that are hidden, and functions that never are, by names that nm shows in CPython 2.7
+ * and 3.6 to 3.15. The list itself is included, to check that every pattern is used as it stands.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -292,7 +292,7 @@ static void collections_are_known(void **state)
 		assert_false(machinery_is_gc(others[i]));
 }
 
-/* No pattern has two stars, none is there twice or within another one. */
+/* No pattern has two stars; none is in the list twice or covered by another one. */
 static void patterns_are_distinct(void **state)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(patterns); i++) {

@@ -139,7 +139,7 @@ static const char *merged_end(const char *a, const char *b, size_t *n_lines)
 	return text;
 }
 
-/* Whole runs are counted in one line; of others, what each one says stays. */
+/* Whole runs are counted in one line; the lines of other recordings stay. */
 static void test_runs(void **state)
 {
 	size_t n;

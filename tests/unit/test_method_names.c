@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Names from tables in a file made by hand: each kind of owner, functions with several, and what
- * only looks like a table. Real interpreters: tests/golden/method-names.sh.
+ * Names from tables in a file made by hand: each kind of owner, functions with several owners, and
+ * data that only looks like a table. Real interpreters: tests/golden/method-names.sh.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -117,7 +117,10 @@ static void owners_are_found(void **state)
 	method_names_free(n);
 }
 
-/* A function of two owners has neither's name; builtins have none; glue of generators is known. */
+/*
+ * A function of two owners has neither's name; builtins have no owner; glue of generators is
+ * recognised.
+ */
 static void names_are_plain_where_they_must(void **state)
 {
 	struct elf_writer w;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The table of an interpreter built with tail calls, in a file made by hand: what is one, what only
- * looks like one, what says wrongly where functions begin. A real one: tests/e2e/native.py.
+ * The table of an interpreter built with tail calls, in a file made by hand: real ones, data that
+ * only looks like one, and wrong beginnings of functions. A real interpreter: tests/e2e/native.py.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -155,7 +155,7 @@ static void other_forms_are_no_table(void **state)
 	begin_sound(&w, ET_EXEC);
 	add_run(&w, words, DT_OPCODES);
 	assert_none(&w);
-	/* Behind a table what is neither one nor one function. */
+	/* Words behind a table that are neither a table nor one function. */
 	dt_table(words, USED);
 	dt_table(words + DT_OPCODES, 4);
 	begin_sound(&w, ET_EXEC);

@@ -65,7 +65,10 @@ static void test_table(void **state)
 	profile_free(p);
 }
 
-/* Of a process that is called `python -c` it is what the user gave; workers of multiprocessing are called otherwise. */
+/*
+ * In a process named `python -c` such code is the user's; workers of multiprocessing have other
+ * names.
+ */
 static void test_command(void **state)
 {
 	static const struct {

@@ -93,7 +93,7 @@ static void test_older_file(void **state)
 	assert_int_equal(entries(), 1);
 }
 
-/* The mode that a page gets where one of @mode stands, which belongs to @owner. */
+/* The mode of a page that replaces a file of @owner with mode @mode. */
 static mode_t mode_over(mode_t mode, uid_t owner, mode_t mask)
 {
 	mode_t before = umask(mask);
@@ -137,7 +137,7 @@ static void test_link_is_followed(void **state)
 	assert_int_equal(entries(), 2);
 }
 
-/* As `krait record -o /dev/stdout > file`: /dev/stdout must stay what it is. */
+/* Like `krait record -o /dev/stdout > file`: /dev/stdout must not be replaced. */
 static void test_descriptor_link(void **state)
 {
 	_cleanup_close_ int fd = open("file", O_WRONLY | O_CREAT, 0600);
@@ -149,7 +149,7 @@ static void test_descriptor_link(void **state)
 	assert_int_equal(entries(), 1);
 }
 
-/* krait chose the name: a link that has it already isn't followed. */
+/* krait chose the name: a link that already has it isn't followed. */
 static void test_chosen_name(void **state)
 {
 	struct output o;
@@ -238,7 +238,7 @@ static void test_elsewhere(void **state)
 	assert_int_equal(output_commit(&o), 0);
 	output_fini(&o);
 	assert_holds(path, "new");
-	/* Nothing is left of what isn't committed. */
+	/* An output that isn't committed leaves no file. */
 	assert_int_equal(output_open_elsewhere(&o, "x.folded"), 0);
 	output_fini(&o);
 	unsetenv("TMPDIR");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How long is waited: while something comes, up to a limit. Takes 8 s, by the clock. */
+/* How long krait waits: while something comes, up to a limit. Takes 8 s of real time. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -36,7 +36,7 @@ static void test_nothing_comes(void **state)
 	assert_true(seconds > 0.8 && seconds < 1.8);
 }
 
-/* Each time anew. */
+/* Each wait begins anew. */
 static void test_something_comes(void **state)
 {
 	double seconds = waited(2);

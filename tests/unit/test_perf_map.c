@@ -149,7 +149,7 @@ static void test_file(void **state)
 	assert_int_equal(utimensat(AT_FDCWD, path, long_ago, 0), 0); /* an earlier process's */
 	assert_int_equal(perf_map_open(&self, 0, &m), -ENOENT);
 	assert_int_equal(utimensat(AT_FDCWD, path, NULL, 0), 0);
-	/* What this process ran before an exec has written it. */
+	/* The image before an exec has written it. */
 	assert_int_equal(perf_map_open(&self, clock_ns(CLOCK_MONOTONIC) + NSEC_PER_SEC, &m),
 			 -ENOENT);
 	assert_int_equal(perf_map_open(&self, clock_ns(CLOCK_MONOTONIC) - NSEC_PER_SEC, &m), 0);
@@ -169,7 +169,7 @@ static void test_file(void **state)
 	perf_map_free(m);
 }
 
-/* A file that makes room in a full map again and again: one refresh does it once. */
+/* A file that makes room in a full map again and again: one refresh does so once. */
 static void test_rests(void **state)
 {
 	_cleanup_proc_ struct proc self = PROC_INIT;
@@ -215,7 +215,7 @@ static void test_refused(void **state)
 	assert_int_equal(mkdir(path, 0700), 0);
 	assert_int_equal(perf_map_open(&self, 0, &m), -EINVAL);
 	rmdir(path);
-	/* Somebody else's file: root's through a link, or any other's if this is root. */
+	/* Another user's file: root's through a link, or any other's if this is root. */
 	if (geteuid()) {
 		assert_int_equal(symlink("/etc/passwd", path), 0);
 	} else {
@@ -228,7 +228,7 @@ static void test_refused(void **state)
 	assert_null(m);
 	if (geteuid())
 		return;
-	/* Somebody else's file of the one kind doesn't hide the process's own of the other. */
+	/* Another user's file of one kind doesn't hide the process's own file of the other kind. */
 	snprintf(dump, sizeof(dump), "/tmp/jit-%d.dump", (int)getpid());
 	append(path, "1000 10 one\nnonsense\n", "w");
 	append(dump, "x", "w");

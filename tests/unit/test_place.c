@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Where a path leads: which links are followed, what has the name, what is no name of a file. */
+/*
+ * Where a path leads: which links are followed, which file has the name, which names are no names
+ * of files.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -140,7 +143,7 @@ static void test_open_file_of_a_process(void **state)
 	assert_int_equal(lseek(again, 0, SEEK_END), 0); /* truncated */
 }
 
-/* What stood there when it was looked at is what is opened, or nothing is. */
+/* The file that is opened is the one that was checked; else none is. */
 static void test_exchanged(void **state)
 {
 	_cleanup_place_ struct place p;
@@ -178,8 +181,8 @@ static void test_owners(void **state)
 		place_fini(&p);
 	}
 	/*
-	 * The directory's owner may put links there, as may anybody in a directory of which only
-	 * its owner makes entries.
+	 * The owner of the directory may put links there. In a directory in which only its owner
+	 * makes entries, anybody's link is followed.
 	 */
 	assert_int_equal(chown("open", OTHER, OTHER), 0);
 	assert_leads("open/link", ".", "new", false);

@@ -26,7 +26,7 @@ static uint64_t next_random(uint64_t *state)
 	return *state >> 33;
 }
 
-/* --- what is written, and what the test knows of it --- */
+/* --- writing, and the test's own knowledge of it --- */
 
 struct made {
 	struct profile *p;
@@ -71,7 +71,7 @@ static void fill_tables(struct made *made)
 	uint32_t mapping[2], location[LOCATIONS], frames[32];
 	uint64_t seed = 7;
 
-	/* The kernel first, though pprof's first mapping has to be Python's. */
+	/* The kernel's frames come first, though pprof's first mapping has to be Python's. */
 	mapping[0] =
 		profile_mapping(p, &(struct profile_mapping){.name = profile_string(p, "[kernel]"),
 							     .kind = KIND_KERNEL});
@@ -378,7 +378,7 @@ static unsigned check_labels(struct decoded *d, struct cursor sample, int64_t *t
 	return set;
 }
 
-/* Every sum is there once and whole, or, with exact times, in parts; nothing else is. */
+/* Every sum is in the file once and whole or, with exact times, in parts. Nothing else is in it. */
 static void check_samples(struct decoded *d, struct made *made, enum profile_times times)
 {
 	int64_t group = -1, time_ns, *want, seen[STACKS];

@@ -149,7 +149,7 @@ static void native_frames_come_back(void **state)
 	profile_free(p);
 }
 
-/* Kinds are told by the mapping's name alone. */
+/* Only the mapping's name decides the kind. */
 static void kinds_are_told_by_name(void **state)
 {
 	static const struct {

@@ -277,7 +277,7 @@ static void go_profiles_are_read(void **state)
 	profile_free(p);
 }
 
-/* Nothing that is cut short or changed may crash or pass for something it isn't. */
+/* No file that is cut short or changed may crash krait or be read as something else. */
 static void every_cut_is_refused_or_harmless(void **state)
 {
 	struct pb b = {};

@@ -119,7 +119,9 @@ static void test_script(void **state)
 	assert_null(proc_entry_script("manage.py", "", 0));
 }
 
-/* Somebody names 10,000 packages: a few are kept, for each is compared with those before. */
+/*
+ * A command line names 10,000 packages: a few are kept, because each is compared with those before.
+ */
 static void test_very_many(void **state)
 {
 	_cleanup_str_ struct str line = {}, got = {};

@@ -32,7 +32,7 @@
 
 static char dir[64];
 
-/* What cat(1) copies read: opening its other end waits until they have got there. */
+/* The copies of cat(1) read this FIFO: opening its other end waits until they read. */
 static char fifo[100];
 static int fifo_fd = -1;
 
@@ -396,7 +396,7 @@ static void test_replaced_file(void **state)
 	off.start += 4096;
 	assert_int_equal(inode_of(file_open_mapping(p.dirfd, &off, exe, &how)), st.st_ino);
 	assert_int_equal(how, FILE_EXE);
-	/* what was mapped there when the mappings were read isn't any more */
+	/* the file that was mapped there when the mappings were read isn't mapped any more */
 	lib = *libc_find(&m, &kind, NULL);
 	off.start = lib.start;
 	off.end = lib.end;
@@ -526,7 +526,7 @@ static void test_many_mappings(void **state)
 	close(ready[1]);
 }
 
-/* Whoever runs a program that isn't dumpable, whose /proc/PID is root's, has started it. */
+/* A program that isn't dumpable, whose /proc/PID is root's, counts for the user who started it. */
 static void test_user(void **state)
 {
 	int ready[2];

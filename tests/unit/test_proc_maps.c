@@ -226,7 +226,7 @@ static void add_text(struct str *text)
 	close(fd);
 }
 
-/* Executable mappings, by whatever way they are read: what the text says of them. */
+/* Executable mappings, read in any way, equal those in the text. */
 static void test_executable(void **state)
 {
 	int dir = open("/proc/self", O_RDONLY | O_DIRECTORY), fd = memfd_create("a\nb", 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What people call a process. A '|' in a command line below stands for NUL. */
+/* The names of processes. A '|' in a command line below stands for NUL. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -103,7 +103,10 @@ static void test_names(void **state)
 	}
 }
 
-/* A line that fills its buffer may be cut; whoever isn't called an interpreter may be one. */
+/*
+ * A line that fills its buffer may be cut; a process that isn't named like an interpreter may be
+ * one.
+ */
 static void test_is_said(void **state)
 {
 	char args[64] = "/usr/bin/python3\0-u\0app.py";

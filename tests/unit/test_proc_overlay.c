@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Files of a container's overlayfs, where device and inode of a mapping need not be those of
- * stat(): opened by path (as without the right to map_files), a file that was replaced is noticed.
- * An overlay in a mount namespace of its own may be a user's, whose times say nothing.
+ * Files of a container's overlayfs, where device and inode of a mapping may differ from those of
+ * stat(). They are opened by path (as without the right to map_files), and a replaced file is
+ * noticed. An overlay in a mount namespace of its own may be a user's; its times prove nothing.
  */
 #include <setjmp.h>
 #include <stdarg.h>

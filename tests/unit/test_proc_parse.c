@@ -63,7 +63,7 @@ static void test_stat_malformed(void **state)
 	static const char text[] = "77 (python3) S 42" TAIL;
 	struct proc_stat s;
 
-	/* Whatever is cut off in front of the start time makes it malformed. */
+	/* A line that is cut before the start time is malformed. */
 	for (size_t n = 0; n <= sizeof(text) - sizeof(" 4711 13 14 15"); n++)
 		assert_int_equal(proc_stat_parse(text, n, &s), -EINVAL);
 	assert_int_equal(stat_of(")(", &s), -EINVAL);

@@ -272,7 +272,7 @@ static void samples_come_back(void **state)
 	check_log(200000);
 }
 
-/* Files may not grow beyond a few blocks, as on a full disk: what comes later stays in memory. */
+/* Files may not grow beyond a few blocks, as on a full disk: later samples stay in memory. */
 static void a_full_disk_loses_nothing(void **state)
 {
 	struct rlimit old, limit;
@@ -333,7 +333,10 @@ static void sums_add_up(void **state)
 	profile_free(p);
 }
 
-/* What a stack shares with the one asked for before isn't walked again: any two after one another. */
+/*
+ * The part that a stack shares with the previous one isn't walked again: tested with any two in a
+ * row.
+ */
 static void stacks_share_their_root_ends(void **state)
 {
 	enum { N = 300, DEPTH = 24 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Periods at random: by arithmetic, what a program in step with the sampling would be seen to do. */
+/* Random periods: arithmetic says which shares a program in step with the sampling would get. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -36,7 +36,7 @@ static uint64_t about(uint64_t ns, uint64_t i)
 	return ns * (900 + i * 7919 % 201) / 1000;
 }
 
-/* As event_set_vary() is called, about each @drain_ns. */
+/* Calls are as of event_set_vary(), about each @drain_ns. */
 static struct seen run(const struct event *e, uint64_t ns, uint64_t drain_ns, double beat_ns,
 		       double share, uint64_t random)
 {
@@ -73,7 +73,7 @@ static uint64_t drain_ns(uint32_t hz)
 
 static const uint32_t rates[] = {99, 100, 499, 999, 1000, 1998, 3999, 9999};
 
-/* As many samples as the time has periods: what a change drops is made up for. */
+/* There are as many samples as the time has periods: time that a change drops is made up for. */
 static void test_number(void **state)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(rates); i++) {
@@ -169,7 +169,7 @@ static void test_adapted(void **state)
 	assert_true(low >= 499 && low < 550 && high > 1440 && high <= 1499);
 }
 
-/* What nobody sampled needs no change, nor what was changed just now. */
+/* A part without samples needs no change, nor does one that was changed just now. */
 static void test_due(void **state)
 {
 	struct event e;

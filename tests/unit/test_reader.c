@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reading another process's memory: in pieces, where there is none, and where it doesn't come. */
+/* Reading another process's memory: in pieces, unmapped memory, and memory that doesn't come. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
@@ -23,7 +23,7 @@
 #define BYTES ((size_t)1 << 20)
 
 static uint32_t *numbers; /* in all processes, BYTES of them */
-static char *held;	  /* a page that comes when somebody gives it */
+static char *held;	  /* a page that comes when this process supplies it */
 
 /* A process that has both. */
 static pid_t start_target(void)
@@ -37,10 +37,7 @@ static pid_t start_target(void)
 	return pid;
 }
 
-/*
- * As a file system of its own would: the kernel asks this process for the page, and it doesn't
- * answer.
- */
+/* Like a user's file system: the kernel asks this process for the page, and it doesn't answer. */
 static bool hold(void)
 {
 	struct uffdio_api api = {.api = UFFD_API};
@@ -100,7 +97,7 @@ static void test_pieces(void **state)
 	assert_int_equal(reader_read(pid, &(struct iovec){got, 800}, from, 200), 800);
 	for (uint32_t i = 0; i < 200; i++)
 		assert_int_equal(got[i], 1000 - i);
-	/* As far as it goes, as process_vm_readv() does. */
+	/* Reads as far as possible, like process_vm_readv(). */
 	from[1].iov_base = NULL;
 	assert_int_equal(reader_read(pid, &(struct iovec){got, 800}, from, 200), 4);
 	assert_int_equal(read_one(pid, got, NULL, 8), -EFAULT);
@@ -111,7 +108,10 @@ static void test_pieces(void **state)
 	free(got);
 }
 
-/* The first read waits for its time, the next ones don't, and others' memory comes as ever. */
+/*
+ * The first read waits for its time limit, the next ones don't, and other processes' memory is read
+ * as usual.
+ */
 static void test_memory_that_hangs(void **state)
 {
 	pid_t stuck = start_held(), other = start_target();
@@ -188,7 +188,7 @@ static pid_t start_stopper(pid_t child)
 	_exit(0);
 }
 
-/* What stops krait and its child says nothing about the process that was being read. */
+/* If krait and its child are stopped, the process that was being read isn't blamed. */
 static void test_stopped_meanwhile(void **state)
 {
 	pid_t pid = start_target(), child, stopper;
@@ -243,7 +243,7 @@ static pid_t start_hog(int cpu)
 	return 0;
 }
 
-/* A child that has no CPU says nothing about the process either. */
+/* If the child gets no CPU, the process isn't blamed either. */
 static void test_starved_child(void **state)
 {
 	pid_t pid = start_target(), child, hog;

@@ -116,7 +116,7 @@ static void test_full(void **state)
 	assert_int_equal(*ring.consumed, *produced);
 }
 
-/* What was handed over before it is free again. */
+/* The records before it are free again. */
 static void test_stops(void **state)
 {
 	for (uint8_t i = 0; i < 5; i++)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What is remembered of stacks with code made at run time, and what lost events of the side band ask for. */
+/*
+ * What krait remembers of stacks with code made at run time, and which readings lost events of the
+ * side band cause.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -62,7 +65,10 @@ static void test_outcome_of_the_plain_stack(void **state)
 	assert_int_equal(got, NATIVE_LEAF);
 }
 
-/* What was made executable then isn't known: of a process with such code the mappings are read again. */
+/*
+ * It isn't known what was made executable then: the mappings of a process with such code are read
+ * again.
+ */
 static void test_lost_events(void **state)
 {
 	const struct proc_key with = {.start_ns = 1, .tgid = 0x7ffffff0},
@@ -78,7 +84,7 @@ static void test_lost_events(void **state)
 	assert_int_equal(f->c->processes.v[b].space_stale, SPACE_FRESH);
 }
 
-/* Readings count: of what is too much the one that is known the longest is given up, and others aren't. */
+/* The number of readings is limited: the oldest one is freed, and no other. */
 static void test_memory(void **state)
 {
 	const struct proc_key keys[] = {{.start_ns = 1, .tgid = 0x7ffffff0},

@@ -47,7 +47,7 @@ static void test_frames(void **state)
 		      "[truncated];f (<string>) 2\n");
 }
 
-/* What a reader would take for something else. */
+/* Names that a reader would take for something else. */
 static void test_taken_for_else(void **state)
 {
 	struct profile *p = test_profile();
@@ -152,7 +152,7 @@ static void test_values(void **state)
 	profile_free(p);
 }
 
-/* What would break a line or a stack in two is replaced, and nothing else. */
+/* Characters that would break a line or a stack in two are replaced, and no others. */
 static void test_odd_names(void **state)
 {
 	struct profile *p = test_profile();
@@ -166,7 +166,7 @@ static void test_odd_names(void **state)
 		      "a:b c d (x y.py:1);  |\xf0\x9f\x90\x8d é (z.py:2);tail 12 (<f:g>:3) 1\n");
 }
 
-/* Frames that read the same are one, and the order is by text, not by what came first. */
+/* Frames with the same text are one, and the order is by text, not by first appearance. */
 static void test_merge_and_sort(void **state)
 {
 	struct profile *p = test_profile();

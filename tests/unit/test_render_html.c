@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Pages: what is in the file, and that the recording comes back out of it. With KRAIT_PICTURES=DIR
- * the pages are left there for tests/golden/page.sh, which opens them in a browser.
+ * Pages: their contents, and the recording that is read back from them. With KRAIT_PICTURES=DIR the
+ * pages are left there for tests/golden/page.sh, which opens them in a browser.
  */
 #include "render_draw.h"
 
@@ -160,8 +160,9 @@ static void test_gil(void **state)
 	}
 
 /*
- * For tests/golden/page_pictures.py, which compares what the page looks like: code of every kind, two
- * threads (the second from 3 s to 7 s, waiting for the GIL two times of three), a label of the user's.
+ * For tests/golden/page_pictures.py, which compares pictures of the page: code of every kind, two
+ * threads (the second from 3 s to 7 s, waiting for the GIL two times of three), a label of the
+ * user's.
  */
 static void test_picture(void **state)
 {

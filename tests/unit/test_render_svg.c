@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Pictures: what is in the file, byte by byte, and that the recording comes back out of it. With
+ * Pictures: their contents, byte by byte, and the recording that is read back from them. With
  * KRAIT_PICTURES=DIR the pictures are left there for tests/golden/svg.sh, which opens them in a
  * browser.
  */

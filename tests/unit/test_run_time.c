@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How long a process ran, against its own clocks and what wait4() says of it. */
+/* How long a process ran, against its own clocks and the result of wait4(). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -242,7 +242,7 @@ static _Noreturn void end_first_thread(int *fds)
 	__builtin_unreachable();
 }
 
-/* Of whose mappings is it certain that they aren't there any more? */
+/* Which processes' mappings have certainly gone? */
 static void test_gone(void **state)
 {
 	pid_t ended, half_ended, runs;
@@ -300,7 +300,7 @@ static void test_wakes_the_reader(void **state)
 	assert_int_equal(stats.malformed, 0);
 }
 
-/* Where a reader is woken rarely, what one thread maps wakes it at once, and comes once. */
+/* A reader that is woken rarely is woken at once by a thread's new mapping, and gets it once. */
 static void test_watch(void **state)
 {
 	struct pollfd p = {.events = POLLIN};
@@ -369,7 +369,7 @@ static void test_pid_namespace(void **state)
 	assert_null(find('e', 1, 1, NULL));
 }
 
-/* What doesn't fit is counted and reported; what comes after it is read again. */
+/* Records that don't fit are counted and reported; later records are read again. */
 static void test_lost(void **state)
 {
 	struct sideband_stats stats;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which files a page may show: nothing that a recorded program could point krait at. */
+/* Which files a page may show: none that a recorded program could trick krait into showing. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -103,7 +103,7 @@ static void test_root(void **state)
 	assert_int_equal(try(SOURCE_ALL, in_dir("other.py")), 0);
 }
 
-/* Ids of this thread, its groups and capabilities are the same afterwards; see who may. */
+/* The ids, groups and capabilities of this thread are the same afterwards. */
 static void test_owner(void **state)
 {
 	struct caller caller = {};

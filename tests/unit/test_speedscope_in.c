@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* speedscope's format read: both kinds of profiles, units, whose a profile is, and what is refused. */
+/*
+ * speedscope's format read: both kinds of profiles, units, the owners of profiles, and refused
+ * files.
+ */
 #include "read_text.h"
 
 #include "format/speedscope/speedscope_in.h"
@@ -105,7 +108,10 @@ static void test_owners(void **state)
 	assert_owner("gpu", "thread", "gpu");
 }
 
-/* What is odd in one part; the rest has samples of 1 and of 3. @notes: of all comments, apart by "|". */
+/*
+ * A fault in one part; the rest has samples of 1 and of 3. @notes: of all comments, separated by
+ * "|".
+ */
 static void assert_odd(const char *profile, const char *want, const char *notes)
 {
 	_cleanup_str_ struct str text = {}, got = {};
@@ -183,7 +189,7 @@ static void test_fractions(void **state)
 	"{\"name\":\"" name "\",\"type\":\"sampled\",\"unit\":\"" unit                             \
 	"\",\"samples\":[[0]],\"weights\":[" weight "]}"
 
-/* austin2speedscope -f: what a thread ran and waited, and its memory. */
+/* austin2speedscope -f: a thread's running time, waiting time and memory. */
 static void test_values(void **state)
 {
 	static const char austin[] =

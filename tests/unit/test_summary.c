@@ -17,7 +17,7 @@ static void test_missing(void **state)
 	assert_int_equal(summary_missing(27, 24), 0);
 	assert_int_equal(summary_missing(10000, 9700), 0);
 	assert_int_equal(summary_missing(10000, 9699), 301);
-	/* of very many, a share counts that anybody would see */
+	/* with very many, a visible share counts */
 	assert_int_equal(summary_missing(1000000, 990000), 0);
 	assert_int_equal(summary_missing(1000000, 989000), 11000);
 }

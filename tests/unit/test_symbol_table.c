@@ -53,7 +53,7 @@ static void test_equal_names(void **state)
 	expect_fast('a');
 }
 
-/* What a name is cut to ends in "...", a shorter one is whole. */
+/* A name that is cut ends in "..."; a shorter one is whole. */
 static void test_cut(void **state)
 {
 	char *text = calloc(1, 2 * SYMBOL_NAME_BYTES + 2);

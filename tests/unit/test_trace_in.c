@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Chrome's trace events and V8's .cpuprofile read: what slices and nodes become, and what is refused. */
+/*
+ * Chrome's trace events and V8's .cpuprofile read: the samples made of slices and nodes, and
+ * refused files.
+ */
 #include "read_text.h"
 
 #define TRACE(events) "{\"traceEvents\":[" events "]}"
@@ -48,7 +51,7 @@ static void test_slices(void **state)
 		      NULL, "a 10000\nb 3000\n");
 }
 
-/* What has no end, no beginning, or outlasts its caller is said. */
+/* Slices without an end or a beginning, or that outlast their caller, are reported. */
 static void test_odd_slices(void **state)
 {
 	static const char odd[] =
@@ -91,7 +94,7 @@ static void test_pairs(void **state)
 		      NULL, "a 2000\n");
 }
 
-/* What is odd in one event; @note: the only comment, NULL = none. The slice beside it takes 100 us. */
+/* A fault in one event; @note: the only comment, NULL = none. The slice beside it takes 100 us. */
 static void assert_odd_event(const char *event, int64_t us, const char *note)
 {
 	_cleanup_free_ char *text = NULL, *want = NULL;
@@ -231,7 +234,10 @@ static void assert_note(const char *text, const char *note)
 	profile_free(p);
 }
 
-/* A trace loses pieces when Chrome's buffer is full: another piece then refers to what isn't there, or contradicts it. */
+/*
+ * A trace loses pieces when Chrome's buffer is full: another piece then refers to a missing one, or
+ * contradicts it.
+ */
 static void test_odd_chunks(void **state)
 {
 	static const char contradicts[] =

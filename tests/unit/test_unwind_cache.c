@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Rows on disk: what was kept comes back the same; what was damaged, isn't ours, or was made from
- * other bytes, doesn't come back.
+ * Rows on disk: kept rows come back the same. Rows that are damaged, another user's, or made from
+ * other bytes don't.
  */
 #include <fcntl.h>
 #include <setjmp.h>
@@ -19,7 +19,7 @@ static char dir[64], path[256];
 static struct unwind_cache *cache;
 static struct unwind_cache_key key;
 
-/* A program that the distribution installed: root's, and nobody changed it these two seconds. */
+/* A program as the distribution installs it: root's, and unchanged for two seconds. */
 #define PROGRAM "/bin/true"
 static int program;
 static struct elf_file *program_elf;
@@ -294,8 +294,8 @@ static void flip(int fd, off_t at)
 }
 
 /*
- * A file that others may change is proved by its bytes, where they were read; size and build id are
- * the same.
+ * A file that others may change is proved by the bytes that were read; size and build id are the
+ * same.
  */
 static void test_bytes(void **state)
 {
@@ -331,8 +331,8 @@ static void test_bytes(void **state)
 	flip(fd, text + 3000); /* that wasn't read */
 	assert_true(is_served(&k, fd));
 	/*
-	 * What is root's may be served without a look, but only if its last change is the one that
-	 * was noted.
+	 * Rows of root's files may be used without reading the file, but only if its last change is
+	 * the noted one.
 	 */
 	k.version = key.version;
 	assert_true(is_served(&k, fd));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Call frame information in files: where it is found, how its entries are written, which functions
- * count; and that broken files are refused or harmless.
+ * Call frame information in files: its place, the forms of its entries, which functions count.
+ * Broken files are refused or harmless.
  */
 #include <errno.h>
 #include <setjmp.h>

@@ -95,7 +95,7 @@ static void test_usual(void **state)
 		"\x7f\xc3\x41\x0c\x07\x08", /* +63: rbx restored; +1: rsp+8 */
 		{0, RSP(8)}, {1, AT(7, 16, -2, S)}, {4, AT(6, 16, -2, S)}, {5, AT(6, 16, -2, -3)},
 		{68, AT(6, 16, -2, S)}, {69, AT(7, 8, -2, S)});
-	/* Registers that nobody follows make no rows; nor does what stays equal. */
+	/* Registers that krait doesn't follow make no rows; nor do rules that stay equal. */
 	PROGRAM("\x41\x8c\x02\x41\x8f\x03\x41\x0e\x08\x41\x2e\x10", {0, RSP(8)});
 }
 
@@ -106,7 +106,7 @@ static void test_advance(void **state)
 		"\x04\x00\x02\x00\x00\x0e\x20" /* advance_loc4 512 */
 		"\x40\x0e\x28",		       /* by nothing: the row before it has no room */
 		{0, RSP(8)}, {128, RSP(16)}, {384, RSP(24)}, {896, RSP(40)});
-	/* Beyond the function: cut. */
+	/* Rows beyond the function are cut. */
 	PROGRAM("\x03\x00\xf0\x0e\x10\x03\x00\xf0\x0e\x18", {0, RSP(8)});
 	PROGRAM("\x04\xff\xff\xff\xff\x0e\x10\x04\xff\xff\xff\xff", {0, RSP(8)});
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Unwind tables in the kernel's maps under a small cap. Truth: what the maps hold, read back through
- * their descriptors, and when this test says a table was looked into. Needs the right to make maps.
+ * Unwind tables in the kernel's maps under a small cap. Truth: the contents of the maps, read back
+ * through their descriptors, and the times at which this test looked into a table. Needs the right
+ * to make maps.
  */
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -106,7 +107,7 @@ static struct unwind_table entry(uint32_t table)
 	return t;
 }
 
-/* As the kernel program does when it looks into it. */
+/* Marks it as the kernel program does when it looks into it. */
 static void looked_into(uint32_t table, uint32_t seconds_ago)
 {
 	struct unwind_table t = entry(table);
@@ -177,7 +178,7 @@ static void test_least_recently_used(void **state)
 	check(t[2], SMALL);
 }
 
-/* A table's number is another one's only when no program can know it any more; then it is used again. */
+/* A table's number is given to another table only when no program can know it any more. */
 static void test_freed_tables(void **state)
 {
 	uint32_t first, t, most = 0;
@@ -223,7 +224,7 @@ static void test_in_use_stays(void **state)
 		    SLABS * UNWIND_SLAB_CHUNKS * sizeof(struct unwind_chunk));
 }
 
-/* Mappings find room where no file does, and make files give up theirs. */
+/* Mappings find room where files find none, and make files give up theirs. */
 static void test_mappings(void **state)
 {
 	struct unwind_mapping m[SPACE_MAPPINGS * SPACE_CHUNKS] = {};

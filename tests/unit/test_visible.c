@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What isn't shown as it is: alone, in a text, in a stream that is written in pieces. */
+/*
+ * Characters that aren't shown as they are: alone, in a text, in a stream that is written in
+ * pieces.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -132,7 +132,7 @@ struct slow {
 	_Atomic bool go, entered, cancelled, done;
 };
 
-/* As one that reads from a file system that doesn't answer. */
+/* Like a job that reads from a file system that doesn't answer. */
 static void hang(struct worker_job *job)
 {
 	struct slow *s = (struct slow *)job;
@@ -169,7 +169,7 @@ static void test_wait_has_a_limit(void **state)
 }
 
 /*
- * Of two that hang and belong together the second isn't begun; those of others are done meanwhile.
+ * Of two jobs that hang and belong together the second isn't begun. Other jobs are done meanwhile.
  */
 static void test_others_go_on(void **state)
 {
@@ -194,7 +194,7 @@ static void test_others_go_on(void **state)
 	worker_close(w);
 }
 
-/* It is told, and keeps away from what is freed meanwhile. */
+/* The job is told to stop, and doesn't touch memory that is freed meanwhile. */
 static void test_abandon(void **state)
 {
 	static struct slow s = {.job.run = hang};
