@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Native stacks by krait, by `perf record -g` (frame pointers), `--call-graph dwarf` (8 KiB of stack with
-each sample) and `py-spy record --native` (it stops the target), one after the other in each round:
-bytes on disk for a sample, what they leave of the target's speed, their own CPU time meanwhile,
-stacks that reach the program's start, samples whose functions can't have called each other so. The
-target's speed at 9,999 Hz, krait's and perf -g's events switched on in turn. Then rows of a large library: from the first sample to the first
-whole stack."""
+"""Native stacks by krait, by `perf record -g` (frame pointers), `--call-graph dwarf` (8 KiB of
+stack with each sample) and `py-spy record --native` (it stops the target), one after the other in
+each round: bytes on disk for a sample, what they leave of the target's speed, their own CPU time
+meanwhile, stacks that reach the program's start, samples whose functions can't have called each
+other so. The target's speed at 9,999 Hz, krait's and perf -g's events switched on in turn. Then
+rows of a large library: from the first sample to the first whole stack."""
 
 import os
 import re
@@ -43,13 +43,15 @@ def chain(depth, library):
 
 
 def is_wrong(stack, functions):
-    """May these names, the outermost first, not be what the program runs? It may be on its way in or out."""
+    """May these names, the outermost first, not be what the program runs? It may be on its way in
+    or out."""
     own = [name for name in stack if name in functions or re.match("(step|deep)_[0-9]+$", name)]
     return own != functions[:len(own)]
 
 
 class Profiler:
-    """One at work on a process: .cpu, .samples, .bytes, .whole, .wrong are there when it has ended."""
+    """One at work on a process: .cpu, .samples, .bytes, .whole, .wrong are there when it has
+    ended."""
 
     def __init__(self, command, count):
         self.command, self.count = command, count
@@ -170,7 +172,8 @@ def compare(python, setting, rounds):
 
 
 def in_turn(python, setting, seconds):
-    """The target's speed beside that under `perf record -g`, at a high rate, their events in turn."""
+    """The target's speed beside that under `perf record -g`, at a high rate, their events in
+    turn."""
     name, depth, library = setting
     got, end = [], time.monotonic() + seconds
     with lib.Target(python, native=library and os.path.join(lib.BUILD, "bench", library)) as target:

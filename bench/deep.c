@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A native stack of any depth, of different functions: built as a library, called by bench/target.py. */
+/*
+ * A native stack of any depth, of different functions: built as a library, called by
+ * bench/target.py.
+ */
 #include <poll.h>
 
 #define FUNCTIONS 128
@@ -32,12 +35,12 @@ static long spin(void)
 		deep_##k##7
 /* Octal: k % 7 is as good as any. */
 F8(10)
-F8(11) F8(12) F8(13) F8(14) F8(15) F8(16) F8(17) F8(20) F8(21) F8(22) F8(23) F8(24) F8(25) F8(26)
-	F8(27)
+F8(11)
+F8(12) F8(13) F8(14) F8(15) F8(16) F8(17) F8(20) F8(21) F8(22) F8(23) F8(24) F8(25) F8(26) F8(27)
 
-		deep_fn *const deep_table[FUNCTIONS] = {
-			N8(10), N8(11), N8(12), N8(13), N8(14), N8(15), N8(16), N8(17),
-			N8(20), N8(21), N8(22), N8(23), N8(24), N8(25), N8(26), N8(27)};
+	deep_fn *const deep_table[FUNCTIONS] = {N8(10), N8(11), N8(12), N8(13), N8(14), N8(15),
+						N8(16), N8(17), N8(20), N8(21), N8(22), N8(23),
+						N8(24), N8(25), N8(26), N8(27)};
 
 long deep(long n)
 {

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""From nothing to an open page, as an ordinary user with sudo: the wheel by uvx and by pip in a fresh environment, through the
-refusal, what it says to type, and the page in a browser. The index is a directory; the caches are empty."""
+"""From nothing to an open page, as an ordinary user with sudo: the wheel by uvx and by pip in a
+fresh environment, through the refusal, what it says to type, and the page in a browser. The index
+is a directory; the caches are empty."""
 
 import json
 import os
@@ -77,7 +78,8 @@ class User:
             f.write(line + "\n")
 
     def begin(self):
-        """Nothing is left of the time before; a program of theirs is there, and an environment that it runs in."""
+        """Nothing is left of the time before; a program of theirs is there, and an environment that
+        it runs in."""
         shutil.rmtree(self.home, ignore_errors=True)
         os.mkdir(self.home)
         subprocess.run(["/usr/bin/python3", "-m", "venv", "--without-pip", os.path.join(self.home, "app")], check=True)
@@ -121,8 +123,8 @@ def cpu_seconds():
 
 
 def journey(user, install, krait, after):
-    """Seconds from the first command to the page, and of CPU time, the program's one included. AFTER: what of the refusal is
-    typed, "sudo" or "grant"."""
+    """Seconds from the first command to the page, and of CPU time, the program's one included.
+    AFTER: what of the refusal is typed, "sudo" or "grant"."""
     user.begin()
     begin, used = time.monotonic(), cpu_seconds()
     if install:

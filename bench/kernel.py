@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the kernel's part of a stack costs: BPF time of a sample of a program that is in the kernel nearly all the time,
-with it and without, in turn."""
+"""What the kernel's part of a stack costs: BPF time of a sample of a program that is in the kernel
+nearly all the time, with it and without, in turn."""
 
 import os
 import statistics

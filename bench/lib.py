@@ -339,7 +339,8 @@ def need_perf():
 
 @contextlib.contextmanager
 def perf_events(pid, hz, *options):
-    """The events of a perf record, without call graphs if no option wants them; pid None: of the whole machine."""
+    """The events of a perf record, without call graphs if no option wants them; pid None: of the
+    whole machine."""
     process = in_background(perf_command([pid] if pid else [], hz) + list(options))
     try:
         time.sleep(0.5)

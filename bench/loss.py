@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Every sample at 9,999 Hz on every CPU, with throttling off: what came against the CPU time that the
-kernel counted for the targets, and against what comes to perf record in every other second. (A timer that
-is late, as where the machine beneath takes the CPU away, is late for both.)"""
+"""Every sample at 9,999 Hz on every CPU, with throttling off: what came against the CPU time that
+the kernel counted for the targets, and against what comes to perf record in every other second. (A
+timer that is late, as where the machine beneath takes the CPU away, is late for both.)"""
 
 import os
 import re

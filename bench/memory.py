@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""krait's own memory and CPU time while programs with thousands of stacks run, and whether it grows beside one
-whose stacks are few: resident memory plus what the kernel counts for its maps. Per-CPU rings are projected to a
-machine of 8 CPUs."""
+"""krait's own memory and CPU time while programs with thousands of stacks run, and whether it grows
+beside one whose stacks are few: resident memory plus what the kernel counts for its maps. Per-CPU
+rings are projected to a machine of 8 CPUs."""
 
 import os
 import time

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How many native stacks reach the thread's start, in the programs of bench/busy: native code as it is
-shipped, in wheels. A stack that breaks off says why; one that doesn't must begin where threads begin.
-What the tables to unwind with weren't ready for, in the first seconds, is shown apart.
+"""How many native stacks reach the thread's start, in the programs of bench/busy: native code as it
+is shipped, in wheels. A stack that breaks off says why; one that doesn't must begin where threads
+begin. What the tables to unwind with weren't ready for, in the first seconds, is shown apart.
 """
 
 import collections
@@ -105,7 +105,8 @@ class Program:
 
 
 def cause_of(stack):
-    """Why a native stack (root first) isn't whole; "" if it is. Of a thread that ends the kernel's part is all there is."""
+    """Why a native stack (root first) isn't whole; "" if it is. Of a thread that ends the kernel's
+    part is all there is."""
     if any(l.kind == "kernel" and l.name == "do_exit" for l in stack):
         return ""
     marks = [l.name[len(MARK):-1] for l in stack if l.kind == "mark" and l.name.startswith(MARK)]

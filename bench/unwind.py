@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""BPF time of a warm sample with its whole native stack: the slope per native frame, between depths of
-different functions (bench/deep.c), beside the slope of the bare loop over Python frames."""
+"""BPF time of a warm sample with its whole native stack: the slope per native frame, between depths
+of different functions (bench/deep.c), beside the slope of the bare loop over Python frames."""
 
 import os
 

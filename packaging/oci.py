@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""oci.py FILE VERSION ARCH=BINARY...: an OCI image (image-layout 1.0 in a tar file) from scratch: /krait and an empty /tmp, for each
-architecture. ARCH is as `uname -m` prints it. The same input gives the same bytes (SOURCE_DATE_EPOCH). Standard library only."""
+"""oci.py FILE VERSION ARCH=BINARY...: an OCI image (image-layout 1.0 in a tar file) from scratch:
+/krait and an empty /tmp, for each architecture. ARCH is as `uname -m` prints it. The same input
+gives the same bytes (SOURCE_DATE_EPOCH). Standard library only."""
 
 import gzip
 import hashlib

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""sbom.py BINARY FILE: writes what is in a static krait as SPDX 2.3 (JSON): the libraries that `krait version` names,
-with their licences. Standard library only."""
+"""sbom.py BINARY FILE: writes what is in a static krait as SPDX 2.3 (JSON): the libraries that
+`krait version` names, with their licences. Standard library only."""
 
 import hashlib
 import json

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""wheel.py BINARY ARCH DIRECTORY: makes the wheel `krait-profiler` of one static krait and packaging/python; prints its name.
-wheel.py --sdist DIRECTORY: the source archive. ARCH as `uname -m` says it.
+"""wheel.py BINARY ARCH DIRECTORY: makes the wheel `krait-profiler` of one static krait and
+packaging/python; prints its name. wheel.py --sdist DIRECTORY: the source archive. ARCH as `uname
+-m` says it.
 
-It is the build backend of pyproject.toml too (PEP 517), so that pip can build krait from its sources. The same input gives the
-same bytes: members are sorted, and their time is SOURCE_DATE_EPOCH. Standard library only."""
+It is the build backend of pyproject.toml too (PEP 517), so that pip can build krait from its
+sources. The same input gives the same bytes: members are sorted, and their time is
+SOURCE_DATE_EPOCH. Standard library only."""
 
 import base64
 import functools
@@ -111,7 +113,8 @@ def make_wheel(binary, arch, directory):
 
 
 def sources():
-    """The files that git has. In an archive, which has no git: all files but those that make makes."""
+    """The files that git has. In an archive, which has no git: all files but those that make
+    makes."""
     if os.path.exists(os.path.join(ROOT, ".git")):
         listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, stdout=subprocess.PIPE)
         return sorted(listed.stdout.decode().rstrip("\0").split("\0"))

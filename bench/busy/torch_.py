@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # packages: torch==1.12.1+numpy<2
 # python: 3.10
-"""A small network trained on the CPU: oneDNN's generated code, OpenMP's threads, autograd's own. The
-last version whose wheel brings all it needs."""
+"""A small network trained on the CPU: oneDNN's generated code, OpenMP's threads, autograd's own.
+The last version whose wheel brings all it needs."""
 import torch
 
 import busy

@@ -21,7 +21,8 @@ MARK='<!-- krait benchmark: ' # the name, and -->
 say() { printf 'benchmark.sh: %s\n' "$*" >&2; }
 usage() { sed -n '/^#   bench/,/^#$/s/^# *//p' "$0" >&2; exit 2; }
 
-# find_recorder: sets krait's whole path, because sudo has another PATH, and sudo's path if krait has no rights of its own.
+# find_recorder: sets krait's whole path, because sudo has another PATH, and sudo's path if krait
+# has no rights of its own.
 find_recorder() {
 	krait=$(command -v "$KRAIT") || { say "there is no program $KRAIT"; exit 127; }
 	sudo=
@@ -109,7 +110,8 @@ compare() {
 	return $code
 }
 
-# comment_on_github FILE MARK: replaces the comment of the token's own user that begins with the mark.
+# comment_on_github FILE MARK: replaces the comment of the token's own user that begins with the
+# mark.
 comment_on_github() {
 	number=$(sed -n 's,^refs/pull/\([0-9]*\)/merge$,\1,p' <<-END
 	${GITHUB_REF:-}

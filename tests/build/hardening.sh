@@ -25,8 +25,8 @@ for p in "$program" build/static/krait; do
 	check "$which-no-writable-code" no_writable_code "$p"
 done
 
-# Of krait's own objects: libraries that are linked in have their own. The C library's checking functions, and the call
-# of what is told of an overwritten stack.
+# Of krait's own objects: libraries that are linked in have their own. The C library's checking
+# functions, and the call of what is told of an overwritten stack.
 objects=build/release/src
 fortified() { find "$objects/cli" -name '*.o' -exec nm -A {} + | has 'U __(memcpy|snprintf|vsnprintf|read|pread64)_chk'; }
 protected() { nm -A "$objects"/proc/*.o | has 'U __stack_chk_fail'; }
@@ -36,7 +36,8 @@ if [ "$(uname -m)" = x86_64 ]; then
 	# -fcf-protection: a function that is called by pointer begins so.
 	landing() { objdump -d --no-show-raw-insn "$objects/cli/main.o" | has 'endbr64'; }
 	check branch-targets landing
-	# -fstack-clash-protection: a frame of more than a page, as this file has one, is touched page by page.
+	# -fstack-clash-protection: a frame of more than a page, as this file has one, is touched
+	# page by page.
 	probes() { objdump -d --no-show-raw-insn "$objects/unwind/prove/eh_return.o" | has 'or[ql] +\$0x0,(0x[0-9a-f]+)?\(%rsp'; }
 	check stack-clash probes
 fi

@@ -20,7 +20,8 @@ verdict licence "$(files abi bpf src ui tests packaging bench | grep -E '\.([ch]
 	xargs awk 'FNR <= 2 && /SPDX-License-Identifier/ { ok[FILENAME] } END {
 		for (i = 1; i < ARGC; i++) if (!(ARGV[i] in ok)) print ARGV[i] }')"
 
-# Which rooms each room may include, itself aside. A folder in a room that has no row here is part of that room.
+# Which rooms each room may include, itself aside. A folder in a room that has no row here is part
+# of that room.
 verdict rooms "$(awk '
 	BEGIN {
 		unwind = "unwind unwind/rows unwind/cfi unwind/prove"
@@ -56,7 +57,8 @@ verdict rooms "$(awk '
 		may["format"] = may["picture"] " format/firefox format/folded format/jsonl format/speedscope format/trace" \
 			" format/v8 picture/html"
 		may["live"] = may["format"] " format"
-		# BPF=no builds without some folders of src/cli: those that it has (FILES in the Makefile) include none of these.
+		# BPF=no builds without some folders of src/cli: those that it has (FILES in the
+		# Makefile) include none of these.
 		files = may["live"] " host picture/svg cli cli/options"
 		may["cli"] = may["cli/options"] = may["cli/no_bpf"] = files
 		may["cli/report"] = may["cli/diff"] = may["cli/merge"] = files
@@ -89,8 +91,8 @@ verdict machine-paths "$(files . | grep -v -e '^LICENSES/' -e 'tests/build/rules
 
 verdict generated "$(files . | grep -E '(^|/)__pycache__/|\.py[co]$')"
 
-# A comment or a page that names a file of this repository which is gone. NAME stands for any; libffi has a src/tramp.c,
-# and the profiles of tests/golden are of a src/a.c.
+# A comment or a page that names a file of this repository which is gone. NAME stands for any;
+# libffi has a src/tramp.c, and the profiles of tests/golden are of a src/a.c.
 named_files() {
 	files . | grep -E '\.([ch]|py|sh|md|in)$|/run$' | grep -vxE 'tests/build/rules.sh|LICENSES/.*' | xargs grep -noE \
 		'(^|[^[:alnum:]_/.<%$-])(abi|bpf|src|ui|tests|bench|docs|man|packaging)/[[:alnum:]_./-]+\.(c|h|py|sh|md|js|in)\b' |
@@ -113,7 +115,8 @@ verdict attempts "$(sed -n 's/^| .* | `\(tests[^ ]*\) \([^`]*\)` |$/\1 \2/p' doc
 verdict pipes "$(files tests bench | grep -E '\.sh$|/run$' |
 	xargs grep -nE '[^|][|] *(head|grep -[a-z]*[qm])' 2>/dev/null)"
 
-# What an LRU map holds is another's at any time: one function finds an entry of `procs`, and gives a pointer to const.
+# What an LRU map holds is another's at any time: one function finds an entry of `procs`, and gives
+# a pointer to const.
 verdict lru "$(files bpf | xargs grep -n 'lookup_elem(&procs' | grep -v -A1 'bpf/process/proc.bpf.h' ;
 	files bpf | xargs grep -nE 'struct proc_entry \*[a-z]+( =|;|\))' | grep -v 'const struct proc_entry')"
 

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Others may read a recording, so no output shows where the kernel, or code that a process made, is in memory.
+"""Others may read a recording, so no output shows where the kernel, or code that a process made, is
+in memory.
 
-The truth is /proc/kallsyms, as root sees it, and the program itself, which says where it has put its code.
+The truth is /proc/kallsyms, as root sees it, and the program itself, which says where it has put
+its code.
 """
 import bisect
 import os
@@ -153,7 +155,8 @@ def only_for_who_may_know():
 
 @case
 def code_made_at_run_time():
-    """Addresses of functions made at run time are relative to their mapping, whether they have a name or not."""
+    """Addresses of functions made at run time are relative to their mapping, whether they have a
+    name or not."""
     if os.uname().machine != "x86_64":
         raise kit.Skip("its code is x86-64's")
     with folder() as d:

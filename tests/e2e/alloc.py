@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""alloc.py: allocations fail one by one (alloc_preload.c), as in SQLite's tests. First the first one of a run fails alone, then the
-second alone, and so on. Then all fail from the first one on, from the second one on, and so on. Whatever fails, krait ends in time and
-without a crash. Either it writes the same as without a failure, or it says that memory is missing. The fast tier takes some of the
-allocations, chosen by chance (KRAIT_ALLOC_SEED repeats it); the full tier takes all."""
+"""alloc.py: allocations fail one by one (alloc_preload.c), as in SQLite's tests. First the first
+one of a run fails alone, then the second alone, and so on. Then all fail from the first one on,
+from the second one on, and so on. Whatever fails, krait ends in time and without a crash. Either it
+writes the same as without a failure, or it says that memory is missing. The fast tier takes some of
+the allocations, chosen by chance (KRAIT_ALLOC_SEED repeats it); the full tier takes all."""
 import os
 import random
 import subprocess
@@ -22,7 +23,8 @@ PROGRAM = "import json\nfor i in range(3000): json.dumps({'a': [1, 2, 3]})"
 
 
 class Result:
-    """One run: its exit code (None if it didn't end), its output, its messages, and how many allocations it made."""
+    """One run: its exit code (None if it didn't end), its output, its messages, and how many
+    allocations it made."""
 
     def __init__(self, code, made, said, n):
         self.code, self.made, self.said, self.n = code, made, said, n
@@ -95,8 +97,8 @@ class Run:
 
 
 class Recording(Run):
-    """Two recordings differ, so the file must only be a whole profile, or there is an error. libbpf reports some failed allocations as
-    other errors."""
+    """Two recordings differ, so the file must only be a whole profile, or there is an error. libbpf
+    reports some failed allocations as other errors."""
 
     def wrong(self, good, it):
         if it.code and it.code > 0 and "krait: error: " in it.said:

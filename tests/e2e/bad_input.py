@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Bad input: each is refused with one sentence that says what was wrong, and with the right exit code."""
+"""Bad input: each is refused with one sentence that says what was wrong, and with the right exit
+code."""
 import errno
 import json
 import os
@@ -134,7 +135,8 @@ def unwritable():
 
 @kit.case
 def full_disk():
-    """A full file system: an error, no half file, an older file unharmed, and the recording saved elsewhere."""
+    """A full file system: an error, no half file, an older file unharmed, and the recording saved
+    elsewhere."""
     with folder() as d, folder() as other, python() as target:
         subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", d], check=True)
         try:
@@ -155,7 +157,8 @@ def full_disk():
 
 @kit.case
 def size_limit():
-    """A limit of file sizes is an error like a full disk, and its signal doesn't end krait. The command gets the signal as usual."""
+    """A limit of file sizes is an error like a full disk, and its signal doesn't end krait. The
+    command gets the signal as usual."""
     def limited():
         resource.setrlimit(resource.RLIMIT_FSIZE, (8 << 10, 8 << 10))
         signal.signal(signal.SIGXFSZ, signal.SIG_DFL)  # Python ignores it
@@ -182,7 +185,8 @@ def private_output():
 
 
 def saved(d, name, done):
-    """The recording that couldn't be written to its place: it is whole, in a new directory in d, and krait says where."""
+    """The recording that couldn't be written to its place: it is whole, in a new directory in d,
+    and krait says where."""
     made = os.listdir(d)
     check(len(made) == 1 and made[0].startswith("krait-"), "%s in %s: %s" % (made, d, done.stderr))
     path = os.path.join(d, made[0], name)
@@ -262,7 +266,8 @@ def nothing_left():
 
 @kit.case
 def full_pipe():
-    """The reader of a pipe goes away, as `head` does: exit code 1, no death by signal, no message."""
+    """The reader of a pipe goes away, as `head` does: exit code 1, no death by signal, no
+    message."""
     with python() as target:
         with subprocess.Popen([kit.KRAIT, "record", "-p", str(target.pid), "-d", "0.5", "-f"],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
@@ -342,7 +347,8 @@ def no_samples():
 
 @kit.case
 def nothing_leaves_no_page():
-    """Without samples no page or picture is written, and krait mentions an earlier one. Files for other tools are written."""
+    """Without samples no page or picture is written, and krait mentions an earlier one. Files for
+    other tools are written."""
     with folder() as d:
         for name in "x.html", "x.svg":
             done = krait("record", "-o", d + "/" + name, "--summary-json", d + "/s.json", "--", "true")
@@ -362,7 +368,8 @@ def nothing_leaves_no_page():
 
 @kit.case
 def forgotten_dashes():
-    """krait repeats the command line with the missing --, to be copied: a shell that reads it gets the same words."""
+    """krait repeats the command line with the missing --, to be copied: a shell that reads it gets
+    the same words."""
     for words in (["record", "-o", "a b.html", "-d", "3", "python3", "my app.py", "--port", "80", "it's"], ["top", "-n", "1", "./app.py", "x;y", ""],
                   ["python3", "app.py", "-v"]):
         said = krait(*words).stderr
@@ -376,7 +383,8 @@ def forgotten_dashes():
 
 @kit.case
 def too_few_to_count():
-    """A few samples of an event at a rate aren't shown as the number of events; -c 1 has the number, which the kernel counts too."""
+    """A few samples of an event at a rate aren't shown as the number of events; -c 1 has the
+    number, which the kernel counts too."""
     waits = "import time, resource\nfor _ in range(25): time.sleep(0.02)\nprint(resource.getrusage(resource.RUSAGE_SELF)[14])"
     with folder() as d:
         done = krait("record", "-e", "context-switches", "-o", d + "/a.pb.gz", "--", kit.PYTHON, "-c", waits)
@@ -407,7 +415,8 @@ def odd_outputs():
 
 @kit.case
 def names_that_cant_be():
-    """A name that no file can have is refused before the command runs; a file with the longest name can be written twice."""
+    """A name that no file can have is refused before the command runs; a file with the longest name
+    can be written twice."""
     with folder() as d:
         os.symlink("loop", d + "/loop")
         for name, words in (("new/", os.strerror(errno.EISDIR)), ("loop", os.strerror(errno.ELOOP)),
@@ -433,7 +442,8 @@ def summary_is_no_profile():
 
 @kit.case
 def closed_descriptors():
-    """With standard streams closed, krait's messages end up in none of its files; the command finds the same streams closed."""
+    """With standard streams closed, krait's messages end up in none of its files; the command finds
+    the same streams closed."""
     with folder() as d:
         def record(closed, *args):
             words = " ".join(shlex.quote(a) for a in (kit.KRAIT, "record") + args)
@@ -462,7 +472,8 @@ def closed_descriptors():
 
 @kit.case
 def stdout_by_name():
-    """-o /dev/stdout with a shell's >>: the file's older contents and the command's own output stay."""
+    """-o /dev/stdout with a shell's >>: the file's older contents and the command's own output
+    stay."""
     with folder() as d:
         with open(d + "/log", "w") as f:
             f.write("before\n")
@@ -486,7 +497,8 @@ def few_descriptors():
 
 @kit.case
 def proc_of_others():
-    """No /proc, another PID namespace's /proc, no /sys: the error says which of them it is, not "no samples"."""
+    """No /proc, another PID namespace's /proc, no /sys: the error says which of them it is, not "no
+    samples"."""
     kit.need("unshare")
     with folder() as d:
         for way, code, words in ((["-m"], 3, "umount -l /proc; "), (["-p", "-f"], 3, ""),

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""docs/ci.md works: packaging/action and the page's recipes. The action's steps are run here as GitHub runs them, the recipes
-as they stand in the page."""
+"""docs/ci.md works: packaging/action and the page's recipes. The action's steps are run here as
+GitHub runs them, the recipes as they stand in the page."""
 import contextlib
 import http.server
 import json
@@ -67,7 +67,8 @@ def record(d, out, times):
 
 @case
 def compares():
-    """hot() does twice the work: the limit is hit, by name; a limit for parse() isn't, and without limits nothing fails."""
+    """hot() does twice the work: the limit is hit, by name; a limit for parse() isn't, and without
+    limits nothing fails."""
     with folder() as d:
         record(d, "old.pb.gz", 1)
         record(d, "new.pb.gz", 2)
@@ -143,8 +144,8 @@ def on_github(number, text, user="github-actions[bot]"):
 
 @case
 def comments_on_github():
-    """A first comment is posted, a second one replaces it. Outside of a pull request there is none. Comments of other users and of
-    other benchmarks stay. A file without a mark isn't posted."""
+    """A first comment is posted, a second one replaces it. Outside of a pull request there is none.
+    Comments of other users and of other benchmarks stay. A file without a mark isn't posted."""
     kit.need("jq")
     mine, post = MARK % "a", "api repos/a/b/issues/7/comments -F body=@a.md"
     others = [on_github(1, "see " + mine), on_github(2, mine, "somebody"), on_github(3, MARK % "b"), on_github(4, "krait benchmark")]
@@ -174,7 +175,8 @@ def curl_in(d):
 
 @contextlib.contextmanager
 def gitlab(notes, files=None):
-    """GitLab's interface as far as it is used. Its address, and (method, path, token, text) of each request."""
+    """GitLab's interface as far as it is used. Its address, and (method, path, token, text) of each
+    request."""
     class Handler(http.server.BaseHTTPRequestHandler):
         def answer(self):
             text = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
@@ -240,8 +242,8 @@ def recipe(begin):
 
 
 class Github:
-    """Runs an action's steps in @d as GitHub does: shell, environment, outputs, conditions of steps. The only steps that are
-    other actions are the two of the cache."""
+    """Runs an action's steps in @d as GitHub does: shell, environment, outputs, conditions of
+    steps. The only steps that are other actions are the two of the cache."""
 
     def __init__(self, d, branch, **inputs):
         self.d, self.branch, self.failed, self.asked = d, branch, 0, []
@@ -290,7 +292,8 @@ class Github:
 
 @case
 def action_runs():
-    """On the default branch the recording becomes the baseline. On another branch it is compared, commented on, and fails the job."""
+    """On the default branch the recording becomes the baseline. On another branch it is compared,
+    commented on, and fails the job."""
     inputs = {"command": kit.PYTHON + " bench.py", "runs": "2", "krait": kit.KRAIT, "token": "t", "limits": "own:bench.hot>+30%\n\nown:bench.parse>+90%\n"}
     with folder() as d:
         write(d + "/gh", GH, 0o755)
@@ -332,15 +335,17 @@ def actionlint(workflow, *extra):
 
 
 def as_workflow(what):
-    """The steps of the action as a workflow's, whose expressions and scripts actionlint looks through."""
+    """The steps of the action as a workflow's, whose expressions and scripts actionlint looks
+    through."""
     inputs = {name: {"type": "string", "description": i["description"]} for name, i in what["inputs"].items()}
     return yaml().dump({"on": {"workflow_call": {"inputs": inputs}}, "jobs": {"a": {"runs-on": "ubuntu-latest", "steps": what["runs"]["steps"]}}})
 
 
 @case
 def action_lints():
-    """actionlint finds no fault in the workflow of the docs, which calls the action with inputs that it has, nor in the action's own
-    steps. It does find a wrong word that is planted in either."""
+    """actionlint finds no fault in the workflow of the docs, which calls the action with inputs
+    that it has, nor in the action's own steps. It does find a wrong word that is planted in
+    either."""
     workflow = re.sub(r"uses: \S+/packaging/action@\S+", "uses: ./action", recipe("on:\n"))
     check("./action" in workflow, "the recipe doesn't use the action")
     for text in workflow, as_workflow(action()):
@@ -356,8 +361,9 @@ def gitlab_job():
 
 @case
 def gitlab_recipe():
-    """Its script, as GitLab's runner runs it: one shell, the lines one after the other. The baseline comes from the last job of the
-    default branch. There nothing is compared, because a branch that failed once would never get green again."""
+    """Its script, as GitLab's runner runs it: one shell, the lines one after the other. The
+    baseline comes from the last job of the default branch. There nothing is compared, because a
+    branch that failed once would never get green again."""
     kit.need("curl")
     job = gitlab_job()
     lines = "set -e\n" + "\n".join(job["script"]).replace("record -o", "record -n 1 -o")

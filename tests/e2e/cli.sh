@@ -12,7 +12,8 @@ bad=0
 pass() { echo "PASS cli $1"; }
 fail() { echo "FAIL cli $1: $2"; bad=1; }
 
-# expect NAME CODE WORDS ARGUMENT...: krait must exit with CODE, with one line on stderr that has WORDS (a regex).
+# expect NAME CODE WORDS ARGUMENT...: krait must exit with CODE, with one line on stderr that has
+# WORDS (a regex).
 expect() {
 	local name=$1 code=$2 words=$3 rc=0; shift 3
 	timeout 30 "$KRAIT" "$@" >out 2>err </dev/null || rc=$?
@@ -132,7 +133,8 @@ signals() {
 	sleep 0.3
 	for signal in INT TERM HUP; do
 		rc=0
-		# A shell lets its background jobs ignore SIGINT: here the signal has its default action.
+		# A shell lets its background jobs ignore SIGINT: here the signal has its default
+		# action.
 		env --default-signal=$signal timeout -s $signal 3 "$KRAIT" record -q -o $signal.folded -p $target || rc=$?
 		check "SIG$signal-writes" grep -q busy_here $signal.folded
 		check "SIG$signal-exit-code" test $rc = 124

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The closing lines of `krait record`: what it found, what is amiss, and how to read more. The truth is the program's own CPU
-clock. A shell tells whether the last line can be typed."""
+"""The closing lines of `krait record`: what it found, what is amiss, and how to read more. The
+truth is the program's own CPU clock. A shell tells whether the last line can be typed."""
 import os
 import re
 import subprocess
@@ -50,7 +50,8 @@ def lines(done):
 
 @kit.case
 def says_what_it_found():
-    """They have a sentence on the samples, the report's first sentence, and the command that shows the report."""
+    """They have a sentence on the samples, the report's first sentence, and the command that shows
+    the report."""
     with folder() as d:
         place = os.path.join(d, "it's here")
         os.mkdir(place)

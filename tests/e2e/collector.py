@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The garbage collector's share. For made-up profiles the truth is arithmetic. Recorded programs measure it themselves, by
-gc.callbacks and their thread's CPU time."""
+"""The garbage collector's share. For made-up profiles the truth is arithmetic. Recorded programs
+measure it themselves, by gc.callbacks and their thread's CPU time."""
 import base64
 import gzip
 import json
@@ -16,7 +16,8 @@ PYTHON = "[python 3.12]"
 
 
 def made(path, *stacks):
-    """A profile of (count, frame, ...), root first; a frame is "function:line" of app.py, a Python one's, or "mapping function"."""
+    """A profile of (count, frame, ...), root first; a frame is "function:line" of app.py, a Python
+    one's, or "mapping function"."""
     w = pprof.Writer()
 
     def location(text):
@@ -42,7 +43,8 @@ MAIN, GC = ("<module>:9", "main:8"), ("[gc] gc_collect_main", "/lib/libc.so.6 fr
 
 @case
 def every_stack_with_it():
-    """Native code and finalizers that the collector calls count for the collector. --kind and the report say the same."""
+    """Native code and finalizers that the collector calls count for the collector. --kind and the
+    report say the same."""
     with folder() as d:
         path = made(d + "/p.pb.gz", (50, *MAIN, "work:3"), (11, *MAIN, "work:3", *GC), (7, *MAIN, "work:4", GC[0]),
                     (12, *MAIN, "work:4", GC[0], "__del__:20"), (20, *MAIN, "load:6", "/lib/libc.so.6 read"))
@@ -60,7 +62,8 @@ def every_stack_with_it():
 
 @case
 def in_other_commands():
-    """diff says both sides' shares; a view without native frames but the innermost keeps the collector above a finalizer."""
+    """diff says both sides' shares; a view without native frames but the innermost keeps the
+    collector above a finalizer."""
     with folder() as d:
         a = made(d + "/a.pb.gz", (90, *MAIN, "work:3"), (6, *MAIN, "work:3", *GC), (4, *MAIN, "work:4", GC[0], "__del__:20"))
         b = made(d + "/b.pb.gz", (75, *MAIN, "work:3"), (25, *MAIN, "work:3", *GC))
@@ -77,7 +80,8 @@ def in_other_commands():
 
 @case
 def told_first():
-    """The first sentence names the collector if it takes more than any function without it, and then its callers."""
+    """The first sentence names the collector if it takes more than any function without it, and
+    then its callers."""
     with folder() as d:
         def said(*stacks):
             return report(made(d + "/p.pb.gz", *stacks))["summary"]
@@ -95,7 +99,8 @@ def told_first():
         check(got == "55 % of the CPU time is at app.py:5 (work), of it the garbage collector 25 %", got)
 
 
-# The program times its own collections: of cycles alone, of cycles with finalizers, of cycles with weak references' callbacks.
+# The program times its own collections: of cycles alone, of cycles with finalizers, of cycles with
+# weak references' callbacks.
 MEASURED = """
 import gc, sys, time, weakref
 spent = begun = 0.0
@@ -136,7 +141,8 @@ sys.stdout.write("%.4f" % (spent / time.thread_time()))
 
 
 def measured():
-    """(name, path) of interpreters that say whether a collection is under way: from 3.9 on, one of each minor version."""
+    """(name, path) of interpreters that say whether a collection is under way: from 3.9 on, one of
+    each minor version."""
     found = {}
     for name, version, kind, path in kit.interpreters():
         if version >= (3, 9) and kind in ("static", "shared", "tailcall"):
@@ -161,7 +167,8 @@ def check_measured(name, path, d, *args):
 
 @case
 def as_the_program_measures():
-    """The collector's share equals that by gc.callbacks and the thread's CPU time, finalizers and callbacks of weak references included."""
+    """The collector's share equals that by gc.callbacks and the thread's CPU time, finalizers and
+    callbacks of weak references included."""
     with folder() as d:
         for name, path in measured():
             check_measured(name, path, d)
@@ -176,7 +183,8 @@ def as_the_program_measures_with_all_native_frames():
 
 @case
 def top_says_it():
-    """krait top shows the collector's part of all, equal to the program's own measure, and its part of a function's own time."""
+    """krait top shows the collector's part of all, equal to the program's own measure, and its part
+    of a function's own time."""
     done = krait("top", "-F", 999, "-i", "60s", "--json", "--", kit.PYTHON, "-c", MEASURED)
     shown, truth = json.loads(done.stdout), 100 * float(re.search(r"0\.\d{4}", done.stderr)[0])
     check(abs(shown["last"]["gc_percent"] - truth) < 5, "%s, not %s" % (shown["last"], truth))
@@ -184,7 +192,8 @@ def top_says_it():
     check(rows["work"] == 0 and rows["deeper"] > 90, str(rows))  # only finalizers and callbacks call that one
 
 
-# The first thread's finalizer sleeps in a collection; the other one computes, in Python that C called.
+# The first thread's finalizer sleeps in a collection; the other one computes, in Python that C
+# called.
 BESIDE = """
 import gc, threading, time
 class Sleeps:
@@ -207,7 +216,8 @@ gc.collect()
 
 @case
 def not_what_runs_beside_it():
-    """While a collection is under way, code of another thread doesn't count for the collector, and its stacks are the usual ones."""
+    """While a collection is under way, code of another thread doesn't count for the collector, and
+    its stacks are the usual ones."""
     with folder() as d:
         out = d + "/p.pb.gz"
         done = krait("record", "-q", "-o", out, "--", kit.PYTHON, "-c", BESIDE)

@@ -40,7 +40,8 @@ def exit_codes():
 
 @kit.case
 def script_without_its_interpreter():
-    """A script whose interpreter is missing: the error doesn't say that the script can't be found."""
+    """A script whose interpreter is missing: the error doesn't say that the script can't be
+    found."""
     with folder() as d:
         with open(d + "/script", "w") as f:
             f.write("#!%s/none\n" % d)
@@ -64,7 +65,8 @@ def from_the_first_instruction():
 
 @kit.case
 def known_before_it_runs():
-    """The interpreter is known at its first sample: given by name, by path, or started by a script or env."""
+    """The interpreter is known at its first sample: given by name, by path, or started by a script
+    or env."""
     kit.need("python3")
     with open(kit.PYTHON, "rb") as f:
         try:
@@ -103,7 +105,8 @@ def duration_ends_the_recording():
 
 @kit.case
 def how_it_ended():
-    """A comment of the recording says how its command ended. The comment of a merged recording counts whole runs."""
+    """A comment of the recording says how its command ended. The comment of a merged recording
+    counts whole runs."""
     with folder() as d:
         def ended(name):
             return [c[len("ended: "):] for c in kit.pprof.read("%s/%s.pb.gz" % (d, name)).comments if c.startswith("ended: ")]
@@ -144,7 +147,8 @@ if left:
 
 @kit.case
 def a_process_that_execs():
-    """A process that execs itself stays one process in the closing line, in --summary-json and in the report."""
+    """A process that execs itself stays one process in the closing line, in --summary-json and in
+    the report."""
     with folder() as d:
         with open(d + "/again.py", "w") as f:
             f.write(AGAIN)
@@ -171,7 +175,8 @@ def unwritable_output_runs_nothing():
 
 @kit.case
 def lost_output_leaves_the_command():
-    """If the output can't be written any more, krait says so at once, and still waits for the command's end."""
+    """If the output can't be written any more, krait says so at once, and still waits for the
+    command's end."""
     with folder() as d:
         done = krait("record", "-d", 0.3, "-o", "/dev/full", "--format", "folded", "--", "sh", "-c",
                      "%s -c '%s'; sleep 1; echo done" % (kit.PYTHON, SHORT), env=dict(os.environ, TMPDIR=d))
@@ -181,7 +186,8 @@ def lost_output_leaves_the_command():
 
 @kit.case
 def rate_of_short_threads():
-    """With threads of 3 ms krait reports no rate above the one asked for, and no loss where there was none."""
+    """With threads of 3 ms krait reports no rate above the one asked for, and no loss where there
+    was none."""
     source = """
 import threading, time
 def work():
@@ -203,7 +209,8 @@ while time.time() < end:
 
 @kit.case
 def parts_of_the_cpu_time():
-    """With :u krait doesn't report the kernel's time as missing. If no event came at all, it doesn't say that the process slept."""
+    """With :u krait doesn't report the kernel's time as missing. If no event came at all, it
+    doesn't say that the process slept."""
     reads = ("import os, time\nfd, b = os.open('/dev/zero', os.O_RDONLY), bytearray(1 << 20)\n"
              "while time.process_time() < 0.8: os.readv(fd, [b])\n"
              "t = os.times(); print(t.user / (t.user + t.system))")
@@ -269,14 +276,15 @@ def words_for_a_part():
                 check(fits(s, names), "%s: a sample of %s, %s" % (words, names, s.labels))
                 for name in seen.keys() & set(names):
                     seen[name] += s.values[0]
-            # 400 samples each, so that a thread lives long enough to be named beside other work; a child's first ones may be
-            # before its name is known, the kernel's aren't native
+            # 400 samples each, so that a thread lives long enough to be named beside other work; a
+            # child's first ones may be before its name is known, the kernel's aren't native
             check({name for name, n in seen.items() if n > 100} >= set(present.split()), "%s: %s" % (words, seen))
 
 
 @kit.case
 def output_apart():
-    """If the recording goes to standard output, the command's output doesn't; otherwise it goes where it usually does."""
+    """If the recording goes to standard output, the command's output doesn't; otherwise it goes
+    where it usually does."""
     with folder() as d:
         for output, out in ("-", False), (d + "/o.folded", True):
             done = krait("record", "-q", "--format", "folded", "-o", output, "--", kit.PYTHON, "-c", "print('said by it');" + SHORT)
@@ -397,7 +405,8 @@ def interrupt_of_a_command():
 
 @kit.case
 def interrupt_of_a_background_job():
-    """A script's background job, and its command, ignore the SIGINT of Ctrl-C, but kill -INT ends the recording."""
+    """A script's background job, and its command, ignore the SIGINT of Ctrl-C, but kill -INT ends
+    the recording."""
     leader, terminal = os.openpty()
 
     def begin():
@@ -421,7 +430,8 @@ def interrupt_of_a_background_job():
 
 @contextlib.contextmanager
 def held_up(d):
-    """A krait that is blocked in writing its output. Yields the descriptor from which the output can be read."""
+    """A krait that is blocked in writing its output. Yields the descriptor from which the output
+    can be read."""
     fifo = d + "/o.html"  # more than a pipe holds
     os.mkfifo(fifo)
     reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
@@ -495,7 +505,8 @@ def check_daemon(d, *options):
 
 @kit.case
 def daemon():
-    """If a command leaves a daemon behind, krait says its number, its name, and how to record it."""
+    """If a command leaves a daemon behind, krait says its number, its name, and how to record
+    it."""
     with folder() as d:
         check_daemon(d)
         os.unlink(d + "/pid")

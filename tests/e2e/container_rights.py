@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""krait in containers that lack a right. The refusal names that one right, and the command that it tells the user to type is
-tried and works. Docker's profile is from the Go module moby/profiles, the older one from Debian's package containers-common."""
+"""krait in containers that lack a right. The refusal names that one right, and the command that it
+tells the user to type is tried and works. Docker's profile is from the Go module moby/profiles, the
+older one from Debian's package containers-common."""
 import json
 import os
 import re
@@ -60,7 +61,8 @@ def works(**kw):
 
 
 def refused(*words, **kw):
-    """The sentence of the refusal. It is the same in record and top, and the only check of doctor that fails."""
+    """The sentence of the refusal. It is the same in record and top, and the only check of doctor
+    that fails."""
     said = None
     for command in COMMAND, ("/krait", "top", "-d", "1"):
         code, _, err = sandbox.run(*command, **kw)
@@ -94,7 +96,8 @@ def in_a_pod(said):
 
 @case
 def dockers_profile():
-    """With Docker's current profile krait works with the two capabilities. Without them it names them, and the named options help."""
+    """With Docker's current profile krait works with the two capabilities. Without them it names
+    them, and the named options help."""
     ready()
     profile = from_go()
     works(profile=profile, capabilities=RIGHTS)
@@ -119,7 +122,8 @@ def readme_recipe():
 
 @case
 def older_profile():
-    """An older profile allows bpf with CAP_SYS_ADMIN only: krait names the capabilities first, then the profile."""
+    """An older profile allows bpf with CAP_SYS_ADMIN only: krait names the capabilities first, then
+    the profile."""
     ready()
     profile = from_debian()
     said = refused("CAP_BPF, CAP_PERFMON missing", profile=profile)
@@ -176,7 +180,8 @@ class in_background:
 
 @case
 def nested_pid_namespace():
-    """In a PID namespace inside of the container's, krait finds its program by the numbers that it sees itself."""
+    """In a PID namespace inside of the container's, krait finds its program by the numbers that it
+    sees itself."""
     ready()
     kit.need("unshare")
     inner = "/usr/bin/python3 -c '%s' & pid=$!; sleep 1; /krait record -f -p $pid -d 1; code=$?; kill -9 $pid; exit $code" % kit.BUSY

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""A process counts as in the container that its cgroup names only if nobody but root could give the cgroup that name.
+"""A process counts as in the container that its cgroup names only if nobody but root could give the
+cgroup that name.
 
 The cgroups are real ones: root's own, and a subtree that a user was given, as systemd does.
 """
@@ -30,7 +31,8 @@ def hierarchy():
 
 @contextlib.contextmanager
 def cgroup(*names):
-    """Makes control groups, each in the one before, of (name, owner). Returns the path of the last one."""
+    """Makes control groups, each in the one before, of (name, owner). Returns the path of the last
+    one."""
     made, at = [], hierarchy()
     try:
         for name, owner in names:
@@ -71,7 +73,8 @@ def record(*args):
 
 @case
 def roots():
-    """A container of an engine that is root's is found by its id, and its samples are labelled with it."""
+    """A container of an engine that is root's is found by its id, and its samples are labelled with
+    it."""
     with cgroup(("krait-test.slice", 0), ("docker-%s.scope" % ID, 0)) as at, running_in(at) as pid:
         samples, said, labels = record("--container", ID[:12])
         check(samples > 20, "%d samples: %s" % (samples, said))
@@ -81,7 +84,8 @@ def roots():
 
 @case
 def delegated_to_the_container():
-    """The container's own root owns its cgroup and makes others in it: these count as that container, whatever their names."""
+    """The container's own root owns its cgroup and makes others in it: these count as that
+    container, whatever their names."""
     with cgroup(("krait-test.slice", 0), ("docker-%s.scope" % ID, NOBODY),
                 ("docker-%s.scope" % OTHER, NOBODY)) as at, running_in(at) as pid:
         samples, said, labels = record("--container", ID[:12])
@@ -93,7 +97,8 @@ def delegated_to_the_container():
 
 @case
 def users():
-    """If a user gave the cgroup that name, it doesn't count as that container, and krait says why and what to do."""
+    """If a user gave the cgroup that name, it doesn't count as that container, and krait says why
+    and what to do."""
     with cgroup(("krait-test.slice", 0), ("user@%d.service" % NOBODY, NOBODY),
                 ("docker-%s.scope" % ID, NOBODY)) as at, running_in(at) as pid:
         samples, said, _ = record("--container", ID[:12])

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""In a stack whose outermost Python frames weren't reached, native frames still stand between the Python frames that called them."""
+"""In a stack whose outermost Python frames weren't reached, native frames still stand between the
+Python frames that called them."""
 import sys
 
 import kit
 from kit import Background, Skip, check, folder, krait
 
-# More frames in one evaluation loop than a stack has (1,024); two loops further in, each called by sorted().
+# More frames in one evaluation loop than a stack has (1,024); two loops further in, each called by
+# sorted().
 DEEP = """
 import sys
 sys.setrecursionlimit(5000)
@@ -28,7 +30,8 @@ CALLED = ["low", "sorted", "middle", "sorted", "leaf"]
 
 
 def once_each(stack):
-    """Names of the program's functions and of what sorts, a recursion once; the frames of one call to sorted() are many."""
+    """Names of the program's functions and of what sorts, a recursion once; the frames of one call
+    to sorted() are many."""
     names = []
     for frame in stack:
         name = "sorted" if "sort" in frame.name else frame.name
@@ -38,7 +41,8 @@ def once_each(stack):
 
 
 def stacks(d, pid, native, expected):
-    """How many stacks there are with leaf() innermost, and those of them that aren't a mark and what is expected."""
+    """How many stacks there are with leaf() innermost, and those of them that aren't a mark and
+    what is expected."""
     done = krait("record", "-p", pid, "-d", "0.6", "-F", "499", "--native=" + native, "-o", d + "/o.pb.gz")
     check(done.returncode == 0, done.stderr)
     profile = kit.pprof.read(d + "/o.pb.gz")

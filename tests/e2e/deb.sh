@@ -21,7 +21,8 @@ mirror=$(debian_mirror) || lacks "no Debian mirror"
 work=$(mktemp -d)
 trap 'rm -rf --one-file-system "$work"' EXIT
 
-# Two lists name the packages of a build; they must agree. The compiler, libc and make are build-essential.
+# Two lists name the packages of a build; they must agree. The compiler, libc and make are
+# build-essential.
 same_needs() {
 	local needs line
 	needs=" $(sed -n '/^Build-Depends:/,/^Standards/p' packaging/debian/control | tr -cs 'a-z0-9-' ' ') "
@@ -46,7 +47,8 @@ told() { # yes or no, for group and forget: what debconf knows before it asks
 }
 install_it() { in_root apt-get install -y -q "$PWD/build/deb/$deb" >>"$work/log" 2>&1 || { tail -n 20 "$work/log"; return 1; }; }
 remove_it() { in_root apt-get purge -y -q krait >>"$work/log" 2>&1; }
-# All files, and the groups; without the records of dpkg, apt and debconf, and without root's cache, from the package's own test.
+# All files, and the groups; without the records of dpkg, apt and debconf, and without root's cache,
+# from the package's own test.
 listed() {
 	( cd "$root" && find . -xdev -path ./tmp -prune -o -path ./root/.cache -prune -o -path ./run -prune -o -path ./var/cache -prune -o -path ./var/lib/apt -prune -o \
 		-path ./var/log -prune -o -path ./var/lib/dpkg -prune -o -name '*-' -prune -o -print | LC_ALL=C sort; cut -d: -f1 etc/group )
@@ -71,7 +73,8 @@ busy_of_alice()" && grep -q busy_of_alice a.folded && runuser -u alice -- mkdir 
 one_suite() {
 	local suite=$1
 	root=$work/$suite
-	# apt finds the lists of a frozen mirror too old, unless this machine's apt is configured otherwise.
+	# apt finds the lists of a frozen mirror too old, unless this machine's apt is configured
+	# otherwise.
 	mmdebstrap --quiet --aptopt="$(apt-config dump Acquire::Check-Valid-Until)" --variant=minbase --include=python3,adduser,debconf "$suite" "$root" "deb $mirror $suite main" \
 		>"$work/log" 2>&1 || { echo "SKIP deb $suite: no root: $(tail -n 1 "$work/log")"; return; }
 	rm -f "$root/etc/dpkg/dpkg.cfg.d"/*

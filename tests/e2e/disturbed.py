@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the machine and its limits do to krait: a clock that is set, krait stopped, few descriptors and processes, a full disk.
+"""What the machine and its limits do to krait: a clock that is set, krait stopped, few descriptors
+and processes, a full disk.
 
-Each case checks the message that the user reads. What must be recorded is known from the program's CPU time, the monotonic
-clock, and the limits.
+Each case checks the message that the user reads. What must be recorded is known from the program's
+CPU time, the monotonic clock, and the limits.
 """
 import json
 import os
@@ -19,7 +20,8 @@ from kit import Background, case, check, folder, krait, python
 
 NOBODY = 65534
 
-# Each call is of a new function, with a line table of 16 KiB: three seconds of that are more than the rings hold.
+# Each call is of a new function, with a line table of 16 KiB: three seconds of that are more than
+# the rings hold.
 CHURN = r"""
 import sys
 names = {}
@@ -33,8 +35,9 @@ while True:
     type(lambda: 0)(new, {"range": range})(400)
 """
 
-# The realtime clock is set an hour forward, back by two and right again, all in 0.3 s and again and again. Only krait's view
-# of the clock is set: other programs use the machine's, and files would get times in the future. (tests/vm sets a real one.)
+# The realtime clock is set an hour forward, back by two and right again, all in 0.3 s and again and
+# again. Only krait's view of the clock is set: other programs use the machine's, and files would
+# get times in the future. (tests/vm sets a real one.)
 CLOCK = """
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -85,7 +88,8 @@ def summary_of(d):
 
 @case
 def clock_is_set():
-    """Steps of an hour, forward and back: durations, times and numbers of samples are right by the monotonic clock."""
+    """Steps of an hour, forward and back: durations, times and numbers of samples are right by the
+    monotonic clock."""
     with folder() as d, python() as target:
         kit.runs(target.pid, 0.1)
         env, before, begin = kit.preloaded(d, CLOCK), kit.cpu_seconds(target.pid), time.monotonic()
@@ -107,7 +111,8 @@ def clock_is_set():
 
 @case
 def stopped():
-    """krait is stopped for 3 s (SIGSTOP, SIGCONT): lost records are counted and reported, and the rest is right."""
+    """krait is stopped for 3 s (SIGSTOP, SIGCONT): lost records are counted and reported, and the
+    rest is right."""
     with folder() as d, Background(kit.PYTHON, "-c", CHURN, 100) as target:
         with Background(kit.KRAIT, "record", "-F", 9999, "-p", target.pid, "-d", 4.5, "-o", d + "/o.pb.gz",
                         "--summary-json", d + "/s.json") as running:
@@ -136,7 +141,8 @@ def stopped():
 
 @case
 def few_descriptors():
-    """RLIMIT_NOFILE of about 64: krait names the limit, or works. It never says "the process didn't run"."""
+    """RLIMIT_NOFILE of about 64: krait names the limit, or works. It never says "the process didn't
+    run"."""
     def limit(n):
         return lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (n, n))
     with folder() as d, python() as target:
@@ -155,7 +161,8 @@ def few_descriptors():
 
 @case
 def few_processes():
-    """RLIMIT_NPROC of an ordinary user: a process is recorded without threads and children. A command doesn't start, and krait says why."""
+    """RLIMIT_NPROC of an ordinary user: a process is recorded without threads and children. A
+    command doesn't start, and krait says why."""
     def limit():
         resource.setrlimit(resource.RLIMIT_NPROC, (1, 1))
     user = ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups"]

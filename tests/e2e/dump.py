@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""krait dump as a user runs it: hung, stopped and large programs, filters, errors and their exit codes.
-The oracle tests that its stacks are right."""
+"""krait dump as a user runs it: hung, stopped and large programs, filters, errors and their exit
+codes. The oracle tests that its stacks are right."""
 import ctypes
 import json
 import os
@@ -129,7 +129,8 @@ threading.Event().wait()
 
 @case
 def peers():
-    """The other end of a socket is shown as the program itself says it: each thread is named after its peer."""
+    """The other end of a socket is shown as the program itself says it: each thread is named after
+    its peer."""
     with kit.folder() as folder, ready(SOCKETS, folder) as target:
         said = krait("dump", "-p", target.pid).stdout
         threads = dump("-p", target.pid)[target.pid]["threads"]
@@ -168,7 +169,8 @@ def text():
 
 @case
 def relative_names():
-    """Up to 3.8 a script's name is as it was typed: once the program has changed its directory, it would name another file."""
+    """Up to 3.8 a script's name is as it was typed: once the program has changed its directory, it
+    would name another file."""
     executable = next((path for name, _, _, path in kit.interpreters() if name == "python3.8-pyenv"), None)
     if not executable:
         raise kit.Skip("no Python 3.8")
@@ -198,7 +200,8 @@ def columns(text):
 
 @case
 def odd_text():
-    """Source and names keep to their columns; characters that a terminal would obey are left out."""
+    """Source and names keep to their columns; characters that a terminal would obey are left
+    out."""
     call = "time.sleep(1000)"
     lines = ["a = '\u4e2d\u6587e\u0301\u202e\x9b';\tb = (%s, 1)" % call, "c = (%s, '%s')" % (call, "\xe9" * 300),
              "d = ('%s', %s)" % ("\xe9" * 300, call)]
@@ -238,7 +241,8 @@ def stopped():
 
 
 def freezers():
-    """(directory of a new control group, file that freezes it, what is written there to freeze and to thaw)."""
+    """(directory of a new control group, file that freezes it, what is written there to freeze and
+    to thaw)."""
     with open("/proc/self/mountinfo") as f:
         mounts = [line.split() for line in f]
     for mount in mounts:
@@ -272,7 +276,8 @@ time.sleep(1000)
 
 @case
 def frozen():
-    """A program that is frozen as by `docker pause': every thread is called frozen, whatever it waits in."""
+    """A program that is frozen as by `docker pause': every thread is called frozen, whatever it
+    waits in."""
     tried = 0
     for at, control, freeze, thaw in freezers():
         try:
@@ -378,7 +383,8 @@ sys.stdout.write("ready"); sys.stdout.flush()
 
 @case
 def ready_to_run():
-    """A thread that another one keeps from its CPU is called ready to run; its stack doesn't change meanwhile."""
+    """A thread that another one keeps from its CPU is called ready to run; its stack doesn't change
+    meanwhile."""
     cpu = max(os.sched_getaffinity(0))
 
     def there():
@@ -411,7 +417,8 @@ def several_run():
 
 @case
 def whole_stack():
-    """C and kernel frames are below Python's, all of them with --native=full; also since when the thread is blocked."""
+    """C and kernel frames are below Python's, all of them with --native=full; also since when the
+    thread is blocked."""
     source = """
 import sys, threading, time
 lock = threading.Lock()
@@ -472,7 +479,8 @@ def stops_nobody():
 
 @case
 def repeated():
-    """Repeated frames of a function that calls itself from one line are summed up as in CPython's own traceback."""
+    """Repeated frames of a function that calls itself from one line are summed up as in CPython's
+    own traceback."""
     source = """
 import sys, time, traceback
 def down(n):
@@ -506,8 +514,8 @@ def short_waits():
     check(len(spans) > 10 and 1 < max(spans) < 95, "%s in %s" % (spans, said[0]))
 
 
-# Functions without unwind information, and so much other code of that kind that it's looked at in a second
-# step, when the rest of the file is in use.
+# Functions without unwind information, and so much other code of that kind that it's looked at in a
+# second step, when the rest of the file is in use.
 BARE = """
 .text
 .globl hold, spin
@@ -595,7 +603,8 @@ spawns()
 
 @case
 def file_io():
-    """A thread that reads a file of a file system that doesn't answer, and one that waits for it with the GIL free."""
+    """A thread that reads a file of a file system that doesn't answer, and one that waits for it
+    with the GIL free."""
     source = """
 import os, sys, threading
 def reads(fd):
@@ -617,7 +626,8 @@ thread.join()
 
 @case
 def locked():
-    """A process that hangs in mmap, its list of mappings locked: nobody can read its memory, and krait doesn't wait."""
+    """A process that hangs in mmap, its list of mappings locked: nobody can read its memory, and
+    krait doesn't wait."""
     with hanging(LOCKED, Mute.WRITE) as (target, _):
         process = dump("-p", target.pid)[target.pid]
         text = krait("dump", "-p", target.pid)
@@ -742,7 +752,8 @@ def ended():
 
 @case
 def no_frames():
-    """A program in C without its native and kernel frames has none, and that isn't called incomplete."""
+    """A program in C without its native and kernel frames has none, and that isn't called
+    incomplete."""
     with kit.Background("sleep", "100") as target:
         wait_for(lambda: state(target.pid) == "S", 5)
         thread, = dump("-p", target.pid, "--native=none", "--no-kernel")[target.pid]["threads"]
@@ -751,7 +762,8 @@ def no_frames():
 
 @case
 def thread_number():
-    """A thread's number given as a process's is refused, and the error names the process of that thread."""
+    """A thread's number given as a process's is refused, and the error names the process of that
+    thread."""
     with ready(SLEEPS, "1") as target:
         tid = max(map(int, os.listdir("/proc/%d/task" % target.pid)))
         for command in "dump", "top", "record":
@@ -795,7 +807,8 @@ time.sleep(1000)
 
 @case
 def short_sleeps():
-    """A thread that wakes up while it is read is read again, and isn't shown as blocked in an unknown place."""
+    """A thread that wakes up while it is read is read again, and isn't shown as blocked in an
+    unknown place."""
     with kit.Background(kit.PYTHON, "-c", NAPS, stdout=subprocess.PIPE) as target:
         target.process.stdout.read(5)
         for _ in range(30):
@@ -815,7 +828,8 @@ spin()
 
 @case
 def gil_changes_hands():
-    """Threads are read one after the other: a thread whose own state says that it doesn't hold the GIL isn't called the holder."""
+    """Threads are read one after the other: a thread whose own state says that it doesn't hold the
+    GIL isn't called the holder."""
     claims = 0
     with kit.Background(kit.PYTHON, "-c", SPINS, stdout=subprocess.PIPE) as target:
         target.process.stdout.read(5)
@@ -834,7 +848,8 @@ def gil_changes_hands():
 
 @case
 def stopped_without_gil():
-    """A program hangs in C code with the GIL and its threads are stopped then: the waiting thread still names the holder."""
+    """A program hangs in C code with the GIL and its threads are stopped then: the waiting thread
+    still names the holder."""
     with kit.Background(kit.PYTHON, "-c", SPINS.replace("while True: pass", "import re; re.match('(a+)+$', 'a' * 60 + 'b')"),
                         stdout=subprocess.PIPE) as target:
         target.process.stdout.read(0)
@@ -868,7 +883,8 @@ def errors():
 
 @case
 def other_users():
-    """An ordinary user is told which right another user's process needs; their own processes are shown."""
+    """An ordinary user is told which right another user's process needs; their own processes are
+    shown."""
     kit.need("setpriv")
     nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 
@@ -931,7 +947,8 @@ outer()
 
 @case
 def short():
-    """With --short each frame is a line; kernel frames are shown with -v alone. The program itself says which frames are right."""
+    """With --short each frame is a line; kernel frames are shown with -v alone. The program itself
+    says which frames are right."""
     with kit.folder() as d:
         script = os.path.join(d, "tells.py")
         with open(script, "w") as f:

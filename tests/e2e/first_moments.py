@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The first moments of a recording: the mappings of a command are known before it runs, so hardly a sample of its start
-breaks off. The quickstart's program is recorded several times and the counts of --summary-json are added up."""
+"""The first moments of a recording: the mappings of a command are known before it runs, so hardly a
+sample of its start breaks off. The quickstart's program is recorded several times and the counts of
+--summary-json are added up."""
 import collections
 import json
 import os
@@ -63,7 +64,8 @@ def at_most(limit, warm):
 
 @case
 def warm_cache():
-    """A command that was recorded before: at most 1 % of the samples come before krait is ready for them."""
+    """A command that was recorded before: at most 1 % of the samples come before krait is ready for
+    them."""
     at_most(WARM, True)
 
 
@@ -81,7 +83,8 @@ print(time.process_time(), flush=True)
 
 
 def cpu_at_end(command):
-    """(CPU seconds that a program says it used up to its last line, in all), by the kernel's account."""
+    """(CPU seconds that a program says it used up to its last line, in all), by the kernel's
+    account."""
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         said = float(process.stdout.read())
         _, _, used = os.wait4(process.pid, 0)
@@ -91,7 +94,8 @@ def cpu_at_end(command):
 
 @case
 def start_and_end():
-    """Time before a program's first line and after its last one is named, as much of it as the kernel counts."""
+    """Time before a program's first line and after its last one is named, as much of it as the
+    kernel counts."""
     command = [kit.PYTHON, "-I", "-c", ENDS]
     said, used = cpu_at_end(command)
     with kit.folder() as cache:
@@ -106,8 +110,8 @@ def start_and_end():
     check(outcomes["NO_PYTHON"] <= 0.01 * samples, "%s" % outcomes)
 
 
-# A library with so many MB of code: 60,000 functions of which one runs. OpenBLAS has 24 MB. What has more than 64 isn't
-# looked through beforehand, unless it was before.
+# A library with so many MB of code: 60,000 functions of which one runs. OpenBLAS has 24 MB. What
+# has more than 64 isn't looked through beforehand, unless it was before.
 OPENBLAS, TORCH = 24, 72
 LARGE = r"""
 .section .note.GNU-stack,"",@progbits
@@ -165,8 +169,9 @@ def without_rows(cache, pid):
 
 
 def rows_are_there(mbytes, cold):
-    """A process of -p runs in a library with so much code. From the cache its tables are there before the first sample. Without
-    a cache they are there for at least a share of @cold of the samples."""
+    """A process of -p runs in a library with so much code. From the cache its tables are there
+    before the first sample. Without a cache they are there for at least a share of @cold of the
+    samples."""
     if os.uname().machine != "x86_64":
         raise kit.Skip("the library is written for x86-64")
     kit.need("gcc")

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""docs/guide.md is true: each of its commands but those for a container is run as it stands there, with the programs of
-docs/example/guide, and prints the headings and the names of functions that the guide shows. Numbers aren't compared."""
+"""docs/guide.md is true: each of its commands but those for a container is run as it stands there,
+with the programs of docs/example/guide, and prints the headings and the names of functions that the
+guide shows. Numbers aren't compared."""
 import contextlib
 import http.client
 import os
@@ -36,7 +37,8 @@ def tasks():
 
 
 class Place:
-    """Where the commands run: the guide's programs, and a PATH with krait and a Python that has the packages."""
+    """Where the commands run: the guide's programs, and a PATH with krait and a Python that has the
+    packages."""
 
     def __init__(self, d, python):
         self.programs, self.running = os.path.join(d, "programs"), []

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""A user with file capabilities where /proc is mounted with hidepid=: their own processes are seen, others are named as hidden.
+"""A user with file capabilities where /proc is mounted with hidepid=: their own processes are seen,
+others are named as hidden.
 
 /proc is mounted anew in a mount namespace; the machine's stays as it is.
 """

@@ -213,7 +213,8 @@ def endless_names():
         kit.sees(d + "/o.pb.gz", pids={honest.pid})
 
 
-# 32 MiB that look like what CPython's compiler makes, of jumps alone, and are others every few milliseconds.
+# 32 MiB that look like what CPython's compiler makes, of jumps alone, and are others every few
+# milliseconds.
 COMPILED = """
 import ctypes, mmap
 SIZE = 32 << 20

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Names and numbers that are used again: no sample has a name that belongs only to a later or an earlier owner.
+"""Names and numbers that are used again: no sample has a name that belongs only to a later or an
+earlier owner.
 
-The programs are their own truth: a function of that name runs in that thread, module or process only.
+The programs are their own truth: a function of that name runs in that thread, module or process
+only.
 """
 import collections
 import os
@@ -22,7 +24,8 @@ def burn(seconds):
         for i in range(500):
             pass
 """
-# Threads that `threading` knows nothing of keep the kernel's name; then one with a name has their number.
+# Threads that `threading` knows nothing of keep the kernel's name; then one with a name has their
+# number.
 THREADS = BURN + """
 import _thread, threading
 def run(function, done):
@@ -87,7 +90,8 @@ for i in range(12):
     del sys.modules["plugin_%d" % i]
 """
 
-# krait looks at each module's name only when the next one has taken the place of its globals, but not of its code.
+# krait looks at each module's name only when the next one has taken the place of its globals, but
+# not of its code.
 LATE = IMPORTS.replace("burn(0.1)", "burn(0.05)").replace("range(12)", "range(6)").replace(
     "for i in range(6):\n    importlib", """
 import os, signal, time
@@ -133,7 +137,8 @@ finally:
     os.unlink(path)
 """
 
-# An interpreter's thread state is the one that its maker made (up to 3.12), whichever thread uses it.
+# An interpreter's thread state is the one that its maker made (up to 3.12), whichever thread uses
+# it.
 INTERPRETER = BURN + """
 import threading
 import _xxsubinterpreters as interpreters
@@ -287,7 +292,8 @@ exec "$@"
 
 @kit.case
 def layers_of_an_overlay():
-    """Layers of an overlay on file systems of their own number their files alike, so mappings show one number for two files."""
+    """Layers of an overlay on file systems of their own number their files alike, so mappings show
+    one number for two files."""
     kit.need("gcc")
     with folder() as d:
         paths = [d + "/both/%s.so" % name for name in ("first", "second")]
@@ -321,7 +327,8 @@ def layers_of_an_overlay():
                     count[name, "wrong"] += "of_" + other in names
     print("  %s, %d files held" % (dict(count), sum(held)))
     for name in ("first", "second"):
-        # While the mappings are read once more, nothing is sure; where system calls cost more, that is longer.
+        # While the mappings are read once more, nothing is sure; where system calls cost more, that
+        # is longer.
         check(count[name] > 50 and count[name, "named"] > 0.4 * count[name],
               "%d of %d samples in %s" % (count[name, "named"], count[name], name))
         check(not count[name, "wrong"], "%d samples in %s have the other's function" % (
@@ -383,7 +390,8 @@ def chosen_while_it_changes(made, *options):
 
 @kit.case
 def renamed_and_moved():
-    """A program is chosen by its current name and control group, not by those that it began with."""
+    """A program is chosen by its current name and control group, not by those that it began
+    with."""
     made = control_group()
 
     def holds(condition, *options):

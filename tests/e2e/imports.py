@@ -135,7 +135,8 @@ ONE_CODE = {"_imp.exec_dynamic", "_imp.exec_builtin"}  # do the same: compilers 
 
 
 def builtins_of(profile):
-    """Of each _call_with_frames_removed(): what it is called, the builtin whose native frame is below, its caller."""
+    """Of each _call_with_frames_removed(): what it is called, the builtin whose native frame is
+    below, its caller."""
     builtins = {c: b for b, c in BUILTINS.items()} | {b: b for b in BUILTINS}
     for sample in profile.samples:
         stack = profile.stack(sample)
@@ -146,7 +147,8 @@ def builtins_of(profile):
 
 
 def removed_frames(python):
-    """_call_with_frames_removed() has the name of the builtin that it runs; native frames are the truth."""
+    """_call_with_frames_removed() has the name of the builtin that it runs; native frames are the
+    truth."""
     with folder() as d:
         with open(d + "/app.py", "w") as f:
             f.write(AGAIN)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""`krait record --label-intervals`: a program says what it worked on, from when to when. The truth is its own thread's CPU time."""
+"""`krait record --label-intervals`: a program says what it worked on, from when to when. The truth
+is its own thread's CPU time."""
 import json
 import os
 import re
@@ -12,8 +13,9 @@ import sys
 import kit
 from kit import case, check, folder, krait
 
-# Two threads of two processes, each at its own items in turn; the process as a whole is in one phase after the other. It
-# writes intervals and, at its end, the CPU seconds of each: argv[1] and the same with .truth.
+# Two threads of two processes, each at its own items in turn; the process as a whole is in one
+# phase after the other. It writes intervals and, at its end, the CPU seconds of each: argv[1] and
+# the same with .truth.
 WORKS = """
 import json, os, sys, threading, time
 fd = os.open(sys.argv[1], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
@@ -107,14 +109,16 @@ def record(d, *args, code=0):
 
 
 def within(seen, share, n, what):
-    """The tolerance: three standard errors of the samples, and 1 ms by which a clock may be read late."""
+    """The tolerance: three standard errors of the samples, and 1 ms by which a clock may be read
+    late."""
     error = 3 * (share * (1 - share) / n) ** 0.5 + 0.004
     check(abs(seen - share) <= error, "%s: %.4f of the samples, %.4f of the time, allowed %.4f" % (what, seen, share, error))
 
 
 @case
 def shares():
-    """Each item has the same share of the samples as of the CPU time, in both processes and threads."""
+    """Each item has the same share of the samples as of the CPU time, in both processes and
+    threads."""
     with folder() as d:
         said, profile = record(d)
         check("warning" not in said, said)
@@ -124,7 +128,8 @@ def shares():
             counts[item] = counts.get(item, 0) + s.values[0]
             phases[item] = phases.get(item, set()) | {phase}
         total = sum(seconds.values())
-        # What the threads are is in the process's interval too: its own item covers what none of theirs does.
+        # What the threads are is in the process's interval too: its own item covers what none of
+        # theirs does.
         n = sum(counts.get(item, 0) for item in seconds)
         check(set(seconds) == {"px", "py", "cx", "cy", "both"} and n > 800, "%s %s" % (seconds, counts))
         for item in seconds:
@@ -156,7 +161,8 @@ def children():
 
 @case
 def time_namespaces():
-    """If the program's CLOCK_MONOTONIC is shifted, or krait's, samples are in the intervals of their own time."""
+    """If the program's CLOCK_MONOTONIC is shifted, or krait's, samples are in the intervals of
+    their own time."""
     kit.need("unshare")
     elsewhere = ["unshare", "--time", "--monotonic=50000", "--fork"]
     for before, within in (([], elsewhere), (elsewhere, [])):
@@ -197,7 +203,8 @@ def refused_lines(d, text, *words):
 
 @case
 def wrong_files():
-    """Whatever the file is, the recording is written, and krait says what is wrong with the file."""
+    """Whatever the file is, the recording is written, and krait says what is wrong with the
+    file."""
     with folder() as d:
         refused_lines(d, b"", "--by item: no sample has that label")
         refused_lines(d, b"\0\xff{\n" * 9, "9 of 9 lines aren't intervals", "line 1: byte 0")
@@ -221,7 +228,8 @@ def wrong_files():
 
 @case
 def opened_as_the_user():
-    """An ordinary user's krait whose capabilities let it read everybody's files doesn't read that of another user."""
+    """An ordinary user's krait whose capabilities let it read everybody's files doesn't read that
+    of another user."""
     kit.need("setpriv")
     with folder() as d:
         os.chmod(d, 0o777)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Code made at run time that is registered for gdb, as LLVM registers it. It has its own names and unwind tables, never those of
-other code.
+"""Code made at run time that is registered for gdb, as LLVM registers it. It has its own names and
+unwind tables, never those of other code.
 
-The truth is the Python function that calls it: call_a() calls code_a(), call_b() code_b(). Both do the same, in
-frames of different size, and take turns at one address. libffi calls them.
+The truth is the Python function that calls it: call_a() calls code_a(), call_b() code_b(). Both do
+the same, in frames of different size, and take turns at one address. libffi calls them.
 """
 import collections
 import json
@@ -83,8 +83,8 @@ for i in range(20):
         in_child()
     os.wait()
 """
-# Machine code in memory that stays writable. In a()'s loop the return address is behind one word, in b()'s behind five, and
-# where a() would have it lies an address in qsort(), which nobody calls.
+# Machine code in memory that stays writable. In a()'s loop the return address is behind one word,
+# in b()'s behind five, and where a() would have it lies an address in qsort(), which nobody calls.
 WRITABLE = """
 import ctypes, mmap, random, time
 A = bytes.fromhex("53" + "90" * 8 + "f390 48ffcf 75f9" + "5b c3")  # push rbx; loop; pop rbx; ret
@@ -176,7 +176,8 @@ def record(text, *options):
 
 
 def count_names(profile):
-    """Samples below each call_x(): those named code_x, those named after another's, those without a name."""
+    """Samples below each call_x(): those named code_x, those named after another's, those without a
+    name."""
     count = collections.Counter()
     for sample in profile.samples:
         stack = profile.stack(sample)
@@ -206,7 +207,8 @@ def is_code(frame):
 
 
 def count_callers(profile):
-    """Samples in such code: those below libffi, those that break off there, those that are wrong."""
+    """Samples in such code: those below libffi, those that break off there, those that are
+    wrong."""
     count = collections.Counter()
     for sample in profile.samples:
         stack = [frame for frame in profile.stack(sample) if frame.kind != "kernel"]
@@ -237,7 +239,8 @@ def turns():
 
 @case
 def forks():
-    """A fork has other code where its parent's was known: until its own mappings are read, its code has no name."""
+    """A fork has other code where its parent's was known: until its own mappings are read, its code
+    has no name."""
     profile = record(FORKS, "--native=full", "-F", "4999")
     names, callers = count_names(profile), count_callers(profile)
     check(not names["wrong"], "%d samples show the code that wasn't there" % names["wrong"])
@@ -272,7 +275,8 @@ def numba_name():
 
 @case
 def broken_lists():
-    """Lists in a circle, with wrong sizes and addresses; then the object is registered anew, and has names."""
+    """Lists in a circle, with wrong sizes and addresses; then the object is registered anew, and
+    has names."""
     check_right(count_names(record(BROKEN)), "a", 200)
 
 

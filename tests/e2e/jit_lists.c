@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A compiler at run time in small: puts the code of relocatable ELF files where it is told, and registers them
- * for gdb as LLVM does (llvm/lib/ExecutionEngine/GDBRegistrationListener.cpp): a copy of the file whose
- * sections have their addresses in memory, .eh_frame's being that of a relocated copy. For tests/e2e/jit.py, which loads it with ctypes.
+ * A compiler at run time in small: puts the code of relocatable ELF files where it is told, and
+ * registers them for gdb as LLVM does (llvm/lib/ExecutionEngine/GDBRegistrationListener.cpp): a
+ * copy of the file whose sections have their addresses in memory, .eh_frame's being that of a
+ * relocated copy. For tests/e2e/jit.py, which loads it with ctypes.
  */
 #include <elf.h>
 #include <fcntl.h>
@@ -47,7 +48,10 @@ static char *read_file(const char *path, size_t *n)
 
 #define EH_FRAME_AT 2048 /* in the page with the code */
 
-/* Section @i of @file goes to @to, with references relative to their own place: R_X86_64_PC32, R_AARCH64_PREL32. */
+/*
+ * Section @i of @file goes to @to, with references relative to their own place: R_X86_64_PC32,
+ * R_AARCH64_PREL32.
+ */
 static void relocate(char *file, int i, char *to)
 {
 	Elf64_Ehdr *h = (Elf64_Ehdr *)file;

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the end-to-end tests share: running krait, starting Python programs, PASS/FAIL/SKIP lines."""
+"""What the end-to-end tests share: running krait, starting Python programs, PASS/FAIL/SKIP
+lines."""
 import base64
 import contextlib
 import fcntl
@@ -111,7 +112,8 @@ def page_header(path, page):
 
 
 def page_text(page):
-    """{path: source text, or None where the page says that the file changed}, without those that only --source shows."""
+    """{path: source text, or None where the page says that the file changed}, without those that
+    only --source shows."""
     with open(page) as f:
         block = re.search(r'id="krait-source">\s*([^<]*)<', f.read())
     if not block:
@@ -204,7 +206,8 @@ def cpu_seconds(pid):
 
 
 def runs(pid, seconds, most=60):
-    """Waits until a process, or each of several, has run for so long, however busy the machine is."""
+    """Waits until a process, or each of several, has run for so long, however busy the machine
+    is."""
     ends = [(one, cpu_seconds(one) + seconds) for one in (pid if isinstance(pid, list) else [pid])]
     wait_for(lambda: all(cpu_seconds(one) > end for one, end in ends), most)
 
@@ -228,7 +231,8 @@ def python(source=BUSY, executable=PYTHON, **kw):
 
 
 def share(out, name, file=None, pids=None):
-    """(samples in the profile, a file or what was read, of these with a Python function of this name and file)."""
+    """(samples in the profile, a file or what was read, of these with a Python function of this
+    name and file)."""
     profile, total, found = out if isinstance(out, pprof.Profile) else pprof.read(out), 0, 0
     for sample in profile.samples:
         if pids is not None and int(sample.labels.get("pid", 0)) not in pids:
@@ -301,7 +305,8 @@ def main():
 
 
 def with_packages(name, version, *packages):
-    """A Python of that version, such as "3.13", that has these packages; it is kept for the next run."""
+    """A Python of that version, such as "3.13", that has these packages; it is kept for the next
+    run."""
     place = os.path.join(CACHE, "packages", name)
     has, wanted = place + "/venv/has", version + " " + " ".join(packages)
     os.makedirs(place, exist_ok=True)

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Programs that lay out files and memory so that reading them takes long.
 
-Each attack runs beside an honest program, whose stacks must stay whole, and costs krait itself little CPU time. The honest
-program's stacks are known from its source. krait says once what it cut of the attacker's.
+Each attack runs beside an honest program, whose stacks must stay whole, and costs krait itself
+little CPU time. The honest program's stacks are known from its source. krait says once what it cut
+of the attacker's.
 """
 import json
 import os
@@ -30,8 +31,9 @@ def record(d, attack, honest, seconds=1, *more):
 
 
 def beside(d, source, *args, seconds=1, most=2.0, says=None, lines=1):
-    """Runs an attack, which prints so many lines when it is ready, beside an honest program. krait takes at most so many CPU seconds,
-    says what it left out, and misses nothing of the honest one. Perf maps whose names are printed are removed. Returns the attack's pid."""
+    """Runs an attack, which prints so many lines when it is ready, beside an honest program. krait
+    takes at most so many CPU seconds, says what it left out, and misses nothing of the honest one.
+    Perf maps whose names are printed are removed. Returns the attack's pid."""
     with python() as honest, Background(kit.PYTHON, "-c", source, *args, stdout=subprocess.PIPE) as attack:
         printed = [attack.process.stdout.readline().decode().strip() for _ in range(lines)]
         try:
@@ -84,13 +86,15 @@ print("ready", flush=True)
 
 @kit.case
 def endless_symbols():
-    """Tables of exported symbols of 500 MiB of hole: krait begins in time, and says what it left out."""
+    """Tables of exported symbols of 500 MiB of hole: krait begins in time, and says what it left
+    out."""
     with folder() as d:
         pid = beside(d, DYNSYM, d, most=3, says="too large to be looked through")
         honest_is_whole(d + "/o.pb.gz", pid)
 
 
-# Code that no file has, run by several processes, whose perf maps are 1 TiB of hole with some lines at the end.
+# Code that no file has, run by several processes, whose perf maps are 1 TiB of hole with some lines
+# at the end.
 SPARSE = r"""
 import ctypes, mmap, os, sys
 code = mmap.mmap(-1, 4096, prot=7)
@@ -151,8 +155,8 @@ def growing_maps():
         beside(d, GROWING, seconds=2, most=4, says="weren't read to the end", lines=4)
 
 
-# Code registered for gdb, in a file of 400,000 symbols at one address, whose names are parts of 16 MB of underscores; and
-# 8,000 files more, each of a page of code.
+# Code registered for gdb, in a file of 400,000 symbols at one address, whose names are parts of 16
+# MB of underscores; and 8,000 files more, each of a page of code.
 LISTS = r"""
 import ctypes, mmap, struct, sys
 library = ctypes.CDLL(sys.argv[1])
@@ -201,7 +205,8 @@ while True:
 
 @kit.full_case
 def endless_lists():
-    """Lists of code registered for gdb, of long names and of many files, that change all the time."""
+    """Lists of code registered for gdb, of long names and of many files, that change all the
+    time."""
     kit.need("cc")
     need_x86()
     with folder() as d:
@@ -212,7 +217,8 @@ def endless_lists():
             beside(d, LISTS, library, which, seconds=2, most=2.5, says="too long to be read whole")
 
 
-# Code that is registered for gdb as LLVM does it: so many functions, the oldest of which runs; another one comes and goes.
+# Code that is registered for gdb as LLVM does it: so many functions, the oldest of which runs;
+# another one comes and goes.
 REGISTERED = r"""
 import ctypes, sys, threading, time
 folder, n, us = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
@@ -242,7 +248,8 @@ def build_registered(d):
 
 
 def registered(n, us, **kw):
-    """Part of that program's samples within the code that has its name, beside an honest program."""
+    """Part of that program's samples within the code that has its name, beside an honest
+    program."""
     with folder() as d:
         build_registered(d)
         pid = beside(d, REGISTERED, d, n, us, **kw)
@@ -261,20 +268,22 @@ def registered(n, us, **kw):
 
 @kit.case
 def long_list():
-    """A list of 4,000 functions, all of them small: its oldest has its name, on a busy machine after some seconds. One of 16,000,
-    of which one comes and goes, is bounded."""
+    """A list of 4,000 functions, all of them small: its oldest has its name, on a busy machine
+    after some seconds. One of 16,000, of which one comes and goes, is bounded."""
     check(any(registered(4000, 0, seconds=s, most=3 + s / 6) > 0.5 for s in (3, 6, 12)), "the code has no name")
     registered(16000, 10000, seconds=3, most=4)
 
 
 @kit.case
 def changing_list():
-    """A list of 1,000 functions that changes each 1 to 100 ms: functions that stay in it have their names."""
+    """A list of 1,000 functions that changes each 1 to 100 ms: functions that stay in it have their
+    names."""
     named = [registered(1000, us, seconds=3) for us in (1000, 10000, 100000)]
     check(min(named) > 0.2, "the code has no name: %s" % named)
 
 
-# As many mappings as a process may have, none like its neighbours, and the code of one of them changes all the time.
+# As many mappings as a process may have, none like its neighbours, and the code of one of them
+# changes all the time.
 MAPPINGS = r"""
 import ctypes, mmap, threading, time
 libc = ctypes.CDLL(None, use_errno=True)

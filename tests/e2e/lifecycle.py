@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Starts and stops, some by kill -9: no BPF program, map or link and no file is left behind. And how often krait is awake."""
+"""Starts and stops, some by kill -9: no BPF program, map or link and no file is left behind. And
+how often krait is awake."""
 import glob
 import json
 import os
@@ -49,8 +50,8 @@ def held():
 
 
 def settled(before):
-    """Objects that are new and that no process holds, once the kernel has freed what it frees late. (Other processes use BPF
-    too.)"""
+    """Objects that are new and that no process holds, once the kernel has freed what it frees late.
+    (Other processes use BPF too.)"""
     left = set()
     for _ in range(50):
         used = held()
@@ -115,7 +116,8 @@ for i in range(3):
 
 @kit.case
 def woken_rarely():
-    """If nothing new comes, krait wakes two or three times a second. A short thread that begins then still gets its name."""
+    """If nothing new comes, krait wakes two or three times a second. A short thread that begins
+    then still gets its name."""
     def woken(pid):
         with open("/proc/%d/status" % pid) as f:
             return int(re.search(r"^voluntary_ctxt_switches:\s*(\d+)", f.read(), re.M)[1])
@@ -128,7 +130,8 @@ def woken_rarely():
                 before = woken(running.pid)
                 time.sleep(0.9)
                 counts.append(woken(running.pid) - before)
-            # On a busy machine the thread before is looked at so late that it falls into one of these.
+            # On a busy machine the thread before is looked at so late that it falls into one of
+            # these.
             check(min(counts[1:]) <= 5, "woken %s times in 0.9 s" % counts)
             code = running.process.wait(20)
             check(code == 0, "exit code %d" % code)

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""How long may a sample last? Interrupts are off meanwhile: half a millisecond, whatever a program lays out.
+"""How long may a sample last? Interrupts are off meanwhile: half a millisecond, whatever a program
+lays out.
 
-The kernel programs measure how long they run if kernel.bpf_stats_enabled is set. A host may stop its virtual machine in the
-middle of a run: if it takes a tenth of the CPU time, 1 to 8 % of these samples are long. A program's attack hits each recording
-and most samples: without limits 50 to 90 % are long. So the share of long samples in the best of several recordings counts.
+The kernel programs measure how long they run if kernel.bpf_stats_enabled is set. A host may stop
+its virtual machine in the middle of a run: if it takes a tenth of the CPU time, 1 to 8 % of these
+samples are long. A program's attack hits each recording and most samples: without limits 50 to 90 %
+are long. So the share of long samples in the best of several recordings counts.
 """
 import contextlib
 import json
@@ -154,7 +156,8 @@ def late(program, seconds):
 
 @kit.full_case
 def realtime_neighbour():
-    """A SCHED_FIFO thread on the CPU of a program that does its worst is woken up to 1.5 ms later beside a recording."""
+    """A SCHED_FIFO thread on the CPU of a program that does its worst is woken up to 1.5 ms later
+    beside a recording."""
     kit.need("gcc")
     if len(os.sched_getaffinity(0)) < 2:
         raise kit.Skip("one CPU")

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""`%%krait` and `%krait` in a notebook. The kernel is ipykernel, driven by jupyter_client. The truth is the cell's own
-time.process_time(), and the size of a notebook's file. In the full tier JupyterLab draws it in Chromium, also when it is opened again."""
+"""`%%krait` and `%krait` in a notebook. The kernel is ipykernel, driven by jupyter_client. The
+truth is the cell's own time.process_time(), and the size of a notebook's file. In the full tier
+JupyterLab draws it in Chromium, also when it is opened again."""
 import json
 import os
 import re
@@ -52,7 +53,8 @@ g = [globals()["f%d" % i] for i in range(600)]
 def deep(n):
     return deep(n - 1) if n else sum(range(20000))
 """
-# Runs the cells of argv[1], a JSON file, and writes each one's outputs as a notebook has them to argv[2].
+# Runs the cells of argv[1], a JSON file, and writes each one's outputs as a notebook has them to
+# argv[2].
 DRIVER = """
 import json, sys
 from jupyter_client.manager import KernelManager
@@ -130,7 +132,8 @@ def share_in(svg, name):
 
 @case
 def shows_where(packages=NEWEST):
-    """A cell's sentence, picture, output and value; the planted function has the share that the kernel's clock says."""
+    """A cell's sentence, picture, output and value; the planted function has the share that the
+    kernel's clock says."""
     with folder() as d:
         cells = ("%load_ext krait", SPIN, MEASURED, "%krait planted_little(0.4)", "%krait", "%%krait -F 100\nplanted_much(0.4)", LINES,
                  "%%krait\n%%time\nplanted_much(0.1)")
@@ -155,7 +158,8 @@ def shows_where(packages=NEWEST):
 
 @case
 def in_other_cells():
-    """A magic inside of a recorded cell; a cell with await, which is refused and not run; options that aren't for cells."""
+    """A magic inside of a recorded cell; a cell with await, which is refused and not run; options
+    that aren't for cells."""
     with folder() as d:
         outputs = run_cells(d, "%load_ext krait", SPIN, "%%krait\n%krait planted_little(0.2)\nplanted_much(0.2)", "7 * 6",
                             "%%krait\nimport asyncio\nawait asyncio.sleep(0)", "%%krait -o x.html\nprint('ran')", "%%krait '\nprint('ran')")
@@ -188,7 +192,8 @@ def bounded():
 
 @case
 def goes_on():
-    """A cell that fails shows one error. One without rights runs, and names the command that helps. Unknown options are reported."""
+    """A cell that fails shows one error. One without rights runs, and names the command that helps.
+    Unknown options are reported."""
     kit.need("setpriv")
     with folder() as d:
         os.chmod(d, 0o755)
@@ -209,14 +214,16 @@ def goes_on():
 
 
 LAB = ("jupyter", "3.12", "jupyterlab", "nbconvert", "ipykernel", "jupyter_client")
-# Of the pictures that are to be seen: how wide each is drawn, how wide the place is, and what of it the image itself says.
+# Of the pictures that are to be seen: how wide each is drawn, how wide the place is, and what of it
+# the image itself says.
 PICTURES = """JSON.stringify([...document.querySelectorAll('.jp-RenderedSVG img')].filter(i => i.complete && i.naturalWidth)
     .map(i => [i.getBoundingClientRect().width, i.closest('.jp-OutputArea-output').clientWidth, decodeURIComponent(i.src)]))"""
 STATUS = "jupyterapp.shell.currentWidget?.sessionContext?.session?.kernel?.status"
 
 
 def until(b, expression, wanted, seconds=90):
-    """Asks JupyterLab until it answers with something true: it takes a while to draw, and answers false or errors until then."""
+    """Asks JupyterLab until it answers with something true: it takes a while to draw, and answers
+    false or errors until then."""
     end, got = time.time() + seconds, None
     while time.time() < end:
         try:
@@ -242,7 +249,8 @@ def page(b, url):
 
 @kit.full_case
 def jupyterlab():
-    """JupyterLab draws the cell's flame graph, saves it, and draws it when the notebook is opened again, without a kernel having run."""
+    """JupyterLab draws the cell's flame graph, saves it, and draws it when the notebook is opened
+    again, without a kernel having run."""
     if not browser.find():
         raise kit.Skip("no Chromium")
     bin_ = os.path.dirname(kit.with_packages(*LAB))

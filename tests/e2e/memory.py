@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs that make new code all the time: krait record stays within its memory, and writes what it recorded.
+"""Programs that make new code all the time: krait record stays within its memory, and writes what
+it recorded.
 
 The truth is the program's own: which functions it made, and the time of each by its own clock.
 """
@@ -17,8 +18,9 @@ import kit
 from kit import Background, PYTHON, check, folder, krait
 
 HZ = 20000
-# In turn a function that has a name and a file of its own, long ones, and one that stays. That takes another time in each
-# turn: else a turn and the time between two samples, some 50 us both, stay in step, and shares are off by 0.07.
+# In turn a function that has a name and a file of its own, long ones, and one that stays. That
+# takes another time in each turn: else a turn and the time between two samples, some 50 us both,
+# stay in step, and shares are off by 0.07.
 CHURN = r"""
 import json, sys, time
 def template(n):
@@ -59,7 +61,8 @@ def record(d, *args, seconds=1.5):
 
 
 def check_names(frames):
-    """Every function with the name of one that was made has that one's file. Takes pairs of (name, file)."""
+    """Every function with the name of one that was made has that one's file. Takes pairs of (name,
+    file)."""
     made = [f for f in frames if f[0].startswith("made_")]
     wrong = [f for f in made if not f[1].startswith("<template %s>/" % f[0].split("_")[1])]
     check(made and not wrong,
@@ -82,7 +85,8 @@ SLOW = kit.BUSY.replace("busy(100000)", "busy(20000); time.sleep(0.05)").replace
 
 @kit.case
 def rare_code_is_summed_up():
-    """No sample is lost, no name is wrong, frequent functions keep their shares, and memory stays within its bound."""
+    """No sample is lost, no name is wrong, frequent functions keep their shares, and memory stays
+    within its bound."""
     with folder() as d:
         least = record(d, seconds=0.1)[1]["krait_rss_bytes"]
         said, summary, program, profile = record(d, "--memory", "8M", seconds=4)
@@ -103,7 +107,8 @@ def rare_code_is_summed_up():
         check(grown < 24 << 20, "%.1f MiB more than a short recording" % (grown / 1048576))
 
 
-# Two hundred functions deep, each with a line table of 4 MiB that all of them share, and all are new each time.
+# Two hundred functions deep, each with a line table of 4 MiB that all of them share, and all are
+# new each time.
 LARGE = r"""
 import sys, time, types
 names = {"time": time}
@@ -121,7 +126,8 @@ while True:
 
 @kit.case
 def large_code_without_end():
-    """A program makes new code as fast as krait can read it: the recording ends in time, and memory stays within its bound."""
+    """A program makes new code as fast as krait can read it: the recording ends in time, and memory
+    stays within its bound."""
     with folder() as d, Background(PYTHON, "-c", LARGE) as target:
         kit.runs(target.pid, 0.3)
         begin = time.monotonic()
@@ -206,7 +212,8 @@ busy()
 
 @kit.case
 def symbols_of_libraries():
-    """15 MB of libraries, whose symbols' names take a hundred times as much: memory stays bounded, other programs miss nothing."""
+    """15 MB of libraries, whose symbols' names take a hundred times as much: memory stays bounded,
+    other programs miss nothing."""
     if os.uname().machine != "x86_64":
         raise kit.Skip("the code is x86-64's")
     with folder() as d, kit.python() as honest, \
@@ -262,7 +269,8 @@ def in_group(mib, *args):
 
 @kit.case
 def small_groups():
-    """A control group of 64 MiB is enough for twenty processes; in a smaller one krait says how much it needs."""
+    """A control group of 64 MiB is enough for twenty processes; in a smaller one krait says how
+    much it needs."""
     with folder() as d, contextlib.ExitStack() as all_of_them:
         pids = [all_of_them.enter_context(kit.python(SLOW)).pid for _ in range(20)]
         args = [a for pid in pids for a in ("-p", pid)]

@@ -25,7 +25,8 @@ thread.join()
 
 
 class Mute:
-    """A file system (FUSE 7.22) with one file of zeros. The answers stop at the call that .serve() waits for."""
+    """A file system (FUSE 7.22) with one file of zeros. The answers stop at the call that .serve()
+    waits for."""
 
     ATTRIBUTES = struct.pack("=6Q10I", 2, 4096, 8, 0, 0, 0, 0, 0, 0, 0o100644, 1, 0, 0, 0, 4096, 0)
     ANSWERS = {26: struct.pack("=4I2HI", 7, 22, 0, 0, 1, 1, 4096),  # INIT
@@ -51,11 +52,13 @@ class Mute:
         self.libc.umount2(self.place, 2)
 
     def close(self):
-        """Ends the file system, so that reads fail. Until then nothing ends a thread that reads, not even SIGKILL."""
+        """Ends the file system, so that reads fail. Until then nothing ends a thread that reads,
+        not even SIGKILL."""
         os.close(self.fd)
 
     def serve(self, until):
-        """Answers requests. The first descriptor of the file reads and writes past the page cache (FOPEN_DIRECT_IO)."""
+        """Answers requests. The first descriptor of the file reads and writes past the page cache
+        (FOPEN_DIRECT_IO)."""
         opened = 0
         while select.select([self.fd], [], [], 20)[0]:
             _, call, number = struct.unpack_from("=IIQ", os.read(self.fd, 1 << 17))
@@ -76,7 +79,8 @@ def state(pid, tid=None):
 
 @contextlib.contextmanager
 def hanging(source, call):
-    """The program, whose argument is the file system's directory, while this call of it isn't answered."""
+    """The program, whose argument is the file system's directory, while this call of it isn't
+    answered."""
     with kit.folder() as place, Mute(place) as mute, kit.Background(kit.PYTHON, "-c", source, place) as target:
         try:
             mute.serve(call)

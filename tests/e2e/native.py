@@ -163,7 +163,8 @@ int main(void) { pthread_t t; pthread_create(&t, 0, working, 0); for (;;) make()
 
 @kit.case
 def musl_threads():
-    """musl's clone(), the function that runs a thread, functions that wait: some have a stack protector, some never return."""
+    """musl's clone(), the function that runs a thread, functions that wait: some have a stack
+    protector, some never return."""
     with folder() as d:
         for name in built_with_musl(d, THREADS_C):
             with Background(d + "/" + name) as target:
@@ -210,7 +211,8 @@ def more_libraries_than_descriptors():
 
 @kit.case
 def library_without_tables():
-    """Stripped, no unwind information: only calls say where two of three functions begin (IPP in OpenCV's wheel)."""
+    """Stripped, no unwind information: only calls say where two of three functions begin (IPP in
+    OpenCV's wheel)."""
     with folder() as d:
         with open(d + "/calls.c", "w") as f:
             f.write(CALLS_C)
@@ -347,7 +349,8 @@ def loop_is_python(command, d, env):
 
 @kit.case
 def evaluation_loop_of_tail_calls():
-    """A stripped interpreter whose loop is a function for each opcode: in the program and in its library."""
+    """A stripped interpreter whose loop is a function for each opcode: in the program and in its
+    library."""
     executable = os.path.realpath(tool(kit.interpreter("tailcall"), "-c",
                                        "import sys; print(sys.executable)").strip())
     home = os.path.dirname(os.path.dirname(executable))
@@ -395,7 +398,8 @@ def whole_from_the_start(d):
 
 @kit.case
 def whole_from_the_first_sample():
-    """Of the few samples of a server that sleeps, all reach the thread's start, whose frames are native."""
+    """Of the few samples of a server that sleeps, all reach the thread's start, whose frames are
+    native."""
     with folder() as d:
         os.symlink(kit.PYTHON, d + "/sleeper")  # a name that no other process of the machine has
         whole_from_the_start(d)
@@ -403,7 +407,8 @@ def whole_from_the_first_sample():
 
 @kit.case
 def mappings_are_read_soon():
-    """In a program that krait starts, unwinding begins some hundredths of a second after the program."""
+    """In a program that krait starts, unwinding begins some hundredths of a second after the
+    program."""
     def missed(d):
         done = krait("record", "-F", 999, "--summary-json", d + "/s.json", "-o", d + "/o.pb.gz", "--", kit.PYTHON, "-c",
                      "import json, sqlite3, decimal, time\nend = time.time() + .4\nwhile time.time() < end: pass")
@@ -435,7 +440,8 @@ while time.time() < end:
 
 
 def made_by(d, function, system_call, hz):
-    """(label, functions) of the samples in @system_call of a program that calls @function all the time; of all others."""
+    """(label, functions) of the samples in @system_call of a program that calls @function all the
+    time; of all others."""
     done = krait("record", "-F", hz, "--native=full", "--summary-json", d + "/s.json", "-o", d + "/o.pb.gz",
                  "--", kit.PYTHON, "-c", MAKES, function)
     check(done.returncode == 0, done.stderr)
@@ -451,7 +457,8 @@ def made_by(d, function, system_call, hz):
 
 @kit.case
 def where_threads_begin():
-    """glibc's clone3() has no unwind information from its system call on. Stacks of both the old thread and the new one are whole."""
+    """glibc's clone3() has no unwind information from its system call on. Stacks of both the old
+    thread and the new one are whole."""
     with folder() as d:
         inside, other = made_by(d, "make_thread", "sys_clone", 4999)
         lost = [f for _, f in inside if not {"pthread_create", "Thread.start", "make_thread"} <= set(f)]
@@ -465,8 +472,8 @@ def where_threads_begin():
 
 @kit.case
 def where_processes_begin():
-    """glibc's vfork() has its return address in a register during the system call. After it, parent and child share
-    memory for a moment, and the memory shows the parent's frames."""
+    """glibc's vfork() has its return address in a register during the system call. After it, parent
+    and child share memory for a moment, and the memory shows the parent's frames."""
     with folder() as d:
         inside, other = made_by(d, "make_process", "sys_vfork", 9999)
         wrong = [f for labels, f in other if "execve" in f and "Popen._close_pipe_fds" in f]
@@ -534,7 +541,8 @@ with open(sys.argv[1], "w") as f:
 
 @kit.case
 def the_collector():
-    """The collector's share equals that by Python's own clock. In python-build-standalone's 3.14 BOLT has split its function."""
+    """The collector's share equals that by Python's own clock. In python-build-standalone's 3.14
+    BOLT has split its function."""
     for executable in kit.interpreter("tailcall"), kit.interpreter("static", (3, 13)), kit.PYTHON:
         with folder() as d:
             done = krait("record", "-F", 999, "--native=full", "-o", d + "/o.pb.gz", "--", executable, "-c", COLLECTS, d + "/share")
@@ -593,8 +601,8 @@ def greenlets_of(executable, version):
 
 @kit.case
 def a_greenlet_begins_its_stack():
-    """A greenlet's stack ends at its beginning, with loops counted (up to 3.10) or found by address. The closing lines count the same
-    marks as the stacks."""
+    """A greenlet's stack ends at its beginning, with loops counted (up to 3.10) or found by
+    address. The closing lines count the same marks as the stacks."""
     for least, most in (((3, 6), (3, 10)), ((3, 11), (3, 15))):
         found = [(version, path) for _, version, kind, path in kit.interpreters()
                  if kind in ("static", "shared") and least <= version <= most]
@@ -722,7 +730,8 @@ def code_of(pid):
 
 @kit.case
 def another_program_at_the_same_addresses():
-    """A program that a Python process execs lies at the same addresses as its parent's code: none of its frames has the parent's names."""
+    """A program that a Python process execs lies at the same addresses as its parent's code: none
+    of its frames has the parent's names."""
     python = ("setarch", "-R", kit.PYTHON, "-c")
     with folder() as d:
         with open(d + "/spin.c", "w") as f:
@@ -873,7 +882,8 @@ def perf_trampolines():
 
 @kit.case
 def perf_jit_trampolines():
-    """-X perf_jit: the same stubs further apart, so that a block isn't full of them; names come late."""
+    """-X perf_jit: the same stubs further apart, so that a block isn't full of them; names come
+    late."""
     trampolines("perf_jit", (3, 13), ([],))
 
 
@@ -921,7 +931,8 @@ while True:
 
 @kit.case
 def work_is_told_apart():
-    """Native functions that do a program's own operations are never hidden: each operation has its own function below it."""
+    """Native functions that do a program's own operations are never hidden: each operation has its
+    own function below it."""
     functions = "formats", "chars", "compresses", "adds"
     wanted = (3, 8), (3, 11), (3, 14)
     paths = {version: path for _, version, kind, path in kit.interpreters() if kind == "static" and version in wanted}
@@ -948,7 +959,8 @@ def work_is_told_apart():
 
 @kit.case
 def nameless_machinery():
-    """Without symbols: functions that start the program or enter a loop are hidden, the one that sorts isn't."""
+    """Without symbols: functions that start the program or enter a loop are hidden, the one that
+    sorts isn't."""
     for path in {kit.PYTHON, kit.interpreter("static", (3, 13))}:
         with folder() as d, Background(path, "-c", COMPILED) as target:
             kit.runs(target.pid, 0.5)
@@ -978,11 +990,10 @@ def compiles(path):
 
 @kit.case
 def python_jit():
-    """
-    3.15's compiler registers its code, with an unwind table that lies in the file alone; 3.14's registers nothing.
-    It was compiled before krait started: so the first stacks are whole too. Now and then the compiler makes some of
-    it anew. Until krait has read that table, up to 0.2 s on a busy machine, stacks break off there: the best of
-    three recordings counts.
+    """3.15's compiler registers its code, with an unwind table that lies in the file alone; 3.14's
+    registers nothing. It was compiled before krait started: so the first stacks are whole too. Now
+    and then the compiler makes some of it anew. Until krait has read that table, up to 0.2 s on a
+    busy machine, stacks break off there: the best of three recordings counts.
     """
     able = [path for _, version, kind, path in kit.interpreters()
             if version >= (3, 14) and kind in ("static", "tailcall") and compiles(path)]
@@ -1038,9 +1049,8 @@ caller(float(sys.argv[1]), "second_by_hand", False)
 
 @kit.case
 def code_made_at_run_time():
-    """
-    Machine code in anonymous memory, in a perf map that grows; the process may end meanwhile, and the
-    name may come when the code has run.
+    """Machine code in anonymous memory, in a perf map that grows; the process may end meanwhile,
+    and the name may come when the code has run.
     """
     for life, seconds, when in ((60, 5, "at once"), (2, 8, "late")):
         with folder() as d, Background(kit.PYTHON, "-c", MADE_CODE, life, when) as target:
@@ -1123,7 +1133,8 @@ for of, what in ((of_sum, sum), (of_sorted, sorted), (of_sort, list.sort), (of_c
 
 @kit.case
 def called_as_python_calls_them():
-    """Names of C functions of the interpreter and its modules: those of their method tables, if only one table entry has the function."""
+    """Names of C functions of the interpreter and its modules: those of their method tables, if
+    only one table entry has the function."""
     for name in "python3-dist", "python3.8-pyenv", "python3.12-pyenv", "python3.14-sid":
         path = next((path for known, _, _, path in kit.interpreters() if known == name), None)
         with folder() as d:
@@ -1138,7 +1149,8 @@ def called_as_python_calls_them():
                 for f, callee in zip(stack, stack[1:]):
                     if f.name in truth and callee.kind == "native":
                         below.setdefault(f.name, collections.Counter())[callee.name] += 1
-            # The compiler may jump from one into another function, whose own name is C's: PyUnicode_Join. No other name of Python's.
+            # The compiler may jump from one into another function, whose own name is C's:
+            # PyUnicode_Join. No other name of Python's.
             called = {of: seen.most_common(1)[0][0] for of, seen in below.items()}
             wrong = {of: seen for of, seen in called.items() if seen and seen != truth[of] and not re.match(r"_?Py|\[", seen)}
             right = [of for of in called if called[of] == truth[of]]

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cells of a notebook have the notebook's own names, In [3], and the page has their text. The target compiles them as
-ipykernel does and keeps their numbers and lines where IPython keeps them; in the full tier it is ipykernel itself, driven by jupyter_client."""
+"""Cells of a notebook have the notebook's own names, In [3], and the page has their text. The
+target compiles them as ipykernel does and keeps their numbers and lines where IPython keeps them;
+in the full tier it is ipykernel itself, driven by jupyter_client."""
 import collections
 import os
 import re
@@ -26,7 +27,8 @@ while time.process_time() < end:
 end = time.process_time() + 0.4
 while time.process_time() < end: sum(range(501))
 ''')
-# Cell 3's file has another number in the next process: the numbers of two kernels are different things.
+# Cell 3's file has another number in the next process: the numbers of two kernels are different
+# things.
 CELLS = """
 import linecache, os, sys, time
 class Compiler:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The container image: umoci unpacks it, runc runs it with the capabilities of packaging/krait-pod.yaml and the host's processes,
-and it records one of them."""
+"""The container image: umoci unpacks it, runc runs it with the capabilities of
+packaging/krait-pod.yaml and the host's processes, and it records one of them."""
 import json
 import os
 import re
@@ -45,7 +45,8 @@ def pod_capabilities():
 
 
 def let_in(bundle, arguments, capabilities):
-    """The host's processes and these capabilities; no file system of cgroups, which isn't version 1 everywhere."""
+    """The host's processes and these capabilities; no file system of cgroups, which isn't version 1
+    everywhere."""
     path = os.path.join(bundle, "config.json")
     with open(path) as f:
         config = json.load(f)
@@ -61,7 +62,8 @@ def let_in(bundle, arguments, capabilities):
 
 @kit.case
 def same_bytes():
-    """Two images made of the same input are the same bytes, and each blob has the hash in its name."""
+    """Two images made of the same input are the same bytes, and each blob has the hash in its
+    name."""
     with folder() as d:
         for name in "ab":
             make_image(os.path.join(d, name))

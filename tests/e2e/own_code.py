@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Whose code a report says it is: of projects that are installed as wheels are, run by servers, scripts and -m. The
-programs measure by their thread's CPU time what their lines take. Made profiles have what their numbers say."""
+"""Whose code a report says it is: of projects that are installed as wheels are, run by servers,
+scripts and -m. The programs measure by their thread's CPU time what their lines take. Made profiles
+have what their numbers say."""
 import json
 import os
 import re
@@ -63,7 +64,8 @@ PACKAGES = {
 
 
 def install(root):
-    """Lays the packages out as pip does, with the scripts that it makes; the environment in which they are found."""
+    """Lays the packages out as pip does, with the scripts that it makes; the environment in which
+    they are found."""
     for path, text in PACKAGES.items():
         path = root + SITE + path
         os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -109,7 +111,8 @@ def origins(path, page):
 
 @case
 def project_that_a_server_runs():
-    """It is installed as the server is; what the command line or the environment names is the user's."""
+    """It is installed as the server is; what the command line or the environment names is the
+    user's."""
     with folder() as root:
         env = install(root)
         for command in (("../bin/gunicorn", "-k", "gevent", "shop.views:app"), ("-m", "gunicorn", "shop.views"),
@@ -125,7 +128,8 @@ def project_that_a_server_runs():
 
 @case
 def project_that_is_started_itself():
-    """By -m, and by a script whose main() another package calls; also where the report leaves frames out."""
+    """By -m, and by a script whose main() another package calls; also where the report leaves
+    frames out."""
     with folder() as root:
         env = install(root)
         for command in (("-m", "shop"), ("../bin/shop",)):
@@ -134,7 +138,8 @@ def project_that_is_started_itself():
             tells_project(summary(out, "--hide", "<module>"), truth)  # which says what was started
 
 
-# A wheel has jobs, a package in a folder that is shared with others, and a module; beside it is another one.
+# A wheel has jobs, a package in a folder that is shared with others, and a module; beside it is
+# another one.
 TOGETHER = {
     "celery/__main__.py": "from gunicorn.app import serve\nimport sys\nserve(sys.argv[2] + '.views')\n",
     "jobs/__init__.py": "from jobs.views import app\ndef main():\n    from gunicorn.app import serve\n    serve('jobs.views')\n",
@@ -165,7 +170,8 @@ def record_of(*files):
 
 @case
 def packages_of_one_wheel():
-    """Those that were installed with what a worker is told to run are the user's too, whatever the wheel's name is."""
+    """Those that were installed with what a worker is told to run are the user's too, whatever the
+    wheel's name is."""
     with folder() as root:
         for n, (command, texts, others) in enumerate((
                 (("-m", "celery", "-A", "jobs"), {"backend-2.dist-info/RECORD": record_of(*WHEEL, "backend-2.dist-info/RECORD", "../../bin/worker"),
@@ -258,7 +264,8 @@ def what_stacks_tell():
 
 @case
 def code_without_a_file():
-    """Of a dataclass it is its caller's doing; of multiprocessing's workers nobody's; of `python -c` the user's."""
+    """Of a dataclass it is its caller's doing; of multiprocessing's workers nobody's; of `python
+    -c` the user's."""
     with folder() as d:
         make = ("make", "/srv/app/app.py", 4)
         got = summary(made(d + "/p.pb.gz", (6, make, ("__init__", "<string>", 2)), (1, make), process="app.py"))
@@ -272,7 +279,8 @@ def code_without_a_file():
 
 @case
 def code_without_a_name():
-    """What a generator expression or a lambda takes is the function's that it is written in, and at that one's line."""
+    """What a generator expression or a lambda takes is the function's that it is written in, and at
+    that one's line."""
     library = ("apply", "/v" + SITE + "frames/core.py", 3)
     with folder() as d:
         def said(name, start, *others, between=()):
@@ -311,7 +319,8 @@ def many_small_functions():
 
 @case
 def what_runs_beside():
-    """What none of the user's functions called is said to be that, with the function that has most of it, if that is much."""
+    """What none of the user's functions called is said to be that, with the function that has most
+    of it, if that is much."""
     work, parse = ("work", "/srv/app/app.py", 5), ("parse", "/v" + SITE + "web/core.py", 7)
     others = [(5, ("f%d" % i, "/v" + SITE + "web/more.py", 10 * i + 1)) for i in range(5)]
     with folder() as d:
@@ -323,7 +332,8 @@ def what_runs_beside():
 
 @case
 def collector_of_a_library():
-    """What a library's line collects isn't the user's doing: their function comes first. Where their code makes it run it does."""
+    """What a library's line collects isn't the user's doing: their function comes first. Where
+    their code makes it run it does."""
     main, work = ("main", "/srv/app/app.py", 20), ("work", "/srv/app/app.py", 5)
     loop = ("loop", "/v" + SITE + "worker/core.py", 7)
     with folder() as d:
@@ -343,7 +353,8 @@ def collector_of_a_library():
         check(got == "40 % of the CPU time is in the garbage collector, called from app.py:20", got)
 
 
-# Two dataclasses of one shape, a package's and the program's own; each is in sys.modules what its __module__ says.
+# Two dataclasses of one shape, a package's and the program's own; each is in sys.modules what its
+# __module__ says.
 RECORDS = """
 import dataclasses
 @dataclasses.dataclass
@@ -366,7 +377,8 @@ while time.thread_time() < end:
 
 @case
 def code_that_is_made():
-    """A dataclass's methods are of the module that it is in; the recording says so in whatever format keeps all."""
+    """A dataclass's methods are of the module that it is in; the recording says so in whatever
+    format keeps all."""
     with folder() as root:
         env = install(root)
         for path, text in ((SITE + "records.py", RECORDS), ("/elsewhere/app.py", BUILDS)):
@@ -390,7 +402,8 @@ def code_that_is_made():
 
 @case
 def compileall():
-    """None of it is one's own, though its workers begin with a text that somebody gave to -c (by default from 3.14 on)."""
+    """None of it is one's own, though its workers begin with a text that somebody gave to -c (by
+    default from 3.14 on)."""
     newest = max((version, path) for _, version, kind, path in kit.interpreters() if kind in ("static", "shared"))[1]
     with folder() as d:
         os.mkdir(d + "/code")
@@ -405,7 +418,8 @@ def compileall():
 
 @kit.full_case
 def django_under_gunicorn():
-    """The real ones, with a project that lies among them: the view is told, and what is below it."""
+    """The real ones, with a project that lies among them: the view is told, and what is below
+    it."""
     with folder() as root:
         site, python = root + SITE, kit.with_packages(*kit.WEB)
         os.makedirs(site + "shop")

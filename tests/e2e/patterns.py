@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Patterns and times of filter options: what matches nothing is said, by every command, with names that are near."""
+"""Patterns and times of filter options: what matches nothing is said, by every command, with names
+that are near."""
 import os
 import sys
 
@@ -112,7 +113,8 @@ def recordings():
 
 @case
 def times():
-    """--since 0 is the start; what an option is refused for is said of that option and that command."""
+    """--since 0 is the start; what an option is refused for is said of that option and that
+    command."""
     with folder() as d:
         path = profile(d)
         for command in ["report", path], ["diff", path, path]:

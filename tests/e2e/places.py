@@ -52,7 +52,8 @@ ctypes.CDLL(None).pthread_exit(None)
 
 @kit.case
 def first_thread_ended():
-    """Another thread's /proc has what the first one's hasn't any more: memory, mappings and files."""
+    """Another thread's /proc has what the first one's hasn't any more: memory, mappings and
+    files."""
     for _, version, kind, path in kit.interpreters():
         if version not in ((3, 8), (3, 12), (3, 14)) or kind == "chroot":
             continue
@@ -199,7 +200,8 @@ def krait_in_pid_namespace():
 
 @kit.case
 def krait_in_time_namespace():
-    """There the kernel's time isn't CLOCK_MONOTONIC: samples have the times at which they were taken all the same."""
+    """There the kernel's time isn't CLOCK_MONOTONIC: samples have the times at which they were
+    taken all the same."""
     flags = ["--time", "--monotonic=50000", "--boottime=100000", "--fork"]
     with folder() as d, unshared(*flags) as target:
         child = kit.child_of(target.pid)
@@ -274,7 +276,8 @@ def python_into_a_stranger():
 
 @kit.case
 def same_inode_elsewhere():
-    """A mapped file with the executable's inode number, of another file system, isn't the executable."""
+    """A mapped file with the executable's inode number, of another file system, isn't the
+    executable."""
     kit.need("gcc")
     library = next((library for _, library, _ in kit.shared()), None)
     if not library:

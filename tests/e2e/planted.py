@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Output files where others can write too: what another user puts there (links, FIFOs, hard links, files) never
-makes root, or the user behind sudo, write to another file than the one that was named. The truth is the victim's file itself.
-It stands alone, because tests/vm runs it under Debian's own kernels too. Wants root; KRAIT= names the binary."""
+"""Output files where others can write too: what another user puts there (links, FIFOs, hard links,
+files) never makes root, or the user behind sudo, write to another file than the one that was named.
+The truth is the victim's file itself. It stands alone, because tests/vm runs it under Debian's own
+kernels too. Wants root; KRAIT= names the binary."""
 import contextlib
 import os
 import shutil
@@ -224,7 +225,8 @@ def behind_sudo():
 
 @under_both
 def honest_links():
-    """Root's own links, those of the directory's owner, and anybody's where only the owner can write."""
+    """Root's own links, those of the directory's owner, and anybody's where only the owner can
+    write."""
     with place() as p:
         accepted(p, plant(p.secret, p.open + "/own", uid=0), p.secret)
         accepted(p, plant("../private/new", p.open + "/fresh", uid=0), p.new)
@@ -271,7 +273,8 @@ def no_symlinks_of_a_mount():
 
 @under_both
 def default_name():
-    """krait's own choice of a name, known beforehand: whatever has it already is replaced, not followed."""
+    """krait's own choice of a name, known beforehand: whatever has it already is replaced, not
+    followed."""
     busy = ("record", "--", sys.executable, "-c", "sum(range(10**7))")  # of nothing no page is written
     with place() as p, tempfile.TemporaryDirectory() as before:
         krait(*busy, cwd=before)

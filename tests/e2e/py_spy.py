@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""`krait py-spy` against py-spy itself (its package, in a cache; else SKIP): the same threads, frames, fields, shares and
-exit codes of the same program, and the command lines that other programs call it with."""
+"""`krait py-spy` against py-spy itself (its package, in a cache; else SKIP): the same threads,
+frames, fields, shares and exit codes of the same program, and the command lines that other programs
+call it with."""
 import contextlib
 import json
 import math
@@ -36,8 +37,8 @@ class Box:
         while True:
             pass
 """
-# Three kinds of work whose pieces last for random times, so that no sampler is in step with them; the program itself
-# writes down how long each took.
+# Three kinds of work whose pieces last for random times, so that no sampler is in step with them;
+# the program itself writes down how long each took.
 MIX = """
 import os, random, sys, threading, time  # without threading py-spy names no thread
 took = dict.fromkeys(("one", "two", "three"), 0)
@@ -79,7 +80,8 @@ def pyspy():
 
 
 def interpreters():
-    """Those that py-spy knows; programs that only contain a Python aren't called by the name of their script."""
+    """Those that py-spy knows; programs that only contain a Python aren't called by the name of
+    their script."""
     for name, version, kind, path in kit.interpreters():
         if (3, 8) <= version <= (3, 13) and kind in ("static", "shared") and not name.endswith("-shared"):
             yield version, path
@@ -141,7 +143,8 @@ def same_dump(executable, version):
 
 @case
 def dump_json():
-    """Every thread with its names and ids, every frame with its files and line, in the same order."""
+    """Every thread with its names and ids, every frame with its files and line, in the same
+    order."""
     same_dump(kit.PYTHON, sys.version_info[:2] if sys.executable == kit.PYTHON else (3, 11))
 
 
@@ -177,14 +180,16 @@ def shares(found):
 
 
 def differ(p, n, q, m):
-    """Two shares, of n and m samples (None: known exactly), differ by more than three standard errors."""
+    """Two shares, of n and m samples (None: known exactly), differ by more than three standard
+    errors."""
     middle = q if m is None else (p * n + q * m) / (n + m)
     error = math.sqrt(max(0, middle * (1 - middle)) * (1 / n + (1 / m if m else 0)))
     return abs(p - q) > 3 * error + 0.01
 
 
 def judge_by_clock(mine, took):
-    """krait against the program's own clock; of what isn't in one of the three functions nobody says whose it is."""
+    """krait against the program's own clock; of what isn't in one of the three functions nobody
+    says whose it is."""
     found, n = shares([(frames, n) for frames, n in mine
                        if any(frame.split(" ")[0] in took for frame in frames)])
     check(n > 60, "%d samples" % n)
@@ -214,7 +219,8 @@ def same_shares(theirs, mine, seconds):
 
 
 def records(executable, version, *options, seconds=5, rate=900):
-    """What py-spy and krait (so often a second) recorded of one program, and how long it says that its functions took."""
+    """What py-spy and krait (so often a second) recorded of one program, and how long it says that
+    its functions took."""
     with program(MIX, executable) as (running, folder):
         found = []
         for i, (tool, hz) in enumerate(((pyspy(), 100), (own(), rate))):
@@ -298,7 +304,8 @@ def calls_of_other_programs():
 
 @case
 def programs_that_are_started():
-    """Their words may follow without --, their exit code isn't krait's, and the end of the recording ends them."""
+    """Their words may follow without --, their exit code isn't krait's, and the end of the
+    recording ends them."""
     with kit.folder() as folder:
         with open(folder + "/ends.py", "w") as f:
             f.write("def hot(n):\n    return sum(range(n))\nfor i in range(400):\n    hot(99999)\nexit(7)\n")

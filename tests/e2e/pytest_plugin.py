@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""`pytest --krait`. The truth is what the tests of a made project took by time.process_time(), and what pytest does without the option."""
+"""`pytest --krait`. The truth is what the tests of a made project took by time.process_time(), and
+what pytest does without the option."""
 import glob
 import json
 import os
@@ -55,7 +56,8 @@ def test_fails():
 def test_skipped():
     pytest.skip("as it is")
 """
-# The plugin's own hooks have no part in it: a test's CPU time with its fixtures, of the process that runs it.
+# The plugin's own hooks have no part in it: a test's CPU time with its fixtures, of the process
+# that runs it.
 TRUTH = """
 import json, os, pytest, time
 
@@ -68,7 +70,8 @@ def pytest_runtest_protocol(item):
     os.write(fd, line.encode())
     os.close(fd)
 """
-# Reaps whatever child ends, has its own handlers, and takes blocked signals by sigwait() as servers do.
+# Reaps whatever child ends, has its own handlers, and takes blocked signals by sigwait() as servers
+# do.
 SIGNALS = """
 import os, signal
 def reap(*_):
@@ -171,7 +174,8 @@ def child_of_a_test():
 
 @kit.case
 def signals_of_others():
-    """A conftest that reaps every child and blocks what ends krait: the page is there, and no signal came to the tests."""
+    """A conftest that reaps every child and blocks what ends krait: the page is there, and no
+    signal came to the tests."""
     with folder() as d:
         project(d, TRUTH + SIGNALS)
         code, text = session(d, newest(), "--krait", "--krait-output", "o.html", "-k", "first or thread")
@@ -181,7 +185,8 @@ def signals_of_others():
 
 @kit.case
 def behind_sudo():
-    """pytest as root, called by sudo: the tests have their labels, though root's files aren't those of the user who called."""
+    """pytest as root, called by sudo: the tests have their labels, though root's files aren't those
+    of the user who called."""
     with folder() as d:
         project(d)
         code, text = session(d, newest(), "--krait", "-k", "first", SUDO_UID="65534", SUDO_GID="65534", SUDO_USER="nobody")
@@ -218,7 +223,8 @@ def stand_in(d, text):
 
 @kit.case
 def not_this_page():
-    """A page of an earlier session isn't shown as this one's; a place that can't be written to costs no page."""
+    """A page of an earlier session isn't shown as this one's; a place that can't be written to
+    costs no page."""
     with folder() as d:
         project(d)
         with open(d + "/o.html", "w") as f:
@@ -282,7 +288,8 @@ def test_other_clock(monkeypatch):
 
 @kit.case
 def what_tests_do():
-    """Tests that close what they don't know and have another clock keep their labels, and their files."""
+    """Tests that close what they don't know and have another clock keep their labels, and their
+    files."""
     with folder() as d:
         project(d)
         with open(d + "/test_closes.py", "w") as f:

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Twelve real programs, each with what burns its CPU or makes it wait, and each without: what the first sentence says of
-them. A seed draws which gets what: the day's, or KRAIT_SEED. The programs say themselves how much CPU time the cause takes."""
+"""Twelve real programs, each with what burns its CPU or makes it wait, and each without: what the
+first sentence says of them. A seed draws which gets what: the day's, or KRAIT_SEED. The programs
+say themselves how much CPU time the cause takes."""
 import ast
 import contextlib
 import fcntl
@@ -39,7 +40,8 @@ def parts(name):
     return dict(zip(texts[::2], texts[1::2]))
 
 
-# What is run: packages, command; {port} is a free one. A server is recorded while it is asked, the others as a command.
+# What is run: packages, command; {port} is a free one. A server is recorded while it is asked, the
+# others as a command.
 PROGRAMS = {
     "django": (kit.WEB, "-m gunicorn -b 127.0.0.1:{port} -w 2 --threads 2 shop.wsgi"),
     "fastapi": (kit.WEB, "-m uvicorn --loop uvloop --log-level error --port {port} shop.api:app"),
@@ -60,7 +62,8 @@ IN_CELL = "from measured import measured\nimport time\nwhile True:\n    with mea
 
 
 def draw():
-    """By program: ("causes" or "waits", which), and which part of clean.py; whether it is installed."""
+    """By program: ("causes" or "waits", which), and which part of clean.py; whether it is
+    installed."""
     chance, drawn = random.Random(SEED), {}
     names = chance.sample(sorted(PROGRAMS), len(PROGRAMS))
     causes = [("waits", one) for one in chance.sample(sorted(parts("waits")), 4)]
@@ -105,7 +108,8 @@ class Site:
 
 
 def hang_up(connection):
-    """What was asked is read first: else the kernel tells the other side of an error, on which a program may end."""
+    """What was asked is read first: else the kernel tells the other side of an error, on which a
+    program may end."""
     with contextlib.suppress(OSError), connection:
         connection.recv(4096)
 
@@ -314,7 +318,8 @@ def says_that_it_waits(run, said):
 
 
 def names_nothing_small(run, said):
-    """Of the program's functions that the sentence names, or a line of theirs, none has less than a tenth of the samples."""
+    """Of the program's functions that the sentence names, or a line of theirs, none has less than a
+    tenth of the samples."""
     profile, of, names = kit.pprof.read(run.out), {}, {}
     total = sum(sample.values[0] for sample in profile.samples)
     for sample in profile.samples:

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Libraries that come and go at one address: no sample shows a function of the one that wasn't there.
+"""Libraries that come and go at one address: no sample shows a function of the one that wasn't
+there.
 
 The program calls library a from call_a() and library b from call_b(), after it has closed the other
-one. Both are made of the same code, so that functions, sizes and addresses are equal. All native frames
-below call_a() must be of library a, or without a name.
+one. Both are made of the same code, so that functions, sizes and addresses are equal. All native
+frames below call_a() must be of library a, or without a name.
 """
 import collections
 import os
@@ -225,7 +226,8 @@ def turns_full():
 
 @case
 def one_file_rewritten():
-    """The libraries take turns in one file (cp over it): names that are read later aren't given to earlier samples."""
+    """The libraries take turns in one file (cp over it): names that are read later aren't given to
+    earlier samples."""
     take_turns("full", REWRITTEN)
 
 
@@ -237,13 +239,15 @@ def turns_in_a_fork():
 
 @case
 def a_fork_of_a_fork():
-    """A fork of a fork uses its grandparent's mappings only if these were read before its parent was forked."""
+    """A fork of a fork uses its grandparent's mappings only if these were read before its parent
+    was forked."""
     take_turns("full", GRANDCHILD, "-F", 99)
 
 
 @case
 def a_number_used_again():
-    """A fork that unmaps something before it is met doesn't count as the process that had its number before."""
+    """A fork that unmaps something before it is met doesn't count as the process that had its
+    number before."""
     if not os.access("/proc/sys/kernel/ns_last_pid", os.W_OK):
         raise kit.Skip("process numbers can't be chosen")
     take_turns("full", REUSED, "-F", 99)

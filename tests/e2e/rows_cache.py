@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Unwind rows on disk serve the bytes that they were made from, and no other file with the same build id and size.
+"""Unwind rows on disk serve the bytes that they were made from, and no other file with the same
+build id and size.
 
-Build id and size are the file's own words. An attacker's program has those of an honest one and other call frame
-information, and is profiled first: the honest one's stacks stay whole.
+Build id and size are the file's own words. An attacker's program has those of an honest one and
+other call frame information, and is profiled first: the honest one's stacks stay whole.
 """
 import os
 import re
@@ -15,8 +16,8 @@ from kit import check, folder, krait
 
 NOBODY = 65534
 LEAST = 0.8  # of the stacks: the first samples come before the rows. Of a poisoned program none is whole
-# Small functions enough that rows are worth keeping, then a chain whose frames have FRAME bytes, as its call frame
-# information truly says. The two programs differ in that number alone.
+# Small functions enough that rows are worth keeping, then a chain whose frames have FRAME bytes, as
+# its call frame information truly says. The two programs differ in that number alone.
 SOURCE = """
 .text
 .rept 12000
@@ -127,7 +128,8 @@ def forget(cache, **env):
 
 @kit.case
 def forgotten():
-    """`doctor --forget` removes krait's cache and nothing else. It follows no link, and with sudo it acts as the caller."""
+    """`doctor --forget` removes krait's cache and nothing else. It follows no link, and with sudo
+    it acts as the caller."""
     with folder() as d:
         os.chmod(d, 0o755)
         kept = os.path.join(d, "krait")

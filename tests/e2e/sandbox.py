@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Containers as Docker starts them, run by runc without Docker: capabilities, seccomp profile, namespaces. They hold krait as one
-static file, and this machine's /usr, which has a Python."""
+"""Containers as Docker starts them, run by runc without Docker: capabilities, seccomp profile,
+namespaces. They hold krait as one static file, and this machine's /usr, which has a Python."""
 import json
 import os
 import platform
@@ -28,7 +28,8 @@ def kernel():
 
 
 def applies(rule, capabilities):
-    """Is this rule of a profile for Docker one for these capabilities, this architecture and kernel?"""
+    """Is this rule of a profile for Docker one for these capabilities, this architecture and
+    kernel?"""
     arch = ARCHITECTURES[platform.machine()][0]
     want, but = rule.get("includes") or {}, rule.get("excludes") or {}
     least = want.get("minKernel")
@@ -70,7 +71,8 @@ def write_empty(path):
 
 
 def bundle(d, args, capabilities=DOCKER, profile=None, host_pid=False, user=None, more_mounts=()):
-    """Writes it below @d. @capabilities without CAP_; @user: the host's id of its root, in a user namespace."""
+    """Writes it below @d. @capabilities without CAP_; @user: the host's id of its root, in a user
+    namespace."""
     rootfs = os.path.join(d, "rootfs")
     for name in ("", "proc", "dev", "sys", "tmp", "usr", "lib", "lib64", "bin"):
         if not os.path.islink("/" + name):
@@ -98,7 +100,8 @@ def bundle(d, args, capabilities=DOCKER, profile=None, host_pid=False, user=None
 
 
 def run(*args, runtime=("runc",), **kw):
-    """Runs the program in a container of its own. Returns the exit code, standard output and standard error."""
+    """Runs the program in a container of its own. Returns the exit code, standard output and
+    standard error."""
     with kit.folder() as d:
         os.chmod(d, 0o755)
         bundle(d, list(args), **kw)

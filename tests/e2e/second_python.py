@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""More than one interpreter in a process: the initialised ones are shown. Also an interpreter that is newer than krait."""
+"""More than one interpreter in a process: the initialised ones are shown. Also an interpreter that
+is newer than krait."""
 import contextlib
 import json
 import os
@@ -13,7 +14,8 @@ from kit import Background, Skip, check, folder, krait
 
 LOADED = "import ctypes, sys\nif len(sys.argv) > 1: ctypes.CDLL(sys.argv[1])\nprint(flush=True)\n" + kit.BUSY
 
-# The second one is initialised, and a thread of it runs; a namespace of its own keeps the two apart.
+# The second one is initialised, and a thread of it runs; a namespace of its own keeps the two
+# apart.
 INITIALISED = """
 import ctypes, os, sys, threading
 second = ctypes.CDLL(sys.argv[1], mode=os.RTLD_LOCAL | os.RTLD_DEEPBIND)
@@ -73,7 +75,8 @@ def is_shown(pid, version, said):
 
 @kit.case
 def not_initialised():
-    """A libpython of another version that ctypes has loaded isn't the interpreter, whichever is mapped first."""
+    """A libpython of another version that ctypes has loaded isn't the interpreter, whichever is
+    mapped first."""
     for name, executable, version, library in pairs():
         with started(executable, library) as target:
             kit.runs(target.pid, 0.2)
@@ -95,7 +98,8 @@ def same_version_twice():
 
 @kit.case
 def recorded_from_its_start():
-    """record -- COMMAND: the first one is mapped before the second; a later process of that program has one only."""
+    """record -- COMMAND: the first one is mapped before the second; a later process of that program
+    has one only."""
     for name, executable, _, library in pairs():
         source = LOADED.replace("while True", "import time\n    while time.process_time() < 1")
         again = source + "\nimport subprocess\nif len(sys.argv) > 1: subprocess.run([%r, '-c', sys.argv[2]])" % executable
@@ -148,7 +152,8 @@ def initialised_later():
 
 @kit.case
 def one_within_the_other():
-    """A thread of the first one runs the second one, loaded by ctypes: the second one's frames are shown."""
+    """A thread of the first one runs the second one, loaded by ctypes: the second one's frames are
+    shown."""
     found = libraries()
     first, second = found.get((3, 12)), found.get((3, 9))
     if not first or not second:
@@ -186,7 +191,8 @@ assert not libc.munmap(ctypes.c_void_p(at + 8192 & -4096), (64 << 20) - 16384)
 
 
 def places(directory):
-    """(description, command, environment, source): these decide where the second one's library lies."""
+    """(description, command, environment, source): these decide where the second one's library
+    lies."""
     room = directory + "/room.so"
     yield "below", (), {}, ""
     yield "the legacy layout", ("setarch", "-L"), {}, ""
@@ -197,7 +203,8 @@ def places(directory):
 
 @kit.case
 def the_inner_one_without_its_gil():
-    """The inner one's frames are shown also while it doesn't hold its GIL, wherever its library lies, though it has more threads."""
+    """The inner one's frames are shown also while it doesn't hold its GIL, wherever its library
+    lies, though it has more threads."""
     with folder() as d:
         for place in places(d):
             inner_without_gil(d, *place)
@@ -251,7 +258,8 @@ def imports_of_the_second():
     check(of == wanted, str(of))
 
 
-# Each runs functions that it makes anew, three times as long in one as in the other, or only says where it is.
+# Each runs functions that it makes anew, three times as long in one as in the other, or only says
+# where it is.
 WORK = """
 import sys, time
 def made(what, seconds, i):
@@ -289,7 +297,8 @@ def build_host(directory):
 
 
 def together(directory):
-    """(name, how they are loaded, [(version, library, prefix)]): two versions, and twice the same."""
+    """(name, how they are loaded, [(version, library, prefix)]): two versions, and twice the
+    same."""
     found = {version: files for version, files in libraries().items() if files[2] != sys.prefix}
     if len(found) < 2:
         raise Skip("no two interpreters with a library")
@@ -336,7 +345,8 @@ def judge_thread(profile, tid, name, said):
 
 @kit.case
 def each_works():
-    """Two initialised interpreters, each in a thread: record and top show what each of them runs."""
+    """Two initialised interpreters, each in a thread: record and top show what each of them
+    runs."""
     with folder() as d:
         host = build_host(d)
         for said, how, loads in together(d):
@@ -374,14 +384,16 @@ CALLED = ["<module>", "second_main", "work", "sorted", "key", "work", "sorted", 
 
 
 def is_called_in_order(stack):
-    """The stack goes from the thread's start to the innermost frame, with the program's Python functions and no others."""
+    """The stack goes from the thread's start to the innermost frame, with the program's Python
+    functions and no others."""
     names = [f.name for f in stack if f.kind in ("python", "mark") or f.name == "sorted"]
     names = names[:-1] if names[-1] == "leaf" else names
     return stack[0].kind == "native" and not any(f.kind == "jit" for f in stack) and names == CALLED[:len(names)]
 
 
 def makers():
-    """(what makes code at run time, libpython, prefix): the perf trampolines of 3.12 and the compiler of 3.14."""
+    """(what makes code at run time, libpython, prefix): the perf trampolines of 3.12 and the
+    compiler of 3.14."""
     found = libraries()
     if (3, 9) not in found or (3, 12) not in found:
         raise Skip("no libpython of 3.9 and 3.12")
@@ -395,7 +407,8 @@ def makers():
 
 @kit.case
 def code_made_by_the_second():
-    """Stacks go through code that the second interpreter makes at run time, though the first one makes none."""
+    """Stacks go through code that the second interpreter makes at run time, though the first one
+    makes none."""
     first = (3, 9)
     with folder() as d:
         host = build_host(d)
@@ -423,7 +436,8 @@ def code_made_by_the_second():
 
 @kit.case
 def each_rests():
-    """krait dump shows for each thread the frames that sys._current_frames() of its interpreter has."""
+    """krait dump shows for each thread the frames that sys._current_frames() of its interpreter
+    has."""
     with folder() as d:
         host = build_host(d)
         for said, how, loads in together(d):
@@ -462,7 +476,8 @@ def second_comes_later():
 
 @kit.case
 def another_program_instead():
-    """A process with two interpreters execs a Python program with one: nothing that was known of the two is used for it."""
+    """A process with two interpreters execs a Python program with one: nothing that was known of
+    the two is used for it."""
     with folder() as d:
         host = build_host(d)
         becomes = """
@@ -489,7 +504,8 @@ while True: time.sleep(1)
 
 @kit.case
 def newer_than_krait():
-    """A version that krait doesn't know is walked as it describes itself; krait says what it doesn't read."""
+    """A version that krait doesn't know is walked as it describes itself; krait says what it
+    doesn't read."""
     ask = "import os, sys; print(os.readlink('/proc/self/exe'), sys.prefix, " \
           "next(os.path.dirname(l.split()[-1]) for l in open('/proc/self/maps') if '/libc.so' in l))"
     for _, version, kind, path in kit.interpreters():

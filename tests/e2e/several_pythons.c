@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A program with several interpreters, each with a thread of its own. Arguments: "here" (dlopen() without RTLD_GLOBAL) or "apart"
- * (dlmopen(): a C library of its own, too); milliseconds between them; for each its libpython, its prefix and what it runs. Prints the
- * threads' numbers, one a line.
+ * A program with several interpreters, each with a thread of its own. Arguments: "here" (dlopen()
+ * without RTLD_GLOBAL) or "apart" (dlmopen(): a C library of its own, too); milliseconds between
+ * them; for each its libpython, its prefix and what it runs. Prints the threads' numbers, one a
+ * line.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -86,7 +86,8 @@ def below_a_process():
 
 @kit.case
 def that_load_python_late():
-    """A program that dlopens its libpython: it is found there before user space has heard of the mapping."""
+    """A program that dlopens its libpython: it is found there before user space has heard of the
+    mapping."""
     storm(kit.interpreter("dlopen"), 1, "-p", os.getpid(), options=("-S", "-E"))
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Source text in pages: which files a recorded program can make krait show by naming them in co_filename. Each
-target names files that krait must not show, and runs code of them all in turn."""
+"""Source text in pages: which files a recorded program can make krait show by naming them in
+co_filename. Each target names files that krait must not show, and runs code of them all in turn."""
 import concurrent.futures
 import itertools
 import os
@@ -43,7 +43,8 @@ def as_user(uid, *command):
 
 
 def record(d, target, *args, sudo=None, command=()):
-    """Records the target and returns the source text of the page. sudo: the user for whom krait runs as root."""
+    """Records the target and returns the source text of the page. sudo: the user for whom krait
+    runs as root."""
     page = os.path.join(d, "page%d.html" % next(NUMBERS))
     env = dict(os.environ, SUDO_UID=str(sudo), SUDO_GID=str(sudo)) if sudo else None
     done = subprocess.run([*command, kit.KRAIT, "record", "-p", str(target), "-d", "0.4", "--native=none", "-o", page,
@@ -106,7 +107,8 @@ class Places:
 
 @case
 def who_may_read():
-    """Only files are shown that both the user who asks and the target's owner can read; by default the asker's own."""
+    """Only files are shown that both the user who asks and the target's owner can read; by default
+    the asker's own."""
     kit.need("setpriv")
     with kit.folder() as d:
         p = Places(d)
@@ -126,7 +128,8 @@ def who_may_read():
                     asker or "root", "alice" if target is alice else "bob", args, sorted(got)))
 
 
-# Texts of code without a file, as linecache has them. Some aren't lists of lines, or are of other code.
+# Texts of code without a file, as linecache has them. Some aren't lists of lines, or are of other
+# code.
 MAKER = """
 import linecache, sys
 good = ["def seen(n):\\n", "    return sum(i * i for i in range(n))  # \u6f22\\t%s\\n" % sys.argv[1]]
@@ -148,7 +151,8 @@ while True:
 
 @case
 def memory():
-    """Text that only the process has is shown to the process's user, and to root with --source. Text that isn't lines isn't shown."""
+    """Text that only the process has is shown to the process's user, and to root with --source.
+    Text that isn't lines isn't shown."""
     kit.need("setpriv")
     made = "def seen(n):\n    return sum(i * i for i in range(n))  # \u6f22\t%s\n"
     with kit.folder() as d:
@@ -186,7 +190,8 @@ while True:
 
 @case
 def memory_of_several():
-    """Text of one process isn't shown where another, whose text can't be had, has code of the same name."""
+    """Text of one process isn't shown where another, whose text can't be had, has code of the same
+    name."""
     kit.need("setpriv")
     with kit.folder() as d:
         os.chmod(d, 0o777)
@@ -226,7 +231,8 @@ def unprivileged():
 
 @case
 def container():
-    """A file is opened in the container's own root, which links don't lead out of, while it lives."""
+    """A file is opened in the container's own root, which links don't lead out of, while it
+    lives."""
     kit.need("unshare")
     with kit.folder() as d:
         os.chmod(d, 0o777)

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs that start processes all the time. Beside them a recording of the machine soon costs at most 5 % of a CPU, and says
-what it left out. Programs that ran before, and other users' programs, are recorded whole.
+"""Programs that start processes all the time. Beside them a recording of the machine soon costs at
+most 5 % of a CPU, and says what it left out. Programs that ran before, and other users' programs,
+are recorded whole.
 
-The truth is the kernel's account of krait's CPU time, and of the processes that read for it. Nothing else should run meanwhile.
+The truth is the kernel's account of krait's CPU time, and of the processes that read for it.
+Nothing else should run meanwhile.
 """
 import os
 import re
@@ -15,7 +17,8 @@ import pprof
 from cost import MOST, soon
 from kit import Background, PYTHON, check, folder, honest_is_whole, python
 
-# Children that are over soon, several at once. Ahead of other programs, so that as many begin on a busy machine.
+# Children that are over soon, several at once. Ahead of other programs, so that as many begin on a
+# busy machine.
 FORKS = """
 import contextlib, os
 with contextlib.suppress(PermissionError):
@@ -57,7 +60,8 @@ QUICK = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else PYTHON
 
 
 def storm(source):
-    """New processes that would cost more than their budget are counted without stacks; other programs' stacks are whole."""
+    """New processes that would cost more than their budget are counted without stacks; other
+    programs' stacks are whole."""
     with folder() as d, Background(QUICK, "-c", source, stdout=-1) as target, \
             python(user=OTHER) as other, python() as older:
         target.process.stdout.readline()

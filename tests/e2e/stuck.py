@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""File systems and servers that don't answer: no recording is lost, and krait says what is missing."""
+"""File systems and servers that don't answer: no recording is lost, and krait says what is
+missing."""
 import contextlib
 import os
 import shutil
@@ -63,7 +64,8 @@ def spin_library(d, more=""):
 
 
 class FileSystem:
-    """A file system with one file, a library if none is given. From .hold() on it answers everybody but krait; see stuck_fs.c."""
+    """A file system with one file, a library if none is given. From .hold() on it answers everybody
+    but krait; see stuck_fs.c."""
 
     def __init__(self, d, what, file=None, within=None):
         """Under d/mnt; in the mount namespace of process @within, for which it is /tmp."""
@@ -103,7 +105,8 @@ class Krait(Background):
             super().__init__(program, *args, stderr=f, **kw)
 
     def ends(self, systems):
-        """Waits until krait with its children has ended, in time. Otherwise only the end of the file systems ends it."""
+        """Waits until krait with its children has ended, in time. Otherwise only the end of the
+        file systems ends it."""
         try:
             self.process.wait(20)
         except subprocess.TimeoutExpired:
@@ -162,7 +165,8 @@ def names_have_a_deadline():
 
 @kit.case
 def file_of_intervals():
-    """The file of --label-intervals doesn't answer any more: the recording is written without it, and krait says so."""
+    """The file of --label-intervals doesn't answer any more: the recording is written without it,
+    and krait says so."""
     with folder() as d:
         with open(d + "/intervals", "w") as f:
             f.write("{}\n" * 30000)
@@ -191,7 +195,8 @@ def second_interrupt_writes_now():
         check_written(out, running.said())
 
 
-# The names of handle()'s code object lie in memory that comes from the file, and that nobody has read.
+# The names of handle()'s code object lie in memory that comes from the file, and that nobody has
+# read.
 HELD_NAME = """
 import ctypes, mmap, os, sys
 def handle(n):
@@ -232,7 +237,8 @@ def held_memory(*options):
 
 @kit.case
 def memory_that_does_not_come():
-    """record ends in time and by itself, the other program's samples are whole, and krait says what is missing."""
+    """record ends in time and by itself, the other program's samples are whole, and krait says what
+    is missing."""
     with held_memory() as (d, target, other):
         out = d + "/o.pb.gz"
         with Krait(d, "record", "-d", 2, "-F", 499, "-o", out, "-p", target.pid, "-p",
@@ -263,7 +269,8 @@ def dump_of_memory_that_does_not_come():
 
 @kit.case
 def mappings_that_are_locked():
-    """Of a process that hangs in mmap nothing can be read, nor its files opened; record and top show the other one whole."""
+    """Of a process that hangs in mmap nothing can be read, nor its files opened; record and top
+    show the other one whole."""
     with mute.hanging(mute.LOCKED, mute.Mute.WRITE) as (target, _), kit.python() as other, folder() as d:
         with Krait(d, "record", "-d", 1, "-F", 499, "-o", d + "/o.pb.gz", "-p", target.pid, "-p", other.pid) as running:
             running.process.wait(20)
@@ -412,7 +419,8 @@ def held_ways(ways):
 
 @kit.case
 def files_that_stop():
-    """A file system answers until krait reads on, or looks for a file: the recording ends in time and the rest is whole."""
+    """A file system answers until krait reads on, or looks for a file: the recording ends in time
+    and the rest is whole."""
     held_ways(WAYS)
 
 
@@ -425,7 +433,8 @@ def each_file_that_stops():
 
 @kit.case
 def files_that_come():
-    """An interpreter and a library that a child reads for krait have all that others have: names, rows, lines of source."""
+    """An interpreter and a library that a child reads for krait have all that others have: names,
+    rows, lines of source."""
     with folder() as d, contextlib.ExitStack() as stack:
         os.mkdir(d + "/python")
         os.mkdir(d + "/library")
@@ -463,7 +472,8 @@ def source_that_stops():
 
 @kit.case
 def server_that_says_nothing():
-    """A server that accepts and says nothing is asked for the debug files of several libraries: krait doesn't wait long."""
+    """A server that accepts and says nothing is asked for the debug files of several libraries:
+    krait doesn't wait long."""
     source = """
 import ctypes, sys
 libraries = [ctypes.CDLL(path) for path in sys.argv[1:]]

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs whose memory was paged out: krait reads from user space what the kernel program couldn't."""
+"""Programs whose memory was paged out: krait reads from user space what the kernel program
+couldn't."""
 import contextlib
 import ctypes
 import os
@@ -18,7 +19,8 @@ PROCESS_MADVISE = 440  # the system call's number, on every architecture
 MADV_PAGEOUT = 21
 AT_ONCE = 512  # mappings in one call: UIO_MAXIOV is 1024
 
-# Nothing of main() and serve_forever() runs any more: their code objects stay where they were moved to.
+# Nothing of main() and serve_forever() runs any more: their code objects stay where they were moved
+# to.
 SERVER = """
 import json
 def handle(k):
@@ -110,8 +112,8 @@ def versions():
             yield name, version, path
 
 
-# On an idle machine one to ten samples miss functions, one for each read or two. On a busy one reads come late: what counts is
-# the second half of a recording.
+# On an idle machine one to ten samples miss functions, one for each read or two. On a busy one
+# reads come late: what counts is the second half of a recording.
 SECONDS = 1.6
 
 
@@ -191,7 +193,8 @@ while True: inner(50)
 
 @kit.case
 def pages_out_all_the_time():
-    """A program whose memory is paged out again and again: krait's work is bounded, and an honest program beside it is whole."""
+    """A program whose memory is paged out again and again: krait's work is bounded, and an honest
+    program beside it is whole."""
     with folder() as d, swap(d), python(RESTLESS) as target, python(SERVER) as honest:
         kit.runs([target.pid, honest.pid], 0.2)
         page_out(honest.pid)
@@ -224,7 +227,8 @@ CO_FILENAME = {(3, 8): 104, (3, 9): 104, (3, 10): 104, (3, 11): 112}  # these pr
 
 @kit.case
 def page_fault_that_nobody_answers():
-    """A read that doesn't come back costs neither another program's stacks nor the end of the recording."""
+    """A read that doesn't come back costs neither another program's stacks nor the end of the
+    recording."""
     target_of = next(((path, CO_FILENAME[version]) for _, version, path in versions() if version in CO_FILENAME), None)
     if not target_of:
         raise Skip("no interpreter of 3.8 to 3.11")

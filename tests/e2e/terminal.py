@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Output to a terminal: names of processes and of files hold every control and format character there is. None of these characters
-may be in any output. Unicode's own data, as Python has it, say which they are."""
+"""Output to a terminal: names of processes and of files hold every control and format character
+there is. None of these characters may be in any output. Unicode's own data, as Python has it, say
+which they are."""
 import html
 import json
 import os
@@ -81,7 +82,8 @@ def files(d):
 
 @kit.case
 def reports():
-    """report, diff and merge, as text, Markdown, JSON and each format of text, on a terminal and into a pipe."""
+    """report, diff and merge, as text, Markdown, JSON and each format of text, on a terminal and
+    into a pipe."""
     with folder() as d:
         a, b = files(d)
         check_clean(on_terminal("report", a, "--limit", 500), "report", len(names()))
@@ -141,7 +143,8 @@ run()
 
 @kit.case
 def processes():
-    """record, dump and top, of a program whose functions, files, threads and own name hold such characters."""
+    """record, dump and top, of a program whose functions, files, threads and own name hold such
+    characters."""
     with folder() as d, Background(kit.PYTHON, "-c", TARGET, ascii(names()), stdout=subprocess.PIPE) as target:
         target.process.stdout.readline()
         kit.runs(target.pid, 0.2)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Code that parses other users' files has no capabilities: krait's threads, and report, merge and diff.
+"""Code that parses other users' files has no capabilities: krait's threads, and report, merge and
+diff.
 
 The truth is the kernel's, in /proc/PID/task/TID/status.
 """
@@ -30,10 +31,11 @@ def capabilities(pid):
 
 
 def seen(running, seconds):
-    """Capabilities of krait's threads other than the main one, watched for so long; and those of the main one.
+    """Capabilities of krait's threads other than the main one, watched for so long; and those of
+    the main one.
 
-    Only threads that stay count: one that asks the kernel one question (proc/locked.c) parses nothing. Their first moment doesn't
-    count either."""
+    Only threads that stay count: one that asks the kernel one question (proc/locked.c) parses
+    nothing. Their first moment doesn't count either."""
     found, end = {}, time.time() + seconds
     while time.time() < end:
         for tid, caps in capabilities(running.pid).items():
@@ -58,7 +60,8 @@ def workers_of(command, user=None, env=None):
 
 @case
 def threads_have_none():
-    """As root: no capability is in effect, and only those for maps, ids and debug files are permitted."""
+    """As root: no capability is in effect, and only those for maps, ids and debug files are
+    permitted."""
     others, main = workers_of([kit.KRAIT])
     check(any(effective for effective, _ in main), "the main thread has none either: nothing is shown")
     check(others, "no thread was seen")

@@ -13,8 +13,8 @@ from kit import (FULL, KRAIT, Background, PYTHON, attached, case, check, cpu_sec
                  folder, krait, main, pprof, python, refused, wait_for)
 from vt import Terminal  # noqa: E402
 
-# Three of four parts of the CPU time are in three(), one is in one(); the clock is the thread's own,
-# so that a busy machine changes nothing.
+# Three of four parts of the CPU time are in three(), one is in one(); the clock is the thread's
+# own, so that a busy machine changes nothing.
 SHARES = """
 import time
 def until(end):
@@ -47,7 +47,8 @@ def row(shown, function):
 
 @case
 def json_shares():
-    """Self and total, of the last interval and since the start, equal the program's known shares."""
+    """Self and total, of the last interval and since the start, equal the program's known
+    shares."""
     with python(SHARES) as target:
         shown = top_json("-p", target.pid, "-n", 2, "-i", "600ms", "-F", 1999, "--native=none", "--no-kernel")
     check(len(shown) == 2, "%d intervals" % len(shown))
@@ -157,7 +158,8 @@ while True:
 
 @case
 def alive():
-    """The head says how many of the threads that were sampled since the start are alive, as the kernel counts them."""
+    """The head says how many of the threads that were sampled since the start are alive, as the
+    kernel counts them."""
     with python(SHORT_THREADS) as target:
         shown = top_json("-p", target.pid, "-n", 3, "-i", "700ms", "-F", 999)
         text = krait("top", "-p", target.pid, "-n", 1, "-F", 999).stdout
@@ -221,7 +223,8 @@ second()
 
 @case
 def recent():
-    """Rows are ranked by the last ten seconds, and the head says how many samples the interval had: 999 a CPU-second for a process."""
+    """Rows are ranked by the last ten seconds, and the head says how many samples the interval had:
+    999 a CPU-second for a process."""
     with python(PHASES) as target:
         done = krait("top", "-p", target.pid, "-n", 4, "--rows", 3)
     blocks = [b.splitlines() for b in done.stdout.strip().split("\n\n")]
@@ -229,7 +232,8 @@ def recent():
     for block in blocks:
         samples, seconds, cpu = re.search(r": (\d+) samples in ([\d.]+) s, CPU (\d+) %", block[0]).groups()
         check(abs(int(samples) - 9.99 * int(cpu) * float(seconds)) < 25, block[0])  # 999 for each second of CPU time
-    # All four intervals are recent: what is shown is the share since the start, though first has long ended.
+    # All four intervals are recent: what is shown is the share since the start, though first has
+    # long ended.
     last = {m.group(3): (float(m.group(1)), float(m.group(2))) for m in
             (re.match(r" *([\d.]+) +[\d.]+ +[\d.]+ +([\d.]+)s +[\d.]+s +(first|second) \(", line) for line in blocks[3][2:]) if m}
     total = sum(seconds for _, seconds in last.values())
@@ -240,7 +244,8 @@ def recent():
 
 @case
 def python_first():
-    """Native and kernel time counts for its Python caller, as in the report, unless --with-native is given."""
+    """Native and kernel time counts for its Python caller, as in the report, unless --with-native
+    is given."""
     code = "import zlib, os\ndata = os.urandom(1 << 20)\ndef pack():\n    zlib.compress(data)\nwhile True: pack()"
     with python(code) as target:
         shown, = top_json("-p", target.pid, "-n", 1, "-i", "500ms")
@@ -362,7 +367,8 @@ def pause_and_reset():
 
 @case
 def opened_goes_on():
-    """An opened row stays live: the time in its tree and flame graph grows, and the shares stay the same."""
+    """An opened row stays live: the time in its tree and flame graph grows, and the shares stay the
+    same."""
     with python(SHARES) as target, on_screen(target, *PYTHON_ONLY) as t:
         t.wait("three (<string>")
         t.type("/until\r", lambda text: len(rows_of(text)) == 1)
@@ -453,7 +459,8 @@ def command():
 
 @case
 def screen_command():
-    """While the screen is up, the command's output is kept until the end; after top ends, the command goes on."""
+    """While the screen is up, the command's output is kept until the end; after top ends, the
+    command goes on."""
     options = ["-i", "200ms", "-F", 999, *PYTHON_ONLY, "--", PYTHON, "-c", TALKS]
     with Terminal([KRAIT, "top", *options]) as t:
         text = t.wait("until (<string>", 20)
@@ -476,7 +483,8 @@ def screen_command():
 
 @case
 def killed():
-    """The terminal is restored, whatever signal ends top; a second signal comes while it still writes."""
+    """The terminal is restored, whatever signal ends top; a second signal comes while it still
+    writes."""
     with python(SHARES) as target:
         for number in signal.SIGQUIT, signal.SIGUSR1, signal.SIGTERM:
             with on_screen(target) as t:

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs that keep changing what krait reads of them: that soon costs at most 5 % of a CPU, and krait says so.
+"""Programs that keep changing what krait reads of them: that soon costs at most 5 % of a CPU, and
+krait says so.
 
 The truth is the kernel's account of krait's CPU time, and of the processes that read for it.
 """
@@ -91,7 +92,8 @@ def many_threads():
 
 @kit.case
 def short_threads():
-    """Thousands of threads a second start and end: krait doesn't ask for each whether the process ended with it."""
+    """Thousands of threads a second start and end: krait doesn't ask for each whether the process
+    ended with it."""
     attack(SHORT_THREADS, "ends of threads", named=False)
 
 
@@ -113,7 +115,8 @@ def requests(pid):
 
 @kit.case
 def starts():
-    """A start of Python is two or three requests to the child that reads /proc: its mappings, once or twice, and names of modules."""
+    """A start of Python is two or three requests to the child that reads /proc: its mappings, once
+    or twice, and names of modules."""
     with folder() as d, Background(PYTHON, "-c", STARTS, stdin=-1, stdout=-1) as parent:
         def start(n):
             parent.process.stdin.write(b"%d\n" % n)

@@ -108,8 +108,8 @@ class Terminal:
                 at += 1
 
     def read(self, seconds):
-        """Reads output for so long, and returns whether there may be more. Only whole sequences and characters
-        are obeyed. The kernel hands out at most 4 KiB at once."""
+        """Reads output for so long, and returns whether there may be more. Only whole sequences and
+        characters are obeyed. The kernel hands out at most 4 KiB at once."""
         end = time.time() + seconds
         while True:
             left = end - time.time()
@@ -129,7 +129,8 @@ class Terminal:
                 return True
 
     def resize_and_settle(self, rows, cols):
-        """Sets another size. Output for the old size that is on its way is cut; then all is drawn anew."""
+        """Sets another size. Output for the old size that is on its way is cut; then all is drawn
+        anew."""
         self.read(.1)
         self.strict = False
         self.resize(rows, cols)
@@ -188,7 +189,8 @@ class Terminal:
         return self.process.returncode, self.process.stderr.read().decode()
 
     def fill(self):
-        """Fills the terminal's buffer without reading, so that there is no room for the program's next output."""
+        """Fills the terminal's buffer without reading, so that there is no room for the program's
+        next output."""
         os.kill(self.pid, signal.SIGSTOP)  # no sequence of it is cut
         self.read(.1)
         fd = os.open(os.ttyname(self.slave), os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""krait says that a program waits, and how much. The truth is the program's own sleeps and the kernel's counts."""
+"""krait says that a program waits, and how much. The truth is the program's own sleeps and the
+kernel's counts."""
 import json
 import os
 import re
@@ -9,7 +10,8 @@ import sys
 import kit
 from kit import check, folder, krait, python
 
-# What the program itself knows at its end: its main thread's and its process's CPU time, and its sleeps, in ms.
+# What the program itself knows at its end: its main thread's and its process's CPU time, and its
+# sleeps, in ms.
 TELL = """
 import atexit, sys, threading, time
 slept = 0
@@ -81,7 +83,8 @@ def sentence_of(said):
 
 
 def record(path, source, *options):
-    """Records a command. Returns the use of the recording's only process, the program's output, the closing lines."""
+    """Records a command. Returns the use of the recording's only process, the program's output, the
+    closing lines."""
     done = krait("record", "-o", path, *options, "--", kit.PYTHON, "-c", source)
     check(done.returncode == 0, done.stderr)
     found, _ = uses(path)
@@ -91,7 +94,8 @@ def record(path, source, *options):
 
 @kit.case
 def works_and_sleeps():
-    """Its sleeps count as "waited", its CPU time as "ran"; everywhere the sentence comes before all others."""
+    """Its sleeps count as "waited", its CPU time as "ran"; everywhere the sentence comes before all
+    others."""
     with folder() as d:
         use, (ran, _, slept), said = record(d + "/o.pb.gz", WORKS)
         near("ran", use.ran, ran, 30)
@@ -112,7 +116,8 @@ def works_and_sleeps():
 
 @kit.case
 def idle_service():
-    """A few samples of a service that waits aren't shown as the answer; while it lives, the command that krait names works."""
+    """A few samples of a service that waits aren't shown as the answer; while it lives, the command
+    that krait names works."""
     with folder() as d, python(IDLE) as target:
         done = krait("record", "-o", d + "/o.pb.gz", "-d", 2, "-p", target.pid)
         use = uses(d + "/o.pb.gz")[0][0]
@@ -136,7 +141,8 @@ def without_a_sample():
 
 @kit.case
 def busy():
-    """A busy program isn't said to wait, whatever CPU time other programs and the host take. From half a CPU on there is no such sentence."""
+    """A busy program isn't said to wait, whatever CPU time other programs and the host take. From
+    half a CPU on there is no such sentence."""
     with folder() as d:
         use, (ran, _, _), said = record(d + "/o.pb.gz", TELL + "work(1.5)")
         near("ran", use.ran, ran, 60)
@@ -169,7 +175,8 @@ def ready_without_a_cpu():
 
 @kit.case
 def threads():
-    """The main thread waits for one that works now and then; one that has ended has its CPU time in the process's."""
+    """The main thread waits for one that works now and then; one that has ended has its CPU time in
+    the process's."""
     source = TELL + """
 def loop():
     for _ in range(4):
@@ -190,7 +197,8 @@ t.join()
 
 @kit.case
 def children():
-    """Children that were reaped have CPU time by their samples; it isn't known how long they waited."""
+    """Children that were reaped have CPU time by their samples; it isn't known how long they
+    waited."""
     source = "import os, time\n" + TELL + """
 for _ in range(2):
     if os.fork() == 0:
@@ -212,7 +220,8 @@ time.sleep(1)
 
 @kit.case
 def where_it_isnt_known():
-    """Formats without comments, a part of the time, another tool's file: no sentence on waits. Two merged recordings: one for both."""
+    """Formats without comments, a part of the time, another tool's file: no sentence on waits. Two
+    merged recordings: one for both."""
     with folder() as d:
         record(d + "/o.pb.gz", WORKS)
         for name in "o.folded", "o.speedscope.json":
@@ -236,7 +245,8 @@ def held_least(path):
 
 @kit.case
 def gil_of_four_threads():
-    """Pure Python runs with the GIL alone: the GIL was held for as long as the four threads ran together."""
+    """Pure Python runs with the GIL alone: the GIL was held for as long as the four threads ran
+    together."""
     source = TELL + """
 end = time.monotonic() + 1.5
 def loop():
@@ -253,7 +263,8 @@ for t in threads: t.join()
 
 @kit.case
 def gil_of_a_sleeper():
-    """A holder that sleeps in C code that keeps the GIL: "held at least" is below the truth, which is all the time."""
+    """A holder that sleeps in C code that keeps the GIL: "held at least" is below the truth, which
+    is all the time."""
     source = TELL + """
 import ctypes
 usleep = ctypes.PyDLL(None).usleep

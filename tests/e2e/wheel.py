@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The Python package: what is in the wheel, which machines pip gives it to, and that installing and removing it leaves nothing."""
+"""The Python package: what is in the wheel, which machines pip gives it to, and that installing and
+removing it leaves nothing."""
 import base64
 import csv
 import functools
@@ -80,8 +81,8 @@ def file_list(directory):
 
 @kit.case
 def contents():
-    """The wheel holds one program, byte for byte the built one, executable; the modules that call it; and metadata. It is under 5 MB and
-    needs no library."""
+    """The wheel holds one program, byte for byte the built one, executable; the modules that call
+    it; and metadata. It is under 5 MB and needs no library."""
     with zipfile.ZipFile(wheel()) as z:
         names = z.namelist()
         stem = os.path.basename(wheel()).split("-py3-")[0]
@@ -115,7 +116,8 @@ def record():
 
 @kit.case
 def tags():
-    """pip takes the wheel on this machine, not that of the other architecture; its file says the same tags as its name."""
+    """pip takes the wheel on this machine, not that of the other architecture; its file says the
+    same tags as its name."""
     pip("--version")
     with zipfile.ZipFile(wheel()) as z:
         text = z.read(next(n for n in z.namelist() if n.endswith("/WHEEL"))).decode()
@@ -129,7 +131,8 @@ def tags():
 
 @kit.case
 def musl():
-    """pip takes the wheel where the interpreter is linked with musl, and refuses the same one without the tag for it."""
+    """pip takes the wheel where the interpreter is linked with musl, and refuses the same one
+    without the tag for it."""
     kit.need("musl-gcc")
     pip("--version")
     with folder() as d:
@@ -144,7 +147,8 @@ def musl():
 
 @kit.case
 def same_bytes():
-    """Two wheels of the same input are the same bytes, whatever the clock says: the given time is used."""
+    """Two wheels of the same input are the same bytes, whatever the clock says: the given time is
+    used."""
     again = make_wheel(os.path.join(WORK.name, "again"))
     with zipfile.ZipFile(again) as z:
         check({i.date_time for i in z.infolist()} == {MOMENT}, "another time")
@@ -154,7 +158,8 @@ def same_bytes():
 
 @kit.case
 def installed():
-    """pip installs it into a fresh environment by its name alone. It runs, and its removal leaves no file."""
+    """pip installs it into a fresh environment by its name alone. It runs, and its removal leaves
+    no file."""
     with folder() as d:
         run(PYTHON, "-B", "-m", "venv", "--without-pip", d)
         before = file_list(d)
@@ -179,7 +184,8 @@ def pythons_prefix(environment, **variables):
 
 @kit.case
 def uvx():
-    """`uvx --from krait-profiler krait record -- python3` runs the user's Python, not that of the environment made for krait."""
+    """`uvx --from krait-profiler krait record -- python3` runs the user's Python, not that of the
+    environment made for krait."""
     with folder() as d:
         run(PYTHON, "-B", "-m", "venv", "--without-pip", d)
         into = ("--python", os.path.join(d, "bin", "python"))
@@ -199,7 +205,8 @@ SONAMES = {"libz": ("zlib", "zlib1g-dev"), "libzstd": ("zstd", "libzstd-dev"), "
 
 @kit.case
 def parts():
-    """The SBOM of the static krait has every library that the linked krait needs, with the version that is installed here."""
+    """The SBOM of the static krait has every library that the linked krait needs, with the version
+    that is installed here."""
     kit.need("dpkg-query")
     with folder() as d:
         run(sys.executable, "-B", os.path.join(ROOT, "packaging", "sbom.py"), BINARY, os.path.join(d, "x.json"))
@@ -215,7 +222,8 @@ def parts():
 
 @kit.case
 def source_archive():
-    """The source archive has the sources and knows its version without git. If it can't be built, it says what it needs."""
+    """The source archive has the sources and knows its version without git. If it can't be built,
+    it says what it needs."""
     with folder() as d:
         name = run(sys.executable, "-B", MAKER, "--sdist", d).strip()
         with tarfile.open(os.path.join(d, name)) as tar:
@@ -232,7 +240,8 @@ def source_archive():
 
 @kit.case
 def oldest_python():
-    """The oldest Python that the source archive allows packs the archive, and a wheel of the built program."""
+    """The oldest Python that the source archive allows packs the archive, and a wheel of the built
+    program."""
     with folder() as d:
         name = run(sys.executable, "-B", MAKER, "--sdist", d).strip()
         with tarfile.open(os.path.join(d, name)) as tar:

@@ -94,7 +94,8 @@ def font():
 
 
 def install(directory):
-    """The font and a configuration with nothing else in @directory; what FONTCONFIG_FILE must be."""
+    """The font and a configuration with nothing else in @directory; what FONTCONFIG_FILE must
+    be."""
     directory = pathlib.Path(directory)
     (directory / "blocks.ttf").write_bytes(font())
     config = directory / "fonts.conf"

@@ -83,8 +83,8 @@ def ns(ms):
 
 
 def check_firefox(name, truth, path):
-    """The processed profile's rules: docs-developer/processed-profile-format.md and types/profile.ts of
-    firefox-devtools/profiler."""
+    """The processed profile's rules: docs-developer/processed-profile-format.md and
+    types/profile.ts of firefox-devtools/profiler."""
     d = load(path)
     s, meta, wrong = d["shared"], d["meta"], []
     if meta["preprocessedProfileVersion"] != 60:

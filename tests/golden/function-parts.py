@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""function-parts.py TOOL NAME STRIPPED DEBUG: each X.cold of the debug file's symbols is X's part."""
+"""function-parts.py TOOL NAME STRIPPED DEBUG: each X.cold of the debug file's symbols is X's
+part."""
 import collections
 import subprocess
 import sys

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""hostile_files.py: small files that claim far more than their size are refused or read within seconds of CPU time (the limits are
-ten times the time of a slow machine) and in little memory. Damaged files are refused with the byte and the field."""
+"""hostile_files.py: small files that claim far more than their size are refused or read within
+seconds of CPU time (the limits are ten times the time of a slow machine) and in little memory.
+Damaged files are refused with the byte and the field."""
 import gzip
 import json
 import os
@@ -19,7 +20,8 @@ failed = False
 
 
 def krait(*args, **kw):
-    """Runs krait with no more address space than that. A krait that needs more ends with another error."""
+    """Runs krait with no more address space than that. A krait that needs more ends with another
+    error."""
     return subprocess.run([KRAIT, *args], capture_output=True, check=False,
                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY)), **kw)
 
@@ -182,7 +184,8 @@ def cuts(directory):
 
 
 def cut_line(directory):
-    """From folded stacks that are cut one line is left out, and the report says so. A cut at the end of a line loses nothing."""
+    """From folded stacks that are cut one line is left out, and the report says so. A cut at the
+    end of a line loses nothing."""
     global failed
     path = os.path.join(directory, "cut.folded")
     with open(path, "wb") as f:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""odd_files.py: files of other tools with faults in them. Their totals are known by arithmetic, and krait must say what it
-left out."""
+"""odd_files.py: files of other tools with faults in them. Their totals are known by arithmetic, and
+krait must say what it left out."""
 import json
 import os
 import subprocess
@@ -69,7 +69,8 @@ def traces(work):
 
 
 def hermes(work):
-    """As Hermes' sampling profiler writes: numbers as text, samples before the frames that they refer to, a slice of no length for each thread."""
+    """As Hermes' sampling profiler writes: numbers as text, samples before the frames that they
+    refer to, a slice of no length for each thread."""
     def sample(ts, frame, tid="7", **more):
         return dict({"cpu": "-1", "name": "", "ts": str(ts), "pid": 1, "tid": tid, "weight": "1", "sf": frame}, **more)
     named = [{"name": "thread_name", "ph": "M", "pid": 1, "ts": "100", "tid": tid, "args": {"name": name}} for tid, name in (("7", "mqt_js"), ("8", "worker"))]
@@ -189,7 +190,8 @@ def several_values(work):
 
 
 def through_speedscope(work):
-    """Names of other languages are the same after a conversion to speedscope's format and back, whatever their places."""
+    """Names of other languages are the same after a conversion to speedscope's format and back,
+    whatever their places."""
     w = pprof.Writer()
     places = [("", "", 0), ("", "", 745), ("", "Thread.java", 745), ("", "java/lang/Thread", 7), ("", "java/lang/Thread", 0), ("/lib/libjvm.so", "", 12)]
     w.sample([w.location(mapping, "java/lang/Thread.run", file, 0, line, 0) for mapping, file, line in places], {}, 5)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""owners.py: the report's rows of threads and processes. Names that differ by numbers alone are one row where there
-are more than fit; the truth is the sum over the samples that were written."""
+"""owners.py: the report's rows of threads and processes. Names that differ by numbers alone are one
+row where there are more than fit; the truth is the sum over the samples that were written."""
 import os
 import re
 import subprocess

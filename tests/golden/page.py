@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """page.py DIR: checks the pages that tests/unit/test_render_html.c left in DIR.
 
-What shares.html must show is written down here, by hand, from the samples in that test: 100 samples,
-main > a 30, main > b:4 > a 20, main > b:5 10, main > deflate 25, main > do_syscall_64 15.
+What shares.html must show is written down here, by hand, from the samples in that test: 100
+samples, main > a 30, main > b:4 > a 20, main > b:5 10, main > deflate 25, main > do_syscall_64 15.
 """
 
 import base64
@@ -75,7 +75,8 @@ def recording():
 # In a browser.
 
 def made(name, samples, values=(("samples", "count"),), **head):
-    """Makes a page of samples: frames (a name stands for a line of app.py; else all members), labels, values, time if there is one."""
+    """Makes a page of samples: frames (a name stands for a line of app.py; else all members),
+    labels, values, time if there is one."""
     lines = [{"type": "krait", "version": 1, "sample_types": [{"type": t, "unit": u} for t, u in values], "duration_nanos": 10 ** 9, **head}]
     for i, (stack, of, amounts, *when) in enumerate(samples, 1):
         frames = [{"mapping": "[python 3.12]", "file": "/srv/app.py", "name": f} if isinstance(f, str) else f for f in stack]
@@ -100,7 +101,8 @@ def until(b, condition, what):
 
 
 def open_page(b, name, fragment="", code="all"):
-    """Opens it with a row for each native function and a box for each frame, because the truth is in whole stacks. @code "": as a reader sees it at first."""
+    """Opens it with a row for each native function and a box for each frame, because the truth is
+    in whole stacks. @code "": as a reader sees it at first."""
     b.open("/dev/null")
     words = [word for word in (code and "code=" + code, code and "library=" not in fragment and "library=shown", fragment.lstrip("#")) if word]
     b.open(pages / name, "#" + "&".join(words) if words else "")
@@ -173,7 +175,8 @@ def numbers(b):
 
 
 def python_functions(b):
-    """At first native code counts as its Python caller's own: main calls deflate and do_syscall_64, 25 and 15 of the 100 samples."""
+    """At first native code counts as its Python caller's own: main calls deflate and do_syscall_64,
+    25 and 15 of the 100 samples."""
     open_page(b, "shares.html", code="")
     whole = [["a", "50.0 %", "50.0 %"], ["main", "40.0 %", "100.0 %"], ["b", "10.0 %", "30.0 %"]]
     equal(rows(b), whole, "Python functions")
@@ -234,7 +237,8 @@ def search(b):
 
 
 def installed_twice(b):
-    """A library of two Pythons, and of two virtual environments, is one module; search finds Python's dotted names."""
+    """A library of two Pythons, and of two virtual environments, is one module; search finds
+    Python's dotted names."""
     def frame(name, file):
         return {"mapping": "[python 3.12]", "file": file, "name": name}
     stacks = [(3, "dumps", "/opt/a/lib/python3.13/json/encoder.py"), (2, "dumps", "/opt/b/lib/python3.9/json/encoder.py"),
@@ -277,8 +281,8 @@ def uncounted(b):
 
 
 def weighed(b):
-    """What a recording doesn't count is no number of samples, in the page and in the picture: weights of time, and bytes
-    of objects; nor is a period of 1 a rate."""
+    """What a recording doesn't count is no number of samples, in the page and in the picture:
+    weights of time, and bytes of objects; nor is a period of 1 a rate."""
     stacks = [(["main", "f"], 4), (["main", "g"], 2)]
     time_type, heap = (("time", "nanoseconds"),), (("objects", "count"), ("space", "bytes"), ("live", "count"))
     for types, value, head, want, title in (
@@ -334,7 +338,8 @@ def keyboard(b):
 
 
 def turned(b):
-    """An icicle's root is on top, a flame graph's below, by key and by button; arrows go to the callees of either."""
+    """An icicle's root is on top, a flame graph's below, by key and by button; arrows go to the
+    callees of either."""
     open_page(b, "shares.html")
     high = b.js("document.querySelector('#canvas').clientHeight") / ROW
 
@@ -356,7 +361,8 @@ def turned(b):
 
 
 def hover_line(b):
-    """A box shows its function's file, with the whole path, and the line of its def; so does the row of the table."""
+    """A box shows its function's file, with the whole path, and the line of its def; so does the
+    row of the table."""
     made("def.html", [([{"mapping": "[python 3.12]", "file": "/srv/lib/deep/app.py", "name": "f", "start_line": 41, "line": 42}], {}, [5])])
     open_page(b, "def.html")
     assert tip_at(b, 0.5, 1).startswith("f\n/srv/lib/deep/app.py:41\n") and "line 42\t" in tip(b), tip(b)
@@ -365,7 +371,8 @@ def hover_line(b):
 
 
 def slept(b):
-    """A recording with time off the CPU: the timeline shows when a thread slept. One ran from 0 to 2 s and slept from 2 to 6 s of 8."""
+    """A recording with time off the CPU: the timeline shows when a thread slept. One ran from 0 to
+    2 s and slept from 2 to 6 s of 8."""
     made("slept.html", [(["run"], {"thread": "t", "tid": "1"}, [10 ** 7, 0], 10 ** 7 * i) for i in range(200)] +
          [(["wait"], {"thread": "t", "tid": "1"}, [0, 10 ** 7], 10 ** 7 * i) for i in range(200, 600)],
          (("cpu", "nanoseconds"), ("off_cpu", "nanoseconds")), duration_nanos=8 * 10 ** 9)
@@ -511,7 +518,8 @@ def printed_deep(b):
 
 
 def printed_whole(b):
-    """The printed picture begins on the first page, and no row of it is cut by the end of a page."""
+    """The printed picture begins on the first page, and no row of it is cut by the end of a
+    page."""
     made("deep.html", [([f"f{i}" for i in range(k)], {}, [1]) for k in (300, 400)])
     for fragment, first in ("#table=files", "f0"), ("#table=files&flip=1", "f399"), ("#table=files&view=sandwich&f=200", "f0"):
         open_page(b, "deep.html", fragment)
@@ -584,7 +592,8 @@ def whole_names(b):
 
 
 def long_names(b):
-    """A long name beside a lane ends in an ellipsis and its number; the pointer shows the whole name."""
+    """A long name beside a lane ends in an ellipsis and its number; the pointer shows the whole
+    name."""
     long, short = "a-thread-with-a-name-for-two-of-them (tid 1234)", "one (tid 12)"
     lines = [{"type": "krait", "version": 1, "sample_types": [{"type": "samples", "unit": "count"}], "duration_nanos": 10 ** 9},
              {"type": "mapping", "id": 1, "name": "[python 3.12]"}, {"type": "frame", "id": 1, "mapping": 1, "name": "f"},
@@ -657,8 +666,8 @@ def lanes(b):
 
 
 def time_of_threads(b):
-    """Threads are below their processes, both in the order of their first samples, in the timeline and in the picture by time. Threads
-    thinner than a pixel are drawn as one."""
+    """Threads are below their processes, both in the order of their first samples, in the timeline
+    and in the picture by time. Threads thinner than a pixel are drawn as one."""
     begin = {("web", "20", "late", "21"): 7, ("web", "20", "early", "22"): 3, ("api", "10", "second", "11"): 5, ("api", "10", "first", "12"): 4, ("web", "20", "thin", "23"): 6}
     stacks = [(["f"], dict(zip(("process", "pid", "thread", "tid"), who)), [5000 + 1000 * i if who[2] != "thin" else 3], 10 ** 8 * when + 10 ** 7 * k)
               for i, (who, when) in enumerate(begin.items()) for k in range(2)]
@@ -677,7 +686,8 @@ def time_of_threads(b):
 
 
 def one_scale(b):
-    """Lanes are compared: a thread with a thousandth of the other's time isn't as high, but it is seen."""
+    """Lanes are compared: a thread with a thousandth of the other's time isn't as high, but it is
+    seen."""
     made("scale.html", [(["f"], {"thread": t, "tid": "1"}, [w], 10 ** 8) for t, w in (("much", 1000), ("half", 500), ("bit", 1))])
     open_page(b, "scale.html")
     equal(b.js("""(() => {
@@ -697,7 +707,8 @@ def one_scale(b):
 
 
 def even(b):
-    """A thread that ran all the time is drawn without gaps and peaks, though times are in steps of 10 ms, which aren't those of pixels."""
+    """A thread that ran all the time is drawn without gaps and peaks, though times are in steps of
+    10 ms, which aren't those of pixels."""
     for seconds in 2, 4, 7, 20:
         made("even.html", [(["f"], {"thread": "t", "tid": "1"}, [10], 10 ** 7 * i) for i in range(100 * seconds)], duration_nanos=seconds * 10 ** 9)
         open_page(b, "even.html")
@@ -713,7 +724,8 @@ def even(b):
 
 
 def diff_legend(b):
-    """With two recordings the legend has the timeline's colours too, and pale boxes only if there are any."""
+    """With two recordings the legend has the timeline's colours too, and pale boxes only if there
+    are any."""
     def said():
         return b.js("document.querySelector('#legend').textContent")
 
@@ -742,7 +754,8 @@ def lane_legend(b):
 
 
 def chip(b):
-    """On a telephone the button that removes a filter is visible, however long the filter's name is."""
+    """On a telephone the button that removes a filter is visible, however long the filter's name
+    is."""
     b.resize(420, 800)
     open_page(b, "shares.html", "#label=x%3D" + "long" * 40 + "&kind=native")
     until(b, "document.querySelectorAll('#chips button').length === 2", "no chips")
@@ -773,7 +786,8 @@ def filters(b):
 
 
 def machine(b):
-    """Of several processes: one of them, groups by control group, and another of the recording's values."""
+    """Of several processes: one of them, groups by control group, and another of the recording's
+    values."""
     made("machine.html", [(["f"], {"process": "api", "pid": "1", "cgroup": "/one"}, [1, 60]), (["g"], {"process": "api", "pid": "2", "cgroup": "/two"}, [2, 10]),
                           (["h"], {"process": "web", "pid": "3", "cgroup": "/one"}, [5, 30])], (("samples", "count"), ("space", "bytes")))
     open_page(b, "machine.html")
@@ -826,7 +840,8 @@ def whole_sentence(b):
 
 
 def kind_and_module(b):
-    """Both filters: a sample needs a frame of the kind and one of the module, which may be another."""
+    """Both filters: a sample needs a frame of the kind and one of the module, which may be
+    another."""
     native, kernel = {"mapping": "/usr/lib/libz.so.1", "name": "inflate"}, {"mapping": "[kernel]", "name": "page_fault"}
     made("both.html", [(["main", kernel], {}, [3]), (["main", native], {}, [4]), (["main", native, kernel], {}, [5])])
     open_page(b, "both.html")
@@ -839,7 +854,8 @@ def kind_and_module(b):
 
 
 def garbage(b):
-    """Every stack with the collector in it counts as the collector's: in the header, beside a box, in the filter, as in krait report --kind gc."""
+    """Every stack with the collector in it counts as the collector's: in the header, beside a box,
+    in the filter, as in krait report --kind gc."""
     gc, free, finalizer = {"mapping": "[gc]", "name": "gc_collect_main"}, {"mapping": "/usr/lib/libc.so.6", "name": "free"}, "__del__"
     made("garbage.html", [(["main"], {}, [40]), (["main", "work"], {}, [30]), (["main", "work", gc], {}, [5]), (["main", "work", gc, free], {}, [10]),
                           (["main", "work", gc, finalizer], {}, [12]), (["main", free], {}, [3])])
@@ -856,7 +872,8 @@ def garbage(b):
 
 
 def nameless(b):
-    """Code without a name is of its library, in the table, the filter and the colours of modules; where a box stands its name says it."""
+    """Code without a name is of its library, in the table, the filter and the colours of modules;
+    where a box stands its name says it."""
     lib, other = "/usr/lib/libz.so.1", "/usr/lib/libm.so.6"
     made("nameless.html", [(["main", {"mapping": lib, "address": "0x4970"}], {}, [3]), (["main", {"mapping": lib, "address": "0x5d80"}, {"mapping": lib, "address": "0x4970"}], {}, [2]),
                            (["main", {"mapping": lib, "name": "inflate"}], {}, [4]), (["main", {"mapping": other, "address": "0x10"}], {}, [1])])
@@ -879,7 +896,8 @@ def pixel(b, x, y):
 
 
 def kept_place(b):
-    """The zoom stays under a filter, in views that make another tree, as long as the zoomed box is there."""
+    """The zoom stays under a filter, in views that make another tree, as long as the zoomed box is
+    there."""
     stacks = ((["main", "a", "x"], "one", 50), (["main", "b", "y"], "two", 30), (["main", "c", "y"], "three", 25), (["main", "d", "z"], "two", 10))
     made("kept.html", [(stack, {"thread": thread}, [n], 10 ** 8 * i) for i, (stack, thread, n) in enumerate(stacks)])
     for view, path in (("callers", ["y", "b"]), ("time", ["two", "main", "b"])):
@@ -897,7 +915,8 @@ def kept_place(b):
 
 
 def chosen_group(b):
-    """A group chosen in the middle of a sandwich doesn't become another one when the grouping changes."""
+    """A group chosen in the middle of a sandwich doesn't become another one when the grouping
+    changes."""
     made("groups.html", [(["f"], {"process": program, "pid": pid, "thread": thread}, [n]) for program, pid, thread, n in
                          (("web", "7", "A", 5), ("api", "8", "B", 4), ("api", "8", "C", 3))])
     for by, want in (("none", ""), ("thread", ""), ("process", "")):
@@ -999,7 +1018,8 @@ def own_words(b):
 
 
 def label_keys(b):
-    """A label's key may hold the character that separates key and value in the address, and its escape."""
+    """A label's key may hold the character that separates key and value in the address, and its
+    escape."""
     keys = ("a=b", "c%3Dd")
     lines = [{"type": "krait", "version": 1, "sample_types": [{"type": "samples", "unit": "count"}], "duration_nanos": 10 ** 9},
              {"type": "mapping", "id": 1, "name": "[python 3.12]"}, {"type": "frame", "id": 1, "mapping": 1, "name": "f"},
@@ -1036,7 +1056,8 @@ def frame_of(name):
 
 
 def folded_path(stack):
-    """The boxes that My code makes of a stack, (key, frames, package) each, by the rule that the page's help states."""
+    """The boxes that My code makes of a stack, (key, frames, package) each, by the rule that the
+    page's help states."""
     out, run, imports = [], False, False
     for name in stack:
         package = "importlib" if name.startswith("import ") else name.split(".")[0] if "." in name else ""
@@ -1075,7 +1096,8 @@ def folded_boxes(samples):
 
 
 def places(b):
-    """The place of each box of the picture, by its path of names, from the saved picture. A fold's packages are in alphabetical order."""
+    """The place of each box of the picture, by its path of names, from the saved picture. A fold's
+    packages are in alphabetical order."""
     return {path: x for path, (x, _) in boxes_of(b)[0].items()}
 
 
@@ -1105,7 +1127,8 @@ def boxes_of(b):
 
 
 def my_code(b):
-    """Libraries between the user's own frames are one box, with the weight of its samples; the tables' numbers stay the same."""
+    """Libraries between the user's own frames are one box, with the weight of its samples; the
+    tables' numbers stay the same."""
     rng = random.Random(5)
     names = ["view", "rule", "django.get", "django.run", "asgiref.sync", "json.loads", "json.scan", ":inflate", ":crc", "import json", "[gc]"]
     samples = [(["main", *rng.choices(names, k=rng.randrange(1, 7))], rng.randrange(20, 60)) for _ in range(30)]
@@ -1156,8 +1179,9 @@ def my_code(b):
 
 
 def deep_trunk(b):
-    """Where more than 25 rows are a trunk, a page begins with one's own code: calls that 95 % of all are in are one row. So it does where most of all
-    is in 25 rows of libraries. One more press shows all."""
+    """Where more than 25 rows are a trunk, a page begins with one's own code: calls that 95 % of
+    all are in are one row. So it does where most of all is in 25 rows of libraries. One more press
+    shows all."""
     above = ["serve", *[f"django.f{i}" for i in range(24)], "view"]
     samples = [([*above, "hot", ":sin"], 60), ([*above, "warm", "json.loads"], 37), (["serve", "django.f0", "idle"], 3)]
     for rows_above, folded in ((above, True), (above[:10], False)):
@@ -1217,7 +1241,8 @@ def sandwich(b):
 
 
 def around(b):
-    """Callers and callees without a mouse: keys show their pictures, and their tables have the same numbers."""
+    """Callers and callees without a mouse: keys show their pictures, and their tables have the same
+    numbers."""
     open_page(b, "shares.html", "#view=sandwich&f=2")
     name = b.js("document.querySelector('#lines h2').textContent")
     for _ in range(3):
@@ -1260,7 +1285,8 @@ def around(b):
 
 
 def upwards(b):
-    """The picture of callers: a box is the time that ran below it, so no part of it is a caller's own. Leaves too narrow for boxes count in all."""
+    """The picture of callers: a box is the time that ran below it, so no part of it is a caller's
+    own. Leaves too narrow for boxes count in all."""
     made("narrow.html", [(["main", f"leaf{i}"], {}, [1]) for i in range(5000)] + [(["main", "wide"], {}, [5000])])
     open_page(b, "narrow.html", "#view=callers&colour=self")
     for row, want in ((0, "total\t10,000\t100.0 %"), (1, "total\t5,000\t50.0 %"), (2, "total\t5,000\t50.0 %")):
@@ -1275,7 +1301,8 @@ def upwards(b):
 
 
 def lines(b):
-    """Shares of lines; source text where the file is the one that ran, the expression underlined."""
+    """Shares of lines; source text where the file is the one that ran, the expression
+    underlined."""
     open_page(b, "shares.html")
     press(b, "b")
     text = "[...document.querySelectorAll('#lines tbody tr')].map((e) => e.innerText.replace(/[\\u00a0]/g, ' ').split('\\t').join('|'))"
@@ -1303,8 +1330,9 @@ def lines(b):
 
 
 def panel(b):
-    """The panel of lines holds 48 characters of source without what all lines are indented by, its hot expression is in sight, and it can be drawn
-    by mouse, finger and keys; what was drawn stays so with another function, and in the address."""
+    """The panel of lines holds 48 characters of source without what all lines are indented by, its
+    hot expression is in sight, and it can be drawn by mouse, finger and keys; what was drawn stays
+    so with another function, and in the address."""
     deep = pages / "deep.py"
     call = "self.check(order, " + ", ".join(f"rule_{i}" for i in range(14)) + ", hot(order))"
     deep.write_text("def other():\n    pass\n\n\nclass A:\n    class B:\n        def f(self, order):\n            if order:\n\n                " + call + "\n            return 1\n")
@@ -1425,7 +1453,8 @@ def ciede2000(one, other):
 
 
 def kinds_apart(b):
-    """Two kinds of code are at least 10 apart in light, 13 in dark, by CIEDE2000, and in dark groups too: neighbours in a picture are told apart at a glance."""
+    """Two kinds of code are at least 10 apart in light, 13 in dark, by CIEDE2000, and in dark
+    groups too: neighbours in a picture are told apart at a glance."""
     for one, other, want in (((50, 2.6772, -79.7751), (50, 0, -82.7485), 2.0425), ((50, 2.5, 0), (73, 25, -18), 27.1492), ((2.0776, 0.0795, -1.135), (0.9033, -0.0636, -0.5514), 0.9082),
                              ((22.7233, 20.0904, -46.694), (23.0331, 14.973, -42.5619), 2.0373)):  # the authors' own numbers
         assert abs(ciede2000(one, other) - want) < 1e-4, (one, other, ciede2000(one, other))
@@ -1443,7 +1472,8 @@ def kinds_apart(b):
 
 
 def imports(b):
-    """An import statement is a kind of code: its own colour, its whole name in the box, its share in the header and by the filter."""
+    """An import statement is a kind of code: its own colour, its whole name in the box, its share
+    in the header and by the filter."""
     samples = [(["main", "import shop.orders.rules", "django.f", "import json"], 30), (["main", "view", "import json"], 10), (["main", "view"], 58), (["main", "django.f"], 2)]
     made("imports.html", [([frame_of(name) for name in stack], {}, [n]) for stack, n in samples])
     open_page(b, "imports.html")
@@ -1463,8 +1493,9 @@ def imports(b):
 
 
 def told_apart(b):
-    """Kinds of code, states of the GIL, and the ten fills of threads and modules with that of all others, by ui/colour.js's own functions: nobody takes one for another (a distance of CIE76), text on each is
-    read, and the picture has the same."""
+    """Kinds of code, states of the GIL, and the ten fills of threads and modules with that of all
+    others, by ui/colour.js's own functions: nobody takes one for another (a distance of CIE76),
+    text on each is read, and the picture has the same."""
     source = base64.b64encode(pathlib.Path("ui/colour.js").read_bytes()).decode()
     style = pathlib.Path("src/picture/svg/svg.css").read_text().split("@media (prefers-color-scheme:dark){")
     for dark in (False, True):
@@ -1499,9 +1530,9 @@ FILL = """(([x, y]) => {
 
 
 def votes(b):
-    """Boxes have the colour, in the legend too, of the GIL state, or thread, that most of their samples have, in
-    every view. In these 100 ms of picture.html two of ten samples of a thread call get, which releases the GIL, and
-    the other thread waits in six of ten."""
+    """Boxes have the colour, in the legend too, of the GIL state, or thread, that most of their
+    samples have, in every view. In these 100 ms of picture.html two of ten samples of a thread call
+    get, which releases the GIL, and the other thread waits in six of ten."""
     for view, colour in (("flame", "gil"), ("time", "gil"), ("callers", "gil"), ("time", "thread"), ("callers", "thread")):
         open_page(b, "picture.html", f"#view={view}&colour={colour}&t=3000000000-3100000000")
         seen = set()
@@ -1543,7 +1574,8 @@ def saved(b):
 
 
 def saved_folded(b):
-    """The saved folded stacks are the same as the command line writes of the page: the same frames, the same counts."""
+    """The saved folded stacks are the same as the command line writes of the page: the same frames,
+    the same counts."""
     native = {"mapping": "/usr/lib/libz.so.1"}
     made("frames.html", [([{"mapping": "[python 3.12]", "file": "/srv/app.py", "name": "a;b c", "line": 3}, {**native, "name": "inflate"},
                            {"mapping": "[kernel]", "name": "page_fault"}], {"process": "#1", "pid": "1"}, [3, 5000]),
@@ -1574,7 +1606,8 @@ def saved_folded(b):
 
 
 def saved_sandwich(b):
-    """A saved sandwich has the callers too, and a picture that is higher than the window is saved in full."""
+    """A saved sandwich has the callers too, and a picture that is higher than the window is saved
+    in full."""
     stack = [f"f{i}" for i in range(100)]
     made("deep.html", [(stack, {}, [5])])
     open_page(b, "deep.html", "#view=sandwich&f=%d" % 50)
@@ -1618,7 +1651,8 @@ def options(b):
 
 
 def sizes(b):
-    """Screens of all sizes, light and dark: nothing is wider than the screen, and no choice is wider than its control."""
+    """Screens of all sizes, light and dark: nothing is wider than the screen, and no choice is
+    wider than its control."""
     for dark in (False, True):
         b.scheme(dark)
         for width, height in ((1600, 900), (800, 700), (400, 700), (320, 640)):
@@ -1683,7 +1717,8 @@ def boxes_below(b, share, rows):
 
 
 def time_places(b):
-    """In time order each sample is at its place, and a zoomed box is shown up to its last sample, whatever is beside it."""
+    """In time order each sample is at its place, and a zoomed box is shown up to its last sample,
+    whatever is beside it."""
     stacks = (["main", "a", "x"], ["main"], ["main", "b", "y"], ["main", "a", "z"])
     for name, n in (("few.html", 4), ("crowd.html", 20000)):
         made(name, [(stacks[i % 4], {}, [1], 10 ** 6 * i) for i in range(n)])
@@ -1761,7 +1796,8 @@ def let_go(b):
 
 
 def mutual_recursion(b):
-    """visit and generic_visit call each other: the picture has each once, and the sums are those of the real stacks."""
+    """visit and generic_visit call each other: the picture has each once, and the sums are those of
+    the real stacks."""
     made("mutual.html", [(["main", "visit", "generic_visit", "visit"], {}, [4]), (["main", "visit", "generic_visit", "visit", "generic_visit", "visit"], {}, [6])])
     open_page(b, "mutual.html")
     before = rows(b)
@@ -1794,7 +1830,8 @@ def pressed(b):
         b.scheme(dark)
         open_page(b, "shares.html")
         press(b, "Who called it")
-        # The button is a new one, of which the browser learns with its next frame that the pointer is on it.
+        # The button is a new one, of which the browser learns with its next frame that the pointer
+        # is on it.
         until(b, "document.querySelector('#tools button:hover')?.textContent === 'Who called it'", "the pointer")
         got = contrast(b, "#tools button:hover")
         assert got >= 4.5, (dark, got)
@@ -1803,8 +1840,8 @@ def pressed(b):
 
 
 def early(b):
-    """A page of many boxes while it is being read: the widest can be zoomed, searched and asked; what was
-    zoomed to stays so."""
+    """A page of many boxes while it is being read: the widest can be zoomed, searched and asked;
+    what was zoomed to stays so."""
     open_early(b, many())
     b.mouse("mouseMoved", *at(b, 0.3, 0))
     assert "total\t30.0 s\t\u2026\t100.0 %" in tip(b), tip(b)
@@ -1838,7 +1875,8 @@ LAYOUT = """JSON.stringify(['header', '#tools', '#strip', '#status', '#picture',
 
 
 def steady(b):
-    """Boxes that are read later move nothing: not the toolbar, not the picture, not a box; with several programs too."""
+    """Boxes that are read later move nothing: not the toolbar, not the picture, not a box; with
+    several programs too."""
     recording, page = pages / "programs.pb.gz", pages / "programs.html"
     bench.make(recording, 3000, 40, 0.5, programs=3)
     subprocess.run([KRAIT, "report", recording, "-o", page], check=True, timeout=60)
@@ -1968,8 +2006,9 @@ def whole_address(b):
 
 
 def origins(b):
-    """Library frames are those of site-packages, the standard library and what is frozen into the interpreter, wherever these lie; and
-    code that was made at run time and that nobody says whose it is."""
+    """Library frames are those of site-packages, the standard library and what is frozen into the
+    interpreter, wherever these lie; and code that was made at run time and that nobody says whose
+    it is."""
     library = ("/srv/venv/lib/python3.12/site-packages/requests/api.py", "/usr/lib/python3/dist-packages/apt/cache.py", "/usr/lib/python3.12/json/decoder.py",
                "/usr/lib64/python3.9/json/decoder.py", "<frozen importlib._bootstrap>", "<frozen os>", "<string>")
     own = ("/srv/lib/helper.py", "/home/me/site.py")
@@ -1984,7 +2023,8 @@ def origins(b):
 
 
 def answered(b):
-    """Each zoom, search, brush and filter sets one mark krait:answer, and the picture is drawn by then."""
+    """Each zoom, search, brush and filter sets one mark krait:answer, and the picture is drawn by
+    then."""
     open_page(b, "picture.html")
     b.js("""window.pictures = []; const set = performance.mark;
         performance.mark = function (name) {
@@ -2028,7 +2068,8 @@ STACKS = [path.split() for path in ("main:1", "main:2 work:11", "main:2 work:12"
 
 
 def mixed():
-    """Samples drawn from a seed, in a page: a stack of (function, line), labels, time, and how many."""
+    """Samples drawn from a seed, in a page: a stack of (function, line), labels, time, and how
+    many."""
     rng, out = random.Random(7), []
     for _ in range(900):
         pid, thread, version = rng.choice("12"), rng.choice(("in", "out")), rng.choice("ab")
@@ -2069,7 +2110,8 @@ def tables_of(samples):
 
 
 def follows(b):
-    """A range and all filters, one after the other: every table, the lines and the search count the samples that all of them let through."""
+    """A range and all filters, one after the other: every table, the lines and the search count the
+    samples that all of them let through."""
     samples = mixed()
     open_page(b, "mixed.html")
     until(b, "document.querySelectorAll('#table tbody tr').length > 0", "no rows")  # several programs: they come after the picture
@@ -2137,7 +2179,8 @@ def hostile(b):
 
 
 def difference(b):
-    """Values below 0: the 57 more are drawn, the 83 less aren't. The whole has its sign, and shares are of 140, as in the report."""
+    """Values below 0: the 57 more are drawn, the 83 less aren't. The whole has its sign, and shares
+    are of 140, as in the report."""
     made("difference.html", [(stack.split(), {}, [n]) for stack, n in (("main a x", 50), ("main a y", -30), ("main b", -40), ("main", 7), ("gone", -13))])
     open_page(b, "difference.html")
     until(b, "document.querySelectorAll('#table tbody tr').length === 3", "rows")

@@ -1,17 +1,22 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""page_diff.py: the page of `krait diff`, driven in a headless Chromium. KEEP=DIR leaves the pages there.
+"""page_diff.py: the page of `krait diff`, driven in a headless Chromium. KEEP=DIR leaves the pages
+there.
 
 The truth is arithmetic on two profiles that are written here, a sample a millisecond of CPU time:
 
     before, 10 s:  main > work 1000, main > work > deflate 1000, main > same 1000, main > gone 500
     after, 8 s:    main > work 1200, main > work > deflate 1200, main > same  800, main > new  480
 
-in ms/s: work 200 and 300, same 100 and 100, gone 50 and 0, new 0 and 60, all 350 and 460. How much work was done isn't
-known, so what is compared are shares: work 57.1 and 65.2 %, same 28.6 and 21.7, gone 14.3 and 0, new 0 and 13.0. Which stack
-a sample has is drawn from a seed, so that noise is small and not nought. The two files of the program
+in ms/s: work 200 and 300, same 100 and 100, gone 50 and 0, new 0 and 60, all 350 and 460. How much
+work was done isn't
+known, so what is compared are shares: work 57.1 and 65.2 %, same 28.6 and 21.7, gone 14.3 and 0,
+new 0 and 13.0. Which stack
+a sample has is drawn from a seed, so that noise is small and not nought. The two files of the
+program
 lie in different places and their functions on different lines.
 
-In large.html both sides have main > many > x > y > z 1 too, of 28 functions each, so that it is more
+In large.html both sides have main > many > x > y > z 1 too, of 28 functions each, so that it is
+more
 than is shown at once: many 2195.2 and 2744, all 2545.2 and 3204, their means 2469.6 and 2874.6.
 """
 
@@ -105,7 +110,8 @@ def table(b):
 
 
 def numbers(b):
-    """Changes of own cost and total, shares beside them; native code counts for its caller; by effect."""
+    """Changes of own cost and total, shares beside them; native code counts for its caller; by
+    effect."""
     open_page(b, "diff.html")
     got = table(b)
     equal(got["work"], [("+8.1 pt *", "", "200 ms/s \u2192 300 ms/s")] * 2, "work")
@@ -156,8 +162,9 @@ def pixel(b, share, depth, down):
 
 
 def picture(b):
-    """Widths are means (work 250, new 30, gone 25, same 100 of 405), the largest change first; red is
-    more and blue is less; a bar before and one after, that of a path which isn't there is empty."""
+    """Widths are means (work 250, new 30, gone 25, same 100 of 405), the largest change first; red
+    is more and blue is less; a bar before and one after, that of a path which isn't there is
+    empty."""
     places = {"work": 0.3, "new": 0.65, "gone": 0.72, "same": 0.9}
     for dark in (False, True):
         b.scheme(dark)
@@ -198,7 +205,8 @@ def keyboard(b):
 
 
 def filters(b):
-    """Filters by thread, time and search apply to both sides. Noise was judged without filters, so nothing is marked."""
+    """Filters by thread, time and search apply to both sides. Noise was judged without filters, so
+    nothing is marked."""
     open_page(b, "diff.html")
     press(b, "Threads")
     press(b, "worker")
@@ -272,8 +280,8 @@ def source_profile(name, path):
 
 
 def source(b):
-    """Lines with each side's own text: what both files have is one row, though it moved; a file that isn't
-    what ran has none. The text of a page stays what it was when its file changes."""
+    """Lines with each side's own text: what both files have is one row, though it moved; a file
+    that isn't what ran has none. The text of a page stays what it was when its file changes."""
     def shown(out, *sides):
         krait("diff", *sides, "-o", page.pages / out)
         open_page(b, out)
@@ -307,7 +315,8 @@ def source(b):
 
 
 def measures(b):
-    """Costs per unit of work that the user counted; two label sets of one recording; profiles with shares alone."""
+    """Costs per unit of work that the user counted; two label sets of one recording; profiles with
+    shares alone."""
     open_page(b, "per.html")
     equal(table(b)["work"][0][2], "2.00 ms \u2192 1.20 ms", "work for a request")
     open_page(b, "runs.html")
@@ -323,7 +332,8 @@ def measures(b):
 
 
 def early(b):
-    """The first picture of a large page is drawn without the samples: its numbers are right, and stay the same."""
+    """The first picture of a large page is drawn without the samples: its numbers are right, and
+    stay the same."""
     said = {"main": "2545 ms/s\t3204 ms/s\t+25.9 %\t0.0 pt", "many": "2195 ms/s\t2744 ms/s\t+25.0 %\t\u22120.6 pt",
             "work": "200 ms/s\t300 ms/s\t+50.0 %\t+1.5 pt", "deflate": "100 ms/s\t150 ms/s\t+50.0 %\t+0.8 pt",
             "new": "0 ms/s\t60 ms/s\tnew\t+1.9 pt", "gone": "50 ms/s\t0 ms/s\tgone\t\u22122.0 pt",

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""page_gil.py [DIR]: the lanes of the page's timeline against a real program whose threads' GIL states are
-known by construction (page_gil_target.py): each shows its colour while its thread ran, and nothing else.
-DIR keeps the page and a picture of it.
+"""page_gil.py [DIR]: the lanes of the page's timeline against a real program whose threads' GIL
+states are known by construction (page_gil_target.py): each shows its colour while its thread ran,
+and nothing else. DIR keeps the page and a picture of it.
 """
 
 import json
@@ -57,7 +57,8 @@ def record(page):
 
 
 def lanes(page):
-    """For each lane the pixels of each colour in each bin; also the start of the recording and the width of a lane in nanoseconds."""
+    """For each lane the pixels of each colour in each bin; also the start of the recording and the
+    width of a lane in nanoseconds."""
     lines = subprocess.run([KRAIT, "report", page, "-o", "-", "--format", "jsonl"], capture_output=True, timeout=60, check=True)
     head = json.loads(lines.stdout.splitlines()[0])
     with browser.Browser(1400, 800) as b:
@@ -83,7 +84,8 @@ def judge(bins, thread, start_ns, width_ns):
             elif when < before - SLACK or when > after + SLACK:
                 outside += pixels.get(colour, 0)
     shown = sum(inside.values())
-    # Where the interpreter takes the GIL it is neither asleep for it nor has it; and who keeps it has to get it.
+    # Where the interpreter takes the GIL it is neither asleep for it nor has it; and who keeps it
+    # has to get it.
     if shown < 10 or inside[state] < 0.6 * shown or outside:
         return [f"{state}, but {inside} while it ran, {outside} when there was no such thread"]
     return []
@@ -101,7 +103,8 @@ def check(folder):
     shown, start_ns, width_ns = lanes(page)
     wrong = []
     for (name, tid), thread in threads.items():
-        # The name of a thread that lives shortly may not have been read: then it has the process's, or none.
+        # The name of a thread that lives shortly may not have been read: then it has the process's,
+        # or none.
         lane = [bins for label, bins in shown.items() if label == f"tid {tid}" or label.endswith(f" (tid {tid})")]
         wrong += [f"{name}: {what}" for what in (judge(lane[0], thread, start_ns, width_ns) if len(lane) == 1 else [f"not one lane of {list(shown)}"])]
         for other in set(COLOURS) - {thread[0]}:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Threads of which each has one state of the GIL, by construction, one phase after the other.
 
-Prints of each thread its name, its state, when it began and ended with it, and when there was no such
-thread before and after.
+Prints of each thread its name, its state, when it began and ended with it, and when there was no
+such thread before and after.
 """
 import hashlib
 import queue
@@ -46,7 +46,8 @@ def keeper():
 
 
 def waiter():
-    """Wakes up each microsecond, not 50 later, to ask for the GIL that the keeper has; unless it got it just before."""
+    """Wakes up each microsecond, not 50 later, to ask for the GIL that the keeper has; unless it
+    got it just before."""
     for _ in range(TURNS):
         gate.get()
 

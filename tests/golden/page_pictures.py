@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""page_pictures.py DIR [--update]: what the page looks like, against the pictures in tests/golden/pictures.
+"""page_pictures.py DIR [--update]: what the page looks like, against the pictures in
+tests/golden/pictures.
 
-DIR has picture.html and diff-picture.html, the fixed recordings of tests/unit/test_render_html.c. They are
-shown in a font made of blocks (block_font.py), so that a picture doesn't depend on a machine's fonts; sizes, light, dark and
-paper are chosen here. Seeded faults show that the comparison sees them (full tier: all of them). After a change that is meant, --update
-writes the references: look at them. A picture that differs is left in DIR as NAME.png.
+DIR has picture.html and diff-picture.html, the fixed recordings of tests/unit/test_render_html.c.
+They are shown in a font made of blocks (block_font.py), so that a picture doesn't depend on a
+machine's fonts; sizes, light, dark and paper are chosen here. Seeded faults show that the
+comparison sees them (full tier: all of them). After a change that is meant, --update writes the
+references: look at them. A picture that differs is left in DIR as NAME.png.
 """
 
 import base64
@@ -34,7 +36,8 @@ SHOTS = {  # name: (size, dark, what the address says); what begins with diff is
     "diff-wide-light": (WIDE, False, ""),
     "diff-narrow-dark": (NARROW, True, "view=callers&table=threads&t=2000000000-6000000000"),
 }
-# A seeded fault: one text of the page's script or style and what it becomes. (The Makefile takes blanks out of it.)
+# A seeded fault: one text of the page's script or style and what it becomes. (The Makefile takes
+# blanks out of it.)
 FAULTS = {
     "colour": ("return fills[f.member % fills.length]", "return fills[(f.member + (f.name === 'a')) % fills.length]"),
     "4-pixels-off": ("g.fillRect(x,y,w>3", "g.fillRect(x + (i === 4 ? 4 : 0), y, w > 3"),
@@ -96,7 +99,8 @@ MOST = 20  # pixels that may differ
 
 
 def await_notes(b, n):
-    """Until the notes beside functions were made @n times, and not again for 0.4 s: each table has new ones after 0.15 s."""
+    """Until the notes beside functions were made @n times, and not again for 0.4 s: each table has
+    new ones after 0.15 s."""
     end, made, since = time.monotonic() + 20, 0, 0
     while time.monotonic() < end and (made < n or time.monotonic() < since + 0.4):
         now = b.js("performance.getEntriesByName('krait:notes').length")
@@ -122,7 +126,8 @@ def shoot(b, page, shot):
 
 
 def difference(b, data, masks, reference):
-    """Number of pixels that differ, and the rectangle that they are in. The page's policy lets no picture in."""
+    """Number of pixels that differ, and the rectangle that they are in. The page's policy lets no
+    picture in."""
     b.open("/dev/null")
     return b.js(f"{COMPARE}([{data!r}, {base64.b64encode(reference.read_bytes()).decode()!r}], {masks})", wait=True)
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""page_real.py: what `krait record -- python app.py` leaves, in a headless Chromium: the page of a program of which it is
-known which line is hot and which expression of it was executing. Every command that reads profiles reads the page.
+"""page_real.py: what `krait record -- python app.py` leaves, in a headless Chromium: the page of a
+program of which it is known which line is hot and which expression of it was executing. Every
+command that reads profiles reads the page.
 """
 
 import ast
@@ -57,7 +58,8 @@ def record(folder):
 
 
 def lines(b, path):
-    """The hottest line of a function has nearly all of its time, its text is the file's, the expression is underlined."""
+    """The hottest line of a function has nearly all of its time, its text is the file's, the
+    expression is underlined."""
     open_page(b, path.name)
     until(b, "document.querySelectorAll('#table tbody tr').length > 0", "no rows")
     press(b, "Total")
@@ -75,7 +77,8 @@ def lines(b, path):
 
 
 def first_sentence(b, path):
-    """The first sentence names the function that has the program's time, and equals the report's."""
+    """The first sentence names the function that has the program's time, and equals the
+    report's."""
     open_page(b, path.name)
     said = b.js("document.getElementById('headline').textContent")
     assert "app.py:5" in said and "spin" in said, said

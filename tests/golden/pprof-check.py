@@ -99,7 +99,8 @@ NATIVE = """\
 
 
 def check_native(tool, path, copy):
-    """One mapping a file, build ids, addresses, mangled names, inlined calls, frames without names."""
+    """One mapping a file, build ids, addresses, mangled names, inlined calls, frames without
+    names."""
     numbers(tool, "copy", path, copy)
     samples, rest = pprof("-raw", path).split("Locations\n")
     # Each with its inlined calls on one line; a newer pprof writes columns too.

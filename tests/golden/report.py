@@ -163,7 +163,8 @@ def diff_by(work):
 
 
 def diff_only_total(work):
-    """Native code has no own cost: if its total changed, the columns of the own cost are empty, not 0."""
+    """Native code has no own cost: if its total changed, the columns of the own cost are empty, not
+    0."""
     paths = [os.path.join(work, x) for x in ("with.pb.gz", "without.pb.gz")]
     for path, native in zip(paths, (True, False)):
         w = pprof.Writer()
@@ -180,7 +181,8 @@ def diff_only_total(work):
 
 
 def diff_without_times(work):
-    """The count of a line of folded stacks is taken as a number of samples: 1,000 of 5,000, then 1,600 or 1,010."""
+    """The count of a line of folded stacks is taken as a number of samples: 1,000 of 5,000, then
+    1,600 or 1,010."""
     paths = [os.path.join(work, x) for x in ("before.folded", "after.folded", "same.folded")]
     for path, n in zip(paths, (1000, 1600, 1010)):
         with open(path, "w") as f:
@@ -208,7 +210,8 @@ def block_of(page, name):
 
 
 def page_of_two_values(work):
-    """As ui/data.js reads them: a value below 0 isn't drawn, though it is above what so many samples usually have."""
+    """As ui/data.js reads them: a value below 0 isn't drawn, though it is above what so many
+    samples usually have."""
     lines = [{"type": "krait", "version": 1, "sample_types": [{"type": "samples", "unit": "count"}, {"type": "cpu", "unit": "nanoseconds"}],
               "period_type": {"type": "cpu", "unit": "nanoseconds"}, "period": 10}, {"type": "mapping", "id": 1, "name": "x"}]
     for i, values in enumerate(([-5, -30], [7, 70], [9, -20]), 1):
@@ -231,7 +234,8 @@ def page_of_two_values(work):
 
 
 def page_of_a_difference(work):
-    """Values below 0 aren't drawn, and the page says so: 100 more and 40 less by the file's lines."""
+    """Values below 0 aren't drawn, and the page says so: 100 more and 40 less by the file's
+    lines."""
     path, page = os.path.join(work, "less.folded"), os.path.join(work, "less.html")
     with open(path, "w") as f:
         f.write("run;more 100\nrun;less -40\n")
@@ -243,8 +247,9 @@ def page_of_a_difference(work):
 
 
 def diff_limits(work):
-    """What a limit of an own cost doesn't judge is said, in Markdown too: three of four functions half as dear again are taken for a slower
-    machine, which a total shows; and a new name is no change of any function, but of one that is named."""
+    """What a limit of an own cost doesn't judge is said, in Markdown too: three of four functions
+    half as dear again are taken for a slower machine, which a total shows; and a new name is no
+    change of any function, but of one that is named."""
     costs = {"before": {"f": 10000, "g": 8000, "h": 9000, "rest": 7000}, "slower": {"f": 15000, "g": 12000, "h": 13500, "rest": 7000},
              "renamed": {"f": 10000, "g": 8000, "h2": 9000, "rest": 7000},
              "dearer": {"f": 10000, "g": 8001, "h": 9000, "rest": 9800},
@@ -262,7 +267,8 @@ def diff_limits(work):
     shared = "The own cost of app.f went from 10,000 to 15,000 (+50.0 %)", "but the functions together changed as much: the machine is slower, or all of the work grew"
     for said in diff("slower", "own:*>+5%", 0):
         check("diff-limit-shared", all(words in said for words in shared), said)
-    # A function's own cost is judged beside what most did alike, also where it fell with the machine's speed.
+    # A function's own cost is judged beside what most did alike, also where it fell with the
+    # machine's speed.
     for name, words in ("faster", "from 7,000 to 7,280 (+4.0 %; many functions changed by -20.0 %, so +30.0 % against them)"), \
             ("much-faster", "from 7,000 to 6,944 (-0.8 %; many functions changed by -20.0 %, so +24.0 % against them)"):
         said = diff(name, "own:*>+5%", 4)
@@ -300,7 +306,8 @@ def firefox_and_back(work, path, name):
 
 
 def firefox_of_today(work, path):
-    """The same tables as profiler.firefox.com has them today (its own steps from version 60 to 75)."""
+    """The same tables as profiler.firefox.com has them today (its own steps from version 60 to
+    75)."""
     out, back = os.path.join(work, "x.firefox.json"), os.path.join(work, "back.pb.gz")
     krait("report", path, "-o", out)
     with open(out) as f:
@@ -335,7 +342,8 @@ def firefox_of_today(work, path):
 
 
 def gecko_of_cpython(work):
-    """A profile by CPython 3.15's own profiler: the counts of each stack, added up from its tables."""
+    """A profile by CPython 3.15's own profiler: the counts of each stack, added up from its
+    tables."""
     try:
         python = kit.interpreter("static", (3, 15))
     except (kit.Skip, OSError):
@@ -364,7 +372,8 @@ def gecko_of_cpython(work):
 
 
 def traces(work):
-    """Trace events as py-spy 0.4 (a list, B and E) and viztracer 1.0 (X behind what it called) write them."""
+    """Trace events as py-spy 0.4 (a list, B and E) and viztracer 1.0 (X behind what it called)
+    write them."""
     pyspy = [dict(pid=7, tid=7, ph=ph, name=name, cat="py-spy", ts=ts, args={"filename": "app.py", "line": line})
              for ph, name, ts, line in (("B", "<module>", 10, 3), ("B", "f", 12.5, 8), ("E", "f", 20, 8),
                                         ("B", "f", 30, 8), ("E", "f", 31, 8), ("E", "<module>", 40, 3))]
@@ -411,7 +420,8 @@ def cpuprofile_of_node(work):
 
 
 def profile_in_trace(work):
-    """V8's profiles in a trace of Node's (two of one thread): the time of each stack, added up from the chunks, and slices beside them."""
+    """V8's profiles in a trace of Node's (two of one thread): the time of each stack, added up from
+    the chunks, and slices beside them."""
     node = shutil.which("node")
     script, out = os.path.join(work, "spin.js"), os.path.join(work, "node.trace")
     if not node or subprocess.run([node, "--trace-event-categories", "v8,disabled-by-default-v8.cpu_profiler",
@@ -454,7 +464,8 @@ def profile_in_trace(work):
 
 
 def pstats_refused(work, path):
-    """pstats files without stacks are refused with that reason: cProfile's, krait's own without its end, one whose end claims too much."""
+    """pstats files without stacks are refused with that reason: cProfile's, krait's own without its
+    end, one whose end claims too much."""
     own, theirs, cut, claims = [os.path.join(work, x + ".pstats") for x in ("own", "c", "cut", "claims")]
     krait("report", path, "-o", own)
     subprocess.run([sys.executable, "-c", "import cProfile; cProfile.run('sum(range(9))', %r)" % theirs], check=True)
@@ -511,7 +522,8 @@ def others(work):
 
 
 def by_stack(text, frames):
-    """{names of frames: count} of folded stacks that another tool wrote; @frames: of a line's parts the frames' names."""
+    """{names of frames: count} of folded stacks that another tool wrote; @frames: of a line's parts
+    the frames' names."""
     out = {}
     for line in text.splitlines():
         if line and not line.startswith("#"):
@@ -534,7 +546,8 @@ def slices(events):
 
 
 def real_ones(work):
-    """What py-spy 0.4.3 (-t -s; folded with -n too), Austin 3.7 and perf wrote of a program with two threads (tests/golden/others)."""
+    """What py-spy 0.4.3 (-t -s; folded with -n too), Austin 3.7 and perf wrote of a program with
+    two threads (tests/golden/others)."""
     files = {}
     for name in os.listdir(os.path.join(HERE, "others")):
         with open(os.path.join(HERE, "others", name), "rb") as f:
@@ -616,7 +629,8 @@ def filters(work, path):
 
 
 def diff_filters(work, path):
-    """The filter words, given to diff: each function's total, before and after, against sums made in Python."""
+    """The filter words, given to diff: each function's total, before and after, against sums made
+    in Python."""
     other = os.path.join(work, "other.pb.gz")
     w = pprof.Writer()
     main, work_at = (w.location("[python 3.12]", name, "/srv/app/" + file, line, line, 1)
@@ -649,7 +663,8 @@ def diff_filters(work, path):
 
 
 def per_process(work):
-    """Shares of processes: those of one name have a row each if all fit; the last line sums up those beyond the limit."""
+    """Shares of processes: those of one name have a row each if all fit; the last line sums up
+    those beyond the limit."""
     path, w = os.path.join(work, "processes.pb.gz"), pprof.Writer()
     at = w.location("[python 3.12]", "f", "/srv/app.py", 1, 1, 1)
     for name, pid, n in (("web.py", "4", 50), ("web.py", "5", 30), ("cron.py", "6", 15), ("", "7", 5)):
@@ -668,7 +683,8 @@ def per_process(work):
 
 
 def lines_as_rows(work):
-    """With --lines a row of the table and of the tree is a line, with --modules a module, and the table says so."""
+    """With --lines a row of the table and of the tree is a line, with --modules a module, and the
+    table says so."""
     path, w = os.path.join(work, "rows.pb.gz"), pprof.Writer()
     root, *leaves = [w.location("[python 3.12]", name, "/srv/app.py", 1, line, 1) for name, line in (("run", 3), ("leaf", 7), ("leaf", 8))]
     for leaf, n in zip(leaves, (3, 1)):
@@ -683,7 +699,8 @@ def lines_as_rows(work):
 
 
 def own_lines(work):
-    """A line of the user's code counts what it calls in libraries, down to the next line of the user's."""
+    """A line of the user's code counts what it calls in libraries, down to the next line of the
+    user's."""
     path, w = os.path.join(work, "own-lines.pb.gz"), pprof.Writer()
     site = "/srv/env/lib/python3.12/site-packages/pkg/core.py"
     main, mine, other = (w.location("[python 3.12]", name, "/srv/app.py", first, line, 1) for name, first, line in (("main", 1, 2), ("work", 5, 6), ("work", 5, 7)))
@@ -824,7 +841,8 @@ def tables(work, path):
 
 
 def said(path, *stacks):
-    """The sentence of the report on made-up stacks: each (count, frame, ...), root first, a frame (name, file, line)."""
+    """The sentence of the report on made-up stacks: each (count, frame, ...), root first, a frame
+    (name, file, line)."""
     w = pprof.Writer()
     for count, *frames in stacks:
         w.sample([w.location("[python 3.12]", name, file, 1, line, 1) for name, file, line in frames],
@@ -834,7 +852,8 @@ def said(path, *stacks):
 
 
 def fits(work):
-    """The report with most rows fits: a sentence that wraps, carets below five lines, the GIL, files of other users."""
+    """The report with most rows fits: a sentence that wraps, carets below five lines, the GIL,
+    files of other users."""
     name = "handler_of_requests_" + "x" * 80
     for files, carets in ((5, True), (5, False), (2, True)):
         paths = [os.path.join(work, "%s%d.py" % (name, i)) for i in range(files)]
@@ -887,7 +906,8 @@ def one_line(path):
 
 
 def long_names(path):
-    """Names that don't fit are cut at the front: the end of a Python name is the function, and the file shows the package."""
+    """Names that don't fit are cut at the front: the end of a Python name is the function, and the
+    file shows the package."""
     said(path, (9, ("Queue.run" + "_all" * 20, "/v/lib/python3.12/site-packages/gunicorn/workers/queue.py", 4)))
     for option in ("", "--tree"):
         rows = krait("report", path, *option.split()).stdout.decode().split("\n")
@@ -895,7 +915,8 @@ def long_names(path):
 
 
 def sentences(path):
-    """The first line names the user's line before the library below it; the shares are those of the stacks made here."""
+    """The first line names the user's line before the library below it; the shares are those of the
+    stacks made here."""
     lib = "/v/lib/python3.12/site-packages/serve/"
     start = [("<module>", "/venv/bin/serve", 8), ("main", lib + "__init__.py", 5)]
     handle = ("handle", "/srv/app/app.py", 9)
@@ -924,7 +945,8 @@ def hears(path, name, sentence, *stacks):
 
 
 def lines_told(path):
-    """The first line names the user's function that is innermost most often, its line, and what that line calls."""
+    """The first line names the user's function that is innermost most often, its line, and what
+    that line calls."""
     app, lib = "/srv/app/aio.py", "/v/lib/python3.12/"
     start, count, other = ("<module>", app, 15), ("count", app, 5), ("other", app, 9)
     findall, enter = ("findall", lib + "re/__init__.py", 217), ("__aenter__", lib + "site-packages/aiohttp/client.py", 1425)
@@ -941,7 +963,8 @@ def lines_told(path):
 
 
 def parts_told(path):
-    """Time that a function passes on to other functions of the user's isn't its own; a framework that runs them isn't counted for it."""
+    """Time that a function passes on to other functions of the user's isn't its own; a framework
+    that runs them isn't counted for it."""
     app, lib = "/srv/app/app.py", "/v/lib/python3.12/"
     start, hot = ("<module>", app, 15), ("hot", app, 7)
     run, dumps = ("scheduler.run", lib + "sched.py", 151), ("dumps", lib + "json/__init__.py", 238)
@@ -970,7 +993,8 @@ def parts_told(path):
 
 
 def imports_of_libraries(path, find):
-    """Without the user's own code (a test runner isn't that) the first line doesn't name importlib, but the module that imports, if any."""
+    """Without the user's own code (a test runner isn't that) the first line doesn't name importlib,
+    but the module that imports, if any."""
     runpy = ("_run_code", "<frozen runpy>", 88)
     main = ("<module>", "/v/lib/python3.12/site-packages/pytest/__main__.py", 1)
     compiles = [find, ("_call_with_frames_removed", find[1], 491)]
@@ -985,7 +1009,8 @@ def imports_of_libraries(path, find):
 
 
 def trees(path):
-    """Each row of --tree has the share and depth of a tree that is made here; also from the innermost functions on."""
+    """Each row of --tree has the share and depth of a tree that is made here; also from the
+    innermost functions on."""
     w = pprof.Writer()
     at = {n: w.location("[python 3.12]", n, "/srv/app.py", 1, 1, 1) for n in ("main", "work", "deep", "deeper", "other", "rare")}
     for names_, n in (("main work deep deeper", 300), ("main work", 200), ("main other deep", 290), ("main work deep", 204), ("main rare", 6)):
@@ -1014,7 +1039,8 @@ def trees(path):
 
 
 def folded_trees(path):
-    """Library frames that only pass a call on are one row. Frames with a cost of their own aren't folded, nor the user's code, nor two frames alone."""
+    """Library frames that only pass a call on are one row. Frames with a cost of their own aren't
+    folded, nor the user's code, nor two frames alone."""
     w = pprof.Writer()
     site = "/v/lib/python3.12/site-packages/"
 
@@ -1035,7 +1061,8 @@ def folded_trees(path):
 
 
 def on_terminal(path):
-    """On a terminal the report has its width and colours; no colours with NO_COLOR, or if the terminal has none."""
+    """On a terminal the report has its width and colours; no colours with NO_COLOR, or if the
+    terminal has none."""
     for more, colored in ({"TERM": "xterm"}, True), ({"TERM": "xterm", "NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False):
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 61, 0, 0))
@@ -1063,7 +1090,8 @@ def keys_of(value):
 
 
 def json_described(path):
-    """The manual page names every member of krait's JSON. Those of record are taken from its source, so that nothing has to be recorded."""
+    """The manual page names every member of krait's JSON. Those of record are taken from its
+    source, so that nothing has to be recorded."""
     with open(os.path.join(ROOT, "man/krait.1.in"), encoding="utf-8") as f:
         manual = f.read().replace("\\", "")
     with open(os.path.join(ROOT, "src/cli/record/closing_json.c"), encoding="utf-8") as f:
@@ -1078,7 +1106,8 @@ def json_described(path):
 
 
 def nameless(work):
-    """The Firefox Profiler needs a name for each thread; a thread without a name still has none when the file is read again."""
+    """The Firefox Profiler needs a name for each thread; a thread without a name still has none
+    when the file is read again."""
     path, there = os.path.join(work, "nameless.jsonl"), os.path.join(work, "nameless.firefox.json")
     owners = [{"pid": "7", "process": "web", "tid": "8"}, {"pid": "7", "process": "web", "tid": "9", "thread": "web"},
               {"pid": "8", "tid": "8", "thread": "Thread"}, {"pid": "9", "process": "Process", "tid": "9"}]
@@ -1099,7 +1128,8 @@ def nameless(work):
 
 
 def nothing_shown(work, path):
-    """Without samples the report says why, as far as the file or the filters show it, and prints no empty table."""
+    """Without samples the report says why, as far as the file or the filters show it, and prints no
+    empty table."""
     none, why = os.path.join(work, "none.pb.gz"), "note: no samples: the process slept; record longer"
     for comments, words in ([], "There are no samples."), ([why], "There are no samples: " + why[18:] + "."):
         w = pprof.Writer()
@@ -1117,7 +1147,8 @@ def nothing_shown(work, path):
 
 
 def markdown(work):
-    """Markdown shows names as they are: characters that would be markup (CommonMark 0.31, GFM's ~ and $) are escaped as references."""
+    """Markdown shows names as they are: characters that would be markup (CommonMark 0.31, GFM's ~
+    and $) are escaped as references."""
     names = ["Foo.__init__", "a_b_*c*", "`d`", "~~e~~", "[f](g)", "$h$", "i\\*", "j|k", "<b>l</b>&amp;"]
     paths = [os.path.join(work, "markdown-%d.pb.gz" % i) for i in range(2)]
     for path, step in zip(paths, (0, 1)):
@@ -1143,7 +1174,8 @@ def markdown(work):
 
 
 def diff_widths(work, path):
-    """The table of a comparison fits the terminal, and says which columns a narrow one has no room for."""
+    """The table of a comparison fits the terminal, and says which columns a narrow one has no room
+    for."""
     other = os.path.join(work, "other.pb.gz")
     made(other, start=3)
     for width, heads in ((75, "before after own share total"), (64, "before after own total"),
@@ -1192,7 +1224,8 @@ def refused(work):
 
 
 def hidden_text(work):
-    """The report mentions --source only if it would show something: not for scripts with another ending, or lines past a file's end."""
+    """The report mentions --source only if it would show something: not for scripts with another
+    ending, or lines past a file's end."""
     if os.geteuid():
         theirs, words = os.__file__, "(files that aren't yours"
         if os.stat(theirs).st_uid == os.geteuid():

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""source.py: source text in `krait report`: which lines are shown, which expression is marked, and files of which user. The
-truth is the file itself and the interpreter's co_positions()."""
+"""source.py: source text in `krait report`: which lines are shown, which expression is marked, and
+files of which user. The truth is the file itself and the interpreter's co_positions()."""
 import os
 import re
 import subprocess
@@ -160,7 +160,8 @@ def rules(work):
 
 
 def pages(work):
-    """A page made of a profile that names a file of the reader's doesn't hold its text; text of an older page is kept."""
+    """A page made of a profile that names a file of the reader's doesn't hold its text; text of an
+    older page is kept."""
     file, path = module(work, "secret.py")
     one, two, part, both = (os.path.join(work, name + ".html") for name in ("one", "two", "part", "both"))
 
@@ -185,7 +186,8 @@ def pages(work):
 
 
 def own_text(work):
-    """The report of a page shows the lines that the page holds, whatever has happened to the file."""
+    """The report of a page shows the lines that the page holds, whatever has happened to the
+    file."""
     file, path = module(work, "held.py")
     page, out = os.path.join(work, "held.html"), os.path.join(work, "held.txt")
     report(path, "-o", page, "--source")

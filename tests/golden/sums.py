@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""sums.py [SEED [PROFILES]]: draws small, odd profiles at random (functions of one name in several files,
-recursion, `;` in names, stacks without frames, values of 0, threads without names, numbers used twice). krait's
-results are compared with sums in plain Python: the report's tables and folded stacks under random filters, the
-profiles that come back from every format that holds a recording, and merged profiles.
+"""sums.py [SEED [PROFILES]]: draws small, odd profiles at random (functions of one name in several
+files, recursion, `;` in names, stacks without frames, values of 0, threads without names, numbers
+used twice). krait's results are compared with sums in plain Python: the report's tables and folded
+stacks under random filters, the profiles that come back from every format that holds a recording,
+and merged profiles.
 
 A failure prints its seed: sums.py SEED 1 draws that profile again."""
 import collections
@@ -111,7 +112,8 @@ def owner(s):
 
 
 def function(f):
-    """The function of a row of the table: a name in a file, or in the last part of a mapping if there is no file."""
+    """The function of a row of the table: a name in a file, or in the last part of a mapping if
+    there is no file."""
     return f.name, f.file or (f.mapping.rsplit("/", 1)[-1]), kind(f) == "python" and bool(f.file)
 
 
@@ -165,7 +167,8 @@ def check_folded(p, path, args, value, inverted):
 
 
 def draw_filter(r, p):
-    """Draws filters. Returns their words, the samples that they let through, and whether stacks are inverted."""
+    """Draws filters. Returns their words, the samples that they let through, and whether stacks are
+    inverted."""
     args, samples, frames = [], p.samples, [f for s in p.samples for f in s.stack]
 
     def pattern(option):

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""sums_viewers.py [SEED [PROFILES]]: does the same as sums.py for the formats of viewers: speedscope, the Firefox
-Profiler, Chrome's traces, pstats and folded stacks. Functions, files, processes and threads have names that look
-like something else (places, counts, several lines). Two things are compared with sums in plain Python, for each
-stack, thread by thread: the contents of each file by its own rules, and the profile that krait reads back from it.
+"""sums_viewers.py [SEED [PROFILES]]: does the same as sums.py for the formats of viewers:
+speedscope, the Firefox Profiler, Chrome's traces, pstats and folded stacks. Functions, files,
+processes and threads have names that look like something else (places, counts, several lines). Two
+things are compared with sums in plain Python, for each stack, thread by thread: the contents of
+each file by its own rules, and the profile that krait reads back from it.
 
 A failure prints its seed: sums_viewers.py SEED 1 draws that profile again."""
 import collections
@@ -145,7 +146,8 @@ def firefox(p, path):
 
 
 def trace(p, path):
-    """The time of each set of open slices. Samples without a time or without frames are left out."""
+    """The time of each set of open slices. Samples without a time or without frames are left
+    out."""
     names, threads, got = {}, {}, collections.Counter()
     for e in load(path)["traceEvents"]:
         pid, tid = e["pid"], e["tid"]
@@ -213,7 +215,8 @@ def folded(p, path):
         got[stack] += int(count)
     same("folded lines", text.count("\n"), len(text.splitlines()))
     same("folded", +want, got)
-    # "pid 7" is read as a label, a process's name stays a frame: beside each other they aren't written as before.
+    # "pid 7" is read as a label, a process's name stays a frame: beside each other they aren't
+    # written as before.
     if several and any("process" not in dict(s.labels) for s in p.samples):
         return
     again = krait("report", path, "--format", "folded")

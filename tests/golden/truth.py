@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Sums over a recording, made from the pprof file by tests/oracle/pprof.py, for the tests of formats."""
+"""Sums over a recording, made from the pprof file by tests/oracle/pprof.py, for the tests of
+formats."""
 
 import collections
 import os
@@ -41,8 +42,8 @@ def frame(location):
 
 
 class Truth:
-    """Sums of the default value: {key: [self, total]} over all samples, by what a key function makes of
-    a location; per thread too."""
+    """Sums of the default value: {key: [self, total]} over all samples, by what a key function
+    makes of a location; per thread too."""
 
     def __init__(self, path):
         self.profile = p = pprof.read(path)

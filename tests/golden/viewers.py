@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """viewers.py DIRECTORY: speedscope and the Firefox Profiler read what formats.py left in DIRECTORY.
 
-Their own code, from npm (tests/setup/viewers.sh): speedscope in a headless Chromium, which imports pprof, folded
-stacks and traces too, the Firefox Profiler by its command line. What they show must be what the recording says.
+Their own code, from npm (tests/setup/viewers.sh): speedscope in a headless Chromium, which imports
+pprof, folded stacks and traces too, the Firefox Profiler by its command line. What they show must
+be what the recording says.
 """
 
 import base64
@@ -59,7 +60,8 @@ def loaded(path, package, directory):
 
 
 def speedscope(name, truth, path, package, directory):
-    """Its own format and traces have one profile for each thread; speedscope shows the first one."""
+    """Its own format and traces have one profile for each thread; speedscope shows the first
+    one."""
     kind = os.path.basename(path).split(".", 1)[1]
     text, wrong = loaded(path, package, directory)
     apart = kind in ("speedscope.json", "trace.json")

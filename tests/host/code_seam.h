@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The seam of bpf/state.bpf.h for tests of bpf/python/code.bpf.h alone, which reads one layout; read_user() is the test's. */
+/*
+ * The seam of bpf/state.bpf.h for tests of bpf/python/code.bpf.h alone, which reads one layout;
+ * read_user() is the test's.
+ */
 #ifndef TESTS_CODE_SEAM_H
 #define TESTS_CODE_SEAM_H
 

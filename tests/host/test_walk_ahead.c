@@ -35,7 +35,10 @@ static const struct instruction made[] = {
 	{7, {0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00}}, /* never executed */
 };
 
-/* From 3.4 on, in a table of the file's: x86/unix64.S, trampoline_code_table; parameters are a page behind. */
+/*
+ * From 3.4 on, in a table of the file's: x86/unix64.S, trampoline_code_table; parameters are a page
+ * behind.
+ */
 static const struct instruction from_table[] = {
 	{4, {0xf3, 0x0f, 0x1e, 0xfa}},
 	{4, {0x48, 0x83, 0xec, 0x10}},			     /* sub $16,%rsp */

@@ -120,7 +120,10 @@ static void ring_refuses(void)
 	assert_int_equal(host.sent.n, 2);
 }
 
-/* More code objects than a sample may send: the rest comes with the next samples, and the stack with each of them. */
+/*
+ * More code objects than a sample may send: the rest comes with the next samples, and the stack
+ * with each of them.
+ */
 static void many_codes(void)
 {
 	char name[16];
@@ -413,8 +416,8 @@ static uint64_t reads_of_walk(uint64_t *bytes)
 }
 
 /*
- * Up to 3.10: functions that lie next to each other are read together, from the second sample on by the first of them;
- * one that is alone there by itself, from the second sample on.
+ * Up to 3.10: functions that lie next to each other are read together, from the second sample on by
+ * the first of them; one that is alone there by itself, from the second sample on.
  */
 static void read_together(void)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Code objects, names and line tables that lie near each other are read together (bpf/python/near.bpf.h): over heaps made at
- * random, with pages missing and reads failing, every check is what user space computes by reading each object by
- * itself (src/python/code/code_fill.c).
+ * Code objects, names and line tables that lie near each other are read together
+ * (bpf/python/near.bpf.h): over heaps made at random, with pages missing and reads failing, every
+ * check is what user space computes by reading each object by itself (src/python/code/code_fill.c).
  */
 #include <setjmp.h>
 #include <stdarg.h>

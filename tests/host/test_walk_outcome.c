@@ -124,7 +124,10 @@ static void no_key(void)
 	assert_outcome(WALK_NO_PYTHON, 0);
 }
 
-/* Flags of the start as words before `finalizing`, by version; how many bytes before it `initialized` lies. */
+/*
+ * Flags of the start as words before `finalizing`, by version; how many bytes before it
+ * `initialized` lies.
+ */
 static unsigned initialized_before(void)
 {
 	return image.l->version >= 0x308 && image.l->version < 0x30b ? 4 : 8;
@@ -481,7 +484,10 @@ static void not_set_up(void)
 	assert_true(image_walk() != WALK_OK);
 }
 
-/* 3.11, 3.12: functions that Nuitka has compiled run in no loop; the _PyCFrame in the thread state has their frames. */
+/*
+ * 3.11, 3.12: functions that Nuitka has compiled run in no loop; the _PyCFrame in the thread state
+ * has their frames.
+ */
 static void no_loop(void)
 {
 	uint64_t root;
@@ -508,7 +514,10 @@ static void resume(size_t i)
 	put_u64(state + 8, image.tstate + image.l->tstate_exc_state);
 }
 
-/* The same stack as build()'s with one frame more; 3.12: it was seen where a loop has its own frame. */
+/*
+ * The same stack as build()'s with one frame more; 3.12: it was seen where a loop has its own
+ * frame.
+ */
 static void build_more(enum link link, int lasti)
 {
 	build();
@@ -675,7 +684,10 @@ static void resumed_just_now(void)
 	assert_outcome(WALK_OK, FRAMES + 1);
 }
 
-/* 3.12: greenlet takes the loops' own frames out of a chain while it switches, and overwrites the C stack. */
+/*
+ * 3.12: greenlet takes the loops' own frames out of a chain while it switches, and overwrites the C
+ * stack.
+ */
 static void switching_greenlets(void)
 {
 	const struct py_layout *l = image.l;

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """src/record records without a command line, and prints nothing (tests/record/record.c).
 
-What was to be found comes from the program itself: its functions, and the CPU time that it had. Wants root.
+What was to be found comes from the program itself: its functions, and the CPU time that it had.
+Wants root.
 """
 import os
 import re
@@ -35,7 +36,8 @@ def record(*command):
 
 @case
 def engine_records():
-    """Samples by the CPU time that the program says it had, in its own functions; not a word on standard error."""
+    """Samples by the CPU time that the program says it had, in its own functions; not a word on
+    standard error."""
     with folder() as d:
         done = record(kit.PYTHON, "-c", WORK, d + "/time")
         check(done.returncode == 0, done.stdout[-500:])

@@ -6,8 +6,8 @@
 # APT_ARCH=arm64 before apt_root takes that architecture's packages instead.
 # An empty dpkg status file makes apt resolve the whole closure, libc6 included.
 
-# debian_mirror: the URI of the Debian mirror in the machine's own apt sources; on a machine of another
-# distribution the one that debootstrap knows.
+# debian_mirror: the URI of the Debian mirror in the machine's own apt sources; on a machine of
+# another distribution the one that debootstrap knows.
 debian_mirror() {
 	local uri
 	uri=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Label: Debian' | sed -n 1p)
@@ -78,8 +78,8 @@ apt_sources() {
 	apt_in_root apt-get update
 }
 
-# apt_source PACKAGE: fetch its newest source into the working directory. Lists name versions that the pool no longer
-# has, so try until one comes.
+# apt_source PACKAGE: fetch its newest source into the working directory. Lists name versions that
+# the pool no longer has, so try until one comes.
 apt_source() {
 	local version
 	for version in $(apt_in_root apt-cache showsrc "$1" | sed -n 's/^Version: //p' | sort -Vur); do

@@ -47,8 +47,8 @@ stamp_of() {
 	} | sha256sum | cut -c1-16
 }
 
-# from_npm WHAT SECONDS FILE PACKAGE...: packages at fixed versions in the cache, whole if FILE is there.
-# Exit code 77, which ends the script, and why not on standard output if they can't be had.
+# from_npm WHAT SECONDS FILE PACKAGE...: packages at fixed versions in the cache, whole if FILE is
+# there. Exit code 77, which ends the script, and why not on standard output if they can't be had.
 from_npm() {
 	local what=$1 seconds=$2 file=$3 dir=$KRAIT_TEST_CACHE/$1; shift 3
 	have npm || { echo "no npm"; exit 77; }

@@ -53,7 +53,8 @@ zlib() {
 	( cd zlib && CC=musl-gcc ./configure --static --prefix="$MUSL_DIR/source/usr" && make -j2 install )
 }
 
-# Without modules that want other libraries; -O1, for it runs for seconds. A musl-gcc that is Debian's names glibc's triplet.
+# Without modules that want other libraries; -O1, for it runs for seconds. A musl-gcc that is
+# Debian's names glibc's triplet.
 cpython() {
 	local minor
 	printf '#!/bin/sh\n[ "$1" != --print-multiarch ] || exit 1\nexec musl-gcc "$@"\n' >cc

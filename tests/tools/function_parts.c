@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* function_parts FILE: for each address on stdin (hexadecimal), of a part, where its function begins; 0: not known. */
+/*
+ * function_parts FILE: for each address on stdin (hexadecimal), of a part, where its function
+ * begins; 0: not known.
+ */
 #include <fcntl.h>
 #include <stdio.h>
 

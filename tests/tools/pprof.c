@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * For tests/golden/pprof-check.py.
- *	pprof make FILE     writes a profile and prints what it holds, added up here: "function FLAT
- *			    CUM NAME", "line FLAT CUM NAME FILE:LINE", "label N KEY VALUE", "total N"
- *	pprof native FILE   writes one sample with frames of all kinds
- *	pprof unnamed FILE LIBRARY BUILD_ID START LIMIT OFFSET ADDRESS
- *			    writes one sample whose frame has no name
- *	pprof bulk FILE N   writes one of N samples and prints "add NS_A_SAMPLE"
- *	pprof copy FROM TO  reads and writes
+ * 	pprof make FILE     writes a profile and prints what it holds, added up here: "function FLAT
+ * 			    CUM NAME", "line FLAT CUM NAME FILE:LINE", "label N KEY VALUE", "total N"
+ * 	pprof native FILE   writes one sample with frames of all kinds
+ * 	pprof unnamed FILE LIBRARY BUILD_ID START LIMIT OFFSET ADDRESS
+ * 			    writes one sample whose frame has no name
+ * 	pprof bulk FILE N   writes one of N samples and prints "add NS_A_SAMPLE"
+ * 	pprof copy FROM TO  reads and writes
  * The latter two also print "samples N" and "memory PEAK_KIB".
  */
 #include <errno.h>

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""published.py FOLDER [--all]: krait reads every file below FOLDER, such as profiles that other projects have published.
+"""published.py FOLDER [--all]: krait reads every file below FOLDER, such as profiles that other
+projects have published.
 
-The readers below work out a file's totals a second time; each is a few lines for one format, by its own description. The totals are
-compared with those of `krait report` and with the sums in krait's JSON lines. Prints the files that differ (--all: every file), then
-a table of the formats. No such file is part of this repository: clone speedscope, pprof, FlameGraph, inferno, the Firefox profiler
-and others next to each other and name the folder. Exit code 1 if a total differs, or if krait neither reads nor refuses a file.
+The readers below work out a file's totals a second time; each is a few lines for one format, by its
+own description. The totals are compared with those of `krait report` and with the sums in krait's
+JSON lines. Prints the files that differ (--all: every file), then a table of the formats. No such
+file is part of this repository: clone speedscope, pprof, FlameGraph, inferno, the Firefox profiler
+and others next to each other and name the folder. Exit code 1 if a total differs, or if krait
+neither reads nor refuses a file.
 """
 import collections
 import gzip

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Writes small ELF files for tests: code at 0x1000, data at 0x2000 (then zeros to 0x30000), constants
- * at 0x40000 if there are any, a dynamic symbol table, relocations, DT_NEEDED and DT_SONAME, named sections. Sizes are asserted,
- * not grown: these are tests.
+ * Writes small ELF files for tests: code at 0x1000, data at 0x2000 (then zeros to 0x30000),
+ * constants at 0x40000 if there are any, a dynamic symbol table, relocations, DT_NEEDED and
+ * DT_SONAME, named sections. Sizes are asserted, not grown: these are tests.
  */
 #ifndef TESTS_ELF_WRITER_H
 #define TESTS_ELF_WRITER_H

@@ -93,7 +93,9 @@ static inline void assert_comes_back(const struct bytes *picture, struct profile
 	}
 #define APP LABELS("pid", "7", "process", "app.py", "cwd", "/srv")
 
-/* 100 samples. tests/golden/{svg,page}.py know these shares: a 50 %, b 30 % (line 4 20, line 5 10). */
+/*
+ * 100 samples. tests/golden/{svg,page}.py know these shares: a 50 %, b 30 % (line 4 20, line 5 10).
+ */
 static inline struct profile *shares(void)
 {
 	struct profile *p = test_profile();

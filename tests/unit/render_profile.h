@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Profiles written by hand, a line a sample, for the tests of src/view, src/format and src/picture. */
+/*
+ * Profiles written by hand, a line a sample, for the tests of src/view, src/format and src/picture.
+ */
 #ifndef RENDER_PROFILE_H
 #define RENDER_PROFILE_H
 

@@ -18,7 +18,10 @@
 
 #define LARGE ((size_t)2 << 20)
 
-/* More than 1 MiB at once is refused, as by a system without memory. (strdup() of the sanitizer's can't fail.) */
+/*
+ * More than 1 MiB at once is refused, as by a system without memory. (strdup() of the sanitizer's
+ * can't fail.)
+ */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {

@@ -23,7 +23,10 @@ static const uint8_t clone3[] = {
 	0xc3,		  /* ret */
 };
 
-/* The rows of @bytes between a function that ends with @program and one whose return address is undefined. */
+/*
+ * The rows of @bytes between a function that ends with @program and one whose return address is
+ * undefined.
+ */
 static void compile(const uint8_t *bytes, size_t n, const char *program, size_t program_n,
 		    struct unwind_rows *ret)
 {

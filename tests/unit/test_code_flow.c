@@ -281,7 +281,10 @@ static size_t read_table(void *ctx, int64_t key, void *ret, size_t n)
 static void tables(void **state)
 {
 	static const char says[] = "a jump to where a table or a register says";
-	/* cmp $2,%edi; ja default; lea TABLE(%rip),%rax; movslq (%rax,%rdi,4),%rdx; add %rax,%rdx; jmp *%rdx */
+	/*
+	 * cmp $2,%edi; ja default; lea TABLE(%rip),%rax; movslq (%rax,%rdi,4),%rdx; add %rax,%rdx;
+	 * jmp *%rdx
+	 */
 	char code[] = "\x83\xff\x02\x77\x17\x48\x8d\x05\xf4\x0e\x00\x00\x48\x63\x14\xb8\x48\x01\xc2"
 		      "\xff\xe2"
 		      "\x53\x5b\xc3"	 /* push rbx; pop rbx; ret */

@@ -375,7 +375,9 @@ static void test_sent_again(void **state)
 	assert_int_equal(st.stacks, 1);
 }
 
-/* Memory runs out in the middle of a flush: the next one goes on, nothing is lost or freed twice. */
+/*
+ * Memory runs out in the middle of a flush: the next one goes on, nothing is lost or freed twice.
+ */
 static void test_flush_fails(void **state)
 {
 	struct fixture *f = *state;
@@ -572,7 +574,9 @@ static void *wait_for_end(void *fd)
 	return NULL;
 }
 
-/* Its first thread has ended: while others go on it runs, and when they have ended it is forgotten. */
+/*
+ * Its first thread has ended: while others go on it runs, and when they have ended it is forgotten.
+ */
 static void test_first_thread_ends(void **state)
 {
 	struct fixture *f = *state;

@@ -41,7 +41,10 @@ static void test_languages(void **state)
 	expect("\x7f\xff", "\x7f\xff", LANGUAGE_UNKNOWN);
 }
 
-/* Of polars 2.1, tokenizers 0.23, cryptography 50, and a class with type arguments in Rust's older mangling. */
+/*
+ * Of polars 2.1, tokenizers 0.23, cryptography 50, and a class with type arguments in Rust's older
+ * mangling.
+ */
 static void test_pyo3(void **state)
 {
 	expect("_RNvMs0_NtNtCs6sirJ9RUytl_13polars_python6series10comparisonNtB7_8PySeries15___"
@@ -60,7 +63,9 @@ static void test_pyo3(void **state)
 	       "a::C::__pymethod_next__::{{closure}}", LANGUAGE_RUST);
 }
 
-/* What Cython 3.1 wrote for a module pkg.lo_op, and 0.29 for uvloop; right is what the .pyx says. */
+/*
+ * What Cython 3.1 wrote for a module pkg.lo_op, and 0.29 for uvloop; right is what the .pyx says.
+ */
 static void test_cython(void **state)
 {
 	expect("__pyx_pw_6uvloop_4loop_4Loop_51run_until_complete",
@@ -76,7 +81,10 @@ static void test_cython(void **state)
 	expect("__pyx_pw_3pkg_5lo_op_5outer_1inner_one", "pkg.lo_op.outer.inner_one", LANGUAGE_C);
 	expect("__pyx_f_3pkg_5lo_op_4Loop__inner", "pkg.lo_op.Loop._inner", LANGUAGE_C);
 	expect("__pyx_f_3pkg_5lo_op_plain", "pkg.lo_op.plain", LANGUAGE_C);
-	/* The first of a class or the sixth of another scope, a generator's body, a lambda, nonsense. */
+	/*
+	 * The first of a class or the sixth of another scope, a generator's body, a lambda,
+	 * nonsense.
+	 */
 	for (const char *const *s =
 		     (const char *const[]){
 			     "__pyx_pf_3pkg_5lo_op_4Loop___init__", "__pyx_pf_3pkg_5lo_op_foo",

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The Firefox Profiler's format read: tables of its versions, values, owners, and what is refused. */
+/*
+ * The Firefox Profiler's format read: tables of its versions, values, owners, and what is refused.
+ */
 #include "read_text.h"
 
 #define META(version)                                                                              \

@@ -21,7 +21,10 @@ static uint64_t at(enum piece piece)
 	return EW_TEXT + (uint64_t)piece * BYTES;
 }
 
-/* Behind its first byte a function has 8 bytes more on the stack for each of @words; a part has from its beginning on. */
+/*
+ * Behind its first byte a function has 8 bytes more on the stack for each of @words; a part has
+ * from its beginning on.
+ */
 static void add_piece(struct cfi_writer *w, enum piece piece, bool part, uint8_t words)
 {
 	const uint8_t program[] = {part ? 0 : 0x41, 0x0e, (uint8_t)(8 + 8 * words)};

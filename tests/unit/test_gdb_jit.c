@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Lists of code registered for gdb, in this program's own memory: objects that the compiler made, in which nm
- * says where functions are, and which ld puts at their address; lists that are broken or change while they are
- * read. Names of numba's symbols: what numba 0.68 compiled from the functions named beside them.
+ * Lists of code registered for gdb, in this program's own memory: objects that the compiler made,
+ * in which nm says where functions are, and which ld puts at their address; lists that are broken
+ * or change while they are read. Names of numba's symbols: what numba 0.68 compiled from the
+ * functions named beside them.
  */
 #include <elf.h>
 #include <errno.h>
@@ -188,8 +189,8 @@ static void put_eh_frame(int i, uint64_t at)
 }
 
 /*
- * The rules for object @i at @at, whose keys begin at @key, are those that ld's file has. Instructions show also
- * where a register that was saved still holds the same.
+ * The rules for object @i at @at, whose keys begin at @key, are those that ld's file has.
+ * Instructions show also where a register that was saved still holds the same.
  */
 static void expect_rules(const struct unwind_rows *rows, int i, uint64_t at, uint64_t key,
 			 struct elf_file *f, bool registers)

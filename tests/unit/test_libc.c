@@ -58,8 +58,8 @@ static void test_own_library(void **state)
 }
 
 /*
- * Many wheels are linked with libpthread.so.0, which has nothing in it since glibc 2.34. Unless the C library is asked then,
- * pthread_self() is guessed, on arm64 wrongly (seen: glibc 2.36).
+ * Many wheels are linked with libpthread.so.0, which has nothing in it since glibc 2.34. Unless the
+ * C library is asked then, pthread_self() is guessed, on arm64 wrongly (seen: glibc 2.36).
  */
 static void test_empty_libpthread(void **state)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The order in which the dynamic loader loaded files: of this program, against what the C library tells it. */
+/*
+ * The order in which the dynamic loader loaded files: of this program, against what the C library
+ * tells it.
+ */
 #include <dlfcn.h>
 #include <link.h>
 #include <setjmp.h>

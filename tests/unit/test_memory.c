@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Limits of memory in trees of cgroups made by hand; this process's own against the kernel's word. */
+/*
+ * Limits of memory in trees of cgroups made by hand; this process's own against the kernel's word.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Whose code a function is, by its file and by what else ran in that: a table of paths as they are in recordings. */
+/*
+ * Whose code a function is, by its file and by what else ran in that: a table of paths as they are
+ * in recordings.
+ */
 #include "render_profile.h"
 #include "view/names/names.h"
 

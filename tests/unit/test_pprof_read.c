@@ -113,7 +113,9 @@ static void add_sample(struct pb *b, int64_t value)
 	free(s.v);
 }
 
-/* Functions have the ids @first, @first + 1 ...; 0: they have no ids, and their place tells which. */
+/*
+ * Functions have the ids @first, @first + 1 ...; 0: they have no ids, and their place tells which.
+ */
 static void add_tables(struct pb *b, uint64_t first)
 {
 	uint64_t outer = first ? first : 1;

@@ -477,7 +477,10 @@ static void test_mount_namespace(void **state)
 
 #define MANY_PAGES 20000
 
-/* Every other page executable: as many mappings, which a child of krait hands over in several answers. */
+/*
+ * Every other page executable: as many mappings, which a child of krait hands over in several
+ * answers.
+ */
 static void map_many(int ready)
 {
 	char *at = mmap(NULL, MANY_PAGES * 4096ul, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The two recordings of a page of a comparison: read back, cut off, damaged, half there; the source text of a page. */
+/*
+ * The two recordings of a page of a comparison: read back, cut off, damaged, half there; the source
+ * text of a page.
+ */
 #include "render_profile.h"
 
 #include <errno.h>

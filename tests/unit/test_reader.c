@@ -172,7 +172,10 @@ static void test_child_is_killed(void **state)
 	reader_close();
 }
 
-/* Stops this process while it waits for @child, for longer than it has patience; the child goes on a little later. */
+/*
+ * Stops this process while it waits for @child, for longer than it has patience; the child goes on
+ * a little later.
+ */
 static pid_t start_stopper(pid_t child)
 {
 	pid_t own = getpid(), pid = fork();

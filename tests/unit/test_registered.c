@@ -43,7 +43,10 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Mappings that it was sampled with and that aren't known any more: the plain stack, and how that one ended. */
+/*
+ * Mappings that it was sampled with and that aren't known any more: the plain stack, and how that
+ * one ended.
+ */
 static void test_outcome_of_the_plain_stack(void **state)
 {
 	struct fixture *f = *state;

@@ -254,7 +254,9 @@ static int open_none(void *arg, const char *path, int64_t *since_ns)
 	return -EPERM;
 }
 
-/* A function in a file that is there: line 2 of it called something at column 9 most of the time. */
+/*
+ * A function in a file that is there: line 2 of it called something at column 9 most of the time.
+ */
 static void test_source(void **state)
 {
 	static const char text[] =

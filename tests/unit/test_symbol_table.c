@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Symbols by address: names that take long to compare. That each address has the right name is in test_elf_names.c. */
+/*
+ * Symbols by address: names that take long to compare. That each address has the right name is in
+ * test_elf_names.c.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>

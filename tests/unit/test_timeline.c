@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Samples thread by thread in the order of time, also when a thread has more than fit in a window. */
+/*
+ * Samples thread by thread in the order of time, also when a thread has more than fit in a window.
+ */
 #include "render_profile.h"
 
 #include "view/shape/timeline.h"

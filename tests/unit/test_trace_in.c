@@ -81,7 +81,10 @@ static void test_pairs(void **state)
 	assert_folded(TRACE(EVENT("E", "", "10", "") "," EVENT("B", "b", "2", "") "," EVENT(
 			      "E", "", "5", "") "," EVENT("B", "a", "0", "")),
 		      NULL, "a 7000\na;b 3000\n");
-	/* b begins below a and ends with it; nothing is called c, and nothing is open any more at 7. */
+	/*
+	 * b begins below a and ends with it; nothing is called c, and nothing is open any more at
+	 * 7.
+	 */
 	assert_folded(inside, NULL, "a 2000\na;b 3000\n");
 	p = read_text(inside);
 	assert_string_equal(profile_meta(p)->comments.list.v[0],

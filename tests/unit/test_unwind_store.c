@@ -286,8 +286,8 @@ static void test_round(void **state)
 }
 
 /*
- * Twenty copies of a file take the room of one; the memory goes when the last one does, and not before the last one has been
- * unused for long.
+ * Twenty copies of a file take the room of one; the memory goes when the last one does, and not
+ * before the last one has been unused for long.
  */
 static void test_copies(void **state)
 {

@@ -308,7 +308,9 @@ static void test_inlined(void **state)
 	}
 }
 
-/* n calls, each inside of the one before and with a sample: n frames, and n * n / 2 turned around. */
+/*
+ * n calls, each inside of the one before and with a sample: n frames, and n * n / 2 turned around.
+ */
 static void test_deeply_nested(void **state)
 {
 	enum { DEPTH = 12000 };

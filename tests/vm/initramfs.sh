@@ -7,7 +7,8 @@
 initramfs_prune="./usr/share/doc ./usr/share/man ./usr/share/locale ./usr/share/info
 	./usr/share/perl5 ./usr/share/zoneinfo"
 
-# initramfs_base NAME SUITE PACKAGE...: prints the path of an archive with these packages, which stays the same.
+# initramfs_base NAME SUITE PACKAGE...: prints the path of an archive with these packages, which
+# stays the same.
 initramfs_base() {
 	local base=$VM_CACHE/$1.cpio suite=$2 root=$VM_CACHE/root python
 	shift 2
@@ -25,9 +26,9 @@ initramfs_base() {
 	echo "$base"
 }
 
-# The packages compile the standard library when they're configured, which they never are here.
-# Only a Python of the same version can do it, the host's or a test interpreter; without, the machine starts slowly.
-# Unchecked: newer kernels give the files of an initramfs new times.
+# The packages compile the standard library when they're configured, which they never are here. Only
+# a Python of the same version can do it, the host's or a test interpreter; without, the machine
+# starts slowly. Unchecked: newer kernels give the files of an initramfs new times.
 compile_library() {
 	local python
 	for python in "/usr/bin/$2" "$KRAIT_TEST_CACHE/bin/$2-sid"; do
@@ -47,7 +48,8 @@ initramfs_pack() {
 	( cd "$1" && find . "${prune[@]}" -print0 | sort -z | cpio -0 -o -H newc --quiet )
 }
 
-# initramfs_make OUT BASE DIR: the base, then the guest's scripts, krait, if it's there, and what lies in DIR.
+# initramfs_make OUT BASE DIR: the base, then the guest's scripts, krait, if it's there, and what
+# lies in DIR.
 initramfs_make() {
 	local over
 	over=$(mktemp -d)

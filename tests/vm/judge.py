@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""judge.py NAME CONSOLE: compares the stacks in a test machine's console output with those that the profiled program says it
-had (guest/prog.py prints the truth, guest/profile the lines read here).
+"""judge.py NAME CONSOLE: compares the stacks in a test machine's console output with those that the
+profiled program says it had (guest/prog.py prints the truth, guest/profile the lines read here).
 judge.py --self-test: checks that this judge sees the faults that it is there for."""
 import ast
 import math
@@ -15,7 +15,8 @@ LEAST_PLANTED = 4  # cases of tests/e2e/planted.py that guest/profile runs
 LEAST_LATE = 40  # of 198 in 2 s
 # The program finding out its own truth, and its class body.
 MACHINERY = {"note", "frames", "lines_of", "Alpha"}
-# arm64's vDSO describes none of its functions, and code without tables ends a native stack there (README).
+# arm64's vDSO describes none of its functions, and code without tables ends a native stack there
+# (README).
 NO_ROWS = "[incomplete: native stack: code without unwind information]"
 # krait's user space looks at a process while it starts; that takes long under emulation.
 NOT_EXAMINED, NOT_EXAMINED_MOST = "[incomplete: process not examined yet]", 150
@@ -142,7 +143,8 @@ def judge_dump(result):
 
 
 def judge_hotplug(result):
-    """The same for a program that ran on a CPU which came online after krait's start, while the clock was set, and until the CPU went offline."""
+    """The same for a program that ran on a CPU which came online after krait's start, while the
+    clock was set, and until the CPU went offline."""
     if not result.said("HOTPLUGRC"):
         return None, "no krait, or a kernel that can't switch a CPU off"
     lines, took = result.said("HOTPLUG"), [float(t) for t in result.said("HOTPLUGTOOK")]

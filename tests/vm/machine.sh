@@ -19,8 +19,8 @@ machine_amd64() {
 	VM_KRAIT=${KRAIT:-$VM_DIR/../../build/static/krait}
 	VM_OBJECTS=$VM_DIR/../../build/release/bpf/events
 	VM_BUILD="make STATIC=1"
-	# Without cx16: qemu 7.2 mixes up the flags of cmpxchg16b now and then (seen: 6.12 paniced in
-	# its allocator while booting, RFLAGS a piece of RAX).
+	# Without cx16: qemu 7.2 mixes up the flags of cmpxchg16b now and then (seen: 6.12 paniced
+	# in its allocator while booting, RFLAGS a piece of RAX).
 	VM_QEMU=(qemu-system-x86_64 -accel "tcg,thread=multi" -cpu "max,-cx16")
 	VM_CONSOLE=ttyS0
 }
@@ -62,7 +62,8 @@ verifier_build() {
 	esac
 }
 
-# boot VMLINUZ OUT JOB: the machine runs it for $VM_LIMIT_S at most; all that it says goes to OUT.console.
+# boot VMLINUZ OUT JOB: the machine runs it for $VM_LIMIT_S at most; all that it says goes to
+# OUT.console.
 boot() {
 	timeout "$VM_LIMIT_S" "${VM_QEMU[@]}" -smp 2 -m "$VM_MEMORY" -display none -no-reboot -nodefaults \
 		-serial "file:$2.console" -kernel "$1" -initrd "$2.cpio" \

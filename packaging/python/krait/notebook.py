@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""%%krait and %krait in a notebook record the kernel's process while a cell, or a statement, runs. The cell then shows where the
-time went, in one sentence and as a flame graph: an SVG without script, which is still there when the notebook is reopened."""
+"""%%krait and %krait in a notebook record the kernel's process while a cell, or a statement, runs.
+The cell then shows where the time went, in one sentence and as a flame graph: an SVG without
+script, which is still there when the notebook is reopened."""
 import asyncio
 import contextlib
 import json
@@ -14,8 +15,8 @@ from . import recording
 
 GIVEN = ("-o", "--output", "--format", "-f", "--folded", "-p", "--pid", "-q", "--quiet", "-h", "--help", "--open", "--")
 MOST_BYTES = 300000  # a cell's picture makes a notebook larger by no more
-# What is tried until the picture is small enough: the least width of a box, of 1200, and whether boxes have the words that a
-# pointer shows.
+# What is tried until the picture is small enough: the least width of a box, of 1200, and whether
+# boxes have the words that a pointer shows.
 SHAPES = ([(width, True) for width in (0, 0.5, 1, 2)] + [(width, False) for width in (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)])
 # The frames that call a cell: they are the same for all cells.
 FRAMES = ("IPython", "ipykernel", "ipykernel_launcher", "traitlets", "tornado.platform.asyncio", "asyncio.base_events", "asyncio.events", "asyncio.runners",
@@ -46,22 +47,24 @@ class Picture:
 
 def load(shell):
     def krait(line, cell=None):
-        """%%krait [OPTIONS of krait record]: where the cell's CPU time goes. %krait STATEMENT: the same for one statement."""
+        """%%krait [OPTIONS of krait record]: where the cell's CPU time goes. %krait STATEMENT: the
+        same for one statement."""
         if cell is None and not line.strip():
             print("%%krait [OPTIONS of krait record] above a cell, or %krait STATEMENT: where its CPU time goes")
             return
         if cell is None:
             run(shell, line, "")
         else:
-            # A comment takes the place of the line %%krait, so that lines have the numbers that the notebook shows. Another magic
-            # has to stand in the first line.
+            # A comment takes the place of the line %%krait, so that lines have the numbers that the
+            # notebook shows. Another magic has to stand in the first line.
             run(shell, cell if cell.lstrip().startswith("%%") else "# %%krait\n" + cell, line)
     shell.register_magic_function(krait, "line_cell", "krait")
 
 
 @contextlib.contextmanager
 def numbered(shell):
-    """Code that a cell runs as a cell has the outer cell's number. IPython 9 would give it the next one."""
+    """Code that a cell runs as a cell has the outer cell's number. IPython 9 would give it the next
+    one."""
     compiler, number = shell.compile, shell.displayhook.prompt_count
     cache, own = compiler.cache, "cache" in vars(compiler)  # own: a cell around this one has set it
     compiler.cache = lambda code, _=0, **more: cache(code, number, **more)
@@ -84,7 +87,8 @@ def needs_running_loop(shell, code):
 
 
 def options_of(line):
-    """Options of krait record. Those that say what is recorded, and where it is written, are refused: they are set already."""
+    """Options of krait record. Those that say what is recorded, and where it is written, are
+    refused: they are set already."""
     options = shlex.split(line)
     for option in options:
         if option.split("=")[0] in GIVEN or re.match("-[opq].", option):
@@ -129,7 +133,8 @@ def show(taken):
 
 
 def picture(path):
-    """The flame graph with the widest boxes, as many as there is room for. None if there is room for none, or nothing to show."""
+    """The flame graph with the widest boxes, as many as there is room for. None if there is room
+    for none, or nothing to show."""
     svg = os.path.join(os.path.dirname(path), "cell.svg")
     hide = [word for frame in FRAMES for word in ("--hide", frame)]
     subprocess.run([recording.program(), "report", "-o", svg, *hide, path], env=recording.environment(), stdin=subprocess.DEVNULL,
@@ -149,7 +154,8 @@ def picture(path):
 
 
 def smaller(text, width, titled):
-    """The picture without narrow boxes, and their number. Callees of a narrow box are narrower still, so they are left out too."""
+    """The picture without narrow boxes, and their number. Callees of a narrow box are narrower
+    still, so they are left out too."""
     left_out = 0
 
     def box(found):

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""pytest --krait: records the session with its workers (pytest-xdist) and says which tests took the CPU time. Each test is an
-interval of its process, from its setup to its teardown. Its name is the label `test` of the samples. The plugin uses no signal
-of this process. Whatever happens to the recording, tests and exit code are the same as without."""
+"""pytest --krait: records the session with its workers (pytest-xdist) and says which tests took the
+CPU time. Each test is an interval of its process, from its setup to its teardown. Its name is the
+label `test` of the samples. The plugin uses no signal of this process. Whatever happens to the
+recording, tests and exit code are the same as without."""
 import glob
 import json
 import os
@@ -48,7 +49,8 @@ class Tests:
         yield
         try:
             line = {"pid": pid, "begin": begin, "end": self.now(), "labels": {"test": name_of(item)}}
-            # Opened each time: a test may close descriptors that it doesn't know, and get the number for its own file.
+            # Opened each time: a test may close descriptors that it doesn't know, and get the
+            # number for its own file.
             fd = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
             try:
                 os.write(fd, (json.dumps(line) + "\n").encode())
@@ -96,7 +98,8 @@ class Session:
             self.recording.begin()
 
     def finish(self):
-        """Ends the recording, and moves the page to its place. If that fails the page stays in the folder."""
+        """Ends the recording, and moves the page to its place. If that fails the page stays in the
+        folder."""
         if not self.recording or self.error:
             return
         self.recording.end()

@@ -34,12 +34,14 @@ def report(path, *args):
 
 
 def environment():
-    """The environment without sudo's variables: krait reads and writes files as this process's own user, not as the caller of sudo."""
+    """The environment without sudo's variables: krait reads and writes files as this process's own
+    user, not as the caller of sudo."""
     return {name: value for name, value in os.environ.items() if not name.startswith("SUDO_")}
 
 
 class Recording:
-    """Samples come from the return of begin() on. Nothing is raised: .error says what went wrong, and the recorded program goes on."""
+    """Samples come from the return of begin() on. Nothing is raised: .error says what went wrong,
+    and the recorded program goes on."""
 
     def __init__(self, output, *options):
         self.output = output
@@ -58,8 +60,8 @@ class Recording:
         try:
             # pylint: disable=consider-using-with # it lives as long as the recording
             self.said = tempfile.TemporaryFile()
-            # A session of its own: Ctrl-C in the terminal is for this process, which then ends krait. krait's messages go to a file,
-            # because a pipe that nobody reads would fill up.
+            # A session of its own: Ctrl-C in the terminal is for this process, which then ends
+            # krait. krait's messages go to a file, because a pipe that nobody reads would fill up.
             self.process = subprocess.Popen(
                 [program(), "record", "-v", "--color", "never", "-p", str(os.getpid()), "-o", self.output, *self.options],
                 env=environment(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self.said, start_new_session=True)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A program's own truth: the CPU time of its threads in `with measured:`, in a file for each process."""
+"""A program's own truth: the CPU time of its threads in `with measured:`, in a file for each
+process."""
 import os
 import struct
 import threading
@@ -26,7 +27,8 @@ BEGAN = []
 
 
 def is_over():
-    """Has the program run for long enough since it asked first? Time without a CPU doesn't count."""
+    """Has the program run for long enough since it asked first? Time without a CPU doesn't
+    count."""
     with open("/proc/%d/schedstat" % os.getpid()) as f:
         queued = int(f.read().split()[1]) / 1e9
     BEGAN.append(time.monotonic() - queued)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Switches CPU 1 on, as root, then spends 2 s of its CPU time in late(); sets the clock an hour forward and back, and spends 1 s in
-stepped(); switches the CPU off while left() runs there, for 1 s. At the end it prints how long all of it took."""
+"""Switches CPU 1 on, as root, then spends 2 s of its CPU time in late(); sets the clock an hour
+forward and back, and spends 1 s in stepped(); switches the CPU off while left() runs there, for 1
+s. At the end it prints how long all of it took."""
 import os
 import time
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A notebook's cells, run by a kernel of its own, whose process it tells; the last cell doesn't end."""
+"""A notebook's cells, run by a kernel of its own, whose process it tells; the last cell doesn't
+end."""
 import sys
 
 from jupyter_client.manager import start_new_kernel
