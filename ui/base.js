@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Small things that every module needs: elements, numbers and names as a reader meets them. Text
-// becomes part of the page as text only, never as markup.
+// Helpers for all modules: elements, numbers and names as readers see them. Text becomes part of
+// the page only as text, never as markup.
 
 /**
  * @param {string} name
- * @param {Record<string, any>} [attributes] `on*` are listeners, true and false set or leave out
+ * @param {Record<string, any>} [attributes] `on*`: listeners; true and false: set or leave out
  * @param {...(Node|string)} children
  * @returns {any}
  */
@@ -23,7 +23,8 @@ export function el(name, attributes = {}, ...children) {
 }
 
 /**
- * Fills an element anew. A control that the keyboard is on keeps it, or the one in its place gets it.
+ * Replaces the contents of an element. If the keyboard was on a control in it, it moves to the same
+ * control, or to the one in its place.
  * @param {Element} e @param {...(Node|string)} children
  */
 export function refill(e, ...children) {
@@ -60,7 +61,7 @@ export function quantity(v, unit) {
 		const step = v >= 2 ** 30 ? 3 : v >= 2 ** 20 ? 2 : v >= 1024 ? 1 : 0;
 		return step ? scaled(v / 1024 ** step, ['', 'KiB', 'MiB', 'GiB'][step]) : grouped(v) + '\u00a0bytes';
 	}
-	if (unit === 'microcount') // with fractions, PROFILE_MICROCOUNT
+	if (unit === 'microcount') // may have fractions, see PROFILE_MICROCOUNT
 		return grouped(Math.trunc(v / 1e6)) + (v % 1e6 ? (Math.abs(v % 1e6) / 1e6).toFixed(6).slice(1).replace(/0+$/, '') : '');
 	if (unit !== 'nanoseconds')
 		return grouped(v) + (unit === 'count' ? '' : '\u00a0' + unit);
@@ -83,7 +84,7 @@ export function percent(part, whole) {
 export const counted = (n, one, many) => grouped(n) + '\u00a0' + (n === 1 ? one : many || one + 's');
 
 /**
- * Has the last answer: a brush asks for the same again and again.
+ * Caches the last answer, because a brush asks the same question many times.
  * @template T
  * @returns {(asked: unknown[], make: () => T) => T}
  */
@@ -105,7 +106,7 @@ const WIDE = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f
 const ASCII = /^[\x20-\x7e]*$/;
 
 /**
- * Columns in a fixed-width font.
+ * The columns of a text in a fixed-width font.
  * @param {string} s
  */
 export function columns(s) {
@@ -118,7 +119,7 @@ export function columns(s) {
 }
 
 /**
- * The longest start of a text that takes at most so many columns.
+ * The longest beginning of a text that takes at most @limit columns.
  * @param {string} s @param {number} limit
  */
 export function fit(s, limit) {
@@ -135,7 +136,7 @@ export function fit(s, limit) {
 }
 
 /**
- * So that anyone can time the page.
+ * Sets a mark with which anyone can time the page.
  * @param {string} name
  */
 export function mark(name) {
@@ -144,10 +145,13 @@ export function mark(name) {
 
 const SLICE = 12; // ms
 let sliceEnd = 0;
-/** What takes long is done in slices, between which a reader is answered: true when one is over. */
+/**
+ * True if the current slice is over. Long work is done in slices, so that the page can react to
+ * readers in between.
+ */
 export const sliceOver = () => performance.now() > sliceEnd;
 
-/** Lets input and drawing in. A timer would wait longer than they need. */
+/** Lets input and drawing run. A timer would wait longer than they need. */
 export async function breathe() {
 	const {port1, port2} = new MessageChannel();
 	await new Promise((done) => {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a box tells of itself: its colour, what the colours mean, its numbers and its hottest lines.
+// What a box shows of itself: its colour, the meaning of colours, its numbers, its hottest lines.
 
 import {fit, lastAnswer} from './base.js';
 import {GIL, fillOf, gilFill, heat, laneFill, nthFill} from './colour.js';
@@ -13,7 +13,7 @@ import {flame, moduleOf, nodeSums, page, shown, state, sumsOf, unit} from './vie
 /** @typedef {import('./flame.js').Flame} Flame */
 
 /**
- * How much of a box its function itself took.
+ * The share of a box that its function took itself.
  * @param {Flame} of @param {number} node
  */
 function ownShare(of, node) {
@@ -21,7 +21,8 @@ function ownShare(of, node) {
 		return selfOf(of.tree, node) / (valueOf(of.tree, node) || 1);
 	if (of.tree.depth[node] > 1)
 		return 0;
-	return of === flame ? 1 : selfOf(flame.tree, 1) / (valueOf(flame.tree, 1) || 1); // a sandwich's function heads both
+	// at the head of a sandwich, both pictures have the function itself
+	return of === flame ? 1 : selfOf(flame.tree, 1) / (valueOf(flame.tree, 1) || 1);
 }
 
 /** @param {Flame} flame @param {number} node */
@@ -42,7 +43,7 @@ export function colourOf(flame, node) {
 }
 
 /**
- * Numbers label sets by their names, the one with most samples first: it gets the first colour.
+ * Numbers label sets by their names. The one with most samples is first, and gets the first colour.
  * @param {string} by
  */
 function largestFirst(by) {
@@ -55,7 +56,8 @@ function largestFirst(by) {
 }
 
 /**
- * Numbers modules: those whose code took most of the recording get the first colours.
+ * Numbers modules. Those whose code took most of the recording are first, and get the first
+ * colours.
  * @returns {Map<string, number>}
  */
 function moduleRanks() {
@@ -72,7 +74,7 @@ function moduleRanks() {
 
 const lastLeaves = /** @type {typeof lastAnswer<Int32Array>} */ (lastAnswer)();
 
-/** @param {import('./tree.js').Tree} t that is drawn */
+/** @param {import('./tree.js').Tree} t the tree that is drawn */
 const leavesOf = (t) => lastLeaves([t], () => leaves(page.data, state.view === 'sandwich' ? page.stacks : page.whole, t));
 
 /** @param {import('./tree.js').Tree} t @param {string} by */
@@ -85,11 +87,13 @@ function votesOf(t, by) {
 	return page.votes.get(t);
 }
 
-const NAMED = 10; // groups in the legend; there are as many fills
+const NAMED = 10; // groups in the legend; there is a fill for each
 
 /**
- * The largest groups.
- * @param {string[]} names @param {(name: string, i: number) => string} fill @returns {Array<[string, string[]]>}
+ * Legend of the largest groups.
+ * @param {string[]} names
+ * @param {(name: string, i: number) => string} fill
+ * @returns {Array<[string, string[]]>}
  */
 function groupLegend(names, fill) {
 	const more = names.length - NAMED;
@@ -98,12 +102,13 @@ function groupLegend(names, fill) {
 }
 
 /**
- * What the colours in the timeline mean.
+ * The meaning of the colours in the timeline.
  * @returns {Array<[string, string[]]>}
  */
 function laneLegend() {
 	const there = new Set(page.data.labels.map((l) => l.gil)), known = GIL.filter((name) => there.has(name));
-	const fills = [...new Set(known.map(laneFill))]; // two states may look alike there
+	// two states may have the same colour there
+	const fills = [...new Set(known.map(laneFill))];
 	return known.length ? [['Timeline, state of the GIL:', []],
 		...fills.map((fill) => /** @type {[string, string[]]} */ ([known.filter((name) => laneFill(name) === fill).join(' or '), [fill]]))] : [];
 }
@@ -125,7 +130,7 @@ export function legend() {
 }
 
 /**
- * Samples in the boxes of a subtree, and in the box itself.
+ * The number of samples in a subtree, and in its top box itself.
  * @param {Flame} of @param {number} node
  */
 function samplesOf(of, node) {
@@ -135,7 +140,8 @@ function samplesOf(of, node) {
 		return {count: -1, selfCount: -1};
 	const {data, whole} = page;
 	if (of.tree !== whole) {
-		const one = data.samples && data.samples.each[state.value] || NaN; // other values than a period a sample don't tell their number
+		// unless all samples have the same value, their number isn't known from a sum
+		const one = data.samples && data.samples.each[state.value] || NaN;
 		return {count: valueOf(of.tree, node) / one, selfCount: selfOf(of.tree, node) / one};
 	}
 	page.counts = page.counts || {...whole, sums: sumsOf(whole, 0)};
@@ -160,7 +166,8 @@ function linesOf(node) {
 }
 
 /**
- * What of a box the garbage collector took, with what that called; -1: not known, or not in such a picture.
+ * What the garbage collector, and code that it called, took of a box; -1: not known, or not in this
+ * kind of picture.
  * @param {Flame} of @param {number} node
  */
 function collectedIn(of, node) {

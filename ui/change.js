@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a reader can change, and what is shown anew after it: nearly all buttons, rows and keys end here.
+// What readers can change, and what is then shown again: nearly all buttons, rows and keys end
+// here.
 
 import {byId, counted, mark, percent} from './base.js';
 import {showCrumbs} from './controls.js';
@@ -14,7 +15,7 @@ import {WORDS, above, flame, isHidden, moduleOf, nodeSums, page, picture, shown,
 // Showing.
 
 /**
- * Does something that changes the picture, and tells that it is done.
+ * Does something that changes the picture, and marks when it is done.
  * @param {() => void} what
  */
 export function answer(what) {
@@ -25,8 +26,10 @@ export function answer(what) {
 }
 
 /**
- * The box in time order that is at the place of another tree's.
- * @param {import('./tree.js').Tree} was @param {number} i @param {number} none where there is none
+ * The box of a tree in time order that is in the same place as box @i of the tree @was.
+ * @param {import('./tree.js').Tree} was
+ * @param {number} i
+ * @param {number} none where there is none
  */
 function samePlace(was, i, none) {
 	const {n, depth, at} = flame.tree;
@@ -38,13 +41,15 @@ function samePlace(was, i, none) {
 }
 
 /**
- * The part of time order that is drawn in full where one is looked at; null: as if all were.
+ * The window of time order that is drawn in full, around the part that is looked at; null:
+ * everything is drawn as if it were looked at.
  * @param {number} from @param {number} to @param {number} all
  */
 const windowFor = (from, to, all) => (to - from) * 3 < all ? /** @type {[number, number]} */ ([from - (to - from) / 2, to + (to - from) / 2]) : null;
 
 /**
- * Where an address in time order leads: the box in that row that is there. Boxes have other numbers in another window.
+ * Goes to the box that an address in time order names: the one in that row at that place. (Boxes
+ * have other numbers in another window.)
  * @param {number} row
  */
 export function placeInTime(row) {
@@ -57,13 +62,16 @@ export function placeInTime(row) {
 		const from = t.at[k], value = valueOf(t, k);
 		if (t.depth[k] !== row || middle < from || middle >= from + value)
 			continue;
-		const off = 2e-9 * all, [left, right] = [a * all - from, b * all - from]; // an address has nine digits
+		// an address has nine digits
+		const off = 2e-9 * all, [left, right] = [a * all - from, b * all - from];
 		Object.assign(flame, {zoom: k, a: left > off ? left / value : 0, b: right < value - off ? right / value : 1});
 		return;
 	}
 }
 
-/** In time order what is zoomed to is drawn to the last sample that can be told apart. */
+/**
+ * In time order, draws the zoomed part in full, down to the last sample that can be distinguished.
+ */
 function detail() {
 	const t = flame.tree;
 	if (page.early || state.view !== 'time' || !t || !t.at)
@@ -75,7 +83,7 @@ function detail() {
 	page.window = windowFor(from, to, all);
 	picture();
 	Object.assign(flame, {zoom: zoom && samePlace(t, zoom, 0), focus: focus > 0 ? samePlace(t, focus, -1) : focus, hover: -1, a, b});
-	if (zoom && !flame.zoom) // too narrow in what is looked at now
+	if (zoom && !flame.zoom) // it is too narrow in the part that is looked at now
 		Object.assign(flame, {a: from / all, b: to / all});
 	flame.draw();
 	showPath();
@@ -89,11 +97,11 @@ function detailSoon() {
 }
 
 let saveTimer = 0;
-/** The state in the address: a link keeps the view. */
+/** Writes the state into the address, so that a link keeps the view. */
 export function saveSoon() {
 	clearTimeout(saveTimer);
 	saveTimer = setTimeout(() => {
-		if (page.early || !page.data.samples) // the address isn't read yet
+		if (page.early || !page.data.samples) // the address hasn't been read yet
 			return;
 		history.replaceState(null, '', '#' + writeState(state, flame, above, page.data));
 	}, 200);
@@ -122,7 +130,7 @@ export function sumStrip() {
 }
 
 /**
- * Boxes that hit functions are folded in.
+ * Marks the folded boxes that contain functions which were hit.
  * @param {Uint8Array} hit
  */
 function lightFolded(hit) {
@@ -180,7 +188,7 @@ export function change(set, then) {
 }
 
 /**
- * A change that makes another tree.
+ * Makes a change that needs another tree.
  * @param {() => void} set
  */
 export function reshape(set) {
@@ -190,14 +198,15 @@ export function reshape(set) {
 		unzoom();
 	}, () => {
 		structure();
-		if (group) // has another number among other groups, or isn't there
+		if (group) // it has another number among other groups, or is gone
 			state.chosen = page.functions.findIndex((f) => f.root && f.name === group);
 		weigh();
 	});
 }
 
 /**
- * Does something that may make another tree of the same functions: what was zoomed to and what the keyboard was on stay so.
+ * Does something that may make another tree of the same functions. The box that was zoomed to and
+ * the box that the keyboard is on stay the same.
  * @param {() => void} make
  */
 export function keepPlace(make) {
@@ -253,7 +262,7 @@ export function lookFor(text) {
 }
 
 /**
- * A function from the table or a picture.
+ * Chooses a function from the table or a picture.
  * @param {number} f @param {boolean} sandwich
  */
 export function choose(f, sandwich) {
@@ -303,7 +312,7 @@ export function setView(view) {
 	});
 }
 
-/** The function with the most time of its own. */
+/** The function with the highest own time. */
 function hottest() {
 	const {functions, stacks} = page, self = new Float64Array(functions.length);
 	for (let i = 1; i < stacks.n; i++)

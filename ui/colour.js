@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Fills of boxes. Families and members are those of src/picture/svg/svg.css: p the project's own code, q
-// packages, s the standard library, i imports, n native, k kernel, j JIT code, g garbage collector, m marks, r
-// roots. Text on each has a contrast of at least 4.5:1; families differ by lightness too, for whoever can't see red,
-// green or blue: tests/golden/page.py computes both.
+// Fills of boxes. Families and members are those of src/picture/svg/svg.css: p the project's own
+// code, q packages, s the standard library, i imports, n native, k kernel, j JIT code, g garbage
+// collector, m marks, r roots. Text on each fill has a contrast of at least 4.5:1. Families also
+// differ in lightness, for readers who can't see red, green or blue. tests/golden/page.py computes
+// both.
 
 /** @typedef {import('./data.js').Fn} Fn */
 
@@ -43,7 +44,7 @@ export const onScheme = (f) => dark.addEventListener('change', () => {
 });
 
 /**
- * Paper is light.
+ * For paper, colours are light.
  * @param {boolean} on
  */
 export function forPaper(on) {
@@ -55,7 +56,7 @@ export function family(f) {
 	return f.root ? 'r' : f.imports ? 'i' : f.kind ? 'pnkjgm'[f.kind] : 'pqs'[f.origin];
 }
 
-/** What stands in the legend. */
+/** The legend's entries. */
 export const FAMILIES = [['p', 'your code'], ['q', 'packages'], ['s', 'standard library'], ['i', 'imports'], ['n', 'native'],
 	['j', 'JIT code'], ['k', 'kernel'], ['g', 'garbage collector'], ['m', 'marks']];
 
@@ -65,7 +66,7 @@ export function kindName(f) {
 }
 
 /**
- * Colour by kind of code, the module picks the member.
+ * The colour shows the kind of code; the module selects the member of the family.
  * @param {Fn} f
  */
 export function fillOf(f) {
@@ -75,18 +76,18 @@ export function fillOf(f) {
 /** @param {string} name */
 export const familyFills = (name) => FILLS[scheme][name];
 
-/** Text on all of these has a contrast of 4.5:1 too. */
+/** Text on all of these also has a contrast of 4.5:1. */
 const STATES_OF_GIL = {light: {held: '#9ed8ab', waiting: '#ffb27d', released: '#8dbdf2', none: '#e4e4e7', unknown: '#c6c6cb'},
 	dark: {held: '#1f5c2e', waiting: '#8a4603', released: '#1d4a80', none: '#34343a', unknown: '#4d4d54'}};
 
 const GIL_IN_LANES = {light: {held: '#2b8a3e', waiting: '#e8590c', released: '#1c7ed6', none: '#868e96', unknown: '#868e96'},
 	dark: {held: '#69db7c', waiting: '#ff922b', released: '#74c0fc', none: '#909296', unknown: '#909296'}};
 
-/** States of the GIL. */
+/** The states of the GIL. */
 export const GIL = Object.keys(GIL_IN_LANES.light);
 
 /**
- * In the timeline, where no text stands on it.
+ * The fill in the timeline, where no text is on it.
  * @param {string} state
  */
 export const laneFill = (state) => /** @type {Record<string, string>} */ (GIL_IN_LANES[scheme])[state];
@@ -94,7 +95,10 @@ export const laneFill = (state) => /** @type {Record<string, string>} */ (GIL_IN
 /** @param {string} state */
 export const gilFill = (state) => /** @type {Record<string, string>} */ (STATES_OF_GIL[scheme])[state] || familyFills('m')[0];
 
-/** Ten fills and that of all others, each far from those before it, also for whoever can't see red, green or blue. */
+/**
+ * Ten fills, and one for all others. Each differs clearly from those before it, also for readers
+ * who can't see red, green or blue.
+ */
 const APART = split({light: '#87c0ca #efa149 #bfb47a #f59aff #cbf086 #85fbaa #33c8a5 #f8c9fc #f6d453 #b5f3ca #dcdce0',
 	dark: '#1368bd #5d2101 #7c6379 #422735 #0f2970 #4f6e10 #085a33 #ad4754 #4f0949 #994791 #4a4a51'});
 
@@ -103,10 +107,12 @@ export const nthFill = (i) => APART[scheme][Math.min(i, APART[scheme].length - 1
 
 const STEPS = 255;
 /** @type {Map<string, Map<string, string[]>>} */
-const ramps = new Map(); // by both ends: text made for a key would cost more than all the rest of a box's colour
+// By both ends, in two levels: making a text for one key would cost more than all the rest of a
+// box's colour.
+const ramps = new Map();
 
 /**
- * All colours between two: a picture asks for thousands.
+ * All colours between two, computed once, because a picture asks for thousands.
  * @param {string} from @param {string} to
  */
 function ramp(from, to) {
@@ -114,9 +120,7 @@ function ramp(from, to) {
 	return Array.from({length: STEPS + 1}, (_, k) => 'rgb(' + a.map((v, i) => Math.round(v + (b[i] - v) * k / STEPS)).join(',') + ')');
 }
 
-/**
- * @param {string} from @param {string} to @param {number} share
- */
+/** @param {string} from @param {string} to @param {number} share */
 export function mix(from, to, share) {
 	const others = ramps.get(from) || new Map(), colours = others.get(to) || ramp(from, to);
 	others.set(to, colours);
@@ -125,7 +129,7 @@ export function mix(from, to, share) {
 }
 
 /**
- * From nothing to all.
+ * The colour of a share: from nothing to everything.
  * @param {number} share
  */
 export function heat(share) {

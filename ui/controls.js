@@ -6,14 +6,20 @@ import {FAMILIES, familyFills, family} from './colour.js';
 
 /** @typedef {import('./data.js').Fn} Fn */
 
-/** @param {string} label @param {string} title @param {() => void} press @param {boolean} [pressed] */
+/**
+ * @param {string} label
+ * @param {string} title
+ * @param {() => void} press
+ * @param {boolean} [pressed]
+ */
 export function button(label, title, press, pressed) {
 	return el('button', {type: 'button', title, onclick: press,
 		...(pressed === undefined ? {} : {'aria-pressed': pressed ? 'true' : 'false'})}, label);
 }
 
 /**
- * @param {string} label @param {Array<[string, string]>} options value and text @param {string} value
+ * @param {string} label @param {Array<[string, string]>} options value and text
+ * @param {string} value
  * @param {(v: string) => void} change @param {string} [title]
  */
 export function choice(label, options, value, change, title) {
@@ -37,7 +43,8 @@ export function showCrumbs(path, reset) {
 }
 
 /**
- * @param {Fn[]} functions @param {Array<[string, string[]]>|null} own names and colours; null = kinds of code
+ * @param {Fn[]} functions
+ * @param {Array<[string, string[]]>|null} own names and colours; null: kinds of code
  * @param {Array<[string, string[]]>} [more]
  */
 export function showLegend(functions, own, more = []) {
@@ -67,7 +74,7 @@ export function showHelp() {
 }
 
 /**
- * Filters that are on, each a button that takes it off.
+ * Shows the filters that are set, each as a button that removes it.
  * @param {Array<{text: string, off: () => void}>} list @param {string} note
  */
 export function showChips(list, note) {

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The blocks that src/picture/html/html*.c wrote, unpacked into flat arrays; html.h has the format.
+// Reads the blocks that src/picture/html/html*.c wrote into flat arrays; html.h has the format.
 
 import {breathe, byId, sliceOver} from './base.js';
 
 /**
  * @typedef {object} Fn a function, or a root frame made by grouping
  * @property {string} name
- * @property {string} file shortened path, '' if there is none
+ * @property {string} file shortened path; '': none
  * @property {string} path
  * @property {string} module mapping: '[python 3.12]', 'libz.so.1'
- * @property {string} imported Python's name of the module: 'json.decoder', '' = none
+ * @property {string} imported Python's name of the module: 'json.decoder'; '': none
  * @property {string} language
  * @property {number} kind as enum frame_kind
  * @property {number} origin as enum render_origin
  * @property {number} member of its colour family
- * @property {number} line of its def, 0 if not known
+ * @property {number} line of its def; 0: not known
  * @property {boolean} root
  * @property {boolean} [imports] it is an import statement: 'import json'
  * @property {boolean} [folded] it stands for frames of libraries, or of a trunk
@@ -23,32 +23,34 @@ import {breathe, byId, sliceOver} from './base.js';
  * @property {number} n
  * @property {Int32Array} node
  * @property {Int32Array} labels
- * @property {Float64Array} time ns since the start, -1 = none
+ * @property {Float64Array} time ns since the start; -1: none
  * @property {Float64Array[]} values by type
- * @property {number[]} each value of one sample by type, 0: they differ
+ * @property {number[]} each the value of one sample, by type; 0: samples differ
  *
  * @typedef {object} Data
  * @property {any} header
  * @property {Fn[]} functions
- * @property {Int32Array} firstSpot of each function, one more at the end
+ * @property {Int32Array} firstSpot of each function; one more at the end
  * @property {Int32Array} spotLine
  * @property {Int32Array} spotColumn
- * @property {Int32Array} spotEnd where its expression ends: lines further and column, 0 = not known
+ * @property {Int32Array} spotEnd where its expression ends: lines further on, and column; 0: not
+ *   known
  * @property {Int32Array} spotFn
- * @property {number} boxes a function under one caller
+ * @property {number} boxes number of boxes; a box is a function under one caller
  * @property {Int32Array} parent
  * @property {Int32Array} fn
  * @property {Int32Array} depth
  * @property {Int32Array} end one past the last box of the subtree
  * @property {number} maxDepth
- * @property {Int32Array} firstNode of each box, one more at the end
- * @property {number} nodes a spot (line) under one caller's spot
+ * @property {Int32Array} firstNode of each box; one more at the end
+ * @property {number} nodes number of nodes; a node is a spot (line) under one caller's spot
  * @property {Int32Array} nodeParent
  * @property {Int32Array} nodeSpot
  * @property {Int32Array} nodeBox
- * @property {Float64Array[]} self of nodes, by value type, until the samples are there
+ * @property {Float64Array[]} self of nodes, by value type; empty once the samples are there
  * @property {number[]} totals of the recording, by value type
- * @property {number[]} less of these what is below 0, as a number above it: the difference of two has such stacks, which aren't drawn
+ * @property {number[]} less the part of .totals that is below 0, as a positive number. The
+ *   difference of two recordings has such stacks, which aren't drawn
  * @property {Record<string, string>[]} labels
  * @property {Samples|null} samples
  *
@@ -80,7 +82,7 @@ async function block(id) {
 }
 
 /**
- * In slices, which Response.arrayBuffer() would not be.
+ * Reads in slices, which Response.arrayBuffer() wouldn't do.
  * @param {ReadableStream<Uint8Array>} stream
  */
 async function unpacked(stream) {
@@ -163,7 +165,12 @@ function reader(b, at) {
 	return {read, signed, left: () => at < b.length};
 }
 
-/** @param {any} header @param {{read: () => number, signed: () => number}} from @param {Float64Array[]} into @param {number} i */
+/**
+ * @param {any} header
+ * @param {{read: () => number, signed: () => number}} from
+ * @param {Float64Array[]} into
+ * @param {number} i
+ */
 function readValues(header, from, into, i) {
 	const head = from.read(), count = Math.floor(head / 2);
 	into[0][i] = Math.max(count, 0);
@@ -208,7 +215,8 @@ async function readTree(d, b) {
 }
 
 /**
- * All but the tree and the samples; and the widest boxes, if there is much to read or groups to make.
+ * Reads everything except the tree and the samples. Also the preview, if the page is large or has
+ * groups.
  * @returns {Promise<{data: Data, preview: Preview|null}>}
  */
 export async function readView() {
@@ -260,7 +268,7 @@ export async function readBoxes(d) {
 }
 
 /**
- * The samples, in the order of the file.
+ * Reads the samples, in the order of the file.
  * @param {Data} d @returns {Promise<Samples>}
  */
 export async function readSamples(d) {
@@ -285,7 +293,8 @@ export async function readSamples(d) {
 }
 
 /**
- * @typedef {object} Source of a file; no text where it .changed, or is .foreign: only --source takes that in
+ * @typedef {object} Source of a file; without text if .changed, or .foreign: shown only with
+ *   --source
  * @property {boolean} changed
  * @property {boolean} foreign
  * @property {Map<number, string>} lines
@@ -294,8 +303,8 @@ export async function readSamples(d) {
  */
 
 /**
- * A page of two recordings has what other pages had, which anybody may have made: what isn't as it should
- * be is left out.
+ * Reads source text. A page of two recordings has the text of other pages, which anybody may have
+ * made, so malformed parts are left out.
  * @param {string} id @returns {Promise<Sources>}
  */
 async function readSource(id) {
@@ -314,7 +323,7 @@ async function readSource(id) {
 }
 
 /**
- * Source text, of a page of two recordings that of both sides.
+ * The source text; in a page of two recordings that of both sides.
  * @returns {Promise<Sources[]>}
  */
 export async function readSources() {

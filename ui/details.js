@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What is told of a box beside the pointer, and aloud for the box that the keyboard is on.
+// The details of a box: shown beside the pointer, and spoken for the box that the keyboard is on.
 
 import {byId, el, percent, quantity} from './base.js';
 import {kindName} from './colour.js';
@@ -8,11 +8,18 @@ import {kindName} from './colour.js';
 
 /**
  * @typedef {object} Numbers of a box
- * @property {number} value @property {number} self of the shown type; -1: not known yet, or not in such a picture
- * @property {number} count @property {number} selfCount samples; -1: not known yet, as .self; NaN: nor later
- * @property {number} all of the recording @property {number} shown what is on the screen @property {string} part its name
- * @property {number} gc @property {number} gcCount of .value and .count, the garbage collector's with what that called; -1 as .self
- * @property {string} unit @property {string} type of the values @property {string} counted what .count is of
+ * @property {number} value
+ * @property {number} self of the value type shown; -1: not known yet, or not in this kind of
+ *   picture
+ * @property {number} count
+ * @property {number} selfCount samples; -1: not known yet, as .self; NaN: never known
+ * @property {number} all of the recording
+ * @property {number} shown what is on the screen @property {string} part its name
+ * @property {number} gc
+ * @property {number} gcCount the garbage collector's part of .value and .count, with code that it
+ *   called; -1 as .self
+ * @property {string} unit @property {string} type of the values
+ * @property {string} counted what .count counts
  * @property {Array<[string, number]>} lines the hottest, with their values
  */
 
@@ -27,7 +34,7 @@ export function place(f) {
 /** @param {Numbers} n */
 const hasCount = (n) => !Number.isNaN(n.count);
 
-/** @param {Numbers} n a number of samples, or of what else is counted, is told once */
+/** @param {Numbers} n if the value is the count itself, it is shown once */
 const hasValue = (n) => n.type !== n.counted || !hasCount(n);
 
 /** @param {string} name @param {number} value @param {number} count @param {Numbers} n */
@@ -72,8 +79,11 @@ export function showTip(f, n, x, y) {
 }
 
 /**
- * Nothing is cut: what is higher than the window gets all its width and, as the pointer can't scroll there, smaller text.
- * @param {HTMLElement[]} parts the first is the name @param {number} x @param {number} y of the pointer
+ * Shows the tip without cutting anything. If it is higher than the window, it gets the whole width
+ * and, since the pointer can't scroll it, smaller text.
+ * @param {HTMLElement[]} parts the first is the name
+ * @param {number} x
+ * @param {number} y of the pointer
  */
 export function putTip(parts, x, y) {
 	const tip = byId('tip');

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a page of two recordings shows of a box: its colour and its two bars, what is told of it, and
-// what the header and the legend say.
+// What a page of two recordings shows of a box: its colour, its two bars, its details; and what the
+// header and the legend say.
 
 import {byId, el, fit} from './base.js';
 import {inks, kindName, mix} from './colour.js';
@@ -15,16 +15,17 @@ import {flame, nodeSums, page, state} from './view.js';
 /** @typedef {import('./flame.js').Flame} Flame */
 /** @typedef {import('./sides.js').Cost} Cost */
 
-// As in src/picture/html/html_diff.h: of the cost, and twice that of the share.
+// As in src/picture/html/html_diff.h: the change of the cost; twice that is the change of the
+// share.
 export const SELF = 1, TOTAL = 4;
 /** @param {number} verdict @param {number} which */
 export const surely = (verdict, which) => Boolean(verdict & 3 * which);
 
-/** Noise was judged for everything, not for what a filter leaves. */
+/** Noise was judged for the whole recordings, not for what filters leave. */
 export const judged = () => !isFiltered(state.filter) && state.value === page.data.header.value && state.library === 'shown';
 
 /**
- * What of a function changed by more than noise.
+ * Which costs of a function changed by more than noise.
  * @param {number} f
  */
 export const verdictOf = (f) => judged() && f >= 0 ? page.data.header.diff.changed[f] || 0 : 0;
@@ -32,7 +33,7 @@ export const verdictOf = (f) => judged() && f >= 0 ? page.data.header.diff.chang
 const byShare = () => sharesOnly(page.data, state.value);
 
 /**
- * -1: gone, 1: new.
+ * The direction of the change, from -1 (gone) to 1 (new).
  * @param {Flame} of @param {number} node
  */
 function lean(of, node) {
@@ -47,7 +48,7 @@ function divergent(x) {
 }
 
 /**
- * Pale where the function's change may be noise.
+ * The fill is pale if the function's change may be noise.
  * @param {Flame} of @param {number} node
  */
 export function changeFill(of, node) {
@@ -64,7 +65,7 @@ export function changeLegend(more) {
 }
 
 /**
- * Lengths of the bars of a box, the longer one is 1.
+ * Lengths of the two bars of a box; the longer one is 1.
  * @param {Flame} of @param {number} node @returns {[number, number]}
  */
 export function barsOf(of, node) {
@@ -106,7 +107,7 @@ export function showChange(of, node, x, y) {
 }
 
 /**
- * For the box that the keyboard is on.
+ * Text for the box that the keyboard is on.
  * @param {Flame} of @param {number} node
  */
 export function spokenChange(of, node) {
@@ -123,7 +124,7 @@ export function diffHeader() {
 }
 
 /**
- * The part of either side's shown cost, in words.
+ * The part of each side's shown cost, in words.
  * @param {(side: number) => number} part @param {number[]} whole
  */
 function ofBoth(part, whole) {
@@ -143,7 +144,7 @@ export function ofBothShown(values) {
 	return ofBoth((side) => values[side], [c.before, c.after]);
 }
 
-/** @param {Uint8Array} hit by function @param {number} line 0 = any */
+/** @param {Uint8Array} hit by function @param {number} line 0: any */
 export function matchedOfBoth(hit, line) {
 	const {data, stacks} = page, sums = line ? matchedLine(data, nodeSums(), hit, line) : matchedValues(stacks, hit);
 	return ofBothShown(sums.map((sum, side) => sum * stacks.scale[side]));

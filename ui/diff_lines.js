@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The lines of a function in a page of two recordings: what each cost before and after. A line number is
-// one side's own. Lines that both sides' files have are one row; what the text doesn't tell stays apart.
+// The lines of a function in a page of two recordings: the cost of each before and after. Line
+// numbers belong to one side. A line that both sides' files have is one row; lines whose text isn't
+// known stay separate.
 
 import {el} from './base.js';
 import {indentation, lineSums, putLines, sourceNote} from './lines.js';
@@ -8,7 +9,10 @@ import {costText, relative} from './sides.js';
 import {nodeSums, page, state} from './view.js';
 
 /** @typedef {import('./sides.js').Cost} Cost */
-/** @typedef {{n: number, cost: number, text: string|undefined}} Side a line as one side has it; text: undefined if that isn't known */
+/**
+ * @typedef {{n: number, cost: number, text: string|undefined}} Side a line on one side; text:
+ *   undefined if it isn't known
+ */
 /** @typedef {[Side|undefined, Side|undefined]} Pair */
 
 const MOST = 500; // rows
@@ -33,7 +37,7 @@ function linesOfSide(f, side) {
 }
 
 /**
- * The longest common subsequence by what the lines say is what stayed.
+ * Pairs lines by their text: the longest common subsequence is what stayed.
  * @param {Side[]} before @param {Side[]} after @returns {Pair[]}
  */
 function byText(before, after) {
@@ -55,7 +59,7 @@ function byText(before, after) {
 }
 
 /**
- * Where no text is known, the same number may be the same line.
+ * Pairs lines by number: without text, the same number may be the same line.
  * @param {Side[]} before @param {Side[]} after @returns {Pair[]}
  */
 function byNumber(before, after) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The tables of a page of two recordings: each row's cost before and after, its change and what of
-// that is more than noise. As in the terminal, native code is its Python caller's doing: it counts
-// for the caller's own cost.
+// The tables of a page of two recordings: each row's cost before and after, its change, and whether
+// that is more than noise. As in the terminal, native code counts for the own cost of its Python
+// caller.
 
 import {el} from './base.js';
 import {choose, filterBy, lookFor} from './change.js';
@@ -12,10 +12,13 @@ import {changeOf, costText, points, relative, shareOf, sharesOnly, signed} from 
 import {page, state} from './view.js';
 
 /** @typedef {import('./sides.js').Cost} Cost */
-/** @typedef {import('./table.js').Row & {cost: Record<string, Cost>, verdict: number}} Change a row; its self and total are the mean */
+/**
+ * @typedef {import('./table.js').Row & {cost: Record<string, Cost>, verdict: number}} Change a row;
+ *   its self and total are the mean of both sides
+ */
 
 /**
- * Numbers of threads and processes differ from run to run, names don't.
+ * Groups by name: numbers of threads and processes differ from run to run, names don't.
  * @param {string} key of labels
  */
 const lasting = (key) => key === 'thread' ? THREAD_NAME : key === 'process' ? PROGRAM : key;
@@ -59,7 +62,11 @@ function labelChanges(by, title) {
 	});
 }
 
-/** @param {Cost} c @param {number} sure 1: the change is more than noise, 2: that of the share is, -1: not judged @param {number} most */
+/**
+ * @param {Cost} c
+ * @param {number} sure 1: the change is more than noise; 2: that of the share is; -1: not judged
+ * @param {number} most
+ */
 function changeCell(c, sure, most) {
 	if (!c.before && !c.after)
 		return el('td', {class: 'change'}, el('span', {class: 'amount'}, '\u2013'));
@@ -70,7 +77,8 @@ function changeCell(c, sure, most) {
 		b.style.width = (100 * x / (most || 1)).toFixed(1) + '%';
 		return b;
 	});
-	const pt = points(page.sides, c), part = relative(c); // a share's change is in points, but for what is gone or new
+	// The change of a share is in points, unless it is gone or new.
+	const pt = points(page.sides, c), part = relative(c);
 	return el('td', {class: 'change', title: sure < 0 ? false : sure ? '* is more than noise' : 'without *: may be chance'},
 		el('span', {class: 'share ' + (change > 0 ? 'up' : change < 0 ? 'down' : '')}, share ? pt : signed(change, text(Math.abs(change))),
 			sure > 0 && sure & (share ? 3 : 1) ? '\u00a0*' : ''),
@@ -79,7 +87,7 @@ function changeCell(c, sure, most) {
 }
 
 /**
- * As the terminal's table: what is more than noise first, then by the size of the change.
+ * As in the terminal's table: changes beyond noise first, then by the size of the change.
  * @param {string} key 'self' or 'total' @returns {(a: any, b: any) => number}
  */
 function byChange(key) {
@@ -97,7 +105,7 @@ export function changeTable() {
 	const rows = kind.own ? changesAround(name) : !kind.of ? functionChanges(name) :
 		kind.of().flatMap((k) => labelChanges(lasting(k), title(k)));
 	const most = (/** @type {string} */ key) => rows.reduce((a, r) => Math.max(a, r.cost[key].before, r.cost[key].after), 0);
-	const here = name === 'functions' && judged(); // noise is judged for functions alone
+	const here = name === 'functions' && judged(); // noise is judged only for functions
 	const longest = {self: most('self'), total: most('total')};
 	showRows(rows, {
 		order: byChange, caption: `${kind.title}: change of the ${(kind.own || 'own').toLowerCase()} cost and of the total` +

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The line between the picture and the tables: it can be drawn, by mouse, finger or keys, where source text wants more room.
+// The line between the picture and the tables. It can be moved by mouse, finger or keys if source
+// text needs more room.
 
 import {byId} from './base.js';
 import {saveSoon} from './change.js';
 import {above, flame, state} from './view.js';
 
-const NARROWEST = 240, KEY_STEP = 32; // px: of either side; of a key
+const NARROWEST = 240, KEY_STEP = 32; // px: least width of each side; step of a key
 
 const most = () => Math.max(byId('side').parentElement.clientWidth - NARROWEST, NARROWEST);
 
-/** As the state says; 0: as the style does. */
+/** Places the divider as the state says; 0: as the style does. */
 export function placeDivider() {
 	const main = byId('side').parentElement, width = state.side && Math.min(Math.max(state.side, NARROWEST), most());
 	if (width)
@@ -22,7 +23,7 @@ export function placeDivider() {
 	divider.setAttribute('aria-valuemax', String(most()));
 }
 
-/** @param {number} width of the tables, px; 0: as at first */
+/** @param {number} width of the tables, px; 0: the initial one */
 function drawTo(width) {
 	state.side = width && Math.round(Math.min(Math.max(width, NARROWEST), most()));
 	placeDivider();
@@ -33,7 +34,7 @@ function drawTo(width) {
 
 export function listenDivider() {
 	const e = byId('divider');
-	let off = 0; // of the pointer, from where the tables begin
+	let off = 0; // distance of the pointer from the tables' edge
 	e.addEventListener('pointerdown', (/** @type {PointerEvent} */ p) => {
 		off = byId('side').getBoundingClientRect().left - p.clientX;
 		e.setPointerCapture(p.pointerId);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A call tree on a canvas: only what can be seen is placed and drawn, so that a zoom costs as much as
-// the picture, not as the recording.
+// A call tree on a canvas. Only visible boxes are placed and drawn, so the cost of a zoom depends
+// on the picture, not on the recording.
 
 import {el} from './base.js';
 import {inks} from './colour.js';
@@ -13,17 +13,18 @@ import {children, valueOf} from './tree.js';
 
 export const ROW = 18;
 const LEAST = 0.4; // px; narrower boxes aren't drawn
-const ON_PAPER = 1800; // rows that are printed
+const ON_PAPER = 1800; // rows that are printed at most
 
 /**
  * @typedef {object} FlameHooks
- * @property {(node: number) => void} zoom a box was chosen
- * @property {(node: number, x: number, y: number) => void} hover -1 = none
+ * @property {(node: number) => void} zoom called when a box was chosen
+ * @property {(node: number, x: number, y: number) => void} hover -1: no box
  * @property {() => void} moved a, b changed by wheel, drag or key
  * @property {() => void} scrolled
  * @property {(node: number) => string} fill
- * @property {(node: number) => [number, number]} [bars] lengths of two bars at the bottom, of the box's
- * @property {(node: number) => string} [note] behind the name, instead of where it is
+ * @property {(node: number) => [number, number]} [bars] lengths of two bars at the bottom, relative
+ *   to the box's
+ * @property {(node: number) => string} [note] after the name, in place of the file
  */
 
 export class Flame {
@@ -39,10 +40,10 @@ export class Flame {
 		this.sheet = scroller.querySelector('.sheet');
 		this.flip = false;
 		this.zoom = 0;
-		this.a = 0; // the part of the zoomed box that is shown
+		this.a = 0; // a, b: the part of the zoomed box that is shown
 		this.b = 1;
 		this.focus = -1;
-		this.middle = -1; // the function that a sandwich is of
+		this.middle = -1; // the function of a sandwich
 		/** @type {Uint8Array|null} */
 		this.hit = null;
 		/** @type {(t: Tree, i: number, least?: number) => number[]} */
@@ -52,7 +53,7 @@ export class Flame {
 		this.placed = []; // node, x, width of each box
 		this.rows = 0;
 		this.hover = -1;
-		this.top = 0; // .scroller.scrollTop, which is slow to ask for
+		this.top = 0; // .scroller.scrollTop, which is slow to read
 		listenGestures(this);
 	}
 
@@ -110,7 +111,8 @@ export class Flame {
 			placed.push(i, 0, width);
 		const scale = width / Math.max(this.b - this.a, 1e-12), start = -this.a * scale;
 		const todo = [this.zoom, start, scale], perValue = scale / (valueOf(t, this.zoom) || 1);
-		const least = this.order === children ? LEAST / perValue : 0; // in another order all take their place
+		// In another order all boxes take their place, whatever their width.
+		const least = this.order === children ? LEAST / perValue : 0;
 		while (todo.length) {
 			const w = todo.pop(), x = todo.pop(), i = todo.pop();
 			placed.push(i, x, w);
@@ -132,7 +134,7 @@ export class Flame {
 	}
 
 	/**
-	 * Top of a row in the canvas.
+	 * The top of a row in the canvas.
 	 * @param {number} depth
 	 */
 	y(depth) {
@@ -156,7 +158,7 @@ export class Flame {
 	}
 
 	/**
-	 * Rows at the top of another canvas, also those that are scrolled away.
+	 * Paints the first rows on another canvas, also rows that are scrolled away.
 	 * @param {CanvasRenderingContext2D} g @param {number} first from the top @param {number} n
 	 */
 	paintOn(g, first, n) {
@@ -226,7 +228,7 @@ export class Flame {
 	}
 
 	/**
-	 * The box at a place in the canvas, -1 = none.
+	 * The box at a place in the canvas; -1: none.
 	 * @param {number} x @param {number} y
 	 */
 	at(x, y) {
@@ -240,7 +242,7 @@ export class Flame {
 	}
 
 	/**
-	 * Zooms by a factor about a place, keeps within the zoomed box.
+	 * Zooms by a factor around a place, within the zoomed box.
 	 * @param {number} factor @param {number} x 0 to 1
 	 */
 	scale(factor, x) {
@@ -254,17 +256,19 @@ export class Flame {
 		this.b = this.a + span;
 	}
 
-	/** Rows that paper has not. */
+	/** The number of rows that don't fit on paper. */
 	cut() {
 		return this.tree ? Math.max(this.rows - ON_PAPER, 0) : 0;
 	}
 
 	/**
-	 * Paper has no scroll bar: all rows, each on a canvas of its own, so that a page ends between two of them.
+	 * Paper has no scroll bar, so all rows are drawn, each on a canvas of its own: a page then
+	 * ends between two rows.
 	 * @param {boolean} on
 	 */
 	forPrint(on) {
-		const n = on && this.tree ? Math.min(this.rows, ON_PAPER) : 0, ratio = n > 400 ? 1 : 2; // memory
+		// Many rows get a lower resolution, to save memory.
+		const n = on && this.tree ? Math.min(this.rows, ON_PAPER) : 0, ratio = n > 400 ? 1 : 2;
 		const first = this.flip ? this.rows - n : 0;
 		this.sheet.replaceChildren(...Array.from({length: n}, (_, i) => {
 			const row = el('canvas', {width: this.width * ratio, height: ROW * ratio}), g = row.getContext('2d', {alpha: false});
@@ -274,18 +278,18 @@ export class Flame {
 		}));
 	}
 
-	/** How far it can be scrolled. */
+	/** How far the picture can be scrolled. */
 	most() {
 		return Math.max(this.rows * ROW - this.height, 0);
 	}
 
-	/** Pixels between the root's end of the picture and what is seen of it. */
+	/** Pixels between the root's end of the picture and the visible part. */
 	scrolled() {
 		const {scrollTop} = this.scroller;
 		return Math.max(Math.round(this.flip ? this.most() - scrollTop : scrollTop), 0);
 	}
 
-	/** @param {number} fromRoot pixels, 0: where all stacks begin */
+	/** @param {number} fromRoot pixels; 0: where all stacks begin */
 	scrollTo(fromRoot) {
 		this.scroller.scrollTop = this.flip ? this.most() - fromRoot : fromRoot;
 		this.top = this.scroller.scrollTop; // its event comes later

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// One's own code: all that libraries do between two frames of it is one box, and the trunk of calls that nearly
-// all samples have in common is one more.
+// The view of the user's own code. All library frames between two own frames are one box, and so is
+// the trunk: the calls that nearly all samples share.
 
 import {GC, MARK, PYTHON} from './data.js';
 import {remap, setSelf, valueOf} from './tree.js';
@@ -8,16 +8,24 @@ import {moduleOf} from './view.js';
 
 /** @typedef {import('./data.js').Fn} Fn */
 /** @typedef {import('./tree.js').Tree} Tree */
-/** @typedef {{most: number, least: number, packages: Set<string>, only: number}} Run frames of the deepest stack and of the one that is left
- * first; .only: the function that it is all of, -1: several */
+/**
+ * @typedef {{most: number, least: number, packages: Set<string>, only: number}} Run folded frames.
+ *   .most and .least: how many, in the deepest stack and in the shallowest; .only: their function,
+ *   if it is a single one, else -1
+ */
 
-const TRUNK = 0.95, ROWS = 25; // share of all; more rows of it are folded at once
+const TRUNK = 0.95, ROWS = 25; // share of all; a trunk with more rows than that is folded at once
 const FEW = 2; // boxes that a trunk has at least
-const NAMES_OF = 3; // packages in a box, as krait report --tree has it
+const NAMES_OF = 3; // packages named in a box, as in krait report --tree
 
 /**
- * The calls that nearly all below a box are in, but for the last, which calls several or none.
- * @param {Tree} t @param {number} start @param {(i: number) => number} value @param {number} [share] @returns {number[]}
+ * The calls that nearly all below a box share, except the last one, which calls several functions
+ * or none.
+ * @param {Tree} t
+ * @param {number} start
+ * @param {(i: number) => number} value
+ * @param {number} [share]
+ * @returns {number[]}
  */
 function trunk({end}, start, value, share = TRUNK) {
 	const out = [], least = share * value(start);
@@ -33,7 +41,8 @@ function trunk({end}, start, value, share = TRUNK) {
 }
 
 /**
- * Whether a picture begins with so many rows of one width, or of libraries that most of all is in, that nothing else is seen.
+ * Would the picture show little but a trunk? True if it begins with many rows of the same width, or
+ * with many rows of libraries that most of all is in.
  * @param {Tree} t @param {Fn[]} functions
  */
 export function isDeep(t, functions) {
@@ -52,9 +61,12 @@ const fold = (name, more) => ({name, file: '', path: '', module: '', imported: '
 	folded: true, ...more});
 
 /**
- * Where each box goes: .fn is the function that it is a box of, -1: it is in its caller's; .rank is its place in a row of folded ones, 0: it is in none.
- * An import has its own name, and whatever it runs is in it.
- * @param {Tree} t @param {Fn[]} functions @param {Int32Array} library of each function: what its boxes become, -1 = none
+ * Decides where each box goes. .fn: the function that it becomes a box of; -1: it becomes part of
+ * its caller's box. .rank: its place in a row of folded boxes; 0: it isn't in one. An import keeps
+ * its own name, and contains whatever it runs.
+ * @param {Tree} t
+ * @param {Fn[]} functions
+ * @param {Int32Array} library of each function: what its boxes become, -1 = none
  */
 function places(t, functions, library) {
 	const fn = t.fn.slice(), rank = new Int32Array(t.n), imports = new Uint8Array(t.n);
@@ -71,8 +83,13 @@ function places(t, functions, library) {
 }
 
 /**
- * What became of rows of boxes.
- * @param {Tree} t @param {Fn[]} functions @param {Int32Array} library @param {Int32Array} rank @param {Int32Array} of @param {Float64Array} self of boxes
+ * Finds what rows of boxes were folded into.
+ * @param {Tree} t
+ * @param {Fn[]} functions
+ * @param {Int32Array} library
+ * @param {Int32Array} rank
+ * @param {Int32Array} of
+ * @param {Float64Array} self of boxes
  */
 function runsIn(t, functions, library, rank, of, self) {
 	/** @type {Map<number, Run>} */
@@ -95,7 +112,7 @@ function runsIn(t, functions, library, rank, of, self) {
 }
 
 /**
- * Runs of boxes that became one.
+ * Joins runs of boxes that became one box.
  * @param {Map<number, Run>} runs @param {Int32Array} of
  */
 function joined(runs, of) {
@@ -109,8 +126,12 @@ function joined(runs, of) {
 }
 
 /**
- * The trunk of all, or of each group, in one box.
- * @param {Tree} t @param {Fn[]} functions @param {number} f the trunk's @param {Map<number, Run>} runs @param {Float64Array} self
+ * Folds the trunk of all, or of each group, into one box.
+ * @param {Tree} t
+ * @param {Fn[]} functions
+ * @param {number} f the trunk's
+ * @param {Map<number, Run>} runs
+ * @param {Float64Array} self
  */
 function withoutTrunk(t, functions, f, runs, self) {
 	const all = self.slice(), fn = t.fn.slice(), names = new Map();
@@ -135,8 +156,10 @@ function withoutTrunk(t, functions, f, runs, self) {
 }
 
 /**
- * @param {Tree} t @param {Fn[]} functions to which those are added that folded boxes are of @param {Float64Array} self of its boxes, without any filter
- * @returns {Tree} .of is by box of @t, .folds has the names of boxes
+ * @param {Tree} t
+ * @param {Fn[]} functions extended by the functions of folded boxes
+ * @param {Float64Array} self of its boxes, without any filter
+ * @returns {Tree} .of: by box of @t; .folds: names of boxes
  */
 export function folded(t, functions, self) {
 	const library = new Int32Array(functions.length).fill(-1), ids = new Map(), n = functions.length;
@@ -155,7 +178,7 @@ export function folded(t, functions, self) {
 		sums[first.of[i]] += self[i];
 	for (const [i, r] of runs) {
 		if (r.only >= 0)
-			first.fn[i] = r.only; // one frame of one function is itself
+			first.fn[i] = r.only; // a single frame of one function stays itself
 	}
 	const {tree: out, names} = withoutTrunk(first, functions, trunkFn, runs, sums), folds = new Map();
 	for (const [at, r] of joined(runs, out.of)) {
@@ -169,7 +192,7 @@ export function folded(t, functions, self) {
 }
 
 /**
- * The same of what has no samples yet.
+ * Folds a tree that has no samples yet.
  * @param {Tree} t @param {Fn[]} functions @param {Float64Array} self of its boxes
  */
 export function foldedEarly(t, functions, self) {

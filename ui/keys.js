@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The page by keyboard: from box to box, from match to match, and the field to search in.
+// The page by keyboard: from box to box, from match to match, and the search field.
 
 import {byId, fit, percent} from './base.js';
 import {numbersOf} from './boxes.js';
@@ -40,7 +40,7 @@ function move(key) {
 	say(`${fit(f.name, 300)}, ${place(f)}, ${percent(n.value, page.total)} of all${n.self < 0 ? '' : ', itself ' + percent(n.self, page.total)}`);
 }
 
-/** The boxes that match, from the left. */
+/** The boxes that match, from left to right. */
 function hits() {
 	const {tree} = page, out = [];
 	for (let i = 1; i < tree.n && flame.hit; i++) {
@@ -69,7 +69,10 @@ function scale(factor) {
 	});
 }
 
-/** @param {(of: import('./flame.js').Flame, box: number) => void} what is done with the box that the keyboard is on */
+/**
+ * @param {(of: import('./flame.js').Flame, box: number) => void} what called with the box that the
+ *   keyboard is on
+ */
 function atFocus(what) {
 	const of = here();
 	if (of.focus >= 0)

@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What is written in a box: as much of the name as there is room for, then where it is.
+// The label of a box: as much of the name as fits, then its place.
 
 import {columns, fit} from './base.js';
 
 /** @typedef {import('./data.js').Fn} Fn */
 
-// A browser just started takes 6 ms to look for a font that isn't there.
+// A browser that has just started takes 6 ms to look for a font that doesn't exist.
 export const FONT = '12px "DejaVu Sans Mono", ui-monospace, SFMono-Regular, Menlo, Consolas, monospace';
 
-/** @type {WeakMap<Fn, {name: string, short: string, where: string, n: number, shortN: number, whereN: number}>} */
+/**
+ * @type {WeakMap<Fn, {name: string, short: string, where: string, n: number, shortN: number,
+ *   whereN: number}>}
+ */
 const labels = new WeakMap();
 
 /**
- * Code without a name is called by its module and its place in it.
+ * Code without a name is called by its module and its address there.
  * @param {Fn} f
  */
 export const nameless = (f) => !f.file && f.name.startsWith('[' + f.module.replace(/^\[|\].*$/g, '') + '+0x');
@@ -32,8 +35,9 @@ function labelOf(f) {
 
 /**
  * @param {CanvasRenderingContext2D} g @param {number} charWidth @param {Fn} f
- * @param {number} x left @param {number} y middle @param {number} w @param {string[]} inks of the name, of the place
- * @param {string} note instead of the place
+ * @param {number} x left @param {number} y middle @param {number} w
+ * @param {string[]} inks of the name, of the place
+ * @param {string} note in place of the place
  */
 export function drawLabel(g, charWidth, f, x, y, w, inks, note) {
 	const l = labelOf(f), room = Math.floor((w - 8) / charWidth);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The lines of a function: their shares, the source text where the file has it, and below it what was
-// being executed.
+// The lines of a function: their shares, their source text if the file has it, and below it the
+// expression that was executed.
 
 import {byId, el, lastAnswer, percent} from './base.js';
 import {PYTHON} from './data.js';
@@ -8,14 +8,24 @@ import {PYTHON} from './data.js';
 /** @typedef {import('./data.js').Data} Data */
 /** @typedef {import('./data.js').Fn} Fn */
 /** @typedef {import('./tree.js').Tree} Tree */
-/** @typedef {{first: Int32Array, sums: Float64Array[]}} NodeSums as of a tree, by node of the data */
-/** @typedef {{column: number, more: number, end: number, sum: number}} Part an expression; end: the column behind it, more lines further */
+/**
+ * @typedef {{first: Int32Array, sums: Float64Array[]}} NodeSums as in a tree, by node of the data
+ */
+/**
+ * @typedef {{column: number, more: number, end: number, sum: number}} Part an expression; .more:
+ *   lines further on where it ends; .end: the column after it
+ */
 /** @typedef {{self: number, total: number, parts: Map<number, Part>}} Line */
 
 /**
- * What each node of a box has, with all below it. Boxes below of which all is under one node are one
- * number; few others are looked into.
- * @param {Data} d @param {Tree} t of the data's boxes @param {NodeSums} sums @param {number} box @param {number} side @returns {number[]}
+ * The value of each node of a box, with everything below it. If all below a box is under one node,
+ * that is one number; few other boxes are looked into.
+ * @param {Data} d
+ * @param {Tree} t of the data's boxes
+ * @param {NodeSums} sums
+ * @param {number} box
+ * @param {number} side
+ * @returns {number[]}
  */
 export function nodesOf(d, t, {first, sums}, box, side) {
 	const {firstNode, nodeParent} = d, from = firstNode[box], to = firstNode[box + 1], of = sums[side], out = /** @type {number[]} */ ([]);
@@ -40,8 +50,14 @@ export function nodesOf(d, t, {first, sums}, box, side) {
 }
 
 /**
- * What each node of a box has itself, with the native code that it called where @native says so.
- * @param {Data} d @param {Tree} t of the data's boxes @param {NodeSums} sums @param {number} box @param {number} side @param {boolean} native @returns {number[]}
+ * The own value of each node of a box; with @native also the native code that it called.
+ * @param {Data} d
+ * @param {Tree} t of the data's boxes
+ * @param {NodeSums} sums
+ * @param {number} box
+ * @param {number} side
+ * @param {boolean} native
+ * @returns {number[]}
  */
 function ownOf(d, t, {first, sums}, box, side, native) {
 	const {firstNode, nodeParent} = d, from = firstNode[box], of = sums[side], out = /** @type {number[]} */ ([]);
@@ -58,7 +74,7 @@ function ownOf(d, t, {first, sums}, box, side, native) {
 }
 
 /**
- * Whether a function calls itself from a line, somewhere above a node that is the same line.
+ * Does a function call itself from this line, somewhere above the node?
  * @param {Data} d @param {number} node
  */
 function sameAbove({nodeParent, nodeSpot, spotLine, spotFn}, node) {
@@ -88,9 +104,15 @@ function allBoxesOf(fn, f) {
 }
 
 /**
- * What each line of a function has. .self: of the samples whose innermost frame it is, with @native also of those whose innermost
- * Python frame it is. .total: of the samples whose stack it is in, each once.
- * @param {Data} d @param {Tree} t of the data's boxes @param {number} f @param {NodeSums} sums @param {number} side @param {boolean} native
+ * The values of each line of a function. .self: of samples whose innermost frame is in the line;
+ * with @native, whose innermost Python frame is. .total: of samples with the line in their stack,
+ * each counted once.
+ * @param {Data} d
+ * @param {Tree} t of the data's boxes
+ * @param {number} f
+ * @param {NodeSums} sums
+ * @param {number} side
+ * @param {boolean} native
  * @returns {Map<number, Line>}
  */
 export function lineSums(d, t, f, sums, side, native) {
@@ -118,7 +140,7 @@ export function lineSums(d, t, f, sums, side, native) {
 }
 
 /**
- * The place in a text of a column, which counts bytes of UTF-8.
+ * The index in a text of a column, which counts bytes of UTF-8.
  * @param {string} text @param {number} column from 1
  */
 function placeOf(text, column) {
@@ -127,7 +149,7 @@ function placeOf(text, column) {
 }
 
 /**
- * How many of their first characters all lines of a text share that are blanks: so much of each isn't shown.
+ * The number of blanks with which all lines begin; they aren't shown.
  * @param {string[]} all
  */
 export function indentation(all) {
@@ -141,8 +163,10 @@ export function indentation(all) {
 }
 
 /**
- * A line with the expression marked that most of its time is in.
- * @param {string} whole @param {Line|undefined} line @param {number} indent what of it isn't shown
+ * A line, with the expression marked that takes most of its time.
+ * @param {string} whole
+ * @param {Line|undefined} line
+ * @param {number} indent what of it isn't shown
  */
 function code(whole, line, indent) {
 	const text = whole.slice(indent), best = line ? [...line.parts.values()].filter((p) => p.end).sort((a, b) => b.sum - a.sum)[0] : undefined;
@@ -153,7 +177,7 @@ function code(whole, line, indent) {
 }
 
 /**
- * Why there is no text, '' if there is.
+ * Why there is no text; '' if there is.
  * @param {import('./data.js').Source|undefined} source
  */
 export const sourceNote = (source) => !source ? '' : source.changed ? 'The file changed after this was recorded: its text isn\u2019t shown.' :
@@ -162,7 +186,8 @@ export const sourceNote = (source) => !source ? '' : source.changed ? 'The file 
 /** @typedef {{sandwich: () => void, close: () => void}} LineActions */
 
 /**
- * @param {Fn} f @param {LineActions} act @param {string[]} where sentences above the table @param {string[]} heads
+ * @param {Fn} f @param {LineActions} act @param {string[]} where sentences above the table
+ * @param {string[]} heads
  * @param {string} of what the numbers are @param {HTMLElement[]} rows
  */
 export function putLines(f, act, where, heads, of, rows) {
@@ -177,7 +202,9 @@ export function putLines(f, act, where, heads, of, rows) {
 }
 
 /**
- * @param {Fn} f @param {Map<number, Line>} lines @param {import('./data.js').Source|undefined} source
+ * @param {Fn} f
+ * @param {Map<number, Line>} lines
+ * @param {import('./data.js').Source|undefined} source
  * @param {number} shown value of what is shown @param {LineActions} act
  */
 export function showLines(f, lines, source, shown, act) {
@@ -207,7 +234,7 @@ export function showLines(f, lines, source, shown, act) {
 	if (hot && numbers.length > 12)
 		hot.scrollIntoView({block: 'center'});
 	const mark = hot && hot.querySelector('u'), panel = byId('lines');
-	if (mark) { // it may be far to the right; what doesn't fit is seen from its start
+	if (mark) { // It may be far to the right. If it doesn't fit, its beginning is shown.
 		const m = mark.getBoundingClientRect(), {left} = panel.getBoundingClientRect(), edge = 16, before = hot.querySelector('.text').offsetLeft;
 		panel.scrollLeft += Math.max(Math.min(m.right + edge - left - panel.clientWidth, m.left - edge - left - before), 0);
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The page from its first picture to its last part: what is read when, what the window says, and the
-// state that the address has.
+// The life of the page, from its first picture to its last part: what is read when, how it reacts
+// to the window, and the state in the address.
 
 import {breathe, byId, mark} from './base.js';
 import {colourOf, legend, numbersOf} from './boxes.js';
@@ -44,7 +44,7 @@ async function takeSamples() {
 		sumSides(page.sides, page.data);
 }
 
-/** A page of two recordings. */
+/** Starts a page of two recordings. */
 function startDiff() {
 	page.sides = sidesOf(page.data);
 	state.colour = 'change';
@@ -68,7 +68,7 @@ function recolour() {
 	show();
 }
 
-let kept = [0, 0]; // where pictures are scrolled to on the screen, while they are printed
+let kept = [0, 0]; // where pictures on the screen are scrolled to, while they are printed
 
 /** @param {boolean} on */
 function print(on) {
@@ -102,7 +102,7 @@ function listen() {
 	onScheme(recolour);
 }
 
-/** The state that the address has. @returns {boolean} whether it has any */
+/** Takes over the state in the address. @returns {boolean} whether there is any */
 function restore() {
 	const places = page.early || !page.data.samples ? null : readState(state, flame, above, page.data);
 	if (!places)
@@ -131,7 +131,7 @@ function restore() {
 	return true;
 }
 
-/** The rest of the file: the browser may still be reading it. */
+/** Waits for the rest of the file, which the browser may still be reading. */
 const loaded = () => new Promise((done) => {
 	if (document.readyState !== 'loading')
 		done(undefined);
@@ -139,14 +139,16 @@ const loaded = () => new Promise((done) => {
 		document.addEventListener('DOMContentLoaded', done, {once: true});
 });
 
-/** What was drawn is on the screen; a browser that shows nothing now isn't waited for. */
+/**
+ * Waits until what was drawn is on the screen; doesn't wait for a browser that shows nothing now.
+ */
 const seen = () => new Promise((done) => {
 	requestAnimationFrame(() => setTimeout(done));
 	setTimeout(done, 1000);
 });
 
 /**
- * A picture of which nothing but its trunk would be seen begins with one's own code.
+ * If a picture would show little but its trunk, the page begins with the user's own code.
  * @param {import('./tree.js').Tree} t with sums
  */
 function beginDeep(t) {
@@ -158,7 +160,7 @@ function beginDeep(t) {
 	return deep;
 }
 
-/** Of a page without samples yet. */
+/** The same, for a page that has no samples yet. */
 function deepFromStart() {
 	const {data} = page;
 	page.base = baseTree(data);
@@ -167,7 +169,7 @@ function deepFromStart() {
 }
 
 /**
- * The widest boxes, which can be zoomed and searched while the others are read.
+ * Shows the widest boxes, which can be zoomed and searched while the others are read.
  * @param {import('./data.js').Preview} preview
  */
 function showEarly({parent, fn, depth, values}) {
@@ -203,7 +205,7 @@ function showEarly({parent, fn, depth, values}) {
 	listen();
 }
 
-/** All boxes; what was zoomed to among the widest stays so. */
+/** Shows all boxes. The box among the widest that was zoomed to stays zoomed. */
 function endEarly() {
 	page.early = false;
 	if (restore())
@@ -224,7 +226,7 @@ function endEarly() {
 		saveSoon();
 }
 
-/** What the picture's place depends on. */
+/** Shows what the picture's place depends on. */
 function showAround() {
 	header();
 	tools();
@@ -232,7 +234,7 @@ function showAround() {
 	reserveStrip(page.data);
 }
 
-/** All boxes, before the samples are read: most pages are small. */
+/** Shows all boxes before the samples are read. Most pages are small. */
 function showBoxes() {
 	structure();
 	weigh();
@@ -243,7 +245,7 @@ function showBoxes() {
 	show();
 }
 
-/** With the samples. */
+/** Shows everything, with the samples. */
 function showAll() {
 	structure();
 	weigh();

@@ -1,14 +1,22 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The tables of callers and callees in a sandwich: what its two pictures show, without eyes or a mouse.
+// The tables of callers and callees in a sandwich: what its two pictures show, for readers without
+// eyes or a mouse.
 
 import {lastAnswer} from './base.js';
 import {fillOf} from './colour.js';
 import {outermost, sideOf, valueOf} from './tree.js';
 import {above, page, state} from './view.js';
 
-/** @typedef {Array<{next: Float64Array, all: Float64Array}>} Sums by side: what each function has next to the chosen one, and in all */
+/**
+ * @typedef {Array<{next: Float64Array, all: Float64Array}>} Sums by side: the value of each
+ *   function next to the chosen one, and in all
+ */
 
-/** Of its outermost boxes; what is too narrow for the picture is there too. @returns {Sums} */
+/**
+ * Sums of callers, from the function's outermost boxes; includes boxes that are too narrow for the
+ * picture.
+ * @returns {Sums}
+ */
 function callerSums() {
 	const {functions, stacks, around} = page, {parent, fn, scale} = stacks, seen = new Int32Array(functions.length);
 	const out = stacks.sums.map(() => ({next: new Float64Array(functions.length), all: new Float64Array(functions.length)}));
@@ -32,13 +40,13 @@ function callerSums() {
 
 const lastCallees = /** @type {typeof lastAnswer<Int32Array>} */ (lastAnswer)();
 
-/** Function of the outermost boxes below the chosen one's. */
+/** The function of each outermost box below the chosen function's. */
 function calleeBoxes() {
 	const {functions, tree: t} = page;
 	return lastCallees([t], () => outermost(t, Int32Array.from(functions, (f, i) => f.root ? -1 : i), functions.length, 2));
 }
 
-/** As a callee of itself too. @returns {Sums} */
+/** Sums of callees; a function that calls itself is also its own callee. @returns {Sums} */
 function calleeSums() {
 	const {functions, tree: t} = page, keys = functions.length, outer = calleeBoxes();
 	return t.sums.map((_, side) => {
@@ -59,14 +67,16 @@ function calleeSums() {
 const SUMS = {callers: callerSums, callees: calleeSums};
 
 /**
- * Whether a table has something to be of: there are callers and callees in a sandwich only.
+ * Does a table have something to show? Callers and callees exist only in a sandwich.
  * @param {string} table
  */
 export const isThere = (table) => !SUMS[table] || above.tree !== null;
 
 /**
- * @param {string} table @param {(f: number) => void} go @param {(f: import('./data.js').Fn) => string} note
- * @returns {Array<import('./table.js').Row & {sides: Array<{self: number, total: number}>}>} .self: next to the chosen function
+ * @param {string} table @param {(f: number) => void} go
+ * @param {(f: import('./data.js').Fn) => string} note
+ * @returns {Array<import('./table.js').Row & {sides: Array<{self: number, total: number}>}>} .self:
+ *   next to the chosen function
  */
 export function relativeRows(table, go, note) {
 	const bySide = SUMS[table](), mean = (/** @type {number[]} */ list) => list.reduce((a, b) => a + b, 0) / list.length;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What stands in the tables: functions, files and modules from the boxes, threads and processes from
+// The rows of the tables: functions, files and modules from the boxes, threads and processes from
 // the samples, lines of the chosen function.
 
 import {byId, percent} from './base.js';
@@ -20,7 +20,10 @@ import {WORDS, flame, moduleOf, nodeSums, page, shown, state, unit} from './view
 
 const whereOf = (/** @type {Fn} */ f) => f.file + (f.file && f.line ? ':' + f.line : '') || (nameless(f) ? '' : f.module);
 
-/** @type {Record<string, {title: string, key?: (f: Fn) => string, note?: (f: Fn) => string, of?: () => string[], own?: string}>} .of: label keys; .own: heading */
+/**
+ * @type {Record<string, {title: string, key?: (f: Fn) => string, note?: (f: Fn) => string, of?: ()
+ *   => string[], own?: string}>} .of: label keys; .own: heading
+ */
 export const TABLES = {
 	functions: {title: 'Function', note: whereOf},
 	callers: {title: 'Caller', note: whereOf, own: 'Direct'},
@@ -32,17 +35,17 @@ export const TABLES = {
 	labels: {title: 'Label', of: () => page.labelKeys},
 };
 
-/** The table that is shown: the chosen one, if there is anything that it could be of. */
+/** The table that is shown: the chosen one, if it has something to show. */
 export const tableName = () => isThere(state.table) ? state.table : 'functions';
 
 /**
- * Where only one's own code is shown, a library is one row.
+ * In the view of the user's own code, each library is one row.
  * @param {string} which @param {Fn} f
  */
 const isFolded = (which, f) => which === 'functions' && state.library === 'folded' && !page.sides && f.kind === PYTHON && f.origin > 0 && !f.imports;
 
 /**
- * Functions by a word, and the boxes that have none of the same above them.
+ * Groups functions by a key. .outer: the boxes without a box of the same group above them.
  * @param {string} which
  */
 export function fnGroup(which) {
@@ -69,12 +72,10 @@ export function fnGroup(which) {
 
 /**
  * @typedef {{self: Float64Array, all: Float64Array}} Sums by group
- * @typedef {(box: number) => number} Owner function that a box's own is counted for, -1 = none
+ * @typedef {(box: number) => number} Owner the function that a box's own value counts for; -1: none
  */
 
-/**
- * @param {ReturnType<fnGroup>} g @param {Owner} owner @returns {Sums[]} by side
- */
+/** @param {ReturnType<fnGroup>} g @param {Owner} owner @returns {Sums[]} by side */
 function allSums({of, outer, example}, owner) {
 	const {sums} = page.stacks, {start, begin, end} = runsOf(page.stacks);
 	const out = sums.map(() => ({self: new Float64Array(example.length), all: new Float64Array(example.length)}));
@@ -87,7 +88,8 @@ function allSums({of, outer, example}, owner) {
 				if (outer[i] >= 0)
 					all[outer[i]] += value;
 			}
-			const own = sum[begin[r + 1]] - before, f = own ? owner(start[r + 1] - 1) : -1; // only the last box has its own
+			// Only the last box has a value of its own.
+			const own = sum[begin[r + 1]] - before, f = own ? owner(start[r + 1] - 1) : -1;
 			if (f >= 0 && of[f] >= 0)
 				self[of[f]] += own;
 		}
@@ -96,7 +98,7 @@ function allSums({of, outer, example}, owner) {
 }
 
 /**
- * Samples that came or went since a filter; null if they are too many to be followed one by one.
+ * Samples that came or went since the last filter; null: too many to follow them one by one.
  * @param {Uint8Array|null} before
  */
 function changedSince(before) {
@@ -109,7 +111,8 @@ function changedSince(before) {
 }
 
 /**
- * What each has itself and in all; after a brush only what came and went is added.
+ * The own and total value of each group. After a brush, only samples that came or went are added or
+ * subtracted.
  * @param {ReturnType<fnGroup>} g @param {Owner} owner @returns {Sums[]} by side
  */
 export function groupSums(g, owner) {
@@ -129,7 +132,7 @@ export function groupSums(g, owner) {
 	return bySide;
 }
 
-/** Native code is its Python caller's doing: it counts for the caller's own. @returns {(box: number) => number} */
+/** Native code counts as its Python caller's own. @returns {(box: number) => number} */
 export function owners() {
 	const {functions, stacks: {fn, parent}} = page, python = Uint8Array.from(functions, (f) => f.kind === PYTHON && !f.root ? 1 : 0);
 	const root = Uint8Array.from(functions, (f) => f.root ? 1 : 0);
@@ -142,19 +145,20 @@ export function owners() {
 	};
 }
 
-/** Whether there is Python beside other code, so that a reader can choose. */
+/** Is there Python beside other code? Then readers can choose. */
 export function hasBoth() {
 	const there = new Set(page.data.functions.map((f) => f.kind === PYTHON));
 	return there.size === 2;
 }
 
-/** Whether the table is of Python functions, and of what runs without any. */
+/** Is the table one of Python functions, and of code that runs without any? */
 export const isOfPython = () => state.code === 'python' && hasBoth();
 
-const WITH_LINES = 12; // of one's own functions: what each line has takes a look at every box
+// rows of the user's functions that get a note about lines, which takes a look at every box
+const WITH_LINES = 12;
 
 /**
- * The line that has most of a function's own, beside which its first line says little.
+ * The line with most of a function's own value; it says more than the first line.
  * @param {number} f @param {number} own its own, of which the line has a part
  */
 function hottestLine(f, own) {
@@ -177,7 +181,8 @@ function frameRows(which) {
 		return {
 			name: g.names[i], note: (one || which === 'files' ? note : TABLES.modules.note)(functions[f]), self: self[i], total: all[i], chosen: one && f === state.chosen,
 			noteLater: withLines.has(i) ? () => hottestLine(f, self[i]) : undefined,
-			rank: family(functions[f]) === 'p' ? 0 : 1, // what is one's own comes first in its view
+			// the user's own code comes first in its view
+			rank: family(functions[f]) === 'p' ? 0 : 1,
 			fill: which === 'functions' ? fillOf(functions[f]) : undefined,
 			choose: one ? () => choose(f, false) : which === 'files' ? () => lookFor(g.names[i]) : () => filterBy({module: g.names[i]}),
 		};
@@ -196,7 +201,7 @@ function labelRows(by, title) {
 }
 
 let lineTimer = 0;
-/** The lines of the chosen function, or of the box that the picture is zoomed to. */
+/** Shows the lines of the chosen function, or of the box that the picture is zoomed to. */
 function lines() {
 	const {data, functions, base} = page, f = state.chosen >= 0 ? state.chosen : flame.zoom > 0 ? flame.tree.fn[flame.zoom] : -1;
 	clearTimeout(lineTimer);
@@ -210,7 +215,7 @@ function lines() {
 		showLines(functions[f], lineSums(data, base, f, nodeSums(), 0, isOfPython() && functions[f].kind === PYTHON), page.sources[0]?.get(functions[f].path), shown(), act);
 }
 
-/** After the picture: it is what a zoom is for. */
+/** After the picture, which is what a zoom is for. */
 export function linesSoon() {
 	clearTimeout(lineTimer);
 	lineTimer = setTimeout(lines, 0);
@@ -244,7 +249,7 @@ export function showRows(rows, more) {
 }
 
 let tableTimer = 0;
-/** After the picture: the first sums of many boxes take longer than a reader should wait for it. */
+/** After the picture: the first sums of many boxes take longer than readers should wait for it. */
 export function tableSoon() {
 	clearTimeout(tableTimer);
 	tableTimer = setTimeout(table, 30);

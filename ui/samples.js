@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What follows from the single samples and their labels: filters, groups, threads and processes.
+// What depends on the single samples and their labels: filters, groups, threads and processes.
 
 import {lastAnswer} from './base.js';
 import {GC} from './data.js';
 import {makeTree} from './tree.js';
 
-// Not labels, but by what they say without numbers: words that nobody takes for a label of their own. html_header.c has them too.
+// Groupings that aren't labels, but combine what labels say without numbers. Nobody uses these
+// words as a label of their own. html_header.c has them too.
 export const PROGRAM = 'process, by name', THREAD_NAME = 'thread, by name';
 export const EACH_THREAD = 'thread, with its process';
 
@@ -15,14 +16,14 @@ export const EACH_THREAD = 'thread, with its process';
 
 /**
  * @typedef {object} Filter
- * @property {Record<string, string>} labels value by key; '' = samples without that label
- * @property {string} kind name of a kind of code that must be in the stack, '' = any
- * @property {string} module as kind
+ * @property {Record<string, string>} labels value by key; '': samples without that label
+ * @property {string} kind name of a kind of code that must be in the stack; '': any
+ * @property {string} module as .kind
  * @property {[number, number]|null} range of time, ns
  */
 
 /**
- * Names of a label set as they are shown, for a key or for what stands for several.
+ * The name of a label set as it is shown, for a label's key or for one of the groupings above.
  * @param {Record<string, string>} set @param {string} by @returns {string}
  */
 export function nameOf(set, by) {
@@ -42,13 +43,13 @@ export function nameOf(set, by) {
 }
 
 /**
- * A label's bare value says nothing: what a group of its samples is called.
+ * The title of a group of samples. A label's value alone says nothing, so its key precedes it.
  * @param {string} by @param {string} name as nameOf() has it
  */
 export const groupTitle = (by, name) => ['process', 'thread', PROGRAM, THREAD_NAME, EACH_THREAD].includes(by) || name === `[no ${by}]` ? name : by + ' ' + name;
 
 /**
- * 1 for label sets that a sample has.
+ * 1 for each label set that has samples.
  * @param {Data} d
  */
 function usedLabels(d) {
@@ -59,8 +60,8 @@ function usedLabels(d) {
 }
 
 /**
- * Numbers label sets by their names. @returns {{of: Int32Array, names: string[]}}
- * @param {Data} d @param {string} by
+ * Numbers label sets by their names.
+ * @param {Data} d @param {string} by @returns {{of: Int32Array, names: string[]}}
  */
 export function groupLabels(d, by) {
 	const ids = new Map(), names = /** @type {string[]} */ ([]), of = new Int32Array(d.labels.length).fill(-1);
@@ -79,8 +80,12 @@ export function groupLabels(d, by) {
 }
 
 /**
- * Groups below their processes, these and those in the order of their first samples; of those that begin together the one with more is first.
- * @param {Data} d @param {{of: Int32Array, names: string[]}} g @param {Float64Array} first sample's time by label set @param {ArrayLike<number>} weights of groups
+ * Sorts groups below their processes, both in the order of their first samples; if two begin
+ * together, the one with more samples is first.
+ * @param {Data} d
+ * @param {{of: Int32Array, names: string[]}} g
+ * @param {Float64Array} first sample's time by label set
+ * @param {ArrayLike<number>} weights of groups
  */
 export function inTimeOrder(d, {of, names}, first, weights) {
 	const above = groupLabels(d, 'process'), upper = new Int32Array(names.length).fill(-1);
@@ -97,13 +102,14 @@ export function inTimeOrder(d, {of, names}, first, weights) {
 	names.forEach((_, g) => {
 		all[upper[g]] += weights[g];
 	});
-	const earlier = (/** @type {number} */ a, /** @type {number} */ b) => a < b ? -1 : a > b ? 1 : 0; // Infinity less itself is no number
+	// Infinity minus Infinity isn't a number.
+	const earlier = (/** @type {number} */ a, /** @type {number} */ b) => a < b ? -1 : a > b ? 1 : 0;
 	return [...names.keys()].sort((a, b) => earlier(start[upper[a]], start[upper[b]]) || all[upper[b]] - all[upper[a]] || upper[a] - upper[b] ||
 		earlier(begin[a], begin[b]) || weights[b] - weights[a]);
 }
 
 /**
- * When each label set has its first sample, ns; Infinity: never, as what has no time.
+ * The time of each label set's first sample, ns; Infinity: it has none, or none with a time.
  * @param {Data} d
  */
 export function firstTimes({samples: {n, labels, time}, labels: sets}) {
@@ -115,10 +121,11 @@ export function firstTimes({samples: {n, labels, time}, labels: sets}) {
 	return out;
 }
 
-const PIXELS = 1000; // of a picture; what is less wide than one isn't seen
+const PIXELS = 1000; // width of a picture; anything narrower than a pixel isn't seen
 
 /**
- * Threads below their processes in the order of time. Those of a process that are thinner than a pixel are one group.
+ * Threads below their processes, in order of time. The threads of a process that are narrower than
+ * a pixel are one group.
  * @param {Data} d @param {number} v value type
  */
 export function threadsInTime(d, v) {
@@ -141,7 +148,7 @@ export function threadsInTime(d, v) {
 }
 
 /**
- * Label keys that tell samples apart, without those of processes and threads.
+ * Label keys that distinguish samples, without those of processes and threads.
  * @param {Data} d
  */
 export function labelKeys(d) {
@@ -167,8 +174,11 @@ export function labelKeys(d) {
 export const isFiltered = (f) => Boolean(f.range || f.kind || f.module || Object.keys(f.labels).length);
 
 /**
- * Which samples a filter lets through; null = all.
- * @param {Data} d @param {Filter} f @param {{kind: (f: Fn) => string, module: (f: Fn) => string}} words @param {boolean} anyTime
+ * Which samples a filter lets through; null: all.
+ * @param {Data} d
+ * @param {Filter} f
+ * @param {{kind: (f: Fn) => string, module: (f: Fn) => string}} words
+ * @param {boolean} anyTime
  */
 export function passing(d, f, words, anyTime) {
 	const range = anyTime ? null : f.range, keys = Object.keys(f.labels);
@@ -187,8 +197,11 @@ const lastWith = /** @type {typeof lastAnswer<Uint8Array>} */ (lastAnswer)();
 const OF_KIND = 1, OF_MODULE = 2, BOTH = 3;
 
 /**
- * Of each node, whether a frame in its stack is of the kind, and whether one, maybe another, is of the module.
- * @param {Data} d @param {Filter} f @param {{kind: (f: Fn) => string, module: (f: Fn) => string}} words
+ * For each node: is a frame in its stack of the kind, and is one, perhaps another one, of the
+ * module?
+ * @param {Data} d
+ * @param {Filter} f
+ * @param {{kind: (f: Fn) => string, module: (f: Fn) => string}} words
  */
 function nodesWith(d, f, words) {
 	return lastWith([f.kind, f.module], () => {
@@ -201,7 +214,7 @@ function nodesWith(d, f, words) {
 }
 
 /**
- * Of each node, whether such a function is in its stack. null: it's in none.
+ * For each node: is such a function in its stack? null: in none.
  * @param {Data} d @param {(f: Fn) => boolean|undefined} is
  */
 function nodesBelow(d, is) {
@@ -216,7 +229,7 @@ function nodesBelow(d, is) {
 const lastCollected = /** @type {typeof lastAnswer<Uint8Array|null>} */ (lastAnswer)(), lastImporting = /** @type {typeof lastAnswer<Uint8Array|null>} */ (lastAnswer)();
 
 /**
- * Nodes that the garbage collector is in: all below is its doing, finalizers too.
+ * Nodes with the garbage collector in their stack: all below it is its doing, finalizers too.
  * @param {Data} d
  */
 export const collected = (d) => lastCollected([d.nodeParent], () => nodesBelow(d, (f) => f.kind === GC));
@@ -224,7 +237,7 @@ export const collected = (d) => lastCollected([d.nodeParent], () => nodesBelow(d
 export const importing = (d) => lastImporting([d.nodeParent], () => nodesBelow(d, (f) => f.imports));
 
 /**
- * What such nodes took of the recording.
+ * The part of the recording in such nodes.
  * @param {Data} d @param {Uint8Array|null} nodes @param {number} v value type
  */
 export function sumOf(d, nodes, v) {
@@ -236,7 +249,7 @@ export function sumOf(d, nodes, v) {
 }
 
 /**
- * Samples sorted by their place: .order has them, .first where each place's begin in it.
+ * Sorts samples by their place. .order: the samples; .first: where those of each place begin in it.
  * @param {Int32Array} at of each sample, -1 = none @param {number} places
  */
 export function sortSamples(at, places) {
@@ -257,8 +270,11 @@ export function sortSamples(at, places) {
 }
 
 /**
- * Sums of a value type of the samples before each, by side.
- * @param {Data} d @param {Int32Array} order @param {number} v @param {Uint8Array|null} pass
+ * For each sample in order, the sum of a value over the samples before it, by side.
+ * @param {Data} d
+ * @param {Int32Array} order
+ * @param {number} v
+ * @param {Uint8Array|null} pass
  * @param {Uint8Array|null} sideOf label sets; null: there is one side
  */
 export function sumSamples(d, order, v, pass, sideOf) {
@@ -292,7 +308,10 @@ export function labelSums(d, v, pass) {
 
 /**
  * Sums by group.
- * @param {Data} d @param {ReturnType<groupLabels>} g @param {number} v @param {Uint8Array|null} pass
+ * @param {Data} d
+ * @param {ReturnType<groupLabels>} g
+ * @param {number} v
+ * @param {Uint8Array|null} pass
  */
 export function groupWeights(d, g, v, pass) {
 	const out = new Float64Array(g.names.length);
@@ -304,8 +323,13 @@ export function groupWeights(d, g, v, pass) {
 }
 
 /**
- * A tree with the groups below the root, each with its part of @inner; .leaf is the node of each sample.
- * @param {Data} d @param {Tree} inner @param {Int32Array} group of label sets @param {number} groups @param {number} firstFn
+ * A tree with the groups below the root, each with its part of @inner. .leaf: the node of each
+ * sample.
+ * @param {Data} d
+ * @param {Tree} inner
+ * @param {Int32Array} group of label sets
+ * @param {number} groups
+ * @param {number} firstFn
  * @returns {Tree & {leaf: Int32Array}}
  */
 export function groupTree(d, inner, group, groups, firstFn) {
@@ -350,8 +374,10 @@ export function groupTree(d, inner, group, groups, firstFn) {
 }
 
 /**
- * Node of each sample, -1 = none.
- * @param {Data} d @param {Tree & {leaf?: Int32Array}} whole @param {Tree & {leaf?: Int32Array}} t the same, or made of it
+ * The node of each sample; -1: none.
+ * @param {Data} d
+ * @param {Tree & {leaf?: Int32Array}} whole
+ * @param {Tree & {leaf?: Int32Array}} t the same, or made of it
  */
 export function leaves(d, whole, t) {
 	if (t.leaf)
@@ -368,9 +394,13 @@ export function leaves(d, whole, t) {
 }
 
 /**
- * The group that most of a box's samples are of, found by majority vote from the leaves up; a box of
- * which no group has half gets one of the larger.
- * @param {Data} d @param {Tree} t @param {Int32Array} leaf of samples @param {Int32Array} group of label sets @param {Uint8Array|null} pass
+ * The group of most of a box's samples, found by majority vote from the leaves up. If no group has
+ * half of a box, it gets one of the larger groups.
+ * @param {Data} d
+ * @param {Tree} t
+ * @param {Int32Array} leaf of samples
+ * @param {Int32Array} group of label sets
+ * @param {Uint8Array|null} pass
  */
 export function majority(d, t, leaf, group, pass) {
 	const of = new Int32Array(t.n).fill(-1), lead = new Float64Array(t.n), {n, labels, values} = d.samples;

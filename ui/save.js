@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What is on the screen as a file: the picture as SVG or PNG, the stacks as folded text.
+// Saves what is on the screen as a file: the picture as SVG or PNG, the stacks as folded text.
 
 import {columns, el, fit} from './base.js';
 import {inks} from './colour.js';
@@ -80,7 +80,7 @@ function picturePng(flames, done) {
 }
 
 /**
- * As folded stacks have it.
+ * Cleans a text as in folded stacks.
  * @param {string} text
  */
 const cleaned = (text) => text.replace(/;/g, ':').replace(/[\x00-\x1f\x7f-\x9f\u2028\u2029]/g, ' ');
@@ -94,7 +94,7 @@ function frameText(f, line) {
 	return cleaned(f.name + (where && ` (${where})`));
 }
 
-/** Whether samples of several processes are shown, which may have one name. */
+/** Are samples of several processes shown? They may have the same name. */
 function severalProcesses() {
 	const {data: {labels, samples}, pass} = page, seen = new Set();
 	for (let s = 0; s < samples.n; s++) {
@@ -105,7 +105,7 @@ function severalProcesses() {
 }
 
 /**
- * What stands above the stacks of each label set, the innermost first, as src/view/shape/roots.c has it.
+ * The root frames of each label set, innermost first, as src/view/shape/roots.c makes them.
  * @returns {{of: Int32Array, texts: string[][]}}
  */
 function rootTexts() {
@@ -125,8 +125,9 @@ function rootTexts() {
 }
 
 /**
- * Stacks as krait report --format folded has them, so with samples or what else is counted first: readers take the number
- * for a count. Of two recordings both counts stand behind a stack, whose lines each of them may have elsewhere.
+ * Stacks as krait report --format folded writes them: with the number of samples, or of what else
+ * is counted, if there is one, because readers of that format take the number for a count. For two
+ * recordings, both counts follow a stack, without lines, which may differ.
  */
 export function foldedText() {
 	const {data, pass, sides} = page, {samples, nodeParent, nodeSpot, nodeBox, spotFn, spotLine} = data;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Search: text, /regular expression/, file.py:42. Which functions match, and what share of what is
-// shown has one of them in its stack.
+// Search: text, /regular expression/, file.py:42. Finds the matching functions, and the share of
+// what is shown that has one of them in its stack.
 
 import {lastAnswer} from './base.js';
 import {sideOf} from './tree.js';
@@ -10,14 +10,15 @@ import {sideOf} from './tree.js';
 /** @typedef {import('./tree.js').Tree} Tree */
 
 /**
- * What a text is looked for in.
+ * The texts that are searched.
  * @param {Fn} f
  */
 const texts = (f) => [f.imported ? f.imported + '.' + f.name : f.name, f.file, f.module];
 
 /**
  * @param {string} query
- * @returns {{test: (f: Fn) => boolean, line: number}|null|string} null: nothing asked; a string: why not
+ * @returns {{test: (f: Fn) => boolean, line: number}|null|string} null: nothing is asked; a string:
+ *   an error
  */
 export function parseQuery(query) {
 	const q = query.trim(), regex = /^\/(.+)\/(i?)$/.exec(q), place = /^(.*\.\w+):(\d+)$/.exec(q);
@@ -40,8 +41,10 @@ export function parseQuery(query) {
 }
 
 /**
- * Matching functions; with a line, those that ran it.
- * @param {Data} d @param {Fn[]} functions @param {{test: (f: Fn) => boolean, line: number}} query
+ * Functions that match; with a line, only those that ran the line.
+ * @param {Data} d
+ * @param {Fn[]} functions
+ * @param {{test: (f: Fn) => boolean, line: number}} query
  */
 export function matchFunctions(d, functions, query) {
 	const hit = new Uint8Array(functions.length);
@@ -76,8 +79,11 @@ export function matchedValues(t, hit) {
 const lastLine = /** @type {typeof lastAnswer<number[]>} */ (lastAnswer)();
 
 /**
- * Nodes with samples that are a line of a matching function, or below one.
- * @param {Data} d @param {Int32Array} first sample of each node @param {Uint8Array} hit @param {number} line
+ * Nodes with samples that are the line of a matching function, or below one.
+ * @param {Data} d
+ * @param {Int32Array} first sample of each node
+ * @param {Uint8Array} hit
+ * @param {number} line
  */
 function nodesOfLine(d, first, hit, line) {
 	const {nodeParent, nodeSpot, spotLine, spotFn} = d;
@@ -93,8 +99,12 @@ function nodesOfLine(d, first, hit, line) {
 }
 
 /**
- * What ran a line of a matching function.
- * @param {Data} d @param {import('./lines.js').NodeSums} sums @param {Uint8Array} hit @param {number} line @returns {number[]} by side
+ * The value of the stacks with the line of a matching function.
+ * @param {Data} d
+ * @param {import('./lines.js').NodeSums} sums
+ * @param {Uint8Array} hit
+ * @param {number} line
+ * @returns {number[]} by side
  */
 export function matchedLine(d, {first, sums}, hit, line) {
 	const nodes = nodesOfLine(d, first, hit, line);

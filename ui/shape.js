@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Other trees made of the same boxes: without library frames, recursion in one place, callers and
-// callees of a function, stacks from the leaf.
+// Other trees made of the same boxes: without library frames, with recursion in one place, callers
+// and callees of a function, stacks from the leaf.
 
 import {PYTHON} from './data.js';
 import {leaves, sortSamples} from './samples.js';
@@ -21,8 +21,11 @@ export function insideLibrary(d) {
 }
 
 /**
- * Where remap() puts a box of a function that called itself: in its outermost one.
- * @param {number} f @param {number} parent @param {(n: number) => number} fnOf @param {(n: number) => number} up
+ * Where remap() puts a box of a function that called itself: into its outermost box.
+ * @param {number} f
+ * @param {number} parent
+ * @param {(n: number) => number} fnOf
+ * @param {(n: number) => number} up
  */
 function outerBox(f, parent, fnOf, up) {
 	for (let n = parent; n > 0; n = up(n)) {
@@ -33,8 +36,8 @@ function outerBox(f, parent, fnOf, up) {
 }
 
 /**
- * Of each node the one that its time is shown at where library frames aren't: the nearest caller's that is no library's,
- * as krait report --hide has it; 0 where there is none.
+ * For each node, the node that shows its time while library frames are hidden: the nearest caller's
+ * that isn't in a library, as in krait report --hide; 0: none.
  * @param {Data} d
  */
 export function callerNodes(d) {
@@ -46,7 +49,7 @@ export function callerNodes(d) {
 
 /**
  * @param {Data} d
- * @param {boolean} hidden library frames aren't there: their time is their caller's
+ * @param {boolean} hidden library frames are left out, and their time is their caller's
  * @param {boolean} recursion in one box
  */
 export function shaped(d, hidden, recursion) {
@@ -60,8 +63,9 @@ export function shaped(d, hidden, recursion) {
 }
 
 /**
- * Callees of a function from its outermost boxes, over all places that it is called from; recursion counts once. .of is by node
- * of @t, as it is of all trees that are made of one; .order has places in that of @t, whose sums addUp() takes over.
+ * Callees of a function from its outermost boxes, over all places that it is called from; recursion
+ * counts once. .of: by node of @t, as in all trees that are made of another. .order: places in that
+ * of @t, whose sums addUp() takes over.
  * @param {Tree} t @param {number} f @param {number[]} boxes @param {number} keys functions
  */
 export function callees(t, f, boxes, keys) {
@@ -89,7 +93,7 @@ export function callees(t, f, boxes, keys) {
 }
 
 /**
- * The sums of callees() as those of the tree that it was made of are now.
+ * Takes over the current sums of the tree that callees() was made of.
  * @param {Tree} out @param {Tree} t
  */
 export function addUp(out, t) {
@@ -99,7 +103,8 @@ export function addUp(out, t) {
 }
 
 /**
- * Recursion in one box, in a tree that was made of another: .of stays of that one's nodes.
+ * A tree with recursion in one box, made of another tree. .of still refers to the nodes of that
+ * tree's source.
  * @param {Tree} t @param {import('./data.js').Fn[]} functions
  */
 export function collapsed(t, functions) {
@@ -114,8 +119,11 @@ export function collapsed(t, functions) {
 }
 
 /**
- * A tree of nodes that are there in preorder.
- * @param {number[]} parent @param {number[]} fn @param {number[][]} self by side @param {number[]} scale
+ * A tree of nodes that are in preorder already.
+ * @param {number[]} parent
+ * @param {number[]} fn
+ * @param {number[][]} self by side
+ * @param {number[]} scale
  */
 function filled(parent, fn, self, scale) {
 	const depth = new Int32Array(parent.length);
@@ -127,15 +135,22 @@ function filled(parent, fn, self, scale) {
 	return t;
 }
 
-const PARTS = 4000; // of a picture's width; what is narrower than one isn't seen
-
-/** @typedef {{all: (t: Tree, i: number) => number, side: (t: Tree, i: number, side: number) => number}} Weight of boxes */
-/** @typedef {{boxes: number[], all: number[], sides: number[][]}} Starts boxes, and what each is worth, in all and by side */
-/** @typedef {{up: number, f: number, at: number[], from: number[], all: number, sides: number[]}} Stacks .from: numbers of their starts, .at: how far up each is */
+const PARTS = 4000; // parts of a picture's width; anything narrower isn't seen
 
 /**
- * @param {number} up @param {number} f @param {number} sides @returns {Stacks}
+ * @typedef {{all: (t: Tree, i: number) => number, side: (t: Tree, i: number, side: number) =>
+ *   number}} Weight of boxes
  */
+/**
+ * @typedef {{boxes: number[], all: number[], sides: number[][]}} Starts boxes, and the value of
+ *   each, in all and by side
+ */
+/**
+ * @typedef {{up: number, f: number, at: number[], from: number[], all: number, sides: number[]}}
+ *   Stacks .from: numbers of their starts; .at: how far up each one is
+ */
+
+/** @param {number} up @param {number} f @param {number} sides @returns {Stacks} */
 const noStacks = (up, f, sides) => ({up, f, at: [], from: [], all: 0, sides: new Array(sides).fill(0)});
 
 /**
@@ -150,8 +165,10 @@ function addStack(g, {all, sides}, at, k) {
 }
 
 /**
- * Boxes that are worth nothing start no stack.
- * @param {Tree} t @param {Array<[number, number[]]>} boxesOf a function @param {Weight} weight
+ * Begins stacks. Boxes without value begin none.
+ * @param {Tree} t
+ * @param {Array<[number, number[]]>} boxesOf a function
+ * @param {Weight} weight
  * @returns {{starts: Starts, begun: Stacks[]}} .begun: of each function
  */
 function begin(t, boxesOf, weight) {
@@ -172,8 +189,11 @@ function begin(t, boxesOf, weight) {
 }
 
 /**
- * Those that go on, a box further up, by its function.
- * @param {Tree} t @param {Stacks} stacks @param {number} node theirs @param {Starts} starts
+ * Goes one box up, and groups the stacks that continue by function.
+ * @param {Tree} t
+ * @param {Stacks} stacks
+ * @param {number} node theirs
+ * @param {Starts} starts
  */
 function byCaller(t, {at, from}, node, starts) {
 	/** @type {Map<number, Stacks>} */
@@ -191,9 +211,10 @@ function byCaller(t, {at, from}, node, starts) {
 }
 
 /**
- * Stacks from places upwards: below each node the callers. What is narrower than a part of all isn't
- * followed up: nobody could see it.
- * @param {Tree} t @param {Array<[number, number[]]>} boxesOf a function, where stacks start
+ * Stacks from some places upwards: below each node are its callers. Anything narrower than a part
+ * of the width isn't followed up, because nobody could see it.
+ * @param {Tree} t
+ * @param {Array<[number, number[]]>} boxesOf a function, where stacks start
  * @param {Weight} weight @param {number[]} rest by side, what isn't of any start
  * @param {Int32Array} of what becomes its .of: -1 for each node of @t
  */
@@ -208,7 +229,7 @@ function callers(t, boxesOf, weight, rest, of) {
 	};
 	while (todo.length) {
 		const g = todo.pop(), {at, sides: own} = g;
-		const alike = at.every((i) => i === at[0]); // they have all further callers in common
+		const alike = at.every((i) => i === at[0]); // all further callers are the same
 		let node = put(g.up, g.f, own);
 		if (alike) {
 			for (let p = t.parent[at[0]]; p > 0; p = t.parent[p]) {
@@ -229,7 +250,7 @@ function callers(t, boxesOf, weight, rest, of) {
 }
 
 /**
- * From the leaves of all stacks.
+ * Stacks from their leaves.
  * @param {Tree} t
  */
 export function inverted(t) {
@@ -249,7 +270,8 @@ export function inverted(t) {
 /**
  * Callers of a function, from its outermost boxes.
  * @param {Tree} t @param {number} f @param {number[]} boxes
- * @param {Int32Array} of what becomes its .of, as callersOf() left it for the same boxes; at first -1 for each node of @t
+ * @param {Int32Array} of what becomes its .of, as callersOf() left it for the same boxes; at first
+ *   -1 for each node of @t
  */
 export function callersOf(t, f, boxes, of) {
 	for (const i of boxes)
@@ -257,12 +279,14 @@ export function callersOf(t, f, boxes, of) {
 	return {...callers(t, [[f, boxes]], {all: valueOf, side: sideOf}, t.sums.map(() => 0), of), around: true};
 }
 
-const COLUMNS = 2000; // that anyone could tell apart
+const COLUMNS = 2000; // more columns than anyone could distinguish
 
 /**
- * Samples one after the other, neighbours with the same callers in one box; groups stay apart. .leaf is
- * the node of each sample. What is narrower than anyone could see has no boxes of its own.
- * @param {Data} d @param {Tree & {leaf?: Int32Array}} t @param {Float64Array} w of samples, 0 = not shown
+ * Samples one after the other. Neighbours share the boxes of common callers; groups stay apart.
+ * .leaf: the node of each sample. Samples that are too narrow to be seen get no boxes of their own.
+ * @param {Data} d
+ * @param {Tree & {leaf?: Int32Array}} t
+ * @param {Float64Array} w of samples, 0 = not shown
  * @param {[number, number]|null} window what is looked at; other parts are there as if all were
  * @returns {Tree & {leaf: Int32Array}}
  */
@@ -283,7 +307,11 @@ export function inTime(d, t, w, window) {
 	const order = Uint32Array.from(kept.keys()).sort((a, b) => bin[a] - bin[b] || leaf[kept[a]] - leaf[kept[b]]);
 	const parent = [0], fn = [-1], self = [0], from = [0], path = [0], steps = [];
 	const least = all / COLUMNS * 0.3, leastSeen = window ? (window[1] - window[0]) / COLUMNS * 0.3 : least;
-	/** @param {number} a @param {number} b @returns {number} how many levels two stacks have in common */
+	/**
+	 * @param {number} a
+	 * @param {number} b
+	 * @returns {number} how many levels two stacks have in common
+	 */
 	const common = (a, b) => {
 		while (a !== b) {
 			if (t.depth[a] >= t.depth[b])

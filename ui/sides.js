@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Two recordings in one page: what each side's samples count. A box's value is the mean of both sides
-// in the measure (value per second of wall time, per what the reader counted, or share), so that a path
-// that is on one side only has its place.
+// Two recordings in one page: what the samples of each side count. The value of a box is the mean
+// of both sides in the measure (value per second of wall time, per what the user counted, or
+// share). So a path that is on one side only also has its place.
 
 import {percent, quantity} from './base.js';
 import {labelSums} from './samples.js';
@@ -39,8 +39,12 @@ export function sumSides(sides, d) {
 }
 
 /**
- * What is known before the samples: both sides' sums of one value type in the widest boxes.
- * @param {Sides} sides @param {Data} d @param {number} v @param {Tree} t @param {Float64Array[]} values
+ * Uses what is known before the samples: both sides' sums of one value type in the widest boxes.
+ * @param {Sides} sides
+ * @param {Data} d
+ * @param {number} v
+ * @param {Tree} t
+ * @param {Float64Array[]} values
  */
 export function scaleEarly(sides, d, v, t, values) {
 	sides.all[v] = values.map((of) => of[0]);
@@ -49,7 +53,7 @@ export function scaleEarly(sides, d, v, t, values) {
 }
 
 /**
- * What values of a type are compared by.
+ * How values of a type are compared.
  * @param {Data} d @param {number} v @returns {'per'|'rate'|'share'}
  */
 export function measureOf(d, v) {
@@ -58,8 +62,11 @@ export function measureOf(d, v) {
 }
 
 /**
- * Sets .scale and .total. In a range of time a rate is that of the range.
- * @param {Sides} sides @param {Data} d @param {number} v @param {[number, number]|null} range
+ * Sets .scale and .total. In a range of time, a rate refers to the range.
+ * @param {Sides} sides
+ * @param {Data} d
+ * @param {number} v
+ * @param {[number, number]|null} range
  */
 export function scaleSides(sides, d, v, range) {
 	const {counts, durationNs} = d.header.diff, by = measureOf(d, v);
@@ -76,7 +83,8 @@ export function scaleSides(sides, d, v, range) {
 }
 
 /**
- * Where it isn't known how much work was done, shares of all are compared: a rate that rose may be more work.
+ * If the amount of work isn't known, shares of all are compared, because a higher rate may be more
+ * work.
  * @param {Data} d @param {number} v
  */
 export const sharesOnly = (d, v) => measureOf(d, v) !== 'per';
@@ -101,7 +109,7 @@ export function byEffect(t, i) {
 }
 
 /**
- * A cost in words, as src/cli/diff/print.c writes it: "338 ms/s", "1.2 ms", "33.8 %".
+ * A cost in words, as in src/cli/diff/print.c: "338 ms/s", "1.2 ms", "33.8 %".
  * @param {Data} d @param {number} v @param {number} x
  */
 export function costText(d, v, x) {
@@ -117,7 +125,7 @@ export function costText(d, v, x) {
 export const signed = (x, text) => (x < 0 ? '\u2212' : x > 0 ? '+' : '') + text;
 
 /**
- * What sums in another order differ by is no change.
+ * The change of a cost. A difference that is only due to the order of summing is no change.
  * @param {Cost} c
  */
 export function changeOf(c) {
@@ -137,7 +145,7 @@ export function relative(c) {
 }
 
 /**
- * Share of all after minus that before: "+1.2 pt".
+ * Share of all after, minus the share before: "+1.2 pt".
  * @param {Sides} s @param {Cost} c
  */
 export function points(s, c) {

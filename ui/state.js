@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What is shown, to and from the address: only what isn't as at first. What an address says is checked,
-// it may have been made for another recording.
+// Writes what is shown into the address, and reads it from there. Only what differs from the
+// initial state is written. An address is checked, since it may be from another recording.
 
 import {valueOf} from './tree.js';
 
@@ -16,12 +16,16 @@ export function beginWithChange() {
 	STATES.colour.unshift('change');
 }
 
-/** A page whose picture would be a trunk begins with one's own code. */
+/** A page whose picture would show little but its trunk begins with the user's own code. */
 export function beginFolded() {
 	STATES.library = ['folded', 'shown', 'hidden'];
 }
 
-/** @param {any} state @param {Flame} flame @param {Flame} above of callers, in a sandwich @param {Data} d */
+/**
+ * @param {any} state @param {Flame} flame
+ * @param {Flame} above of callers, in a sandwich
+ * @param {Data} d
+ */
 export function writeState(state, flame, above, d) {
 	const p = new URLSearchParams(), f = state.filter;
 	for (const [k, words] of Object.entries(STATES)) {
@@ -52,7 +56,9 @@ export function writeState(state, flame, above, d) {
 		p.set('t', f.range.map(Math.round).join('-'));
 	const t = flame.tree;
 	let {zoom, a, b} = flame;
-	if (t && t.at) { // its boxes have other numbers in another window: a row and a part of all, for placeInTime()
+	// Its boxes have other numbers in another window, so a row and a part of all are written,
+	// for placeInTime().
+	if (t && t.at) {
 		[a, b] = [a, b].map((x) => (t.at[zoom] + x * valueOf(t, zoom)) / valueOf(t, 0));
 		zoom = t.depth[zoom];
 	}
@@ -65,8 +71,9 @@ export function writeState(state, flame, above, d) {
 }
 
 /**
- * @param {Flame} of @param {number[]} place the part of it that is shown, then where it is scrolled to
- * @returns {number|undefined} that
+ * @param {Flame} of
+ * @param {number[]} place the part of it that is shown, then where it is scrolled to
+ * @returns {number|undefined} where it is scrolled to
  */
 function showPart(of, [a, b, ...at]) {
 	of.a = a >= 0 && a < b ? a : 0;
@@ -74,8 +81,11 @@ function showPart(of, [a, b, ...at]) {
 	return at.find((y) => y >= 0);
 }
 
-/** @param {any} state @param {Flame} flame @param {Flame} above @param {Data} d
- * @returns {{flame?: number, above?: number}|null} where the pictures are scrolled to; null: it says nothing */
+/**
+ * @param {any} state @param {Flame} flame @param {Flame} above @param {Data} d
+ * @returns {{flame?: number, above?: number}|null} where the pictures are scrolled to; null: the
+ *   address says nothing
+ */
 export function readState(state, flame, above, d) {
 	const p = new URLSearchParams(location.hash.slice(1)), number = (/** @type {string} */ k, /** @type {number} */ n) => {
 		const v = Number(p.get(k) ?? NaN);

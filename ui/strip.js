@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The strip over the recording: what each thread or process did when, and the range that is brushed.
+// The strip above the picture: when each thread or process did something, and the range that is
+// brushed.
 
 import {byId, el, fit, quantity} from './base.js';
 import {GIL, inks, laneFill} from './colour.js';
@@ -10,11 +11,12 @@ import {state} from './view.js';
 /** @typedef {import('./data.js').Data} Data */
 
 const LANES = 6, LANE = 17, NAMES = 150, AXIS = 16, ROOM = NAMES - 24;
-const BUCKET = 1e7; // ns: the steps of recordings without exact times
+const BUCKET = 1e7; // ns: the resolution of recordings without exact times
 
 /**
- * As much of a name as there is room for beside its lane; a number at its end stays. Of a thread with its process that
- * one's number stays too, and the thread's only where its name is too long.
+ * As much of a name as fits beside its lane. A number at its end stays. If the name is a thread
+ * with its process, the process's number stays too; the thread's number only if its name is too
+ * long.
  * @param {CanvasRenderingContext2D} g @param {string} name
  */
 function shortened(g, name) {
@@ -32,7 +34,8 @@ function shortened(g, name) {
 }
 
 /**
- * Lanes as a reader groups, else processes, or threads of the only one that is shown.
+ * The groups of the lanes: as the reader groups, else processes, or threads if only one process is
+ * shown.
  * @param {Data} d @param {Uint8Array} there label sets that are shown
  */
 function laneGroups(d, there) {
@@ -44,8 +47,11 @@ function laneGroups(d, there) {
 }
 
 /**
- * The groups that have a lane each, and the number of others.
- * @param {Data} d @param {Uint8Array} there label sets that are shown @param {Float64Array} sums by label set @param {Float64Array|null} first times of these
+ * The groups that get a lane each, and the number of other groups.
+ * @param {Data} d
+ * @param {Uint8Array} there label sets that are shown
+ * @param {Float64Array} sums by label set
+ * @param {Float64Array|null} first times of these
  */
 function lanesOf(d, there, sums, first) {
 	const g = laneGroups(d, there), {of, names} = g, weights = new Float64Array(names.length);
@@ -55,7 +61,8 @@ function lanesOf(d, there, sums, first) {
 	});
 	const order = [...new Set(of.filter((g, i) => g >= 0 && there[i]))].sort((a, b) =>
 		d.header.diff ? names[a] < names[b] ? 1 : -1 : weights[b] - weights[a]);
-	const most = state.by ? Math.max(LANES, Math.floor(innerHeight / 4 / LANE)) : LANES; // who asks for them sees more
+	// Readers who ask for groups see more of them.
+	const most = state.by ? Math.max(LANES, Math.floor(innerHeight / 4 / LANE)) : LANES;
 	let kept = order.length > most ? order.slice(0, most - 1) : order;
 	if (first && !d.header.diff)
 		kept = inTimeOrder(d, g, first, weights).filter((i) => kept.includes(i));
@@ -68,7 +75,7 @@ function takePlace(lanes) {
 }
 
 /**
- * Takes the place that the strip will have.
+ * Reserves the place that the strip will have.
  * @param {Data} d
  */
 export function reserveStrip(d) {
@@ -80,7 +87,11 @@ export function reserveStrip(d) {
 }
 
 export class Strip {
-	/** @param {Data} data @param {(range: [number, number]|null) => void} brush @param {string} title */
+	/**
+	 * @param {Data} data
+	 * @param {(range: [number, number]|null) => void} brush
+	 * @param {string} title
+	 */
 	constructor(data, brush, title) {
 		this.data = data;
 		this.brush = brush;
@@ -90,7 +101,8 @@ export class Strip {
 		let last = -1;
 		for (let s = 0; s < n; s++)
 			last = Math.max(last, time[s]);
-		this.step = time.every((t) => t < 0 || t % BUCKET === 0) ? BUCKET : data.header.timeUnitNs; // within which a sample's time isn't known
+		// The exactness of a sample's time.
+		this.step = time.every((t) => t < 0 || t % BUCKET === 0) ? BUCKET : data.header.timeUnitNs;
 		this.end = Math.max(last + this.step, data.header.durationNs);
 		this.there = Boolean(data.header.timed);
 		this.canvas = el('canvas', {role: 'img', tabindex: '0', 'aria-label': title + '; the arrow keys choose a range'});
@@ -102,7 +114,8 @@ export class Strip {
 	}
 
 	/**
-	 * What the filters let through: the heaviest, in the order of time, and the rest together.
+	 * The lanes for what the filters let through: the heaviest groups in order of time, then
+	 * the rest together.
 	 * @param {number} v value type @param {Uint8Array|null} pass
 	 */
 	lanes(v, pass) {
@@ -139,7 +152,7 @@ export class Strip {
 			for (let bin = first; bin < to; bin++)
 				this.values[(at + bin) * states + k] += w[s] * (Math.min(to, bin + 1) - Math.max(from, bin)) / (to - from);
 		}
-		this.most = 0; // of all lanes: they are compared
+		this.most = 0; // of all lanes, so that they can be compared
 		for (let b = 0; b < this.values.length; b += states) {
 			let sum = 0;
 			for (let k = 0; k < states; k++)
@@ -200,7 +213,7 @@ export class Strip {
 	}
 
 	/**
-	 * What isn't in the range is dimmed.
+	 * Dims everything outside the range.
 	 * @param {CanvasRenderingContext2D} g @param {number} h
 	 */
 	marked(g, h) {
@@ -254,8 +267,11 @@ export class Strip {
 	}
 
 	/**
-	 * The range that an arrow key leads to: the first one is the tenth at its end.
-	 * @param {number} sign @param {boolean} wider the end moves alone @returns {[number, number]}
+	 * The range that an arrow key leads to. The first one is a tenth of the recording, at its
+	 * end.
+	 * @param {number} sign
+	 * @param {boolean} wider the end moves alone
+	 * @returns {[number, number]}
 	 */
 	beside(sign, wider) {
 		const step = this.end / 50, least = this.end / 10;

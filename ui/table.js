@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The table beside the picture: the same numbers in rows, which is also the way to them without eyes
-// or a mouse. Rows beyond the first are shown on demand.
+// The table beside the picture: the same numbers in rows, also for readers without eyes or a mouse.
+// Only the first rows are shown; others on demand.
 
 import {byId, counted, el, mark, percent, quantity, refill} from './base.js';
 
@@ -13,17 +13,19 @@ const STEP = 60;
  * @property {boolean} [chosen]
  * @property {() => void} [choose]
  * @property {() => string} [noteLater] a better note, which takes longer
- * @property {number} [rank] in which group it is
+ * @property {number} [rank] the group that it is in
  *
  * @typedef {object} Shown
  * @property {Row[]} rows @property {string} title @property {string} unit
  * @property {number} all @property {number} shown
  * @property {'self'|'total'|'name'} sort @property {(by: any) => void} onSort
- * @property {boolean} selfless rows have no self
- * @property {string} [own] what .self is called @property {string} [ownNote] and what is in it
- * @property {string} [caption] @property {(r: Row, key: 'self'|'total') => HTMLElement} [cell] instead of the share and the value
- * @property {(key: string) => (a: Row, b: Row) => number} [order] instead of the largest first
- * @property {string[]} [groups] what rows are called, by .rank: each group is in order by itself, but not by name
+ * @property {boolean} selfless rows have no .self
+ * @property {string} [own] the heading of .self @property {string} [ownNote] and what it includes
+ * @property {string} [caption]
+ * @property {(r: Row, key: 'self'|'total') => HTMLElement} [cell] in place of the share and the
+ *   value
+ * @property {(key: string) => (a: Row, b: Row) => number} [order] in place of the largest first
+ * @property {string[]} [groups] headings by .rank; each group is sorted separately, except by name
  */
 
 /** @param {number} v @param {Shown} t */
@@ -36,7 +38,7 @@ function number(v, t) {
 
 let better = /** @type {{of: HTMLElement, text: () => string}[]} */ ([]);
 let betterTimer = 0;
-/** When nothing else is to be done: a brush that goes on makes the table anew. */
+/** When there is nothing else to do, because each step of a brush makes the table again. */
 function betterNotes() {
 	for (const {of, text} of better)
 		of.textContent = text();
@@ -59,7 +61,12 @@ function line(r, t) {
 		el('th', {scope: 'row'}, ...(r.fill ? [swatch] : []), name, ' ', note));
 }
 
-/** @param {Shown} t @param {'self'|'total'|'name'} by @param {string} text @param {string} [note] */
+/**
+ * @param {Shown} t
+ * @param {'self'|'total'|'name'} by
+ * @param {string} text
+ * @param {string} [note]
+ */
 function heading(t, by, text, note) {
 	return el('th', {scope: 'col', 'aria-sort': t.sort === by ? by === 'name' ? 'ascending' : 'descending' : 'none'},
 		el('button', {type: 'button', onclick: () => t.onSort(by)}, text), ...(note ? [el('span', {class: 'note'}, note)] : []));
@@ -69,7 +76,7 @@ function heading(t, by, text, note) {
 const rankOf = (r) => r.rank || 0;
 
 /**
- * Rows, and before the first one of each group what it is: else the order would look wrong.
+ * Rows, with a heading before each group; without the headings the order would look wrong.
  * @param {Row[]} rows @param {number} from @param {number} to @param {Shown} t
  */
 function groupedLines(rows, from, to, t) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What stands around the picture and does something: the header, the toolbar, the tabs of the table,
-// the filters that are on.
+// The controls around the picture: the header, the toolbar, the tabs of the table, the filters that
+// are set.
 
 import {byId, counted, el, fit, percent, quantity, refill} from './base.js';
 import {legend} from './boxes.js';
@@ -28,14 +28,15 @@ export function header() {
 	flame.canvas.setAttribute('aria-label', 'Callees of ' + name + says + 'callees has the same numbers.');
 }
 
-const WORTH_A_WORD = 0.01; // of all
+const WORTH_A_WORD = 0.01; // share of all
 
 function ownHeader() {
 	const {data, total} = page, h = data.header, [type] = h.values[state.value], [first, firstUnit] = h.values[0];
 	const parts = firstUnit !== 'count' ? [] : [first === 'samples' ? counted(data.totals[0], 'sample') : quantity(data.totals[0], 'count') + ' ' + first];
 	if (state.value || !parts.length)
 		parts.push(quantity(h.diff ? total : data.totals[state.value], unit()) + ' ' + valueName(type) + (h.durationNs > 0 ? ' in ' + quantity(h.durationNs, 'nanoseconds') : ''));
-	if (h.period > 1 && h.periodUnit === 'nanoseconds') // 1: none was sampled, each was weighed
+	// 1: values were counted exactly, not sampled
+	if (h.period > 1 && h.periodUnit === 'nanoseconds')
 		parts.push(+(1e9 / h.period).toPrecision(4) + '\u00a0Hz');
 	else if (h.period > 1)
 		parts.push('every ' + quantity(h.period, h.periodUnit));
@@ -48,9 +49,11 @@ function ownHeader() {
 	}
 	byId('title').textContent = h.title;
 	byId('title').title = h.title;
-	const said = [h.cpuUse, h.headline].filter(Boolean); // what ran goes before shares of it
+	// how much ran comes before the shares of it
+	const said = [h.cpuUse, h.headline].filter(Boolean);
 	byId('headline').title = said.join('. ');
-	byId('headline').replaceChildren(...said.map((text) => el('span', {}, fit(text, 300) + (text.length > 300 ? '\u2026' : '')))); // a name may be as long as the window
+	// A name may be as long as the window.
+	byId('headline').replaceChildren(...said.map((text) => el('span', {}, fit(text, 300) + (text.length > 300 ? '\u2026' : ''))));
 	byId('headline').hidden = !said.length;
 	byId('numbers').textContent = parts.join(' \u00b7 ');
 	flame.canvas.setAttribute('aria-label', 'Flame graph of ' + fit(h.title, 200) + ': a box is a function, its width the share of ' +
@@ -60,20 +63,20 @@ function ownHeader() {
 const VIEWS = [['flame', 'By weight', 'Stacks merged, the widest first'], ['time', 'By time', 'Samples one after the other'],
 	['callers', 'Who called it', 'What ran, and below it who called it'], ['sandwich', 'One function', 'A function: its callers above, its callees below']];
 
-// Numbers of processes and threads say nothing of another recording.
+// Numbers of processes and threads mean nothing in another recording.
 const GROUPINGS = /** @type {Array<Array<[string, string]>>} */ ([[['process', 'process'], ['thread', 'thread']], [[PROGRAM, 'program'], [THREAD_NAME, 'thread'], ['diff', 'before, after']]]);
 
-const FRAMES = ['functions', 'files', 'modules']; // tables of those that have a row for native code
+const FRAMES = ['functions', 'files', 'modules']; // tables with rows for native code
 
-/** Kinds of code that are in the recording; one that an address asks for too. */
+/** The kinds of code in the recording, and the kind that an address asks for. */
 function familiesThere() {
 	const there = new Set(page.data.functions.map(family));
 	return FAMILIES.filter(([k, name]) => there.has(k) || name === state.filter.kind).map(([, name]) => name);
 }
 
-let optionsOpen = false; // the controls, where a narrow screen has a button for all of them
+let optionsOpen = false; // on a narrow screen, the controls are open
 
-/** The button of narrow screens. */
+/** The button that opens the controls on a narrow screen. */
 function optionsButton() {
 	byId('tools').classList.toggle('open', optionsOpen);
 	return el('button', {type: 'button', class: 'options', 'aria-expanded': optionsOpen ? 'true' : 'false', title: 'Filters, groups, colours, files', onclick: () => {
@@ -133,7 +136,8 @@ export function tools() {
 		table();
 		saveSoon();
 	}, state.code === 'all');
-	native.toggleAttribute('disabled', !FRAMES.includes(tableName())); // it stays: a table that moved would be looked for
+	// The button stays visible, so that the table doesn't move.
+	native.toggleAttribute('disabled', !FRAMES.includes(tableName()));
 	refill(byId('tabs'), ...Object.entries(TABLES).filter(([name, t]) => isThere(name) && (!t.of || t.of().length)).map(([name]) =>
 		button(name[0].toUpperCase() + name.slice(1), 'Table of ' + name, () => {
 			state.table = name;
@@ -144,7 +148,7 @@ export function tools() {
 	chips();
 }
 
-/** The filters that are on, each with a way off. */
+/** The filters that are set, each with a button that removes it. */
 export function chips() {
 	const {labels, kind, module, range} = state.filter, list = [];
 	for (const [k, v] of Object.entries(labels)) {
@@ -177,5 +181,5 @@ export function chips() {
 		notes.push(counted(cut, 'deeper row') + ' of the picture left out');
 	showChips(list, notes.join(' \u00b7 '));
 	if (page.sides)
-		legend(); // pale only where noise was judged
+		legend(); // colours are pale only if noise was judged
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Call trees in flat arrays: preorder, so that a subtree is a range, and its samples are one too, where
-// they are sorted by their box: what it has is a difference of two sums from the first sample on. So
-// other samples or another value cost a pass over samples, not one over boxes, of which there are many more.
+// Call trees in flat arrays. Nodes are in preorder, so a subtree is a range. Samples are sorted by
+// their box, so the samples of a subtree are a range too, and its value is a difference of two
+// running sums. So other samples or another value cost one pass over the samples, not over the
+// boxes, which are many more.
 
 /** @typedef {import('./data.js').Data} Data */
 
@@ -9,31 +10,43 @@
  * @typedef {object} Tree
  * @property {number} n
  * @property {Int32Array} parent
- * @property {Int32Array} fn index into functions, -1 = root
+ * @property {Int32Array} fn index into functions; -1: root
  * @property {Int32Array} end one past the last node of the subtree
  * @property {Int32Array} depth
  * @property {number} maxDepth
- * @property {Int32Array|null} of node of this tree for each box, or each node that it was made of; null = the same
- * @property {Int32Array} order samples by their node; those of none aren't there
- * @property {Int32Array} first of each node, and one more at the end: where its samples begin in .order
- * @property {Float64Array[]} sums of the samples before each in .order, by side: one, or two recordings'
- * @property {number[]} scale what a side's sums are multiplied by; sides.js
+ * @property {Int32Array|null} of for each box or node that the tree was made of: the node of this
+ *   tree; null: the same
+ * @property {Int32Array} order samples sorted by their node; samples without a node aren't in it
+ * @property {Int32Array} first by node, and one more at the end: where its samples begin in .order
+ * @property {Float64Array[]} sums of the samples before each one in .order, by side: one, or those
+ *   of two recordings
+ * @property {number[]} scale factor of each side's sums; see sides.js
  * @property {Runs|null} runs made when first asked for
- * @property {Float64Array} [at] in time order: what there is before each box, which is its place
- * @property {[number, number]|null} [window] the part of it, as .at, that is there to the last sample that can be told apart
- * @property {boolean} [around] .of has only its function's boxes: what they called is where they are
- * @property {Map<number, import('./data.js').Fn>} [folds] what a box is called that several frames are folded in
- * @property {boolean} [upwards] below a box are its callers: what isn't below one isn't its function's own
+ * @property {Float64Array} [at] in time order: the value before each box, which is its place
+ * @property {[number, number]|null} [window] the part of time order, in the unit of .at, that is
+ *   drawn in full, down to the last sample that can be distinguished
+ * @property {boolean} [around] .of has only the boxes of the function; what these called is where
+ *   they are
+ * @property {Map<number, import('./data.js').Fn>} [folds] names of boxes into which several frames
+ *   are folded
+ * @property {boolean} [upwards] below a box are its callers; what isn't below a box isn't its
+ *   function's own
  *
- * @typedef {object} Runs boxes one below the other that have the same samples: most have one child
- * @property {Int32Array} start first box of each, and .n at the end
- * @property {Int32Array} begin of its samples in .order, and their number at the end
+ * @typedef {object} Runs chains of boxes with the same samples: most boxes have one child
+ * @property {Int32Array} start first box of each; and .n at the end
+ * @property {Int32Array} begin of its samples in .order; and their number at the end
  * @property {Int32Array} end of its samples
  */
 
 const NONE = new Int32Array(0);
 
-/** @param {number} n @param {Int32Array} parent @param {Int32Array} fn @param {Int32Array} depth @returns {Tree} */
+/**
+ * @param {number} n
+ * @param {Int32Array} parent
+ * @param {Int32Array} fn
+ * @param {Int32Array} depth
+ * @returns {Tree}
+ */
 export function makeTree(n, parent, fn, depth) {
 	const end = new Int32Array(n);
 	let maxDepth = 0;
@@ -55,7 +68,10 @@ export function makeTree(n, parent, fn, depth) {
 export const baseTree = ({boxes, parent, fn, end, depth, maxDepth}) =>
 	({n: boxes, parent, fn, end, depth, maxDepth, of: null, order: NONE, first: NONE, sums: [], scale: [1], runs: null});
 
-/** @param {ArrayLike<number>} values @returns {Float64Array} sums of those before each, and of all */
+/**
+ * @param {ArrayLike<number>} values
+ * @returns {Float64Array} sums of those before each, and of all
+ */
 export function sumsFrom(values) {
 	const out = new Float64Array(values.length + 1);
 	for (let i = 0; i < values.length; i++)
@@ -64,7 +80,7 @@ export function sumsFrom(values) {
 }
 
 /**
- * Values that aren't of samples.
+ * Sets values that aren't of samples.
  * @param {Tree} t @param {ArrayLike<number>[]} self of its nodes, by side
  */
 export function setSelf(t, self) {
@@ -81,7 +97,7 @@ export const sideOf = (t, i, side) => t.sums[side][t.first[t.end[i]]] - t.sums[s
 export const sideSelfOf = (t, i, side) => t.sums[side][t.first[i + 1]] - t.sums[side][t.first[i]];
 
 /**
- * What boxes with the same samples have is added up once.
+ * Boxes with the same samples, so that these are added up once.
  * @param {Tree} t @returns {Runs}
  */
 export function runsOf(t) {
@@ -101,7 +117,12 @@ export function runsOf(t) {
 	return t.runs = {start: Int32Array.from(start), begin: Int32Array.from(begin), end: Int32Array.from(ends)};
 }
 
-/** @param {Tree} t @param {number} a @param {number} b @returns {number} what lies between in .order, in the sides' mean */
+/**
+ * @param {Tree} t
+ * @param {number} a
+ * @param {number} b
+ * @returns {number} what lies between in .order, in the sides' mean
+ */
 function between({sums, scale}, a, b) {
 	return sums.length === 1 ? sums[0][b] - sums[0][a] :
 		((sums[0][b] - sums[0][a]) * scale[0] + (sums[1][b] - sums[1][a]) * scale[1]) / 2;
@@ -113,7 +134,8 @@ export const valueOf = (t, i) => between(t, t.first[i], t.first[t.end[i]]);
 export const selfOf = (t, i) => between(t, t.first[i], t.first[i + 1]);
 
 /**
- * @param {Tree} t @param {number[]} list of nodes @param {(t: Tree, i: number) => number} size where it is the same, by value
+ * @param {Tree} t @param {number[]} list of nodes
+ * @param {(t: Tree, i: number) => number} size if it is equal, the value decides
  */
 export function bySize(t, list, size) {
 	if (list.length < 2)
@@ -136,7 +158,7 @@ export function children(t, i, least) {
 }
 
 /**
- * Children that are shown, as they come.
+ * Children that are shown, in their own order.
  * @param {Tree} t @param {number} i
  */
 export function inOrder(t, i, least = 0) {
@@ -150,8 +172,8 @@ export function inOrder(t, i, least = 0) {
 }
 
 /**
- * The box that a path of functions from the root leads to, 0 = none; with groups, the widest of those,
- * if the path doesn't begin with one.
+ * The box that a path of functions from the root leads to; 0: none. If there are groups and the
+ * path doesn't begin with one, the widest of the boxes.
  * @param {Tree & {leaf?: Int32Array}} t @param {number[]} path
  */
 export function follow(t, path) {
@@ -167,7 +189,7 @@ export function follow(t, path) {
 }
 
 /**
- * The boxes of a function that have none of the same above them.
+ * The boxes of a function that aren't inside another box of that function.
  * @param {Tree} t @param {number} f @returns {number[]}
  */
 export function boxesOf({n, fn, end}, f) {
@@ -180,11 +202,15 @@ export function boxesOf({n, fn, end}, f) {
 }
 
 /**
- * The key of nodes with no caller of the same key, -1 of others.
- * @param {Tree} t @param {Int32Array} keyOf function, -1 = none @param {number} keys @param {number} [from] node that is the first
+ * By node: its key, if no caller has the same key; else -1.
+ * @param {Tree} t
+ * @param {Int32Array} keyOf function, -1 = none
+ * @param {number} keys
+ * @param {number} [from] node that is the first
  */
 export function outermost(t, keyOf, keys, from = 1) {
-	const out = new Int32Array(t.n).fill(-1), {fn, end} = t, until = new Int32Array(keys); // the last one's subtree
+	// until: by key, the end of the last such node's subtree.
+	const out = new Int32Array(t.n).fill(-1), {fn, end} = t, until = new Int32Array(keys);
 	for (let i = from; i < t.n; i++) {
 		const k = keyOf[fn[i]];
 		if (k >= 0 && i >= until[k]) {
@@ -196,11 +222,11 @@ export function outermost(t, keyOf, keys, from = 1) {
 }
 
 /**
- * A tree in which each box may become another's child, a part of another, or nothing.
+ * A tree in which each box may become the child of another one, a part of another one, or nothing.
  * @param {Pick<Data, 'boxes'|'parent'|'functions'>} d
- * @param {(i: number, parent: number, fnOf: (n: number) => number, up: (n: number) => number) => number} place
- *   of box i, whose parent became node @parent: the function that it is a box of; -1: what its parent
- *   is; -2: nothing, with all below; else, -3 - n: node n
+ * @param {(i: number, parent: number, fnOf: (n: number) => number, up: (n: number) => number) =>
+ *   number} place called with box i, whose parent became node @parent. Returns the function that it
+ *   becomes a box of; -1: its parent's node; -2: nothing, nor anything below it; -3 - n: node n
  * @returns {Tree}
  */
 export function remap(d, place) {
@@ -231,12 +257,13 @@ export function remap(d, place) {
 }
 
 /**
- * Numbers nodes, parents before children, in preorder.
+ * Numbers nodes in preorder; parents come before children.
  * @param {number[]} parent @param {number[]} fn @param {Int32Array} to
  */
 export function ordered(parent, fn, to) {
 	const n = parent.length, first = new Int32Array(n).fill(-1), next = new Int32Array(n).fill(-1);
-	for (let i = 1; i < n; i++) { // so that the first child is taken off the stack first
+	// backwards, so that the first child is taken off the stack first
+	for (let i = 1; i < n; i++) {
 		next[i] = first[parent[i]];
 		first[parent[i]] = i;
 	}

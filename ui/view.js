@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What is shown: state is what a reader chose, page what was read and made of it. structure() makes the
-// tree, weigh() its numbers, picture() what is drawn of it; a change calls the first that it concerns.
+// What is shown. `state` is what the reader chose; `page` is what was read and computed from it.
+// structure() makes the tree, weigh() its numbers, picture() what is drawn of it. A change calls
+// the first of these that it concerns.
 
 import {byId} from './base.js';
 import {FAMILIES, family} from './colour.js';
@@ -15,7 +16,10 @@ import {baseTree, boxesOf, children, inOrder, sumsFrom, valueOf} from './tree.js
 /** @typedef {import('./tree.js').Tree} Tree */
 /** @typedef {import('./data.js').Data} Data */
 /** @typedef {import('./data.js').Fn} Fn */
-/** @typedef {Record<'header'|'tools'|'chips'|'table'|'linesSoon', () => void>} Parts show themselves anew */
+/**
+ * @typedef {Record<'header'|'tools'|'chips'|'table'|'linesSoon', () => void>} Parts functions that
+ *   show a part again
+ */
 
 export const state = {
 	value: 0, flip: false, query: '', table: 'functions', sort: /** @type {any} */ ('self'), code: 'python', chosen: -1,
@@ -27,7 +31,8 @@ export const page = {
 	/** @type {Data} */
 	data: null,
 	paper: false, // it is being printed
-	early: false, // only the widest boxes are there: to be zoomed and searched, without sums
+	// only the widest boxes are there, to be zoomed and searched; there are no sums
+	early: false,
 	/** @type {import('./data.js').Sources[]} */
 	sources: [], // by side
 	/** @type {import('./strip.js').Strip|null} */
@@ -35,40 +40,52 @@ export const page = {
 	/** @type {string[]} */
 	labelKeys: [],
 	/** @type {Parts} */
-	parts: null, // set by main.js: the parts import change.js, not the other way round
+	parts: null, // set by main.js, because the parts import change.js, not the other way round
 	/** @type {Tree} */
 	base: null,
 	/** @type {Tree & {leaf?: Int32Array}} */
-	stacks: null, // all stacks that are shown: what sums are of
+	stacks: null, // all stacks that are shown; sums refer to them
 	/** @type {Tree & {leaf?: Int32Array}} */
-	whole: null, // the same, or their recursion in one box: what pictures are made of, but a sandwich
+	// .stacks, perhaps with recursion in one box; all pictures except a sandwich are made of
+	// it.
+	whole: null,
 	/** @type {Int32Array|null} */
-	leaf: null, // node in .stacks of each sample, -1 = none
+	leaf: null, // node in .stacks of each sample; -1: none
 	/** @type {Tree} */
-	tree: null, // what is drawn: the same, or made of it
+	tree: null, // what is drawn: .whole, or made of it
 	/** @type {Fn[]} */
 	functions: null,
-	/** @type {Map<string, {of: Int32Array, names: string[], example: number[], outer: Int32Array,
-	 * sums: {pass: Uint8Array|null, value: number, code: string, bySide: Array<{self: Float64Array, all: Float64Array}>}|null}>}
-	 * .outer: of the outermost boxes, -1 of others; .sums: the last, and what they are of */
+	/**
+	 * @type {Map<string, {of: Int32Array, names: string[], example: number[], outer:
+	 *   Int32Array, sums: {pass: Uint8Array|null, value: number, code: string, bySide:
+	 *   Array<{self: Float64Array, all: Float64Array}>}|null}>} .outer: of the outermost boxes,
+	 *   -1 of others; .sums: the last, and what they are of
+	 */
 	groups: new Map(), // of functions, by table
 	/** @type {{f: number, boxes: number[], callees: Tree, ofCallers: Int32Array}|null} */
-	around: null, // what a sandwich is made of, whatever is filtered: the function's outermost boxes, what they called; .of of callers
+	// What a sandwich is made of, whatever is filtered: the function's outermost boxes, their
+	// callees, .of of its callers.
+	around: null,
 	/** @type {Uint8Array|null} */
 	pass: null,
 	total: 0,
 	/** @type {import('./sides.js').Sides|null} */
-	sides: null, // of a page of two recordings
-	/** @type {{order: Int32Array, first: Int32Array, sums: Float64Array[], hidden: boolean}|null} */
-	nodes: null, // samples by node of the data, and their sums, made when first asked for; .hidden: library frames
+	sides: null, // only in a page of two recordings
+	/**
+	 * @type {{order: Int32Array, first: Int32Array, sums: Float64Array[], hidden:
+	 *   boolean}|null}
+	 */
+	// Samples by node of the data, and their sums; made when first asked for. .hidden: library
+	// frames are hidden.
+	nodes: null,
 	/** @type {Tree|null} */
-	counts: null, // .whole with the sums of samples, made when first asked for
+	counts: null, // .whole with the number of samples; made when first asked for
 	/** @type {[number, number]|null} */
 	window: null, // the part of time order that is drawn in full
 	/** @type {Map<string, number>|null} */
-	modules: null, // their numbers, for colours, made when first asked for
+	modules: null, // numbers of modules, for colours; made when first asked for
 	/** @type {WeakMap<Tree, {of: Int32Array, names: string[]}>} */
-	votes: new WeakMap(), // the group that most of each box is of, for colours
+	votes: new WeakMap(), // the group of most of each box's samples, for colours
 };
 
 /** @type {Flame} */
@@ -81,7 +98,8 @@ export const unit = () => page.data.header.values[state.value][1];
 export const WORDS = {kind: (/** @type {Fn} */ f) => FAMILIES.find(([k]) => k === family(f))[1], module: moduleOf};
 
 /**
- * Python's packages by their top directory or file, others by their mapping.
+ * The module of a function: for Python packages their top directory or file, for others their
+ * mapping.
  * @param {Fn} f
  */
 export function moduleOf(f) {
@@ -92,7 +110,7 @@ export function moduleOf(f) {
 	return f.origin ? f.imported.split('.')[0] : f.file;
 }
 
-/** What root frames are made of, '' = none. */
+/** What root frames are made of; '': there are none. */
 export function grouping() {
 	const {data} = page;
 	if (state.by === 'none')
@@ -106,14 +124,14 @@ export function grouping() {
 	return groupLabels(data, PROGRAM).names.length > 1 ? PROGRAM : '';
 }
 
-/** Two programs that are compared aren't two programs that ran. */
+/** Has one side several programs? (The two programs that are compared don't count as several.) */
 function programsOfSides() {
 	const {of} = page.sides, g = groupLabels(page.data, PROGRAM);
 	return [0, 1].some((side) => new Set(g.of.filter((id, i) => id >= 0 && of[i] === side)).size > 1);
 }
 
 /**
- * All functions and, behind them, the groups.
+ * All functions, followed by the groups.
  * @param {string[]} names @param {string} by what @returns {Fn[]}
  */
 export const withGroups = (names, by) => page.data.functions.concat(names.map((name) => ({name: by === page.data.header.diff?.label ? name : groupTitle(by, name), file: '', path: '', module: '', imported: '', language: '',
@@ -141,12 +159,12 @@ export function structure() {
 	}
 	page.around = null;
 	page.groups.clear();
-	if (state.chosen >= page.functions.length) // from an address
+	if (state.chosen >= page.functions.length) // the choice came from an address
 		state.chosen = -1;
 }
 
 /**
- * One's own code alone. Which boxes are folded doesn't depend on what is filtered.
+ * Makes the view of the user's own code. Which boxes are folded doesn't depend on filters.
  * @param {Tree & {leaf?: Int32Array}} t with samples
  */
 function foldWhole(t) {
@@ -159,17 +177,18 @@ function foldWhole(t) {
 	return t.leaf ? {...out, leaf: leaf.map(of)} : {...out, of: t.of ? t.of.map(of) : out.of};
 }
 
-/** Those that samples are added up in. */
+/** The trees in which samples are added up. */
 const trees = () => new Set([page.stacks, page.whole]);
 
 /**
- * Sums of a value type for a tree's samples; before those are there, for the data's nodes.
+ * Running sums of a value over a tree's samples; before the samples are read, over the data's
+ * nodes.
  * @param {{order: Int32Array}} t @param {number} v
  */
 export const sumsOf = ({order}, v) => page.data.samples ? sumSamples(page.data, order, v, page.pass, page.sides && page.sides.of) :
 	[sumsFrom(page.data.self[v])];
 
-/** The node of each sample; where library frames are hidden that of the line that called them. */
+/** The node of each sample; if library frames are hidden, the node of the line that called them. */
 function shownNodes() {
 	const {data} = page, {node} = data.samples;
 	if (state.library !== 'hidden')
@@ -179,18 +198,19 @@ function shownNodes() {
 }
 
 /**
- * A library's Python function, while these aren't shown. (Native code may be called from anywhere.)
+ * Is it a library's Python function, and are these hidden? (Native code may be called from
+ * anywhere.)
  * @param {Fn} f
  */
 export const isHidden = (f) => state.library === 'hidden' && f.kind === PYTHON && !f.root && f.origin > 0;
 
-/** What runs without any code that is shown, by side. */
+/** The value of samples without any code that is shown, by side. */
 export function withoutCode() {
 	const {first, sums} = nodeSums();
 	return sums.map((of, side) => state.library === 'hidden' ? (of[first[1]] - of[first[0]]) * page.stacks.scale[side] : 0);
 }
 
-/** Sums by node, made when lines are asked for: most brushes don't. */
+/** Sums by node. They are made when lines are asked for, which most brushes don't. */
 export function nodeSums() {
 	const {data} = page, hidden = state.library === 'hidden';
 	if (page.nodes && page.nodes.hidden !== hidden)
@@ -203,12 +223,13 @@ export function nodeSums() {
 	return page.nodes;
 }
 
-/** The value of what is shown. */
+/** The value of everything that is shown. */
 export const shown = () => valueOf(page.stacks, 0);
 
 export function weigh() {
 	const {data} = page;
-	page.total = data.totals[state.value] + 2 * data.less[state.value]; // what is more and what is less, as the report's shares
+	// Both what is more and what is less, as in the report's shares.
+	page.total = data.totals[state.value] + 2 * data.less[state.value];
 	page.pass = data.samples ? passing(data, state.filter, WORDS, false) : null;
 	if (page.nodes)
 		page.nodes.sums = null;
@@ -231,10 +252,11 @@ function makeAround(f) {
 	return {f, boxes, callees: callees(stacks, f, boxes, functions.length), ofCallers: new Int32Array(stacks.n).fill(-1)};
 }
 
-/** The tree that is drawn. */
+/** Makes the tree that is drawn. */
 export function picture() {
 	const {data, stacks, whole, functions, pass} = page, samples = data.samples, f = state.chosen;
-	// A sandwich's function may be in no box of its own any more, so its recursion is put together after it is made.
+	// Recursion is collapsed afterwards, because the function of a sandwich may have no box of
+	// its own after it.
 	const made = (/** @type {Tree} */ t) => state.recursion ? collapsed(t, functions) : t;
 	above.tree = null;
 	flame.order = page.sides ? byEffect : state.view === 'time' ? inOrder : children;
