@@ -1048,12 +1048,13 @@ def folded_trees(path):
         return w.location("[python 3.12]", name, file, 1, 1, 1)
     main, work = at("main", "/srv/app.py"), at("work", "/srv/app.py")
     runner = [at("r%d" % i, site + "pytest/run.py") for i in range(3)] + [at("p%d" % i, site + "pluggy/call.py") for i in range(2)]
+    runner.append(at("back", site + "pytest/back.py"))  # the same package again
     two = [at("t%d" % i, site + "two/it.py") for i in range(2)]
     costly = [at("c%d" % i, site + "costly/it.py") for i in range(3)]
     for stack, n in (([main, *runner, work], 600), ([main, *two, work], 200), ([main, *costly, work], 150), ([main, *costly[:2]], 50)):
         w.sample(stack, {}, n)
     w.save(path)
-    want = [" 100.0 %   app.main", "  60.0 %    [5 frames: pytest, pluggy]", "  60.0 %    \u2514 app.work", "  20.0 %    two.it.t0", "  20.0 %    \u2514 two.it.t1",
+    want = [" 100.0 %   app.main", "  60.0 %    [6 frames: pytest, pluggy]", "  60.0 %    \u2514 app.work", "  20.0 %    two.it.t0", "  20.0 %    \u2514 two.it.t1",
             "  20.0 %    \u2514 app.work", "  20.0 %    costly.it.c0", "  20.0 %    \u2514 costly.it.c1", "  15.0 %    \u2514 costly.it.c2", "  15.0 %    \u2514 app.work"]
     text = krait("report", path, "--tree", "--value", "samples").stdout.decode()
     got = text.split(" total    path")[1].split("\n")[1:-1]

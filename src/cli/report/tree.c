@@ -125,27 +125,33 @@ static void add_package(const struct report_printer *p, uint32_t location, struc
 	str_add_n(b, str_cstr(&module), python ? strcspn(str_cstr(&module), ".") : module.n);
 }
 
-/*
- * Prints "[78 frames: pytest, pluggy]": the first packages of the frames up to @end; repetitions in
- * a row are left out.
- */
+/* Is @name one of the names in @text, which blanks and commas divide? */
+static bool is_listed(const char *text, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (const char *at = text; (at = strstr(at, name)); at += n)
+		if (at > text && at[-1] == ' ' && (!at[n] || at[n] == ','))
+			return true;
+	return false;
+}
+
+/* Prints "[78 frames: pytest, pluggy]": the first packages of the frames up to @end, once each. */
 static void print_folded(struct report_printer *p, const struct tree *t, struct visit v, unsigned n,
 			 uint32_t end)
 {
-	_cleanup_str_ struct str text = {}, package = {}, last = {};
+	_cleanup_str_ struct str text = {}, package = {};
 	unsigned packages = 0;
 
 	str_addf(&text, "[%u frames: ", n);
 	for (uint32_t at = v.node; at != end && packages <= PACKAGES; at = child(t, at)) {
 		str_clear(&package);
 		add_package(p, library_frame(p, t, at), &package);
-		if (!package.n || streq(str_cstr(&package), str_cstr(&last)))
+		if (!package.n || is_listed(str_cstr(&text), str_cstr(&package)))
 			continue;
 		str_addf(&text, "%s%s", packages ? ", " : "",
 			 packages < PACKAGES ? str_cstr(&package) : "...");
 		packages++;
-		str_clear(&last);
-		str_add(&last, str_cstr(&package));
 	}
 	str_add(&text, "]");
 	print_row(p, t->nodes.v[v.node].value, v, str_cstr(&text), false);
