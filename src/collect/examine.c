@@ -16,14 +16,14 @@
 #include "base/log.h"
 #include "base/self.h"
 #include "collect/internal.h"
-#include "proc/aside.h"
-#include "proc/entry.h"
+#include "collect/process/crowd.h"
+#include "collect/process/thread.h"
+#include "collect/process/upkeep.h"
 #include "proc/files.h"
 #include "proc/libc.h"
 #include "proc/maps.h"
 #include "proc/proc.h"
 #include "proc/stat.h"
-#include "python/heap/heap.h"
 
 /* A process that still has no interpreter this long after its start is called "not Python". */
 #define GIVE_UP_NS (3 * NSEC_PER_SEC)
@@ -33,29 +33,6 @@
 
 /* Programs name themselves and are moved to other control groups while they run. */
 #define FACTS_APART_NS NSEC_PER_SEC
-
-static void note_version(struct collect *c, uint16_t version)
-{
-	if (!heap_is_known(version))
-		c->stats.newer_version = version;
-}
-
-uint32_t process_mapping_of(struct collect *c, uint16_t version)
-{
-	char name[32];
-
-	snprintf(name, sizeof(name), "[python %u.%u]", version >> 8, version & 0xff);
-	return profile_mapping(c->profile,
-			       &(struct profile_mapping){.name = profile_string(c->profile, name),
-							 .kind = KIND_PYTHON});
-}
-
-void process_is_python(struct collect *c, struct process *p, uint16_t version)
-{
-	p->version = version;
-	note_version(c, version);
-	p->mapping = process_mapping_of(c, version);
-}
 
 static void set_python(struct collect *c, struct process *p, uint16_t version)
 {
@@ -120,7 +97,7 @@ static void locate_others(struct collect *c, const struct proc *proc, const stru
 		if (locate_in_file(c, proc, maps, found->others[i].file, false, w))
 			continue;
 		py_where_add_bias(w, image_bias(&found->others[i]));
-		note_version(c, found->others[i].file->image.layout.version);
+		process_note_version(c, found->others[i].file->image.layout.version);
 		ret->n++;
 	}
 }
@@ -132,60 +109,8 @@ static int refuse(struct collect *c, struct process *p, const char *reason)
 	p->mapping = c->marks;
 	(void)!c->config.ops->set_proc(c->config.ctx, &p->key, PROC_UNSUPPORTED, NULL, NULL,
 				       p->slot);
-	space_wanted(c, p, SPACE_GONE);
+	space_wanted(p, SPACE_GONE);
 	return err_set(-ENOTSUP, "process %u: %s can't be profiled", p->key.tgid, reason);
-}
-
-/* Its files are cut after it (view/names/dirs.h). */
-static void read_directory(struct process *p, const struct proc *proc)
-{
-	char path[PATH_MAX];
-	ssize_t n = p->directory ? 0 : readlinkat(proc->dirfd, "cwd", path, sizeof(path));
-
-	if (n > 1 && (size_t)n < sizeof(path) && *path == '/')
-		p->directory = strndup(path, (size_t)n);
-}
-
-#define ARGUMENTS_BYTES	  (64 << 10)
-#define ENVIRONMENT_BYTES (256 << 10)
-#define SCRIPT_BYTES	  (16 << 10)
-
-static void read_script(const struct process *p, const struct proc *proc, const char *script,
-			struct str *entry)
-{
-	_cleanup_str_ struct str path = {};
-	_cleanup_free_ char *text = malloc(SCRIPT_BYTES + 1);
-	_cleanup_close_ int fd = -1;
-	ssize_t n;
-
-	if (*script != '/')
-		str_addf(&path, "%s/", p->directory ?: "");
-	str_add(&path, script);
-	fd = file_open_in_root(proc->dirfd, str_cstr(&path));
-	n = text && fd >= 0 ? far_pread(fd, text, SCRIPT_BYTES, 0) : -1;
-	if (n <= 0)
-		return;
-	text[n] = '\0';
-	proc_entry_from_script(text, entry);
-}
-
-/* Which package it runs is the user's (view/names/origin.h). Few programs are told that. */
-static void read_entry(struct process *p, const struct proc *proc)
-{
-	_cleanup_str_ struct str words = {}, entry = {};
-	const char *script;
-
-	if (p->entry || !p->name || !proc_entry_is_told(p->name))
-		return;
-	if (!aside_read(proc->dirfd, "cmdline", ARGUMENTS_BYTES, &words))
-		proc_entry_from(p->name, str_cstr(&words), words.n, &entry);
-	script = proc_entry_script(p->name, str_cstr(&words), words.n);
-	if (script && !entry.n) /* else it is told another one */
-		read_script(p, proc, script, &entry);
-	str_clear(&words);
-	if (!aside_read(proc->dirfd, "environ", ENVIRONMENT_BYTES, &words))
-		proc_entry_from_environment(p->name, str_cstr(&words), words.n, &entry);
-	p->entry = str_take(&entry);
 }
 
 static int describe(struct collect *c, struct process *p, const struct proc *proc,
@@ -201,7 +126,7 @@ static int describe(struct collect *c, struct process *p, const struct proc *pro
 	if (r)
 		return refuse(c, p, err_msg());
 	locate_others(c, proc, maps, found, &where, &all);
-	several_looked(p, found);
+	several_looked(p, found->waits, found->idle);
 	if (p->state == PROC_PYTHON && !memcmp(&where, &p->where, sizeof(where)) &&
 	    several_same(p->several, all.n > 1 ? &all : NULL))
 		return 1;
@@ -210,9 +135,8 @@ static int describe(struct collect *c, struct process *p, const struct proc *pro
 	if (several_set(c, p, &all)) /* the first of them is shown */
 		log_info("%s", err_msg());
 	r = c->config.ops->set_proc(c->config.ctx, &p->key, PROC_PYTHON, &p->where, NULL, p->slot);
-	space_wanted(c, p, SPACE_GONE);
-	read_directory(p, proc);
-	read_entry(p, proc);
+	space_wanted(p, SPACE_GONE);
+	facts_read_start(p, proc);
 	return r ? r : 1;
 }
 
@@ -228,7 +152,7 @@ static int settle(struct collect *c, struct process *p)
 	if (!c->config.all_processes)
 		return ignore(c, p);
 	p->state = PROC_NATIVE;
-	space_wanted(c, p, SPACE_GONE);
+	space_wanted(p, SPACE_GONE);
 	return c->config.ops->set_proc(c->config.ctx, &p->key, PROC_NATIVE, NULL, NULL, p->slot);
 }
 
@@ -245,53 +169,6 @@ static int give_up(struct collect *c, struct process *p, const struct proc *proc
 	return settle(c, p);
 }
 
-/* Name, cgroup, container; false if the process isn't wanted. */
-static bool read_facts(struct collect *c, struct process *p, const struct proc *proc)
-{
-	_cleanup_proc_facts_ struct proc_facts facts = {};
-
-	if (proc_facts_read(proc, p->name_is_said ? p->name : NULL, &facts))
-		return true; /* gone: what it left is kept */
-	p->start_boot_ns = facts.start_boot_ns;
-	free(p->name);
-	free(p->cgroup);
-	free(p->container);
-	p->name = TAKE_PTR(facts.name);
-	p->cgroup = TAKE_PTR(facts.cgroup);
-	p->container = TAKE_PTR(facts.container);
-	facts.name = strdup(p->name ? p->name : "");
-	facts.cgroup = strdup(p->cgroup ? p->cgroup : "");
-	facts.container = strdup(p->container ? p->container : "");
-	return !c->config.match || proc_match(c->config.match, &facts);
-}
-
-static bool is_wanted(struct collect *c, struct process *p, const struct proc *proc)
-{
-	bool wanted = read_facts(c, p, proc);
-	bool foreign = wanted && c->config.may_see && !c->config.may_see(proc->dirfd);
-
-	c->stats.foreign += foreign && !p->foreign;
-	p->foreign |= foreign;
-	p->unwanted = !wanted || foreign;
-	return !p->unwanted;
-}
-
-/*
- * What the kernel program read: all there is of a process that is gone already; and of a fork that execs meanwhile
- * the name /proc gives is the new image's.
- */
-static void name_from_record(struct process *p, const struct rec_proc *rec)
-{
-	_cleanup_str_ struct str name = {};
-
-	snprintf(p->comm, sizeof(p->comm), "%.*s", ABI_COMM_BYTES, rec->comm);
-	proc_name_from(rec->args, sizeof(rec->args), NULL, p->comm, &name);
-	if (p->name)
-		return;
-	p->name = str_take(&name);
-	p->name_is_said = p->name && proc_name_is_said(rec->args, sizeof(rec->args));
-}
-
 /*
  * Of processes that there were before the first sample the key of their executable isn't known where the file
  * system doesn't tell it: now the kernel program has, and the next process that runs it is known.
@@ -304,26 +181,10 @@ static void teach_exe(struct collect *c, const struct proc *proc, const struct e
 	struct image_found found;
 	struct py_where where;
 
-	if (map_get(&c->taught, key) || map_put(&c->taught, key, 1))
+	if (map_get(&c->intake->taught, key) || map_put(&c->intake->taught, key, 1))
 		return;
 	if (!maps_read(proc->dirfd, MAPS_EXEC, &maps) && image_find(c, proc, &maps, &found) > 0)
 		(void)!locate(c, proc, &maps, &found, exe, &where);
-}
-
-/* False if it can't be looked at. One that lived for a moment has ended before it was known. */
-static bool open_process(struct process *p, struct proc *ret)
-{
-	int r = proc_open(ret, p->key.tgid);
-
-	p->ended |= r == -ESRCH;
-	return !r;
-}
-
-bool process_is(const struct process *p, const struct proc *proc)
-{
-	struct proc_stat stat;
-
-	return !proc_stat_read(proc->dirfd, &stat) && proc_stat_start_ns(&stat) == p->start_boot_ns;
 }
 
 /* The kernel program recognized it: a known executable, or a fork of a known process. */
@@ -340,21 +201,20 @@ static void adopt(struct collect *c, struct process *p, const struct rec_proc *r
 	/* A program with an interpreter in it may have another one, as its parent. */
 	if (!rec->where.own_program || (parent && parent->several))
 		several_wait(p);
-	if (!open_process(p, &proc))
+	if (!process_open(p, &proc))
 		return;
-	if (!is_wanted(c, p, &proc)) {
+	if (!facts_read(c, p, &proc)) {
 		(void)!ignore(c, p);
 		return;
 	}
 	p->facts_due_ns = clock_ns(CLOCK_MONOTONIC) + FACTS_APART_NS;
-	read_directory(p, &proc);
-	read_entry(p, &proc);
+	facts_read_start(p, &proc);
 	teach_exe(c, &proc, &rec->exe);
 	if (p->slot && rec->space != p->slot) /* the kernel program had forgotten it */
 		(void)!c->config.ops->set_proc(c->config.ctx, &p->key, p->state, &p->where, NULL,
 					       p->slot);
 	else if (!rec->space) /* a fork has its parent's mappings */
-		space_wanted(c, p, SPACE_GONE);
+		space_wanted(p, SPACE_GONE);
 }
 
 /* The kernel program knows its executable: it isn't Python. */
@@ -363,10 +223,10 @@ static void adopt_native(struct collect *c, struct process *p)
 	_cleanup_proc_ struct proc proc = PROC_INIT;
 
 	p->state = PROC_NATIVE;
-	if (!open_process(p, &proc))
+	if (!process_open(p, &proc))
 		return;
-	if (is_wanted(c, p, &proc))
-		space_wanted(c, p, SPACE_GONE);
+	if (facts_read(c, p, &proc))
+		space_wanted(p, SPACE_GONE);
 	else
 		(void)!ignore(c, p);
 }
@@ -386,11 +246,11 @@ static void confirm(struct collect *c, struct process *p, const struct rec_proc 
 
 void process_met(struct collect *c, uint32_t i, const struct rec_proc *rec)
 {
-	struct process *p = &c->processes.v[i];
+	struct process *p = process_at(c, i);
 
 	if (p->expected)
 		confirm(c, p, rec);
-	name_from_record(p, rec);
+	facts_from_record(p, rec);
 	p->seen_ns = MAX(p->seen_ns, rec->time_ns);
 	p->ended |= thread_end_of(c, p->key.tgid, p->key.tgid, rec->time_ns) != 0;
 	log_debug("process %u (exec %u): kernel says %u", rec->proc.tgid, rec->proc.exec_id,
@@ -407,15 +267,15 @@ void process_met(struct collect *c, uint32_t i, const struct rec_proc *rec)
 
 int process_examine(struct collect *c, uint32_t i, const struct exe_key *exe)
 {
-	struct process *p = &c->processes.v[i];
+	struct process *p = process_at(c, i);
 	_cleanup_proc_ struct proc proc = PROC_INIT;
 	_cleanup_maps_ struct maps maps = {};
 	struct image_found found;
 	int r;
 
-	if (!open_process(p, &proc))
+	if (!process_open(p, &proc))
 		return -ESRCH;
-	if (!is_wanted(c, p, &proc))
+	if (!facts_read(c, p, &proc))
 		return ignore(c, p);
 	r = proc_maps(&proc, MAPS_EXEC, &maps);
 	if (r)
@@ -425,127 +285,10 @@ int process_examine(struct collect *c, uint32_t i, const struct exe_key *exe)
 		return refuse(c, p, err_msg());
 	if (!r)
 		return give_up(c, p, &proc, &maps, exe);
-	several_left_out(c, p->key.tgid, &maps, &found.left_out);
+	image_left_out(c, p->key.tgid, &maps, &found.left_out);
 	if (found.first.file->image.unsupported[0])
 		return refuse(c, p, found.first.file->image.unsupported);
 	return describe(c, p, &proc, &maps, &found, exe);
-}
-
-/* Of files that aren't known and that processes map which aren't either. */
-static const struct budget_limit of_strangers = {300 * NSEC_PER_MSEC, 100};
-
-static bool holds_interpreter(struct collect *c, uint32_t tgid, const struct mapping *m,
-			      const char *path)
-{
-	_cleanup_proc_ struct proc proc = PROC_INIT;
-	uint64_t began_ns = upkeep_begin();
-	struct image_file *f;
-	bool is = !proc_open(&proc, tgid) && !image_of(c, &proc, m, path, &f) && f->is_python;
-
-	budget_spend_only(&c->strangers, of_strangers, clock_ns(CLOCK_MONOTONIC),
-			  upkeep_begin() - began_ns);
-	return is;
-}
-
-static bool is_interpreter(struct collect *c, uint32_t tgid, const struct mapping *m,
-			   const char *path)
-{
-	const struct image_file *known = image_known(c, m);
-
-	if (known)
-		return known->is_python && !known->is_known_program;
-	if (budget_is_left(&c->strangers, of_strangers, clock_ns(CLOCK_MONOTONIC)))
-		return holds_interpreter(c, tgid, m, path);
-	c->stats.looks_refused++;
-	return image_is_library(path); /* its next sample tells, on its user's account */
-}
-
-static void examine_mapped(struct collect *c, struct process *p)
-{
-	crowd_turn(c, p);
-	(void)!process_examine(c, p - c->processes.v, NULL);
-	crowd_turn(c, NULL);
-}
-
-/*
- * A file was mapped executable. Most are known and not Python. A process that the kernel program
- * ignores because of its executable is unknown here: it is asked about again.
- */
-void collect_mapped(struct collect *c, const struct collect_mapping *m)
-{
-	struct process *p = process_newest(c, m->tgid);
-	struct mapping map = {.start = m->addr,
-			      .end = m->addr + m->len,
-			      .offset = m->offset,
-			      .dev = m->dev,
-			      .ino = m->ino,
-			      .prot = PROT_EXEC | PROT_READ};
-
-	if (p && has_stacks(p)) {
-		c->news = true;
-		space_wanted(c, p, SPACE_GROWN);
-		space_made_executable(c, p, map.start, map.end, m->time_ns);
-	}
-	if (p && p->state == PROC_PYTHON && image_is_library(m->path))
-		several_wait(p);
-	if (m->gone || !m->ino || (p && p->state == PROC_PYTHON) ||
-	    !is_interpreter(c, m->tgid, &map, m->path))
-		return;
-	if (p && p->state == PROC_PENDING)
-		examine_mapped(c, p);
-	else
-		c->config.ops->ask_again(c->config.ctx, m->tgid);
-}
-
-void collect_look_again(struct collect *c)
-{
-	for (size_t i = 0; i < c->live.n; i++) {
-		struct process *p = &c->processes.v[c->live.v[i]];
-
-		if (!process_has_ended(p) && p->state != PROC_PYTHON &&
-		    p->state != PROC_UNSUPPORTED)
-			c->config.ops->ask_again(c->config.ctx, p->key.tgid);
-		space_made_executable(c, p, 0, UINT64_MAX, 0);
-		if (p->registered.wanted)
-			space_wanted(c, p, SPACE_GROWN);
-	}
-}
-
-void collect_comm(struct collect *c, uint32_t tgid, uint32_t tid, const char *comm)
-{
-	struct process *p = process_newest(c, tgid);
-
-	if (!p)
-		return;
-	if (tid == tgid) {
-		thread_copy_comm(p->comm, comm);
-		p->facts_due_ns = 0;
-	}
-	c->news = true;
-	thread_comm(c, p, tid, comm);
-}
-
-/* It has samples: are the next ones wanted too, and what do they say of it? */
-static void renew_facts(struct collect *c, struct process *p)
-{
-	_cleanup_proc_facts_ struct proc_facts facts = {};
-	_cleanup_proc_ struct proc proc = PROC_INIT;
-
-	if (proc_open(&proc, p->key.tgid) || proc_facts_read(&proc, p->name, &facts) ||
-	    facts.start_boot_ns != p->start_boot_ns)
-		return;
-	if (c->config.match && !proc_match(c->config.match, &facts)) {
-		(void)!ignore(c, p);
-		return;
-	}
-	if (p->cgroup && p->container && streq(facts.cgroup, p->cgroup) &&
-	    streq(facts.container, p->container))
-		return;
-	free(p->cgroup);
-	free(p->container);
-	p->cgroup = TAKE_PTR(facts.cgroup);
-	p->container = TAKE_PTR(facts.container);
-	thread_forget_labels(c, p);
 }
 
 static void examine_again(struct collect *c, uint32_t i)
@@ -553,15 +296,15 @@ static void examine_again(struct collect *c, uint32_t i)
 	uint64_t began_ns = upkeep_begin();
 
 	(void)!process_examine(c, i, NULL);
-	upkeep_end(c, &c->processes.v[i], began_ns);
+	upkeep_end(c, process_at(c, i), began_ns);
 }
 
 void process_look_again(struct collect *c)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
-	vec_foreach(i, &c->live) {
-		struct process *p = &c->processes.v[*i];
+	vec_foreach(i, &c->processes->live) {
+		struct process *p = process_at(c, *i);
 		bool left = p->state == PROC_IGNORED && p->samples;
 
 		if (process_has_ended(p) || p->expected || now < p->facts_due_ns ||
@@ -574,8 +317,8 @@ void process_look_again(struct collect *c)
 		/* What isn't sampled costs nothing: the next sample lets it be looked at. */
 		if (c->config.match && (p->unwanted || left))
 			c->config.ops->ask_again(c->config.ctx, p->key.tgid);
-		else if (p->samples != p->facts_samples && !left)
-			renew_facts(c, p);
+		else if (p->samples != p->facts_samples && !left && !facts_renew(c, p))
+			(void)!ignore(c, p);
 		p->facts_samples = p->samples;
 	}
 }
@@ -608,7 +351,7 @@ static int expect(struct collect *c, const struct proc *proc, const struct proc_
 
 	if (i < 0)
 		return err_sys(-ENOMEM, "process %d", proc->tgid);
-	p = &c->processes.v[i];
+	p = process_at(c, i);
 	p->expected = true;
 	p->start_boot_ns = proc_stat_read(proc->dirfd, &stat) ? 0 : proc_stat_start_ns(&stat);
 	p->where = all->where[0];
@@ -676,7 +419,7 @@ int collect_examine(struct collect *c, pid_t tgid)
 	r = r ? r : none_found(&proc);
 	if (r <= 0)
 		return r ? err_wrap(r, "process %d", tgid) : 0;
-	several_left_out(c, (uint32_t)tgid, &maps, &found.left_out);
+	image_left_out(c, (uint32_t)tgid, &maps, &found.left_out);
 	if (found.first.file->image.unsupported[0])
 		return err_set(-ENOTSUP, "process %d: %s can't be profiled", tgid,
 			       found.first.file->image.unsupported);
@@ -687,7 +430,7 @@ int collect_examine(struct collect *c, pid_t tgid)
 		r = expect(c, &proc, &all, &place, found.first.file->image.layout.version);
 		p = process_newest(c, (uint32_t)tgid);
 		if (p)
-			several_looked(p, &found);
+			several_looked(p, found.waits, found.idle);
 	}
 	return r ? r : 1;
 }

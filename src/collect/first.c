@@ -18,9 +18,10 @@ void collect_started(struct collect *c, uint32_t tgid)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
-	if (!c->config.unwind || !c->taught_programs.n)
+	if (!c->config.unwind || !c->command->programs.n)
 		return;
-	c->first = (struct first_look){.tgid = tgid, .due_ns = now, .until_ns = now + LOOK_FOR_NS};
+	c->command->first =
+		(struct first_look){.tgid = tgid, .due_ns = now, .until_ns = now + LOOK_FOR_NS};
 }
 
 static const struct taught_program *find_program(const struct collect *c, const struct proc *proc)
@@ -30,7 +31,7 @@ static const struct taught_program *find_program(const struct collect *c, const 
 
 	if (fd < 0 || image_key(fd, &key))
 		return NULL;
-	vec_foreach(t, &c->taught_programs)
+	vec_foreach(t, &c->command->programs)
 		if (!memcmp(&t->key, &key, sizeof(key)))
 			return t;
 	return NULL;
@@ -44,8 +45,8 @@ static bool look(struct collect *c)
 	struct py_where where;
 	struct proc_stat stat;
 
-	if (process_newest(c, c->first.tgid) || proc_open(&proc, (pid_t)c->first.tgid) ||
-	    proc_stat_read(proc.dirfd, &stat))
+	if (process_newest(c, c->command->first.tgid) ||
+	    proc_open(&proc, (pid_t)c->command->first.tgid) || proc_stat_read(proc.dirfd, &stat))
 		return true;
 	if (!stat.start_code)
 		return false;
@@ -63,10 +64,10 @@ void first_look(struct collect *c)
 {
 	uint64_t now;
 
-	if (!c->first.tgid)
+	if (!c->command->first.tgid)
 		return;
 	now = clock_ns(CLOCK_MONOTONIC);
-	c->first.due_ns = now + LOOK_APART_NS;
-	if (look(c) || now > c->first.until_ns)
-		c->first.tgid = 0;
+	c->command->first.due_ns = now + LOOK_APART_NS;
+	if (look(c) || now > c->command->first.until_ns)
+		c->command->first.tgid = 0;
 }

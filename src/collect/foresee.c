@@ -170,7 +170,7 @@ static void add_file(struct collect *c, int fd, unsigned depth)
 	_cleanup_free_ char *path = real_path(fd);
 	struct mapping m;
 
-	if (!path || c->natives.n >= FILES_MOST || !will_be_mapped(fd, &m) ||
+	if (!path || c->natives->files.n >= FILES_MOST || !will_be_mapped(fd, &m) ||
 	    !native_file_foresee(c, &m, fd, path))
 		return;
 	add_libraries(c, fd, path, depth);
@@ -210,9 +210,9 @@ void foresee_command(struct collect *c, int fd)
 		return;
 	add_vdso(c);
 	add_file(c, fd, 0);
-	c->command = TAKE_PTR(path);
+	c->command->path = TAKE_PTR(path);
 	if (c->config.cache)
-		file_list_read(c->config.cache, c->command, add_listed, c);
+		file_list_read(c->config.cache, c->command->path, add_listed, c);
 }
 
 /* What processes mapped of krait's own root directory is what the command will map again. */
@@ -220,12 +220,13 @@ void foresee_remember(struct collect *c)
 {
 	VEC(const char *) paths = {};
 
-	if (!c->command || !c->config.cache)
+	if (!c->command->path || !c->config.cache)
 		return;
-	vec_foreach(f, &c->natives)
+	vec_foreach(f, &c->natives->files)
 		if ((*f)->met && (*f)->root < 0 && (*f)->loads.n && paths.n < FILES_MOST)
 			(void)!vec_push(&paths, (*f)->path);
-	if (paths.n && file_list_write(c->config.cache, c->command, paths.v, paths.n))
-		log_info("what %s mapped isn't kept for the next time: %s", c->command, err_msg());
+	if (paths.n && file_list_write(c->config.cache, c->command->path, paths.v, paths.n))
+		log_info("what %s mapped isn't kept for the next time: %s", c->command->path,
+			 err_msg());
 	vec_fini(&paths);
 }

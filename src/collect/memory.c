@@ -10,35 +10,6 @@
 #include "symbol/elf/function_parts.h"
 #include "symbol/pytables/method_names.h"
 
-#define LEAST_JOB                                                                                  \
-	((size_t)32 << 20) /* Debian's static python3 needs 17 MiB for its rows and names */
-
-size_t collect_bytes(const struct collect *c)
-{
-	return profile_bytes(c->profile) + c->code_bytes;
-}
-
-size_t collect_kept_bytes(const struct collect *c)
-{
-	return c->names_bytes + c->rows_bytes + c->lists_bytes + c->jit_reading.bytes;
-}
-
-bool collect_is_full(const struct collect *c)
-{
-	return c->config.max_bytes &&
-	       collect_bytes(c) + collect_kept_bytes(c) >= c->config.max_bytes;
-}
-
-size_t memory_for_names(const struct collect *c)
-{
-	return c->config.max_bytes ? c->config.max_bytes / 2 : SIZE_MAX;
-}
-
-size_t memory_for_job(const struct collect_config *config)
-{
-	return config->max_bytes ? MAX(config->max_bytes / 2, LEAST_JOB) : SIZE_MAX;
-}
-
 static size_t names_bytes(const struct native_file *f)
 {
 	return (f->names ? elf_names_bytes(f->names) : 0) +
@@ -51,7 +22,7 @@ static size_t names_bytes(const struct native_file *f)
 static void give_up_names(struct collect *c, struct native_file *f)
 {
 	log_info("%s: its names made room for others: %zu KiB", f->path, names_bytes(f) >> 10);
-	c->names_bytes -= names_bytes(f);
+	c->kept.names -= names_bytes(f);
 	elf_names_free(TAKE_PTR(f->names));
 	method_names_free(TAKE_PTR(f->methods));
 	function_parts_free(TAKE_PTR(f->parts));
@@ -65,7 +36,7 @@ static struct native_file *find_oldest(const struct collect *c)
 {
 	struct native_file *oldest = NULL;
 
-	vec_foreach(at, &c->natives) {
+	vec_foreach(at, &c->natives->files) {
 		struct native_file *f = *at;
 
 		if (f->named == NAMES_TRIED && names_bytes(f) && f->used_at < c->flushes &&
@@ -80,11 +51,11 @@ static struct process *find_oldest_list(const struct collect *c)
 {
 	struct process *oldest = NULL;
 
-	vec_foreach(i, &c->live) {
-		struct process *p = &c->processes.v[*i];
+	vec_foreach(i, &c->processes->live) {
+		struct process *p = process_at(c, *i);
 
 		if (registered_bytes(p) &&
-		    (!oldest || p->registered.read_at < oldest->registered.read_at))
+		    (!oldest || p->made->registered.read_at < oldest->made->registered.read_at))
 			oldest = p;
 	}
 	return oldest;
@@ -92,13 +63,13 @@ static struct process *find_oldest_list(const struct collect *c)
 
 static void count(struct collect *c)
 {
-	c->names_bytes = c->rows_bytes = c->lists_bytes = 0;
-	vec_foreach(at, &c->natives) {
-		c->names_bytes += (*at)->named == NAMES_TRIED ? names_bytes(*at) : 0;
-		c->rows_bytes += (*at)->fdes.cap * sizeof(*(*at)->fdes.v);
+	c->kept.names = c->kept.rows = c->kept.lists = 0;
+	vec_foreach(at, &c->natives->files) {
+		c->kept.names += (*at)->named == NAMES_TRIED ? names_bytes(*at) : 0;
+		c->kept.rows += (*at)->fdes.cap * sizeof(*(*at)->fdes.v);
 	}
-	vec_foreach(i, &c->live)
-		c->lists_bytes += registered_bytes(&c->processes.v[*i]);
+	vec_foreach(i, &c->processes->live)
+		c->kept.lists += registered_bytes(process_at(c, *i));
 }
 
 void memory_keep_to(struct collect *c)
@@ -110,7 +81,7 @@ void memory_keep_to(struct collect *c)
 	while (collect_kept_bytes(c) > memory_for_names(c) && (f = find_oldest(c)))
 		give_up_names(c, f);
 	while (collect_kept_bytes(c) > memory_for_names(c) && (p = find_oldest_list(c))) {
-		c->lists_bytes -= registered_bytes(p);
+		c->kept.lists -= registered_bytes(p);
 		registered_give_up(c, p);
 	}
 }

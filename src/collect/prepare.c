@@ -51,7 +51,7 @@ static struct native_file *first_left(const struct collect *c)
 {
 	struct native_file *first = NULL;
 
-	vec_foreach(f, &c->natives)
+	vec_foreach(f, &c->natives->files)
 		if (is_left(*f) && (!first || is_before(*f, first)))
 			first = *f;
 	return first;
@@ -64,7 +64,7 @@ static bool prepare_some(struct collect *c)
 	size_t asked = 0;
 
 	native_work_take(c, false);
-	vec_foreach(at, &c->natives)
+	vec_foreach(at, &c->natives->files)
 		asked += (*at)->rows == ROWS_ASKED;
 	for (; asked < AHEAD && (f = first_left(c)); asked++)
 		if (is_made(f))
@@ -82,7 +82,7 @@ static void count_mapped(struct collect *c, const struct process *p)
 		return;
 	vec_foreach(m, &s->maps)
 		if (m->file)
-			c->natives.v[m->file - 1]->mapped++;
+			native_file_at(c, m->file)->mapped++;
 }
 
 /* Is there code that it may have registered, or compiled? */
@@ -103,13 +103,13 @@ static bool prepare_made_code(struct collect *c, uint64_t until_ns)
 {
 	bool left = false;
 
-	registered_read(c, until_ns);
-	vec_foreach(i, &c->live) {
-		struct process *p = &c->processes.v[*i];
+	made_refresh(c, until_ns);
+	vec_foreach(i, &c->processes->live) {
+		struct process *p = process_at(c, *i);
 
-		if (!p->expected || !p->registered.wanted)
+		if (!p->expected || !p->made->registered.wanted)
 			continue;
-		left |= !p->registered.read_at;
+		left |= !p->made->registered.read_at;
 		if (p->space_stale)
 			space_read(c, p);
 	}
@@ -130,17 +130,17 @@ void collect_prepare(struct collect *c, uint64_t until_ns)
 
 	if (!c->config.unwind)
 		return;
-	vec_foreach(i, &c->live) {
-		struct process *p = &c->processes.v[*i];
+	vec_foreach(i, &c->processes->live) {
+		struct process *p = process_at(c, *i);
 
 		if (!p->expected || clock_ns(CLOCK_MONOTONIC) >= until_ns)
 			continue;
 		space_read(c, p);
 		count_mapped(c, p);
-		p->registered.wanted = has_made_code(c, p);
+		p->made->registered.wanted = has_made_code(c, p);
 		(void)prepare_some(c);
 	}
 	while (prepare_more(c, until_ns) && (now = clock_ns(CLOCK_MONOTONIC)) < until_ns)
 		poll(&done, 1, (int)((until_ns - now) / NSEC_PER_MSEC) + 1);
-	c->registered_due_ns = 0; /* nobody waited */
+	registered_begin(c);
 }

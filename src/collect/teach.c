@@ -58,8 +58,8 @@ static const struct image_file *image_now(struct collect *c, int fd, const char 
 
 	if (image_key(fd, key))
 		return NULL;
-	i = map_get(&c->file_index, file_key(key->dev, key->ino));
-	return i ? c->files.v[*i - 1] : image_of_fd(c, fd, path, key);
+	i = map_get(&c->images->index, file_key(key->dev, key->ino));
+	return i ? c->images->files.v[*i - 1] : image_of_fd(c, fd, path, key);
 }
 
 /* The libpython that the program @fd is linked with, among the files that were foreseen; NULL: none that is understood. */
@@ -75,7 +75,7 @@ static const struct image_file *linked_python(struct collect *c, int fd, const c
 	for (size_t i = 0; (name = elf_file_needed(elf, i)); i++) {
 		if (!str_starts(name, "libpython"))
 			continue;
-		vec_foreach(f, &c->natives) {
+		vec_foreach(f, &c->natives->files) {
 			if ((*f)->fd < 0 || !streq(path_base((*f)->path), name))
 				continue;
 			lib = image_now(c, (*f)->fd, (*f)->path, &key);
@@ -124,7 +124,7 @@ int teach_program(struct collect *c, int fd, const char *path)
 		return 0;
 	t.version = python->image.layout.version;
 	r = describe(c, f, python, fd, path, &t.entry);
-	r = r ? r : vec_push(&c->taught_programs, t);
+	r = r ? r : vec_push(&c->command->programs, t);
 	return r ? r : c->config.ops->add_exe(c->config.ctx, &t.key, &t.entry);
 }
 

@@ -40,7 +40,20 @@ verdict rooms "$(awk '
 		may["symbol/pytables"] = "base elf"
 		may["symbol/madecode"] = "base proc symbol symbol/elf " unwind
 		may["sampler"] = "base elf proc unwind unwind/rows"; may["profile"] = "base"
-		may["collect"] = "base elf proc profile " unwind " " python " " symbol
+		common = "base proc profile collect/common"
+		may["collect/common"] = common
+		may["collect/process"] = common " collect/process python/code python/heap"
+		may["collect/interp"] = common " elf collect/process python/find python/heap"
+		may["collect/native"] = common " elf collect/process collect/interp symbol/elf symbol/madecode" \
+			" symbol symbol/pytables " unwind
+		may["collect/space"] = common " collect/process collect/native"
+		may["collect/madecode"] = common " collect/process collect/native collect/space python/code" \
+			" python/heap symbol/elf symbol/madecode " unwind
+		may["collect/stack"] = common " collect/process collect/native collect/space collect/madecode" \
+			" python/heap symbol/pytables"
+		collect = "collect collect/common collect/process collect/interp collect/native collect/space" \
+			" collect/madecode collect/stack"
+		may["collect"] = "base elf proc profile " unwind " " python " " symbol " " collect
 		may["dump"] = "base elf proc sampler profile collect " unwind " " python " " symbol
 		may["host"] = "base proc"
 		may["record"] = "base elf proc sampler profile collect host " unwind " " python " " symbol

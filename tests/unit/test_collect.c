@@ -16,6 +16,8 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "collect/internal.h"
+#include "collect/process/crowd.h"
+#include "collect/process/upkeep.h"
 #include "profile/condense.h"
 #include "elf_writer.h"
 #include "proc/files.h"
@@ -637,7 +639,7 @@ static void test_crowd(void **state)
 static void test_crowd_debt(void **state)
 {
 	struct fixture *f = *state;
-	struct crowds *w = &f->collect->crowds;
+	struct crowds *w = f->collect->processes->crowds;
 
 	assert_int_equal(crowded_after(f, 1, 1000, true), 0);
 	w->turn = 1;
@@ -652,7 +654,7 @@ static void test_crowd_debt(void **state)
 static void test_crowd_left(void **state)
 {
 	struct fixture *f = *state;
-	struct crowds *w = &f->collect->crowds;
+	struct crowds *w = f->collect->processes->crowds;
 	struct process *p;
 
 	assert_int_equal(crowded_after(f, 1, 1000, true), 0);

@@ -80,11 +80,11 @@ static void test_lost_events(void **state)
 	long a = process_of(f->c, &with), b = process_of(f->c, &without);
 
 	assert_true(a >= 0 && b >= 0);
-	f->c->processes.v[a].state = f->c->processes.v[b].state = PROC_PYTHON;
-	f->c->processes.v[a].registered.wanted = true;
+	process_at(f->c, a)->state = process_at(f->c, b)->state = PROC_PYTHON;
+	process_at(f->c, a)->made->registered.wanted = true;
 	collect_look_again(f->c);
-	assert_int_equal(f->c->processes.v[a].space_stale, SPACE_GROWN);
-	assert_int_equal(f->c->processes.v[b].space_stale, SPACE_FRESH);
+	assert_int_equal(process_at(f->c, a)->space_stale, SPACE_GROWN);
+	assert_int_equal(process_at(f->c, b)->space_stale, SPACE_FRESH);
 }
 
 /* The number of readings is limited: the oldest one is freed, and no other. */
@@ -99,11 +99,11 @@ static void test_memory(void **state)
 	for (size_t k = 0; k < ARRAY_SIZE(keys); k++)
 		i[k] = process_of(f->c, &keys[k]);
 	for (size_t k = 0; k < ARRAY_SIZE(keys); k++) {
-		p[k] = &f->c->processes.v[i[k]];
-		assert_int_equal(vec_reserve(&p[k]->registered.readings[k].rows.rows,
+		p[k] = process_at(f->c, i[k]);
+		assert_int_equal(vec_reserve(&p[k]->made->registered.readings[k].rows.rows,
 					     ((size_t)2 << 20) / sizeof(struct unwind_row)),
 				 0);
-		p[k]->registered.read_at = 9 - (uint32_t)k;
+		p[k]->made->registered.read_at = 9 - (uint32_t)k;
 	}
 	f->c->config.max_bytes = 16 << 20; /* half of it is for names */
 	memory_keep_to(f->c);
@@ -113,7 +113,7 @@ static void test_memory(void **state)
 	assert_in_range(collect_kept_bytes(f->c), 2 << 20, 4 << 20);
 	assert_true(registered_bytes(p[0]) > 0);
 	assert_int_equal(registered_bytes(p[1]), 0);
-	assert_true(p[1]->registered.due_ns > 0);
+	assert_true(p[1]->made->registered.due_ns > 0);
 	assert_int_equal(f->c->stats.names_given_up, 1);
 }
 

@@ -18,7 +18,9 @@
 #include "base/error.h"
 #include "base/far.h"
 #include "base/log.h"
-#include "collect/internal.h"
+#include "collect/interp/image.h"
+#include "collect/process/look.h"
+#include "collect/process/root.h"
 #include "proc/files.h"
 
 #define MAX_HELD 128
@@ -93,11 +95,28 @@ static int read_file(int fd, const char *path, struct image_file *f)
 	return r;
 }
 
-void image_file_free(struct image_file *f)
+static void image_file_free(struct image_file *f)
 {
 	if (f && f->fd >= 0)
 		close(f->fd);
 	free(f);
+}
+
+bool images_init(struct collect *c)
+{
+	return (c->images = calloc(1, sizeof(*c->images)));
+}
+
+void images_fini(struct collect *c)
+{
+	if (!c->images)
+		return;
+	vec_foreach(file, &c->images->files)
+		image_file_free(*file);
+	vec_fini(&c->images->files);
+	map_fini(&c->images->index);
+	map_fini(&c->images->others);
+	free(TAKE_PTR(c->images));
 }
 
 /*
@@ -109,10 +128,10 @@ static int hold(struct collect *c, int fd)
 {
 	int own;
 
-	if (c->held >= MAX_HELD || far_is(fd) || !root_has(fd))
+	if (c->images->held >= MAX_HELD || far_is(fd) || !root_has(fd))
 		return -1;
 	own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	c->held += own >= 0;
+	c->images->held += own >= 0;
 	return own;
 }
 
@@ -120,7 +139,7 @@ static int hold(struct collect *c, int fd)
 static struct image_file *find_rewritten(const struct collect *c, uint64_t dev, uint64_t ino,
 					 const struct file_version *version)
 {
-	vec_foreach(f, &c->files)
+	vec_foreach(f, &c->images->files)
 		if ((*f)->dev == dev && (*f)->ino == ino && (*f)->version.dev == version->dev &&
 		    (*f)->version.ino == version->ino)
 			return *f;
@@ -163,25 +182,25 @@ static struct image_file *keep_file(struct collect *c, const struct proc *proc, 
 	old = malloc(sizeof(*old));
 	if (old)
 		*old = f;
-	if (!old || vec_push(&c->files, old)) {
+	if (!old || vec_push(&c->images->files, old)) {
 		free(old);
 		(void)err_set(-ENOMEM, "out of memory for %s", path);
 		return NULL;
 	}
 	old->fd = hold(c, fd);
-	(void)!map_put(&c->file_index, file_key(dev, ino), c->files.n);
+	(void)!map_put(&c->images->index, file_key(dev, ino), c->images->files.n);
 	return old;
 }
 
 static struct image_file *find_known(const struct collect *c, const struct proc *proc,
 				     const struct mapping *m)
 {
-	const uint64_t *i = map_get(&c->file_index, file_key(m->dev, m->ino));
-	struct image_file *latest = i ? c->files.v[*i - 1] : NULL;
+	const uint64_t *i = map_get(&c->images->index, file_key(m->dev, m->ino));
+	struct image_file *latest = i ? c->images->files.v[*i - 1] : NULL;
 
 	if (!latest || file_unchanged(latest->fd, proc, m, &latest->version))
 		return latest;
-	vec_foreach(f, &c->files)
+	vec_foreach(f, &c->images->files)
 		if ((*f)->dev == m->dev && (*f)->ino == m->ino &&
 		    file_unchanged((*f)->fd, proc, m, &(*f)->version))
 			return *f;
@@ -205,8 +224,8 @@ int image_of(struct collect *c, const struct proc *proc, const struct mapping *m
 
 const struct image_file *image_known(const struct collect *c, const struct mapping *m)
 {
-	const uint64_t *i = map_get(&c->file_index, file_key(m->dev, m->ino));
-	const struct image_file *f = i ? c->files.v[*i - 1] : NULL;
+	const uint64_t *i = map_get(&c->images->index, file_key(m->dev, m->ino));
+	const struct image_file *f = i ? c->images->files.v[*i - 1] : NULL;
 	struct stat st;
 
 	return f && is_held(f->fd, m, &st) && is_version(&st, &f->version) ? f : NULL;
@@ -234,7 +253,7 @@ struct image_file *image_of_fd(struct collect *c, int fd, const char *path, stru
 	/* Where the file system doesn't tell it (tmpfs), the first sample will. */
 	if (image_key(fd, key))
 		return NULL;
-	if (map_get(&c->file_index, file_key(key->dev, key->ino)))
+	if (map_get(&c->images->index, file_key(key->dev, key->ino)))
 		return NULL; /* taught when it was met */
 	return keep_file(c, NULL, key->dev, key->ino, fd, path);
 }

@@ -7,6 +7,9 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+#include "base/map.h"
+#include "base/vec.h"
+#include "collect/common/state.h"
 #include "elf/elf_dynamic.h"
 #include "proc/maps.h"
 #include "proc/proc.h"
@@ -37,6 +40,18 @@ struct image_file {
 	bool exec_fixed;		  /* ET_EXEC */
 };
 
+/* What is known of files. */
+struct images {
+	VEC(struct image_file *) files; /* pointers: they stay valid while more are added */
+	struct map index;		/* file_key() -> index + 1 of the latest one */
+	struct map others;		/* processes with a second interpreter that works */
+	unsigned held;			/* files whose .fd is open */
+};
+
+/* False: out of memory. */
+_must_use_ bool images_init(struct collect *c);
+void images_fini(struct collect *c);
+
 /* Files are known by device and inode; another file may get the inode. */
 uint64_t file_key(uint64_t dev, uint64_t ino);
 struct file_version file_version_of(const struct stat *st);
@@ -54,8 +69,6 @@ _must_use_ int image_of(struct collect *c, const struct proc *proc, const struct
 
 /* What is known for certain without a look at a process that maps it; NULL: nothing. */
 const struct image_file *image_known(const struct collect *c, const struct mapping *m);
-
-void image_file_free(struct image_file *f);
 
 /* The key that the kernel knows this file by; -errno where it can't be told. */
 int image_key(int fd, struct exe_key *ret);
@@ -94,6 +107,10 @@ struct image_found {
  */
 _must_use_ int image_find(struct collect *c, const struct proc *proc, const struct maps *maps,
 			  struct image_found *ret);
+
+/* Counts process @tgid if it has an interpreter that isn't shown: @one; .file NULL: it has none. */
+void image_left_out(struct collect *c, uint32_t tgid, const struct maps *maps,
+		    const struct image_at *one);
 
 /* Where the addresses of its file's image are. */
 uint64_t image_bias(const struct image_at *one);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Which of the files that a process maps has its interpreter; see image.h. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "collect/internal.h"
+#include "collect/interp/image.h"
 #include "collect/interp/loaded.h"
 #include "proc/files.h"
 #include "python/heap/peek.h"
@@ -216,4 +217,17 @@ int image_find(struct collect *c, const struct proc *proc, const struct maps *ma
 		return 1;
 	}
 	return s.denied ? err_set(s.denied, "%s", why ? why : "") : 0;
+}
+
+void image_left_out(struct collect *c, uint32_t tgid, const struct maps *maps,
+		    const struct image_at *one)
+{
+	struct collect_other *o = &c->stats.other;
+	uint32_t version = one->file ? one->file->image.hex_version : 0;
+
+	if (!one->file || map_get(&c->images->others, tgid) || map_put(&c->images->others, tgid, 1))
+		return;
+	*o = (struct collect_other){.processes = o->processes + 1, .tgid = tgid};
+	snprintf(o->name, sizeof(o->name), "CPython %u.%u", version >> 24, version >> 16 & 0xff);
+	snprintf(o->file, sizeof(o->file), "%s", maps_path(maps, one->at));
 }

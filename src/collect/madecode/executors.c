@@ -6,7 +6,7 @@
  */
 #include "base/cleanup.h"
 #include "check.h" /* abi */
-#include "collect/internal.h"
+#include "collect/madecode/made.h"
 #include "python/code/executor.h"
 #include "python/heap/peek.h"
 
@@ -15,6 +15,7 @@
 #define MOST_BYTES (32u << 20)	/* of code of a process that is searched */
 #define MOST_NEW   (4u << 20)	/* of it that is understood at a time: some 100 ms */
 #define LONGEST	   (256u << 10) /* piece; the longest seen had 12 KiB */
+#define NAME	   "py::jit"	/* what 3.15 calls it, as far as it can be told */
 #define MOST_RULES 64		/* of a piece; 18 were seen */
 
 bool executors_possible(const struct collect *c, const struct process *p)
@@ -128,7 +129,7 @@ static int search_place(struct search *s, uint64_t start, size_t n)
 static int search_places(struct process *p, struct reading *ret, executor_vec *now)
 {
 	struct search s = {.pid = (pid_t)p->key.tgid,
-			   .before = &p->registered.executors,
+			   .before = &p->made->registered.executors,
 			   .now = now,
 			   .left = MOST_BYTES,
 			   .fresh = MOST_NEW};
@@ -151,8 +152,8 @@ int executors_read(struct collect *c, struct process *p, struct reading *ret,
 	executor_vec now = {};
 	int r = executors_possible(c, p) ? search_places(p, ret, &now) : 0;
 
-	executors_fini(&p->registered.executors);
-	p->registered.executors = now;
+	executors_fini(&p->made->registered.executors);
+	p->made->registered.executors = now;
 	vec_foreach(e, &now) {
 		r = r ? r : note_code(&e->rows, ret);
 		r = r ? r : vec_push(files, e->rows);
@@ -172,5 +173,16 @@ bool executors_hold(const struct reading *r, uint64_t pc, uint64_t *start)
 
 void executors_close(struct process *p)
 {
-	executors_fini(&p->registered.executors);
+	executors_fini(&p->made->registered.executors);
 }
+
+/* They are found with the readings of what is registered, and hold as long as those. */
+static bool name(struct collect *c, const struct raw_stack *raw, uint64_t pc, struct made_name *ret)
+{
+	const struct reading *r = registered_reading(c, raw, pc);
+
+	ret->symbol = r && executors_hold(r, pc, &ret->start) ? NAME : NULL;
+	return ret->symbol;
+}
+
+const struct code_source executors_source = {.name = name, .dated = true};

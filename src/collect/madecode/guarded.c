@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "collect/internal.h"
+#include "collect/madecode/made.h"
 #include "unwind/prove/code_rows.h"
 #include "python/heap/peek.h"
 
@@ -17,16 +17,16 @@
 #define READ_SHARE    200	  /* looking is so many times as far apart as it takes */
 #define READ_APART_NS (50 * NSEC_PER_MSEC)
 
-static bool overlaps(const struct guarded_code *g, uint64_t start, uint64_t end)
+static bool overlaps(const struct space_part *g, uint64_t start, uint64_t end)
 {
 	return g->start < end && start < g->end;
 }
 
-const struct guarded_code *guarded_next(const struct process *p, uint64_t start, uint64_t end)
+static const struct space_part *next(const struct process *p, uint64_t start, uint64_t end)
 {
-	const struct guarded_code *ret = NULL;
+	const struct space_part *ret = NULL;
 
-	vec_foreach(g, &p->guarded.code)
+	vec_foreach(g, &p->made->guarded.code)
 		if (g->start >= start && g->end <= end && (!ret || g->start < ret->start))
 			ret = g;
 	return ret;
@@ -39,7 +39,7 @@ void guarded_want(struct collect *c, uint32_t version, uint64_t pc)
 
 	if (!CODE_ROWS_OF_THIS_MACHINE || !s || !space_map_at(s, pc))
 		return;
-	g = &c->processes.v[s->process].guarded;
+	g = &process_at(c, s->process)->made->guarded;
 	for (size_t i = 0; i < g->n_wanted; i++)
 		if (g->wanted[i] == pc)
 			return;
@@ -50,20 +50,20 @@ void guarded_want(struct collect *c, uint32_t version, uint64_t pc)
 
 static void drop(struct process *p, size_t i)
 {
-	struct guarded_code *v = p->guarded.code.v;
+	struct space_part *v = p->made->guarded.code.v;
 
 	space_retire_table(p, v[i].table);
-	memmove(v + i, v + i + 1, (--p->guarded.code.n - i) * sizeof(*v));
+	memmove(v + i, v + i + 1, (--p->made->guarded.code.n - i) * sizeof(*v));
 }
 
-static int keep(struct process *p, const struct guarded_code *code)
+static int keep(struct process *p, const struct space_part *code)
 {
-	for (size_t i = p->guarded.code.n; i-- > 0;)
-		if (overlaps(&p->guarded.code.v[i], code->start, code->end))
+	for (size_t i = p->made->guarded.code.n; i-- > 0;)
+		if (overlaps(&p->made->guarded.code.v[i], code->start, code->end))
 			drop(p, i);
-	if (p->guarded.code.n >= MOST_CODE)
+	if (p->made->guarded.code.n >= MOST_CODE)
 		drop(p, 0);
-	return vec_push(&p->guarded.code, *code);
+	return vec_push(&p->made->guarded.code, *code);
 }
 
 /* The function that begins at @start, if it has @pc. 0 or -errno + message; 1: it is kept. */
@@ -73,7 +73,7 @@ static int read_function(struct collect *c, struct process *p, uint64_t start, u
 	_cleanup_unwind_rows_ struct unwind_rows rows = {};
 	uint8_t bytes[MOST_BYTES];
 	const struct code_memory code = {start, MIN(end - start, sizeof(bytes)), bytes};
-	struct guarded_code now = {.start = start};
+	struct space_part now = {.start = start};
 	const struct unwind_rule *rule;
 	int r = peek((pid_t)p->key.tgid, start, bytes, code.n);
 
@@ -107,7 +107,7 @@ static int read_code(struct collect *c, struct process *p, const struct space_ma
 
 static void read_wanted(struct collect *c, struct process *p, const struct space *latest)
 {
-	struct guarded *g = &p->guarded;
+	struct guarded *g = &p->made->guarded;
 	bool news = false;
 
 	for (size_t i = 0; i < g->n_wanted; i++) {
@@ -120,16 +120,17 @@ static void read_wanted(struct collect *c, struct process *p, const struct space
 	}
 	g->n_wanted = 0;
 	if (news)
-		space_wanted(c, p, SPACE_GROWN);
+		space_wanted(p, SPACE_GROWN);
 }
 
-void guarded_read(struct collect *c)
+static void refresh(struct collect *c, uint64_t until_ns)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
-	for (size_t i = 0; i < c->live.n; i++) {
-		struct process *p = &c->processes.v[c->live.v[i]];
-		struct guarded *g = &p->guarded;
+	(void)until_ns;
+	for (size_t i = 0; i < c->processes->live.n; i++) {
+		struct process *p = process_live(c, i);
+		struct guarded *g = &p->made->guarded;
 		const struct space *latest;
 
 		if (!g->n_wanted || now < g->due_ns || process_has_ended(p) || p->replaced)
@@ -142,21 +143,25 @@ void guarded_read(struct collect *c)
 	}
 }
 
-void guarded_given_up(struct collect *c, uint32_t table)
+static void given_up(struct collect *c, uint32_t table)
 {
-	for (size_t i = 0; i < c->live.n; i++) {
-		struct process *p = &c->processes.v[c->live.v[i]];
+	for (size_t i = 0; i < c->processes->live.n; i++) {
+		struct process *p = process_live(c, i);
 
-		for (size_t k = p->guarded.code.n; k-- > 0;)
-			if (p->guarded.code.v[k].table == table)
+		for (size_t k = p->made->guarded.code.n; k-- > 0;)
+			if (p->made->guarded.code.v[k].table == table)
 				drop(p, k);
 	}
 }
 
-void guarded_close(struct process *p)
+static void close_process(struct collect *c, struct process *p)
 {
-	while (p->guarded.code.n)
-		drop(p, p->guarded.code.n - 1);
-	vec_fini(&p->guarded.code);
-	p->guarded.n_wanted = 0;
+	(void)c;
+	while (p->made->guarded.code.n)
+		drop(p, p->made->guarded.code.n - 1);
+	vec_fini(&p->made->guarded.code);
+	p->made->guarded.n_wanted = 0;
 }
+
+const struct code_source guarded_source = {
+	.next = next, .refresh = refresh, .given_up = given_up, .close = close_process};

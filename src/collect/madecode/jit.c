@@ -3,13 +3,14 @@
  * Code that a process made at run time, named by its perf map or jitdump. Both are opened while it runs
  * and stay open: what was named last is read when it has ended.
  */
+#include <stdlib.h>
 #include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/far.h"
 #include "base/log.h"
-#include "collect/internal.h"
+#include "collect/madecode/made.h"
 #include "proc/files.h"
 #include "proc/stat.h"
 #include "symbol/madecode/perf_map.h"
@@ -32,19 +33,38 @@
 #define READ_SHARE 10
 #define ALL_BYTES  ((size_t)512 << 20)
 
+/* Readings of all processes' perf maps. */
+struct jit_reading {
+	struct budget budget;
+	uint64_t left; /* work (base/slice.h) that may still be done with this flush */
+};
+
+bool jit_init(struct collect *c)
+{
+	c->made->maps = calloc(1, sizeof(struct jit_reading));
+	if (c->made->maps)
+		jit_flush(c);
+	return c->made->maps;
+}
+
+void jit_fini(struct collect *c)
+{
+	free(c->made->maps);
+}
+
 static const struct budget_limit of_all = {2 * NSEC_PER_SEC, 20};
 
 void jit_flush(struct collect *c)
 {
-	c->jit_reading.left = c->last && !c->config.prompt ? LAST_WORK : FLUSH_WORK;
+	c->made->maps->left = c->last && !c->config.prompt ? LAST_WORK : FLUSH_WORK;
 }
 
 static bool may_read(const struct collect *c, const struct process *p, uint64_t now)
 {
-	const struct jit_reading *all = &c->jit_reading;
+	const struct jit_reading *all = c->made->maps;
 
-	return (now >= p->jit_due_ns || process_has_ended(p) || c->last) &&
-	       all->bytes < MIN(memory_for_names(c) / 2, ALL_BYTES) && all->left &&
+	return (now >= p->made->jit.due_ns || process_has_ended(p) || c->last) &&
+	       c->kept.maps < MIN(memory_for_names(c) / 2, ALL_BYTES) && all->left &&
 	       (c->last || budget_is_left(&all->budget, of_all, now));
 }
 
@@ -57,49 +77,50 @@ struct reading_slice {
 static void begin_reading(const struct collect *c, struct reading_slice *s)
 {
 	s->began_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	slice_begin(&s->slice, c->jit_reading.left);
+	slice_begin(&s->slice, c->made->maps->left);
 }
 
 static void end_reading(struct collect *c, struct process *p, struct reading_slice *s)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	uint64_t took = clock_ns(CLOCK_THREAD_CPUTIME_ID) - s->began_ns;
-	size_t bytes = p->jit ? perf_map_bytes(p->jit) : 0;
+	size_t bytes = p->made->jit.map ? perf_map_bytes(p->made->jit.map) : 0;
 
 	slice_end(&s->slice);
-	c->jit_reading.left = s->slice.left;
-	budget_spend(&c->jit_reading.budget, now, took);
-	c->jit_reading.bytes += bytes - p->jit_bytes;
-	p->jit_bytes = bytes;
-	p->jit_due_ns = now + READ_SHARE * took;
+	c->made->maps->left = s->slice.left;
+	budget_spend(&c->made->maps->budget, now, took);
+	c->kept.maps += bytes - p->made->jit.bytes;
+	p->made->jit.bytes = bytes;
+	p->made->jit.due_ns = now + READ_SHARE * took;
 }
 
 static bool is_too_soon(const struct process *p, uint64_t now)
 {
-	unsigned again = MIN(p->jit_tries, 8u);
+	unsigned again = MIN(p->made->jit.tries, 8u);
 
-	return again && now - p->jit_ns < MIN(OPEN_SOON_NS << (again - 1), OPEN_APART_NS);
+	return again &&
+	       now - p->made->jit.looked_ns < MIN(OPEN_SOON_NS << (again - 1), OPEN_APART_NS);
 }
 
-void jit_open(struct collect *c, struct process *p, const struct proc *proc)
+static void jit_open(struct collect *c, struct process *p, const struct proc *proc)
 {
-	uint64_t now = clock_ns(CLOCK_MONOTONIC), *exec_ns = map_get(&c->execs, p->key.tgid);
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	struct reading_slice slice;
 	int r;
 
-	if (p->jit || p->jit_refused || is_too_soon(p, now) || !may_read(c, p, now))
+	if (p->made->jit.map || p->made->jit.refused || is_too_soon(p, now) || !may_read(c, p, now))
 		return;
-	p->jit_ns = now;
-	p->jit_tries += p->jit_tries < UINT8_MAX;
+	p->made->jit.looked_ns = now;
+	p->made->jit.tries += p->made->jit.tries < UINT8_MAX;
 	begin_reading(c, &slice);
-	r = perf_map_open(proc, exec_ns ? *exec_ns : 0, &p->jit);
+	r = perf_map_open(proc, process_exec_ns(c, p->key.tgid), &p->made->jit.map);
 	if (r && r != -ENOENT) {
 		log_info("process %u: no names of code made at run time: %s", p->key.tgid,
 			 err_msg());
-		p->jit_refused = true;
+		p->made->jit.refused = true;
 	}
 	if (r)
-		p->jit = NULL;
+		p->made->jit.map = NULL;
 	end_reading(c, p, &slice);
 }
 
@@ -125,16 +146,16 @@ static bool is_own_file(const struct proc *proc, int fd)
  * Who writes a jitdump maps its first page executable, so that it is found wherever it is
  * (tools/perf/Documentation/jitdump-specification.txt): V8 writes it where it was started.
  */
-void jit_mapped(struct collect *c, struct process *p, const struct proc *proc,
-		const struct mapping *m, const char *path)
+static void jit_mapped(struct collect *c, struct process *p, const struct proc *proc,
+		       const struct mapping *m, const char *path)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	struct reading_slice slice;
 	int fd;
 
-	if (p->jit_dumped || !is_dump_name(path) || !may_read(c, p, now))
+	if (p->made->jit.dumped || !is_dump_name(path) || !may_read(c, p, now))
 		return;
-	p->jit_dumped = true;
+	p->made->jit.dumped = true;
 	jit_open(c, p, proc);
 	fd = file_open_mapping(proc->dirfd, m, path, NULL);
 	if (!is_own_file(proc, fd)) {
@@ -142,11 +163,11 @@ void jit_mapped(struct collect *c, struct process *p, const struct proc *proc,
 		return;
 	}
 	begin_reading(c, &slice);
-	if (!p->jit)
-		p->jit = perf_map_new();
-	if (!p->jit)
+	if (!p->made->jit.map)
+		p->made->jit.map = perf_map_new();
+	if (!p->made->jit.map)
 		cleanup_close(&fd);
-	else if (perf_map_add_dump(p->jit, fd))
+	else if (perf_map_add_dump(p->made->jit.map, fd))
 		log_debug("%s: %s", path, err_msg());
 	end_reading(c, p, &slice);
 }
@@ -156,7 +177,7 @@ static void open_late(struct collect *c, struct process *p)
 {
 	_cleanup_proc_ struct proc proc = PROC_INIT;
 
-	if (!process_has_ended(p) && !p->jit_refused && !proc_open(&proc, p->key.tgid))
+	if (!process_has_ended(p) && !p->made->jit.refused && !proc_open(&proc, p->key.tgid))
 		jit_open(c, p, &proc);
 }
 
@@ -167,60 +188,77 @@ static const char *look_again(struct collect *c, struct process *p, uint64_t pc,
 	struct reading_slice slice;
 
 	if (may_read(c, p, now)) {
-		p->jit_ns = now;
+		p->made->jit.looked_ns = now;
 		begin_reading(c, &slice);
-		if (perf_map_refresh(p->jit))
+		if (perf_map_refresh(p->made->jit.map))
 			log_debug("process %u: %s", p->key.tgid, err_msg());
 		end_reading(c, p, &slice);
 	}
-	return perf_map_find(p->jit, pc, start);
+	return perf_map_find(p->made->jit.map, pc, start);
 }
 
 const char *jit_name(struct collect *c, struct process *p, uint64_t pc, uint64_t *start)
 {
 	const char *name;
 
-	if (!p->jit)
+	if (!p->made->jit.map)
 		open_late(c, p);
-	if (!p->jit)
+	if (!p->made->jit.map)
 		return NULL;
-	name = clock_ns(CLOCK_MONOTONIC) - p->jit_ns < REFRESH_APART_NS
-		       ? perf_map_find(p->jit, pc, start)
+	name = clock_ns(CLOCK_MONOTONIC) - p->made->jit.looked_ns < REFRESH_APART_NS
+		       ? perf_map_find(p->made->jit.map, pc, start)
 		       : NULL;
 	return name ? name : look_again(c, p, pc, start); /* a stack is named once */
-}
-
-uint32_t jit_location(struct collect *c, const char *name, const char *symbol, uint64_t offset)
-{
-	struct profile_mapping mapping = {.name = profile_string(c->profile, "[jit]"),
-					  .kind = KIND_JIT};
-	struct profile_function fn = {.name = profile_string(c->profile, name),
-				      .system_name =
-					      symbol ? profile_string(c->profile, symbol) : 0};
-
-	return profile_location(
-		c->profile,
-		&(struct profile_location){.mapping = profile_mapping(c->profile, &mapping),
-					   .function = profile_function(c->profile, &fn),
-					   .address = offset});
 }
 
 void jit_stats(const struct process *p, struct collect_stats *ret)
 {
 	struct perf_map_stats of = {};
 
-	if (p->jit)
-		of = perf_map_stats(p->jit);
+	if (p->made->jit.map)
+		of = perf_map_stats(p->made->jit.map);
 	ret->map_malformed += of.malformed;
 	ret->map_dropped += of.dropped;
 	ret->maps_unread += of.unread;
 }
 
-void jit_close(struct collect *c, struct process *p)
+static void jit_close(struct collect *c, struct process *p)
 {
 	jit_stats(p, &c->stats);
-	c->jit_reading.bytes -= p->jit_bytes;
-	p->jit_bytes = 0;
-	perf_map_free(p->jit);
-	p->jit = NULL;
+	c->kept.maps -= p->made->jit.bytes;
+	p->made->jit.bytes = 0;
+	perf_map_free(p->made->jit.map);
+	p->made->jit.map = NULL;
 }
+
+static void met(struct collect *c, struct process *p, const struct proc *proc,
+		const struct mapping *m, const char *path, bool is_file)
+{
+	jit_mapped(c, p, proc, m, path);
+	if (!is_file)
+		jit_open(c, p, proc);
+}
+
+/* Addresses of mappings that aren't known any more may be any file's. */
+static bool name(struct collect *c, const struct raw_stack *raw, uint64_t pc, struct made_name *ret)
+{
+	if (space_at(c, raw->native->version))
+		ret->text = jit_name(c, process_at(c, raw->process), pc, &ret->start);
+	return ret->text;
+}
+
+/*
+ * A name may come late: programs write their perf maps through buffers, the last part when they end.
+ * Whoever looks on while a program is recorded doesn't wait for that.
+ */
+static bool ready(struct collect *c, const struct raw_stack *raw, uint64_t pc)
+{
+	struct process *p = process_at(c, raw->process);
+	uint64_t start;
+
+	return !p->made->jit.map || process_has_ended(p) || c->config.prompt ||
+	       !space_at(c, raw->native->version) || jit_name(c, p, pc, &start);
+}
+
+const struct code_source jit_source = {
+	.met = met, .name = name, .ready = ready, .close = jit_close};

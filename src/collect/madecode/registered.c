@@ -7,20 +7,18 @@
  * was sampled with and now nothing was made executable there, and so do the rows that the kernel program went through
  * the code with; each sample has a stack without either if they don't (docs/decisions/0012).
  */
+#include <stdlib.h>
 #include <sys/uio.h>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "collect/internal.h"
+#include "collect/madecode/made.h"
 #include "python/heap/peek.h"
-#include "symbol/elf/demangle.h"
 #include "symbol/madecode/gdb_jit.h"
-#include "symbol/madecode/numba_name.h"
 
-#define EXECUTOR_NAME "py::jit" /* what 3.15 calls it, as far as it can be told */
-#define READ_SHARE    10	/* readings are so many times as far apart as one takes */
-#define ALL_SHARE     20	/* and those of all processes */
+#define READ_SHARE 10 /* readings are so many times as far apart as one takes */
+#define ALL_SHARE  20 /* and those of all processes */
 /* One reading: the lists of a program with a thousand functions of 1 KB take 40 ms. */
 #define READ_WORK	(50 * SLICE_MS)
 #define READ_WORK_START (200 * SLICE_MS) /* nothing is sampled yet */
@@ -28,11 +26,30 @@
 #define TRY_APART_NS	(500 * NSEC_PER_MSEC) /* it is tried again so much later */
 #define GIVEN_UP_NS	(10 * NSEC_PER_SEC)   /* what was too much for --memory, too */
 
-/* Values of collect.registered: how the plain stack ended, the version of the mappings, the stack's number. */
+/* Values of .by_stack: how the plain stack ended, the version of the mappings, the stack's number. */
 #define OUTCOME_SHIFT 60
 #define VERSION_SHIFT 32
 #define VERSION_MASK  ((1u << (OUTCOME_SHIFT - VERSION_SHIFT)) - 1)
 _Static_assert(NATIVE_OUTCOME_MAX <= 16, "an outcome has four bits");
+
+struct registered_all {
+	struct map by_stack; /* wire id of a stack that has such code -> see above */
+	bool rows;	     /* some were ever in use */
+	size_t turn;	     /* in .live: whose are read next */
+	uint64_t due_ns;     /* not before that */
+};
+
+bool registered_init(struct collect *c)
+{
+	return (c->made->registered = calloc(1, sizeof(struct registered_all)));
+}
+
+void registered_fini(struct collect *c)
+{
+	if (c->made->registered)
+		map_fini(&c->made->registered->by_stack);
+	free(c->made->registered);
+}
 
 static int peek_process(void *arg, uint64_t addr, void *buf, size_t n)
 {
@@ -54,7 +71,7 @@ static bool find_lists(struct collect *c, struct registered *reg, const struct s
 
 	reg->n = 0;
 	vec_foreach(m, &s->maps) {
-		struct native_file *f = m->file ? c->natives.v[m->file - 1] : NULL;
+		struct native_file *f = m->file ? native_file_at(c, m->file) : NULL;
 		uint64_t at;
 
 		if (!f)
@@ -123,10 +140,10 @@ static int read_lists_within(struct collect *c, struct process *p, struct readin
 	int r = proc_open(&proc, pid);
 
 	*ret = (struct reading){.from_ns = clock_ns(CLOCK_MONOTONIC)};
-	memcpy(ret->lists, p->registered.at, p->registered.n * sizeof(ret->lists[0]));
+	memcpy(ret->lists, p->made->registered.at, p->made->registered.n * sizeof(ret->lists[0]));
 	r = r ? r
-	      : gdb_jit_read_on(p->registered.readings[0].jit, peek_process, peek_pieces_of, &pid,
-				p->registered.at, p->registered.n, &ret->jit);
+	      : gdb_jit_read_on(p->made->registered.readings[0].jit, peek_process, peek_pieces_of,
+				&pid, p->made->registered.at, p->made->registered.n, &ret->jit);
 	r = r ? r : read_code(&proc, ret);
 	r = r ? r : join_rows(c, p, ret);
 	ret->to_ns = clock_ns(CLOCK_MONOTONIC);
@@ -147,8 +164,9 @@ static int read_lists(struct collect *c, struct process *p, struct reading *ret)
 	slice_limit_memory(&slice, memory_for_job(&c->config));
 	r = read_lists_within(c, p, ret);
 	slice_end(&slice);
-	if (slice.cut && !ret->partial && (r || !gdb_jit_goes_on(ret->jit)) && !p->registered.cut) {
-		p->registered.cut = true;
+	if (slice.cut && !ret->partial && (r || !gdb_jit_goes_on(ret->jit)) &&
+	    !p->made->registered.cut) {
+		p->made->registered.cut = true;
 		c->stats.lists_cut++;
 		log_info("process %u: the list of code registered for gdb is too long to be read",
 			 p->key.tgid);
@@ -163,11 +181,11 @@ static void retire_table(struct process *p, struct reading *r)
 }
 
 /* Its mappings go on with an empty table until the list is read again. */
-void registered_given_up(struct collect *c, uint32_t table)
+static void given_up(struct collect *c, uint32_t table)
 {
-	for (size_t i = 0; i < c->live.n; i++) {
-		struct process *p = &c->processes.v[c->live.v[i]];
-		struct reading *r = &p->registered.readings[0];
+	for (size_t i = 0; i < c->processes->live.n; i++) {
+		struct process *p = process_live(c, i);
+		struct reading *r = &p->made->registered.readings[0];
 
 		if (r->table != table)
 			continue;
@@ -202,12 +220,12 @@ static void make_table(struct collect *c, struct process *p, struct reading *now
 			 p->key.tgid, err_msg());
 		return;
 	}
-	c->registered_rows = true;
+	c->made->registered->rows = true;
 }
 
-void registered_table(const struct process *p, struct space_map *m)
+static void set_table(const struct process *p, struct space_map *m)
 {
-	const struct reading *r = &p->registered.readings[0];
+	const struct reading *r = &p->made->registered.readings[0];
 	size_t k = count_upto(r->code.v, r->code.n, end, m->start);
 
 	if (!r->table || r->from_ns < m->since_ns || k == r->code.n ||
@@ -227,7 +245,7 @@ static bool has_news(const struct process *p, const struct space *latest)
 		if (!m->lasting || (m->table && !m->registered))
 			continue;
 		now.table = 0;
-		registered_table(p, &now);
+		set_table(p, &now);
 		if (now.table != m->table)
 			return true;
 	}
@@ -237,7 +255,7 @@ static bool has_news(const struct process *p, const struct space *latest)
 static void keep_reading(struct collect *c, struct process *p, const struct space *latest,
 			 struct reading *now)
 {
-	struct registered *reg = &p->registered;
+	struct registered *reg = &p->made->registered;
 	struct gdb_jit_stats st = gdb_jit_stats(now->jit);
 
 	if (reg->readings[0].table && has_same_rows(&reg->readings[0], now)) {
@@ -252,7 +270,7 @@ static void keep_reading(struct collect *c, struct process *p, const struct spac
 	reg->readings[0] = *now;
 	reg->tries = 0;
 	if (has_news(p, latest))
-		space_wanted(c, p, SPACE_GROWN);
+		space_wanted(p, SPACE_GROWN);
 	log_debug("process %u: %zu functions in %zu files registered for gdb, %zu not "
 		  "understood, %zu beyond a limit, %zu sections in doubt; %zu pieces of Python's "
 		  "compiler",
@@ -274,7 +292,7 @@ static bool has_lists(const struct registered *reg)
 /* True when what is to be known of the list at this moment is known. */
 static bool is_read(struct collect *c, struct process *p, const struct space *latest)
 {
-	struct registered *reg = &p->registered;
+	struct registered *reg = &p->made->registered;
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	pid_t pid = (pid_t)p->key.tgid;
 	struct reading reading;
@@ -304,7 +322,7 @@ static bool is_read(struct collect *c, struct process *p, const struct space *la
 /* Code of Python's compiler is in no list: it needn't wait until all files were searched for them. */
 static bool read_process(struct collect *c, struct process *p, const struct space *latest)
 {
-	struct registered *reg = &p->registered;
+	struct registered *reg = &p->made->registered;
 	bool searched = reg->searched == latest->version || find_lists(c, reg, latest);
 
 	if (searched)
@@ -317,36 +335,36 @@ static bool read_process(struct collect *c, struct process *p, const struct spac
 /* True if @p was looked at. */
 static bool read_wanted(struct collect *c, struct process *p)
 {
-	const struct space *latest = p->registered.wanted ? space_latest(c, p) : NULL;
+	const struct space *latest = p->made->registered.wanted ? space_latest(c, p) : NULL;
 
 	if (!latest || process_has_ended(p) || p->replaced)
 		return false;
 	if (read_process(c, p, latest))
-		p->registered.read_at = c->flushes;
+		p->made->registered.read_at = c->flushes;
 	return true;
 }
 
-void registered_read(struct collect *c, uint64_t until_ns)
+static void refresh(struct collect *c, uint64_t until_ns)
 {
 	uint64_t from = clock_ns(CLOCK_MONOTONIC), now = from;
-	size_t n = c->live.n, first = c->registered_turn;
+	size_t n = c->processes->live.n, first = c->made->registered->turn;
 
-	for (size_t i = 0; i < n && from >= c->registered_due_ns && now < until_ns; i++) {
+	for (size_t i = 0; i < n && from >= c->made->registered->due_ns && now < until_ns; i++) {
 		size_t at = (first + i) % n;
 
-		if (!read_wanted(c, &c->processes.v[c->live.v[at]]))
+		if (!read_wanted(c, process_live(c, at)))
 			continue;
-		c->registered_turn = at + 1;
+		c->made->registered->turn = at + 1;
 		now = clock_ns(CLOCK_MONOTONIC);
 	}
 	if (now > from)
-		c->registered_due_ns = from + ALL_SHARE * (now - from);
+		c->made->registered->due_ns = from + ALL_SHARE * (now - from);
 }
 
-static const char *find_name(const struct process *p, const struct space_map *m, uint64_t pc,
-			     uint64_t *start)
+static const struct reading *find_reading(const struct process *p, const struct space_map *m,
+					  uint64_t pc)
 {
-	const struct registered *reg = &p->registered;
+	const struct registered *reg = &p->made->registered;
 
 	for (size_t i = 0; i < ARRAY_SIZE(reg->readings); i++) {
 		const struct reading *r = &reg->readings[i];
@@ -354,9 +372,7 @@ static const char *find_name(const struct process *p, const struct space_map *m,
 
 		if (r->jit && r->from_ns >= m->since_ns && r->to_ns < m->remade_ns &&
 		    k < r->code.n && r->code.v[k].start <= pc)
-			return gdb_jit_find(r->jit, pc, start)
-				       ?: executors_hold(r, pc, start) ? EXECUTOR_NAME
-								       : NULL;
+			return r;
 	}
 	return NULL;
 }
@@ -365,7 +381,7 @@ static const char *find_name(const struct process *p, const struct space_map *m,
 static const struct space_map *map_of(struct collect *c, const struct raw_stack *raw, uint64_t pc,
 				      const struct space **s)
 {
-	struct process *p = &c->processes.v[raw->process];
+	struct process *p = process_at(c, raw->process);
 	const struct space_map *m;
 
 	*s = c->config.sees_mapped && !p->replaced ? space_at(c, raw->native->version) : NULL;
@@ -373,51 +389,59 @@ static const struct space_map *map_of(struct collect *c, const struct raw_stack 
 	return m && m->lasting ? m : NULL;
 }
 
-const char *registered_name(struct collect *c, const struct raw_stack *raw, uint64_t pc,
-			    uint64_t *start)
+const struct reading *registered_reading(struct collect *c, const struct raw_stack *raw,
+					 uint64_t pc)
 {
 	const struct space *s;
 	const struct space_map *m = map_of(c, raw, pc, &s);
 
 	return m && s->process == raw->process && (raw->flush < c->flushes || c->last)
-		       ? find_name(&c->processes.v[raw->process], m, pc, start)
+		       ? find_reading(process_at(c, raw->process), m, pc)
 		       : NULL;
 }
 
-bool registered_ready(struct collect *c, const struct raw_stack *raw, uint64_t pc)
+static bool name(struct collect *c, const struct raw_stack *raw, uint64_t pc, struct made_name *ret)
 {
-	struct process *p = &c->processes.v[raw->process];
+	const struct reading *r = registered_reading(c, raw, pc);
+
+	ret->symbol = r ? gdb_jit_find(r->jit, pc, &ret->start) : NULL;
+	return ret->symbol;
+}
+
+static bool is_named(const struct process *p, const struct space_map *m, uint64_t pc)
+{
+	const struct reading *r = find_reading(p, m, pc);
+	uint64_t start;
+
+	return r && (gdb_jit_find(r->jit, pc, &start) || executors_hold(r, pc, &start));
+}
+
+static bool ready(struct collect *c, const struct raw_stack *raw, uint64_t pc)
+{
+	struct process *p = process_at(c, raw->process);
 	const struct space *s;
 	const struct space_map *m = map_of(c, raw, pc, &s);
 	uint64_t start;
 
 	if (!m || process_has_ended(p) || jit_name(c, p, pc, &start))
 		return true;
-	p->registered.wanted = true;
+	p->made->registered.wanted = true;
 	if (s->process != raw->process) { /* a fork with its parent's mappings: to have its own */
-		space_wanted(c, p, SPACE_GROWN);
+		space_wanted(p, SPACE_GROWN);
 		return true;
 	}
 	if (raw->flush ==
 	    c->flushes) /* what was mapped until it was sampled is told with the next */
 		return false;
-	return p->registered.read_at > raw->flush || find_name(p, m, pc, &start);
-}
-
-uint32_t registered_location(struct collect *c, const char *symbol, uint64_t offset)
-{
-	_cleanup_free_ char *numba = numba_name(symbol);
-	_cleanup_free_ char *demangled = numba ? NULL : symbol_demangle(symbol, NULL);
-
-	return jit_location(c, numba ?: demangled ?: symbol, symbol, offset);
+	return p->made->registered.read_at > raw->flush || is_named(p, m, pc);
 }
 
 size_t registered_until(const struct collect *c, const struct raw_stack *raw)
 {
 	const struct raw_native *n = raw->native;
-	const struct space *s = c->registered_rows && n ? space_at(c, n->version) : NULL;
+	const struct space *s = c->made->registered->rows && n ? space_at(c, n->version) : NULL;
 
-	if (!c->registered_rows || !n || !n->n)
+	if (!c->made->registered->rows || !n || !n->n)
 		return 0;
 	if (!s) /* it can't be told any more */
 		return 1;
@@ -434,7 +458,7 @@ bool registered_can_hold(const struct collect *c, const struct raw_stack *raw)
 {
 	const struct space *s = space_at(c, raw->native->version);
 
-	return s && s->process == raw->process && !c->processes.v[raw->process].replaced;
+	return s && s->process == raw->process && !process_at(c, raw->process)->replaced;
 }
 
 int registered_note(struct collect *c, const struct raw_stack *raw, uint32_t plain,
@@ -444,7 +468,7 @@ int registered_note(struct collect *c, const struct raw_stack *raw, uint32_t pla
 
 	if (version > VERSION_MASK)
 		return -ENOMEM; /* after 268 million readings */
-	return map_put(&c->registered, raw->id,
+	return map_put(&c->made->registered->by_stack, raw->id,
 		       (uint64_t)outcome << OUTCOME_SHIFT | version << VERSION_SHIFT | plain);
 }
 
@@ -452,7 +476,7 @@ int registered_note(struct collect *c, const struct raw_stack *raw, uint32_t pla
 uint32_t registered_stack(struct collect *c, const struct waiting *w, uint32_t named,
 			  uint8_t *native)
 {
-	const uint64_t *at = map_get(&c->registered, w->rec.stack);
+	const uint64_t *at = map_get(&c->made->registered->by_stack, w->rec.stack);
 	const struct space *s;
 
 	if (!at)
@@ -460,42 +484,87 @@ uint32_t registered_stack(struct collect *c, const struct waiting *w, uint32_t n
 	if (w->flush == c->flushes && !c->last)
 		return 0;
 	s = space_at(c, (uint32_t)(*at >> VERSION_SHIFT) & VERSION_MASK);
-	if (s && !c->processes.v[w->process].replaced && w->rec.time_ns < s->remade_ns)
+	if (s && !process_at(c, w->process)->replaced && w->rec.time_ns < s->remade_ns)
 		return named;
 	*native = (uint8_t)(*at >> OUTCOME_SHIFT);
 	return (uint32_t)*at;
 }
 
+void registered_forget_stack(struct collect *c, uint64_t id)
+{
+	map_del(&c->made->registered->by_stack, id);
+}
+
+bool registered_condense(struct collect *c, struct condense *k)
+{
+	bool done = true;
+
+	map_foreach(slot, &c->made->registered->by_stack) {
+		uint32_t now = condense_stack(k, (uint32_t)slot->value);
+
+		slot->value = (slot->value & ~(uint64_t)UINT32_MAX) | now;
+		done &= now != 0;
+	}
+	return done;
+}
+
+void registered_begin(struct collect *c)
+{
+	c->made->registered->due_ns = 0;
+}
+
 void registered_close(struct process *p)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(p->registered.readings); i++) {
-		retire_table(p, &p->registered.readings[i]);
-		reading_fini(&p->registered.readings[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(p->made->registered.readings); i++) {
+		retire_table(p, &p->made->registered.readings[i]);
+		reading_fini(&p->made->registered.readings[i]);
 	}
 	executors_close(p);
-	p->registered = (struct registered){};
+	p->made->registered = (struct registered){};
 }
 
 size_t registered_bytes(const struct process *p)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(p->registered.readings); i++)
-		n += reading_bytes(&p->registered.readings[i]);
-	vec_foreach(e, &p->registered.executors)
+	for (size_t i = 0; i < ARRAY_SIZE(p->made->registered.readings); i++)
+		n += reading_bytes(&p->made->registered.readings[i]);
+	vec_foreach(e, &p->made->registered.executors)
 		n += sizeof(*e) + unwind_rows_bytes(&e->rows);
 	return n;
 }
 
 void registered_give_up(struct collect *c, struct process *p)
 {
-	bool cut = p->registered.cut;
+	bool cut = p->made->registered.cut;
 
 	log_info("process %u: what it has registered for gdb made room for others: %zu KiB",
 		 p->key.tgid, registered_bytes(p) >> 10);
 	registered_close(p);
-	p->registered.cut = cut;
-	p->registered.tries = TRIES; /* nobody waits for it */
-	p->registered.due_ns = clock_ns(CLOCK_MONOTONIC) + GIVEN_UP_NS;
+	p->made->registered.cut = cut;
+	p->made->registered.tries = TRIES; /* nobody waits for it */
+	p->made->registered.due_ns = clock_ns(CLOCK_MONOTONIC) + GIVEN_UP_NS;
 	c->stats.names_given_up++;
 }
+
+static void table(struct collect *c, struct process *p, const struct mapping *m,
+		  struct space_map *part)
+{
+	(void)c, (void)m;
+	if (part->lasting)
+		set_table(p, part);
+}
+
+static void close_process(struct collect *c, struct process *p)
+{
+	(void)c;
+	registered_close(p);
+}
+
+const struct code_source registered_source = {.table = table,
+					      .name = name,
+					      .dated = true,
+					      .ready = ready,
+					      .refresh = refresh,
+					      .given_up = given_up,
+					      .close = close_process};

@@ -10,11 +10,35 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "collect/internal.h"
+#include "collect/madecode/made.h"
 #include "python/heap/peek.h"
 
 #define STUB_MAX   64
 #define PERIOD_MAX 512 /* from one copy to the next */
+
+#define BLOCKS_MAX (16u << 20) /* bytes of a mapping with blocks: a million functions */
+
+struct trampoline {
+	uint8_t bytes[64], n;
+	uint16_t period;
+	uint32_t table;
+};
+
+struct trampolines {
+	VEC(struct trampoline) list;
+};
+
+bool trampolines_init(struct collect *c)
+{
+	return (c->made->trampolines = calloc(1, sizeof(struct trampolines)));
+}
+
+void trampolines_fini(struct collect *c)
+{
+	if (c->made->trampolines)
+		vec_fini(&c->made->trampolines->list);
+	free(c->made->trampolines);
+}
 
 enum { RULE_NONE, RULE_ENTERED, RULE_CALLING, RULE_PUSHED };
 
@@ -129,41 +153,43 @@ static uint32_t table_of(struct collect *c, const struct stub *s)
 	struct trampoline t = {.n = (uint8_t)s->n, .period = (uint16_t)s->period};
 
 	memcpy(t.bytes, s->bytes, s->n);
-	vec_foreach(known, &c->trampolines)
+	vec_foreach(known, &c->made->trampolines->list)
 		if (known->n == t.n && known->period == t.period &&
 		    !memcmp(known->bytes, t.bytes, t.n))
 			return known->table;
 	if (c->config.unwind->new_table(c->config.ctx, &t.table))
 		return 0;
 	if (make_rows(s, &rows) || c->config.unwind->fill(c->config.ctx, t.table, &rows, NULL, 0) ||
-	    vec_push(&c->trampolines, t)) {
+	    vec_push(&c->made->trampolines->list, t)) {
 		log_info("no unwind tables for perf trampolines: %s", err_msg());
 		return 0;
 	}
 	return t.table;
 }
 
-bool trampoline_at(const struct collect *c, uint32_t version, uint64_t pc)
+static bool is_block(const struct collect *c, uint32_t version, uint64_t pc)
 {
 	const struct space *s = space_at(c, version);
 	const struct space_map *m = s ? space_map_at(s, pc) : NULL;
 
 	if (!m || !m->table)
 		return false;
-	vec_foreach(t, &c->trampolines)
+	vec_foreach(t, &c->made->trampolines->list)
 		if (t->table == m->table)
 			return true;
 	return false;
 }
 
-void trampoline_given_up(struct collect *c, uint32_t table)
+static void given_up(struct collect *c, uint32_t table)
 {
-	for (size_t i = 0; i < c->trampolines.n; i++)
-		if (c->trampolines.v[i].table == table)
-			c->trampolines.v[i--] = c->trampolines.v[--c->trampolines.n];
+	for (size_t i = 0; i < c->made->trampolines->list.n; i++)
+		if (c->made->trampolines->list.v[i].table == table)
+			c->made->trampolines->list.v[i--] =
+				c->made->trampolines->list.v[--c->made->trampolines->list.n];
 }
 
-uint32_t trampoline_table(struct collect *c, const struct process *p, uint64_t start)
+/* The table for the block at @start, 0 if it isn't one of trampolines. */
+static uint32_t table_at(struct collect *c, const struct process *p, uint64_t start)
 {
 	_cleanup_free_ uint8_t *block = malloc(TRAMPOLINE_BYTES);
 	struct stub s;
@@ -173,3 +199,26 @@ uint32_t trampoline_table(struct collect *c, const struct process *p, uint64_t s
 		return 0;
 	return read_stub(block, &s) && is_filled(&s) ? table_of(c, &s) : 0;
 }
+
+/* Blocks may lie next to each other. Who has trampolines writes a perf map, too. */
+static uint64_t until(const struct process *p, const struct mapping *m, uint64_t at)
+{
+	return p->made->jit.map && m->end - m->start <= BLOCKS_MAX ? at + TRAMPOLINE_BYTES : m->end;
+}
+
+static void table(struct collect *c, struct process *p, const struct mapping *m,
+		  struct space_map *part)
+{
+	if (part->end - part->start == TRAMPOLINE_BYTES && m->prot == (PROT_READ | PROT_EXEC))
+		part->table = table_at(c, p, part->start);
+}
+
+/* CPython writes a jitdump through a buffer: names may come when the process ends. */
+static bool name(struct collect *c, const struct raw_stack *raw, uint64_t pc, struct made_name *ret)
+{
+	ret->machinery = is_block(c, raw->native->version, pc);
+	return ret->machinery;
+}
+
+const struct code_source trampoline_source = {
+	.until = until, .table = table, .name = name, .given_up = given_up};

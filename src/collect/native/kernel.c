@@ -3,17 +3,46 @@
  * Names of kernel frames; what was loaded while krait records has its name too. Reading all of them takes a tenth
  * of a second, in which a thread does it: the first stack of the kernel comes soon, as do questions about new processes.
  */
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "base/clock.h"
 #include "base/log.h"
-#include "collect/internal.h"
+#include "collect/native/native.h"
 #include "symbol/kernel_names.h"
 
 #define WAIT_MIN_NS NSEC_PER_SEC
 #define WAIT_MAX_NS (60 * WAIT_MIN_NS)
 
+struct kernel {
+	struct kernel_names *names; /* NULL: not read yet, or there are none */
+	bool asked;
+	uint64_t unknown;	    /* what they are read for */
+	uint64_t retry_ns, wait_ns; /* they aren't read again before; 0: never read */
+};
+
+bool kernel_init(struct collect *c)
+{
+	return (c->natives->kernel = calloc(1, sizeof(struct kernel)));
+}
+
+void kernel_fini(struct collect *c)
+{
+	if (c->natives->kernel)
+		kernel_names_free(c->natives->kernel->names);
+	free(c->natives->kernel);
+}
+
+bool kernel_is_asked(const struct collect *c)
+{
+	return c->natives->kernel->asked;
+}
+
 static const char *find(const struct collect *c, uint64_t pc, const char **module)
 {
-	return c->kernel ? kernel_names_find(c->kernel, pc, module) : NULL;
+	const struct kernel *k = c->natives->kernel;
+
+	return k->names ? kernel_names_find(k->names, pc, module) : NULL;
 }
 
 /* The first of @pc[@n] that has no name; 0: none. */
@@ -29,40 +58,41 @@ static uint64_t first_unknown(const struct collect *c, const uint64_t *pc, size_
 
 void kernel_take(struct collect *c, struct kernel_names *names, const char *why)
 {
+	struct kernel *k = c->natives->kernel;
 	const char *module;
 
 	if (*why)
 		log_info("%s", why);
 	if (names) {
-		kernel_names_free(c->kernel);
-		c->kernel = names;
+		kernel_names_free(k->names);
+		k->names = names;
 	}
 	/* What has no name at all mustn't keep krait at it. */
-	c->kernel_wait_ns = !c->kernel_wait_ns || find(c, c->kernel_unknown, &module)
-				    ? WAIT_MIN_NS
-				    : MIN(c->kernel_wait_ns * 2, WAIT_MAX_NS);
-	c->kernel_retry_ns = clock_ns(CLOCK_MONOTONIC) + c->kernel_wait_ns;
-	c->kernel_asked = false;
+	k->wait_ns = !k->wait_ns || find(c, k->unknown, &module) ? WAIT_MIN_NS
+								 : MIN(k->wait_ns * 2, WAIT_MAX_NS);
+	k->retry_ns = clock_ns(CLOCK_MONOTONIC) + k->wait_ns;
+	k->asked = false;
 }
 
 /* What isn't known may have been loaded since: a module, a BPF program. */
 bool kernel_ready(struct collect *c, const uint64_t *pc, size_t n)
 {
+	struct kernel *k = c->natives->kernel;
 	uint64_t unknown;
 
-	if (!n || c->config.kallsyms < 0 || (c->kernel_wait_ns && !c->kernel))
+	if (!n || c->config.kallsyms < 0 || (k->wait_ns && !k->names))
 		return true;
 	unknown = first_unknown(c, pc, n);
 	if (!unknown)
 		return true;
-	if (!c->kernel_asked) {
-		if (clock_ns(CLOCK_MONOTONIC) < c->kernel_retry_ns)
+	if (!k->asked) {
+		if (clock_ns(CLOCK_MONOTONIC) < k->retry_ns)
 			return true;
-		c->kernel_asked = true;
-		c->kernel_unknown = unknown;
+		k->asked = true;
+		k->unknown = unknown;
 		native_work_kernel(c);
 	}
-	return !c->kernel_asked;
+	return !k->asked;
 }
 
 /*
@@ -71,9 +101,11 @@ bool kernel_ready(struct collect *c, const uint64_t *pc, size_t n)
  */
 static uint64_t shown_address(const struct collect *c, uint64_t pc)
 {
+	const struct kernel *k = c->natives->kernel;
+
 	if (c->config.kernel_addresses)
 		return pc;
-	return c->kernel ? kernel_names_relative(c->kernel, pc) : 0;
+	return k->names ? kernel_names_relative(k->names, pc) : 0;
 }
 
 /* Kernel addresses have no file: their mapping is "[kernel]" or, of a module, "[kernel MODULE]". */
@@ -96,19 +128,4 @@ uint32_t kernel_location(struct collect *c, uint64_t pc)
 		&(struct profile_location){.mapping = profile_mapping(c->profile, &mapping),
 					   .function = profile_function(c->profile, &fn),
 					   .address = address});
-}
-
-uint32_t collect_kernel_stack(struct collect *c, const __u64 *pc, size_t n)
-{
-	uint32_t locations[ABI_MAX_KERNEL];
-	uint64_t at[ABI_MAX_KERNEL];
-
-	n = MIN(n, (size_t)ABI_MAX_KERNEL);
-	for (size_t i = 0; i < n; i++)
-		at[i] = pc[i];
-	while (!kernel_ready(c, at, n) && !c->hurried)
-		collect_await(c);
-	for (size_t i = 0; i < n; i++)
-		locations[i] = kernel_location(c, at[i]);
-	return profile_stack(c->profile, locations, n);
 }

@@ -6,9 +6,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/map.h"
 #include "base/vec.h"
-#include "collect/collect.h"
+#include "collect/common/state.h"
 #include "collect/interp/image.h"
+#include "collect/process/root.h"
 #include "unwind/cache.h"
 
 struct collect;
@@ -19,8 +21,8 @@ struct native_file {
 	struct file_version version;
 	char *path;
 	int fd;		/* open as long as rows or names may still be needed; -1 = can't be */
-	uint32_t index; /* its place in collect.natives + 1 */
-	int root;	/* of a process that maps it, for its debug file: in collect.roots, or -1 */
+	uint32_t index; /* for native_file_at() */
+	int root;	/* of a process that maps it, for its debug file: in natives.roots, or -1 */
 	uint32_t table;
 	uint32_t mapping;	     /* profile id, 0 = not made yet */
 	uint64_t base;		     /* of keys: page of its lowest executable vaddr */
@@ -47,17 +49,30 @@ struct native_file {
 	uint64_t again_ns; /* its file system didn't answer: it is met again from then on; 0 */
 };
 
-/* A root directory that isn't krait's own: a container's. Stays open when the container is gone. */
-struct target_root {
-	uint64_t mount, ino; /* the mount's number: it isn't used again while .fd is open */
-	int fd;
+/* What is known of such files, and who works on them. */
+struct natives {
+	VEC(struct native_file *) files;
+	size_t open;		    /* of which .fd was kept */
+	struct map index;	    /* file_key() -> index + 1 of the latest one */
+	root_vec roots;		    /* of containers whose processes map them */
+	struct worker *worker;	    /* NULL: no native frames */
+	struct kernel *kernel;	    /* kernel.c */
+	struct known_places *known; /* known.c */
 };
 
-/* root.c: is @fd on the mount of krait's own root directory, which nobody unmounts? */
-bool root_has(int fd);
+/* 0 or -errno. */
+_must_use_ int natives_init(struct collect *c);
+/*
+ * Ends the work on files. False: a job still runs, and the files and what else it reads must stay.
+ * Then natives_fini() may not be called.
+ */
+_must_use_ bool native_work_fini(struct collect *c);
+void natives_fini(struct collect *c);
 
-/* root.c: descriptor of the root directory of @proc, kept; -1: krait's own, or there are too many. */
-int root_of(struct collect *c, const struct proc *proc);
+static inline struct native_file *native_file_at(const struct collect *c, uint32_t index)
+{
+	return c->natives->files.v[index - 1];
+}
 
 /* native_file.c: the file behind @m, opened when it is met first; NULL if it can't be. */
 struct native_file *native_file_of(struct collect *c, const struct proc *proc,
@@ -68,7 +83,6 @@ struct native_file *native_file_of(struct collect *c, const struct proc *proc,
  */
 struct native_file *native_file_foresee(struct collect *c, const struct mapping *m, int fd,
 					const char *path);
-void native_file_free(struct native_file *f);
 /* Was it written to since it was opened (cp over it)? What was read of it then belongs to no mapping. Threads may ask. */
 bool native_file_changed(const struct native_file *f);
 
@@ -145,8 +159,8 @@ void native_rows_take(struct collect *c, struct native_file *f, struct native_ro
 /* The same of rows that were partial, and were filled as such. */
 void native_rows_take_proven(struct collect *c, struct native_file *f, struct native_rows *rows,
 			     int r, const char *why);
-/* Takes note of rows that were given up; once a flush. */
-void native_rows_given_up(struct collect *c);
+/* @table was given up. If it is a file's, the file needs its rows again. */
+void native_rows_given_up(struct collect *c, uint32_t table);
 
 /* native_work.c: a thread compiles, or reads symbols; taken over by native_work_take(). */
 void native_work_rows(struct collect *c, struct native_file *f);
@@ -160,7 +174,31 @@ void native_work_kernel(struct collect *c);
  * that it is enough.
  */
 void native_work_take(struct collect *c, bool all);
-/* False: a job still runs, and the files and what else it reads must stay. */
-_must_use_ bool native_work_fini(struct collect *c);
+
+/*
+ * kernel.c: are the names of the kernel's code at @pc[@n] there, as far as they may come? Else they are
+ * being read. kernel_take(): they have been read; NULL: they haven't, @why says why ("": nothing to say).
+ */
+struct kernel_names;
+_must_use_ bool kernel_init(struct collect *c);
+void kernel_fini(struct collect *c);
+bool kernel_ready(struct collect *c, const uint64_t *pc, size_t n);
+void kernel_take(struct collect *c, struct kernel_names *names, const char *why);
+/* Are they being read? */
+bool kernel_is_asked(const struct collect *c);
+/* Profile location of the kernel's code at @pc. */
+uint32_t kernel_location(struct collect *c, uint64_t pc);
+
+/* known.c: what was found of a place; an entry is zero but for its key where nothing is known. */
+struct known_native {
+	uint64_t vaddr;
+	uint32_t file;	   /* its .index */
+	uint32_t location; /* profile id */
+	uint8_t is;	   /* set of enum native_is */
+};
+_must_use_ bool known_natives_init(struct collect *c);
+struct known_native *known_native(struct collect *c, const struct native_file *f, uint64_t vaddr);
+/* Profile ids have changed, or what names come from. */
+void known_natives_forget(struct collect *c);
 
 #endif

@@ -18,7 +18,9 @@
 #include "base/far.h"
 #include "base/nomem.h"
 #include "base/log.h"
-#include "collect/internal.h"
+#include "base/worker.h"
+#include "collect/native/native.h"
+#include "collect/process/look.h"
 #include "elf/dwarf_file.h"
 #include "proc/files.h"
 #include "symbol/elf/elf_names.h"
@@ -70,7 +72,7 @@ bool native_file_changed(const struct native_file *f)
 	return now.mtime_ns != f->version.mtime_ns || now.bytes != f->version.bytes;
 }
 
-void native_file_free(struct native_file *f)
+static void native_file_free(struct native_file *f)
 {
 	if (!f)
 		return;
@@ -84,6 +86,33 @@ void native_file_free(struct native_file *f)
 	vec_fini(&f->fdes);
 	free(f->path);
 	free(f);
+}
+
+int natives_init(struct collect *c)
+{
+	c->natives = calloc(1, sizeof(*c->natives));
+	if (!c->natives || !kernel_init(c) || !known_natives_init(c))
+		return -ENOMEM;
+	return c->config.unwind ? worker_open(&c->natives->worker) : 0;
+}
+
+void natives_fini(struct collect *c)
+{
+	struct natives *n = c->natives;
+
+	if (!n)
+		return;
+	vec_foreach(native, &n->files)
+		native_file_free(*native);
+	vec_fini(&n->files);
+	vec_foreach(root, &n->roots)
+		close(root->fd);
+	vec_fini(&n->roots);
+	map_fini(&n->index);
+	kernel_fini(c);
+	free(n->known);
+	free(n);
+	c->natives = NULL;
 }
 
 static uint32_t file_mapping(struct collect *c, struct elf_file *elf, const struct native_file *f)
@@ -156,7 +185,7 @@ static void look_for_functions(struct collect *c, const struct proc *proc, struc
 
 static bool no_more_files(const struct collect *c)
 {
-	return c->config.max_files && c->natives_open >= c->config.max_files;
+	return c->config.max_files && c->natives->open >= c->config.max_files;
 }
 
 static int open_file(struct collect *c, const struct proc *proc, const struct mapping *m,
@@ -177,9 +206,9 @@ static int open_file(struct collect *c, const struct proc *proc, const struct ma
 		return err_sys(-errno, "it can't be looked at");
 	if (no_more_files(c))
 		return err_set(-EMFILE, "%zu files are open; `ulimit -n` allows no more",
-			       c->natives_open);
+			       c->natives->open);
 	f->version = file_version_of(&st);
-	f->root = root_of(c, proc);
+	f->root = root_of(&c->natives->roots, proc);
 	return read_headers(c, f);
 }
 
@@ -202,16 +231,16 @@ static struct native_file *keep_file(struct collect *c, struct native_file *f)
 		close(f->fd);
 		f->fd = -1;
 	}
-	c->natives_open += f->fd >= 0;
+	c->natives->open += f->fd >= 0;
 	if (f->loads.n && c->config.unwind->new_table(c->config.ctx, &f->table))
 		f->table = 0;
-	if (vec_push(&c->natives, f)) {
+	if (vec_push(&c->natives->files, f)) {
 		c->no_memory = true;
 		native_file_free(f);
 		return NULL;
 	}
-	(void)!map_put(&c->native_index, file_key(f->dev, f->ino), c->natives.n);
-	f->index = c->natives.n;
+	(void)!map_put(&c->natives->index, file_key(f->dev, f->ino), c->natives->files.n);
+	f->index = c->natives->files.n;
 	return f;
 }
 
@@ -238,13 +267,13 @@ static struct native_file *meet_file(struct collect *c, const struct proc *proc,
 static struct native_file *find_known(const struct collect *c, const struct proc *proc,
 				      const struct mapping *m)
 {
-	const uint64_t *i = map_get(&c->native_index, file_key(m->dev, m->ino));
-	struct native_file *latest = i ? c->natives.v[*i - 1] : NULL;
+	const uint64_t *i = map_get(&c->natives->index, file_key(m->dev, m->ino));
+	struct native_file *latest = i ? c->natives->files.v[*i - 1] : NULL;
 
 	/* Without a number it is the vDSO, which is no file. */
 	if (!latest || !m->ino || file_unchanged(latest->fd, proc, m, &latest->version))
 		return latest;
-	vec_foreach(f, &c->natives)
+	vec_foreach(f, &c->natives->files)
 		if ((*f)->dev == m->dev && (*f)->ino == m->ino &&
 		    file_unchanged((*f)->fd, proc, m, &(*f)->version))
 			return *f;
@@ -287,7 +316,7 @@ struct native_file *native_file_foresee(struct collect *c, const struct mapping 
 	struct native_file *f;
 	struct stat st;
 
-	if (map_get(&c->native_index, file_key(m->dev, m->ino)) || no_more_files(c))
+	if (map_get(&c->natives->index, file_key(m->dev, m->ino)) || no_more_files(c))
 		return NULL;
 	f = new_file(c, m);
 	if (!f)

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "collect/internal.h"
+#include "collect/native/native.h"
 #include "unwind/prove/code_rows.h"
 #include "unwind/cache.h"
 #include "unwind/compile.h"
@@ -204,7 +204,7 @@ static void keep_functions(struct collect *c, struct native_file *f, const struc
 	}
 	memcpy(f->fdes.v, rows->fdes.v, rows->fdes.n * sizeof(*f->fdes.v));
 	f->fdes.n = rows->fdes.n;
-	known_forget(c); /* where functions begin and end */
+	known_natives_forget(c); /* where functions begin and end */
 }
 
 static void try_later(struct native_file *f)
@@ -279,32 +279,24 @@ void native_rows_take_proven(struct collect *c, struct native_file *f, struct na
 	if (f->rows != ROWS_THERE) /* given up since */
 		return;
 	f->fdes.n = 0;
-	known_forget(c);
+	known_natives_forget(c);
 	native_rows_take(c, f, rows, r, why);
 }
 
 static struct native_file *file_of_table(const struct collect *c, uint32_t table)
 {
-	vec_foreach(f, &c->natives)
+	vec_foreach(f, &c->natives->files)
 		if ((*f)->table == table)
 			return *f;
 	return NULL;
 }
 
-void native_rows_given_up(struct collect *c)
+void native_rows_given_up(struct collect *c, uint32_t table)
 {
-	uint32_t table;
+	struct native_file *f = file_of_table(c, table);
 
-	while (c->config.unwind && (table = c->config.unwind->given_up(c->config.ctx))) {
-		struct native_file *f = file_of_table(c, table);
-
-		c->stats.rows_given_up++;
-		trampoline_given_up(c, table);
-		registered_given_up(c, table);
-		guarded_given_up(c, table);
-		if (!f)
-			continue;
-		log_info("%s: its unwind tables made room for others", f->path);
-		try_later(f);
-	}
+	if (!f)
+		return;
+	log_info("%s: its unwind tables made room for others", f->path);
+	try_later(f);
 }

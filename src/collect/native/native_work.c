@@ -7,14 +7,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/nomem.h"
 #include "base/log.h"
+#include "base/slice.h"
 #include "base/worker.h"
-#include "collect/internal.h"
+#include "collect/native/native.h"
 #include "symbol/elf/dwarf_lines.h"
 #include "symbol/elf/elf_names.h"
 #include "symbol/elf/function_parts.h"
@@ -22,8 +24,23 @@
 #include "symbol/kernel_names.h"
 #include "symbol/pytables/method_names.h"
 
+struct job;
+
+/* One thing that a thread does with a file. */
+struct step {
+	void (*run)(struct worker_job *job); /* in the thread */
+	/* Takes over what was made. Returns the step that comes next; NULL: none. */
+	const struct step *(*done)(struct collect *c, struct job *j);
+	enum {
+		FOR_STACKS, /* stacks wait for it */
+		FOR_BOTH,   /* it is better for stacks, and the next recording has use for it */
+		FOR_NEXT    /* the next recording alone has use for it */
+	} use;
+};
+
 struct job {
-	struct worker_job job;
+	struct worker_job job; /* first */
+	const struct step *step;
 	struct native_file *file;
 	const struct collect_config *config;
 	struct native_rows rows;
@@ -193,8 +210,7 @@ static void read_kernel(struct worker_job *job)
 }
 
 /* False: there is no memory, so that the next flush fails and says so. */
-static bool give(struct collect *c, struct native_file *f, void (*run)(struct worker_job *),
-		 bool urgent)
+static bool give(struct collect *c, struct native_file *f, const struct step *step, bool urgent)
 {
 	struct job *j = calloc(1, sizeof(*j));
 
@@ -205,47 +221,84 @@ static bool give(struct collect *c, struct native_file *f, void (*run)(struct wo
 	j->file = f;
 	j->config = &c->config;
 	j->asked_ns = clock_ns(CLOCK_MONOTONIC);
-	j->job.run = run;
+	j->step = step;
+	j->job.run = step->run;
 	j->job.group = f ? f->dev : 0;
-	worker_give(c->worker, &j->job, urgent);
+	worker_give(c->natives->worker, &j->job, urgent);
 	return true;
 }
 
-void native_work_rows(struct collect *c, struct native_file *f)
+static void give_step(struct collect *c, struct job *j, const struct step *step)
 {
-	if (!give(c, f, compile_rows, true))
-		f->rows = ROWS_NONE;
+	j->step = step;
+	j->job.run = step->run;
+	worker_give(c->natives->worker, &j->job, false);
 }
 
-void native_work_cached_rows(struct collect *c, struct native_file *f)
+static const struct step *take_kept(struct collect *c, struct job *j)
 {
-	if (!give(c, f, load_rows, true))
-		f->rows = ROWS_NONE;
+	(void)c;
+	if (j->r)
+		log_info("%s: its unwind tables aren't kept: %s", j->file->path,
+			 j->why ? j->why : "");
+	return NULL;
 }
 
-void native_work_names(struct collect *c, struct native_file *f)
+static const struct step keep = {keep_rows, take_kept, FOR_NEXT};
+
+static const struct step *take_proven(struct collect *c, struct job *j);
+
+static const struct step prove = {prove_rows, take_proven, FOR_BOTH};
+
+/* What is left to do with rows that are in use: the rest of them, then they are written to disk. */
+static const struct step *after_rows(struct job *j)
 {
-	f->named = f->fd >= 0 && give(c, f, open_names, false) ? NAMES_ASKED : NAMES_TRIED;
+	if (j->r)
+		return NULL;
+	if (j->rows.partial) {
+		j->file->proving = true;
+		return &prove;
+	}
+	return j->config->cache && j->rows.compiled && !j->cut ? &keep : NULL;
 }
 
-void native_work_list(struct collect *c, struct native_file *f)
+static const struct step *take_proven(struct collect *c, struct job *j)
 {
-	f->list_found = f->fd >= 0 && give(c, f, find_list, false) ? LIST_ASKED : LIST_TRIED;
+	native_rows_take_proven(c, j->file, &j->rows, j->r, j->why ? j->why : "");
+	j->file->proving = false;
+	return after_rows(j);
 }
 
-void native_work_kernel(struct collect *c)
+static void take_rows(struct collect *c, struct job *j)
 {
-	struct kernel_names *names = NULL;
-	int r;
-
-	if (c->worker && give(c, NULL, read_kernel, false))
-		return;
-	r = kernel_names_open(c->config.kallsyms, &names);
-	kernel_take(c, names, r ? err_msg() : "");
+	native_rows_take(c, j->file, &j->rows, j->r, j->why ? j->why : "");
+	log_debug("%s: %zu rows %llu ms after they were needed, %llu of them to compile",
+		  j->file->path, j->rows.rows.rows.n,
+		  (unsigned long long)((clock_ns(CLOCK_MONOTONIC) - j->asked_ns) / NSEC_PER_MSEC),
+		  (unsigned long long)(j->compile_ns / NSEC_PER_MSEC));
 }
 
-static void take_names(struct collect *c, struct native_file *f, struct job *j)
+static const struct step *take_compiled(struct collect *c, struct job *j)
 {
+	take_rows(c, j);
+	return after_rows(j);
+}
+
+static const struct step *take_cached(struct collect *c, struct job *j)
+{
+	if (j->r != -ENOENT) {
+		take_rows(c, j);
+		return NULL;
+	}
+	j->file->uncached = true;
+	j->file->rows = ROWS_NONE;
+	return NULL;
+}
+
+static const struct step *take_names(struct collect *c, struct job *j)
+{
+	struct native_file *f = j->file;
+
 	if (j->r)
 		log_info("%s: no symbols: %s", f->path, err_about(j->why ? j->why : "", f->path));
 	f->names = TAKE_PTR(j->names);
@@ -253,38 +306,64 @@ static void take_names(struct collect *c, struct native_file *f, struct job *j)
 	f->parts = TAKE_PTR(j->parts);
 	f->lines = TAKE_PTR(j->lines);
 	f->named = NAMES_TRIED;
-	known_forget(c);
+	known_natives_forget(c);
+	return NULL;
 }
 
-static void take_list(struct native_file *f, const struct job *j)
+static const struct step *take_list(struct collect *c, struct job *j)
 {
-	f->list = j->list;
-	f->list_found = LIST_TRIED;
+	(void)c;
+	j->file->list = j->list;
+	j->file->list_found = LIST_TRIED;
+	return NULL;
 }
 
-static void take_rows(struct collect *c, struct native_file *f, struct job *j)
+static const struct step *take_kernel(struct collect *c, struct job *j)
 {
-	native_rows_take(c, f, &j->rows, j->r, j->why ? j->why : "");
-	log_debug("%s: %zu rows %llu ms after they were needed, %llu of them to compile", f->path,
-		  j->rows.rows.rows.n,
-		  (unsigned long long)((clock_ns(CLOCK_MONOTONIC) - j->asked_ns) / NSEC_PER_MSEC),
-		  (unsigned long long)(j->compile_ns / NSEC_PER_MSEC));
+	kernel_take(c, TAKE_PTR(j->kernel), j->why ? j->why : "");
+	return NULL;
 }
 
-static void take_cached(struct collect *c, struct native_file *f, struct job *j)
+void native_work_rows(struct collect *c, struct native_file *f)
 {
-	if (j->r != -ENOENT) {
-		take_rows(c, f, j);
+	static const struct step compile = {compile_rows, take_compiled, FOR_STACKS};
+
+	if (!give(c, f, &compile, true))
+		f->rows = ROWS_NONE;
+}
+
+void native_work_cached_rows(struct collect *c, struct native_file *f)
+{
+	static const struct step load = {load_rows, take_cached, FOR_STACKS};
+
+	if (!give(c, f, &load, true))
+		f->rows = ROWS_NONE;
+}
+
+void native_work_names(struct collect *c, struct native_file *f)
+{
+	static const struct step names = {open_names, take_names, FOR_STACKS};
+
+	f->named = f->fd >= 0 && give(c, f, &names, false) ? NAMES_ASKED : NAMES_TRIED;
+}
+
+void native_work_list(struct collect *c, struct native_file *f)
+{
+	static const struct step list = {find_list, take_list, FOR_STACKS};
+
+	f->list_found = f->fd >= 0 && give(c, f, &list, false) ? LIST_ASKED : LIST_TRIED;
+}
+
+void native_work_kernel(struct collect *c)
+{
+	static const struct step kernel = {read_kernel, take_kernel, FOR_STACKS};
+	struct kernel_names *names = NULL;
+	int r;
+
+	if (c->natives->worker && give(c, NULL, &kernel, false))
 		return;
-	}
-	f->uncached = true;
-	f->rows = ROWS_NONE;
-}
-
-static void take_proven(struct collect *c, struct native_file *f, struct job *j)
-{
-	native_rows_take_proven(c, f, &j->rows, j->r, j->why ? j->why : "");
-	f->proving = false;
+	r = kernel_names_open(c->config.kallsyms, &names);
+	kernel_take(c, names, r ? err_msg() : "");
 }
 
 static void job_free(struct job *j)
@@ -294,16 +373,6 @@ static void job_free(struct job *j)
 	kernel_names_free(j->kernel);
 	free(j->why);
 	free(j);
-}
-
-/* What is left to do with rows that are in use: the rest of them, then they are written to disk. */
-static void (*next_step(const struct job *j))(struct worker_job *)
-{
-	if (j->r || (j->job.run != compile_rows && j->job.run != prove_rows))
-		return NULL;
-	if (j->rows.partial)
-		return prove_rows;
-	return j->config->cache && j->rows.compiled && !j->cut ? keep_rows : NULL;
 }
 
 /* The summary says of how many files something is missing; one may be cut once for rows and once for names. */
@@ -318,34 +387,19 @@ static void count_cut(struct collect *c, struct job *j)
 
 static void take(struct collect *c, struct job *j)
 {
+	const struct step *next;
+
 	count_cut(c, j);
-	if (j->no_memory && j->job.run != keep_rows)
+	if (j->no_memory && j->step->use != FOR_NEXT)
 		log_warn("%s: out of memory for its unwind tables or names; native frames may be "
 			 "missing or without names",
 			 j->file ? j->file->path : "the kernel");
 	j->no_memory = false;
-	if (j->job.run == open_names)
-		take_names(c, j->file, j);
-	else if (j->job.run == find_list)
-		take_list(j->file, j);
-	else if (j->job.run == compile_rows)
-		take_rows(c, j->file, j);
-	else if (j->job.run == load_rows)
-		take_cached(c, j->file, j);
-	else if (j->job.run == prove_rows)
-		take_proven(c, j->file, j);
-	else if (j->job.run == read_kernel)
-		kernel_take(c, TAKE_PTR(j->kernel), j->why ? j->why : "");
-	else if (j->r)
-		log_info("%s: its unwind tables aren't kept: %s", j->file->path,
-			 j->why ? j->why : "");
-	j->job.run = next_step(j);
-	if (!j->job.run) {
+	next = j->step->done(c, j);
+	if (next)
+		give_step(c, j, next);
+	else
 		job_free(j);
-		return;
-	}
-	j->file->proving |= j->job.run == prove_rows;
-	worker_give(c->worker, &j->job, false);
 }
 
 #define ASK_MS 50 /* so often it is asked whether to wait on */
@@ -354,7 +408,7 @@ static void take(struct collect *c, struct job *j)
 static const char *describe(struct collect *c, char *text, size_t n)
 {
 	const char *step = NULL;
-	const struct job *j = (struct job *)worker_running(c->worker, &step);
+	const struct job *j = (struct job *)worker_running(c->natives->worker, &step);
 
 	if (!j)
 		snprintf(text, n, "names");
@@ -369,13 +423,13 @@ static void await(struct collect *c)
 {
 	char what[PATH_MAX + 64];
 
-	while (!c->hurried && !worker_wait(c->worker, ASK_MS)) {
+	while (!c->hurried && !worker_wait(c->natives->worker, ASK_MS)) {
 		if (!c->config.wait ||
 		    c->config.wait(c->config.ctx, describe(c, what, sizeof(what)),
-				   worker_count(c->worker)))
+				   worker_count(c->natives->worker)))
 			continue;
 		c->hurried = true;
-		worker_cancel(c->worker);
+		worker_cancel(c->natives->worker);
 	}
 }
 
@@ -383,18 +437,12 @@ void native_work_take(struct collect *c, bool all)
 {
 	struct worker_job *job;
 
-	if (!c->worker)
+	if (!c->natives->worker)
 		return;
 	if (all)
 		await(c);
-	while ((job = worker_take(c->worker)))
+	while ((job = worker_take(c->natives->worker)))
 		take(c, (struct job *)job);
-}
-
-/* Nobody waits for more unwind tables any more, but the next run has use for them. */
-static bool is_for_later(const struct worker_job *job)
-{
-	return job->run == prove_rows || job->run == keep_rows;
 }
 
 /* Those that haven't begun. @later: but for those that the next recording has use for. */
@@ -402,8 +450,8 @@ static void drop_jobs(struct collect *c, bool later)
 {
 	struct worker_job *job, *kept = NULL;
 
-	while ((job = worker_drop(c->worker)))
-		if (later && is_for_later(job)) {
+	while ((job = worker_drop(c->natives->worker)))
+		if (later && ((struct job *)job)->step->use != FOR_STACKS) {
 			job->next = kept;
 			kept = job;
 		} else {
@@ -411,22 +459,19 @@ static void drop_jobs(struct collect *c, bool later)
 		}
 	while ((job = kept)) {
 		kept = job->next;
-		worker_give(c->worker, job, false);
+		worker_give(c->natives->worker, job, false);
 	}
 }
 
 /* What was proved is kept; all else is of no use. */
 static void finish(struct collect *c, struct job *j)
 {
-	bool proved =
-		j->job.run == prove_rows && !j->r && !j->cut && c->config.cache && !c->hurried;
+	bool proved = j->step == &prove && !j->r && !j->cut && c->config.cache && !c->hurried;
 
-	if (!proved) {
+	if (proved)
+		give_step(c, j, &keep);
+	else
 		job_free(j);
-		return;
-	}
-	j->job.run = keep_rows;
-	worker_give(c->worker, &j->job, false);
 }
 
 bool native_work_fini(struct collect *c)
@@ -434,16 +479,16 @@ bool native_work_fini(struct collect *c)
 	struct worker_job *job;
 	bool freed;
 
-	if (!c->worker)
+	if (!c->natives->worker)
 		return true;
 	drop_jobs(c, true);
 	do {
 		await(c);
-		while ((job = worker_take(c->worker)))
+		while ((job = worker_take(c->natives->worker)))
 			finish(c, (struct job *)job);
-	} while (!c->hurried && !worker_wait(c->worker, 0));
+	} while (!c->hurried && !worker_wait(c->natives->worker, 0));
 	drop_jobs(c, false);
-	freed = worker_abandon(c->worker);
-	c->worker = NULL;
+	freed = worker_abandon(c->natives->worker);
+	c->natives->worker = NULL;
 	return freed;
 }

@@ -2,12 +2,13 @@
 /* Jobs that read a process's memory, and what they may cost; see absent.h. */
 #include "collect/process/absent.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/worker.h"
-#include "collect/internal.h"
+#include "collect/process/process.h"
 #include "proc/reader.h"
 #include "python/heap/resident.h"
 
@@ -59,9 +60,9 @@ static void run(struct worker_job *job)
 
 static struct absent *state(struct collect *c)
 {
-	if (!c->absent)
-		c->absent = calloc(1, sizeof(*c->absent));
-	return c->absent;
+	if (!c->processes->absent)
+		c->processes->absent = calloc(1, sizeof(*c->processes->absent));
+	return c->processes->absent;
 }
 
 static bool has_budget(struct absent_spent *s, size_t pages, uint64_t ns)
@@ -140,7 +141,7 @@ void absent_met(struct collect *c, const struct rec_absent *rec)
 	if (i < 0 || !a)
 		return;
 	absent_take(c);
-	p = &c->processes.v[i];
+	p = process_at(c, i);
 	/* What is under way may bring this in too; if not, the next sample says so. */
 	if (p->absent.asked || process_has_ended(p) || p->unwanted) {
 		if (p->absent.asked && clock_ns(CLOCK_MONOTONIC) - p->absent.asked_ns > STUCK_NS)
@@ -172,7 +173,7 @@ static void take(struct collect *c, struct absent *a, struct absent_job *j)
 
 void absent_take(struct collect *c)
 {
-	struct absent *a = c->absent;
+	struct absent *a = c->processes->absent;
 	struct worker_job *job;
 
 	while (a && a->worker && (job = worker_take(a->worker)))
@@ -181,7 +182,7 @@ void absent_take(struct collect *c)
 
 bool absent_fini(struct collect *c)
 {
-	struct absent *a = TAKE_PTR(c->absent);
+	struct absent *a = TAKE_PTR(c->processes->absent);
 	struct worker_job *job;
 	bool freed = true;
 

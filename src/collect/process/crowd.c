@@ -3,15 +3,23 @@
 #include "collect/process/crowd.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "collect/internal.h"
+#include "collect/process/process.h"
+#include "collect/process/thread.h"
+#include "collect/process/upkeep.h"
 
 #define NEW_NS                                                                                     \
 	(2 * NSEC_PER_SEC) /* so long after it was met what a process costs is its beginning */
 #define DEBT_NS                                                                                    \
 	(2 * NSEC_PER_SEC) /* so long at most the next ones wait for what others have cost */
+
+bool crowd_init(struct collect *c)
+{
+	return (c->processes->crowds = calloc(1, sizeof(struct crowds)));
+}
 
 /* Processes that were asked for may cost more than bystanders: 5 % of a CPU, and 3 s at once. */
 static const struct crowd_limits {
@@ -42,7 +50,7 @@ static uint32_t user_of(struct crowds *w, uint32_t uid)
 
 static bool is_over(const struct collect *c, uint32_t user)
 {
-	const struct crowds *w = &c->crowds;
+	const struct crowds *w = c->processes->crowds;
 
 	return !budget_is_left(&w->all, limits(c)->all, w->now_ns) ||
 	       (user && !budget_is_left(&w->users.v[user - 1].budget, limits(c)->user, w->now_ns));
@@ -103,7 +111,7 @@ bool crowd_meet(struct collect *c, struct process *p, const struct rec_proc *rec
 	if (!p->user || p->state == PROC_CROWDED)
 		p->new_until_ns = rec->time_ns + NEW_NS;
 	if (!p->user)
-		p->user = user_of(&c->crowds, rec->uid);
+		p->user = user_of(c->processes->crowds, rec->uid);
 	crowd_turn(c, p);
 	if (is_too_many(c, p, rec)) {
 		count(c, p);
@@ -129,7 +137,7 @@ static void spend(struct budget *b, struct budget_limit limit, uint64_t now_ns, 
 /* Whoever has had the turn pays for it. Who is over already doesn't spend what all users have. */
 static void pay(struct collect *c)
 {
-	struct crowds *w = &c->crowds;
+	struct crowds *w = c->processes->crowds;
 	uint64_t cpu_ns = upkeep_begin(), took_ns = cpu_ns - w->since_ns;
 	struct budget *own;
 	bool was_over;
@@ -147,7 +155,7 @@ static void pay(struct collect *c)
 
 void crowd_turn(struct collect *c, const struct process *p)
 {
-	struct crowds *w = &c->crowds;
+	struct crowds *w = c->processes->crowds;
 	uint32_t turn = p && p->user && w->now_ns < p->new_until_ns ? p->user : 0;
 
 	if (turn == w->turn)
@@ -158,7 +166,7 @@ void crowd_turn(struct collect *c, const struct process *p)
 
 static void tell(struct collect *c, uint32_t uid, uint64_t due_ns, uint64_t *told_ns)
 {
-	if (due_ns <= c->crowds.now_ns || due_ns == *told_ns || !c->config.ops->crowd)
+	if (due_ns <= c->processes->crowds->now_ns || due_ns == *told_ns || !c->config.ops->crowd)
 		return;
 	c->config.ops->crowd(c->config.ctx, uid, due_ns);
 	*told_ns = due_ns;
@@ -166,7 +174,7 @@ static void tell(struct collect *c, uint32_t uid, uint64_t due_ns, uint64_t *tol
 
 void crowd_tell(struct collect *c)
 {
-	struct crowds *w = &c->crowds;
+	struct crowds *w = c->processes->crowds;
 
 	crowd_turn(c, NULL);
 	w->now_ns = clock_ns(CLOCK_MONOTONIC);
@@ -177,9 +185,12 @@ void crowd_tell(struct collect *c)
 
 void crowd_fini(struct collect *c)
 {
-	vec_foreach(u, &c->crowds.users)
+	if (!c->processes->crowds)
+		return;
+	vec_foreach(u, &c->processes->crowds->users)
 		log_debug("new processes of user %u took %.3f s", u->uid,
 			  (double)u->budget.took_ns / NSEC_PER_SEC);
-	map_fini(&c->crowds.by_uid);
-	vec_fini(&c->crowds.users);
+	map_fini(&c->processes->crowds->by_uid);
+	vec_fini(&c->processes->crowds->users);
+	free(c->processes->crowds);
 }

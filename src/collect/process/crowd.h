@@ -34,6 +34,10 @@ struct crowds {
 	uint64_t now_ns;   /* about; CLOCK_MONOTONIC */
 };
 
+/* False: out of memory. */
+_must_use_ bool crowd_init(struct collect *c);
+void crowd_fini(struct collect *c);
+
 /* The kernel program met @p. True if it is one too many: it is counted, and not looked at now. */
 bool crowd_meet(struct collect *c, struct process *p, const struct rec_proc *rec);
 
@@ -42,7 +46,5 @@ void crowd_turn(struct collect *c, const struct process *p);
 
 /* After each flush: tells the kernel programs who has spent too much. */
 void crowd_tell(struct collect *c);
-
-void crowd_fini(struct collect *c);
 
 #endif

@@ -2,17 +2,29 @@
 /* Bounds of what files cost that processes map; see look.h. */
 #include "collect/process/look.h"
 
+#include <stdlib.h>
 #include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "collect/internal.h"
+#include "collect/process/process.h"
 
 /* Reading libpython3.12 takes 2 ms, what torch maps 5 ms. A program of 1,000,000 local symbols would take 100 ms. */
 #define WHOLE_WORK	 (20 * SLICE_MS)
 #define WHOLE_WORK_START (100 * SLICE_MS) /* nothing is sampled yet */
 #define SMALL_WORK	 (1 * SLICE_MS)
+
+struct look_budgets {
+	struct budget all;
+	struct map user; /* uid -> index + 1 in .users */
+	VEC(struct budget) users;
+};
+
+bool look_init(struct collect *c)
+{
+	return (c->processes->look = calloc(1, sizeof(struct look_budgets)));
+}
 
 static const struct budget_limit of_process = {100 * NSEC_PER_MSEC, 50};
 static const struct budget_limit of_user = {500 * NSEC_PER_MSEC, 50};
@@ -49,7 +61,7 @@ static bool user_is_left(const struct look_budgets *b, uint64_t user, struct bud
 
 int look_begin(struct collect *c, const struct proc *proc, struct look *ret)
 {
-	struct look_budgets *b = &c->look;
+	struct look_budgets *b = c->processes->look;
 	const struct process *p = proc ? process_newest(c, (uint32_t)proc->tgid) : NULL;
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
@@ -72,7 +84,7 @@ int look_begin(struct collect *c, const struct proc *proc, struct look *ret)
 
 bool look_end(struct collect *c, struct look *l, const char *path)
 {
-	struct look_budgets *b = &c->look;
+	struct look_budgets *b = c->processes->look;
 	struct process *p = l->tgid ? process_newest(c, l->tgid) : NULL;
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	uint64_t took = clock_ns(CLOCK_THREAD_CPUTIME_ID) - l->began_ns;
@@ -93,6 +105,9 @@ bool look_end(struct collect *c, struct look *l, const char *path)
 
 void look_fini(struct collect *c)
 {
-	map_fini(&c->look.user);
-	vec_fini(&c->look.users);
+	if (!c->processes->look)
+		return;
+	map_fini(&c->processes->look->user);
+	vec_fini(&c->processes->look->users);
+	free(c->processes->look);
 }

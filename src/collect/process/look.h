@@ -8,18 +8,14 @@
 
 #include <sys/types.h>
 
-#include "base/map.h"
 #include "base/slice.h"
-#include "base/vec.h"
 #include "proc/proc.h"
 
 struct collect;
 
-struct look_budgets {
-	struct budget all;
-	struct map user; /* uid -> index + 1 in .users */
-	VEC(struct budget) users;
-};
+/* False: out of memory. */
+_must_use_ bool look_init(struct collect *c);
+void look_fini(struct collect *c);
 
 /* One file being looked into; in the caller's storage. */
 struct look {
@@ -38,7 +34,5 @@ _must_use_ int look_begin(struct collect *c, const struct proc *proc, struct loo
 
 /* Ends it. True if something of the file was left out: @path is named and counted. */
 bool look_end(struct collect *c, struct look *l, const char *path);
-
-void look_fini(struct collect *c);
 
 #endif

@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "base/nomem.h"
-#include "collect/internal.h"
+#include "collect/process/process.h"
 
 /* An interpreter that only is there, as ctypes loads one, may stay so for ever. */
 #define APART_NS      NSEC_PER_SEC
@@ -68,13 +68,13 @@ void several_wait(struct process *p)
 	p->later = (struct later_look){clock_ns(CLOCK_MONOTONIC) + APART_NS, APART_NS};
 }
 
-void several_looked(struct process *p, const struct image_found *found)
+void several_looked(struct process *p, bool waits, bool idle)
 {
 	struct later_look *l = &p->later;
 
-	if (!found->waits)
+	if (!waits)
 		*l = (struct later_look){};
-	else if (found->idle || !l->apart_ns)
+	else if (idle || !l->apart_ns)
 		several_wait(p);
 	else
 		*l = (struct later_look){clock_ns(CLOCK_MONOTONIC) + l->apart_ns,
@@ -84,17 +84,4 @@ void several_looked(struct process *p, const struct image_found *found)
 bool several_is_due(const struct process *p, uint64_t now)
 {
 	return p->later.apart_ns && now >= p->later.due_ns;
-}
-
-void several_left_out(struct collect *c, uint32_t tgid, const struct maps *maps,
-		      const struct image_at *one)
-{
-	struct collect_other *o = &c->stats.other;
-	uint32_t version = one->file ? one->file->image.hex_version : 0;
-
-	if (!one->file || map_get(&c->others, tgid) || map_put(&c->others, tgid, 1))
-		return;
-	*o = (struct collect_other){.processes = o->processes + 1, .tgid = tgid};
-	snprintf(o->name, sizeof(o->name), "CPython %u.%u", version >> 24, version >> 16 & 0xff);
-	snprintf(o->file, sizeof(o->file), "%s", maps_path(maps, one->at));
 }

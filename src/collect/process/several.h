@@ -6,7 +6,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "collect/interp/image.h"
 #include "records.h"
 
 struct collect;
@@ -32,12 +31,11 @@ bool several_has(const struct collect *c, const struct process *p, uint16_t firs
 
 /* Which of them are initialised shows later. */
 void several_wait(struct process *p);
-/* It was examined: is it again, and when? */
-void several_looked(struct process *p, const struct image_found *found);
+/*
+ * It was examined. Is it again, and when? @waits: not all of its interpreters are initialised; @idle:
+ * none is.
+ */
+void several_looked(struct process *p, bool waits, bool idle);
 bool several_is_due(const struct process *p, uint64_t now);
-
-/* Counts process @tgid if it has an interpreter that isn't shown: @one; .file NULL: it has none. */
-void several_left_out(struct collect *c, uint32_t tgid, const struct maps *maps,
-		      const struct image_at *one);
 
 #endif

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The labels of a sample: who ran. Made once per thread. */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "collect/internal.h"
+#include "collect/process/crowd.h"
+#include "collect/process/thread.h"
+#include "collect/process/upkeep.h"
 #include "proc/proc.h"
 #include "proc/stat.h"
 #include "python/heap/threads.h"
@@ -22,6 +25,58 @@
 
 /* A thread that ran shorter says nothing of the rate: it is cut off in the middle of a period. */
 #define LONG_ENOUGH_NS (100 * NSEC_PER_MSEC)
+
+struct thread {
+	uint32_t tid;			/* 0: free */
+	uint32_t process;		/* index */
+	uint32_t labels[GIL_STATE_MAX]; /* profile ids, 0 = not made yet */
+	bool own[GIL_STATE_MAX];	/* of those: no other thread's samples have it */
+	uint64_t first_ns;		/* its CPU time where counting began, 0 = not yet */
+	uint64_t last_ns;		/* at its last sample */
+	uint64_t came, since;		/* samples from first_ns to last_ns; at last_ns */
+	uint64_t ended_ns; /* 0 = it runs: from then on its number is another thread's */
+	bool named;	   /* .name is Python's, else the kernel's */
+	char name[64];
+};
+
+/* A thread ended of which no sample had been handed on: the side band is read before the samples are. */
+struct thread_end {
+	uint32_t tgid, tid;
+	uint64_t time_ns;
+};
+
+struct threads {
+	VEC(struct thread) all;
+	VEC(uint32_t) free;	     /* indices */
+	VEC(struct thread_end) ends; /* the first one first */
+	struct ended_threads {
+		unsigned n;	       /* all that were given up */
+		uint64_t cpu_ns, came; /* what they say of the rate */
+		uint64_t at_ns;	       /* side band's time, when it was done last */
+	} ended;
+};
+
+bool threads_init(struct collect *c)
+{
+	return (c->processes->threads = calloc(1, sizeof(struct threads)));
+}
+
+void threads_fini(struct collect *c)
+{
+	struct threads *t = c->processes->threads;
+
+	if (!t)
+		return;
+	vec_fini(&t->all);
+	vec_fini(&t->free);
+	vec_fini(&t->ends);
+	free(t);
+}
+
+size_t threads_kept(const struct collect *c)
+{
+	return c->processes->threads->all.n;
+}
 
 struct label_list {
 	struct profile_label v[MAX_LABELS];
@@ -59,7 +114,7 @@ static void read_name(const struct process *p, struct thread *t)
 void thread_name_nameless(struct collect *c, const struct process *p)
 {
 	map_foreach(slot, &p->threads) {
-		struct thread *t = &c->threads.v[slot->value - 1];
+		struct thread *t = &c->processes->threads->all.v[slot->value - 1];
 
 		if (!*t->name && !t->ended_ns)
 			read_name(p, t);
@@ -70,14 +125,17 @@ static struct thread *find_thread(const struct collect *c, const struct process 
 {
 	uint64_t *i = map_get(&p->threads, tid);
 
-	return i ? &c->threads.v[*i - 1] : NULL;
+	return i ? &c->processes->threads->all.v[*i - 1] : NULL;
 }
 
 uint64_t thread_end_of(const struct collect *c, uint32_t tgid, uint32_t tid, uint64_t time_ns)
 {
-	for (size_t i = count_upto(c->ends.v, c->ends.n, time_ns, time_ns); i < c->ends.n; i++)
-		if (c->ends.v[i].tid == tid && c->ends.v[i].tgid == tgid)
-			return c->ends.v[i].time_ns;
+	for (size_t i = count_upto(c->processes->threads->ends.v, c->processes->threads->ends.n,
+				   time_ns, time_ns);
+	     i < c->processes->threads->ends.n; i++)
+		if (c->processes->threads->ends.v[i].tid == tid &&
+		    c->processes->threads->ends.v[i].tgid == tgid)
+			return c->processes->threads->ends.v[i].time_ns;
 	return 0;
 }
 
@@ -103,18 +161,18 @@ static struct thread *thread_of(struct collect *c, struct process *p, const stru
 
 	if (t && is_its(t, rec))
 		return t;
-	if (!c->free_threads.n && (vec_push(&c->threads, (struct thread){}) ||
-				   vec_push(&c->free_threads, (uint32_t)c->threads.n - 1)))
+	if (!c->processes->threads->free.n &&
+	    (vec_push(&c->processes->threads->all, (struct thread){}) ||
+	     vec_push(&c->processes->threads->free, (uint32_t)c->processes->threads->all.n - 1)))
 		return NULL;
-	i = c->free_threads.v[c->free_threads.n - 1];
+	i = c->processes->threads->free.v[c->processes->threads->free.n - 1];
 	if (map_put(&p->threads, rec->tid, i + 1))
 		return NULL;
-	c->free_threads.n--;
+	c->processes->threads->free.n--;
 	c->news = true;
-	t = &c->threads.v[i];
-	*t = (struct thread){.tid = rec->tid,
-			     .process = (uint32_t)(p - c->processes.v),
-			     .ended_ns = its_end(c, p, rec)};
+	t = &c->processes->threads->all.v[i];
+	*t = (struct thread){
+		.tid = rec->tid, .process = process_index(c, p), .ended_ns = its_end(c, p, rec)};
 	read_name(p, t);
 	p->names_apart_ns = NAMES_APART_NS;
 	p->names_due_ns = p->names_looked_ns ? p->names_looked_ns + NAMES_APART_NS
@@ -187,26 +245,27 @@ static void add_rate(const struct thread *t, uint64_t *cpu_ns, uint64_t *came)
 
 void thread_runtimes(const struct collect *c, struct collect_stats *ret)
 {
-	ret->threads = c->ended.n + (unsigned)(c->threads.n - c->free_threads.n);
-	ret->cpu_ns = c->ended.cpu_ns;
-	ret->came = c->ended.came;
-	vec_foreach(t, &c->threads)
+	ret->threads = c->processes->threads->ended.n +
+		       (unsigned)(c->processes->threads->all.n - c->processes->threads->free.n);
+	ret->cpu_ns = c->processes->threads->ended.cpu_ns;
+	ret->came = c->processes->threads->ended.came;
+	vec_foreach(t, &c->processes->threads->all)
 		if (t->tid)
 			add_rate(t, &ret->cpu_ns, &ret->came);
 }
 
 static void give_up(struct collect *c, struct thread *t)
 {
-	struct map *by_tid = &c->processes.v[t->process].threads;
-	uint32_t i = (uint32_t)(t - c->threads.v);
+	struct map *by_tid = &process_at(c, t->process)->threads;
+	uint32_t i = (uint32_t)(t - c->processes->threads->all.v);
 	const uint64_t *at = map_get(by_tid, t->tid);
 
-	if (vec_push(&c->free_threads, i))
+	if (vec_push(&c->processes->threads->free, i))
 		return;
 	if (at && *at == i + 1) /* else a younger one has its number */
 		map_del(by_tid, t->tid);
-	add_rate(t, &c->ended.cpu_ns, &c->ended.came);
-	c->ended.n++;
+	add_rate(t, &c->processes->threads->ended.cpu_ns, &c->processes->threads->ended.came);
+	c->processes->threads->ended.n++;
 	t->tid = 0;
 }
 
@@ -217,21 +276,23 @@ static void drop_ends(struct collect *c, uint64_t now_ns)
 {
 	size_t old = 0;
 
-	while (old < c->ends.n && c->ends.v[old].time_ns + KEPT_NS < now_ns)
+	while (old < c->processes->threads->ends.n &&
+	       c->processes->threads->ends.v[old].time_ns + KEPT_NS < now_ns)
 		old++;
 	if (!old)
 		return;
-	c->ends.n -= old;
-	memmove(c->ends.v, c->ends.v + old, c->ends.n * sizeof(*c->ends.v));
+	c->processes->threads->ends.n -= old;
+	memmove(c->processes->threads->ends.v, c->processes->threads->ends.v + old,
+		c->processes->threads->ends.n * sizeof(*c->processes->threads->ends.v));
 }
 
 void thread_give_up(struct collect *c, uint64_t now_ns)
 {
-	if (now_ns < c->ended.at_ns + KEPT_NS)
+	if (now_ns < c->processes->threads->ended.at_ns + KEPT_NS)
 		return;
-	c->ended.at_ns = now_ns;
+	c->processes->threads->ended.at_ns = now_ns;
 	drop_ends(c, now_ns);
-	vec_foreach(t, &c->threads)
+	vec_foreach(t, &c->processes->threads->all)
 		if (t->tid && t->ended_ns && t->ended_ns + KEPT_NS < now_ns)
 			give_up(c, t);
 }
@@ -239,14 +300,14 @@ void thread_give_up(struct collect *c, uint64_t now_ns)
 void thread_forget_all(struct collect *c, struct process *p)
 {
 	map_foreach(slot, &p->threads)
-		give_up(c, &c->threads.v[slot->value - 1]);
+		give_up(c, &c->processes->threads->all.v[slot->value - 1]);
 	map_fini(&p->threads);
 }
 
 void thread_forget_labels(struct collect *c, struct process *p)
 {
 	map_foreach(slot, &p->threads) {
-		struct thread *t = &c->threads.v[slot->value - 1];
+		struct thread *t = &c->processes->threads->all.v[slot->value - 1];
 
 		memset(t->labels, 0, sizeof(t->labels));
 	}
@@ -273,12 +334,12 @@ static struct thread *meet(struct collect *c, struct process *p, const struct re
 
 void thread_meet(struct collect *c, uint32_t process, const struct rec_sample *rec)
 {
-	(void)meet(c, &c->processes.v[process], rec);
+	(void)meet(c, process_at(c, process), rec);
 }
 
 uint32_t thread_labels(struct collect *c, uint32_t process, const struct rec_sample *rec)
 {
-	struct process *p = &c->processes.v[process];
+	struct process *p = process_at(c, process);
 	struct thread *t = meet(c, p, rec);
 
 	if (!t)
@@ -296,11 +357,12 @@ static void keep_end(struct collect *c, struct thread_end end)
 {
 	size_t i;
 
-	if (vec_push(&c->ends, end))
+	if (vec_push(&c->processes->threads->ends, end))
 		return;
-	for (i = c->ends.n - 1; i && c->ends.v[i - 1].time_ns > end.time_ns; i--)
-		c->ends.v[i] = c->ends.v[i - 1];
-	c->ends.v[i] = end;
+	for (i = c->processes->threads->ends.n - 1;
+	     i && c->processes->threads->ends.v[i - 1].time_ns > end.time_ns; i--)
+		c->processes->threads->ends.v[i] = c->processes->threads->ends.v[i - 1];
+	c->processes->threads->ends.v[i] = end;
 }
 
 void thread_ended(struct collect *c, const struct process *p, uint32_t tgid, uint32_t tid,
@@ -367,7 +429,7 @@ static void rename_threads(struct collect *c, const struct process *p,
 			   const struct py_thread_names *names, size_t n)
 {
 	map_foreach(slot, &p->threads) {
-		struct thread *t = &c->threads.v[slot->value - 1];
+		struct thread *t = &c->processes->threads->all.v[slot->value - 1];
 		const char *name = NULL;
 
 		for (size_t i = 0; i < n && !name && !t->ended_ns; i++)
@@ -410,8 +472,8 @@ void thread_names(struct collect *c, bool last)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
-	vec_foreach(i, &c->live) {
-		struct process *p = &c->processes.v[*i];
+	vec_foreach(i, &c->processes->live) {
+		struct process *p = process_at(c, *i);
 		uint64_t began_ns;
 
 		if (process_has_ended(p) || p->state != PROC_PYTHON || !p->walked)
@@ -426,4 +488,14 @@ void thread_names(struct collect *c, bool last)
 		name_threads(c, p);
 		upkeep_end(c, p, began_ns);
 	}
+}
+
+void threads_condense(struct collect *c, struct condense *k)
+{
+	/* Sets that were different may be one now. */
+	vec_foreach(t, &c->processes->threads->all)
+		for (size_t i = 0; t->tid && i < GIL_STATE_MAX; i++) {
+			t->labels[i] = condense_labels_whole(k, t->labels[i]);
+			t->own[i] = false;
+		}
 }

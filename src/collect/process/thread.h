@@ -7,28 +7,19 @@
 #include <stdint.h>
 
 #include "collect/process/process.h"
+#include "profile/condense.h"
 #include "records.h"
 
 struct collect;
 
-struct thread {
-	uint32_t tid;			/* 0: free */
-	uint32_t process;		/* index */
-	uint32_t labels[GIL_STATE_MAX]; /* profile ids, 0 = not made yet */
-	bool own[GIL_STATE_MAX];	/* of those: no other thread's samples have it */
-	uint64_t first_ns;		/* its CPU time where counting began, 0 = not yet */
-	uint64_t last_ns;		/* at its last sample */
-	uint64_t came, since;		/* samples from first_ns to last_ns; at last_ns */
-	uint64_t ended_ns; /* 0 = it runs: from then on its number is another thread's */
-	bool named;	   /* .name is Python's, else the kernel's */
-	char name[64];
-};
+/* False: out of memory. */
+_must_use_ bool threads_init(struct collect *c);
+void threads_fini(struct collect *c);
 
-/* A thread ended of which no sample had been handed on: the side band is read before the samples are. */
-struct thread_end {
-	uint32_t tgid, tid;
-	uint64_t time_ns;
-};
+/* Places of threads, those that are free too. */
+size_t threads_kept(const struct collect *c);
+/* Takes the ids of label sets that a condensed profile has. */
+void threads_condense(struct collect *c, struct condense *k);
 
 /* Profile labels of the sampled thread; notes what it ran. */
 uint32_t thread_labels(struct collect *c, uint32_t process, const struct rec_sample *rec);

@@ -11,7 +11,8 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/far.h"
-#include "collect/internal.h"
+#include "collect/process/codes.h"
+#include "collect/process/together.h"
 #include "proc/distribution.h"
 #include "proc/files.h"
 #include "proc/open_as.h"
@@ -21,6 +22,24 @@
 #define TRIES                                                                                      \
 	8 /* for one, each as long as distribution_of() takes; the page cache has more each time */
 #define SCRIPT_BYTES (4 << 10)
+
+/* A package whose distribution was looked for. */
+struct together {
+	char *key;		 /* where it lies */
+	char *file;		 /* of it, which is asked for; NULL: none yet */
+	struct proc_key process; /* that had code of it last */
+	unsigned tries;
+	bool done;
+};
+
+struct packages {
+	VEC(struct together) list;
+};
+
+bool together_init(struct collect *c)
+{
+	return (c->processes->packages = calloc(1, sizeof(struct packages)));
+}
 
 /* As a name is typed: "jobs-worker" runs jobs_worker. */
 static bool same_name(const char *typed, const char *name, size_t n)
@@ -52,13 +71,14 @@ static struct together *together_of(struct collect *c, const struct process *p, 
 	_cleanup_str_ struct str key = {};
 
 	str_addf(&key, "%s %.*s", p->container ?: "", (int)n, file);
-	vec_foreach(t, &c->together)
+	vec_foreach(t, &c->processes->packages->list)
 		if (streq(t->key, str_cstr(&key)))
 			return t;
-	if (c->together.n == LOOKS_MOST || key.failed ||
-	    vec_push(&c->together, (struct together){.key = strdup(str_cstr(&key))}))
+	if (c->processes->packages->list.n == LOOKS_MOST || key.failed ||
+	    vec_push(&c->processes->packages->list,
+		     (struct together){.key = strdup(str_cstr(&key))}))
 		return NULL;
-	return &c->together.v[c->together.n - 1];
+	return &c->processes->packages->list.v[c->processes->packages->list.n - 1];
 }
 
 static int open_same(const struct process *p, struct proc *ret)
@@ -100,7 +120,7 @@ static void look(struct collect *c, struct together *t)
 
 void together_look(struct collect *c)
 {
-	vec_foreach(t, &c->together) {
+	vec_foreach(t, &c->processes->packages->list) {
 		uint64_t began_ns = clock_ns(CLOCK_MONOTONIC);
 
 		if (c->asked_ns > ASKED_NS)
@@ -162,9 +182,12 @@ void together_met(struct collect *c, struct process *p, const struct py_code *co
 
 void together_fini(struct collect *c)
 {
-	vec_foreach(t, &c->together) {
+	if (!c->processes->packages)
+		return;
+	vec_foreach(t, &c->processes->packages->list) {
 		free(t->key);
 		free(t->file);
 	}
-	vec_fini(&c->together);
+	vec_fini(&c->processes->packages->list);
+	free(c->processes->packages);
 }

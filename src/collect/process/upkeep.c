@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "collect/internal.h"
+#include "collect/process/process.h"
 #include "proc/reader.h"
 
 /* A program that loads hundreds of libraries takes 0.3 s. Who takes little isn't put off for others. */
@@ -15,8 +15,8 @@ static const struct budget_limit of_all = {2 * NSEC_PER_SEC, 25};
 
 uint64_t upkeep_due_ns(const struct collect *c, const struct process *p)
 {
-	uint64_t most =
-		MAX(budget_due_ns(&p->upkeep, of_process), budget_due_ns(&c->upkeep, of_all));
+	uint64_t most = MAX(budget_due_ns(&p->upkeep, of_process),
+			    budget_due_ns(&c->processes->upkeep, of_all));
 
 	return MIN(budget_due_ns(&p->upkeep, of_small), most);
 }
@@ -46,6 +46,6 @@ void upkeep_end(struct collect *c, struct process *p, uint64_t began_ns)
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC), took_ns = upkeep_begin() - began_ns;
 
 	budget_spend(&p->upkeep, now_ns, took_ns);
-	budget_spend(&c->upkeep, now_ns, took_ns);
+	budget_spend(&c->processes->upkeep, now_ns, took_ns);
 	p->upkeep_waits = false;
 }

@@ -14,21 +14,16 @@
 #include "base/error.h"
 #include "base/nomem.h"
 #include "base/log.h"
-#include "collect/internal.h"
+#include "collect/process/crowd.h"
+#include "collect/process/upkeep.h"
+#include "collect/space/space.h"
 
-#define SPACES_KEPT	16 /* readings of one process, and those that its unnamed stacks need */
-#define READ_SOON_NS	(5 * NSEC_PER_MSEC)   /* readings are at least so far apart, */
-#define READ_SHARE	10		      /* and so many times as long as one takes of a CPU, */
-#define READ_APART_NS	(100 * NSEC_PER_MSEC) /* but not longer than this */
-#define FREE_READS	8 /* of code that stays unknown; then they are further apart each time, */
-#define READ_RESET_NS	(10 * NSEC_PER_SEC) /* until there was none for so long */
-#define TRAMPOLINES_MAX (16u << 20)	    /* bytes: a million functions */
-
-void space_wanted(struct collect *c, struct process *p, enum space_stale why)
-{
-	if (c->config.unwind)
-		p->space_stale = MAX(p->space_stale, why);
-}
+#define SPACES_KEPT   16 /* readings of one process, and those that its unnamed stacks need */
+#define READ_SOON_NS  (5 * NSEC_PER_MSEC)   /* readings are at least so far apart, */
+#define READ_SHARE    10		    /* and so many times as long as one takes of a CPU, */
+#define READ_APART_NS (100 * NSEC_PER_MSEC) /* but not longer than this */
+#define FREE_READS    8 /* of code that stays unknown; then they are further apart each time, */
+#define READ_RESET_NS (10 * NSEC_PER_SEC) /* until there was none for so long */
 
 static void space_free(struct space *s)
 {
@@ -37,14 +32,54 @@ static void space_free(struct space *s)
 	free(s);
 }
 
+bool spaces_init(struct collect *c, const struct space_code *code)
+{
+	c->spaces = calloc(1, sizeof(*c->spaces));
+	if (c->spaces)
+		c->spaces->code = code;
+	return c->spaces;
+}
+
+/* The spaces themselves go with their processes. */
+void spaces_fini(struct collect *c)
+{
+	if (c->spaces)
+		map_fini(&c->spaces->by_version);
+	free(TAKE_PTR(c->spaces));
+}
+
+static struct space *find_space(const struct collect *c, uint32_t version)
+{
+	const uint64_t *at = map_get(&c->spaces->by_version, version);
+
+	return at ? (struct space *)(uintptr_t)*at : NULL;
+}
+
+void space_pin(struct collect *c, uint32_t version)
+{
+	struct space *s = find_space(c, version);
+
+	if (s)
+		s->users++;
+}
+
+/* A space that is found is the one that was pinned: no version is used twice. */
+void space_unpin(struct collect *c, uint32_t version)
+{
+	struct space *s = find_space(c, version);
+
+	if (s)
+		s->users--;
+}
+
 static void drop_version(struct collect *c, uint32_t version)
 {
-	uint64_t *at = map_get(&c->spaces, version);
+	uint64_t *at = map_get(&c->spaces->by_version, version);
 
 	if (!at)
 		return;
 	space_free((struct space *)(uintptr_t)*at);
-	map_del(&c->spaces, version);
+	map_del(&c->spaces->by_version, version);
 }
 
 void space_forget(struct collect *c, struct process *p)
@@ -71,26 +106,24 @@ void space_free_tables(struct collect *c, struct process *p)
 	vec_fini(&p->old_tables);
 }
 
-/* A stack that was sampled with it isn't named yet. */
-static bool is_waited_for(const struct collect *c, uint32_t version)
+static bool is_pinned(const struct collect *c, uint32_t version)
 {
-	vec_foreach(raw, &c->raw)
-		if (raw->native && raw->native->version == version)
-			return true;
-	return false;
+	const struct space *s = find_space(c, version);
+
+	return s && s->users;
 }
 
 /* Keeps @s as the latest reading of @p. */
 static int keep_space(struct collect *c, struct process *p, struct space *s)
 {
-	int r = map_put(&c->spaces, s->version, (uintptr_t)s);
+	int r = map_put(&c->spaces->by_version, s->version, (uintptr_t)s);
 
 	r = r ? r : vec_push(&p->spaces, s->version);
 	if (r) {
-		map_del(&c->spaces, s->version);
+		map_del(&c->spaces->by_version, s->version);
 		return r;
 	}
-	if (p->spaces.n > SPACES_KEPT && !is_waited_for(c, p->spaces.v[0])) {
+	if (p->spaces.n > SPACES_KEPT && !is_pinned(c, p->spaces.v[0])) {
 		drop_version(c, p->spaces.v[0]);
 		memmove(p->spaces.v, p->spaces.v + 1, --p->spaces.n * sizeof(*p->spaces.v));
 	}
@@ -108,29 +141,23 @@ static uint64_t same_since(const struct space *before, const struct space_map *m
 		       : read_ns;
 }
 
-/* Code that was made at run time: blocks of trampolines may lie next to each other. */
-static int add_anonymous(struct collect *c, struct process *p, const struct proc *proc,
-			 const struct mapping *m, struct space *s)
+/* Code that was made at run time. */
+static int add_anonymous(struct collect *c, struct process *p, const struct mapping *m,
+			 struct space *s)
 {
 	uint64_t end, at = m->start;
 	int r = 0;
 
-	jit_open(c, p, proc);
 	for (; !r && at < m->end; at = end) {
 		struct space_map part = {
 			.start = at, .lasting = mapping_is_lasting(m), .remade_ns = UINT64_MAX};
 
-		end = p->jit && m->end - m->start <= TRAMPOLINES_MAX
-			      ? MIN(at + TRAMPOLINE_BYTES, m->end)
-			      : m->end;
+		end = c->spaces->code->until(p, m, at);
 		part.end = end;
 		part.since_ns = same_since(space_latest(c, p), &part, s->read_ns);
 		if (part.lasting)
 			s->since_ns = MAX(s->since_ns, part.since_ns);
-		if (end - at == TRAMPOLINE_BYTES && m->prot == (PROT_READ | PROT_EXEC))
-			part.table = trampoline_table(c, p, at);
-		if (!part.table && part.lasting)
-			registered_table(p, &part);
+		c->spaces->code->table(c, p, m, &part);
 		r = vec_push(&s->maps, part);
 	}
 	return r;
@@ -143,9 +170,9 @@ static int add_mapping(struct collect *c, struct process *p, const struct proc *
 	const char *path = maps_path(maps, m);
 	struct native_file *f = native_file_of(c, proc, m, path, &at.file);
 
-	jit_mapped(c, p, proc, m, path);
+	c->spaces->code->met(c, p, proc, m, path, f);
 	if (!f) /* or shared memory: /dev/zero, a memfd */
-		return add_anonymous(c, p, proc, m, s);
+		return add_anonymous(c, p, m, s);
 	if (!native_file_vaddr(f, m->offset, &at.vaddr))
 		at.file = 0;
 	return vec_push(&s->maps, at);
@@ -153,14 +180,15 @@ static int add_mapping(struct collect *c, struct process *p, const struct proc *
 
 typedef VEC(struct unwind_mapping) mapping_vec;
 
-/* @all is nobody's, divided where code in it is unwound as its bytes say. */
-static int add_guarded(const struct process *p, struct unwind_mapping all, mapping_vec *list)
+/* @all has no table; it is divided where code in it has one. */
+static int add_parts(const struct collect *c, const struct process *p, struct unwind_mapping all,
+		     mapping_vec *list)
 {
 	uint64_t end = all.end;
 	int r = 0;
 
 	while (!r && all.start < end) {
-		const struct guarded_code *g = guarded_next(p, all.start, end);
+		const struct space_part *g = c->spaces->code->next(p, all.start, end);
 		struct unwind_mapping part = all;
 
 		if (g && g->start == all.start) {
@@ -186,10 +214,10 @@ static int hand_over(struct collect *c, const struct process *p, const struct sp
 			.start = m->start, .end = m->end, .table = m->table, .key = m->key};
 
 		if (m->file) {
-			u.table = c->natives.v[m->file - 1]->table;
-			u.key = (uint32_t)(m->vaddr - c->natives.v[m->file - 1]->base);
+			u.table = native_file_at(c, m->file)->table;
+			u.key = (uint32_t)(m->vaddr - native_file_at(c, m->file)->base);
 		}
-		r = r ? r : u.table ? vec_push(&list, u) : add_guarded(p, u, &list);
+		r = r ? r : u.table ? vec_push(&list, u) : add_parts(c, p, u, &list);
 	}
 	head->version = s->version;
 	head->owner_start_ns = p->key.start_ns;
@@ -243,7 +271,7 @@ static int hand_over_checked(struct collect *c, struct process *p, const struct 
 	if (unmaps == head->at_unmaps)
 		return 0;
 	if (maps_read(proc->dirfd, MAPS_EXEC, &again) || !same_mappings(maps, &again))
-		space_wanted(c, p, SPACE_GONE);
+		space_wanted(p, SPACE_GONE);
 	else
 		ops->allow_space(c->config.ctx, p->slot, unmaps);
 	return 0;
@@ -270,8 +298,8 @@ static int try_to_read(struct collect *c, struct process *p)
 	r = r ? r : proc_maps(&proc, MAPS_EXEC, &maps);
 	head.read_ns = clock_ns(CLOCK_MONOTONIC);
 	if (s)
-		*s = (struct space){.version = ++c->last_version,
-				    .process = p - c->processes.v,
+		*s = (struct space){.version = ++c->spaces->last,
+				    .process = process_index(c, p),
 				    .unmaps = head.at_unmaps,
 				    .read_ns = began_ns,
 				    .remade_ns = UINT64_MAX};
@@ -321,16 +349,12 @@ static bool is_stale(const struct process *p)
 	       p->space_stale;
 }
 
-uint64_t collect_due_ns(const struct collect *c)
+uint64_t space_due_ns(const struct collect *c)
 {
 	uint64_t due = UINT64_MAX;
 
-	if (!c->config.unwind)
-		return due;
-	if (c->first.tgid)
-		due = c->first.due_ns;
-	for (size_t i = 0; i < c->live.n; i++) {
-		const struct process *p = &c->processes.v[c->live.v[i]];
+	for (size_t i = 0; c->config.unwind && i < c->processes->live.n; i++) {
+		const struct process *p = process_live(c, i);
 
 		if (is_stale(p))
 			due = MIN(due, MAX(due_ns(p), p->spaces.n ? upkeep_due_ns(c, p) : 0));
@@ -344,8 +368,8 @@ void space_read_stale(struct collect *c)
 
 	if (!c->config.unwind)
 		return;
-	for (size_t i = 0; i < c->live.n; i++) {
-		struct process *p = &c->processes.v[c->live.v[i]];
+	for (size_t i = 0; i < c->processes->live.n; i++) {
+		struct process *p = process_live(c, i);
 
 		if (now - p->space_ns > READ_RESET_NS)
 			p->reads = 0;
@@ -354,13 +378,6 @@ void space_read_stale(struct collect *c)
 		p->reads += p->space_stale == SPACE_ODD;
 		space_read(c, p);
 	}
-}
-
-static struct space *find_space(const struct collect *c, uint32_t version)
-{
-	const uint64_t *at = map_get(&c->spaces, version);
-
-	return at ? (struct space *)(uintptr_t)*at : NULL;
 }
 
 const struct space *space_at(const struct collect *c, uint32_t version)
@@ -385,13 +402,13 @@ static bool is_made_again(const struct collect *c, struct process *p, uint64_t s
 			  uint64_t time_ns)
 {
 	const struct space *latest = space_latest(c, p);
-	const struct made_executable was = p->made;
+	const struct made_executable was = p->made_executable;
 
 	if (latest && was.version == latest->version && was.start == start && was.end == end &&
 	    time_ns >= was.time_ns)
 		return true;
 	if (latest && time_ns > latest->read_ns)
-		p->made = (struct made_executable){start, end, time_ns, latest->version};
+		p->made_executable = (struct made_executable){start, end, time_ns, latest->version};
 	return false;
 }
 
@@ -422,7 +439,7 @@ void space_made_executable(struct collect *c, struct process *p, uint64_t start,
 static const struct space_map *find_later(const struct collect *c, const struct space *s,
 					  uint32_t process, uint64_t pc)
 {
-	const struct space *latest = space_latest(c, &c->processes.v[s->process]);
+	const struct space *latest = space_latest(c, process_at(c, s->process));
 
 	return latest && s->process == process && c->config.sees_unmaps &&
 			       latest->unmaps == s->unmaps
@@ -441,5 +458,5 @@ struct native_file *space_find(const struct collect *c, uint32_t version, uint32
 	if (!m || !m->file)
 		return NULL;
 	*vaddr = m->vaddr + (pc - m->start);
-	return c->natives.v[m->file - 1];
+	return native_file_at(c, m->file);
 }

@@ -7,32 +7,39 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "collect/internal.h"
+#include "collect/stack/bodies.h"
+#include "collect/stack/stack.h"
 #include "python/heap/cached_text.h"
+
+bool bodies_init(struct collect *c)
+{
+	return (c->stacks->bodies = calloc(1, sizeof(struct bodies)));
+}
 
 void bodies_met(struct collect *c, uint32_t process, const struct py_code *code,
 		const struct rec_code *rec)
 {
-	if (vec_push(&c->bodies, (struct body){process, rec->layout,
-					       code_key(code->addr, code->check), rec->globals}))
+	if (vec_push(&c->stacks->bodies->list,
+		     (struct body){process, rec->layout, code_key(code->addr, code->check),
+				   rec->globals}))
 		c->no_memory = true;
 }
 
 /* Takes those of the last one's process out, as many as @ret has room for. */
 static size_t take(struct collect *c, const struct process *p, struct py_body ret[PY_BODIES])
 {
-	const struct body last = c->bodies.v[c->bodies.n - 1];
+	const struct body last = c->stacks->bodies->list.v[c->stacks->bodies->list.n - 1];
 	size_t kept = 0, n = 0;
 
-	vec_foreach(b, &c->bodies) {
-		const uint64_t *at = map_get(&p->code_index, b->code);
+	vec_foreach(b, &c->stacks->bodies->list) {
+		struct py_code *code = code_of(p, b->code);
 
 		if (b->process != last.process || b->layout != last.layout || n == PY_BODIES)
-			c->bodies.v[kept++] = *b;
-		else if (at) /* else it was given up */
-			ret[n++] = (struct py_body){p->codes.v[*at - 1], b->globals};
+			c->stacks->bodies->list.v[kept++] = *b;
+		else if (code) /* else it was given up */
+			ret[n++] = (struct py_body){code, b->globals};
 	}
-	c->bodies.n = kept;
+	c->stacks->bodies->list.n = kept;
 	return n;
 }
 
@@ -71,14 +78,14 @@ static void note_names(const struct collect *c, const struct py_body *of, size_t
 static void want_texts(struct collect *c, const struct body *last, const struct py_body *of,
 		       size_t n, char *names[static PY_BODIES])
 {
-	const struct process *p = &c->processes.v[last->process];
+	const struct process *p = process_at(c, last->process);
 
 	for (size_t i = 0; i < n; i++) {
 		struct wanted_text t = {last->process, p->key.tgid, p->start_boot_ns, last->layout,
 					names[i]};
 
 		t.path = t.name ? strdup(of[i].code->file) : NULL;
-		if (t.path && !vec_push(&c->texts, t))
+		if (t.path && !vec_push(&c->stacks->bodies->texts, t))
 			continue;
 		c->no_memory |= t.name != NULL;
 		text_fini(&t);
@@ -88,7 +95,7 @@ static void want_texts(struct collect *c, const struct body *last, const struct 
 /* NULL: its place is another's, or it can't be asked any more. */
 static const struct process *owner_of_text(const struct collect *c, const struct wanted_text *t)
 {
-	const struct process *p = &c->processes.v[t->process];
+	const struct process *p = process_at(c, t->process);
 	bool same = p->key.tgid == t->tgid && p->start_boot_ns == t->start_boot_ns;
 
 	return same && p->state == PROC_PYTHON && !process_is_gone(p) ? p : NULL;
@@ -115,8 +122,8 @@ static void find_texts(struct collect *c)
 {
 	size_t done = 0;
 
-	for (; done < c->texts.n && (c->last || c->asked_ns <= ASKED_NS); done++) {
-		struct wanted_text *t = &c->texts.v[done];
+	for (; done < c->stacks->bodies->texts.n && (c->last || c->asked_ns <= ASKED_NS); done++) {
+		struct wanted_text *t = &c->stacks->bodies->texts.v[done];
 		uint64_t began_ns = clock_ns(CLOCK_MONOTONIC);
 
 		if (c->asked_ns <= ASKED_NS)
@@ -126,17 +133,18 @@ static void find_texts(struct collect *c)
 		text_fini(t);
 		c->asked_ns += clock_ns(CLOCK_MONOTONIC) - began_ns;
 	}
-	c->texts.n -= done;
-	if (done && c->texts.n)
-		memmove(c->texts.v, c->texts.v + done, c->texts.n * sizeof(*c->texts.v));
+	c->stacks->bodies->texts.n -= done;
+	if (done && c->stacks->bodies->texts.n)
+		memmove(c->stacks->bodies->texts.v, c->stacks->bodies->texts.v + done,
+			c->stacks->bodies->texts.n * sizeof(*c->stacks->bodies->texts.v));
 }
 
 void bodies_find(struct collect *c)
 {
 	bodies_name_frozen(c);
-	while (c->bodies.n) {
-		const struct body last = c->bodies.v[c->bodies.n - 1];
-		const struct process *p = &c->processes.v[last.process];
+	while (c->stacks->bodies->list.n) {
+		const struct body last = c->stacks->bodies->list.v[c->stacks->bodies->list.n - 1];
+		const struct process *p = process_at(c, last.process);
 		const struct py_layout *layout = c->config.ops->layout(c->config.ctx, last.layout);
 		uint64_t began_ns = clock_ns(CLOCK_MONOTONIC);
 		struct py_body of[PY_BODIES];
@@ -154,8 +162,11 @@ void bodies_find(struct collect *c)
 
 void bodies_fini(struct collect *c)
 {
-	vec_foreach(t, &c->texts)
+	if (!c->stacks->bodies)
+		return;
+	vec_foreach(t, &c->stacks->bodies->texts)
 		text_fini(t);
-	vec_fini(&c->texts);
-	vec_fini(&c->bodies);
+	vec_fini(&c->stacks->bodies->texts);
+	vec_fini(&c->stacks->bodies->list);
+	free(c->stacks->bodies);
 }

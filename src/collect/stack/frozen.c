@@ -3,7 +3,8 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "collect/internal.h"
+#include "collect/stack/bodies.h"
+#include "collect/stack/stack.h"
 
 #define FROZEN	    "<frozen "
 #define STACKS_MOST 64	      /* the latest, that are looked through for a body's caller */
@@ -15,13 +16,11 @@ static const struct py_code *caller_of(const struct process *p, const struct raw
 {
 	while (++i < raw->n && *left) {
 		const struct wire_frame *f = &raw->frames[i];
-		const uint64_t *at = map_get(&p->code_index, code_key(f->code, f->check));
+		const struct py_code *code = code_of(p, code_key(f->code, f->check));
 
 		--*left;
-		if (!at)
-			return NULL;
-		if (!p->codes.v[*at - 1]->internal)
-			return p->codes.v[*at - 1];
+		if (!code || !code->internal)
+			return code;
 	}
 	return NULL;
 }
@@ -37,11 +36,11 @@ static bool is_frozen_importer(const struct py_code *code)
 /* Is it in a stack that waits for its names, and called so? No more than @left frames are looked at. */
 static bool is_imported_frozen(const struct collect *c, const struct body *b, size_t *left)
 {
-	const struct process *p = &c->processes.v[b->process];
-	size_t first = c->raw.n - MIN(c->raw.n, (size_t)STACKS_MOST);
+	const struct process *p = process_at(c, b->process);
+	size_t first = c->stacks->raw.n - MIN(c->stacks->raw.n, (size_t)STACKS_MOST);
 
-	for (size_t k = c->raw.n; k-- > first && *left;) {
-		const struct raw_stack *raw = &c->raw.v[k];
+	for (size_t k = c->stacks->raw.n; k-- > first && *left;) {
+		const struct raw_stack *raw = &c->stacks->raw.v[k];
 
 		if (raw->process != b->process)
 			continue;
@@ -58,9 +57,8 @@ static bool is_imported_frozen(const struct collect *c, const struct body *b, si
  */
 static bool is_named_by_file(const struct collect *c, const struct body *b, size_t *left)
 {
-	const struct process *p = &c->processes.v[b->process];
-	const uint64_t *at = map_get(&p->code_index, b->code);
-	struct py_code *code = at ? p->codes.v[*at - 1] : NULL;
+	const struct process *p = process_at(c, b->process);
+	struct py_code *code = code_of(p, b->code);
 
 	if (!code || !code->file || code->module || !str_starts(code->file, FROZEN) ||
 	    str_starts(code->file, FROZEN "__") || !str_ends(code->file, ">") ||
@@ -76,9 +74,9 @@ void bodies_name_frozen(struct collect *c)
 	uint64_t began_ns = clock_ns(CLOCK_MONOTONIC);
 	size_t kept = 0, left = FRAMES_MOST;
 
-	for (size_t i = 0; i < c->bodies.n; i++)
-		if (!is_named_by_file(c, &c->bodies.v[i], &left))
-			c->bodies.v[kept++] = c->bodies.v[i];
-	c->bodies.n = kept;
+	for (size_t i = 0; i < c->stacks->bodies->list.n; i++)
+		if (!is_named_by_file(c, &c->stacks->bodies->list.v[i], &left))
+			c->stacks->bodies->list.v[kept++] = c->stacks->bodies->list.v[i];
+	c->stacks->bodies->list.n = kept;
 	c->asked_ns += clock_ns(CLOCK_MONOTONIC) - began_ns;
 }

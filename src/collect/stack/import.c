@@ -8,7 +8,7 @@
 #include <errno.h>
 
 #include "base/str.h"
-#include "collect/internal.h"
+#include "collect/stack/stack.h"
 #include "symbol/pytables/machinery.h"
 
 #define BOOTSTRAP "<frozen importlib._bootstrap>"
@@ -42,7 +42,7 @@ static const struct profile_function *importlib_at(const struct folding *f, size
 
 static bool is_interpreter(const struct collect *c, uint32_t mapping)
 {
-	vec_foreach(file, &c->natives)
+	vec_foreach(file, &c->natives->files)
 		if ((*file)->interpreter && (*file)->mapping == mapping)
 			return true;
 	return false;

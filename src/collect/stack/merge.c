@@ -5,17 +5,16 @@
  * before, each evaluation loop is one Python frame and they are counted from the thread's start.
  * Where a native stack breaks off, the Python frames that weren't reached follow whole.
  */
+#include <stdio.h>
 #include <stdlib.h>
 
-#include "collect/internal.h"
+#include "collect/stack/stack.h"
 
 struct native_frame {
 	struct native_file *file;
 	uint64_t pc, vaddr;
-	uint8_t is;		/* set of enum native_is; 0 without a file */
-	const char *jit;	/* without a file: the name of code made at run time; NULL: none */
-	const char *registered; /* the symbol of such code; NULL: none */
-	uint64_t start;		/* of that */
+	uint8_t is;	       /* set of enum native_is; 0 without a file */
+	struct made_name made; /* without a file */
 };
 
 struct merge {
@@ -30,17 +29,6 @@ struct merge {
 	size_t next;	  /* Python frame */
 	bool leaf;	  /* more was unwound than what is shown: of that only the collector is */
 };
-
-const char *collect_native_words(unsigned outcome)
-{
-	static const char *const words[] = {
-#define X(name, text) text,
-		NATIVE_OUTCOMES(X)
-#undef X
-	};
-
-	return outcome < NATIVE_OUTCOME_MAX ? words[outcome] : "";
-}
 
 static void push(struct merge *m, uint32_t location)
 {
@@ -84,16 +72,12 @@ static struct native_frame name_frame(const struct merge *m, size_t i)
 	struct native_frame f = {.pc = m->native->pc[m->native->n_kernel + i]};
 
 	f.file = space_find(m->c, m->native->version, m->raw->process, f.pc, &f.vaddr);
-	if (f.file)
+	if (f.file) {
 		f.is = native_file_is(m->c, f.file, f.vaddr);
-	else if (map_get(&m->c->spaces, m->native->version)) /* else it may be any file's */
-		f.jit = jit_name(m->c, &m->c->processes.v[m->raw->process], f.pc, &f.start);
-	/* CPython writes a jitdump through a buffer: names may come when the process ends. */
-	if (!f.file && !f.jit && trampoline_at(m->c, m->native->version, f.pc))
-		f.is = IS_MACHINERY;
-	else if (!f.file && !f.jit && !m->out->plain)
-		f.registered = registered_name(m->c, m->raw, f.pc, &f.start);
-	m->out->registered |= f.registered != NULL;
+		return f;
+	}
+	made_name(m->c, m->raw, f.pc, m->out->plain, &f.made, &m->out->registered);
+	f.is = f.made.machinery ? IS_MACHINERY : 0;
 	return f;
 }
 
@@ -117,10 +101,10 @@ static bool is_eval(const struct merge *m, const struct native_frame *f)
  */
 static bool is_pythons(const struct merge *m, const struct native_frame *f)
 {
-	const char *name = f->jit ? f->jit : f->registered;
+	const char *name = f->made.text ?: f->made.symbol;
 
 	return name && str_starts(name, "py::") &&
-	       several_has(m->c, &m->c->processes.v[m->raw->process], TRAMPOLINES, UINT16_MAX);
+	       several_has(m->c, process_at(m->c, m->raw->process), TRAMPOLINES, UINT16_MAX);
 }
 
 static bool is_collector(const struct merge *m, const struct native_frame *f)
@@ -136,6 +120,7 @@ static void push_native(struct merge *m, const struct native_frame *f)
 {
 	uint64_t offset;
 	uint32_t at;
+	bool named;
 
 	if (m->leaf && m->next && !is_collector(m, f))
 		return;
@@ -144,10 +129,10 @@ static void push_native(struct merge *m, const struct native_frame *f)
 	if (is_pythons(m, f) && !m->c->config.interpreter_frames)
 		return;
 	if (!f->file) {
-		offset = in_mapping(m, f->jit || f->registered ? f->start : f->pc);
-		push(m, f->jit		? jit_location(m->c, f->jit, NULL, offset)
-			: f->registered ? registered_location(m->c, f->registered, offset)
-					: unknown_location(m->c, offset));
+		named = f->made.text || f->made.symbol;
+		offset = in_mapping(m, named ? f->made.start : f->pc);
+		push(m, named ? made_location(m->c, &f->made, offset)
+			      : unknown_location(m->c, offset));
 		return;
 	}
 	at = native_file_location(m->c, f->file, f->vaddr);
@@ -394,8 +379,7 @@ static bool is_new_file(const struct merge *m)
 	uint64_t vaddr,
 		pc = m->native->n ? m->native->pc[m->native->n_kernel + m->native->n - 1] : 0;
 
-	return m->native->outcome == NATIVE_NO_SPACE ||
-	       !map_get(&m->c->spaces, m->native->version) ||
+	return m->native->outcome == NATIVE_NO_SPACE || !space_at(m->c, m->native->version) ||
 	       space_find(m->c, m->native->version, m->raw->process, pc, &vaddr);
 }
 
@@ -498,21 +482,6 @@ static bool reaches_python(const struct merge *m)
 	return false;
 }
 
-#define LATE_MAX 16384 /* samples that wait for such names, or others: 1 MiB */
-
-/*
- * Code made at run time whose name may still come: programs write their perf maps through buffers, the last
- * part when they end. Who looks on while it is recorded doesn't wait for that.
- */
-static bool is_name_late(struct collect *c, const struct raw_stack *raw, uint64_t pc)
-{
-	struct process *p = &c->processes.v[raw->process];
-	uint64_t start;
-
-	return p->jit && !process_has_ended(p) && !c->config.prompt && c->waiting.n < LATE_MAX &&
-	       map_get(&c->spaces, raw->native->version) && !jit_name(c, p, pc, &start);
-}
-
 bool merge_ready(struct collect *c, const struct raw_stack *raw)
 {
 	bool ready = !raw->native || kernel_ready(c, raw->native->pc, raw->native->n_kernel);
@@ -523,8 +492,7 @@ bool merge_ready(struct collect *c, const struct raw_stack *raw)
 			space_find(c, raw->native->version, raw->process, pc, &vaddr);
 
 		if (!f) {
-			ready &= !is_name_late(c, raw, pc) &&
-				 (c->waiting.n >= LATE_MAX || registered_ready(c, raw, pc));
+			ready &= made_ready(c, raw, pc);
 			continue;
 		}
 		if (f->named == NAMES_NONE)

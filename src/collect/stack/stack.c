@@ -4,18 +4,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "collect/internal.h"
-
-const char *collect_outcome_words(unsigned outcome)
-{
-	static const char *const words[] = {
-#define X(name, text) text,
-		WALK_OUTCOMES(X)
-#undef X
-	};
-
-	return outcome < WALK_OUTCOME_MAX ? words[outcome] : "";
-}
+#include "collect/stack/stack.h"
 
 uint32_t stack_mark(struct collect *c, const char *text)
 {
@@ -52,9 +41,7 @@ static uint32_t outcome_mark(struct collect *c, uint8_t outcome, const struct pr
 
 static const struct py_code *find_code(const struct process *p, const struct wire_frame *f)
 {
-	uint64_t *i = map_get(&p->code_index, code_key(f->code, f->check));
-
-	return i ? p->codes.v[*i - 1] : NULL;
+	return code_of(p, code_key(f->code, f->check));
 }
 
 /* A process may have interpreters of several versions. */
@@ -149,7 +136,7 @@ static void add_python(void *arg, size_t from, size_t to)
 	}
 }
 
-static bool has_all_code(const struct process *p, const struct raw_stack *raw)
+bool stack_has_code(const struct process *p, const struct raw_stack *raw)
 {
 	for (size_t i = 0; i < raw->n; i++)
 		if (!find_code(p, &raw->frames[i]))
@@ -174,15 +161,15 @@ static uint32_t end_mark(struct naming *n)
 }
 
 /* What a stack that was made says beside its frames. */
-struct made {
+struct outcome {
 	bool registered;
 	enum native_outcome native;
 };
 
 static uint32_t make_stack(struct collect *c, const struct raw_stack *raw, bool plain,
-			   struct made *ret)
+			   struct outcome *ret)
 {
-	const struct process *p = &c->processes.v[raw->process];
+	const struct process *p = process_at(c, raw->process);
 	struct naming n = {.c = c, .p = p, .raw = raw, .merged.plain = plain};
 	uint32_t id = 0, mark;
 
@@ -198,13 +185,13 @@ static uint32_t make_stack(struct collect *c, const struct raw_stack *raw, bool 
 		id = profile_stack(c->profile, n.merged.loc.v, n.merged.loc.n);
 	vec_fini(&n.merged.loc);
 	vec_fini(&n.bodies);
-	*ret = (struct made){n.merged.registered, n.merged.native};
+	*ret = (struct outcome){n.merged.registered, n.merged.native};
 	return id;
 }
 
 /* @raw with its first @n native frames only: what the kernel program would have without rows for the last one. */
 static uint32_t make_cut_stack(struct collect *c, const struct raw_stack *raw, size_t n,
-			       struct made *ret)
+			       struct outcome *ret)
 {
 	size_t pcs = raw->native->n_kernel + n;
 	_cleanup_free_ struct wire_frame *frames = calloc(raw->n + 1, sizeof(*frames));
@@ -229,7 +216,7 @@ static uint32_t make_cut_stack(struct collect *c, const struct raw_stack *raw, s
 
 /* What @raw is without anything that registered.c says. */
 static uint32_t make_plain_stack(struct collect *c, const struct raw_stack *raw, size_t until,
-				 struct made *ret)
+				 struct outcome *ret)
 {
 	uint64_t lost_names = c->stats.lost_names;
 	uint32_t id = until ? make_cut_stack(c, raw, until, ret) : make_stack(c, raw, true, ret);
@@ -238,17 +225,13 @@ static uint32_t make_plain_stack(struct collect *c, const struct raw_stack *raw,
 	return id;
 }
 
-uint32_t stack_name(struct collect *c, const struct raw_stack *raw, bool last,
-		    enum native_outcome *native)
+uint32_t stack_name(struct collect *c, const struct raw_stack *raw, enum native_outcome *native)
 {
-	const struct process *p = &c->processes.v[raw->process];
 	size_t until = registered_until(c, raw);
 	bool never = until && !registered_can_hold(c, raw);
-	struct made made = {.native = NATIVE_NO_ROWS}, without;
+	struct outcome made = {.native = NATIVE_NO_ROWS}, without;
 	uint32_t id, plain;
 
-	if (!last && (!has_all_code(p, raw) || !merge_ready(c, raw)))
-		return 0;
 	id = never ? make_cut_stack(c, raw, until, &made) : make_stack(c, raw, false, &made);
 	*native = made.native;
 	if (!id || !(made.registered || until))

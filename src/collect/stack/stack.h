@@ -7,43 +7,60 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/map.h"
 #include "base/vec.h"
+#include "collect/common/raw.h"
+#include "collect/madecode/made.h"
 #include "collect/native/native.h"
+#include "collect/process/codes.h"
 #include "collect/process/process.h"
-#include "records.h"
+#include "profile/condense.h"
 
-struct collect;
-
-/* Values of collect.stacks. */
-#define STACK_UNNAMED	   0 /* no profile stack has this id */
-#define STACK_NATIVE_SHIFT 32
-
-/* A stack whose code objects haven't all arrived. */
-struct raw_stack {
-	uint64_t id;
-	uint32_t process; /* index */
-	uint16_t n;
-	uint8_t outcome;
-	uint32_t flush; /* in which it came */
-	struct wire_frame *frames;
-	struct raw_native *native; /* NULL: none */
+struct stacks {
+	struct map named; /* wire id -> the profile's stack; see stacks.c */
+	VEC(struct raw_stack) raw;
+	struct map rowless;	    /* wire id of a stack that broke off for want of rows -> file */
+	struct recent *recent;	    /* NULL: none yet */
+	struct known_frames *known; /* known.c */
+	struct bodies *bodies;	    /* bodies.c */
 };
 
-/* Native and kernel frames of a stack, as they came. */
-struct raw_native {
-	uint64_t id;
-	uint32_t version; /* of the space that the addresses belong to */
-	uint16_t n, n_kernel;
-	uint8_t outcome;
-	uint64_t pc[]; /* kernel frames, then native ones */
-};
+/* stacks.c. False: out of memory. */
+_must_use_ bool stacks_init(struct collect *c);
+void stacks_fini(struct collect *c);
+void raw_stack_fini(struct raw_stack *raw);
+
+/* Did stack @id come before, and isn't given up? */
+bool stack_is_there(struct collect *c, uint64_t id);
+/* Takes @raw over, which isn't there. 0 or -ENOMEM. */
+_must_use_ int stack_add(struct collect *c, const struct raw_stack *raw);
+/*
+ * Names the stacks that can be named; @last: all of them. 0 or -errno + message: then the others are
+ * kept.
+ */
+_must_use_ int stacks_name(struct collect *c, bool last);
+/* The names that stacks wait for are read. */
+void stacks_ask_for_names(struct collect *c);
+/*
+ * The profile's stack of a sample; 0: it has no name yet. *native: how its native part ended, for the
+ * kernel program; becomes what is shown.
+ */
+uint32_t stack_of_sample(struct collect *c, const struct waiting *w, uint8_t *native);
+/* Takes the ids that a condensed profile has. False: out of memory. */
+_must_use_ bool stacks_condense(struct collect *c, struct condense *k);
+
+/* Unwinding of @native stopped where the kernel program has no rows. */
+void stack_wants_rows(struct collect *c, const struct raw_native *native);
+/* The same of a stack that was sent before: the rows may have been given up since. */
+void stack_wants_rows_again(struct collect *c, uint64_t id);
 
 /* stack.c: a location that is a mark. */
 uint32_t stack_mark(struct collect *c, const char *text);
 
-/* stack.c: profile stack of frames with marks; 0 while a code object is missing and not @last. */
-uint32_t stack_name(struct collect *c, const struct raw_stack *raw, bool last,
-		    enum native_outcome *native);
+/* stack.c: profile stack of frames with marks; 0: out of memory. */
+uint32_t stack_name(struct collect *c, const struct raw_stack *raw, enum native_outcome *native);
+/* Have all its code objects come? */
+bool stack_has_code(const struct process *p, const struct raw_stack *raw);
 uint32_t stack_mark_only(struct collect *c, uint8_t outcome, const struct process *p);
 
 /* merge.c: is what names the native frames of @raw there? It is asked for if not. */
@@ -73,40 +90,15 @@ _must_use_ int import_fold(struct collect *c, uint32_t python, const import_bodi
 /* Then: _call_with_frames_removed() has the name of the builtin that it runs, where that is known. 0 or -ENOMEM. */
 _must_use_ int import_name_builtins(struct collect *c, uint32_t python, struct merged *loc);
 
-/*
- * kernel.c: are the names of the kernel's code at @pc[@n] there, as far as they may come? Else they are being read.
- * kernel_take(): they have been; NULL: not, @why says why ("": nothing to say).
- */
-struct kernel_names;
-bool kernel_ready(struct collect *c, const uint64_t *pc, size_t n);
-void kernel_take(struct collect *c, struct kernel_names *names, const char *why);
-/* Profile location of the kernel's code at @pc. */
-uint32_t kernel_location(struct collect *c, uint64_t pc);
-
-/* known.c: what was found of a place; an entry is zero but for its key where nothing is known. */
-struct known_native {
-	uint64_t vaddr;
-	uint32_t file;	   /* its .index */
-	uint32_t location; /* profile id */
-	uint8_t is;	   /* set of enum native_is */
-};
+/* known.c: where a frame was found to be; zero but for its key where nothing is known. */
 struct known_python {
 	uint64_t code; /* its .serial */
 	int32_t lasti;
 	uint32_t location;
 };
-struct known *known_new(void);
-struct known_native *known_native(struct collect *c, const struct native_file *f, uint64_t vaddr);
+_must_use_ bool known_init(struct collect *c);
 struct known_python *known_python(struct collect *c, const struct py_code *code, int lasti);
-/* Profile ids have changed, or what names come from. */
+/* Profile ids have changed. */
 void known_forget(struct collect *c);
-
-/* sent.c: a named stack, a code object came or is used: what hasn't been for long is given up. */
-void sent_stack(struct collect *c, uint64_t id);
-void sent_code(struct collect *c, uint32_t process, uint64_t code, uint64_t check);
-/* A code object isn't needed any more: that of @p at @i; its memory alone. */
-void sent_drop_code(struct collect *c, struct process *p, size_t i);
-void sent_free_code(struct collect *c, struct py_code *code);
-void sent_fini(struct collect *c);
 
 #endif

@@ -8,7 +8,9 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
-#include "collect/internal.h"
+#include "base/util.h"
+#include "collect/process/root.h"
+#include "proc/proc.h"
 
 #define MAX_ROOTS 128
 
@@ -35,7 +37,7 @@ bool root_has(int fd)
 	return own >= 0 && !identify(fd, &its) && !identify(own, &mine) && its.mount == mine.mount;
 }
 
-int root_of(struct collect *c, const struct proc *proc)
+int root_of(root_vec *roots, const struct proc *proc)
 {
 	_cleanup_close_ int fd = openat(proc->dirfd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_close_ int own = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -43,10 +45,10 @@ int root_of(struct collect *c, const struct proc *proc)
 
 	if (fd < 0 || own < 0 || identify(fd, &its) || identify(own, &mine) || same(&its, &mine))
 		return -1;
-	vec_foreach(root, &c->roots)
+	vec_foreach(root, roots)
 		if (same(root, &its))
 			return root->fd;
-	if (c->roots.n >= MAX_ROOTS || vec_push(&c->roots, its))
+	if (roots->n >= MAX_ROOTS || vec_push(roots, its))
 		return -1;
 	return TAKE_FD(fd);
 }

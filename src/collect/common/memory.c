@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* How much a recording keeps, and how much it may. */
+#include "collect/common/state.h"
+
+#define LEAST_JOB                                                                                  \
+	((size_t)32 << 20) /* Debian's static python3 needs 17 MiB for its rows and names */
+
+size_t collect_bytes(const struct collect *c)
+{
+	return profile_bytes(c->profile) + c->kept.codes;
+}
+
+size_t collect_kept_bytes(const struct collect *c)
+{
+	return c->kept.names + c->kept.rows + c->kept.lists + c->kept.maps;
+}
+
+bool collect_is_full(const struct collect *c)
+{
+	return c->config.max_bytes &&
+	       collect_bytes(c) + collect_kept_bytes(c) >= c->config.max_bytes;
+}
+
+size_t memory_for_names(const struct collect *c)
+{
+	return c->config.max_bytes ? c->config.max_bytes / 2 : SIZE_MAX;
+}
+
+size_t memory_for_job(const struct collect_config *config)
+{
+	return config->max_bytes ? MAX(config->max_bytes / 2, LEAST_JOB) : SIZE_MAX;
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the side band tells: mappings, names and ends of threads, execs; see collect.h. */
+#include <sys/mman.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "collect/internal.h"
+#include "collect/process/crowd.h"
+#include "collect/process/thread.h"
+#include "collect/process/upkeep.h"
+
+/* Of files that aren't known and that processes map which aren't either. */
+static const struct budget_limit of_strangers = {300 * NSEC_PER_MSEC, 100};
+
+static bool holds_interpreter(struct collect *c, uint32_t tgid, const struct mapping *m,
+			      const char *path)
+{
+	_cleanup_proc_ struct proc proc = PROC_INIT;
+	uint64_t began_ns = upkeep_begin();
+	struct image_file *f;
+	bool is = !proc_open(&proc, tgid) && !image_of(c, &proc, m, path, &f) && f->is_python;
+
+	budget_spend_only(&c->intake->strangers, of_strangers, clock_ns(CLOCK_MONOTONIC),
+			  upkeep_begin() - began_ns);
+	return is;
+}
+
+static bool is_interpreter(struct collect *c, uint32_t tgid, const struct mapping *m,
+			   const char *path)
+{
+	const struct image_file *known = image_known(c, m);
+
+	if (known)
+		return known->is_python && !known->is_known_program;
+	if (budget_is_left(&c->intake->strangers, of_strangers, clock_ns(CLOCK_MONOTONIC)))
+		return holds_interpreter(c, tgid, m, path);
+	c->stats.looks_refused++;
+	return image_is_library(path); /* its next sample tells, on its user's account */
+}
+
+static void examine_mapped(struct collect *c, struct process *p)
+{
+	crowd_turn(c, p);
+	(void)!process_examine(c, process_index(c, p), NULL);
+	crowd_turn(c, NULL);
+}
+
+/*
+ * A file was mapped executable. Most are known and not Python. A process that the kernel program
+ * ignores because of its executable is unknown here: it is asked about again.
+ */
+void collect_mapped(struct collect *c, const struct collect_mapping *m)
+{
+	struct process *p = process_newest(c, m->tgid);
+	struct mapping map = {.start = m->addr,
+			      .end = m->addr + m->len,
+			      .offset = m->offset,
+			      .dev = m->dev,
+			      .ino = m->ino,
+			      .prot = PROT_EXEC | PROT_READ};
+
+	if (p && has_stacks(p)) {
+		c->news = true;
+		space_wanted(p, SPACE_GROWN);
+		space_made_executable(c, p, map.start, map.end, m->time_ns);
+	}
+	if (p && p->state == PROC_PYTHON && image_is_library(m->path))
+		several_wait(p);
+	if (m->gone || !m->ino || (p && p->state == PROC_PYTHON) ||
+	    !is_interpreter(c, m->tgid, &map, m->path))
+		return;
+	if (p && p->state == PROC_PENDING)
+		examine_mapped(c, p);
+	else
+		c->config.ops->ask_again(c->config.ctx, m->tgid);
+}
+
+void collect_look_again(struct collect *c)
+{
+	for (size_t i = 0; i < c->processes->live.n; i++) {
+		struct process *p = process_live(c, i);
+
+		if (!process_has_ended(p) && p->state != PROC_PYTHON &&
+		    p->state != PROC_UNSUPPORTED)
+			c->config.ops->ask_again(c->config.ctx, p->key.tgid);
+		space_made_executable(c, p, 0, UINT64_MAX, 0);
+		if (p->made->registered.wanted)
+			space_wanted(p, SPACE_GROWN);
+	}
+}
+
+void collect_comm(struct collect *c, uint32_t tgid, uint32_t tid, const char *comm)
+{
+	struct process *p = process_newest(c, tgid);
+
+	if (!p)
+		return;
+	if (tid == tgid) {
+		thread_copy_comm(p->comm, comm);
+		p->facts_due_ns = 0;
+	}
+	c->news = true;
+	thread_comm(c, p, tid, comm);
+}
+
+void collect_exit(struct collect *c, uint32_t tgid, uint32_t tid, uint64_t time_ns)
+{
+	process_exited(c, tgid, tid, time_ns);
+}
+
+void collect_exec(struct collect *c, uint32_t tgid, uint64_t time_ns)
+{
+	process_execed(c, tgid, time_ns);
+}

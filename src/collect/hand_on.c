@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Hands samples on to the profile, as soon as their stacks have names and their processes are known. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "collect/internal.h"
+#include "collect/process/crowd.h"
+#include "collect/process/thread.h"
+
+/* What isn't understood may exec the same again: that is one process all the same. */
+static bool is_reported(const struct collect *c, const struct process *p)
+{
+	if (p->reported)
+		return true;
+	vec_foreach(other, &c->processes->all)
+		if (other->reported && other->key.tgid == p->key.tgid &&
+		    other->key.start_ns == p->key.start_ns)
+			return true;
+	return false;
+}
+
+static void count_unsupported(struct collect *c, struct process *p)
+{
+	vec_foreach(u, &c->intake->unsupported) {
+		if (!streq(u->reason, p->unsupported))
+			continue;
+		u->samples++;
+		u->processes += !is_reported(c, p);
+		p->reported = true;
+		return;
+	}
+	struct collect_unsupported u = {.samples = 1, .processes = 1};
+
+	memcpy(u.reason, p->unsupported, sizeof(u.reason));
+	p->reported = true;
+	(void)!vec_push(&c->intake->unsupported, u);
+}
+
+/*
+ * Stack to show for a sample, 0 = wait for it, or for the process to be known. @native: how its native
+ * part ended, for the kernel program; becomes what is shown.
+ */
+static uint32_t stack_of(struct collect *c, const struct waiting *w, const struct process *p,
+			 bool last, uint8_t *native)
+{
+	uint32_t stack;
+
+	if (!w->rec.stack)
+		return stack_mark_only(c, w->rec.outcome, p);
+	stack = stack_of_sample(c, w, native);
+	if (stack || !last)
+		return stack;
+	c->stats.lost_stacks++;
+	return stack_mark_only(c, WALK_STACK_LOST, p);
+}
+
+/*
+ * A process is examined by number: between its sample and the look at /proc it may have exec'ed, of which the side
+ * band tells until the next flush. What its own samples showed is certain.
+ */
+static bool is_proved(const struct process *p)
+{
+	return (p->state == PROC_UNSUPPORTED && !p->replaced) || p->state == PROC_NATIVE ||
+	       (p->state == PROC_PYTHON && p->walked);
+}
+
+#define NOTES 8 /* of a kind that a recording tells of processes with samples */
+
+/* As a comment, once. */
+static void note(struct collect *c, const char *key, const char *value)
+{
+	size_t k = strlen(key);
+	unsigned n = 0;
+
+	vec_foreach(text, &profile_meta(c->profile)->comments.list) {
+		if (strncmp(*text, key, k) || !str_starts(*text + k, ": "))
+			continue;
+		if (streq(*text + k + 2, value))
+			return;
+		n++;
+	}
+	if (n < NOTES)
+		profile_add_comment(c->profile, key, value);
+}
+
+static void note_process(struct collect *c, const struct process *p)
+{
+	char name[128];
+
+	if (p->directory)
+		note(c, "cwd", p->directory);
+	for (const char *s = p->entry; s && *s; s += *s == ' ') {
+		size_t n = strcspn(s, " ");
+
+		if (n < sizeof(name)) {
+			snprintf(name, sizeof(name), "%.*s", (int)n, s);
+			note(c, COMMENTS_ENTRY, name);
+		}
+		s += n;
+	}
+}
+
+/* 1 if the sample is dealt with, 0 if it has to wait, -errno. */
+static int hand_on(struct collect *c, struct waiting *w, bool last)
+{
+	struct process *p = process_at(c, w->process);
+	struct profile_sample s = {};
+	uint8_t native = w->rec.native;
+	int r;
+
+	crowd_turn(c, p);
+	if (p->unwanted) /* the kernel program knew it before krait had looked */
+		return 1;
+	if (w->rec.outcome == WALK_PENDING && !is_proved(p)) {
+		if (!last && !process_has_ended(p) && p->state != PROC_IGNORED &&
+		    p->state != PROC_CROWDED && process_newest(c, p->key.tgid) == p)
+			return 0;
+		if (p->state == PROC_IGNORED)
+			c->stats.not_python++;
+		else if (p->state == PROC_CROWDED)
+			c->stats.crowded.samples++;
+		else
+			c->stats.unknown++;
+		return 1;
+	}
+	/* Each CPU has a ring of its own: what the process is may be in one that was read before. */
+	if ((p->state == PROC_PENDING || p->expected) && !p->samples && w->flush == c->flushes &&
+	    !last)
+		return 0;
+	if (w->rec.outcome == WALK_PENDING && p->state == PROC_UNSUPPORTED) {
+		if (w->flush == c->flushes && !last)
+			return 0;
+		w->rec.outcome = WALK_UNSUPPORTED;
+	}
+	s.stack = stack_of(c, w, p, last, &native);
+	if (!s.stack) {
+		thread_meet(c, w->process, &w->rec);
+		return 0;
+	}
+	s.labels = thread_labels(c, w->process, &w->rec);
+	if (profile_failed(c->profile))
+		return err_set(-ENOMEM, "out of memory for the profile");
+	s.time_ns = w->rec.time_ns > c->config.start_ns
+			    ? (int64_t)(w->rec.time_ns - c->config.start_ns)
+			    : 0;
+	s.values[0] = 1;
+	s.values[1] = (int64_t)w->rec.weight;
+	r = profile_add(c->profile, &s);
+	if (!r && c->config.added)
+		r = c->config.added(c->config.ctx, &s);
+	if (r)
+		return r;
+	if (p->state == PROC_UNSUPPORTED)
+		count_unsupported(c, p);
+	if (!p->samples)
+		note_process(c, p);
+	c->stats.samples++;
+	c->stats.weight += w->rec.weight;
+	c->stats.outcomes[w->rec.outcome]++;
+	c->stats.native[native]++;
+	c->stats.processes += !p->samples++;
+	return 1;
+}
+
+/* Adds the samples that can be shown to the profile; the others wait on. After an error all of them do. */
+int hand_on_all(struct collect *c, bool last, int r)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < c->intake->waiting.n; i++) {
+		struct waiting w = c->intake->waiting.v[i];
+		int done = r ? 0 : hand_on(c, &w, last);
+
+		if (done < 0)
+			r = done;
+		if (done <= 0)
+			c->intake->waiting.v[kept++] = w;
+		else
+			process_at(c, w.process)->users--;
+	}
+	c->intake->waiting.n = c->n_waiting = kept;
+	return r;
+}

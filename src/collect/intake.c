@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Takes records in; see collect.h. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "collect/internal.h"
+#include "collect/process/crowd.h"
+#include "collect/process/together.h"
+#include "collect/stack/bodies.h"
+
+void intake_fini(struct collect *c)
+{
+	struct intake *in = c->intake;
+
+	if (!in)
+		return;
+	vec_foreach(native, &in->unpaired)
+		free(*native);
+	vec_fini(&in->unpaired);
+	vec_fini(&in->waiting);
+	vec_fini(&in->unsupported);
+	map_fini(&in->taught);
+	free(in);
+}
+
+static void broken(struct collect *c)
+{
+	c->stats.broken_records++;
+}
+
+static void keep_code(struct collect *c, struct process *p, struct py_code *code)
+{
+	if (!code_keep(c, p, code))
+		return;
+	if (c->config.met_file && code->file && !p->unwanted)
+		c->config.met_file(c->config.ctx, p->key.tgid, p->start_boot_ns, code->file);
+	together_met(c, p, code);
+}
+
+/* Index of the process that a record is of, -ENOMEM. */
+static long owner_of(struct collect *c, const struct proc_key *key)
+{
+	long p = process_of(c, key);
+
+	c->no_memory |= p < 0;
+	crowd_turn(c, p < 0 ? NULL : process_at(c, p));
+	return p;
+}
+
+#define LINES_LEFT 4096
+
+/* What only the process itself still has: texts that weren't resident, the class. */
+static void look_into(struct collect *c, struct py_code *code, const struct rec_code *rec,
+		      const struct py_layout *layout)
+{
+	uint64_t began_ns = clock_ns(CLOCK_MONOTONIC);
+
+	if (collect_is_full(c)) /* until what is rare was summed up */
+		py_code_cut_lines(code, LINES_LEFT);
+	if (c->asked_ns > ASKED_NS || collect_is_full(c))
+		return;
+	if (code->missing)
+		(void)!py_code_fill_from_process(code, rec->proc.tgid, layout);
+	if (rec->self_obj)
+		(void)!py_code_qualify(code, rec->proc.tgid, layout, rec->self_obj, rec->self_type);
+	c->asked_ns += clock_ns(CLOCK_MONOTONIC) - began_ns;
+}
+
+static void on_code(struct collect *c, const struct rec_code *rec, size_t n)
+{
+	const struct py_layout *layout = c->config.ops->layout(c->config.ctx, rec->layout);
+	long p = owner_of(c, &rec->proc);
+	struct py_code *code = NULL;
+	int r = -EINVAL;
+
+	/* Sent again: the kernel's list of sent ones has forgotten it. */
+	if (p >= 0 && code_met(c, (uint32_t)p, rec->code, rec->check))
+		return;
+	if (layout && p >= 0)
+		r = py_code_from_record(rec, n, layout->version, &code);
+	if (r) {
+		c->no_memory |= r == -ENOMEM;
+		broken(c);
+		return;
+	}
+	look_into(c, code, rec, layout);
+	c->news = true;
+	if (!process_at(c, p)->version)
+		process_is_python(c, process_at(c, p), layout->version);
+	if (rec->globals && !c->config.interpreter_frames && !collect_is_full(c) &&
+	    py_code_has_module(code, layout))
+		bodies_met(c, (uint32_t)p, code, rec);
+	else
+		bodies_left_out(c, process_at(c, p), code);
+	keep_code(c, process_at(c, p), code);
+}
+
+/* A stack's record comes next after it in its ring; but a reader may come in between, and go on with another ring. */
+#define UNPAIRED_MOST 256
+
+static struct raw_native *take_unpaired(struct collect *c, uint64_t stack)
+{
+	for (size_t i = c->intake->unpaired.n; i-- > 0;) {
+		struct raw_native *native = c->intake->unpaired.v[i];
+
+		if (native->id != stack)
+			continue;
+		memmove(&c->intake->unpaired.v[i], &c->intake->unpaired.v[i + 1],
+			(--c->intake->unpaired.n - i) * sizeof(native));
+		return native;
+	}
+	return NULL;
+}
+
+/* Until its stack comes. Those whose stacks were lost make room. */
+static int keep_unpaired(struct collect *c, struct raw_native *native)
+{
+	free(take_unpaired(c, native->id));
+	if (c->intake->unpaired.n >= UNPAIRED_MOST)
+		free(take_unpaired(c, c->intake->unpaired.v[0]->id));
+	return vec_push(&c->intake->unpaired, native);
+}
+
+static void on_stack(struct collect *c, const struct rec_stack *rec, size_t n)
+{
+	size_t bytes = (size_t)rec->n * sizeof(struct wire_frame);
+	struct raw_stack raw = {
+		.id = rec->stack, .n = rec->n, .outcome = rec->outcome, .flush = c->flushes};
+	struct raw_native *native = take_unpaired(c, rec->stack);
+	long p = owner_of(c, &rec->proc);
+
+	if (p < 0 || n < sizeof(*rec) + bytes || rec->outcome >= WALK_OUTCOME_MAX) {
+		free(native);
+		broken(c);
+		return;
+	}
+	/* Sent again: not all its code objects were taken, or the kernel's list has forgotten it. */
+	if (stack_is_there(c, rec->stack)) {
+		free(native);
+		return;
+	}
+	if (!rec->n && !native) {
+		broken(c);
+		return;
+	}
+	raw.process = p;
+	raw.native = native;
+	raw.frames = malloc(bytes + 1);
+	if (raw.frames)
+		memcpy(raw.frames, rec + 1, bytes);
+	if (!raw.frames || stack_add(c, &raw)) {
+		c->no_memory = true;
+		raw_stack_fini(&raw);
+	}
+}
+
+static void on_native(struct collect *c, const struct rec_native *rec, size_t n)
+{
+	size_t frames = (size_t)rec->n + rec->n_kernel;
+	struct raw_native *native;
+
+	if (rec->n > ABI_MAX_NATIVE || rec->n_kernel > ABI_MAX_KERNEL ||
+	    rec->outcome >= NATIVE_OUTCOME_MAX ||
+	    n < sizeof(*rec) + frames * sizeof(native->pc[0])) {
+		broken(c);
+		return;
+	}
+	native = malloc(sizeof(*native) + frames * sizeof(native->pc[0]));
+	if (!native) {
+		c->no_memory = true;
+		return;
+	}
+	*native = (struct raw_native){.id = rec->stack,
+				      .version = rec->version,
+				      .n = rec->n,
+				      .n_kernel = rec->n_kernel,
+				      .outcome = rec->outcome};
+	memcpy(native->pc, rec + 1, frames * sizeof(native->pc[0]));
+	if (keep_unpaired(c, native)) {
+		free(native);
+		c->no_memory = true;
+		return;
+	}
+	if (rec->outcome == NATIVE_NO_ROWS && rec->n)
+		stack_wants_rows(c, native);
+}
+
+static void on_sample(struct collect *c, const struct rec_sample *rec)
+{
+	long p = owner_of(c, &rec->proc);
+
+	if (p < 0 || rec->outcome >= WALK_OUTCOME_MAX || rec->native >= NATIVE_OUTCOME_MAX ||
+	    rec->gil >= GIL_STATE_MAX) {
+		broken(c);
+		return;
+	}
+	if (vec_push(&c->intake->waiting, (struct waiting){*rec, p, c->flushes})) {
+		c->no_memory = true;
+		broken(c);
+		return;
+	}
+	c->n_waiting++;
+	process_at(c, p)->users++;
+	process_at(c, p)->walked |= rec->stack != 0;
+	if (rec->native == NATIVE_NO_SPACE || rec->native == NATIVE_UNMAPPED)
+		space_wanted(process_at(c, p),
+			     rec->native == NATIVE_UNMAPPED ? SPACE_ODD : SPACE_GONE);
+	if (rec->native == NATIVE_NO_ROWS)
+		stack_wants_rows_again(c, rec->stack);
+	/* What a thread does in do_exit() comes after the side band's word that it has ended. */
+	if (rec->type != REC_SAMPLE_END)
+		process_at(c, p)->seen_ns = MAX(process_at(c, p)->seen_ns, rec->time_ns);
+}
+
+static void on_proc(struct collect *c, const struct rec_proc *rec)
+{
+	long p = owner_of(c, &rec->proc);
+
+	c->news = true;
+	if (p >= 0)
+		process_met(c, p, rec);
+}
+
+void collect_record(struct collect *c, const void *data, size_t n)
+{
+	static const size_t least[] = {[REC_SAMPLE] = sizeof(struct rec_sample),
+				       [REC_SAMPLE_END] = sizeof(struct rec_sample),
+				       [REC_STACK] = sizeof(struct rec_stack),
+				       [REC_CODE] = sizeof(struct rec_code),
+				       [REC_PROC] = sizeof(struct rec_proc),
+				       [REC_NATIVE] = sizeof(struct rec_native),
+				       [REC_ABSENT] = sizeof(struct rec_absent)};
+	uint8_t type = n ? *(const uint8_t *)data : 0;
+
+	if (type >= ARRAY_SIZE(least) || n < least[type]) {
+		broken(c);
+		return;
+	}
+	switch (type) {
+	case REC_SAMPLE:
+	case REC_SAMPLE_END:
+		on_sample(c, data);
+		break;
+	case REC_STACK:
+		on_stack(c, data, n);
+		break;
+	case REC_CODE:
+		on_code(c, data, n);
+		break;
+	case REC_NATIVE:
+		crowd_turn(c, NULL); /* whose it is isn't looked up */
+		on_native(c, data, n);
+		break;
+	case REC_PROC:
+		on_proc(c, data);
+		break;
+	case REC_ABSENT:
+		crowd_turn(c, NULL);
+		absent_met(c, data);
+		break;
+	default:
+		broken(c);
+	}
+}

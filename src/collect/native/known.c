@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What places in files were found to be. A program's stacks differ in few of their frames: each is
+ * looked up once, as long as nothing else takes its place in this table.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "collect/native/native.h"
+
+#define ENTRIES 4096u
+
+struct known_places {
+	struct known_native at[ENTRIES];
+};
+
+bool known_natives_init(struct collect *c)
+{
+	return (c->natives->known = calloc(1, sizeof(struct known_places)));
+}
+
+void known_natives_forget(struct collect *c)
+{
+	memset(c->natives->known, 0, sizeof(*c->natives->known));
+}
+
+struct known_native *known_native(struct collect *c, const struct native_file *f, uint64_t vaddr)
+{
+	size_t slot = (check_mix(f->index, vaddr) >> 32) % ENTRIES;
+	struct known_native *k = &c->natives->known->at[slot];
+
+	if (k->file != f->index || k->vaddr != vaddr)
+		*k = (struct known_native){.vaddr = vaddr, .file = f->index};
+	return k;
+}

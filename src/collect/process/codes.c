@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Code objects of processes; see codes.h. */
+#include "collect/process/codes.h"
+
+#include <stdlib.h>
+
+#include "collect/process/recent.h"
+
+struct codes {
+	struct recent_codes *recent; /* NULL: none yet */
+	uint32_t round;		     /* codes_next_round() calls */
+	uint64_t serial;	     /* of the last one */
+};
+
+struct recent_codes {
+	struct recent ids;
+	struct recent_code {
+		uint64_t key; /* code_key() */
+		uint32_t process;
+	} of[SENT_SETS][RECENT_KEPT];
+};
+
+bool codes_init(struct collect *c)
+{
+	return (c->processes->codes = calloc(1, sizeof(struct codes)));
+}
+
+void codes_fini(struct collect *c)
+{
+	if (c->processes->codes)
+		free(c->processes->codes->recent);
+	free(c->processes->codes);
+}
+
+static void free_code(struct collect *c, struct py_code *code)
+{
+	c->kept.codes -= py_code_bytes(code);
+	py_code_free(code);
+}
+
+/* The last one takes its place. */
+static void drop(struct collect *c, struct process *p, size_t i)
+{
+	struct py_code *code = p->codes.v[i], *last = p->codes.v[p->codes.n - 1];
+
+	map_del(&p->code_index, code_key(code->addr, code->check));
+	p->codes.n--;
+	if (last != code) {
+		p->codes.v[i] = last;
+		(void)!map_put(&p->code_index, code_key(last->addr, last->check), i + 1);
+	}
+	free_code(c, code);
+}
+
+static uint64_t id_of(const struct process *p, const struct py_code *code)
+{
+	return sent_code_id(&p->key, code->addr, code->check);
+}
+
+/* It came: that of the same set which came the longest ago may be given up. */
+static void note_recent(struct collect *c, uint32_t process, uint64_t code, uint64_t check)
+{
+	uint64_t id = sent_code_id(&process_at(c, process)->key, code, check), gone, *at;
+	struct codes *all = c->processes->codes;
+	struct recent_code *of, last;
+	struct process *p;
+	size_t i;
+
+	if (!all->recent)
+		all->recent = calloc(1, sizeof(*all->recent));
+	if (!all->recent)
+		return; /* all are kept then */
+	i = recent_to_front(&all->recent->ids, id, &gone);
+	of = all->recent->of[sent_set_of(id) % SENT_SETS];
+	last = of[i];
+	memmove(of + 1, of, i * sizeof(*of));
+	of[0] = (struct recent_code){code_key(code, check), process};
+	if (!gone)
+		return;
+	p = process_at(c, last.process);
+	at = map_get(&p->code_index, last.key);
+	/* The process may have ended, and its place be another's. */
+	if (at && id_of(p, p->codes.v[*at - 1]) == gone)
+		drop(c, p, *at - 1);
+}
+
+struct py_code *code_met(struct collect *c, uint32_t process, uint64_t code, uint64_t check)
+{
+	struct py_code *known;
+
+	note_recent(c, process, code, check);
+	known = code_of(process_at(c, process), code_key(code, check));
+	if (known)
+		known->round = c->processes->codes->round;
+	return known;
+}
+
+bool code_keep(struct collect *c, struct process *p, struct py_code *code)
+{
+	if (vec_push(&p->codes, code)) {
+		c->no_memory = true;
+		py_code_free(code);
+		return false;
+	}
+	if (map_put(&p->code_index, code_key(code->addr, code->check), p->codes.n))
+		c->no_memory = true;
+	code->round = c->processes->codes->round;
+	code->serial = ++c->processes->codes->serial;
+	c->kept.codes += py_code_bytes(code);
+	c->stats.codes++;
+	return true;
+}
+
+/*
+ * A code object that didn't come in this round belongs to no stack that can still come: the kernel
+ * programs sent all those again that they met.
+ */
+void codes_next_round(struct collect *c)
+{
+	vec_foreach(i, &c->processes->live) {
+		struct process *p = process_at(c, *i);
+
+		for (size_t k = p->codes.n; k--;)
+			if (p->codes.v[k]->round != c->processes->codes->round)
+				drop(c, p, k);
+	}
+	c->processes->codes->round++;
+}
+
+void codes_forget(struct collect *c, struct process *p)
+{
+	vec_foreach(code, &p->codes)
+		free_code(c, *code);
+	vec_fini(&p->codes);
+	map_fini(&p->code_index);
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a process is called, whose it is and what it was told to run; see process.h. */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/far.h"
+#include "collect/process/process.h"
+#include "collect/process/thread.h"
+#include "proc/aside.h"
+#include "proc/entry.h"
+#include "proc/files.h"
+#include "proc/stat.h"
+
+/* Its files are cut after it (view/names/dirs.h). */
+static void read_directory(struct process *p, const struct proc *proc)
+{
+	char path[PATH_MAX];
+	ssize_t n = p->directory ? 0 : readlinkat(proc->dirfd, "cwd", path, sizeof(path));
+
+	if (n > 1 && (size_t)n < sizeof(path) && *path == '/')
+		p->directory = strndup(path, (size_t)n);
+}
+
+#define ARGUMENTS_BYTES	  (64 << 10)
+#define ENVIRONMENT_BYTES (256 << 10)
+#define SCRIPT_BYTES	  (16 << 10)
+
+static void read_script(const struct process *p, const struct proc *proc, const char *script,
+			struct str *entry)
+{
+	_cleanup_str_ struct str path = {};
+	_cleanup_free_ char *text = malloc(SCRIPT_BYTES + 1);
+	_cleanup_close_ int fd = -1;
+	ssize_t n;
+
+	if (*script != '/')
+		str_addf(&path, "%s/", p->directory ?: "");
+	str_add(&path, script);
+	fd = file_open_in_root(proc->dirfd, str_cstr(&path));
+	n = text && fd >= 0 ? far_pread(fd, text, SCRIPT_BYTES, 0) : -1;
+	if (n <= 0)
+		return;
+	text[n] = '\0';
+	proc_entry_from_script(text, entry);
+}
+
+/* Which package it runs is the user's (view/names/origin.h). Few programs are told that. */
+static void read_entry(struct process *p, const struct proc *proc)
+{
+	_cleanup_str_ struct str words = {}, entry = {};
+	const char *script;
+
+	if (p->entry || !p->name || !proc_entry_is_told(p->name))
+		return;
+	if (!aside_read(proc->dirfd, "cmdline", ARGUMENTS_BYTES, &words))
+		proc_entry_from(p->name, str_cstr(&words), words.n, &entry);
+	script = proc_entry_script(p->name, str_cstr(&words), words.n);
+	if (script && !entry.n) /* else it is told another one */
+		read_script(p, proc, script, &entry);
+	str_clear(&words);
+	if (!aside_read(proc->dirfd, "environ", ENVIRONMENT_BYTES, &words))
+		proc_entry_from_environment(p->name, str_cstr(&words), words.n, &entry);
+	p->entry = str_take(&entry);
+}
+
+/* Name, cgroup, container; false if the process isn't wanted. */
+static bool read_all(struct collect *c, struct process *p, const struct proc *proc)
+{
+	_cleanup_proc_facts_ struct proc_facts facts = {};
+
+	if (proc_facts_read(proc, p->name_is_said ? p->name : NULL, &facts))
+		return true; /* gone: what it left is kept */
+	p->start_boot_ns = facts.start_boot_ns;
+	free(p->name);
+	free(p->cgroup);
+	free(p->container);
+	p->name = TAKE_PTR(facts.name);
+	p->cgroup = TAKE_PTR(facts.cgroup);
+	p->container = TAKE_PTR(facts.container);
+	facts.name = strdup(p->name ? p->name : "");
+	facts.cgroup = strdup(p->cgroup ? p->cgroup : "");
+	facts.container = strdup(p->container ? p->container : "");
+	return !c->config.match || proc_match(c->config.match, &facts);
+}
+
+bool facts_read(struct collect *c, struct process *p, const struct proc *proc)
+{
+	bool wanted = read_all(c, p, proc);
+	bool foreign = wanted && c->config.may_see && !c->config.may_see(proc->dirfd);
+
+	c->stats.foreign += foreign && !p->foreign;
+	p->foreign |= foreign;
+	p->unwanted = !wanted || foreign;
+	return !p->unwanted;
+}
+
+/*
+ * What the kernel program read: all there is of a process that is gone already; and of a fork that execs meanwhile
+ * the name /proc gives is the new image's.
+ */
+void facts_from_record(struct process *p, const struct rec_proc *rec)
+{
+	_cleanup_str_ struct str name = {};
+
+	snprintf(p->comm, sizeof(p->comm), "%.*s", ABI_COMM_BYTES, rec->comm);
+	proc_name_from(rec->args, sizeof(rec->args), NULL, p->comm, &name);
+	if (p->name)
+		return;
+	p->name = str_take(&name);
+	p->name_is_said = p->name && proc_name_is_said(rec->args, sizeof(rec->args));
+}
+
+/* It has samples: are the next ones wanted too, and what do they say of it? */
+bool facts_renew(struct collect *c, struct process *p)
+{
+	_cleanup_proc_facts_ struct proc_facts facts = {};
+	_cleanup_proc_ struct proc proc = PROC_INIT;
+
+	if (proc_open(&proc, p->key.tgid) || proc_facts_read(&proc, p->name, &facts) ||
+	    facts.start_boot_ns != p->start_boot_ns)
+		return true;
+	if (c->config.match && !proc_match(c->config.match, &facts))
+		return false;
+	if (p->cgroup && p->container && streq(facts.cgroup, p->cgroup) &&
+	    streq(facts.container, p->container))
+		return true;
+	free(p->cgroup);
+	free(p->container);
+	p->cgroup = TAKE_PTR(facts.cgroup);
+	p->container = TAKE_PTR(facts.container);
+	thread_forget_labels(c, p);
+	return true;
+}
+
+void facts_read_start(struct process *p, const struct proc *proc)
+{
+	read_directory(p, proc);
+	read_entry(p, proc);
+}

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Stacks that wait for their names, and those that have one. A stack pins what it will be named with:
+ * its process, and the mappings that it was sampled with.
+ */
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "collect/process/crowd.h"
+#include "collect/process/recent.h"
+#include "collect/stack/bodies.h"
+#include "collect/stack/stack.h"
+
+/* Values of .named: the profile's stack, and above it how its native part ended. */
+#define UNNAMED	     0 /* it waits in .raw: no profile stack has this id */
+#define NATIVE_SHIFT 32
+
+bool stacks_init(struct collect *c)
+{
+	c->stacks = calloc(1, sizeof(*c->stacks));
+	return c->stacks && known_init(c) && bodies_init(c);
+}
+
+void raw_stack_fini(struct raw_stack *raw)
+{
+	free(raw->frames);
+	free(raw->native);
+}
+
+void stacks_fini(struct collect *c)
+{
+	struct stacks *s = c->stacks;
+
+	if (!s)
+		return;
+	vec_foreach(raw, &s->raw)
+		raw_stack_fini(raw);
+	vec_fini(&s->raw);
+	map_fini(&s->named);
+	map_fini(&s->rowless);
+	bodies_fini(c);
+	free(s->recent);
+	free(s->known);
+	free(s);
+	c->stacks = NULL;
+}
+
+/* @id came again or was used: what hasn't been for long is given up. */
+static void note_recent(struct collect *c, uint64_t id)
+{
+	struct stacks *s = c->stacks;
+	uint64_t gone;
+
+	if (!s->recent)
+		s->recent = calloc(1, sizeof(*s->recent));
+	if (!s->recent)
+		return; /* all are kept then */
+	recent_to_front(s->recent, id, &gone);
+	if (!gone || !map_del(&s->named, gone))
+		return;
+	map_del(&s->rowless, gone);
+	registered_forget_stack(c, gone);
+}
+
+bool stack_is_there(struct collect *c, uint64_t id)
+{
+	const uint64_t *known = map_get(&c->stacks->named, id);
+
+	if (known && *known != UNNAMED)
+		note_recent(c, id);
+	return known;
+}
+
+uint32_t stack_of_sample(struct collect *c, const struct waiting *w, uint8_t *native)
+{
+	const uint64_t *at = map_get(&c->stacks->named, w->rec.stack);
+	uint32_t stack;
+
+	if (!at || *at == UNNAMED)
+		return 0;
+	*native = (uint8_t)(*at >> NATIVE_SHIFT);
+	stack = registered_stack(c, w, (uint32_t)*at, native);
+	if (stack)
+		note_recent(c, w->rec.stack);
+	return stack;
+}
+
+int stack_add(struct collect *c, const struct raw_stack *raw)
+{
+	if (map_put(&c->stacks->named, raw->id, UNNAMED))
+		return -ENOMEM;
+	if (vec_push(&c->stacks->raw, *raw)) {
+		map_del(&c->stacks->named, raw->id);
+		return -ENOMEM;
+	}
+	process_at(c, raw->process)->users++;
+	if (raw->native)
+		space_pin(c, raw->native->version);
+	return 0;
+}
+
+/* The process of @raw is kept as long as names for @raw may come. */
+static void pin_process(struct process *p, struct raw_stack *raw, bool pins)
+{
+	p->unnamed += (uint32_t)pins - (uint32_t)raw->pins;
+	raw->pins = pins;
+}
+
+static void unpin(struct collect *c, struct raw_stack *raw)
+{
+	struct process *p = process_at(c, raw->process);
+
+	pin_process(p, raw, false);
+	p->users--;
+	if (raw->native)
+		space_unpin(c, raw->native->version);
+}
+
+static int keep_stack(struct collect *c, struct raw_stack *raw, uint64_t id)
+{
+	if (map_put(&c->stacks->named, raw->id, id))
+		return err_set(-ENOMEM, "out of memory for stacks");
+	note_recent(c, raw->id);
+	unpin(c, raw);
+	raw_stack_fini(raw);
+	c->stats.stacks++;
+	return 0;
+}
+
+/*
+ * Is all there that names @raw? A process that has ended is kept for names of files, which threads
+ * read, but not for code objects: they have all come.
+ */
+static bool is_ready(struct collect *c, struct raw_stack *raw)
+{
+	struct process *p = process_at(c, raw->process);
+	bool code = stack_has_code(p, raw), names;
+
+	if (!code && !p->ended)
+		return false;
+	names = merge_ready(c, raw);
+	pin_process(p, raw, !names);
+	return code && names;
+}
+
+/* A value of .named, 0 = it isn't complete yet. A stack that is too many for memory has a mark instead. */
+static uint64_t name_stack(struct collect *c, struct raw_stack *raw, bool last)
+{
+	enum native_outcome native = NATIVE_NONE;
+	uint32_t mark;
+	uint64_t id;
+
+	if (!collect_is_full(c)) {
+		id = last || is_ready(c, raw) ? stack_name(c, raw, &native) : 0;
+		return id ? id | (uint64_t)native << NATIVE_SHIFT : 0;
+	}
+	mark = stack_mark(c, "[no memory for more stacks]");
+	return profile_stack(c->profile, &mark, 1);
+}
+
+/* Looking up lines takes its time too. */
+static void ask_to_go_on(struct collect *c, size_t done)
+{
+	if (!c->hurried && c->config.wait &&
+	    !c->config.wait(c->config.ctx, "lines of native code", (unsigned)done))
+		c->hurried = true;
+}
+
+int stacks_name(struct collect *c, bool last)
+{
+	size_t kept = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < c->stacks->raw.n; i++) {
+		struct raw_stack raw = c->stacks->raw.v[i];
+		uint64_t id;
+
+		if (last)
+			ask_to_go_on(c, i);
+		crowd_turn(c, process_at(c, raw.process));
+		id = r ? 0 : name_stack(c, &raw, last);
+		if (id)
+			r = keep_stack(c, &raw, id);
+		if (id && !r)
+			continue;
+		if (r)
+			pin_process(process_at(c, raw.process), &raw, true);
+		c->stacks->raw.v[kept++] = raw;
+	}
+	c->stacks->raw.n = kept;
+	return r;
+}
+
+void stacks_ask_for_names(struct collect *c)
+{
+	vec_foreach(raw, &c->stacks->raw)
+		(void)merge_ready(c, raw);
+}
+
+bool stacks_condense(struct collect *c, struct condense *k)
+{
+	bool done = true;
+
+	known_forget(c);
+	map_foreach(slot, &c->stacks->named) {
+		uint32_t now =
+			slot->value == UNNAMED ? 0 : condense_stack(k, (uint32_t)slot->value);
+
+		if (slot->value == UNNAMED)
+			continue;
+		slot->value = (slot->value & ~(uint64_t)UINT32_MAX) | now;
+		done &= now != 0;
+	}
+	return done;
+}
+
+void stack_wants_rows(struct collect *c, const struct raw_native *native)
+{
+	uint64_t vaddr, pc = native->pc[native->n_kernel + native->n - 1];
+	struct native_file *f = space_find(c, native->version, NO_PROCESS, pc, &vaddr);
+
+	if (!f) {
+		guarded_want(c, native->version, pc);
+		return;
+	}
+	(void)!map_put(&c->stacks->rowless, native->id, f->index);
+	native_rows_want(c, f);
+}
+
+void stack_wants_rows_again(struct collect *c, uint64_t id)
+{
+	const uint64_t *file = map_get(&c->stacks->rowless, id);
+
+	if (file)
+		native_rows_want(c, native_file_at(c, (uint32_t)*file));
+}
