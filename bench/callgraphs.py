@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Native stacks by krait, by `perf record -g` (frame pointers), `--call-graph dwarf` (8 KiB of
 stack with each sample) and `py-spy record --native` (it stops the target), one after the other in
-each round: bytes on disk for a sample, what they leave of the target's speed, their own CPU time
-meanwhile, stacks that reach the program's start, samples whose functions can't have called each
-other so. The target's speed at 9,999 Hz, krait's and perf -g's events switched on in turn. Then
-rows of a large library: from the first sample to the first whole stack."""
+each round. For each: bytes on disk for a sample, the target's speed, its own CPU time, stacks that
+reach the program's start, and samples whose functions can't have called each other in that order.
+Then the target's speed at 9,999 Hz, with krait's and perf -g's events switched on in turn. Last,
+rows of a large library: the time from the first sample to the first whole stack."""
 
 import os
 import re
@@ -43,15 +43,15 @@ def chain(depth, library):
 
 
 def is_wrong(stack, functions):
-    """May these names, the outermost first, not be what the program runs? It may be on its way in
-    or out."""
+    """Can't the program have this stack (names, the outermost first)? It may be entering or leaving
+    a function."""
     own = [name for name in stack if name in functions or re.match("(step|deep)_[0-9]+$", name)]
     return own != functions[:len(own)]
 
 
 class Profiler:
-    """One at work on a process: .cpu, .samples, .bytes, .whole, .wrong are there when it has
-    ended."""
+    """A profiler at work on a process. After its end it has .cpu, .samples, .bytes, .whole,
+    .wrong."""
 
     def __init__(self, command, count):
         self.command, self.count = command, count
@@ -100,7 +100,8 @@ def count_perf(path):
 
 
 def count_spy(path, said, functions):
-    """It says how many samples it couldn't take; its stacks are merged and have no native root."""
+    """py-spy prints how many samples it couldn't take. Its stacks are merged and have no native
+    root."""
     words = said.replace(",", "").split()
     samples = int(words[words.index("Samples:") + 1]) if "Samples:" in words else 0
     failed = int(words[words.index("Errors:") + 1]) if "Errors:" in words else 0
@@ -198,7 +199,7 @@ def first_whole(profile, file):
 
 
 def ready():
-    """Nothing is known of the program before: an empty cache."""
+    """Starts with an empty cache, so that nothing is known of the program."""
     program = native.Program(os.path.join(native.BUSY, "polars_.py"))
     with tempfile.TemporaryDirectory() as d, program:
         out = os.path.join(d, "out.pb.gz")

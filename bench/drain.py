@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How fast krait's collector takes sample records (bench/feed.c), and whether it grows with them.
-"""
+"""How fast krait's collector reads sample records (bench/feed.c), and whether its memory grows."""
 
 import os
 import subprocess

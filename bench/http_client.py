@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the measurements that ask a server share."""
+"""Shared by the measurements that send requests to a server."""
 
 CONNECTIONS = 4  # at once
 
 
 def read_answer(f):
-    """All of it, up to the next one's beginning."""
+    """Reads one answer, up to the beginning of the next one."""
     length = 0
     while True:
         line = f.readline()

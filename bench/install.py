@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""From nothing to an open page, as an ordinary user with sudo: the wheel by uvx and by pip in a
-fresh environment, through the refusal, what it says to type, and the page in a browser. The index
-is a directory; the caches are empty."""
+"""From nothing to an open page, as an ordinary user with sudo. The wheel is run by uvx and
+installed by pip in a fresh environment; krait refuses and names a command; that command is typed,
+and a browser opens the page. The index is a directory; the caches are empty."""
 
 import json
 import os
@@ -78,8 +78,8 @@ class User:
             f.write(line + "\n")
 
     def begin(self):
-        """Nothing is left of the time before; a program of theirs is there, and an environment that
-        it runs in."""
+        """Removes everything of the time before. The user has a program and an environment for
+        it."""
         shutil.rmtree(self.home, ignore_errors=True)
         os.mkdir(self.home)
         subprocess.run(["/usr/bin/python3", "-m", "venv", "--without-pip", os.path.join(self.home, "app")], check=True)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the kernel's part of a stack costs: BPF time of a sample of a program that is in the kernel
-nearly all the time, with it and without, in turn."""
+"""The cost of the kernel's part of a stack: BPF time of a sample of a program that is nearly always
+in the kernel, with that part and without it, in turn."""
 
 import os
 import statistics

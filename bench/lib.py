@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the measurements share: interpreters, krait as a process with the kernel's account of its
+"""Shared by the measurements: interpreters, krait as a process with the kernel's statistics of its
 BPF programs, the target, a few statistics, the table."""
 
 import contextlib
@@ -160,8 +160,7 @@ class BpfStats:
 
 
 class Program:
-    """What the kernel says of one BPF program, through the descriptor of the process that has it.
-    """
+    """The kernel's statistics of one BPF program, by the descriptor of the process that has it."""
 
     def __init__(self, path):
         self.path = path
@@ -288,8 +287,8 @@ def cpu_list_length(text):
 
 
 class PerfEvents:
-    """The perf events of another process, switched on and off from here: so profilers that were
-    started once take turns of a tenth of a second, in which a machine hardly changes."""
+    """The perf events of another process, switched on and off from here. So profilers that were
+    started once take turns of a tenth of a second, in which the machine hardly changes."""
 
     ENABLE, DISABLE = 0x2400, 0x2401  # PERF_EVENT_IOC_*
 

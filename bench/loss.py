@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Every sample at 9,999 Hz on every CPU, with throttling off: what came against the CPU time that
-the kernel counted for the targets, and against what comes to perf record in every other second. (A
-timer that is late, as where the machine beneath takes the CPU away, is late for both.)"""
+"""Every sample at 9,999 Hz on every CPU, with throttling off. The number of samples is compared
+with the CPU time that the kernel counted for the targets, and with perf record's in every other
+second. (A late timer, as when the host takes the CPU away, is late for both.)"""
 
 import os
 import re

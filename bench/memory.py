@@ -46,7 +46,7 @@ def varied(workers, spinning, hz, seconds):
 
 
 def growth(hz, seconds):
-    """Beside a program that does the same again and again."""
+    """Growth of krait's memory beside a program that does the same again and again."""
     with lib.Target(lib.newest_interpreter()) as target:
         target.depth(20)
         early, late, _, summary = watch(target, hz, seconds)

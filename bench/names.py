@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Names of 10,000 distinct addresses in a large library that wheels ship, opening it
 included: CPU time, peak memory and time of a process that does nothing else (tests/tools/names.c).
-Each name is held against nm's symbols, as c++filt shows them.
+Each name is compared with nm's symbols, as c++filt shows them.
 """
 
 import bisect
@@ -68,7 +68,7 @@ def shown(names):
 
 
 def wrong(symbols, addresses, got):
-    """Addresses whose name is none that they have."""
+    """Addresses with a name that is none of their right names."""
     truth = [symbols.at(address) for address in addresses]
     text = shown(set.union(*truth))
     text = {name: t if len(t.encode()) < CUT else t.encode()[:CUT].decode() + "..."

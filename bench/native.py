@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """How many native stacks reach the thread's start, in the programs of bench/busy: native code as it
-is shipped, in wheels. A stack that breaks off says why; one that doesn't must begin where threads
-begin. What the tables to unwind with weren't ready for, in the first seconds, is shown apart.
+is shipped, in wheels. A stack that breaks off says why. A whole one must begin where threads begin.
+Stacks of the first seconds, for which unwind tables weren't ready, are shown apart.
 """
 
 import collections

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What other samplers of Python leave of the target's speed, beside krait and perf, in turn: the
-median of many short windows against windows alone. They come from a virtual environment in the
+"""The target's speed under other samplers of Python, krait and perf, in turn: the median of many
+short windows against windows without a profiler. They come from a virtual environment in the
 test cache, made here."""
 
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a recording of the whole machine costs at the default rate: krait's own CPU time (user and
+"""The cost of a recording of the whole machine at the default rate: krait's own CPU time (user and
 system, of its threads and of the process that reads for it), and the run time of its kernel
 programs, apart. At rest, beside 500 starts of /bin/true a second, and beside 40 of Python. The
 start is a row of its own."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The target's speed while krait profiles it, against `perf record` without call graphs at the
 same rate: both run all the time, and their events are switched on in turn, so that the windows are
-short and the machine is alike in neighbours; the median of their ratios with its 95 % interval. And
-what BPF time x Hz says of it."""
+short and neighbours see the same machine. Prints the median of their ratios with its 95 % interval,
+and BPF time x Hz for comparison."""
 
 import contextlib
 import itertools

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""From the exec of krait to its programs being attached, and to the first stack that it sent,
-seen from outside: links and counters of the kernel."""
+"""The time from the exec of krait until its programs are attached, and until the first stack is
+sent. It is measured from outside, by links and counters of the kernel."""
 
 import os
 import signal

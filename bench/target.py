@@ -2,8 +2,8 @@
 """target.py THREADS PROGRESS [LIBRARY]: the profiled program of several measurements, for CPython
 2.7 to 3.15. For each line DEPTH on stdin it prints "FRAMES SPEED" and spins at the end of a chain
 of DEPTH different functions until the next line; 0: it sleeps. FRAMES: its stack; SPEED: rounds a
-second of the last spinning. It ends with stdin. THREADS: so many threads that wait for ever
-besides. PROGRESS: descriptor of a file into which it writes the rounds so far and the time."""
+second of the last spinning. It ends with stdin. THREADS: the number of threads beside it that wait
+for ever. PROGRESS: descriptor of a file into which it writes the rounds so far and the time."""
 
 import os
 import ctypes

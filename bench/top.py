@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """krait top of all processes: its CPU time at 99 Hz beside programs that start and end all the
-time, and its memory where nothing stays what it is: processes of a few milliseconds, code that is
-compiled anew again and again."""
+time; and its memory beside processes of a few milliseconds, and beside code that is compiled again
+and again."""
 
 import fcntl
 import os

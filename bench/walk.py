@@ -3,9 +3,9 @@
 depths of different functions, beside the slope of a bare loop over the same stack in the same
 windows.
 
-The target has a high priority: other processes would take its place in the caches between
-samples. krait's program also runs for processes it doesn't want; what that costs is measured
-while the target is stopped and taken off."""
+The target has a high priority: other processes would displace it from the caches between samples.
+krait's program also runs for processes that aren't wanted. The cost of these runs is measured while
+the target is stopped, and subtracted."""
 
 import os
 import signal

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the programs here share: NAME.py runs its rounds until it is killed, and says "ready" when
+"""Shared by the programs here: NAME.py runs its rounds until it is killed, and says "ready" when
 the first one is behind. They are profiled, each for the native code that it spends its time in."""
 import sys
 
