@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# hardening.sh: what makes a fault in a parser harder to use is in the programs that are shipped: it is read from them by
-# readelf and from their code, not from the flags. Wants build/release and, where it is built, build/static.
+# hardening.sh: the shipped programs are hardened against faults in parsers. That is read from the programs, by readelf and from their code, not from the flags. Needs build/release and, if it is built, build/static.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 bad=0
@@ -25,8 +24,8 @@ for p in "$program" build/static/krait; do
 	check "$which-no-writable-code" no_writable_code "$p"
 done
 
-# Of krait's own objects: libraries that are linked in have their own. The C library's checking
-# functions, and the call of what is told of an overwritten stack.
+# Only krait's own objects count: linked libraries were built by others. Their code must call the C
+# library's checking functions, and the function that reports an overwritten stack.
 objects=build/release/src
 fortified() { find "$objects/cli" -name '*.o' -exec nm -A {} + | has 'U __(memcpy|snprintf|vsnprintf|read|pread64)_chk'; }
 protected() { nm -A "$objects"/proc/*.o | has 'U __stack_chk_fail'; }

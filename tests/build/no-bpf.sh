@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# no-bpf.sh: make BPF=no needs nothing that BPF or ELF files need, and what it builds reads profiles.
+# no-bpf.sh: make BPF=no needs no tool or library for BPF or ELF files, and the krait that it builds reads profiles.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 krait=build/nobpf/krait
@@ -17,10 +17,10 @@ check() { # NAME COMMAND...
 }
 profile=tests/golden/go-cpu.pb.gz
 none() { ! "$@"; }
-# The report that the whole krait gives; the truth about that one is tests/golden/report.py's.
+# Its report equals that of the whole krait, which tests/golden/report.py checks.
 same_report() { cmp <("$krait" report "$profile") <(build/release/krait report "$profile"); }
 merges() { "$krait" merge "$profile" "$profile" --format pprof -o - | "$krait" diff "$profile" -; }
-# 3: what is lacking isn't the command line's fault.
+# 3: the build lacks it; the command line isn't wrong.
 says_why() {
 	local words rc=0
 	words=$("$krait" "$@" 2>&1) || rc=$?

@@ -1,16 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# A build with nothing to do does nothing; a changed header rebuilds what includes it, BPF too.
+# A build with nothing to do does nothing. A changed header rebuilds the objects that include it, BPF objects too.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 make >/dev/null || exit 1
-# Asked once: a commit in between would be a change.
+# Set once: a commit in between would be a change.
 version=$(cat build/release/version)
 build() { make VERSION="$version" "$@"; }
 bad=0
 mark=build/release/no-op-mark
 
-# since: what was made below build/release after the mark.
+# since: files below build/release that are newer than the mark.
 since() { find build/release -newer "$mark" -type f ! -name "${mark##*/}"; }
 set_mark() { sleep 0.05; touch "$mark"; sleep 0.05; }
 

@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# rules.sh: what CONTRIBUTING.md asks of every file and a compiler doesn't see: the licence line, rooms
-# that include only what lies below them, layout, shell scripts without errors.
+# rules.sh: rules of CONTRIBUTING.md that no compiler checks: the licence line, rooms that include only rooms below them, layout, shell scripts without errors.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 bad=0
@@ -95,7 +94,7 @@ verdict rooms "$(awk '
 	here != "sampler" && /^#include (<bpf\/|".*\.skel\.h")/ { print FILENAME ":" FNR ": " $0 }
 	' $(sources | grep '^src/'))"
 
-# Only the command line prints. The one line of base is of what is built for tests.
+# Only the command line prints. The one line of src/base is in code that is built for tests.
 verdict prints "$(sources | grep '^src/' | grep -v '^src/cli/' | xargs grep -nE '\<stderr *[,)]|\<(printf|puts|putchar|perror)\(' |
 	grep -v 'src/base/error.c:.*err_msg(): what failed')"
 
@@ -116,29 +115,29 @@ named_files() {
 verdict gone "$(named_files | grep -v -e NAME -e ' src/tramp.c$' -e ' src/a.c$' |
 	while read -r at name; do [ -e "$name" ] || echo "$at: there is no $name"; done)"
 
-# Words that readers had to read twice. What reads files knows an old one still.
+# Phrases that readers had to read twice. The reader of folded stacks still knows an old one.
 verdict words "$(files src ui man docs README.md | grep -v src/format/folded/folded_in.c | xargs grep -nE \
 	'Taken in[":]|it starts, ends or is native|less than it takes to tell|tables given up|\[no frames\]|reads nothing|before it was known what they|"leaderless"')"
 
-# Each attempt that the page tells of is shown by a test that is there.
+# Each attempt on the page has a test that exists.
 verdict attempts "$(sed -n 's/^| .* | `\(tests[^ ]*\) \([^`]*\)` |$/\1 \2/p' docs/security.md |
 	while read -r file case; do grep -qsw -e "$case" "$file" || echo "docs/security.md: $file has no $case"; done)"
 
-# Who reads no further than it must breaks the pipe: with pipefail that is a failure, now and then.
+# A command that stops reading early breaks the pipe: with pipefail that is a failure, now and then.
 verdict pipes "$(files tests bench | grep -E '\.sh$|/run$' |
 	xargs grep -nE '[^|][|] *(head|grep -[a-z]*[qm])' 2>/dev/null)"
 
-# What an LRU map holds is another's at any time: one function finds an entry of `procs`, and gives
-# a pointer to const.
+# An entry of an LRU map may become another process's at any time: one function looks up an entry of
+# `procs`, and it returns a pointer to const.
 verdict lru "$(files bpf | xargs grep -n 'lookup_elem(&procs' | grep -v -A1 'bpf/process/proc.bpf.h' ;
 	files bpf | xargs grep -nE 'struct proc_entry \*[a-z]+( =|;|\))' | grep -v 'const struct proc_entry')"
 
-# PATH and TERM are everybody's.
+# Every program reads PATH and TERM.
 verdict environment "$(sources | grep '^src/' | xargs grep -hoE 'getenv\("[A-Z_]+"|environment_get\([^"]*"[A-Z_]+"' |
 	grep -oE '[A-Z_]{3,}' | sort -u | grep -vxE 'PATH|TERM' |
 	while read -r name; do grep -qE "^\.B .*\<$name\>" man/krait.1.in || echo "$name isn't in the manual page"; done)"
 
-# Another version lays out differently.
+# Other versions of clang-format give another layout.
 if [[ $(clang-format --version 2>&1) == *'version 14'* ]]; then
 	verdict layout "$(sources | xargs clang-format --dry-run 2>&1 | grep -E 'warning:' | cut -d: -f1 | sort | uniq -c)"
 else

@@ -8,7 +8,7 @@ trap 'rm -rf "$work"' EXIT
 cp Makefile VERSION "$work"
 bad=0
 
-# expect NAME PATTERN DIRECTORY [VARIABLE=VALUE...]: the version that make has there.
+# expect NAME PATTERN DIRECTORY [VARIABLE=VALUE...]: make must have a version of this PATTERN there.
 expect() {
 	name=$1 pattern=$2 directory=$3
 	shift 3

@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# check.sh [NAME...]: compares what krait says about each test interpreter's structures with what
-# the compiler says about that interpreter's own headers: the tables of src/python/layout/layout.c, the
+# check.sh [NAME...]: compares krait's knowledge of each test interpreter's structures with the compiler's word on that interpreter's own headers: the tables of src/python/layout/layout.c, the
 # layout chosen for the file that holds the interpreter, and the roots found in it. Then the same
 # for builds that aren't here, from the headers alone: Py_TRACE_REFS, Py_DEBUG, free-threaded.
 # Wants build/release/libkrait.a (make) and the interpreters of tests/setup/interpreters.sh.

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# check.sh: sets the test interpreters up and holds them against tests/interpreters: one line each.
+# check.sh: sets up the test interpreters and compares them with tests/interpreters: one line each.
 set -euo pipefail
 cd "$(dirname "$0")"
 # shellcheck disable=SC2046 # no word or one

@@ -22,8 +22,8 @@ need() {
 	apt-get install -y --no-install-recommends "$2" >/dev/null || fail "can't install $2"
 }
 
-# attempt WHAT COMMAND...: run COMMAND with errexit really on (a plain `||` would turn it off
-# inside the functions it calls), its output in a log; a failure is said and remembered, not fatal.
+# attempt WHAT COMMAND...: run COMMAND with errexit really on (a plain `||` would turn it off inside
+# the functions it calls), its output in a log. A failure is printed and remembered, not fatal.
 attempt() {
 	local what=$1 log rc; shift
 	log=$KRAIT_TEST_CACHE/log/${what// /-}

@@ -10,8 +10,8 @@ setup_distribution() {
 
 salt_distribution() { readlink -f /usr/bin/python3 || true; }
 
-# The debug build and the library have to be of one version with the standard library: all
-# are unpacked into a root of their own.
+# The debug build, the library and the standard library must have one version: all are unpacked into
+# a root of their own.
 setup_distribution_extra() {
 	local minor library root=$KRAIT_TEST_CACHE/dist
 	minor=$(/usr/bin/python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')

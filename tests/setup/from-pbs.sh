@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
-# python-build-standalone (what uv, rye and hatch install), as a Go module carries it: the module
-# proxy is a place that machines which build things can reach. Sourced.
+# python-build-standalone (the Python of uv, rye and hatch), from a Go module that contains it: machines that build can usually reach the module proxy. Sourced.
 #
 # 3.14 is the only tail-calling interpreter here, and the only one BOLT has rearranged.
 

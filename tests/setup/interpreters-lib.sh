@@ -30,7 +30,8 @@ interpreters_expected() {
 	sed -n "s/^\([^# ]*\) \{1,\}where=$1\$/\1/p" "$INTERPRETERS_LIST"
 }
 
-# interpreters_missing: prints what this machine lacks of the whole list, with its word.
+# interpreters_missing: prints the interpreters of the whole list that this machine lacks, with
+# their words.
 interpreters_missing() {
 	local where name
 	for where in apt full option; do
@@ -40,7 +41,7 @@ interpreters_missing() {
 	done
 }
 
-# how_to_get NAME: what would bring an interpreter that this machine needn't have.
+# how_to_get NAME: how to get an interpreter that this machine needn't have.
 how_to_get() {
 	local version=${1#python}
 	version=${version%%-*}
@@ -59,7 +60,7 @@ interpreters_untested() {
 		paste -sd ' '
 }
 
-# interpreters_check: says what is missing; fails if this kind of machine must have it.
+# interpreters_check: prints what is missing; fails if this kind of machine must have it.
 interpreters_check() {
 	local machine name where bad=0 versions
 	machine=$(interpreters_machine)

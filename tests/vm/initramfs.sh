@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
-# The initramfs: busybox and the distribution's Python as its packages have them, made once;
-# then what is under test and its script, appended each time (a kernel unpacks archives that
+# The initramfs: busybox and the distribution's Python from its packages, made once. The programs under test and their script are appended each time (a kernel unpacks archives that
 # follow each other). No modules are needed, as there is no disk. Sourced after kernels.sh.
 
 initramfs_prune="./usr/share/doc ./usr/share/man ./usr/share/locale ./usr/share/info

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
-# What a test in an emulated machine needs. Sourced by run.sh and oracle.sh, with set -euo pipefail.
+# Shared by the tests in emulated machines. Sourced by run.sh and oracle.sh, with set -euo pipefail.
 VM_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$VM_DIR/../setup/common.sh"
 . "$VM_DIR/../setup/apt.sh"

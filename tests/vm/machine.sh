@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash disable=SC2034 # the scripts beside this one use these variables
-# The two kinds of machine: x86-64, and arm64 with what a cross compiler built. Sourced.
+# The two kinds of machine: x86-64, and arm64 with a cross-compiled krait. Sourced.
 #
 # Emulated even where /dev/kvm is: it takes seconds, and a nested KVM that lacks a register aborts
 # qemu (seen: MSR 0x10a with -cpu max).
