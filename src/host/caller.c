@@ -14,7 +14,9 @@
 
 #define MAX_ANCESTORS 64
 
-/* A number in an environment variable that only sudo is trusted to set; false if it isn't one. */
+/*
+ * A number in an environment variable that only sudo is trusted to set; false if it isn't a number.
+ */
 static bool number_from(const char *variable, unsigned int *ret)
 {
 	const char *text = getenv(variable);
@@ -53,7 +55,7 @@ static pid_t parent_of(pid_t pid)
 	return status_line(pid, "PPid:", line, sizeof(line)) ? atoi(line) : 0;
 }
 
-/* The nearest ancestor of which @test is true, or 0. */
+/* The nearest ancestor for which @test is true, or 0. */
 static pid_t find_ancestor(bool (*test)(pid_t pid, const void *arg), const void *arg)
 {
 	pid_t pid = getppid();
@@ -64,7 +66,10 @@ static pid_t find_ancestor(bool (*test)(pid_t pid, const void *arg), const void 
 	return 0;
 }
 
-/* Is it that user's own process? sudo, setuid, isn't: its groups are root's by then. */
+/*
+ * Does the process run entirely as that user? sudo doesn't, being setuid: its groups are root's by
+ * then.
+ */
 static bool is_users(pid_t pid, const void *arg)
 {
 	const uid_t want = *(const uid_t *)arg;
@@ -83,7 +88,7 @@ static bool is_sudo(pid_t pid, const void *arg)
 	return status_line(pid, "Name:", line, sizeof(line)) && streq(line, "\tsudo\n");
 }
 
-/* All of them: of a list that is cut off, the last number would be another group. */
+/* All groups or an error: a list that is cut off could end in another group's number. */
 static int groups_of_process(pid_t pid, gid_vec *ret)
 {
 	_cleanup_(proc_owner_fini) struct proc_owner owner = {};
@@ -174,7 +179,10 @@ char *caller_cache_dir(const struct caller *c)
 	const char *cache = caller_getenv(c, "XDG_CACHE_HOME"), *home = caller_getenv(c, "HOME");
 	char *dir = NULL;
 
-	/* "All paths must be absolute. If [one] is relative [...] ignore it." (XDG base directories) */
+	/*
+	 * "All paths must be absolute. If [one] is relative [...] ignore it." (XDG base
+	 * directories)
+	 */
 	if (cache && *cache == '/')
 		return asprintf(&dir, "%s/krait", cache) < 0 ? NULL : dir;
 	if (home && *home == '/')
@@ -219,7 +227,10 @@ void caller_leave(const struct caller *c)
 {
 	if (!c->other)
 		return;
-	/* Back to root always works: the saved user id is still 0. Root's groups don't matter. */
+	/*
+	 * Back to root always works, because the saved user id is still 0. Root's groups don't
+	 * matter.
+	 */
 	if (seteuid(0) || setegid(0))
 		abort();
 }

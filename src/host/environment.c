@@ -8,9 +8,9 @@
 #include "base/str.h"
 #include "host/users.h"
 
-#define MAX_BYTES (4u << 20) /* the kernel allows a quarter of the stack, 2 MiB, to all strings */
+#define MAX_BYTES (4u << 20) /* the kernel allows all strings a quarter of the stack, 2 MiB */
 
-/* What sudo sets for the command that it runs: the caller's own values are wanted instead. */
+/* Variables that sudo sets for its command: the caller's own values are wanted. */
 static const char *const set_by_sudo[] = {
 	"PATH", "HOME", "USER", "LOGNAME", "USERNAME", "SHELL", "MAIL", "TERM",
 };
@@ -104,7 +104,9 @@ int environment_original(struct environment *e)
 		return -errno;
 	n = fread(text, 1, sizeof(text) - 1, f);
 	text[n] = 0;
-	/* comm may hold blanks; behind its ')' comes field 3. Fields 50 and 51, proc(5). */
+	/*
+	 * comm may hold blanks, so count from its ')': field 3 follows. Fields 50 and 51, proc(5).
+	 */
 	s = strrchr(text, ')');
 	for (int field = 3; s && field <= 50; field++)
 		s = strchr(s + 1, ' ');

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Environments of other processes, and krait's own before the C library took things out of it. */
+/*
+ * Environments of other processes, and krait's own as it was before the C library removed parts of
+ * it.
+ */
 #ifndef HOST_ENVIRONMENT_H
 #define HOST_ENVIRONMENT_H
 
@@ -12,19 +15,20 @@ struct environment {
 
 void environment_fini(struct environment *e);
 
-/* As process @pid was given it at exec. 0, -errno (no rights, gone, empty). */
+/* The environment that process @pid got at exec. 0, -errno (no rights, gone, empty). */
 _must_use_ int environment_of_process(struct environment *e, pid_t pid);
 
 /*
- * As krait was given it, with what the C library strips in a program with file capabilities: the
- * kernel leaves the text on the stack (glibc's unsecvars: LD_*, GLIBC_TUNABLES, TMPDIR, ...).
+ * krait's own as it got it, including what the C library removes in a program with file
+ * capabilities: the kernel leaves that text on the stack (glibc's unsecvars: LD_*, GLIBC_TUNABLES,
+ * TMPDIR, ...).
  */
 _must_use_ int environment_original(struct environment *e);
 
-/* HOME, USER, LOGNAME and SHELL of a user, and krait's own of what else there is. */
+/* HOME, USER, LOGNAME and SHELL of a user, and all other variables of krait's own environment. */
 _must_use_ int environment_of_user(struct environment *e, uid_t uid);
 
-/* Adds to @e krait's own variables, except those that sudo sets (PATH, HOME, SUDO_*, ...). */
+/* Adds krait's own variables to @e, except those that sudo sets (PATH, HOME, SUDO_*, ...). */
 _must_use_ int environment_add_own(struct environment *e);
 
 /* Sets or adds a copy of @entry, "NAME=value"; the NULL stays at the end. */
@@ -33,7 +37,8 @@ _must_use_ int environment_set(struct environment *e, const char *entry);
 /* Value of a variable, or NULL. */
 const char *environment_get(const struct environment *e, const char *name);
 
-/* From @n bytes of NUL-separated text, as in /proc/PID/environ; entries without '=' are left out.
+/*
+ * From @n bytes of NUL-separated text, as in /proc/PID/environ. Entries without '=' are left out.
  */
 _must_use_ int environment_parse(struct environment *e, const char *text, size_t n);
 

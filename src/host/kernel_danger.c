@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Kernels on which sampling can freeze the machine, told by patch level; see kernel_danger.h. */
+/* Kernels on which sampling can freeze the machine, by patch level; see kernel_danger.h. */
 #include "host/kernel_danger.h"
 
 #include <ctype.h>
@@ -18,7 +18,7 @@ static const struct {
 	{5, 19, ANY_PATCH}, {6, 0, ANY_PATCH}, {6, 1, 36}, {6, 2, ANY_PATCH}, {6, 3, 10},
 };
 
-/* "6.1.27" at the start of @text; how many numbers were there (0 to 3). */
+/* Reads "6.1.27" at the start of @text; returns how many numbers it has (0 to 3). */
 static int read_version(const char *text, struct kernel_version *ret)
 {
 	*ret = (struct kernel_version){};
@@ -27,7 +27,7 @@ static int read_version(const char *text, struct kernel_version *ret)
 	return sscanf(text, "%5u.%5u.%5u", &ret->major, &ret->minor, &ret->patch);
 }
 
-/* Takes a whole version at the start of @text if it is of the series of @ret. */
+/* Takes the patch level of a version at the start of @text, if the version is of @ret's series. */
 static bool take_same_series(struct kernel_version *ret, const char *text)
 {
 	struct kernel_version v;
@@ -39,7 +39,7 @@ static bool take_same_series(struct kernel_version *ret, const char *text)
 	return true;
 }
 
-/* Any word of @text; "Ubuntu 6.2.0-39.40-generic 6.2.16" has it in the last. */
+/* The same for any word of @text, or for the last: "Ubuntu 6.2.0-39.40-generic 6.2.16". */
 static bool take_from_words(struct kernel_version *ret, const char *text, bool last_only)
 {
 	bool found = false;
@@ -56,7 +56,7 @@ static bool take_from_words(struct kernel_version *ret, const char *text, bool l
 }
 
 /*
- * "6.1.0-9-amd64", "6.2.0-39-generic": patch 0 and a number behind it is a distribution's own
+ * "6.1.0-9-amd64", "6.2.0-39-generic": patch 0 with a number after it is a distribution's own
  * count, not upstream's patch level.
  */
 static bool is_distribution_count(const char *release, const struct kernel_version *v)
@@ -116,7 +116,7 @@ int kernel_version_running(struct kernel_version *ret)
 	uname(&name);
 	if (kernel_version_parse(ret, name.release, name.version,
 				 read_signature(signature, sizeof(signature)) ? signature : NULL))
-		return err_set(-EINVAL, "the kernel calls itself '%s', which is no version",
+		return err_set(-EINVAL, "the kernel calls itself '%s', which isn't a version",
 			       name.release);
 	return 0;
 }
@@ -138,9 +138,9 @@ int kernel_danger_refuse(void)
 	case KERNEL_MAY_FREEZE:
 		return err_set(
 			-EOPNOTSUPP,
-			"kernels of the series %u.%u before the patch that mends it can freeze the "
-			"machine when a profiler reads user memory, and this one doesn't tell its "
-			"patch level; update to 6.1.36, 6.3.10, 6.4 or later",
+			"kernels of the series %u.%u can freeze the machine when a profiler reads "
+			"user memory, unless they have the fix; this one doesn't tell its patch "
+			"level; update to 6.1.36, 6.3.10, 6.4 or later",
 			v.major, v.minor);
 	default:
 		return 0;

@@ -2,12 +2,12 @@
 /*
  * Kernels on which reading user memory from a BPF program can freeze the whole machine.
  *
- * From 5.19 copy_from_user_nofault(), which bpf_probe_read_user() is made of, went through
- * check_object_size(), which may take a lock of the vmalloc area; in an interrupt that holds it
- * already this never returns. Linux commit d319f344561d ("mm: Fix copy_from_user_nofault()", 6.4)
- * mended it, also in 6.1.36 and 6.3.10. So 5.19.x, 6.0.x, 6.1.0-6.1.35, 6.2.x and 6.3.0-6.3.9 are
- * dangerous. Distributions keep 6.1.0 in `uname -r` whatever the patch level, so that alone doesn't
- * decide.
+ * bpf_probe_read_user() uses copy_from_user_nofault(). From 5.19 on this called
+ * check_object_size(), which may take a lock of the vmalloc area. In an interrupt on a CPU that
+ * already holds that lock the call never returns. Linux commit d319f344561d ("mm: Fix
+ * copy_from_user_nofault()", 6.4) fixed it, also in 6.1.36 and 6.3.10. So 5.19.x, 6.0.x,
+ * 6.1.0-6.1.35, 6.2.x and 6.3.0-6.3.9 are dangerous. Distributions keep 6.1.0 in `uname -r`
+ * whatever the patch level is, so that alone doesn't decide.
  */
 #ifndef HOST_KERNEL_DANGER_H
 #define HOST_KERNEL_DANGER_H
@@ -31,7 +31,7 @@ _must_use_ int kernel_version_parse(struct kernel_version *ret, const char *rele
 enum kernel_danger {
 	KERNEL_SAFE,
 	KERNEL_FREEZES,
-	KERNEL_MAY_FREEZE, /* dangerous patch levels exist, and which this is can't be told */
+	KERNEL_MAY_FREEZE, /* some patch levels are dangerous, and this kernel's isn't known */
 };
 enum kernel_danger kernel_danger(const struct kernel_version *v);
 

@@ -13,9 +13,9 @@
 #include "base/temporary.h"
 
 #define MAX_TRIES  100 /* names of 64 random bits: one is enough on any sane file system */
-#define MAX_SUFFIX 17  /* of a temporary name: a dot, 16 digits */
+#define MAX_SUFFIX 17  /* bytes that a temporary name adds: a dot, 16 digits */
 
-/* A new name beside the file's own: nobody can foresee it and take it. 0 or -errno. */
+/* A new name beside the file's own, which nobody can foresee and take. 0 or -errno. */
 static int choose_temporary(struct output *o)
 {
 	uint64_t number;
@@ -31,8 +31,8 @@ static int choose_temporary(struct output *o)
 }
 
 /*
- * The mode that the file is made with; the umask takes its part of it. A page that nobody else was
- * to read stays that. A file of another user says nothing about it.
+ * The mode of a new file, before the umask. A file of the same user that others couldn't read stays
+ * unreadable for them. A file of another user decides nothing.
  */
 static mode_t mode_of(const struct place *p)
 {
@@ -46,7 +46,7 @@ static int open_unnamed(struct output *o)
 {
 	int fd;
 
-	/* It gets its name through /proc, which may be missing in a container. */
+	/* The file gets its name through /proc, which may be missing in a container. */
 	if (access("/proc/self/fd", X_OK))
 		return -ENOENT;
 	fd = openat(o->place.dir, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, mode_of(&o->place));
@@ -70,7 +70,7 @@ static int open_temporary(struct output *o)
 			return fd;
 		r = -errno;
 	}
-	free(TAKE_PTR(o->temporary)); /* not ours, or not there: nothing to remove */
+	free(TAKE_PTR(o->temporary)); /* the name is another's, or unused: nothing to remove */
 	return r;
 }
 
@@ -87,7 +87,10 @@ static int open_to_replace(struct output *o, const char *path)
 	return fd;
 }
 
-/* Where a shell's `>` or `>>` leads: others write there too, so it isn't replaced. */
+/*
+ * Is this the file that a shell's `>` or `>>` leads to? Others write there too, so it isn't
+ * replaced.
+ */
 static bool is_stdout(const struct place *p)
 {
 	struct stat st;
@@ -177,7 +180,7 @@ static bool link_as(int dir, const char *self, const char *name)
 	return !linkat(AT_FDCWD, self, dir, name, AT_SYMLINK_FOLLOW);
 }
 
-/* Gives the unnamed file a name: its own if that is free, else one to be renamed. */
+/* Gives the unnamed file a name: its own if that is free, else a temporary one to rename. */
 static int name_it(struct output *o)
 {
 	const struct place *p = &o->place;
@@ -196,11 +199,11 @@ static int name_it(struct output *o)
 			return 0;
 		r = -errno;
 	}
-	free(TAKE_PTR(o->temporary)); /* not ours, or not there: nothing to remove */
+	free(TAKE_PTR(o->temporary)); /* the name is another's, or unused: nothing to remove */
 	return r;
 }
 
-/* Everything written, and closed; 0 or -errno. */
+/* Writes out everything and closes the file; 0 or -errno. */
 static int close_stream(struct output *o)
 {
 	FILE *stream = o->stream;
@@ -226,7 +229,10 @@ int output_commit(struct output *o)
 
 	if (r)
 		return err_sys(r, "can't write %s", o->path ? o->path : "standard output");
-	/* Replaces the name: a link that has come there since is gone, not followed. */
+	/*
+	 * rename() replaces the name: a link that has appeared there meanwhile is removed, not
+	 * followed.
+	 */
 	if (o->temporary && renameat(p->dir, o->temporary, p->dir, p->name))
 		return err_sys(-errno, "can't rename %s to %s", o->temporary, o->path);
 	free(TAKE_PTR(o->temporary));

@@ -11,16 +11,16 @@
 
 #include "base/error.h"
 
-#define MAX_LINKS 40 /* on the way of one path, as the kernel has it (MAXSYMLINKS) */
+#define MAX_LINKS 40 /* followed for one path, as in the kernel (MAXSYMLINKS) */
 
 struct walk {
 	struct place *p;
 	const char *path; /* as it was given, for messages */
-	char *rest;	  /* what is still to be walked (heap) */
+	char *rest;	  /* the part that isn't walked yet (heap) */
 	bool follow;
 	unsigned int links;
 	bool said;     /* the message is set */
-	int forbidden; /* what the kernel has against a link on the way: -errno */
+	int forbidden; /* -errno if the kernel refuses a link on the way */
 };
 
 static const char *kind_of(mode_t mode)
@@ -29,8 +29,8 @@ static const char *kind_of(mode_t mode)
 }
 
 /*
- * Whose things in a directory are trusted: anybody's, unless everybody may put things there. 0, or
- * -EPERM + message.
+ * Is @name by a trusted owner? Everybody is trusted in a directory that not everybody may write to.
+ * 0, or -EPERM + message.
  */
 static int check_owner(int dir, const char *path, const char *name, const struct stat *st)
 {
@@ -59,7 +59,7 @@ static int check_link(struct walk *w, const char *name, const struct stat *st)
 	if (r)
 		return r;
 	/*
-	 * What the kernel has against it: fs.protected_symlinks, a mount with nosymfollow, a
+	 * Would the kernel refuse it? By fs.protected_symlinks, a mount with nosymfollow, a
 	 * security module.
 	 */
 	fd = openat(w->p->dir, name, O_PATH | O_CLOEXEC);
@@ -86,7 +86,7 @@ static int enter_path(struct walk *w, const char *path)
 	return 0;
 }
 
-/* The walk goes on with the text of the link @fd, and then with what comes behind the link. */
+/* Puts the text of the link @fd in front of the rest of the path. */
 static int take_text(struct walk *w, int fd)
 {
 	char text[PATH_MAX], *made;
@@ -104,8 +104,8 @@ static int take_text(struct walk *w, int fd)
 }
 
 /*
- * /proc has links that only the kernel can follow: to the open files and the directories of a
- * process.
+ * Is @fd a link in /proc? Some links there, to a process's open files and directories, only the
+ * kernel can follow.
  */
 static bool is_of_proc(int fd)
 {
@@ -114,7 +114,7 @@ static bool is_of_proc(int fd)
 	return !fstatfs(fd, &fs) && fs.f_type == PROC_SUPER_MAGIC;
 }
 
-/* The walk is over. @fd: of what is there, -1 = nothing. */
+/* Ends the walk. @fd: the file that is there, -1 = none. */
 static int end_at(struct walk *w, const char *name, int fd, const struct stat *st)
 {
 	strcpy(w->p->name, name);
@@ -139,7 +139,7 @@ static int follow_in_proc(struct walk *w, const char *name)
 	return end_at(w, name, TAKE_FD(fd), &st);
 }
 
-/* The next component of @w->rest; the slashes before it are gone, those behind it aren't. */
+/* Takes the next component off @w->rest. Slashes before it go too, those after it stay. */
 static int next_name(struct walk *w, char name[static NAME_MAX + 1])
 {
 	size_t slashes = strspn(w->rest, "/"), n = strcspn(w->rest + slashes, "/");
@@ -152,7 +152,10 @@ static int next_name(struct walk *w, char name[static NAME_MAX + 1])
 	return n ? 0 : -EISDIR; /* "/", or a slash at the end */
 }
 
-/* O_PATH of @name itself. O_DIRECTORY lets an automounter mount, and says ENOTDIR of a link. */
+/*
+ * O_PATH of @name itself. O_DIRECTORY makes an automounter mount it; for a link it fails with
+ * ENOTDIR.
+ */
 static int open_itself(int dir, const char *name, bool directory)
 {
 	const int flags = O_PATH | O_NOFOLLOW | O_CLOEXEC;
@@ -163,7 +166,7 @@ static int open_itself(int dir, const char *name, bool directory)
 	return fd >= 0 ? fd : -errno;
 }
 
-/* One component. 1: it was the last, 0: it wasn't, or -errno. */
+/* Walks one component. 1: it was the last; 0: it wasn't; or -errno. */
 static int step(struct walk *w)
 {
 	char name[NAME_MAX + 1];
@@ -209,7 +212,7 @@ int place_find(struct place *p, const char *path, bool follow)
 		r = step(&w);
 	free(w.rest);
 	if (r > 0)
-		r = w.forbidden; /* only now: the walk may have found words for it */
+		r = w.forbidden; /* checked last: the walk may have set a better message */
 	if (!r)
 		return 0;
 	place_fini(p);
@@ -228,9 +231,9 @@ int place_open(const struct place *p, const char *path)
 		    O_WRONLY | O_NOCTTY | O_CLOEXEC | (p->handed ? 0 : O_NOFOLLOW));
 	if (fd < 0 || fstat(fd, &st))
 		return err_sys(-errno, "can't write %s", path);
-	/* @p->fd holds the inode, so its number is nobody else's. */
+	/* @p->fd holds the inode, so its number can't be another file's. */
 	if (st.st_dev != p->st.st_dev || st.st_ino != p->st.st_ino)
-		return err_set(-EPERM, "can't write %s: somebody has just put something else there",
+		return err_set(-EPERM, "can't write %s: another file has just been put there",
 			       path);
 	if (S_ISREG(st.st_mode) && ftruncate(fd, 0))
 		return err_sys(-errno, "can't write %s", path);

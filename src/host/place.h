@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where a path leads, as a directory that is held open and a name in it. The path is read once, one
- * component after the other, so nobody can exchange a part of it between a check and its use.
+ * Where a path leads: a directory that is held open, and a name in it. The path is read once,
+ * component by component, so that nobody can exchange a part of it between check and use.
  *
- * A symbolic link is followed where the kernel follows it too. There is one more rule, whatever
+ * A symbolic link is followed where the kernel follows it too. One more rule holds, whatever
  * fs.protected_symlinks says: in a directory that everybody may write to, only links of our own
- * user and of the directory's owner are followed. The kernel's rule is for the last component of a
- * path. This one is for all.
+ * user and of the directory's owner are followed. The kernel's rule concerns the last component of
+ * a path, this one all components.
  */
 #ifndef HOST_PLACE_H
 #define HOST_PLACE_H
@@ -19,25 +19,25 @@
 struct place {
 	int dir;		 /* the directory (O_PATH); -1 = none */
 	char name[NAME_MAX + 1]; /* the last component, never "." or ".." */
-	int fd;			 /* what has the name (O_PATH), and @st is of it; -1 = nothing */
-	bool handed; /* the name stands for an open file of a process, as /dev/stdout does */
+	int fd;			 /* the file with that name (O_PATH), described by @st; -1 = none */
+	bool handed; /* the name stands for an open file of a process, like /dev/stdout */
 	struct stat st;
 };
 
 #define PLACE_INIT ((struct place){.dir = -1, .fd = -1})
 
 /*
- * Finds the place of @path. @follow: a link as the last component is followed, else it is itself
- * what @st is of. 0 or -errno + message: -ENOENT if a directory is missing (but not if only the
- * name is), -EISDIR if @path names a directory, -EPERM if the rule above forbids a link.
+ * Finds the place of @path. @follow: a link as the last component is followed; else @st describes
+ * the link itself. 0 or -errno + message. -ENOENT: a directory is missing (a missing file is fine);
+ * -EISDIR: @path names a directory; -EPERM: the rule above forbids a link.
  */
 _must_use_ int place_find(struct place *p, const char *path, bool follow);
 
 /*
- * Opens for writing what is there, which isn't a regular file with a name of its own: a FIFO, a
+ * Opens the file at @p for writing, which isn't a regular file with a name of its own: a FIFO, a
  * device, an open file that was handed over. Nothing is created, and only a regular file is
- * truncated. In a directory that everybody may write to, what belongs neither to us nor to the
- * directory's owner isn't opened. Descriptor, or -errno + message.
+ * truncated. In a directory that everybody may write to, a file that belongs neither to us nor to
+ * the directory's owner isn't opened. Descriptor, or -errno + message.
  */
 _must_use_ int place_open(const struct place *p, const char *path);
 

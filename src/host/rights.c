@@ -35,7 +35,7 @@ static const struct {
 #undef X
 };
 
-/* Before 5.8 and 5.9 these were part of CAP_SYS_ADMIN, and it still stands for them. */
+/* Before 5.8 and 5.9 these were part of CAP_SYS_ADMIN, which still includes them. */
 static const uint64_t in_sys_admin = BIT(CAP_BPF) | BIT(CAP_PERFMON) | BIT(CAP_CHECKPOINT_RESTORE);
 
 static void cleanup_cap(cap_t *caps)
@@ -120,12 +120,11 @@ bool rights_may_see(int procdir)
 {
 	char link[64];
 
-	/* The link of a namespace is behind PTRACE_MODE_READ_FSCREDS, kernel threads have it too.
-	 */
+	/* PTRACE_MODE_READ_FSCREDS guards the link of a namespace; kernel threads have one too. */
 	return readlinkat(procdir, "ns/pid", link, sizeof(link)) > 0;
 }
 
-/* Sets effective to @effective, as far as that is permitted. */
+/* Sets the effective set to @effective, as far as that is permitted. */
 static void set_effective(uint64_t effective)
 {
 	_cleanup_cap_ cap_t caps = cap_get_proc();
@@ -142,8 +141,8 @@ static void set_effective(uint64_t effective)
 }
 
 /*
- * Does it show where the first symbols are? Which of them are at 0 on x86-64 (per-CPU ones) isn't
- * said for all kernels.
+ * Does /proc/kallsyms show the address of any symbol? Per-CPU symbols of x86-64 are at 0 even then,
+ * and which these are differs between kernels.
  */
 static bool kallsyms_tells(void)
 {
@@ -176,13 +175,16 @@ bool rights_is_own(uint32_t uid, uint32_t gid)
 	return uid == geteuid() && gid == getegid();
 }
 
-/* Permitted becomes what it has in common with @keep, and effective the same without @off. */
+/* Reduces the permitted set to @keep, and the effective set to the same without @off. */
 static int keep_only(uint64_t keep, uint64_t off)
 {
 	_cleanup_cap_ cap_t have = cap_get_proc();
 	_cleanup_cap_ cap_t caps = cap_init();
 
-	/* What can't be read isn't none: krait would give up what it needs to come back from another user's ids. */
+	/*
+	 * A set that can't be read isn't empty: krait would give up what it needs to return from
+	 * another user's ids.
+	 */
 	if (!have || !caps)
 		return -ENOMEM;
 	for (int cap = 0; cap < 64; cap++) {
@@ -213,9 +215,9 @@ void rights_for_events(bool on)
 int rights_drop(bool as_caller)
 {
 	/*
-	 * Before 5.19 even reading a map through its descriptor needs CAP_BPF where
-	 * kernel.unprivileged_bpf_disabled is set. SETUID and SETGID to write as the caller, KILL
-	 * to pass a signal on to the command. PERFMON for CPUs that come online.
+	 * Before 5.19 even reading a map through its descriptor needs CAP_BPF if
+	 * kernel.unprivileged_bpf_disabled is set. SETUID and SETGID are for writing as the caller,
+	 * KILL for passing a signal on to the command, PERFMON for CPUs that come online.
 	 */
 	uint64_t keep = BIT(CAP_BPF) | BIT(CAP_PERFMON) | BIT(CAP_CHECKPOINT_RESTORE) |
 			BIT(CAP_SYS_PTRACE) | BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_SETUID) |
@@ -251,14 +253,16 @@ void rights_drop_for_child(void)
 		prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 }
 
-/* Owner root, nobody else may write, and only the group may run it if there is one for that. */
+/*
+ * Root becomes the owner, nobody else may write; only RIGHTS_GROUP may run the file if that exists.
+ */
 static int set_mode(int fd, const char *path)
 {
 	gid_t gid;
 	bool group = !users_group_id(RIGHTS_GROUP, &gid);
 	struct stat st;
 
-	/* chown() takes capabilities away, so it comes first. */
+	/* chown() removes capabilities, so it comes first. */
 	if (fchown(fd, 0, group ? gid : (gid_t)-1) || fstat(fd, &st))
 		return err_sys(-errno, "can't make root the owner of '%s'", path);
 	if (fchmod(fd, group ? 0750 : (st.st_mode & 0755) | 0111))
@@ -266,7 +270,7 @@ static int set_mode(int fd, const char *path)
 	return 0;
 }
 
-/* There the kernel takes no capabilities from a file (mnt_may_suid), and setcap says nothing of it. */
+/* There the kernel ignores a file's capabilities (mnt_may_suid), and setcap doesn't say so. */
 static bool is_nosuid(int fd)
 {
 	struct statvfs fs;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What krait may do: the capabilities it has, those it needs, and giving up the rest. Whose
- * processes it may look at isn't decided here but by the kernel: without CAP_SYS_PTRACE a process
- * sees only its own user's, and what `krait doctor --grant` gives leaves that one out.
+ * What krait may do: the capabilities that it has and needs, and giving up the rest. The kernel
+ * decides whose processes krait may look at: without CAP_SYS_PTRACE a process sees only its own
+ * user's, and `krait doctor --grant` doesn't grant that one.
  */
 #ifndef HOST_RIGHTS_H
 #define HOST_RIGHTS_H
@@ -12,14 +12,14 @@
 #include "base/util.h"
 
 enum right_kind {
-	RIGHT_NEEDED,  /* nothing works without; --grant gives it */
+	RIGHT_NEEDED,  /* nothing works without it; --grant gives it */
 	RIGHT_GRANTED, /* helps with one's own processes; --grant gives it */
 	RIGHT_OTHERS,  /* for other users' processes; root has it */
 };
 
 /*
- * X(CAP_ name, kind, what for). The only list of them; tests/e2e/capabilities.sh takes each away in
- * turn and shows what is lost.
+ * X(CAP_ name, kind, what for). The only list of capabilities. tests/e2e/capabilities.sh takes each
+ * away in turn and shows what is lost.
  */
 #define RIGHTS(X)                                                                                  \
 	X(BPF, RIGHT_NEEDED, "load the kernel programs")                                           \
@@ -30,70 +30,76 @@ enum right_kind {
 	X(DAC_READ_SEARCH, RIGHT_OTHERS, "read other users' program files")
 
 struct rights {
-	uint64_t effective; /* bit CAP_*; CAP_SYS_ADMIN counts as those that it stands for */
+	uint64_t effective; /* bits CAP_*; CAP_SYS_ADMIN counts as the ones that were split from
+			     * it */
 	uid_t uid;	    /* real */
-	bool from_file;	    /* an ordinary user got them from the binary's file capabilities */
+	bool from_file;	    /* an ordinary user has them by the binary's file capabilities */
 };
 
 void rights_read(struct rights *r);
 bool rights_have(const struct rights *r, int cap);
 
-/* Appends the names of the missing ones of this kind, ", " between; how many. */
+/* Appends the names of the missing ones of this kind, separated by ", "; returns their number. */
 size_t rights_missing(const struct rights *r, enum right_kind kind, struct str *ret);
 
-/* Appends how a container gets the needed ones that are missing, in Docker's words and a pod's. */
+/* Appends how a container gets the missing ones that are needed, for Docker and for a pod. */
 void rights_for_container(const struct rights *r, struct str *ret);
 
-/* 0, or -EPERM + message that names what is missing and the command that helps. */
+/* 0, or -EPERM + message with the missing ones and the command that helps. */
 _must_use_ int rights_check(const struct rights *r);
 
 /*
- * May krait show this process? @procdir is a descriptor of /proc/PID. The answer is the kernel's
- * own to "may the caller read that process" (PTRACE_MODE_READ: same user, not setuid, or
- * CAP_SYS_PTRACE). It holds until the process's next exec: ask again then. False if it is gone.
+ * May krait show this process? @procdir is a descriptor of /proc/PID. The kernel itself answers
+ * whether krait may read the process (PTRACE_MODE_READ: same user, not setuid, or CAP_SYS_PTRACE).
+ * The answer holds until the process's next exec. False if the process is gone.
  */
 bool rights_may_see(int procdir);
 
 /*
- * May the user who runs krait know where the kernel is? What /proc/kallsyms shows them without what
- * krait's file gives: root, or everybody, by kernel.kptr_restrict. 0, or -EPERM + message.
+ * May the user who runs krait know kernel addresses? They may if /proc/kallsyms shows them without
+ * krait's file capabilities: to root, or to everybody, by kernel.kptr_restrict. 0, or -EPERM +
+ * message.
  */
 _must_use_ int rights_kernel_addresses(const struct rights *r);
 
-/* The same by user and group, as the kernel program saw them; TASK_NO_ID: no. */
+/*
+ * Is a process krait's own user's, by uid and gid as the kernel program saw them? No for
+ * TASK_NO_ID.
+ */
 bool rights_is_own(uint32_t uid, uint32_t gid);
 
 /*
- * Gives up for good what isn't needed any more once programs and events are open. @as_caller:
- * output is written as the user who called sudo, so that root's way around file permissions goes
- * too. 0 or -errno + message.
+ * Gives up for good what isn't needed once programs and events are open. @as_caller: output is
+ * written as the user who called sudo, so root's rights over file permissions go too. 0 or -errno +
+ * message.
  */
 _must_use_ int rights_drop(bool as_caller);
 
 /*
- * Where perf_event_restricted() rights_drop() keeps CAP_SYS_ADMIN, if it is there, switched off: this
- * switches it on around what opens events later.
+ * If perf_event_restricted(), rights_drop() keeps CAP_SYS_ADMIN, if krait has it, but switched off.
+ * This switches it on around code that opens events later.
  */
 void rights_for_events(bool on);
 
 /*
- * For what reads profiles, which anybody may have made: gives up for good all that its user doesn't
- * have without krait's file capabilities, and all of root's that isn't about files and about
- * writing as the caller. 0 or -errno + message: then nothing is to be read.
+ * For code that reads profiles, which anybody may have made. Gives up for good every capability
+ * that comes from krait's file; root keeps only those for files and for writing as the caller. 0 or
+ * -errno + message: then nothing may be read.
  */
 _must_use_ int rights_drop_for_files(void);
 
 /*
- * For a child before exec: nothing is passed on (inheritable and ambient sets are emptied). A
- * user's has none itself from now on; where krait's file gave them, it is its user's to look at:
- * with hidepid=2 krait wouldn't see it in /proc until it execs.
+ * For a child before exec: empties the inheritable and ambient sets, so that nothing is passed on.
+ * A user's child itself has no capability from now on. If krait has its own from its file, the
+ * child also becomes its user's to look at: with hidepid=2 krait couldn't see it in /proc before it
+ * execs.
  */
 void rights_drop_for_child(void);
 
-/* Who may run a binary with capabilities, where the administrator wants that limited. */
+/* Group that may run a binary with capabilities, if the administrator wants that limited. */
 #define RIGHTS_GROUP "krait"
 
-/* Writes the capabilities into file @path, with the mode that suits; 0 or -errno + message. */
+/* Writes the capabilities into file @path, with a suitable mode; 0 or -errno + message. */
 _must_use_ int rights_grant(const char *path);
 
 #endif

@@ -16,11 +16,11 @@
 /* PROC_USER_INIT_INO, include/linux/proc_ns.h: the host's user namespace. */
 #define HOST_USER_NS 0xeffffffdu
 
-/* What gVisor says of its kernel, always: pkg/sentry/syscalls/linux/linux64.go. */
+/* How gVisor always describes its kernel: pkg/sentry/syscalls/linux/linux64.go. */
 #define GVISOR_RELEASE "4.4.0"
 #define GVISOR_VERSION "#1 SMP Sun Jan 10 15:06:54 PST 2016"
 
-/* No command of bpf(2): the kernel says EINVAL. */
+/* Not a command of bpf(2): the kernel returns EINVAL. */
 #define NO_SUCH_COMMAND 0x7fffffff
 
 static bool is_gvisor(void)
@@ -37,7 +37,7 @@ bool sandbox_is_user_namespace(const char *path)
 	return stat(path, &st) == 0 && st.st_ino != HOST_USER_NS;
 }
 
-/* SECCOMP_MODE_FILTER, as /proc/self/status has it: of systemd's services too. */
+/* SECCOMP_MODE_FILTER in /proc/self/status; systemd's services have it too. */
 static bool is_filtered(void)
 {
 	_cleanup_fclose_ FILE *f = fopen("/proc/self/status", "re");
@@ -50,20 +50,20 @@ static bool is_filtered(void)
 	return mode == 2;
 }
 
-/* Profiles say EPERM, and ENOSYS of calls that they don't know. */
+/* Profiles return EPERM, and ENOSYS for calls that they don't know. */
 static bool is_refused(long r)
 {
 	return r < 0 && (errno == EPERM || errno == ENOSYS);
 }
 
-/* The system call of those that krait needs which a seccomp profile forbids, or NULL. */
+/* The first system call that krait needs and a seccomp profile forbids, or NULL. */
 static const char *forbidden(void)
 {
 	if (!is_filtered())
 		return NULL;
 	if (is_refused(syscall(SYS_bpf, NO_SUCH_COMMAND, NULL, 0)))
 		return "bpf";
-	/* No attributes: the kernel says EFAULT. */
+	/* Without attributes the kernel returns EFAULT. */
 	return is_refused(syscall(SYS_perf_event_open, NULL, 0, -1, -1, 0)) ? "perf_event_open"
 									    : NULL;
 }

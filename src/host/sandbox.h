@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a container takes away beside capabilities: a user namespace, a seccomp profile, a kernel of its own
- * (gVisor). Found by trying, so that the one thing that lacks is named.
+ * What a container takes away besides capabilities: a user namespace, a seccomp profile, a kernel
+ * of its own (gVisor). Found by trying, so that the one thing that is missing can be named.
  */
 #ifndef HOST_SANDBOX_H
 #define HOST_SANDBOX_H
@@ -9,17 +9,17 @@
 #include <stdbool.h>
 #include "base/util.h"
 
-/* Is krait in a user namespace that isn't the host's? @path: of /proc/self/ns/user. */
+/* Is krait in another user namespace than the host's? @path: of /proc/self/ns/user. */
 bool sandbox_is_user_namespace(const char *path);
 
-/* Why krait can't record in this container, and what helps: a finding of krait doctor. */
+/* Why krait can't record in this container, and what helps: shown by krait doctor. */
 struct sandbox_why {
-	const char *name; /* of the finding; NULL: nothing is in the way */
+	const char *name; /* of the finding; NULL: krait can record */
 	char text[200];
 	const char *remedy;
 };
 
-/* @capable: krait has the capabilities, so that a seccomp profile is what refuses. */
+/* @capable: krait has the capabilities, so a refusal comes from a seccomp profile. */
 void sandbox_why(bool capable, struct sandbox_why *ret);
 
 /* 0, or -EPERM + message with the command that helps. */

@@ -16,9 +16,9 @@
 #include "proc/stat.h"
 
 enum {
-	MAX_PATHS = 1 << 16, /* what one program could name has no end */
+	MAX_PATHS = 1 << 16, /* a program could name any number */
 	MAX_MET = 1 << 20,
-	MAX_COMPARED = 4 << 20, /* bytes; longer ones aren't shown */
+	MAX_COMPARED = 4 << 20, /* bytes; longer files aren't shown */
 	MAX_TEXT = 8 << 20,	/* bytes from memory of processes */
 };
 
@@ -120,10 +120,12 @@ static void add_owner(struct source_files *f, struct named_file *file, struct pr
 		if (*known == id)
 			return;
 	file->own = true;
-	file->several |= !id || vec_push(&file->owners, id); /* out of memory: nothing is shown */
+	file->several |= !id || vec_push(&file->owners, id); /* no memory: the file isn't shown */
 }
 
-/* The file in a container. Two containers of one image have two files with the same contents. */
+/*
+ * Opens the file in a container. Two containers of one image have two files with the same contents.
+ */
 static void take_contained(struct source_files *f, struct named_file *file, int procdir,
 			   const char *path, const struct proc_owner *o)
 {
@@ -148,7 +150,7 @@ static int64_t to_wall_ns(uint64_t boot_ns)
 	return (int64_t)(wall - clock_ns(CLOCK_BOOTTIME) + boot_ns);
 }
 
-/* -ESRCH: the process has ended, or its number is another's. */
+/* Notes who names the file. -ESRCH: the process has ended, or its pid is another's by now. */
 static int look(struct source_files *f, struct named_file *file, const struct met *m,
 		const char *path)
 {
@@ -178,7 +180,7 @@ static int look(struct source_files *f, struct named_file *file, const struct me
 	return 0;
 }
 
-/* NULL: no memory, or too many. */
+/* NULL: no memory, or too many paths. */
 static struct named_file *file_of(struct source_files *f, const char *path, uint32_t *id)
 {
 	*id = f->paths.n < MAX_PATHS ? intern_put(&f->paths, path, strlen(path)) : 0;
@@ -206,8 +208,8 @@ void source_files_met(struct source_files *f, uint32_t tgid, uint64_t start_boot
 }
 
 /*
- * May the caller see what is in the memory of a process? Of their own ones, and root of any that it asks for. 0; -EPERM;
- * -ESRCH.
+ * May the caller see the memory of this process? Users may see that of their own processes, root
+ * that of any if it asks for it. 0; -EPERM; -ESRCH.
  */
 static int may_see_memory(const struct source_rules *r, const struct met *m)
 {
@@ -265,7 +267,7 @@ void source_files_met_text(struct source_files *f, const char *path, const struc
 	f->text_bytes += text->n;
 }
 
-/* A file of its own: whoever reads it can't tell it from another. */
+/* The text as a file in memory, which the reader can't tell from another file. */
 static int open_text(const struct str *text, int64_t *since_ns)
 {
 	_cleanup_close_ int fd = memfd_create("source", MFD_CLOEXEC);
@@ -274,11 +276,11 @@ static int open_text(const struct str *text, int64_t *since_ns)
 		return -errno;
 	if (pwrite(fd, text->s, text->n, 0) != (ssize_t)text->n)
 		return -EIO;
-	*since_ns = INT64_MAX / 2; /* as it was when it ran */
+	*since_ns = INT64_MAX / 2; /* the text is as it was when it ran */
 	return TAKE_FD(fd);
 }
 
-/* In krait's own root, where all that named it could read it. */
+/* Opens the file in krait's own root, if all owners that named it can read it. */
 static int open_own(const struct source_files *f, const struct named_file *file, const char *path)
 {
 	_cleanup_close_ int fd = source_open_below(&f->rules, f->root, path);

@@ -25,7 +25,7 @@ static struct opener nobody(void)
 	return (struct opener){.has_id = true, .uid = NOBODY, .gid = NOBODY};
 }
 
-/* The user who called; root only with all its rights if that was asked for. */
+/* The user who called. Root gets all its rights only if that was asked for. */
 static struct opener caller_of(const struct source_rules *r)
 {
 	const struct caller *c = r->caller;
@@ -82,7 +82,8 @@ bool source_owner_may(const struct source_rules *r, int root, const char *path, 
 
 	if (owner->uid == 0 || owner->uid == caller_uid(r))
 		return true;
-	if (geteuid()) /* sees its own user's processes only, and can't become another */
+	if (geteuid()) /* krait sees only its own user's processes then, and can't become another
+		        * user */
 		return false;
 	theirs = file_open_as(&u, FILE_NO_LINK, root, path);
 	return theirs >= 0 && !far_stat(fd, &a) && !far_stat(theirs, &b) && a.st_dev == b.st_dev &&
@@ -109,6 +110,6 @@ int source_root_of(const struct source_rules *r, int procdir)
 	struct opener u = caller_of(r);
 
 	if (!r->caller->other && geteuid() == 0)
-		u.as_is = true; /* root may; only its files are looked at as nobody */
+		u.as_is = true; /* root may; only files are then opened as nobody */
 	return open_as(&u, open_root, procdir, "root");
 }

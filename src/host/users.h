@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * /etc/passwd and /etc/group, read without the C library's name services: those don't work in a
- * statically linked program. Users of a directory service aren't found here; callers have another
+ * /etc/passwd and /etc/group, read without the C library's name services, which don't work in a
+ * statically linked program. Users of a directory service aren't found here; callers try another
  * source first.
  */
 #ifndef HOST_USERS_H

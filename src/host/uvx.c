@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Out of uvx's own environment; see uvx.h. */
+/* Leaves uvx's own environment; see uvx.h. */
 #include "host/uvx.h"
 
 #include <dirent.h>
@@ -24,7 +24,7 @@ static bool same_file(const char *a, const char *b)
 	return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* No distribution but krait's; uv's environments have no pip. */
+/* Is krait the only distribution? uv's environments have no pip. */
 static bool has_krait_alone(const char *site)
 {
 	_cleanup_closedir_ DIR *d = opendir(site);
@@ -35,7 +35,7 @@ static bool has_krait_alone(const char *site)
 	return d;
 }
 
-/* @bin: directory of an environment's programs. */
+/* Is this krait's own environment? @bin: directory of its programs. */
 static bool is_kraits(const char *bin)
 {
 	_cleanup_closedir_ DIR *d = NULL;
@@ -81,7 +81,7 @@ int uvx_leave(struct environment *e)
 	_cleanup_free_ char *bin = rest ? strndup(path, rest - path) : NULL;
 	_cleanup_free_ char *to = rest ? strdup(rest + 1) : NULL;
 
-	/* uv says to what it starts where it is itself. */
+	/* uv sets UV, its own path, for what it starts. */
 	if (!bin || !to || !value(e, "UV") || !is_kraits(bin) || is_activated(e, bin))
 		return 0;
 	return set_path(e, to);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The environment that `uvx --from krait-profiler krait` makes for krait. */
+/* Leaves the environment that `uvx --from krait-profiler krait` makes for krait. */
 #ifndef HOST_UVX_H
 #define HOST_UVX_H
 
 #include "host/environment.h"
 
 /*
- * uvx puts an environment with krait in it first in PATH, so that `python app.py` would be run by a
- * Python without the user's packages. Takes it out of PATH: of @e, or of krait's own environment if
- * @e is empty. Not if it has other packages (`uvx --with`), or is the one that the user activated.
- * 0 or -errno.
+ * uvx puts an environment with krait in it first in PATH. Then `python app.py` would be run by a
+ * Python without the user's packages. So this removes it from PATH: from that of @e, or of krait's
+ * own environment if @e is empty. Not if it has other packages (`uvx --with`), or is the one that
+ * the user activated. 0 or -errno.
  */
 _must_use_ int uvx_leave(struct environment *e);
 
