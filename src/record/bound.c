@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How much memory a recording takes: what its tables have, and what will be needed to sum up what is rare
- * (profile/condense.h), which is done before it is more than allowed, or to write. For that address space is kept
- * aside: where the system refuses memory, what came until then can still be written.
+ * Bounds the memory of a recording: that of its tables, plus what condensing them
+ * (profile/condense.h) or writing the output will need. Condensing begins before the sum exceeds
+ * the limit. For what will be needed address space is reserved: if the system then refuses memory,
+ * what was recorded until then can still be written.
  */
 #include <errno.h>
 #include <sys/mman.h>
@@ -17,22 +18,22 @@
 
 #define MOST_BYTES  ((uint64_t)512 << 20)
 #define LEAST_BYTES ((uint64_t)8 << 20)
-#define SHARE	    4 /* of what there is: what is recorded needs some too */
+#define SHARE	    4 /* of the memory that may be used: the targets need some too */
 
-#define NODE_BYTES                                                                                 \
-	110 /* of the tree of stacks, while it is drawn (view/shape/tree.c, html_tree.c) */
-#define KEEP_BYTES   32768	  /* for so many at least one function is kept, with its stacks */
-#define APART_NS     NSEC_PER_SEC /* until then, what was on the way has come */
+#define NODE_BYTES  110	  /* a node of the stacks' tree (view/shape/tree.c, html_tree.c) */
+#define KEEP_BYTES  32768 /* for so many bytes one function is kept, with its stacks */
+/* Least time between two condensings, in which pending samples are added. */
+#define APART_NS     NSEC_PER_SEC
 
 #define RESERVE_STEP ((size_t)8 << 20)
 
 /*
- * Twenty Python processes on two CPUs take 37 MiB, what the kernel keeps for krait included: a control group counts it.
- * Who is over the limit is killed without a word.
+ * Twenty Python processes on two CPUs take 37 MiB, including what the kernel keeps for krait, which
+ * a control group counts too. The kernel kills who exceeds the limit, without a message.
  */
 #define NEEDED_BYTES ((uint64_t)28 << 20)
 #define NEEDED_CPU   ((uint64_t)4 << 20)
-#define NEEDED_CPUS  8ull /* of more CPUs the rings are smaller, or few are busy */
+#define NEEDED_CPUS  8ull /* with more CPUs the rings are smaller, or few CPUs are busy */
 
 int session_check_memory(void)
 {
@@ -44,7 +45,7 @@ int session_check_memory(void)
 		return 0;
 	return err_set(
 		-ENOMEM,
-		"krait takes %llu MiB of memory at least; its control group, ulimit -v or the "
+		"krait needs at least %llu MiB of memory; its control group, ulimit -v or the "
 		"machine allows %llu MiB: raise that limit",
 		(unsigned long long)(needed >> 20), (unsigned long long)(allowed >> 20));
 }
@@ -80,7 +81,7 @@ void session_bound_release(struct session *s)
 	b->reserve_bytes = 0;
 }
 
-/* What is there now, and in the next step at most: condensing leaves less than there was. */
+/* Memory held now, and what the next step needs at most: condensing leaves less than there was. */
 static size_t needed(const struct session *s)
 {
 	size_t writing = profile_n_nodes(s->profile) * NODE_BYTES;
@@ -89,7 +90,7 @@ static size_t needed(const struct session *s)
 	       MAX(collect_bytes(s->collect), writing);
 }
 
-/* It is never touched: it isn't memory, but what a limit of address space counts. */
+/* The reserve is never touched: it isn't memory, but counts for a limit of address space. */
 static int keep_reserve(struct session *s)
 {
 	struct session_bound *b = &s->bound;
@@ -117,7 +118,7 @@ static int add_stack(void *arg, const struct profile_sample *sample)
 	return sums_add(arg, &s);
 }
 
-/* Decides by all samples so far what is kept. */
+/* Begins to condense: all samples so far decide what is kept. */
 static int begin(struct session *s, struct condense *c)
 {
 	struct sums none = {}, by_stack;

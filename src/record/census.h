@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How many processes and threads a profile has samples of. As the page, the report and the tables of krait top tell
- * them apart, by name and number: an exec of the same program isn't another process, of another program it is.
+ * How many processes and threads a profile has samples of. Processes are told apart by name and
+ * pid, as in the page, the report and krait top's tables: an exec of the same program isn't another
+ * process, an exec of another program is.
  */
 #ifndef RECORD_CENSUS_H
 #define RECORD_CENSUS_H
@@ -12,10 +13,12 @@
 /* Zero-initialise. */
 struct census {
 	struct map processes, threads;
-	size_t sets; /* label sets of the profile that were looked at */
+	size_t sets; /* label sets of the profile that were counted */
 };
 
-/* Takes in what came since the last call; the profile is the same, and wasn't condensed since. */
+/*
+ * Counts what was added since the last call. The profile must be the same, and not condensed since.
+ */
 void census_take(struct census *c, const struct profile *p);
 void census_fini(struct census *c);
 

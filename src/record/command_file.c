@@ -10,11 +10,13 @@
 
 #include "base/cleanup.h"
 
-#define MAX_SCRIPTS    4   /* a script's interpreter may be one too; the kernel follows 4 */
+#define MAX_SCRIPTS                                                                                \
+	4		   /* followed: a script's interpreter may be a script; the kernel follows 4
+			    * too */
 #define FIRST_LINE     256 /* the kernel's BINPRM_BUF_SIZE */
 #define DEFAULT_SEARCH "/bin:/usr/bin"
 
-/* A regular file that may be executed, for reading. */
+/* Opens a regular file for reading, if it may be executed. */
 static int open_program(const char *path)
 {
 	_cleanup_close_ int fd = -1;
@@ -54,7 +56,7 @@ static int find(const char *word, const char *search, char path[PATH_MAX])
 	return fd;
 }
 
-/* The word behind `env`: its options and settings of variables aside. */
+/* The program after `env`, its options and variables skipped. */
 static char *behind_env(char **rest)
 {
 	char *word;
@@ -65,7 +67,7 @@ static char *behind_env(char **rest)
 	return word;
 }
 
-/* The interpreter that a script's first line names, "" for a bad one; NULL: this is no script. */
+/* The interpreter in a script's first line, "" for a bad line; NULL: this is no script. */
 static const char *interpreter_of(int fd, char line[static FIRST_LINE])
 {
 	ssize_t n = pread(fd, line, FIRST_LINE - 1, 0);

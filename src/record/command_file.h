@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which file the kernel is going to execute for a command, found before it does. */
+/* Which file will the kernel execute for a command? Found before it runs. */
 #ifndef RECORD_COMMAND_FILE_H
 #define RECORD_COMMAND_FILE_H
 
@@ -9,7 +9,7 @@
 /*
  * The program that execvp(@word) ends in: found in @search (PATH's value, NULL = the C library's
  * default), through `#!` lines and /usr/bin/env in them. A descriptor for reading (close-on-exec,
- * regular file), its path in @path; -errno without a message. A guess: who runs @word finds out.
+ * regular file), its path in @path; -errno without a message. It is a guess: exec decides.
  */
 _must_use_ int command_file_open(const char *word, const char *search, char path[PATH_MAX]);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reading the file of intervals as the user who called, and what is said of it; see label_intervals.h. */
+/*
+ * Reads the file of intervals as the user who called, and warns of its faults; see
+ * label_intervals.h.
+ */
 #include "record/label_intervals.h"
 
 #include <fcntl.h>
@@ -18,7 +21,7 @@
 #include "proc/open_as.h"
 #include "profile/intervals.h"
 
-/* In the recording, and for who asked for the file. */
+/* Keeps a warning in the recording, and for the user. */
 static void _printf_(2, 3) warn(struct session *s, const char *fmt, ...)
 {
 	char *text;
@@ -35,13 +38,13 @@ static void _printf_(2, 3) warn(struct session *s, const char *fmt, ...)
 		free(text);
 }
 
-/* The user who called, without the right of krait's file to read those of others. */
+/* The user who called, without the right of krait's file to read other users' files. */
 static struct opener opener(const struct caller *c)
 {
 	return c->other ? caller_opener(c) : (struct opener){.as_is = !geteuid()};
 }
 
-/* From the root on: no file is below the current directory alone. */
+/* The path from the root on: file_open_as() takes no path relative to the current directory. */
 static int full_path(const char *path, struct str *ret)
 {
 	_cleanup_free_ char *cwd = *path == '/' ? NULL : getcwd(NULL, 0);
@@ -53,8 +56,8 @@ static int full_path(const char *path, struct str *ret)
 }
 
 /*
- * A regular file: nothing else has an end that comes for sure. Where the target has put a link in its place, root would
- * read what the target can't.
+ * Only a regular file surely has an end. Root follows no link: the target could have put one there,
+ * to a file that it can't read itself.
  */
 static int open_file(const struct session *s)
 {
@@ -72,7 +75,7 @@ static int open_file(const struct session *s)
 	return fd < 0 ? err_sys(fd, "can't be read") : fd;
 }
 
-/* At most one byte more than may be taken. */
+/* Reads at most one byte more than is allowed. */
 static int read_file(int fd, struct str *text)
 {
 	static char buf[1 << 16];
@@ -111,11 +114,11 @@ static void sort_forks(struct session *s)
 	if (s->forks.n <= INTERVALS_MAX_FORKS)
 		return;
 	s->forks.n = INTERVALS_MAX_FORKS;
-	warn(s, "more than %d processes were started; later ones have only their own labels of it",
+	warn(s, "more than %d processes were started; later ones get only labels of their own intervals",
 	     INTERVALS_MAX_FORKS);
 }
 
-/* The processes that have samples, and those whose labels they may have. */
+/* Adds the processes that have samples, and those whose labels they may inherit. */
 static int add_pids(const struct session *s, struct map *pids)
 {
 	const struct profile *p = s->profile;
@@ -154,10 +157,10 @@ void label_intervals_met(struct session *s, const struct profile_sample *sample)
 
 struct clocks {
 	const struct session *session;
-	bool unknown; /* that of a process */
+	bool unknown; /* the clock of some process isn't known */
 };
 
-/* What all have; krait's own where none is known. False: they have several. */
+/* The shift that all processes share; krait's own if none is known. False: they differ. */
 static bool common_shift(const struct session *s, int64_t *ret_ns)
 {
 	bool any = false;
@@ -175,7 +178,10 @@ static bool common_shift(const struct session *s, int64_t *ret_ns)
 	return any || !clock_shift_of(getpid(), ret_ns);
 }
 
-/* intervals_clock.shift. Of a process that ended too soon it is what the others' are. */
+/*
+ * For intervals_clock.shift. A process that ended too soon is taken to have the shift of the
+ * others.
+ */
 static bool shift_of(void *arg, uint32_t pid, int64_t *ret_ns)
 {
 	struct clocks *c = arg;
@@ -199,8 +205,7 @@ static int apply(struct session *s, struct intervals *v, uint64_t *labelled)
 
 	if (!r && v->list.n && clocks.unknown)
 		warn(s, "some processes ended before their time namespace was known; their samples "
-			"have "
-			"no labels of it");
+			"have no labels of it");
 	return r;
 }
 
@@ -243,8 +248,8 @@ static int add(struct session *s, struct str *text, struct intervals *v)
 	if (v->lines > v->bad_lines && !labelled && profile_n_samples(s->profile))
 		warn(s,
 		     "no sample is in any of its intervals; their times are CLOCK_MONOTONIC's of "
-		     "that "
-		     "process, in nanoseconds, and pid is the process's number where krait runs");
+		     "that process, in nanoseconds, and pid is the process's number where krait "
+		     "runs");
 	log_info("%llu of %llu samples have labels of %s", (unsigned long long)labelled,
 		 (unsigned long long)profile_n_samples(s->profile), s->options->label_intervals);
 	return 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a session is to record and how. The caller fills it, has checked it, and keeps it, with all that it points to, as
- * long as the session. Zeros are valid but for .event and one of .freq_hz and .count.
+ * What a session records, and how. The caller fills and checks it, and keeps it, with all that it
+ * points to, as long as the session. Zeros are valid except for .event and for one of .freq_hz and
+ * .count.
  */
 #ifndef RECORD_OPTIONS_H
 #define RECORD_OPTIONS_H
@@ -27,17 +28,18 @@ struct session_options {
 	const char *event; /* perf's name, as event_parse() takes it */
 
 	/* Native and kernel frames. */
-	enum native_mode native; /* where there is no Python in a stack, always all */
-	bool interpreter_frames; /* NATIVE_MODE_FULL only: don't fold the interpreter's own away */
+	enum native_mode native; /* in stacks without Python always all of them */
+	bool interpreter_frames; /* NATIVE_MODE_FULL only: don't hide the interpreter's own
+				  * frames */
 	bool native_lines;     /* lines and inlined functions by DWARF; not with NATIVE_MODE_NONE */
 	bool kernel;	       /* the kernel's frames too */
-	bool kernel_addresses; /* as they are, for who may know them */
+	bool kernel_addresses; /* shown as they are, for users who may know them */
 	bool all;	       /* other processes than Python too; no pids, no cmd */
-	uint64_t unwind_memory; /* bytes, 8 MiB to 4 GiB, BPF maps included; 0: by what there is */
+	uint64_t unwind_memory; /* bytes, 8 MiB to 4 GiB, BPF maps included; 0: krait chooses */
 
-	uint64_t memory; /* bytes, 8 MiB to 4 GiB; 0 = by what there is */
+	uint64_t memory; /* bytes, 8 MiB to 4 GiB; 0: krait chooses */
 
-	/* What every sample gets; what the target itself says of its time, in a file, or NULL. */
+	/* Labels for every sample; the file with the target's own intervals, or NULL. */
 	VEC(struct profile_label_text) labels;
 	const char *label_intervals;
 };

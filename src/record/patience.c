@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "record/signals.h"
 
-#define SAY_AFTER_NS NSEC_PER_SEC /* less is hardly noticed */
+#define SAY_AFTER_NS NSEC_PER_SEC /* a shorter wait is hardly noticed */
 #define SAY_AGAIN_NS (500 * NSEC_PER_MSEC)
 
 void patience_begin(struct patience *p)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How a session runs: may it, its start, what comes in, its end; what record and top share. */
+/* How a session runs, for record and top: is it allowed, its start, its turns, its end. */
 #include <errno.h>
 #include <malloc.h>
 #include <stdlib.h>
@@ -17,17 +17,21 @@
 #include "record/session.h"
 #include "record/signals.h"
 
-/* So long the first sample waits for unwind tables: of all that runs on the machine, and of what was asked for. */
+/*
+ * How long the first sample waits for unwind tables: of all processes on the machine, or of those
+ * asked for.
+ */
 #define PREPARE_ALL_NS	 (100 * NSEC_PER_MSEC)
 #define PREPARE_ASKED_NS (500 * NSEC_PER_MSEC)
 
 /*
- * Rings are emptied this often; nothing wakes krait up for a sample. Where nothing unknown came for SETTLED_NS, whatever is
- * to be looked at before it ends has been: as seldom as their size allows, as each time keeps a target from a CPU.
+ * How often the rings are drained; no sample wakes krait up. If nothing unknown came for
+ * SETTLED_NS, everything has been examined that must be before it ends. Then the rings are drained
+ * as seldom as their size allows, because each time takes a CPU from a target.
  */
 #define POLL_MS		100
 #define POLL_SETTLED_MS 400
-#define POLL_SAMPLES	400 /* of a CPU, until then */
+#define POLL_SAMPLES	400 /* of one CPU between two drains */
 #define SETTLED_NS	NSEC_PER_SEC
 
 int session_check_permitted(struct session *s)
@@ -59,7 +63,10 @@ static int make_epoll(struct session *s)
 	return 0;
 }
 
-/* The end of a process that was asked for wakes, once: others may go on. Without (before 5.3) it is seen a little later. */
+/*
+ * The end of a process that was asked for wakes krait up, once, because others may go on. Without
+ * pidfds (before 5.3) it is noticed a little later.
+ */
 static void watch_targets(struct session *s)
 {
 	vec_foreach(pid, &s->options->pids) {
@@ -73,7 +80,10 @@ static void watch_targets(struct session *s)
 	}
 }
 
-/* So long what the command maps wakes krait up: it is loaded, and Python imports most of what it needs. */
+/*
+ * How long the command's new mappings wake krait up: by then it is loaded, and Python has imported
+ * most modules.
+ */
 #define WATCH_COMMAND_NS (2 * NSEC_PER_SEC)
 
 static void watch_command(struct session *s)
@@ -128,7 +138,10 @@ void session_give_back_memory(void)
 #endif
 }
 
-/* Reading files and the kernel's types leaves holes in the heap: 6 of 30 MiB after the first second. */
+/*
+ * Frees holes that reading files and the kernel's types left in the heap: 6 of 30 MiB after the
+ * first second.
+ */
 static void give_back_memory(struct session *s)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
@@ -139,13 +152,13 @@ static void give_back_memory(struct session *s)
 	s->trim_ns = now + 10 * NSEC_PER_SEC;
 }
 
-/* Where that fails, sampling goes on on the CPUs that there were. */
+/* Follows changes of the online CPUs. On failure sampling goes on on the CPUs from before. */
 static void follow_cpus(struct session *s)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	int r;
 
-	if (now < s->cpus_ns) /* drained for other reasons than the time, maybe very often */
+	if (now < s->cpus_ns) /* a drain may have other causes than time, and come often */
 		return;
 	s->cpus_ns = now + POLL_SETTLED_MS * NSEC_PER_MSEC;
 	if (!cpus_changed(&s->cpus))
@@ -160,7 +173,7 @@ static void follow_cpus(struct session *s)
 		log_warn("other CPUs are online: %s", err_msg());
 }
 
-/* Different each time: what is done at each drain, as a change of the periods, isn't in step with anything either. */
+/* Varies a period by up to 10 %, so that the work of a drain isn't in step with anything. */
 #define VARIED(ns, now) ((ns) * (900 + (now) % 201) / 1000)
 
 static uint64_t poll_ms(const struct session *s, uint64_t now)
@@ -177,7 +190,7 @@ int session_drain(struct session *s)
 	int r;
 
 	sampler_settle(s->sampler, poll_ms(s, clock_ns(CLOCK_MONOTONIC)) > POLL_MS);
-	/* Side band first: a mapping is known before the samples that need it. */
+	/* Side band first, so that a mapping is known before the samples that need it. */
 	sideband_drain(s->sideband);
 	session_exits(s);
 	r = sampler_drain(s->sampler);
@@ -198,7 +211,7 @@ bool session_finished(struct session *s, uint64_t now)
 	if (s->options->duration_ns && now - s->start_ns >= s->options->duration_ns)
 		return true;
 	if (s->options->cmd)
-		return spawn_is_over(&s->spawn); /* to be reaped after session_use_end() */
+		return spawn_is_over(&s->spawn); /* reaped after session_use_end() */
 	return session_targets_ended(s, now);
 }
 
@@ -262,7 +275,7 @@ int session_stop(struct session *s)
 
 	s->end_ns = clock_ns(CLOCK_MONOTONIC);
 	add_result(&f, sampler_enable(s->sampler, false));
-	session_use_end(s); /* takes its time, and no sample is later than the end */
+	session_use_end(s); /* takes some time, but no sample is later than .end_ns */
 	(void)spawn_ended(&s->spawn);
 	patience_begin(&s->patience);
 	sideband_drain(s->sideband);

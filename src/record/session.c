@@ -51,8 +51,7 @@ static int adapter_exe(void *ctx, const struct exe_key *key, const struct exe_en
 {
 	struct session *s = ctx;
 
-	/* A filter, or an ordinary user's rights, must see each process: none is recognized unseen.
-	 */
+	/* With a filter, or an ordinary user's rights, each process must be examined first. */
 	return s->filtered || s->rights.from_file ? 0 : sampler_add_exe(s->sampler, key, e);
 }
 
@@ -193,8 +192,9 @@ static void on_mmap(void *ctx, const struct sideband_mmap *m)
 	struct session *s = ctx;
 
 	/*
-	 * Looking at every program that starts on the machine is most of what krait costs where only
-	 * one process was asked for. Forks come in order of time, so its children are known.
+	 * Examining every program that starts on the machine is most of what krait costs if only
+	 * one process was asked for. Forks come in order of time, so the children of that process
+	 * are known.
 	 */
 	if (s->match.by_pid && !s->sideband_lost && !map_get(&s->match.pids, m->tgid))
 		return;
@@ -243,7 +243,7 @@ static void on_fork(void *ctx, uint32_t tgid, uint32_t tid, uint32_t parent_tgid
 	label_intervals_forked(s, &(struct interval_fork){time_ns, tgid, parent_tgid, parent_tid});
 	if (!s->match.by_pid)
 		return;
-	/* The kernel program finds descendants by itself unless a parent has ended meanwhile. */
+	/* The kernel program itself finds descendants, unless a parent has ended meanwhile. */
 	if (proc_match_fork(&s->match, parent_tgid, tgid) || sampler_add_root(s->sampler, tgid))
 		s->unfollowed++;
 }
@@ -253,7 +253,10 @@ static void on_lost(void *ctx, uint64_t n)
 	struct session *s = ctx;
 
 	s->sideband_lost += n;
-	/* A mapping may have been missed: whoever isn't known to be Python is looked at again. */
+	/*
+	 * A mapping may have been missed: processes that aren't known to be Python are examined
+	 * again.
+	 */
 	collect_look_again(s->collect);
 }
 
@@ -308,7 +311,6 @@ static int make_profile(struct session *s)
 	return 0;
 }
 
-/* What was profiled, for the picture's title and for whoever reads the recording later. */
 void session_describe_target(struct session *s)
 {
 	char cwd[PATH_MAX];
@@ -318,7 +320,9 @@ void session_describe_target(struct session *s)
 		str_addf(&words, "%s%s", words.n ? " " : "", *arg);
 		str_addf(&title, "%s%s", title.n ? " " : "", title.n ? *arg : path_base(*arg));
 	}
-	/* Processes tell theirs as they are met; a short one has ended by then. */
+	/*
+	 * Other processes' directories are read as they are met; a short command has ended by then.
+	 */
 	if (s->options->cmd && getcwd(cwd, sizeof(cwd)))
 		profile_add_comment(s->profile, "cwd", cwd);
 	if (words.n && !words.failed) {
@@ -334,7 +338,10 @@ static int make_event(struct session *s)
 	return r ? r : event_set_rate(&s->event, s->options->freq_hz, s->options->count);
 }
 
-/* A counter that counts in user code alone runs over there, and interrupts a little later, in the kernel too. */
+/*
+ * A counter that counts only in user code overflows there, but interrupts a little later, maybe in
+ * the kernel.
+ */
 static bool wants_kernel(const struct session *s)
 {
 	return s->options->kernel && !s->event.exclude_kernel;
@@ -343,10 +350,15 @@ static bool wants_kernel(const struct session *s)
 #define UNWIND_LEAST	((uint64_t)64 << 20)
 #define UNWIND_MOST	((uint64_t)512 << 20)
 #define UNWIND_SHARE	256
-#define UNWIND_SMALLEST ((uint64_t)8 << 20) /* as .unwind_memory has it */
-#define UNWIND_PART	4		    /* of a small control group, to which it counts */
+#define UNWIND_SMALLEST ((uint64_t)8 << 20) /* the least that .unwind_memory allows */
+#define UNWIND_PART                                                                                \
+	4 /* of a small control group's memory, which counts
+					     * them */
 
-/* Python, numpy, polars, pyarrow and OpenSSL fit in the least; PyTorch with CUDA and Triton don't. */
+/*
+ * UNWIND_LEAST holds Python, numpy, polars, pyarrow and OpenSSL, but not PyTorch with CUDA and
+ * Triton.
+ */
 static uint64_t unwind_bytes(const struct session *s)
 {
 	uint64_t least;
@@ -378,7 +390,10 @@ static int open_kernel_side(struct session *s)
 		.record = on_record,
 		.ctx = s,
 	};
-	/* Rarely woken: what has to be answered at once comes through the rings (PROC_PENDING). */
+	/*
+	 * Wakes krait rarely: questions that need an answer at once come through the rings
+	 * (PROC_PENDING).
+	 */
 	struct sideband_config side = {
 		.ops = &sideband_ops, .ctx = s, .wakeup_bytes = SIDEBAND_RING_BYTES / 2};
 	int r = sampler_open(&s->sampler, &config);
@@ -386,7 +401,7 @@ static int open_kernel_side(struct session *s)
 	return r ? r : sideband_open(&s->sideband, &side);
 }
 
-/* Unwind tables of other runs; without a place for them it works as well. */
+/* The cache of unwind tables. Everything works without one too. */
 static void make_cache(struct session *s)
 {
 	_cleanup_free_ char *dir = caller_cache_dir(&s->caller);
@@ -397,10 +412,13 @@ static void make_cache(struct session *s)
 			unwind_cache_new(dir, by->other ? by->uid : geteuid(), by->gid, by->other);
 }
 
-/* Of descriptors: what looking at processes and writing take at once. Libraries are held open with the others. */
+/*
+ * Descriptors kept free: examining processes and writing need these at once. The others may hold
+ * libraries open.
+ */
 #define FREE_FILES 24
 
-/* How many descriptors are in use, all below the lowest one that is free. */
+/* How many descriptors are in use: all below the lowest free one. */
 static size_t open_files(void)
 {
 	int fd = fcntl(0, F_DUPFD_CLOEXEC, 0);
@@ -411,8 +429,9 @@ static size_t open_files(void)
 }
 
 /*
- * A machine with many containers has thousands of libraries, and each is held open: of the 1,024 descriptors that are usual
- * nothing would be left to look at a process with. (The command is forked before.) @ret: how many may be held.
+ * On a machine with many containers, processes have thousands of libraries, and krait holds each
+ * open. The usual 1,024 descriptors would leave none for examining a process. So this raises the
+ * limit; the command was forked before. @ret: how many libraries may be held open.
  */
 static int allow_files(size_t *ret)
 {
@@ -468,7 +487,7 @@ static int make_collector(struct session *s)
 
 	if (r)
 		return r;
-	/* Before krait gives up the right to see addresses. */
+	/* Opened before krait gives up the right to see addresses. */
 	if (wants_kernel(s))
 		config.kallsyms = s->kallsyms_fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
 	s->collect = collect_new(&config);
@@ -476,9 +495,9 @@ static int make_collector(struct session *s)
 }
 
 /*
- * krait needs little, but at once: answers about new processes, room in the rings. On a busy
- * machine it would wait tens of milliseconds for a CPU. Without the right to, things stay as they
- * are.
+ * krait needs little CPU time, but at once: to answer about new processes, and to make room in the
+ * rings. On a busy machine it would wait tens of milliseconds for a CPU. Without the right to raise
+ * the priority, it stays.
  */
 #define NICENESS -10
 
@@ -510,8 +529,8 @@ int session_set_up(struct session *s)
 void session_end_sampling(struct session *s)
 {
 	/*
-	 * Gives back what it has in the sampler's maps. A thread that hangs may still use the
-	 * cache.
+	 * collect_free() gives back its entries in the sampler's maps. If a thread hangs, that
+	 * thread may still use the cache.
 	 */
 	if (collect_free(TAKE_PTR(s->collect)))
 		unwind_cache_free(TAKE_PTR(s->cache));

@@ -10,8 +10,8 @@
 #define SENT_BY_PROCESS 0x100
 
 /*
- * timeout(1) sends its signal to the process and then to the group, which is twice to krait. What
- * comes so soon after the one before isn't somebody's next try.
+ * timeout(1) sends its signal to the process and then to the group, so krait gets it twice. A
+ * signal so soon after the one before isn't a user's next try.
  */
 #define SAME_SIGNAL_NS (500 * NSEC_PER_MSEC)
 
@@ -22,15 +22,15 @@
 static volatile sig_atomic_t stop_flag;
 static volatile sig_atomic_t count;
 static volatile sig_atomic_t aborts = ABORTS;
-static uint64_t counted_at_ns; /* of the latest signal; for the handler alone */
+static uint64_t counted_at_ns; /* of the latest signal; used only by the handler */
 
 /*
- * SIGINT was ignored when krait started, as in a job that a script put into the background: Ctrl-C isn't
- * for it, but `kill -INT` is.
+ * SIGINT was ignored when krait started, as in a background job of a script. Then Ctrl-C isn't for
+ * krait, but `kill -INT` is.
  */
 static bool ignores_terminal;
 
-/* What is to be undone where a signal ends krait; NULL: nothing. */
+/* Called when a signal ends krait; NULL: nothing is. */
 static void (*undo)(void *);
 static void *undo_arg;
 
@@ -43,7 +43,7 @@ static void undo_now(void)
 		undo(undo_arg);
 }
 
-/* As if krait had never taken it over: whoever waits for krait sees which one it was. */
+/* Ends krait as if it had no handler: whoever waits for krait sees the signal's number. */
 static void end_by(int number)
 {
 	sigset_t set;
@@ -84,7 +84,7 @@ static void install(int flags)
 {
 	struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | flags};
 
-	/* Its first call settles the clock's shift under a lock: never in the handler. */
+	/* The first call of clock_ns() takes a lock, which the handler mustn't do. */
 	(void)clock_ns(CLOCK_MONOTONIC);
 	sigemptyset(&action.sa_mask);
 	for (size_t i = 0; i < ARRAY_SIZE(stopping); i++)
@@ -94,7 +94,10 @@ static void install(int flags)
 			sigaction(stopping[i], &action, NULL);
 }
 
-/* A program that starts krait may have blocked them, to wait for them itself. The command gets its mask back. */
+/*
+ * A program that starts krait may have blocked the signals, to wait for them itself. The command
+ * gets that mask back.
+ */
 static void unblock(void)
 {
 	sigset_t all;
@@ -111,7 +114,7 @@ void signals_take(void)
 	install(0);
 	unblock();
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN); /* a limit of file sizes is an error as a full disk is */
+	signal(SIGXFSZ, SIG_IGN); /* a limit of file sizes is then an error, like a full disk */
 }
 
 void signals_phase(enum signals_phase phase)
@@ -125,7 +128,7 @@ unsigned signals_count(void)
 	return (unsigned)count;
 }
 
-/* With SA_RESETHAND: what it does by itself comes next. */
+/* The handler has SA_RESETHAND: raise() then does what the signal does by default. */
 static void on_deadly(int number)
 {
 	undo_now();
@@ -168,7 +171,7 @@ bool signals_stop_was_sent(void)
 
 void signals_give_back(void)
 {
-	/* exec() resets handlers by itself, and keeps what is ignored. */
+	/* exec() itself resets handlers, but keeps ignored signals ignored. */
 	signal(SIGPIPE, SIG_DFL);
 	signal(SIGXFSZ, SIG_DFL);
 	if (ignores_terminal)

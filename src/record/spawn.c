@@ -13,9 +13,9 @@
 #include "base/log.h"
 #include "record/signals.h"
 
-#define SIGNALED 128 /* a shell's exit code of what a signal ended, less its number */
+#define SIGNALED 128 /* a shell's exit code for a signal, without the signal's number */
 
-/* What a child that fails sends through its pipe. */
+/* What a failing child sends through its pipe. */
 struct failure {
 	int error; /* positive errno */
 	enum { IN_PREPARE, IN_EXEC } where;
@@ -30,7 +30,7 @@ static void send_failure(int fd, int error, int where)
 	struct failure f = {error, where};
 
 	if (write(fd, &f, sizeof(f)) < 0)
-		return; /* krait is gone, nobody reads it */
+		return; /* krait is gone: nobody reads it */
 }
 
 /* The child: waits, then becomes the command. */
@@ -49,7 +49,7 @@ static _Noreturn void child(const struct pipes *p, char **argv, int (*prepare)(v
 	do
 		r = read(p->go[0], &go, 1);
 	while (r < 0 && errno == EINTR && !signals_stop());
-	if (signals_stop()) /* Ctrl-C before the command was there */
+	if (signals_stop()) /* Ctrl-C before the command ran */
 		_exit(SIGNALED + signals_stop());
 	if (r != 1)
 		_exit(SPAWN_NOT_RUNNABLE);
@@ -60,7 +60,9 @@ static _Noreturn void child(const struct pipes *p, char **argv, int (*prepare)(v
 	_exit(r == ENOENT ? SPAWN_NOT_FOUND : SPAWN_NOT_RUNNABLE);
 }
 
-/* Standard output becomes @fd. What krait holds for a closed one (main.c) isn't for the command. */
+/*
+ * Standard output becomes @fd. If @fd only stands for a closed one (main.c), the command gets none.
+ */
 int spawn_say_to(int fd)
 {
 	int flags = fcntl(fd, F_GETFL);
@@ -115,7 +117,7 @@ int spawn_start(struct spawn *s, char **argv, int (*prepare)(void *arg), void *a
 	s->pid = pid;
 	s->go_fd = TAKE_FD(p.go[1]);
 	s->error_fd = TAKE_FD(p.error[0]);
-	s->pidfd = syscall(SYS_pidfd_open, pid, 0); /* 5.3; -1 is allowed for */
+	s->pidfd = syscall(SYS_pidfd_open, pid, 0); /* 5.3; .pidfd may be -1 */
 	return 0;
 }
 
@@ -140,7 +142,7 @@ static void remember_end(struct spawn *s, int status)
 	s->ended = true;
 }
 
-/* waitpid() until it says something; false if it failed. */
+/* waitpid() until it reports something; false if it failed. */
 static bool reap(struct spawn *s)
 {
 	int status;
@@ -179,7 +181,10 @@ int spawn_go(struct spawn *s)
 	struct failure f;
 	ssize_t n;
 
-	/* A child that failed in prepare() has closed its end: EPIPE, and the reason to be read. */
+	/*
+	 * If prepare() failed, the child has closed its end: EPIPE, and the reason can be read
+	 * below.
+	 */
 	n = write(s->go_fd, "g", 1);
 	cleanup_close(&s->go_fd);
 	s->go_fd = -1;
@@ -233,7 +238,7 @@ void spawn_say_goes_on(struct spawn *s)
 
 int spawn_wait(struct spawn *s)
 {
-	bool passed_on = signals_stop(); /* one that came before is the caller's to pass on */
+	bool passed_on = signals_stop(); /* the caller passes on a signal that came before */
 
 	while (!s->ended) {
 		int status;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A command that is recorded. It is started in two steps, so that its first instruction is sampled
- * already: the child exists and waits, without ptrace, until everything is attached; then it
+ * A command that is recorded. It is started in two steps, so that even its first instruction is
+ * sampled: the child exists and waits, without ptrace, until everything is attached; then it
  * becomes the command. If krait dies in between, the child ends without having run anything.
  */
 #ifndef RECORD_SPAWN_H
@@ -10,38 +10,38 @@
 #include <sys/types.h>
 #include "base/util.h"
 
-/* The exit codes of a command that a shell can't run either; of a wait that fails. */
+/* Exit codes: if waiting fails; and a shell's for a command that it can't run. */
 enum { SPAWN_FAILED = 1, SPAWN_NOT_RUNNABLE = 126, SPAWN_NOT_FOUND = 127 };
 
-/* What would help, beside the message: the caller has its own words for it. */
+/* What would help, beside the message: the caller words it. */
 enum spawn_advice {
 	SPAWN_ADVICE_NONE,
-	SPAWN_ADVICE_INTERPRETER, /* a Python script isn't executable: name the interpreter before it */
-	SPAWN_ADVICE_PATH,	  /* the PATH has no such command: name its path */
+	SPAWN_ADVICE_INTERPRETER, /* a Python script isn't executable: name the interpreter first */
+	SPAWN_ADVICE_PATH,	  /* PATH has no such command: give its path */
 };
 
 struct spawn {
 	pid_t pid;    /* of the child and later of the command; 0 = none */
-	int pidfd;    /* readable when it has ended, for poll(); -1 = none */
-	int go_fd;    /* closing or writing lets the child on */
+	int pidfd;    /* readable when the process has ended, for poll(); -1 = none */
+	int go_fd;    /* closing it or writing lets the child go on */
 	int error_fd; /* the child's failure, or end of file when the command runs */
 	const char *name;
-	int exit_code;		  /* once spawn_ended(): as a shell has it */
-	enum spawn_advice advice; /* of spawn_go(), where it fails */
+	int exit_code;		  /* set once spawn_ended(): as a shell would give it */
+	enum spawn_advice advice; /* set by spawn_go() if it fails */
 	bool ended;
 };
 
 /*
  * Makes the child for @argv (NULL-terminated, at least one word, alive until spawn_go()). @prepare
  * runs in the child with @arg (another user, another environment) and returns 0 or -errno; NULL =
- * nothing to prepare. signals_take() was called before (SIGPIPE). 0 or -errno + message.
+ * nothing to prepare. Call signals_take() before (SIGPIPE). 0 or -errno + message.
  */
 _must_use_ int spawn_start(struct spawn *s, char **argv, int (*prepare)(void *arg), void *arg);
 
 /*
- * Until the child is in /proc: where that hides processes with more rights than their user has
- * (hidepid=) it isn't before it has given up krait's. A second at most; what is wrong then shows
- * where it is looked at.
+ * Waits until the child is in /proc. Where /proc hides processes with more rights than their user
+ * has (hidepid=), it appears only once it has given up krait's rights. Waits a second at most;
+ * later code reports what is wrong then.
  */
 void spawn_await_seen(const struct spawn *s);
 
@@ -54,28 +54,28 @@ _must_use_ int spawn_say_to(int fd);
  */
 _must_use_ int spawn_go(struct spawn *s);
 
-/* True once the command has ended; never waits. It isn't reaped: /proc has its times. */
+/* Has the command ended? Never waits. It isn't reaped, so that /proc keeps its times. */
 bool spawn_is_over(const struct spawn *s);
 
-/* The same, and reaps it. Then s->exit_code is set. */
+/* The same, and reaps it: s->exit_code is set then. */
 bool spawn_ended(struct spawn *s);
 
 /*
- * Waits for the command's end, passing on a signal that only krait was sent; s->exit_code. Returns
- * early, with the command still running, only if waiting itself fails.
+ * Waits for the command's end, and passes on a signal that only krait was sent. Returns
+ * s->exit_code; SPAWN_FAILED, with the command still running, if waiting itself fails.
  */
 int spawn_wait(struct spawn *s);
 
-/* Passes on to the command the signal that asked krait to stop, if it hasn't got it itself. */
+/* Passes the signal that asked krait to stop on to the command, unless the command got it too. */
 void spawn_pass_on_stop(struct spawn *s);
 
-/* Ends the command, whatever it does, if it hasn't ended. */
+/* Kills the command if it hasn't ended. */
 void spawn_kill(struct spawn *s);
 
-/* Says so, if the command runs on though nobody has asked krait to stop. */
+/* Tells the user if the command goes on though nobody has asked krait to stop. */
 void spawn_say_goes_on(struct spawn *s);
 
-/* Ends a child that still waits, and closes what is open; a running command runs on. */
+/* Ends a child that still waits, and closes descriptors; a running command goes on. */
 void spawn_fini(struct spawn *s);
 
 /* A wait status as a shell's exit code: the command's own, or 128 + signal. */

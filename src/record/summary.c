@@ -9,8 +9,8 @@
 #include "record/census.h"
 
 /*
- * Fewer samples than CPU time x Hz by more than this are called missing. A clock ticks on the CPU,
- * not with the thread: how often it meets one that comes and goes is chance.
+ * Samples are called missing if they are fewer than CPU time x Hz by more than this. A clock ticks
+ * on the CPU, not with the thread: how often it meets a thread that comes and goes is chance.
  */
 #define MISSING_PERCENT 1.0
 #define RATE_PERCENT	5.0
@@ -57,7 +57,7 @@ static unsigned count_processes(const struct profile *p)
 	return n;
 }
 
-/* They are still wanted when the collector is gone. */
+/* Copies the list, which is needed after the collector is gone. */
 static void own_unsupported(struct collect_stats *st)
 {
 	struct collect_unsupported *own = calloc(st->n_unsupported + 1, sizeof(*own));
@@ -81,15 +81,15 @@ static void take_figures(struct summary *m, struct session *s)
 	m->map_bytes = sampler_map_bytes(s->sampler);
 	collect_stats(s->collect, &m->collect);
 	own_unsupported(&m->collect);
-	if (!s->condensed) /* else those that have ended are one there */
+	if (!s->condensed) /* else all that have ended are one process there */
 		m->collect.processes = count_processes(s->profile);
 	m->own_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	m->start_cpu_ns = s->start_cpu_ns;
 	m->own_rss_bytes = peak_rss();
 	/*
 	 * A sample that comes late, after a switch, is the next thread's. Within a process that
-	 * evens out; between threads that are counted and threads too short for it, it doesn't: all samples of
-	 * these may be such.
+	 * evens out. Between threads whose CPU time is counted and threads too short for that it
+	 * doesn't: all samples of the latter may be such late ones.
 	 */
 	if (!summary_is_cpu_time(&s->event) || !s->event.period ||
 	    m->collect.came * 2 < m->collect.samples)
@@ -100,7 +100,7 @@ static void take_figures(struct summary *m, struct session *s)
 	m->missing = summary_missing(m->due, m->collect.samples);
 }
 
-/* CPU time by the samples; 0: they don't tell. */
+/* CPU time by the samples; 0: they don't tell it. */
 static uint64_t sampled_ns(const struct session *s, const struct summary *m)
 {
 	return summary_is_cpu_time(&s->event) ? m->collect.samples * s->event.period : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The figures at the end of a recording: what it got, what it lost. Nothing is dropped silently. */
+/* The figures at the end of a recording: what it got and what it lost. Nothing is lost silently. */
 #ifndef RECORD_SUMMARY_H
 #define RECORD_SUMMARY_H
 
@@ -10,25 +10,26 @@ struct summary {
 	struct sampler_stats kernel;
 	struct collect_stats collect;
 	uint64_t wall_ns;
-	uint64_t due, missing; /* clocks: samples by the targets' CPU time; those that never came */
-	double reached_hz;     /* samples a second of the targets' CPU time; 0 = not known */
-	uint64_t own_cpu_ns, start_cpu_ns; /* in all; until sampling began */
+	uint64_t due, missing; /* for clocks: samples that the targets' CPU time makes due; how many
+			        * of them didn't come */
+	double reached_hz;     /* samples per second of the targets' CPU time; 0 = not known */
+	uint64_t own_cpu_ns, start_cpu_ns; /* krait's own: in all; until sampling began */
 	size_t own_rss_bytes, map_bytes;
-	pid_vec daemons; /* that the command started and that go on after its end, ascending */
+	pid_vec daemons; /* started by the command, and going on after its end; ascending */
 };
 
-/* Samples that never came, of @due by CPU time, if that can't be chance; else 0. */
+/* How many of @due samples (by CPU time) didn't come, if that can't be chance; else 0. */
 uint64_t summary_missing(uint64_t due, uint64_t came);
 
-/* Is the rate another one than asked for, by more than chance and by more than anybody cares for? */
+/* Does the rate differ from the one asked for, beyond chance and by more than matters? */
 bool summary_rate_is_off(uint64_t due, uint64_t came);
 
-/* Does it come for all CPU time? With :u or :k what is missing of that was to be left out. */
+/* Does the event count all CPU time? With :u or :k some of it is left out on purpose. */
 bool summary_is_cpu_time(const struct event *e);
 
 /*
- * Takes the figures after session_stop(), before the sampler is closed. How much processes ran and waited becomes
- * comments of the profile.
+ * Takes the figures after session_stop(), before the sampler is closed. Adds to the profile, as
+ * comments, how much processes ran and waited.
  */
 void summary_take(struct summary *m, struct session *s);
 void summary_fini(struct summary *m);

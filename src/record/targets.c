@@ -31,8 +31,8 @@ static bool has_ended(pid_t pid)
 }
 
 /*
- * Looks at @pid and its tree: 0 if one of them is wanted: Python, or will be when it is loaded. What @pid
- * itself can't be profiled for counts, else the first reason there is.
+ * Examines @pid and its tree. 0 if one of them is wanted: Python, or will be once it is loaded.
+ * Else why @pid itself can't be profiled, or the first reason found.
  */
 static int examine_tree(struct session *s, pid_t pid, const pid_vec *tree)
 {
@@ -47,7 +47,7 @@ static int examine_tree(struct session *s, pid_t pid, const pid_vec *tree)
 			return is;
 		if (is == 1 || is == -EAGAIN)
 			session_use_add(s, tree->v[i]);
-		/* What hangs is examined when it goes on. */
+		/* A process that hangs is examined when it goes on. */
 		any |= is == 1 || is == -EAGAIN || is == -ETIMEDOUT || (!is && s->options->all);
 		if (is < 0 && is != -ESRCH && !why) {
 			why = strdup(err_msg());
@@ -63,7 +63,7 @@ static int examine_tree(struct session *s, pid_t pid, const pid_vec *tree)
 		       s->options->no_children ? "" : ", nor is a child of it");
 }
 
-/* One process that was asked for by number. */
+/* Adds a process that was asked for by pid, and its tree. */
 static int add_target(struct session *s, pid_t pid)
 {
 	pid_vec tree = {};
@@ -78,7 +78,7 @@ static int add_target(struct session *s, pid_t pid)
 	return r;
 }
 
-/* The whole machine: the processes there are, so that no sample of theirs waits for an answer. */
+/* Whole machine: examines all processes, so that none of their samples waits for an answer. */
 static int examine_all(struct session *s)
 {
 	pid_vec all = {};
@@ -91,7 +91,10 @@ static int examine_all(struct session *s)
 	return r;
 }
 
-/* What the command is going to run, so that its first samples are walked; if not, they are marked. */
+/*
+ * Teaches the executable that the command will run, so that its first samples are walked. If that
+ * fails, they are marked.
+ */
 static void teach_command(struct session *s)
 {
 	const char *search = environment_get(&s->caller.env, "PATH") ?: getenv("PATH");
@@ -139,7 +142,7 @@ void session_exit(struct session *s, uint32_t tgid, uint32_t tid)
 {
 	if (!s->match.by_pid || !map_get(&s->match.pids, tgid))
 		return;
-	/* The last thread isn't always the first one. */
+	/* The first thread isn't always the last to end. */
 	if (tid == tgid || map_put(&s->exits, tgid, 1))
 		drop_if_ended(s, tgid);
 }
@@ -151,7 +154,7 @@ void session_exits(struct session *s)
 	map_clear(&s->exits);
 }
 
-/* The side band tells of an end at once; where its record was lost, this finds out. */
+/* The side band reports an end at once; if its record was lost, this finds the end. */
 #define ENDED_APART_NS (50 * NSEC_PER_MSEC)
 
 bool session_targets_ended(struct session *s, uint64_t now_ns)
@@ -170,7 +173,7 @@ bool session_targets_ended(struct session *s, uint64_t now_ns)
 	return true;
 }
 
-/* What belongs to the command ends with it: it sees that a pipe is closed. */
+/* Processes that belong to the command end with it: they see that a pipe is closed. */
 #define ENDING_MS 100
 #define LOOK_MS	  10
 
@@ -181,7 +184,7 @@ static int ascending(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* A daemon forks once more when the command has ended already: that is told since. */
+/* A daemon forks once more after the command has ended: the side band has reported that by now. */
 static void find_going(const struct session *s, pid_vec *ret)
 {
 	ret->n = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How much of the recording's time its processes ran, and how much they waited: samples come only while they run. The
- * kernel's counts are read at both ends, so nothing is sampled for it. Of a process that its parent has reaped by then
- * only samples tell.
+ * How much of the recording's time its processes ran and how much they waited. Samples come only
+ * while they run, so the kernel's own counts are read at both ends. For a process that its parent
+ * has reaped by then, only samples are known.
  */
 #include <stdlib.h>
 #include <unistd.h>
@@ -15,15 +15,18 @@
 #include "record/session.h"
 #include "record/signals.h"
 
-/* A thread that is ready is read again until it has run: so long at most. */
+/* How long a thread that is ready is read again, until it has run. */
 #define WHOLE_MS 20
 
-/* The kernel counts what it took away, and the CPU time of a thread that runs, at its ticks: 100 a second at least. */
+/*
+ * The kernel updates some counts at its ticks only, at least 100 a second: time taken away, and CPU
+ * time of a running thread.
+ */
 #define TICK_NS	      (10 * NSEC_PER_MSEC)
 
-#define WORTH_LOOKING 10 /* one that waits a tenth of the time */
+#define WORTH_LOOKING 10 /* 10: a process that waits a tenth of the time */
 
-#define TOLD_MOST     64 /* processes; a machine may have thousands */
+#define TOLD_MOST     64 /* processes that are listed; a machine may have thousands */
 
 void session_use_add(struct session *s, pid_t pid)
 {
@@ -33,7 +36,7 @@ void session_use_add(struct session *s, pid_t pid)
 		(void)!vec_push(&s->uses.all, u);
 }
 
-/* Reads those again that aren't whole, and are still there. */
+/* Reads again the times that aren't whole, of processes that are still there. */
 static bool read_again(struct session *s)
 {
 	bool left = false;
@@ -99,7 +102,7 @@ static pid_t pid_of(const struct profile *p, uint32_t set)
 	return pid ? (pid_t)strtol(pid, NULL, 10) : 0;
 }
 
-/* One that was met in the meantime, if it began in the meantime. */
+/* Adds a process that was met during the recording, if it began during the recording. */
 static void add_new(struct session *s, pid_t pid)
 {
 	struct session_use u = {.pid = pid};
@@ -108,7 +111,7 @@ static void add_new(struct session *s, pid_t pid)
 
 	if (run_time_read(pid, &u.first) || u.first.start_ns < began_ns)
 		return;
-	/* It had run for nothing then. */
+	/* At its beginning it had run for nothing. */
 	u.first = (struct run_time){.at_ns = s->start_ns + (u.first.start_ns - began_ns),
 				    .start_ns = u.first.start_ns,
 				    .runs = 1,
@@ -146,26 +149,32 @@ static uint64_t since(uint64_t first, uint64_t last)
 
 static void split(const struct session *s, const struct session_use *u, struct cpu_use *ret)
 {
-	/* What was taken is told in ticks, as is what a thread that runs has run. */
+	/* Time taken away is counted in ticks, and so is the time of a thread that is running. */
 	uint64_t slack = (s->uses.taken_ns ? TICK_NS : 0) + (u->last.state == 'R' ? TICK_NS : 0) +
 			 (u->first.state == 'R' ? TICK_NS : 0);
 
 	ret->ran_ms = ms(since(u->first.ran_ns, u->last.ran_ns));
 	ret->queued_ms = ms(since(u->first.queued_ns, u->last.queued_ns));
-	/* From one that never came onto a CPU nothing was taken. */
+	/* Nothing was taken from a thread that never got a CPU. */
 	cpu_use_split(ret, u->last.runs == u->first.runs && u->last.state != 'R'
 				   ? 0
 				   : ms(s->uses.taken_ns + slack));
 }
 
-/* What the kernel says of the main thread's end, which is seen a little later; it may be lost. */
+/*
+ * When the main thread ended: as the kernel reports it, because its end is noticed a little later.
+ * The report may be lost.
+ */
 static uint64_t end_of(const struct session_use *u)
 {
 	return u->exited_ns && u->last.state == 'Z' ? MIN(u->exited_ns, u->last.at_ns)
 						    : u->last.at_ns;
 }
 
-/* Are the counts at both ends the same thread's? Another one that called exec has the main one's number since. */
+/*
+ * Are the counts at both ends the same thread's? If another thread called exec, it has the main
+ * thread's number since.
+ */
 static bool knows_main(const struct session *s, const struct session_use *u)
 {
 	return s->uses.taken && u->first.whole && u->last.whole && u->first.runs &&
@@ -187,11 +196,11 @@ static bool measure(const struct session *s, const struct session_use *u, const 
 	return ret->wall_ms > 0;
 }
 
-/* Processes with samples, by number, and what is known of the time of some. */
+/* Processes with samples by pid, and the known times of some. */
 struct told {
 	struct map names; /* process label's string by pid */
 	unsigned known;
-	uint64_t cpu_ms; /* of these */
+	uint64_t cpu_ms; /* of the known ones together */
 };
 
 static void tell(struct session *s, struct told *t, const struct cpu_use *u)
@@ -213,7 +222,10 @@ static void tell_process(struct session *s, struct told *t, struct session_use *
 	_cleanup_free_ char *name = NULL;
 	struct cpu_use use;
 
-	/* The command may be anything that starts Python: only what was asked for by number is told without samples. */
+	/*
+	 * The command may be anything that starts Python. Without samples only a process that was
+	 * asked for by pid is listed.
+	 */
 	if (!label && (s->options->cmd || !s->options->pids.n))
 		return;
 	if (!label && (proc_open(&p, u->pid) || proc_name(&p, &name)))
@@ -237,7 +249,7 @@ static void find_names(struct session *s, struct told *t)
 	}
 }
 
-/* Of all together: by the samples too, which have those that are gone. */
+/* The sum for all processes. Samples count too, because they include processes that are gone. */
 static void tell_all(struct session *s, const struct told *t, uint64_t sampled_ns)
 {
 	struct cpu_use all = {.all = true,
@@ -265,7 +277,7 @@ void session_use_tell(struct session *s, uint64_t sampled_ns)
 	map_fini(&t.names);
 }
 
-/* The process that others are looked at with: krait dump shows its children too. */
+/* The process to examine for all of them: krait dump shows its children too. */
 static pid_t first_of(const struct session *s)
 {
 	return s->options->cmd ? s->spawn.pid : s->options->pids.n == 1 ? s->options->pids.v[0] : 0;
@@ -283,7 +295,7 @@ pid_t session_use_living(struct session *s)
 	pid_t only = 0, first = first_of(s);
 	unsigned n = 0;
 
-	if (s->options->cmd && signals_stop()) /* it was told to end too */
+	if (s->options->cmd && signals_stop()) /* the command was told to end too */
 		return 0;
 	vec_foreach(u, &s->uses.all) {
 		if (!u->waits || !lives(u->pid))

@@ -278,7 +278,7 @@ def small_groups():
         check(done.returncode == 0, "exit code %d: %s" % (done.returncode, done.stderr))
         kit.sees(d + "/o.pb.gz")
         done = in_group(24, "record", "-d", 1, "-o", d + "/o.pb.gz", *args)
-        check(done.returncode == 3 and "MiB of memory at least" in done.stderr,
+        check(done.returncode == 3 and "krait needs at least " in done.stderr,
               "exit code %d: %s" % (done.returncode, done.stderr))
 
 
