@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What is rare is summed up; see condense.h. */
+/* Sums up what is rare; see condense.h. */
 #include "profile/condense.h"
 
 #define XXH_INLINE_ALL
@@ -11,7 +11,7 @@
 
 enum detail { WHOLE, FUNCTIONS, INNERMOST };
 
-/* A frame that is kept is a location, or what of it has no line: LINELESS, mapping << 32, function. */
+/* A frame that is kept: a location; or one without its line: LINELESS, mapping << 32, function. */
 #define RARE	 0
 #define LINELESS (1ull << 63)
 
@@ -22,7 +22,7 @@ struct weight {
 
 typedef VEC(struct weight) weights;
 
-/* Of equal ones the younger first, whose id is larger. */
+/* By value, largest first; of equal ones the younger comes first, whose id is larger. */
 static int compare(const void *va, const void *vb)
 {
 	const struct weight *a = va, *b = vb;
@@ -42,7 +42,7 @@ static const struct profile_location *location_at(const struct condense *c, uint
 	return profile_get_location(c->copy.from, location);
 }
 
-/* Is this the first time in this turn? */
+/* Is the function met for the first time in this turn? */
 static bool meet(struct condense *c, uint32_t function)
 {
 	bool first = c->seen[function] != c->turn;
@@ -87,7 +87,7 @@ static int choose_functions(struct condense *c)
 	return 0;
 }
 
-/* What the last interval shows. */
+/* Keeps what the last interval shows. */
 static void keep_last(struct condense *c, const struct sums *last)
 {
 	vec_foreach(s, &last->entries) {
@@ -101,13 +101,15 @@ static void keep_last(struct condense *c, const struct sums *last)
 	}
 }
 
-/* Is the code at @i inlined into that at @i + 1? Then both are kept, or none. */
+/* Is the code at @i inlined into the code at @i + 1? Then both are kept, or neither is. */
 static bool is_inlined(const struct condense *c, const uint32_t *loc, size_t n, size_t i)
 {
 	return i + 1 < n && location_at(c, loc[i])->outer == loc[i + 1];
 }
 
-/* Code without a symbol has no function; its mapping tells what it is. */
+/*
+ * The location, or RARE. Code without a symbol has no function, but its mapping tells what it is.
+ */
 static uint64_t whole_frame(const struct condense *c, const uint32_t *loc, size_t n, size_t i)
 {
 	size_t first = i;
@@ -140,7 +142,7 @@ static int add_frame(struct condense *c, uint64_t frame)
 	return vec_push(&c->frames, frame);
 }
 
-/* What of a stack is kept into .frames, outermost first. */
+/* Puts what is kept of a stack into .frames, outermost first. */
 static int make_frames(struct condense *c, uint32_t stack, enum detail detail)
 {
 	size_t n, inner = 1;
@@ -190,7 +192,7 @@ static int weigh_stacks(struct condense *c, enum detail detail, const struct sum
 	return 0;
 }
 
-/* Leaves those with the most value. */
+/* Leaves only the @keep hashes with the most value. */
 static int leave_heaviest(struct map *values, size_t keep)
 {
 	weights w = {};
@@ -206,7 +208,7 @@ static int leave_heaviest(struct map *values, size_t keep)
 	return 0;
 }
 
-/* As many as are to be kept get this detail, of those that have none yet. */
+/* Gives this detail to the heaviest stacks that have none yet, as many as are kept. */
 static int choose_stacks(struct condense *c, enum detail detail)
 {
 	_cleanup_(map_fini) struct map values = {};
@@ -263,7 +265,8 @@ static int choose(struct condense *c, const struct sums *last, uint32_t rare)
 	memset(c->detail, INNERMOST, stacks);
 	r = choose_functions(c);
 	keep_last(c, last);
-	c->functions[rare] = false; /* of the time before: it stays one with what joins it */
+	c->functions[rare] = false; /* from an earlier condensing: it stays one function with what
+				     * joins it */
 	r = r ? r : choose_stacks(c, WHOLE);
 	r = r ? r : choose_stacks(c, FUNCTIONS);
 	for (uint32_t id = 1; id <= n; id++)

@@ -76,7 +76,10 @@ uint32_t profile_copy_function(struct profile_copy *c, uint32_t id)
 	return id ? c->functions[id] : 0;
 }
 
-/* Recursion ends: a location's .outer has a smaller id, and at most PROFILE_MAX_INLINED follow each other. */
+/*
+ * The recursion ends: a location's .outer has a smaller id, and at most PROFILE_MAX_INLINED follow
+ * one another.
+ */
 uint32_t profile_copy_location(struct profile_copy *c, uint32_t id)
 {
 	if (id && !c->locations[id]) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Takes parts of one profile over into another: what a sample needs is interned there when it is
- * asked for, once. The source must not change meanwhile.
+ * Copies parts of one profile into another: each part that a sample needs is interned there once,
+ * when it is asked for. The source must not change meanwhile.
  */
 #ifndef PROFILE_COPY_H
 #define PROFILE_COPY_H
@@ -19,14 +19,17 @@ _must_use_ int profile_copy_init(struct profile_copy *c, const struct profile *f
 				 struct profile *to);
 void profile_copy_fini(struct profile_copy *c);
 
-/* The id in .to of what has @id in .from; 0 for 0. Out of memory: profile_failed(to). */
+/* The id in .to of the object with @id in .from; 0 for 0. Without memory: profile_failed(to). */
 uint32_t profile_copy_string(struct profile_copy *c, uint32_t id);
 uint32_t profile_copy_mapping(struct profile_copy *c, uint32_t id);
 uint32_t profile_copy_function(struct profile_copy *c, uint32_t id);
 uint32_t profile_copy_location(struct profile_copy *c, uint32_t id);
 uint32_t profile_copy_stack(struct profile_copy *c, uint32_t id);
 
-/* @extra (ids of .to) are added and win over labels with the same key; the same ones every time. */
+/*
+ * @extra (ids of .to) is added, and replaces labels with the same key. Give the same @extra every
+ * time.
+ */
 uint32_t profile_copy_labels(struct profile_copy *c, uint32_t id, const struct profile_label *extra,
 			     size_t n_extra);
 
@@ -37,10 +40,13 @@ struct profile_value_type profile_copy_value_type(struct profile *to,
 /* Value types, period, times and comments. 0 or -ENOMEM + message. */
 _must_use_ int profile_copy_meta(struct profile *from, struct profile *to);
 
-/* Comments, as many as there is room for. 0 or -ENOMEM + message. */
+/* Copies comments, as many as there is room for. 0 or -ENOMEM + message. */
 _must_use_ int profile_copy_comments(struct profile *from, struct profile *to);
 
-/* profile.c: for whoever couldn't allocate what he wanted to put into @p: profile_failed() tells. 0, which is no id. */
+/*
+ * profile.c: for callers that failed to allocate what they wanted to put into @p. Sets
+ * profile_failed() and returns 0, which is no id.
+ */
 uint32_t profile_no_memory(struct profile *p);
 
 #endif

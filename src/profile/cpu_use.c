@@ -43,7 +43,7 @@ static bool take(const char **p, const char *words)
 	return true;
 }
 
-#define MOST_MS 1000000000000ull /* 30 years: sums of them stay numbers */
+#define MOST_MS 1000000000000ull /* 30 years: sums of them don't overflow */
 
 static bool take_number(const char **p, uint64_t most, uint64_t *ret)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which intervals a sample is in; see intervals.h. Those of one process, thread and key are one track: laid out
- * as segments that don't overlap, so that a sample is in one at most and is found by bisection.
+ * Which intervals a sample is in; see intervals.h. The intervals of one process, thread and key are
+ * a track: it is laid out as segments that don't overlap, so that a sample is in one at most, which
+ * is found by bisection.
  */
 #include "profile/intervals.h"
 
@@ -13,8 +14,8 @@
 #include "base/nomem.h"
 
 struct segment {
-	uint64_t begin_ns, end_ns; /* behind its last ns */
-	uint64_t interval_end_ns;  /* of the interval, which another one may hide before */
+	uint64_t begin_ns, end_ns; /* exclusive */
+	uint64_t interval_end_ns;  /* of the interval; another one may hide it earlier */
 	uint32_t value;
 };
 
@@ -23,24 +24,24 @@ struct track {
 	size_t first, n; /* segments */
 };
 
-/* Tracks that lie together: of one thread, or of all of a process. */
+/* Neighbouring tracks: those of one thread, or those for all threads of a process. */
 struct tracks {
 	size_t first, n;
 };
 
-/* What process .pid has from the one that started it. Times are without a shift. */
+/* A label that a process has from the process that started it. Times are without a shift. */
 struct inherited {
 	uint64_t begin_ns, end_ns;
-	uint32_t key; /* 0: it was started without labels, and an earlier process had its number */
+	uint32_t key; /* 0: it was started without labels, and an earlier process had its pid */
 	uint32_t value;
-	uint32_t before; /* the one of the same number before it, + 1; 0 = none */
+	uint32_t before; /* the entry before it with the same pid, + 1; 0 = none */
 };
 
 struct owner {
 	bool known;
 	uint32_t pid;	  /* 0: not known */
-	bool inherits;	  /* maybe */
-	int64_t shift_ns; /* of its clock */
+	bool inherits;	  /* it may have inherited labels */
+	int64_t shift_ns; /* of the process's clock */
 	struct tracks thread, process;
 };
 
@@ -52,11 +53,11 @@ struct labeller {
 	VEC(struct segment) segments;
 	VEC(struct track) tracks;
 	VEC(struct inherited) inherited;
-	struct map children; /* pid -> its last in .inherited, + 1 */
-	VEC(const struct interval *)
-	open;		      /* while a track is laid out: those that may go on, the latest last */
-	struct owner *owners; /* by label set */
-	uint32_t *strings;    /* by id in v->values: in .p, 0 = not yet */
+	struct map children; /* pid -> its last entry in .inherited, + 1 */
+	/* While a track is laid out: intervals that may go on, the latest last. */
+	VEC(const struct interval *) open;
+	struct owner *owners;		       /* by label set */
+	uint32_t *strings;		       /* by id in v->values: id in .p, 0 = not yet */
 	uint32_t keys[INTERVALS_MAX_KEYS + 1]; /* likewise */
 	VEC(struct profile_label) set;
 };
@@ -66,7 +67,7 @@ static int compare_numbers(uint64_t a, uint64_t b)
 	return a < b ? -1 : a > b;
 }
 
-/* By track; the one that counts before another is behind it. */
+/* By track. In a track, the interval that counts before another one comes after it. */
 static int compare(const void *a, const void *b)
 {
 	const struct interval *x = a, *y = b;
@@ -83,7 +84,10 @@ static bool same_track(const struct interval *a, const struct interval *b)
 	return a->pid == b->pid && a->tid == b->tid && a->key == b->key;
 }
 
-/* What the open intervals show from @now until @until, when the next one begins. Each segment ends an interval or is the last. */
+/*
+ * Adds segments for the open intervals from @now until @until, when the next one begins. Each
+ * segment ends an interval or is the last.
+ */
 static int lay_out_until(struct labeller *l, uint64_t now, uint64_t until)
 {
 	while (l->open.n && now < until) {
@@ -101,7 +105,7 @@ static int lay_out_until(struct labeller *l, uint64_t now, uint64_t until)
 	return 0;
 }
 
-/* @list[0..n): those of one track. */
+/* @list[0..n) is one track. */
 static int lay_out(struct labeller *l, const struct interval *list, size_t n)
 {
 	size_t first = l->segments.n;
@@ -190,7 +194,7 @@ static const struct owner *owner_of(struct labeller *l, uint32_t labels)
 	return o;
 }
 
-/* NULL: none. */
+/* NULL: the track has no value there. */
 static const struct segment *segment_at(const struct labeller *l, const struct track *t,
 					uint64_t at_ns)
 {
@@ -200,7 +204,7 @@ static const struct segment *segment_at(const struct labeller *l, const struct t
 	return i && at_ns < s[i - 1].end_ns ? &s[i - 1] : NULL;
 }
 
-/* What process @pid has with @key from the one that started it; NULL: nothing. */
+/* The label with @key that process @pid has inherited; NULL: none. */
 static const struct inherited *inherited_at(const struct labeller *l, uint32_t pid, uint32_t key,
 					    uint64_t at_ns)
 {
@@ -213,7 +217,7 @@ static const struct inherited *inherited_at(const struct labeller *l, uint32_t p
 		if (h->begin_ns > at_ns)
 			continue;
 		if (begin_ns != UINT64_MAX && h->begin_ns != begin_ns)
-			break; /* an earlier process with this number */
+			break; /* an earlier process with this pid */
 		begin_ns = h->begin_ns;
 		if (h->key == key && at_ns < h->end_ns)
 			return h;
@@ -313,7 +317,7 @@ static int add_label(struct labeller *l, uint32_t key, uint32_t value)
 	return vec_push(&l->set, label) ? err_nomem() : 0;
 }
 
-/* Of labels with one key the last counts: the thread's are added behind the process's. */
+/* Of labels with one key the last counts, so the thread's are added after the process's. */
 static int add_labels(struct labeller *l, const struct tracks *t, uint64_t at_ns)
 {
 	int r = 0;

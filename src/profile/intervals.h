@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Labels that a program gives to stretches of its own time: it appends a line to a file for each, and the samples
- * of that time get them when the recording is done. A line is a JSON object, times are CLOCK_MONOTONIC's as that
- * process has it:
+ * Labels that a program gives to stretches of its own time. It appends a line to a file for each
+ * stretch, and the samples of that time get the labels when the recording is done. A line is a JSON
+ * object; times are CLOCK_MONOTONIC's as the process sees it:
  *
  *   {"pid": 41, "tid": 42, "begin": 1000, "end": 2000, "labels": {"test": "test_a.py::test_b"}}
  *
- * "tid" may be left out: all threads of the process. A process that was started in an interval has
- * its labels too, until the interval ends: it works for what started it. Input is hostile.
+ * Without "tid" the labels are for all threads of the process. A process that was started in an
+ * interval has its labels too, until the interval ends: it works for the process that started it.
+ * Input is hostile.
  */
 #ifndef PROFILE_INTERVALS_H
 #define PROFILE_INTERVALS_H
@@ -40,15 +41,16 @@ struct intervals {
 	VEC(struct interval) list;
 	struct str keys[INTERVALS_MAX_KEYS];
 	unsigned n_keys;
-	uint64_t lines, bad_lines; /* empty ones are none */
+	uint64_t lines, bad_lines; /* without empty lines */
 	uint64_t left_out;	   /* labels for which there was no room */
 	char first_bad[256];	   /* what was wrong with the first bad line */
 };
 
 /*
- * Reads the lines of @text. What is wrong with a line is kept in .first_bad, and the others count; a last
- * line without its end is being written, and left out. Of processes that aren't keys of @pids (NULL: all are)
- * nothing is kept. 0 or -ENOMEM + message; fini in any case.
+ * Reads the lines of @text. A bad line is counted and skipped; .first_bad says what is wrong with
+ * the first. The last line, if it has no end, is still being written and is left out. Lines of
+ * processes that aren't keys of @pids (NULL: all are) aren't kept. 0 or -ENOMEM + message; fini in
+ * any case.
  */
 _must_use_ int intervals_read(struct intervals *v, const char *text, size_t n,
 			      const struct map *pids);
@@ -56,7 +58,10 @@ void intervals_fini(struct intervals *v);
 
 struct intervals_clock {
 	uint64_t start_ns; /* of the profile's time 0, CLOCK_MONOTONIC without a shift */
-	/* That of process @pid's clock (time namespaces); false: not known. NULL: all have none. */
+	/*
+	 * The shift of process @pid's clock (time namespaces); false: not known. NULL: no clock has
+	 * one.
+	 */
 	bool (*shift)(void *arg, uint32_t pid, int64_t *ret_ns);
 	void *arg;
 };
@@ -69,12 +74,13 @@ struct interval_fork {
 typedef VEC(struct interval_fork) interval_fork_vec;
 
 /*
- * Gives the samples of @p the labels of the intervals that they are in; *ret: how many got one. Those of a process
- * whose clock isn't known get none. Where several with one key cover a sample, that of its thread counts before that of the
- * process, then the one that begins last, then the later line. Behind those comes what a process of
- * @forks (in order of time; NULL: none is known) has from the thread that started it: the labels
- * that a sample of that thread would have had then, each until its interval ends.
- * 0, or -ENOMEM or -errno + message: @p has the samples that it had.
+ * Gives the samples of @p the labels of the intervals that they are in; *ret: how many samples got
+ * one. Samples of a process whose clock isn't known get none. If several intervals with one key
+ * cover a sample, its thread's counts before the process's, then the one that begins last, then the
+ * later line. Last come labels that a process of @forks (in order of time; NULL: none is known) has
+ * from the thread that started it: those that a sample of that thread would have had at the fork,
+ * each until its interval ends. 0, or -ENOMEM or -errno + message: then the samples of @p are
+ * unchanged.
  */
 _must_use_ int intervals_apply(struct intervals *v, struct profile *p,
 			       const struct intervals_clock *clock, const interval_fork_vec *forks,

@@ -11,7 +11,7 @@
 
 #define MAX_LABELS INTERVALS_MAX_KEYS /* of a line */
 
-/* A line; .has: which of its numbers it had. */
+/* A line; .has: which of the numbers it has. */
 struct parsed {
 	int64_t numbers[4];
 	bool has[4];
@@ -22,7 +22,7 @@ struct parsed {
 enum { PID, TID, BEGIN, END };
 static const char *const names[] = {[PID] = "pid", [TID] = "tid", [BEGIN] = "begin", [END] = "end"};
 
-/* A sample has these already, and what is shown relies on them. */
+/* Keys that samples have already, and that views rely on. */
 static bool is_own(const char *key)
 {
 	static const char *const own[] = {"pid",    "tid",	 "thread", "process",
@@ -107,7 +107,7 @@ static int parse(struct parsed *l, const char *text, size_t n)
 	return r ? r : check(l);
 }
 
-/* Which of the few keys it is, from 1 on; -EINVAL: one too many; -ENOMEM; + message. */
+/* The number of the key, from 1 on. -EINVAL: there are too many keys; -ENOMEM; both + message. */
 static int key_of(struct intervals *v, const struct str *key)
 {
 	struct str *new = &v->keys[v->n_keys];
@@ -117,7 +117,7 @@ static int key_of(struct intervals *v, const struct str *key)
 			return (int)i + 1;
 	if (v->n_keys == INTERVALS_MAX_KEYS)
 		return err_set(-EINVAL, "more than %d keys in the file", INTERVALS_MAX_KEYS);
-	str_fini(new); /* of a line that was passed over */
+	str_fini(new); /* left by a line that was skipped */
 	*new = (struct str){};
 	str_add_n(new, key->s, key->n);
 	return new->failed ? err_nomem() : (int)++v->n_keys;
@@ -144,7 +144,7 @@ static int add_label(struct intervals *v, const struct parsed *l, unsigned i)
 	return !new.value || vec_push(&v->list, new) ? err_nomem() : 0;
 }
 
-/* All labels of a line, or none. */
+/* Adds all labels of a line, or none. */
 static int add_labels(struct intervals *v, const struct parsed *l)
 {
 	size_t n = v->list.n;
@@ -160,7 +160,7 @@ static int add_labels(struct intervals *v, const struct parsed *l)
 	return r;
 }
 
-/* @number: of the line in the file. */
+/* @number: the line's number in the file. */
 static int take_line(struct intervals *v, struct parsed *l, uint64_t number, const char *text,
 		     size_t n, const struct map *pids)
 {

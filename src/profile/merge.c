@@ -16,12 +16,14 @@ struct merge {
 	VEC(struct profile_label) labels;
 	int64_t start_ns; /* wall clock of the first start; 0 = no profile has one */
 	bool all_ended;	  /* each profile is whole runs that ended with 0 */
-	bool tells_use;	  /* each profile says how much of its time was used: so does the whole */
+	bool tells_use;	  /* each profile says how much of its time was used; then the merged one
+			   * says it too */
 
-	/* Of the profile that is being taken over. */
+	/* Of the profile that is being merged in. */
 	struct profile_copy copy;
 	int64_t shift_ns;
-	unsigned value_at[PROFILE_MAX_VALUES]; /* ours of each of its values */
+	unsigned value_at[PROFILE_MAX_VALUES]; /* index in the merged profile of each of its
+					        * values */
 };
 
 static bool is_taken(const struct merge *m, unsigned n, unsigned at)
@@ -33,8 +35,8 @@ static bool is_taken(const struct merge *m, unsigned n, unsigned at)
 }
 
 /*
- * Where value type @n of a profile is in the merged one; added if it isn't there. One that a profile
- * has twice is there twice.
+ * Finds value type @n of a profile in the merged one; adds it if it isn't there. A type that the
+ * profile has twice is there twice.
  */
 static int find_type(struct merge *m, const struct profile_value_type *type, unsigned n)
 {
@@ -91,8 +93,8 @@ static int64_t add_up_to_max(int64_t a, int64_t b)
 }
 
 /*
- * How many whole runs it is, in one line: n lines of n files would say nothing. Where one of the files
- * isn't that, the lines stay as they are, and one more says why they don't count.
+ * Says in one line how many whole runs there are: n lines of n files would say nothing. If one of
+ * the files isn't whole runs, the lines stay as they are, and one more says why they don't count.
  */
 static int tell_runs(struct merge *m, struct profile *const *in, size_t n)
 {
@@ -157,7 +159,7 @@ static int take_profile(struct merge *m, struct profile *from)
 	return r ? r : take_comments(m, from);
 }
 
-/* What the first profile says of the whole. */
+/* Sets what the first profile and the first start decide for the whole. */
 static void begin(struct merge *m, struct profile *const *in, size_t n)
 {
 	struct profile_meta *meta = profile_meta(m->to), *first = profile_meta(in[0]);

@@ -20,13 +20,14 @@ struct profile {
 	struct samplelog log;
 	struct str scratch;
 	struct known_stack {
-		uint32_t *v, *nodes; /* leaf first: locations, and where they are in the tree */
+		uint32_t *v, *nodes; /* leaf first: locations, and their nodes in the tree */
 		size_t n;
 		uint32_t id; /* 0 = none yet */
-	} known[2];	     /* what profile_get_stack() gave last; each holds the deepest stack */
+	} known[2];	     /* the last results of profile_get_stack(); each has room for the
+			      * deepest stack */
 	size_t stack_cap;
 	unsigned stack_turn;
-	VEC(uint64_t) ran_before; /* by function id - 1; shorter: 0 */
+	VEC(uint64_t) ran_before; /* by function id - 1; 0 beyond its end */
 	bool failed;
 };
 
@@ -245,7 +246,7 @@ uint32_t profile_stack(struct profile *p, const uint32_t *locations, size_t n)
 		return 0;
 	}
 	for (size_t i = n; i--;) {
-		p->failed |= !locations[i]; /* there was no memory for it */
+		p->failed |= !locations[i]; /* its creation failed */
 		if (!locations[i])
 			return 0;
 		at = put(p, &p->t.nodes, &(struct profile_node){at, locations[i]}, 0);
@@ -285,7 +286,7 @@ uint32_t profile_labels(struct profile *p, const struct profile_label *labels, s
 	set = reallocarray(NULL, n, sizeof(*set));
 	if (!set)
 		return profile_no_memory(p);
-	/* Insertion by key: a set has about ten labels, and the last of equal keys wins. */
+	/* Insertion sort by key: a set has about ten labels. Of equal keys the last wins. */
 	for (size_t i = 0; i < n; i++) {
 		uint32_t key = label_key(p, labels[i].key);
 
@@ -301,8 +302,8 @@ uint32_t profile_labels(struct profile *p, const struct profile_label *labels, s
 }
 
 /*
- * In place: the set keeps its id, the table finds it under its old hash only, so that an equal set
- * made later gets an id of its own. Sets that are changed name a thread, which no other one does.
+ * Changed in place: the set keeps its id, and the table finds it only under its old hash, so an
+ * equal set made later gets another id. Changed sets name a thread, which no other set does.
  */
 bool profile_relabel(struct profile *p, uint32_t id, uint32_t key, uint32_t value)
 {
@@ -348,8 +349,9 @@ unsigned profile_n_inlined(const struct profile *p, uint32_t location)
 }
 
 /*
- * Most stacks have their root ends in common with the one asked for before: from the first node that both have, the rest is
- * copied. A caller's node has a smaller number, so that the two are walked side by side.
+ * Most stacks share their root end with the stack that was asked for before: the walk stops at the
+ * first node that both have, and the rest is copied. A parent node has a smaller id, so both stacks
+ * can be walked side by side.
  */
 static void walk_stack(const struct profile *p, uint32_t id, const struct known_stack *before,
 		       struct known_stack *to)
@@ -377,7 +379,10 @@ static void walk_stack(const struct profile *p, uint32_t id, const struct known_
 	to->id = id;
 }
 
-/* The same stack is often asked for again at once. What is known is a cache: const to the caller. */
+/*
+ * The same stack is often asked for again at once. .known is a cache, which the caller's const
+ * doesn't cover.
+ */
 const uint32_t *profile_get_stack(const struct profile *p, uint32_t id, size_t *n)
 {
 	struct profile *cache = (struct profile *)p;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A profile in memory: interned strings, mappings, functions, locations, stacks, label sets, and
- * the samples, which refer to them. Knows nothing of processes, kernels or formats. Ids are dense
- * from 1 (0 = none); id order is first-use order. Samples go to an unlinked temporary file in
- * blocks, so that memory doesn't grow with recording time (samplelog.h); stacks share their root
- * ends. Not thread-safe.
+ * the samples, which refer to them. It knows nothing of processes, kernels or formats. Ids are
+ * dense from 1 (0 = none), in first-use order. Samples go to an unlinked temporary file in blocks,
+ * so that memory doesn't grow with recording time (samplelog.h). Stacks share their root ends. Not
+ * thread-safe.
  */
 #ifndef PROFILE_PROFILE_H
 #define PROFILE_PROFILE_H
@@ -23,13 +23,13 @@ struct profile_value_type {
 };
 
 /*
- * The unit of counts with fractions, which are kept as millionths: whoever shows or writes them puts the point in where
- * the format has one.
+ * Unit of counts with fractions, which are kept as millionths. Code that shows or writes them puts
+ * in the decimal point where the format has one.
  */
 #define PROFILE_MICROCOUNT	  "microcount"
 #define PROFILE_MICROCOUNT_DIGITS 6
 
-/* How many of a value's digits are behind the point, and whether it is a number of things. */
+/* How many of a value's digits follow the decimal point; is it a number of things? */
 static inline unsigned profile_fraction_digits(const char *unit)
 {
 	return streq(unit, PROFILE_MICROCOUNT) ? PROFILE_MICROCOUNT_DIGITS : 0;
@@ -48,7 +48,7 @@ static inline bool profile_same_type(const struct profile_value_type *a,
 
 #define PROFILE_MAX_VALUES 4
 
-/* What krait records has values[0] = samples/count; another tool's file need not have it. */
+/* krait's own recordings have values[0] = samples/count; another tool's file may not. */
 struct profile_meta {
 	struct profile_value_type values[PROFILE_MAX_VALUES];
 	unsigned n_values, default_value; /* default_value: index */
@@ -60,10 +60,10 @@ struct profile_meta {
 };
 
 /*
- * The name tells the kind, because that is all that files keep: "[python 3.12]", "[kernel]",
- * "[jit]", "[gc]", "[krait]" for marks, else a native file. profile_kind() must give .kind back.
- * An ELF file has one mapping, whatever address it was loaded at: .start and .limit are those of
- * its code in the file's own addresses (p_vaddr), .offset is where that lies in the file.
+ * The name tells the kind, because files keep only the name: "[python 3.12]", "[kernel]", "[jit]",
+ * "[gc]", "[krait]" for marks, else a native file. profile_kind() must give .kind back. An ELF file
+ * has one mapping, whatever address it was loaded at: .start and .limit are those of its code in
+ * the file's own addresses (p_vaddr), .offset is where that code lies in the file.
  */
 struct profile_mapping {
 	uint32_t name, build_id; /* strings */
@@ -72,43 +72,45 @@ struct profile_mapping {
 };
 struct profile_function {
 	uint32_t name, file; /* strings */
-	/* The symbol as it is in an ELF file: tells the language. 0: Python, marks, JIT code. */
+	/* The symbol as in an ELF file, which tells the language. 0: Python, marks, JIT code. */
 	uint32_t system_name;
-	/* A string: of code without a file (<string>) that of the module it runs in; 0: not known. */
+	/*
+	 * A string: for code without a file (<string>) the file of the module it runs in; 0: not
+	 * known.
+	 */
 	uint32_t made_in;
 	int32_t start_line;
 };
 /*
- * .function 0: no symbol covers the address; written without a name, so that whoever has the file
- * with that build id can find it, and shown as [libfoo.so+0x1234]. Such a location has a mapping
- * with a name.
- * .outer: the location of the function that this one's code was inlined into; 0 if it wasn't. Both
- * have the same address and mapping. Wherever this one is in a stack, .outer follows it. A chain of them has at most
- * PROFILE_MAX_INLINED functions: readers refuse what has more, because a format that repeats the chain for each of its
- * locations (pprof) would grow with the square of its length.
+ * .function 0: no symbol covers the address. It is written without a name, so that whoever has the
+ * file with that build id can find it, and shown as [libfoo.so+0x1234]. Such a location has a
+ * mapping with a name. .outer: the location of the function that this one's code was inlined into;
+ * 0: none. Both have the same address and mapping. In a stack, .outer always follows this location.
+ * A chain has at most PROFILE_MAX_INLINED functions. Readers refuse longer ones: a format that
+ * repeats the chain for each of its locations (pprof) would grow with the square of its length.
  */
 #define PROFILE_MAX_INLINED 256
 struct profile_location {
-	uint32_t mapping;  /* id, never 0; pprof_read() makes up what a file leaves out */
+	uint32_t mapping;  /* id, never 0; pprof_read() invents what a file leaves out */
 	uint32_t function; /* id or 0 */
 	uint32_t outer;	   /* id or 0 */
 	int32_t line;	   /* 0 = none */
 	int32_t column;	   /* 0 = none; from 1, as in pprof */
-	/* Where the expression ends, behind its last byte, as in co_positions(); 0, 0 = not known. */
+	/* End of the expression, after its last byte, as in co_positions(); 0, 0 = not known. */
 	int32_t end_line, end_column;
 	uint64_t address; /* in the file (p_vaddr); the kernel's, JIT code's own; 0 for Python */
 };
 struct profile_label {
 	uint32_t key, value; /* strings */
 };
-/* One that isn't in a profile yet. */
+/* A label that isn't in a profile yet. */
 struct profile_label_text {
 	const char *key; /* never empty; not NUL-terminated: key_len bytes */
 	size_t key_len;
 	const char *value; /* may be empty */
 };
 
-/* An end that isn't behind its beginning, as code that nobody wrote may have it, is none. */
+/* Removes an end that isn't after the beginning, as generated code may have it. */
 static inline void profile_check_end(struct profile_location *l)
 {
 	bool behind = l->end_line > l->line || l->end_column > l->column;
@@ -117,7 +119,7 @@ static inline void profile_check_end(struct profile_location *l)
 		l->end_line = l->end_column = 0;
 }
 
-/* The kind of frames in a mapping of that name. */
+/* The kind of frames in a mapping with that name. */
 enum frame_kind profile_kind(const char *mapping);
 
 /* NULL on out of memory. */
@@ -126,7 +128,7 @@ void profile_free(struct profile *p);
 
 struct profile_meta *profile_meta(struct profile *p);
 
-/* Exchanges all that the two hold but what profile_meta() has. */
+/* Exchanges all that the two hold, except what profile_meta() returns. */
 void profile_swap(struct profile *a, struct profile *b);
 
 /*
@@ -141,55 +143,65 @@ uint32_t profile_location(struct profile *p, const struct profile_location *l);
 uint32_t profile_stack(struct profile *p, const uint32_t *locations,
 		       size_t n); /* leaf first; n may be 0 */
 /*
- * The same frame by frame, root first, so that the stacks of a deep tree cost no more than its nodes:
- * the node of @location below @parent (0 = the root), and the stack of @n frames that ends at a node.
+ * The same frame by frame, root first, so that the stacks of a deep tree cost no more than its
+ * nodes. profile_node(): the node of @location below @parent (0 = the root). profile_stack_at():
+ * the stack of @n frames that ends at @node.
  */
 uint32_t profile_node(struct profile *p, uint32_t parent, uint32_t location);
 uint32_t profile_stack_at(struct profile *p, uint32_t node, size_t n);
 /*
- * Any order; of labels with the same key the last counts; "time" becomes "time.label", because
+ * In any order; of labels with the same key the last counts. "time" becomes "time.label", because
  * "time" is the sample's time in files. No labels: 0.
  */
 uint32_t profile_labels(struct profile *p, const struct profile_label *labels, size_t n);
 /*
- * Changes the value of @key in the label set @id, for all samples that have it, also earlier ones:
- * a thread's name may be learnt after its first sample. False if the set has no such key.
+ * Changes the value of @key in the label set @id, for all its samples, earlier ones too: a thread's
+ * name may be found out after its first sample. False if the set has no such key.
  */
 bool profile_relabel(struct profile *p, uint32_t id, uint32_t key, uint32_t value);
 bool profile_failed(const struct profile *p); /* sticky: an allocation failed */
-/* What there is is whole: nothing that was made in vain is part of a stack, a sample or a label set. */
+/*
+ * Clears the sticky failure. That is safe: stacks, samples and label sets never refer to objects
+ * that couldn't be created.
+ */
 void profile_forget_failure(struct profile *p);
 
-/* Process and thread numbers from here on are krait's own, where a format wants one: above Linux's PID_MAX_LIMIT. */
+/*
+ * Ids that krait invents where a format wants a process or thread id: from here on, above Linux's
+ * PID_MAX_LIMIT.
+ */
 #define PROFILE_MADE_UP_ID (1u << 22)
 
 /*
- * A process that ran @function (a valid id) began so long before the recording; the longest counts. What
- * its source file was then isn't what it is if it changed since.
+ * A process that ran @function (a valid id) began @ms before the recording; the longest time
+ * counts. If the source file changed since then, its text isn't what ran.
  */
 #define PROFILE_MAX_RAN_BEFORE 1000000000000ull /* ms, 31 years */
 void profile_ran_before(struct profile *p, uint32_t function, uint64_t ms);
 uint64_t profile_get_ran_before(const struct profile *p, uint32_t function);
 
 /*
- * Looking up: valid ids only (asserted). Pointers are valid as long as the profile, except those of
- * profile_get_stack(): until the next interning call, and the last two asked for at a time (so that
- * two stacks can be compared). String 0 is "", label set 0 is empty.
+ * Look-ups; valid ids only (asserted). Pointers are valid as long as the profile. Those of
+ * profile_get_stack() are valid until the next interning call, and only for the last two stacks (so
+ * that two can be compared). String 0 is "", label set 0 is empty.
  */
 const char *profile_get_string(const struct profile *p, uint32_t id);
 const struct profile_mapping *profile_get_mapping(const struct profile *p, uint32_t id);
 const struct profile_function *profile_get_function(const struct profile *p, uint32_t id);
 const struct profile_location *profile_get_location(const struct profile *p, uint32_t id);
-/* The functions of a location: its own, and those that it was inlined into. */
+/* How many functions a location has: its own, and those that it was inlined into. */
 unsigned profile_n_inlined(const struct profile *p, uint32_t location);
 const uint32_t *profile_get_stack(const struct profile *p, uint32_t id, size_t *n);
 const struct profile_label *profile_get_labels(const struct profile *p, uint32_t id, size_t *n);
-/* Value of the label whose key is key[0..n) in a set: NULL without one, or "" with the second. */
+/*
+ * Value of the label with key key[0..n) in a set; without one: NULL, or "" from the second
+ * function.
+ */
 const char *profile_find_label(const struct profile *p, uint32_t id, const char *key, size_t n);
 const char *profile_label_text(const struct profile *p, uint32_t id, const char *key);
-/* Appends what stands for the label that a set doesn't have: "[no thread]". */
+/* Appends the text for a label that a set doesn't have: "[no thread]". */
 void profile_add_no_label(struct str *b, const char *key);
-/* The string that it is; 0 without one. */
+/* The value's string id; 0 if there is no such label. */
 uint32_t profile_label_value(const struct profile *p, uint32_t id, const char *key);
 size_t profile_n_strings(const struct profile *p);
 size_t profile_n_mappings(const struct profile *p);
@@ -198,15 +210,19 @@ size_t profile_n_locations(const struct profile *p);
 size_t profile_n_stacks(const struct profile *p);
 size_t profile_n_labels(const struct profile *p);
 /*
- * Stacks are paths in a tree, root frame first, which formats may have as such: nodes are numbered
- * from 1, parents before children. The node where a stack ends; 0 for the empty one.
+ * Stacks are paths in a tree, root frame first, which formats may write as such. Nodes are numbered
+ * from 1, parents before children. profile_stack_node(): the node where a stack ends; 0 for the
+ * empty one.
  */
 size_t profile_n_nodes(const struct profile *p);
 void profile_get_node(const struct profile *p, uint32_t id, uint32_t *parent, uint32_t *location);
 uint32_t profile_stack_node(const struct profile *p, uint32_t stack);
 size_t profile_bytes(const struct profile *p); /* memory the tables hold */
 
-/* What a stack took, once or in all. Root frames (--by) are no part of it: writers add them. */
+/*
+ * A sample: what a stack took, once or in sum. Root frames (--by) aren't part of it: writers add
+ * them.
+ */
 struct profile_sample {
 	uint32_t stack, labels;
 	int64_t time_ns; /* since meta.time_ns; -1 = none */
@@ -214,7 +230,7 @@ struct profile_sample {
 };
 
 /*
- * Appends a sample; 0 or -ENOMEM. Tens of ns. A time below 0 is "none". Values beyond
+ * Appends a sample; 0 or -ENOMEM. Takes tens of ns. A negative time means none. Values beyond
  * meta.n_values must be 0. A full disk loses nothing: samples then stay in memory.
  */
 _must_use_ int profile_add(struct profile *p, const struct profile_sample *s);
@@ -222,28 +238,28 @@ _must_use_ int profile_add(struct profile *p, const struct profile_sample *s);
 /* Calls @fn for every sample in the order added; stops at the first non-zero return, returns it. */
 _must_use_ int profile_each(struct profile *p, int (*fn)(void *arg, const struct profile_sample *s),
 			    void *arg);
-/* The same for samples with first_ns <= time <= last_ns; -1 is the time of those without one. */
+/* The same for samples with first_ns <= time <= last_ns; samples without a time count as -1. */
 _must_use_ int profile_each_between(struct profile *p, int64_t first_ns, int64_t last_ns,
 				    int (*fn)(void *arg, const struct profile_sample *s),
 				    void *arg);
 
 /*
- * The same samples with what @fn changes in each, which may intern in @p. 0, what @fn returned, or
- * -ENOMEM or -errno + message: then the samples are as they were.
+ * Lets @fn change every sample; @fn may intern in @p. 0, what @fn returned, or -ENOMEM or -errno +
+ * message: then the samples are unchanged.
  */
 _must_use_ int profile_change_each(struct profile *p,
 				   int (*fn)(void *arg, struct profile_sample *s), void *arg);
 
-/* Adds "key: value" to the comments, if there is a value and memory for it. */
+/* Adds "key: value" to the comments. Does nothing without a value or without memory. */
 void profile_add_comment(struct profile *p, const char *key, const char *value);
 
 /*
- * Sums the samples up by stack and labels, without their times: what bounds the samples of a profile
- * that grows for days. 0; -errno + message, then the profile is as it was.
+ * Sums the samples up by stack and labels, without their times: this bounds the samples of a
+ * profile that grows for days. 0; -errno + message: then the profile is unchanged.
  */
 _must_use_ int profile_forget_times(struct profile *p);
 
-/* Number of profile_add() calls; after profile_forget_times() that of the sums. */
+/* Number of profile_add() calls; after profile_forget_times() the number of sums. */
 uint64_t profile_n_samples(const struct profile *p);
 
 /*

@@ -27,9 +27,10 @@ static int by_parent(const void *a, const void *b, void *arg)
 }
 
 /*
- * Where each node comes when the tree is walked from the root, children by location. A parent's id
- * is below its children's, so one pass down sums up the sizes of subtrees, and one pass up, parents
- * in order, hands out places: each child begins where the subtree of the one before it ends.
+ * The place of each node when the tree is walked from the root, children by location. A parent's id
+ * is smaller than its children's. So one pass down the ids sums up the sizes of subtrees; a pass
+ * up, with parents in order, assigns places: each child begins where the subtree of the child
+ * before it ends.
  */
 static uint32_t *walk_order(const struct intern *nodes)
 {
@@ -82,7 +83,7 @@ static int by_labels(const void *a, const void *b, void *arg)
 	return r ? r : n < m ? -1 : n > m;
 }
 
-/* Ids in order to rank of id. */
+/* Turns ids in order into ranks by id. */
 static int to_ranks(const uint32_t *ids, uint32_t n, uint32_t **ret)
 {
 	uint32_t *rank = new_ids(n);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * An order of stacks and label sets that depends on their contents only (location and string ids),
- * not on which came first: neighbours have the most in common, root frames first, which is what
- * compression lives on; and a profile read back sorts the same way.
+ * An order of stacks and label sets that depends only on their contents (location and string ids),
+ * not on which came first. Neighbours have the most in common, root frames first, which makes them
+ * compress well. A profile that is read back sorts the same way.
  */
 #ifndef PROFILE_RANK_H
 #define PROFILE_RANK_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Sorting a recording that doesn't fit in memory: a first pass over the log counts the samples of
- * each group, then as many groups at a time as make WINDOW samples are read, summed and sorted. A
- * group with more is taken in parts, by ranges of stacks. See pprof_samples.h.
+ * Sorts a recording that doesn't fit in memory. A first pass over the log counts the samples of
+ * each group. Then as many groups at a time as make WINDOW samples are read, summed and sorted. A
+ * larger group is taken in parts, by ranges of stacks. See sample_order.h.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@
 #define WINDOW	  (1u << 16)
 
 struct group {
-	uint64_t number, n; /* 0: samples without a time; samples in it */
+	uint64_t number, n; /* .number 0: samples without a time; .n: samples in the group */
 };
 
 struct sort_key {
@@ -50,7 +50,7 @@ static uint64_t group_of(const struct sorter *s, int64_t time_ns)
 							     : (uint64_t)(time_ns / GROUP_NS) + 1;
 }
 
-/* The times of the samples of a group, as they are in the log. */
+/* The first and the last time of a group's samples in the log. */
 static int64_t group_first_ns(uint64_t group)
 {
 	return group ? (int64_t)(group - 1) * GROUP_NS : -1;
@@ -128,7 +128,7 @@ static int by_key(const void *a, const void *b)
 	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
 }
 
-/* Hands out the sums of groups @first to @last, of the stacks of the present window. */
+/* Hands out the sums of groups @first to @last, for the stacks of the present window. */
 static int do_window(struct sorter *s, uint64_t first, uint64_t last)
 {
 	size_t n;
@@ -163,7 +163,7 @@ static int count_stack(void *arg, const struct profile_sample *sample)
 	return 0;
 }
 
-/* A group with more samples than a window: in parts, as many stacks at a time as fit. */
+/* Takes a group with more samples than a window in parts, as many stacks at a time as fit. */
 static int do_parts(struct sorter *s, uint64_t group)
 {
 	uint32_t n_stacks = (uint32_t)profile_n_stacks(s->p), next;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The order and the sums in which samples are written: groups of 10 s of time; in each, samples
- * summed by (stack, labels, time), sorted by stack, labels and time. Neighbours then differ in
- * little more than the time, which makes the file small, and the order depends on nothing but the
- * contents. A few MiB of memory however long the recording.
+ * The order and the sums in which samples are written: groups of 10 s of time; in each group
+ * samples are summed by (stack, labels, time) and sorted by stack, labels and time. So neighbours
+ * differ in little more than the time, which makes the file small. The order depends on nothing but
+ * the contents. It takes a few MiB of memory, however long the recording is.
  */
 #ifndef PROFILE_SAMPLE_ORDER_H
 #define PROFILE_SAMPLE_ORDER_H

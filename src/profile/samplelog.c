@@ -76,7 +76,7 @@ static bool read_all(int fd, uint8_t *v, size_t n, uint64_t off)
 	return true;
 }
 
-/* Puts the open block away, into the file if there is one; 0 or -ENOMEM. */
+/* Puts the open block away, into the file if possible; 0 or -ENOMEM. */
 static int close_block(struct samplelog *l)
 {
 	struct samplelog_block b = l->open;
@@ -103,7 +103,7 @@ static int close_block(struct samplelog *l)
 	return 0;
 }
 
-/* A block with room for one more sample; 0 or -ENOMEM. */
+/* Makes room in the open block for one more sample; 0 or -ENOMEM. */
 static int reserve(struct samplelog *l)
 {
 	if (l->open.mem && l->open.n + RECORD_RESERVE <= SAMPLELOG_BLOCK)
@@ -133,7 +133,9 @@ static inline unsigned bytes_of(uint32_t v)
 	return v ? (39 - (unsigned)__builtin_clz(v)) / 8 : 1;
 }
 
-/* Where @labels is among the latest ones (LABELS_EXPLICIT: nowhere), and moves it to the front. */
+/*
+ * The place of @labels among the latest (LABELS_EXPLICIT: it isn't there); moves it to the front.
+ */
 static inline unsigned mru_use(struct samplelog_state *st, uint32_t labels)
 {
 	unsigned i = 0;
@@ -146,7 +148,7 @@ static inline unsigned mru_use(struct samplelog_state *st, uint32_t labels)
 	return i;
 }
 
-/* Two bytes below LABELS_WIDE, else four, the first two with that bit. */
+/* Two bytes for ids below LABELS_WIDE; else four, with that bit in the first two. */
 static inline uint8_t *put_labels(uint8_t *at, uint32_t labels)
 {
 	if (labels < LABELS_WIDE)
@@ -303,7 +305,7 @@ int samplelog_each(const struct samplelog *l, int64_t first_ns, int64_t last_ns,
 
 	if (!copy)
 		return err_set(-ENOMEM, "out of memory for samples");
-	/* Counted by samples: what @fn adds may close the open block. */
+	/* Limited by the number of samples: those that @fn adds may close the open block. */
 	for (size_t i = 0; i < n_blocks && !r; i++) {
 		struct samplelog_block b = i < l->blocks.n ? l->blocks.v[i] : l->open;
 		uint32_t n = (uint32_t)MIN((uint64_t)b.samples, left);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The samples of a profile in the order they came: 4 to 7 bytes each, in blocks that can be decoded
- * by themselves. Full blocks go to an unlinked temporary file ($TMPDIR, /var/tmp, /tmp: the first
- * that works; none is made before the first block is full), so memory doesn't grow with recording
- * time. Without such a file, or once it can't take more, blocks stay in memory: nothing is lost.
+ * The samples of a profile in the order in which they came: 4 to 7 bytes each, in blocks that can
+ * be decoded by themselves. Full blocks go to an unlinked temporary file, so memory doesn't grow
+ * with recording time. The file is made when the first block is full, in $TMPDIR, /var/tmp or /tmp,
+ * the first that works. Without such a file, or once it can't take more, blocks stay in memory:
+ * nothing is lost.
  */
 #ifndef PROFILE_SAMPLELOG_H
 #define PROFILE_SAMPLELOG_H
@@ -13,7 +14,7 @@
 
 #define SAMPLELOG_MRU 3
 
-/* What the next sample is coded against; starts at zero in every block. */
+/* What the next sample is coded against; all zero at the start of every block. */
 struct samplelog_state {
 	struct profile_sample last;
 	uint32_t mru[SAMPLELOG_MRU]; /* label sets, latest first */
@@ -43,8 +44,8 @@ _must_use_ int samplelog_add(struct samplelog *l, const struct profile_sample *s
 
 /*
  * Calls @fn for the samples with first_ns <= time <= last_ns, in the order added; blocks outside
- * are not touched. Stops at the first non-zero return and returns it; -errno + message if the
- * temporary file can't be read. @fn may add samples (which aren't shown to it).
+ * that time aren't touched. Stops at the first non-zero return and returns it; -errno + message if
+ * the temporary file can't be read. @fn may add samples, for which it isn't called.
  */
 _must_use_ int samplelog_each(const struct samplelog *l, int64_t first_ns, int64_t last_ns,
 			      int (*fn)(void *arg, const struct profile_sample *s), void *arg);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Adding samples up: one entry per (stack, labels, time bucket), in first-use order. Shared by
- * profile_sums() (no buckets) and the pprof writer (one window of buckets at a time).
+ * Adds samples up: one entry per (stack, labels, time bucket), in first-use order. Used by
+ * profile_sums() (no buckets) and by profile_each_sum() (one window of buckets at a time).
  */
 #ifndef PROFILE_SUMS_H
 #define PROFILE_SUMS_H

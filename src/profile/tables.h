@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a profile holds inside, for the files of src/profile only; everybody else: profile.h. */
+/* A profile's tables, for the files of src/profile only; everybody else uses profile.h. */
 #ifndef PROFILE_TABLES_H
 #define PROFILE_TABLES_H
 
