@@ -114,7 +114,9 @@ static void sort_forks(struct session *s)
 	if (s->forks.n <= INTERVALS_MAX_FORKS)
 		return;
 	s->forks.n = INTERVALS_MAX_FORKS;
-	warn(s, "more than %d processes were started; later ones get only labels of their own intervals",
+	warn(s,
+	     "more than %d processes were started; later ones get only labels of their own "
+	     "intervals",
 	     INTERVALS_MAX_FORKS);
 }
 
