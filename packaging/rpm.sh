@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# rpm.sh ARCHIVE ARCH DIRECTORY: packs a release's archive (krait-VERSION-linux-ARCH.tar.gz) as an rpm
-# package. The same archive gives the same bytes (SOURCE_DATE_EPOCH). Needs rpmbuild.
+# rpm.sh ARCHIVE ARCH DIRECTORY: packs a release's archive (krait-VERSION-linux-ARCH.tar.gz) as an
+# rpm package. The same archive gives the same bytes (SOURCE_DATE_EPOCH). Needs rpmbuild.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 archive=$(realpath "$1") arch=$2 out=$3

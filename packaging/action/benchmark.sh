@@ -1,19 +1,26 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# benchmark.sh: what a CI job does with a benchmark and krait. One file, for any POSIX shell; docs/ci.md has recipes.
+# benchmark.sh: what a CI job does with a benchmark and krait. One file, for any POSIX shell;
+# docs/ci.md has recipes.
 #
 #   benchmark.sh record [-n RUNS] [-F HZ] [-o FILE] -- COMMAND...
-#       Runs the command once to warm up, then records it RUNS times (5), HZ samples a second (1999), as one recording.
+#       Runs the command once to warm up, then records it RUNS times (5), HZ samples a second
+#       (1999), as one recording.
 #   benchmark.sh baseline FILE
-#       GitLab: gets krait.pb.gz of this job's last success on the default branch. If there is none (HTTP 404), that is no failure.
+#       GitLab: gets krait.pb.gz of this job's last success on the default branch. If there is none
+#       (HTTP 404), that is no failure.
 #   benchmark.sh compare BASELINE NEW [-m FILE.md] [-p FILE.html] [-n NAME] [LIMIT...]
-#       Compares them: Markdown is appended to FILE.md, FILE.html is the page. LIMIT is one of `krait diff --fail-if`.
-#       NAME tells the benchmarks of a repository apart. Without a baseline it says so and ends with 0. Exit code 4: a limit was hit.
+#       Compares them: Markdown is appended to FILE.md, FILE.html is the page. LIMIT is one of
+#       `krait diff --fail-if`.
+#       NAME tells the benchmarks of a repository apart. Without a baseline it says so and ends with
+#       0. Exit code 4: a limit was hit.
 #   benchmark.sh comment FILE.md
-#       Puts the text of compare under the pull request (GitHub: gh, GH_TOKEN) or merge request (GitLab: curl, python3,
+#       Puts the text of compare under the pull request (GitHub: gh, GH_TOKEN) or merge request
+#       (GitLab: curl, python3,
 #       KRAIT_GITLAB_TOKEN). It replaces its own earlier comment on a benchmark of that name.
 #
-# KRAIT: the program krait (default: krait). If it lacks the rights to record it is called with sudo.
+# KRAIT: the program krait (default: krait). If it lacks the rights to record it is called with
+# sudo.
 set -eu
 KRAIT=${KRAIT:-krait}
 MARK='<!-- krait benchmark: ' # the name, and -->

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# dist.sh: `make dist` in two directories, at two times, gives the same bytes, and its checksums hold. Slow: four builds
-# without a compiler cache.
+# dist.sh: `make dist` in two directories, at two times, gives the same bytes, and its checksums
+# hold. Slow: four builds without a compiler cache.
 . "$(dirname "$0")/../e2e/kit.sh" dist
 git rev-parse HEAD >/dev/null 2>&1 || skip_all "no checkout that git reads"
 

@@ -1,6 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# hardening.sh: the shipped programs are hardened against faults in parsers. That is read from the programs, by readelf and from their code, not from the flags. Needs build/release and, if it is built, build/static.
+# hardening.sh: the shipped programs are hardened against faults in parsers. That is read from the
+# programs, by readelf and from their code, not from the flags. Needs build/release and, if it is
+# built, build/static.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 bad=0

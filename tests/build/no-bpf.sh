@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# no-bpf.sh: make BPF=no needs no tool or library for BPF or ELF files, and the krait that it builds reads profiles.
+# no-bpf.sh: make BPF=no needs no tool or library for BPF or ELF files, and the krait that it builds
+# reads profiles.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 krait=build/nobpf/krait

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# A build with nothing to do does nothing. A changed header rebuilds the objects that include it, BPF objects too.
+# A build with nothing to do does nothing. A changed header rebuilds the objects that include it,
+# BPF objects too.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 make >/dev/null || exit 1

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# rules.sh: rules of CONTRIBUTING.md that no compiler checks: the licence line, rooms that include only rooms below them, layout, shell scripts without errors.
+# rules.sh: rules of CONTRIBUTING.md that no compiler checks: the licence line, rooms that include
+# only rooms below them, layout, shell scripts without errors.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 bad=0

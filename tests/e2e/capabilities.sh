@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# capabilities.sh: takes each capability away in turn from the smallest set that works, and checks what
-# is lost without it. The list under test is RIGHTS in src/host/rights.h. Needs root, setpriv, gcc and
-# the shared library of tests/setup/interpreters.sh.
+# capabilities.sh: takes each capability away in turn from the smallest set that works, and checks
+# what is lost without it. The list under test is RIGHTS in src/host/rights.h. Needs root, setpriv,
+# gcc and the shared library of tests/setup/interpreters.sh.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 for tool in setpriv pgrep gcc; do

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# cli.sh: command lines and their results: exit codes, one sentence for bad input, outputs that can't be
-# written, signals. Needs root (to record) and python3.
+# cli.sh: command lines and their results: exit codes, one sentence for bad input, outputs that
+# can't be written, signals. Needs root (to record) and python3.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 KRAIT=$PWD/${KRAIT:-build/release/krait}

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# deb.sh [SUITE]...: the Debian package is built and checked by lintian here. Then, in a bare root of each suite (bookworm,
-# trixie, sid), it is installed, runs its own test, follows debconf's answers, and is removed without a trace. Needs root.
+# deb.sh [SUITE]...: the Debian package is built and checked by lintian here. Then, in a bare root
+# of each suite (bookworm, trixie, sid), it is installed, runs its own test, follows debconf's
+# answers, and is removed without a trace. Needs root.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 . tests/setup/common.sh

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# install.sh: `make install` puts everything in place, and the installed files work: groff finds no fault in
-# the manual page, and bash, zsh and fish complete.
+# install.sh: `make install` puts everything in place, and the installed files work: groff finds no
+# fault in the manual page, and bash, zsh and fish complete.
 . "$(dirname "$0")/kit.sh" install
 root=$work
 have() { command -v "$1" >/dev/null || { echo "SKIP install $2: no $1"; return 1; }; }

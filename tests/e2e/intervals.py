@@ -47,8 +47,8 @@ if child:
 """
 
 
-# It starts processes in intervals: by fork, as a command, as a command of a command, and one that goes
-# on when its interval is over.
+# It starts processes in intervals: by fork, as a command, as a command of a command, and one that
+# goes on when its interval is over.
 STARTS = """
 import json, os, subprocess, sys, threading, time
 def text(name, seconds=0.2):

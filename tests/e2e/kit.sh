@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash disable=SC2034 # who sources this uses them
-# kit.sh: tests in shell begin with `. kit.sh NAME` in bash. Then `check CASE COMMAND...` checks one thing that must hold. The current
-# directory is the repository's root. $work is a directory that is removed at the end; $bad is 1 if a check failed.
+# kit.sh: tests in shell begin with `. kit.sh NAME` in bash. Then `check CASE COMMAND...` checks one
+# thing that must hold. The current directory is the repository's root. $work is a directory that is
+# removed at the end; $bad is 1 if a check failed.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 test_name=$1

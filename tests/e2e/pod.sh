@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# pod.sh: Kubernetes' own types, read strictly, accept packaging/krait-pod.yaml as a pod, and it isn't privileged. The version
-# of the types is the newest that Debian 12's Go (1.19) builds.
+# pod.sh: Kubernetes' own types, read strictly, accept packaging/krait-pod.yaml as a pod, and it
+# isn't privileged. The version of the types is the newest that Debian 12's Go (1.19) builds.
 . "$(dirname "$0")/kit.sh" pod
 command -v go >/dev/null || skip_all "no Go tool chain"
 cat >"$work/go.mod" <<'END'

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# rights.sh: the ways of an ordinary user: `sudo krait record -- cmd`, file capabilities by
-# `krait doctor --grant`, and --if-permitted. The user, their sudo rule and all changes in /etc are in a
+# rights.sh: the ways of an ordinary user: `sudo krait record -- cmd`, file capabilities by `krait
+# doctor --grant`, and --if-permitted. The user, their sudo rule and all changes in /etc are in a
 # mount namespace of this script's own. Needs root, sudo, setpriv.
 set -euo pipefail
 cd "$(dirname "$0")/../.."

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# rpm.sh [BINARY]: the rpm package of a release's archive. Two builds are the same bytes, rpm2cpio unpacks it, its krait runs, its
-# metadata is right, and no file in it has capabilities or another owner than root. rpm and dnf install and remove it, each in an empty
-# root: the installed krait records, and afterwards the files are those of before. BINARY: a static krait (else it is built).
+# rpm.sh [BINARY]: the rpm package of a release's archive. Two builds are the same bytes, rpm2cpio
+# unpacks it, its krait runs, its metadata is right, and no file in it has capabilities or another
+# owner than root. rpm and dnf install and remove it, each in an empty root: the installed krait
+# records, and afterwards the files are those of before. BINARY: a static krait (else it is built).
 . "$(dirname "$0")/kit.sh" rpm
 for tool in rpmbuild rpm2cpio cpio; do
 	command -v $tool >/dev/null || skip_all "no $tool"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# static.sh: build/static/krait is one file that needs nothing else. In a root that has only krait, /proc
-# and /sys it records a Python process. Needs root.
+# static.sh: build/static/krait is one file that needs nothing else. In a root that has only krait,
+# /proc and /sys it records a Python process. Needs root.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 krait=build/static/krait

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# function-parts.sh: the owners of parts of functions that a compiler has put elsewhere (X.cold), in stripped interpreters; the truth is their debug file's symbols.
+# function-parts.sh: the owners of parts of functions that a compiler has put elsewhere (X.cold), in
+# stripped interpreters; the truth is their debug file's symbols.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/oracle/lib.sh

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# The page: the TypeScript compiler checks the types of its modules, and a headless Chromium runs every feature by mouse and keys and draws pictures of it. KEEP=DIR leaves pages and
-# screenshots there. page.sh --update: the page is meant to look as it does now (page_pictures.py).
+# The page: the TypeScript compiler checks the types of its modules, and a headless Chromium runs
+# every feature by mouse and keys and draws pictures of it. KEEP=DIR leaves pages and screenshots
+# there. page.sh --update: the page is meant to look as it does now (page_pictures.py).
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 program=build/asan/tests/unit/test_render_html

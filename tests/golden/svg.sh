@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Pictures: well-formed XML by two parsers, contrast, nothing fetched; and in a headless Chromium, if there is one, what is drawn and what zoom, search and keys do.
-# KEEP=DIR leaves pictures and screenshots there.
+# Pictures: well-formed XML by two parsers, contrast, nothing fetched; and in a headless Chromium,
+# if there is one, what is drawn and what zoom, search and keys do. KEEP=DIR leaves pictures and
+# screenshots there.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 program=build/asan/tests/unit/test_render_svg

@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# check.sh [NAME...]: compares krait's knowledge of each test interpreter's structures with the compiler's word on that interpreter's own headers: the tables of src/python/layout/layout.c, the
+# check.sh [NAME...]: compares krait's knowledge of each test interpreter's structures with the
+# compiler's word on that interpreter's own headers: the tables of src/python/layout/layout.c, the
 # layout chosen for the file that holds the interpreter, and the roots found in it. Then the same
-# for builds that aren't here, from the headers alone: Py_TRACE_REFS, Py_DEBUG, free-threaded.
-# Wants build/release/libkrait.a (make) and the interpreters of tests/setup/interpreters.sh.
+# for builds that aren't here, from the headers alone: Py_TRACE_REFS, Py_DEBUG, free-threaded. Wants
+# build/release/libkrait.a (make) and the interpreters of tests/setup/interpreters.sh.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=tests/setup/interpreters-lib.sh

@@ -1,7 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# live.sh [NAME...]: uses krait's knowledge from an interpreter's file on a live process of it. Every thread's state is found from its thread pointer (the ids stored in it prove it), and the functions found there are those that the script runs, also for threads without the GIL.
-# Wants root (ptrace), x86-64, build/release/libkrait.a and tests/setup/interpreters.sh.
+# live.sh [NAME...]: uses krait's knowledge from an interpreter's file on a live process of it.
+# Every thread's state is found from its thread pointer (the ids stored in it prove it), and the
+# functions found there are those that the script runs, also for threads without the GIL. Wants root
+# (ptrace), x86-64, build/release/libkrait.a and tests/setup/interpreters.sh.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=tests/setup/interpreters-lib.sh

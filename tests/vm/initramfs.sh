@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
-# The initramfs: busybox and the distribution's Python from its packages, made once. The programs under test and their script are appended each time (a kernel unpacks archives that
-# follow each other). No modules are needed, as there is no disk. Sourced after kernels.sh.
+# The initramfs: busybox and the distribution's Python from its packages, made once. The programs
+# under test and their script are appended each time (a kernel unpacks archives that follow each
+# other). No modules are needed, as there is no disk. Sourced after kernels.sh.
 
 initramfs_prune="./usr/share/doc ./usr/share/man ./usr/share/locale ./usr/share/info
 	./usr/share/perl5 ./usr/share/zoneinfo"
