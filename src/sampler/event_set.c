@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Sampling events on all CPUs: opened, switched, their throttling counted. */
+/* Sampling events on all CPUs: opens and switches them, and counts their throttling. */
 #include "sampler/events.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ uint32_t event_max_sample_rate(void)
 	return f && fscanf(f, "%u", &v) == 1 ? v : 0;
 }
 
-/* @period: of struct rate. */
+/* @period: as in struct rate. */
 static struct perf_event_attr attr_of(const struct event *e, uint64_t period)
 {
 	struct perf_event_attr attr = {
@@ -37,14 +37,14 @@ static struct perf_event_attr attr_of(const struct event *e, uint64_t period)
 		.clockid = CLOCK_MONOTONIC, /* of THROTTLE records */
 	};
 
-	/* arm64's PMU refuses it; a hardware event of the idle task is dropped by the program. */
+	/* arm64's PMU refuses it; the program drops hardware events of the idle task. */
 	attr.exclude_idle = e->type == PERF_TYPE_SOFTWARE;
 	attr.freq = !e->period;
 	attr.sample_period = period; /* the same word as .sample_freq */
 	return attr;
 }
 
-/* Whether this machine has the event at all, asked about our own process in user mode. */
+/* Does this machine have the event at all? Tried on krait's own process, in user mode. */
 static bool available(const char *name)
 {
 	_cleanup_close_ int fd = -1;
@@ -124,7 +124,7 @@ static void close_part(struct event_cpu *c)
 	close(c->fd);
 }
 
-/* All events of @cpu, or none. */
+/* Opens all events of @cpu, or none. */
 static int open_cpu(struct event_set *s, int cpu, bool watch_throttle)
 {
 	struct rate rate = {.cpu = cpu};
@@ -147,8 +147,7 @@ static void warn_of_limit(const struct event *e)
 	/* A fixed period is accepted above the limit, and then throttled in every tick. */
 	if (e->clock && max && NSEC_PER_SEC / e->period > max)
 		log_warn("%llu Hz is above the kernel's limit of %u: samples will be throttled; "
-			 "raise it "
-			 "with `sysctl kernel.perf_event_max_sample_rate=%llu`",
+			 "raise it with `sysctl kernel.perf_event_max_sample_rate=%llu`",
 			 NSEC_PER_SEC / e->period, max, NSEC_PER_SEC / e->period);
 }
 
@@ -211,7 +210,10 @@ void event_set_came(struct event_set *s, int cpu, uint64_t n)
 			rate->records += n;
 }
 
-/* A CPU that went offline has no use for it, and a rate above the limit isn't taken: both stay. */
+/*
+ * A CPU that went offline doesn't need it, and the kernel refuses a rate above its limit: both keep
+ * theirs.
+ */
 static void set_periods(struct event_set *s, const struct rate *rate)
 {
 	vec_foreach(c, &s->cpus) {

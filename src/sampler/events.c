@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Sampling events by name and rate: `-e`, `-F`, `-c` as perf_event_attr will have them. */
+/* Sampling events by name and rate: turns `-e`, `-F`, `-c` into fields of perf_event_attr. */
 #include "sampler/events.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 	(PERF_COUNT_HW_CACHE_##cache | PERF_COUNT_HW_CACHE_OP_##op << 8 |                          \
 	 PERF_COUNT_HW_CACHE_RESULT_##result << 16)
 
-/* X(name, other name, perf type, config); names as perf(1) has them. */
+/* X(name, other name, perf type, config); names as in perf(1). */
 #define EVENTS(X)                                                                                  \
 	X("cpu-clock", "", SOFTWARE, PERF_COUNT_SW_CPU_CLOCK)                                      \
 	X("task-clock", "", SOFTWARE, PERF_COUNT_SW_TASK_CLOCK)                                    \

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Maps of maps are filled in batches: each call waits for all running programs; see inner_maps.h. */
+/*
+ * Fills maps of maps in batches, because each call waits for all running programs; see
+ * inner_maps.h.
+ */
 #include "sampler/inner_maps.h"
 
 #include <bpf/bpf.h>

@@ -23,21 +23,21 @@ struct sampler {
 	struct sample_bpf *skel;
 	struct unwind_store *unwind;
 	bool sees_unmaps, enabled;
-	int rings_fd; /* epoll of all of them */
+	int rings_fd; /* epoll of all rings */
 	uint64_t taken, turn_ends_ns;
 	struct event_set events;
-	VEC(struct bpf_link *) links;	/* of what watches unmapping */
+	VEC(struct bpf_link *) links;	/* of the programs that watch unmapping */
 	VEC(struct cpu_ring) cpu_rings; /* kept while a CPU is offline */
 	struct py_layout layouts[ABI_MAX_LAYOUTS];
 	unsigned n_layouts;
-	struct map several; /* tgids that are in the map of that name */
+	struct map several; /* tgids in the kernel's map of that name */
 	int n_cpus;
 };
 
-/* libbpf's words at -vv. */
+/* libbpf's messages, shown at -vv. */
 int sampler_log_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap);
 
-/* pidns_inum of the programs: krait's own PID namespace, 0 = the host's. */
+/* pidns_inum for the programs: krait's own PID namespace, 0 = the host's. */
 uint32_t sampler_pidns(void);
 
 /* per_cpu.c: a ring and a sampling event on every online CPU. 0 or -errno + message. */

@@ -2,7 +2,7 @@
 /* Which processes have ended; see lives.h. */
 #include "sampler/lives.h"
 
-/* A value: two marks, and above them when the first thread ended, 0 = it hasn't. */
+/* A value: two flags, and above them the time when the first thread ended, 0 = it hasn't. */
 #define BEGAN	  1u
 #define THREADS	  2u
 #define END_SHIFT 2

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which processes have ended, by side band records of one time. Said is only what is certain: of a process that was there
- * before the first of these records it isn't known whether its first thread was its last one.
+ * Which processes have ended, by the side band's records of one drain. Only certain ends are told:
+ * if a process existed before the first of these records, it isn't known whether its first thread
+ * was its last.
  */
 #ifndef SAMPLER_LIVES_H
 #define SAMPLER_LIVES_H
@@ -11,19 +12,19 @@
 
 struct lives {
 	struct map of; /* by process */
-	bool unsure;   /* memory was missing for what forbids to say something */
+	bool unsure;   /* memory failed for a record that speaks against an end */
 };
 
-/* Another time begins. */
+/* Begins with new records. */
 void lives_clear(struct lives *l);
 void lives_fini(struct lives *l);
 
-/* In any order. */
-void lives_began(struct lives *l, uint32_t tgid);  /* by a fork or an exec: with one thread */
-void lives_thread(struct lives *l, uint32_t tgid); /* it started one more */
-void lives_ended(struct lives *l, uint32_t tgid, uint64_t time_ns); /* its first thread */
+/* Called for each record, in any order. */
+void lives_began(struct lives *l, uint32_t tgid);  /* a fork or an exec began it, with one thread */
+void lives_thread(struct lives *l, uint32_t tgid); /* it started one more thread */
+void lives_ended(struct lives *l, uint32_t tgid, uint64_t time_ns); /* its first thread ended */
 
-/* Has the image ended that process @tgid had at @time_ns? False: maybe not. */
+/* Has the image ended that process @tgid had at @time_ns? False: not certain. */
 bool lives_gone(const struct lives *l, uint32_t tgid, uint64_t time_ns);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What each CPU has of its own: a ring, and an event that runs the program. CPUs come and go. */
+/* What each CPU has: a ring, and an event that runs the program. CPUs come and go. */
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -15,8 +15,9 @@
 #include "sample.skel.h"
 
 /*
- * A program that makes new code all the time can fill a ring as fast as it is emptied. All rings together get so long
- * before something else has its turn; no ring less than the least.
+ * A program that makes new code all the time can fill a ring as fast as it is drained. So all rings
+ * together take TURNS_NS at most before other work has its turn; but no ring gets less than
+ * TURN_LEAST.
  */
 #define TURNS_NS   (200 * NSEC_PER_MSEC)
 #define TURN_LEAST (5 * NSEC_PER_MSEC)
@@ -30,7 +31,7 @@ static bool on_record(void *ctx, const void *data, size_t n)
 	return !(++s->taken % TURN_CHECK) && clock_ns(CLOCK_MONOTONIC) >= s->turn_ends_ns;
 }
 
-/* Nothing is added any more once sampling has stopped: then all is taken. */
+/* Once sampling has stopped nothing is added any more: then everything is read. */
 int per_cpu_drain(struct sampler *s)
 {
 	uint64_t share_ns = TURNS_NS / (s->cpu_rings.n ? s->cpu_rings.n : 1);
@@ -87,7 +88,7 @@ static int make_ring(struct sampler *s, int cpu)
 	return map_ring(s, &s->cpu_rings.v[s->cpu_rings.n - 1], bytes);
 }
 
-/* Hands the rings from number @first on to the kernel program. */
+/* Gives the kernel program the rings from number @first on. */
 static int put_rings(struct sampler *s, size_t first)
 {
 	VEC(uint32_t) number = {};
@@ -116,7 +117,7 @@ static bool has_ring(const struct sampler *s, int cpu)
 	return false;
 }
 
-/* It goes with the event. */
+/* Attaches the program; closing the event detaches it. */
 static int attach(struct sampler *s, const struct event_cpu *c)
 {
 	if (ioctl(c->fd, PERF_EVENT_IOC_SET_BPF, bpf_program__fd(s->skel->progs.on_sample)))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reading a perf ring. The kernel writes at data_head and never past data_tail; the barriers are
- * those that include/uapi/linux/perf_event.h asks for at data_head.
+ * Reads a perf ring. The kernel writes at data_head and never past data_tail. The barriers are
+ * those that include/uapi/linux/perf_event.h requires at data_head.
  */
 #include "sampler/perf_ring.h"
 
@@ -131,7 +131,7 @@ void perf_ring_next(struct perf_ring *r)
 
 void perf_ring_end(struct perf_ring *r)
 {
-	/* Our reads come before the kernel's next writes there. */
+	/* The reads above come before the kernel's next writes there. */
 	if (r->page)
 		__atomic_store_n(&r->page->data_tail, r->tail, __ATOMIC_RELEASE);
 }

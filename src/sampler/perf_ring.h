@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reader of the ring that perf maps into user space for one event: the records as they were
- * written, in order, without copying (one that wraps around is copied). Shared by the side band and
- * the sampling events' throttle rings.
+ * Reads the ring that perf maps into user space for one event: records as they were written, in
+ * order, without copying (except one that wraps around). Used for the side band and for the
+ * throttle rings of the sampling events.
  */
 #ifndef SAMPLER_PERF_RING_H
 #define SAMPLER_PERF_RING_H
@@ -15,35 +15,36 @@ struct perf_ring {
 	struct perf_event_mmap_page *page; /* NULL: not mapped */
 	const uint8_t *data;
 	size_t bytes, page_bytes; /* data: a power of two */
-	uint64_t tail, head;	  /* read up to here; written up to here, as of perf_ring_begin() */
-	uint64_t malformed;	  /* times that reading stopped at an impossible size */
-	uint8_t *wrapped; /* a record that wraps around, put together; perf: at most 64 KiB */
+	uint64_t tail, head;	  /* read up to here; written up to here at perf_ring_begin() */
+	uint64_t malformed;	  /* how often reading stopped at an impossible size */
+	uint8_t *wrapped;	  /* room for a record that wraps around; perf: at most 64 KiB */
 };
 
 /* perf_event_open(2). The descriptor (close-on-exec) or -errno, without a message. */
 _must_use_ int perf_event_open_fd(struct perf_event_attr *attr, pid_t pid, int cpu);
 
-/* Sets the message for a failed perf_event_open() or mmap of a ring: @what isn't possible because
- * of @r. */
+/*
+ * Sets the message for a failed perf_event_open() or mmap of a ring: @what isn't possible because
+ * of @r.
+ */
 int perf_event_error(int r, const char *what);
 
-/* Maps @fd's ring with at least @bytes of data (rounded up to a power of two of pages). 0 or
- * -errno. */
+/* Maps @fd's ring with at least @bytes of data (rounded up to 2^n pages). 0 or -errno. */
 _must_use_ int perf_ring_map(struct perf_ring *r, int fd, size_t bytes);
 void perf_ring_unmap(struct perf_ring *r);
 
-/* Takes note of what was written until now. True if there is something to read. */
+/* Notes how much has been written by now. True: there is something to read. */
 bool perf_ring_begin(struct perf_ring *r);
 
 /*
- * The next record, or NULL. Valid until the next call for this ring. perf_ring_peek() leaves it
- * there, perf_ring_next() takes it. A record with an impossible size ends the reading (everything
- * up to the head is dropped).
+ * The next record, or NULL. Valid until the next call for this ring. perf_ring_peek() leaves it in
+ * the ring, perf_ring_next() takes it. A record with an impossible size ends the reading:
+ * everything up to the head is dropped.
  */
 const struct perf_event_header *perf_ring_peek(struct perf_ring *r);
 void perf_ring_next(struct perf_ring *r);
 
-/* Gives the space of what was read back to the kernel. */
+/* Returns the space of records that were read to the kernel. */
 void perf_ring_end(struct perf_ring *r);
 
 #endif

@@ -7,22 +7,22 @@
 #include "sampler/events.h"
 
 /*
- * The more parts, the less one of them decides that happens to be in step until the next change. But
- * the period of a part is that many times as long, and a change begins it anew. At lower rates few
- * samples come between two changes, and two parts do.
+ * The more parts there are, the less it matters that one of them happens to be in step until the
+ * next change. But a part's period is that many times as long, and a change restarts it. At lower
+ * rates few samples come between two changes, and two parts are enough.
  */
 #define PARTS_MANY_HZ 400
 
-/* A change costs each part half a sample on average: not before so many periods have passed. */
+/* A change costs each part half a sample on average, so it waits for this many periods. */
 #define LEAST_PERIODS 64
 
-/* A CPU whose samples hardly anybody gets needs no change. */
+/* A CPU with hardly any records needs no change. */
 #define LEAST_RECORDS 32
 
-/* What a change costs a counter isn't made up for: 0.2 % of its samples. */
+/* A counter doesn't make up for the cost of a change, which is 0.2 % of its samples. */
 #define LEAST_RECORDS_COUNTER 256
 
-/* What is owed is made up for at this part of the rate at most. */
+/* Dropped samples are made up for at this part of the rate at most. */
 #define EXTRA_MOST 0.1
 
 unsigned rate_parts(const struct event *e)
@@ -41,13 +41,16 @@ static uint64_t next_random(uint64_t *random) /* splitmix64 */
 	return z ^ z >> 31;
 }
 
-/* 0.5 to 1.5: so wide that any rhythm as long as a period, or shorter, is met at all its places. */
+/*
+ * 0.5 to 1.5: wide enough that a rhythm as long as a period, or shorter, is sampled at all its
+ * places.
+ */
 static double factor(uint64_t *random)
 {
 	return 0.5 + (double)(next_random(random) >> 11) * 0x1p-53;
 }
 
-/* What of the last periods was dropped, less what was made up for meanwhile. */
+/* Adds what was dropped of the last periods, and subtracts what was made up for meanwhile. */
 static void settle(struct rate *r, uint64_t ns)
 {
 	r->owed -= (double)ns * r->extra_per_ns;
@@ -62,7 +65,7 @@ static void draw_clock(struct rate *r, const struct event *e, uint64_t now_ns, u
 
 	if (r->since_ns)
 		settle(r, ns);
-	/* The next change will cost half a sample a part. */
+	/* The next change will cost each part half a sample. */
 	r->extra_per_ns = (r->owed + 0.5 * r->parts) / (double)MAX(ns, e->period);
 	r->extra_per_ns = MAX(0.0, MIN(r->extra_per_ns, EXTRA_MOST * rate));
 	for (unsigned i = 0; i < r->parts; i++)
@@ -74,7 +77,7 @@ static void draw_clock(struct rate *r, const struct event *e, uint64_t now_ns, u
 /* perf_event_open() takes no more than 2^63 - 1. */
 #define PERIOD_MOST (UINT64_MAX >> 1)
 
-/* Below it, a rhythm of so few events counts as one that a program may have. */
+/* A program may have a rhythm of fewer events than this. */
 #define RHYTHM_MOST 1000
 
 static bool has_small_factor(uint64_t n)
@@ -88,8 +91,8 @@ static bool has_small_factor(uint64_t n)
 #define FEW 4
 
 /*
- * What counts events one by one may do something with every second one, or every tenth: a period
- * without such a factor meets each of them in turn.
+ * A program may do something at every second counted event, or at every tenth. A period without
+ * such a factor meets each of the events in turn.
  */
 static uint64_t draw_count(uint64_t count, uint64_t *random)
 {
@@ -97,7 +100,7 @@ static uint64_t draw_count(uint64_t count, uint64_t *random)
 
 	if (count == 1)
 		return 1;
-	if (count < FEW) /* of a period of 1 the kernel doesn't say that it is in force */
+	if (count < FEW) /* of a period of 1 the kernel doesn't report that it is in force */
 		n += 2;
 	n |= 1;
 	while (n < PERIOD_MOST && has_small_factor(n))
@@ -112,7 +115,7 @@ void rate_draw(struct rate *r, const struct event *e, uint64_t now_ns, uint64_t 
 		draw_clock(r, e, now_ns, random);
 	else if (e->period)
 		r->period[0] = draw_count(e->period, random);
-	else if (!r->since_ns) /* no more than may be asked for */
+	else if (!r->since_ns) /* at first not above what was asked for, which might be refused */
 		r->period[0] = e->hz;
 	else
 		r->period[0] = MAX((uint64_t)1, (uint64_t)(e->hz * factor(random)));

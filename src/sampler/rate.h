@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * When the sampling events of a CPU are due. A program that works in step with a fixed period would
- * always be met at the same place, so periods are drawn at random, again and again
+ * When the sampling events of a CPU are due. With a fixed period, a program that works in step with
+ * it would always be sampled at the same place. So periods are drawn at random, again and again
  * (docs/decisions/0017-never-in-step.md). Arithmetic only: event_set.c tells the kernel.
  *
- * A clock is several events on each CPU, each with a period of its own; their rates add up to the
- * rate that was asked for, so a sample weighs the period that was asked for, at any time. A counter
- * is one event, and a sample weighs the period that was in force.
+ * A clock is several events on each CPU, each with a period of its own. Their rates add up to the
+ * rate that was asked for, so a sample always weighs the period that was asked for. A counter is
+ * one event, and a sample weighs the period that was in force.
  */
 #ifndef SAMPLER_RATE_H
 #define SAMPLER_RATE_H
@@ -23,18 +23,18 @@ struct rate {
 	unsigned parts;			 /* events of the CPU */
 	uint64_t period[RATE_PARTS_MAX]; /* of each part; Hz if the kernel adapts the period */
 	uint64_t since_ns;		 /* in force since then, 0 = not begun */
-	uint64_t records;		 /* that came from this CPU since */
+	uint64_t records;		 /* records from this CPU since then */
 	/*
-	 * Clocks: a change drops what had passed of each period. So many samples were dropped and
-	 * not yet made up for, and so many more are taken each ns to make up for them.
+	 * Clocks: a change drops what had passed of each period. .owed: samples that were dropped
+	 * and not made up for yet; .extra_per_ns: samples taken in addition, to make up for them.
 	 */
 	double owed, extra_per_ns;
 };
 
-/* How many events sample a CPU. */
+/* How many events a CPU has. */
 unsigned rate_parts(const struct event *e);
 
-/* Draws .period anew. @random: the state of a generator, any number at first. */
+/* Draws new periods. @random: the state of the generator, any number at first. */
 void rate_draw(struct rate *r, const struct event *e, uint64_t now_ns, uint64_t *random);
 
 /* Is it time to draw again? */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reading a BPF ring (kernel/bpf/ringbuf.c): a page with the reader's position, one with the writer's, then the
- * data. A record is a header of 8 bytes, whose first word has its size and two flags, and comes at a multiple of
- * 8. The barriers are those of the kernel's own reader, __bpf_user_ringbuf_peek().
+ * Reads a BPF ring (kernel/bpf/ringbuf.c). A page has the reader's position, the next one the
+ * writer's, then come the data. A record starts at a multiple of 8 with a header of 8 bytes, whose
+ * first word has its size and two flags. The barriers are those of the kernel's own reader,
+ * __bpf_user_ringbuf_peek().
  */
 #include "sampler/record_ring.h"
 
@@ -51,7 +52,7 @@ void record_ring_unmap(struct record_ring *r)
 	*r = (struct record_ring){};
 }
 
-/* The @n bytes behind the header at @at. */
+/* The @n bytes after the header at @at. */
 static const void *record_at(struct record_ring *r, uint64_t at, size_t n)
 {
 	return ring_record(r->data, r->bytes, (at + BPF_RINGBUF_HDR_SZ) & (r->bytes - 1), n,
@@ -76,7 +77,7 @@ int record_ring_read(struct record_ring *r, record_ring_take take, void *ctx)
 		if (!(word & BPF_RINGBUF_DISCARD_BIT))
 			stop = take(ctx, record_at(r, at, n), n);
 		at += size;
-		/* Our reads come before the kernel's next writes there. */
+		/* The reads above come before the kernel's next writes there. */
 		__atomic_store_n(r->consumed, at, __ATOMIC_RELEASE);
 	}
 	return stop;

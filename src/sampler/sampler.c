@@ -18,7 +18,7 @@
 #include "sampler/internal.h"
 #include "sample.skel.h"
 
-/* Its last lines say why a program was refused; all that precedes them can be megabytes. */
+/* libbpf's last lines say why a program was refused; the text before them can be megabytes. */
 #define LIBBPF_TAIL 4000
 
 int sampler_log_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap)
@@ -45,8 +45,8 @@ int sampler_log_libbpf(enum libbpf_print_level level, const char *fmt, va_list a
 }
 
 /*
- * krait's own PID namespace: the programs report numbers of this one. Its depth can't be seen from
- * inside, so it is known by its inode; the host's has a fixed one (include/linux/proc_ns.h,
+ * krait's own PID namespace, whose numbers the programs report. Its depth can't be seen from
+ * inside, so it is identified by its inode. The host's has a fixed one (include/linux/proc_ns.h,
  * PROC_PID_INIT_INO).
  */
 #define HOST_PIDNS_INUM 0xEFFFFFFCu
@@ -72,7 +72,7 @@ static bool attach_watch(struct sampler *s, struct bpf_program *prog)
 	return false;
 }
 
-/* By the first that this kernel has; that it lacks one is nothing that libbpf need complain of. */
+/* Attaches the first program that this kernel supports; libbpf needn't complain if it lacks one. */
 static void watch_unmap(struct sampler *s)
 {
 	libbpf_print_fn_t print = libbpf_set_print(NULL);
@@ -202,7 +202,7 @@ static int update(struct bpf_map *map, const void *key, const void *value)
 	return bpf_map_update_elem(bpf_map__fd(map), key, value, BPF_ANY) ? -errno : 0;
 }
 
-/* A process that was judged unwanted is judged again at its next sample. */
+/* Lets a process that was judged unwanted be judged again at its next sample. */
 static void forget_if_ignored(struct sampler *s, pid_t tgid)
 {
 	int fd = bpf_map__fd(s->skel->maps.procs);
@@ -221,7 +221,7 @@ int sampler_add_root(struct sampler *s, pid_t tgid)
 
 	if (r)
 		return err_sys(r, "can't add process %d", tgid);
-	forget_if_ignored(s, tgid); /* sampled before it was a root */
+	forget_if_ignored(s, tgid); /* it may have been sampled before it was a root */
 	return 0;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The perf side band. Record formats: include/uapi/linux/perf_event.h, enum perf_event_type. With
- * sample_id_all and sample_type TIME each record ends in its time, by which the rings of all CPUs
- * are merged: a process forks on one CPU and execs on another.
+ * sample_id_all and sample_type TIME each record ends with its time. The rings of all CPUs are
+ * merged by that time: a process may fork on one CPU and exec on another.
  */
 #include "sampler/sideband.h"
 
@@ -30,11 +30,11 @@ struct sideband {
 	struct sideband_stats stats;
 	struct lives lives; /* of the records that are being drained */
 	int epfd;
-	struct channel
-		watched; /* one thread's: wakes, its records come through the CPUs' too; .fd -1: none */
+	/* Wakes for one thread, whose records the CPUs' rings get too; .fd -1: none. */
+	struct channel watched;
 };
 
-#define WATCHED 0xffffffffu /* its number in .epfd */
+#define WATCHED 0xffffffffu /* number of .watched in .epfd */
 
 struct body_mmap2 {
 	uint32_t tgid, tid;
@@ -79,7 +79,7 @@ static bool split(const struct perf_event_header *h, struct record *ret)
 	return true;
 }
 
-/* A process outside krait's PID namespace has the number 0, one that is already reaped -1. */
+/* A process outside krait's PID namespace has pid 0, one that was already reaped has -1. */
 static bool foreign(uint32_t tgid)
 {
 	return tgid == 0 || tgid == UINT32_MAX;
@@ -180,19 +180,22 @@ static bool dispatch(struct sideband *s, const struct record *r)
 		return on_task(s, r);
 	case PERF_RECORD_LOST:
 		return on_lost(s, r);
-	default: /* a newer kernel's: nothing that was asked for */
+	default: /* a newer kernel's record: nothing that was asked for */
 		return true;
 	}
 }
 
-/* So long after its time a record of another CPU may be missing still: it is being written. */
+/*
+ * How long after its time a record of another CPU may still be missing, because it is being
+ * written.
+ */
 #define WRITTEN_NS NSEC_PER_MSEC
 
 static void note_life(struct sideband *s, const struct record *r, uint64_t now_ns)
 {
 	struct body_task b = {};
 
-	/* A COMM record begins with the number of the process too. */
+	/* A COMM record begins with the tgid too. */
 	memcpy(&b, r->body, MIN(r->n, sizeof(b)));
 	if (r->h->type == PERF_RECORD_COMM && r->h->misc & PERF_RECORD_MISC_COMM_EXEC)
 		lives_began(&s->lives, b.tgid);
@@ -206,8 +209,8 @@ static void note_life(struct sideband *s, const struct record *r, uint64_t now_n
 }
 
 /*
- * Most programs that start on a machine end before they can be looked at. So the records are read twice: whose end is
- * among them need not be looked for.
+ * Most programs that start on a machine end before they can be examined. So the records are read
+ * twice: a process whose end is among them needn't be looked up.
  */
 static void note_lives(struct sideband *s, uint64_t now_ns)
 {
@@ -247,7 +250,10 @@ static struct channel *oldest(struct sideband *s, struct record *ret)
 	return best;
 }
 
-/* An event whose CPU went away is "hung up" for ever: it would keep the caller's epoll awake. */
+/*
+ * An event whose CPU went away reports a hang-up for ever, which would keep the caller's epoll
+ * awake.
+ */
 static void forget_hung_up(struct sideband *s)
 {
 	struct epoll_event ev[32];
@@ -262,11 +268,10 @@ static void forget_hung_up(struct sideband *s)
 			epoll_ctl(s->epfd, EPOLL_CTL_DEL, s->cpus.v[ev[i].data.u32].fd, NULL);
 }
 
-/* The longest is an MMAP2 with a path of PATH_MAX (kernel/events/core.c, perf_event_mmap_event()).
- */
+/* An MMAP2 with a path of PATH_MAX (kernel/events/core.c, perf_event_mmap_event()). */
 #define LONGEST_RECORD (sizeof(struct body_mmap2) + PATH_MAX + 64)
 
-/* Takes note of what was written. True if a ring was so full that a record may not have fit. */
+/* Notes what has been written by now. True if a ring was so full that a record may not have fit. */
 static bool begin_all(struct sideband *s)
 {
 	bool full = false;
@@ -307,7 +312,7 @@ size_t sideband_drain(struct sideband *s)
 		if (!dispatch(s, &r))
 			s->stats.malformed++;
 		perf_ring_next(&c->ring);
-		/* Callbacks may take long: give the space back as soon as it is read. */
+		/* Callbacks may take long: return the space as soon as it is read. */
 		perf_ring_end(&c->ring);
 	}
 	vec_foreach(it, &s->cpus)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The perf side band: which process maps which file, forks, execs, exits, at the moment it happens.
- * One dummy event and one ring per online CPU; PIDs are those of the opener's PID namespace
- * (processes outside it are left out). Times are CLOCK_MONOTONIC.
+ * The perf side band: it reports which process maps which file, forks, execs and exits, when that
+ * happens. One dummy event and one ring per online CPU. PIDs are those of krait's PID namespace
+ * (processes outside of it are left out). Times are CLOCK_MONOTONIC.
  */
 #ifndef SAMPLER_SIDEBAND_H
 #define SAMPLER_SIDEBAND_H
@@ -11,22 +11,25 @@
 
 #include "base/util.h"
 
-/* A mapping that is executable, at mmap or when mprotect makes it so (perf_event_mmap()). PERF_RECORD_MMAP2. */
+/*
+ * A mapping that is executable, at mmap or made so by mprotect (perf_event_mmap()). From
+ * PERF_RECORD_MMAP2.
+ */
 struct sideband_mmap {
 	uint32_t tgid, tid;
 	uint64_t addr, len, pgoff; /* bytes */
 	uint64_t dev;		   /* major << 20 | minor of the superblock, as in /proc/PID/maps */
 	uint64_t ino, ino_generation;
 	uint32_t prot, flags; /* PROT_*, MAP_* */
-	const char *path;     /* any bytes; "//anon", "[vdso]", "//toolong" for what has none */
+	const char *path;     /* any bytes; "//anon", "[vdso]", "//toolong" without a path */
 	uint64_t time_ns;
 	bool gone; /* certain: the process, or this image of it, has ended since */
 };
 
 /*
- * Called by sideband_drain() in order of time, as far as all rings show it: an event of another CPU
- * that was being written at that moment may come with the next call, a few microseconds late. Any
- * may be NULL. Pointers are valid during the call.
+ * Called by sideband_drain() in order of time, as far as all rings show it: an event that another
+ * CPU is just writing may come with the next call, a few microseconds late. Any function may be
+ * NULL. Pointers are valid during the call.
  */
 struct sideband_ops {
 	void (*mmap)(void *ctx, const struct sideband_mmap *m);
@@ -36,12 +39,15 @@ struct sideband_ops {
 	/* A new thread (tgid == parent_tgid) or process. */
 	void (*fork)(void *ctx, uint32_t tgid, uint32_t tid, uint32_t parent_tgid,
 		     uint32_t parent_tid, uint64_t time_ns);
-	/* A thread ended; the process has when its last one has (tid == tgid may come before). */
+	/*
+	 * A thread ended. A process ends with its last thread (the one with tid == tgid may end
+	 * before).
+	 */
 	void (*exit)(void *ctx, uint32_t tgid, uint32_t tid, uint64_t time_ns);
 	/*
-	 * @n records were lost: what is known of processes may be stale, look into /proc again. The
-	 * kernel reports a loss with the next record that fits again, which may take long. So it is
-	 * also called, with @n 0, after a ring was so full that something may have been lost.
+	 * @n records were lost: what is known of processes may be stale, so look into /proc again.
+	 * The kernel reports a loss only with the next record that fits, which may take long. So
+	 * this is also called, with @n 0, after a ring was so full that a record may not have fit.
 	 */
 	void (*lost)(void *ctx, uint64_t n);
 };
@@ -64,21 +70,21 @@ struct sideband;
 _must_use_ int sideband_open(struct sideband **ret, const struct sideband_config *config);
 void sideband_close(struct sideband *s);
 
-/* As sampler_renew_cpus(); then calls back for what was recorded until now, and .lost with 0. */
+/* As sampler_renew_cpus(). Then calls back for what was recorded until now, and .lost with 0. */
 _must_use_ int sideband_renew_cpus(struct sideband *s);
 
 /* A descriptor for epoll: readable when there is something to drain. */
 int sideband_fd(const struct sideband *s);
 
-/* Calls back for everything recorded until now. Number of records. */
+/* Calls back for everything recorded until now. Returns the number of records. */
 size_t sideband_drain(struct sideband *s);
 
 /*
- * From now on each mapping and exec of thread @tid makes sideband_fd() readable at once, until sideband_unwatch(). One at a
- * time. 0 or -errno + message.
+ * From now on each mapping and exec of thread @tid makes sideband_fd() readable at once, until
+ * sideband_unwatch(). One thread at a time. 0 or -errno + message.
  */
 _must_use_ int sideband_watch(struct sideband *s, pid_t tid);
-void sideband_unwatch(struct sideband *s); /* also where nothing is watched */
+void sideband_unwatch(struct sideband *s); /* fine if nothing is watched */
 
 struct sideband_stats {
 	uint64_t records, lost, malformed;

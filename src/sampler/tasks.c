@@ -67,7 +67,7 @@ int tasks_want(struct tasks *t, pid_t tgid, bool want)
 	return 0;
 }
 
-/* Hands on the whole records at @buf; how many bytes they were. */
+/* Hands on the whole records in @buf; returns their size in bytes. */
 static size_t take(const uint8_t *buf, size_t n, void (*fn)(void *ctx, const struct rec_task *rec),
 		   void *ctx)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The memory of the unwind store: slabs up to the cap, the chunks in them. */
+/* The memory of the unwind store: slabs up to a limit, and the chunks in them. */
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -9,9 +9,9 @@
 #include "sampler/unwind_internal.h"
 
 #define SLAB_BYTES  (UNWIND_SLAB_CHUNKS * sizeof(struct unwind_chunk))
-#define LIMBO_WORTH 64 /* chunks: waiting for so many is better than more memory */
+#define LIMBO_WORTH 64 /* chunks: waiting for so many is better than taking more memory */
 
-/* The maps that are always there. */
+/* Maps that always exist. */
 #define FIXED_BYTES                                                                                \
 	(UNWIND_MAX_TABLES * sizeof(struct unwind_table) +                                         \
 	 UNWIND_MAX_KERNEL_RULES * sizeof(struct unwind_rule) +                                    \
@@ -62,7 +62,10 @@ static int make_slabs(const struct unwind_store *s, uint32_t first, int *fd, uin
 	return r;
 }
 
-/* So many that @chunks more are there, or all that may be. Only .supply is held, so that their number stays. */
+/*
+ * Makes slabs for @chunks more chunks, or as many as are allowed. Only .supply is held meanwhile,
+ * so that the number of slabs stays.
+ */
 static int add_slabs(struct unwind_store *s, size_t chunks)
 {
 	uint32_t first = s->slabs.n, chunk = first * UNWIND_SLAB_CHUNKS,
@@ -80,13 +83,13 @@ static int add_slabs(struct unwind_store *s, size_t chunks)
 	r = make_slabs(s, first, fd, n);
 	pthread_mutex_lock(&s->lock);
 	for (uint32_t i = 0; !r && i < n; i++)
-		s->slabs.v[s->slabs.n++] = fd[i]; /* there is room for all that may be */
+		s->slabs.v[s->slabs.n++] = fd[i]; /* room for all slabs was reserved */
 	for (uint32_t i = n * UNWIND_SLAB_CHUNKS; !r && i; i--)
 		r = vec_push(&s->free, chunk + i - 1);
 	return r;
 }
 
-/* The first @n of @limbo can be used. */
+/* Makes the first @n of @limbo usable again. */
 static int let_go(chunk_vec *limbo, size_t n, chunk_vec *free)
 {
 	int r = vec_reserve(free, free->n + n);
@@ -101,8 +104,9 @@ static int let_go(chunk_vec *limbo, size_t n, chunk_vec *free)
 }
 
 /*
- * Changing a map of maps waits until every program that runs has ended (kernel/bpf/syscall.c,
- * maybe_wait_bpf_programs()): after that nobody reads the chunks and tables that were in limbo before.
+ * Changing a map of maps waits until every running program has ended (kernel/bpf/syscall.c,
+ * maybe_wait_bpf_programs()). After that nobody reads the chunks and tables that were in limbo
+ * before.
  */
 static int empty_limbo(struct unwind_store *s)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tables: the rows of one file each, as trees of chunks. Files with the same rows (copies of a library in several
- * containers) share a tree. Trees that no sample has looked into for long make room for others.
+ * Tables: each has the rows of one file, as a tree of chunks. Files with the same rows (copies of a
+ * library in several containers) share a tree. Trees that no sample has used for long make room for
+ * others.
  */
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -11,7 +12,7 @@
 #include "unwind/rows/chunk.h"
 #include "sampler/unwind_internal.h"
 
-#define SPARE_SHARE 16 /* one in so many chunks isn't given to files: mappings need them */
+#define SPARE_SHARE 16 /* one chunk in so many isn't given to files: mappings need them */
 
 int unwind_store_new_table(struct unwind_store *s, uint32_t *ret)
 {
@@ -98,7 +99,7 @@ static int get_chunk(void *ctx, size_t i, struct unwind_chunk *c)
 				      : -ENOENT;
 }
 
-/* Chunks that are in a tree don't change: they are compared without the lock. */
+/* Chunks in a tree never change, so they are compared without the lock. */
 static bool has_rows(struct unwind_store *s, const struct unwind_tree *tree,
 		     const struct unwind_entries *entries)
 {
@@ -112,8 +113,8 @@ static bool has_rows(struct unwind_store *s, const struct unwind_tree *tree,
 }
 
 /*
- * A tree with just these rows, with a reference, or NULL. That two files have one build id would say less: each row is
- * compared, and most trees differ in the first chunk.
+ * Finds a tree with just these rows and takes a reference; NULL: there is none. Equal build ids
+ * would prove less: so each row is compared, and most trees differ in the first chunk.
  */
 static struct unwind_tree *find_same(struct unwind_store *s, const struct unwind_entries *entries)
 {
@@ -130,7 +131,7 @@ static struct unwind_tree *find_same(struct unwind_store *s, const struct unwind
 	return NULL;
 }
 
-/* Empties @table, and gives the rules of @entries, which are @rows's, their numbers. */
+/* Empties @table, and numbers the rules of @entries, which were made from @rows. */
 static int prepare(struct unwind_store *s, uint32_t table, const struct unwind_rows *rows,
 		   struct unwind_entries *entries)
 {
@@ -156,7 +157,9 @@ static int share(struct unwind_store *s, uint32_t table, const struct unwind_ent
 	return r ? r : tree != NULL;
 }
 
-/* Room for all @n entries, or nothing is begun. Some stays for mappings. */
+/*
+ * Makes room for all @n entries, or fails before anything is written. Some room stays for mappings.
+ */
 static int make_room(struct unwind_store *s, size_t n)
 {
 	_locked_ held = unwind_lock(s);
@@ -196,7 +199,7 @@ static int put_chunk(void *ctx, const struct unwind_chunk *c, uint32_t *number)
 	return unwind_chunk_write(f->store, *number, c);
 }
 
-/* Writes @entries, which are used up, and makes that @table's. */
+/* Writes @entries, which are used up, as the tree of @table. */
 static int write_tree(struct unwind_store *s, uint32_t table, struct unwind_entries *entries)
 {
 	struct filling f = {s, calloc(1, sizeof(*f.tree))};
@@ -242,7 +245,7 @@ struct unused {
 	const struct unwind_tree *tree;
 };
 
-/* Those of one tree next to each other. */
+/* Longest unused first; tables of one tree are neighbours. */
 static int longest_first(const void *a, const void *b)
 {
 	const struct unwind_tree *x = ((const struct unused *)a)->tree,
@@ -253,7 +256,7 @@ static int longest_first(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* A tree hasn't been looked into for as long as none of its tables has. */
+/* A tree is unused for as long as all of its tables are. */
 static void note_unused(struct unwind_store *s)
 {
 	uint32_t now = unwind_store_epoch();
@@ -276,7 +279,7 @@ static void note_unused(struct unwind_store *s)
 
 typedef VEC(struct unused) unused_vec;
 
-/* Tables that nothing needs now; *chunks: how much is in them. */
+/* Tables that nothing needs now; *chunks: how many chunks they have. */
 static int find_unused(struct unwind_store *s, unused_vec *ret, size_t *chunks)
 {
 	const struct unwind_tree *counted = NULL;

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A record of a ring, which may go on at the ring's beginning: what perf's rings and BPF's have in common. */
+/* A record in a ring, which may continue at the ring's beginning. For perf's rings and BPF's. */
 #ifndef SAMPLER_WRAPPED_H
 #define SAMPLER_WRAPPED_H
 
 #include "base/util.h"
 
-/* The @n bytes at @at of the ring @data[0..@bytes); those that wrap around are put together in @room. */
+/*
+ * The @n bytes at @at of the ring @data[0..@bytes). If they wrap around, they are put together in
+ * @room.
+ */
 static inline const void *ring_record(const uint8_t *data, size_t bytes, size_t at, size_t n,
 				      uint8_t *room)
 {
