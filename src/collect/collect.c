@@ -130,9 +130,9 @@ static void take_given_up(struct collect *c)
 }
 
 /*
- * What is read anew of processes, for the flushes to come: samples don't wait for it. What was mapped
- * until a sample was taken is known one flush later, when mappings were read: so the flush is counted
- * between them and the code within them.
+ * Reads anew what may have changed in processes. No sample of this flush needs it. A mapping that
+ * was made before a sample is known one flush later, once the mappings were read. So the flush is
+ * counted after the mappings are read, and before the code in them is.
  */
 static void look_after_processes(struct collect *c, bool last)
 {
@@ -146,8 +146,8 @@ static void look_after_processes(struct collect *c, bool last)
 }
 
 /*
- * One round. What can be named and shown is; the rest waits for the next round. Each step needs what
- * those before it did; docs/architecture.md says why.
+ * One round: stacks are named and samples handed on as far as that is possible; the others wait
+ * for the next round. Each step needs what those before it did (docs/architecture.md says why).
  */
 int collect_flush(struct collect *c, bool last)
 {

@@ -33,17 +33,22 @@ void collect_record(struct collect *c, const void *data, size_t n);
  */
 _must_use_ int collect_flush(struct collect *c, bool last);
 
-/* Since it was asked last, did anything come but samples of processes, threads and code that were known? */
+/*
+ * Has anything come since the last call, other than samples of known processes, threads and code?
+ */
 bool collect_news(struct collect *c);
 
-/* Memory of the profile's tables and of code objects; of names of files and of code made at run time. */
+/*
+ * Bytes of the profile's tables and of code objects; bytes of names, of files and of code made at
+ * run time.
+ */
 size_t collect_bytes(const struct collect *c);
 size_t collect_kept_bytes(const struct collect *c);
 
 /*
- * The profile is made small (profile/condense.h) and the kernel programs were told to send everything again
- * (sampler_send_again()): takes the new ids, gives up code objects that didn't come since the time before. 0 or
- * -ENOMEM + message.
+ * The profile was condensed (profile/condense.h), and the kernel programs were told to send
+ * everything again (sampler_send_again()). Takes the new ids, and gives up the code objects that
+ * didn't come since the last call. 0 or -ENOMEM + message.
  */
 struct condense;
 _must_use_ int collect_condense(struct collect *c, struct condense *condense);
@@ -51,12 +56,16 @@ _must_use_ int collect_condense(struct collect *c, struct condense *condense);
 /* A flush then has more to do, CLOCK_MONOTONIC; UINT64_MAX: it doesn't. */
 uint64_t collect_due_ns(const struct collect *c);
 
-/* The profile's stack of the kernel's frames alone, innermost first: where of its process nothing can be read. */
+/*
+ * The profile's stack of kernel frames alone, innermost first: for a thread whose process can't
+ * be read.
+ */
 uint32_t collect_kernel_stack(struct collect *c, const __u64 *pc, size_t n);
 
 /*
- * For who walks stacks itself: the rows for the code at @pc in mappings @version are wanted. True if some may
- * come: when collect_await() returns, they have; there may be more then.
+ * For callers that walk stacks themselves: asks for the unwind rows of the code at @pc in
+ * mappings @version. Returns true if rows may come. They are there when collect_await() returns;
+ * then there may be more to ask for.
  */
 bool collect_want_rows(struct collect *c, uint32_t version, uint64_t pc);
 void collect_await(struct collect *c);
@@ -76,8 +85,9 @@ struct collect_mapping {
 };
 
 /*
- * Side band: a process mapped an executable file or made memory executable, a thread ended, its name changed, an execve has
- * replaced an image. Records of the time before and after may come later.
+ * The side band says: a process mapped an executable file or made memory executable; a thread
+ * ended; its name changed; an execve replaced an image. Records of the time before and after may
+ * come later.
  */
 void collect_mapped(struct collect *c, const struct collect_mapping *m);
 void collect_exit(struct collect *c, uint32_t tgid, uint32_t tid, uint64_t time_ns);
@@ -97,8 +107,9 @@ void collect_look_again(struct collect *c);
 _must_use_ int collect_examine(struct collect *c, pid_t tgid);
 
 /*
- * Before the first sample: hands over the mappings of the processes that were examined, and unwind rows of the
- * files in them, until @until_ns (CLOCK_MONOTONIC). What isn't ready then is made when a stack needs it.
+ * Before the first sample: gives the kernel programs the mappings of the examined processes, and
+ * the unwind rows of the files in them, until @until_ns (CLOCK_MONOTONIC). What isn't ready by
+ * then is made when a stack needs it.
  */
 void collect_prepare(struct collect *c, uint64_t until_ns);
 

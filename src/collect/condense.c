@@ -24,7 +24,10 @@ int collect_condense(struct collect *c, struct condense *k)
 	known_natives_forget(c);
 	take_mappings(c, &k->copy);
 	threads_condense(c, k);
-	/* Samples on the way have the old ids of stacks; what comes later is sent with its stack. */
+	/*
+	 * Samples that are on the way have old ids of stacks. Samples that come later bring their
+	 * stacks.
+	 */
 	done = stacks_condense(c, k);
 	done &= registered_condense(c, k);
 	codes_next_round(c);

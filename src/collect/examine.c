@@ -170,8 +170,8 @@ static int give_up(struct collect *c, struct process *p, const struct proc *proc
 }
 
 /*
- * Of processes that there were before the first sample the key of their executable isn't known where the file
- * system doesn't tell it: now the kernel program has, and the next process that runs it is known.
+ * Some file systems don't say the key of a running process's executable. The kernel program has
+ * said it now, so the next process that runs the same file is known at once.
  */
 static void teach_exe(struct collect *c, const struct proc *proc, const struct exe_key *exe)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The first moments of the command of `krait record --`: when it execs, and before it has been sampled, the kernel programs are
- * told where its interpreter is and what it has mapped, if that is known of its executable (teach.c).
+ * The first moments of the command of `krait record --`. When it execs, and before it is sampled,
+ * the kernel programs are told where its interpreter is and what it has mapped, if that is known
+ * of its executable (teach.c).
  */
 #include <unistd.h>
 

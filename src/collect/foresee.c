@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the command of `krait record --` is going to map: the libraries that its executable needs, and what the same
- * executable mapped the last time. Their unwind tables are made before the command runs (prepare.c), for stacks that are
- * sampled without them break off. A wrong guess costs that work and nothing else: only what a process does map is used.
+ * What the command of `krait record --` will probably map: the libraries that its executable
+ * needs, and what the same executable mapped the last time. Their unwind tables are made before
+ * the command runs (prepare.c): a stack that is sampled without them breaks off. A wrong guess
+ * costs that work and nothing else, because only files that a process does map are used.
  */
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -31,13 +32,16 @@
 #define TRIPLET "aarch64-linux-gnu"
 #endif
 
-/* Where loaders look without being told; ldconfig's list has more, which is then met as any other file. */
+/*
+ * Where loaders look by default. ldconfig's list has more directories; libraries there are met
+ * when they are mapped.
+ */
 static const char *const library_dirs[] = {
 	"/lib/" TRIPLET, "/usr/lib/" TRIPLET, "/lib64",		"/usr/lib64",
 	"/lib",		 "/usr/lib",	      "/usr/local/lib",
 };
 
-/* Mappings of files show numbers of their own with these (btrfs, overlayfs): only a mapping tells. */
+/* On btrfs and overlayfs a mapping shows other numbers than stat() does. */
 static bool shows_other_numbers(int fd)
 {
 	struct statfs fs;
@@ -107,7 +111,10 @@ static bool add_path(struct collect *c, const char *path, unsigned depth)
 	return fd >= 0;
 }
 
-/* @name in one of the directories of @dirs ("$ORIGIN/../lib:/opt/lib"), as the file at @path means them. */
+/*
+ * Looks for @name in the directories of @dirs ("$ORIGIN/../lib:/opt/lib"), seen from the file at
+ * @path.
+ */
 static bool add_from_runpath(struct collect *c, const char *dirs, const char *path,
 			     const char *name, unsigned depth)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Hands samples on to the profile, as soon as their stacks have names and their processes are known. */
+/* Adds samples to the profile, once their stacks have names and their processes are known. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -39,8 +39,8 @@ static void count_unsupported(struct collect *c, struct process *p)
 }
 
 /*
- * Stack to show for a sample, 0 = wait for it, or for the process to be known. @native: how its native
- * part ended, for the kernel program; becomes what is shown.
+ * The stack to show for a sample; 0: the sample waits for it, or for its process to be known.
+ * *native is how the kernel program says that the native part ended, and becomes how it is shown.
  */
 static uint32_t stack_of(struct collect *c, const struct waiting *w, const struct process *p,
 			 bool last, uint8_t *native)
@@ -57,8 +57,9 @@ static uint32_t stack_of(struct collect *c, const struct waiting *w, const struc
 }
 
 /*
- * A process is examined by number: between its sample and the look at /proc it may have exec'ed, of which the side
- * band tells until the next flush. What its own samples showed is certain.
+ * Is it certain what the process runs? A process is examined by its number. Between its sample
+ * and the look at /proc it may have exec'ed, which the side band says before the next flush. What
+ * its own samples showed is certain.
  */
 static bool is_proved(const struct process *p)
 {
@@ -125,7 +126,10 @@ static int hand_on(struct collect *c, struct waiting *w, bool last)
 			c->stats.unknown++;
 		return 1;
 	}
-	/* Each CPU has a ring of its own: what the process is may be in one that was read before. */
+	/*
+	 * Each CPU has its own ring: the record that says what the process is may be in a ring
+	 * that was read before this one.
+	 */
 	if ((p->state == PROC_PENDING || p->expected) && !p->samples && w->flush == c->flushes &&
 	    !last)
 		return 0;
@@ -164,7 +168,6 @@ static int hand_on(struct collect *c, struct waiting *w, bool last)
 	return 1;
 }
 
-/* Adds the samples that can be shown to the profile; the others wait on. After an error all of them do. */
 int hand_on_all(struct collect *c, bool last, int r)
 {
 	size_t kept = 0;

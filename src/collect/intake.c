@@ -96,7 +96,10 @@ static void on_code(struct collect *c, const struct rec_code *rec, size_t n)
 	keep_code(c, process_at(c, p), code);
 }
 
-/* A stack's record comes next after it in its ring; but a reader may come in between, and go on with another ring. */
+/*
+ * In its ring a stack's record follows its native record at once. But a drain may end between the
+ * two and begin with another ring.
+ */
 #define UNPAIRED_MOST 256
 
 static struct raw_native *take_unpaired(struct collect *c, uint64_t stack)
@@ -135,7 +138,10 @@ static void on_stack(struct collect *c, const struct rec_stack *rec, size_t n)
 		broken(c);
 		return;
 	}
-	/* Sent again: not all its code objects were taken, or the kernel's list has forgotten it. */
+	/*
+	 * It was sent again: some of its code objects were lost, or the kernel programs have
+	 * forgotten that they sent it.
+	 */
 	if (stack_is_there(c, rec->stack)) {
 		free(native);
 		return;

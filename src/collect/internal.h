@@ -44,8 +44,8 @@ struct command {
 void intake_fini(struct collect *c);
 
 /*
- * hand_on.c: adds the samples that can be shown to the profile; the others wait on. After an error, and
- * if @r is one, all of them do. Returns @r, or what failed.
+ * hand_on.c: adds to the profile the samples that can be shown; the others wait. If @r is an
+ * error, or after an error, all of them wait. Returns @r, or what failed.
  */
 int hand_on_all(struct collect *c, bool last, int r);
 
@@ -61,7 +61,10 @@ int process_examine(struct collect *c, uint32_t i, const struct exe_key *exe);
 /* Is each process still wanted, or is it now, and in which control group? Looks once a second. */
 void process_look_again(struct collect *c);
 
-/* The command has begun, of which nothing was sampled yet: its interpreter is at @where. Its mappings are read now. */
+/*
+ * The command has begun and wasn't sampled yet. Its interpreter is at @where. Its mappings are
+ * read now.
+ */
 struct proc_stat;
 void process_expect_first(struct collect *c, const struct proc *proc, const struct py_where *where,
 			  const struct proc_stat *stat, uint16_t version);
@@ -69,7 +72,10 @@ void process_expect_first(struct collect *c, const struct proc *proc, const stru
 /* memory.c: with each flush, gives up names that are too many. */
 void memory_keep_to(struct collect *c);
 
-/* foresee.c: the files that the command @fd will map are met; what processes mapped is kept for the next time. */
+/*
+ * foresee.c: reads the files that the command @fd will probably map; keeps for the next time what
+ * processes mapped.
+ */
 void foresee_command(struct collect *c, int fd);
 void foresee_remember(struct collect *c);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a recording keeps, and when that is all it may. The profile and code objects are summed up when they are too
- * much (condense.c); names of files and of code made at run time are given up, those that nobody has asked for longest first.
+ * What a recording keeps, within a limit. When the profile and the code objects are too large
+ * they are condensed (condense.c). Names of files and of code made at run time are given up,
+ * those first that weren't used for the longest time.
  */
 #include "base/log.h"
 #include "collect/internal.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What native stacks of the processes that there are need, before the first sample: a server that sleeps
- * most of the time has few samples, and would lose a tenth of them to tables that aren't there yet.
+ * Before the first sample: makes what native stacks of running processes need. A server that
+ * sleeps most of the time has few samples, and would lose a tenth of their stacks to tables that
+ * aren't there yet.
  */
 #include <poll.h>
 
@@ -9,12 +10,16 @@
 #include "collect/internal.h"
 
 /*
- * Files with more code are left until a stack needs them, unless the cache on disk has their tables: most of it never
- * runs, and it takes seconds. OpenBLAS has 30 MB, libtorch_cpu 200.
+ * Files with more code wait until a stack needs them, unless the cache on disk has their tables:
+ * most of that code never runs, and its tables take seconds. OpenBLAS has 30 MB, libtorch_cpu
+ * 200.
  */
 #define PREPARED_CODE (64u << 20)
 
-/* So many are with the thread at a time: it never waits for this one, and what samples want not for long. */
+/*
+ * So many files are given to the thread at a time: it always has work, and what samples need
+ * doesn't wait long.
+ */
 #define AHEAD 4
 
 static uint64_t code_bytes(const struct native_file *f)
@@ -98,7 +103,7 @@ static bool has_made_code(struct collect *c, const struct process *p)
 	return false;
 }
 
-/* Reads what is known of such code, and the mappings anew with it; false: there is nothing left to read. */
+/* Reads what describes such code, then the mappings again. False: nothing is left to read. */
 static bool prepare_made_code(struct collect *c, uint64_t until_ns)
 {
 	bool left = false;

@@ -50,7 +50,10 @@ static int teach_own(struct collect *c)
 	return c->config.ops->add_exe(c->config.ctx, &key, &e);
 }
 
-/* What is in the file @fd, read now or before; NULL where the kernel's name for it can't be told beforehand. */
+/*
+ * What the file @fd holds, read now or before. NULL: the kernel's key for it isn't known
+ * beforehand.
+ */
 static const struct image_file *image_now(struct collect *c, int fd, const char *path,
 					  struct exe_key *key)
 {
@@ -62,7 +65,10 @@ static const struct image_file *image_now(struct collect *c, int fd, const char 
 	return i ? c->images->files.v[*i - 1] : image_of_fd(c, fd, path, key);
 }
 
-/* The libpython that the program @fd is linked with, among the files that were foreseen; NULL: none that is understood. */
+/*
+ * The libpython that the program @fd is linked with, among the files that were foreseen. NULL:
+ * there is none that is understood.
+ */
 static const struct image_file *linked_python(struct collect *c, int fd, const char *path)
 {
 	_cleanup_elf_ struct elf_file *elf = NULL;

@@ -51,7 +51,8 @@ struct collect_config {
 	void *ctx;
 	const struct collect_unwind_ops *unwind; /* NULL: no native frames */
 	bool sees_unmaps;			 /* sampler_sees_unmaps() */
-	bool sees_mapped; /* each flush follows a collect_mapped() of all that there was until the flush before */
+	/* The side band is emptied before each flush: mappings up to the last flush are known. */
+	bool sees_mapped;
 	struct unwind_cache *cache; /* of rows; NULL: none */
 	int kallsyms; /* /proc/kallsyms, opened with rights to see addresses (borrowed); -1: none */
 	bool interpreter_frames; /* show the interpreter's own machinery */
@@ -65,16 +66,20 @@ struct collect_config {
 	struct proc_match *match; /* which processes are wanted; NULL = all */
 	const struct profile_label *labels; /* the user's, on every sample */
 	size_t n_labels;
-	size_t max_bytes; /* of all that is kept (collect_bytes(), collect_kept_bytes()); then no new stacks; 0 = no limit */
-	size_t max_files; /* with native code that are held open; of more nothing is known; 0 = no limit */
+	/* Of collect_bytes() and collect_kept_bytes(). Beyond it no new stacks are kept. 0: no limit. */
+	size_t max_bytes;
+	/* Files with native code that are held open. Others have no names and rows. 0: no limit. */
+	size_t max_files;
 	uint64_t start_ns; /* CLOCK_MONOTONIC of the profile's time 0, until collect_begin() */
 	bool clock;	   /* weights are nanoseconds */
 	bool (*may_see)(int procdir); /* may this process be shown? NULL: all may */
 	/* Told of each file that code of a process is from, more than once; NULL: nobody. */
 	void (*met_file)(void *ctx, uint32_t tgid, uint64_t start_boot_ns, const char *path);
 	/*
-	 * Whether source text of such a file that only the process itself has is wanted, where it has it as @name and the profile
-	 * as @path; then told of it, of lines that end in newlines. Also told, of "", where it can't be had. NULL: of none.
+	 * Is the source text of such a file wanted? It is asked for files that only the process
+	 * itself has, as @name; the profile has the file as @path. met_text() is then called with
+	 * the text, whose lines end in newlines, or with "" where the process doesn't have it.
+	 * NULL: no text is wanted.
 	 */
 	bool (*wants_text)(void *ctx, uint32_t tgid, uint64_t start_boot_ns, const char *name,
 			   const char *path);

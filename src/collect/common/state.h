@@ -53,7 +53,10 @@ struct collect {
 	struct command *command;     /* likewise */
 };
 
-/* Memory of the profile's tables and of code objects; of names of files and of code made at run time. */
+/*
+ * Bytes of the profile's tables and of code objects; bytes of names, of files and of code made at
+ * run time.
+ */
 size_t collect_bytes(const struct collect *c);
 size_t collect_kept_bytes(const struct collect *c);
 
@@ -61,8 +64,8 @@ size_t collect_kept_bytes(const struct collect *c);
 bool collect_is_full(const struct collect *c);
 
 /*
- * Bytes that names of files and of code made at run time may take, all together; that a job may take
- * while it runs.
+ * The most bytes that all names may take, of files and of code made at run time; the most that
+ * one job may take while it runs.
  */
 size_t memory_for_names(const struct collect *c);
 size_t memory_for_job(const struct collect_config *config);

@@ -16,7 +16,7 @@ struct collect_unsupported {
 	unsigned processes;
 };
 
-/* Processes in which a second interpreter is initialised, which isn't shown; of the last of them: */
+/* Processes with a second interpreter that is initialised but not shown, and the last of them: */
 struct collect_other {
 	unsigned processes;
 	uint32_t tgid;
@@ -26,8 +26,8 @@ struct collect_other {
 
 struct collect_stats {
 	struct collect_other other;
-	uint16_t
-		newer_version; /* as process.version: of an interpreter whose heap isn't known; 0: none */
+	/* As process.version, of an interpreter whose heap isn't known; 0: none. */
+	uint16_t newer_version;
 	uint64_t samples; /* in the profile */
 	uint64_t weight;  /* their sum, in the event's unit */
 	uint64_t cpu_ns;  /* CPU time of threads with enough of it, between their samples */
@@ -55,9 +55,8 @@ struct collect_stats {
 	bool unread_kernel;	/* the kernel's names weren't either */
 	uint64_t lists_refused; /* lists of code registered for gdb that couldn't be read */
 	struct {
-		uint64_t pages; /* of memory that wasn't resident, read for the kernel program */
-		uint64_t
-			refused; /* that wasn't read: a budget was spent, or a read doesn't come back */
+		uint64_t pages;	  /* of memory that wasn't resident, read for the kernel program */
+		uint64_t refused; /* not read: a budget was spent, or a read doesn't return */
 		unsigned processes; /* of which that was refused; */
 		char first[64];	    /* number and name of the first of them */
 	} absent;

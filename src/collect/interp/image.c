@@ -39,8 +39,8 @@ struct file_version file_version_of(const struct stat *st)
 }
 
 /*
- * Is @fd the file that @m shows? As long as it is open no other one gets the number. With some file systems
- * (overlayfs, btrfs) mappings show other numbers, which aren't one file's alone.
+ * Is @fd the file that @m shows? While it is open, no other file gets its number. On some file
+ * systems (overlayfs, btrfs) mappings show other numbers, which several files may share.
  */
 static bool is_held(int fd, const struct mapping *m, struct stat *st)
 {
@@ -67,7 +67,10 @@ bool file_unchanged(int fd, const struct proc *proc, const struct mapping *m,
 	struct stat st;
 	int r = is_held(fd, m, &st) ? 0 : file_stat_mapping(proc, m, &st);
 
-	/* Of a process that is gone the latest one counts. What doesn't answer may be another file. */
+	/*
+	 * If the process is gone, the latest file counts. A file system that doesn't answer may
+	 * hold another file.
+	 */
 	return r ? r != -ETIMEDOUT : is_version(&st, was);
 }
 
@@ -120,9 +123,9 @@ void images_fini(struct collect *c)
 }
 
 /*
- * A machine starts the same few programs again and again. Asking /proc each time whether their files are the
- * same still is most of what watching it costs; an open file tells at once. Only where that keeps nobody from
- * unmounting anything.
+ * Keeps the file open, if that keeps nobody from unmounting anything. A machine starts the same
+ * few programs again and again. Asking /proc each time whether their files are unchanged was most
+ * of the cost of watching it; an open file tells at once.
  */
 static int hold(struct collect *c, int fd)
 {
@@ -135,7 +138,10 @@ static int hold(struct collect *c, int fd)
 	return own;
 }
 
-/* The one of this device and inode that was @version's file before its contents changed, or NULL. */
+/*
+ * The entry of this device and inode for the file that @version is now, from before its contents
+ * changed; NULL: there is none.
+ */
 static struct image_file *find_rewritten(const struct collect *c, uint64_t dev, uint64_t ino,
 					 const struct file_version *version)
 {
@@ -147,8 +153,8 @@ static struct image_file *find_rewritten(const struct collect *c, uint64_t dev, 
 }
 
 /*
- * Reads the file @fd as far as it may. What was cut short because of another file's cost isn't kept: who maps the file
- * next may have it looked into.
+ * Reads the file @fd within its budget. If the budget was small because other files had cost too
+ * much, a partial result isn't kept: the next process that maps the file may have it looked into.
  */
 static int look_into(struct collect *c, const struct proc *proc, int fd, const char *path,
 		     struct image_file *ret)
@@ -165,7 +171,10 @@ static int look_into(struct collect *c, const struct proc *proc, int fd, const c
 	return 0;
 }
 
-/* Reads the file @fd, in mappings of this device and inode of @proc (NULL: none), and keeps what it holds. */
+/*
+ * Reads the file @fd, which mappings of @proc (NULL: none) show as @dev and @ino, and keeps what
+ * it holds.
+ */
 static struct image_file *keep_file(struct collect *c, const struct proc *proc, uint64_t dev,
 				    uint64_t ino, int fd, const char *path)
 {

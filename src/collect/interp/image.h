@@ -19,8 +19,8 @@
 struct collect;
 
 /*
- * A file as stat() tells it, and its contents. In mappings several files of an overlayfs may have one device and
- * inode.
+ * A file and its contents, as stat() describes them. In mappings, several files of an overlayfs
+ * may show the same device and inode.
  */
 struct file_version {
 	uint64_t dev, ino;
@@ -57,8 +57,8 @@ uint64_t file_key(uint64_t dev, uint64_t ino);
 struct file_version file_version_of(const struct stat *st);
 int file_stat_mapping(const struct proc *proc, const struct mapping *m, struct stat *ret);
 /*
- * False if @m is of another file than @was, or of other contents. @fd: the file, held open since it was read, or -1;
- * then, without rights for map_files: true.
+ * False if @m maps another file than @was, or other contents of it. @fd: the file, held open
+ * since it was read, or -1. Without the rights for map_files and with -1: true.
  */
 bool file_unchanged(int fd, const struct proc *proc, const struct mapping *m,
 		    const struct file_version *was);
@@ -74,8 +74,8 @@ const struct image_file *image_known(const struct collect *c, const struct mappi
 int image_key(int fd, struct exe_key *ret);
 
 /*
- * The same of an executable that nobody runs yet, with the key that the kernel will know it by. NULL
- * if the key can't be told, or is known already.
+ * The same for an executable that nobody runs yet, and the key by which the kernel will know it.
+ * NULL if the key isn't known beforehand, or if the file is known already.
  */
 struct image_file *image_of_fd(struct collect *c, int fd, const char *path, struct exe_key *key);
 
@@ -101,9 +101,10 @@ struct image_found {
 };
 
 /*
- * The interpreters of a process: 1; 0 if there is none; -EPERM, -EACCES with a message if none is found, but a file
- * called python can't be looked into. Of several those count that are initialised, in the order in which they were loaded:
- * a library that nobody has initialised, as ctypes loads one, isn't the interpreter.
+ * Finds the interpreters of a process. 1: found. 0: there is none. -EPERM, -EACCES with a
+ * message: none was found, but a file called python can't be read. Of several interpreters those
+ * count that are initialised, in the order in which they were loaded: a library that nobody has
+ * initialised, as ctypes loads one, isn't the interpreter.
  */
 _must_use_ int image_find(struct collect *c, const struct proc *proc, const struct maps *maps,
 			  struct image_found *ret);
@@ -121,8 +122,9 @@ void image_teach(struct collect *c, const struct proc *proc, const struct maps *
 		 const struct py_where *where);
 
 /*
- * Is @exe, a path, the interpreter's own program (Programs/python.c)? That initialises it once. Programs
- * with an interpreter in them may do it again, which begins the count of code objects anew.
+ * Is @exe, a path, the interpreter's own program (Programs/python.c)? That one initialises the
+ * interpreter once. Programs that embed an interpreter may do so again, and then the count of
+ * code objects begins anew.
  */
 bool image_runs_once(const char *exe);
 

@@ -40,8 +40,9 @@ static bool is_load(const struct image_file *f, const struct mapping *m)
 }
 
 /*
- * Where the file that @m maps was loaded: libffi (3.4+, src/tramp.c) maps single pages of the code it is in,
- * which may be all of libpython, once more for its closures. dlmopen() loads a file again.
+ * Where the file that @m maps was loaded. libffi (3.4+, src/tramp.c) maps single pages of the
+ * code it lies in once more, for its closures; that may be libpython's code. dlmopen() loads a
+ * file again.
  */
 static const struct mapping *loaded_at(const struct maps *maps, const struct mapping *m,
 				       const struct image_file *f)
@@ -81,8 +82,8 @@ bool image_is_library(const char *path)
 }
 
 /*
- * Files called python come first; after the first of them only libraries, as extension modules are called cpython-312,
- * too. @others: the rest.
+ * Looks at files called python first. Once one of them has an interpreter, only libraries count,
+ * because extension modules are called cpython-312, too. @others: looks at the other files.
  */
 static void look(struct search *s, bool others)
 {
@@ -119,7 +120,10 @@ static bool is_understood(const struct candidate *one)
 	return !one->is.file->image.unsupported[0];
 }
 
-/* Was @a loaded before @b? Where the loader doesn't tell: the program is first, and mostly each file is below those that there are. */
+/*
+ * Was @a loaded before @b? If the loader doesn't say it: the program is first, and a file that is
+ * loaded later mostly lies below the earlier ones.
+ */
 static bool is_earlier(const struct candidate *a, const struct candidate *b)
 {
 	if (a->order != b->order)

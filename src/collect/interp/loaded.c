@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The dynamic loader's own list of what it loaded, to whose end it adds: struct r_debug and struct link_map, which debuggers
- * use (<link.h>, of glibc and musl). Addresses don't tell the order: they grow downwards or upwards (the legacy layout, ulimit
- * -s unlimited), and a file may lie where another one was.
+ * The dynamic loader's list of what it loaded, in order: struct r_debug and struct link_map,
+ * which debuggers use (<link.h>, of glibc and musl). Addresses don't show the order: they grow
+ * downwards or upwards (the legacy layout, ulimit -s unlimited), and a file may lie where another
+ * one was.
  */
 #include "collect/interp/loaded.h"
 
@@ -20,7 +21,7 @@
 #define DYNAMIC_MOST	256
 #define FILES_MOST	1024
 #define NAMESPACES_MOST 16		      /* glibc: DL_NNS */
-#define MOST_NS		(100 * NSEC_PER_MSEC) /* for all reads: each may wait, and the main thread does */
+#define MOST_NS		(100 * NSEC_PER_MSEC) /* for all reads: the main thread waits */
 
 /* As the process has them. .next: from the first one's .version 2 on, another namespace's. */
 struct debug {

@@ -12,9 +12,10 @@
 #define LOADED_MOST    64 /* that are asked for at once */
 
 /*
- * @order[i]: how many files were loaded before the one that was loaded with the bias @bias[i]; LOADED_UNKNOWN where the
- * loader doesn't say it, as of a static program; of all where its list breaks off, has no end or doesn't come. What dlmopen()
- * loaded counts as later than all else. The process has these numbers in memory of its own: they are what it says.
+ * @order[i] becomes the number of files that were loaded before the file with the bias @bias[i].
+ * LOADED_UNKNOWN: the loader doesn't say it, as in a static program. All are LOADED_UNKNOWN if
+ * the list breaks off, has no end or can't be read. What dlmopen() loaded counts as later than
+ * all else. The numbers come from the process's memory, which may lie.
  */
 void loaded_order(const struct proc *proc, const uint64_t *bias, size_t n, uint32_t *order);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Code of CPython 3.14's compiler, which nobody registers: found by its bytes, and held against what came to be executable
- * as registered code is (registered.c). While a program warms up a piece comes every few milliseconds: those that were
- * there are understood once.
+ * Code of CPython 3.14's JIT compiler, which registers it nowhere. It is found by its bytes, and
+ * its names hold as long as those of registered code do (registered.c). While a program warms up,
+ * a new piece comes every few milliseconds; pieces that were there before aren't analysed again.
  */
 #include "base/cleanup.h"
 #include "check.h" /* abi */
@@ -56,7 +56,10 @@ struct search {
 	bool partial;		    /* .fresh wasn't enough */
 };
 
-/* Nothing is known of what has more rules than Python's compiler makes: the kernel's numbers for them are few. */
+/*
+ * A piece with more rules than CPython's compiler makes is left out: the kernel's maps have few
+ * numbers for rules.
+ */
 static int understand(struct search *s, const struct code_memory *code, struct executor *ret)
 {
 	int r;

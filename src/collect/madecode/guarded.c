@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Code that lies in no file and that nothing describes, in memory that the process may write: oneDNN's kernels. Where a
- * stack broke off in it, the function is read, and unwound as its instructions say (docs/decisions/0011). The kernel program
- * compares the bytes whenever it unwinds by them (docs/decisions/0012), so nothing here has to be in time.
+ * Code in no file that nothing describes, in memory that the process may write: oneDNN's kernels.
+ * Where a stack broke off in such code, the function is read and its rows are proved from its
+ * instructions (docs/decisions/0011). The kernel program compares the bytes each time it unwinds
+ * with these rows (docs/decisions/0012), so they can't be out of date.
  */
 #include "base/clock.h"
 #include "base/error.h"
@@ -92,7 +93,10 @@ static int read_function(struct collect *c, struct process *p, uint64_t start, u
 	return r ? r : 1;
 }
 
-/* Run-time generators give each function pages of its own: it begins with one of those up to @pc. */
+/*
+ * Generators of code give each function its own pages. So the function begins at one of the pages
+ * up to @pc.
+ */
 static int read_code(struct collect *c, struct process *p, const struct space_map *m, uint64_t pc)
 {
 	uint64_t start = pc & ~(uint64_t)(PAGE - 1);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Code that a process made at run time, named by its perf map or jitdump. Both are opened while it runs
- * and stay open: what was named last is read when it has ended.
+ * Code that a process made at run time and named in its perf map or jitdump. Both files are
+ * opened while the process runs and stay open, so that names it wrote last can be read after its
+ * end.
  */
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -24,9 +25,10 @@
 #define REFRESH_APART_NS (50 * NSEC_PER_MSEC) /* what was appended costs time, see perf_map.h */
 
 /*
- * What is in them is up to the programs, which mustn't keep krait from the samples of others. With one flush so much of all
- * of them is read; what stacks wait for comes with the next ones. At the end, where nobody is kept from anything, it is
- * more. Readings of one are READ_SHARE times as far apart as one takes; all of them have a budget of CPU time.
+ * Programs decide how large these files are, and mustn't keep krait from the samples of others.
+ * Each flush reads a bounded amount of all of them; stacks wait for the rest until later flushes.
+ * At the end nobody else waits, so the bound is higher. Two readings of one map are READ_SHARE
+ * times as far apart as a reading takes; all readings share a budget of CPU time.
  */
 #define FLUSH_WORK (20 * SLICE_MS)
 #define LAST_WORK  (1000 * SLICE_MS)
@@ -248,8 +250,8 @@ static bool name(struct collect *c, const struct raw_stack *raw, uint64_t pc, st
 }
 
 /*
- * A name may come late: programs write their perf maps through buffers, the last part when they end.
- * Whoever looks on while a program is recorded doesn't wait for that.
+ * A name may come late: programs write perf maps through buffers, and the last part when they
+ * end. With .prompt nobody waits for that.
  */
 static bool ready(struct collect *c, const struct raw_stack *raw, uint64_t pc)
 {

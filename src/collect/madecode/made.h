@@ -39,8 +39,11 @@ struct code_source {
 	/* True if it knows the code at @pc of @raw. */
 	bool (*name)(struct collect *c, const struct raw_stack *raw, uint64_t pc,
 		     struct made_name *ret);
-	bool dated; /* what it says of a stack holds for those samples alone that registered_stack() says */
-	/* At the end of each flush: reads what may have changed, of one process and of others up to @until_ns. */
+	bool dated; /* a name holds only for some samples: registered_stack() says for which */
+	/*
+	 * At the end of each flush: reads what may have changed, at least in one process, and in
+	 * others until @until_ns.
+	 */
 	void (*refresh)(struct collect *c, uint64_t until_ns);
 	/* The kernel's maps gave up @table, which may be of this kind. */
 	void (*given_up)(struct collect *c, uint32_t table);
@@ -65,7 +68,10 @@ void made_close(struct collect *c, struct process *p);
 /* Profile location of the code that is called @name, @offset bytes into its mapping. */
 uint32_t made_location(struct collect *c, const struct made_name *name, uint64_t offset);
 
-/* Copies of a stub that CPython enters Python functions through, from this version on; see trampoline.c. */
+/*
+ * From this version on CPython enters Python functions through copies of a stub; see
+ * trampoline.c.
+ */
 #define TRAMPOLINES	 0x30c
 #define TRAMPOLINE_BYTES (64u << 10) /* of a block of them */
 
@@ -142,6 +148,13 @@ struct made {
 	struct trampolines *trampolines;   /* trampoline.c */
 };
 
+struct registered_all {
+	struct map by_stack; /* wire id of a stack that has such code -> see registered_stacks.c */
+	bool rows;	     /* some were ever in use */
+	size_t turn;	     /* in .live: whose are read next */
+	uint64_t due_ns;     /* not before that */
+};
+
 /* False: out of memory. */
 _must_use_ bool made_init(struct collect *c);
 void made_fini(struct collect *c);
@@ -158,20 +171,20 @@ void jit_stats(const struct process *p, struct collect_stats *ret);
 void jit_flush(struct collect *c);
 /* What @p calls the code at @pc, which begins at *start; NULL: nothing. Valid until asked again. */
 const char *jit_name(struct collect *c, struct process *p, uint64_t pc, uint64_t *start);
-/* registered.c: so many of @raw's native frames were found without such a table; 0: all. */
+/* registered_stacks.c: so many of @raw's native frames were found without such a table; 0: all. */
 size_t registered_until(const struct collect *c, const struct raw_stack *raw);
 /* Whether such a table held can be told for each sample. */
 bool registered_can_hold(const struct collect *c, const struct raw_stack *raw);
 /*
- * @raw depends on what is registered; @plain: the stack that doesn't, whose native part ended with @outcome. @never:
- * samples have that one. 0 or -ENOMEM.
+ * Notes that the name of @raw depends on registered code. @plain: its stack without that, whose
+ * native part ended with @outcome. @never: all samples have the plain stack. 0 or -ENOMEM.
  */
 _must_use_ int registered_note(struct collect *c, const struct raw_stack *raw, uint32_t plain,
 			       enum native_outcome outcome, bool never);
 
 /*
- * The stack of a sample whose stack was @named once: it, or the one that depends on nothing; then *native, how that
- * ended, becomes how this one does. 0: that isn't known yet.
+ * The stack of a sample: @named, or the plain stack if what was registered may not hold for this
+ * sample. Then *native becomes how the plain one ended. 0: that isn't known yet.
  */
 uint32_t registered_stack(struct collect *c, const struct waiting *w, uint32_t named,
 			  uint8_t *native);
@@ -187,20 +200,26 @@ void registered_close(struct process *p);
 const struct reading *registered_reading(struct collect *c, const struct raw_stack *raw,
 					 uint64_t pc);
 
-/* Memory of what is known of a process's code; all of that is given up for others, and read again some seconds later. */
+/*
+ * Bytes that are kept of a process's code. registered_give_up() frees all of that for others; it
+ * is read again some seconds later.
+ */
 size_t registered_bytes(const struct process *p);
 void registered_give_up(struct collect *c, struct process *p);
 
 /* executors.c: may there be some? */
 bool executors_possible(const struct collect *c, const struct process *p);
-/* Adds them to @ret, whose .code is read, and their rows, which stay @p's, to @files. 0 or -ENOMEM. */
+/*
+ * Adds them to @ret, whose .code was read before, and their rows to @files. The rows stay the
+ * process's. 0 or -ENOMEM.
+ */
 _must_use_ int executors_read(struct collect *c, struct process *p, struct reading *ret,
 			      unwind_rows_vec *files);
 /* Is the code at @pc one's? Then where it begins, as far as it is understood. */
 bool executors_hold(const struct reading *r, uint64_t pc, uint64_t *start);
 void executors_close(struct process *p);
 
-/* guarded.c: a stack that was sampled with mappings @version broke off at @pc, which is in no file. */
+/* guarded.c: a stack broke off at @pc, which is in no file of mappings @version. */
 void guarded_want(struct collect *c, uint32_t version, uint64_t pc);
 
 #endif

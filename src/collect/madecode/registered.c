@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Code made at run time, named and unwound by the ELF files that the process registered for gdb (LLVM does:
- * numba), or known as that of CPython's compiler (executors.c). What there is when it is read may not have been there
- * when a stack was sampled. But new code comes to memory that is private and not writable only by making it executable,
- * of which the side band tells with the time. So a name holds if between the reading of the mappings that the stack
- * was sampled with and now nothing was made executable there, and so do the rows that the kernel program went through
- * the code with; each sample has a stack without either if they don't (docs/decisions/0012).
+ * Code made at run time that is named and unwound by the ELF files that the process registered
+ * for gdb (LLVM does so: numba), or that is CPython's compiler's (executors.c).
+ *
+ * What is registered when krait reads it may not have been there when a stack was sampled. But
+ * new code gets into private memory that can't be written only when that memory is made
+ * executable, and the side band says when that happened. So a name holds if nothing was made
+ * executable there between two moments: when the mappings were read that the stack was sampled
+ * with, and now. The same goes for the rows that the kernel program unwound with. Each sample
+ * also has a plain stack, without both, for the case that they don't hold (docs/decisions/0012).
  */
 #include <stdlib.h>
 #include <sys/uio.h>
@@ -22,22 +25,9 @@
 /* One reading: the lists of a program with a thousand functions of 1 KB take 40 ms. */
 #define READ_WORK	(50 * SLICE_MS)
 #define READ_WORK_START (200 * SLICE_MS) /* nothing is sampled yet */
-#define TRIES		3 /* of a list that changes while it is read: then nobody waits for it, and */
+#define TRIES		3 /* to read a list that changes meanwhile: then nobody waits, and */
 #define TRY_APART_NS	(500 * NSEC_PER_MSEC) /* it is tried again so much later */
 #define GIVEN_UP_NS	(10 * NSEC_PER_SEC)   /* what was too much for --memory, too */
-
-/* Values of .by_stack: how the plain stack ended, the version of the mappings, the stack's number. */
-#define OUTCOME_SHIFT 60
-#define VERSION_SHIFT 32
-#define VERSION_MASK  ((1u << (OUTCOME_SHIFT - VERSION_SHIFT)) - 1)
-_Static_assert(NATIVE_OUTCOME_MAX <= 16, "an outcome has four bits");
-
-struct registered_all {
-	struct map by_stack; /* wire id of a stack that has such code -> see above */
-	bool rows;	     /* some were ever in use */
-	size_t turn;	     /* in .live: whose are read next */
-	uint64_t due_ns;     /* not before that */
-};
 
 bool registered_init(struct collect *c)
 {
@@ -64,7 +54,7 @@ static int peek_pieces_of(void *arg, const struct iovec *pieces, size_t n, void 
 	return got == (ssize_t)bytes ? 0 : got < 0 ? (int)got : -EFAULT;
 }
 
-/* False as long as some file wasn't looked into. Other descriptors than the first few are left out. */
+/* False while some file wasn't looked into yet. Only the first few descriptors are kept. */
 static bool find_lists(struct collect *c, struct registered *reg, const struct space *s)
 {
 	bool all = true;
@@ -154,7 +144,10 @@ static int read_lists_within(struct collect *c, struct process *p, struct readin
 	return r;
 }
 
-/* What is beyond the slice is for the next readings. What is too much for them is left out, and said once for each process. */
+/*
+ * The next readings go on where the slice ended. A list that is too long even for them is cut,
+ * which is counted once for each process.
+ */
 static int read_lists(struct collect *c, struct process *p, struct reading *ret)
 {
 	struct slice slice;
@@ -319,7 +312,10 @@ static bool is_read(struct collect *c, struct process *p, const struct space *la
 	return true;
 }
 
-/* Code of Python's compiler is in no list: it needn't wait until all files were searched for them. */
+/*
+ * Code of CPython's compiler is in no list: it doesn't wait until all files were searched for
+ * lists.
+ */
 static bool read_process(struct collect *c, struct process *p, const struct space *latest)
 {
 	struct registered *reg = &p->made->registered;
@@ -434,78 +430,6 @@ static bool ready(struct collect *c, const struct raw_stack *raw, uint64_t pc)
 	    c->flushes) /* what was mapped until it was sampled is told with the next */
 		return false;
 	return p->made->registered.read_at > raw->flush || is_named(p, m, pc);
-}
-
-size_t registered_until(const struct collect *c, const struct raw_stack *raw)
-{
-	const struct raw_native *n = raw->native;
-	const struct space *s = c->made->registered->rows && n ? space_at(c, n->version) : NULL;
-
-	if (!c->made->registered->rows || !n || !n->n)
-		return 0;
-	if (!s) /* it can't be told any more */
-		return 1;
-	for (size_t i = 0; i < n->n; i++) {
-		const struct space_map *m = space_map_at(s, n->pc[n->n_kernel + i]);
-
-		if (m && m->registered)
-			return i + 1;
-	}
-	return 0;
-}
-
-bool registered_can_hold(const struct collect *c, const struct raw_stack *raw)
-{
-	const struct space *s = space_at(c, raw->native->version);
-
-	return s && s->process == raw->process && !process_at(c, raw->process)->replaced;
-}
-
-int registered_note(struct collect *c, const struct raw_stack *raw, uint32_t plain,
-		    enum native_outcome outcome, bool never)
-{
-	uint64_t version = never ? 0 : raw->native->version;
-
-	if (version > VERSION_MASK)
-		return -ENOMEM; /* after 268 million readings */
-	return map_put(&c->made->registered->by_stack, raw->id,
-		       (uint64_t)outcome << OUTCOME_SHIFT | version << VERSION_SHIFT | plain);
-}
-
-/* Of a fork with its parent's mappings only the plain one is certain: version 0 is nobody's. */
-uint32_t registered_stack(struct collect *c, const struct waiting *w, uint32_t named,
-			  uint8_t *native)
-{
-	const uint64_t *at = map_get(&c->made->registered->by_stack, w->rec.stack);
-	const struct space *s;
-
-	if (!at)
-		return named;
-	if (w->flush == c->flushes && !c->last)
-		return 0;
-	s = space_at(c, (uint32_t)(*at >> VERSION_SHIFT) & VERSION_MASK);
-	if (s && !process_at(c, w->process)->replaced && w->rec.time_ns < s->remade_ns)
-		return named;
-	*native = (uint8_t)(*at >> OUTCOME_SHIFT);
-	return (uint32_t)*at;
-}
-
-void registered_forget_stack(struct collect *c, uint64_t id)
-{
-	map_del(&c->made->registered->by_stack, id);
-}
-
-bool registered_condense(struct collect *c, struct condense *k)
-{
-	bool done = true;
-
-	map_foreach(slot, &c->made->registered->by_stack) {
-		uint32_t now = condense_stack(k, (uint32_t)slot->value);
-
-		slot->value = (slot->value & ~(uint64_t)UINT32_MAX) | now;
-		done &= now != 0;
-	}
-	return done;
 }
 
 void registered_begin(struct collect *c)

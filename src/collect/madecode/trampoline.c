@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * CPython's trampolines for perf (-X perf, 3.12+): each Python function gets a copy of one small stub,
- * through which its evaluation loop is called. 3.12 and 3.13 have no frame pointer there and no unwind
- * information. Copies fill blocks of 64 KiB (Python/perf_trampoline.c, new_code_arena()): what is in a
- * block is read, and every instruction of the stub must be one whose effect on the stack is known.
+ * CPython's trampolines for perf (-X perf, 3.12+). Each Python function gets a copy of one small
+ * stub, which calls the evaluation loop. In 3.12 and 3.13 the stub has no frame pointer and no
+ * unwind information. Copies fill blocks of 64 KiB (Python/perf_trampoline.c, new_code_arena()).
+ * A block is accepted if every instruction of the stub is one whose effect on the stack is known.
  */
 #include <stdlib.h>
 
@@ -108,7 +108,10 @@ static bool read_stub(const uint8_t *block, struct stub *s)
 	return true;
 }
 
-/* Is the whole block made of copies, one each s->period bytes? What is left of it is less than that. */
+/*
+ * Is the block filled with copies, one every s->period bytes? A rest shorter than that may
+ * follow.
+ */
 static bool is_filled(struct stub *s)
 {
 	for (s->period = s->n; s->period <= PERIOD_MAX; s->period++)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Names of kernel frames; what was loaded while krait records has its name too. Reading all of them takes a tenth
- * of a second, in which a thread does it: the first stack of the kernel comes soon, as do questions about new processes.
+ * Names of kernel frames, also of modules that are loaded during the recording. Reading all names
+ * takes a tenth of a second. A thread does it, because the first kernel stack comes early, at the
+ * same time as questions about new processes.
  */
 #include <stdio.h>
 #include <stdlib.h>

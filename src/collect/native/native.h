@@ -78,12 +78,15 @@ static inline struct native_file *native_file_at(const struct collect *c, uint32
 struct native_file *native_file_of(struct collect *c, const struct proc *proc,
 				   const struct mapping *m, const char *path, uint32_t *index);
 /*
- * File @fd (borrowed), which nothing maps yet: it will be mapped as @m says (.dev, .ino) in krait's own root directory. NULL
- * if it is known, or isn't such a file.
+ * File @fd (borrowed), which no process maps yet. Mappings will show it with @m's .dev and .ino,
+ * in krait's own root directory. NULL if it is known already, or isn't a file with code.
  */
 struct native_file *native_file_foresee(struct collect *c, const struct mapping *m, int fd,
 					const char *path);
-/* Was it written to since it was opened (cp over it)? What was read of it then belongs to no mapping. Threads may ask. */
+/*
+ * Was the file written to since it was opened (cp over it)? Then what was read of it belongs to
+ * no mapping. Threads may call this.
+ */
 bool native_file_changed(const struct native_file *f);
 
 bool native_file_vaddr(const struct native_file *f, uint64_t offset, uint64_t *vaddr);
@@ -91,14 +94,14 @@ bool native_file_vaddr(const struct native_file *f, uint64_t offset, uint64_t *v
 struct native_name {
 	const char *text; /* NULL: no name; valid as long as the file */
 	bool symbol;	  /* it is the file's symbol, else what Python code calls it */
-	const char *
-		called; /* what Python code calls it, if .symbol; NULL: it doesn't, or that isn't sure */
+	/* If .symbol, what Python code calls it; NULL: it doesn't call it, or that isn't sure. */
+	const char *called;
 	uint64_t
 		start; /* vaddr that stands for the function: itself, or its beginning if unnamed */
 };
 struct native_name native_file_name(struct native_file *f, uint64_t vaddr);
 
-/* Which of the functions that matter where stacks are merged is at @vaddr: a set, 0 = none of them. */
+/* Which functions at @vaddr matter for merging stacks: a set, 0 = none. */
 enum native_is {
 	IS_MACHINERY = 1 << 0, /* machinery.h, in a file that holds an interpreter */
 	IS_EVAL_2 = 1 << 1,
@@ -138,7 +141,10 @@ static inline bool native_rows_coming(const struct native_file *f)
 	return f->rows == ROWS_ASKED || f->proving;
 }
 
-/* The work itself, in a thread: reads what never changes of @f. @cache may be NULL. 0 or -errno + message. */
+/*
+ * The work itself, in a thread. Reads only what never changes of @f. @cache may be NULL. 0 or
+ * -errno + message.
+ */
 _must_use_ int native_rows_compile(const struct native_file *f, struct unwind_cache *cache,
 				   struct native_rows *ret);
 /* The same, from the cache alone: -ENOENT if it doesn't have them. */
@@ -176,8 +182,9 @@ void native_work_kernel(struct collect *c);
 void native_work_take(struct collect *c, bool all);
 
 /*
- * kernel.c: are the names of the kernel's code at @pc[@n] there, as far as they may come? Else they are
- * being read. kernel_take(): they have been read; NULL: they haven't, @why says why ("": nothing to say).
+ * kernel.c: kernel_ready(): are the names of the kernel's code at @pc[@n] there, or known to be
+ * missing? If not they are being read. kernel_take(): @names were read; NULL: they couldn't be,
+ * and @why says why ("": nothing to say).
  */
 struct kernel_names;
 _must_use_ bool kernel_init(struct collect *c);

@@ -52,8 +52,8 @@ static bool is_eval(const struct eval_ranges *e, uint64_t start, uint64_t end)
 }
 
 /*
- * The functions that are CPython's evaluation loop: up to 3.10 a frame of it is a Python frame. In 2.7
- * PyEval_EvalFrameEx is the loop, later a function that only calls it.
+ * Finds the functions that are CPython's evaluation loop: up to 3.10 each of its frames is one
+ * Python frame. In 2.7 PyEval_EvalFrameEx is the loop; later it only calls the loop.
  */
 static int find_eval(struct elf_file *elf, const struct unwind_rows *rows, fde_vec *ret)
 {

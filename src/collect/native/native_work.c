@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What takes long for a large file is done by a thread: compiling its rows, reading its symbols. A job
- * reads what never changes of a native_file (.fd, .root, .path, .base, .table); of what it makes the
- * collector sees nothing before it is taken over; rows are in the kernel's maps at once.
+ * Threads do what takes long for a large file: compiling its rows, reading its symbols. A job
+ * reads only what never changes of a native_file (.fd, .root, .path, .base, .table, .version,
+ * .interpreter). The collector sees nothing of what a job made before the job is taken back; only
+ * rows are in the kernel's maps at once.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -58,8 +59,9 @@ struct job {
 };
 
 /*
- * What a file may cost a thread that others wait for: torch's 300 MB take 1.5 s for rows, 0.7 s for names. Who waits for
- * the list of code registered for gdb waits for all files of a process.
+ * How much work one file may cost a thread that others wait for. torch (300 MB) takes 1.5 s for
+ * rows and 0.7 s for names. A wait for the list of code registered for gdb is a wait for all
+ * files of a process.
  */
 #define ROWS_WORK  (2000 * SLICE_MS)
 #define NAMES_WORK (4000 * SLICE_MS)
@@ -375,7 +377,10 @@ static void job_free(struct job *j)
 	free(j);
 }
 
-/* The summary says of how many files something is missing; one may be cut once for rows and once for names. */
+/*
+ * The closing lines count files of which something is missing. One file may count twice: once for
+ * rows, once for names.
+ */
 static void count_cut(struct collect *c, struct job *j)
 {
 	if (!j->cut || j->counted)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Memory of a process that the kernel program couldn't read (struct rec_absent): read once from user space, beside the thread
- * that drains, so that the next samples find it. A process whose memory goes again and again has a budget, and a read that
- * doesn't come back costs nobody else anything.
+ * Memory of a process that wasn't resident when the kernel program wanted it (struct rec_absent).
+ * A thread reads it once from user space, so that the next samples find it. A process whose
+ * memory goes again and again has a budget. A read that doesn't return keeps nobody else waiting.
  */
 #ifndef COLLECT_ABSENT_H
 #define COLLECT_ABSENT_H

@@ -80,7 +80,7 @@ static void tell_state(struct collect *c, const struct process *p, enum proc_sta
 				       NULL, p->slot);
 }
 
-/* The kernel programs have made up their mind, or it is for us to do so. True: it is one too many. */
+/* Is it one too many? The kernel programs may have decided that; else it is decided here. */
 static bool is_too_many(struct collect *c, const struct process *p, const struct rec_proc *rec)
 {
 	if (is_counted_only(rec->state))

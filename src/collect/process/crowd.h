@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What new processes cost: looking at them, naming their first stacks. All that are a user's share a budget of CPU time, and
- * so do all users'. What begins beyond it is counted without stacks until there is time left (bpf/process/crowd.bpf.h); so is an older
- * process that execs. All others that run keep their stacks.
+ * What new processes cost: looking at them and naming their first stacks. All new processes of a
+ * user share a budget of CPU time, and all users share another. A process that begins when a
+ * budget is spent is counted without stacks until there is time again (bpf/process/crowd.bpf.h);
+ * so is an older process that execs. All other processes keep their stacks.
  */
 #ifndef COLLECT_CROWD_H
 #define COLLECT_CROWD_H

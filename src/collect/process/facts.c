@@ -98,8 +98,8 @@ bool facts_read(struct collect *c, struct process *p, const struct proc *proc)
 }
 
 /*
- * What the kernel program read: all there is of a process that is gone already; and of a fork that execs meanwhile
- * the name /proc gives is the new image's.
+ * Takes what the kernel program read. That is all there is of a process that is gone already. Of
+ * a fork that has exec'ed meanwhile, /proc gives the new image's name.
  */
 void facts_from_record(struct process *p, const struct rec_proc *rec)
 {

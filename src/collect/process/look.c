@@ -10,7 +10,10 @@
 #include "base/log.h"
 #include "collect/process/process.h"
 
-/* Reading libpython3.12 takes 2 ms, what torch maps 5 ms. A program of 1,000,000 local symbols would take 100 ms. */
+/*
+ * Reading libpython3.12 takes 2 ms, all that torch maps 5 ms. A program with 1,000,000 local
+ * symbols would take 100 ms.
+ */
 #define WHOLE_WORK	 (20 * SLICE_MS)
 #define WHOLE_WORK_START (100 * SLICE_MS) /* nothing is sampled yet */
 #define SMALL_WORK	 (1 * SLICE_MS)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Looking into files that processes map, on the thread that drains: each file has a slice (base/slice.h), each process,
- * each user and all of them together have a budget. Who has used it up gets small slices, then none for a while.
+ * Bounds for looking into files that processes map, on the thread that drains. Each file has a
+ * slice (base/slice.h). Each process, each user and all of them together have a budget. When a
+ * budget is spent, slices get small; then files aren't looked into for a while.
  */
 #ifndef COLLECT_LOOK_H
 #define COLLECT_LOOK_H
@@ -27,8 +28,9 @@ struct look {
 };
 
 /*
- * Begins a slice for a file that process @proc maps (NULL: krait's own interest). 0; -EBUSY with a message: what its user
- * maps took so long already that nothing is looked into for now. Then there is no slice.
+ * Begins a slice for a file that process @proc maps (NULL: krait itself asks). 0; -EBUSY with a
+ * message: the user's files took too long already, nothing is looked into for now, and there is
+ * no slice.
  */
 _must_use_ int look_begin(struct collect *c, const struct proc *proc, struct look *ret);
 

@@ -29,7 +29,10 @@ enum space_stale {
 	SPACE_GONE,  /* nothing is known, or something was unmapped: nothing can be unwound */
 };
 
-/* One image of one process. Stays for a while after its end: its samples may still be on the way. */
+/*
+ * One image of one process. It stays for a while after its end, because samples may still be on
+ * the way.
+ */
 struct process {
 	/* Who it is, and what it runs. */
 	struct proc_key key;
@@ -43,7 +46,7 @@ struct process {
 	struct later_look later;      /* is another interpreter initialised by then? */
 
 	/* How far it is known. */
-	bool expected; /* examined, not met: .key has only .tgid, or is an image's that may be another one */
+	bool expected; /* examined, not met: .key is only .tgid, or that of a former image */
 	bool walked;   /* a sample had Python frames */
 	bool reported; /* counted among the unsupported ones */
 	bool unwanted; /* not to be shown */
@@ -81,7 +84,10 @@ struct process {
 
 	/* Its threads (thread.c). */
 	struct map threads; /* tid -> place of the thread + 1 */
-	/* When names of threads were looked for, 0 = never; the next time, 0 = no thread was met; and then? */
+	/*
+	 * When names of threads were looked for last (0: never), when next (0: no thread was
+	 * met), and how long after that.
+	 */
 	uint64_t names_looked_ns, names_due_ns, names_apart_ns;
 	uint64_t names_samples; /* that were met, and again while they wait */
 
@@ -131,7 +137,10 @@ struct processes {
 	struct packages *packages;	 /* together.c */
 	struct absent *absent;		 /* absent.c; NULL: all memory could be read so far */
 	size_t made_bytes;		 /* of process.made */
-	/* Frees what the rooms above have of a process. Called when it is forgotten, and again at its end. */
+	/*
+	 * Frees what the rooms above have of a process. Called when the process is forgotten, and
+	 * again at its end.
+	 */
 	void (*close)(struct collect *c, struct process *p);
 };
 
@@ -186,7 +195,10 @@ bool process_is_gone(const struct process *p);
 /* @proc is the same process as @p, not another one with its number. */
 bool process_is(const struct process *p, const struct proc *proc);
 
-/* False if it can't be looked at. A process that lived for a moment has ended before it was known. */
+/*
+ * False if it can't be opened. A process that lived for a moment may have ended before it was
+ * known; then .ended is set.
+ */
 bool process_open(struct process *p, struct proc *ret);
 
 /* The side band's word: a thread of @tgid ended, or the process has exec'ed. */
@@ -207,8 +219,8 @@ void process_is_python(struct collect *c, struct process *p, uint16_t version);
 void process_note_version(struct collect *c, uint16_t version);
 
 /*
- * facts.c: what /proc says of it, as a process is met: names, whose it is. False if it isn't wanted.
- * facts_renew(): the same of one that has samples; false if it isn't wanted any more.
+ * facts.c: reads what /proc says when a process is met: its names, whose it is. False if it isn't
+ * wanted. facts_renew(): the same for a process with samples; false if it isn't wanted any more.
  */
 bool facts_read(struct collect *c, struct process *p, const struct proc *proc);
 bool facts_renew(struct collect *c, struct process *p);

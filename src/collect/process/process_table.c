@@ -113,7 +113,10 @@ void process_exited(struct collect *c, uint32_t tgid, uint32_t tid, uint64_t tim
 	if (!p)
 		return;
 	c->news = true;
-	/* An exec by another thread ends the first one: the new image's records may have come first. */
+	/*
+	 * If another thread than the first execs, the first one ends. The new image's records may
+	 * have come before that.
+	 */
 	if (tid == tgid && p->seen_ns <= time_ns)
 		p->ended = 1;
 }
@@ -193,7 +196,10 @@ static void reuse_forgotten(struct collect *c)
 	c->processes->forgotten.n -= n - kept;
 }
 
-/* The first thread has ended, which the side band tells; others may go on (pthread_exit in main). */
+/*
+ * The side band says that the first thread has ended. Other threads may go on (pthread_exit in
+ * main).
+ */
 static bool has_threads(const struct process *p)
 {
 	char path[64];

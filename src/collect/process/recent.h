@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Stacks and code objects come without end from a program that makes code all the time. Of each set
- * (abi/sent.h) the kernel programs forget an id after SENT_WAYS newer ones and send it again when it
- * is met. So krait gives up what more than twice as many newer ones followed.
+ * Programs that make code all the time send stacks and code objects without end. The kernel
+ * programs forget an id after SENT_WAYS newer ones of its set (abi/sent.h), and send it again
+ * when it is met again. So krait gives up what more than twice as many newer ones followed.
  */
 #ifndef COLLECT_PROCESS_RECENT_H
 #define COLLECT_PROCESS_RECENT_H
@@ -20,8 +20,8 @@ struct recent {
 };
 
 /*
- * @id came, or was used: it becomes the first of its set. Returns where it was, RECENT_KEPT - 1 if it
- * wasn't there. *gone: the id that is given up for it, 0 = none.
+ * @id came or was used: it becomes the first of its set. Returns where it was; RECENT_KEPT - 1 if
+ * it wasn't there. *gone: the id that is given up for it, 0 = none.
  */
 static inline size_t recent_to_front(struct recent *r, uint64_t id, uint64_t *gone)
 {

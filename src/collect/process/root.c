@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Root directories of containers: where the debug files of what their processes map are looked for, also
- * when the process has ended. A descriptor keeps the file system, not the processes.
+ * Root directories of containers. Debug files of what their processes map are looked for there,
+ * also after a process has ended. A descriptor keeps the file system, not the process.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -21,7 +21,10 @@ typedef VEC(struct target_root) root_vec;
 /* Is @fd on the mount of krait's own root directory, which nobody unmounts? */
 bool root_has(int fd);
 
-/* Descriptor of the root directory of @proc, kept in @roots; -1: krait's own, or there are too many. */
+/*
+ * A descriptor of the root directory of @proc, kept in @roots. -1: it is krait's own, or there
+ * are too many.
+ */
 int root_of(root_vec *roots, const struct proc *proc);
 
 #endif

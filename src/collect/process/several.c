@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Processes with several interpreters: where each of them is, when it is looked for them again, and what
- * isn't shown.
+ * Processes with several interpreters: where each interpreter is, and when it is looked for them
+ * again.
  */
 #include <errno.h>
 #include <stdio.h>

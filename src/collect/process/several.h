@@ -11,7 +11,10 @@
 struct collect;
 struct process;
 
-/* When a process is looked at again because an interpreter in it isn't initialised; .apart_ns 0: it isn't. */
+/*
+ * When a process is looked at again because one of its interpreters isn't initialised. .apart_ns
+ * 0: it isn't looked at again.
+ */
 struct later_look {
 	uint64_t due_ns, apart_ns;
 };
@@ -20,8 +23,8 @@ struct later_look {
 bool several_same(const struct proc_several *a, const struct proc_several *b);
 
 /*
- * @p has the interpreters @all, if that are more than one: the kernel programs know it from the next .set_proc() on. 0, or -errno +
- * message: then the first of them is shown.
+ * @p has the interpreters @all, if they are more than one. The kernel programs know it from the
+ * next .set_proc() on. 0, or -errno + message: then only the first is shown.
  */
 _must_use_ int several_set(struct collect *c, struct process *p, const struct proc_several *all);
 void several_forget(struct collect *c, struct process *p);
@@ -32,8 +35,8 @@ bool several_has(const struct collect *c, const struct process *p, uint16_t firs
 /* Which of them are initialised shows later. */
 void several_wait(struct process *p);
 /*
- * It was examined. Is it again, and when? @waits: not all of its interpreters are initialised; @idle:
- * none is.
+ * @p was examined: decides whether and when it is examined again. @waits: not all of its
+ * interpreters are initialised. @idle: none is.
  */
 void several_looked(struct process *p, bool waits, bool idle);
 bool several_is_due(const struct process *p, uint64_t now);

@@ -15,8 +15,9 @@
 #define MAX_LABELS 32
 
 /*
- * A thread registers itself with `threading` a moment after it began to run, the main one when a program
- * imports that: looked for after this time, then after twice as long each time.
+ * Python registers a thread with `threading` a moment after it began to run, and the main thread
+ * when a program imports that. Names are looked for after this time, then after twice as long
+ * each time.
  */
 #define NAMES_APART_NS (50 * NSEC_PER_MSEC)
 #define NAMES_SAMPLES  3	    /* met of its process: the first time waits for so many, */
@@ -39,7 +40,10 @@ struct thread {
 	char name[64];
 };
 
-/* A thread ended of which no sample had been handed on: the side band is read before the samples are. */
+/*
+ * A thread that ended before one of its samples was handed on: the side band is read before the
+ * rings.
+ */
 struct thread_end {
 	uint32_t tgid, tid;
 	uint64_t time_ns;
@@ -139,7 +143,10 @@ uint64_t thread_end_of(const struct collect *c, uint32_t tgid, uint32_t tid, uin
 	return 0;
 }
 
-/* The side band says in the middle of do_exit() that a thread ended: REC_SAMPLE_END is its still. */
+/*
+ * The side band reports the end in the middle of do_exit(). REC_SAMPLE_END comes after that and
+ * is still the thread's.
+ */
 static bool is_its(const struct thread *t, const struct rec_sample *rec)
 {
 	return !t->ended_ns || rec->time_ns < t->ended_ns || rec->type == REC_SAMPLE_END;
@@ -212,9 +219,9 @@ static uint32_t make_labels(struct collect *c, const struct process *p, const st
 }
 
 /*
- * A sample is due after each period of CPU time. The kernel brings a thread's CPU time up to date at
- * its ticks and switches only: it is exact to a period where it differs from the sample before, and
- * what lies between two such places is counted.
+ * A sample is due after each period of CPU time. The kernel updates a thread's CPU time only at
+ * its ticks and switches. So the time is exact to one period where it differs from the sample
+ * before, and only samples between two such places count.
  */
 static void add_runtime(struct thread *t, uint64_t runtime_ns)
 {
@@ -314,8 +321,8 @@ void thread_forget_labels(struct collect *c, struct process *p)
 }
 
 /*
- * A set that another thread had before, of whose number nothing was known but the number, isn't the
- * thread's own; nor is the one that all have for whom there is no memory.
+ * A set of labels isn't the thread's own if an earlier thread with the same number had it too, or
+ * if it is the one set for threads for which there is no memory. Such a set can't be renamed.
  */
 static void label(struct collect *c, const struct process *p, struct thread *t, uint8_t gil)
 {
@@ -325,7 +332,7 @@ static void label(struct collect *c, const struct process *p, struct thread *t, 
 	t->own[gil] = profile_n_labels(c->profile) > before && !collect_is_full(c);
 }
 
-/* What looks for its name has to know of it while it runs. */
+/* Whoever looks for the thread's name has to know of the thread while it runs. */
 static struct thread *meet(struct collect *c, struct process *p, const struct rec_sample *rec)
 {
 	p->names_samples++;
@@ -457,8 +464,8 @@ static void name_threads(struct collect *c, struct process *p)
 }
 
 /*
- * Not with every flush, of which there are hundreds a second where processes start all the time. One that lives so
- * shortly that it has hardly a sample isn't looked at.
+ * Names aren't looked for at every flush: there are hundreds a second where processes start all
+ * the time. A process that lives so shortly that it has hardly a sample isn't asked for names.
  */
 static bool is_names_time(const struct process *p, uint64_t now)
 {

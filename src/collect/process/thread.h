@@ -33,7 +33,10 @@ void thread_name_nameless(struct collect *c, const struct process *p);
 /* @p's labels aren't what they were. */
 void thread_forget_labels(struct collect *c, struct process *p);
 
-/* The side band's word on a thread: it ended (@p: its process, NULL: not met yet), the kernel's name of it changed. */
+/*
+ * The side band says of a thread: it ended (@p: its process, NULL: not met yet), or the kernel's
+ * name of it changed.
+ */
 void thread_ended(struct collect *c, const struct process *p, uint32_t tgid, uint32_t tid,
 		  uint64_t time_ns);
 /* When the thread ended that had this number at @time_ns; 0: not yet, as far as is known. */

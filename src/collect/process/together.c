@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which packages came with one that a process runs: `celery -A jobs` of a wheel that has jobs and helpers. The recording says
- * what is together; whose code it is is the reader's judgement (view/names/origin.h).
+ * Which packages came with a package that a process runs: `celery -A jobs` of a wheel that has
+ * jobs and helpers. The recording says which packages belong together; whose code that is is
+ * decided when it is read (view/names/origin.h).
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What krait does again and again for a process that changes all the time, and what that may cost; see upkeep.h. */
+/* Budgets for what krait does again and again for a process; see upkeep.h. */
 #include "collect/process/upkeep.h"
 
 #include <stdio.h>
@@ -8,7 +8,10 @@
 #include "collect/process/process.h"
 #include "proc/reader.h"
 
-/* A program that loads hundreds of libraries takes 0.3 s. Who takes little isn't put off for others. */
+/*
+ * A program that loads hundreds of libraries takes 0.3 s. A process that takes little isn't put
+ * off for others.
+ */
 static const struct budget_limit of_small = {100 * NSEC_PER_MSEC, 200};
 static const struct budget_limit of_process = {300 * NSEC_PER_MSEC, 100};
 static const struct budget_limit of_all = {2 * NSEC_PER_SEC, 25};

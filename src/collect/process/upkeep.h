@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What is done again and again for a process that is known already, on the thread that drains: its mappings and its
- * threads' names are read when they may have changed. Who changes them all the time has a budget of CPU time, and so have
- * all together: what is over it is done later, counted, and the first one is named.
+ * What is done again and again for a known process on the thread that drains: reading its
+ * mappings and its threads' names when they may have changed. A process that changes them all the
+ * time has a budget of CPU time, and all processes together have another. Work beyond a budget is
+ * done later and counted, and the first such process is named.
  */
 #ifndef COLLECT_UPKEEP_H
 #define COLLECT_UPKEEP_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What each process has mapped, for unwinding and for naming native code. Read from /proc when a
- * process is met, when the side band tells of a new mapping, when something was unmapped or code is met
- * that isn't known. Each reading has a version, which stacks carry: addresses are always named by
- * the mappings they were sampled with.
+ * What each process has mapped, for unwinding and for naming native code. It is read from /proc
+ * when a process is met, when the side band reports a new mapping, and when something was
+ * unmapped or unknown code was met. Each reading has a version, which stacks carry: addresses are
+ * always named by the mappings that they were sampled with.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -130,7 +130,10 @@ static int keep_space(struct collect *c, struct process *p, struct space *s)
 	return 0;
 }
 
-/* What is in a mapping that was there before, and of which the side band has told nothing, has stayed. */
+/*
+ * The code of a mapping has been the same since an earlier reading if the side band reported no
+ * change of it.
+ */
 static uint64_t same_since(const struct space *before, const struct space_map *m, uint64_t read_ns)
 {
 	const struct space_map *was = before ? space_map_at(before, m->start) : NULL;
@@ -250,10 +253,12 @@ static bool same_mappings(const struct maps *a, const struct maps *b)
 }
 
 /*
- * Without a kprobe a new mapping is noticed where the kernel program knows one already; while they are read it counts all
- * whose place the kernel chooses. Most are of no code: if there was one, the mappings hold if they are the same once more.
- * What a program puts at an address of its own choice (MAP_FIXED) isn't counted: a loader does so within a place that the
- * kernel chose before, and of others the side band tells, later.
+ * Without the kprobe (.sees_unmaps) the kernel program notices a new mapping only where it replaces
+ * one that it knows. While mappings are read it counts all new ones whose place the kernel chooses.
+ * Most of them hold no code. So if there was one, the mappings are read once more, and hold if they
+ * are the same. What a program maps at an address of its own choice (MAP_FIXED) isn't counted: a
+ * loader does so within a place that the kernel chose before, and the side band reports the others
+ * later.
  */
 static int hand_over_checked(struct collect *c, struct process *p, const struct proc *proc,
 			     const struct maps *maps, const struct space *s,
@@ -433,8 +438,8 @@ void space_made_executable(struct collect *c, struct process *p, uint64_t start,
 }
 
 /*
- * What was mapped after @s was read and hasn't been unmapped: the code was there when it was sampled. (Of a
- * fork's stack, with its parent's mappings, that says nothing.)
+ * If nothing was unmapped since @s was read, a mapping that was made later was there when the
+ * code in it was sampled. (That says nothing of a fork's stack with its parent's mappings.)
  */
 static const struct space_map *find_later(const struct collect *c, const struct space *s,
 					  uint32_t process, uint64_t pc)

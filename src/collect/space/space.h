@@ -85,8 +85,8 @@ void space_read_stale(struct collect *c);
 uint64_t space_due_ns(const struct collect *c);
 void space_forget(struct collect *c, struct process *p);
 /*
- * The file and the address in it of @process's native address @pc in space @version; NULL if not known. NO_PROCESS:
- * as that reading has it.
+ * The file at native address @pc of @process in space @version, and the address in the file; NULL
+ * if not known. NO_PROCESS: only what that reading itself says.
  */
 #define NO_PROCESS UINT32_MAX
 struct native_file *space_find(const struct collect *c, uint32_t version, uint32_t process,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Names of the modules whose bodies were met: looked for once a flush, those of a process together, as each look costs its
- * time. And source text of code without a file.
+ * Names of the modules whose bodies were met. Each look at a process costs time, so all bodies of
+ * a process are looked for together, once a flush. Also source text of code without a file.
  */
 #include <stdlib.h>
 

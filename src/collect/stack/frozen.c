@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Bodies of frozen modules that are imported: they are called as their files are, and their process needn't be asked. */
+/*
+ * Bodies of frozen modules that are imported. A frozen module is named after its file, so its
+ * process needn't be asked.
+ */
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -25,7 +28,10 @@ static const struct py_code *caller_of(const struct process *p, const struct raw
 	return NULL;
 }
 
-/* It makes a module with the name that was asked for, and runs the body that is frozen under that name. */
+/*
+ * FrozenImporter.exec_module runs the body that is frozen under the name of the module that it
+ * imports.
+ */
 static bool is_frozen_importer(const struct py_code *code)
 {
 	return code && code->name && code->file &&
@@ -33,7 +39,10 @@ static bool is_frozen_importer(const struct py_code *code)
 	       streq(code->file, "<frozen importlib._bootstrap>");
 }
 
-/* Is it in a stack that waits for its names, and called so? No more than @left frames are looked at. */
+/*
+ * Is it in a stack that waits for names, and called by the importer of frozen modules? At most
+ * @left frames are looked at.
+ */
 static bool is_imported_frozen(const struct collect *c, const struct body *b, size_t *left)
 {
 	const struct process *p = process_at(c, b->process);
@@ -52,8 +61,9 @@ static bool is_imported_frozen(const struct collect *c, const struct body *b, si
 }
 
 /*
- * The body of "<frozen os>" that the importer of frozen modules runs is os: its process needn't be asked. CPython's tests
- * alone have others under two names, which begin with two underscores.
+ * The body of "<frozen os>" that the importer of frozen modules runs is the module os: its
+ * process needn't be asked. Only CPython's tests have frozen modules under two names, which begin
+ * with two underscores.
  */
 static bool is_named_by_file(const struct collect *c, const struct body *b, size_t *left)
 {

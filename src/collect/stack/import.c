@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Importing as one frame. An import statement runs five to ten functions of importlib and of the
- * interpreter until the module's body runs. Where that one says which module it is, all of them together
- * are shown as `import NAME`; where it doesn't (a file is searched for, or somebody runs a loader
- * himself), they stay, and _call_with_frames_removed() has the name of the builtin that it runs.
+ * interpreter before the module's body runs. If the body says which module it is, they are shown
+ * together as `import NAME`. If it doesn't (a file is searched for, or a program runs a loader
+ * itself), they stay, and _call_with_frames_removed() is named after the builtin that it runs.
  */
 #include <errno.h>
 
@@ -60,8 +60,9 @@ static bool is_native_at(const struct folding *f, size_t i)
 }
 
 /*
- * End of what imported the module whose body is at @from - 1, or @from. A package that is imported for a
- * module in it belongs to that import: _find_and_load() is there twice.
+ * The end of the frames that imported the module whose body is at @from - 1; @from: there are
+ * none. A package that is imported for a module in it belongs to the same import: then
+ * _find_and_load() is there twice.
  */
 static size_t end_of_import(const struct folding *f, size_t from)
 {
@@ -128,8 +129,9 @@ int import_fold(struct collect *c, uint32_t python, const import_bodies *bodies,
 }
 
 /*
- * Who calls _call_with_frames_removed(), and with which builtin: the same from 3.6 to 3.15. Up to 3.10 a caller's
- * class isn't always known, and exec_module() alone would be several.
+ * Callers of _call_with_frames_removed(), and the builtin that it runs for each: the same from
+ * 3.6 to 3.15. Up to 3.10 a caller's class isn't always known, and exec_module() alone could be
+ * several.
  */
 static const struct {
 	const char *caller, *builtin;
@@ -174,7 +176,10 @@ static const char *removed_builtin(const struct folding *f, size_t i)
 	for (size_t k = 0; k < ARRAY_SIZE(removed); k++)
 		if (streq(caller, removed[k].caller))
 			return removed[k].builtin;
-	/* The others run what they were given to import with; the builtin calls one of these first. */
+	/*
+	 * The other callers run the import function that they were given; the builtin first calls
+	 * one of these.
+	 */
 	return streq(callee, "_find_and_load") || str_starts(callee, "import ") ||
 			       streq(callee, "_handle_fromlist")
 		       ? "__import__"

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One list of frames from a stack's three parts: kernel, native, Python. From 3.11 the kernel program has
- * found by address which native frame is the evaluation loop of which Python frames (wire_frame.flags);
- * before, each evaluation loop is one Python frame and they are counted from the thread's start.
- * Where a native stack breaks off, the Python frames that weren't reached follow whole.
+ * One list of frames from a stack's three parts: kernel, native, Python. From 3.11 on the kernel
+ * program has found by address which native frame is the evaluation loop of which Python frames
+ * (wire_frame.flags). Before 3.11 each evaluation loop is one Python frame, and they are counted
+ * from the thread's start. If a native stack breaks off, the Python frames that weren't reached
+ * follow whole.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,8 +97,8 @@ static bool is_eval(const struct merge *m, const struct native_frame *f)
 }
 
 /*
- * -X perf: "py::NAME:FILE" is what calls the evaluation loop of that function. 3.15's compiler registers "py::jit:...", which is
- * the evaluation loop's own work.
+ * With -X perf "py::NAME:FILE" is the code that calls the evaluation loop for that function.
+ * 3.15's compiler registers "py::jit:...", which does the work of the evaluation loop.
  */
 static bool is_pythons(const struct merge *m, const struct native_frame *f)
 {
@@ -201,8 +202,8 @@ static size_t behind_owners(const struct merge *m)
 }
 
 /*
- * Each loop that was walked is among the native frames. (While greenlet switches, the two don't belong
- * together.)
+ * Are all loops that were walked among the native frames? While greenlet switches, Python frames
+ * and native frames don't belong together.
  */
 static bool is_owned(const struct merge *m)
 {
@@ -240,8 +241,8 @@ static bool is_switching(const struct merge *m)
 }
 
 /*
- * While greenlet brings a stack back, what is further out than its slp_switch() is neither greenlet's: nobody but
- * greenlet calls that. Leaves it out: was there any?
+ * While greenlet brings a stack back, the frames further out than its slp_switch() belong to
+ * neither greenlet: only greenlet calls that function. Leaves them out. Were there any?
  */
 static bool cut_at_switch(struct merge *m)
 {
@@ -267,7 +268,10 @@ static size_t count_evals(const struct merge *m)
 	return n;
 }
 
-/* Native frames, from the innermost on, among which are the loops of all Python frames; 0: of some there is none. */
+/*
+ * How many native frames, from the innermost on, hold the loops of all Python frames; 0: some
+ * loop isn't there.
+ */
 static size_t frames_of_loops(const struct merge *m, bool counted)
 {
 	const struct raw_stack *raw = m->raw;
@@ -286,8 +290,9 @@ static size_t frames_of_loops(const struct merge *m, bool counted)
 }
 
 /*
- * Leaves out what is further out than the start of the greenlet that the Python frames are of: is there one?
- * One that begins, ends or runs C functions alone has none; then it is the innermost start.
+ * Leaves out the frames further out than the start of the greenlet that the Python frames belong
+ * to. False: there is no such start. A greenlet that begins, ends or runs only C functions has no
+ * Python frames; then the innermost start counts.
  */
 static bool cut_at_greenlet(struct merge *m, bool counted)
 {
@@ -308,8 +313,9 @@ static bool cut_at_greenlet(struct merge *m, bool counted)
 }
 
 /*
- * A loop that is being entered or left has no Python frame: then there is one loop more, the innermost.
- * False if that doesn't explain the difference, or Python's outermost frames may be what is missing.
+ * A loop that is being entered or left has no Python frame: then there is one loop more than
+ * Python frames, the innermost. False if that doesn't explain the difference, or if Python's
+ * outermost frames may be missing.
  */
 static bool merge_counted(struct merge *m)
 {
@@ -342,10 +348,11 @@ static void merge_leaf(struct merge *m)
 }
 
 /*
- * The outermost Python frames are part of an evaluation loop whose end wasn't reached. It is the next loop
- * further out; the native frames behind it are left out, because their Python frames aren't known. If that
- * loop isn't known either, the stack gets a mark where native frames are missing. That happens while greenlet
- * switches: it has taken the loops' own frames out of the chain, which then ends as if it were whole.
+ * The outermost Python frames belong to an evaluation loop whose end wasn't reached. It is the
+ * next loop further out. The native frames behind it are left out, because their Python frames
+ * aren't known. If that loop isn't known either, a mark shows where native frames are missing.
+ * That happens while greenlet switches: it has taken the loops' own frames out of the chain,
+ * which then ends as if it were whole.
  */
 static void merge_partial(struct merge *m)
 {
@@ -373,7 +380,9 @@ static void mark_break(struct merge *m, enum native_outcome outcome)
 	push(m, stack_mark(m->c, text));
 }
 
-/* Of a file that was just mapped only the innermost function is known; the closing lines count these. */
+/*
+ * If a file was just mapped, only the innermost function is known. The closing lines count these.
+ */
 static bool is_new_file(const struct merge *m)
 {
 	uint64_t vaddr,
@@ -396,7 +405,10 @@ static void fold_caller(struct merge *m, size_t i)
 		m->frames.v[i + 1].is |= IS_MACHINERY;
 }
 
-/* The same of all loops of the Python frames that were walked; behind the outermost one, 0: there is none. */
+/*
+ * The same for all loops of the Python frames that were walked. Returns the place behind the
+ * outermost one; 0: there is none.
+ */
 static size_t fold_callers(struct merge *m, bool counted)
 {
 	size_t behind = 0;
@@ -432,9 +444,10 @@ static bool is_interpreters(const struct native_frame *f)
 }
 
 /*
- * An interpreter without symbols, as distributions have it: what enters an evaluation loop is machinery whatever it is
- * called, and so is all that lies between the outermost one and the C library that started the program or the
- * thread. (A function that does something of its own in between has a name: a method's, a slot's, or an exported one.)
+ * In an interpreter without symbols, as distributions have it: what enters an evaluation loop is
+ * machinery, whatever it is called. So is all that lies between the outermost loop and the C
+ * library that started the program or the thread. A function in between that does something of
+ * its own has a name: a method's, a slot's, or an exported one.
  */
 static void find_nameless_machinery(struct merge *m, bool counted)
 {

@@ -189,7 +189,10 @@ static uint32_t make_stack(struct collect *c, const struct raw_stack *raw, bool 
 	return id;
 }
 
-/* @raw with its first @n native frames only: what the kernel program would have without rows for the last one. */
+/*
+ * @raw with its first @n native frames only, as if the kernel program had had no rows for the
+ * last of them.
+ */
 static uint32_t make_cut_stack(struct collect *c, const struct raw_stack *raw, size_t n,
 			       struct outcome *ret)
 {

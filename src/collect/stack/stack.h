@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Stacks, from how they came to how the profile has them: naming, merging, and what is remembered of it. */
+/* Stacks: how they come, how they are named, and what is remembered of them. */
 #ifndef COLLECT_STACK_H
 #define COLLECT_STACK_H
 
@@ -35,15 +35,15 @@ bool stack_is_there(struct collect *c, uint64_t id);
 /* Takes @raw over, which isn't there. 0 or -ENOMEM. */
 _must_use_ int stack_add(struct collect *c, const struct raw_stack *raw);
 /*
- * Names the stacks that can be named; @last: all of them. 0 or -errno + message: then the others are
+ * Names the stacks that can be named; @last: all. 0 or -errno + message: then the others are
  * kept.
  */
 _must_use_ int stacks_name(struct collect *c, bool last);
 /* The names that stacks wait for are read. */
 void stacks_ask_for_names(struct collect *c);
 /*
- * The profile's stack of a sample; 0: it has no name yet. *native: how its native part ended, for the
- * kernel program; becomes what is shown.
+ * The profile's stack of a sample; 0: it has no name yet. *native is how the kernel program says
+ * that its native part ended, and becomes how it is shown.
  */
 uint32_t stack_of_sample(struct collect *c, const struct waiting *w, uint8_t *native);
 /* Takes the ids that a condensed profile has. False: out of memory. */
@@ -65,7 +65,10 @@ uint32_t stack_mark_only(struct collect *c, uint8_t outcome, const struct proces
 
 /* merge.c: is what names the native frames of @raw there? It is asked for if not. */
 bool merge_ready(struct collect *c, const struct raw_stack *raw);
-/* Puts the native and kernel frames of @raw into the list of its Python frames, which are of that @version; 0: unknown. */
+/*
+ * Adds the native and kernel frames of @raw to the list of its Python frames. @version: of their
+ * Python; 0: unknown.
+ */
 struct merged {
 	VEC(uint32_t) loc; /* profile locations, innermost first */
 	bool failed;
@@ -84,10 +87,16 @@ struct import_body {
 	const char *module;
 };
 typedef VEC(struct import_body) import_bodies;
-/* Of the list @loc: what imported each of @bodies (ascending) becomes one frame, `import NAME`. 0 or -ENOMEM. */
+/*
+ * In the list @loc, the frames that imported each of @bodies (ascending) become one frame,
+ * `import NAME`. 0 or -ENOMEM.
+ */
 _must_use_ int import_fold(struct collect *c, uint32_t python, const import_bodies *bodies,
 			   struct merged *loc);
-/* Then: _call_with_frames_removed() has the name of the builtin that it runs, where that is known. 0 or -ENOMEM. */
+/*
+ * After that: names _call_with_frames_removed() after the builtin that it runs, where that is
+ * known. 0 or -ENOMEM.
+ */
 _must_use_ int import_name_builtins(struct collect *c, uint32_t python, struct merged *loc);
 
 /* known.c: where a frame was found to be; zero but for its key where nothing is known. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Stacks that wait for their names, and those that have one. A stack pins what it will be named with:
- * its process, and the mappings that it was sampled with.
+ * Stacks that wait for names, and stacks that have one. A waiting stack pins what it will be
+ * named with: its process, and the mappings that it was sampled with.
  */
 #include <stdlib.h>
 
@@ -143,7 +143,10 @@ static bool is_ready(struct collect *c, struct raw_stack *raw)
 	return code && names;
 }
 
-/* A value of .named, 0 = it isn't complete yet. A stack that is too many for memory has a mark instead. */
+/*
+ * A value of .named; 0: the stack isn't complete yet. A stack for which there is no memory
+ * becomes a mark.
+ */
 static uint64_t name_stack(struct collect *c, struct raw_stack *raw, bool last)
 {
 	enum native_outcome native = NATIVE_NONE;

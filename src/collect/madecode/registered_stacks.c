@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Stacks with registered code. Whether its names and rows hold is different from sample to sample, so
+ * such a stack has a plain one beside it; see registered.c.
+ */
+#include "base/error.h"
+#include "collect/madecode/made.h"
+
+/*
+ * Values of .by_stack: the outcome of the plain stack, the version of the mappings, the plain
+ * stack's id.
+ */
+#define OUTCOME_SHIFT 60
+#define VERSION_SHIFT 32
+#define VERSION_MASK  ((1u << (OUTCOME_SHIFT - VERSION_SHIFT)) - 1)
+_Static_assert(NATIVE_OUTCOME_MAX <= 16, "an outcome has four bits");
+
+size_t registered_until(const struct collect *c, const struct raw_stack *raw)
+{
+	const struct raw_native *n = raw->native;
+	const struct space *s = c->made->registered->rows && n ? space_at(c, n->version) : NULL;
+
+	if (!c->made->registered->rows || !n || !n->n)
+		return 0;
+	if (!s) /* it can't be told any more */
+		return 1;
+	for (size_t i = 0; i < n->n; i++) {
+		const struct space_map *m = space_map_at(s, n->pc[n->n_kernel + i]);
+
+		if (m && m->registered)
+			return i + 1;
+	}
+	return 0;
+}
+
+bool registered_can_hold(const struct collect *c, const struct raw_stack *raw)
+{
+	const struct space *s = space_at(c, raw->native->version);
+
+	return s && s->process == raw->process && !process_at(c, raw->process)->replaced;
+}
+
+int registered_note(struct collect *c, const struct raw_stack *raw, uint32_t plain,
+		    enum native_outcome outcome, bool never)
+{
+	uint64_t version = never ? 0 : raw->native->version;
+
+	if (version > VERSION_MASK)
+		return -ENOMEM; /* after 268 million readings */
+	return map_put(&c->made->registered->by_stack, raw->id,
+		       (uint64_t)outcome << OUTCOME_SHIFT | version << VERSION_SHIFT | plain);
+}
+
+/* Of a fork with its parent's mappings only the plain one is certain: version 0 is nobody's. */
+uint32_t registered_stack(struct collect *c, const struct waiting *w, uint32_t named,
+			  uint8_t *native)
+{
+	const uint64_t *at = map_get(&c->made->registered->by_stack, w->rec.stack);
+	const struct space *s;
+
+	if (!at)
+		return named;
+	if (w->flush == c->flushes && !c->last)
+		return 0;
+	s = space_at(c, (uint32_t)(*at >> VERSION_SHIFT) & VERSION_MASK);
+	if (s && !process_at(c, w->process)->replaced && w->rec.time_ns < s->remade_ns)
+		return named;
+	*native = (uint8_t)(*at >> OUTCOME_SHIFT);
+	return (uint32_t)*at;
+}
+
+void registered_forget_stack(struct collect *c, uint64_t id)
+{
+	map_del(&c->made->registered->by_stack, id);
+}
+
+bool registered_condense(struct collect *c, struct condense *k)
+{
+	bool done = true;
+
+	map_foreach(slot, &c->made->registered->by_stack) {
+		uint32_t now = condense_stack(k, (uint32_t)slot->value);
+
+		slot->value = (slot->value & ~(uint64_t)UINT32_MAX) | now;
+		done &= now != 0;
+	}
+	return done;
+}
