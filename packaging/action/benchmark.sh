@@ -7,17 +7,16 @@
 #       Runs the command once to warm up, then records it RUNS times (5), HZ samples a second
 #       (1999), as one recording.
 #   benchmark.sh baseline FILE
-#       GitLab: gets krait.pb.gz of this job's last success on the default branch. If there is none
-#       (HTTP 404), that is no failure.
+#       GitLab: gets krait.pb.gz of this job's last success on the default branch. If there is
+#       none (HTTP 404), that is no failure.
 #   benchmark.sh compare BASELINE NEW [-m FILE.md] [-p FILE.html] [-n NAME] [LIMIT...]
-#       Compares them: Markdown is appended to FILE.md, FILE.html is the page. LIMIT is one of
-#       `krait diff --fail-if`.
-#       NAME tells the benchmarks of a repository apart. Without a baseline it says so and ends with
-#       0. Exit code 4: a limit was hit.
+#       Compares them: appends Markdown to FILE.md, and writes the page FILE.html. LIMIT is one of
+#       `krait diff --fail-if`. NAME tells the benchmarks of a repository apart. Without a baseline
+#       it says so and ends with 0. Exit code 4: a limit was hit.
 #   benchmark.sh comment FILE.md
 #       Puts the text of compare under the pull request (GitHub: gh, GH_TOKEN) or merge request
-#       (GitLab: curl, python3,
-#       KRAIT_GITLAB_TOKEN). It replaces its own earlier comment on a benchmark of that name.
+#       (GitLab: curl, python3, KRAIT_GITLAB_TOKEN). It replaces its own earlier comment on a
+#       benchmark of that name.
 #
 # KRAIT: the program krait (default: krait). If it lacks the rights to record it is called with
 # sudo.
