@@ -180,8 +180,8 @@ $(B)/gen/page.html $(B)/gen/page.css: $(B)/gen/page.%: ui/page.%
 $(B)/gen/page.js: $(UI) Makefile
 	@mkdir -p $(@D)
 	$(Q)( printf "(() => {\n'use strict';\n"; \
-		sed -e '/^import /d' -e 's/^export //' -e 's/^\t*//' -e '/^\/\//d' -e '/^$$/d' \
-			-e '/^\/\*\*.*\*\/$$/d' -e '/^\/\*\*/,/\*\/$$/d' -e 's/\/\*\* @type {[^*]*} \*\/ //g' -e "s/ \/\/ [^'\"\`]*$$//" \
+		sed -e '/^import [^;]*$$/,/;$$/d' -e '/^import /d' -e 's/^export //' -e 's/^\t*//' -e '/^\/\//d' -e '/^$$/d' \
+			-e 's/\/\*\* @type {[^*]*} \*\/ //g' -e '/^\/\*\*.*\*\/$$/d' -e '/^\/\*\*/,/\*\/$$/d' -e "s/ \/\/ [^'\"\`]*$$//" \
 			-e "/['\"\`\/]/!s/ *\([,=?:;{}()<>|&]\) */\1/g" $(UI); printf '})();\n' ) > $@
 # The page's policy names what may run by its hash (CSP 3, 2.3.1: sha256 in base64).
 hash = $$(env printf "$$(sha256sum < $(1) | cut -c1-64 | sed 's/../\\x&/g')" | base64)

@@ -28,13 +28,17 @@ export function el(name, attributes = {}, ...children) {
  * @param {Element} e @param {...(Node|string)} children
  */
 export function refill(e, ...children) {
-	const controls = () => /** @type {HTMLElement[]} */ ([...e.querySelectorAll('button, select')]);
-	const called = (/** @type {HTMLElement|undefined} */ c) => c && (c.getAttribute('aria-label') || c.textContent);
-	const on = document.activeElement, at = on.matches(':focus-visible') ? controls().indexOf(/** @type {HTMLElement} */ (on)) : -1;
+	const controls = () =>
+		/** @type {HTMLElement[]} */ ([...e.querySelectorAll('button, select')]);
+	const called = (/** @type {HTMLElement|undefined} */ c) => c &&
+		(c.getAttribute('aria-label') || c.textContent);
+	const on = document.activeElement, at = on.matches(':focus-visible') ?
+		controls().indexOf(/** @type {HTMLElement} */ (on)) : -1;
 	const name = called(/** @type {HTMLElement} */ (on));
 	e.replaceChildren(...children);
 	if (at >= 0) {
-		const all = controls(), to = called(all[at]) === name ? all[at] : all.find((c) => called(c) === name) || all[Math.min(at, all.length - 1)];
+		const all = controls(), to = called(all[at]) === name ? all[at] :
+			all.find((c) => called(c) === name) || all[Math.min(at, all.length - 1)];
 		to?.focus({preventScroll: true});
 	}
 }
@@ -59,10 +63,13 @@ export function quantity(v, unit) {
 		return '-' + quantity(-v, unit);
 	if (unit === 'bytes') {
 		const step = v >= 2 ** 30 ? 3 : v >= 2 ** 20 ? 2 : v >= 1024 ? 1 : 0;
-		return step ? scaled(v / 1024 ** step, ['', 'KiB', 'MiB', 'GiB'][step]) : grouped(v) + '\u00a0bytes';
+		return step ? scaled(v / 1024 ** step, ['', 'KiB', 'MiB', 'GiB'][step]) :
+			grouped(v) + '\u00a0bytes';
 	}
 	if (unit === 'microcount') // may have fractions, see PROFILE_MICROCOUNT
-		return grouped(Math.trunc(v / 1e6)) + (v % 1e6 ? (Math.abs(v % 1e6) / 1e6).toFixed(6).slice(1).replace(/0+$/, '') : '');
+		return grouped(Math.trunc(v / 1e6)) +
+			(v % 1e6 ? (Math.abs(v % 1e6) / 1e6).toFixed(6).slice(1).replace(/0+$/,
+			'') : '');
 	if (unit !== 'nanoseconds')
 		return grouped(v) + (unit === 'count' ? '' : '\u00a0' + unit);
 	if (v >= 1e12)
@@ -81,7 +88,8 @@ export function percent(part, whole) {
 }
 
 /** @param {number} n @param {string} one @param {string} [many] */
-export const counted = (n, one, many) => grouped(n) + '\u00a0' + (n === 1 ? one : many || one + 's');
+export const counted = (n, one, many) => grouped(n) + '\u00a0' +
+	(n === 1 ? one : many || one + 's');
 
 /**
  * Caches the last answer, because a brush asks the same question many times.
@@ -102,7 +110,8 @@ export function lastAnswer() {
 	};
 }
 
-const WIDE = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
+const WIDE =
+	/[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
 const ASCII = /^[\x20-\x7e]*$/;
 
 /**

@@ -47,7 +47,8 @@ export function colourOf(flame, node) {
  * @param {string} by
  */
 function largestFirst(by) {
-	const g = groupLabels(page.data, by), sums = groupWeights(page.data, g, 0, null), rank = new Int32Array(g.names.length);
+	const g = groupLabels(page.data, by), sums = groupWeights(page.data, g, 0, null),
+		rank = new Int32Array(g.names.length);
 	const order = [...sums.keys()].sort((a, b) => sums[b] - sums[a]);
 	order.forEach((i, k) => {
 		rank[i] = k;
@@ -63,11 +64,14 @@ function largestFirst(by) {
 function moduleRanks() {
 	const {data} = page, {n, node, values} = data.samples;
 	if (!page.modules) {
-		const own = new Float64Array(data.functions.length), sums = new Map(data.functions.map((f) => [moduleOf(f), 0]));
+		const own = new Float64Array(data.functions.length),
+			sums = new Map(data.functions.map((f) => [moduleOf(f), 0]));
 		for (let s = 0; s < n; s++)
 			own[data.fn[data.nodeBox[node[s]]]] += values[0][s];
-		data.functions.forEach((f, i) => sums.set(moduleOf(f), sums.get(moduleOf(f)) + own[i]));
-		page.modules = new Map([...sums.keys()].sort((a, b) => sums.get(b) - sums.get(a)).map((name, i) => [name, i]));
+		data.functions.forEach((f, i) =>
+			sums.set(moduleOf(f), sums.get(moduleOf(f)) + own[i]));
+		page.modules = new Map([...sums.keys()].sort((a, b) => sums.get(b) - sums.get(a))
+			.map((name, i) => [name, i]));
 	}
 	return page.modules;
 }
@@ -75,7 +79,9 @@ function moduleRanks() {
 const lastLeaves = /** @type {typeof lastAnswer<Int32Array>} */ (lastAnswer)();
 
 /** @param {import('./tree.js').Tree} t the tree that is drawn */
-const leavesOf = (t) => lastLeaves([t], () => leaves(page.data, state.view === 'sandwich' ? page.stacks : page.whole, t));
+const leavesOf = (t) =>
+	lastLeaves([t], () => leaves(page.data, state.view === 'sandwich' ? page.stacks :
+	page.whole, t));
 
 /** @param {import('./tree.js').Tree} t @param {string} by */
 function votesOf(t, by) {
@@ -97,8 +103,11 @@ const NAMED = 10; // groups in the legend; there is a fill for each
  */
 function groupLegend(names, fill) {
 	const more = names.length - NAMED;
-	return [...names.slice(0, NAMED).map((name, i) => /** @type {[string, string[]]} */ ([fit(name, 30), [fill(name, i)]])),
-		...(more > 0 ? [/** @type {[string, string[]]} */ (['and ' + more + ' more', [fill('', NAMED)]])] : [])];
+	return [...names.slice(0, NAMED)
+		.map((name, i) => /** @type {[string, string[]]} */ ([fit(name, 30),
+		[fill(name, i)]])),
+		...(more > 0 ? [/** @type {[string, string[]]} */ (['and ' + more + ' more',
+			[fill('', NAMED)]])] : [])];
 }
 
 /**
@@ -106,11 +115,13 @@ function groupLegend(names, fill) {
  * @returns {Array<[string, string[]]>}
  */
 function laneLegend() {
-	const there = new Set(page.data.labels.map((l) => l.gil)), known = GIL.filter((name) => there.has(name));
+	const there = new Set(page.data.labels.map((l) => l.gil)),
+		known = GIL.filter((name) => there.has(name));
 	// two states may have the same colour there
 	const fills = [...new Set(known.map(laneFill))];
 	return known.length ? [['Timeline, state of the GIL:', []],
-		...fills.map((fill) => /** @type {[string, string[]]} */ ([known.filter((name) => laneFill(name) === fill).join(' or '), [fill]]))] : [];
+		...fills.map((fill) => /** @type {[string, string[]]} */ ([known.filter((name) =>
+			laneFill(name) === fill).join(' or '), [fill]]))] : [];
 }
 
 export function legend() {
@@ -124,8 +135,10 @@ export function legend() {
 	if (mode === 'self')
 		own = [['own time: none', [heat(0)]], ['half', [heat(0.5)]], ['all', [heat(1)]]];
 	else if (mode !== 'kind' && page.data.samples)
-		own = mode === 'module' ? groupLegend([...moduleRanks().keys()], (_, i) => nthFill(i)) :
-			groupLegend(largestFirst(mode).names, (name, i) => mode === 'gil' ? gilFill(name) : nthFill(i));
+		own = mode === 'module' ? groupLegend([...moduleRanks().keys()],
+			(_, i) => nthFill(i)) :
+			groupLegend(largestFirst(mode).names,
+				(name, i) => mode === 'gil' ? gilFill(name) : nthFill(i));
 	showLegend(page.functions, own, mode === 'gil' ? [] : laneLegend());
 }
 
@@ -142,7 +155,8 @@ function samplesOf(of, node) {
 	if (of.tree !== whole) {
 		// unless all samples have the same value, their number isn't known from a sum
 		const one = data.samples && data.samples.each[state.value] || NaN;
-		return {count: valueOf(of.tree, node) / one, selfCount: selfOf(of.tree, node) / one};
+		return {count: valueOf(of.tree, node) / one,
+			selfCount: selfOf(of.tree, node) / one};
 	}
 	page.counts = page.counts || {...whole, sums: sumsOf(whole, 0)};
 	return {count: valueOf(page.counts, node), selfCount: selfOf(page.counts, node)};
@@ -162,7 +176,8 @@ function linesOf(node) {
 		const n = spotLine[nodeSpot[firstNode[node] + k]];
 		lines.set(n, (lines.get(n) || 0) + sum);
 	});
-	return [...lines].filter(([n, v]) => n && v).sort((a, b) => b[1] - a[1]).slice(0, 8).map(([n, v]) => /** @type {[string, number]} */ (['line ' + n, v]));
+	return [...lines].filter(([n, v]) => n && v).sort((a, b) => b[1] - a[1]).slice(0, 8)
+		.map(([n, v]) => /** @type {[string, number]} */ (['line ' + n, v]));
 }
 
 /**
@@ -171,13 +186,15 @@ function linesOf(node) {
  * @param {Flame} of @param {number} node
  */
 function collectedIn(of, node) {
-	const {data, pass} = page, in_gc = data.samples && !page.early && !of.tree.upwards ? collected(data) : null, t = of.tree;
+	const {data, pass} = page, in_gc = data.samples && !page.early && !of.tree.upwards ?
+		collected(data) : null, t = of.tree;
 	if (!in_gc)
 		return {gc: -1, gcCount: -1};
 	const leaf = leavesOf(t), {n, node: at, values} = data.samples, w = values[state.value];
 	let gc = 0, gcCount = 0;
 	for (let s = 0; s < n; s++) {
-		if (in_gc[at[s]] && leaf[s] >= node && leaf[s] < t.end[node] && (!pass || pass[s])) {
+		if (in_gc[at[s]] && leaf[s] >= node && leaf[s] < t.end[node] &&
+				(!pass || pass[s])) {
 			gc += w[s];
 			gcCount += values[0][s];
 		}
@@ -188,7 +205,11 @@ function collectedIn(of, node) {
 /** @param {Flame} of @param {number} node */
 export function numbersOf(of, node) {
 	const t = of.tree, {values} = page.data.header;
-	return {value: valueOf(t, node), self: page.early || t.upwards ? -1 : selfOf(t, node), ...samplesOf(of, node), all: page.total,
-		shown: shown() === page.total && !of.zoom ? page.total : valueOf(t, of.zoom), part: of.zoom ? 'of the zoomed box' : 'of shown', unit: unit(), type: values[state.value][0],
-		counted: values[0][0], ...collectedIn(of, node), lines: of === flame ? linesOf(node) : []};
+	return {value: valueOf(t, node), self: page.early || t.upwards ? -1 : selfOf(t, node),
+		...samplesOf(of, node), all: page.total,
+		shown: shown() === page.total && !of.zoom ? page.total : valueOf(t, of.zoom),
+		part: of.zoom ? 'of the zoomed box' : 'of shown', unit: unit(),
+		type: values[state.value][0],
+		counted: values[0][0], ...collectedIn(of, node),
+		lines: of === flame ? linesOf(node) : []};
 }

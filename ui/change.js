@@ -10,7 +10,8 @@ import {passing} from './samples.js';
 import {matchFunctions, matchedLine, matchedValues, parseQuery} from './search.js';
 import {writeState} from './state.js';
 import {follow, selfOf, valueOf} from './tree.js';
-import {WORDS, above, flame, isHidden, moduleOf, nodeSums, page, picture, shown, state, structure, weigh} from './view.js';
+import {WORDS, above, flame, isHidden, moduleOf, nodeSums, page, picture, shown, state, structure,
+	weigh} from './view.js';
 
 // Showing.
 
@@ -45,7 +46,8 @@ function samePlace(was, i, none) {
  * everything is drawn as if it were looked at.
  * @param {number} from @param {number} to @param {number} all
  */
-const windowFor = (from, to, all) => (to - from) * 3 < all ? /** @type {[number, number]} */ ([from - (to - from) / 2, to + (to - from) / 2]) : null;
+const windowFor = (from, to, all) => (to - from) * 3 < all ?
+	/** @type {[number, number]} */ ([from - (to - from) / 2, to + (to - from) / 2]) : null;
 
 /**
  * Goes to the box that an address in time order names: the one in that row at that place. (Boxes
@@ -64,7 +66,8 @@ export function placeInTime(row) {
 			continue;
 		// an address has nine digits
 		const off = 2e-9 * all, [left, right] = [a * all - from, b * all - from];
-		Object.assign(flame, {zoom: k, a: left > off ? left / value : 0, b: right < value - off ? right / value : 1});
+		Object.assign(flame, {zoom: k, a: left > off ? left / value : 0,
+			b: right < value - off ? right / value : 1});
 		return;
 	}
 }
@@ -76,13 +79,15 @@ function detail() {
 	const t = flame.tree;
 	if (page.early || state.view !== 'time' || !t || !t.at)
 		return;
-	const {zoom, focus, a, b} = flame, all = valueOf(t, 0), [from, to] = [a, b].map((x) => t.at[zoom] + x * valueOf(t, zoom));
+	const {zoom, focus, a, b} = flame, all = valueOf(t, 0),
+		[from, to] = [a, b].map((x) => t.at[zoom] + x * valueOf(t, zoom));
 	const span = to - from, [least, most] = t.window || [0, all];
 	if (from >= least && to <= most && span * 3 > most - least)
 		return;
 	page.window = windowFor(from, to, all);
 	picture();
-	Object.assign(flame, {zoom: zoom && samePlace(t, zoom, 0), focus: focus > 0 ? samePlace(t, focus, -1) : focus, hover: -1, a, b});
+	Object.assign(flame, {zoom: zoom && samePlace(t, zoom, 0),
+		focus: focus > 0 ? samePlace(t, focus, -1) : focus, hover: -1, a, b});
 	if (zoom && !flame.zoom) // it is too narrow in the part that is looked at now
 		Object.assign(flame, {a: from / all, b: to / all});
 	flame.draw();
@@ -117,8 +122,10 @@ export function show() {
 }
 
 export function showPath() {
-	const path = flame.path(flame.zoom), whole = flame.zoom === 0 && [flame, above].every((f) => f.a === 0 && f.b === 1);
-	showCrumbs(path.map((node) => ({name: flame.fnOf(node).name, go: () => zoomTo(node)})), whole ? null : reset);
+	const path = flame.path(flame.zoom),
+		whole = flame.zoom === 0 && [flame, above].every((f) => f.a === 0 && f.b === 1);
+	showCrumbs(path.map((node) => ({name: flame.fnOf(node).name, go: () => zoomTo(node)})),
+		whole ? null : reset);
 }
 
 export function sumStrip() {
@@ -134,7 +141,8 @@ export function sumStrip() {
  * @param {Uint8Array} hit
  */
 function lightFolded(hit) {
-	const {functions} = page, modules = new Set(functions.filter((f, i) => hit[i] && f.origin).map(moduleOf));
+	const {functions} = page,
+		modules = new Set(functions.filter((f, i) => hit[i] && f.origin).map(moduleOf));
 	functions.forEach((f, i) => {
 		if (f.folded)
 			hit[i] = modules.has(f.module) ? 1 : 0;
@@ -142,7 +150,8 @@ function lightFolded(hit) {
 }
 
 export function search() {
-	const {data, functions, stacks} = page, query = parseQuery(state.query), out = byId('matched');
+	const {data, functions, stacks} = page, query = parseQuery(state.query),
+		out = byId('matched');
 	flame.hit = null;
 	if (state.chosen >= 0 && !query && state.view !== 'sandwich') {
 		flame.hit = new Uint8Array(functions.length);
@@ -154,7 +163,8 @@ export function search() {
 	} else if (!query) {
 		out.textContent = '';
 	} else {
-		const hit = matchFunctions(data, functions, query).map((is, i) => isHidden(functions[i]) || functions[i].folded ? 0 : is);
+		const hit = matchFunctions(data, functions, query)
+			.map((is, i) => isHidden(functions[i]) || functions[i].folded ? 0 : is);
 		flame.hit = hit;
 		out.textContent = counted(hit.reduce((a, b) => a + b, 0), 'function');
 		lightFolded(hit);
@@ -165,7 +175,8 @@ export function search() {
 			above.hit = hit;
 			return;
 		}
-		const [sum] = query.line ? matchedLine(data, nodeSums(), hit, query.line) : matchedValues(stacks, hit);
+		const [sum] = query.line ? matchedLine(data, nodeSums(), hit, query.line) :
+			matchedValues(stacks, hit);
 		out.textContent += ', ' + percent(sum, shown()) + ' of shown';
 	}
 	above.hit = query ? flame.hit : null;
@@ -192,7 +203,8 @@ export function change(set, then) {
  * @param {() => void} set
  */
 export function reshape(set) {
-	const group = state.chosen >= page.data.functions.length ? page.functions[state.chosen].name : '';
+	const group = state.chosen >= page.data.functions.length ?
+		page.functions[state.chosen].name : '';
 	change(() => {
 		set();
 		unzoom();
@@ -210,7 +222,9 @@ export function reshape(set) {
  * @param {() => void} make
  */
 export function keepPlace(make) {
-	const was = flame.tree, [zoom, focus] = [flame.zoom, flame.focus].map((i) => flame.path(Math.max(i, 0)).slice(1).map((k) => was.fn[k]));
+	const was = flame.tree,
+		[zoom, focus] = [flame.zoom, flame.focus]
+		.map((i) => flame.path(Math.max(i, 0)).slice(1).map((k) => was.fn[k]));
 	make();
 	if (flame.tree === was)
 		return;

@@ -11,25 +11,32 @@ const LIGHT = {
 	p: '#ffa84d #feaa1e #f4b104 #e6b826 #dcbd01 #cec31c #bec931 #adce45 #9ad358 #85d76a',
 	q: '#fecfa3 #fdd098 #f9d391 #f2d690 #eada91 #e1dd94 #d8e098 #cee39e #c4e6a4 #bae8ac',
 	s: '#fef1e5 #fdf1e3 #fcf2e2 #faf3e2 #f7f4e3 #f5f5e3 #f3f6e4 #f1f6e5 #eef7e7 #ecf8e9',
-	n: '#a4d4fe #b0d1fe #bacdff #c4cafe', k: '#d6a0a7 #d7a1a1 #d7a29b', j: '#d0fbff', g: '#dd94f4',
+	n: '#a4d4fe #b0d1fe #bacdff #c4cafe', k: '#d6a0a7 #d7a1a1 #d7a29b', j: '#d0fbff',
+	g: '#dd94f4',
 	i: '#69f5c6', m: '#c2c2c6', r: '#dcdce0',
 };
 const DARK = {
 	p: '#a65005 #a35301 #a05600 #9c5900 #995b00 #955e02 #936000 #8f6202 #8c6300 #8a6500',
 	q: '#775d47 #765e46 #755e45 #745f44 #736044 #716043 #706143 #6e6243 #6c6343 #6b6343',
 	s: '#544854 #534855 #554853 #544854 #534855 #554853 #544854 #534855 #554853 #544854',
-	n: '#00569f #2050a7 #384aa7 #4945a5', k: '#7e1022 #801024 #7c1020', j: '#00788c', g: '#6b2f71',
+	n: '#00569f #2050a7 #384aa7 #4945a5', k: '#7e1022 #801024 #7c1020', j: '#00788c',
+	g: '#6b2f71',
 	i: '#2c4526', m: '#6b6c74', r: '#25252c',
 };
 
 /** @param {Record<string, string>} table @returns {Record<string, string[]>} */
-const split = (table) => Object.fromEntries(Object.entries(table).map(([k, v]) => [k, v.split(' ')]));
+const split = (table) =>
+	Object.fromEntries(Object.entries(table).map(([k, v]) => [k, v.split(' ')]));
 const FILLS = {light: split(LIGHT), dark: split(DARK)};
 const INKS = {
-	light: {text: '#16181d', faint: '#3d424c', page: '#fcfcfd', off: '#e9e9ec', hit: '#7c2fd0', hitText: '#fff', edge: '#16181d', low: '#fdf3dc', high: '#ff8a4c',
-		same: '#e9e9ec', more: '#ff7a5c', less: '#5fa4f5', before: '#8d93a1', after: '#3d424c'},
-	dark: {text: '#f4f4f5', faint: '#f0f0f2', page: '#17181c', off: '#2c2d33', hit: '#c9a2ff', hitText: '#16181d', edge: '#fff', low: '#33302a', high: '#a63c00',
-		same: '#3a3b42', more: '#b0341c', less: '#1f5fb0', before: '#868b98', after: '#e2e2e6'},
+	light: {text: '#16181d', faint: '#3d424c', page: '#fcfcfd', off: '#e9e9ec', hit: '#7c2fd0',
+		hitText: '#fff', edge: '#16181d', low: '#fdf3dc', high: '#ff8a4c',
+		same: '#e9e9ec', more: '#ff7a5c', less: '#5fa4f5', before: '#8d93a1',
+		after: '#3d424c'},
+	dark: {text: '#f4f4f5', faint: '#f0f0f2', page: '#17181c', off: '#2c2d33', hit: '#c9a2ff',
+		hitText: '#16181d', edge: '#fff', low: '#33302a', high: '#a63c00',
+		same: '#3a3b42', more: '#b0341c', less: '#1f5fb0', before: '#868b98',
+		after: '#e2e2e6'},
 };
 
 const dark = matchMedia('(prefers-color-scheme: dark)');
@@ -57,12 +64,14 @@ export function family(f) {
 }
 
 /** The legend's entries. */
-export const FAMILIES = [['p', 'your code'], ['q', 'packages'], ['s', 'standard library'], ['i', 'imports'], ['n', 'native'],
+export const FAMILIES = [['p', 'your code'], ['q', 'packages'], ['s', 'standard library'],
+	['i', 'imports'], ['n', 'native'],
 	['j', 'JIT code'], ['k', 'kernel'], ['g', 'garbage collector'], ['m', 'marks']];
 
 /** @param {Fn} f */
 export function kindName(f) {
-	return f.root ? '' : Object.fromEntries(FAMILIES)[family(f)] + (f.language ? ', ' + f.language : '');
+	return f.root ? '' : Object.fromEntries(FAMILIES)[family(f)] +
+		(f.language ? ', ' + f.language : '');
 }
 
 /**
@@ -77,11 +86,15 @@ export function fillOf(f) {
 export const familyFills = (name) => FILLS[scheme][name];
 
 /** Text on all of these also has a contrast of 4.5:1. */
-const STATES_OF_GIL = {light: {held: '#9ed8ab', waiting: '#ffb27d', released: '#8dbdf2', none: '#e4e4e7', unknown: '#c6c6cb'},
-	dark: {held: '#1f5c2e', waiting: '#8a4603', released: '#1d4a80', none: '#34343a', unknown: '#4d4d54'}};
+const STATES_OF_GIL = {light: {held: '#9ed8ab', waiting: '#ffb27d', released: '#8dbdf2',
+	none: '#e4e4e7', unknown: '#c6c6cb'},
+	dark: {held: '#1f5c2e', waiting: '#8a4603', released: '#1d4a80', none: '#34343a',
+		unknown: '#4d4d54'}};
 
-const GIL_IN_LANES = {light: {held: '#2b8a3e', waiting: '#e8590c', released: '#1c7ed6', none: '#868e96', unknown: '#868e96'},
-	dark: {held: '#69db7c', waiting: '#ff922b', released: '#74c0fc', none: '#909296', unknown: '#909296'}};
+const GIL_IN_LANES = {light: {held: '#2b8a3e', waiting: '#e8590c', released: '#1c7ed6',
+	none: '#868e96', unknown: '#868e96'},
+	dark: {held: '#69db7c', waiting: '#ff922b', released: '#74c0fc', none: '#909296',
+		unknown: '#909296'}};
 
 /** The states of the GIL. */
 export const GIL = Object.keys(GIL_IN_LANES.light);
@@ -90,17 +103,22 @@ export const GIL = Object.keys(GIL_IN_LANES.light);
  * The fill in the timeline, where no text is on it.
  * @param {string} state
  */
-export const laneFill = (state) => /** @type {Record<string, string>} */ (GIL_IN_LANES[scheme])[state];
+export const laneFill = (state) =>
+	/** @type {Record<string, string>} */ (GIL_IN_LANES[scheme])[state];
 
 /** @param {string} state */
-export const gilFill = (state) => /** @type {Record<string, string>} */ (STATES_OF_GIL[scheme])[state] || familyFills('m')[0];
+export const gilFill = (state) =>
+	/** @type {Record<string, string>} */ (STATES_OF_GIL[scheme])[state] || familyFills('m')[0];
 
 /**
  * Ten fills, and one for all others. Each differs clearly from those before it, also for readers
  * who can't see red, green or blue.
  */
-const APART = split({light: '#87c0ca #efa149 #bfb47a #f59aff #cbf086 #85fbaa #33c8a5 #f8c9fc #f6d453 #b5f3ca #dcdce0',
-	dark: '#1368bd #5d2101 #7c6379 #422735 #0f2970 #4f6e10 #085a33 #ad4754 #4f0949 #994791 #4a4a51'});
+const APART = split({
+	light: '#87c0ca #efa149 #bfb47a #f59aff #cbf086 #85fbaa ' +
+		'#33c8a5 #f8c9fc #f6d453 #b5f3ca #dcdce0',
+	dark: '#1368bd #5d2101 #7c6379 #422735 #0f2970 #4f6e10 ' +
+		'#085a33 #ad4754 #4f0949 #994791 #4a4a51'});
 
 /** @param {number} i */
 export const nthFill = (i) => APART[scheme][Math.min(i, APART[scheme].length - 1)];
@@ -117,7 +135,9 @@ const ramps = new Map();
  */
 function ramp(from, to) {
 	const [a, b] = [from, to].map((c) => [1, 3, 5].map((i) => parseInt(c.slice(i, i + 2), 16)));
-	return Array.from({length: STEPS + 1}, (_, k) => 'rgb(' + a.map((v, i) => Math.round(v + (b[i] - v) * k / STEPS)).join(',') + ')');
+	return Array.from({length: STEPS + 1},
+		(_, k) => 'rgb(' + a.map((v, i) => Math.round(v + (b[i] - v) * k / STEPS))
+		.join(',') + ')');
 }
 
 /** @param {string} from @param {string} to @param {number} share */

@@ -14,7 +14,8 @@ import {FAMILIES, familyFills, family} from './colour.js';
  */
 export function button(label, title, press, pressed) {
 	return el('button', {type: 'button', title, onclick: press,
-		...(pressed === undefined ? {} : {'aria-pressed': pressed ? 'true' : 'false'})}, label);
+		...(pressed === undefined ? {} : {'aria-pressed': pressed ? 'true' : 'false'})},
+			label);
 }
 
 /**
@@ -24,7 +25,8 @@ export function button(label, title, press, pressed) {
  */
 export function choice(label, options, value, change, title) {
 	const select = el('select', {'aria-label': label, onchange: () => change(select.value)},
-		...options.map(([v, text]) => el('option', {value: v, selected: v === value}, text)));
+		...options.map(([v, text]) =>
+			el('option', {value: v, selected: v === value}, text)));
 	return el('label', {title}, label, ' ', select);
 }
 
@@ -32,12 +34,15 @@ export function choice(label, options, value, change, title) {
 export function showCrumbs(path, reset) {
 	const parts = [];
 	if (reset)
-		parts.push(el('button', {type: 'button', class: 'reset', id: 'reset', title: 'Show all (0 or Escape)', onclick: reset}, 'Reset zoom'));
+		parts.push(el('button',
+			{type: 'button', class: 'reset', id: 'reset',
+			title: 'Show all (0 or Escape)', onclick: reset}, 'Reset zoom'));
 	const kept = path.length > 9 ? [...path.slice(0, 3), null, ...path.slice(-5)] : path;
 	kept.forEach((step, i) => {
 		if (i)
 			parts.push(el('span', {class: 'sep', 'aria-hidden': 'true'}, '\u203a'));
-		parts.push(step ? el('button', {type: 'button', title: step.name, onclick: step.go}, step.name) : '\u2026');
+		parts.push(step ? el('button', {type: 'button', title: step.name, onclick: step.go},
+			step.name) : '\u2026');
 	});
 	refill(byId('crumbs'), ...parts);
 }
@@ -51,24 +56,33 @@ export function showLegend(functions, own, more = []) {
 	const there = new Set(functions.map(family));
 	const all = own || FAMILIES.filter(([k]) => there.has(k)).map(([k, name]) => {
 		const fills = familyFills(k);
-		return /** @type {[string, string[]]} */ ([name, fills.length > 4 ? [fills[1], fills[4], fills[8]] : fills]);
+		return /** @type {[string, string[]]} */ ([name,
+			fills.length > 4 ? [fills[1], fills[4], fills[8]] : fills]);
 	});
-	byId('legend').replaceChildren(...[...all, ...more].map(([name, fills]) => el('span', {}, ...(fills.length ? [el('i', {}, ...fills.map((c) => {
+	byId('legend').replaceChildren(...[...all, ...more]
+			.map(([name, fills]) =>
+			el('span', {}, ...(fills.length ? [el('i', {}, ...fills.map((c) => {
 		const b = el('b');
 		b.style.background = c;
 		return b;
 	}))] : []), name)));
 }
 
-const KEY_LIST = [['\u2190 \u2192', 'box beside'], ['\u2191 \u2193', 'caller, callee'], ['Enter', 'zoom to the box'],
-	['Backspace', 'zoom out one step'], ['+ \u2212', 'zoom in, out'], ['0 or Escape', 'show all'], ['/', 'search'],
-	['n N', 'next, previous match'], ['s', 'the function of the box alone'], ['i', 'flip the picture'], ['?', 'this list']];
+const KEY_LIST = [['\u2190 \u2192', 'box beside'], ['\u2191 \u2193', 'caller, callee'],
+	['Enter', 'zoom to the box'],
+	['Backspace', 'zoom out one step'], ['+ \u2212', 'zoom in, out'],
+	['0 or Escape', 'show all'], ['/', 'search'],
+	['n N', 'next, previous match'], ['s', 'the function of the box alone'],
+	['i', 'flip the picture'], ['?', 'this list']];
 
 export function showHelp() {
 	const d = byId('help');
 	d.replaceChildren(el('h2', {}, 'Keys'), el('table', {}, ...KEY_LIST.map(([k, what]) =>
 		el('tr', {}, el('th', {scope: 'row'}, el('kbd', {}, k)), el('td', {}, what)))),
-		el('p', {}, 'The wheel zooms, a drag moves. Choose a name in the table to find it. In the timeline a drag chooses a range, as do \u2190 \u2192; Shift moves its end, Escape takes it off.'),
+		el('p', {},
+			'The wheel zooms, a drag moves. Choose a name in the table to find it. ' +
+			'In the timeline a drag chooses a range, as do \u2190 \u2192; ' +
+			'Shift moves its end, Escape takes it off.'),
 		el('form', {method: 'dialog'}, el('button', {}, 'Close')));
 	d.showModal();
 }
@@ -79,5 +93,7 @@ export function showHelp() {
  */
 export function showChips(list, note) {
 	refill(byId('chips'), ...list.map(({text, off}) =>
-		el('button', {type: 'button', title: 'Take off: ' + text, onclick: off}, el('span', {}, text), ' \u00d7')), ...(note ? [el('span', {class: 'note'}, note)] : []));
+		el('button', {type: 'button', title: 'Take off: ' + text, onclick: off},
+			el('span', {}, text), ' \u00d7')),
+			...(note ? [el('span', {class: 'note'}, note)] : []));
 }

@@ -106,9 +106,11 @@ function readFunctions(header) {
 	for (let i = 0; i < f.length; i += 10) {
 		out.push({
 			name: s[f[i]], file: s[f[i + 1]], path: s[f[i + 2]], module: s[f[i + 3]],
-			imported: s[f[i + 4]], language: s[f[i + 5]], kind: f[i + 6], origin: f[i + 7],
+			imported: s[f[i + 4]], language: s[f[i + 5]], kind: f[i + 6],
+			origin: f[i + 7],
 			member: f[i + 8], line: f[i + 9], root: false,
-			imports: s[f[i]].startsWith('import ') && s[f[i + 2]].startsWith('<frozen importlib.'),
+			imports: s[f[i]].startsWith('import ') &&
+				s[f[i + 2]].startsWith('<frozen importlib.'),
 		});
 	}
 	return out;
@@ -130,7 +132,8 @@ function readLabels(header) {
 /** @param {any} header @param {number} n functions */
 function readSpots(header, n) {
 	const firstSpot = new Int32Array(n + 1), count = header.spots.length / 2;
-	const spotLine = new Int32Array(count), spotColumn = new Int32Array(count), spotFn = new Int32Array(count);
+	const spotLine = new Int32Array(count), spotColumn = new Int32Array(count),
+		spotFn = new Int32Array(count);
 	let spot = 0;
 	for (let f = 0; f < n; f++) {
 		firstSpot[f] = spot;
@@ -175,13 +178,15 @@ function readValues(header, from, into, i) {
 	const head = from.read(), count = Math.floor(head / 2);
 	into[0][i] = Math.max(count, 0);
 	for (let v = 1; v < into.length; v++)
-		into[v][i] = Math.max(count * header.values[v][2] + (head % 2 ? from.signed() : 0), 0);
+		into[v][i] = Math.max(count * header.values[v][2] + (head % 2 ? from.signed() : 0),
+			0);
 }
 
 /** @param {Data} d @param {Uint8Array} b */
 async function readTree(d, b) {
 	const from = reader(b, 0), {firstSpot, self} = d, n = d.boxes;
-	const {parent, fn, depth, end, firstNode: first, nodeParent, nodeSpot, nodeBox} = d, path = [0];
+	const {parent, fn, depth, end, firstNode: first, nodeParent, nodeSpot, nodeBox} = d,
+		path = [0];
 	let node = 1, at_depth = 0;
 	first[1] = 1;
 	fn[0] = -1;
@@ -201,7 +206,8 @@ async function readTree(d, b) {
 		depth[i] = at_depth;
 		fn[i] = key;
 		first[i] = node;
-		const several = first[up + 1] - first[up] > 1, spots = firstSpot[key + 1] - firstSpot[key] > 1;
+		const several = first[up + 1] - first[up] > 1,
+			spots = firstSpot[key + 1] - firstSpot[key] > 1;
 		for (let k = head % 2 ? from.read() : 1; k; k--, node++) {
 			nodeParent[node] = first[up] + (several ? from.read() : 0);
 			nodeSpot[node] = firstSpot[key] + (spots ? from.read() : 0);
@@ -226,8 +232,10 @@ export async function readView() {
 	const none = new Int32Array(0);
 	/** @type {Data} */
 	const data = {
-		header, functions, ...readSpots(header, functions.length), boxes: header.boxes, parent: none, fn: none, depth: none,
-		end: none, maxDepth: 0, firstNode: none, nodes: header.nodes, nodeParent: none, nodeSpot: none, nodeBox: none, self: [], totals: header.totals, less: header.less,
+		header, functions, ...readSpots(header, functions.length), boxes: header.boxes,
+		parent: none, fn: none, depth: none,
+		end: none, maxDepth: 0, firstNode: none, nodes: header.nodes, nodeParent: none,
+		nodeSpot: none, nodeBox: none, self: [], totals: header.totals, less: header.less,
 		labels: readLabels(header), samples: null,
 	};
 	return {data, preview: header.preview ? readPreview(header, reader(b, end + 1)) : null};
@@ -235,7 +243,8 @@ export async function readView() {
 
 /** @param {any} header @param {{read: () => number}} from @returns {Preview} */
 function readPreview(header, from) {
-	const n = header.preview, parent = new Int32Array(n), fn = new Int32Array(n), depth = new Int32Array(n);
+	const n = header.preview, parent = new Int32Array(n), fn = new Int32Array(n),
+		depth = new Int32Array(n);
 	const values = (header.diff ? [0, 1] : [0]).map(() => new Float64Array(n)), path = [0];
 	fn[0] = -1;
 	for (let i = 0, at = 0; i < n; i++) {
@@ -273,8 +282,10 @@ export async function readBoxes(d) {
  */
 export async function readSamples(d) {
 	const b = await block('krait-samples'), from = reader(b, 0), room = d.header.samples;
-	const node = new Int32Array(room), labels = new Int32Array(room), time = new Float64Array(room);
-	const values = /** @type {Float64Array[]} */ (d.header.values.map(() => new Float64Array(room))), unit = d.header.timeUnitNs;
+	const node = new Int32Array(room), labels = new Int32Array(room),
+		time = new Float64Array(room);
+	const values = /** @type {Float64Array[]} */ (d.header.values.map(() =>
+		new Float64Array(room))), unit = d.header.timeUnitNs;
 	let n = 0, lastNode = 0, lastLabels = 0, lastTime = 0;
 	for (; n < room && from.left(); n++) {
 		if (!(n & 4095) && sliceOver())
@@ -289,7 +300,8 @@ export async function readSamples(d) {
 		const usual = v ? d.header.values[v][2] : 1;
 		return of.every((x, s) => x === values[0][s] * usual) ? usual : 0;
 	});
-	return {n, node: node.subarray(0, n), labels: labels.subarray(0, n), time: time.subarray(0, n), values, each};
+	return {n, node: node.subarray(0, n), labels: labels.subarray(0, n),
+		time: time.subarray(0, n), values, each};
 }
 
 /**
@@ -310,11 +322,15 @@ export async function readSamples(d) {
 async function readSource(id) {
 	const out = new Map();
 	try {
-		for (const {path, changed, foreign, runs} of JSON.parse(new TextDecoder().decode(await block(id)))) {
+		for (const {path, changed, foreign,
+				runs} of JSON.parse(new TextDecoder().decode(await block(id)))) {
 			const lines = new Map();
 			for (let i = 0; i < runs.length; i += 2)
-				runs[i + 1].forEach((/** @type {any} */ text, /** @type {number} */ k) => lines.set(runs[i] + k, String(text)));
-			out.set(path, {changed: Boolean(changed), foreign: Boolean(foreign), lines});
+				runs[i + 1].forEach((/** @type {any} */ text,
+					/** @type {number} */ k) =>
+					lines.set(runs[i] + k, String(text)));
+			out.set(path, {changed: Boolean(changed), foreign: Boolean(foreign),
+				lines});
 		}
 	} catch (e) {
 		out.clear();

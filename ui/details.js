@@ -52,7 +52,9 @@ function row(name, value, count, n) {
 
 /** @param {Fn} f @param {Numbers} n */
 function content(f, n) {
-	const head = ['', ...(hasValue(n) ? [n.unit === 'nanoseconds' ? 'time' : n.unit === 'count' ? n.type : 'value'] : []), ...(hasCount(n) ? [n.counted] : []),
+	const head = ['', ...(hasValue(n) ?
+		[n.unit === 'nanoseconds' ? 'time' : n.unit === 'count' ? n.type : 'value'] : []),
+		...(hasCount(n) ? [n.counted] : []),
 		'of all', ...(n.shown === n.all ? [] : [n.part])];
 	const parts = [el('b', {}, f.name)];
 	const about = [f.root ? '' : f.module, kindName(f)].filter(Boolean).join(' \u00b7 ');
@@ -61,13 +63,17 @@ function content(f, n) {
 			parts.push(el('div', {class: 'where'}, text));
 	}
 	parts.push(el('table', {}, el('tr', {}, ...head.map((h) => el('th', {scope: 'col'}, h))),
-		row('total', n.value, n.count, n), ...(n.self < 0 ? [] : [row('itself', n.self, n.selfCount, n)]),
+		row('total', n.value, n.count, n),
+		...(n.self < 0 ? [] : [row('itself', n.self, n.selfCount, n)]),
 		...(n.gc > 0 ? [row('of it GC', n.gc, n.gcCount, n)] : [])));
 	if (n.lines.length) {
 		parts.push(el('table', {class: 'lines'}, ...n.lines.map(([name, value]) => {
 			const bar = el('i');
-			bar.style.width = (90 * Math.min(value / (n.value || 1), 1)).toFixed(1) + 'px';
-			return el('tr', {}, el('th', {scope: 'row'}, name), el('td', {class: 'bar'}, bar), el('td', {}, percent(value, n.value)));
+			bar.style.width = (90 * Math.min(value / (n.value || 1), 1)).toFixed(1) +
+				'px';
+			return el('tr', {}, el('th', {scope: 'row'}, name),
+				el('td', {class: 'bar'}, bar),
+				el('td', {}, percent(value, n.value)));
 		})));
 	}
 	return parts;

@@ -22,7 +22,8 @@ export const SELF = 1, TOTAL = 4;
 export const surely = (verdict, which) => Boolean(verdict & 3 * which);
 
 /** Noise was judged for the whole recordings, not for what filters leave. */
-export const judged = () => !isFiltered(state.filter) && state.value === page.data.header.value && state.library === 'shown';
+export const judged = () => !isFiltered(state.filter) && state.value === page.data.header.value &&
+	state.library === 'shown';
 
 /**
  * Which costs of a function changed by more than noise.
@@ -37,7 +38,8 @@ const byShare = () => sharesOnly(page.data, state.value);
  * @param {Flame} of @param {number} node
  */
 function lean(of, node) {
-	const cost = costOf(of.tree, node), {before, after} = byShare() ? shareOf(page.sides, cost) : cost;
+	const cost = costOf(of.tree, node),
+		{before, after} = byShare() ? shareOf(page.sides, cost) : cost;
 	return before + after > 0 ? (after - before) / (after + before) : 0;
 }
 
@@ -58,10 +60,15 @@ export function changeFill(of, node) {
 
 /** @param {Array<[string, string[]]>} more */
 export function changeLegend(more) {
-	const ink = inks(), pale = judged() ? [['pale: may be noise', [divergent(-1 / 6), divergent(1 / 6)]]] : [];
-	const [smaller, larger] = byShare() ? ['smaller share after', 'larger share after'] : ['less after', 'more after'];
-	showLegend(page.functions, /** @type {Array<[string, string[]]>} */ ([[smaller, [divergent(-1), divergent(-0.3)]], ['the same', [divergent(0)]],
-		[larger, [divergent(0.3), divergent(1)]], ...pale, ['upper bar: before', [ink.before]], ['lower bar: after', [ink.after]]]), more);
+	const ink = inks(), pale = judged() ?
+		[['pale: may be noise', [divergent(-1 / 6), divergent(1 / 6)]]] : [];
+	const [smaller, larger] = byShare() ? ['smaller share after', 'larger share after'] :
+		['less after', 'more after'];
+	showLegend(page.functions,
+		/** @type {Array<[string, string[]]>} */ ([[smaller,
+		[divergent(-1), divergent(-0.3)]], ['the same', [divergent(0)]],
+		[larger, [divergent(0.3), divergent(1)]], ...pale,
+		['upper bar: before', [ink.before]], ['lower bar: after', [ink.after]]]), more);
 }
 
 /**
@@ -84,7 +91,9 @@ const cost = (x) => costText(page.data, state.value, x);
 
 /** @param {string} name @param {Cost} c */
 function costRow(name, c) {
-	return el('tr', {}, el('th', {scope: 'row'}, name), ...[cost(c.before), cost(c.after), relative(c), points(page.sides, c)].map((text) => el('td', {}, text)));
+	return el('tr', {}, el('th', {scope: 'row'}, name),
+		...[cost(c.before), cost(c.after), relative(c), points(page.sides, c)]
+		.map((text) => el('td', {}, text)));
 }
 
 /** @param {number} f */
@@ -100,10 +109,16 @@ function verdictText(f) {
 /** @param {Flame} of @param {number} node @param {number} x @param {number} y of the pointer */
 export function showChange(of, node, x, y) {
 	const f = of.fnOf(node), t = of.tree;
-	const where = [place(f), [f.root ? '' : f.module, kindName(f)].filter(Boolean).join(' \u00b7 '), verdictText(t.fn[node])].filter(Boolean);
+	const where = [place(f),
+		[f.root ? '' : f.module, kindName(f)].filter(Boolean).join(' \u00b7 '),
+		verdictText(t.fn[node])].filter(Boolean);
 	putTip([el('b', {}, f.name), ...where.map((text) => el('div', {class: 'where'}, text)),
-		el('table', {}, el('tr', {}, ...['', 'before', 'after', 'change', 'share'].map((h) => el('th', {scope: 'col'}, h))),
-			costRow('total', costOf(t, node)), ...(page.early || t.upwards ? [] : [costRow('itself', selfCostOf(t, node))]))], x, y);
+		el('table', {}, el('tr', {},
+			...['', 'before', 'after', 'change', 'share']
+			.map((h) => el('th', {scope: 'col'}, h))),
+			costRow('total', costOf(t, node)),
+			...(page.early || t.upwards ? [] :
+			[costRow('itself', selfCostOf(t, node))]))], x, y);
 }
 
 /**
@@ -112,15 +127,20 @@ export function showChange(of, node, x, y) {
  */
 export function spokenChange(of, node) {
 	const c = costOf(of.tree, node), f = of.fnOf(node);
-	return `${fit(f.name, 300)}, ${place(f)}, before ${cost(c.before)}, after ${cost(c.after)}, ${relative(c)}`;
+	return `${fit(f.name, 300)}, ${place(f)}, before ${cost(c.before)}, ` +
+		`after ${cost(c.after)}, ${relative(c)}`;
 }
 
 export function diffHeader() {
-	const {data} = page, d = data.header.diff, how = d.timed ? 'block permutation over time' : 'samples taken as independent';
+	const {data} = page, d = data.header.diff, how = d.timed ? 'block permutation over time' :
+		'samples taken as independent';
 	byId('title').textContent = byId('title').title = data.header.title;
-	byId('numbers').replaceChildren(d.verdict, el('br'), d.sum + ` \u00b7 * is more than noise (${how}, corrected for all functions), a change without * may be chance`);
-	flame.canvas.setAttribute('aria-label', `Flame graph of ${fit(d.before, 200)} and ${fit(d.after, 200)} together: a box is a function, ` +
-		'its width the mean of both. The table has the same numbers.');
+	byId('numbers').replaceChildren(d.verdict, el('br'),
+		d.sum + ` \u00b7 * is more than noise (${how}, corrected for all functions), ` +
+		'a change without * may be chance');
+	flame.canvas.setAttribute('aria-label',
+		`Flame graph of ${fit(d.before, 200)} and ${fit(d.after, 200)} together: ` +
+		'a box is a function, its width the mean of both. The table has the same numbers.');
 }
 
 /**
@@ -128,14 +148,16 @@ export function diffHeader() {
  * @param {(side: number) => number} part @param {number[]} whole
  */
 function ofBoth(part, whole) {
-	const share = (/** @type {number} */ side) => (100 * part(side) / (whole[side] || 1)).toFixed(1) + '\u00a0%';
+	const share = (/** @type {number} */ side) => (100 * part(side) / (whole[side] || 1))
+		.toFixed(1) + '\u00a0%';
 	return `${share(0)} of before, ${share(1)} of after`;
 }
 
 /** What the filters let through. */
 export function shownOfBoth() {
 	const c = costOf(page.stacks, 0);
-	return ofBoth((side) => side ? c.after : c.before, page.sides.total) + ' is shown; noise is judged for all only';
+	return ofBoth((side) => side ? c.after : c.before, page.sides.total) +
+		' is shown; noise is judged for all only';
 }
 
 /** @param {number[]} values by side */
@@ -146,6 +168,7 @@ export function ofBothShown(values) {
 
 /** @param {Uint8Array} hit by function @param {number} line 0: any */
 export function matchedOfBoth(hit, line) {
-	const {data, stacks} = page, sums = line ? matchedLine(data, nodeSums(), hit, line) : matchedValues(stacks, hit);
+	const {data, stacks} = page, sums = line ? matchedLine(data, nodeSums(), hit, line) :
+		matchedValues(stacks, hit);
 	return ofBothShown(sums.map((sum, side) => sum * stacks.scale[side]));
 }

@@ -12,7 +12,8 @@ const most = () => Math.max(byId('side').parentElement.clientWidth - NARROWEST, 
 
 /** Places the divider as the state says; 0: as the style does. */
 export function placeDivider() {
-	const main = byId('side').parentElement, width = state.side && Math.min(Math.max(state.side, NARROWEST), most());
+	const main = byId('side').parentElement,
+		width = state.side && Math.min(Math.max(state.side, NARROWEST), most());
 	if (width)
 		main.style.setProperty('--side', width + 'px');
 	else
@@ -45,7 +46,10 @@ export function listenDivider() {
 	});
 	e.addEventListener('dblclick', () => drawTo(0));
 	e.addEventListener('keydown', (/** @type {KeyboardEvent} */ k) => {
-		const width = byId('side').clientWidth, to = /** @type {Record<string, number>} */ ({ArrowLeft: width + KEY_STEP, ArrowRight: width - KEY_STEP, Home: NARROWEST, End: most(), Enter: 0})[k.key];
+		const width = byId('side').clientWidth,
+			to = /** @type {Record<string, number>} */ ({ArrowLeft: width + KEY_STEP,
+			ArrowRight: width - KEY_STEP, Home: NARROWEST, End: most(),
+			Enter: 0})[k.key];
 		if (k.ctrlKey || k.metaKey || k.altKey || to === undefined)
 			return;
 		k.preventDefault();

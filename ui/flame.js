@@ -61,7 +61,8 @@ export class Flame {
 	set(tree, functions, rootName) {
 		this.tree = tree;
 		this.functions = functions;
-		this.root = {name: rootName, file: '', path: '', module: '', imported: '', language: '', kind: 0, origin: 0, member: 0, line: 0, root: true};
+		this.root = {name: rootName, file: '', path: '', module: '', imported: '',
+			language: '', kind: 0, origin: 0, member: 0, line: 0, root: true};
 		if (this.zoom >= tree.n) {
 			this.zoom = this.a = 0;
 			this.b = 1;
@@ -80,7 +81,8 @@ export class Flame {
 		const ratio = window.devicePixelRatio || 1, s = this.scroller;
 		this.width = s.clientWidth;
 		this.height = s.clientHeight;
-		const c = this.canvas, w = Math.round(this.width * ratio), h = Math.round(this.height * ratio);
+		const c = this.canvas, w = Math.round(this.width * ratio),
+			h = Math.round(this.height * ratio);
 		if (c.width !== w || c.height !== h) {
 			c.width = w;
 			c.height = h;
@@ -110,7 +112,8 @@ export class Flame {
 		for (const i of up.slice(0, -1))
 			placed.push(i, 0, width);
 		const scale = width / Math.max(this.b - this.a, 1e-12), start = -this.a * scale;
-		const todo = [this.zoom, start, scale], perValue = scale / (valueOf(t, this.zoom) || 1);
+		const todo = [this.zoom, start, scale],
+			perValue = scale / (valueOf(t, this.zoom) || 1);
 		// In another order all boxes take their place, whatever their width.
 		const least = this.order === children ? LEAST / perValue : 0;
 		while (todo.length) {
@@ -178,7 +181,8 @@ export class Flame {
 			const i = placed[p], y = this.y(tree.depth[i]);
 			if (y > this.height || y < -ROW)
 				continue;
-			const x = Math.max(placed[p + 1], 0), w = Math.min(placed[p + 1] + placed[p + 2], this.width) - x;
+			const x = Math.max(placed[p + 1], 0),
+				w = Math.min(placed[p + 1] + placed[p + 2], this.width) - x;
 			const f = tree.fn[i], on = i === this.middle || hit && f >= 0 && hit[f];
 			g.fillStyle = on ? ink.hit : hit ? ink.off : this.hooks.fill(i);
 			if (i !== this.zoom && tree.end[i] > this.zoom && i < this.zoom)
@@ -188,8 +192,10 @@ export class Flame {
 			if (this.hooks.bars && w >= 5)
 				this.bars(i, x, y, w);
 			if (w >= 26)
-				drawLabel(g, this.charWidth, this.fnOf(i), x, y + (this.hooks.bars ? ROW - 5 : ROW) / 2, w,
-					on ? [ink.hitText, ink.hitText] : [ink.text, ink.faint], this.hooks.note ? this.hooks.note(i) : '');
+				drawLabel(g, this.charWidth, this.fnOf(i), x,
+					y + (this.hooks.bars ? ROW - 5 : ROW) / 2, w,
+					on ? [ink.hitText, ink.hitText] : [ink.text, ink.faint],
+					this.hooks.note ? this.hooks.note(i) : '');
 		}
 		this.outline(this.focus, 2, ink.edge);
 		if (this.hover !== this.focus)
@@ -211,7 +217,8 @@ export class Flame {
 		for (let k = 0; k < p.length; k += 3) {
 			if (p[k] === node) {
 				const x = Math.max(p[k + 1], 0);
-				return {x, w: Math.min(p[k + 1] + p[k + 2], this.width) - x, y: this.y(this.tree.depth[node])};
+				return {x, w: Math.min(p[k + 1] + p[k + 2], this.width) - x,
+					y: this.y(this.tree.depth[node])};
 			}
 		}
 		return null;
@@ -224,7 +231,8 @@ export class Flame {
 			return;
 		this.g.strokeStyle = ink;
 		this.g.lineWidth = width;
-		this.g.strokeRect(r.x + width / 2, r.y + width / 2, Math.max(r.w - 1 - width, 1), ROW - 1 - width);
+		this.g.strokeRect(r.x + width / 2, r.y + width / 2, Math.max(r.w - 1 - width, 1),
+			ROW - 1 - width);
 	}
 
 	/**
@@ -235,7 +243,8 @@ export class Flame {
 		const p = this.placed, t = this.tree;
 		for (let k = p.length - 3; k >= 0; k -= 3) {
 			const top = this.y(t.depth[p[k]]);
-			if (y >= top && y < top + ROW && x >= p[k + 1] && x < p[k + 1] + Math.max(p[k + 2], 1))
+			if (y >= top && y < top + ROW && x >= p[k + 1] && x < p[k + 1] +
+					Math.max(p[k + 2], 1))
 				return p[k];
 		}
 		return -1;
@@ -246,7 +255,8 @@ export class Flame {
 	 * @param {number} factor @param {number} x 0 to 1
 	 */
 	scale(factor, x) {
-		const span = Math.min(Math.max((this.b - this.a) * factor, 1e-7), 1), at = this.a + x * (this.b - this.a);
+		const span = Math.min(Math.max((this.b - this.a) * factor, 1e-7), 1),
+			at = this.a + x * (this.b - this.a);
 		this.pan(at - x * span, span);
 	}
 
@@ -268,10 +278,12 @@ export class Flame {
 	 */
 	forPrint(on) {
 		// Many rows get a lower resolution, to save memory.
-		const n = on && this.tree ? Math.min(this.rows, ON_PAPER) : 0, ratio = n > 400 ? 1 : 2;
+		const n = on && this.tree ? Math.min(this.rows, ON_PAPER) : 0,
+			ratio = n > 400 ? 1 : 2;
 		const first = this.flip ? this.rows - n : 0;
 		this.sheet.replaceChildren(...Array.from({length: n}, (_, i) => {
-			const row = el('canvas', {width: this.width * ratio, height: ROW * ratio}), g = row.getContext('2d', {alpha: false});
+			const row = el('canvas', {width: this.width * ratio, height: ROW * ratio}),
+				g = row.getContext('2d', {alpha: false});
 			g.scale(ratio, ratio);
 			this.paintOn(g, first + i, 1);
 			return row;

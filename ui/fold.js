@@ -46,18 +46,23 @@ function trunk({end}, start, value, share = TRUNK) {
  * @param {Tree} t @param {Fn[]} functions
  */
 export function isDeep(t, functions) {
-	const rows = (/** @type {number} */ share) => trunk(t, 0, (i) => valueOf(t, i), share).map((i) => functions[t.fn[i]]).filter((f) => !f.root);
-	return rows(TRUNK).length >= ROWS || rows(0.51).filter((f) => f.kind === PYTHON && f.origin).length >= ROWS;
+	const rows = (/** @type {number} */ share) => trunk(t, 0, (i) => valueOf(t, i), share)
+		.map((i) => functions[t.fn[i]]).filter((f) => !f.root);
+	return rows(TRUNK).length >= ROWS ||
+		rows(0.51).filter((f) => f.kind === PYTHON && f.origin).length >= ROWS;
 }
 
 /** @param {number} least @param {number} most @param {Iterable<string>} packages */
 function words(least, most, packages) {
 	const all = [...packages], more = all.length > NAMES_OF ? ', ...' : '';
-	return `[${least < most ? 'up to ' : ''}${most} frame${most === 1 ? '' : 's'}: ${all.slice(0, NAMES_OF).join(', ')}${more}]`;
+	return `[${least < most ? 'up to ' : ''}${most} frame${most === 1 ? '' : 's'}: ` +
+		`${all.slice(0, NAMES_OF).join(', ')}${more}]`;
 }
 
 /** @param {string} name @param {Partial<Fn>} more @returns {Fn} */
-const fold = (name, more) => ({name, file: '', path: '', module: '', imported: '', language: '', kind: PYTHON, origin: 0, member: 0, line: 0, root: false,
+const fold = (name, more) =>
+	({name, file: '', path: '', module: '', imported: '', language: '', kind: PYTHON, origin: 0,
+	member: 0, line: 0, root: false,
 	folded: true, ...more});
 
 /**
@@ -72,7 +77,8 @@ function places(t, functions, library) {
 	const fn = t.fn.slice(), rank = new Int32Array(t.n), imports = new Uint8Array(t.n);
 	for (let i = 1; i < t.n; i++) {
 		const p = t.parent[i], f = functions[fn[i]], of = library[fn[i]];
-		if (f.root || of < 0 && (f.kind === PYTHON || f.kind === GC || f.kind === MARK || !rank[p]))
+		if (f.root || of < 0 && (f.kind === PYTHON || f.kind === GC || f.kind === MARK ||
+				!rank[p]))
 			continue;
 		const begins = !rank[p] || f.imports && !imports[p];
 		imports[i] = begins ? f.imports ? 1 : 0 : imports[p];
@@ -100,7 +106,8 @@ function runsIn(t, functions, library, rank, of, self) {
 			runs.get(of[p]).least = Math.min(runs.get(of[p]).least, rank[p]);
 		if (!rank[i])
 			continue;
-		const r = runs.get(of[i]) || {most: 0, least: Infinity, packages: new Set(), only: t.fn[i]};
+		const r = runs.get(of[i]) || {most: 0, least: Infinity, packages: new Set(),
+			only: t.fn[i]};
 		runs.set(of[i], r);
 		r.most = Math.max(r.most, rank[i]);
 		r.least = self[i] ? Math.min(r.least, rank[i]) : r.least;
@@ -120,7 +127,9 @@ function joined(runs, of) {
 	const out = new Map();
 	for (const [i, r] of runs) {
 		const at = of[i], s = out.get(at);
-		out.set(at, s ? {...s, most: Math.max(r.most, s.most), least: Math.min(r.least, s.least), packages: new Set([...s.packages, ...r.packages])} : r);
+		out.set(at, s ? {...s, most: Math.max(r.most, s.most),
+			least: Math.min(r.least, s.least),
+			packages: new Set([...s.packages, ...r.packages])} : r);
 	}
 	return out;
 }
@@ -137,7 +146,8 @@ function withoutTrunk(t, functions, f, runs, self) {
 	const all = self.slice(), fn = t.fn.slice(), names = new Map();
 	for (let i = t.n - 1; i > 0; i--)
 		all[t.parent[i]] += all[i];
-	for (let at = t.n > 1 && functions[fn[1]].root ? 1 : 0; at < t.n; at = at ? t.end[at] : t.n) {
+	for (let at = t.n > 1 && functions[fn[1]].root ? 1 : 0; at < t.n;
+			at = at ? t.end[at] : t.n) {
 		const boxes = trunk(t, at, (i) => all[i]), packages = new Set();
 		if (boxes.length < FEW)
 			continue;
@@ -146,7 +156,8 @@ function withoutTrunk(t, functions, f, runs, self) {
 			const r = runs.get(i);
 			least += r ? r.least : 1;
 			most += r ? r.most : 1;
-			for (const name of r ? r.packages : [moduleOf(functions[fn[i]]).replace(/.*\//, '')])
+			for (const name of r ? r.packages :
+					[moduleOf(functions[fn[i]]).replace(/.*\//, '')])
 				packages.add(name);
 			fn[i] = i === boxes[0] ? f : -1;
 		}
@@ -162,25 +173,30 @@ function withoutTrunk(t, functions, f, runs, self) {
  * @returns {Tree} .of: by box of @t; .folds: names of boxes
  */
 export function folded(t, functions, self) {
-	const library = new Int32Array(functions.length).fill(-1), ids = new Map(), n = functions.length;
+	const library = new Int32Array(functions.length).fill(-1), ids = new Map(),
+		n = functions.length;
 	for (let i = 0; i < n; i++) {
 		const f = functions[i], name = moduleOf(f);
 		if (f.kind !== PYTHON || !f.origin || f.root)
 			continue;
 		if (!ids.has(name))
-			ids.set(name, functions.push(fold(`[frames: ${name}]`, {module: name, origin: f.origin, member: f.member})) - 1);
+			ids.set(name, functions.push(fold(`[frames: ${name}]`,
+				{module: name, origin: f.origin, member: f.member})) - 1);
 		library[i] = ids.get(name);
 	}
 	const trunkFn = functions.push(fold('[frames]', {root: true})) - 1;
-	const {fn, rank} = places(t, functions, library), first = remap({boxes: t.n, parent: t.parent, functions}, (i) => fn[i]);
-	const runs = runsIn(t, functions, library, rank, first.of, self), sums = new Float64Array(first.n);
+	const {fn, rank} = places(t, functions, library),
+		first = remap({boxes: t.n, parent: t.parent, functions}, (i) => fn[i]);
+	const runs = runsIn(t, functions, library, rank, first.of, self),
+		sums = new Float64Array(first.n);
 	for (let i = 0; i < t.n; i++)
 		sums[first.of[i]] += self[i];
 	for (const [i, r] of runs) {
 		if (r.only >= 0)
 			first.fn[i] = r.only; // a single frame of one function stays itself
 	}
-	const {tree: out, names} = withoutTrunk(first, functions, trunkFn, runs, sums), folds = new Map();
+	const {tree: out, names} = withoutTrunk(first, functions, trunkFn, runs, sums),
+		folds = new Map();
 	for (const [at, r] of joined(runs, out.of)) {
 		const f = functions[out.fn[at]];
 		if (f.folded && !f.root)

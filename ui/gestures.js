@@ -18,9 +18,11 @@ export function listenGestures(flame) {
 			return;
 		e.preventDefault();
 		if (Math.abs(e.deltaX) > Math.abs(e.deltaY))
-			flame.pan(flame.a + e.deltaX / flame.width * (flame.b - flame.a), flame.b - flame.a);
+			flame.pan(flame.a + e.deltaX / flame.width * (flame.b - flame.a),
+				flame.b - flame.a);
 		else
-			flame.scale(Math.exp(Math.max(-200, Math.min(200, e.deltaY)) / 300), e.offsetX / flame.width);
+			flame.scale(Math.exp(Math.max(-200, Math.min(200, e.deltaY)) / 300),
+				e.offsetX / flame.width);
 		flame.hooks.moved();
 	}, {passive: false});
 	c.addEventListener('pointerdown', (e) => {
@@ -28,11 +30,14 @@ export function listenGestures(flame) {
 		moved = false;
 	});
 	c.addEventListener('pointermove', (e) => {
-		if (drag && e.buttons & 1 && (moved || Math.abs(e.clientX - drag.x) + Math.abs(e.clientY - drag.y) > 4)) {
+		if (drag && e.buttons & 1 &&
+				(moved || Math.abs(e.clientX - drag.x) +
+				Math.abs(e.clientY - drag.y) > 4)) {
 			if (!moved)
 				c.setPointerCapture(e.pointerId);
 			moved = true;
-			flame.pan(drag.a - (e.clientX - drag.x) / flame.width * (flame.b - flame.a), flame.b - flame.a);
+			flame.pan(drag.a - (e.clientX - drag.x) / flame.width * (flame.b - flame.a),
+				flame.b - flame.a);
 			flame.scroller.scrollTop = drag.top - (e.clientY - drag.y);
 			flame.hooks.hover(-1, 0, 0);
 			flame.hooks.moved();

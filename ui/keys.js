@@ -21,7 +21,8 @@ function beside(of, node, step) {
 
 /** @param {string} key */
 function move(key) {
-	const of = here(), at = of.focus < 0 ? of.zoom : of.focus, towards = of.flip ? 'ArrowUp' : 'ArrowDown';
+	const of = here(), at = of.focus < 0 ? of.zoom : of.focus, towards = of.flip ? 'ArrowUp' :
+		'ArrowDown';
 	let to = at;
 	if (key === 'ArrowLeft' || key === 'ArrowRight')
 		to = beside(of, at, key === 'ArrowLeft' ? -1 : 1);
@@ -37,7 +38,8 @@ function move(key) {
 		return;
 	}
 	const n = numbersOf(of, to), f = of.fnOf(to);
-	say(`${fit(f.name, 300)}, ${place(f)}, ${percent(n.value, page.total)} of all${n.self < 0 ? '' : ', itself ' + percent(n.self, page.total)}`);
+	say(`${fit(f.name, 300)}, ${place(f)}, ${percent(n.value, page.total)} of all` +
+		(n.self < 0 ? '' : ', itself ' + percent(n.self, page.total)));
 }
 
 /** The boxes that match, from left to right. */
@@ -81,11 +83,15 @@ function atFocus(what) {
 
 /** @type {Record<string, () => void>} */
 const KEYS = {
-	ArrowLeft: () => move('ArrowLeft'), ArrowRight: () => move('ArrowRight'), ArrowUp: () => move('ArrowUp'),
+	ArrowLeft: () => move('ArrowLeft'), ArrowRight: () => move('ArrowRight'),
+	ArrowUp: () => move('ArrowUp'),
 	ArrowDown: () => move('ArrowDown'), Enter: () => atFocus((of, box) => of.hooks.zoom(box)),
-	Backspace: () => zoomTo(flame.zoom ? page.tree.parent[flame.zoom] : 0), '0': reset, Escape: reset,
-	'+': () => scale(0.7), '=': () => scale(0.7), '-': () => scale(1 / 0.7), '/': () => byId('query').focus(),
-	n: () => nextHit(1), N: () => nextHit(-1), i: turn, '?': showHelp, s: () => atFocus((of, box) => choose(of.tree.fn[box], true)),
+	Backspace: () => zoomTo(flame.zoom ? page.tree.parent[flame.zoom] : 0), '0': reset,
+	Escape: reset,
+	'+': () => scale(0.7), '=': () => scale(0.7), '-': () => scale(1 / 0.7),
+	'/': () => byId('query').focus(),
+	n: () => nextHit(1), N: () => nextHit(-1), i: turn, '?': showHelp,
+	s: () => atFocus((of, box) => choose(of.tree.fn[box], true)),
 };
 
 export function listenKeys() {
@@ -104,8 +110,10 @@ export function listenKeys() {
 		nextHit(1);
 	});
 	document.addEventListener('keydown', (e) => {
-		const in_control = /** @type {Element} */ (e.target).closest('input, select, dialog, button, #table');
-		if (e.ctrlKey || e.metaKey || e.altKey || !KEYS[e.key] || in_control && !(e.key === '/' && !in_control.matches('input')))
+		const in_control = /** @type {Element} */ (e.target)
+			.closest('input, select, dialog, button, #table');
+		if (e.ctrlKey || e.metaKey || e.altKey || !KEYS[e.key] || in_control &&
+				!(e.key === '/' && !in_control.matches('input')))
 			return;
 		e.preventDefault();
 		KEYS[e.key]();

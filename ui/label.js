@@ -6,7 +6,8 @@ import {columns, fit} from './base.js';
 /** @typedef {import('./data.js').Fn} Fn */
 
 // A browser that has just started takes 6 ms to look for a font that doesn't exist.
-export const FONT = '12px "DejaVu Sans Mono", ui-monospace, SFMono-Regular, Menlo, Consolas, monospace';
+export const FONT =
+	'12px "DejaVu Sans Mono", ui-monospace, SFMono-Regular, Menlo, Consolas, monospace';
 
 /**
  * @type {WeakMap<Fn, {name: string, short: string, where: string, n: number, shortN: number,
@@ -18,16 +19,20 @@ const labels = new WeakMap();
  * Code without a name is called by its module and its address there.
  * @param {Fn} f
  */
-export const nameless = (f) => !f.file && f.name.startsWith('[' + f.module.replace(/^\[|\].*$/g, '') + '+0x');
+export const nameless = (f) => !f.file &&
+	f.name.startsWith('[' + f.module.replace(/^\[|\].*$/g, '') + '+0x');
 
 /** @param {Fn} f */
 function labelOf(f) {
 	let l = labels.get(f);
 	if (!l) {
-		const dot = f.kind === 0 && !f.root && !f.folded && !f.imports ? f.name.lastIndexOf('.') : -1;
+		const dot = f.kind === 0 && !f.root && !f.folded && !f.imports ?
+			f.name.lastIndexOf('.') : -1;
 		const short = dot >= 0 && dot + 1 < f.name.length ? f.name.slice(dot + 1) : f.name;
-		const where = f.root || f.kind === 5 || nameless(f) ? '' : f.file || (f.kind ? f.module : '');
-		l = {name: f.name, short, where, n: columns(f.name), shortN: columns(short), whereN: columns(where)};
+		const where = f.root || f.kind === 5 || nameless(f) ? '' :
+			f.file || (f.kind ? f.module : '');
+		l = {name: f.name, short, where, n: columns(f.name), shortN: columns(short),
+			whereN: columns(where)};
 		labels.set(f, l);
 	}
 	return l;

@@ -28,8 +28,10 @@ import {PYTHON} from './data.js';
  * @returns {number[]}
  */
 export function nodesOf(d, t, {first, sums}, box, side) {
-	const {firstNode, nodeParent} = d, from = firstNode[box], to = firstNode[box + 1], of = sums[side], out = /** @type {number[]} */ ([]);
-	const between = (/** @type {number} */ a, /** @type {number} */ b) => of[first[b]] - of[first[a]];
+	const {firstNode, nodeParent} = d, from = firstNode[box], to = firstNode[box + 1],
+		of = sums[side], out = /** @type {number[]} */ ([]);
+	const between = (/** @type {number} */ a, /** @type {number} */ b) =>
+		of[first[b]] - of[first[a]];
 	if (to - from === 1)
 		return [between(from, firstNode[t.end[box]])];
 	for (let i = from; i < to; i++)
@@ -60,7 +62,8 @@ export function nodesOf(d, t, {first, sums}, box, side) {
  * @returns {number[]}
  */
 function ownOf(d, t, {first, sums}, box, side, native) {
-	const {firstNode, nodeParent} = d, from = firstNode[box], of = sums[side], out = /** @type {number[]} */ ([]);
+	const {firstNode, nodeParent} = d, from = firstNode[box], of = sums[side],
+		out = /** @type {number[]} */ ([]);
 	for (let i = from; i < firstNode[box + 1]; i++)
 		out.push(of[first[i + 1]] - of[first[i]]);
 	for (let k = box + 1; native && k < t.end[box]; k = t.end[k]) {
@@ -116,12 +119,14 @@ function allBoxesOf(fn, f) {
  * @returns {Map<number, Line>}
  */
 export function lineSums(d, t, f, sums, side, native) {
-	const {fn, firstNode, nodeSpot, spotLine, spotColumn, spotEnd} = d, {first} = sums, out = new Map();
+	const {fn, firstNode, nodeSpot, spotLine, spotColumn, spotEnd} = d, {first} = sums,
+		out = new Map();
 	let outer = 0; // end of the outermost call's subtree
 	for (const box of allBoxesOf(fn, f)) {
 		if (first[firstNode[box]] === first[firstNode[t.end[box]]])
 			continue;
-		const inner = box < outer, all = nodesOf(d, t, sums, box, side), own = ownOf(d, t, sums, box, side, native);
+		const inner = box < outer, all = nodesOf(d, t, sums, box, side),
+			own = ownOf(d, t, sums, box, side, native);
 		outer = inner ? outer : t.end[box];
 		for (let k = 0; k < all.length; k++) {
 			const node = firstNode[box] + k, s = nodeSpot[node], n = spotLine[s];
@@ -130,7 +135,9 @@ export function lineSums(d, t, f, sums, side, native) {
 			const line = out.get(n) || {self: 0, total: 0, parts: new Map()};
 			line.self += own[k];
 			line.total += inner && sameAbove(d, node) ? 0 : all[k];
-			const part = line.parts.get(s) || {column: spotColumn[s], more: spotEnd[2 * s], end: spotEnd[2 * s + 1], sum: 0};
+			const part = line.parts.get(s) ||
+				{column: spotColumn[s], more: spotEnd[2 * s],
+				end: spotEnd[2 * s + 1], sum: 0};
 			part.sum += all[k];
 			line.parts.set(s, part);
 			out.set(n, line);
@@ -169,19 +176,25 @@ export function indentation(all) {
  * @param {number} indent what of it isn't shown
  */
 function code(whole, line, indent) {
-	const text = whole.slice(indent), best = line ? [...line.parts.values()].filter((p) => p.end).sort((a, b) => b.sum - a.sum)[0] : undefined;
+	const text = whole.slice(indent),
+		best = line ? [...line.parts.values()].filter((p) => p.end)
+		.sort((a, b) => b.sum - a.sum)[0] : undefined;
 	if (!best)
 		return el('code', {}, text);
-	const place = (/** @type {number} */ column) => Math.max(placeOf(whole, column) - indent, 0), from = place(best.column), to = best.more ? text.length : place(best.end);
-	return el('code', {}, text.slice(0, from), el('u', {}, text.slice(from, to)), text.slice(to));
+	const place = (/** @type {number} */ column) => Math.max(placeOf(whole, column) - indent,
+		0), from = place(best.column), to = best.more ? text.length : place(best.end);
+	return el('code', {}, text.slice(0, from), el('u', {}, text.slice(from, to)),
+		text.slice(to));
 }
 
 /**
  * Why there is no text; '' if there is.
  * @param {import('./data.js').Source|undefined} source
  */
-export const sourceNote = (source) => !source ? '' : source.changed ? 'The file changed after this was recorded: its text isn\u2019t shown.' :
-	source.foreign ? 'A file that isn\u2019t yours: krait\u2019s option --source shows its text.' : '';
+export const sourceNote = (source) => !source ? '' :
+	source.changed ? 'The file changed after this was recorded: its text isn\u2019t shown.' :
+	source.foreign ?
+		'A file that isn\u2019t yours: krait\u2019s option --source shows its text.' : '';
 
 /** @typedef {{sandwich: () => void, close: () => void}} LineActions */
 
@@ -193,12 +206,18 @@ export const sourceNote = (source) => !source ? '' : source.changed ? 'The file 
 export function putLines(f, act, where, heads, of, rows) {
 	byId('lines').hidden = false;
 	byId('lines').replaceChildren(
-		el('div', {class: 'head'}, el('h2', {title: f.name}, f.name), el('button', {type: 'button', onclick: act.sandwich}, 'Callers and callees'),
-			el('button', {type: 'button', 'aria-label': 'Close the lines', onclick: act.close}, '\u00d7')),
+		el('div', {class: 'head'}, el('h2', {title: f.name}, f.name),
+			el('button', {type: 'button', onclick: act.sandwich},
+			'Callers and callees'),
+			el('button', {type: 'button', 'aria-label': 'Close the lines',
+				onclick: act.close}, '\u00d7')),
 		...where.filter(Boolean).map((text) => el('p', {class: 'where'}, text)),
-		rows.length ? el('table', {}, el('caption', {class: 'hidden'}, `Lines of ${f.name}, ${of}`),
-			el('thead', {}, el('tr', {}, ...heads.map((h) => el('th', {scope: 'col'}, h)))),
-			el('tbody', {}, ...rows)) : el('p', {class: 'where'}, 'No lines are known.'));
+		rows.length ? el('table', {},
+			el('caption', {class: 'hidden'}, `Lines of ${f.name}, ${of}`),
+			el('thead', {}, el('tr', {},
+				...heads.map((h) => el('th', {scope: 'col'}, h)))),
+			el('tbody', {}, ...rows)) :
+				el('p', {class: 'where'}, 'No lines are known.'));
 }
 
 /**
@@ -208,8 +227,10 @@ export function putLines(f, act, where, heads, of, rows) {
  * @param {number} shown value of what is shown @param {LineActions} act
  */
 export function showLines(f, lines, source, shown, act) {
-	const seen = [...lines.keys()].filter((n) => n > 0), last = seen.reduce((a, b) => Math.max(a, b), 0);
-	const first = seen.reduce((a, b) => Math.min(a, b), f.line > 0 ? f.line : Infinity), numbers = [];
+	const seen = [...lines.keys()].filter((n) => n > 0),
+		last = seen.reduce((a, b) => Math.max(a, b), 0);
+	const first = seen.reduce((a, b) => Math.min(a, b), f.line > 0 ? f.line : Infinity),
+		numbers = [];
 	if (source && !source.changed && last - first < 4000) {
 		for (let n = first; n <= last + 2; n++) {
 			if (source.lines.has(n))
@@ -222,20 +243,28 @@ export function showLines(f, lines, source, shown, act) {
 	const text = Boolean(source && !source.changed && source.lines.size);
 	const indent = text ? indentation(numbers.map((n) => source.lines.get(n) || '')) : 0;
 	const rows = numbers.map((n) => {
-		const l = lines.get(n), row = el('tr', {}, el('td', {class: 'n'}, l && l.self ? percent(l.self, shown) : ''),
-			el('td', {class: 'n'}, l && l.total ? percent(l.total, shown) : ''), el('th', {scope: 'row'}, String(n)),
-			...(text ? [el('td', {class: 'text'}, code(source.lines.get(n) || '', l, indent))] : []));
+		const l = lines.get(n),
+			row = el('tr', {}, el('td', {class: 'n'},
+			l && l.self ? percent(l.self, shown) : ''),
+			el('td', {class: 'n'}, l && l.total ? percent(l.total, shown) : ''),
+			el('th', {scope: 'row'}, String(n)),
+			...(text ? [el('td', {class: 'text'},
+				code(source.lines.get(n) || '', l, indent))] : []));
 		if (l && l.total)
 			row.style.setProperty('--heat', (l.total / most).toFixed(3));
 		return row;
 	});
-	putLines(f, act, [f.path, sourceNote(source)], ['Own', 'Total', 'Line', ...(text ? ['Source'] : [])], 'percentages of what is shown', rows);
+	putLines(f, act, [f.path, sourceNote(source)],
+		['Own', 'Total', 'Line', ...(text ? ['Source'] : [])],
+		'percentages of what is shown', rows);
 	const hot = rows.find((r) => r.style.getPropertyValue('--heat') === '1.000');
 	if (hot && numbers.length > 12)
 		hot.scrollIntoView({block: 'center'});
 	const mark = hot && hot.querySelector('u'), panel = byId('lines');
 	if (mark) { // It may be far to the right. If it doesn't fit, its beginning is shown.
-		const m = mark.getBoundingClientRect(), {left} = panel.getBoundingClientRect(), edge = 16, before = hot.querySelector('.text').offsetLeft;
-		panel.scrollLeft += Math.max(Math.min(m.right + edge - left - panel.clientWidth, m.left - edge - left - before), 0);
+		const m = mark.getBoundingClientRect(), {left} = panel.getBoundingClientRect(),
+			edge = 16, before = hot.querySelector('.text').offsetLeft;
+		panel.scrollLeft += Math.max(Math.min(m.right + edge - left - panel.clientWidth,
+			m.left - edge - left - before), 0);
 	}
 }

@@ -4,7 +4,8 @@
 
 import {breathe, byId, mark} from './base.js';
 import {colourOf, legend, numbersOf} from './boxes.js';
-import {answer, brush, choose, keepPlace, placeInTime, saveSoon, search, show, showPath, sumStrip, zoomTo} from './change.js';
+import {answer, brush, choose, keepPlace, placeInTime, saveSoon, search, show, showPath, sumStrip,
+	zoomTo} from './change.js';
 import {forPaper, onScheme} from './colour.js';
 import {readBoxes, readSamples, readSources, readView} from './data.js';
 import {hideTip, showTip} from './details.js';
@@ -25,9 +26,11 @@ import {above, flame, page, state, structure, weigh, withGroups} from './view.js
 
 /** @param {Flame} flame */
 const hooks = (flame) => ({
-	zoom: (/** @type {number} */ node) => flame === above ? choose(flame.tree.fn[node], true) : zoomTo(node),
+	zoom: (/** @type {number} */ node) => flame === above ? choose(flame.tree.fn[node], true) :
+		zoomTo(node),
 	hover: (/** @type {number} */ node, /** @type {number} */ x, /** @type {number} */ y) =>
-		node < 0 ? hideTip() : page.sides ? showChange(flame, node, x, y) : showTip(flame.fnOf(node), numbersOf(flame, node), x, y),
+		node < 0 ? hideTip() : page.sides ? showChange(flame, node, x, y) :
+			showTip(flame.fnOf(node), numbersOf(flame, node), x, y),
 	moved: () => answer(() => {
 		flame.draw();
 		showPath();
@@ -104,7 +107,8 @@ function listen() {
 
 /** Takes over the state in the address. @returns {boolean} whether there is any */
 function restore() {
-	const places = page.early || !page.data.samples ? null : readState(state, flame, above, page.data);
+	const places = page.early || !page.data.samples ? null :
+		readState(state, flame, above, page.data);
 	if (!places)
 		return false;
 	byId('query').value = state.query;
@@ -165,7 +169,8 @@ function deepFromStart() {
 	const {data} = page;
 	page.base = baseTree(data);
 	page.functions = data.functions;
-	return beginDeep({...page.base, first: data.firstNode, sums: [sumsFrom(data.self[state.value])]});
+	return beginDeep({...page.base, first: data.firstNode,
+		sums: [sumsFrom(data.self[state.value])]});
 }
 
 /**

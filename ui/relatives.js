@@ -18,8 +18,11 @@ import {above, page, state} from './view.js';
  * @returns {Sums}
  */
 function callerSums() {
-	const {functions, stacks, around} = page, {parent, fn, scale} = stacks, seen = new Int32Array(functions.length);
-	const out = stacks.sums.map(() => ({next: new Float64Array(functions.length), all: new Float64Array(functions.length)}));
+	const {functions, stacks, around} = page, {parent, fn, scale} = stacks,
+		seen = new Int32Array(functions.length);
+	const out = stacks.sums.map(() =>
+		({next: new Float64Array(functions.length),
+		all: new Float64Array(functions.length)}));
 	for (const i of around.boxes) {
 		if (!(valueOf(stacks, i) > 0))
 			continue;
@@ -43,7 +46,9 @@ const lastCallees = /** @type {typeof lastAnswer<Int32Array>} */ (lastAnswer)();
 /** The function of each outermost box below the chosen function's. */
 function calleeBoxes() {
 	const {functions, tree: t} = page;
-	return lastCallees([t], () => outermost(t, Int32Array.from(functions, (f, i) => f.root ? -1 : i), functions.length, 2));
+	return lastCallees([t],
+		() => outermost(t, Int32Array.from(functions, (f, i) => f.root ? -1 : i),
+		functions.length, 2));
 }
 
 /** Sums of callees; a function that calls itself is also its own callee. @returns {Sums} */
@@ -79,10 +84,13 @@ export const isThere = (table) => !SUMS[table] || above.tree !== null;
  *   next to the chosen function
  */
 export function relativeRows(table, go, note) {
-	const bySide = SUMS[table](), mean = (/** @type {number[]} */ list) => list.reduce((a, b) => a + b, 0) / list.length;
+	const bySide = SUMS[table](), mean = (/** @type {number[]} */ list) =>
+		list.reduce((a, b) => a + b, 0) / list.length;
 	return page.functions.map((f, i) => {
 		const sides = bySide.map(({next, all}) => ({self: next[i], total: all[i]}));
-		return {name: f.name, note: note(f), sides, self: mean(sides.map((s) => s.self)), total: mean(sides.map((s) => s.total)),
-			chosen: i === state.chosen, fill: page.sides ? undefined : fillOf(f), choose: () => go(i)};
+		return {name: f.name, note: note(f), sides, self: mean(sides.map((s) => s.self)),
+			total: mean(sides.map((s) => s.total)),
+			chosen: i === state.chosen, fill: page.sides ? undefined : fillOf(f),
+			choose: () => go(i)};
 	}).filter((r) => r.total > 0);
 }

@@ -18,7 +18,8 @@ import {WORDS, flame, moduleOf, nodeSums, page, shown, state, unit} from './view
 
 /** @typedef {import('./data.js').Fn} Fn */
 
-const whereOf = (/** @type {Fn} */ f) => f.file + (f.file && f.line ? ':' + f.line : '') || (nameless(f) ? '' : f.module);
+const whereOf = (/** @type {Fn} */ f) => f.file + (f.file && f.line ? ':' + f.line : '') ||
+	(nameless(f) ? '' : f.module);
 
 /**
  * @type {Record<string, {title: string, key?: (f: Fn) => string, note?: (f: Fn) => string, of?: ()
@@ -42,7 +43,8 @@ export const tableName = () => isThere(state.table) ? state.table : 'functions';
  * In the view of the user's own code, each library is one row.
  * @param {string} which @param {Fn} f
  */
-const isFolded = (which, f) => which === 'functions' && state.library === 'folded' && !page.sides && f.kind === PYTHON && f.origin > 0 && !f.imports;
+const isFolded = (which, f) => which === 'functions' && state.library === 'folded' && !page.sides &&
+	f.kind === PYTHON && f.origin > 0 && !f.imports;
 
 /**
  * Groups functions by a key. .outer: the boxes without a box of the same group above them.
@@ -52,10 +54,12 @@ export function fnGroup(which) {
 	let g = page.groups.get(which);
 	if (g)
 		return g;
-	const {functions, stacks} = page, {key} = TABLES[which], ids = new Map(), of = new Int32Array(functions.length).fill(-1);
+	const {functions, stacks} = page, {key} = TABLES[which], ids = new Map(),
+		of = new Int32Array(functions.length).fill(-1);
 	const names = /** @type {string[]} */ ([]), example = /** @type {number[]} */ ([]);
 	functions.forEach((f, i) => {
-		const k = f.root || f.folded ? '' : key ? key(f) : isFolded(which, f) ? moduleOf(f) : i;
+		const k = f.root || f.folded ? '' : key ? key(f) :
+			isFolded(which, f) ? moduleOf(f) : i;
 		if (k === '')
 			return;
 		if (!ids.has(k)) {
@@ -78,10 +82,12 @@ export function fnGroup(which) {
 /** @param {ReturnType<fnGroup>} g @param {Owner} owner @returns {Sums[]} by side */
 function allSums({of, outer, example}, owner) {
 	const {sums} = page.stacks, {start, begin, end} = runsOf(page.stacks);
-	const out = sums.map(() => ({self: new Float64Array(example.length), all: new Float64Array(example.length)}));
+	const out = sums.map(() =>
+		({self: new Float64Array(example.length), all: new Float64Array(example.length)}));
 	for (let r = 0; r < end.length; r++) {
 		for (let side = 0; side < sums.length; side++) {
-			const sum = sums[side], {self, all} = out[side], before = sum[begin[r]], value = sum[end[r]] - before;
+			const sum = sums[side], {self, all} = out[side], before = sum[begin[r]],
+				value = sum[end[r]] - before;
 			if (!value)
 				continue;
 			for (let i = start[r]; i < start[r + 1]; i++) {
@@ -89,7 +95,8 @@ function allSums({of, outer, example}, owner) {
 					all[outer[i]] += value;
 			}
 			// Only the last box has a value of its own.
-			const own = sum[begin[r + 1]] - before, f = own ? owner(start[r + 1] - 1) : -1;
+			const own = sum[begin[r + 1]] - before, f = own ? owner(start[r + 1] - 1) :
+				-1;
 			if (f >= 0 && of[f] >= 0)
 				self[of[f]] += own;
 		}
@@ -117,9 +124,12 @@ function changedSince(before) {
  */
 export function groupSums(g, owner) {
 	const {data, pass, stacks, leaf, sides} = page, v = state.value;
-	const changed = leaf && g.sums && g.sums.value === v && g.sums.code === state.code ? changedSince(g.sums.pass) : null, bySide = changed ? g.sums.bySide : allSums(g, owner);
+	const changed = leaf && g.sums && g.sums.value === v && g.sums.code === state.code ?
+		changedSince(g.sums.pass) : null, bySide = changed ? g.sums.bySide :
+		allSums(g, owner);
 	for (const s of changed || []) {
-		const w = data.samples.values[v][s] * (!pass || pass[s] ? 1 : -1), {self, all} = bySide[sides ? sides.of[data.samples.labels[s]] : 0];
+		const w = data.samples.values[v][s] * (!pass || pass[s] ? 1 : -1),
+			{self, all} = bySide[sides ? sides.of[data.samples.labels[s]] : 0];
 		const f = leaf[s] > 0 ? owner(leaf[s]) : -1;
 		if (f >= 0 && g.of[f] >= 0)
 			self[g.of[f]] += w;
@@ -134,7 +144,8 @@ export function groupSums(g, owner) {
 
 /** Native code counts as its Python caller's own. @returns {(box: number) => number} */
 export function owners() {
-	const {functions, stacks: {fn, parent}} = page, python = Uint8Array.from(functions, (f) => f.kind === PYTHON && !f.root ? 1 : 0);
+	const {functions, stacks: {fn, parent}} = page,
+		python = Uint8Array.from(functions, (f) => f.kind === PYTHON && !f.root ? 1 : 0);
 	const root = Uint8Array.from(functions, (f) => f.root ? 1 : 0);
 	return (/** @type {number} */ box) => {
 		let at = box;
@@ -166,53 +177,70 @@ function hottestLine(f, own) {
 	let line = 0, most = 0;
 	for (const [n, {self}] of lineSums(data, base, f, nodeSums(), 0, isOfPython()))
 		[line, most] = n > 0 && self > most ? [n, self] : [line, most];
-	const place = functions[f].file + ':' + line, [part, whole] = [percent(most, shown()), percent(own, shown())];
-	return !most ? whereOf(functions[f]) : part === whole ? 'all of it at ' + place : part.replace('\u00a0%', '') + ' of ' + whole + ' at ' + place;
+	const place = functions[f].file + ':' + line,
+		[part, whole] = [percent(most, shown()), percent(own, shown())];
+	return !most ? whereOf(functions[f]) : part === whole ? 'all of it at ' + place :
+		part.replace('\u00a0%', '') + ' of ' + whole + ' at ' + place;
 }
 
 /** @param {string} which */
 function frameRows(which) {
-	const {functions, stacks} = page, g = fnGroup(which), python = isOfPython(), {note} = TABLES[which];
+	const {functions, stacks} = page, g = fnGroup(which), python = isOfPython(),
+		{note} = TABLES[which];
 	const [{self, all}] = groupSums(g, python ? owners() : (i) => stacks.fn[i]);
-	const mine = which === 'functions' ? g.example.map((_, i) => i).filter((i) => family(functions[g.example[i]]) === 'p' && self[i] > 0) : [];
+	const mine = which === 'functions' ? g.example.map((_, i) => i)
+		.filter((i) => family(functions[g.example[i]]) === 'p' && self[i] > 0) : [];
 	const withLines = new Set(mine.sort((a, b) => self[b] - self[a]).slice(0, WITH_LINES));
 	const rows = g.example.map((f, i) => {
 		const one = which === 'functions' && !isFolded(which, functions[f]);
 		return {
-			name: g.names[i], note: (one || which === 'files' ? note : TABLES.modules.note)(functions[f]), self: self[i], total: all[i], chosen: one && f === state.chosen,
+			name: g.names[i], note: (one || which === 'files' ? note :
+				TABLES.modules.note)(functions[f]), self: self[i], total: all[i],
+				chosen: one && f === state.chosen,
 			noteLater: withLines.has(i) ? () => hottestLine(f, self[i]) : undefined,
 			// the user's own code comes first in its view
 			rank: family(functions[f]) === 'p' ? 0 : 1,
 			fill: which === 'functions' ? fillOf(functions[f]) : undefined,
-			choose: one ? () => choose(f, false) : which === 'files' ? () => lookFor(g.names[i]) : () => filterBy({module: g.names[i]}),
+			choose: one ? () => choose(f, false) : which === 'files' ? () =>
+				lookFor(g.names[i]) : () => filterBy({module: g.names[i]}),
 		};
 	});
-	return python ? rows.filter((r, i) => functions[g.example[i]].kind === PYTHON || r.self > 0) : rows;
+	return python ? rows.filter((r, i) => functions[g.example[i]].kind === PYTHON ||
+		r.self > 0) : rows;
 }
 
 /** @param {string} which */
-export const rowsAround = (which) => relativeRows(which, (f) => choose(f, true), TABLES[which].note);
+export const rowsAround = (which) => relativeRows(which, (f) => choose(f, true),
+	TABLES[which].note);
 
 /** @param {string} by @param {string} title before each name */
 function labelRows(by, title) {
-	const {data, pass} = page, g = groupLabels(data, by), sums = groupWeights(data, g, state.value, pass);
-	return g.names.map((name, i) => ({name: title + name, note: '', self: 0, total: sums[i], chosen: state.filter.labels[by] === name,
+	const {data, pass} = page, g = groupLabels(data, by),
+		sums = groupWeights(data, g, state.value, pass);
+	return g.names.map((name, i) =>
+		({name: title + name, note: '', self: 0, total: sums[i],
+		chosen: state.filter.labels[by] === name,
 		choose: () => filterBy({labels: {...state.filter.labels, [by]: name}})}));
 }
 
 let lineTimer = 0;
 /** Shows the lines of the chosen function, or of the box that the picture is zoomed to. */
 function lines() {
-	const {data, functions, base} = page, f = state.chosen >= 0 ? state.chosen : flame.zoom > 0 ? flame.tree.fn[flame.zoom] : -1;
+	const {data, functions, base} = page, f = state.chosen >= 0 ? state.chosen :
+		flame.zoom > 0 ? flame.tree.fn[flame.zoom] : -1;
 	clearTimeout(lineTimer);
 	byId('lines').hidden = true;
 	if (page.early || f < 0 || f >= data.functions.length)
 		return;
-	const act = {sandwich: () => choose(f, true), close: () => state.chosen >= 0 ? choose(f, false) : byId('lines').hidden = true};
+	const act = {sandwich: () => choose(f, true),
+		close: () => state.chosen >= 0 ? choose(f, false) : byId('lines').hidden = true};
 	if (page.sides)
 		changeLines(f, act);
 	else
-		showLines(functions[f], lineSums(data, base, f, nodeSums(), 0, isOfPython() && functions[f].kind === PYTHON), page.sources[0]?.get(functions[f].path), shown(), act);
+		showLines(functions[f],
+			lineSums(data, base, f, nodeSums(), 0,
+			isOfPython() && functions[f].kind === PYTHON),
+			page.sources[0]?.get(functions[f].path), shown(), act);
 }
 
 /** After the picture, which is what a zoom is for. */
@@ -230,15 +258,20 @@ export function table() {
 	if (page.sides)
 		changeTable();
 	else
-		showRows(kind.of ? kind.of().flatMap((k) => labelRows(k, name === 'labels' ? k + ': ' : '')) : kind.own ? rowsAround(name) : frameRows(name),
-			name === 'functions' && state.library === 'folded' ? {groups: ['Your functions', 'Libraries and other code']} : {});
+		showRows(kind.of ? kind.of()
+			.flatMap((k) => labelRows(k, name === 'labels' ? k + ': ' : '')) :
+			kind.own ? rowsAround(name) : frameRows(name),
+			name === 'functions' && state.library === 'folded' ?
+				{groups: ['Your functions', 'Libraries and other code']} : {});
 }
 
 /** @param {import('./table.js').Row[]} rows @param {Partial<import('./table.js').Shown>} [more] */
 export function showRows(rows, more) {
 	const kind = TABLES[tableName()];
 	showTable({
-		title: kind.title, own: kind.own, ownNote: kind.own || !isOfPython() ? '' : 'with native', unit: unit(), all: page.total, shown: shown(), sort: state.sort, selfless: Boolean(kind.of),
+		title: kind.title, own: kind.own, ownNote: kind.own || !isOfPython() ? '' :
+			'with native', unit: unit(), all: page.total, shown: shown(),
+			sort: state.sort, selfless: Boolean(kind.of),
 		onSort: (by) => {
 			state.sort = by;
 			table();

@@ -28,7 +28,8 @@ export const EACH_THREAD = 'thread, with its process';
  */
 export function nameOf(set, by) {
 	const name = (/** @type {string} */ text, /** @type {string} */ key) =>
-		set[text] && set[key] ? `${set[text]} (${key} ${set[key]})` : set[text] || (set[key] ? key + ' ' + set[key] : '');
+		set[text] && set[key] ? `${set[text]} (${key} ${set[key]})` : set[text] ||
+			(set[key] ? key + ' ' + set[key] : '');
 	if (by === 'thread')
 		return name('thread', 'tid') || '[no thread]';
 	if (by === EACH_THREAD)
@@ -46,7 +47,8 @@ export function nameOf(set, by) {
  * The title of a group of samples. A label's value alone says nothing, so its key precedes it.
  * @param {string} by @param {string} name as nameOf() has it
  */
-export const groupTitle = (by, name) => ['process', 'thread', PROGRAM, THREAD_NAME, EACH_THREAD].includes(by) || name === `[no ${by}]` ? name : by + ' ' + name;
+export const groupTitle = (by, name) => ['process', 'thread', PROGRAM, THREAD_NAME, EACH_THREAD]
+	.includes(by) || name === `[no ${by}]` ? name : by + ' ' + name;
 
 /**
  * 1 for each label set that has samples.
@@ -64,7 +66,8 @@ function usedLabels(d) {
  * @param {Data} d @param {string} by @returns {{of: Int32Array, names: string[]}}
  */
 export function groupLabels(d, by) {
-	const ids = new Map(), names = /** @type {string[]} */ ([]), of = new Int32Array(d.labels.length).fill(-1);
+	const ids = new Map(), names = /** @type {string[]} */ ([]),
+		of = new Int32Array(d.labels.length).fill(-1);
 	const used = usedLabels(d);
 	d.labels.forEach((set, i) => {
 		if (!used[i])
@@ -89,7 +92,9 @@ export function groupLabels(d, by) {
  */
 export function inTimeOrder(d, {of, names}, first, weights) {
 	const above = groupLabels(d, 'process'), upper = new Int32Array(names.length).fill(-1);
-	const begin = new Float64Array(names.length).fill(Infinity), start = new Float64Array(above.names.length).fill(Infinity), all = new Float64Array(above.names.length);
+	const begin = new Float64Array(names.length).fill(Infinity),
+		start = new Float64Array(above.names.length).fill(Infinity),
+		all = new Float64Array(above.names.length);
 	of.forEach((g, set) => {
 		const p = above.of[set];
 		if (g < 0)
@@ -103,8 +108,10 @@ export function inTimeOrder(d, {of, names}, first, weights) {
 		all[upper[g]] += weights[g];
 	});
 	// Infinity minus Infinity isn't a number.
-	const earlier = (/** @type {number} */ a, /** @type {number} */ b) => a < b ? -1 : a > b ? 1 : 0;
-	return [...names.keys()].sort((a, b) => earlier(start[upper[a]], start[upper[b]]) || all[upper[b]] - all[upper[a]] || upper[a] - upper[b] ||
+	const earlier = (/** @type {number} */ a, /** @type {number} */ b) => a < b ? -1 :
+		a > b ? 1 : 0;
+	return [...names.keys()].sort((a, b) => earlier(start[upper[a]], start[upper[b]]) ||
+		all[upper[b]] - all[upper[a]] || upper[a] - upper[b] ||
 		earlier(begin[a], begin[b]) || weights[b] - weights[a]);
 }
 
@@ -129,11 +136,17 @@ const PIXELS = 1000; // width of a picture; anything narrower than a pixel isn't
  * @param {Data} d @param {number} v value type
  */
 export function threadsInTime(d, v) {
-	const several = groupLabels(d, 'process').names.length > 1, g = groupLabels(d, several ? EACH_THREAD : 'thread'), weights = groupWeights(d, g, v, null);
-	const least = weights.reduce((a, b) => a + b, 0) / PIXELS, processOf = (/** @type {string} */ name) => several ? name.slice(0, name.lastIndexOf(' \u00b7 ') + 3) : '';
-	const thin = new Map(), number = new Int32Array(g.names.length), names = /** @type {string[]} */ ([]), counts = /** @type {number[]} */ ([]);
+	const several = groupLabels(d, 'process').names.length > 1,
+		g = groupLabels(d, several ? EACH_THREAD : 'thread'),
+		weights = groupWeights(d, g, v, null);
+	const least = weights.reduce((a, b) => a + b, 0) / PIXELS,
+		processOf = (/** @type {string} */ name) => several ?
+		name.slice(0, name.lastIndexOf(' \u00b7 ') + 3) : '';
+	const thin = new Map(), number = new Int32Array(g.names.length),
+		names = /** @type {string[]} */ ([]), counts = /** @type {number[]} */ ([]);
 	for (const i of inTimeOrder(d, g, firstTimes(d), weights)) {
-		const process = processOf(g.names[i]), at = weights[i] < least ? thin.get(process) : undefined;
+		const process = processOf(g.names[i]), at = weights[i] < least ? thin.get(process) :
+			undefined;
 		number[i] = at ?? names.length;
 		if (at !== undefined) {
 			names[at] = `${process}${++counts[at]} threads`;
@@ -167,11 +180,13 @@ export function labelKeys(d) {
 	});
 	for (const k of ['pid', 'tid', 'process', 'thread'])
 		keys.delete(k);
-	return [...keys].filter(([, seen]) => seen.several || seen.sets < sets).map(([k]) => k).sort();
+	return [...keys].filter(([, seen]) => seen.several || seen.sets < sets)
+		.map(([k]) => k).sort();
 }
 
 /** @param {Filter} f */
-export const isFiltered = (f) => Boolean(f.range || f.kind || f.module || Object.keys(f.labels).length);
+export const isFiltered = (f) =>
+	Boolean(f.range || f.kind || f.module || Object.keys(f.labels).length);
 
 /**
  * Which samples a filter lets through; null: all.
@@ -185,11 +200,13 @@ export function passing(d, f, words, anyTime) {
 	if (!range && !f.kind && !f.module && !keys.length)
 		return null;
 	const {n, node, labels, time} = d.samples, out = new Uint8Array(n);
-	const sets = Uint8Array.from(d.labels, (set) => keys.every((k) => nameOf(set, k) === f.labels[k]) ? 1 : 0);
+	const sets = Uint8Array.from(d.labels,
+		(set) => keys.every((k) => nameOf(set, k) === f.labels[k]) ? 1 : 0);
 	const nodes = f.kind || f.module ? nodesWith(d, f, words) : null;
 	const from = range ? range[0] : -Infinity, to = range ? range[1] : Infinity;
 	for (let s = 0; s < n; s++)
-		out[s] = sets[labels[s]] && time[s] >= from && time[s] < to && (!nodes || nodes[node[s]] === BOTH) ? 1 : 0;
+		out[s] = sets[labels[s]] && time[s] >= from && time[s] < to &&
+			(!nodes || nodes[node[s]] === BOTH) ? 1 : 0;
 	return out;
 }
 
@@ -205,7 +222,9 @@ const OF_KIND = 1, OF_MODULE = 2, BOTH = 3;
  */
 function nodesWith(d, f, words) {
 	return lastWith([f.kind, f.module], () => {
-		const fits = Uint8Array.from(d.functions, (g) => (!f.kind || words.kind(g) === f.kind ? OF_KIND : 0) | (!f.module || words.module(g) === f.module ? OF_MODULE : 0));
+		const fits = Uint8Array.from(d.functions,
+			(g) => (!f.kind || words.kind(g) === f.kind ? OF_KIND : 0) | (!f.module ||
+			words.module(g) === f.module ? OF_MODULE : 0));
 		const out = new Uint8Array(d.nodes);
 		for (let i = 1; i < d.nodes; i++)
 			out[i] = out[d.nodeParent[i]] | fits[d.spotFn[d.nodeSpot[i]]];
@@ -218,7 +237,8 @@ function nodesWith(d, f, words) {
  * @param {Data} d @param {(f: Fn) => boolean|undefined} is
  */
 function nodesBelow(d, is) {
-	const such = Uint8Array.from(d.functions, (f) => is(f) ? 1 : 0), out = new Uint8Array(d.nodes);
+	const such = Uint8Array.from(d.functions, (f) => is(f) ? 1 : 0),
+		out = new Uint8Array(d.nodes);
 	if (!such.includes(1))
 		return null;
 	for (let i = 1; i < d.nodes; i++)
@@ -226,15 +246,18 @@ function nodesBelow(d, is) {
 	return out;
 }
 
-const lastCollected = /** @type {typeof lastAnswer<Uint8Array|null>} */ (lastAnswer)(), lastImporting = /** @type {typeof lastAnswer<Uint8Array|null>} */ (lastAnswer)();
+const lastCollected = /** @type {typeof lastAnswer<Uint8Array|null>} */ (lastAnswer)(),
+	lastImporting = /** @type {typeof lastAnswer<Uint8Array|null>} */ (lastAnswer)();
 
 /**
  * Nodes with the garbage collector in their stack: all below it is its doing, finalizers too.
  * @param {Data} d
  */
-export const collected = (d) => lastCollected([d.nodeParent], () => nodesBelow(d, (f) => f.kind === GC));
+export const collected = (d) => lastCollected([d.nodeParent],
+	() => nodesBelow(d, (f) => f.kind === GC));
 /** @param {Data} d */
-export const importing = (d) => lastImporting([d.nodeParent], () => nodesBelow(d, (f) => f.imports));
+export const importing = (d) => lastImporting([d.nodeParent],
+	() => nodesBelow(d, (f) => f.imports));
 
 /**
  * The part of the recording in such nodes.
@@ -244,7 +267,8 @@ export function sumOf(d, nodes, v) {
 	const {samples, self} = d;
 	let sum = 0;
 	for (let i = 0; nodes && i < (samples ? samples.n : d.nodes); i++)
-		sum += nodes[samples ? samples.node[i] : i] * (samples ? samples.values : self)[v][i];
+		sum += nodes[samples ? samples.node[i] : i] * (samples ? samples.values :
+			self)[v][i];
 	return sum;
 }
 
@@ -278,7 +302,9 @@ export function sortSamples(at, places) {
  * @param {Uint8Array|null} sideOf label sets; null: there is one side
  */
 export function sumSamples(d, order, v, pass, sideOf) {
-	const {labels, values} = d.samples, w = values[v], first = new Float64Array(order.length + 1), second = sideOf && new Float64Array(order.length + 1);
+	const {labels, values} = d.samples, w = values[v],
+		first = new Float64Array(order.length + 1),
+		second = sideOf && new Float64Array(order.length + 1);
 	let one = 0, other = 0;
 	for (let k = 0; k < order.length; k++) {
 		const s = order[k], value = !pass || pass[s] ? w[s] : 0;
@@ -298,7 +324,8 @@ export function sumSamples(d, order, v, pass, sideOf) {
  * @param {Data} d @param {number} v @param {Uint8Array|null} pass
  */
 export function labelSums(d, v, pass) {
-	const out = new Float64Array(d.labels.length), {n, labels, values} = d.samples, w = values[v];
+	const out = new Float64Array(d.labels.length), {n, labels, values} = d.samples,
+		w = values[v];
 	for (let s = 0; s < n; s++) {
 		if (!pass || pass[s])
 			out[labels[s]] += w[s];
@@ -333,7 +360,8 @@ export function groupWeights(d, g, v, pass) {
  * @returns {Tree & {leaf: Int32Array}}
  */
 export function groupTree(d, inner, group, groups, firstFn) {
-	const {n, node, labels} = d.samples, counts = new Int32Array(groups + 1), order = new Int32Array(n);
+	const {n, node, labels} = d.samples, counts = new Int32Array(groups + 1),
+		order = new Int32Array(n);
 	for (let s = 0; s < n; s++)
 		counts[group[labels[s]] + 1]++;
 	for (let g = 0; g < groups; g++)
@@ -341,7 +369,8 @@ export function groupTree(d, inner, group, groups, firstFn) {
 	const next = counts.slice();
 	for (let s = 0; s < n; s++)
 		order[next[group[labels[s]]]++] = s;
-	const leaf = new Int32Array(n), stamp = new Int32Array(inner.n).fill(-1), at = new Int32Array(inner.n);
+	const leaf = new Int32Array(n), stamp = new Int32Array(inner.n).fill(-1),
+		at = new Int32Array(inner.n);
 	const parent = [0], fn = [-1], depth = [0];
 	for (let g = 0; g < groups; g++) {
 		const list = [], root = parent.length;
@@ -370,7 +399,8 @@ export function groupTree(d, inner, group, groups, firstFn) {
 			leaf[s] = leaf[s] < 0 ? -1 : at[leaf[s]];
 		}
 	}
-	return {...makeTree(parent.length, Int32Array.from(parent), Int32Array.from(fn), Int32Array.from(depth)), leaf};
+	return {...makeTree(parent.length, Int32Array.from(parent), Int32Array.from(fn),
+		Int32Array.from(depth)), leaf};
 }
 
 /**
@@ -403,8 +433,10 @@ export function leaves(d, whole, t) {
  * @param {Uint8Array|null} pass
  */
 export function majority(d, t, leaf, group, pass) {
-	const of = new Int32Array(t.n).fill(-1), lead = new Float64Array(t.n), {n, labels, values} = d.samples;
-	const vote = (/** @type {number} */ i, /** @type {number} */ g, /** @type {number} */ w) => {
+	const of = new Int32Array(t.n).fill(-1), lead = new Float64Array(t.n),
+		{n, labels, values} = d.samples;
+	const vote = (/** @type {number} */ i, /** @type {number} */ g,
+			/** @type {number} */ w) => {
 		if (of[i] === g)
 			lead[i] += w;
 		else if (lead[i] >= w)

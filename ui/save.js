@@ -34,11 +34,14 @@ function svg(name, attributes, text) {
 }
 
 /** @param {Flame[]} flames one below the other, with all rows, also those that are scrolled away */
-const sizeOf = (flames) => ({width: Math.max(...flames.map((f) => f.width)), height: flames.reduce((a, f) => a + f.rows * ROW, 0)});
+const sizeOf = (flames) =>
+	({width: Math.max(...flames.map((f) => f.width)),
+	height: flames.reduce((a, f) => a + f.rows * ROW, 0)});
 
 /** @param {Flame[]} flames */
 function pictureSvg(flames) {
-	const {width, height} = sizeOf(flames), root = svg('svg', {width, height, viewBox: `0 0 ${width} ${height}`});
+	const {width, height} = sizeOf(flames),
+		root = svg('svg', {width, height, viewBox: `0 0 ${width} ${height}`});
 	root.append(svg('rect', {width, height, fill: inks().page}));
 	let top = 0;
 	for (const flame of flames) {
@@ -52,25 +55,37 @@ function pictureSvg(flames) {
 function rowsSvg(root, flame, top) {
 	const ink = inks(), {placed, tree, width, rows} = flame;
 	for (let p = 0; p < placed.length; p += 3) {
-		const i = placed[p], x = Math.max(placed[p + 1], 0), w = Math.min(placed[p + 1] + placed[p + 2], width) - x;
-		const y = top + (flame.flip ? rows - tree.depth[i] - 1 : tree.depth[i]) * ROW, f = flame.fnOf(i);
-		const box = svg('rect', {x: x.toFixed(1), y, width: Math.max(w - 1, 0.5).toFixed(1), height: ROW - 1, fill: flame.hooks.fill(i)});
+		const i = placed[p], x = Math.max(placed[p + 1], 0),
+			w = Math.min(placed[p + 1] + placed[p + 2], width) - x;
+		const y = top + (flame.flip ? rows - tree.depth[i] - 1 : tree.depth[i]) * ROW,
+			f = flame.fnOf(i);
+		const box = svg('rect',
+			{x: x.toFixed(1), y, width: Math.max(w - 1, 0.5).toFixed(1),
+			height: ROW - 1, fill: flame.hooks.fill(i)});
 		box.append(svg('title', {}, f.name + (f.path ? '\n' + f.path : '')));
 		root.append(box);
 		if (flame.hooks.bars && w >= 5)
-			flame.hooks.bars(i).forEach((length, k) => root.append(svg('rect', {x: x.toFixed(1), y: y + ROW - 5 + 2 * k,
-				width: ((w - 1) * length).toFixed(1), height: 2, fill: k ? ink.after : ink.before})));
+			flame.hooks.bars(i).forEach((length, k) =>
+				root.append(svg('rect', {x: x.toFixed(1), y: y + ROW - 5 + 2 * k,
+				width: ((w - 1) * length).toFixed(1), height: 2,
+				fill: k ? ink.after : ink.before})));
 		const room = Math.floor((w - 8) / flame.charWidth);
 		if (room >= 3)
-			root.append(svg('text', {x: (x + 4).toFixed(1), y: y + (flame.hooks.bars ? 11 : 13), fill: ink.text, 'font-family': 'monospace', 'font-size': 12},
-				columns(f.name) <= room ? f.name : fit(f.name, room - 1) + '\u2026'));
+			root.append(svg('text',
+				{x: (x + 4).toFixed(1), y: y + (flame.hooks.bars ? 11 : 13),
+				fill: ink.text, 'font-family': 'monospace', 'font-size': 12},
+				columns(f.name) <= room ? f.name : fit(f.name, room - 1) +
+					'\u2026'));
 	}
 }
 
 /** @param {Flame[]} flames @param {(b: Blob) => void} done */
 function picturePng(flames, done) {
-	const {width, height} = sizeOf(flames), ratio = Math.min(window.devicePixelRatio || 1, TALLEST / height);
-	const canvas = el('canvas', {width: Math.ceil(width * ratio), height: Math.ceil(height * ratio)}), g = canvas.getContext('2d', {alpha: false});
+	const {width, height} = sizeOf(flames),
+		ratio = Math.min(window.devicePixelRatio || 1, TALLEST / height);
+	const canvas = el('canvas',
+		{width: Math.ceil(width * ratio), height: Math.ceil(height * ratio)}),
+		g = canvas.getContext('2d', {alpha: false});
 	g.scale(ratio, ratio);
 	for (const flame of flames) {
 		flame.paintOn(g, 0, flame.rows);
@@ -90,7 +105,9 @@ const cleaned = (text) => text.replace(/;/g, ':').replace(/[\x00-\x1f\x7f-\x9f\u
  * @param {import('./data.js').Fn} f @param {number} line
  */
 function frameText(f, line) {
-	const where = f.root || f.kind === MARK || nameless(f) ? '' : f.file ? f.file + (line > 0 ? ':' + line : '') : f.module === '[unknown]' || f.module === f.name ? '' : f.module;
+	const where = f.root || f.kind === MARK || nameless(f) ? '' :
+		f.file ? f.file + (line > 0 ? ':' + line : '') : f.module === '[unknown]' ||
+		f.module === f.name ? '' : f.module;
 	return cleaned(f.name + (where && ` (${where})`));
 }
 
@@ -101,7 +118,8 @@ function severalProcesses() {
 		if (!pass || pass[s])
 			seen.add(samples.labels[s]);
 	}
-	return new Set([...seen].map((i) => labels[i]).filter((set) => set.process || set.pid).map((set) => nameOf(set, 'process'))).size > 1;
+	return new Set([...seen].map((i) => labels[i]).filter((set) => set.process || set.pid)
+		.map((set) => nameOf(set, 'process'))).size > 1;
 }
 
 /**
@@ -130,15 +148,18 @@ function rootTexts() {
  * recordings, both counts follow a stack, without lines, which may differ.
  */
 export function foldedText() {
-	const {data, pass, sides} = page, {samples, nodeParent, nodeSpot, nodeBox, spotFn, spotLine} = data;
+	const {data, pass, sides} = page,
+		{samples, nodeParent, nodeSpot, nodeBox, spotFn, spotLine} = data;
 	const roots = rootTexts(), left = state.library === 'hidden' ? insideLibrary(data) : null;
-	const texts = Array.from(spotLine, (line, s) => frameText(data.functions[spotFn[s]], sides ? 0 : line));
+	const texts = Array.from(spotLine,
+		(line, s) => frameText(data.functions[spotFn[s]], sides ? 0 : line));
 	/** @type {Map<number, number[]>} */
 	const byNode = new Map();
 	for (let s = 0; s < samples.n; s++) {
 		if (pass && !pass[s])
 			continue;
-		const of = samples.labels[s], key = samples.node[s] * roots.texts.length + roots.of[of];
+		const of = samples.labels[s], key = samples.node[s] * roots.texts.length +
+			roots.of[of];
 		if (!byNode.has(key))
 			byNode.set(key, [0, 0]);
 		byNode.get(key)[sides ? sides.of[of] : 0] += samples.values[0][s];
@@ -152,10 +173,13 @@ export function foldedText() {
 				path.push(texts[nodeSpot[i]]);
 		}
 		path.push(...roots.texts[key % roots.texts.length]);
-		const stack = (path.length ? path.reverse().join(';') : '[no stack]').replace(/^#/, ' #'), was = byStack.get(stack) || [0, 0];
+		const stack = (path.length ? path.reverse().join(';') : '[no stack]').replace(/^#/,
+			' #'), was = byStack.get(stack) || [0, 0];
 		byStack.set(stack, was.map((x, i) => x + sums[i]));
 	}
-	return [...byStack].filter(([, sums]) => sums[0] + sums[1] > 0).map(([stack, sums]) => [stack, ...sums.slice(0, sides ? 2 : 1)].join(' ') + '\n').sort();
+	return [...byStack].filter(([, sums]) => sums[0] + sums[1] > 0)
+		.map(([stack, sums]) => [stack, ...sums.slice(0, sides ? 2 : 1)].join(' ') + '\n')
+		.sort();
 }
 
 /** @param {string} what */

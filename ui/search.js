@@ -21,20 +21,23 @@ const texts = (f) => [f.imported ? f.imported + '.' + f.name : f.name, f.file, f
  *   an error
  */
 export function parseQuery(query) {
-	const q = query.trim(), regex = /^\/(.+)\/(i?)$/.exec(q), place = /^(.*\.\w+):(\d+)$/.exec(q);
+	const q = query.trim(), regex = /^\/(.+)\/(i?)$/.exec(q),
+		place = /^(.*\.\w+):(\d+)$/.exec(q);
 	if (!q)
 		return null;
 	if (regex) {
 		try {
 			const r = new RegExp(regex[1], regex[2] + 'u');
-			return {test: (f) => r.test(f.name) || texts(f).some((t) => r.test(t)), line: 0};
+			return {test: (f) => r.test(f.name) || texts(f).some((t) => r.test(t)),
+				line: 0};
 		} catch (e) {
 			return 'not a regular expression';
 		}
 	}
 	if (place) {
 		const file = place[1];
-		return {test: (f) => f.path === file || f.file === file || f.path.endsWith('/' + file), line: +place[2]};
+		return {test: (f) => f.path === file || f.file === file ||
+			f.path.endsWith('/' + file), line: +place[2]};
 	}
 	const text = q.toLowerCase();
 	return {test: (f) => texts(f).some((t) => t.toLowerCase().includes(text)), line: 0};
@@ -88,7 +91,8 @@ const lastLine = /** @type {typeof lastAnswer<number[]>} */ (lastAnswer)();
 function nodesOfLine(d, first, hit, line) {
 	const {nodeParent, nodeSpot, spotLine, spotFn} = d;
 	return lastLine([hit.join(''), line, first], () => {
-		const nodes = [], on = new Uint8Array(d.nodes), is = spotLine.map((n, s) => n === line && hit[spotFn[s]] ? 1 : 0);
+		const nodes = [], on = new Uint8Array(d.nodes),
+			is = spotLine.map((n, s) => n === line && hit[spotFn[s]] ? 1 : 0);
 		for (let i = 1; i < d.nodes; i++) {
 			on[i] = on[nodeParent[i]] || is[nodeSpot[i]];
 			if (on[i] && first[i] !== first[i + 1])

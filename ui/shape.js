@@ -4,7 +4,8 @@
 
 import {PYTHON} from './data.js';
 import {leaves, sortSamples} from './samples.js';
-import {makeTree, ordered, remap, selfOf, setSelf, sideOf, sideSelfOf, sumsFrom, valueOf} from './tree.js';
+import {makeTree, ordered, remap, selfOf, setSelf, sideOf, sideSelfOf, sumsFrom,
+	valueOf} from './tree.js';
 
 /** @typedef {import('./data.js').Data} Data */
 /** @typedef {import('./tree.js').Tree} Tree */
@@ -14,9 +15,12 @@ import {makeTree, ordered, remap, selfOf, setSelf, sideOf, sideSelfOf, sumsFrom,
  * @param {Data} d
  */
 export function insideLibrary(d) {
-	const inside = new Uint8Array(d.boxes), foreign = Uint8Array.from(d.functions, (f) => f.kind === PYTHON ? f.origin ? 1 : 0 : 2);
+	const inside = new Uint8Array(d.boxes),
+		foreign = Uint8Array.from(d.functions, (f) => f.kind === PYTHON ? f.origin ? 1 : 0 :
+		2);
 	for (let i = 1; i < d.boxes; i++)
-		inside[i] = foreign[d.fn[i]] === 1 || foreign[d.fn[i]] === 2 && inside[d.parent[i]] ? 1 : 0;
+		inside[i] = foreign[d.fn[i]] === 1 || foreign[d.fn[i]] === 2 &&
+			inside[d.parent[i]] ? 1 : 0;
 	return inside;
 }
 
@@ -69,7 +73,8 @@ export function shaped(d, hidden, recursion) {
  * @param {Tree} t @param {number} f @param {number[]} boxes @param {number} keys functions
  */
 export function callees(t, f, boxes, keys) {
-	const parent = [0, 0], fn = [-1, f], at = new Map(), to = new Int32Array(t.n).fill(-1), places = new Int32Array(t.first[t.n]).fill(-1);
+	const parent = [0, 0], fn = [-1, f], at = new Map(), to = new Int32Array(t.n).fill(-1),
+		places = new Int32Array(t.first[t.n]).fill(-1);
 	for (const box of boxes) {
 		to[box] = 1;
 		for (let i = box + 1; i < t.end[box]; i++) {
@@ -98,7 +103,8 @@ export function callees(t, f, boxes, keys) {
  */
 export function addUp(out, t) {
 	out.scale = t.scale;
-	out.sums = t.sums.map((of) => sumsFrom(Float64Array.from(out.order, (k) => of[k + 1] - of[k])));
+	out.sums = t.sums.map((of) =>
+		sumsFrom(Float64Array.from(out.order, (k) => of[k + 1] - of[k])));
 	return out;
 }
 
@@ -108,14 +114,16 @@ export function addUp(out, t) {
  * @param {Tree} t @param {import('./data.js').Fn[]} functions
  */
 export function collapsed(t, functions) {
-	const out = remap({boxes: t.n, parent: t.parent, functions}, (i, parent, fnOf, up) => outerBox(t.fn[i], parent, fnOf, up));
+	const out = remap({boxes: t.n, parent: t.parent, functions},
+		(i, parent, fnOf, up) => outerBox(t.fn[i], parent, fnOf, up));
 	setSelf(out, t.sums.map((_, side) => {
 		const self = new Float64Array(out.n);
 		for (let i = 0; i < t.n; i++)
 			self[out.of[i]] += sideSelfOf(t, i, side);
 		return self;
 	}));
-	return {...out, scale: t.scale, upwards: t.upwards, around: t.around, of: t.of.map((i) => i < 0 ? -1 : out.of[i])};
+	return {...out, scale: t.scale, upwards: t.upwards, around: t.around,
+		of: t.of.map((i) => i < 0 ? -1 : out.of[i])};
 }
 
 /**
@@ -151,7 +159,8 @@ const PARTS = 4000; // parts of a picture's width; anything narrower isn't seen
  */
 
 /** @param {number} up @param {number} f @param {number} sides @returns {Stacks} */
-const noStacks = (up, f, sides) => ({up, f, at: [], from: [], all: 0, sides: new Array(sides).fill(0)});
+const noStacks = (up, f, sides) =>
+	({up, f, at: [], from: [], all: 0, sides: new Array(sides).fill(0)});
 
 /**
  * @param {Stacks} g @param {Starts} starts @param {number} at @param {number} k number of its start
@@ -172,7 +181,8 @@ function addStack(g, {all, sides}, at, k) {
  * @returns {{starts: Starts, begun: Stacks[]}} .begun: of each function
  */
 function begin(t, boxesOf, weight) {
-	const starts = {boxes: /** @type {number[]} */ ([]), all: /** @type {number[]} */ ([]), sides: t.sums.map(() => /** @type {number[]} */ ([]))};
+	const starts = {boxes: /** @type {number[]} */ ([]), all: /** @type {number[]} */ ([]),
+		sides: t.sums.map(() => /** @type {number[]} */ ([]))};
 	const begun = boxesOf.map(([f, boxes]) => {
 		const g = noStacks(0, f, t.sums.length);
 		for (const i of boxes) {
@@ -219,10 +229,14 @@ function byCaller(t, {at, from}, node, starts) {
  * @param {Int32Array} of what becomes its .of: -1 for each node of @t
  */
 function callers(t, boxesOf, weight, rest, of) {
-	const {starts, begun} = begin(t, boxesOf, weight), least = begun.reduce((sum, g) => sum + g.all, 0) / PARTS;
-	const todo = begun.filter((g) => g.all > least), narrow = begun.filter((g) => !(g.all > least));
-	const parent = [0], fn = [-1], self = rest.map((x, side) => [narrow.reduce((sum, g) => sum + g.sides[side], x)]);
-	const put = (/** @type {number} */ up, /** @type {number} */ f, /** @type {number[]} */ own) => {
+	const {starts, begun} = begin(t, boxesOf, weight),
+		least = begun.reduce((sum, g) => sum + g.all, 0) / PARTS;
+	const todo = begun.filter((g) => g.all > least),
+		narrow = begun.filter((g) => !(g.all > least));
+	const parent = [0], fn = [-1],
+		self = rest.map((x, side) => [narrow.reduce((sum, g) => sum + g.sides[side], x)]);
+	const put = (/** @type {number} */ up, /** @type {number} */ f,
+			/** @type {number[]} */ own) => {
 		fn.push(f);
 		self.forEach((list, side) => list.push(own[side]));
 		return parent.push(up) - 1;
@@ -264,7 +278,8 @@ export function inverted(t) {
 			starts.set(f, []);
 		starts.get(f).push(i);
 	}
-	return callers(t, [...starts], {all: selfOf, side: sideSelfOf}, t.sums.map((_, side) => sideSelfOf(t, 0, side)), new Int32Array(t.n).fill(-1));
+	return callers(t, [...starts], {all: selfOf, side: sideSelfOf},
+		t.sums.map((_, side) => sideSelfOf(t, 0, side)), new Int32Array(t.n).fill(-1));
 }
 
 /**
@@ -276,7 +291,8 @@ export function inverted(t) {
 export function callersOf(t, f, boxes, of) {
 	for (const i of boxes)
 		of[i] = -1;
-	return {...callers(t, [[f, boxes]], {all: valueOf, side: sideOf}, t.sums.map(() => 0), of), around: true};
+	return {...callers(t, [[f, boxes]], {all: valueOf, side: sideOf}, t.sums.map(() => 0), of),
+		around: true};
 }
 
 const COLUMNS = 2000; // more columns than anyone could distinguish
@@ -291,7 +307,8 @@ const COLUMNS = 2000; // more columns than anyone could distinguish
  * @returns {Tree & {leaf: Int32Array}}
  */
 export function inTime(d, t, w, window) {
-	const {n, time} = d.samples, leaf = leaves(d, t, t), top = new Int32Array(t.n), to = new Int32Array(n).fill(-1);
+	const {n, time} = d.samples, leaf = leaves(d, t, t), top = new Int32Array(t.n),
+		to = new Int32Array(n).fill(-1);
 	let all = 0, end = 1;
 	for (let i = 1; i < t.n; i++)
 		top[i] = t.leaf && t.depth[i] > 1 ? top[t.parent[i]] : i;
@@ -303,10 +320,13 @@ export function inTime(d, t, w, window) {
 			end = Math.max(end, time[s]);
 		}
 	}
-	const bin = Float64Array.from(kept, (s) => (t.leaf ? top[leaf[s]] * 1e7 : 0) + Math.floor(time[s] / end * 1e6));
-	const order = Uint32Array.from(kept.keys()).sort((a, b) => bin[a] - bin[b] || leaf[kept[a]] - leaf[kept[b]]);
+	const bin = Float64Array.from(kept, (s) => (t.leaf ? top[leaf[s]] * 1e7 : 0) +
+		Math.floor(time[s] / end * 1e6));
+	const order = Uint32Array.from(kept.keys()).sort((a, b) => bin[a] - bin[b] ||
+		leaf[kept[a]] - leaf[kept[b]]);
 	const parent = [0], fn = [-1], self = [0], from = [0], path = [0], steps = [];
-	const least = all / COLUMNS * 0.3, leastSeen = window ? (window[1] - window[0]) / COLUMNS * 0.3 : least;
+	const least = all / COLUMNS * 0.3,
+		leastSeen = window ? (window[1] - window[0]) / COLUMNS * 0.3 : least;
 	/**
 	 * @param {number} a
 	 * @param {number} b
@@ -323,9 +343,11 @@ export function inTime(d, t, w, window) {
 	};
 	let last = 0, before = 0, gone = 0;
 	for (let k = 0; k < order.length; k++) {
-		const s = kept[order[k]], at = leaf[s], after = k + 1 < order.length ? common(at, leaf[kept[order[k + 1]]]) : 0;
+		const s = kept[order[k]], at = leaf[s],
+			after = k + 1 < order.length ? common(at, leaf[kept[order[k + 1]]]) : 0;
 		const seen = window && gone + w[s] > window[0] && gone < window[1];
-		const depth = w[s] < (seen ? leastSeen : least) ? Math.max(before, after, t.leaf ? 1 : 0) : t.depth[at];
+		const depth = w[s] < (seen ? leastSeen : least) ?
+			Math.max(before, after, t.leaf ? 1 : 0) : t.depth[at];
 		steps.length = 0;
 		for (let i = at; t.depth[i] > Math.min(before, last); i = t.parent[i]) {
 			if (t.depth[i] <= depth)
@@ -345,5 +367,6 @@ export function inTime(d, t, w, window) {
 		last = have;
 		before = after;
 	}
-	return {...filled(parent, fn, [self], t.scale), at: Float64Array.from(from), of: to, leaf: to, window};
+	return {...filled(parent, fn, [self], t.scale), at: Float64Array.from(from), of: to,
+		leaf: to, window};
 }

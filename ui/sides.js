@@ -24,7 +24,8 @@ import {inOrder, bySize, sideOf, sideSelfOf} from './tree.js';
 /** @param {Data} d @returns {Sides} without sums */
 export function sidesOf(d) {
 	const key = d.header.diff.label;
-	return {of: Uint8Array.from(d.labels, (set) => set[key] === 'after' ? 1 : 0), all: [], scale: [1, 1], total: [0, 0]};
+	return {of: Uint8Array.from(d.labels, (set) => set[key] === 'after' ? 1 : 0), all: [],
+		scale: [1, 1], total: [0, 0]};
 }
 
 /** @param {Sides} sides @param {Data} d */
@@ -58,7 +59,8 @@ export function scaleEarly(sides, d, v, t, values) {
  */
 export function measureOf(d, v) {
 	const {per, durationNs} = d.header.diff;
-	return per ? 'per' : d.header.values[v][1] === 'nanoseconds' && durationNs[0] > 0 && durationNs[1] > 0 ? 'rate' : 'share';
+	return per ? 'per' : d.header.values[v][1] === 'nanoseconds' && durationNs[0] > 0 &&
+		durationNs[1] > 0 ? 'rate' : 'share';
 }
 
 /**
@@ -75,10 +77,12 @@ export function scaleSides(sides, d, v, range) {
 			return 1 / (sides.all[v][side] || 1);
 		if (by === 'per')
 			return 1 / counts[side];
-		const seen = range ? Math.min(range[1], durationNs[side]) - Math.max(range[0], 0) : durationNs[side];
+		const seen = range ? Math.min(range[1], durationNs[side]) - Math.max(range[0], 0) :
+			durationNs[side];
 		return 1 / Math.max(seen, 1);
 	});
-	const whole = by === 'rate' ? durationNs : by === 'per' ? counts : sides.all[v].map((x) => x || 1);
+	const whole = by === 'rate' ? durationNs : by === 'per' ? counts :
+		sides.all[v].map((x) => x || 1);
 	sides.total = [0, 1].map((side) => sides.all[v][side] / whole[side]);
 }
 
@@ -90,12 +94,15 @@ export function scaleSides(sides, d, v, range) {
 export const sharesOnly = (d, v) => measureOf(d, v) !== 'per';
 
 /** @param {Sides} s @param {Cost} c @returns {Cost} its parts of all */
-export const shareOf = (s, c) => ({before: c.before / (s.total[0] || 1), after: c.after / (s.total[1] || 1)});
+export const shareOf = (s, c) =>
+	({before: c.before / (s.total[0] || 1), after: c.after / (s.total[1] || 1)});
 
 /** @param {Tree} t @param {number} i @returns {Cost} */
-export const costOf = (t, i) => ({before: sideOf(t, i, 0) * t.scale[0], after: sideOf(t, i, 1) * t.scale[1]});
+export const costOf = (t, i) =>
+	({before: sideOf(t, i, 0) * t.scale[0], after: sideOf(t, i, 1) * t.scale[1]});
 /** @param {Tree} t @param {number} i @returns {Cost} */
-export const selfCostOf = (t, i) => ({before: sideSelfOf(t, i, 0) * t.scale[0], after: sideSelfOf(t, i, 1) * t.scale[1]});
+export const selfCostOf = (t, i) =>
+	({before: sideSelfOf(t, i, 0) * t.scale[0], after: sideSelfOf(t, i, 1) * t.scale[1]});
 
 /** @param {Tree} t @param {number} i */
 const effectOf = (t, i) => Math.abs(sideOf(t, i, 1) * t.scale[1] - sideOf(t, i, 0) * t.scale[0]);
@@ -141,7 +148,8 @@ export function relative(c) {
 	const change = changeOf(c);
 	if (!(c.before > 0))
 		return c.after > 0 ? 'new' : '';
-	return c.after > 0 ? signed(change, (100 * Math.abs(change) / c.before).toFixed(1) + '\u00a0%') : 'gone';
+	return c.after > 0 ? signed(change, (100 * Math.abs(change) / c.before).toFixed(1) +
+		'\u00a0%') : 'gone';
 }
 
 /**

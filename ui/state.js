@@ -7,8 +7,12 @@ import {valueOf} from './tree.js';
 /** @typedef {import('./data.js').Data} Data */
 /** @typedef {import('./flame.js').Flame} Flame */
 
-const STATES = {view: ['flame', 'time', 'callers', 'sandwich'], table: ['functions', 'callers', 'callees', 'files', 'modules', 'threads', 'processes', 'labels'],
-	sort: ['self', 'total', 'name'], code: ['python', 'all'], library: ['shown', 'folded', 'hidden'], colour: ['kind', 'module', 'self', 'thread', 'gil']};
+const STATES = {view: ['flame', 'time', 'callers', 'sandwich'],
+	table: ['functions', 'callers', 'callees', 'files', 'modules', 'threads', 'processes',
+	'labels'],
+	sort: ['self', 'total', 'name'], code: ['python', 'all'],
+	library: ['shown', 'folded', 'hidden'],
+	colour: ['kind', 'module', 'self', 'thread', 'gil']};
 
 /** A page of two recordings begins with what changed. */
 export function beginWithChange() {
@@ -62,7 +66,8 @@ export function writeState(state, flame, above, d) {
 		[a, b] = [a, b].map((x) => (t.at[zoom] + x * valueOf(t, zoom)) / valueOf(t, 0));
 		zoom = t.depth[zoom];
 	}
-	const place = (/** @type {number} */ a, /** @type {number} */ b, /** @type {Flame} */ of) => [+a.toFixed(9), +b.toFixed(9), of.scrolled()];
+	const place = (/** @type {number} */ a, /** @type {number} */ b, /** @type {Flame} */ of) =>
+		[+a.toFixed(9), +b.toFixed(9), of.scrolled()];
 	if (zoom || a > 0 || b < 1 || flame.scrolled())
 		p.set('z', [zoom, ...place(a, b, flame)].join('~'));
 	if (above.tree && (above.a > 0 || above.b < 1 || above.scrolled()))
@@ -87,7 +92,8 @@ function showPart(of, [a, b, ...at]) {
  *   address says nothing
  */
 export function readState(state, flame, above, d) {
-	const p = new URLSearchParams(location.hash.slice(1)), number = (/** @type {string} */ k, /** @type {number} */ n) => {
+	const p = new URLSearchParams(location.hash.slice(1)),
+			number = (/** @type {string} */ k, /** @type {number} */ n) => {
 		const v = Number(p.get(k) ?? NaN);
 		return Number.isInteger(v) && v >= 0 && v < n ? v : -1;
 	};
@@ -97,7 +103,8 @@ export function readState(state, flame, above, d) {
 		state[k] = words.includes(p.get(k)) ? p.get(k) : words[0];
 	if (state.view === 'time' && !d.header.timed)
 		state.view = STATES.view[0];
-	state.value = p.has('value') ? Math.max(number('value', d.header.values.length), 0) : d.header.value;
+	state.value = p.has('value') ? Math.max(number('value', d.header.values.length), 0) :
+		d.header.value;
 	state.by = p.get('by') ?? d.header.by;
 	state.flip = p.has('flip');
 	state.recursion = p.has('recursion');
@@ -110,11 +117,14 @@ export function readState(state, flame, above, d) {
 	for (const l of p.getAll('label')) {
 		const at = l.indexOf('=');
 		if (at > 0)
-			labels[l.slice(0, at).replace(/%3D/g, '=').replace(/%25/g, '%')] = l.slice(at + 1);
+			labels[l.slice(0, at).replace(/%3D/g, '=').replace(/%25/g, '%')] =
+				l.slice(at + 1);
 	}
 	state.filter = {labels, kind: p.get('kind') || '', module: p.get('module') || '',
-		range: range.length === 2 && range.every(Number.isFinite) && range[0] < range[1] ? range : null};
-	const numbers = (/** @type {string} */ k, /** @type {string} */ usual) => (p.get(k) || usual).split('~').map(Number);
+		range: range.length === 2 && range.every(Number.isFinite) && range[0] < range[1] ?
+			range : null};
+	const numbers = (/** @type {string} */ k, /** @type {string} */ usual) =>
+		(p.get(k) || usual).split('~').map(Number);
 	const [zoom, ...place] = numbers('z', '0~0~1');
 	flame.zoom = Number.isInteger(zoom) && zoom >= 0 ? zoom : 0;
 	return {flame: showPart(flame, place), above: showPart(above, numbers('above', '0~1'))};

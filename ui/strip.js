@@ -5,7 +5,8 @@
 import {byId, el, fit, quantity} from './base.js';
 import {GIL, inks, laneFill} from './colour.js';
 import {say} from './details.js';
-import {EACH_THREAD, PROGRAM, THREAD_NAME, firstTimes, groupLabels, inTimeOrder, labelSums, nameOf} from './samples.js';
+import {EACH_THREAD, PROGRAM, THREAD_NAME, firstTimes, groupLabels, inTimeOrder, labelSums,
+	nameOf} from './samples.js';
 import {state} from './view.js';
 
 /** @typedef {import('./data.js').Data} Data */
@@ -26,7 +27,8 @@ function shortened(g, name) {
 	const short = name.replace(/( \u00b7 .*) \(tid \d+\)$/, '$1');
 	if (g.measureText(short).width <= ROOM)
 		return short;
-	const number = / \([pt]id \d+\)$/.exec(name), end = number ? number[0] : '', start = name.slice(0, name.length - end.length);
+	const number = / \([pt]id \d+\)$/.exec(name), end = number ? number[0] : '',
+		start = name.slice(0, name.length - end.length);
 	let n = 40, text = name;
 	while (n > 0 && g.measureText(text).width > ROOM)
 		text = fit(start, n--) + '\u2026' + end;
@@ -39,11 +41,14 @@ function shortened(g, name) {
  * @param {Data} d @param {Uint8Array} there label sets that are shown
  */
 function laneGroups(d, there) {
-	const processes = groupLabels(d, 'process'), several = new Set(processes.of.filter((g, i) => g >= 0 && there[i])).size > 1;
+	const processes = groupLabels(d, 'process'),
+		several = new Set(processes.of.filter((g, i) => g >= 0 && there[i])).size > 1;
 	if (d.header.diff)
 		return groupLabels(d, d.header.diff.label);
-	const by = ['process', PROGRAM, 'thread', THREAD_NAME].includes(state.by) ? state.by : several ? 'process' : 'thread';
-	return by === 'process' ? processes : groupLabels(d, by === 'thread' && several ? EACH_THREAD : by);
+	const by = ['process', PROGRAM, 'thread', THREAD_NAME].includes(state.by) ? state.by :
+		several ? 'process' : 'thread';
+	return by === 'process' ? processes :
+		groupLabels(d, by === 'thread' && several ? EACH_THREAD : by);
 }
 
 /**
@@ -80,7 +85,8 @@ function takePlace(lanes) {
  */
 export function reserveStrip(d) {
 	const {labels} = state.filter, keys = Object.keys(labels);
-	const there = Uint8Array.from(d.labels, (set) => keys.every((k) => nameOf(set, k) === labels[k]) ? 1 : 0);
+	const there = Uint8Array.from(d.labels,
+		(set) => keys.every((k) => nameOf(set, k) === labels[k]) ? 1 : 0);
 	const {names, others} = lanesOf(d, there, new Float64Array(d.labels.length), null);
 	byId('strip').hidden = !d.header.timed;
 	takePlace(names.length + (others ? 1 : 0));
@@ -102,10 +108,13 @@ export class Strip {
 		for (let s = 0; s < n; s++)
 			last = Math.max(last, time[s]);
 		// The exactness of a sample's time.
-		this.step = time.every((t) => t < 0 || t % BUCKET === 0) ? BUCKET : data.header.timeUnitNs;
+		this.step = time.every((t) => t < 0 || t % BUCKET === 0) ? BUCKET :
+			data.header.timeUnitNs;
 		this.end = Math.max(last + this.step, data.header.durationNs);
 		this.there = Boolean(data.header.timed);
-		this.canvas = el('canvas', {role: 'img', tabindex: '0', 'aria-label': title + '; the arrow keys choose a range'});
+		this.canvas = el('canvas',
+			{role: 'img', tabindex: '0',
+			'aria-label': title + '; the arrow keys choose a range'});
 		byId('strip').replaceChildren(this.canvas);
 		this.gil = data.labels.some((l) => l.gil);
 		this.first = firstTimes(data);
@@ -119,12 +128,14 @@ export class Strip {
 	 * @param {number} v value type @param {Uint8Array|null} pass
 	 */
 	lanes(v, pass) {
-		const d = this.data, {n, labels} = d.samples, there = new Uint8Array(d.labels.length);
+		const d = this.data, {n, labels} = d.samples,
+			there = new Uint8Array(d.labels.length);
 		for (let s = 0; s < n; s++) {
 			if (!pass || pass[s])
 				there[labels[s]] = 1;
 		}
-		const {of, kept, names, others} = lanesOf(d, there, labelSums(d, v, pass), this.first);
+		const {of, kept, names, others} = lanesOf(d, there, labelSums(d, v, pass),
+			this.first);
 		this.names = others ? [...names, others + ' others'] : names;
 		takePlace(this.names.length);
 		const lane = new Map(kept.map((g, i) => [g, i]));
@@ -133,7 +144,8 @@ export class Strip {
 
 	/** @param {number} v value type @param {Uint8Array|null} pass all filters but the range */
 	sum(v, pass) {
-		const {n, labels, time, values} = this.data.samples, w = values[v], states = this.gil ? GIL.length : 1;
+		const {n, labels, time, values} = this.data.samples, w = values[v],
+			states = this.gil ? GIL.length : 1;
 		this.lanes(v, pass);
 		this.width = byId('strip').clientWidth;
 		this.bins = Math.max(Math.floor((this.width - NAMES - 16) / 2), 10);
@@ -143,14 +155,17 @@ export class Strip {
 		for (let s = 0; s < n; s++) {
 			if (time[s] < 0 || pass && !pass[s])
 				continue;
-			const at = this.laneOf[labels[s]] * this.bins, k = states > 1 ? this.stateOf[labels[s]] : 0, from = time[s] * per;
-			const to = Math.min(from + step, this.bins), first = Math.min(Math.floor(from), this.bins - 1);
+			const at = this.laneOf[labels[s]] * this.bins,
+				k = states > 1 ? this.stateOf[labels[s]] : 0, from = time[s] * per;
+			const to = Math.min(from + step, this.bins),
+				first = Math.min(Math.floor(from), this.bins - 1);
 			if (to <= first + 1) {
 				this.values[(at + first) * states + k] += w[s];
 				continue;
 			}
 			for (let bin = first; bin < to; bin++)
-				this.values[(at + bin) * states + k] += w[s] * (Math.min(to, bin + 1) - Math.max(from, bin)) / (to - from);
+				this.values[(at + bin) * states + k] += w[s] * (Math.min(to,
+					bin + 1) - Math.max(from, bin)) / (to - from);
 		}
 		this.most = 0; // of all lanes, so that they can be compared
 		for (let b = 0; b < this.values.length; b += states) {
@@ -164,7 +179,8 @@ export class Strip {
 	draw() {
 		if (!this.there || !this.values)
 			return;
-		const ratio = devicePixelRatio || 1, c = this.canvas, w = this.width, h = this.names.length * LANE + AXIS, ink = inks();
+		const ratio = devicePixelRatio || 1, c = this.canvas, w = this.width,
+			h = this.names.length * LANE + AXIS, ink = inks();
 		c.width = Math.round(w * ratio);
 		c.height = Math.round(h * ratio);
 		c.style.height = h + 'px';
@@ -203,12 +219,15 @@ export class Strip {
 
 	/** @param {CanvasRenderingContext2D} g @param {number} h */
 	axis(g, h) {
-		const seconds = this.end / 1e9, width = this.bins * 2, rough = seconds / Math.max(width / 90, 1);
-		const step = [1, 2, 5, 10].map((k) => k * 10 ** Math.floor(Math.log10(rough))).find((k) => k >= rough) || rough;
+		const seconds = this.end / 1e9, width = this.bins * 2,
+			rough = seconds / Math.max(width / 90, 1);
+		const step = [1, 2, 5, 10].map((k) => k * 10 ** Math.floor(Math.log10(rough)))
+			.find((k) => k >= rough) || rough;
 		g.fillStyle = inks().faint;
 		for (let t = 0; t <= seconds; t += step) {
 			const text = +t.toPrecision(6) + ' s';
-			g.fillText(text, NAMES + Math.min(t / seconds * width, width - g.measureText(text).width), h - AXIS / 2);
+			g.fillText(text, NAMES + Math.min(t / seconds * width,
+				width - g.measureText(text).width), h - AXIS / 2);
 		}
 	}
 
@@ -246,18 +265,22 @@ export class Strip {
 		});
 		c.addEventListener('pointermove', (/** @type {PointerEvent} */ e) => {
 			const to = this.time(e.offsetX), width = Math.abs(to - from) / this.end;
-			c.title = e.offsetX < NAMES && this.names[Math.floor(e.offsetY / LANE)] || '';
+			c.title = e.offsetX < NAMES && this.names[Math.floor(e.offsetY / LANE)] ||
+				'';
 			if (from >= 0 && e.buttons & 1 && width > 0.002)
 				this.brush([Math.min(from, to), Math.max(from, to)]);
 		});
 		c.addEventListener('pointerup', (/** @type {PointerEvent} */ e) => {
-			if (from >= 0 && Math.abs(this.time(e.offsetX) - from) / this.end <= 0.002 && this.range)
+			if (from >= 0 &&
+					Math.abs(this.time(e.offsetX) - from) / this.end <= 0.002 &&
+					this.range)
 				this.brush(null);
 			from = -1;
 		});
 		c.addEventListener('keydown', (/** @type {KeyboardEvent} */ e) => {
 			const arrow = ['ArrowLeft', 'ArrowRight'].indexOf(e.key);
-			if (e.ctrlKey || e.metaKey || e.altKey || arrow < 0 && !(e.key === 'Escape' && this.range))
+			if (e.ctrlKey || e.metaKey || e.altKey || arrow < 0 &&
+					!(e.key === 'Escape' && this.range))
 				return;
 			e.preventDefault();
 			e.stopPropagation();
@@ -286,6 +309,7 @@ export class Strip {
 
 	/** @param {[number, number]} range */
 	text(range) {
-		return quantity(range[0], 'nanoseconds') + ' \u2013 ' + quantity(range[1], 'nanoseconds');
+		return quantity(range[0], 'nanoseconds') + ' \u2013 ' +
+			quantity(range[1], 'nanoseconds');
 	}
 }

@@ -32,8 +32,10 @@ const STEP = 60;
 function number(v, t) {
 	const bar = el('i');
 	bar.style.width = Math.min(100 * v / (t.shown || 1), 100).toFixed(1) + '%';
-	return el('td', {title: percent(v, t.all) + ' of all, ' + percent(v, t.shown) + ' of shown'},
-		el('span', {class: 'share'}, percent(v, t.shown)), ' ', el('span', {class: 'amount'}, quantity(v, t.unit)), bar);
+	return el('td', {title: percent(v, t.all) + ' of all, ' + percent(v, t.shown) +
+		' of shown'},
+		el('span', {class: 'share'}, percent(v, t.shown)), ' ',
+		el('span', {class: 'amount'}, quantity(v, t.unit)), bar);
 }
 
 let better = /** @type {{of: HTMLElement, text: () => string}[]} */ ([]);
@@ -54,10 +56,14 @@ function line(r, t) {
 	const swatch = el('span', {class: 'swatch'});
 	if (r.fill)
 		swatch.style.background = r.fill;
-	const name = r.choose ? el('button', {type: 'button', class: 'name', title: r.name + (r.note ? '\n' + r.note : ''), onclick: r.choose}, r.name) :
+	const name = r.choose ?
+		el('button', {type: 'button', class: 'name',
+		title: r.name + (r.note ? '\n' + r.note : ''), onclick: r.choose}, r.name) :
 		el('span', {class: 'name'}, r.name);
-	const cell = (/** @type {'self'|'total'} */ key) => t.cell ? t.cell(r, key) : number(r[key], t);
-	return el('tr', {class: r.chosen ? 'chosen' : false}, ...(t.selfless ? [] : [cell('self')]), cell('total'),
+	const cell = (/** @type {'self'|'total'} */ key) => t.cell ? t.cell(r, key) :
+		number(r[key], t);
+	return el('tr', {class: r.chosen ? 'chosen' : false}, ...(t.selfless ? [] : [cell('self')]),
+		cell('total'),
 		el('th', {scope: 'row'}, ...(r.fill ? [swatch] : []), name, ' ', note));
 }
 
@@ -68,8 +74,10 @@ function line(r, t) {
  * @param {string} [note]
  */
 function heading(t, by, text, note) {
-	return el('th', {scope: 'col', 'aria-sort': t.sort === by ? by === 'name' ? 'ascending' : 'descending' : 'none'},
-		el('button', {type: 'button', onclick: () => t.onSort(by)}, text), ...(note ? [el('span', {class: 'note'}, note)] : []));
+	return el('th', {scope: 'col', 'aria-sort': t.sort === by ? by === 'name' ? 'ascending' :
+		'descending' : 'none'},
+		el('button', {type: 'button', onclick: () => t.onSort(by)}, text),
+		...(note ? [el('span', {class: 'note'}, note)] : []));
 }
 
 /** @param {Row} r */
@@ -81,8 +89,11 @@ const rankOf = (r) => r.rank || 0;
  */
 function groupedLines(rows, from, to, t) {
 	return rows.slice(from, to).flatMap((r, i) => {
-		const heads = t.groups && t.sort !== 'name' && (from + i === 0 || rankOf(r) !== rankOf(rows[from + i - 1]));
-		return [...(heads ? [el('tr', {class: 'group'}, el('th', {scope: 'rowgroup', colspan: '3'}, t.groups[rankOf(r)]))] : []), line(r, t)];
+		const heads = t.groups && t.sort !== 'name' &&
+			(from + i === 0 || rankOf(r) !== rankOf(rows[from + i - 1]));
+		return [...(heads ? [el('tr', {class: 'group'},
+			el('th', {scope: 'rowgroup', colspan: '3'}, t.groups[rankOf(r)]))] : []),
+			line(r, t)];
 	});
 }
 
@@ -97,10 +108,15 @@ export function showTable(t) {
 	else if (t.order)
 		rows.sort(t.order(key));
 	else
-		rows.sort((a, b) => (t.groups ? rankOf(a) - rankOf(b) : 0) || b[key] - a[key] || b.total - a.total || (a.name < b.name ? -1 : 1));
+		rows.sort((a, b) => (t.groups ? rankOf(a) - rankOf(b) : 0) || b[key] - a[key] ||
+			b.total - a.total || (a.name < b.name ? -1 : 1));
 	const body = el('tbody', {}, ...groupedLines(rows, 0, STEP, t));
-	const table = el('table', {}, el('caption', {class: 'hidden'}, t.caption || t.title + ', percentages of what is shown'),
-		el('thead', {}, el('tr', {}, ...(t.selfless ? [] : [heading(t, 'self', t.own || 'Own', t.ownNote)]), heading(t, 'total', 'Total'), heading(t, 'name', t.title))), body);
+	const table = el('table', {},
+		el('caption', {class: 'hidden'},
+		t.caption || t.title + ', percentages of what is shown'),
+		el('thead', {}, el('tr', {},
+			...(t.selfless ? [] : [heading(t, 'self', t.own || 'Own', t.ownNote)]),
+			heading(t, 'total', 'Total'), heading(t, 'name', t.title))), body);
 	const more = el('button', {type: 'button', class: 'more'});
 	let shown = STEP;
 	const tell = () => {
@@ -114,5 +130,6 @@ export function showTable(t) {
 	});
 	tell();
 	betterTimer = setTimeout(betterNotes, 150);
-	refill(byId('table'), table, more, ...(rows.length ? [] : [el('p', {class: 'empty'}, 'Nothing is shown.')]));
+	refill(byId('table'), table, more,
+		...(rows.length ? [] : [el('p', {class: 'empty'}, 'Nothing is shown.')]));
 }

@@ -4,7 +4,8 @@
 
 import {byId, counted, el, fit, percent, quantity, refill} from './base.js';
 import {legend} from './boxes.js';
-import {brush, change, choose, filterBy, keepPlace, reshape, saveSoon, setView, sumStrip, turn} from './change.js';
+import {brush, change, choose, filterBy, keepPlace, reshape, saveSoon, setView, sumStrip,
+	turn} from './change.js';
 import {FAMILIES, family} from './colour.js';
 import {diffHeader, ofBothShown, shownOfBoth} from './diff.js';
 import {button, choice, showChips, showHelp} from './controls.js';
@@ -23,26 +24,36 @@ export function header() {
 		ownHeader();
 	if (!above.tree)
 		return;
-	const name = fit(page.functions[state.chosen].name, 200), says = ': a box is a function, its width its share. The table of ';
-	above.canvas.setAttribute('aria-label', 'Callers of ' + name + says + 'callers has the same numbers.');
-	flame.canvas.setAttribute('aria-label', 'Callees of ' + name + says + 'callees has the same numbers.');
+	const name = fit(page.functions[state.chosen].name, 200),
+		says = ': a box is a function, its width its share. The table of ';
+	above.canvas.setAttribute('aria-label',
+		'Callers of ' + name + says + 'callers has the same numbers.');
+	flame.canvas.setAttribute('aria-label',
+		'Callees of ' + name + says + 'callees has the same numbers.');
 }
 
 const WORTH_A_WORD = 0.01; // share of all
 
 function ownHeader() {
-	const {data, total} = page, h = data.header, [type] = h.values[state.value], [first, firstUnit] = h.values[0];
-	const parts = firstUnit !== 'count' ? [] : [first === 'samples' ? counted(data.totals[0], 'sample') : quantity(data.totals[0], 'count') + ' ' + first];
+	const {data, total} = page, h = data.header, [type] = h.values[state.value],
+		[first, firstUnit] = h.values[0];
+	const parts = firstUnit !== 'count' ? [] :
+		[first === 'samples' ? counted(data.totals[0], 'sample') :
+		quantity(data.totals[0], 'count') + ' ' + first];
 	if (state.value || !parts.length)
-		parts.push(quantity(h.diff ? total : data.totals[state.value], unit()) + ' ' + valueName(type) + (h.durationNs > 0 ? ' in ' + quantity(h.durationNs, 'nanoseconds') : ''));
+		parts.push(quantity(h.diff ? total : data.totals[state.value], unit()) + ' ' +
+			valueName(type) + (h.durationNs > 0 ? ' in ' +
+			quantity(h.durationNs, 'nanoseconds') : ''));
 	// 1: values were counted exactly, not sampled
 	if (h.period > 1 && h.periodUnit === 'nanoseconds')
 		parts.push(+(1e9 / h.period).toPrecision(4) + '\u00a0Hz');
 	else if (h.period > 1)
 		parts.push('every ' + quantity(h.period, h.periodUnit));
 	if (h.timeMs > 0)
-		parts.push(new Date(h.timeMs).toISOString().slice(0, 16).replace('T', ' ') + ' UTC');
-	for (const [name, nodes] of /** @type {Array<[string, typeof collected]>} */ (page.early ? [] : [['garbage collector', collected], ['imports', importing]])) {
+		parts.push(new Date(h.timeMs).toISOString().slice(0, 16).replace('T', ' ') +
+			' UTC');
+	for (const [name, nodes] of /** @type {Array<[string, typeof collected]>} */ (page.early ?
+			[] : [['garbage collector', collected], ['imports', importing]])) {
 		const sum = sumOf(data, nodes(data), state.value);
 		if (sum >= WORTH_A_WORD * total && sum > 0)
 			parts.push(name + ' ' + percent(sum, total));
@@ -53,25 +64,32 @@ function ownHeader() {
 	const said = [h.cpuUse, h.headline].filter(Boolean);
 	byId('headline').title = said.join('. ');
 	// A name may be as long as the window.
-	byId('headline').replaceChildren(...said.map((text) => el('span', {}, fit(text, 300) + (text.length > 300 ? '\u2026' : ''))));
+	byId('headline').replaceChildren(...said.map((text) =>
+		el('span', {}, fit(text, 300) + (text.length > 300 ? '\u2026' : ''))));
 	byId('headline').hidden = !said.length;
 	byId('numbers').textContent = parts.join(' \u00b7 ');
-	flame.canvas.setAttribute('aria-label', 'Flame graph of ' + fit(h.title, 200) + ': a box is a function, its width the share of ' +
+	flame.canvas.setAttribute('aria-label', 'Flame graph of ' + fit(h.title, 200) +
+		': a box is a function, its width the share of ' +
 		parts[0] + '. The table has the same numbers.');
 }
 
-const VIEWS = [['flame', 'By weight', 'Stacks merged, the widest first'], ['time', 'By time', 'Samples one after the other'],
-	['callers', 'Who called it', 'What ran, and below it who called it'], ['sandwich', 'One function', 'A function: its callers above, its callees below']];
+const VIEWS = [['flame', 'By weight', 'Stacks merged, the widest first'],
+	['time', 'By time', 'Samples one after the other'],
+	['callers', 'Who called it', 'What ran, and below it who called it'],
+	['sandwich', 'One function', 'A function: its callers above, its callees below']];
 
 // Numbers of processes and threads mean nothing in another recording.
-const GROUPINGS = /** @type {Array<Array<[string, string]>>} */ ([[['process', 'process'], ['thread', 'thread']], [[PROGRAM, 'program'], [THREAD_NAME, 'thread'], ['diff', 'before, after']]]);
+const GROUPINGS = /** @type {Array<Array<[string, string]>>} */ ([[['process', 'process'],
+	['thread', 'thread']], [[PROGRAM, 'program'], [THREAD_NAME, 'thread'],
+	['diff', 'before, after']]]);
 
 const FRAMES = ['functions', 'files', 'modules']; // tables with rows for native code
 
 /** The kinds of code in the recording, and the kind that an address asks for. */
 function familiesThere() {
 	const there = new Set(page.data.functions.map(family));
-	return FAMILIES.filter(([k, name]) => there.has(k) || name === state.filter.kind).map(([, name]) => name);
+	return FAMILIES.filter(([k, name]) => there.has(k) || name === state.filter.kind)
+		.map(([, name]) => name);
 }
 
 let optionsOpen = false; // on a narrow screen, the controls are open
@@ -79,7 +97,9 @@ let optionsOpen = false; // on a narrow screen, the controls are open
 /** The button that opens the controls on a narrow screen. */
 function optionsButton() {
 	byId('tools').classList.toggle('open', optionsOpen);
-	return el('button', {type: 'button', class: 'options', 'aria-expanded': optionsOpen ? 'true' : 'false', title: 'Filters, groups, colours, files', onclick: () => {
+	return el('button', {type: 'button', class: 'options',
+			'aria-expanded': optionsOpen ? 'true' : 'false',
+			title: 'Filters, groups, colours, files', onclick: () => {
 		optionsOpen = !optionsOpen;
 		tools();
 	}}, 'Options');
@@ -88,33 +108,50 @@ function optionsButton() {
 export function tools() {
 	const {data} = page, parts = [], h = data.header;
 	byId('tools').inert = page.early || !data.samples;
-	parts.push(el('div', {class: 'group', role: 'group', 'aria-label': 'Picture'}, ...VIEWS.filter(([v]) => v !== 'time' || h.timed && !page.sides)
-		.map(([v, text, title]) => button(text, title, () => setView(v), state.view === v))));
+	parts.push(el('div', {class: 'group', role: 'group', 'aria-label': 'Picture'},
+		...VIEWS.filter(([v]) => v !== 'time' || h.timed && !page.sides)
+		.map(([v, text, title]) => button(text, title, () => setView(v),
+			state.view === v))));
 	const mine = state.library === 'folded';
-	const my_code = button('My code', 'What libraries do between your functions is one box, and so is the trunk of calls that nearly all samples have', () => reshape(() => {
+	const my_code = button('My code', 'What libraries do between your functions is one box, ' +
+		'and so is the trunk of calls that nearly all samples have', () => reshape(() => {
 		state.library = mine ? 'shown' : 'folded';
 	}), mine);
 	my_code.classList.add('mine');
 	parts.push(my_code, optionsButton());
 	if (h.values.length > 1)
-		parts.push(choice('Value', h.values.map((/** @type {string[]} */ [type], /** @type {number} */ i) => [String(i), valueName(type)]), String(state.value), (v) => change(() => {
+		parts.push(choice('Value',
+				h.values.map((/** @type {string[]} */ [type],
+				/** @type {number} */ i) => [String(i), valueName(type)]),
+				String(state.value), (v) => change(() => {
 			state.value = +v;
 		}, () => {
 			keepPlace(weigh);
 			sumStrip();
 		})));
 	const keys = page.labelKeys.map((k) => /** @type {[string, string]} */ ([k, k]));
-	parts.push(choice('Group by', [['', 'automatic'], ['none', 'nothing'], ...GROUPINGS[page.sides ? 1 : 0], ...keys], state.by, (v) => reshape(() => {
+	parts.push(choice('Group by',
+			[['', 'automatic'], ['none', 'nothing'], ...GROUPINGS[page.sides ? 1 : 0],
+			...keys], state.by, (v) => reshape(() => {
 		state.by = v;
 	}), 'Automatic: programs, if there are several; in time order threads'));
-	parts.push(choice('Library frames', [['shown', 'shown'], ['folded', 'one box each'], ['hidden', 'hidden']], state.library, (v) => reshape(() => {
+	parts.push(choice('Library frames',
+			[['shown', 'shown'], ['folded', 'one box each'], ['hidden', 'hidden']],
+			state.library, (v) => reshape(() => {
 		state.library = v;
-	}), 'One box each: as My code has it. Hidden: their time is their caller\u2019s, at the line that calls them'));
-	parts.push(button('Collapse recursion', 'A function that calls itself is one box', () => reshape(() => {
+	}), 'One box each: as My code has it. ' +
+		'Hidden: their time is their caller\u2019s, at the line that calls them'));
+	parts.push(button('Collapse recursion', 'A function that calls itself is one box',
+			() => reshape(() => {
 		state.recursion = !state.recursion;
 	}), state.recursion));
-	parts.push(choice('Only with', [['', 'any code'], ...familiesThere().map((name) => /** @type {[string, string]} */ ([name, name]))], state.filter.kind, (v) => filterBy({kind: v})));
-	const colours = /** @type {Array<[string, string]>} */ ([...(page.sides ? [['change', 'change']] : []), ['kind', 'kind of code'], ['module', 'module'], ['self', 'own time']]);
+	parts.push(choice('Only with',
+		[['', 'any code'], ...familiesThere()
+		.map((name) => /** @type {[string, string]} */ ([name, name]))], state.filter.kind,
+		(v) => filterBy({kind: v})));
+	const colours = /** @type {Array<[string, string]>} */ ([...(page.sides ?
+		[['change', 'change']] : []), ['kind', 'kind of code'], ['module', 'module'],
+		['self', 'own time']]);
 	if (data.labels.some((l) => l.tid || l.thread))
 		colours.push(['thread', 'thread']);
 	if (data.labels.some((l) => l.gil))
@@ -123,14 +160,19 @@ export function tools() {
 		state.colour = v;
 		page.votes = new WeakMap();
 	}, legend)));
-	parts.push(choice('Save', [['', 'as\u2026'], ['svg', 'SVG'], ['png', 'PNG'], ['folded', 'folded stacks']], '', (v) => {
+	parts.push(choice('Save',
+			[['', 'as\u2026'], ['svg', 'SVG'], ['png', 'PNG'],
+			['folded', 'folded stacks']], '', (v) => {
 		if (v)
 			save(v);
 		tools();
 	}));
-	parts.push(el('span', {class: 'gap'}), button('Flip', state.flip ? 'The first call on top (i)' : 'The first call at the bottom (i)', turn), button('?', 'Keys', showHelp));
+	parts.push(el('span', {class: 'gap'}),
+		button('Flip', state.flip ? 'The first call on top (i)' :
+		'The first call at the bottom (i)', turn), button('?', 'Keys', showHelp));
 	refill(byId('tools'), ...parts);
-	const native = button('Native functions', 'A row for each of them too; without, what native code takes is its Python caller\u2019s own', () => {
+	const native = button('Native functions', 'A row for each of them too; ' +
+		'without, what native code takes is its Python caller\u2019s own', () => {
 		state.code = state.code === 'all' ? 'python' : 'all';
 		tools();
 		table();
@@ -138,13 +180,15 @@ export function tools() {
 	}, state.code === 'all');
 	// The button stays visible, so that the table doesn't move.
 	native.toggleAttribute('disabled', !FRAMES.includes(tableName()));
-	refill(byId('tabs'), ...Object.entries(TABLES).filter(([name, t]) => isThere(name) && (!t.of || t.of().length)).map(([name]) =>
+	refill(byId('tabs'), ...Object.entries(TABLES).filter(([name, t]) => isThere(name) &&
+		(!t.of || t.of().length)).map(([name]) =>
 		button(name[0].toUpperCase() + name.slice(1), 'Table of ' + name, () => {
 			state.table = name;
 			tools();
 			table();
 			saveSoon();
-		}, tableName() === name)), ...(!page.sides && hasBoth() ? [el('span', {class: 'gap'}), native] : []));
+		}, tableName() === name)),
+			...(!page.sides && hasBoth() ? [el('span', {class: 'gap'}), native] : []));
 	chips();
 }
 
@@ -168,12 +212,15 @@ export function chips() {
 			sumStrip();
 		}});
 	if (state.chosen >= 0)
-		list.push({text: page.functions[state.chosen].name, off: () => choose(state.chosen, false)});
+		list.push({text: page.functions[state.chosen].name,
+			off: () => choose(state.chosen, false)});
 	const isAll = !isFiltered(state.filter) && shown() > page.total * (1 - 1e-9);
-	const notes = isAll || !page.total ? [] : [page.sides ? shownOfBoth() : percent(shown(), page.total) + ' of all is shown'];
+	const notes = isAll || !page.total ? [] :
+		[page.sides ? shownOfBoth() : percent(shown(), page.total) + ' of all is shown'];
 	const alone = page.data.samples && !page.early ? withoutCode() : [];
 	if (alone.some((value) => value > 0))
-		notes.push((page.sides ? ofBothShown(alone) : percent(alone[0], shown()) + ' of shown') + ' is library code that none of yours called');
+		notes.push((page.sides ? ofBothShown(alone) : percent(alone[0], shown()) +
+			' of shown') + ' is library code that none of yours called');
 	if (page.paper && state.query) // its field isn't printed
 		notes.push('search: ' + fit(state.query, 100) + ', ' + byId('matched').textContent);
 	const cut = page.paper ? flame.cut() + above.cut() : 0;

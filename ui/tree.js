@@ -61,12 +61,14 @@ export function makeTree(n, parent, fn, depth) {
 	}
 	if (!end[0])
 		end[0] = 1;
-	return {n, parent, fn, end, depth, maxDepth, of: null, order: NONE, first: NONE, sums: [], scale: [1], runs: null};
+	return {n, parent, fn, end, depth, maxDepth, of: null, order: NONE, first: NONE, sums: [],
+		scale: [1], runs: null};
 }
 
 /** @param {Data} d @returns {Tree} */
 export const baseTree = ({boxes, parent, fn, end, depth, maxDepth}) =>
-	({n: boxes, parent, fn, end, depth, maxDepth, of: null, order: NONE, first: NONE, sums: [], scale: [1], runs: null});
+	({n: boxes, parent, fn, end, depth, maxDepth, of: null, order: NONE, first: NONE, sums: [],
+		scale: [1], runs: null});
 
 /**
  * @param {ArrayLike<number>} values
@@ -114,7 +116,8 @@ export function runsOf(t) {
 	}
 	start.push(n);
 	begin.push(first[n]);
-	return t.runs = {start: Int32Array.from(start), begin: Int32Array.from(begin), end: Int32Array.from(ends)};
+	return t.runs = {start: Int32Array.from(start), begin: Int32Array.from(begin),
+		end: Int32Array.from(ends)};
 }
 
 /**
@@ -145,8 +148,10 @@ export function bySize(t, list, size) {
 		sizes[k] = size(t, list[k]);
 		order.push(k);
 	}
-	const tie = (/** @type {number} */ a, /** @type {number} */ b) => valueOf(t, b) - valueOf(t, a) || t.fn[a] - t.fn[b];
-	return order.sort((a, b) => sizes[b] - sizes[a] || tie(list[a], list[b])).map((k) => list[k]);
+	const tie = (/** @type {number} */ a, /** @type {number} */ b) => valueOf(t, b) - valueOf(t,
+		a) || t.fn[a] - t.fn[b];
+	return order.sort((a, b) => sizes[b] - sizes[a] || tie(list[a], list[b]))
+		.map((k) => list[k]);
 }
 
 /**
@@ -231,7 +236,8 @@ export function outermost(t, keyOf, keys, from = 1) {
  */
 export function remap(d, place) {
 	const n = d.boxes, to = new Int32Array(n), parent = [0], fn = [-1], at = new Map();
-	const fnOf = (/** @type {number} */ i) => fn[i], up = (/** @type {number} */ i) => parent[i];
+	const fnOf = (/** @type {number} */ i) => fn[i],
+		up = (/** @type {number} */ i) => parent[i];
 	for (let i = 1; i < n; i++) {
 		const p = to[d.parent[i]];
 		if (p < 0) {
@@ -261,7 +267,8 @@ export function remap(d, place) {
  * @param {number[]} parent @param {number[]} fn @param {Int32Array} to
  */
 export function ordered(parent, fn, to) {
-	const n = parent.length, first = new Int32Array(n).fill(-1), next = new Int32Array(n).fill(-1);
+	const n = parent.length, first = new Int32Array(n).fill(-1),
+		next = new Int32Array(n).fill(-1);
 	// backwards, so that the first child is taken off the stack first
 	for (let i = 1; i < n; i++) {
 		next[i] = first[parent[i]];

@@ -8,9 +8,11 @@ import {FAMILIES, family} from './colour.js';
 import {PYTHON} from './data.js';
 import {Flame} from './flame.js';
 import {folded} from './fold.js';
-import {PROGRAM, groupLabels, groupTitle, groupTree, leaves, passing, sortSamples, sumSamples, threadsInTime} from './samples.js';
+import {PROGRAM, groupLabels, groupTitle, groupTree, leaves, passing, sortSamples, sumSamples,
+	threadsInTime} from './samples.js';
 import {byEffect, scaleSides} from './sides.js';
-import {addUp, callees, callerNodes, callersOf, collapsed, inTime, inverted, shaped} from './shape.js';
+import {addUp, callees, callerNodes, callersOf, collapsed, inTime, inverted,
+	shaped} from './shape.js';
 import {baseTree, boxesOf, children, inOrder, sumsFrom, valueOf} from './tree.js';
 
 /** @typedef {import('./tree.js').Tree} Tree */
@@ -22,9 +24,12 @@ import {baseTree, boxesOf, children, inOrder, sumsFrom, valueOf} from './tree.js
  */
 
 export const state = {
-	value: 0, flip: false, query: '', table: 'functions', sort: /** @type {any} */ ('self'), code: 'python', chosen: -1,
-	view: 'flame', by: '', library: /** @type {any} */ ('shown'), recursion: false, colour: 'kind', side: 0,
-	filter: /** @type {import('./samples.js').Filter} */ ({labels: {}, kind: '', module: '', range: null}),
+	value: 0, flip: false, query: '', table: 'functions', sort: /** @type {any} */ ('self'),
+	code: 'python', chosen: -1,
+	view: 'flame', by: '', library: /** @type {any} */ ('shown'), recursion: false,
+	colour: 'kind', side: 0,
+	filter: /** @type {import('./samples.js').Filter} */ ({labels: {}, kind: '', module: '',
+		range: null}),
 };
 
 export const page = {
@@ -95,7 +100,8 @@ export const above = new Flame(byId('above'));
 
 export const unit = () => page.data.header.values[state.value][1];
 
-export const WORDS = {kind: (/** @type {Fn} */ f) => FAMILIES.find(([k]) => k === family(f))[1], module: moduleOf};
+export const WORDS = {kind: (/** @type {Fn} */ f) => FAMILIES.find(([k]) => k === family(f))[1],
+	module: moduleOf};
 
 /**
  * The module of a function: for Python packages their top directory or file, for others their
@@ -127,25 +133,31 @@ export function grouping() {
 /** Has one side several programs? (The two programs that are compared don't count as several.) */
 function programsOfSides() {
 	const {of} = page.sides, g = groupLabels(page.data, PROGRAM);
-	return [0, 1].some((side) => new Set(g.of.filter((id, i) => id >= 0 && of[i] === side)).size > 1);
+	return [0, 1].some((side) =>
+		new Set(g.of.filter((id, i) => id >= 0 && of[i] === side)).size > 1);
 }
 
 /**
  * All functions, followed by the groups.
  * @param {string[]} names @param {string} by what @returns {Fn[]}
  */
-export const withGroups = (names, by) => page.data.functions.concat(names.map((name) => ({name: by === page.data.header.diff?.label ? name : groupTitle(by, name), file: '', path: '', module: '', imported: '', language: '',
+export const withGroups = (names, by) =>
+	page.data.functions.concat(names.map((name) =>
+	({name: by === page.data.header.diff?.label ? name : groupTitle(by, name), file: '',
+	path: '', module: '', imported: '', language: '',
 	kind: 0, origin: 0, member: 0, line: 0, root: true})));
 
 export function structure() {
 	const {data} = page, by = data.samples ? grouping() : '';
 	page.base = page.base || baseTree(data);
 	page.functions = data.functions;
-	const g = !by ? null : by === 'thread' && state.view === 'time' ? threadsInTime(data, data.header.value) : groupLabels(data, by);
+	const g = !by ? null : by === 'thread' && state.view === 'time' ?
+		threadsInTime(data, data.header.value) : groupLabels(data, by);
 	if (g)
 		page.functions = withGroups(g.names, by);
 	const made = (/** @type {boolean} */ recursion) => {
-		const t = state.library === 'shown' && !recursion ? page.base : shaped(data, state.library === 'hidden', recursion);
+		const t = state.library === 'shown' && !recursion ? page.base :
+			shaped(data, state.library === 'hidden', recursion);
 		return g ? groupTree(data, t, g.of, g.names.length, data.functions.length) : t;
 	};
 	page.stacks = made(false);
@@ -155,7 +167,8 @@ export function structure() {
 	page.leaf = data.samples && leaves(data, page.stacks, page.stacks);
 	for (const t of trees()) {
 		const leaf = data.samples && leaves(data, t, t);
-		Object.assign(t, leaf ? sortSamples(leaf, t.n) : {first: data.firstNode}, {runs: null});
+		Object.assign(t, leaf ? sortSamples(leaf, t.n) : {first: data.firstNode},
+			{runs: null});
 	}
 	page.around = null;
 	page.groups.clear();
@@ -168,12 +181,14 @@ export function structure() {
  * @param {Tree & {leaf?: Int32Array}} t with samples
  */
 function foldWhole(t) {
-	const {data} = page, self = new Float64Array(t.n), leaf = leaves(data, t, t), w = data.samples.values[data.header.value];
+	const {data} = page, self = new Float64Array(t.n), leaf = leaves(data, t, t),
+		w = data.samples.values[data.header.value];
 	leaf.forEach((at, s) => {
 		self[Math.max(at, 0)] += w[s];
 	});
 	page.functions = page.functions.slice();
-	const out = folded(t, page.functions, self), of = (/** @type {number} */ i) => i < 0 ? -1 : out.of[i];
+	const out = folded(t, page.functions, self), of = (/** @type {number} */ i) => i < 0 ? -1 :
+		out.of[i];
 	return t.leaf ? {...out, leaf: leaf.map(of)} : {...out, of: t.of ? t.of.map(of) : out.of};
 }
 
@@ -185,7 +200,8 @@ const trees = () => new Set([page.stacks, page.whole]);
  * nodes.
  * @param {{order: Int32Array}} t @param {number} v
  */
-export const sumsOf = ({order}, v) => page.data.samples ? sumSamples(page.data, order, v, page.pass, page.sides && page.sides.of) :
+export const sumsOf = ({order}, v) => page.data.samples ? sumSamples(page.data, order, v, page.pass,
+	page.sides && page.sides.of) :
 	[sumsFrom(page.data.self[v])];
 
 /** The node of each sample; if library frames are hidden, the node of the line that called them. */
@@ -202,12 +218,14 @@ function shownNodes() {
  * anywhere.)
  * @param {Fn} f
  */
-export const isHidden = (f) => state.library === 'hidden' && f.kind === PYTHON && !f.root && f.origin > 0;
+export const isHidden = (f) => state.library === 'hidden' && f.kind === PYTHON && !f.root &&
+	f.origin > 0;
 
 /** The value of samples without any code that is shown, by side. */
 export function withoutCode() {
 	const {first, sums} = nodeSums();
-	return sums.map((of, side) => state.library === 'hidden' ? (of[first[1]] - of[first[0]]) * page.stacks.scale[side] : 0);
+	return sums.map((of, side) => state.library === 'hidden' ?
+		(of[first[1]] - of[first[0]]) * page.stacks.scale[side] : 0);
 }
 
 /** Sums by node. They are made when lines are asked for, which most brushes don't. */
@@ -218,7 +236,9 @@ export function nodeSums() {
 	if (!page.nodes && data.samples)
 		page.nodes = {...sortSamples(shownNodes(), data.nodes), sums: null, hidden};
 	else if (!page.nodes)
-		page.nodes = {order: null, first: Int32Array.from({length: data.nodes + 1}, (_, i) => i), sums: null, hidden};
+		page.nodes = {order: null,
+			first: Int32Array.from({length: data.nodes + 1}, (_, i) => i),
+			sums: null, hidden};
 	page.nodes.sums = page.nodes.sums || sumsOf(page.nodes, state.value);
 	return page.nodes;
 }
@@ -249,19 +269,23 @@ export function weigh() {
 /** @param {number} f */
 function makeAround(f) {
 	const {stacks, functions} = page, boxes = boxesOf(stacks, f);
-	return {f, boxes, callees: callees(stacks, f, boxes, functions.length), ofCallers: new Int32Array(stacks.n).fill(-1)};
+	return {f, boxes, callees: callees(stacks, f, boxes, functions.length),
+		ofCallers: new Int32Array(stacks.n).fill(-1)};
 }
 
 /** Makes the tree that is drawn. */
 export function picture() {
-	const {data, stacks, whole, functions, pass} = page, samples = data.samples, f = state.chosen;
+	const {data, stacks, whole, functions, pass} = page, samples = data.samples,
+		f = state.chosen;
 	// Recursion is collapsed afterwards, because the function of a sandwich may have no box of
 	// its own after it.
 	const made = (/** @type {Tree} */ t) => state.recursion ? collapsed(t, functions) : t;
 	above.tree = null;
 	flame.order = page.sides ? byEffect : state.view === 'time' ? inOrder : children;
 	if (state.view === 'time' && samples)
-		page.tree = inTime(data, whole, samples.values[state.value].map((w, s) => !pass || pass[s] ? w : 0), page.window);
+		page.tree = inTime(data, whole,
+			samples.values[state.value].map((w, s) => !pass || pass[s] ? w : 0),
+			page.window);
 	else if (state.view === 'callers')
 		page.tree = inverted(whole);
 	else
@@ -270,10 +294,12 @@ export function picture() {
 		if (!page.around || page.around.f !== f)
 			page.around = makeAround(f);
 		page.tree = made(addUp(page.around.callees, stacks));
-		above.set(made(callersOf(stacks, f, page.around.boxes, page.around.ofCallers)), functions, 'all callers');
+		above.set(made(callersOf(stacks, f, page.around.boxes, page.around.ofCallers)),
+			functions, 'all callers');
 		above.flip = true;
 	}
 	above.middle = flame.middle = above.tree ? 1 : -1;
 	byId('above').hidden = !above.tree;
-	flame.set(page.tree, functions, state.view === 'sandwich' && f >= 0 ? 'all callees' : data.header.title);
+	flame.set(page.tree, functions, state.view === 'sandwich' && f >= 0 ? 'all callees' :
+		data.header.title);
 }

@@ -2,12 +2,15 @@
 // Reacts to the reader: controls, details of a box, mouse and keyboard. See svg_model.js.
 
 const input = html('input', {
-	type: 'search', placeholder: 'Search (Ctrl-F)', 'aria-label': 'Search: text or regular expression',
+	type: 'search', placeholder: 'Search (Ctrl-F)',
+	'aria-label': 'Search: text or regular expression',
 	spellcheck: 'false',
 });
 const result = html('output', {id: 'matched'});
-const reset = html('button', {type: 'button', title: 'Show all (0 or Escape)', id: 'reset'}, 'Reset zoom');
-const flipper = html('button', {type: 'button', title: 'Root at the other end (f)', id: 'flip'}, 'Flip');
+const reset = html('button', {type: 'button', title: 'Show all (0 or Escape)', id: 'reset'},
+	'Reset zoom');
+const flipper = html('button', {type: 'button', title: 'Root at the other end (f)', id: 'flip'},
+	'Flip');
 flipper.addEventListener('click', flip);
 const bar = svg.appendChild(element(SVG, 'foreignObject', {id: 'bar', height: BAR_HEIGHT},
 	html('div', {}, input, reset, flipper, result)));
@@ -26,7 +29,8 @@ function lineRows(i) {
 			html('td', {class: 'n'}, percent(lines[k + 1], value))));
 	}
 	if (lines.length / 2 > limit)
-		out.push(html('tr', {}, html('td', {colspan: 3}, `${lines.length / 2 - limit} more lines`)));
+		out.push(html('tr', {},
+			html('td', {colspan: 3}, `${lines.length / 2 - limit} more lines`)));
 	return lines.length === 2 && lines[0] <= 0 ? [] : out;
 }
 
@@ -52,7 +56,8 @@ function showDetails(i, x, y) {
 		numberRow('itself', data.self[i], i)));
 	if (data.counted)
 		parts.push(html('div', {class: 'where'}, grouped(data.samples[i]) + ' ' +
-			(data.samples[i] === 1 && data.counted === 'samples' ? 'sample' : data.counted)));
+			(data.samples[i] === 1 && data.counted === 'samples' ? 'sample' :
+				data.counted)));
 	if (lines.length)
 		parts.push(html('table', {class: 'lines'}, ...lines));
 	details.firstChild.replaceChildren(...parts);

@@ -79,7 +79,8 @@ function percent(part, whole) {
 
 // Labels, formatted as svg_box.c formats them.
 
-const WIDE = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
+const WIDE =
+	/[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
 
 function columns(s) {
 	let n = 0;
@@ -105,7 +106,8 @@ const functions = data.functions.map(([name, file, path, module, kind, python]) 
 	const where = kind === 'marks' ? '' : file || (python ? '' : module);
 	return {
 		name, file, path, module, kind, short, where, library: python ? '' : module,
-		nameColumns: columns(name), shortColumns: columns(short), whereColumns: columns(where),
+		nameColumns: columns(name), shortColumns: columns(short),
+		whereColumns: columns(where),
 	};
 });
 const functionOf = (i) => functions[data.function[i]];

@@ -108,7 +108,8 @@ function matcher(query) {
 function search(query) {
 	state.query = query;
 	const re = query && matcher(query);
-	const match = functions.map((f) => query && (re.test(f.name) || re.test(f.where) || re.test(f.library)));
+	const match = functions.map((f) => query &&
+		(re.test(f.name) || re.test(f.where) || re.test(f.library)));
 	hits = [];
 	for (let i = 0; i < count; i++) {
 		const hit = Boolean(match[data.function[i]]);
