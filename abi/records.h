@@ -8,6 +8,7 @@
 #define ABI_RECORDS_H
 
 #include "layout.h"
+#include "marks.h"
 #include "unwind.h"
 
 #define ABI_MAX_FRAMES	    1024 /* Python frames in one stack; the outermost are cut off */
@@ -18,65 +19,6 @@
 #define ABI_LINETABLE_BYTES 65536
 #define ABI_COMM_BYTES	    16
 #define ABI_ARGS_BYTES	    256
-
-/*
- * How a walk ended. X(NAME, words shown to the user). OK is success. The others are shown as
- * "[incomplete: words]", unless src/collect/stack/stack.c gives them a mark of their own.
- */
-#define WALK_OUTCOMES(X)                                                                           \
-	X(OK, "complete")                                                                          \
-	X(TRUNCATED, "deeper than 1,024 frames")                                                   \
-	X(NO_PYTHON, "thread without Python: starting, ending or native")                          \
-	X(STARTING, "the interpreter starts: no Python yet")                                       \
-	X(ENDING, "the interpreter or its process ends: no Python any more")                       \
-	X(PENDING, "process not examined yet")                                                     \
-	X(UNSUPPORTED, "interpreter not understood")                                               \
-	X(TLS_FAULT, "thread's key table not readable")                                            \
-	X(TSTATE_FAULT, "thread state not readable")                                               \
-	X(TSTATE_MISMATCH, "thread state of another thread")                                       \
-	X(FRAME_FAULT, "frame not readable")                                                       \
-	X(FRAME_TORN, "caught while one frame took the place of another")                          \
-	X(FRAME_CYCLE, "frame chain runs in a circle")                                             \
-	X(FRAME_CALLER, "the caller of its outermost function isn't known")                        \
-	X(CODE_FAULT, "code object not readable")                                                  \
-	X(CODE_HUGE, "code objects too large to verify")                                           \
-	X(NOT_CODE, "not a code object")                                                           \
-	X(STACK_LOST, "its stack was lost on the way")                                             \
-	X(CROWDED, "too many new processes to look at")
-
-enum walk_outcome {
-#define X(name, words) WALK_##name,
-	WALK_OUTCOMES(X)
-#undef X
-		WALK_OUTCOME_MAX
-};
-
-/*
- * How unwinding the native stack ended. X(NAME, words shown to the user). NO_SPACE and what
- * follows: the unwinding broke off. CONTRADICTED is found by user space, when it merges native and
- * Python frames.
- */
-#define NATIVE_OUTCOMES(X)                                                                         \
-	X(NONE, "not asked for")                                                                   \
-	X(WHOLE, "complete")                                                                       \
-	X(LEAF, "up to the innermost Python frame")                                                \
-	X(LATE, "took too long")                                                                   \
-	X(TRUNCATED, "deeper than 2,048 frames")                                                   \
-	X(NO_SPACE, "mappings not read yet")                                                       \
-	X(UNMAPPED, "code outside of the known mappings")                                          \
-	X(NO_ROWS, "unwind tables not ready")                                                      \
-	X(NO_RULE, "code without unwind information")                                              \
-	X(NO_REGISTER, "frame address in a register that isn't known")                             \
-	X(STACK_FAULT, "not readable")                                                             \
-	X(NO_PROGRESS, "contradicts itself")                                                       \
-	X(CONTRADICTED, "doesn't match the Python frames")
-
-enum native_outcome {
-#define X(name, words) NATIVE_##name,
-	NATIVE_OUTCOMES(X)
-#undef X
-		NATIVE_OUTCOME_MAX
-};
 
 /* The thread's relation to the GIL. X(NAME, value of the label `gil`); see bpf/python/gil.bpf.h. */
 #define GIL_STATES(X)                                                                              \

@@ -88,8 +88,9 @@ struct collect *collect_new(const struct collect_config *config)
 		return NULL;
 	}
 	c->marks = profile_mapping(
-		c->profile, &(struct profile_mapping){.name = profile_string(c->profile, "[krait]"),
-						      .kind = KIND_MARK});
+		c->profile,
+		&(struct profile_mapping){.name = profile_string(c->profile, MARK_MAPPING),
+					  .kind = KIND_MARK});
 	return c;
 }
 

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/map.h"
+#include "profile/mark.h"
 
 enum detail { WHOLE, FUNCTIONS, INNERMOST };
 
@@ -235,7 +236,7 @@ static int choose_stacks(struct condense *c, enum detail detail)
 static uint32_t rare_function(struct profile *p)
 {
 	return profile_function(
-		p, &(struct profile_function){.name = profile_string(p, "[rare code]")});
+		p, &(struct profile_function){.name = profile_string(p, mark_text(MARK_RARE))});
 }
 
 static void add_own(struct condense *c)
@@ -243,7 +244,7 @@ static void add_own(struct condense *c)
 	static const char *const ended[][2] = {
 		{"pid", CONDENSE_ENDED}, {"tid", CONDENSE_ENDED}, {"thread", "[ended]"}};
 	struct profile *p = c->copy.to;
-	struct profile_mapping m = {.name = profile_string(p, "[krait]"), .kind = KIND_MARK};
+	struct profile_mapping m = {.name = profile_string(p, MARK_MAPPING), .kind = KIND_MARK};
 
 	c->rare = profile_location(p, &(struct profile_location){.mapping = profile_mapping(p, &m),
 								 .function = rare_function(p)});

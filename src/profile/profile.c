@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/nomem.h"
+#include "marks.h"
 #include "profile/copy.h"
 #include "base/str.h"
 #include "profile/profile.h"
@@ -36,15 +37,14 @@ enum frame_kind profile_kind(const char *mapping)
 	static const struct {
 		const char *prefix;
 		enum frame_kind kind;
-	} kinds
-		[] =
-			{
-				{"[python", KIND_PYTHON},
-				{"[kernel", KIND_KERNEL}, /* also perf's [kernel.kallsyms] */
-				{"[jit]", KIND_JIT},
-				{"[gc]", KIND_GC},
-				{"[krait]", KIND_MARK},
-			};
+	} kinds[] =
+		{
+			{"[python", KIND_PYTHON},
+			{"[kernel", KIND_KERNEL}, /* also perf's [kernel.kallsyms] */
+			{"[jit]", KIND_JIT},
+			{"[gc]", KIND_GC},
+			{MARK_MAPPING, KIND_MARK},
+		};
 
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		if (str_starts(mapping, kinds[i].prefix))

@@ -3,6 +3,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/str.h"
+#include "marks.h"
 #include "profile/copy.h"
 #include "view/view.h"
 
@@ -51,7 +52,8 @@ static int take_sample(void *arg, const struct profile_sample *s)
 
 static int make(struct owners *o)
 {
-	struct profile_mapping mark = {.name = profile_string(o->to, "[krait]"), .kind = KIND_MARK};
+	struct profile_mapping mark = {.name = profile_string(o->to, MARK_MAPPING),
+				       .kind = KIND_MARK};
 	int r;
 
 	o->mapping = profile_mapping(o->to, &mark);

@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "profile/mark.h"
 #include "view/view.h"
 
 void costs_name(const struct costs *c, uint32_t location, struct str *b)
@@ -13,7 +14,7 @@ void costs_name(const struct costs *c, uint32_t location, struct str *b)
 	if (location)
 		view_dotted(c->p, c->names, location, b);
 	else
-		str_add(b, c->left_out ? "[left out by the filters]" : "[no stack]");
+		str_add(b, c->left_out ? "[left out by the filters]" : mark_text(MARK_NO_STACK));
 	if (c->by == COSTS_BY_LINE && line > 0)
 		str_addf(b, ":%d", line);
 }

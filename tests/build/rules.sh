@@ -120,6 +120,15 @@ verdict gone "$(named_files | grep -v -e NAME -e ' src/tramp.c$' -e ' src/a.c$' 
 verdict words "$(files src ui man docs README.md | grep -v src/format/folded/folded_in.c | xargs grep -nE \
 	'Taken in[":]|it starts, ends or is native|less than it takes to tell|tables given up|\[no frames\]|reads nothing|before it was known what they|"leaderless"')"
 
+# Marks, and the words of outcomes, stand in abi/marks.h alone. A mark may be part of a longer text; words of one or two
+# are anybody's ("complete", "not readable").
+mark_texts() { grep -ohE '"[^"]*"' abi/marks.h | grep -vE '^"[^"]*\."$'; }
+list=$(mktemp)
+{ mark_texts | sed -nE 's/^"(\[[^]:%]*).*/"\1/p' | sort -u; mark_texts | grep -v '^"\[' | awk 'NF > 2'; } >"$list"
+verdict marks "$(sources | grep -v -e '^abi/marks.h$' -e '^tests/' | xargs grep -nFf "$list" /dev/null |
+	grep -vE ':[0-9]+:[[:space:]]*(/?\*|//)|/\*.*"\[')"
+rm -f "$list"
+
 # Each attempt on the page has a test that exists.
 verdict attempts "$(sed -n 's/^| .* | `\(tests[^ ]*\) \([^`]*\)` |$/\1 \2/p' docs/security.md |
 	while read -r file case; do grep -qsw -e "$case" "$file" || echo "docs/security.md: $file has no $case"; done)"

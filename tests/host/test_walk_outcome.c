@@ -1042,7 +1042,7 @@ static void test_all_reached(void **state)
 						      WALK_PENDING,    WALK_UNSUPPORTED,
 						      WALK_STACK_LOST, WALK_CROWDED};
 	static const char *const names[] = {
-#define X(name, words) #name,
+#define X(name, mark, words, sentence) #name,
 		WALK_OUTCOMES(X)
 #undef X
 	};

@@ -163,7 +163,7 @@ static void read_stack(FILE *memory, const char *words)
 static const char *outcome_words(unsigned outcome)
 {
 	static const char *const words[] = {
-#define X(name, text) [NATIVE_##name] = text,
+#define X(name, text, sentence) [NATIVE_##name] = text,
 		NATIVE_OUTCOMES(X)
 #undef X
 	};

@@ -14,7 +14,7 @@
 #include "format/format.h"
 #include "host/rights.h"
 #include "live/browse.h"
-#include "records.h"
+#include "profile/mark.h"
 #include "sampler/events.h"
 
 /* Prints a text for roff: options aren't hyphenated, and no line begins with a request. */
@@ -139,56 +139,55 @@ static void exit_codes(void)
 #undef X
 }
 
-/*
- * Prints a mark as src/collect writes it. An outcome without a mark of its own is added to
- * @reasons.
- */
-static void outcome(enum walk_outcome which, const char *words, struct str *reasons)
+/* A mark that a walk ends with, as far as it has one of its own. */
+static void mark_item(enum walk_outcome outcome)
 {
-	switch (which) {
-	case WALK_OK:
+	_cleanup_str_ struct str name = {}, meaning = {};
+
+	if (outcome == WALK_OK || mark_of_walk(outcome) == MARK_INCOMPLETE)
 		return;
-	case WALK_TRUNCATED:
-		item("[truncated]", words);
-		return;
-	case WALK_NO_PYTHON:
-		item("[no Python]", "a thread that starts, ends or is native");
-		return;
-	case WALK_STARTING:
-		item("[interpreter starting]", words);
-		return;
-	case WALK_ENDING:
-		item("[interpreter ending]", words);
-		return;
-	case WALK_UNSUPPORTED:
-		item("[unsupported: NAME]", words);
-		return;
-	default:
-		str_addf(reasons, "%s%s", reasons->n ? "; " : "", words);
-	}
+	mark_add(&name, mark_of_walk(outcome), "NAME");
+	str_addf(&meaning, "%s. %s", walk_words[outcome].words, walk_words[outcome].sentence);
+	item(str_cstr(&name), str_cstr(&meaning));
 }
 
-/* Those before NATIVE_LATE leave no mark in a stack. */
-static void native_outcome(enum native_outcome which, const char *words, struct str *reasons)
+static void reasons(const char *of, const struct mark_words *rows, size_t n)
 {
-	if (which >= NATIVE_LATE)
-		str_addf(reasons, "%s%s", reasons->n ? "; " : "", words);
+	_cleanup_str_ struct str reason = {}, name = {};
+
+	str_addf(&reason, "%sREASON", of);
+	mark_add(&name, MARK_INCOMPLETE, str_cstr(&reason));
+	item(str_cstr(&name), mark_rows[MARK_INCOMPLETE].sentence);
+	fputs(".RS\n", stdout);
+	for (size_t i = 0; i < n; i++)
+		item(rows[i].words, rows[i].sentence);
+	fputs(".RE\n", stdout);
+}
+
+/* Those that no walk ends with. */
+static void other_marks(void)
+{
+	static const enum mark others[] = {MARK_NO_STACK, MARK_NO_NAME, MARK_RARE, MARK_FULL};
+
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		item(mark_text(others[i]), mark_rows[others[i]].sentence);
 }
 
 static void outcomes(void)
 {
-	_cleanup_str_ struct str reasons = {}, native = {};
+	struct mark_words rows[WALK_OUTCOME_MAX + NAMING_OUTCOME_MAX];
+	size_t n = 0;
 
-#define X(name, words) outcome(WALK_##name, words, &reasons);
-	WALK_OUTCOMES(X)
-#undef X
-	/* src/collect/stack/stack.c: the walk was complete, but what it found couldn't be named */
-	str_add(&reasons, "; code object lost; name not readable; line table not readable");
-	item("[incomplete: REASON]", str_cstr(&reasons));
-#define X(name, words) native_outcome(NATIVE_##name, words, &native);
-	NATIVE_OUTCOMES(X)
-#undef X
-	item("[incomplete: native stack: REASON]", str_cstr(&native));
+	for (int i = 0; i < WALK_OUTCOME_MAX; i++) {
+		mark_item(i);
+		if (mark_of_walk(i) == MARK_INCOMPLETE)
+			rows[n++] = walk_words[i];
+	}
+	for (int i = 0; i < NAMING_OUTCOME_MAX; i++)
+		rows[n++] = naming_words[i];
+	reasons("", rows, n);
+	reasons(NATIVE_WORDS_OF, native_words + NATIVE_LATE, NATIVE_OUTCOME_MAX - NATIVE_LATE);
+	other_marks();
 }
 
 static void capabilities(void)

@@ -10,6 +10,7 @@
 #include "base/nomem.h"
 #include "base/vec.h"
 #include "cli/py_spy/py_spy.h"
+#include "marks.h"
 #include "profile/copy.h"
 
 struct shape {
@@ -222,7 +223,7 @@ static int make(struct shape *s)
 	struct profile_mapping mark = {.kind = KIND_MARK};
 	int r = profile_copy_init(&s->copy, s->from, s->to);
 
-	mark.name = profile_string(s->to, "[krait]");
+	mark.name = profile_string(s->to, MARK_MAPPING);
 	s->mark = profile_mapping(s->to, &mark);
 	s->names = render_names_new(s->from);
 	s->locations = calloc(profile_n_locations(s->from) + 1, sizeof(*s->locations));

@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "proc/hidepid.h"
 #include "proc/proc.h"
+#include "profile/mark.h"
 #include "symbol/elf/debuginfod.h"
 #include "view/cpu_words.h"
 
@@ -117,10 +118,9 @@ static void add_outcomes(struct closing *c)
 
 	for (unsigned i = WALK_OK + 1; i < WALK_OUTCOME_MAX; i++)
 		if (i != WALK_UNSUPPORTED)
-			add_outcome(c, st->outcomes[i], is_expected(i), "",
-				    collect_outcome_words(i));
+			add_outcome(c, st->outcomes[i], is_expected(i), "", walk_words[i].words);
 	for (unsigned i = NATIVE_LATE; i < NATIVE_OUTCOME_MAX; i++)
-		add_outcome(c, st->native[i], false, "native stack: ", collect_native_words(i));
+		add_outcome(c, st->native[i], false, NATIVE_WORDS_OF, native_words[i].words);
 	if (st->unknown)
 		add_unknown(c, st->unknown);
 	if (st->foreign && st->samples)

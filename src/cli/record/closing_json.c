@@ -8,12 +8,12 @@
 #include "cli/record/closing.h"
 
 static const char *const outcome_names[] = {
-#define X(name, words) #name,
+#define X(name, mark, words, sentence) #name,
 	WALK_OUTCOMES(X)
 #undef X
 };
 static const char *const native_names[] = {
-#define X(name, words) #name,
+#define X(name, words, sentence) #name,
 	NATIVE_OUTCOMES(X)
 #undef X
 };

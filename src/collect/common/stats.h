@@ -81,8 +81,4 @@ struct collect_stats {
 	size_t n_unsupported;
 };
 
-/* How a walk (enum walk_outcome) and unwinding ended, in the words of marks and closing lines. */
-const char *collect_outcome_words(unsigned outcome);
-const char *collect_native_words(unsigned outcome);
-
 #endif

@@ -373,11 +373,10 @@ static void merge_partial(struct merge *m)
 
 static void mark_break(struct merge *m, enum native_outcome outcome)
 {
-	char text[128];
+	_cleanup_str_ struct str why = {};
 
-	snprintf(text, sizeof(text), "[incomplete: native stack: %s]",
-		 collect_native_words(outcome));
-	push(m, stack_mark(m->c, text));
+	str_addf(&why, NATIVE_WORDS_OF "%s", native_words[outcome].words);
+	push(m, why.failed ? 0 : stack_mark(m->c, MARK_INCOMPLETE, str_cstr(&why)));
 }
 
 /*

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Wire frames -> profile locations, once per distinct stack; marks where a stack isn't whole. */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "collect/stack/stack.h"
 
-uint32_t stack_mark(struct collect *c, const char *text)
+uint32_t stack_mark(struct collect *c, enum mark mark, const char *what)
 {
+	_cleanup_str_ struct str text = {};
 	struct profile *p = c->profile;
-	struct profile_function f = {.name = profile_string(p, text)};
+	struct profile_function f = {};
 
+	mark_add(&text, mark, what);
+	if (text.failed)
+		return 0;
+	f.name = profile_string(p, str_cstr(&text));
 	return profile_location(p, &(struct profile_location){.mapping = c->marks,
 							      .function = profile_function(p, &f)});
 }
@@ -18,25 +22,8 @@ uint32_t stack_mark(struct collect *c, const char *text)
 /* The mark of a walk that didn't reach the thread's start. */
 static uint32_t outcome_mark(struct collect *c, uint8_t outcome, const struct process *p)
 {
-	char text[192];
-
-	switch (outcome) {
-	case WALK_OK: /* of nothing that was asked for: a program in C without its native frames */
-		return stack_mark(c, "[no stack]");
-	case WALK_TRUNCATED:
-		return stack_mark(c, "[truncated]");
-	case WALK_NO_PYTHON:
-		return stack_mark(c, "[no Python]");
-	case WALK_STARTING:
-		return stack_mark(c, "[interpreter starting]");
-	case WALK_ENDING:
-		return stack_mark(c, "[interpreter ending]");
-	case WALK_UNSUPPORTED:
-		snprintf(text, sizeof(text), "[unsupported: %s]", p->unsupported);
-		return stack_mark(c, text);
-	}
-	snprintf(text, sizeof(text), "[incomplete: %s]", collect_outcome_words(outcome));
-	return stack_mark(c, text);
+	return stack_mark(c, mark_of_walk(outcome),
+			  outcome == WALK_UNSUPPORTED ? p->unsupported : walk_words[outcome].words);
 }
 
 static const struct py_code *find_code(const struct process *p, const struct wire_frame *f)
@@ -57,7 +44,7 @@ static uint32_t make_code_location(struct collect *c, const struct process *p,
 	bool ends = c->config.end_positions && pos.end_col >= 0;
 	struct profile *prof = c->profile;
 	struct profile_function f = {
-		.name = profile_string(prof, code->name ? code->name : "[name not readable]"),
+		.name = profile_string(prof, code->name ? code->name : mark_text(MARK_NO_NAME)),
 		.file = profile_string(prof, code->file ? code->file : ""),
 		.made_in = profile_string(prof, code->made_in ? code->made_in : ""),
 		.start_line = code->firstlineno,
@@ -94,9 +81,10 @@ static uint32_t code_location(struct collect *c, const struct process *p,
 /* What was neither resident at first sight nor there for user space: the process has ended. */
 static uint32_t missing_mark(struct collect *c, unsigned missing)
 {
-	return stack_mark(c, missing & ~(1u << CODE_LINETABLE)
-				     ? "[incomplete: name not readable]"
-				     : "[incomplete: line table not readable]");
+	bool name = missing & ~(1u << CODE_LINETABLE);
+
+	return stack_mark(c, MARK_INCOMPLETE,
+			  naming_words[name ? NAMING_NAME : NAMING_LINES].words);
 }
 
 struct naming {
@@ -127,7 +115,7 @@ static void add_python(void *arg, size_t from, size_t to)
 			n->python = mapping_of(n->c, n->p, code);
 		n->c->stats.lost_names += !code || missing;
 		loc = code ? code_location(n->c, n->p, code, f->lasti)
-			   : stack_mark(n->c, "[incomplete: code object lost]");
+			   : stack_mark(n->c, MARK_INCOMPLETE, naming_words[NAMING_CODE].words);
 		n->importlib |= code && code->file && str_starts(code->file, "<frozen importlib.");
 		if (code && code->module)
 			n->merged.failed |= vec_push(

@@ -15,6 +15,8 @@
 #include "collect/process/codes.h"
 #include "collect/process/process.h"
 #include "profile/condense.h"
+#include "profile/mark.h"
+#include "records.h"
 
 struct stacks {
 	struct map named; /* wire id -> the profile's stack; see stacks.c */
@@ -55,7 +57,7 @@ void stack_wants_rows(struct collect *c, const struct raw_native *native);
 void stack_wants_rows_again(struct collect *c, uint64_t id);
 
 /* stack.c: a location that is a mark. */
-uint32_t stack_mark(struct collect *c, const char *text);
+uint32_t stack_mark(struct collect *c, enum mark mark, const char *what);
 
 /* stack.c: profile stack of frames with marks; 0: out of memory. */
 uint32_t stack_name(struct collect *c, const struct raw_stack *raw, enum native_outcome *native);

@@ -157,7 +157,7 @@ static uint64_t name_stack(struct collect *c, struct raw_stack *raw, bool last)
 		id = last || is_ready(c, raw) ? stack_name(c, raw, &native) : 0;
 		return id ? id | (uint64_t)native << NATIVE_SHIFT : 0;
 	}
-	mark = stack_mark(c, "[no memory for more stacks]");
+	mark = stack_mark(c, MARK_FULL, NULL);
 	return profile_stack(c->profile, &mark, 1);
 }
 

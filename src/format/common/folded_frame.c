@@ -2,6 +2,8 @@
 /* Takes the text of one frame apart; see folded_frame.h. */
 #include "format/common/folded_frame.h"
 
+#include "profile/mark.h"
+
 #define TEXT(s, n) ((struct folded_text){(s), (n)})
 
 static bool has_suffix(const char *s, size_t n, const char *suffix)
@@ -88,24 +90,6 @@ static size_t take_annotation(const char *s, size_t n, struct folded_frame *f)
 		return n - 4;
 	}
 	return n;
-}
-
-/* Is it a mark of krait's? perf writes other texts in brackets, where it has no symbol. */
-static bool is_mark(const char *s, size_t n)
-{
-	static const char *const marks[] = {"[truncated]",
-					    "[incomplete",
-					    "[no Python",
-					    "[unsupported",
-					    "[interpreter starting]",
-					    "[interpreter ending]",
-					    "[code changed]",
-					    "[name not readable]"};
-
-	for (size_t i = 0; i < ARRAY_SIZE(marks); i++)
-		if (has_prefix(s, n, marks[i]) && s[n - 1] == ']')
-			return true;
-	return false;
 }
 
 /* Reads "[libz.so.1+0x1234]" or "[kernel+0xffff]". False: the text isn't of that form. */
@@ -322,7 +306,7 @@ void folded_frame_parse(const char *s, size_t n, struct folded_frame *ret)
 	*ret = (struct folded_frame){.kind = KIND_MAX};
 	if (take_made_up(s, n, ret))
 		return;
-	if (is_mark(s, n)) {
+	if (mark_is(s, n)) {
 		ret->kind = KIND_MARK;
 		ret->name = TEXT(s, n);
 		return;
@@ -356,7 +340,7 @@ void folded_frame_make(struct folded_text name, struct folded_text place, int32_
 	*ret = (struct folded_frame){.kind = KIND_MAX, .name = name, .line = line};
 	if (!place.n && line <= 0 && take_made_up(name.s, name.n, ret))
 		return;
-	if (is_mark(name.s, name.n))
+	if (mark_is(name.s, name.n))
 		ret->kind = KIND_MARK;
 	else if (!place.n && line <= 0 && take_v8(name.s, name.n, ret))
 		;
@@ -374,8 +358,9 @@ static uint32_t string(struct profile *p, struct folded_text t)
 static uint32_t mapping_of(struct profile *p, const struct folded_frame *f)
 {
 	static const char *const by_kind[KIND_MAX] = {
-		[KIND_PYTHON] = "[python]", [KIND_NATIVE] = "[unknown]", [KIND_KERNEL] = "[kernel]",
-		[KIND_JIT] = "[jit]",	    [KIND_GC] = "[gc]",		 [KIND_MARK] = "[krait]"};
+		[KIND_PYTHON] = "[python]", [KIND_NATIVE] = "[unknown]",
+		[KIND_KERNEL] = "[kernel]", [KIND_JIT] = "[jit]",
+		[KIND_GC] = "[gc]",	    [KIND_MARK] = MARK_MAPPING};
 	struct profile_mapping m = {.kind = f->kind};
 
 	if (f->mapping.n && f->unnamed && f->kind == KIND_KERNEL) {

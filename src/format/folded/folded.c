@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "format/folded/folded_in.h"
+#include "profile/mark.h"
 #include "view/names/names.h"
 #include "view/names/rank.h"
 #include "view/shape/roots.h"
@@ -64,7 +65,7 @@ static const char *annotation(const struct profile *p, uint32_t location)
 struct folded {
 	const struct render_options *opt;
 	unsigned digits;    /* decimal places of values */
-	struct rank frames; /* rank of input 0: "[no stack]"; of input id: that location */
+	struct rank frames; /* rank of input 0: MARK_NO_STACK; of input id: that location */
 	struct roots roots;
 	struct tree tree;
 };
@@ -73,7 +74,7 @@ static int rank_frames(struct folded *f, struct profile *p)
 {
 	struct render_names *names = render_names_new(p);
 	_cleanup_str_ struct str raw = {}, clean = {};
-	int r = names ? rank_add(&f->frames, "[no stack]") : -ENOMEM;
+	int r = names ? rank_add(&f->frames, mark_text(MARK_NO_STACK)) : -ENOMEM;
 
 	for (uint32_t id = 1; !r && id <= profile_n_locations(p); id++) {
 		str_clear(&raw);

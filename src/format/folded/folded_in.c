@@ -11,6 +11,7 @@
 #include "format/common/folded_frame.h"
 #include "format/common/lines.h"
 #include "format/common/viewer_in.h"
+#include "profile/mark.h"
 
 /* Same limits as for pprof (pprof_read.c); real files need far less. */
 #define BUDGET_BASE	 (256ull << 20)
@@ -305,7 +306,7 @@ static bool take_counts(struct reader *r, const char *s, size_t n, size_t *stack
 /* What krait writes for a stack without frames, and what it wrote in earlier versions. */
 static bool is_no_stack(const char *s, size_t n)
 {
-	static const char *const words[] = {"[no stack]", "[no frames]"};
+	const char *const words[] = {mark_text(MARK_NO_STACK), "[no frames]"};
 
 	for (size_t k = 0; k < ARRAY_SIZE(words); k++)
 		if (n == strlen(words[k]) && !memcmp(s, words[k], n))

@@ -17,6 +17,7 @@
 #include "format/common/embedded.h"
 #include "format/common/spool.h"
 #include "format/pprof/pprof.h"
+#include "profile/mark.h"
 #include "view/shape/frames.h"
 #include "view/shape/tree.h"
 
@@ -104,7 +105,7 @@ static int put_key(struct pstats *s, uint32_t function)
 	if (function < s->frames.keys.n)
 		r = frames_text(&s->frames, frames_location(&s->frames, function), &t);
 	else
-		str_add(&t.name, "[no Python]");
+		str_add(&t.name, mark_text(MARK_NO_PYTHON));
 	put_tuple(s->out, 3);
 	put_text(s->out, t.file);
 	put_number(s->out, t.line);

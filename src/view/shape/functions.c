@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/util.h"
+#include "profile/mark.h"
 
 /* The sizes of the families in svg.css: .p0 to .p9 and so on. */
 enum { PYTHON_COLOURS = 10, NATIVE_COLOURS = 4, KERNEL_COLOURS = 3 };
@@ -181,7 +182,7 @@ int functions_get(struct functions *fs, uint32_t key, struct function *ret)
 				 .imported = "",
 				 .language = ""};
 	if (fs->keys.first[key] == 0) {
-		ret->name = "[no stack]";
+		ret->name = mark_text(MARK_NO_STACK);
 		ret->kind = KIND_MARK;
 	} else {
 		r = describe_location(fs, fs->keys.first[key], ret);

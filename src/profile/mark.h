@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The words of abi/marks.h, by number. All texts are constants. */
+#ifndef PROFILE_MARK_H
+#define PROFILE_MARK_H
+
+#include "base/str.h"
+#include "marks.h"
+
+/* The text of a mark that takes no reason: "[truncated]". */
+const char *mark_text(enum mark mark);
+
+/* Appends the text of @mark with @what in its place: "[incomplete: frame not readable]". */
+void mark_add(struct str *s, enum mark mark, const char *what);
+
+/* Whether the @n bytes at @s are the text of a mark, with any reason. */
+bool mark_is(const char *s, size_t n);
+
+/* Rows of the lists. */
+struct mark_words {
+	const char *words, *sentence;
+};
+
+extern const struct mark_words mark_rows[MARK_MAX];
+extern const struct mark_words walk_words[WALK_OUTCOME_MAX];
+extern const struct mark_words native_words[NATIVE_OUTCOME_MAX];
+extern const struct mark_words naming_words[NAMING_OUTCOME_MAX];
+
+/* The mark of a walk that ended so; if that is MARK_INCOMPLETE, walk_words[] has the reason. */
+enum mark mark_of_walk(enum walk_outcome outcome);
+
+#endif
