@@ -38,19 +38,28 @@ function number(v, t) {
 		el('span', {class: 'amount'}, quantity(v, t.unit)), bar);
 }
 
+/**
+ * What is cut where a row is narrow is the beginning of the file's name, not the line behind it.
+ * @param {string} note
+ */
+function noteParts(note) {
+	const [lead] = /^(?:(?:all of it|[\d.]+ of [\d.]+\u00a0%) at )?/.exec(note) || [''];
+	return [el('span', {}, lead), el('span', {class: 'place'}, el('bdi', {}, note.slice(lead.length)))];
+}
+
 let better = /** @type {{of: HTMLElement, text: () => string}[]} */ ([]);
 let betterTimer = 0;
 /** When there is nothing else to do, because each step of a brush makes the table again. */
 function betterNotes() {
 	for (const {of, text} of better)
-		of.textContent = text();
+		of.replaceChildren(...noteParts(text()));
 	better = [];
 	mark('krait:notes');
 }
 
 /** @param {Row} r @param {Shown} t */
 function line(r, t) {
-	const note = el('span', {class: 'note'}, r.note);
+	const note = el('span', {class: 'note'}, ...noteParts(r.note));
 	if (r.noteLater)
 		better.push({of: note, text: r.noteLater});
 	const swatch = el('span', {class: 'swatch'});

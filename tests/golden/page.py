@@ -766,6 +766,25 @@ def chip(b):
     no_errors(b)
 
 
+def line_in_sight(b):
+    """Of a place that is too long for its row the beginning is cut, not the line."""
+    file = "/srv/a_rather_long_folder/of_a_project/with_templates/and_tags/helpers.py"
+    frames = [{"mapping": "[python 3.12]", "file": file, "name": "f", "line": line} for line in (1234, 1240)]
+    made("long-place.html", [([frames[0]], {}, [3]), ([frames[1]], {}, [1])])
+    for width in 420, 1024:
+        b.resize(width, 800)
+        open_page(b, "long-place.html", code="")
+        until(b, "document.querySelector('#table tbody .note').textContent.includes(' at ')", "no line beside a function")
+        said, line, begins, box = b.js("""(() => { const note = document.querySelector('#table tbody .note'), text = note.querySelector('bdi').firstChild, range = document.createRange();
+            const ends = (from, to) => { range.setStart(text, from); range.setEnd(text, to); const r = range.getBoundingClientRect(); return [r.left, r.right]; };
+            const r = note.closest('th').getBoundingClientRect(); return [note.textContent, ends(text.length - 5, text.length), ends(0, 5), [r.left, r.right]]; })()""")
+        assert said.replace("\u00a0", " ").startswith("75.0 of 100.0 % at ") and said.endswith("helpers.py:1234"), said
+        assert box[0] < line[0] < line[1] <= box[1], (width, line, box)
+        assert begins[0] < line[0], (width, begins, line)
+    b.resize(1400, 800)
+    no_errors(b)
+
+
 def filters(b):
     """Filters by thread, group and kind; percentages say of what they are."""
     open_page(b, "timed.html")
@@ -2229,7 +2248,7 @@ def main():
         return bad
     with browser.Browser(1400, 800) as b:
         for t in (numbers, python_functions, zoom, search, installed_twice, hover, uncounted, weighed, periods, keyboard, turned, hover_line, slept, keyboard_in_controls, timeline, lanes, time_of_threads, one_scale, even, diff_legend, lane_legend,
-                  printed, printed_more, printed_deep, printed_whole, scrolled, shown_of, whole_names, long_names, chip, filters, machine, waited, whole_sentence, kind_and_module, garbage, nameless, kept_place, chosen_group, labels, own_words,
+                  printed, printed_more, printed_deep, printed_whole, scrolled, shown_of, whole_names, long_names, line_in_sight, chip, filters, machine, waited, whole_sentence, kind_and_module, garbage, nameless, kept_place, chosen_group, labels, own_words,
                   label_keys, library, my_code, deep_trunk, recursion, mutual_recursion, pressed, sandwich, around, upwards, time_order, time_places, lines, panel, colours, told_apart, kinds_apart, imports,
                   votes, saved, saved_folded, saved_sandwich, options, sizes,
                   address, early, steady, brushed, follows, answered, origins, whole_address, rare, hostile, difference, empty, chain):
