@@ -263,7 +263,8 @@ struct exe_entry {
 	X(IGNORED, "samples of other processes")                                                   \
 	X(EXEC, "samples inside execve")                                                           \
 	X(NATIVE_SENT, "native stacks sent")                                                       \
-	X(NO_ROOM, "samples of processes for which the kernel's table or the ring had no room")
+	X(NO_ROOM, "samples of processes for which the kernel's table or the ring had no room")    \
+	X(BUSY, "samples lost because another was being taken on the same CPU")
 
 enum bpf_counter {
 #define X(name, words) COUNT_##name,

@@ -59,9 +59,9 @@ walk_inline bool has_quota(struct walk *w)
 }
 
 /* Tells user space what couldn't be read in this sample. */
-walk_global int send_absent(void)
+walk_global int send_absent(__u32 slot)
 {
-	struct walk *w = walk_state();
+	struct walk *w = walk_state(slot);
 	struct rec_absent rec = {.type = REC_ABSENT};
 
 	if (!w || !has_quota(w))

@@ -42,35 +42,35 @@ __u32 sent_epoch;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, WALK_SLOTS);
 	__type(key, __u32);
 	__type(value, struct walk);
 } walk_states SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, WALK_SLOTS);
 	__type(key, __u32);
 	__type(value, struct walk_out);
 } walk_outs SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, WALK_SLOTS);
 	__type(key, __u32);
 	__type(value, struct walk_addrs);
 } walk_addresses SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, WALK_SLOTS);
 	__type(key, __u32);
 	__type(value, struct native);
 } native_states SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, WALK_SLOTS);
 	__type(key, __u32);
 	__type(value, struct native_out);
 } native_outs SEC(".maps");
@@ -104,10 +104,10 @@ struct {
 	__type(value, struct unwind_rule);
 } unwind_rules SEC(".maps");
 
-/* Values of per-CPU arrays end at 32 KiB: a plain array, indexed by CPU. */
+/* Values of per-CPU arrays end at 32 KiB: a plain array, WALK_SLOTS for each CPU. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1); /* set at load: CPUs */
+	__uint(max_entries, WALK_SLOTS); /* set at load: as many for each CPU */
 	__type(key, __u32);
 	__type(value, struct staging);
 } stagings SEC(".maps");
@@ -227,39 +227,29 @@ walk_inline __u64 walk_clock(void)
 	return bpf_ktime_get_ns();
 }
 
-walk_inline struct walk *walk_state(void)
+walk_inline struct walk *walk_state(__u32 slot)
 {
-	__u32 zero = 0;
-
-	return bpf_map_lookup_elem(&walk_states, &zero);
+	return bpf_map_lookup_elem(&walk_states, &slot);
 }
 
-walk_inline struct walk_out *walk_out(void)
+walk_inline struct walk_out *walk_out(__u32 slot)
 {
-	__u32 zero = 0;
-
-	return bpf_map_lookup_elem(&walk_outs, &zero);
+	return bpf_map_lookup_elem(&walk_outs, &slot);
 }
 
-walk_inline struct walk_addrs *walk_addrs(void)
+walk_inline struct walk_addrs *walk_addrs(__u32 slot)
 {
-	__u32 zero = 0;
-
-	return bpf_map_lookup_elem(&walk_addresses, &zero);
+	return bpf_map_lookup_elem(&walk_addresses, &slot);
 }
 
-walk_inline struct native *native_state(void)
+walk_inline struct native *native_state(__u32 slot)
 {
-	__u32 zero = 0;
-
-	return bpf_map_lookup_elem(&native_states, &zero);
+	return bpf_map_lookup_elem(&native_states, &slot);
 }
 
-walk_inline struct native_out *native_out(void)
+walk_inline struct native_out *native_out(__u32 slot)
 {
-	__u32 zero = 0;
-
-	return bpf_map_lookup_elem(&native_outs, &zero);
+	return bpf_map_lookup_elem(&native_outs, &slot);
 }
 
 walk_inline const struct unwind_chunk *unwind_chunk_at(__u32 number)
@@ -285,19 +275,19 @@ walk_inline const struct py_layout *walk_layout(__u32 index)
 	return bpf_map_lookup_elem(&layouts, &index);
 }
 
-walk_inline struct staging *walk_staging(void)
+walk_inline struct staging *walk_staging(__u32 slot)
 {
-	__u32 cpu = bpf_get_smp_processor_id();
+	__u32 i = bpf_get_smp_processor_id() * WALK_SLOTS + slot;
 
-	return bpf_map_lookup_elem(&stagings, &cpu);
+	return bpf_map_lookup_elem(&stagings, &i);
 }
 
 walk_inline void count(__u32 counter)
 {
 	__u64 *n = bpf_map_lookup_elem(&counters, &counter);
 
-	if (n)
-		*n += 1;
+	if (n) /* whoever interrupts a program counts too */
+		__sync_fetch_and_add(n, 1);
 }
 
 #define NEW_THREAD_NS (20 * 1000000ull)

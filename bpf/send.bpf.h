@@ -9,6 +9,7 @@
 
 #include "python/code.bpf.h"
 #include "native/unwind.bpf.h"
+#include "slot.bpf.h"
 #include "sent.h"
 
 /* Staging: record head and names (< 64 KiB), then a line table (<= 64 KiB). */
@@ -28,13 +29,12 @@ struct staging {
 };
 
 /* More of the seam. send_bytes(): 0 if the ring took it. *_seen(): it was marked. */
-walk_inline struct staging *walk_staging(void);
+walk_inline struct staging *walk_staging(__u32 slot);
 walk_inline long send_bytes(const void *data, __u64 n);
 walk_inline bool code_seen(__u64 key);
 walk_inline void code_mark(__u64 key);
 walk_inline bool stack_seen(__u64 id);
 walk_inline void stack_mark(__u64 id);
-walk_inline void count(__u32 counter);
 
 /* Size of the bytes to copy: n limited to cap, in a form that 5.10's verifier believes. */
 walk_inline __u64 clamp_len(__u64 n, __u64 cap)
@@ -95,10 +95,10 @@ walk_inline __u32 stage_bytes(struct walk *w, struct staging *s, __u64 data, __u
  * Copies text @which (enum code_text) of the code object in w->object behind what is staged and
  * describes it in the record's head. A fault leaves bytes = 0, and so does a budget that is spent: user space reads it later.
  */
-walk_global int copy_text(__u32 which)
+walk_global int copy_text(__u32 slot, __u32 which)
 {
-	struct walk *w = walk_state();
-	struct staging *s = walk_staging();
+	struct walk *w = walk_state(slot);
+	struct staging *s = walk_staging(slot);
 	const struct py_layout *l;
 	struct wire_text *t;
 	__u64 n, data = 0;
@@ -168,12 +168,12 @@ walk_inline void fill_code(struct rec_code *rec, const struct walk *w, const str
 }
 
 /* Sends the code object of frame @i unless it was; 1 if the ring refused. */
-walk_global int send_code(__u32 i)
+walk_global int send_code(__u32 slot, __u32 i)
 {
-	struct walk *w = walk_state();
-	struct walk_out *out = walk_out();
-	struct walk_addrs *addrs = walk_addrs();
-	struct staging *s = walk_staging();
+	struct walk *w = walk_state(slot);
+	struct walk_out *out = walk_out(slot);
+	struct walk_addrs *addrs = walk_addrs(slot);
+	struct staging *s = walk_staging(slot);
 	const struct py_layout *l;
 	const struct wire_frame *f;
 	struct rec_code *rec;
@@ -195,10 +195,10 @@ walk_global int send_code(__u32 i)
 	rec = (struct rec_code *)s->bytes;
 	fill_code(rec, w, l, f, addrs->frame[i]);
 	w->staged = sizeof(*rec);
-	copy_text(CODE_FILENAME);
-	copy_text(CODE_NAME);
-	copy_text(CODE_QUALNAME);
-	copy_text(CODE_LINETABLE);
+	copy_text(slot, CODE_FILENAME);
+	copy_text(slot, CODE_NAME);
+	copy_text(slot, CODE_QUALNAME);
+	copy_text(slot, CODE_LINETABLE);
 	n = w->staged;
 	opaque(n);
 	if (n < sizeof(*rec) || n > STAGING_BYTES)
@@ -213,8 +213,8 @@ walk_global int send_code(__u32 i)
 /* Sends the kernel's and the native part of stack w->hash, if any; false if the ring refused. */
 walk_inline bool send_native(const struct walk *w)
 {
-	const struct native *n = native_state();
-	struct native_out *no = native_out();
+	const struct native *n = native_state(w->slot);
+	struct native_out *no = native_out(w->slot);
 	__u64 frames, bytes;
 
 	if (!n || !no || !(n->n + no->head.n_kernel))
@@ -241,9 +241,9 @@ walk_inline bool send_native(const struct walk *w)
 #define SEND_GROUP 16
 
 /* The code objects of frame @first and those that follow; 1 = not all of them could be sent. */
-walk_global int send_codes(__u32 first)
+walk_global int send_codes(__u32 slot, __u32 first)
 {
-	const struct walk *w = walk_state();
+	const struct walk *w = walk_state(slot);
 	int refused = 0;
 
 	if (!w)
@@ -252,7 +252,7 @@ walk_global int send_codes(__u32 first)
 		return 1;
 	for (__u32 i = 0; i < SEND_GROUP; i++)
 		if (first + i < w->n)
-			refused |= send_code(first + i);
+			refused |= send_code(slot, first + i);
 	return refused;
 }
 
@@ -271,7 +271,7 @@ walk_inline void send_stack(struct walk *w, struct walk_out *out)
 	}
 	w->copied = w->codes_sent = 0;
 	for (__u32 i = 0; i < ABI_MAX_FRAMES && i < w->n; i += SEND_GROUP)
-		refused |= send_codes(i);
+		refused |= send_codes(w->slot, i);
 	if (!send_native(w))
 		return;
 	out->head.type = REC_STACK;

@@ -145,7 +145,9 @@ struct walk {
 	struct shim_memo shims[SHIM_MEMOS];
 	__u64 loop;	     /* 3.11: _PyCFrame of the innermost evaluation loop that counts, */
 	__u64 outer_loop;    /* and of the next one further out */
-	__u32 loop_previous; /* offset of _PyCFrame.previous */
+	__u16 loop_previous; /* offset of _PyCFrame.previous */
+	__u8 extent;	     /* enum extent: what of the thread is taken */
+	__u8 user_mode;	     /* the event met the thread in user mode */
 	__u32 groups;	     /* evaluation loops in walk_addrs */
 	__u32 n;	     /* frames in walk_out */
 	__u8 outcome, done;
@@ -164,12 +166,14 @@ struct walk {
 	__u32 proving_ns; /* of PROVE_NS that is spent */
 	struct absent_range
 		absent[ABSENT_MAX]; /* what couldn't be read in this sample; addr 0: nothing */
-	__u32 steps;	  /* frames visited, shims included: bounds a chain that runs in a circle */
+	__u32 users;		    /* walk_take() */
+	__u16 slot;		    /* enum walk_slot: whose state this is */
+	__u16 steps;	  /* frames visited, shims included: bounds a chain that runs in a circle */
 	__u32 hashed;	  /* bytes of HASH_BUDGET that are spent */
 	__u32 staged;	  /* send_code(): bytes in the staging buffer */
 	__u32 copied;	  /* bytes of SEND_BUDGET that are spent, */
-	__u32 codes_sent; /* and code objects of SEND_CODES */
-	__u32 got;	  /* load_near(): bytes that are there */
+	__u16 codes_sent; /* and code objects of SEND_CODES */
+	__u16 got;	  /* load_near(): bytes that are there */
 	/* Up to a page of the data stack, or near[]; from LONE_FRAME and LONE_OBJECT on what is read by itself. */
 	__u8 block[2 * BLOCK_BYTES];
 	__u8 block_slack[SLACK];
@@ -203,12 +207,15 @@ struct walk_addrs {
 	struct walk_group group[ABI_MAX_FRAMES];
 };
 
-/* The seam. read_user(): 0, or negative and @dst is zeroed or unchanged. */
+/*
+ * The seam: what the programs and the host do each in their own way. read_user(): 0, or negative
+ * and @dst is zeroed or unchanged.
+ */
 walk_inline long read_user(void *dst, __u32 n, __u64 addr);
 walk_inline __u64 walk_clock(void); /* nanoseconds; stands still where nothing is in a hurry */
-walk_inline struct walk *walk_state(void);
-walk_inline struct walk_out *walk_out(void);
-walk_inline struct walk_addrs *walk_addrs(void);
+walk_inline struct walk *walk_state(__u32 slot);
+walk_inline struct walk_out *walk_out(__u32 slot);
+walk_inline struct walk_addrs *walk_addrs(__u32 slot);
 walk_inline const struct py_layout *walk_layout(__u32 index);
 
 /*

@@ -88,4 +88,30 @@ walk_inline void on_new_place(__u64 start, __u64 n)
 		note_unmap(tgid, own);
 }
 
+/*
+ * kernel/events/uprobes.c, uprobe_munmap(): unmap_single_vma() and its successors call it for every part of
+ * a file that is unmapped. (fentry would be cheaper, but whether it may be used shows only when
+ * it is loaded, and a second object costs as much as the first: all of the kernel's BTF is read again.)
+ * A kprobe's context begins with the registers.
+ */
+SEC("kprobe/uprobe_munmap")
+int on_munmap(struct bpf_perf_event_data *ctx)
+{
+	on_unmap((struct vm_area_struct *)CTX_ARG1(ctx));
+	return 0;
+}
+
+/*
+ * Where there are no kprobes (a locked-down kernel): without an address of its own a new library's place
+ * is always looked for (mm/mmap.c, vm_unmapped_area(); its tracepoint is in 5.7+).
+ */
+SEC("raw_tp/vm_unmapped_area")
+int on_place(__u64 *args)
+{
+	struct vm_unmapped_area_info *info = (void *)args[1];
+
+	on_new_place(args[0], BPF_CORE_READ(info, length));
+	return 0;
+}
+
 #endif

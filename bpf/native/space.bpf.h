@@ -1,99 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Where the sampled thread is in native code and in the kernel, and whether what user space knows of
- * its process's mappings still holds (unmap.bpf.h).
+ * The native stack with the mappings of its process, as far as what user space knows of these
+ * still holds (events/unmap.bpf.h).
  */
 #ifndef BPF_SPACE_H
 #define BPF_SPACE_H
 
-#include "python/call.bpf.h"
-#include "python/frames.bpf.h"
-#include "process/proc.bpf.h"
-
-#if defined(__TARGET_ARCH_arm64)
-walk_inline void take_regs(struct native *n, __u64 pc)
-{
-	n->regs = (struct unwind_regs){.pc = pc,
-				       .sp = n->leaf[31],
-				       .fp = n->leaf[29],
-				       .bx = n->leaf[19],
-				       .lr = n->leaf[30]};
-}
-
-walk_inline void read_leaf(struct native *n, const struct bpf_perf_event_data *ctx)
-{
-	__u64 pc = ctx->pc;
-
-#pragma unroll
-	for (int i = 0; i < 31; i++)
-		n->leaf[i] = ctx->regs[i];
-	n->leaf[31] = ctx->sp;
-	/* Or clang makes the ends of both functions one, which read through a pointer into the context, or not. */
-	barrier();
-	take_regs(n, pc);
-}
-
-walk_inline bool read_saved(struct native *n, const void *at)
-{
-	const struct pt_regs___a64 *regs = at;
-
-	if (bpf_core_read(n->leaf, sizeof(__u64) * 31, &regs->regs))
-		return false;
-	n->leaf[31] = BPF_CORE_READ(regs, sp);
-	take_regs(n, BPF_CORE_READ(regs, pc));
-	return true;
-}
-#else
-/* By DWARF number: ax dx cx bx si di bp sp r8 ... r15. */
-#define LEAF_X86(n, from)                                                                          \
-	do {                                                                                       \
-		(n)->leaf[0] = (from)->ax;                                                         \
-		(n)->leaf[1] = (from)->dx;                                                         \
-		(n)->leaf[2] = (from)->cx;                                                         \
-		(n)->leaf[3] = (from)->bx;                                                         \
-		(n)->leaf[4] = (from)->si;                                                         \
-		(n)->leaf[5] = (from)->di;                                                         \
-		(n)->leaf[6] = (from)->bp;                                                         \
-		(n)->leaf[7] = (from)->sp;                                                         \
-		(n)->leaf[8] = (from)->r8;                                                         \
-		(n)->leaf[9] = (from)->r9;                                                         \
-		(n)->leaf[10] = (from)->r10;                                                       \
-		(n)->leaf[11] = (from)->r11;                                                       \
-		(n)->leaf[12] = (from)->r12;                                                       \
-		(n)->leaf[13] = (from)->r13;                                                       \
-		(n)->leaf[14] = (from)->r14;                                                       \
-		(n)->leaf[15] = (from)->r15;                                                       \
-		(n)->regs = (struct unwind_regs){                                                  \
-			.pc = (from)->ip, .sp = (from)->sp, .fp = (from)->bp, .bx = (from)->bx};   \
-	} while (0)
-
-walk_inline void read_leaf(struct native *n, const struct bpf_perf_event_data *ctx)
-{
-	LEAF_X86(n, ctx);
-}
-
-/* pt_regs begins as the program's context does: 21 words in an order that is ABI. */
-walk_inline bool read_saved(struct native *n, const void *at)
-{
-	struct bpf_perf_event_data *regs = (void *)n->saved;
-
-	if (bpf_probe_read_kernel(n->saved, sizeof(n->saved), at))
-		return false;
-	LEAF_X86(n, regs);
-	return (regs->cs & 0xffff) == 0x33; /* __USER_CS; 0x23 is 32-bit code */
-}
-#endif
-
-/* The thread's user registers; false where there are none. */
-walk_inline bool read_user_regs(struct native *n, struct task_struct *task,
-				const struct bpf_perf_event_data *ctx)
-{
-	if (CTX_USER_MODE(ctx)) {
-		read_leaf(n, ctx);
-		return true;
-	}
-	return read_saved(n, saved_regs(task));
-}
+#include "maps.bpf.h"
 
 /* Does what was copied from @now hold for process @key? @before_ns: proc_entry.space_before_ns. */
 walk_inline bool space_holds(const struct unwind_space *s, const struct unwind_space *now,
@@ -125,24 +38,11 @@ walk_inline void copy_space(struct native *n, const struct walk *w)
 	n->space.version = n->space.chunks = 0;
 }
 
-/* The kernel's frames, if the sample hit it; how many. */
-walk_inline __u32 take_kernel(struct bpf_perf_event_data *ctx, struct native_out *no)
-{
-	long n;
-
-	if (!kernel_stacks || CTX_USER_MODE(ctx))
-		return 0;
-	n = bpf_get_stack(ctx, no->pc, ABI_MAX_KERNEL * sizeof(__u64), 0);
-	if (n < 0 || n > (long)(ABI_MAX_KERNEL * sizeof(__u64)))
-		return 0;
-	return (__u32)n / sizeof(__u64);
-}
-
 /* Hash over the kernel's frames. */
-walk_global int hash_kernel(void)
+walk_global int hash_kernel(__u32 slot)
 {
-	struct native_out *no = native_out();
-	struct native *n = native_state();
+	struct native_out *no = native_out(slot);
+	struct native *n = native_state(slot);
 
 	if (!no || !n)
 		return 0;
@@ -210,23 +110,21 @@ walk_inline bool may_be_in_collector(const struct walk *w)
 }
 
 /*
- * Adds the native and the kernel's frames to the stack of @w, whose Python frames were walked, native ones only
- * where @user. Returns enum native_outcome.
+ * Adds to the stack, whose Python frames were walked, its native frames if @unwinds (from n->regs
+ * on) and the kernel's, which are in native_out. Returns enum native_outcome.
  */
-walk_inline int add_native(struct bpf_perf_event_data *ctx, bool user)
+walk_global int add_native(__u32 slot, __u32 unwinds)
 {
-	struct task_struct *task = (void *)bpf_get_current_task();
-	struct walk *w = walk_state();
-	struct native *n = native_state();
-	struct native_out *no = native_out();
+	struct walk *w = walk_state(slot);
+	struct native *n = native_state(slot);
+	struct native_out *no = native_out(slot);
 
 	if (!w || !n || !no)
 		return NATIVE_NONE;
 	n->n = 0;
 	n->hash = 0;
 	n->outcome = NATIVE_NONE;
-	no->head.n_kernel = take_kernel(ctx, no);
-	if (user && native_mode != NATIVE_MODE_NONE && read_user_regs(n, task, ctx)) {
+	if (unwinds) {
 		n->leaf_only = native_mode == NATIVE_MODE_LEAF && !may_be_in_collector(w);
 		n->instructions = native_instructions;
 		n->epoch = unwind_epoch;
@@ -235,19 +133,9 @@ walk_inline int add_native(struct bpf_perf_event_data *ctx, bool user)
 		w->urgent = is_urgent(n, w);
 	}
 	if (no->head.n_kernel)
-		hash_kernel();
+		hash_kernel(slot);
 	identify_stack(w, n, no->head.n_kernel);
 	return n->outcome;
-}
-
-walk_global int take_native(struct bpf_perf_event_data *ctx)
-{
-	return add_native(ctx, true);
-}
-
-walk_global int take_kernel_only(struct bpf_perf_event_data *ctx)
-{
-	return add_native(ctx, false);
 }
 
 #endif

@@ -49,6 +49,7 @@ struct native {
 	__u32 epoch;		 /* unwind_store_epoch(), as user space says; not 0 */
 	__u32 n;
 	__u32 group; /* next group of Python frames without an owner */
+	__u32 slot;  /* as walk.slot */
 	__u8 outcome, done;
 	__u8 exact;	    /* regs.pc is an instruction, not a return address */
 	__u8 leaf_only;	    /* up to the innermost Python frame's evaluation loop */
@@ -66,8 +67,8 @@ struct native_out {
 };
 
 /* More of the seam. */
-walk_inline struct native *native_state(void);
-walk_inline struct native_out *native_out(void);
+walk_inline struct native *native_state(__u32 slot);
+walk_inline struct native_out *native_out(__u32 slot);
 walk_inline struct unwind_table *unwind_table_at(__u32 number);
 walk_inline const struct unwind_rule *unwind_rule_at(__u32 number);
 
@@ -131,22 +132,22 @@ walk_inline bool descend(struct native *n, __u32 key)
 }
 
 /* Are the first @bytes of the code at @start, which may change at any time, those that its rows were made from? */
-walk_inline bool guard_holds(__u64 start, __u32 bytes, __u64 check)
+walk_inline bool guard_holds(__u32 slot, __u64 start, __u32 bytes, __u64 check)
 {
-	struct walk *w = walk_state();
+	struct walk *w = walk_state(slot);
 
 	if (!w)
 		return false;
 	w->acc = 0;
 	w->acc_addr = start;
 	w->acc_len = bytes;
-	return !hash_bytes() && w->acc == check;
+	return !hash_bytes(slot) && w->acc == check;
 }
 
 /* n->found = value of the row for n->found_pc. Returns 0 or an outcome. */
-walk_global int native_lookup(void)
+walk_global int native_lookup(__u32 slot)
 {
-	struct native *n = native_state();
+	struct native *n = native_state(slot);
 	struct unwind_table *t;
 	__u32 table = 0, key = 0;
 	__u8 r;
@@ -162,7 +163,7 @@ walk_global int native_lookup(void)
 	if (t->used != n->epoch) /* written only then: CPUs share it */
 		t->used = n->epoch;
 	n->found_guarded = t->guarded != 0;
-	if (t->guarded && !guard_holds(n->found_pc - key, t->guarded, t->check))
+	if (t->guarded && !guard_holds(slot, n->found_pc - key, t->guarded, t->check))
 		return NATIVE_NO_ROWS;
 	n->found = t->root;
 	_Static_assert(UNWIND_LEVELS == 3, "");
@@ -181,7 +182,7 @@ walk_inline struct native_memo *find_row(struct native *n, __u64 pc)
 	if (memo->pc == pc && memo->version == n->space.version && memo->epoch == n->epoch)
 		return memo;
 	n->found_pc = pc;
-	r = native_lookup();
+	r = native_lookup(n->slot);
 	if (r) {
 		native_end(n, r);
 		return 0;
@@ -195,10 +196,10 @@ walk_inline struct native_memo *find_row(struct native *n, __u64 pc)
 }
 
 /* Reads the part of @addr's page from @addr on; the whole page where the stack went on to it. */
-walk_global int load_stack(__u64 addr)
+walk_global int load_stack(__u32 slot, __u64 addr)
 {
-	struct native *n = native_state();
-	struct walk *w = walk_state();
+	struct native *n = native_state(slot);
+	struct walk *w = walk_state(slot);
 	__u64 start, len;
 
 	if (!n || !w)
@@ -228,7 +229,7 @@ walk_inline __u64 stack_u64(struct native *n, __u64 addr)
 		return 0;
 	}
 	if (at >= n->block_len) {
-		if (load_stack(addr)) {
+		if (load_stack(n->slot, addr)) {
 			native_end(n, NATIVE_STACK_FAULT);
 			return 0;
 		}
@@ -401,9 +402,9 @@ walk_inline const struct unwind_rule *rule_of(struct native *n, struct native_me
 }
 
 /* n->regs become those a few instructions later, if the innermost frame is a trampoline: 1. */
-walk_global int native_ahead(void)
+walk_global int native_ahead(__u32 slot)
 {
-	struct native *n = native_state();
+	struct native *n = native_state(slot);
 
 	return n && run_ahead(&n->regs, n->leaf);
 }
@@ -422,7 +423,7 @@ walk_inline void native_step(struct native *n, struct native_out *no, struct wal
 	row = find_row(n, at);
 	rule = rule_of(n, row);
 	push_native(n, no, rule && !n->instructions ? at - row->into : at);
-	if (!rule && n->innermost && native_ahead()) {
+	if (!rule && n->innermost && native_ahead(w->slot)) {
 		n->done = 0;
 		row = find_row(n, n->regs.pc);
 		rule = rule_of(n, row);
@@ -438,13 +439,13 @@ walk_inline void native_step(struct native *n, struct native_out *no, struct wal
 }
 
 /* Up to NATIVE_GROUP_FRAMES frames; 1 when the walk is over. */
-walk_global int native_group(void)
+walk_global int native_group(__u32 slot)
 {
-	struct native *n = native_state();
-	struct native_out *no = native_out();
-	struct walk *w = walk_state();
-	struct walk_out *out = walk_out();
-	struct walk_addrs *addrs = walk_addrs();
+	struct native *n = native_state(slot);
+	struct native_out *no = native_out(slot);
+	struct walk *w = walk_state(slot);
+	struct walk_out *out = walk_out(slot);
+	struct walk_addrs *addrs = walk_addrs(slot);
 
 	if (!n || !no || !w || !out || !addrs)
 		return 1;
@@ -461,6 +462,7 @@ walk_inline void walk_native(struct native *n, struct walk *w)
 {
 	n->n = n->group = 0;
 	n->hash = 0;
+	n->slot = w->slot;
 	n->done = 0;
 	w->hashed = 0;
 	n->outcome = NATIVE_WHOLE;
@@ -469,7 +471,7 @@ walk_inline void walk_native(struct native *n, struct walk *w)
 	n->exact = n->innermost = 1;
 	n->second = 0;
 	for (int i = 0; i < ABI_MAX_NATIVE / NATIVE_GROUP_FRAMES + 1; i++) {
-		if (native_group())
+		if (native_group(w->slot))
 			break;
 		if (n->n >= NATIVE_LEAST && walk_clock() - w->began_ns > NATIVE_NS) {
 			native_end(n, NATIVE_LATE);

@@ -17,9 +17,9 @@ struct link_map {
 };
 
 /* w->acc = check of the dynamic section at @addr; negative if it isn't readable. */
-walk_global int check_library(__u64 addr)
+walk_global int check_library(__u32 slot, __u64 addr)
 {
-	struct walk *w = walk_state();
+	struct walk *w = walk_state(slot);
 	__u64 h = 0;
 
 	if (!w || read_user(w->text, TEXT_BYTES, addr))
@@ -42,8 +42,8 @@ walk_inline __u64 find_library(struct walk *w, const struct exe_entry *exe, __u6
 	for (int i = 0; i < MAX_LIBRARIES; i++) {
 		if (!at || read_user(&map, sizeof(map), at))
 			return 0;
-		if (map.dynamic - map.addr == exe->lib_dynamic && !check_library(map.dynamic) &&
-		    w->acc == exe->lib_check)
+		if (map.dynamic - map.addr == exe->lib_dynamic &&
+		    !check_library(w->slot, map.dynamic) && w->acc == exe->lib_check)
 			return map.addr;
 		at = map.next;
 	}
@@ -54,12 +54,11 @@ walk_inline __u64 find_library(struct walk *w, const struct exe_entry *exe, __u6
  * Looks for libpython in a process in state PROC_LINKING, PROC_HOST or PROC_PENDING; returns 1 when it was found,
  * then it is at w->where.
  */
-walk_global int find_linked(__u32 tgid)
+walk_global int find_linked(__u32 slot, __u32 tgid)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
-	__u32 zero = 0;
-	struct walk *w = walk_state();
-	struct meeting *m = bpf_map_lookup_elem(&meetings, &zero);
+	struct walk *w = walk_state(slot);
+	struct meeting *m = bpf_map_lookup_elem(&meetings, &slot);
 	const struct proc_entry *p = proc_entry_of(tgid);
 	struct exe_entry *exe;
 	__u8 state;

@@ -15,7 +15,7 @@
 #define ASK_FIRST_NS  1000000ull /* between questions about one process: doubled up to ... */
 #define ASK_SHIFT_MAX 10	 /* ... a second */
 
-/* Scratch for what is too large for the 512-byte stack. */
+/* Scratch for what is too large for the 512-byte stack, of each slot. */
 struct meeting {
 	struct proc_entry entry;
 	struct rec_proc rec;
@@ -23,7 +23,7 @@ struct meeting {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, WALK_SLOTS);
 	__type(key, __u32);
 	__type(value, struct meeting);
 } meetings SEC(".maps");
@@ -308,11 +308,10 @@ walk_inline bool is_new(const struct proc_key *key)
  * Makes the entry of a process image that has none, or was one of a crowd, and tells user space. The current task is
  * the sampled one. Returns 0.
  */
-walk_global int meet_process(__u32 tgid)
+walk_global int meet_process(__u32 slot, __u32 tgid)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
-	__u32 zero = 0;
-	struct meeting *m = bpf_map_lookup_elem(&meetings, &zero);
+	struct meeting *m = bpf_map_lookup_elem(&meetings, &slot);
 
 	if (!m)
 		return 0;
@@ -338,11 +337,10 @@ walk_global int meet_process(__u32 tgid)
 }
 
 /* Asks again about a process that user space couldn't judge yet (it was still being loaded). */
-walk_global int ask_again(__u32 tgid)
+walk_global int ask_again(__u32 slot, __u32 tgid)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
-	__u32 zero = 0;
-	struct meeting *m = bpf_map_lookup_elem(&meetings, &zero);
+	struct meeting *m = bpf_map_lookup_elem(&meetings, &slot);
 	const struct proc_entry *p = proc_entry_of(tgid);
 	__u64 now = bpf_ktime_get_ns();
 	__u32 shift;
@@ -363,18 +361,17 @@ walk_global int ask_again(__u32 tgid)
  * An entry that user space made before the first sample: taken over if the process still runs the
  * image that was looked at, else it is met as any other. Returns 0.
  */
-walk_global int adopt_process(__u32 tgid)
+walk_global int adopt_process(__u32 slot, __u32 tgid)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
-	__u32 zero = 0;
-	struct meeting *m = bpf_map_lookup_elem(&meetings, &zero);
+	struct meeting *m = bpf_map_lookup_elem(&meetings, &slot);
 	const struct proc_entry *p = proc_entry_of(tgid);
 
 	if (!m || !p)
 		return 0;
 	if (!copy_entry(m, p) || m->entry.key.tgid != tgid || m->entry.key.start_ns ||
 	    !is_at(task, &m->entry.place))
-		return meet_process(tgid);
+		return meet_process(slot, tgid);
 	read_key(task, tgid, &m->entry.key);
 	read_exe(task, &m->rec);
 	read_names(task, &m->rec);
@@ -387,7 +384,7 @@ walk_global int adopt_process(__u32 tgid)
  * The entry of the current process image @key, made if need be; NULL if there is none. It may be
  * given to another process at any time: copy_where().
  */
-walk_inline const struct proc_entry *current_proc(struct task_struct *task,
+walk_inline const struct proc_entry *current_proc(__u32 slot, struct task_struct *task,
 						  const struct proc_key *key)
 {
 	__u32 tgid = key->tgid;
@@ -398,9 +395,9 @@ walk_inline const struct proc_entry *current_proc(struct task_struct *task,
 	if (!BPF_CORE_READ(task, mm, start_code))
 		return 0; /* inside execve(): neither the old image nor the new one, nothing is mapped */
 	if (p && !p->key.start_ns)
-		adopt_process(tgid);
+		adopt_process(slot, tgid);
 	else
-		meet_process(tgid);
+		meet_process(slot, tgid);
 	return proc_entry_of(tgid);
 }
 

@@ -6,26 +6,10 @@
 #define BPF_CALL_H
 
 #include "python/gil.bpf.h"
-#include "maps.bpf.h"
-
-/* 5.15+ has a helper; before, the registers lie at the end of the thread's kernel stack. */
-walk_inline const void *saved_regs(struct task_struct *task)
-{
-	if (bpf_core_enum_value_exists(enum bpf_func_id___regs, BPF_FUNC_task_pt_regs___regs))
-		return (const void *)bpf_task_pt_regs(bpf_get_current_task_btf());
-	return (const void *)(BPF_CORE_READ(task, stack) + kernel_stack_bytes -
-			      bpf_core_type_size(struct pt_regs));
-}
+#include "native/registers.bpf.h"
 
 #if defined(__TARGET_ARCH_arm64)
 #define CALL_FUTEX 98
-
-walk_inline __u64 saved_sp(struct task_struct *task)
-{
-	const struct pt_regs___a64 *regs = saved_regs(task);
-
-	return BPF_CORE_READ(regs, sp);
-}
 
 walk_inline void read_futex_call(struct task_struct *task, struct futex_call *f)
 {
@@ -45,14 +29,6 @@ struct call_regs {
 	__u64 si, di, orig_ax, ip, cs, flags, sp;
 };
 
-walk_inline __u64 saved_sp(struct task_struct *task)
-{
-	__u64 sp = 0;
-
-	bpf_probe_read_kernel(&sp, sizeof(sp), saved_regs(task) + 19 * sizeof(__u64));
-	return sp;
-}
-
 walk_inline void read_futex_call(struct task_struct *task, struct futex_call *f)
 {
 	const void *at = saved_regs(task) + 13 * sizeof(__u64);
@@ -67,16 +43,16 @@ walk_inline void read_futex_call(struct task_struct *task, struct futex_call *f)
 }
 #endif
 
-/* enum gil_state of the thread that was walked. */
-walk_global int take_gil(struct bpf_perf_event_data *ctx)
+/* enum gil_state of the thread that was walked; in user mode it is in no system call. */
+walk_global int take_gil(__u32 slot, __u32 user_mode)
 {
 	struct futex_call call = {.op = -1};
-	struct walk *w = walk_state();
+	struct walk *w = walk_state(slot);
 	const struct py_layout *l = layout_of(w);
 
 	if (!l)
 		return GIL_UNKNOWN;
-	if (!CTX_USER_MODE(ctx))
+	if (!user_mode)
 		read_futex_call((void *)bpf_get_current_task(), &call);
 	return gil_of(w, l, &call);
 }

@@ -48,9 +48,9 @@ walk_inline bool load_data_stack(struct walk *w, const struct py_layout *l)
  * From w->nearest on, which begins a frame: frames lie next to each other up to w->callers_end. 1: w->nearest is the last of
  * them, 0 = that can't be told.
  */
-walk_global int scan_frames(void)
+walk_global int scan_frames(__u32 slot)
 {
-	struct walk *w = walk_state();
+	struct walk *w = walk_state(slot);
 	const struct py_layout *l = layout_of(w);
 
 	if (!l)
@@ -82,7 +82,7 @@ walk_inline bool find_nearest(struct walk *w, __u64 chunk)
 		return false;
 	w->nearest = chunk + CHUNK_BYTES + (object_u64(w, 0) ? 0 : 8);
 	for (int i = 0; i < SCANS; i++)
-		if (scan_frames())
+		if (scan_frames(w->slot))
 			return w->nearest;
 	return false;
 }
@@ -126,9 +126,9 @@ walk_inline bool find_below(struct walk *w, __u64 chunk, __u64 end)
  */
 enum met { MET_FRESH, MET_LEFT, MET_FAULT };
 
-walk_global int meet_fresh(void)
+walk_global int meet_fresh(__u32 slot)
 {
-	struct walk *w = walk_state();
+	struct walk *w = walk_state(slot);
 	const struct py_layout *l;
 	__u64 top;
 
@@ -185,9 +185,9 @@ walk_inline bool resumed_by(const struct py_layout *l, __u64 frame, __u64 *by)
  */
 enum above { NOT_ABOVE, ABOVE, NOT_KNOWN };
 
-walk_global int resumed_is_above(void)
+walk_global int resumed_is_above(__u32 slot)
 {
-	struct walk *w = walk_state();
+	struct walk *w = walk_state(slot);
 	const struct py_layout *l;
 	__u64 by = 0;
 
@@ -208,7 +208,7 @@ walk_inline bool is_caller(struct walk *w, __u64 frame, bool stacked)
 		w->fresh = FRESH_RESUMED;
 		return true;
 	}
-	if (frame != w->nearest || (w->fresh == FRESH && resumed_is_above() != NOT_ABOVE))
+	if (frame != w->nearest || (w->fresh == FRESH && resumed_is_above(w->slot) != NOT_ABOVE))
 		return false;
 	w->fresh = FRESH_NOT;
 	return true;
@@ -217,7 +217,7 @@ walk_inline bool is_caller(struct walk *w, __u64 frame, bool stacked)
 /* The frame that called, 0 = that can't be told. */
 walk_inline __u64 find_caller(struct walk *w)
 {
-	int above = resumed_is_above();
+	int above = resumed_is_above(w->slot);
 
 	return above == ABOVE ? w->resumed : above == NOT_ABOVE ? w->nearest : 0;
 }
@@ -225,7 +225,7 @@ walk_inline __u64 find_caller(struct walk *w)
 /* The chain ends with none of the data stack's. */
 walk_inline bool is_first(struct walk *w)
 {
-	return !w->nearest && (w->fresh == FRESH_RESUMED || resumed_is_above() == NOT_ABOVE);
+	return !w->nearest && (w->fresh == FRESH_RESUMED || resumed_is_above(w->slot) == NOT_ABOVE);
 }
 
 #endif

@@ -35,9 +35,9 @@ walk_inline void hash_text(struct walk *w, const __u8 *text, __u64 n, __u32 most
 }
 
 /* Adds the next TEXT_BYTES at most; 0 = there is more, 1 = all added, negative = not readable. */
-walk_global int hash_next(void)
+walk_global int hash_next(__u32 slot)
 {
-	struct walk *w = walk_state();
+	struct walk *w = walk_state(slot);
 	__u64 n;
 
 	if (!w)
@@ -65,10 +65,10 @@ walk_global int hash_next(void)
  * Adds acc_len bytes at acc_addr of the target to acc; negative if they can't be read. Beyond
  * ABI_LINETABLE_BYTES only the length proves; user space knows.
  */
-walk_global int hash_bytes(void)
+walk_global int hash_bytes(__u32 slot)
 {
 	for (int i = 0; i < ABI_LINETABLE_BYTES / TEXT_BYTES; i++) {
-		int r = hash_next();
+		int r = hash_next(slot);
 
 		if (r)
 			return r < 0 ? r : 0;
@@ -77,9 +77,9 @@ walk_global int hash_bytes(void)
 }
 
 /* Adds @n bytes at @off of w->block, SHORT_BYTES at most. */
-walk_global int hash_short(__u32 off, __u64 n)
+walk_global int hash_short(__u32 slot, __u32 off, __u64 n)
 {
-	struct walk *w = walk_state();
+	struct walk *w = walk_state(slot);
 
 	if (!w)
 		return 0;
@@ -93,12 +93,12 @@ walk_inline bool hash_data(struct walk *w, __u64 at, __s32 head, __u64 addr, __u
 	__u64 off = addr - at;
 
 	if (n <= SHORT_BYTES && off <= w->got && n <= w->got - off) {
-		hash_short(head + (__u32)off, n);
+		hash_short(w->slot, head + (__u32)off, n);
 		return true;
 	}
 	w->acc_addr = addr;
 	w->acc_len = n;
-	return hash_bytes() == 0;
+	return hash_bytes(w->slot) == 0;
 }
 
 /*
@@ -212,9 +212,9 @@ walk_inline bool hash_filename(struct walk *w, const struct py_layout *l, __u64 
  * The check by contents, for the code object whose offset 0 would be at @at in w->block: into w->acc. Global: inlined it
  * is verified for each frame of a group and each way that leads there, 54,000 instructions of 170,000 and half of the time.
  */
-walk_global int check_contents(__u32 at)
+walk_global int check_contents(__u32 slot, __u32 at)
 {
-	struct walk *w = walk_state();
+	struct walk *w = walk_state(slot);
 	const struct py_layout *l = layout_of(w);
 	__u32 name;
 
@@ -258,7 +258,7 @@ walk_inline bool compute_check(struct walk *w, const struct py_layout *l, __u64 
 				       block_u64(w, at + l->code_linetable));
 		return true;
 	}
-	if (check_contents(at))
+	if (check_contents(w->slot, at))
 		return false;
 	*check = w->acc;
 	return true;

@@ -123,9 +123,9 @@ walk_inline bool is_first_entered(struct walk *w, const struct py_layout *l)
  * What the innermost loop says doesn't lead to the one further out. While it runs itself it may not be set up yet: then the
  * thread still is in the frame that called. 3.12: or greenlet switches, and what it is about to leave has no loops' frames.
  */
-walk_global int walk_anew(void)
+walk_global int walk_anew(__u32 slot)
 {
-	struct walk *w = walk_state();
+	struct walk *w = walk_state(slot);
 	const struct py_layout *l = layout_of(w);
 	__u64 running, frame = 0;
 	bool itself;
@@ -133,7 +133,7 @@ walk_global int walk_anew(void)
 	if (!l)
 		return 0;
 	itself = runs_loop(w);
-	running = find_running();
+	running = find_running(slot);
 	if (itself && w->entered)
 		frame = running;
 	if (frame || (itself && l->frame_is_entry))
@@ -167,7 +167,7 @@ walk_inline void fail(struct walk *w, __u8 outcome)
 		return;
 	}
 	w->broken = outcome;
-	walk_anew();
+	walk_anew(w->slot);
 }
 
 /* Frame @last is the outermost of the loop whose shim is at @addr; an empty loop isn't noted. */
@@ -186,14 +186,14 @@ walk_inline void push_group(struct walk *w, struct walk_addrs *addrs, __u32 last
  * 3.12: is the first frame the thread's innermost one for its data stack too? Then its callers are those that it leads to. greenlet
  * takes the loops' own frames out of them before it switches, one after the other (expose_frames()).
  */
-walk_global int runs_first(void)
+walk_global int runs_first(__u32 slot)
 {
-	struct walk *w = walk_state();
-	struct walk_addrs *addrs = walk_addrs();
+	struct walk *w = walk_state(slot);
+	struct walk_addrs *addrs = walk_addrs(slot);
 	const struct py_layout *l = layout_of(w);
 
 	return l && addrs && l->walk == PY_WALK_CFRAME && !l->frame_is_entry && w->n &&
-	       find_running() == addrs->frame[0] && !w->entered;
+	       find_running(slot) == addrs->frame[0] && !w->entered;
 }
 
 /*
@@ -202,7 +202,7 @@ walk_global int runs_first(void)
  */
 walk_inline bool is_left_behind(struct walk *w)
 {
-	__u64 by = runs_loop(w) ? find_running() : 0;
+	__u64 by = runs_loop(w) ? find_running(w->slot) : 0;
 
 	return by && w->entered && by != w->frame;
 }
@@ -211,9 +211,9 @@ walk_inline bool is_left_behind(struct walk *w)
  * Do the frames of the innermost loop, whose own is at @shim, belong there? They lead to where the loop further out is; of
  * those that were found otherwise, their loop has the first as its innermost one.
  */
-walk_global int prove_inner(__u64 shim)
+walk_global int prove_inner(__u32 slot, __u64 shim)
 {
-	struct walk *w = walk_state();
+	struct walk *w = walk_state(slot);
 	const struct py_layout *l = layout_of(w);
 
 	if (!l)
@@ -223,7 +223,7 @@ walk_global int prove_inner(__u64 shim)
 		       read_u64(shim - shim_of(w)->offset + l->cframe_current_frame) == w->found;
 	if (w->frame == w->outer && (!shim || is_shim_offset(w, shim - w->loop)))
 		return w->n || !shim || began_again(w) || !is_left_behind(w);
-	return runs_first();
+	return runs_first(slot);
 }
 
 /*
@@ -237,7 +237,7 @@ walk_inline void close_group(struct walk *w, struct walk_out *out, struct walk_a
 
 	w->closed = 1;
 	if (w->inner != INNER_PROVED) {
-		if (!prove_inner(shim)) {
+		if (!prove_inner(w->slot, shim)) {
 			fail(w, WALK_FRAME_TORN);
 			return;
 		}
@@ -352,9 +352,9 @@ walk_inline bool is_unproved(const struct walk *w, const struct py_layout *l)
 }
 
 /* The innermost frame's caller is another one than it says. */
-walk_global int call_again(void)
+walk_global int call_again(__u32 slot)
 {
-	struct walk *w = walk_state();
+	struct walk *w = walk_state(slot);
 
 	if (!w)
 		return 0;
@@ -381,24 +381,25 @@ walk_inline int see_fresh(struct walk *w, const struct py_layout *l, const struc
 	w->caller = frame;
 	w->caller_code = f->code;
 	if (w->fresh)
-		return f->stacked ? meet_fresh() : MET_LEFT;
-	return l->frame_is_entry && runs_loop(w) && is_not_innermost(f->stacked) ? MET_LEFT
-										 : MET_FRESH;
+		return f->stacked ? meet_fresh(w->slot) : MET_LEFT;
+	return l->frame_is_entry && runs_loop(w) && is_not_innermost(w->slot, f->stacked)
+		       ? MET_LEFT
+		       : MET_FRESH;
 }
 
 /*
  * 3.12: the innermost frame was taken off the data stack and is still current, as one whose generator was made is
  * (Python/bytecodes.c, RETURN_GENERATOR). Goes on at its caller; 0: it can't be told, or the loop isn't set up.
  */
-walk_global int pass_left(void)
+walk_global int pass_left(__u32 slot)
 {
-	struct walk *w = walk_state();
+	struct walk *w = walk_state(slot);
 	const struct py_layout *l = layout_of(w);
 	__u64 frame;
 
 	if (!l)
 		return 0;
-	frame = find_running();
+	frame = find_running(slot);
 	if (w->entered)
 		return 0;
 	if (frame && frame == w->outer)
@@ -416,20 +417,20 @@ walk_inline void step(struct walk *w, struct walk_out *out, struct walk_addrs *a
 
 	if (!(l->walk == PY_WALK_OBJECT ? read_object(w, l, &f) : read_iframe(w, l, &f))) {
 		if (is_unproved(w, l))
-			call_again();
+			call_again(w->slot);
 		else
 			fail(w, WALK_FRAME_FAULT);
 		return;
 	}
 	if (is_stale_caller(w, l, &f, frame)) {
 		if (l->walk == PY_WALK_CFRAME)
-			call_again();
+			call_again(w->slot);
 		else
 			walk_end(w, WALK_FRAME_TORN);
 		return;
 	}
 	if (l->walk == PY_WALK_CFRAME && is_left_over(w, l, &f, frame)) {
-		if (w->n || l->frame_is_entry || !pass_left())
+		if (w->n || l->frame_is_entry || !pass_left(w->slot))
 			fail(w, WALK_FRAME_TORN);
 		return;
 	}
@@ -468,7 +469,7 @@ walk_inline bool is_whole(struct walk *w, const struct py_layout *l)
 		return true;
 	if (w->n > 1 && w->inner == INNER_PROVED)
 		return true;
-	return runs_first();
+	return runs_first(w->slot);
 }
 
 /*
@@ -483,11 +484,11 @@ walk_inline int outcome_of_end(struct walk *w)
 }
 
 /* Up to GROUP_FRAMES frames; 1 when the walk is over. */
-walk_global int walk_group(void)
+walk_global int walk_group(__u32 slot)
 {
-	struct walk *w = walk_state();
-	struct walk_out *out = walk_out();
-	struct walk_addrs *addrs = walk_addrs();
+	struct walk *w = walk_state(slot);
+	struct walk_out *out = walk_out(slot);
+	struct walk_addrs *addrs = walk_addrs(slot);
 	const struct py_layout *l;
 
 	if (!w || !out || !addrs)
@@ -504,9 +505,9 @@ walk_global int walk_group(void)
 			else if (is_whole(w, l))
 				walk_end(w, w->n ? WALK_OK : WALK_NO_PYTHON);
 			else if (is_unproved(w, l))
-				call_again();
+				call_again(w->slot);
 			else if (l->walk == PY_WALK_CFRAME && w->n == 1 && !w->closed &&
-				 (w->frame = find_resumer(addrs->frame[0])))
+				 (w->frame = find_resumer(w->slot, addrs->frame[0])))
 				continue;
 			else
 				fail(w, WALK_FRAME_TORN);
@@ -558,7 +559,7 @@ walk_inline void walk_python(struct walk *w, const struct py_layout *l)
 	}
 	count_codes(w);
 	for (int i = 0; i < MAX_STEPS / GROUP_FRAMES + 1; i++)
-		if (walk_group())
+		if (walk_group(w->slot))
 			break;
 	if (!w->n && w->outcome == WALK_OK)
 		w->outcome = WALK_NO_PYTHON; /* a loop that is being entered or left */

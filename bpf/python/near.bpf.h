@@ -71,9 +71,9 @@ walk_inline bool read_lone(struct walk *w, __u32 lone, __u64 addr, __u64 n)
  * What isn't there: the first of a kind in NEAR_BYTES by itself, so that stacks whose functions lie far from each other
  * cost no more than without this. Sets w->got.
  */
-walk_global int read_near(__u32 kind, __u64 addr, __u64 n, __u64 most)
+walk_global int read_near(__u32 slot, __u32 kind, __u64 addr, __u64 n, __u64 most)
 {
-	struct walk *w = walk_state();
+	struct walk *w = walk_state(slot);
 	__u64 start = addr & ~(__u64)(NEAR_BYTES - 1);
 	__u32 at = (__u32)(addr - start), lone;
 
@@ -108,7 +108,7 @@ walk_inline __s32 load_near(struct walk *w, enum near_kind kind, __u64 addr, __u
 		w->lonely[kind] = 0;
 		return (__s32)(kind * NEAR_BYTES + at);
 	}
-	read = read_near(kind, addr, n, most);
+	read = read_near(w->slot, kind, addr, n, most);
 	opaque(read); /* one state for the verifier, not one for each way here: a seventh fewer instructions */
 	return (__s32)read;
 }

@@ -90,9 +90,9 @@ walk_inline bool is_entered(struct walk *w, const struct py_layout *l)
  * entering is left out, w->entered: a function's frame, the last of the data stack, or the generator that was resumed
  * last. w->found: the frame, also where it hasn't run; 0 = none runs, NOT_FOUND.
  */
-walk_global __u64 find_running(void)
+walk_global __u64 find_running(__u32 slot)
 {
-	struct walk *w = walk_state();
+	struct walk *w = walk_state(slot);
 	const struct py_layout *l = layout_of(w);
 
 	if (!l)
@@ -128,9 +128,9 @@ walk_inline bool runs_loop(const struct walk *w)
  * 3.11: frame w->caller, of w->caller_code, has run; it lies in the data stack, or in a generator. Is another one
  * innermost, as the loop isn't set up? A frame that comes last there isn't left out for one that ends or begins.
  */
-walk_global int is_not_innermost(int stacked)
+walk_global int is_not_innermost(__u32 slot, int stacked)
 {
-	struct walk *w = walk_state();
+	struct walk *w = walk_state(slot);
 	const struct py_layout *l = layout_of(w);
 	__u64 frame, innermost;
 
@@ -141,16 +141,16 @@ walk_global int is_not_innermost(int stacked)
 			      frame_end(w, l, frame, w->caller_code) == w->stack_top
 		    : load_resumed(w, l) && w->resumed == frame)
 		return 0;
-	innermost = find_running();
+	innermost = find_running(slot);
 	if (w->entered)
 		return w->found != NOT_FOUND && w->found != frame;
 	return stacked && innermost && innermost == w->resumed; /* it may be entered only now */
 }
 
 /* Generator @frame, which says of no caller, is just being resumed, or left: who called it, 0 = that can't be told. */
-walk_global __u64 find_resumer(__u64 frame)
+walk_global __u64 find_resumer(__u32 slot, __u64 frame)
 {
-	struct walk *w = walk_state();
+	struct walk *w = walk_state(slot);
 	const struct py_layout *l = layout_of(w);
 	__u64 by;
 	bool last;
@@ -158,7 +158,7 @@ walk_global __u64 find_resumer(__u64 frame)
 	if (!l || !load_resumed(w, l))
 		return 0;
 	last = w->resumed == frame;
-	by = find_running();
+	by = find_running(slot);
 	return by == frame || w->entered != last ? 0 : by;
 }
 

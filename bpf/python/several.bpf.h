@@ -15,19 +15,19 @@ walk_inline const struct proc_several *walk_several(__u32 tgid);
 #define CHOOSE_NS 150000 /* of SAMPLE_NS: then the best of those that were looked at is taken */
 
 /* enum runs */
-walk_global int runs_here(void)
+walk_global int runs_here(__u32 slot)
 {
-	struct walk *w = walk_state();
+	struct walk *w = walk_state(slot);
 	const struct py_layout *l = layout_of(w);
 
 	return l ? runs_python(w, l) : RUNS_NOT;
 }
 
 /* Sets w->where to that of the interpreter that the thread runs, or of the process's first. */
-walk_global int choose_interpreter(__u32 tgid)
+walk_global int choose_interpreter(__u32 slot, __u32 tgid)
 {
 	const struct proc_several *s = walk_several(tgid);
-	struct walk *w = walk_state();
+	struct walk *w = walk_state(slot);
 	__u32 best = 0;
 	int most = -1;
 
@@ -39,7 +39,7 @@ walk_global int choose_interpreter(__u32 tgid)
 		if (i >= s->n || (i && walk_clock() - w->began_ns > CHOOSE_NS))
 			break;
 		w->where = s->where[i];
-		runs = runs_here();
+		runs = runs_here(slot);
 		if (runs > most || (runs == most && runs >= RUNS_FRAMES)) {
 			most = runs;
 			best = i;

@@ -177,9 +177,9 @@ walk_inline bool load_tstate(struct walk *w, const struct py_layout *l, __u64 ts
 }
 
 /* Compares w->tstate's thread and goes on to the next; 1 = it is this thread's, -1 = the end. */
-walk_global int next_listed_tstate(void)
+walk_global int next_listed_tstate(__u32 slot)
 {
-	struct walk *w = walk_state();
+	struct walk *w = walk_state(slot);
 	const struct py_layout *l;
 	__u64 id = 0;
 
@@ -201,9 +201,9 @@ walk_global int next_listed_tstate(void)
 }
 
 /* Searches w->interp's list; 1 = the thread's state is in it, else w->listed tells what was. */
-walk_global int search_list(void)
+walk_global int search_list(__u32 slot)
 {
-	struct walk *w = walk_state();
+	struct walk *w = walk_state(slot);
 	const struct py_layout *l = layout_of(w);
 
 	if (!l)
@@ -211,7 +211,7 @@ walk_global int search_list(void)
 	w->listed = 0;
 	w->tstate = w->interp ? list_u64(w, w->interp + l->interp_tstate_head) : 0;
 	for (int i = 0; i < MAX_LISTED_THREADS; i++) {
-		int r = next_listed_tstate();
+		int r = next_listed_tstate(slot);
 
 		if (r)
 			return r > 0;
@@ -231,12 +231,12 @@ walk_inline bool find_listed_tstate(struct walk *w, const struct py_layout *l)
 	__u64 listed;
 
 	w->interp = list_u64(w, w->where.interp_head);
-	if (search_list())
+	if (search_list(w->slot))
 		return true;
 	listed = w->listed;
 	if (w->outcome != WALK_OK || w->thread == THREAD_UNKNOWN)
 		return false;
-	if (search_list())
+	if (search_list(w->slot))
 		return true;
 	if (w->listed != listed || (w->interp && list_u64(w, w->interp + l->interp_next)))
 		w->thread = THREAD_UNKNOWN;

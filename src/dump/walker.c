@@ -104,27 +104,27 @@ walk_inline __u64 walk_clock(void)
 	return 0;
 }
 
-walk_inline struct walk *walk_state(void)
+walk_inline struct walk *walk_state(__u32 slot)
 {
 	return &at->walk;
 }
 
-walk_inline struct walk_out *walk_out(void)
+walk_inline struct walk_out *walk_out(__u32 slot)
 {
 	return &at->out;
 }
 
-walk_inline struct walk_addrs *walk_addrs(void)
+walk_inline struct walk_addrs *walk_addrs(__u32 slot)
 {
 	return &at->addrs;
 }
 
-walk_inline struct native *native_state(void)
+walk_inline struct native *native_state(__u32 slot)
 {
 	return &at->native;
 }
 
-walk_inline struct native_out *native_out(void)
+walk_inline struct native_out *native_out(__u32 slot)
 {
 	return &at->native_out;
 }
@@ -155,7 +155,7 @@ walk_inline const struct unwind_rule *unwind_rule_at(__u32 number)
 	return number < s->rules.n ? &s->rules.v[number] : NULL;
 }
 
-walk_inline struct staging *walk_staging(void)
+walk_inline struct staging *walk_staging(__u32 slot)
 {
 	return &at->staging;
 }

@@ -128,7 +128,8 @@ static int load(struct sampler *s)
 	s->skel = sample_bpf__open();
 	if (!s->skel)
 		return err_sys(-errno, "can't open the kernel programs");
-	bpf_map__set_max_entries(s->skel->maps.stagings, s->n_cpus);
+	bpf_map__set_max_entries(s->skel->maps.stagings,
+				 s->n_cpus * bpf_map__max_entries(s->skel->maps.walk_states));
 	bpf_map__set_max_entries(s->skel->maps.rings, s->n_cpus);
 	s->skel->rodata->whole_machine = s->config.whole_machine;
 	s->skel->rodata->all_processes = s->config.all_processes;

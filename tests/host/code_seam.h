@@ -22,18 +22,18 @@ __attribute__((unused)) walk_inline __u64 walk_clock(void)
 	return 0;
 }
 
-walk_inline struct walk *walk_state(void)
+walk_inline struct walk *walk_state(__u32 slot)
 {
 	return &the_walk;
 }
 
 /* Code objects don't come here. */
-__attribute__((unused)) walk_inline struct walk_out *walk_out(void)
+__attribute__((unused)) walk_inline struct walk_out *walk_out(__u32 slot)
 {
 	return NULL;
 }
 
-__attribute__((unused)) walk_inline struct walk_addrs *walk_addrs(void)
+__attribute__((unused)) walk_inline struct walk_addrs *walk_addrs(__u32 slot)
 {
 	return NULL;
 }

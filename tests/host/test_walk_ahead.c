@@ -5,6 +5,7 @@
  */
 /* Before cmocka.h, whose fail is a macro. */
 #include "walk_native.h"
+#include "walk_nested.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -86,15 +87,24 @@ static int setup(void **state)
 	return 0;
 }
 
+static struct unwind_regs begin;
+
+static void unwind(void)
+{
+	host.reads = 0;
+	host.native->regs = begin;
+	host.native->leaf[10] = ALT; /* as it is before the jump to it */
+	walk_native(host.native, host.w);
+}
+
 /* The outcome for a thread at @pc that was called with its return address at STACK + 64. */
 static enum native_outcome unwound(uint64_t pc, uint8_t depth)
 {
 	uint64_t back = CALLER + 0x10;
 
 	put(STACK + 64, &back, sizeof(back));
-	host.native->regs = (struct unwind_regs){.pc = pc, .sp = STACK + 64 - depth};
-	host.native->leaf[10] = ALT; /* as before the jump to it */
-	walk_native(host.native, host.w);
+	begin = (struct unwind_regs){.pc = pc, .sp = STACK + 64 - depth};
+	nested_check(unwind);
 	return host.native->outcome;
 }
 

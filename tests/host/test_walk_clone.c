@@ -5,6 +5,7 @@
  */
 /* Before cmocka.h, whose fail is a macro. */
 #include "walk_native.h"
+#include "walk_nested.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -47,10 +48,19 @@ static int setup(void **state)
 	return 0;
 }
 
+static struct unwind_regs begin;
+
+static void unwind(void)
+{
+	host.reads = 0;
+	host.native->regs = begin;
+	walk_native(host.native, host.w);
+}
+
 static uint8_t unwound(uint64_t pc)
 {
-	host.native->regs = (struct unwind_regs){.pc = pc, .sp = SP};
-	walk_native(host.native, host.w);
+	begin = (struct unwind_regs){.pc = pc, .sp = SP};
+	nested_check(unwind);
 	return host.native->outcome;
 }
 

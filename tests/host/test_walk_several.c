@@ -56,7 +56,7 @@ static size_t chosen(void)
 	w->where = several.where[0];
 	w->tp = IMAGE_TP;
 	w->began_ns = host.clock_ns;
-	choose_interpreter(1);
+	choose_interpreter(0, 1);
 	while (i < several.n && w->where.tss_key != several.where[i].tss_key)
 		i++;
 	return i;

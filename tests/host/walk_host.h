@@ -27,6 +27,15 @@
 
 #define HOST_PAGE 4096ull
 
+struct host_slot {
+	struct walk w;
+	struct walk_out out;
+	struct walk_addrs addrs;
+	struct staging staging;
+	struct native native;
+	struct native_out native_out;
+};
+
 struct host_record {
 	size_t n;
 	uint8_t *bytes;
@@ -48,6 +57,9 @@ static struct host {
 	struct staging *staging;
 	struct native *native;
 	struct native_out *native_out;
+	struct host_slot *second; /* state of a walk that interrupts the one above */
+	void (*at_read)(void);	  /* called before each read, unless it is running; may be NULL */
+	bool interrupted;	  /* it is running: what is sent goes nowhere */
 	VEC(struct unwind_chunk *) chunks; /* what native frames are unwound with, by number */
 	VEC(struct unwind_table) tables;
 	VEC(struct unwind_rule) rules;
@@ -75,13 +87,15 @@ static inline void host_room(const void *dst, size_t n, const void *buf, size_t 
 
 static inline void host_check_room(const void *dst, size_t n)
 {
-	struct walk *w = host.w;
+	struct walk *w = host.interrupted ? &host.second->w : host.w;
+	struct staging *staging = host.interrupted ? &host.second->staging : host.staging;
+	struct native *native = host.interrupted ? &host.second->native : host.native;
 
 	host_room(dst, n, w->block, sizeof(w->block));
 	host_room(dst, n, w->object, sizeof(w->object));
 	host_room(dst, n, w->text, sizeof(w->text));
-	host_room(dst, n, host.staging->bytes, STAGING_BYTES);
-	host_room(dst, n, host.native->block, sizeof(host.native->block));
+	host_room(dst, n, staging->bytes, STAGING_BYTES);
+	host_room(dst, n, native->block, sizeof(native->block));
 }
 
 static inline uint8_t *host_page(uint64_t addr)
@@ -155,9 +169,24 @@ static inline bool host_read(void *dst, uint64_t addr, size_t n)
 	return host_read_pages(dst, addr, n);
 }
 
+/* What the interrupted walk counts and measures is as if nothing had come between. */
+static inline void host_interrupt(void)
+{
+	uint64_t reads = host.reads, bytes = host.bytes, clock_ns = host.clock_ns;
+
+	host.interrupted = true;
+	host.at_read();
+	host.interrupted = false;
+	host.reads = reads;
+	host.bytes = bytes;
+	host.clock_ns = clock_ns;
+}
+
 /* Like bpf_probe_read_user(): all or nothing. */
 walk_inline long read_user(void *dst, __u32 n, __u64 addr)
 {
+	if (host.at_read && !host.interrupted)
+		host_interrupt();
 	host_check_room(dst, n);
 	host.reads++;
 	host.bytes += n;
@@ -181,29 +210,29 @@ walk_inline __u64 walk_clock(void)
 	return host.clock_ns += host.tick_ns;
 }
 
-walk_inline struct walk *walk_state(void)
+walk_inline struct walk *walk_state(__u32 slot)
 {
-	return host.w;
+	return slot ? &host.second->w : host.w;
 }
 
-walk_inline struct walk_out *walk_out(void)
+walk_inline struct walk_out *walk_out(__u32 slot)
 {
-	return host.out;
+	return slot ? &host.second->out : host.out;
 }
 
-walk_inline struct walk_addrs *walk_addrs(void)
+walk_inline struct walk_addrs *walk_addrs(__u32 slot)
 {
-	return host.addrs;
+	return slot ? &host.second->addrs : host.addrs;
 }
 
-walk_inline struct native *native_state(void)
+walk_inline struct native *native_state(__u32 slot)
 {
-	return host.native;
+	return slot ? &host.second->native : host.native;
 }
 
-walk_inline struct native_out *native_out(void)
+walk_inline struct native_out *native_out(__u32 slot)
 {
-	return host.native_out;
+	return slot ? &host.second->native_out : host.native_out;
 }
 
 walk_inline const struct unwind_chunk *unwind_chunk_at(__u32 number)
@@ -226,15 +255,19 @@ walk_inline const struct py_layout *walk_layout(__u32 index)
 	return index ? NULL : &host.layout;
 }
 
-walk_inline struct staging *walk_staging(void)
+walk_inline struct staging *walk_staging(__u32 slot)
 {
-	return host.staging;
+	return slot ? &host.second->staging : host.staging;
 }
 
 walk_inline long send_bytes(const void *data, __u64 n)
 {
 	struct host_record r = {.n = n, .bytes = malloc(n)};
 
+	if (host.interrupted) {
+		free(r.bytes);
+		return 0;
+	}
 	if (host.refuse) {
 		host.refuse--;
 		free(r.bytes);
@@ -247,22 +280,22 @@ walk_inline long send_bytes(const void *data, __u64 n)
 
 walk_inline bool code_seen(__u64 key)
 {
-	return map_get(&host.codes, key);
+	return !host.interrupted && map_get(&host.codes, key);
 }
 
 walk_inline void code_mark(__u64 key)
 {
-	host_must(!map_put(&host.codes, key, 1), "out of memory");
+	host_must(host.interrupted || !map_put(&host.codes, key, 1), "out of memory");
 }
 
 walk_inline bool stack_seen(__u64 id)
 {
-	return map_get(&host.stacks, id);
+	return !host.interrupted && map_get(&host.stacks, id);
 }
 
 walk_inline void stack_mark(__u64 id)
 {
-	host_must(!map_put(&host.stacks, id, 1), "out of memory");
+	host_must(host.interrupted || !map_put(&host.stacks, id, 1), "out of memory");
 }
 
 walk_inline void count(__u32 counter)
@@ -285,7 +318,8 @@ static inline void host_init(void)
 	host.staging = calloc(1, sizeof(*host.staging));
 	host.native = calloc(1, sizeof(*host.native));
 	host.native_out = calloc(1, sizeof(*host.native_out));
-	host_must(host.w && host.out && host.addrs && host.staging && host.native &&
+	host.second = calloc(1, sizeof(*host.second));
+	host_must(host.second && host.w && host.out && host.addrs && host.staging && host.native &&
 			  host.native_out,
 		  "out of memory");
 }
@@ -322,6 +356,7 @@ static inline void host_fini(void)
 	free(host.staging);
 	free(host.native);
 	free(host.native_out);
+	free(host.second);
 	vec_foreach(chunk, &host.chunks)
 		free(*chunk);
 	vec_fini(&host.chunks);

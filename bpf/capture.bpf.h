@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * One sample of the current thread, whatever event asks for it: its stack, and a record of what
+ * the sample counts for. An event's program (events/) fills a struct moment and calls capture().
+ */
+#ifndef BPF_CAPTURE_H
+#define BPF_CAPTURE_H
+
+#include "absent.bpf.h"
+#include "native/registers.bpf.h"
+#include "native/space.bpf.h"
+#include "process/linked.bpf.h"
+#include "process/proc.bpf.h"
+#include "python/call.bpf.h"
+#include "python/frames.bpf.h"
+#include "python/several.bpf.h"
+
+/*
+ * How an event met a thread. It lies on the program's own stack, and capture() is part of each
+ * program, because only a program itself may pass its context on, whose type is the program's.
+ */
+struct moment {
+	struct task_struct *task; /* the current one */
+	void *ctx;		  /* the program's context: bpf_get_stack() wants it */
+	bool user_mode; /* the context begins with the thread's user registers; else the kernel ran */
+	__u64 weight;	/* what the sample counts for, in the unit of its event */
+};
+
+/* What of a thread is taken. Each takes what those before it take. */
+enum extent {
+	EXTENT_NOTHING, /* not a sample that is shown */
+	EXTENT_RECORD,	/* that it was sampled */
+	EXTENT_KERNEL,	/* what the kernel does for it */
+	EXTENT_NATIVE,
+	EXTENT_PYTHON,
+	EXTENT_SEVERAL, /* the same of a process with several interpreters */
+};
+
+/*
+ * Is what the process's memory holds its parent's? In execve() after vfork() the parent runs on as soon as the child won't
+ * need it any more (fs/exec.c, exec_mm_release()), a moment before the child has its own. That costs a few reads of processes
+ * that are young alone.
+ */
+walk_inline bool is_in_parents_memory(struct task_struct *task)
+{
+	return !BPF_CORE_READ(task, vfork_done) &&
+	       BPF_CORE_READ(task, mm) == BPF_CORE_READ(task, real_parent, mm);
+}
+
+#define SIGNAL_GROUP_EXIT 4 /* include/linux/sched/signal.h: all its threads end */
+
+walk_inline bool process_ends(struct task_struct *task)
+{
+	return BPF_CORE_READ(task, flags) & PF_EXITING &&
+	       BPF_CORE_READ(task, signal, flags) & SIGNAL_GROUP_EXIT;
+}
+
+/* What the state of process w->proc allows; sets w->outcome to what the stack lacks. */
+walk_inline enum extent extent_of(struct walk *w, const struct proc_entry *p)
+{
+	switch (copy_where(&w->where, &w->space, &w->space_before_ns, p, &w->proc)) {
+	case 0:
+		count(COUNT_NO_ROOM);
+		return EXTENT_NOTHING;
+	case PROC_PENDING:
+		if (find_linked(w->slot, w->proc.tgid))
+			return EXTENT_PYTHON;
+		w->outcome = WALK_PENDING;
+		ask_again(w->slot, w->proc.tgid);
+		return EXTENT_RECORD;
+	case PROC_HOST:
+		if (find_linked(w->slot, w->proc.tgid))
+			return EXTENT_PYTHON;
+		count(COUNT_IGNORED);
+		return EXTENT_NOTHING;
+	case PROC_LINKING:
+		w->outcome = w->where.own_program ? WALK_STARTING : WALK_NO_PYTHON;
+		return find_linked(w->slot, w->proc.tgid) ? EXTENT_PYTHON : EXTENT_RECORD;
+	case PROC_UNSUPPORTED:
+		w->outcome = WALK_UNSUPPORTED;
+		return EXTENT_NATIVE;
+	case PROC_CROWDED:
+		w->outcome = WALK_CROWDED;
+		return EXTENT_RECORD;
+	case PROC_UNASKED:
+		w->outcome = WALK_PENDING;
+		return EXTENT_RECORD;
+	case PROC_NATIVE:
+		w->outcome = WALK_OK;
+		return EXTENT_NATIVE;
+	case PROC_PYTHON:
+		return EXTENT_PYTHON;
+	}
+	count(COUNT_IGNORED);
+	return EXTENT_NOTHING;
+}
+
+/*
+ * The same where the thread's memory doesn't tell: the thread is in do_exit() and may have none any
+ * more, or the memory is its parent's. A process that nothing is known of isn't looked at any more.
+ */
+walk_inline enum extent extent_without_memory(struct walk *w, struct task_struct *task)
+{
+	const struct proc_entry *p = proc_entry_of(w->proc.tgid);
+	int state = p ? copy_where(&w->where, &w->space, &w->space_before_ns, p, &w->proc) : 0;
+
+	w->outcome = WALK_OK;
+	switch (state) {
+	case PROC_CROWDED:
+		w->outcome = WALK_CROWDED;
+		return EXTENT_RECORD;
+	case PROC_PYTHON:
+		w->outcome = process_ends(task) ? WALK_ENDING : WALK_NO_PYTHON;
+		return EXTENT_KERNEL;
+	case PROC_NATIVE:
+	case PROC_UNSUPPORTED:
+		return EXTENT_KERNEL;
+	}
+	return EXTENT_NOTHING;
+}
+
+/*
+ * Sets w->extent for the current thread. @exits: it is in do_exit(). @young: it is its process's
+ * first and has hardly run. (A function of its own, so that the verifier goes on from one state and
+ * not from each way through it.)
+ */
+walk_global int choose_extent(__u32 slot, __u32 exits, __u32 young)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct walk *w = walk_state(slot);
+	const struct proc_entry *p;
+
+	if (!w)
+		return 0;
+	w->extent = EXTENT_NOTHING;
+	if (exits || (young && is_in_parents_memory(task))) {
+		w->extent = extent_without_memory(w, task);
+		return 0;
+	}
+	p = current_proc(slot, task, &w->proc);
+	if (!p) {
+		count(BPF_CORE_READ(task, mm, start_code) ? COUNT_NO_ROOM : COUNT_EXEC);
+		return 0;
+	}
+	w->extent = extent_of(w, p);
+	if (w->extent == EXTENT_PYTHON && p->several)
+		w->extent = EXTENT_SEVERAL;
+	return 0;
+}
+
+walk_inline __u64 user_sp(const struct moment *m, const struct walk *w)
+{
+	const struct bpf_perf_event_data *regs = m->ctx;
+
+	return w->user_mode ? regs->sp : saved_sp(m->task);
+}
+
+/* The Python frames and what the thread has to do with the GIL. False: no layout is known. */
+walk_inline bool take_python(const struct moment *m, struct rec_sample *rec, struct walk *w)
+{
+	const struct py_layout *l;
+
+	w->sp = 0;
+	if (w->extent == EXTENT_SEVERAL) {
+		w->sp = user_sp(m, w);
+		choose_interpreter(w->slot, w->proc.tgid);
+	}
+	l = walk_layout(w->where.layout);
+	if (!l)
+		return false;
+	if (l->walk == PY_WALK_CFRAME)
+		w->sp = user_sp(m, w);
+	walk_python(w, l);
+	rec->gil = take_gil(w->slot, w->user_mode);
+	return true;
+}
+
+/* The kernel's frames, if the sample hit it; how many. */
+walk_inline __u32 take_kernel(const struct moment *m, const struct walk *w, struct native_out *no)
+{
+	long n;
+
+	if (!kernel_stacks || w->user_mode)
+		return 0;
+	n = bpf_get_stack(m->ctx, no->pc, ABI_MAX_KERNEL * sizeof(__u64), 0);
+	if (n < 0 || n > (long)(ABI_MAX_KERNEL * sizeof(__u64)))
+		return 0;
+	return (__u32)n / sizeof(__u64);
+}
+
+/* The thread's user registers; false where there are none. */
+walk_inline bool take_regs_of(const struct moment *m, const struct walk *w, struct native *n)
+{
+	if (w->user_mode) {
+		read_leaf(n, m->ctx);
+		return true;
+	}
+	return take_saved_regs(w->slot);
+}
+
+/* The kernel's frames, and the native ones where @unwinds. Returns enum native_outcome. */
+walk_inline int take_native(const struct moment *m, struct walk *w, bool unwinds)
+{
+	struct native *n = native_state(w->slot);
+	struct native_out *no = native_out(w->slot);
+
+	if (!n || !no)
+		return NATIVE_NONE;
+	no->head.n_kernel = take_kernel(m, w, no);
+	unwinds = unwinds && native_mode != NATIVE_MODE_NONE && take_regs_of(m, w, n);
+	return add_native(w->slot, unwinds);
+}
+
+/* Takes w->extent of the stack into walk_out and native_out. False: it isn't shown. */
+walk_inline bool take_stack(const struct moment *m, struct rec_sample *rec, struct walk *w)
+{
+	__u8 outcome = w->outcome;
+
+	w->n = w->groups = 0;
+	w->hash = 0;
+	w->urgent = false;
+	if (w->extent <= EXTENT_RECORD)
+		return w->extent == EXTENT_RECORD;
+	if (w->extent >= EXTENT_PYTHON) {
+		if (!take_python(m, rec, w))
+			return false;
+	} else {
+		walk_begin(w);
+		w->outcome = outcome;
+		if (outcome != WALK_UNSUPPORTED)
+			rec->gil = GIL_NONE;
+	}
+	rec->native = take_native(m, w, w->extent >= EXTENT_NATIVE);
+	return true;
+}
+
+walk_inline void send_sample(struct rec_sample *rec, const struct walk *w)
+{
+	rec->time_ns = bpf_ktime_get_ns();
+	rec->outcome = w->outcome;
+	rec->stack = w->hash;
+	ring_output(rec, sizeof(*rec), w->urgent ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
+}
+
+/* One sample with the state @w, which is this program's alone. */
+walk_inline void capture_in(const struct moment *m, struct walk *w)
+{
+	struct rec_sample rec = {.type = REC_SAMPLE, .weight = m->weight};
+	struct walk_out *out;
+	bool exits, young;
+	__u32 flags;
+
+	forget_absent(w);
+	w->user_mode = m->user_mode;
+	flags = read_task(m->task, &rec, w);
+	if (flags & PF_KTHREAD || !rec.proc.tgid)
+		return;
+	exits = flags & PF_EXITING;
+	young = rec.tid == rec.proc.tgid && rec.runtime_ns < NEW_THREAD_NS;
+	if (exits)
+		rec.type = REC_SAMPLE_END;
+	choose_extent(w->slot, exits, young);
+	if (!take_stack(m, &rec, w))
+		return;
+	out = walk_out(w->slot);
+	if (!out)
+		return;
+	count(COUNT_SAMPLES);
+	if (w->hash) /* before the code objects' are: a stack's epoch isn't later than theirs */
+		w->hash = in_epoch(w->hash);
+	send_stack(w, out);
+	send_sample(&rec, w);
+	if (lacks(&rec, w))
+		send_absent(w->slot);
+}
+
+walk_inline void measure(__u64 ns)
+{
+	if (ns > longest_ns)
+		longest_ns = ns;
+	if (ns > SAMPLE_NS)
+		long_samples++;
+}
+
+/* Takes the sample of @m in @slot (enum walk_slot); if that is in use, it counts as lost. */
+walk_inline void capture(const struct moment *m, __u32 slot)
+{
+	struct walk *w = walk_take(slot);
+
+	if (!w)
+		return;
+	w->began_ns = bpf_ktime_get_ns();
+	capture_in(m, w);
+	if (measures)
+		measure(bpf_ktime_get_ns() - w->began_ns);
+	walk_give_back(w);
+}
+
+#endif

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The user registers of the current thread: in the program's context where the event met the
+ * thread in user mode, else where the kernel saved them when the thread entered it.
+ */
+#ifndef BPF_REGISTERS_H
+#define BPF_REGISTERS_H
+
+#include "maps.bpf.h"
+
+/* 5.15+ has a helper; before, the registers lie at the end of the thread's kernel stack. */
+walk_inline const void *saved_regs(struct task_struct *task)
+{
+	if (bpf_core_enum_value_exists(enum bpf_func_id___regs, BPF_FUNC_task_pt_regs___regs))
+		return (const void *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	return (const void *)(BPF_CORE_READ(task, stack) + kernel_stack_bytes -
+			      bpf_core_type_size(struct pt_regs));
+}
+
+#if defined(__TARGET_ARCH_arm64)
+walk_inline __u64 saved_sp(struct task_struct *task)
+{
+	const struct pt_regs___a64 *regs = saved_regs(task);
+
+	return BPF_CORE_READ(regs, sp);
+}
+
+walk_inline void take_regs(struct native *n, __u64 pc)
+{
+	n->regs = (struct unwind_regs){.pc = pc,
+				       .sp = n->leaf[31],
+				       .fp = n->leaf[29],
+				       .bx = n->leaf[19],
+				       .lr = n->leaf[30]};
+}
+
+walk_inline void read_leaf(struct native *n, const struct bpf_perf_event_data *ctx)
+{
+	__u64 pc = ctx->pc;
+
+#pragma unroll
+	for (int i = 0; i < 31; i++)
+		n->leaf[i] = ctx->regs[i];
+	n->leaf[31] = ctx->sp;
+	/*
+	 * Else clang makes one of the ends of both functions, and the verifier refuses what reads
+	 * the context in one case and a map value in the other.
+	 */
+	barrier();
+	take_regs(n, pc);
+}
+
+walk_inline bool read_saved(struct native *n, const void *at)
+{
+	const struct pt_regs___a64 *regs = at;
+
+	if (bpf_core_read(n->leaf, sizeof(__u64) * 31, &regs->regs))
+		return false;
+	n->leaf[31] = BPF_CORE_READ(regs, sp);
+	take_regs(n, BPF_CORE_READ(regs, pc));
+	return true;
+}
+#else
+walk_inline __u64 saved_sp(struct task_struct *task)
+{
+	__u64 sp = 0;
+
+	bpf_probe_read_kernel(&sp, sizeof(sp), saved_regs(task) + 19 * sizeof(__u64));
+	return sp;
+}
+
+/* By DWARF number: ax dx cx bx si di bp sp r8 ... r15. */
+#define LEAF_X86(n, from)                                                                          \
+	do {                                                                                       \
+		(n)->leaf[0] = (from)->ax;                                                         \
+		(n)->leaf[1] = (from)->dx;                                                         \
+		(n)->leaf[2] = (from)->cx;                                                         \
+		(n)->leaf[3] = (from)->bx;                                                         \
+		(n)->leaf[4] = (from)->si;                                                         \
+		(n)->leaf[5] = (from)->di;                                                         \
+		(n)->leaf[6] = (from)->bp;                                                         \
+		(n)->leaf[7] = (from)->sp;                                                         \
+		(n)->leaf[8] = (from)->r8;                                                         \
+		(n)->leaf[9] = (from)->r9;                                                         \
+		(n)->leaf[10] = (from)->r10;                                                       \
+		(n)->leaf[11] = (from)->r11;                                                       \
+		(n)->leaf[12] = (from)->r12;                                                       \
+		(n)->leaf[13] = (from)->r13;                                                       \
+		(n)->leaf[14] = (from)->r14;                                                       \
+		(n)->leaf[15] = (from)->r15;                                                       \
+		(n)->regs = (struct unwind_regs){                                                  \
+			.pc = (from)->ip, .sp = (from)->sp, .fp = (from)->bp, .bx = (from)->bx};   \
+	} while (0)
+
+walk_inline void read_leaf(struct native *n, const struct bpf_perf_event_data *ctx)
+{
+	LEAF_X86(n, ctx);
+}
+
+/* pt_regs begins as the program's context does: 21 words in an order that is ABI. */
+walk_inline bool read_saved(struct native *n, const void *at)
+{
+	struct bpf_perf_event_data *regs = (void *)n->saved;
+
+	if (bpf_probe_read_kernel(n->saved, sizeof(n->saved), at))
+		return false;
+	LEAF_X86(n, regs);
+	return (regs->cs & 0xffff) == 0x33; /* __USER_CS; 0x23 is 32-bit code */
+}
+#endif
+
+/* Those that the kernel saved; 0 where there are none. */
+walk_global int take_saved_regs(__u32 slot)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct native *n = native_state(slot);
+
+	return n && read_saved(n, saved_regs(task));
+}
+
+#endif

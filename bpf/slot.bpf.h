@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Walk state is taken for a walk and given back: two walks on one CPU never use the same. */
+#ifndef BPF_SLOT_H
+#define BPF_SLOT_H
+
+#include "state.bpf.h"
+
+/*
+ * Whose state a walk uses. Programs that can interrupt or preempt each other on one CPU need a slot
+ * each. All perf events share one: the kernel runs one perf program at a time on a CPU, in whatever
+ * context (bpf_prog_active). A raw tracepoint or a fexit program needs a slot of its own.
+ */
+enum walk_slot { SLOT_PERF, WALK_SLOTS };
+
+/* More of the seam. */
+walk_inline void count(__u32 counter);
+
+/*
+ * Takes @slot for one walk. NULL if it is in use, which is counted: a program that interrupts or
+ * preempts a walk never walks in the same state. (5.10 has no atomic operation with a result. Two
+ * programs that preempt each other between these lines may both be refused, never both let in.)
+ */
+walk_inline struct walk *walk_take(__u32 slot)
+{
+	struct walk *w = walk_state(slot);
+
+	if (!w)
+		return 0;
+	__sync_fetch_and_add(&w->users, 1);
+	if (*(volatile __u32 *)&w->users != 1) {
+		__sync_fetch_and_add(&w->users, -1);
+		count(COUNT_BUSY);
+		return 0;
+	}
+	w->slot = (__u16)slot;
+	return w;
+}
+
+walk_inline void walk_give_back(struct walk *w)
+{
+	__sync_fetch_and_add(&w->users, -1);
+}
+
+#endif
