@@ -382,6 +382,22 @@ static size_t fd_memory(int fd)
 	return bytes;
 }
 
+static uint64_t skipped_runs(struct sampler *s)
+{
+	struct bpf_program *program;
+	uint64_t sum = 0;
+
+	bpf_object__for_each_program(program, s->skel->obj)
+	{
+		struct bpf_prog_info info = {};
+		uint32_t n = sizeof(info);
+
+		if (!bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &n))
+			sum += info.recursion_misses;
+	}
+	return sum;
+}
+
 void sampler_stats(struct sampler *s, struct sampler_stats *ret)
 {
 	struct bpf_prog_info info = {};
@@ -392,6 +408,7 @@ void sampler_stats(struct sampler *s, struct sampler_stats *ret)
 						      rate_parts(&s->config.event)};
 	for (uint32_t i = 0; i < COUNT_MAX; i++)
 		ret->counters[i] = read_counter(s, i);
+	ret->skipped = skipped_runs(s);
 	if (!bpf_obj_get_info_by_fd(bpf_program__fd(s->skel->progs.on_sample), &info, &n)) {
 		ret->run_ns = info.run_time_ns;
 		ret->run_count = info.run_cnt;

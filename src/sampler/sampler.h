@@ -132,6 +132,11 @@ struct sampler_stats {
 	uint64_t run_ns, run_count; /* kernel's statistics, 0 unless kernel.bpf_stats_enabled */
 	uint64_t longest_ns;	    /* the longest run, likewise */
 	uint64_t long_samples;	    /* runs of more than 0.5 ms, likewise */
+	/*
+	 * Runs of all programs that the kernel skipped because of a BPF program that ran on that
+	 * CPU already: bpf_prog_info.recursion_misses, 5.12+. Those of perf events aren't in it.
+	 */
+	uint64_t skipped;
 };
 void sampler_stats(struct sampler *s, struct sampler_stats *ret);
 

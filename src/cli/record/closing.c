@@ -195,6 +195,12 @@ static void add_losses(const struct session *s, struct closing *c)
 		     (ull)c->m->kernel.counters[COUNT_RING_FULL]);
 	add_counter(c, COUNT_NO_RING);
 	add_counter(c, COUNT_NO_ROOM);
+	add_counter(c, COUNT_BUSY);
+	if (c->m->kernel.skipped)
+		line(c, LOG_WARN,
+		     "the kernel skipped %llu runs of krait's programs, because a BPF program ran "
+		     "on that CPU already",
+		     (ull)c->m->kernel.skipped);
 	if (s->unfollowed)
 		line(c, LOG_WARN,
 		     "%llu child process%s too many to follow: missing if the parent ended before",
