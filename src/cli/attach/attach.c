@@ -65,7 +65,7 @@ static int set_rate(void *field, const char *text)
 	if (n > 2 && !strcasecmp(text + n - 2, "hz"))
 		n -= 2;
 	if (n >= sizeof(digits))
-		return err_set(-EINVAL, "'%s' is no frequency; write 1000, 1k or 1khz", text);
+		return err_set(-EINVAL, "'%s' is not a frequency; write 1000, 1k or 1khz", text);
 	snprintf(digits, sizeof(digits), "%.*s", (int)n, text);
 	return value_frequency(field, digits);
 }
@@ -81,7 +81,7 @@ static int set_mode(void *field, const char *text)
 	if (streq(text, "wall"))
 		return err_set(-EINVAL, "krait samples threads that run: cpu, or gil for those "
 					"that hold the GIL; `krait dump` shows where one waits");
-	return err_set(-EINVAL, "'%s' is no mode; there are cpu and gil", text);
+	return err_set(-EINVAL, "'%s' is not a mode; write cpu or gil", text);
 }
 
 #define FIELD(f) offsetof(struct attach_options, f)

@@ -26,7 +26,7 @@ static int set_pid(void *field, const char *text)
 	errno = 0;
 	pid = strtol(text, &end, hex ? 16 : 10);
 	if (errno || end == text || *end || pid <= 0 || pid > INT32_MAX)
-		return err_set(-EINVAL, "'%s' is no process id", text);
+		return err_set(-EINVAL, "'%s' is not a process id", text);
 	*(pid_t *)field = (pid_t)pid;
 	return 0;
 }
@@ -55,7 +55,7 @@ static int set_format(void *field, const char *text)
 			return 0;
 		}
 	return err_set(-EINVAL,
-		       "'%s' is no format; there are flamegraph, raw, speedscope and chrometrace",
+		       "'%s' is not a format; write flamegraph, raw, speedscope or chrometrace",
 		       text);
 }
 

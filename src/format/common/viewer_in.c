@@ -152,7 +152,8 @@ int viewer_in_check_memory(const char *format, const struct json_in *in, const c
 		return VIEWER_NO_MEMORY;
 	if (profile_bytes(p) + bytes > budget)
 		return viewer_in_bad(format, in, field,
-				     "they need far more memory than a file of this size should");
+				     "its stacks and names need far more memory than a file of "
+				     "this size should");
 	return 0;
 }
 

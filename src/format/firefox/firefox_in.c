@@ -37,8 +37,7 @@ static int take_type(struct ff_reader *r, struct thread *t)
 	while (i < ARRAY_SIZE(types) && !streq(word, types[i].word))
 		i++;
 	if (i == ARRAY_SIZE(types))
-		return ff_bad(&t->samples, "weightType",
-			      "it is none of samples, tracing-ms and bytes");
+		return ff_bad(&t->samples, "weightType", "it must be samples, tracing-ms or bytes");
 	type = types[i].type;
 	t->is_count = i == 0;
 	if (t->is_count && r->counts.micro)

@@ -261,7 +261,7 @@ static int check_column(struct ff_reader *r, enum ff_column c, size_t rows)
 					      : v->v[i];
 
 		if (cell == FF_NONE && columns[c].needed)
-			return bad_cell(r, c, i, "it is none");
+			return bad_cell(r, c, i, "null isn't allowed here");
 		if (cell != FF_NONE && (size_t)cell >= (c == STACK_PREFIX ? i : rows))
 			return bad_cell(r, c, i,
 					c == STACK_PREFIX
