@@ -208,7 +208,7 @@ struct image_place {
 /* Map `procs`: tgid -> state of the process. */
 struct proc_entry {
 	struct proc_key key; /* start_ns 0: set by user space first; the first sample fills it in */
-	struct image_place place; /* of the image that user space looked at */
+	struct image_place place; /* of the image that user space examined */
 	__u64 asked_ns;		  /* time of the last REC_PROC */
 	__u32 asks;
 	__u32 space;  /* slot in map `spaces`, 0 = none */

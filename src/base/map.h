@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A hash table from u64 to u64 (ids, indices, pointers), open addressing, linear probing. Keys are
- * mixed, so they may be addresses or sequences. Values stay valid until changed; iteration order
- * is that of the table.
+ * mixed, so they may be addresses or sequences. The order of iteration is that of the table.
  */
 #ifndef BASE_MAP_H
 #define BASE_MAP_H

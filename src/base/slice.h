@@ -18,7 +18,7 @@
 #define WORK_CALL   1000 /* a system call that reads something small */
 #define WORK_SORT   64	 /* sorting: for each of up to a million entries */
 
-/* In the caller's storage, from slice_begin() to slice_end() by the same thread. */
+/* Lies in the caller's storage. slice_begin() and slice_end() are called by the same thread. */
 struct slice {
 	uint64_t left;
 	uint64_t memory;     /* bytes that may still be allocated until the end of the slice */

@@ -188,8 +188,7 @@ int file_open_mapping(int procdir, const struct mapping *m, const char *path, en
 
 	how = how ? how : &ignored;
 	if (!m->ino)
-		return err_set(-ENOENT, "mapping %llx isn't of a file",
-			       (unsigned long long)m->start);
+		return err_set(-ENOENT, "mapping %llx has no file", (unsigned long long)m->start);
 	*how = FILE_MAP_FILES;
 	denied = fd = open_map_files(procdir, m, path);
 	if (fd >= 0 || fd == -EINVAL || fd == -ETIMEDOUT)

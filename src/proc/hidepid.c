@@ -60,5 +60,5 @@ int proc_not_there(pid_t tgid)
 
 int proc_not_open(pid_t tgid, int r)
 {
-	return r == -EPERM ? say_hidden(tgid) : err_sys(r, "can't look at process %d", tgid);
+	return r == -EPERM ? say_hidden(tgid) : err_sys(r, "can't examine process %d", tgid);
 }

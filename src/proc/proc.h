@@ -69,7 +69,7 @@ void proc_name_from(const char *cmdline, size_t n, const char *exe, const char *
  */
 bool proc_name_is_said(const char *cmdline, size_t n);
 
-/* Name of a running process alone, without its other facts; @name: heap, caller frees. */
+/* Name of a running process alone, without its other facts; *ret: heap, caller frees. */
 _must_use_ int proc_name(const struct proc *p, char **ret);
 
 /* comm of thread @tid of @p (@tid == tgid: of the process). 0, -ESRCH. */

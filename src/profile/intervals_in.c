@@ -78,7 +78,7 @@ static int check(const struct parsed *l)
 	if (!l->has[PID] || !l->has[BEGIN] || !l->has[END] || !l->n)
 		return err_set(-EINVAL, "pid, begin, end and labels are needed");
 	if (n[PID] <= 0 || n[PID] > INT32_MAX || n[TID] < 0 || n[TID] > INT32_MAX)
-		return err_set(-EINVAL, "no such number of a process or thread");
+		return err_set(-EINVAL, "pid or tid is out of range");
 	if (n[BEGIN] < 0 || n[END] < n[BEGIN])
 		return err_set(-EINVAL, "its end is before its begin");
 	for (unsigned i = 0; i < l->n && !r; i++) {

@@ -215,7 +215,7 @@ uint32_t profile_location(struct profile *p, const struct profile_location *l)
 	return put(p, &p->t.locations, &key, sizeof(key));
 }
 
-/* Makes both buffers of profile_get_stack() hold @n ids, so that looking up can't fail. */
+/* Makes both buffers of profile_get_stack() hold @n ids, so that look-ups can't fail. */
 static int reserve_stack(struct profile *p, size_t n)
 {
 	size_t cap = MAX(n, p->stack_cap * 2);

@@ -103,7 +103,7 @@ static int keep_reserve(struct session *s)
 	at = b->reserve ? mremap(b->reserve, b->reserve_bytes, bytes, MREMAP_MAYMOVE)
 			: mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (at == MAP_FAILED)
-		return err_set(-ENOMEM, "out of memory for writing more than was recorded so far");
+		return err_set(-ENOMEM, "out of memory: nothing more can be recorded");
 	b->reserve = at;
 	b->reserve_bytes = bytes;
 	return 0;

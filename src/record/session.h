@@ -119,7 +119,7 @@ struct session {
 /* @o is borrowed. */
 void session_init(struct session *s, const struct session_options *o);
 
-/* Opens everything that takes rights; samples come only after sampler_enable(). 0 or -errno. */
+/* Opens everything that needs rights. Samples come only after session_start(). 0 or -errno. */
 _must_use_ int session_set_up(struct session *s);
 void session_fini(struct session *s);
 
