@@ -209,7 +209,7 @@ static void add_listed(void *arg, const char *path)
 		log_info("%s isn't known before it runs: %s", path, err_msg());
 }
 
-void foresee_command(struct collect *c, int fd)
+static void foresee_command(struct collect *c, int fd)
 {
 	_cleanup_free_ char *path = real_path(fd);
 
@@ -220,6 +220,16 @@ void foresee_command(struct collect *c, int fd)
 	c->command->path = TAKE_PTR(path);
 	if (c->config.cache)
 		file_list_read(c->config.cache, c->command->path, add_listed, c);
+}
+
+int collect_teach(struct collect *c, int fd, const char *path)
+{
+	int r = teach_own(c);
+
+	if (r)
+		return r;
+	foresee_command(c, fd);
+	return teach_program(c, fd, path);
 }
 
 /* What processes mapped of krait's own root directory is what the command will map again. */

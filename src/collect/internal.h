@@ -72,17 +72,15 @@ void process_expect_first(struct collect *c, const struct proc *proc, const stru
 /* memory.c: with each flush, gives up names that are too many. */
 void memory_keep_to(struct collect *c);
 
-/*
- * foresee.c: reads the files that the command @fd will probably map; keeps for the next time what
- * processes mapped.
- */
-void foresee_command(struct collect *c, int fd);
+/* foresee.c: keeps for the next time what processes mapped. */
 void foresee_remember(struct collect *c);
 
 /* first.c: once a flush. */
 void first_look(struct collect *c);
 
-/* teach.c: executable @fd, if it runs an interpreter: as collect_teach(). */
+/* teach.c: krait's own executable, which the command's process runs until its exec. 0 or -errno. */
+_must_use_ int teach_own(struct collect *c);
+/* Executable @fd, if it runs an interpreter: as collect_teach(). */
 _must_use_ int teach_program(struct collect *c, int fd, const char *path);
 
 #endif

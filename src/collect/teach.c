@@ -39,7 +39,7 @@ static int coming_libc(const struct image_file *f, int fd, struct libc_info *ret
 }
 
 /* krait's own executable, which the command's process runs until its exec. */
-static int teach_own(struct collect *c)
+int teach_own(struct collect *c)
 {
 	_cleanup_close_ int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	const struct exe_entry e = {.kind = EXE_OTHER};
@@ -132,14 +132,4 @@ int teach_program(struct collect *c, int fd, const char *path)
 	r = describe(c, f, python, fd, path, &t.entry);
 	r = r ? r : vec_push(&c->command->programs, t);
 	return r ? r : c->config.ops->add_exe(c->config.ctx, &t.key, &t.entry);
-}
-
-int collect_teach(struct collect *c, int fd, const char *path)
-{
-	int r = teach_own(c);
-
-	if (r)
-		return r;
-	foresee_command(c, fd);
-	return teach_program(c, fd, path);
 }

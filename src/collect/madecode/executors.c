@@ -182,7 +182,7 @@ void executors_close(struct process *p)
 /* They are found with the readings of what is registered, and hold as long as those. */
 static bool name(struct collect *c, const struct raw_stack *raw, uint64_t pc, struct made_name *ret)
 {
-	const struct reading *r = registered_reading(c, raw, pc);
+	const struct reading *r = reading_of_stack(c, raw, pc);
 
 	ret->symbol = r && executors_hold(r, pc, &ret->start) ? NAME : NULL;
 	return ret->symbol;

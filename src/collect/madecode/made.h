@@ -196,12 +196,18 @@ _must_use_ bool registered_condense(struct collect *c, struct condense *k);
 void registered_begin(struct collect *c);
 void registered_close(struct process *p);
 
-/* The latest reading whose names hold for the code at @pc of @raw; NULL: none. */
-const struct reading *registered_reading(struct collect *c, const struct raw_stack *raw,
-					 uint64_t pc);
+/*
+ * reading.c: the mapping with the code at @pc of @raw, if what is registered may name it; *s: the
+ * space that it belongs to. The latest reading whose names hold for the code at @pc of @m, or of
+ * @raw. NULL: none.
+ */
+const struct space_map *reading_map(struct collect *c, const struct raw_stack *raw, uint64_t pc,
+				    const struct space **s);
+const struct reading *reading_of(const struct process *p, const struct space_map *m, uint64_t pc);
+const struct reading *reading_of_stack(struct collect *c, const struct raw_stack *raw, uint64_t pc);
 
 /*
- * Bytes that are kept of a process's code. registered_give_up() frees all of that for others; it
+ * registered.c: bytes that are kept of a process's code. registered_give_up() frees all of that for others; it
  * is read again some seconds later.
  */
 size_t registered_bytes(const struct process *p);

@@ -357,48 +357,9 @@ static void refresh(struct collect *c, uint64_t until_ns)
 		c->made->registered->due_ns = from + ALL_SHARE * (now - from);
 }
 
-static const struct reading *find_reading(const struct process *p, const struct space_map *m,
-					  uint64_t pc)
-{
-	const struct registered *reg = &p->made->registered;
-
-	for (size_t i = 0; i < ARRAY_SIZE(reg->readings); i++) {
-		const struct reading *r = &reg->readings[i];
-		size_t k = count_upto(r->code.v, r->code.n, end, pc);
-
-		if (r->jit && r->from_ns >= m->since_ns && r->to_ns < m->remade_ns &&
-		    k < r->code.n && r->code.v[k].start <= pc)
-			return r;
-	}
-	return NULL;
-}
-
-/* The mapping with the code at @pc, if what is registered may name it. */
-static const struct space_map *map_of(struct collect *c, const struct raw_stack *raw, uint64_t pc,
-				      const struct space **s)
-{
-	struct process *p = process_at(c, raw->process);
-	const struct space_map *m;
-
-	*s = c->config.sees_mapped && !p->replaced ? space_at(c, raw->native->version) : NULL;
-	m = *s ? space_map_at(*s, pc) : NULL;
-	return m && m->lasting ? m : NULL;
-}
-
-const struct reading *registered_reading(struct collect *c, const struct raw_stack *raw,
-					 uint64_t pc)
-{
-	const struct space *s;
-	const struct space_map *m = map_of(c, raw, pc, &s);
-
-	return m && s->process == raw->process && (raw->flush < c->flushes || c->last)
-		       ? find_reading(process_at(c, raw->process), m, pc)
-		       : NULL;
-}
-
 static bool name(struct collect *c, const struct raw_stack *raw, uint64_t pc, struct made_name *ret)
 {
-	const struct reading *r = registered_reading(c, raw, pc);
+	const struct reading *r = reading_of_stack(c, raw, pc);
 
 	ret->symbol = r ? gdb_jit_find(r->jit, pc, &ret->start) : NULL;
 	return ret->symbol;
@@ -406,7 +367,7 @@ static bool name(struct collect *c, const struct raw_stack *raw, uint64_t pc, st
 
 static bool is_named(const struct process *p, const struct space_map *m, uint64_t pc)
 {
-	const struct reading *r = find_reading(p, m, pc);
+	const struct reading *r = reading_of(p, m, pc);
 	uint64_t start;
 
 	return r && (gdb_jit_find(r->jit, pc, &start) || executors_hold(r, pc, &start));
@@ -416,7 +377,7 @@ static bool ready(struct collect *c, const struct raw_stack *raw, uint64_t pc)
 {
 	struct process *p = process_at(c, raw->process);
 	const struct space *s;
-	const struct space_map *m = map_of(c, raw, pc, &s);
+	const struct space_map *m = reading_map(c, raw, pc, &s);
 	uint64_t start;
 
 	if (!m || process_has_ended(p) || jit_name(c, p, pc, &start))
