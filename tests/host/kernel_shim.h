@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What bpf/ takes from the kernel, for the host: tasks are structs that a test fills, maps are hash
+ * tables, what goes into a ring is kept. A pointer of a task that is NULL reads as 0, as the
+ * kernel's helpers do. Included before any file of bpf/.
+ */
+#ifndef TESTS_KERNEL_SHIM_H
+#define TESTS_KERNEL_SHIM_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* Global functions without prototypes, and attributes of the BPF target. */
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+#pragma GCC diagnostic ignored "-Wattributes"
+#pragma GCC diagnostic ignored "-Wunused-function"
+#pragma GCC diagnostic ignored "-Wshadow" /* reads within reads */
+#ifdef __clang__
+#pragma GCC diagnostic ignored "-Wunknown-attributes"
+#pragma GCC diagnostic ignored "-Wignored-attributes"
+#endif
+
+#ifdef __aarch64__
+#define __TARGET_ARCH_arm64
+#endif
+#include "kernel.h"
+
+#define SEC(name)
+#define __uint(name, n)				int(*name)[n]
+#define __type(name, t)				t *name
+#define __array(name, t)			t *name[1]
+#define barrier()				__asm__ volatile("" ::: "memory")
+
+#define bpf_core_field_exists(field)		((void)sizeof(field), shim.newest)
+#define bpf_core_enum_value_exists(type, value) false
+#define bpf_core_type_size(type)		sizeof(type)
+
+#define SHIM_READ(p, field)                                                                        \
+	({                                                                                         \
+		__typeof__((p)->field) read_;                                                      \
+		__builtin_memset(&read_, 0, sizeof(read_));                                        \
+		if (p)                                                                             \
+			read_ = (p)->field;                                                        \
+		read_;                                                                             \
+	})
+#define SHIM_READ_1(p, a)	      SHIM_READ(p, a)
+#define SHIM_READ_2(p, a, b)	      SHIM_READ(SHIM_READ(p, a), b)
+#define SHIM_READ_3(p, a, b, c)	      SHIM_READ(SHIM_READ_2(p, a, b), c)
+#define SHIM_PICK(a, b, c, name, ...) name
+#define BPF_CORE_READ(p, ...)                                                                      \
+	SHIM_PICK(__VA_ARGS__, SHIM_READ_3, SHIM_READ_2, SHIM_READ_1)(p, __VA_ARGS__)
+#define BPF_CORE_READ_STR_INTO(dst, p, a, b)                                                       \
+	__builtin_memcpy(dst, SHIM_READ(p, a)->b, sizeof(*(dst)))
+
+#define SHIM_MAPS    16
+#define SHIM_ENTRIES 64
+
+struct shim_map {
+	const void *map;
+	size_t key_bytes, value_bytes;
+	bool array; /* every key below the number of entries is there */
+	size_t n;
+	struct {
+		uint8_t key[64];
+		void *value;
+	} entry[SHIM_ENTRIES];
+};
+
+static struct shim {
+	struct task_struct *task; /* the current one */
+	uint64_t now_ns;
+	bool newest; /* the kernel: fields that came later are there */
+	bool full;   /* the ring refuses */
+	struct shim_map map[SHIM_MAPS];
+	size_t n_maps;
+	struct {
+		size_t n;
+		uint64_t flags;
+		uint8_t bytes[512];
+	} sent[SHIM_ENTRIES];
+	size_t n_sent;
+} shim;
+
+static inline void shim_add(const void *map, size_t key_bytes, size_t value_bytes, bool array)
+{
+	assert_true(shim.n_maps < SHIM_MAPS && key_bytes <= sizeof(shim.map[0].entry[0].key));
+	shim.map[shim.n_maps++] = (struct shim_map){
+		.map = map, .key_bytes = key_bytes, .value_bytes = value_bytes, .array = array};
+}
+
+/* Makes map @m of bpf/ known: what it holds and how is in its type. */
+#define shim_map(m)                                                                                \
+	shim_add(&(m), sizeof(*(m).key), sizeof(*(m).value),                                       \
+		 sizeof(*(m).type) / sizeof(int) == BPF_MAP_TYPE_ARRAY ||                          \
+			 sizeof(*(m).type) / sizeof(int) == BPF_MAP_TYPE_PERCPU_ARRAY)
+
+static inline void shim_clear(void)
+{
+	for (size_t i = 0; i < shim.n_maps; i++)
+		for (size_t k = 0; k < shim.map[i].n; k++)
+			free(shim.map[i].entry[k].value);
+	shim = (struct shim){.newest = true};
+}
+
+static inline struct shim_map *shim_find(const void *map)
+{
+	for (size_t i = 0; i < shim.n_maps; i++)
+		if (shim.map[i].map == map)
+			return &shim.map[i];
+	fail_msg("a map that the test doesn't know");
+	return NULL;
+}
+
+static inline void *shim_entry(struct shim_map *m, const void *key, bool make)
+{
+	for (size_t i = 0; i < m->n; i++)
+		if (!memcmp(m->entry[i].key, key, m->key_bytes))
+			return m->entry[i].value;
+	if (!make)
+		return NULL;
+	assert_true(m->n < SHIM_ENTRIES);
+	memcpy(m->entry[m->n].key, key, m->key_bytes);
+	m->entry[m->n].value = calloc(1, m->value_bytes);
+	assert_non_null(m->entry[m->n].value);
+	return m->entry[m->n++].value;
+}
+
+static inline void *bpf_map_lookup_elem(const void *map, const void *key)
+{
+	struct shim_map *m = shim_find(map);
+
+	return shim_entry(m, key, m->array);
+}
+
+static inline long bpf_map_update_elem(const void *map, const void *key, const void *value,
+				       uint64_t flags)
+{
+	struct shim_map *m = shim_find(map);
+	void *at = shim_entry(m, key, flags != BPF_EXIST);
+
+	if (!at)
+		return -2; /* ENOENT */
+	memcpy(at, value, m->value_bytes);
+	return 0;
+}
+
+/* A variable that is set before programs are loaded lies in memory that isn't writable. */
+static inline void shim_set(const volatile void *at, const void *value, size_t n)
+{
+	uintptr_t page = (uintptr_t)at & ~((uintptr_t)getpagesize() - 1);
+
+	assert_int_equal(mprotect((void *)page, (uintptr_t)at + n - page, PROT_READ | PROT_WRITE),
+			 0);
+	memcpy((void *)(uintptr_t)at, value, n);
+}
+#define SHIM_SET(variable, ...) shim_set(&(variable), &(__VA_ARGS__), sizeof(variable))
+
+static inline long bpf_core_read(void *dst, uint32_t n, const void *src)
+{
+	memcpy(dst, src, n);
+	return 0;
+}
+
+/* Of the target: no test has its memory here. */
+static inline long bpf_probe_read_user(void *dst, uint32_t n, const void *src)
+{
+	(void)src;
+	memset(dst, 0, n);
+	return -14; /* EFAULT */
+}
+
+static inline uint64_t bpf_ktime_get_ns(void)
+{
+	return shim.now_ns;
+}
+
+static inline uint32_t bpf_get_smp_processor_id(void)
+{
+	return 0;
+}
+
+static inline uint64_t bpf_get_current_task(void)
+{
+	return (uintptr_t)shim.task;
+}
+
+static inline struct task_struct *bpf_get_current_task_btf(void)
+{
+	return shim.task;
+}
+
+static inline uint64_t bpf_ringbuf_query(const void *ring, uint64_t flags)
+{
+	(void)ring;
+	return flags == BPF_RB_RING_SIZE ? 4096 : 0;
+}
+
+static inline long bpf_ringbuf_output(const void *ring, const void *data, uint64_t n,
+				      uint64_t flags)
+{
+	(void)ring;
+	if (shim.full)
+		return -11; /* EAGAIN */
+	assert_true(shim.n_sent < SHIM_ENTRIES && n <= sizeof(shim.sent[0].bytes));
+	memcpy(shim.sent[shim.n_sent].bytes, data, n);
+	shim.sent[shim.n_sent].n = n;
+	shim.sent[shim.n_sent++].flags = flags;
+	return 0;
+}
+
+#endif

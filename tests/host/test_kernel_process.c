@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Which process a sample is of, as the kernel program finds it out from the kernel's own structs: its
+ * number in a PID namespace, its owner, its executable, its parent, whether it is wanted, and whether
+ * its user's are too many.
+ */
+#include "kernel_shim.h"
+
+#include "process/proc.bpf.h"
+#include "process/owner.bpf.h"
+
+#define SECOND 1000000000ull
+
+/* A process with all that is asked of it. */
+struct made {
+	struct inode inode;
+	struct file exe;
+	struct mm_struct mm;
+	struct {
+		struct cred cred;
+		uint64_t caps;
+	} who;
+	struct {
+		struct pid pid;
+		struct upid more[2];
+	} pid;
+	struct task_struct task;
+};
+
+static struct pid_namespace host_ns = {{100}}, inner_ns = {{200}};
+
+static void make(struct made *m, int tgid, struct made *parent)
+{
+	memset(m, 0, sizeof(*m));
+	m->exe.f_inode = &m->inode;
+	m->mm.exe_file = &m->exe;
+	m->mm.start_code = 0x500000;
+	m->mm.start_stack = 0x7ffe0000;
+	m->who.cred.uid.val = m->who.cred.euid.val = m->who.cred.suid.val = 1000;
+	m->who.cred.gid.val = m->who.cred.egid.val = m->who.cred.sgid.val = 100;
+	m->pid.pid.level = 1;
+	m->pid.pid.numbers[0] = (struct upid){tgid, &host_ns};
+	m->pid.pid.numbers[1] = (struct upid){tgid % 10, &inner_ns};
+	m->task = (struct task_struct){
+		.pid = tgid,
+		.tgid = tgid,
+		.mm = &m->mm,
+		.group_leader = &m->task,
+		.real_parent = parent ? &parent->task : NULL,
+		.start_time = SECOND * (uint64_t)tgid,
+		.thread_pid = &m->pid.pid,
+		.real_cred = &m->who.cred,
+		.comm = "prog",
+	};
+}
+
+static void fork_of(struct made *m, int tgid, struct made *parent)
+{
+	make(m, tgid, parent);
+	m->mm = parent->mm;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	shim_clear();
+	shim_map(procs);
+	shim_map(roots);
+	shim_map(exes);
+	shim_map(suspects);
+	shim_map(early_unmaps);
+	shim_map(crowds);
+	shim_map(counters);
+	shim_add(&rings, sizeof(__u32), 8, true);
+	crowded_until_ns = 0;
+	began_ns = 0;
+	settled = false;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	shim_clear();
+	return 0;
+}
+
+static void test_owner(void **state)
+{
+	struct made m;
+	struct mm_struct___bits *bits = (void *)&m.mm;
+	__u32 uid, gid;
+
+	(void)state;
+	make(&m, 7, NULL);
+	bits->flags.__mm_flags[0] = SUID_DUMP_USER | 0xf0;
+	assert_true(has_owner(&m.task, &uid, &gid));
+	assert_int_equal(uid, 1000);
+	assert_int_equal(gid, 100);
+	bits->flags.__mm_flags[0] = 2; /* SUID_DUMP_ROOT */
+	assert_false(has_owner(&m.task, &uid, &gid));
+	bits->flags.__mm_flags[0] = SUID_DUMP_USER;
+	m.who.caps = 1ull << 39;
+	assert_false(has_owner(&m.task, &uid, &gid));
+	m.who.caps = 0;
+	/* Each id that isn't the others' makes it somebody else's. */
+	for (size_t i = 0; i < 4; i++) {
+		__u32 *const ids[] = {&m.who.cred.euid.val, &m.who.cred.suid.val,
+				      &m.who.cred.egid.val, &m.who.cred.sgid.val};
+		__u32 was = *ids[i];
+
+		*ids[i] = 0;
+		assert_false(has_owner(&m.task, &uid, &gid));
+		*ids[i] = was;
+	}
+	assert_true(has_owner(&m.task, &uid, &gid));
+}
+
+static void test_numbers(void **state)
+{
+	struct made m;
+
+	(void)state;
+	make(&m, 47, NULL);
+	m.task.tgid = 48;
+	assert_int_equal(tgid_of(&m.task), 48); /* the host's: no look at namespaces */
+	m.task.tgid = 47;
+	m.pid.pid.level = 0;
+	m.pid.pid.numbers[0].ns = &inner_ns;
+	assert_int_equal(number_of(&m.pid.pid), 0); /* nobody has namespace 0 */
+	SHIM_SET(pidns_inum, (__u32){200});
+	make(&m, 47, NULL);
+	assert_int_equal(tgid_of(&m.task), 7);
+	m.pid.pid.level = 0; /* it is not in that namespace, and what lies behind isn't its */
+	assert_int_equal(tgid_of(&m.task), 0);
+	SHIM_SET(pidns_inum, (__u32){0});
+}
+
+static void test_image(void **state)
+{
+	struct made a, b;
+	struct proc_key key;
+
+	(void)state;
+	make(&a, 5, NULL);
+	fork_of(&b, 6, &a);
+	assert_true(same_image(&a.task, &b.task));
+	b.mm.start_stack += 16; /* exec of the same file: another place of the stack */
+	assert_false(same_image(&a.task, &b.task));
+	b.mm.start_stack -= 16;
+	b.mm.exe_file = &b.exe;
+	assert_false(same_image(&a.task, &b.task));
+	read_key(&a.task, 5, &key);
+	assert_int_equal(key.start_ns, 5 * SECOND);
+	assert_true(no_exec_since(&b.task, &key));
+	b.task.self_exec_id = 1;
+	assert_false(no_exec_since(&b.task, &key));
+	b.task.self_exec_id = 0;
+	key.exec_id = 1; /* the parent has, since */
+	assert_false(no_exec_since(&b.task, &key));
+}
+
+static void test_parent(void **state)
+{
+	const struct proc_key key = {5 * SECOND, 5, 0};
+	struct proc_entry entry = {
+		.key = key, .state = PROC_PYTHON, .space = 3, .where = {.layout = 9}};
+	static struct meeting m;
+	struct made a, b;
+	__u32 tgid = 5, one = 1;
+
+	(void)state;
+	make(&a, 5, NULL);
+	fork_of(&b, 6, &a);
+	memset(&m, 0, sizeof(m));
+	read_key(&b.task, 6, &m.entry.key);
+	assert_false(known_parent(&b.task, &m)); /* nobody knows it */
+	bpf_map_update_elem(&procs, &tgid, &entry, BPF_ANY);
+	assert_true(known_parent(&b.task, &m));
+	assert_int_equal(m.rec.parent, 5);
+	assert_int_equal(m.entry.space, 3);
+	assert_int_equal(m.entry.where.layout, 9);
+	assert_int_equal(m.entry.space_before_ns, 6 * SECOND); /* what was read before the fork */
+	b.mm.start_stack++;				       /* it has exec'ed */
+	assert_false(known_parent(&b.task, &m));
+	assert_int_equal(m.entry.space, 0);
+	b.mm.start_stack--;
+	entry.space_before_ns = 2; /* the parent has them from its own */
+	bpf_map_update_elem(&procs, &tgid, &entry, BPF_ANY);
+	assert_true(known_parent(&b.task, &m));
+	assert_int_equal(m.entry.space_before_ns, 2);
+	tgid = 6;
+	bpf_map_update_elem(&early_unmaps, &tgid, &one, BPF_ANY);
+	assert_true(known_parent(&b.task, &m));
+	assert_int_equal(m.entry.space, 0); /* it has unmapped something itself */
+	entry.key.start_ns++;		    /* an earlier process with that number */
+	tgid = 5;
+	bpf_map_update_elem(&procs, &tgid, &entry, BPF_ANY);
+	assert_false(known_parent(&b.task, &m));
+}
+
+/* The root's great-grandchild is wanted, but for whoever doesn't follow children. */
+static void test_wanted(void **state)
+{
+	struct made init, root, child, grandchild, other;
+	__u32 tgid = 10, one = 1;
+
+	(void)state;
+	make(&init, 1, NULL);
+	make(&root, 10, &init);
+	make(&child, 11, &root);
+	make(&grandchild, 12, &child);
+	make(&other, 13, &init);
+	bpf_map_update_elem(&roots, &tgid, &one, BPF_ANY);
+	assert_true(is_wanted(&root.task, 10));
+	assert_false(is_wanted(&grandchild.task, 12));
+	SHIM_SET(follow_children, (bool){true});
+	assert_true(is_wanted(&grandchild.task, 12));
+	assert_false(is_wanted(&other.task, 13));
+	SHIM_SET(follow_children, (bool){false});
+	SHIM_SET(whole_machine, (bool){true});
+	assert_true(is_wanted(&other.task, 13));
+	SHIM_SET(whole_machine, (bool){false});
+}
+
+static void test_executables(void **state)
+{
+	struct exe_entry exe = {.start_vaddr = 0x400000, .where = {.layout = 4}};
+	static const struct {
+		__u8 kind, state;
+	} wanted[] = {{EXE_OTHER, PROC_IGNORED}, {EXE_HOST, PROC_HOST}, {EXE_LINKED, PROC_LINKING}};
+	static struct meeting m;
+	struct made a;
+	__u32 tgid = 5, one = 1;
+
+	(void)state;
+	make(&a, 5, NULL);
+	memset(&m, 0, sizeof(m));
+	read_key(&a.task, 5, &m.entry.key);
+	m.rec.exe = (struct exe_key){.dev = 8 << 20 | 1, .ino = 5, .bytes = 4096};
+	assert_int_equal(known_exe(&a.task, &m), PROC_PENDING);
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
+		exe.kind = wanted[i].kind;
+		bpf_map_update_elem(&exes, &m.rec.exe, &exe, BPF_ANY);
+		assert_int_equal(known_exe(&a.task, &m), wanted[i].state);
+	}
+	exe.kind = EXE_PYTHON;
+	bpf_map_update_elem(&exes, &m.rec.exe, &exe, BPF_ANY);
+	assert_int_equal(known_exe(&a.task, &m), PROC_PYTHON);
+	assert_int_equal(m.entry.where.layout, 4);
+	/* It maps a libpython, though its executable isn't known for it. */
+	exe.kind = EXE_OTHER;
+	bpf_map_update_elem(&exes, &m.rec.exe, &exe, BPF_ANY);
+	bpf_map_update_elem(&suspects, &tgid, &one, BPF_ANY);
+	assert_int_equal(known_exe(&a.task, &m), PROC_PENDING);
+	/* Another file with that inode's number. */
+	m.rec.exe.generation++;
+	bpf_map_update_elem(&exes, &m.rec.exe, &(struct exe_entry){.kind = EXE_PYTHON}, BPF_ANY);
+	assert_int_equal(known_exe(&a.task, &m), PROC_PYTHON);
+}
+
+static void test_entries(void **state)
+{
+	const struct proc_key key = {5 * SECOND, 5, 0};
+	struct proc_entry entry = {.key = key, .state = PROC_PENDING, .space = 3};
+	static struct meeting m;
+	struct py_where where;
+	__u64 before_ns;
+	__u32 tgid = 5, space;
+
+	(void)state;
+	bpf_map_update_elem(&procs, &tgid, &entry, BPF_ANY);
+	assert_true(copy_entry(&m, proc_entry_of(5)));
+	m.entry.asks = 4;
+	put_back(5, &m, PROC_PENDING);
+	assert_int_equal(proc_entry_of(5)->asks, 4);
+	assert_int_equal(copy_where(&where, &space, &before_ns, proc_entry_of(5), &key),
+			 PROC_PENDING);
+	assert_int_equal(space, 3);
+	/* User space has answered since: its word counts. */
+	entry.state = PROC_PYTHON;
+	bpf_map_update_elem(&procs, &tgid, &entry, BPF_ANY);
+	m.entry.asks = 5;
+	put_back(5, &m, PROC_PENDING);
+	assert_int_equal(proc_entry_of(5)->asks, 0);
+	/* The number is another's. */
+	entry.key.start_ns++;
+	entry.state = PROC_PENDING;
+	bpf_map_update_elem(&procs, &tgid, &entry, BPF_ANY);
+	put_back(5, &m, PROC_PENDING);
+	assert_int_equal(proc_entry_of(5)->asks, 0);
+	assert_int_equal(copy_where(&where, &space, &before_ns, proc_entry_of(5), &key), 0);
+	put_back(6, &m, PROC_PENDING);
+	assert_null(proc_entry_of(6));
+}
+
+/* The record says what the entry says; user space is woken where it has to answer. */
+static void test_told(void **state)
+{
+	static struct meeting m;
+	const struct rec_proc *rec = (const void *)shim.sent[0].bytes;
+	struct made a;
+
+	(void)state;
+	make(&a, 5, NULL);
+	shim.task = &a.task;
+	memset(&m, 0, sizeof(m));
+	read_key(&a.task, 5, &m.entry.key);
+	m.entry.state = PROC_PENDING;
+	m.entry.space = 7;
+	assert_true(tell_user(&m, 99));
+	assert_int_equal(shim.n_sent, 1);
+	assert_int_equal(shim.sent[0].flags, BPF_RB_FORCE_WAKEUP);
+	assert_int_equal(rec->type, REC_PROC);
+	assert_int_equal(rec->state, PROC_PENDING);
+	assert_int_equal(rec->proc.tgid, 5);
+	assert_int_equal(rec->space, 7);
+	assert_int_equal(rec->uid, 1000);
+	assert_int_equal(rec->time_ns, 99);
+	assert_int_equal(m.entry.asks, 1);
+	m.entry.state = PROC_CROWDED;
+	assert_true(tell_user(&m, 100));
+	assert_int_equal(shim.sent[1].flags, BPF_RB_NO_WAKEUP);
+	shim.full = true;
+	assert_false(tell_user(&m, 101));
+}
+
+static void test_new(void **state)
+{
+	struct proc_entry entry = {.key = {5 * SECOND, 5, 0}, .state = PROC_PYTHON};
+	struct proc_key key = entry.key;
+	__u32 tgid = 5;
+
+	(void)state;
+	began_ns = 6 * SECOND;
+	assert_false(is_new(&key));
+	key.start_ns = began_ns;
+	assert_true(is_new(&key));
+	key = entry.key;
+	bpf_map_update_elem(&procs, &tgid, &entry, BPF_ANY);
+	assert_false(is_new(&key));
+	key.exec_id = 1; /* has exec'ed since it was met */
+	assert_true(is_new(&key));
+}
+
+static void test_crowds(void **state)
+{
+	static const __u8 states[][2] = {
+		{PROC_PENDING, PROC_UNASKED}, {PROC_UNASKED, PROC_UNASKED},
+		{PROC_IGNORED, PROC_IGNORED}, {PROC_HOST, PROC_HOST},
+		{PROC_PYTHON, PROC_CROWDED},  {PROC_NATIVE, PROC_CROWDED},
+	};
+	__u64 until_ns = 50;
+	__u32 uid = 1000;
+	struct made a;
+
+	(void)state;
+	make(&a, 5, NULL);
+	assert_false(is_crowded(&a.task));
+	bpf_map_update_elem(&crowds, &uid, &until_ns, BPF_ANY);
+	shim.now_ns = 49;
+	assert_true(is_crowded(&a.task));
+	shim.now_ns = 50;
+	assert_false(is_crowded(&a.task));
+	shim.now_ns = 49;
+	a.who.cred.uid.val = 1001;
+	assert_false(is_crowded(&a.task));
+	crowded_until_ns = 50; /* all users together */
+	assert_true(is_crowded(&a.task));
+	shim.now_ns = 50;
+	assert_false(is_crowded(&a.task));
+	for (size_t i = 0; i < sizeof(states) / sizeof(*states); i++)
+		assert_int_equal(crowded_state(states[i][0]), states[i][1]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_owner, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_numbers, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_image, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_parent, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_wanted, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_executables, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_entries, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_told, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_new, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_crowds, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

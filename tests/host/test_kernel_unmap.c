@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a process unmaps makes its mappings stale in the kernel program's eyes; which absent memory user
+ * space is told of, and how often; what counts as sent.
+ */
+#include "kernel_shim.h"
+
+#include "events/unmap.bpf.h"
+#include "absent.bpf.h"
+
+static struct mm_struct mm, other_mm;
+static struct task_struct task, parent;
+
+static int setup(void **state)
+{
+	(void)state;
+	shim_clear();
+	shim_map(procs);
+	shim_map(spaces);
+	shim_map(early_unmaps);
+	shim_map(absent_quotas);
+	shim_map(codes_sent);
+	shim_map(stacks_sent);
+	parent = (struct task_struct){.tgid = 4, .group_leader = &parent, .start_time = 4};
+	task = (struct task_struct){.tgid = 5,
+				    .group_leader = &task,
+				    .start_time = 5,
+				    .mm = &mm,
+				    .real_parent = &parent};
+	shim.task = &task;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	shim_clear();
+	return 0;
+}
+
+static struct unwind_space *give_space(__u32 tgid, __u64 start_ns, __u32 slot)
+{
+	struct proc_entry entry = {.key = {start_ns, tgid, 0}, .space = slot};
+
+	bpf_map_update_elem(&procs, &tgid, &entry, BPF_ANY);
+	return bpf_map_lookup_elem(&spaces, &slot);
+}
+
+static bool is_early(__u32 tgid)
+{
+	return bpf_map_lookup_elem(&early_unmaps, &tgid);
+}
+
+static void test_unmap(void **state)
+{
+	struct vm_area_struct vma = {.vm_mm = &mm, .vm_flags = VM_EXEC};
+	struct unwind_space *s = give_space(5, 5, 3);
+
+	(void)state;
+	on_unmap(&vma);
+	assert_int_equal(s->unmaps, 1);
+	vma.vm_flags = 0; /* data */
+	on_unmap(&vma);
+	vma.vm_flags = VM_EXEC;
+	vma.vm_mm = &other_mm; /* what execve() leaves behind */
+	on_unmap(&vma);
+	assert_int_equal(s->unmaps, 1);
+	assert_false(is_early(5));
+}
+
+/* Who wasn't met yet, or has an earlier process's number, has no mappings; it is remembered. */
+static void test_unmap_early(void **state)
+{
+	struct vm_area_struct vma = {.vm_mm = &mm, .vm_flags = VM_EXEC};
+	struct unwind_space *s;
+
+	(void)state;
+	on_unmap(&vma);
+	assert_true(is_early(5));
+	s = give_space(5, 1, 3);
+	on_unmap(&vma);
+	assert_int_equal(s->unmaps, 0);
+	/* Of user space, before the first sample: without a time, but that process's. */
+	give_space(5, 0, 3);
+	on_unmap(&vma);
+	assert_int_equal(s->unmaps, 1);
+}
+
+/* While its mappings are read, whatever comes may have been there; else what it covers counts. */
+static void test_new_place(void **state)
+{
+	struct unwind_space *s = give_space(5, 5, 3), *p = give_space(4, 4, 2);
+
+	(void)state;
+	on_new_place(0x1000, 0x1000);
+	assert_int_equal(s->unmaps, 0);
+	s->reading = 1;
+	on_new_place(0x1000, 0x1000);
+	assert_int_equal(s->unmaps, 1);
+	assert_int_equal(p->unmaps, 0);
+}
+
+static void test_quota(void **state)
+{
+	static struct walk w, other;
+	unsigned n = 0;
+
+	(void)state;
+	w.proc_hash = 1ull << 32;
+	other.proc_hash = 2ull << 32;
+	while (n < 2 * ABSENT_BURST && has_quota(&w))
+		n++;
+	assert_int_equal(n, ABSENT_BURST);
+	assert_true(has_quota(&other));
+	other.proc_hash = 1ull << 32 | 1; /* takes the place of the first one */
+	assert_true(has_quota(&other));
+	for (n = 0; n < 2 * ABSENT_BURST && has_quota(&w);)
+		n++;
+	assert_int_equal(n, ABSENT_BURST);
+	shim.now_ns += ABSENT_NS - 1;
+	assert_false(has_quota(&w));
+	shim.now_ns += 1;
+	assert_true(has_quota(&w));
+	assert_false(has_quota(&w));
+	shim.now_ns += 1000000 * ABSENT_NS; /* not more than at first */
+	for (n = 0; n < 2 * ABSENT_BURST && has_quota(&w);)
+		n++;
+	assert_int_equal(n, ABSENT_BURST);
+}
+
+/* Reads that fail though the sample has all it needs aren't told. */
+static void test_lacks(void **state)
+{
+	struct rec_sample rec = {.gil = GIL_HELD};
+	static struct walk w;
+
+	(void)state;
+	w.outcome = WALK_FRAME_FAULT;
+	assert_false(lacks(&rec, &w));
+	note_absent(&w, ABSENT_FRAME, 0x1000, 8);
+	assert_true(lacks(&rec, &w));
+	w.outcome = WALK_PENDING;
+	assert_false(lacks(&rec, &w));
+	w.outcome = WALK_OK;
+	assert_false(lacks(&rec, &w));
+	rec.gil = GIL_UNKNOWN;
+	assert_true(lacks(&rec, &w));
+	rec.gil = GIL_HELD;
+	rec.native = NATIVE_TRUNCATED + 1;
+	assert_true(lacks(&rec, &w));
+	forget_absent(&w);
+	assert_false(lacks(&rec, &w));
+}
+
+/* A set that is full forgets its oldest. */
+static void test_sent(void **state)
+{
+	__u64 id[SENT_WAYS + 1];
+	size_t n = 0;
+
+	(void)state;
+	for (__u64 i = 1; n <= SENT_WAYS; i++)
+		if (bounded(sent_set_of(i), SENT_SETS) == bounded(sent_set_of(1), SENT_SETS))
+			id[n++] = i;
+	for (size_t i = 0; i < SENT_WAYS; i++) {
+		assert_false(stack_seen(id[i]));
+		stack_mark(id[i]);
+	}
+	for (size_t i = 0; i < SENT_WAYS; i++)
+		assert_true(stack_seen(id[i]));
+	stack_mark(id[SENT_WAYS]);
+	assert_false(stack_seen(id[0]));
+	assert_true(stack_seen(id[1]));
+	assert_false(code_seen(id[1]));
+	code_mark(id[1]);
+	assert_true(code_seen(id[1]));
+	sent_epoch++; /* all is to be sent again */
+	assert_false(code_seen(id[1]));
+	sent_epoch--;
+	assert_true(code_seen(id[1]));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_unmap, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_unmap_early, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_new_place, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_quota, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_lacks, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_sent, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
