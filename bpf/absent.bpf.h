@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Memory that a sample's walk couldn't read: user space is told at once, brings it in, and the next samples are
- * whole. A process whose memory goes again and again is told of now and then only.
+ * Memory that a sample's walk couldn't read: user space is told at once, brings it in, and the next
+ * samples are whole. A process whose memory goes again and again is told of now and then only.
  */
 #ifndef BPF_ABSENT_H
 #define BPF_ABSENT_H
@@ -25,7 +25,10 @@ struct {
 	__type(value, struct absent_quota);
 } absent_quotas SEC(".maps");
 
-/* Does the sample lack something? Other reads fail in vain: of what was left over, or past the end of a mapping. */
+/*
+ * Does the sample lack something? Other reads fail in vain: of what was left over, or past the end
+ * of a mapping.
+ */
 walk_inline bool lacks(const struct rec_sample *rec, const struct walk *w)
 {
 	if (!lacks_memory(w) || w->outcome == WALK_PENDING || w->outcome == WALK_UNSUPPORTED)

@@ -22,8 +22,9 @@
 struct moment {
 	struct task_struct *task; /* the current one */
 	void *ctx;		  /* the program's context: bpf_get_stack() wants it */
-	bool user_mode; /* the context begins with the thread's user registers; else the kernel ran */
-	__u64 weight;	/* what the sample counts for, in the unit of its event */
+	/* The context begins with the thread's user registers; otherwise the kernel ran. */
+	bool user_mode;
+	__u64 weight; /* what the sample counts for, in the unit of its event */
 };
 
 /* What of a thread is taken. Each takes what those before it take. */
@@ -37,9 +38,9 @@ enum extent {
 };
 
 /*
- * Is what the process's memory holds its parent's? In execve() after vfork() the parent runs on as soon as the child won't
- * need it any more (fs/exec.c, exec_mm_release()), a moment before the child has its own. That costs a few reads of processes
- * that are young alone.
+ * Is what the process's memory holds its parent's? In execve() after vfork() the parent runs on as
+ * soon as the child won't need it any more (fs/exec.c, exec_mm_release()), a moment before the
+ * child has its own. That costs a few reads of processes that are young alone.
  */
 walk_inline bool is_in_parents_memory(struct task_struct *task)
 {

@@ -26,8 +26,8 @@ const volatile __u32 kernel_stack_bytes = 16384; /* arch: THREAD_SIZE, before 5.
 bool armed;
 
 /*
- * The longest run of on_sample() so far, and how many took longer than a sample may (state.bpf.h), or were
- * interrupted by the host of a virtual machine; CPUs that meet here may lose one.
+ * The longest run of on_sample() so far, and how many took longer than a sample may (state.bpf.h),
+ * or were interrupted by the host of a virtual machine; CPUs that meet here may lose one.
  */
 __u64 longest_ns, long_samples;
 
@@ -155,7 +155,10 @@ struct {
 	__type(value, struct unwind_space);
 } spaces SEC(".maps");
 
-/* Processes that unmapped something executable before they were met: a parent's mappings aren't theirs. */
+/*
+ * Processes that unmapped something executable before they were met: a parent's mappings aren't
+ * theirs.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 4096);
@@ -187,9 +190,9 @@ struct {
 } suspects SEC(".maps");
 
 /*
- * What user space was sent: ids, four to a set, the newest first. A set that is full forgets its oldest,
- * and CPUs that meet in one may lose an id: it is sent again then. (An LRU hash of as many takes ten
- * times the memory, and its update fails in an NMI that interrupts another.)
+ * What user space was sent: ids, four to a set, the newest first. A set that is full forgets its
+ * oldest, and CPUs that meet in one may lose an id: it is sent again then. (An LRU hash of as many
+ * takes ten times the memory, and its update fails in an NMI that interrupts another.)
  */
 struct sent_set {
 	__u64 id[SENT_WAYS];
@@ -302,8 +305,9 @@ walk_inline bool is_news(const void *data)
 }
 
 /*
- * New stacks fill a ring faster than user space polls, code objects more so; samples don't. A wake-up per record makes
- * the consumer preempt the very target (measured: 17,000 context switches a second instead of 950).
+ * New stacks fill a ring faster than user space polls, code objects more so; samples don't. A
+ * wake-up per record makes the consumer preempt the very target (measured: 17,000 context switches
+ * a second instead of 950).
  */
 walk_inline long ring_output(const void *data, __u64 n, __u64 flags)
 {

@@ -17,8 +17,9 @@
 #define STAGING_BYTES (2 * STAGING_HALF)
 
 /*
- * A stack of functions that all are new may have 1,024 code objects with 64 KiB each. What is above the one is left to user
- * space, which reads it from the process; what is above the other, to the next samples.
+ * A stack of functions that all are new may have 1,024 code objects with 64 KiB each. What is above
+ * the one is left to user space, which reads it from the process; what is above the other, to the
+ * next samples.
  */
 #define SEND_BUDGET                                                                                \
 	(128 << 10)    /* bytes of names and line tables that a sample copies: about 40 us */
@@ -53,7 +54,10 @@ walk_inline __u32 text_field(const struct py_layout *l, __u32 which)
 					: l->code_linetable;
 }
 
-/* Describes the text at t->addr in @t; how many bytes it has, at @data. 0 if its head isn't readable. */
+/*
+ * Describes the text at t->addr in @t; how many bytes it has, at @data. 0 if its head isn't
+ * readable.
+ */
 walk_inline __u64 read_text_head(const struct py_layout *l, __u32 which, struct wire_text *t,
 				 __u64 *data)
 {
@@ -93,7 +97,8 @@ walk_inline __u32 stage_bytes(struct walk *w, struct staging *s, __u64 data, __u
 
 /*
  * Copies text @which (enum code_text) of the code object in w->object behind what is staged and
- * describes it in the record's head. A fault leaves bytes = 0, and so does a budget that is spent: user space reads it later.
+ * describes it in the record's head. A fault leaves bytes = 0, and so does a budget that is spent:
+ * user space reads it later.
  */
 walk_global int copy_text(__u32 slot, __u32 which)
 {
@@ -124,7 +129,10 @@ walk_global int copy_text(__u32 slot, __u32 which)
 	return 0;
 }
 
-/* Has the sample sent enough code objects? Even to look for those that were sent takes 0.1 ms where all are new. */
+/*
+ * Has the sample sent enough code objects? Even to look for those that were sent takes 0.1 ms where
+ * all are new.
+ */
 walk_inline bool has_sent_enough(const struct walk *w)
 {
 	return w->codes_sent >= SEND_CODES ||
@@ -136,7 +144,10 @@ walk_inline __u64 code_key(const struct walk *w, const struct wire_frame *f)
 	return sent_code_id(&w->proc, f->code, f->check);
 }
 
-/* PyFrameObject.f_globals up to 3.10, then that of _PyInterpreterFrame: always so far from the code. */
+/*
+ * PyFrameObject.f_globals up to 3.10, then that of _PyInterpreterFrame: always so far from the
+ * code.
+ */
 walk_inline __u64 globals_field(const struct py_layout *l, __u64 frame)
 {
 	if (l->version <= 0x30a)
@@ -259,7 +270,9 @@ walk_global int send_codes(__u32 slot, __u32 first)
 /* Sends the stack in walk_out unless it was sent before, its code objects first. */
 walk_inline void send_stack(struct walk *w, struct walk_out *out)
 {
-	/* Most samples meet a stack again that was met shortly before: no need for the large map. */
+	/*
+	 * Most samples meet a stack again that was met shortly before: no need for the large map.
+	 */
 	__u64 n, *recent = &w->sent[bounded(w->hash >> 1, SENT_STACKS)];
 	int refused = 0;
 

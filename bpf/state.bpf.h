@@ -39,11 +39,15 @@ enum inner {
 	INNER_FOUND,	/* the same at a frame of which it isn't shown yet that a loop runs it */
 };
 
-/* Has the innermost frame not run an instruction yet, so that what it says of its caller has to be proved? */
+/*
+ * Has the innermost frame not run an instruction yet, so that what it says of its caller has to be
+ * proved?
+ */
 enum fresh {
 	FRESH_NOT, /* it has, or its callers are proved */
 	FRESH,	   /* no caller was met yet */
-	FRESH_RESUMED, /* called by the generator that was resumed last; callers further out aren't proved yet */
+	/* Called by the generator that was resumed last; callers further out aren't proved yet. */
+	FRESH_RESUMED,
 };
 
 /* What was found of the sampled thread's PyThreadState. */
@@ -60,10 +64,11 @@ enum walk_current { CURRENT_UNKNOWN, CURRENT_NO, CURRENT_YES };
 #define HASH_BUDGET (512 << 10) /* bytes of names and line tables per sample: about 0.3 ms */
 
 /*
- * Interrupts are off while a sample is taken: 0.5 ms at most. A code object that no cache has takes 0.5
- * to 1 us to prove and as much to send. Behind PROVE_LEAST frames, or HASH_LEAST bytes, PROVE_NS may be
- * spent on proving (not less where frames took long: where a machine is busy they alone take 0.3 ms, and deep
- * stacks lacked their outermost functions); sending ends after SEND_NS. The least numbers hold on the slowest machine too.
+ * Interrupts are off while a sample is taken: 0.5 ms at most. A code object that no cache has takes
+ * 0.5 to 1 us to prove and as much to send. Behind PROVE_LEAST frames, or HASH_LEAST bytes,
+ * PROVE_NS may be spent on proving (not less where frames took long: where a machine is busy they
+ * alone take 0.3 ms, and deep stacks lacked their outermost functions); sending ends after SEND_NS.
+ * The least numbers hold on the slowest machine too.
  */
 #define SAMPLE_NS   500000
 #define PROVE_LEAST 192 /* frames */
@@ -174,7 +179,10 @@ struct walk {
 	__u32 copied;	  /* bytes of SEND_BUDGET that are spent, */
 	__u16 codes_sent; /* and code objects of SEND_CODES */
 	__u16 got;	  /* load_near(): bytes that are there */
-	/* Up to a page of the data stack, or near[]; from LONE_FRAME and LONE_OBJECT on what is read by itself. */
+	/*
+	 * Up to a page of the data stack, or near[]; from LONE_FRAME and LONE_OBJECT on what is
+	 * read by itself.
+	 */
 	__u8 block[2 * BLOCK_BYTES];
 	__u8 block_slack[SLACK];
 	__u8 object[256]; /* thread state, function, code object that is sent */
@@ -199,8 +207,8 @@ struct walk_group {
 };
 
 /*
- * Addresses in the target: of the frames, for what is only needed at the first sight of a code object,
- * and of the evaluation loops' own, to find them among the native frames.
+ * Addresses in the target: of the frames, for what is only needed at the first sight of a code
+ * object, and of the evaluation loops' own, to find them among the native frames.
  */
 struct walk_addrs {
 	__u64 frame[ABI_MAX_FRAMES];
@@ -219,8 +227,8 @@ walk_inline struct walk_addrs *walk_addrs(__u32 slot);
 walk_inline const struct py_layout *walk_layout(__u32 index);
 
 /*
- * Of the sampled process; NULL also if there is no @w, so that one check serves for both. (A macro: not every program that
- * includes this has walk_layout().)
+ * Of the sampled process; NULL also if there is no @w, so that one check serves for both. (A macro:
+ * not every program that includes this has walk_layout().)
  */
 #define layout_of(w) ((w) ? walk_layout((w)->where.layout) : NULL)
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The programs of a recording. They share their maps and most of their code, so they are one object,
- * whose loading costs a good deal: all of the kernel's BTF is read for each.
+ * The programs of a recording. They share their maps and most of their code, so they are one
+ * object, whose loading costs a good deal: all of the kernel's BTF is read for each.
  */
 #include "kernel.h"
 #include <bpf/bpf_helpers.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Where the threads of chosen processes are blocked: their user registers, which nothing in /proc shows
- * of a thread that isn't stopped, their kernel stack, since when. Read from outside: no thread notices.
+ * Where the threads of chosen processes are blocked: their user registers, which nothing in /proc
+ * shows of a thread that isn't stopped, their kernel stack, since when. Read from outside: no
+ * thread notices.
  */
 #include "kernel.h"
 #include <bpf/bpf_helpers.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a process unmaps. What it maps is told by the side band, late; what it unmaps is told by nobody,
- * and another file may be mapped there a moment later. So it is counted here, when it happens: from then
- * on nothing is unwound in this process until user space has read its mappings again.
+ * What a process unmaps. What it maps is told by the side band, late; what it unmaps is told by
+ * nobody, and another file may be mapped there a moment later. So it is counted here, when it
+ * happens: from then on nothing is unwound in this process until user space has read its mappings
+ * again.
  */
 #ifndef BPF_UNMAP_H
 #define BPF_UNMAP_H
@@ -68,8 +69,9 @@ walk_inline bool is_mapped(const struct unwind_space *s, __u64 start, __u64 end)
 }
 
 /*
- * The kernel has chosen @n bytes from @start on for a new mapping: what is known there has gone, and what is being
- * read may have been there. A fork that wasn't met yet will have its parent's mappings.
+ * The kernel has chosen @n bytes from @start on for a new mapping: what is known there has gone,
+ * and what is being read may have been there. A fork that wasn't met yet will have its parent's
+ * mappings.
  */
 walk_inline void on_new_place(__u64 start, __u64 n)
 {
@@ -89,10 +91,10 @@ walk_inline void on_new_place(__u64 start, __u64 n)
 }
 
 /*
- * kernel/events/uprobes.c, uprobe_munmap(): unmap_single_vma() and its successors call it for every part of
- * a file that is unmapped. (fentry would be cheaper, but whether it may be used shows only when
- * it is loaded, and a second object costs as much as the first: all of the kernel's BTF is read again.)
- * A kprobe's context begins with the registers.
+ * kernel/events/uprobes.c, uprobe_munmap(): unmap_single_vma() and its successors call it for every
+ * part of a file that is unmapped. (fentry would be cheaper, but whether it may be used shows only
+ * when it is loaded, and a second object costs as much as the first: all of the kernel's BTF is
+ * read again.) A kprobe's context begins with the registers.
  */
 SEC("kprobe/uprobe_munmap")
 int on_munmap(struct bpf_perf_event_data *ctx)
@@ -102,8 +104,8 @@ int on_munmap(struct bpf_perf_event_data *ctx)
 }
 
 /*
- * Where there are no kprobes (a locked-down kernel): without an address of its own a new library's place
- * is always looked for (mm/mmap.c, vm_unmapped_area(); its tracepoint is in 5.7+).
+ * Where there are no kprobes (a locked-down kernel): without an address of its own a new library's
+ * place is always looked for (mm/mmap.c, vm_unmapped_area(); its tracepoint is in 5.7+).
  */
 SEC("raw_tp/vm_unmapped_area")
 int on_place(__u64 *args)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a thread that was interrupted in a trampoline of libffi (callbacks of ctypes, cffi) executes next: a few
- * instructions and a jump to a function that has rows. Nothing describes trampolines, and where their memory stays
- * writable no table of them could hold; but what the bytes at the program counter say will happen. So they are
- * followed until one isn't of those that trampolines are made of, and the stack is unwound from there
- * (docs/decisions/0012). Only pc, sp and r10 change; what is stored lies below the frames that are unwound.
+ * What a thread that was interrupted in a trampoline of libffi (callbacks of ctypes, cffi) executes
+ * next: a few instructions and a jump to a function that has rows. Nothing describes trampolines,
+ * and where their memory stays writable no table of them could hold; but what the bytes at the
+ * program counter say will happen. So they are followed until one isn't of those that trampolines
+ * are made of, and the stack is unwound from there (docs/decisions/0012). Only pc, sp and r10
+ * change; what is stored lies below the frames that are unwound.
  */
 #ifndef BPF_AHEAD_H
 #define BPF_AHEAD_H
@@ -82,7 +83,10 @@ walk_inline __u64 jump_target(__u64 pc, __u64 r10, __u64 code)
 	return pc;
 }
 
-/* Executes what trampolines consist of, on @regs and all registers @leaf; false if there is nothing of that. */
+/*
+ * Executes what trampolines consist of, on @regs and all registers @leaf; false if there is nothing
+ * of that.
+ */
 walk_inline bool run_ahead(struct unwind_regs *regs, __u64 *leaf)
 {
 	__u64 from = regs->pc, *r10 = &leaf[LEAF_R10];

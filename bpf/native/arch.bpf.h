@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What unwinding needs to know of an architecture: DWARF numbers of the registers that rules name, how
- * many there are, where a signal frame keeps them. (ABI: System V x86-64 psABI 3.6.2; AArch64 DWARF;
- * the layouts of struct sigcontext are the kernel's, uapi/asm/sigcontext.h.)
+ * What unwinding needs to know of an architecture: DWARF numbers of the registers that rules name,
+ * how many there are, where a signal frame keeps them. (ABI: System V x86-64 psABI 3.6.2; AArch64
+ * DWARF; the layouts of struct sigcontext are the kernel's, uapi/asm/sigcontext.h.)
  */
 #ifndef BPF_ARCH_H
 #define BPF_ARCH_H
@@ -17,13 +17,14 @@ struct unwind_regs {
 #define UNWIND_MAX_FRAME (64ull << 20) /* a C frame is smaller: ulimit -s is 8 MiB by default */
 
 #if defined(__TARGET_ARCH_arm64) || defined(__aarch64__)
-#define UNWIND_REGS  32
-#define SAVED_REGS   34
-#define REG_FP	     29
-#define REG_SP	     31
-#define REG_BX	     19
-#define REG_RESULT   0	 /* of a system call */
-#define SIGNAL_PC    440 /* in a ucontext: uc_mcontext at 176, regs at 8, sp, pc behind 31 of them */
+#define UNWIND_REGS 32
+#define SAVED_REGS  34
+#define REG_FP	    29
+#define REG_SP	    31
+#define REG_BX	    19
+#define REG_RESULT  0 /* of a system call */
+/* In a ucontext: uc_mcontext is at 176, in it regs[31] at 8, then sp and pc. */
+#define SIGNAL_PC    440
 #define SIGNAL_SP    432
 #define SIGNAL_FP    416
 #define SIGNAL_BX    336

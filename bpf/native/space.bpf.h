@@ -24,7 +24,10 @@ walk_inline bool space_holds(const struct unwind_space *s, const struct unwind_s
 	return s->read_ns < before_ns;
 }
 
-/* Takes over what is known of the mappings of process w->proc; version and chunks are 0 if nothing holds. */
+/*
+ * Takes over what is known of the mappings of process w->proc; version and chunks are 0 if nothing
+ * holds.
+ */
 walk_inline void copy_space(struct native *n, const struct walk *w)
 {
 	const struct unwind_space *s = w->space ? bpf_map_lookup_elem(&spaces, &w->space) : 0;
@@ -54,7 +57,10 @@ walk_global int hash_kernel(__u32 slot)
 	return 0;
 }
 
-/* What is wanted begins with many mappings in a few milliseconds; on a whole machine too many processes do. */
+/*
+ * What is wanted begins with many mappings in a few milliseconds; on a whole machine too many
+ * processes do.
+ */
 #define WAKE_APART_NS	    (10 * 1000000ull)
 #define WAKE_APART_YOUNG_NS (1 * 1000000ull)
 #define YOUNG_NS	    (2 * 1000000000ull)
@@ -71,8 +77,8 @@ walk_inline bool is_time_to_wake(struct native *n, const struct walk *w)
 }
 
 /*
- * Is user space to look at once? Where code was met that isn't in the mappings, once for each reading of
- * them; where these don't hold any more or a file's rows are missing, now and then.
+ * Is user space to look at once? Where code was met that isn't in the mappings, once for each
+ * reading of them; where these don't hold any more or a file's rows are missing, now and then.
  */
 walk_inline bool is_urgent(struct native *n, const struct walk *w)
 {
@@ -93,8 +99,8 @@ walk_inline bool is_urgent(struct native *n, const struct walk *w)
 }
 
 /*
- * Is a collection of the sampled thread's interpreter under way, and C code between this thread's Python frames? Then
- * that may be the collector, which called a finalizer.
+ * Is a collection of the sampled thread's interpreter under way, and C code between this thread's
+ * Python frames? Then that may be the collector, which called a finalizer.
  */
 walk_inline bool may_be_in_collector(const struct walk *w)
 {

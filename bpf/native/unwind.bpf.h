@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The native stack of the sampled thread, innermost frame first, into native_out. A rule for each
- * frame says where its caller's registers are (abi/unwind.h); the C stack is read in blocks of up to
- * a page. On the way the addresses of the interpreter's own frames on the C stack (frames.bpf.h)
+ * frame says where its caller's registers are (abi/unwind.h); the C stack is read in blocks of up
+ * to a page. On the way the addresses of the interpreter's own frames on the C stack (frames.bpf.h)
  * show which native frame is the evaluation loop of which Python frames. Nothing here knows an
  * architecture but arch.bpf.h.
  */
@@ -16,7 +16,10 @@
 
 #define NATIVE_GROUP_FRAMES 8 /* frames per call of native_group() */
 
-/* Of SAMPLE_NS: behind NATIVE_LEAST frames unwinding ends then. With cold caches 2,000 frames take 0.6 to 0.8 ms. */
+/*
+ * Of SAMPLE_NS: behind NATIVE_LEAST frames unwinding ends then. With cold caches 2,000 frames take
+ * 0.6 to 0.8 ms.
+ */
 #define NATIVE_NS    420000
 #define NATIVE_LEAST 512
 
@@ -24,8 +27,8 @@
 #define STACK_BLOCK  4096
 
 /*
- * The row of the code at an address, as long as the mappings are version `version`; rules stay what they
- * are. Once a second it is looked up again, which shows that its table is in use.
+ * The row of the code at an address, as long as the mappings are version `version`; rules stay what
+ * they are. Once a second it is looked up again, which shows that its table is in use.
  */
 struct native_memo {
 	__u64 pc;
@@ -131,7 +134,10 @@ walk_inline bool descend(struct native *n, __u32 key)
 	return true;
 }
 
-/* Are the first @bytes of the code at @start, which may change at any time, those that its rows were made from? */
+/*
+ * Are the first @bytes of the code at @start, which may change at any time, those that its rows
+ * were made from?
+ */
 walk_inline bool guard_holds(__u32 slot, __u64 start, __u32 bytes, __u64 check)
 {
 	struct walk *w = walk_state(slot);
@@ -239,8 +245,9 @@ walk_inline __u64 stack_u64(struct native *n, __u64 addr)
 }
 
 /*
- * Does leaf[] tell @reg of this frame? A rule that needs a register which calls may change speaks of a callee
- * that doesn't: assembly (OpenSSL's aesni_gcm_encrypt() and its rax). gdb reads it in the same way.
+ * Does leaf[] tell @reg of this frame? A rule that needs a register which calls may change speaks
+ * of a callee that doesn't: assembly (OpenSSL's aesni_gcm_encrypt() and its rax). gdb reads it in
+ * the same way.
  */
 walk_inline bool is_in_leaf(const struct native *n, __u8 reg)
 {
@@ -373,8 +380,8 @@ walk_inline bool is_outermost(struct native *n, const struct unwind_rule *rule)
 
 /*
  * Notes an address inside the frame's function: that of its row's beginning, so that samples in one
- * function share a stack; that of the instruction where lines are to be shown, and in code of which no row
- * says anything: several functions may lie there.
+ * function share a stack; that of the instruction where lines are to be shown, and in code of which
+ * no row says anything: several functions may lie there.
  */
 walk_inline void push_native(struct native *n, struct native_out *no, __u64 at)
 {
@@ -481,8 +488,9 @@ walk_inline void walk_native(struct native *n, struct walk *w)
 }
 
 /*
- * The id of @w's stack covers all of it from then on: n->hash is over the native and the kernel's frames, of which there are
- * @n_kernel. How both walks ended is part of it, as it is of the stack's record.
+ * The id of @w's stack covers all of it from then on: n->hash is over the native and the kernel's
+ * frames, of which there are @n_kernel. How both walks ended is part of it, as it is of the stack's
+ * record.
  */
 walk_inline void identify_stack(struct walk *w, const struct native *n, __u32 n_kernel)
 {

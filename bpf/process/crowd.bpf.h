@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Users of whom so many new processes begin that looking at them costs too much (src/collect/process/crowd.h): for a while those that
- * begin are counted only. What ran already isn't touched.
+ * Users of whom so many new processes begin that looking at them costs too much
+ * (src/collect/process/crowd.h): for a while those that begin are counted only. What ran already
+ * isn't touched.
  */
 #ifndef BPF_CROWD_H
 #define BPF_CROWD_H

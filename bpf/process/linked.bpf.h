@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * An executable that is linked with libpython, or loads it by dlopen(), maps it wherever the kernel likes: found
- * through the loader's own list of libraries (struct r_debug, struct link_map of glibc and musl, which
- * debuggers use), so that a 60 ms process needs no answer from user space.
+ * An executable that is linked with libpython, or loads it by dlopen(), maps it wherever the kernel
+ * likes: found through the loader's own list of libraries (struct r_debug, struct link_map of glibc
+ * and musl, which debuggers use), so that a 60 ms process needs no answer from user space.
  */
 #ifndef BPF_LINKED_H
 #define BPF_LINKED_H
@@ -51,8 +51,8 @@ walk_inline __u64 find_library(struct walk *w, const struct exe_entry *exe, __u6
 }
 
 /*
- * Looks for libpython in a process in state PROC_LINKING, PROC_HOST or PROC_PENDING; returns 1 when it was found,
- * then it is at w->where.
+ * Looks for libpython in a process in state PROC_LINKING, PROC_HOST or PROC_PENDING; returns 1 when
+ * it was found, then it is at w->where.
  */
 walk_global int find_linked(__u32 slot, __u32 tgid)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Whose a process is, by what the kernel itself would ask of who wants to look into it (kernel/ptrace.c,
- * __ptrace_may_access(); security/commoncap.c, cap_ptrace_access_check()): at the very moment it is read, where user space
- * could only ask before or after.
+ * Whose a process is, by what the kernel itself would ask of who wants to look into it
+ * (kernel/ptrace.c, __ptrace_may_access(); security/commoncap.c, cap_ptrace_access_check()): at the
+ * very moment it is read, where user space could only ask before or after.
  */
 #ifndef BPF_OWNER_H
 #define BPF_OWNER_H

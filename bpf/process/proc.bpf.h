@@ -73,7 +73,9 @@ walk_inline __u32 load_task(struct rec_sample *rec, struct walk *w)
 	return task->flags;
 }
 
-/* What every sample needs of its task; returns its flags. Without proc.tgid it isn't visible here. */
+/*
+ * What every sample needs of its task; returns its flags. Without proc.tgid it isn't visible here.
+ */
 walk_inline __u32 read_task(struct task_struct *task, struct rec_sample *rec, struct walk *w)
 {
 	__u32 flags;
@@ -91,9 +93,9 @@ walk_inline __u32 read_task(struct task_struct *task, struct rec_sample *rec, st
 }
 
 /*
- * The entry of process @tgid, or NULL. An LRU map gives its memory to another process at any time, also while it is read: what
- * was copied counts only if the key, which is filled first then, is still the same afterwards, and nothing is ever written
- * through a pointer to it.
+ * The entry of process @tgid, or NULL. An LRU map gives its memory to another process at any time,
+ * also while it is read: what was copied counts only if the key, which is filled first then, is
+ * still the same afterwards, and nothing is ever written through a pointer to it.
  */
 walk_inline const struct proc_entry *proc_entry_of(__u32 tgid)
 {
@@ -185,8 +187,9 @@ walk_inline bool copy_entry(struct meeting *m, const struct proc_entry *p)
 }
 
 /*
- * Puts m->entry, a copy that was changed, in the place of what it was copied from, if that is still there in state @state. What user
- * space says between the last two lines is lost: then it is asked again.
+ * Puts m->entry, a copy that was changed, in the place of what it was copied from, if that is still
+ * there in state @state. What user space says between the last two lines is lost: then it is asked
+ * again.
  */
 walk_inline void put_back(__u32 tgid, const struct meeting *m, __u8 state)
 {
@@ -225,7 +228,10 @@ walk_inline bool same_image(struct task_struct *a, struct task_struct *b)
 	       is_at(b, &place);
 }
 
-/* Has neither @parent (its key: @key) nor @task exec'ed since the one made the other? kernel/fork.c, copy_process() */
+/*
+ * Has neither @parent (its key: @key) nor @task exec'ed since the one made the other?
+ * kernel/fork.c, copy_process()
+ */
 walk_inline bool no_exec_since(struct task_struct *task, const struct proc_key *key)
 {
 	__u32 then = (__u32)BPF_CORE_READ(task, parent_exec_id);
@@ -234,8 +240,8 @@ walk_inline bool no_exec_since(struct task_struct *task, const struct proc_key *
 }
 
 /*
- * A fork that hasn't exec'ed since has its parent's mappings, if neither has the parent: those that were read before
- * it was forked, and if the parent has them from its own parent, before that was.
+ * A fork that hasn't exec'ed since has its parent's mappings, if neither has the parent: those that
+ * were read before it was forked, and if the parent has them from its own parent, before that was.
  */
 walk_inline bool known_parent(struct task_struct *task, struct meeting *m)
 {
@@ -273,8 +279,9 @@ walk_inline void read_names(struct task_struct *task, struct rec_proc *rec)
 }
 
 /*
- * Tells user space of m->entry; wakes it if it has to answer, or isn't patient: the process may be gone soon. One of a crowd
- * isn't looked at. False if the ring refused: no sample of a process can be named that user space wasn't told of.
+ * Tells user space of m->entry; wakes it if it has to answer, or isn't patient: the process may be
+ * gone soon. One of a crowd isn't looked at. False if the ring refused: no sample of a process can
+ * be named that user space wasn't told of.
  */
 walk_inline bool tell_user(struct meeting *m, __u64 now)
 {
@@ -305,8 +312,8 @@ walk_inline bool is_new(const struct proc_key *key)
 }
 
 /*
- * Makes the entry of a process image that has none, or was one of a crowd, and tells user space. The current task is
- * the sampled one. Returns 0.
+ * Makes the entry of a process image that has none, or was one of a crowd, and tells user space.
+ * The current task is the sampled one. Returns 0.
  */
 walk_global int meet_process(__u32 slot, __u32 tgid)
 {
@@ -393,7 +400,7 @@ walk_inline const struct proc_entry *current_proc(__u32 slot, struct task_struct
 	if (p && same_key(&p->key, key) && (!is_counted_only(p->state) || is_crowded(task)))
 		return p;
 	if (!BPF_CORE_READ(task, mm, start_code))
-		return 0; /* inside execve(): neither the old image nor the new one, nothing is mapped */
+		return 0; /* inside execve(), when neither image is mapped */
 	if (p && !p->key.start_ns)
 		adopt_process(slot, tgid);
 	else

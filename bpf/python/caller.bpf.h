@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Who called the innermost frame, while it hasn't run an instruction yet. 3.11 and 3.12 make a frame current before they
- * note its caller in it, as compilers order it (Python/ceval.c, CALL_PY_EXACT_ARGS; Python/ceval_macros.h,
- * DISPATCH_INLINED): until then `previous` is the caller of the frame that lay there before, who may be running too,
- * further out, or be a C evaluation loop's own frame that something else was written over.
+ * Who called the innermost frame, while it hasn't run an instruction yet. 3.11 and 3.12 make a
+ * frame current before they note its caller in it, as compilers order it (Python/ceval.c,
+ * CALL_PY_EXACT_ARGS; Python/ceval_macros.h, DISPATCH_INLINED): until then `previous` is the caller
+ * of the frame that lay there before, who may be running too, further out, or be a C evaluation
+ * loop's own frame that something else was written over.
  *
- * Who really called is proved by two things. The nearest frame of the data stack ends where the new one begins. Of generators,
- * which aren't in the data stack, the one resumed last is tstate.exc_info's; it called if it was
- * resumed after that nearest frame was pushed, which its own chain tells. docs/decisions/0015-who-called.md
+ * Who really called is proved by two things. The nearest frame of the data stack ends where the new
+ * one begins. Of generators, which aren't in the data stack, the one resumed last is
+ * tstate.exc_info's; it called if it was resumed after that nearest frame was pushed, which its own
+ * chain tells. docs/decisions/0015-who-called.md
  */
 #ifndef BPF_CALLER_H
 #define BPF_CALLER_H
@@ -45,8 +47,8 @@ walk_inline bool load_data_stack(struct walk *w, const struct py_layout *l)
 }
 
 /*
- * From w->nearest on, which begins a frame: frames lie next to each other up to w->callers_end. 1: w->nearest is the last of
- * them, 0 = that can't be told.
+ * From w->nearest on, which begins a frame: frames lie next to each other up to w->callers_end. 1:
+ * w->nearest is the last of them, 0 = that can't be told.
  */
 walk_global int scan_frames(__u32 slot)
 {
@@ -73,8 +75,9 @@ walk_global int scan_frames(__u32 slot)
 }
 
 /*
- * The frame that ends at w->callers_end, into w->nearest, by adding sizes from the chunk's beginning on: what ends there may also be
- * left over, in a part of the last frame that hasn't been used yet. False: it can't be told.
+ * The frame that ends at w->callers_end, into w->nearest, by adding sizes from the chunk's
+ * beginning on: what ends there may also be left over, in a part of the last frame that hasn't been
+ * used yet. False: it can't be told.
  */
 walk_inline bool find_nearest(struct walk *w, __u64 chunk)
 {
@@ -102,7 +105,10 @@ walk_inline bool load_resumed(struct walk *w, const struct py_layout *l)
 	return true;
 }
 
-/* The frame of the data stack that ends at @end, which lies in @chunk, into w->nearest; 0 = there is none. */
+/*
+ * The frame of the data stack that ends at @end, which lies in @chunk, into w->nearest; 0 = there
+ * is none.
+ */
 walk_inline bool find_below(struct walk *w, __u64 chunk, __u64 end)
 {
 	w->nearest = 0;
@@ -121,8 +127,8 @@ walk_inline bool find_below(struct walk *w, __u64 chunk, __u64 end)
 }
 
 /*
- * Frame w->caller, of w->caller_code, is innermost and hasn't run yet: then it is the last on the data stack. Sets
- * w->nearest and w->resumed. Returns enum met.
+ * Frame w->caller, of w->caller_code, is innermost and hasn't run yet: then it is the last on the
+ * data stack. Sets w->nearest and w->resumed. Returns enum met.
  */
 enum met { MET_FRESH, MET_LEFT, MET_FAULT };
 
@@ -143,8 +149,8 @@ walk_global int meet_fresh(__u32 slot)
 }
 
 /*
- * Is the innermost loop, which isn't set up yet, the thread's only one? Then what it will run is all there is on the
- * data stack; else what its _PyCFrame.previous says is left over.
+ * Is the innermost loop, which isn't set up yet, the thread's only one? Then what it will run is
+ * all there is on the data stack; else what its _PyCFrame.previous says is left over.
  */
 walk_inline bool is_first_loop(struct walk *w, const struct py_layout *l)
 {
@@ -180,8 +186,8 @@ walk_inline bool resumed_by(const struct py_layout *l, __u64 frame, __u64 *by)
 }
 
 /*
- * Does the generator that was resumed last stand above the nearest frame, which then resumed it or called what did? Then it
- * has called.
+ * Does the generator that was resumed last stand above the nearest frame, which then resumed it or
+ * called what did? Then it has called.
  */
 enum above { NOT_ABOVE, ABOVE, NOT_KNOWN };
 
@@ -199,7 +205,10 @@ walk_global int resumed_is_above(__u32 slot)
 	return by == w->nearest ? ABOVE : NOT_ABOVE;
 }
 
-/* Can @frame be among the callers of a frame that hasn't run yet, next to those that were believed before? */
+/*
+ * Can @frame be among the callers of a frame that hasn't run yet, next to those that were believed
+ * before?
+ */
 walk_inline bool is_caller(struct walk *w, __u64 frame, bool stacked)
 {
 	if (!stacked) {

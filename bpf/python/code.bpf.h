@@ -87,7 +87,10 @@ walk_global int hash_short(__u32 slot, __u32 off, __u64 n)
 	return 0;
 }
 
-/* Adds @n bytes of the target at @addr; of its memory w->got bytes from @at on are at @head of w->block. */
+/*
+ * Adds @n bytes of the target at @addr; of its memory w->got bytes from @at on are at @head of
+ * w->block.
+ */
 walk_inline bool hash_data(struct walk *w, __u64 at, __s32 head, __u64 addr, __u64 n)
 {
 	__u64 off = addr - at;
@@ -116,8 +119,8 @@ walk_inline __u64 str_data(const struct py_layout *l, __u64 addr, __u32 state)
 }
 
 /*
- * Length of the str or bytes whose length and hash lie at @head in w->block. Adds both, or, where the hash isn't cached
- * (-1), the length alone: false.
+ * Length of the str or bytes whose length and hash lie at @head in w->block. Adds both, or, where
+ * the hash isn't cached (-1), the length alone: false.
  */
 walk_inline bool hash_head(struct walk *w, __s32 head, __u64 *length)
 {
@@ -171,8 +174,9 @@ walk_inline bool hash_object(struct walk *w, const struct py_layout *l, __u64 ad
 
 /*
  * What was computed in this sample for the object at @addr, of @n memos. As long as a frame of the
- * chain refers to it, a code object (or its file name) can't be freed, so one address is one object.
- * Without this a deep recursion of a function with a long line table would take tens of milliseconds.
+ * chain refers to it, a code object (or its file name) can't be freed, so one address is one
+ * object. Without this a deep recursion of a function with a long line table would take tens of
+ * milliseconds.
  */
 walk_inline struct memo *memo_of(struct memo *memos, __u32 n, __u64 addr)
 {
@@ -209,8 +213,9 @@ walk_inline bool hash_filename(struct walk *w, const struct py_layout *l, __u64 
 }
 
 /*
- * The check by contents, for the code object whose offset 0 would be at @at in w->block: into w->acc. Global: inlined it
- * is verified for each frame of a group and each way that leads there, 54,000 instructions of 170,000 and half of the time.
+ * The check by contents, for the code object whose offset 0 would be at @at in w->block: into
+ * w->acc. Global: inlined it is verified for each frame of a group and each way that leads there,
+ * 54,000 instructions of 170,000 and half of the time.
  */
 walk_global int check_contents(__u32 slot, __u32 at)
 {
@@ -231,8 +236,8 @@ walk_global int check_contents(__u32 slot, __u32 at)
 }
 
 /*
- * Did proving take so long that no more is proved? A few still are: a deep recursion's outermost functions
- * are the last that are met, and all that is missing then.
+ * Did proving take so long that no more is proved? A few still are: a deep recursion's outermost
+ * functions are the last that are met, and all that is missing then.
  */
 walk_inline bool is_late(struct walk *w)
 {
@@ -265,8 +270,8 @@ walk_inline bool compute_check(struct walk *w, const struct py_layout *l, __u64 
 }
 
 /*
- * The same, with the time that it takes accounted for where there is a limit. (Both are kept in @w: the
- * kernel's limit for stacks of calls, 512 bytes on 5.10, is near.)
+ * The same, with the time that it takes accounted for where there is a limit. (Both are kept in @w:
+ * the kernel's limit for stacks of calls, 512 bytes on 5.10, is near.)
  */
 walk_inline bool compute_in_time(struct walk *w, const struct py_layout *l, __u64 code,
 				 __u64 *check)
@@ -283,10 +288,11 @@ walk_inline bool compute_in_time(struct walk *w, const struct py_layout *l, __u6
 }
 
 /*
- * 3.12+: how many code objects the process has made, before the sample looks at any. As long as that
- * stays the same, an address at which a live one was found has the same one: the argument is in
- * docs/decisions/0002. Where there ever was a second interpreter, it isn't looked at; nor is it for a thread state of another
- * libpython's interpreter: two that are loaded apart may have one pthread key.
+ * 3.12+: how many code objects the process has made, before the sample looks at any. As long as
+ * that stays the same, an address at which a live one was found has the same one: the argument is
+ * in docs/decisions/0002. Where there ever was a second interpreter, it isn't looked at; nor is it
+ * for a thread state of another libpython's interpreter: two that are loaded apart may have one
+ * pthread key.
  */
 walk_inline void count_codes(struct walk *w)
 {

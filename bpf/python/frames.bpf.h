@@ -86,8 +86,9 @@ walk_inline bool began_again(const struct walk *w)
 }
 
 /*
- * Begins again at @frame, which runs in a loop further out. What the innermost one says of that loop may be left over too: if
- * it isn't @frame's, the frame's own chain has to show which is. False: it can't.
+ * Begins again at @frame, which runs in a loop further out. What the innermost one says of that
+ * loop may be left over too: if it isn't @frame's, the frame's own chain has to show which is.
+ * False: it can't.
  */
 walk_inline bool begin_again(struct walk *w, const struct py_layout *l, __u64 frame)
 {
@@ -106,8 +107,8 @@ walk_inline bool begin_again(struct walk *w, const struct py_layout *l, __u64 fr
 }
 
 /*
- * The innermost loop isn't set up yet, and no other runs. What it says is further out is the one of no loop, or one that
- * greenlet puts before that one where a greenlet begins.
+ * The innermost loop isn't set up yet, and no other runs. What it says is further out is the one of
+ * no loop, or one that greenlet puts before that one where a greenlet begins.
  */
 walk_inline bool is_first_entered(struct walk *w, const struct py_layout *l)
 {
@@ -120,8 +121,9 @@ walk_inline bool is_first_entered(struct walk *w, const struct py_layout *l)
 }
 
 /*
- * What the innermost loop says doesn't lead to the one further out. While it runs itself it may not be set up yet: then the
- * thread still is in the frame that called. 3.12: or greenlet switches, and what it is about to leave has no loops' frames.
+ * What the innermost loop says doesn't lead to the one further out. While it runs itself it may not
+ * be set up yet: then the thread still is in the frame that called. 3.12: or greenlet switches, and
+ * what it is about to leave has no loops' frames.
  */
 walk_global int walk_anew(__u32 slot)
 {
@@ -152,8 +154,8 @@ walk_global int walk_anew(__u32 slot)
 }
 
 /*
- * The walk can't go on. Of the innermost loop none of it is shown: it may be left over, what was read and is no
- * code object shows that too. What was only not readable may be there.
+ * The walk can't go on. Of the innermost loop none of it is shown: it may be left over, what was
+ * read and is no code object shows that too. What was only not readable may be there.
  */
 walk_inline void fail(struct walk *w, __u8 outcome)
 {
@@ -183,8 +185,9 @@ walk_inline void push_group(struct walk *w, struct walk_addrs *addrs, __u32 last
 }
 
 /*
- * 3.12: is the first frame the thread's innermost one for its data stack too? Then its callers are those that it leads to. greenlet
- * takes the loops' own frames out of them before it switches, one after the other (expose_frames()).
+ * 3.12: is the first frame the thread's innermost one for its data stack too? Then its callers are
+ * those that it leads to. greenlet takes the loops' own frames out of them before it switches, one
+ * after the other (expose_frames()).
  */
 walk_global int runs_first(__u32 slot)
 {
@@ -197,8 +200,8 @@ walk_global int runs_first(__u32 slot)
 }
 
 /*
- * 3.12: the loop has no frame but its own, which leads to w->frame. Is that left over from a loop that lay there before, as this one
- * isn't set up and was entered from another frame?
+ * 3.12: the loop has no frame but its own, which leads to w->frame. Is that left over from a loop
+ * that lay there before, as this one isn't set up and was entered from another frame?
  */
 walk_inline bool is_left_behind(struct walk *w)
 {
@@ -208,8 +211,9 @@ walk_inline bool is_left_behind(struct walk *w)
 }
 
 /*
- * Do the frames of the innermost loop, whose own is at @shim, belong there? They lead to where the loop further out is; of
- * those that were found otherwise, their loop has the first as its innermost one.
+ * Do the frames of the innermost loop, whose own is at @shim, belong there? They lead to where the
+ * loop further out is; of those that were found otherwise, their loop has the first as its
+ * innermost one.
  */
 walk_global int prove_inner(__u32 slot, __u64 shim)
 {
@@ -227,8 +231,8 @@ walk_global int prove_inner(__u32 slot, __u64 shim)
 }
 
 /*
- * The frame just read, whose caller is w->frame, is the outermost of its C evaluation loop. @shim: the
- * loop's own frame, 0 where it has none.
+ * The frame just read, whose caller is w->frame, is the outermost of its C evaluation loop. @shim:
+ * the loop's own frame, 0 where it has none.
  */
 walk_inline void close_group(struct walk *w, struct walk_out *out, struct walk_addrs *addrs,
 			     __u64 shim)
@@ -303,10 +307,11 @@ walk_inline bool read_object(struct walk *w, const struct py_layout *l, struct f
 }
 
 /*
- * 3.11, 3.12: a frame above the top of the data stack was left before. Only an innermost loop that isn't
- * set up yet shows one, and its chain may even lead to the loop further out: the memory of the
- * generator, or of the stacked frame, that called it then is the one's that is entered now. 3.11 takes
- * a frame off the stack, which then ends where that began, before it names the caller as current.
+ * 3.11, 3.12: a frame above the top of the data stack was left before. Only an innermost loop that
+ * isn't set up yet shows one, and its chain may even lead to the loop further out: the memory of
+ * the generator, or of the stacked frame, that called it then is the one's that is entered now.
+ * 3.11 takes a frame off the stack, which then ends where that began, before it names the caller as
+ * current.
  */
 walk_inline bool was_left(struct walk *w, const struct py_layout *l, __u64 frame)
 {
@@ -316,9 +321,9 @@ walk_inline bool was_left(struct walk *w, const struct py_layout *l, __u64 frame
 }
 
 /*
- * 3.11, 3.12: of an innermost loop that isn't set up yet. A frame that hasn't run an instruction has called
- * nobody, a trace function apart, which runs in a loop of its own: what lies behind it on the data stack was
- * called from that place before.
+ * 3.11, 3.12: of an innermost loop that isn't set up yet. A frame that hasn't run an instruction
+ * has called nobody, a trace function apart, which runs in a loop of its own: what lies behind it
+ * on the data stack was called from that place before.
  */
 walk_inline bool is_left_over(struct walk *w, const struct py_layout *l, const struct frame_view *f,
 			      __u64 frame)
@@ -329,8 +334,8 @@ walk_inline bool is_left_over(struct walk *w, const struct py_layout *l, const s
 }
 
 /*
- * A generator that nobody resumed called nobody: what is noted in a frame that hasn't run an instruction yet is the
- * caller of the frame that lay there before (caller.bpf.h).
+ * A generator that nobody resumed called nobody: what is noted in a frame that hasn't run an
+ * instruction yet is the caller of the frame that lay there before (caller.bpf.h).
  */
 walk_inline bool is_stale_caller(struct walk *w, const struct py_layout *l,
 				 const struct frame_view *f, __u64 frame)
@@ -367,8 +372,8 @@ walk_global int call_again(__u32 slot)
 }
 
 /*
- * Notes whether @f is the innermost frame and hasn't run an instruction yet. A loop further out has one that calls a trace
- * function. Returns enum met.
+ * Notes whether @f is the innermost frame and hasn't run an instruction yet. A loop further out has
+ * one that calls a trace function. Returns enum met.
  */
 walk_inline int see_fresh(struct walk *w, const struct py_layout *l, const struct frame_view *f,
 			  __u64 frame)
@@ -388,8 +393,9 @@ walk_inline int see_fresh(struct walk *w, const struct py_layout *l, const struc
 }
 
 /*
- * 3.12: the innermost frame was taken off the data stack and is still current, as one whose generator was made is
- * (Python/bytecodes.c, RETURN_GENERATOR). Goes on at its caller; 0: it can't be told, or the loop isn't set up.
+ * 3.12: the innermost frame was taken off the data stack and is still current, as one whose
+ * generator was made is (Python/bytecodes.c, RETURN_GENERATOR). Goes on at its caller; 0: it can't
+ * be told, or the loop isn't set up.
  */
 walk_global int pass_left(__u32 slot)
 {
@@ -473,8 +479,9 @@ walk_inline bool is_whole(struct walk *w, const struct py_layout *l)
 }
 
 /*
- * 3.9: a generator that waits in a `yield from` while an exception is thrown into it is made the thread's frame, without a word of
- * who threw it (Objects/genobject.c, _gen_throw). The innermost frame waits too while it is entered or left.
+ * 3.9: a generator that waits in a `yield from` while an exception is thrown into it is made the
+ * thread's frame, without a word of who threw it (Objects/genobject.c, _gen_throw). The innermost
+ * frame waits too while it is entered or left.
  */
 walk_inline int outcome_of_end(struct walk *w)
 {

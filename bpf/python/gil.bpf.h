@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the sampled thread has to do with the GIL. It runs on this CPU, in this very interrupt, so what it
- * alone writes is certain; what other threads write (last_holder, locked) may change at any time.
- * Nothing is called by a name that it could be without being so; see docs/decisions/0007-gil.md.
+ * What the sampled thread has to do with the GIL. The thread runs on this CPU and was interrupted,
+ * so what only it writes is certain. What other threads write (last_holder, locked) may change at
+ * any time. A state is said only where no other is possible; see docs/decisions/0007-gil.md.
  *
  * held	     3.13+: tstate.holds_gil, which take_gil() and drop_gil() write for their own thread.
- *	     3.12: _status.active, and last_holder is this state and locked is 1: active alone is set
- *	     while PyThreadState_Swap() still waits for another interpreter's GIL.
+ *	     3.12: _status.active is set, last_holder is this state, and locked is 1. active alone
+ *	     is set while PyThreadState_Swap() still waits for another interpreter's GIL.
  *	     <= 3.11: it is the current thread state, which only its own thread makes it (after it
  *	     took the GIL) and unmakes (before it drops it), and locked is 1: PyEval_ReleaseLock(),
  *	     long deprecated, left it current.
- * waiting   doesn't hold it, and is in a futex call that waits for one of the GIL's own words; 3.15:
- *	     says that it wants it.
+ * waiting   doesn't hold it, and is in a futex call that waits for one of the GIL's own words.
+ *	     3.15: says that it wants it.
  * released  has a thread state, doesn't hold it, isn't waiting for it.
  * none	     has no thread state: the key or variable is unset.
  * unknown   on its way in or out: the GIL says that it holds it, its thread state not, or the other
@@ -165,7 +165,10 @@ walk_inline __u8 by_active(struct walk *w, const struct py_layout *l, const stru
 	if (held)
 		return active && held > 0 ? GIL_HELD : GIL_UNKNOWN;
 	state = without_gil(w, l, &g, f);
-	/* It waits for another interpreter's GIL, or a state was put in place of the one that took it. */
+	/*
+	 * It waits for another interpreter's GIL, or a state was put in place of the one that took
+	 * it.
+	 */
 	return active && state == GIL_RELEASED ? GIL_UNKNOWN : state;
 }
 

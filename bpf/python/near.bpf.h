@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Code objects, their names and their line tables, where each has to be looked at (up to 3.10). What a module's
- * loading made one after another lies next to each other, each size in pages of its own (Objects/obmalloc.c): the
- * second object of a kind in NEAR_BYTES brings all of those, one read for up to twenty; in later samples the first
- * one does. The frames of these versions lie anywhere, so the block of frames.bpf.h is free.
+ * Code objects, their names and their line tables, where each has to be looked at (up to 3.10).
+ * What a module's loading made one after another lies next to each other, each size in pages of its
+ * own (Objects/obmalloc.c): the second object of a kind in NEAR_BYTES brings all of those, one read
+ * for up to twenty; in later samples the first one does. The frames of these versions lie anywhere,
+ * so the block of frames.bpf.h is free.
  */
 #ifndef BPF_NEAR_H
 #define BPF_NEAR_H
@@ -20,7 +21,10 @@ walk_inline __u64 *shared_place(struct walk *w, __u64 start)
 	return &w->shared[bounded(check_mix(0, start) >> 56, SHARED_PLACES)];
 }
 
-/* What near[] holds isn't needed any more. If it was read for one object only, the next sample won't. */
+/*
+ * What near[] holds isn't needed any more. If it was read for one object only, the next sample
+ * won't.
+ */
 walk_inline void leave_near(struct walk *w, __u32 kind)
 {
 	if (w->lonely[kind])
@@ -68,8 +72,8 @@ walk_inline bool read_lone(struct walk *w, __u32 lone, __u64 addr, __u64 n)
 }
 
 /*
- * What isn't there: the first of a kind in NEAR_BYTES by itself, so that stacks whose functions lie far from each other
- * cost no more than without this. Sets w->got.
+ * What isn't there: the first of a kind in NEAR_BYTES by itself, so that stacks whose functions lie
+ * far from each other cost no more than without this. Sets w->got.
  */
 walk_global int read_near(__u32 slot, __u32 kind, __u64 addr, __u64 n, __u64 most)
 {
@@ -95,8 +99,8 @@ walk_global int read_near(__u32 slot, __u32 kind, __u64 addr, __u64 n, __u64 mos
 }
 
 /*
- * Offset in walk.block of the @n bytes at @addr, or -1. NEAR_BYTES end with a page or within it. w->got: so many bytes
- * are there, up to @most if it is read by itself.
+ * Offset in walk.block of the @n bytes at @addr, or -1. NEAR_BYTES end with a page or within it.
+ * w->got: so many bytes are there, up to @most if it is read by itself.
  */
 walk_inline __s32 load_near(struct walk *w, enum near_kind kind, __u64 addr, __u32 n, __u32 most)
 {
@@ -109,7 +113,8 @@ walk_inline __s32 load_near(struct walk *w, enum near_kind kind, __u64 addr, __u
 		return (__s32)(kind * NEAR_BYTES + at);
 	}
 	read = read_near(w->slot, kind, addr, n, most);
-	opaque(read); /* one state for the verifier, not one for each way here: a seventh fewer instructions */
+	/* One state for the verifier, not one for each way here: a seventh fewer instructions. */
+	opaque(read);
 	return (__s32)read;
 }
 

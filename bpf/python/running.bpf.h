@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which frame the thread is in, asked of its own structures: 3.11 and 3.12 publish an evaluation loop's _PyCFrame before
- * anything is in it (Python/ceval.c, _PyEval_EvalFrameDefault), and what lies there until then is an earlier loop's. The
- * data stack's last frame and the generator that was resumed last are right meanwhile. On 3.12 a loop's own frame, next to its
- * _PyCFrame, shows which frames are its own. docs/decisions/0015-who-called.md
+ * Which frame the thread is in, asked of its own structures: 3.11 and 3.12 publish an evaluation
+ * loop's _PyCFrame before anything is in it (Python/ceval.c, _PyEval_EvalFrameDefault), and what
+ * lies there until then is an earlier loop's. The data stack's last frame and the generator that
+ * was resumed last are right meanwhile. On 3.12 a loop's own frame, next to its _PyCFrame, shows
+ * which frames are its own. docs/decisions/0015-who-called.md
  */
 #ifndef BPF_RUNNING_H
 #define BPF_RUNNING_H
@@ -28,8 +29,8 @@ walk_inline struct shim_memo *shim_of(struct walk *w)
 }
 
 /*
- * Is a loop's own frame @offset from its _PyCFrame? That is the same in all loops of a build, and learnt here: what was
- * left over can't unsay what was seen more often.
+ * Is a loop's own frame @offset from its _PyCFrame? That is the same in all loops of a build, and
+ * learnt here: what was left over can't unsay what was seen more often.
  */
 walk_inline bool is_shim_offset(struct walk *w, __u64 offset)
 {
@@ -66,9 +67,10 @@ walk_inline bool load_resumed_before(struct walk *w, const struct py_layout *l)
 }
 
 /*
- * Is w->resumed only just being entered? Its caller is noted in it then, and removed when it is left (Objects/genobject.c,
- * gen_send_ex2(); Python/bytecodes.c, YIELD_VALUE); on 3.12 that is the loop's own frame, if a loop begins with it, which then runs it.
- * 3.11 notes the caller earlier: there it isn't told. (Cython's generators have no such frame.)
+ * Is w->resumed only just being entered? Its caller is noted in it then, and removed when it is
+ * left (Objects/genobject.c, gen_send_ex2(); Python/bytecodes.c, YIELD_VALUE); on 3.12 that is the
+ * loop's own frame, if a loop begins with it, which then runs it. 3.11 notes the caller earlier:
+ * there it isn't told. (Cython's generators have no such frame.)
  */
 walk_inline bool is_entered(struct walk *w, const struct py_layout *l)
 {
@@ -86,9 +88,10 @@ walk_inline bool is_entered(struct walk *w, const struct py_layout *l)
 }
 
 /*
- * The thread's innermost frame as its data stack and its generators tell it, 0 = they don't. What a loop or a call is only just
- * entering is left out, w->entered: a function's frame, the last of the data stack, or the generator that was resumed
- * last. w->found: the frame, also where it hasn't run; 0 = none runs, NOT_FOUND.
+ * The thread's innermost frame as its data stack and its generators tell it, 0 = they don't. What a
+ * loop or a call is only just entering is left out, w->entered: a function's frame, the last of the
+ * data stack, or the generator that was resumed last. w->found: the frame, also where it hasn't
+ * run; 0 = none runs, NOT_FOUND.
  */
 walk_global __u64 find_running(__u32 slot)
 {
@@ -118,15 +121,19 @@ walk_global __u64 find_running(__u32 slot)
 	return w->found;
 }
 
-/* Does the thread run the innermost loop itself, not what that called? Then the loop may not be set up yet. */
+/*
+ * Does the thread run the innermost loop itself, not what that called? Then the loop may not be set
+ * up yet.
+ */
 walk_inline bool runs_loop(const struct walk *w)
 {
 	return w->loop - w->sp < EVAL_BYTES;
 }
 
 /*
- * 3.11: frame w->caller, of w->caller_code, has run; it lies in the data stack, or in a generator. Is another one
- * innermost, as the loop isn't set up? A frame that comes last there isn't left out for one that ends or begins.
+ * 3.11: frame w->caller, of w->caller_code, has run; it lies in the data stack, or in a generator.
+ * Is another one innermost, as the loop isn't set up? A frame that comes last there isn't left out
+ * for one that ends or begins.
  */
 walk_global int is_not_innermost(__u32 slot, int stacked)
 {
@@ -147,7 +154,10 @@ walk_global int is_not_innermost(__u32 slot, int stacked)
 	return stacked && innermost && innermost == w->resumed; /* it may be entered only now */
 }
 
-/* Generator @frame, which says of no caller, is just being resumed, or left: who called it, 0 = that can't be told. */
+/*
+ * Generator @frame, which says of no caller, is just being resumed, or left: who called it, 0 =
+ * that can't be told.
+ */
 walk_global __u64 find_resumer(__u32 slot, __u64 frame)
 {
 	struct walk *w = walk_state(slot);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A process with several interpreters, as a program has that loads two libpythons: which of them the sampled thread runs. In
- * two at once, as a function of one calls the other one's, it is the one whose GIL the thread holds, else the one that is later
- * in the list, which was loaded later: an earlier one runs it. Where the threads' lists are long, not all are looked at.
+ * A process with several interpreters, as a program has that loads two libpythons: which of them
+ * the sampled thread runs. In two at once, as a function of one calls the other one's, it is the
+ * one whose GIL the thread holds, else the one that is later in the list, which was loaded later:
+ * an earlier one runs it. Where the threads' lists are long, not all are looked at.
  */
 #ifndef BPF_SEVERAL_H
 #define BPF_SEVERAL_H

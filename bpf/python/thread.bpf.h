@@ -85,7 +85,9 @@ walk_inline __u64 key_value(struct walk *w)
 	return tls_u64(w, tls_u64(w, w->tp + (__s64)w->where.tsd_offset) + 8 * (__u64)key);
 }
 
-/* Of the DTV's address, from the thread pointer: glibc's tcbhead_t.dtv, musl's struct pthread.dtv. */
+/*
+ * Of the DTV's address, from the thread pointer: glibc's tcbhead_t.dtv, musl's struct pthread.dtv.
+ */
 #if defined(__TARGET_ARCH_arm64) || defined(__aarch64__)
 #define DTV_GLIBC 0
 #define DTV_MUSL  -8
@@ -142,9 +144,9 @@ walk_inline __u64 tss_value(struct walk *w)
 }
 
 /*
- * 3.11, 3.12: is the evaluation loop that the loaded thread state entered last on this thread's stack? Then it runs
- * here, whichever thread made it. Above a thread's stack is what its thread pointer points to, but not the first
- * thread's.
+ * 3.11, 3.12: is the evaluation loop that the loaded thread state entered last on this thread's
+ * stack? Then it runs here, whichever thread made it. Above a thread's stack is what its thread
+ * pointer points to, but not the first thread's.
  */
 walk_inline bool loop_is_here(const struct walk *w, const struct py_layout *l)
 {
@@ -244,8 +246,8 @@ walk_inline bool find_listed_tstate(struct walk *w, const struct py_layout *l)
 }
 
 /*
- * <= 3.11: the current thread state, into w->tstate. From 3.7 on the GIL lies shortly before it (_PyRuntime.ceval.gil and
- * .gilstate): what it says comes with the same read.
+ * <= 3.11: the current thread state, into w->tstate. From 3.7 on the GIL lies shortly before it
+ * (_PyRuntime.ceval.gil and .gilstate): what it says comes with the same read.
  */
 walk_inline bool read_current(struct walk *w)
 {
@@ -295,7 +297,10 @@ walk_inline bool find_tstate(struct walk *w, const struct py_layout *l)
 	return find_listed_tstate(w, l) && load_tstate(w, l, w->tstate);
 }
 
-/* Can @outer be the _PyCFrame of the loop further out than @loop's? Not where the thread's stack goes on from there. */
+/*
+ * Can @outer be the _PyCFrame of the loop further out than @loop's? Not where the thread's stack
+ * goes on from there.
+ */
 walk_inline bool is_further_out(const struct walk *w, const struct py_layout *l, __u64 loop,
 				__u64 outer)
 {
@@ -344,8 +349,9 @@ struct runtime_life {
 };
 
 /*
- * Why a thread has no Python: its interpreter starts or ends, by what that says of itself. A program that only has an interpreter
- * in it may do without for long: before its start has begun it isn't called starting.
+ * Why a thread has no Python: its interpreter starts or ends, by what that says of itself. A
+ * program that only has an interpreter in it may do without for long: before its start has begun it
+ * isn't called starting.
  */
 walk_inline __u8 without_python(const struct walk *w, const struct py_layout *l)
 {
@@ -358,15 +364,16 @@ walk_inline __u8 without_python(const struct walk *w, const struct py_layout *l)
 		return WALK_NO_PYTHON;
 	if (r.finalizing)
 		return WALK_ENDING;
-	if (l->version >=
-	    0x30b) { /* _initialized, preinitializing, preinitialized, core_initialized, initialized */
+	if (l->version >= 0x30b) {
+		/* _initialized, preinitializing, preinitialized, core_initialized, initialized */
 		initialized = r.word[4];
 		begun = r.word[1] | r.word[2] | r.word[3];
-	} else if (l->version >=
-		   0x308) { /* preinitializing, preinitialized, core_initialized, initialized */
+	} else if (l->version >= 0x308) {
+		/* preinitializing, preinitialized, core_initialized, initialized */
 		initialized = r.word[5];
 		begun = r.word[2] | r.word[3] | r.word[4];
-	} else { /* initialized, core_initialized */
+	} else {
+		/* initialized, core_initialized */
 		initialized = r.word[4];
 		begun = r.word[5];
 	}
@@ -394,7 +401,10 @@ walk_inline bool find_frame(struct walk *w, const struct py_layout *l)
 	return true;
 }
 
-/* Does the thread run Python in the interpreter w->where? In one whose GIL it holds, then in one where it has frames. */
+/*
+ * Does the thread run Python in the interpreter w->where? In one whose GIL it holds, then in one
+ * where it has frames.
+ */
 enum runs { RUNS_NOT, RUNS_UNKNOWN, RUNS_FRAMES, RUNS_WITH_GIL };
 
 walk_inline enum runs runs_python(struct walk *w, const struct py_layout *l)
