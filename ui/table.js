@@ -44,7 +44,8 @@ function number(v, t) {
  */
 function noteParts(note) {
 	const [lead] = /^(?:(?:all of it|[\d.]+ of [\d.]+\u00a0%) at )?/.exec(note) || [''];
-	return [el('span', {}, lead), el('span', {class: 'place'}, el('bdi', {}, note.slice(lead.length)))];
+	return [el('span', {}, lead),
+		el('span', {class: 'place'}, el('bdi', {}, note.slice(lead.length)))];
 }
 
 let better = /** @type {{of: HTMLElement, text: () => string}[]} */ ([]);

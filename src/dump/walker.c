@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Gives the walkers of bpf/ (state.bpf.h, native/unwind.bpf.h, send.bpf.h) live processes to read; see
- * walker.h.
+ * Gives the walkers of bpf/ (state.bpf.h, native/unwind.bpf.h, send.bpf.h) live processes to read;
+ * see walker.h.
  */
 #include <errno.h>
 #include <stdbool.h>
