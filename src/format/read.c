@@ -258,8 +258,8 @@ static const struct read_format *find(const uint8_t *data, size_t n)
 	else if (in.head_n && head[0] == '<')
 		err_set(-EINVAL, "a page or picture is read unpacked only");
 	else if (is_old_cpuprofile(&in))
-		err_set(-EINVAL, "it is a .cpuprofile as V8 wrote them until 2017, with \"head\" "
-				 "instead of \"nodes\"; krait reads what node --cpu-prof writes");
+		err_set(-EINVAL, "it is the older form of a .cpuprofile, with \"head\" instead of "
+				 "\"nodes\"; krait reads what node --cpu-prof writes");
 	else
 		err_set(-EINVAL, "byte 0: this is no profile that krait reads: %s", names);
 	return NULL;

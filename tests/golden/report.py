@@ -1207,7 +1207,7 @@ def refused(work):
             ("perf-data", b"PERFILE2" + bytes(200), "stackcollapse-perf.pl"),
             ("austin-mojo", b"MOJ\x03\x01austin\x00", "mojo2austin"),
             ("utf-16", "main;f 1\nmain;g 2\n".encode("utf-16"), "iconv -f UTF-16 -t UTF-8"),
-            ("old-cpuprofile", b'{"head":{"functionName":"(root)","id":1,"children":[]},"samples":[1],"timestamps":[1]}', "until 2017"),
+            ("old-cpuprofile", b'{"head":{"functionName":"(root)","id":1,"children":[]},"samples":[1],"timestamps":[1]}', "the older form"),
             ("speedscope", b'{"$schema":"speedscope.app","profiles":[0]}', "speedscope: profiles: byte 40"),
             ("html", b"<html><body>x</body></html>", "no recording")):
         path = os.path.join(work, name)
