@@ -158,10 +158,12 @@ static inline long bpf_map_update_elem(const void *map, const void *key, const v
 static inline void shim_set(const volatile void *at, const void *value, size_t n)
 {
 	uintptr_t page = (uintptr_t)at & ~((uintptr_t)getpagesize() - 1);
+	void *dst = (void *)(uintptr_t)at;
 
 	assert_int_equal(mprotect((void *)page, (uintptr_t)at + n - page, PROT_READ | PROT_WRITE),
 			 0);
-	memcpy((void *)(uintptr_t)at, value, n);
+	__asm__("" : "+r"(dst)); /* else the compiler leaves out what is written to a constant */
+	memcpy(dst, value, n);
 }
 #define SHIM_SET(variable, ...) shim_set(&(variable), &(__VA_ARGS__), sizeof(variable))
 
