@@ -21,6 +21,54 @@ enum py_walk {
 };
 
 /*
+ * In what versions differ, but for offsets: X(NAME). Code asks for what it needs to know, and the
+ * version's row in src/python/layout says it: a new version is a row, and no comparison elsewhere.
+ */
+#define PY_CAPABILITIES(X)                                                                         \
+	X(OLD_CLASSES)	  /* 2.7: classes and instances without a type, names mangled */           \
+	X(PLAIN_INTS)	  /* 2.7: an int is a C long */                                            \
+	X(OPEN_DICTS)	  /* 2.7: a dict is one open hash table */                                 \
+	X(LOCK_GIL)	  /* 2.7: the GIL is a lock; who holds it only the current state tells */  \
+	X(LISTED_STATES)  /* 2.7: a thread's state is found only in the interpreter's list */      \
+	X(GIL_STATICS)	  /* 3.6: the GIL is variables of ceval.c */                               \
+	X(GIL_IN_RUNTIME) /* 3.7-3.11: it is in _PyRuntime */                                      \
+	X(GIL_ACTIVE)	  /* 3.12: it belongs to an interpreter; _status.active says who has it */ \
+	X(RUNTIME)	  /* 3.7+: _PyRuntime, with the thread's key as a Py_tss_t */              \
+	X(TSS_ARGUMENT)	 /* 3.12+: what PyGILState_GetThisThreadState() passes is that Py_tss_t */ \
+	X(PREINIT)	 /* 3.8+: _PyRuntime says how far its pre-initialisation got */            \
+	X(RUNTIME_READY) /* 3.11+: before that, that it is initialised itself */                   \
+	X(LNOTAB)	 /* <= 3.9: co_lnotab, pairs of bytes */                                   \
+	X(SIGNED_LINES)	 /* 3.6-3.9: where lines may go back */                                    \
+	X(LINE_RANGES)	 /* 3.10: co_linetable of ranges, f_lasti in code units */                 \
+	X(NATIVE_ID)	 /* 3.8+: Thread._native_id */                                             \
+	X(FRAME_A_LOOP)	 /* <= 3.10: an evaluation loop runs one frame, an object */               \
+	X(TRACE_REFS)	 /* <= 3.12: a build may put two pointers before every object */           \
+	X(LOG2_KEYS)	 /* 3.11+: a dict's keys begin with log2 sizes and their kind */           \
+	X(MANAGED_DICTS) /* 3.11+: an instance's dict may be before or behind it */                \
+	X(VALUES_BEFORE) /* 3.11: a pointer to values, before the one to the dict */               \
+	X(VALUES_TAGGED) /* 3.12: one pointer, to values or (without bit 0) the dict */            \
+	X(VALUES_HEAD)	 /* 3.13+: struct _dictvalues begins with its sizes */                     \
+	X(SHIM_FRAMES)	 /* 3.12+: a frame of no function where C enters a loop */                 \
+	X(INIT_CLEANUP)	 /* 3.12+: a code object that runs between a class and its __init__ */     \
+	X(TAGGED_INTS)	 /* 3.12+: digits and sign in lv_tag */                                    \
+	X(TRAMPOLINES)	 /* 3.12+: -X perf, copies of a stub that functions are called through */  \
+	X(COUNTER_SYMBOL)   /* 3.12: _Py_next_func_version counts code objects */                  \
+	X(FREE_THREADED)    /* 3.13: its free-threaded build is read as well */                    \
+	X(HIDDEN_EXECUTORS) /* 3.14: its compiler registers its code nowhere (3.15's does), and keeps
+			       registers as callers expect (3.13's doesn't) */
+
+enum py_capability {
+#define X(name) PY_CAN_##name,
+	PY_CAPABILITIES(X)
+#undef X
+		PY_CAN_MAX
+};
+
+#define PY_CAN(name) (1ull << PY_CAN_##name)
+/* Of the bits @can of a layout or a version: PY_HAS(l->can, LNOTAB). */
+#define PY_HAS(can, name) ((can) >> PY_CAN_##name & 1)
+
+/*
  * Offsets in bytes; 0 means "not in this version" except where 0 is a genuine offset (frame_code
  * from 3.12, cframe_current_frame in 3.12, frame_func). Structures: PyThreadState,
  * PyInterpreterState, _PyCFrame, PyFrameObject or _PyInterpreterFrame, PyCodeObject,
@@ -47,6 +95,7 @@ enum py_walk {
 	X(cframe_current_frame)                                                                    \
 	X(frame_code)	    /* f_code or f_executable */                                           \
 	X(frame_back)	    /* f_back or previous */                                               \
+	X(frame_globals)    /* f_globals */                                                        \
 	X(frame_lasti)	    /* int f_lasti, or pointer prev_instr / instr_ptr */                   \
 	X(frame_executing)  /* char f_executing, 3.9 only */                                       \
 	X(frame_owner)	    /* char; >= 3 is a shim (3.12+) */                                     \
@@ -79,18 +128,23 @@ enum py_walk {
 	X(type_name) /* tp_name */
 
 struct py_layout {
+	__u64 can;     /* 1 << enum py_capability */
 	__u16 version; /* 0x0207 .. 0x030f: major << 8 | minor */
 	__u8 walk;     /* enum py_walk */
 	/* bit of `kind` in str_state: 2, or 8 in 3.14t+; `compact` is 3 bits higher, `ascii` 4 */
 	__u8 str_kind_shift;
 	__u8 gil_bit; /* mask in tstate_gil: _status.active (3.12), holds_gil (3.13+) */
-	__u8 reserved;
+	__u8 reserved[3];
 #define X(name) __u16 name;
 	PY_OFFSETS(X)
 #undef X
 	/* lowest offset of the code object's fields that a walk reads; py_layout_set_block() */
 	__u16 code_block;
 };
+
+_Static_assert(__builtin_offsetof(struct py_layout, code_block) + sizeof(__u16) ==
+		       sizeof(struct py_layout),
+	       "layouts are compared byte by byte: reserved[] takes what would be padding");
 
 /* Sets .code_block. One read from there gets all fields that a frame's proof and its name need. */
 static inline void py_layout_set_block(struct py_layout *l)

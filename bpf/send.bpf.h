@@ -144,17 +144,6 @@ walk_inline __u64 code_key(const struct walk *w, const struct wire_frame *f)
 	return sent_code_id(&w->proc, f->code, f->check);
 }
 
-/*
- * PyFrameObject.f_globals up to 3.10, then that of _PyInterpreterFrame: always so far from the
- * code.
- */
-walk_inline __u64 globals_field(const struct py_layout *l, __u64 frame)
-{
-	if (l->version <= 0x30a)
-		return frame + l->frame_code + 16;
-	return l->version == 0x30b ? frame + l->frame_code - 24 : frame + l->frame_code + 24;
-}
-
 /* The head of the record: what is known of the code object in w->object without its texts. */
 walk_inline void fill_code(struct rec_code *rec, const struct walk *w, const struct py_layout *l,
 			   const struct wire_frame *f, __u64 frame)
@@ -175,7 +164,7 @@ walk_inline void fill_code(struct rec_code *rec, const struct walk *w, const str
 		read_user(&rec->self_obj, sizeof(rec->self_obj), frame + l->frame_locals);
 	if (rec->self_obj)
 		read_user(&rec->self_type, sizeof(rec->self_type), rec->self_obj + l->ob_type);
-	read_user(&rec->globals, sizeof(rec->globals), globals_field(l, frame));
+	read_user(&rec->globals, sizeof(rec->globals), frame + l->frame_globals);
 }
 
 /* Sends the code object of frame @i unless it was; 1 if the ring refused. */

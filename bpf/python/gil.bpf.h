@@ -47,7 +47,7 @@ walk_inline bool find_one_gil(const struct walk *w, const struct py_layout *l, s
 	g->holder = w->where.gil_holder;
 	g->locked = w->where.gil_locked;
 	g->wait = w->where.gil_wait;
-	if (l->version >= 0x300 || !g->wait)
+	if (!PY_HAS(l->can, LOCK_GIL) || !g->wait)
 		return true;
 	if (read_user(&g->wait, sizeof(g->wait), g->wait))
 		return false;
@@ -92,7 +92,7 @@ walk_inline __u8 without_gil(const struct walk *w, const struct py_layout *l,
 		return GIL_RELEASED;
 	if (g->wait && f->addr - g->wait < w->where.gil_wait_bytes)
 		return GIL_WAITING;
-	if (!g->wait || (l->version < 0x300 && f->addr - g->wait < LOCK_BYTES) ||
+	if (!g->wait || (PY_HAS(l->can, LOCK_GIL) && f->addr - g->wait < LOCK_BYTES) ||
 	    (w->where.stack_waits && f->addr - f->sp < OWN_STACK_BYTES))
 		return GIL_UNKNOWN;
 	return GIL_RELEASED;

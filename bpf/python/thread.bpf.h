@@ -69,8 +69,8 @@ walk_inline __u64 key_value(struct walk *w)
 	const struct py_layout *l = walk_layout(w->where.layout);
 	__u32 key;
 
-	if (!l || (l->version >= 0x307 ? read_user(tss, 8, w->where.tss_key - 4)
-				       : read_user(&tss[1], 4, w->where.tss_key))) {
+	if (!l || (PY_HAS(l->can, RUNTIME) ? read_user(tss, 8, w->where.tss_key - 4)
+					   : read_user(&tss[1], 4, w->where.tss_key))) {
 		note_absent(w, ABSENT_THREAD, w->where.tss_key, 4);
 		w->thread = THREAD_UNKNOWN; /* never touched yet, or not resident */
 		return 0;
@@ -364,11 +364,11 @@ walk_inline __u8 without_python(const struct walk *w, const struct py_layout *l)
 		return WALK_NO_PYTHON;
 	if (r.finalizing)
 		return WALK_ENDING;
-	if (l->version >= 0x30b) {
+	if (PY_HAS(l->can, RUNTIME_READY)) {
 		/* _initialized, preinitializing, preinitialized, core_initialized, initialized */
 		initialized = r.word[4];
 		begun = r.word[1] | r.word[2] | r.word[3];
-	} else if (l->version >= 0x308) {
+	} else if (PY_HAS(l->can, PREINIT)) {
 		/* preinitializing, preinitialized, core_initialized, initialized */
 		initialized = r.word[5];
 		begun = r.word[2] | r.word[3] | r.word[4];

@@ -219,7 +219,7 @@ static void begin(struct walker *w, const struct walker_thread *t)
 	at = w;
 	forget_pages(w);
 	/* 2.7's list of thread states is proven by reading it twice, so pages aren't kept. */
-	w->pages.off = !l || l->version < 0x300;
+	w->pages.off = !l || PY_HAS(l->can, LISTED_STATES);
 	w->walk.proc = t->proc;
 	w->walk.tp = t->tp;
 	w->walk.space = t->space;
@@ -270,7 +270,7 @@ static uint64_t gil_holder(const struct walker *w, const struct py_layout *l)
 	uint64_t holder = 0;
 	int32_t locked = 0;
 
-	if (l->version < 0x300) /* before 3.0 only the current thread state tells */
+	if (PY_HAS(l->can, LOCK_GIL)) /* before 3.0 only the current thread state tells */
 		return read_u64(w->walk.where.tstate_current);
 	if (!find_gil(&w->walk, l, &g) || !g.locked || !g.holder ||
 	    read_user(&locked, sizeof(locked), g.locked) || locked != 1 ||

@@ -42,14 +42,14 @@ verdict rooms "$(awk '
 		may["sampler"] = "base elf proc unwind unwind/rows"; may["profile"] = "base"
 		common = "base proc profile collect/common"
 		may["collect/common"] = common
-		may["collect/process"] = common " collect/process python/code python/heap"
+		may["collect/process"] = common " collect/process python/code python/heap python/layout"
 		may["collect/interp"] = common " elf collect/process python/find python/heap"
 		may["collect/native"] = common " elf collect/process collect/interp symbol/elf symbol/madecode" \
 			" symbol symbol/pytables " unwind
 		may["collect/space"] = common " collect/process collect/native"
 		may["collect/madecode"] = common " collect/process collect/native collect/space python/code" \
 			" python/heap symbol/elf symbol/madecode " unwind
-		may["collect/stack"] = common " collect/process collect/native collect/space collect/madecode" \
+		may["collect/stack"] = common " python/layout collect/process collect/native collect/space collect/madecode" \
 			" python/heap symbol/pytables"
 		collect = "collect collect/common collect/process collect/interp collect/native collect/space" \
 			" collect/madecode collect/stack"
@@ -128,6 +128,9 @@ list=$(mktemp)
 verdict marks "$(sources | grep -v -e '^abi/marks.h$' -e '^tests/' | xargs grep -nFf "$list" /dev/null |
 	grep -vE ':[0-9]+:[[:space:]]*(/?\*|//)|/\*.*"\[')"
 rm -f "$list"
+
+# What a version of CPython differs in, its row in src/python/layout says.
+verdict versions "$(sources | grep -E '^(src|bpf)/' | grep -v '^src/python/layout/' | xargs grep -nE '[<>=]=? *0x0?(207|30[0-9a-f])\b')"
 
 # Each attempt on the page has a test that exists.
 verdict attempts "$(sed -n 's/^| .* | `\(tests[^ ]*\) \([^`]*\)` |$/\1 \2/p' docs/security.md |

@@ -147,9 +147,11 @@ static void frames(void)
 #if VERSION >= 0x030b
 	AT("frame_back", _PyInterpreterFrame, previous);
 	AT("frame_owner", _PyInterpreterFrame, owner);
+	AT("frame_globals", _PyInterpreterFrame, f_globals);
 	AT("frame_locals", _PyInterpreterFrame, localsplus);
 #else
 	AT("frame_code", PyFrameObject, f_code);
+	AT("frame_globals", PyFrameObject, f_globals);
 	AT("frame_back", PyFrameObject, f_back);
 	AT("frame_lasti", PyFrameObject, f_lasti);
 	AT("frame_locals", PyFrameObject, f_localsplus);

@@ -10,8 +10,6 @@
 #include "python/code/executor.h"
 #include "python/heap/peek.h"
 
-#define COMPILES                                                                                   \
-	0x30e /* 3.13's saves no registers as its callers expect; 3.15's registers its code */
 #define MOST_BYTES (32u << 20)	/* of code of a process that is searched */
 #define MOST_NEW   (4u << 20)	/* of it that is understood at a time: some 100 ms */
 #define LONGEST	   (256u << 10) /* piece; the longest seen had 12 KiB */
@@ -20,7 +18,7 @@
 
 bool executors_possible(const struct collect *c, const struct process *p)
 {
-	return CODE_ROWS_OF_THIS_MACHINE && several_has(c, p, COMPILES, COMPILES);
+	return CODE_ROWS_OF_THIS_MACHINE && several_has(c, p, PY_CAN_HIDDEN_EXECUTORS);
 }
 
 static void executors_fini(executor_vec *v)

@@ -68,11 +68,7 @@ void made_close(struct collect *c, struct process *p);
 /* Profile location of the code that is called @name, @offset bytes into its mapping. */
 uint32_t made_location(struct collect *c, const struct made_name *name, uint64_t offset);
 
-/*
- * From this version on CPython enters Python functions through copies of a stub; see
- * trampoline.c.
- */
-#define TRAMPOLINES	 0x30c
+/* With -X perf CPython enters Python functions through copies of a stub; see trampoline.c. */
 #define TRAMPOLINE_BYTES (64u << 10) /* of a block of them */
 
 #define GUARDED_WANTED	 16

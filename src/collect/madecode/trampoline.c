@@ -197,7 +197,7 @@ static uint32_t table_at(struct collect *c, const struct process *p, uint64_t st
 	_cleanup_free_ uint8_t *block = malloc(TRAMPOLINE_BYTES);
 	struct stub s;
 
-	if (!block || !several_has(c, p, TRAMPOLINES, UINT16_MAX) ||
+	if (!block || !several_has(c, p, PY_CAN_TRAMPOLINES) ||
 	    peek((pid_t)p->key.tgid, start, block, TRAMPOLINE_BYTES))
 		return 0;
 	return read_stub(block, &s) && is_filled(&s) ? table_of(c, &s) : 0;

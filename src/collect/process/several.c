@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/nomem.h"
 #include "collect/process/process.h"
+#include "python/layout/tables.h"
 
 /* An interpreter that only is there, as ctypes loads one, may stay so for ever. */
 #define APART_NS      NSEC_PER_SEC
@@ -50,15 +51,15 @@ int several_set(struct collect *c, struct process *p, const struct proc_several 
 	return r;
 }
 
-bool several_has(const struct collect *c, const struct process *p, uint16_t first, uint16_t last)
+bool several_has(const struct collect *c, const struct process *p, enum py_capability can)
 {
-	bool has = p->version >= first && p->version <= last;
+	bool has = py_can(p->version) >> can & 1;
 
 	for (uint32_t i = 1; !has && p->several && i < p->several->n; i++) {
 		const struct py_layout *l =
 			c->config.ops->layout(c->config.ctx, p->several->where[i].layout);
 
-		has = l && l->version >= first && l->version <= last;
+		has = l && l->can >> can & 1;
 	}
 	return has;
 }

@@ -29,8 +29,8 @@ bool several_same(const struct proc_several *a, const struct proc_several *b);
 _must_use_ int several_set(struct collect *c, struct process *p, const struct proc_several *all);
 void several_forget(struct collect *c, struct process *p);
 
-/* Is one of @p's interpreters of a version from @first to @last? */
-bool several_has(const struct collect *c, const struct process *p, uint16_t first, uint16_t last);
+/* Has the version of one of @p's interpreters that capability? */
+bool several_has(const struct collect *c, const struct process *p, enum py_capability can);
 
 /* Which of them are initialised shows later. */
 void several_wait(struct process *p);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "collect/stack/stack.h"
+#include "python/layout/tables.h"
 
 struct native_frame {
 	struct native_file *file;
@@ -105,7 +106,7 @@ static bool is_pythons(const struct merge *m, const struct native_frame *f)
 	const char *name = f->made.text ?: f->made.symbol;
 
 	return name && str_starts(name, "py::") &&
-	       several_has(m->c, process_at(m->c, m->raw->process), TRAMPOLINES, UINT16_MAX);
+	       several_has(m->c, process_at(m->c, m->raw->process), PY_CAN_TRAMPOLINES);
 }
 
 static bool is_collector(const struct merge *m, const struct native_frame *f)
@@ -524,7 +525,7 @@ void merge_stack(struct collect *c, const struct raw_stack *raw, uint16_t versio
 			  .arg = arg,
 			  .out = ret,
 			  .version = version};
-	bool counted = version && version < 0x30b; /* an evaluation loop runs one frame */
+	bool counted = PY_HAS(py_can(version), FRAME_A_LOOP);
 
 	for (size_t i = 0; m.native && i < m.native->n_kernel; i++)
 		push(&m, kernel_location(c, m.native->pc[i]));

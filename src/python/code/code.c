@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "python/heap/text.h"
+#include "python/layout/tables.h"
 
 #define PADDED(n) (((n) + 7ull) & ~7ull)
 
@@ -123,8 +124,8 @@ bool py_code_is_internal(const struct py_code *code)
 {
 	const struct wire_text *w = code->text;
 
-	return code->version >= 0x30c && code->firsttraceable > 0 && code->file &&
-	       w[CODE_FILENAME].addr == w[CODE_NAME].addr &&
+	return PY_HAS(py_can(code->version), INIT_CLEANUP) && code->firsttraceable > 0 &&
+	       code->file && w[CODE_FILENAME].addr == w[CODE_NAME].addr &&
 	       w[CODE_FILENAME].addr == w[CODE_QUALNAME].addr && streq(code->file, "__init__");
 }
 

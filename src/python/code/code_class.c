@@ -189,7 +189,7 @@ static bool find_in_class(struct search *s, uint64_t class)
 {
 	struct heap *h = &s->h;
 
-	if (h->l->version < 0x300 &&
+	if (PY_HAS(h->l->can, OLD_CLASSES) &&
 	    heap_type_is(h, heap_ptr(h, class + h->l->ob_type), "classobj"))
 		return find_in_classobj(s, class, MAX_DEPTH * 2 - 1);
 	if (!(heap_type_field(h, class, TYPE_FLAGS) & FLAG_HEAPTYPE))
@@ -216,7 +216,7 @@ static bool find(struct search *s, uint64_t self_obj, uint64_t type)
 
 	if (!type)
 		return false;
-	if (h->l->version < 0x300) {
+	if (PY_HAS(h->l->can, OLD_CLASSES)) {
 		if (heap_type_is(h, type, "instance"))
 			return find_in_classobj(s, heap_ptr(h, self_obj + h->head), 0);
 		if (heap_type_is(h, type, "classobj"))
@@ -237,7 +237,7 @@ static int class_name(struct search *s, struct str *out)
 
 	if (s->old_style)
 		return heap_str(h, heap_ptr(h, s->class + h->head + 16), out);
-	if (h->l->version >= 0x300)
+	if (!PY_HAS(h->l->can, OLD_CLASSES))
 		return heap_str(h, heap_ptr(h, s->class + h->h.ht_qualname), out);
 	/* tp_name of a heap type points into its ht_name string. */
 	at = heap_ptr(h, s->class + h->l->type_name);
@@ -310,10 +310,10 @@ int py_code_qualify(struct py_code *code, pid_t pid, const struct py_layout *lay
 	    !find(&s, self_obj, self_type))
 		return 0;
 	r = class_name(&s, &name);
-	if (r || (layout->version < 0x300 && !agrees_2(&s, str_cstr(&name))))
+	if (r || (PY_HAS(layout->can, OLD_CLASSES) && !agrees_2(&s, str_cstr(&name))))
 		return r;
 	str_addf(&name, ".%s", code->name);
-	if (layout->version >= 0x300 && !agrees_3(&s, str_cstr(&name)))
+	if (!PY_HAS(layout->can, OLD_CLASSES) && !agrees_3(&s, str_cstr(&name)))
 		return 0;
 	r = py_code_check_same(code, &s.h);
 	if (r)

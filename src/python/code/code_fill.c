@@ -80,7 +80,7 @@ static bool is_alive(struct heap *h, uint64_t code)
 	const struct py_layout *l = h->l;
 	uint64_t count;
 
-	if (l->version >= 0x030d && l->ob_type > sizeof(count))
+	if (!PY_HAS(l->can, TRACE_REFS) && l->ob_type > sizeof(count))
 		return true;
 	count = heap_ptr(h, code + l->ob_type - sizeof(count)) & 0xffffffffffff;
 	return count && count <= UINT32_MAX &&

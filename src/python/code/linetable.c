@@ -6,6 +6,7 @@
  * in clamp_line(), not in overflow.
  */
 #include "python/code/linetable.h"
+#include "python/layout/tables.h"
 
 #include <limits.h>
 
@@ -153,12 +154,13 @@ static struct py_position from_locations(const uint8_t *table, size_t n, int fir
 
 bool py_linetable_reaches(unsigned version, const uint8_t *table, size_t n, int lasti)
 {
+	uint64_t can = py_can(version);
 	int64_t end = 0;
 
-	if (version < 0x30b) {
+	if (PY_HAS(can, LNOTAB) || PY_HAS(can, LINE_RANGES)) {
 		for (size_t i = 0; i + 2 <= n; i += 2)
 			end += table[i];
-		return end > (version == 0x30a ? (int64_t)lasti * 2 : lasti);
+		return end > (PY_HAS(can, LINE_RANGES) ? (int64_t)lasti * 2 : lasti);
 	}
 	for (size_t i = 0; i < n; i++) {
 		if (!(table[i] & 0x80))
@@ -173,11 +175,13 @@ bool py_linetable_reaches(unsigned version, const uint8_t *table, size_t n, int 
 struct py_position py_linetable_position(unsigned version, const uint8_t *table, size_t n,
 					 int firstlineno, int lasti)
 {
+	uint64_t can = py_can(version);
+
 	if (lasti < 0 || !n) /* Nuitka makes empty ones up to 3.11 */
 		return only_line(firstlineno);
-	if (version >= 0x30b)
-		return from_locations(table, n, firstlineno, lasti);
-	if (version == 0x30a)
+	if (PY_HAS(can, LINE_RANGES))
 		return from_ranges(table, n, firstlineno, lasti);
-	return from_lnotab(version >= 0x300, table, n, firstlineno, lasti);
+	if (PY_HAS(can, LNOTAB))
+		return from_lnotab(PY_HAS(can, SIGNED_LINES), table, n, firstlineno, lasti);
+	return from_locations(table, n, firstlineno, lasti);
 }

@@ -125,7 +125,7 @@ static bool use_debug_offsets(struct image_ctx *c)
 	image->where.finalizing = d.finalizing ? c->runtime + d.finalizing : 0;
 	image->where.gil = d.gil;
 	image_counter_value(c, &d);
-	if (d.free_threaded && d.layout.version >= 0x030e) /* never run by krait's tests */
+	if (d.free_threaded && !PY_HAS(d.layout.can, FREE_THREADED))
 		image_unsupported(image, "free-threaded CPython %u.%u", major(image), minor(image));
 	return true;
 }
@@ -143,7 +143,7 @@ static void use_table(struct image_ctx *c)
 		image_unsupported(image, "CPython %u.%u", major(image), minor(image));
 	else
 		image_unsupported(image, "CPython of an unknown version");
-	if (image->layout.version == 0x030c)
+	if (PY_HAS(image->layout.can, COUNTER_SYMBOL))
 		image_counter_symbol(c);
 }
 

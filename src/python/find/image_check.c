@@ -45,8 +45,8 @@ static int expected_offset(struct image_ctx *c, uint64_t name)
 		{"co_name", l->code_name},
 		{"co_qualname", l->code_qualname},
 		{"co_linetable", l->code_linetable},
-		{"co_lnotab", l->version < 0x030a ? l->code_linetable : 0},
-		{"co_varnames", l->version < 0x030b ? l->code_varnames : 0},
+		{"co_lnotab", PY_HAS(l->can, LNOTAB) ? l->code_linetable : 0},
+		{"co_varnames", PY_HAS(l->can, FRAME_A_LOOP) ? l->code_varnames : 0},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
@@ -83,7 +83,7 @@ void image_check(struct image_ctx *c)
 	unsigned agree = 0;
 
 	if (!is_code_type(c, type + l->type_name) && is_code_type(c, type + l->type_name + 16) &&
-	    l->version < 0x030d)
+	    PY_HAS(l->can, TRACE_REFS))
 		py_layout_trace_refs(l);
 	if (!is_code_type(c, type + l->type_name)) {
 		image_unsupported(c->image, "CPython %u.%u whose objects begin in an unknown way",

@@ -50,20 +50,22 @@ static void runtime_gil(struct image_ctx *c)
 
 void image_gil(struct image_ctx *c)
 {
-	unsigned version = c->image->layout.version;
+	uint64_t can = c->image->layout.can;
 	struct py_where *w = &c->image->where;
 
 	w->gil_wait_bytes = (uint16_t)(PY_GIL_WAIT_BYTES + image_mutex_growth(c));
-	if (version >= 0x030d)
-		return; /* the debug offsets say it */
-	w->gil = version == 0x030c ? PY_GIL_ACTIVE : PY_GIL_CURRENT;
-	if (version < 0x0300) {
+	if (PY_HAS(can, GIL_ACTIVE)) {
+		w->gil = PY_GIL_ACTIVE;
+	} else if (PY_HAS(can, LOCK_GIL)) {
+		w->gil = PY_GIL_CURRENT;
 		lock_waits(c);
-	} else if (version == 0x0306) {
+	} else if (PY_HAS(can, GIL_STATICS)) {
+		w->gil = PY_GIL_CURRENT;
 		static_waits(c);
 		w->gil_holder = c->sym[SYM_gil_last_holder].value;
 		w->gil_locked = c->sym[SYM_gil_locked].value;
-	} else if (version < 0x030c) {
+	} else if (PY_HAS(can, GIL_IN_RUNTIME)) {
+		w->gil = PY_GIL_CURRENT;
 		runtime_gil(c);
-	}
+	} /* 3.13+: the debug offsets said it */
 }

@@ -29,7 +29,7 @@ static void old_roots(struct image_ctx *c)
 		image_unsupported(c->image, "CPython %u.%u stripped of its symbols",
 				  c->image->layout.version >> 8, c->image->layout.version & 0xff);
 	/* 2.7's key isn't a pthread key, but a list of its own (Python/thread.c: keyhead). */
-	if (c->image->layout.version < 0x0300)
+	if (PY_HAS(c->image->layout.can, LISTED_STATES))
 		return;
 	w->tss_key = c->sym[SYM_autoTLSkey].value;
 	a = read_accessor(c, SYM_PyGILState_GetThisThreadState);
@@ -47,7 +47,7 @@ static uint64_t accessor_key(struct image_ctx *c)
 	if (a.kind == ACCESS_KEY)
 		return a.addr;
 	/* Before 3.12 the argument may be the structure around the Py_tss_t. */
-	if (a.kind == ACCESS_ARGUMENT && c->image->layout.version >= 0x030c)
+	if (a.kind == ACCESS_ARGUMENT && PY_HAS(c->image->layout.can, TSS_ARGUMENT))
 		return a.addr + 4;
 	return 0;
 }
@@ -94,30 +94,19 @@ static void tls_roots(struct image_ctx *c)
 	}
 }
 
-/*
- * _PyRuntime begins with how far its start got, then a PyThreadState * that Py_FinalizeEx() sets for good (3.7-3.12;
- * pycore_runtime.h). From 3.13 on the debug offsets say it.
- */
-static unsigned finalizing_offset(unsigned version)
-{
-	if (version < 0x0308)
-		return 8;
-	return version < 0x030b ? 16 : 24;
-}
-
 void image_roots(struct image_ctx *c)
 {
 	unsigned version = c->image->layout.version;
 	const struct py_runtime_row *row =
 		py_runtime_table(version, c->image->hex_version >> 8 & 0xff);
 
-	if (version < 0x0307)
+	if (!PY_HAS(c->image->layout.can, RUNTIME))
 		old_roots(c);
 	else if (row)
 		runtime_roots(c, row);
 	else
 		tls_roots(c);
-	if (version >= 0x0307 && version < 0x030d)
-		c->image->where.finalizing = c->runtime + finalizing_offset(version);
+	if (row && row->finalizing)
+		c->image->where.finalizing = c->runtime + row->finalizing;
 	image_gil(c);
 }

@@ -9,42 +9,28 @@
 #include "python/heap/peek.h"
 #include "python/heap/text.h"
 
-/* GIL builds; in free-threaded ones the header, and so everything, is 16 bytes further. */
-static const struct heap_layout rows[] = {
-	{0x207, 0, 0, 16, 64, 0},	{0x306, 848, 856, 16, 72, 104},
-	{0x307, 848, 856, 16, 72, 104}, {0x308, 864, 872, 16, 72, 104},
-	{0x309, 856, 864, 16, 72, 104}, {0x30a, 864, 872, 48, 88, 40},
-	{0x30b, 864, 872, 48, 88, 40},	{0x30c, 872, 880, 48, 88, 40},
-	{0x30d, 872, 880, 48, 88, 40},	{0x30e, 872, 880, 48, 88, 40},
-	{0x30f, 880, 888, 48, 88, 40},
-};
-
 #define GIL_HEAD 16 /* ob_refcnt, ob_type */
 
 bool heap_is_known(unsigned version)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		if (rows[i].version == version)
-			return true;
-	return false;
+	return py_heap_table(version);
 }
 
 void heap_init(struct heap *h, pid_t pid, const struct py_layout *l)
 {
 	uint16_t head = l->ob_type + sizeof(uint64_t), more = head - GIL_HEAD;
+	const struct py_heap_row *row = py_heap_table(l->version);
 
 	*h = (struct heap){.pid = pid, .l = l, .head = head, .budget = HEAP_BUDGET};
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		if (rows[i].version != l->version)
-			continue;
-		h->known = true;
-		h->h = rows[i];
-		h->h.ht_qualname += more;
-		h->h.ht_cached_keys += more;
-		h->h.func_code += more;
-		h->h.func_dict += more;
-		h->h.func_qualname += more;
-	}
+	if (!row)
+		return;
+	h->known = true;
+	h->h = *row;
+	h->h.ht_qualname += more;
+	h->h.ht_cached_keys += more;
+	h->h.func_code += more;
+	h->h.func_dict += more;
+	h->h.func_qualname += more;
 }
 
 struct heap_pages *heap_pages_new(void)
@@ -232,14 +218,14 @@ bool heap_int(struct heap *h, uint64_t addr, uint64_t *ret)
 	if (!h->known)
 		return false;
 	flags = type ? heap_type_field(h, type, TYPE_FLAGS) : 0;
-	if (h->l->version < 0x300 && flags >> 23 & 1) { /* Py_TPFLAGS_INT_SUBCLASS */
+	if (PY_HAS(h->l->can, PLAIN_INTS) && flags >> 23 & 1) { /* Py_TPFLAGS_INT_SUBCLASS */
 		*ret = heap_ptr(h, addr + h->head);
 		return true;
 	}
 	if (!(flags >> 24 & 1)) /* Py_TPFLAGS_LONG_SUBCLASS */
 		return false;
 	n = heap_ptr(h, addr + h->head);
-	if (h->l->version >= 0x30c)
+	if (PY_HAS(h->l->can, TAGGED_INTS))
 		n = n & 2 ? 4 : n >> 3;
 	if (n > ARRAY_SIZE(digit) ||
 	    heap_read(h, addr + h->head + sizeof(uint64_t), digit, n * sizeof(*digit)))

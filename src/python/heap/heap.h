@@ -12,15 +12,8 @@
 #include "base/str.h"
 #include "base/util.h"
 #include "base/vec.h"
-#include "layout.h"
+#include "python/layout/tables.h"
 #include "records.h"
-
-/* Beyond the walker's py_layout; bytes from the object's start. */
-struct heap_layout {
-	uint16_t version;
-	uint16_t ht_qualname, ht_cached_keys;	      /* PyHeapTypeObject; 0 in 2.7 */
-	uint16_t func_code, func_dict, func_qualname; /* PyFunctionObject */
-};
 
 /* From the end of PyTypeObject's header: tp_basicsize to tp_mro. */
 #define HEAP_TYPE_FIRST 16
@@ -40,7 +33,7 @@ struct heap_pages *heap_pages_new(void);
 struct heap {
 	pid_t pid;
 	const struct py_layout *l;
-	struct heap_layout h;
+	struct py_heap_row h;
 	bool known; /* this version's dicts, ints and attributes can be read; strings always can */
 	uint16_t head;	 /* sizeof(PyObject) */
 	uint64_t budget; /* bytes that may still be read; a call costs HEAP_CALL_COST on top */

@@ -58,12 +58,12 @@ static int keys_3_11(struct heap *h, uint64_t keys, struct table *t)
 
 static int keys_table(struct heap *h, uint64_t keys, uint64_t values, struct table *t)
 {
-	int r = h->l->version >= 0x30b ? keys_3_11(h, keys, t) : keys_3_6(h, keys, t);
+	int r = PY_HAS(h->l->can, LOG2_KEYS) ? keys_3_11(h, keys, t) : keys_3_6(h, keys, t);
 
 	if (r)
 		return r;
 	/* 3.13: PyDictValues begins with four u8, padded to 8. */
-	t->values = values && h->l->version >= 0x30d ? values + 8 : values;
+	t->values = values && PY_HAS(h->l->can, VALUES_HEAD) ? values + 8 : values;
 	return 0;
 }
 
@@ -87,7 +87,7 @@ static int dict_table(struct heap *h, uint64_t dict, struct table *t)
 	uint64_t head[4];
 	int r;
 
-	if (h->l->version < 0x300)
+	if (PY_HAS(h->l->can, OPEN_DICTS))
 		return dict_2_7(h, dict, t);
 	r = heap_read(h, dict + h->head, head, sizeof(head));
 	return r ? r : keys_table(h, head[2], head[3], t);
@@ -199,9 +199,9 @@ static void managed(struct heap *h, uint64_t obj, uint64_t type, uint64_t flags,
 
 	*dict = at;
 	*values = 0;
-	if (h->l->version == 0x30b) {
+	if (PY_HAS(h->l->can, VALUES_BEFORE)) {
 		*values = heap_ptr(h, obj - 32);
-	} else if (h->l->version == 0x30c) {
+	} else if (PY_HAS(h->l->can, VALUES_TAGGED)) {
 		*values = at & 1 ? at + 1 : 0;
 		*dict = at & 1 ? 0 : at;
 	} else if (flags & FLAG_INLINE_VALUES) {
@@ -219,7 +219,7 @@ int heap_attrs(struct heap *h, uint64_t obj, heap_items *ret)
 	if (!h->known)
 		return -ENOTSUP;
 	flags = heap_type_field(h, type, TYPE_FLAGS);
-	if (h->l->version >= 0x30b && flags & FLAG_MANAGED_DICT) {
+	if (PY_HAS(h->l->can, MANAGED_DICTS) && flags & FLAG_MANAGED_DICT) {
 		managed(h, obj, type, flags, &dict, &values);
 	} else {
 		offset = (int64_t)heap_type_field(h, type, TYPE_DICTOFFSET);

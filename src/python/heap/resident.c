@@ -108,7 +108,7 @@ static bool is_shim(struct stack_reader *s, uint64_t frame)
 {
 	uint8_t owner = 0;
 
-	return s->l->frame_owner && s->l->version >= 0x30c &&
+	return PY_HAS(s->l->can, SHIM_FRAMES) &&
 	       !heap_read(&s->heap, frame + s->l->frame_owner, &owner, 1) && owner >= SHIM_OWNER;
 }
 

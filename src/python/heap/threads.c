@@ -80,9 +80,12 @@ static int read_thread(struct heap *h, uint64_t thread, struct str *name, uint64
 
 	if (!e)
 		e = heap_str_begin(
-			h, heap_find(h, &attrs, h->l->version < 0x300 ? "_Thread__name" : "_name"),
+			h,
+			heap_find(h, &attrs,
+				  PY_HAS(h->l->can, OLD_CLASSES) ? "_Thread__name" : "_name"),
 			NAME_BYTES, name);
-	if (e || h->l->version < 0x308 || !heap_int(h, heap_find(h, &attrs, "_native_id"), native))
+	if (e || !PY_HAS(h->l->can, NATIVE_ID) ||
+	    !heap_int(h, heap_find(h, &attrs, "_native_id"), native))
 		*native = 0;
 	vec_fini(&attrs);
 	return e;

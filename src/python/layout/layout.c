@@ -17,15 +17,37 @@
 #define STRINGS_3_6  OBJECTS_3_6, .str_ascii = 48, .str_compact = 72
 #define STRINGS_3_12 OBJECTS_3_6, .str_ascii = 40, .str_compact = 56
 
+/* What versions can, by row. */
+#define CAN_2_7                                                                                    \
+	(PY_CAN(OLD_CLASSES) | PY_CAN(PLAIN_INTS) | PY_CAN(OPEN_DICTS) | PY_CAN(LOCK_GIL) |        \
+	 PY_CAN(LISTED_STATES) | PY_CAN(LNOTAB) | PY_CAN(FRAME_A_LOOP) | PY_CAN(TRACE_REFS))
+#define CAN_3_6                                                                                    \
+	(PY_CAN(GIL_STATICS) | PY_CAN(LNOTAB) | PY_CAN(SIGNED_LINES) |                             \
+	 PY_CAN(FRAME_A_LOOP) | PY_CAN(TRACE_REFS))
+#define CAN_3_7                                                                                    \
+	(PY_CAN(RUNTIME) | PY_CAN(GIL_IN_RUNTIME) | PY_CAN(LNOTAB) | PY_CAN(SIGNED_LINES) |        \
+	 PY_CAN(FRAME_A_LOOP) | PY_CAN(TRACE_REFS))
+#define CAN_3_8 (CAN_3_7 | PY_CAN(PREINIT) | PY_CAN(NATIVE_ID))
+#define CAN_3_10                                                                                   \
+	(PY_CAN(RUNTIME) | PY_CAN(GIL_IN_RUNTIME) | PY_CAN(PREINIT) | PY_CAN(NATIVE_ID) |          \
+	 PY_CAN(LINE_RANGES) | PY_CAN(FRAME_A_LOOP) | PY_CAN(TRACE_REFS))
+#define CAN_3_11                                                                                   \
+	(PY_CAN_FROM_3_11 | PY_CAN(GIL_IN_RUNTIME) | PY_CAN(TRACE_REFS) | PY_CAN(VALUES_BEFORE))
+#define CAN_3_12                                                                                   \
+	(PY_CAN_FROM_3_12 | PY_CAN(GIL_ACTIVE) | PY_CAN(TRACE_REFS) | PY_CAN(VALUES_TAGGED) |      \
+	 PY_CAN(COUNTER_SYMBOL))
+
 /* PyInterpreterState and PyThreadState begin alike from 3.6 to 3.10. */
 #define STATES_3_6                                                                                 \
 	.walk = PY_WALK_OBJECT, .interp_next = 0, .interp_tstate_head = 8, .tstate_next = 8,       \
-	.tstate_interp = 16, .tstate_frame = 24, .frame_back = 24, .frame_code = 32
+	.tstate_interp = 16, .tstate_frame = 24, .frame_back = 24, .frame_code = 32,               \
+	.frame_globals = 48
 /* clang-format on */
 
 static const struct py_layout layouts[] = {
 	{
 		.version = 0x0207,
+		.can = CAN_2_7,
 		.walk = PY_WALK_OBJECT,
 		.interp_next = 0,
 		.interp_tstate_head = 8,
@@ -36,6 +58,7 @@ static const struct py_layout layouts[] = {
 		.tstate_thread_id = 144,
 		.frame_back = 24,
 		.frame_code = 32,
+		.frame_globals = 48,
 		.frame_lasti = 120,
 		.frame_locals = 376,
 		.code_argcount = 16,
@@ -55,6 +78,7 @@ static const struct py_layout layouts[] = {
 	},
 	{
 		.version = 0x0306,
+		.can = CAN_3_6,
 		STATES_3_6,
 		STRINGS_3_6,
 		.interp_modules = 16,
@@ -71,6 +95,7 @@ static const struct py_layout layouts[] = {
 	},
 	{
 		.version = 0x0307,
+		.can = CAN_3_7,
 		STATES_3_6,
 		STRINGS_3_6,
 		.interp_modules = 40,
@@ -87,6 +112,7 @@ static const struct py_layout layouts[] = {
 	},
 	{
 		.version = 0x0308, /* co_posonlyargcount came in */
+		.can = CAN_3_8,
 		STATES_3_6,
 		STRINGS_3_6,
 		.interp_modules = 56,
@@ -103,6 +129,7 @@ static const struct py_layout layouts[] = {
 	},
 	{
 		.version = 0x0309,
+		.can = CAN_3_8,
 		STATES_3_6,
 		STRINGS_3_6,
 		.interp_collecting = 816,
@@ -121,6 +148,7 @@ static const struct py_layout layouts[] = {
 	},
 	{
 		.version = 0x030a, /* f_lasti counts code units, co_linetable replaces co_lnotab */
+		.can = CAN_3_10,
 		STATES_3_6,
 		STRINGS_3_6,
 		.interp_collecting = 816,
@@ -138,6 +166,7 @@ static const struct py_layout layouts[] = {
 	},
 	{
 		.version = 0x030b,
+		.can = CAN_3_11,
 		STRINGS_3_6,
 		.walk = PY_WALK_CFRAME,
 		.interp_next = 0,
@@ -155,6 +184,7 @@ static const struct py_layout layouts[] = {
 		.tstate_root_cframe = 336,
 		.cframe_current_frame = 8,
 		.frame_code = 32,
+		.frame_globals = 8,
 		.frame_back = 48,
 		.frame_lasti = 56,
 		.frame_is_entry = 68,
@@ -177,6 +207,7 @@ static const struct py_layout layouts[] = {
 	},
 	{
 		.version = 0x030c,
+		.can = CAN_3_12,
 		STRINGS_3_12,
 		.walk = PY_WALK_CFRAME,
 		.interp_next = 0,
@@ -197,6 +228,7 @@ static const struct py_layout layouts[] = {
 		.gil_bit = 1 << 4,
 		.cframe_current_frame = 0,
 		.frame_code = 0,
+		.frame_globals = 24,
 		.frame_back = 8,
 		.frame_lasti = 56,
 		.frame_owner = 70,
@@ -221,13 +253,19 @@ static const struct py_layout layouts[] = {
  * in their debug offsets.
  */
 static const struct py_runtime_row runtimes[] = {
-	{0x0307, 0, 3, .size = 1424, .interp_head = 24, .tstate_current = 1392, .tss_key = 1420},
-	{0x0307, 4, 99, .size = 1520, .interp_head = 24, .tstate_current = 1480, .tss_key = 1508},
-	{0x0308, 0, 99, .size = 1464, .interp_head = 32, .tstate_current = 1368, .tss_key = 1396},
-	{0x0309, 0, 99, .size = 656, .interp_head = 32, .tstate_current = 568, .tss_key = 588},
-	{0x030a, 0, 99, .size = 672, .interp_head = 32, .tstate_current = 568, .tss_key = 588},
-	{0x030b, 0, 99, .size = 166688, .interp_head = 40, .tstate_current = 576, .tss_key = 596},
-	{0x030c, 0, 99, .size = 459944, .interp_head = 40, .tss_key = 1548},
+	{0x0307, 0, 3, .size = 1424, .interp_head = 24, .tstate_current = 1392, .tss_key = 1420,
+	 .finalizing = 8},
+	{0x0307, 4, 99, .size = 1520, .interp_head = 24, .tstate_current = 1480, .tss_key = 1508,
+	 .finalizing = 8},
+	{0x0308, 0, 99, .size = 1464, .interp_head = 32, .tstate_current = 1368, .tss_key = 1396,
+	 .finalizing = 16},
+	{0x0309, 0, 99, .size = 656, .interp_head = 32, .tstate_current = 568, .tss_key = 588,
+	 .finalizing = 16},
+	{0x030a, 0, 99, .size = 672, .interp_head = 32, .tstate_current = 568, .tss_key = 588,
+	 .finalizing = 16},
+	{0x030b, 0, 99, .size = 166688, .interp_head = 40, .tstate_current = 576, .tss_key = 596,
+	 .finalizing = 24},
+	{0x030c, 0, 99, .size = 459944, .interp_head = 40, .tss_key = 1548, .finalizing = 24},
 	{0x030d, 0, 99, .size = 0, .tss_key = 2164},
 	{0x030e, 0, 99, .size = 0, .tss_key = 2340},
 };
@@ -287,8 +325,8 @@ void py_layout_trace_refs(struct py_layout *l)
 		&l->code_firsttraceable, &l->code_version,    &l->func_code,	 &l->func_version,
 		&l->code_stacksize,	 &l->frame_executing,
 	};
-	uint16_t *const frame[] = {&l->frame_code, &l->frame_back, &l->frame_lasti,
-				   &l->frame_locals};
+	uint16_t *const frame[] = {&l->frame_code, &l->frame_back, &l->frame_globals,
+				   &l->frame_lasti, &l->frame_locals};
 
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
 		*fields[i] += 16;
@@ -297,4 +335,30 @@ void py_layout_trace_refs(struct py_layout *l)
 	/* Frames are objects up to 3.10 only. */
 	for (size_t i = 0; i < ARRAY_SIZE(frame) && l->walk == PY_WALK_OBJECT; i++)
 		*frame[i] += 16;
+}
+
+/* GIL builds; in free-threaded ones the header, and so everything, is 16 bytes further. */
+static const struct py_heap_row heaps[] = {
+	{0x207, 0, 0, 16, 64, 0},	{0x306, 848, 856, 16, 72, 104},
+	{0x307, 848, 856, 16, 72, 104}, {0x308, 864, 872, 16, 72, 104},
+	{0x309, 856, 864, 16, 72, 104}, {0x30a, 864, 872, 48, 88, 40},
+	{0x30b, 864, 872, 48, 88, 40},	{0x30c, 872, 880, 48, 88, 40},
+	{0x30d, 872, 880, 48, 88, 40},	{0x30e, 872, 880, 48, 88, 40},
+	{0x30f, 880, 888, 48, 88, 40},
+};
+
+const struct py_heap_row *py_heap_table(unsigned version)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(heaps); i++) {
+		if (heaps[i].version == version)
+			return &heaps[i];
+	}
+	return NULL;
+}
+
+uint64_t py_can(unsigned version)
+{
+	const struct py_layout *l = py_layout_table(version, 0);
+
+	return l ? l->can : py_debug_can(version);
 }

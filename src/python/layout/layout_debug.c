@@ -80,14 +80,19 @@ static const uint8_t order_3_14[] = {MEMBERS_3_14(X)};
 static const uint8_t order_3_15[] = {MEMBERS_3_15(X)};
 #undef X
 
+#define CAN_3_15 (PY_CAN_FROM_3_12 | PY_CAN(VALUES_HEAD))
+#define CAN_3_14 (CAN_3_15 | PY_CAN(HIDDEN_EXECUTORS))
+#define CAN_3_13 (CAN_3_15 | PY_CAN(FREE_THREADED)) /* newer ones were never run by krait's tests */
+
 static const struct order {
 	uint16_t version;
 	uint16_t n;
 	const uint8_t *member;
+	uint64_t can;
 } orders[] = {
-	{0x030d, ARRAY_SIZE(order_3_13), order_3_13},
-	{0x030e, ARRAY_SIZE(order_3_14), order_3_14},
-	{0x030f, ARRAY_SIZE(order_3_15), order_3_15},
+	{0x030d, ARRAY_SIZE(order_3_13), order_3_13, CAN_3_13},
+	{0x030e, ARRAY_SIZE(order_3_14), order_3_14, CAN_3_14},
+	{0x030f, ARRAY_SIZE(order_3_15), order_3_15, CAN_3_15},
 };
 
 static const char *const names[] = {
@@ -225,6 +230,13 @@ static const struct order *find_order(unsigned version)
 								: NULL;
 }
 
+uint64_t py_debug_can(unsigned version)
+{
+	const struct order *order = find_order(version);
+
+	return order ? order->can : 0;
+}
+
 static int read_members(const uint8_t *runtime, size_t n, uint64_t *m)
 {
 	const struct order *order;
@@ -248,6 +260,7 @@ static int read_members(const uint8_t *runtime, size_t n, uint64_t *m)
 static void fill(const uint64_t *m, struct py_layout *ret)
 {
 	*ret = (struct py_layout){
+		.can = py_debug_can((unsigned)(m[M_version] >> 16)),
 		.version = (uint16_t)(m[M_version] >> 16),
 		.walk = PY_WALK_CURRENT,
 		/* PyASCIIObject.state: `interned` became a whole byte in free-threaded 3.14. */
@@ -330,6 +343,7 @@ static void derive(const uint64_t *m, struct py_layout *ret)
 {
 	ret->code_flags = ret->code_argcount - 4;	/* co_flags, co_argcount */
 	ret->code_version = ret->code_firstlineno + 24; /* five ints between them */
+	ret->frame_globals = ret->frame_code + 24;	/* previous, f_funcobj between them */
 	ret->str_hash = ret->str_length + 8;		/* length, hash, state */
 	ret->str_compact = ret->str_ascii + 16;		/* utf8_length, utf8 */
 	derive_gil(m, ret);

@@ -33,6 +33,11 @@ struct py_runtime_row {
 	uint8_t patch_first, patch_last;
 	uint32_t size; /* of the release build; 0 = varies */
 	uint32_t interp_head, tstate_current, tss_key;
+	/*
+	 * A PyThreadState * that Py_FinalizeEx() sets for good, behind the flags that say how far the
+	 * start got (pycore_runtime.h). 3.13+: the debug offsets say it.
+	 */
+	uint32_t finalizing;
 };
 
 /* @row where the mutexes are together @growth bytes larger. */
@@ -65,5 +70,27 @@ _must_use_ int py_debug_offsets(const uint8_t *runtime, size_t n, struct py_debu
 
 /* Adds the two pointers that Py_TRACE_REFS puts before every object (up to 3.12). */
 void py_layout_trace_refs(struct py_layout *layout);
+
+/* Beyond the walker's py_layout; bytes from the object's start. */
+struct py_heap_row {
+	uint16_t version;
+	uint16_t ht_qualname, ht_cached_keys;	      /* PyHeapTypeObject; 0 in 2.7 */
+	uint16_t func_code, func_dict, func_qualname; /* PyFunctionObject */
+};
+
+/* NULL: not known. */
+const struct py_heap_row *py_heap_table(unsigned version);
+
+/* What every version from 3.11 or 3.12 on can. */
+#define PY_CAN_FROM_3_11                                                                           \
+	(PY_CAN(RUNTIME) | PY_CAN(PREINIT) | PY_CAN(RUNTIME_READY) | PY_CAN(NATIVE_ID) |           \
+	 PY_CAN(LOG2_KEYS) | PY_CAN(MANAGED_DICTS))
+#define PY_CAN_FROM_3_12                                                                           \
+	(PY_CAN_FROM_3_11 | PY_CAN(TSS_ARGUMENT) | PY_CAN(SHIM_FRAMES) | PY_CAN(INIT_CLEANUP) |    \
+	 PY_CAN(TAGGED_INTS) | PY_CAN(TRAMPOLINES))
+
+/* The capabilities of @version (major << 8 | minor); of one newer than krait those of the newest. 0: not known. */
+uint64_t py_can(unsigned version);
+uint64_t py_debug_can(unsigned version); /* the same from 3.13 on */
 
 #endif
