@@ -75,27 +75,6 @@ void kernel_take(struct collect *c, struct kernel_names *names, const char *why)
 	k->asked = false;
 }
 
-/* What isn't known may have been loaded since: a module, a BPF program. */
-bool kernel_ready(struct collect *c, const uint64_t *pc, size_t n)
-{
-	struct kernel *k = c->natives->kernel;
-	uint64_t unknown;
-
-	if (!n || c->config.kallsyms < 0 || (k->wait_ns && !k->names))
-		return true;
-	unknown = first_unknown(c, pc, n);
-	if (!unknown)
-		return true;
-	if (!k->asked) {
-		if (clock_ns(CLOCK_MONOTONIC) < k->retry_ns)
-			return true;
-		k->asked = true;
-		k->unknown = unknown;
-		native_work_kernel(c);
-	}
-	return !k->asked;
-}
-
 /*
  * What is written of @pc: everybody may read a recording, but only some may know where the kernel
  * is.
@@ -129,4 +108,22 @@ uint32_t kernel_location(struct collect *c, uint64_t pc)
 		&(struct profile_location){.mapping = profile_mapping(c->profile, &mapping),
 					   .function = profile_function(c->profile, &fn),
 					   .address = address});
+}
+
+bool kernel_lacks(struct collect *c, const uint64_t *pc, size_t n, bool *ask)
+{
+	struct kernel *k = c->natives->kernel;
+	uint64_t unknown;
+
+	*ask = false;
+	if (!n || c->config.kallsyms < 0 || (k->wait_ns && !k->names))
+		return false;
+	unknown = first_unknown(c, pc, n);
+	if (!unknown || (!k->asked && clock_ns(CLOCK_MONOTONIC) < k->retry_ns))
+		return false;
+	*ask = !k->asked;
+	if (!k->asked)
+		k->unknown = unknown;
+	k->asked = true;
+	return true;
 }

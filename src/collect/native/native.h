@@ -68,6 +68,7 @@ _must_use_ int natives_init(struct collect *c);
  */
 _must_use_ bool native_work_fini(struct collect *c);
 void natives_fini(struct collect *c);
+void native_file_free(struct native_file *f);
 
 static inline struct native_file *native_file_at(const struct collect *c, uint32_t index)
 {
@@ -190,6 +191,8 @@ struct kernel_names;
 _must_use_ bool kernel_init(struct collect *c);
 void kernel_fini(struct collect *c);
 bool kernel_ready(struct collect *c, const uint64_t *pc, size_t n);
+/* Are some missing that can be read? *ask: nobody reads them yet; the caller does. */
+bool kernel_lacks(struct collect *c, const uint64_t *pc, size_t n, bool *ask);
 void kernel_take(struct collect *c, struct kernel_names *names, const char *why);
 /* Are they being read? */
 bool kernel_is_asked(const struct collect *c);

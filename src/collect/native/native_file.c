@@ -18,7 +18,6 @@
 #include "base/far.h"
 #include "base/nomem.h"
 #include "base/log.h"
-#include "base/worker.h"
 #include "collect/native/native.h"
 #include "collect/process/look.h"
 #include "elf/dwarf_file.h"
@@ -72,7 +71,7 @@ bool native_file_changed(const struct native_file *f)
 	return now.mtime_ns != f->version.mtime_ns || now.bytes != f->version.bytes;
 }
 
-static void native_file_free(struct native_file *f)
+void native_file_free(struct native_file *f)
 {
 	if (!f)
 		return;
@@ -86,33 +85,6 @@ static void native_file_free(struct native_file *f)
 	vec_fini(&f->fdes);
 	free(f->path);
 	free(f);
-}
-
-int natives_init(struct collect *c)
-{
-	c->natives = calloc(1, sizeof(*c->natives));
-	if (!c->natives || !kernel_init(c) || !known_natives_init(c))
-		return -ENOMEM;
-	return c->config.unwind ? worker_open(&c->natives->worker) : 0;
-}
-
-void natives_fini(struct collect *c)
-{
-	struct natives *n = c->natives;
-
-	if (!n)
-		return;
-	vec_foreach(native, &n->files)
-		native_file_free(*native);
-	vec_fini(&n->files);
-	vec_foreach(root, &n->roots)
-		close(root->fd);
-	vec_fini(&n->roots);
-	map_fini(&n->index);
-	kernel_fini(c);
-	free(n->known);
-	free(n);
-	c->natives = NULL;
 }
 
 static uint32_t file_mapping(struct collect *c, struct elf_file *elf, const struct native_file *f)

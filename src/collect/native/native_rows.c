@@ -251,28 +251,6 @@ void native_rows_take(struct collect *c, struct native_file *f, struct native_ro
 	keep_functions(c, f, &rows->rows);
 }
 
-static bool may_ask(const struct native_file *f)
-{
-	return f->rows == ROWS_NONE && f->table && f->fd >= 0 &&
-	       (!f->retry_ns || clock_ns(CLOCK_MONOTONIC) >= f->retry_ns);
-}
-
-void native_rows_want(struct collect *c, struct native_file *f)
-{
-	if (!may_ask(f))
-		return;
-	f->rows = ROWS_ASKED;
-	native_work_rows(c, f);
-}
-
-void native_rows_want_cached(struct collect *c, struct native_file *f)
-{
-	if (f->uncached || !may_ask(f))
-		return;
-	f->rows = ROWS_ASKED;
-	native_work_cached_rows(c, f);
-}
-
 void native_rows_take_proven(struct collect *c, struct native_file *f, struct native_rows *rows,
 			     int r, const char *why)
 {

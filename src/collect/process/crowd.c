@@ -2,17 +2,13 @@
 /* A budget for new processes; see crowd.h. */
 #include "collect/process/crowd.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "collect/process/process.h"
-#include "collect/process/thread.h"
 #include "collect/process/upkeep.h"
 
-#define NEW_NS                                                                                     \
-	(2 * NSEC_PER_SEC) /* so long after it was met what a process costs is its beginning */
 #define DEBT_NS                                                                                    \
 	(2 * NSEC_PER_SEC) /* so long at most the next ones wait for what others have cost */
 
@@ -33,7 +29,7 @@ static const struct crowd_limits *limits(const struct collect *c)
 }
 
 /* Index + 1; 0: no memory. */
-static uint32_t user_of(struct crowds *w, uint32_t uid)
+uint32_t crowd_user_of(struct crowds *w, uint32_t uid)
 {
 	const uint64_t *known = map_get(&w->by_uid, uid + 1ull);
 
@@ -48,79 +44,12 @@ static uint32_t user_of(struct crowds *w, uint32_t uid)
 	return (uint32_t)w->users.n;
 }
 
-static bool is_over(const struct collect *c, uint32_t user)
+bool crowd_is_over(const struct collect *c, uint32_t user)
 {
 	const struct crowds *w = c->processes->crowds;
 
 	return !budget_is_left(&w->all, limits(c)->all, w->now_ns) ||
 	       (user && !budget_is_left(&w->users.v[user - 1].budget, limits(c)->user, w->now_ns));
-}
-
-/* Whether it was asked for, or may be seen, isn't known: then it isn't named. */
-static void count(struct collect *c, struct process *p)
-{
-	bool is_named = !c->config.match && !c->config.may_see;
-
-	if (!p->crowded && !c->stats.crowded.processes++ && is_named)
-		snprintf(c->stats.crowded.first, sizeof(c->stats.crowded.first), "%u, %s",
-			 p->key.tgid, p->name ? p->name : p->comm);
-	p->crowded = true;
-}
-
-static bool is_counted_only(uint8_t state)
-{
-	return state == PROC_CROWDED || state == PROC_UNASKED;
-}
-
-static void tell_state(struct collect *c, const struct process *p, enum proc_state state)
-{
-	bool python = state == PROC_PYTHON;
-
-	(void)!c->config.ops->set_proc(c->config.ctx, &p->key, state, python ? &p->where : NULL,
-				       NULL, p->slot);
-}
-
-/* Is it one too many? The kernel programs may have decided that; else it is decided here. */
-static bool is_too_many(struct collect *c, const struct process *p, const struct rec_proc *rec)
-{
-	if (is_counted_only(rec->state))
-		return true;
-	if (!is_over(c, p->user))
-		return false;
-	tell_state(c, p, rec->state == PROC_PENDING ? PROC_UNASKED : PROC_CROWDED);
-	return true;
-}
-
-/* It is looked at now, as if it began. */
-static void leave(struct collect *c, struct process *p)
-{
-	p->state = PROC_PENDING;
-	thread_forget_labels(c, p);
-	thread_name_nameless(c, p);
-}
-
-bool crowd_meet(struct collect *c, struct process *p, const struct rec_proc *rec)
-{
-	if (!rec->new && !p->user) /* an entry that krait made doesn't say that it is new */
-		return false;
-	if (has_stacks(p)) { /* its entry was another's for a while */
-		if (is_counted_only(rec->state))
-			tell_state(c, p, p->state);
-		return false;
-	}
-	if (!p->user || p->state == PROC_CROWDED)
-		p->new_until_ns = rec->time_ns + NEW_NS;
-	if (!p->user)
-		p->user = user_of(c->processes->crowds, rec->uid);
-	crowd_turn(c, p);
-	if (is_too_many(c, p, rec)) {
-		count(c, p);
-		p->state = PROC_CROWDED;
-		return true;
-	}
-	if (p->state == PROC_CROWDED)
-		leave(c, p);
-	return false;
 }
 
 /* One stretch of work may be long, as that of a large program's first stacks. */

@@ -39,7 +39,12 @@ struct crowds {
 _must_use_ bool crowd_init(struct collect *c);
 void crowd_fini(struct collect *c);
 
-/* The kernel program met @p. True if it is one too many: it is counted, and not looked at now. */
+/* The user's index + 1; 0: no memory. */
+uint32_t crowd_user_of(struct crowds *w, uint32_t uid);
+/* Is this user's budget spent, or that of all? */
+bool crowd_is_over(const struct collect *c, uint32_t user);
+
+/* crowd_meet.c: the kernel program met @p. True if it is one too many: it is counted, and not looked at now. */
 bool crowd_meet(struct collect *c, struct process *p, const struct rec_proc *rec);
 
 /* What follows is done for @p (NULL: for nobody): its user pays while it is new. */

@@ -186,8 +186,15 @@ static inline void space_wanted(struct process *p, enum space_stale why)
 /* The process of @key, made if it is new; index or negative. */
 long process_of(struct collect *c, const struct proc_key *key);
 
+/* Keys of .by_key; takes process @i out of an index, unless another one is there by now. */
+uint64_t process_key_hash(const struct proc_key *k);
+void process_drop_index(struct map *m, uint64_t key, uint32_t i);
+
 /* The newest image of process @tgid, or NULL. */
 struct process *process_newest(const struct collect *c, uint32_t tgid);
+
+/* After its first thread has ended: do others go on? */
+bool process_has_threads(const struct process *p);
 
 /* All its threads have ended, or another image has its number. */
 bool process_is_gone(const struct process *p);
@@ -207,7 +214,7 @@ void process_execed(struct collect *c, uint32_t tgid, uint64_t time_ns);
 /* When it exec'ed last, as far as that was seen; 0: not. */
 uint64_t process_exec_ns(const struct collect *c, uint32_t tgid);
 
-/* After each flush: forgets what only a process that has ended needed. */
+/* processes.c. After each flush: forgets what only a process that has ended needed. */
 void process_forget_ended(struct collect *c);
 
 /* Profile id of the mapping that frames of this version have; 0 = no memory. */

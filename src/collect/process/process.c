@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What is known of one process; see process.h. */
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "collect/process/process.h"
+#include "proc/stat.h"
+#include "python/heap/heap.h"
+
+struct process *process_newest(const struct collect *c, uint32_t tgid)
+{
+	uint64_t *i = map_get(&c->processes->by_tgid, tgid);
+
+	return i ? process_at(c, *i - 1) : NULL;
+}
+
+/*
+ * The side band says that the first thread has ended. Other threads may go on (pthread_exit in
+ * main).
+ */
+bool process_has_threads(const struct process *p)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%u/task", p->key.tgid);
+	return !stat(path, &st) && st.st_nlink > 3; /* itself, .. and one a thread */
+}
+
+bool process_is_gone(const struct process *p)
+{
+	return p->ended && (p->replaced || !process_has_threads(p));
+}
+
+bool process_is(const struct process *p, const struct proc *proc)
+{
+	struct proc_stat stat;
+
+	return !proc_stat_read(proc->dirfd, &stat) && proc_stat_start_ns(&stat) == p->start_boot_ns;
+}
+
+bool process_open(struct process *p, struct proc *ret)
+{
+	int r = proc_open(ret, p->key.tgid);
+
+	p->ended |= r == -ESRCH;
+	return !r;
+}
+
+uint64_t process_exec_ns(const struct collect *c, uint32_t tgid)
+{
+	const uint64_t *at = map_get(&c->processes->execs, tgid);
+
+	return at ? *at : 0;
+}
+
+void process_note_version(struct collect *c, uint16_t version)
+{
+	if (!heap_is_known(version))
+		c->stats.newer_version = version;
+}
+
+uint32_t process_mapping_of(struct collect *c, uint16_t version)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "[python %u.%u]", version >> 8, version & 0xff);
+	return profile_mapping(c->profile,
+			       &(struct profile_mapping){.name = profile_string(c->profile, name),
+							 .kind = KIND_PYTHON});
+}
+
+void process_is_python(struct collect *c, struct process *p, uint16_t version)
+{
+	p->version = version;
+	process_note_version(c, version);
+	p->mapping = process_mapping_of(c, version);
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The table of processes: its beginning and end, and what of it is forgotten; see process.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "collect/process/codes.h"
+#include "collect/process/crowd.h"
+#include "collect/process/look.h"
+#include "collect/process/process.h"
+#include "collect/process/thread.h"
+#include "collect/process/together.h"
+
+#define FLUSHES_AFTER_END 3
+#define FORGOTTEN_NS	  (10 * NSEC_PER_SEC) /* after its end nothing comes of it */
+
+static void free_memory(struct collect *c, struct process *p)
+{
+	c->processes->close(c, p);
+	codes_forget(c, p);
+	thread_forget_all(c, p);
+}
+
+/* What it holds; its place can be another's then. */
+static void process_fini(struct collect *c, struct process *p)
+{
+	if (!p->made)
+		return;
+	free_memory(c, p);
+	free(p->name);
+	free(p->cgroup);
+	free(p->container);
+	free(p->directory);
+	free(p->entry);
+	free(p->launched);
+	free(p->several);
+	free(p->made);
+	*p = (struct process){};
+}
+
+static void forget(struct collect *c, uint32_t i)
+{
+	struct process *p = process_at(c, i);
+	struct forgotten f = {i, clock_ns(CLOCK_MONOTONIC)};
+
+	crowd_turn(c, p);
+	several_forget(c, p);
+	free_memory(c, p);
+	(void)!vec_push(&c->processes->forgotten, f);
+}
+
+/* Nothing comes of it any more. What waits for a stack that was lost keeps its place. */
+static void reuse_forgotten(struct collect *c)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	size_t kept = 0, n = 0;
+
+	if (!c->processes->forgotten.n ||
+	    now < c->processes->forgotten.v[0].at_ns + 2 * FORGOTTEN_NS)
+		return;
+	while (n < c->processes->forgotten.n &&
+	       now >= c->processes->forgotten.v[n].at_ns + FORGOTTEN_NS) {
+		struct forgotten f = c->processes->forgotten.v[n++];
+		struct process *p = process_at(c, f.process);
+
+		if (p->users || vec_push(&c->processes->free, f.process)) {
+			f.at_ns = now;
+			c->processes->forgotten.v[kept++] = f;
+			continue;
+		}
+		process_drop_index(&c->processes->by_key, process_key_hash(&p->key), f.process);
+		process_drop_index(&c->processes->by_tgid, p->key.tgid, f.process);
+		process_fini(c, p);
+	}
+	memmove(c->processes->forgotten.v + kept, c->processes->forgotten.v + n,
+		(c->processes->forgotten.n - n) * sizeof(*c->processes->forgotten.v));
+	c->processes->forgotten.n -= n - kept;
+}
+
+/* What was in the rings when it ended has been read FLUSHES_AFTER_END flushes later. */
+void process_forget_ended(struct collect *c)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < c->processes->live.n; i++) {
+		struct process *p = process_live(c, i);
+
+		if (p->ended && p->ended++ > FLUSHES_AFTER_END) {
+			p->headless = !p->replaced && process_has_threads(p);
+			if (!p->headless && !p->unnamed) {
+				forget(c, c->processes->live.v[i]);
+				continue;
+			}
+			p->ended = 1;
+		}
+		c->processes->live.v[kept++] = c->processes->live.v[i];
+	}
+	c->processes->live.n = kept;
+	reuse_forgotten(c);
+}
+
+bool processes_init(struct collect *c, size_t made_bytes,
+		    void (*close)(struct collect *c, struct process *p))
+{
+	c->processes = calloc(1, sizeof(*c->processes));
+	if (!c->processes)
+		return false;
+	c->processes->made_bytes = made_bytes;
+	c->processes->close = close;
+	return codes_init(c) && threads_init(c) && look_init(c) && crowd_init(c) &&
+	       together_init(c);
+}
+
+bool processes_fini(struct collect *c)
+{
+	struct processes *all = c->processes;
+	bool freed = absent_fini(c);
+
+	vec_foreach(p, &all->all)
+		process_fini(c, p);
+	vec_fini(&all->all);
+	vec_fini(&all->live);
+	vec_fini(&all->forgotten);
+	vec_fini(&all->free);
+	map_fini(&all->by_key);
+	map_fini(&all->by_tgid);
+	map_fini(&all->execs);
+	codes_fini(c);
+	threads_fini(c);
+	look_fini(c);
+	crowd_fini(c);
+	together_fini(c);
+	free(all);
+	c->processes = NULL;
+	return freed;
+}
