@@ -954,6 +954,8 @@ def lines_told(path):
           (15, start, count), (24, start, other, enter), (3, start, other), *((6, start, ("f%d" % i, app, 20 + i)) for i in range(6)))
     hears(path, "two-lines", "90 % of the CPU time is in aio.hot, of it aio.py:21 60 %", (60, start, ("hot", app, 21)),
           (30, start, ("hot", app, 22)), (10, start, count, findall))
+    hears(path, "line-without-head", "57 % of the CPU time is at aio.py:21 (hot)", (57, start, ("hot", app, 21)),
+          (3, start, ("hot", app, 20)), *((8, start, ("f%d" % i, app, 30 + i)) for i in range(5)))
     hears(path, "many-lines", "90 % of the CPU time is in aio.hot", *((30, start, ("hot", app, 21 + i)) for i in range(3)),
           (10, start, count, findall))
     hears(path, "small", "None of your functions takes a tenth of the CPU time; 64 % is in aiohttp.client.__aenter__",

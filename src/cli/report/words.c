@@ -184,12 +184,17 @@ static bool is_callees(const struct report_facts *f)
 	       l->callee_value >= l->value - l->value / 10;
 }
 
+/* Is the line named instead of its function? The small rest is in the head of a loop or similar. */
+static bool is_at_line(const struct lede *l)
+{
+	return l->own && l->line && l->line_value >= l->value - l->value / 10;
+}
+
 /* Appends "at aio.py:5 (count), of it re.findall 22 %" or "in app.hot, of it app.py:8 60 %". */
 static void add_own(const struct report_facts *f, struct str *b)
 {
 	const struct lede *l = &f->lede;
-	/* The small rest is in the head of a loop or similar. */
-	bool at_line = l->line && l->line_value >= l->value - l->value / 10;
+	bool at_line = is_at_line(l);
 
 	str_add(b, at_line ? " at " : " in ");
 	if (at_line) {
@@ -221,8 +226,9 @@ static void add_function(const struct report_facts *f, struct str *b)
 {
 	bool many = profile_is_count(profile_meta(f->p)->values[f->value].unit);
 	const struct lede *l = &f->lede;
+	int64_t value = is_at_line(l) ? l->line_value : l->value; /* of what is named first */
 
-	str_addf(b, "%.0f %%", 100.0 * l->value / f->costs.all);
+	str_addf(b, "%.0f %%", 100.0 * value / f->costs.all);
 	if (!l->small)
 		str_addf(b, " of the %s", report_value_words(f));
 	str_add(b, many ? " are" : " is");
