@@ -86,7 +86,8 @@ struct rec_stack {
 	/* n struct wire_frame follow, innermost first */
 };
 
-/* The native and kernel frames of the REC_STACK with the same id. Comes after that record. */
+/* The native and kernel frames of the REC_STACK with the same id. Sent just before that
+ * record. */
 struct rec_native {
 	__u8 type;	/* REC_NATIVE */
 	__u8 outcome;	/* enum native_outcome */
@@ -165,7 +166,7 @@ enum proc_state {
 	PROC_LINKING,	  /* its executable is linked with a known libpython, which isn't mapped
 			   * yet */
 	PROC_HOST,	  /* its executable may dlopen a known libpython; as IGNORED until then */
-	PROC_CROWDED,	  /* Python, but its user begins too many processes: samples are counted */
+	PROC_CROWDED,	  /* would be shown, but its user begins too many processes: samples are counted */
 	PROC_UNASKED,	  /* as CROWDED, of a process that user space would have to examine first */
 };
 

@@ -133,11 +133,17 @@ struct sampler_stats {
 	uint64_t longest_ns;	    /* the longest run, likewise */
 	uint64_t long_samples;	    /* runs of more than 0.5 ms, likewise */
 	/*
-	 * Runs of all programs that the kernel skipped because of a BPF program that ran on that
-	 * CPU already: bpf_prog_info.recursion_misses, 5.12+. Those of perf events aren't in it.
+	 * Runs that the kernel skipped because a BPF program ran on that CPU already
+	 * (bpf_prog_info.recursion_misses). Older kernels count nothing: kprobes are counted since
+	 * 6.7 (dd8657894c11), raw tracepoints since about 6.1, perf events never.
 	 */
 	uint64_t skipped;
 };
+/* Records that were lost in the kernel: no room in a ring, no ring, or the walk state was in use. */
+static inline uint64_t sampler_lost(const struct sampler_stats *s)
+{
+	return s->counters[COUNT_RING_FULL] + s->counters[COUNT_NO_RING] + s->counters[COUNT_BUSY];
+}
 void sampler_stats(struct sampler *s, struct sampler_stats *ret);
 
 /* Memory of the maps in bytes, as far as the kernel tells it. */

@@ -9,7 +9,7 @@ import re
 import sys
 
 FRAME = re.compile(r"(?P<name>.+) \((?P<file>[^()]*):(?P<line>\d+)\)$")
-MARK = re.compile(r"\[(incomplete|truncated|unsupported|code changed)")
+MARK = re.compile(r"\[(incomplete|truncated|unsupported)")
 LEAST = 100  # of 297 samples in 3 s of CPU time at 99 Hz; a busy host swallows timer ticks
 LEAST_PLANTED = 4  # cases of tests/e2e/planted.py that guest/profile runs
 LEAST_LATE = 40  # of 198 in 2 s

@@ -197,9 +197,9 @@ static void add_losses(const struct session *s, struct closing *c)
 	add_counter(c, COUNT_NO_ROOM);
 	add_counter(c, COUNT_BUSY);
 	if (c->m->kernel.skipped)
-		line(c, LOG_WARN,
-		     "the kernel skipped %llu runs of krait's programs, because a BPF program ran "
-		     "on that CPU already",
+		note(c, is_amiss(c->m->kernel.skipped, st->samples),
+		     "the kernel skipped %llu runs of krait's programs beside other BPF work; some "
+		     "unmapped memory may have been noticed late",
 		     (ull)c->m->kernel.skipped);
 	if (s->unfollowed)
 		line(c, LOG_WARN,

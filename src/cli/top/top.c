@@ -40,7 +40,7 @@ void top_facts(const struct top *t, struct browse_facts *ret)
 		.hz = period > 0 ? NSEC_PER_SEC / period : 0,
 		.interval = (double)t->interval_ns / NSEC_PER_SEC,
 		.samples = st.samples,
-		.lost = kernel.counters[COUNT_RING_FULL] + kernel.counters[COUNT_NO_RING],
+		.lost = sampler_lost(&kernel),
 		.unsupported = st.outcomes[WALK_UNSUPPORTED],
 		.unknown = st.unknown + st.crowded.samples,
 		.condensed = t->session->condensed,
