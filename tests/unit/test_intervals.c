@@ -194,7 +194,7 @@ static void test_bad_lines(void **state)
 	assert_bad("{\"pid\":1}", "are needed");
 	assert_bad("{\"begin\":1,\"end\":2,\"labels\":{\"a\":\"b\"}}", "are needed");
 	assert_bad("{\"pid\":1,\"begin\":1,\"end\":2,\"labels\":{}}", "are needed");
-	assert_bad("{\"pid\":0,\"begin\":1,\"end\":2,\"labels\":{\"a\":\"b\"}}", "number");
+	assert_bad("{\"pid\":0,\"begin\":1,\"end\":2,\"labels\":{\"a\":\"b\"}}", "out of range");
 	assert_bad("{\"pid\":1,\"begin\":3,\"end\":2,\"labels\":{\"a\":\"b\"}}", "its end");
 	assert_bad("{\"pid\":1,\"begin\":-3,\"end\":2,\"labels\":{\"a\":\"b\"}}", "its end");
 	assert_bad("{\"pid\":1,\"begin\":1,\"end\":2e3,\"labels\":{\"a\":\"b\"}}", "whole number");
