@@ -54,6 +54,8 @@ struct process {
 	bool headless; /* others of its threads go on than the first, of which .ended is */
 	bool replaced; /* by an exec: it has ended, its number hasn't */
 	uint8_t ended; /* flushes since its end, 0 = it runs */
+	/* Its memory was freed. Its place stays as long as anything refers to it. */
+	bool forgotten;
 	struct image_place place; /* if .expected: of the image that was examined */
 	uint64_t samples;
 	uint64_t seen_ns; /* time of its latest record */

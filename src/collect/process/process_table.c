@@ -71,9 +71,15 @@ long process_of(struct collect *c, const struct proc_key *key)
 	if (!p.made)
 		return -ENOMEM;
 	i = c->processes->free.v[c->processes->free.n - 1];
+	if (vec_push(&c->processes->live, i)) {
+		free(p.made);
+		return -ENOMEM;
+	}
 	if (map_put(&c->processes->by_key, process_key_hash(key), i + 1) ||
-	    (!p.replaced && map_put(&c->processes->by_tgid, key->tgid, i + 1)) ||
-	    vec_push(&c->processes->live, i)) {
+	    (!p.replaced && map_put(&c->processes->by_tgid, key->tgid, i + 1))) {
+		/* No record may find the empty place by this key. */
+		process_drop_index(&c->processes->by_key, process_key_hash(key), i);
+		c->processes->live.n--;
 		free(p.made);
 		return -ENOMEM;
 	}

@@ -46,6 +46,7 @@ static void forget(struct collect *c, uint32_t i)
 	crowd_turn(c, p);
 	several_forget(c, p);
 	free_memory(c, p);
+	p->forgotten = true;
 	(void)!vec_push(&c->processes->forgotten, f);
 }
 

@@ -136,7 +136,7 @@ static bool is_ready(struct collect *c, struct raw_stack *raw)
 	struct process *p = process_at(c, raw->process);
 	bool code = stack_has_code(p, raw), names;
 
-	if (!code && !p->ended)
+	if (!code && (!p->ended || p->forgotten))
 		return false;
 	names = merge_ready(c, raw);
 	pin_process(p, raw, !names);
