@@ -28,7 +28,7 @@
 	X(UNSUPPORTED, "[unsupported: %s]",                                                        \
 	  "krait can't read the frames of this interpreter.")                                      \
 	X(INCOMPLETE, "[incomplete: %s]",                                                          \
-	  "Frames are missing at this place.")                                                     \
+	  "Frames, or the name of a frame, are missing at this place.")                            \
 	X(NO_NAME, "[name not readable]",                                                          \
 	  "A function whose name could not be read.")                                              \
 	X(RARE, "[rare code]",                                                                     \

@@ -237,7 +237,7 @@ def where_it_isnt_known():
 def held_least(path):
     """Percent of the wall time, as the report says it."""
     text = krait("report", path).stdout
-    check("GIL, of the CPU time (waiting threads use none): held " in text, text)
+    check("GIL, of the CPU time (waiting threads have none): held " in text, text)
     found = re.search(r"GIL held at least (\d+) % of the wall time \(a holder that sleeps isn't seen\)", text)
     check(found, text)
     return int(found.group(1))

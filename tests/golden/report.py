@@ -739,7 +739,7 @@ def gil(path):
         w.sample([at[i]], {"gil": state}, 1)
     w.save(path)
     text = krait("report", path).stdout.decode()
-    check("gil", "\nGIL, of the CPU time (waiting threads use none): held 60.0 %, released 20.0 %,\n"
+    check("gil", "\nGIL, of the CPU time (waiting threads have none): held 60.0 %, released 20.0 %,\n"
           "     beginning or ending a wait for it 20.0 %\n" in text and text.count("\n") <= 23, text)
     text = krait("report", path, "--by", "gil").stdout.decode()
     check("gil-by", "\n  share    gil, of running threads: waiting threads have no samples\n" in text, text)

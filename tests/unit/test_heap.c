@@ -57,6 +57,7 @@ static struct py_layout layout_of(unsigned version)
 	/* 3.13+ describe themselves; for garbage 3.12's numbers do as well. */
 	newest = *py_layout_table(0x30c, 0);
 	newest.version = (uint16_t)version;
+	newest.can = py_can(version);
 	return newest;
 }
 

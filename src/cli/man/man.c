@@ -164,13 +164,16 @@ static void reasons(const char *of, const struct mark_words *rows, size_t n)
 	fputs(".RE\n", stdout);
 }
 
-/* Those that no walk ends with. */
+/* The marks that no walk ends with. */
 static void other_marks(void)
 {
-	static const enum mark others[] = {MARK_NO_STACK, MARK_NO_NAME, MARK_RARE, MARK_FULL};
+	bool of_walk[MARK_MAX] = {[MARK_INCOMPLETE] = true};
 
-	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
-		item(mark_text(others[i]), mark_rows[others[i]].sentence);
+	for (int i = WALK_OK + 1; i < WALK_OUTCOME_MAX; i++)
+		of_walk[mark_of_walk(i)] = true;
+	for (int i = 0; i < MARK_MAX; i++)
+		if (!of_walk[i])
+			item(mark_text(i), mark_rows[i].sentence);
 }
 
 static void outcomes(void)
@@ -187,6 +190,7 @@ static void outcomes(void)
 		rows[n++] = naming_words[i];
 	reasons("", rows, n);
 	reasons(NATIVE_WORDS_OF, native_words + NATIVE_LATE, NATIVE_OUTCOME_MAX - NATIVE_LATE);
+	fputs(".PP\nMarks that stand for something else:\n", stdout);
 	other_marks();
 }
 

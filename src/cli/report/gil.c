@@ -179,7 +179,7 @@ int report_add_gil(const struct report_facts *f, int width, struct str *out)
 
 	if (!r && shares.n) {
 		str_addf(&text, "GIL, of the %s%s: ", report_value_words(f),
-			 is_off_cpu(f) ? "" : " (waiting threads use none)");
+			 is_off_cpu(f) ? "" : " (waiting threads have none)");
 		add_words(&l, str_cstr(&text));
 		add_shares(f, &shares, &l);
 		str_add_c(out, '\n');

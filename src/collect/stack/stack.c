@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "collect/stack/stack.h"
+#include "profile/copy.h"
 
 uint32_t stack_mark(struct collect *c, enum mark mark, const char *what)
 {
@@ -13,7 +14,7 @@ uint32_t stack_mark(struct collect *c, enum mark mark, const char *what)
 
 	mark_add(&text, mark, what);
 	if (text.failed)
-		return 0;
+		return profile_no_memory(p); /* 0 alone would say: no mark is needed */
 	f.name = profile_string(p, str_cstr(&text));
 	return profile_location(p, &(struct profile_location){.mapping = c->marks,
 							      .function = profile_function(p, &f)});
