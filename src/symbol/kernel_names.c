@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Names of kernel addresses; see kernel_names.h. */
+/* Finds the names of kernel addresses; see kernel_names.h. */
 #include "symbol/kernel_names.h"
 
 #include "base/error.h"
@@ -7,27 +7,29 @@
 #include "base/vec.h"
 #include "symbol/text_line.h"
 
-#define BLOCK	 (64u << 10)
-#define TEXT_MAX (256u << 20) /* Debian's: 5 MB; with every module and KALLSYMS_ALL: 30 MB */
-#define IMAGE_MAX                                                                                  \
-	(128u << 20) /* bytes of code behind _stext; modules and BPF programs lie further away */
-#define REACH_MAX (64u << 10) /* of a function behind which nothing of its module follows */
+#define BLOCK (64u << 10)
+/* bytes; Debian's has 5 MB; with every module and KALLSYMS_ALL: 30 MB */
+#define TEXT_MAX (256u << 20)
+/* bytes of code from _stext on; modules and BPF programs are further away */
+#define IMAGE_MAX (128u << 20)
+/* bytes that a function reaches at most, if no symbol of its module follows */
+#define REACH_MAX (64u << 10)
 
-/* Of symbols that aren't code only the address is of use: what comes before them ends there. */
+/* Of symbols that aren't code only the address is used: the function before them ends there. */
 struct kernel_symbol {
 	uint64_t start;
 	uint32_t name;	      /* in text */
-	uint32_t rank : 2;    /* enum rank: of those at one address the lowest wins */
+	uint32_t rank : 2;    /* enum rank: of the symbols at one address the lowest is kept */
 	uint32_t module : 30; /* in text; 0 = "" */
 };
 
 enum rank { RANK_GLOBAL, RANK_WEAK, RANK_LOCAL, RANK_NOT_CODE };
 
 struct kernel_names {
-	VEC(struct kernel_symbol) list; /* ascending, one at an address */
+	VEC(struct kernel_symbol) list; /* ascending, one for each address */
 	struct str text;
-	uint64_t any_addr; /* all of them or-ed */
-	uint64_t stext;	   /* 0: it isn't there */
+	uint64_t any_addr; /* all addresses or-ed */
+	uint64_t stext;	   /* address of _stext; 0: there is no such symbol */
 };
 
 static uint32_t add_text(struct str *s, const char *p, size_t n)
@@ -39,7 +41,10 @@ static uint32_t add_text(struct str *s, const char *p, size_t n)
 	return at;
 }
 
-/* "\t[NAME]": symbols of a module mostly come together. "[__builtin__ftrace]" is "ftrace" here. */
+/*
+ * Adds the module of "\t[NAME]". Symbols of one module mostly come together, so a module equal to
+ * the last one is reused. "[__builtin__ftrace]" is "ftrace" here.
+ */
 static uint32_t add_module(struct kernel_names *k, const char *p, size_t n)
 {
 	uint32_t last = k->list.n ? k->list.v[k->list.n - 1].module : 0;
@@ -73,7 +78,9 @@ static enum rank rank_of(char type)
 	}
 }
 
-/* "ffffffff81000000 T _stext" or "ffffffffc0000000 t foo\t[mod]"; anything else is left out. */
+/*
+ * Adds "ffffffff81000000 T _stext" or "ffffffffc0000000 t foo\t[mod]"; any other line is left out.
+ */
 static int add_line(struct kernel_names *k, const char *line, size_t n)
 {
 	struct kernel_symbol s = {};
@@ -92,7 +99,7 @@ static int add_line(struct kernel_names *k, const char *line, size_t n)
 	return k->text.failed ? -ENOMEM : vec_push(&k->list, s);
 }
 
-/* By address, the best first: the order of symbol_table.h without sizes. */
+/* By address, then the best first: the order of symbol_table.h without sizes. */
 static int compare(const void *a, const void *b, void *text)
 {
 	const struct kernel_symbol *x = a, *y = b;
@@ -114,7 +121,7 @@ static int compare(const void *a, const void *b, void *text)
 	return strcmp(s, t);
 }
 
-/* One symbol at an address, one that isn't code in a row. */
+/* Sorts; keeps one symbol of each address, and the first of adjacent symbols that aren't code. */
 static void sort(struct kernel_names *k)
 {
 	size_t n = 0;
@@ -143,7 +150,7 @@ static struct kernel_names *new_names(void)
 	return k;
 }
 
-/* The whole lines of text[0..n); *used is where the rest begins. */
+/* Adds the whole lines of text[0..n). *used: offset of the incomplete line at the end. */
 static int add_lines(struct kernel_names *k, const char *text, size_t n, size_t *used)
 {
 	const char *end = text + n, *line = text, *next;
@@ -179,7 +186,7 @@ void kernel_names_free(struct kernel_names *k)
 	free(k);
 }
 
-/* A block at a time: the whole text would be as large as all that is kept of it. */
+/* Reads block by block: the whole text would take as much memory as all that is kept of it. */
 static int read_lines(struct kernel_names *k, int fd)
 {
 	_cleanup_free_ char *block = malloc(BLOCK);
@@ -225,7 +232,7 @@ int kernel_names_open(int fd, struct kernel_names **ret)
 	return 0;
 }
 
-/* The last symbol at or before @addr; its index, or SIZE_MAX. */
+/* Index of the last symbol at or before @addr; SIZE_MAX: none. */
 static size_t search(const struct kernel_names *k, uint64_t addr)
 {
 	return count_upto(k->list.v, k->list.n, start, addr) - 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Names of kernel addresses from /proc/kallsyms, modules and BPF programs included. */
+/* Names of kernel addresses from /proc/kallsyms, which includes modules and BPF programs. */
 #ifndef SYMBOL_KERNEL_NAMES_H
 #define SYMBOL_KERNEL_NAMES_H
 
@@ -8,29 +8,31 @@
 struct kernel_names;
 
 /*
- * Reads @fd, /proc/kallsyms, from its beginning: some 100 ms. It shows addresses by the rights of
- * who opened it, when that was done. 0; -EPERM where it shows zeros; -errno; with a message.
+ * Reads @fd, /proc/kallsyms, from its beginning: some 100 ms. Whether it shows addresses depends on
+ * the rights of the process that opened it, at that time. 0; -EPERM: all addresses are zeros;
+ * -errno; with a message.
  */
 _must_use_ int kernel_names_open(int fd, struct kernel_names **ret);
 void kernel_names_free(struct kernel_names *k); /* NULL is fine */
 
-/* The same from @n bytes of text, which may end anywhere. */
+/* The same from @n bytes of text, which may end in the middle of a line. */
 _must_use_ int kernel_names_parse(const char *text, size_t n, struct kernel_names **ret);
 
 /*
- * Name of the function that holds @addr; NULL if none does. *module: "" for the kernel itself, "bpf",
- * "ftrace", a module's name. Both are @k's. kallsyms has no
- * sizes: a function reaches to the next symbol of its module; the last one before another module,
- * and every BPF program, no further than 64 KiB.
+ * Name of the function that holds @addr; NULL if none does. *module: "" for the kernel itself,
+ * "bpf", "ftrace", or a module's name. @k owns both. kallsyms has no sizes: a function reaches to
+ * the next symbol of its module. The last function before another module, and every BPF program,
+ * reach 64 KiB at most.
  */
 const char *kernel_names_find(const struct kernel_names *k, uint64_t addr, const char **module);
 
 /*
- * Where @addr is without telling where the kernel is: from _stext for the kernel itself, named or
- * not; else from the start of the function that holds it. 0: nothing of it can be said.
+ * A number for @addr that doesn't reveal where the kernel lies: for the kernel itself the distance
+ * from _stext, whether the function has a name or not; else the distance from the start of the
+ * function that holds @addr. 0: neither is known.
  */
 uint64_t kernel_names_relative(const struct kernel_names *k, uint64_t addr);
 
-size_t kernel_names_bytes(const struct kernel_names *k); /* memory held */
+size_t kernel_names_bytes(const struct kernel_names *k); /* memory that it holds */
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Small readers for lines that begin with hexadecimal numbers (kallsyms, perf maps). */
+/* Reads fields of lines that begin with hexadecimal numbers (kallsyms, perf maps). */
 #ifndef SYMBOL_TEXT_LINE_H
 #define SYMBOL_TEXT_LINE_H
 
 #include "base/util.h"
 
-/* 1 to 16 hexadecimal digits, with or without 0x, and the @blank behind them. */
+/* Takes 1 to 16 hexadecimal digits, with or without 0x, and the @blank that must follow them. */
 static inline bool take_hex(const char **p, const char *end, char blank, uint64_t *ret)
 {
 	const char *s = *p;

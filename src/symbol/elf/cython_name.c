@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Cython (0.29 to 3.1, Compiler/Symtab.py) calls a function by a prefix for what it is, then each module, class and
- * outer function with its length, "6uvloop_4loop_4Loop_", and the name. What Python calls (pw), and the body behind
- * it (pf), have a number before the name that counts in that scope; a first body has none. cdef functions (f) have none.
+ * Cython (0.29 to 3.1, Compiler/Symtab.py) builds the symbol of a function from a prefix for its
+ * kind, then each module, class and outer function with its length, "6uvloop_4loop_4Loop_", then
+ * the function's name. The wrappers that Python calls (pw) and the bodies that these call (pf) have
+ * a number before the name, which counts within that scope; a first body has none. cdef functions
+ * (f) have none.
  */
 #include "symbol/elf/cython_name.h"
 
@@ -18,7 +20,7 @@ static bool starts_name(const char *s)
 	return isalpha((unsigned char)*s) || *s == '_';
 }
 
-/* "4Loop_" at @s: its length with the number and the "_", or 0. */
+/* Length of "4Loop_" at @s, with the number and the "_"; 0: there is no such part. */
 static size_t part_at(const char *s, size_t *number_n)
 {
 	char *end;
@@ -32,7 +34,8 @@ static size_t part_at(const char *s, size_t *number_n)
 }
 
 struct parts {
-	const char *at[MOST_PARTS + 1]; /* where each begins; behind them the rest */
+	/* where each part begins; the one after the last: the rest */
+	const char *at[MOST_PARTS + 1];
 	size_t number[MOST_PARTS];
 	size_t n;
 };
@@ -49,7 +52,7 @@ static void split(const char *s, struct parts *ret)
 	ret->at[ret->n] = s;
 }
 
-/* The name behind the number that counts; NULL: there is no number. */
+/* The name after the counting number; NULL: there is no number. */
 static const char *behind_number(const char *s)
 {
 	const char *name = s;
@@ -87,7 +90,10 @@ char *cython_name(const char *symbol)
 	if (str_starts(symbol, "__pyx_f_"))
 		return join(&parts, parts.at[parts.n]);
 	name = behind_number(parts.at[parts.n]);
-	/* 3abc_def is the third, abc_def, and no class abc: what Python calls always has a number. */
+	/*
+	 * 3abc_def is the third function abc_def, not a function def of class abc: a wrapper that
+	 * Python calls always has a number.
+	 */
 	if (!name && parts.n && str_starts(symbol, "__pyx_pw_"))
 		name = behind_number(parts.at[--parts.n]);
 	return name ? join(&parts, name) : NULL;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Symbols of functions that Cython compiled, as Python calls them. Hostile input. */
+/* Python names of functions that Cython compiled, from their symbols. Symbols are hostile input. */
 #ifndef SYMBOL_CYTHON_NAME_H
 #define SYMBOL_CYTHON_NAME_H
 
 /*
- * Heap copy of the Python name ("uvloop.loop.Loop.run_until_complete") in a @symbol of Cython's; NULL if it
- * isn't one, could be read in two ways, or on out of memory.
+ * Heap copy of the Python name ("uvloop.loop.Loop.run_until_complete") of Cython's @symbol. NULL:
+ * it isn't one of Cython's, it can be read in two ways, or out of memory.
  */
 char *cython_name(const char *symbol);
 

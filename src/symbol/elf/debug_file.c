@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finding a separate debug file, and making sure that it is the one; see debug_file.h. */
+/* Finds a separate debug file, and checks that it belongs to the file; see debug_file.h. */
 #include "symbol/elf/debug_file.h"
 
 #include <errno.h>
@@ -19,14 +19,17 @@
 #define DEBUG_DIR  "/usr/lib/debug"
 #define LINK_BYTES (NAME_MAX + 1 + 3 + 4) /* the name, padding, the checksum */
 
-/* Of all files that are found by name alone: who chose the name may have made one of 4 GiB that takes up no room. */
+/*
+ * Limit: bytes of all files whose checksum is computed. Only files that are found by name need one.
+ * Whoever chose the name may have made a sparse file of 4 GiB.
+ */
 #define SUM_MAX (2ull << 30)
 
 struct search {
 	struct elf_file *f;
 	uint8_t id[ELF_BUILD_ID_MAX];
-	size_t id_n;		 /* 0: it has none */
-	char link[NAME_MAX + 1]; /* "": no .gnu_debuglink */
+	size_t id_n;		 /* 0: the file has no build id */
+	char link[NAME_MAX + 1]; /* "": the file has no .gnu_debuglink */
 	uint32_t link_crc;
 	struct str *refused;
 };
@@ -61,7 +64,7 @@ static int checksum(int fd, uint32_t *ret)
 	return n < 0 ? -errno : 0;
 }
 
-/* NULL if the file is @s's, else why not. */
+/* NULL if the file at @fd belongs to @s->f, else the reason why not. */
 static const char *mismatch(const struct search *s, int fd, const char *path, bool by_link)
 {
 	_cleanup_elf_ struct elf_file *f = NULL;
@@ -83,7 +86,10 @@ static const char *mismatch(const struct search *s, int fd, const char *path, bo
 	return crc != s->link_crc ? "another checksum" : NULL;
 }
 
-/* Descriptor @fd, from @path, if it is the file looked for; else it is closed: -ENOENT. */
+/*
+ * Takes over @fd, which was opened at @path: returns it if it is the file that is looked for, else
+ * closes it: -ENOENT.
+ */
 static int accept(struct search *s, int fd, const char *path, bool by_link)
 {
 	_cleanup_close_ int file = fd;
@@ -119,7 +125,7 @@ static int try_build_id(struct search *s, int root)
 	return try_path(s, root, path, false);
 }
 
-/* In the order of gdb: beside the file, in .debug beside it, in the directory for debug files. */
+/* gdb's order: beside the file, in .debug beside it, in the directory for debug files. */
 static int try_link(struct search *s, int root, const char *dir, bool beside)
 {
 	static const char *const forms[] = {"%s/%s", "%s/.debug/%s", DEBUG_DIR "%s/%s"};
@@ -135,7 +141,7 @@ static int try_link(struct search *s, int root, const char *dir, bool beside)
 	return fd;
 }
 
-/* .gnu_debuglink: a name without a directory, zeros up to a multiple of four, a CRC-32. */
+/* Reads .gnu_debuglink: a name without a directory, zeros up to a multiple of four, a CRC-32. */
 static void read_link(struct search *s, int fd)
 {
 	char bytes[LINK_BYTES];

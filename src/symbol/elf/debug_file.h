@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where the symbols of a stripped file are: packed into itself (.gnu_debugdata, Fedora's "mini debug
- * information") or in a separate debug file. All of these come from a target's file system: hostile.
+ * Finds the symbols of a stripped file. They are packed into the file itself (.gnu_debugdata,
+ * Fedora's "mini debug information") or in a separate debug file. Both come from a target's file
+ * system and are hostile.
  */
 #ifndef SYMBOL_DEBUG_FILE_H
 #define SYMBOL_DEBUG_FILE_H
@@ -12,21 +13,25 @@
 #define MINI_DEBUG_MAX (128u << 20) /* bytes unpacked; Fedora's largest have 10 MB */
 
 /*
- * The ELF file in .gnu_debugdata of @f, whose descriptor is @fd, in anonymous memory: a descriptor.
- * -ENOENT: it has none; -errno with a message.
+ * Unpacks the ELF file in .gnu_debugdata of @f, whose descriptor is @fd, into anonymous memory, and
+ * returns its descriptor. -ENOENT: there is no .gnu_debugdata; -errno with a message.
  */
 _must_use_ int debug_file_unpack(struct elf_file *f, int fd);
 
 /*
- * The separate debug file of @f (its descriptor: @fd), which is at @path below the directory @root (-1: not known): by
- * build id, then by .gnu_debuglink (with its checksum), below @root, then in krait's own
- * /usr/lib/debug, then from the servers in DEBUGINFOD_URLS. A descriptor, or -ENOENT. To @refused is
- * appended why a file that was there isn't it.
+ * Finds the separate debug file of @f. @fd: @f's descriptor. @path: @f's path below the directory
+ * @root (-1: not known). Searches by build id, then by .gnu_debuglink (and its checksum); each
+ * below @root, then in krait's own /usr/lib/debug; at last on the servers in DEBUGINFOD_URLS.
+ * Returns a descriptor, or -ENOENT. Appends to @refused why a file that was found there doesn't
+ * belong to @f.
  */
 _must_use_ int debug_file_find(struct elf_file *f, int fd, const char *path, int root,
 			       struct str *refused);
 
-/* The file with this build id, where @f's separate debug file would be: what dwz makes. */
+/*
+ * Finds the file with this build id in the places where @f's separate debug file would be. dwz
+ * makes such files.
+ */
 _must_use_ int debug_file_find_id(struct elf_file *f, const uint8_t *id, size_t n, int root,
 				  struct str *refused);
 

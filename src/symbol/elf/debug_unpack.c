@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* .gnu_debugdata: an ELF file with the function symbols alone, packed by xz. */
+/* Unpacks .gnu_debugdata: an ELF file that has only function symbols, compressed by xz. */
 #include "symbol/elf/debug_file.h"
 
 #include <lzma.h>
@@ -9,11 +9,11 @@
 #include "base/far.h"
 
 #define BLOCK_BYTES	(64u << 10)
-#define LZMA_MEMORY_MAX (80ull << 20) /* of the unpacker: xz -9 wants 65 MiB */
+#define LZMA_MEMORY_MAX (80ull << 20) /* bytes for the decoder: xz -9 needs 65 MiB */
 
 struct unpack {
 	struct elf_section packed;
-	uint64_t done; /* bytes of it that were read */
+	uint64_t done; /* bytes of .packed that were read */
 	int in, out;
 	uint64_t written;
 	uint8_t in_block[BLOCK_BYTES], out_block[BLOCK_BYTES];
@@ -41,7 +41,7 @@ static int write_block(struct unpack *u, size_t n)
 	return 0;
 }
 
-/* More input; none at the end of the section or of the file. */
+/* Reads more input; none at the end of the section or of the file. */
 static int read_block(struct unpack *u, lzma_stream *s)
 {
 	size_t want = MIN(u->packed.size - u->done, (uint64_t)BLOCK_BYTES);

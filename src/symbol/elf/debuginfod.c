@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Debug files by network; see debuginfod.h. The library (it brings libcurl and what that needs) is
- * loaded only when somebody has set DEBUGINFOD_URLS.
+ * Fetches debug files over the network; see debuginfod.h. The library, which needs libcurl and
+ * more, is loaded only if DEBUGINFOD_URLS is set.
  */
 #include "symbol/elf/debuginfod.h"
 
@@ -17,7 +17,7 @@
 #ifdef KRAIT_STATIC
 int debuginfod_fetch(const uint8_t *id, size_t n)
 {
-	static bool said; /* asked by one thread, for each file */
+	static bool said; /* one thread asks, once for each file */
 
 	if (getenv("DEBUGINFOD_URLS") && !said)
 		log_info("DEBUGINFOD_URLS is set, but a static krait can't load libdebuginfod");
@@ -35,7 +35,7 @@ void debuginfod_reset(uint64_t ns)
 }
 #else
 
-/* elfutils/debuginfod.h, the same since 0.179. */
+/* Declarations of elfutils/debuginfod.h, unchanged since 0.179. */
 struct debuginfod_client;
 typedef struct debuginfod_client *begin_fn(void);
 typedef int find_fn(struct debuginfod_client *c, const unsigned char *id, int n, char **path);
@@ -50,10 +50,10 @@ struct library {
 	end_fn *end;
 };
 
-/* The time of all fetches: in which at least one runs. */
+/* The time of all fetches together: the time during which at least one fetch runs. */
 static struct {
 	pthread_mutex_t lock;
-	uint64_t most_ns, spent_ns, since_ns; /* since: while one runs */
+	uint64_t most_ns, spent_ns, since_ns; /* .since_ns: when the running fetches began */
 	unsigned running, unfetched;
 	bool over;
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER, .most_ns = DEBUGINFOD_SECONDS * NSEC_PER_SEC};
@@ -63,7 +63,7 @@ static uint64_t spent(uint64_t now)
 	return all.spent_ns + (all.running ? now - all.since_ns : 0);
 }
 
-/* False: there is no time for another one. */
+/* False: no time is left for another fetch. */
 static bool begin(void)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
@@ -79,7 +79,7 @@ static bool begin(void)
 	return may;
 }
 
-/* @r: what the fetch returned. */
+/* @r: the fetch's result. */
 static void end(int r)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
@@ -98,7 +98,9 @@ static void end(int r)
 	pthread_mutex_unlock(&all.lock);
 }
 
-/* Asked at least once a second while a server is waited for: true ends that. */
+/*
+ * libdebuginfod calls this at least once a second while it waits for a server. Not 0: it gives up.
+ */
 static int is_enough(struct debuginfod_client *c, long a, long b)
 {
 	bool over;
@@ -109,7 +111,7 @@ static int is_enough(struct debuginfod_client *c, long a, long b)
 	return over || worker_cancelled();
 }
 
-/* The library stays: libcurl doesn't like to be unloaded. */
+/* The library isn't unloaded, because libcurl may break then. */
 static bool load(struct library *l)
 {
 	void *so = dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL);

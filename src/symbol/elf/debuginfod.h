@@ -6,21 +6,21 @@
 #include "base/util.h"
 
 /*
- * The debug file for a build id of @n bytes: a descriptor. -ENOENT: no servers were named, the
- * library isn't there, or no server has it. What comes is to be checked. Not in a static krait,
- * which can't load a library.
+ * Fetches the debug file with a build id of @n bytes, and returns a descriptor. -ENOENT: no servers
+ * are named, the library isn't installed, or no server has the file. The caller must check what it
+ * gets. A static krait can't load a library, so it never fetches.
  *
- * All fetches of a process have DEBUGINFOD_SECONDS together; after that, and after the first
- * time-out of a server (DEBUGINFOD_TIMEOUT, 90 s), nothing is fetched any more: -ETIME. So it is
- * for a job that nobody waits for (worker_cancelled()). Threads may fetch at the same time.
+ * All fetches of a process share DEBUGINFOD_SECONDS. After these, or after the first time-out of a
+ * server (DEBUGINFOD_TIMEOUT, 90 s), nothing more is fetched: -ETIME. So only a job that nobody
+ * waits for (worker_cancelled()) should call it. Threads may fetch at the same time.
  */
 #define DEBUGINFOD_SECONDS 10
 _must_use_ int debuginfod_fetch(const uint8_t *id, size_t n);
 
-/* So often -ETIME was returned. */
+/* How many times -ETIME was returned. */
 unsigned debuginfod_unfetched(void);
 
-/* For tests: as if nothing had been fetched, and with @ns for all fetches. */
+/* For tests: forgets all fetches so far, and allows @ns for all that follow. */
 void debuginfod_reset(uint64_t ns);
 
 #endif

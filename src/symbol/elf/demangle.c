@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Demangling by libiberty; see demangle.h. */
+/* Demangles with libiberty; see demangle.h. */
 #include "symbol/elf/demangle.h"
 
 #include <ctype.h>
@@ -10,7 +10,7 @@
 #include "symbol/elf/cython_name.h"
 #include "symbol/elf/pyo3_name.h"
 
-/* libiberty keeps its components on the stack and refuses C++ names of more than 1,024 bytes. */
+/* Bytes; libiberty keeps components on the stack. It refuses C++ names of more than 1,024 bytes. */
 #define MANGLED_MAX 4096
 
 struct output {
@@ -18,7 +18,10 @@ struct output {
 	jmp_buf full;
 };
 
-/* An identifier in punycode (Rust): libiberty prints it whole, from memory that it frees afterwards. */
+/*
+ * Is this an identifier in punycode (Rust)? libiberty prints one as a whole, from memory that it
+ * frees afterwards.
+ */
 static bool is_borrowed(const char *s, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -29,8 +32,9 @@ static bool is_borrowed(const char *s, size_t n)
 }
 
 /*
- * Back references let a short name print gigabytes, and the callback can't refuse: it jumps out.
- * libiberty holds no memory then, but for a borrowed piece: after such a one the next piece jumps.
+ * Back references let a short name print gigabytes, and the callback can't refuse output: so it
+ * jumps out. At that moment libiberty holds no memory, except while it prints a borrowed piece:
+ * then the jump waits for the next piece.
  */
 static void append(const char *s, size_t n, void *opaque)
 {
@@ -52,7 +56,7 @@ static bool run(demangle_fn *fn, const char *name, struct output *out)
 	return out->s.n;
 }
 
-/* Demangled @name or NULL: not of this language, or out of memory. */
+/* Demangled @name. NULL: it isn't in this language, or out of memory. */
 static char *demangle_by(demangle_fn *fn, const char *name)
 {
 	struct output out = {};
@@ -63,7 +67,10 @@ static char *demangle_by(demangle_fn *fn, const char *name)
 	return NULL;
 }
 
-/* Length of @name without one suffix ".WORD[.NUMBER]" that names a part or a copy of a function. */
+/*
+ * Length of @name without one suffix ".WORD[.NUMBER]", which compilers add to a part or copy of a
+ * function.
+ */
 static size_t without_suffix(const char *name, size_t n)
 {
 	static const char *const words[] = {"cold",	  "part", "constprop", "isra",	 "lto_priv",
@@ -95,7 +102,10 @@ static char *shown_linkage(const char *name)
 	return strndup(name, n);
 }
 
-/* runtime.goexit, main.(*T).Run, github.com/a/b.F: a path, a package, a dot, a name. */
+/*
+ * Go's names are a path, a package, a dot and a name: runtime.goexit, main.(*T).Run,
+ * github.com/a/b.F.
+ */
 static bool looks_go(const char *name)
 {
 	const char *package = path_base(name);

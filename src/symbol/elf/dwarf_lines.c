@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which file has the DWARF; see dwarf_lines.h. */
+/* Finds the file that has the DWARF; see dwarf_lines.h. */
 #include "symbol/elf/dwarf_lines.h"
 
 #include "base/error.h"
 #include "base/log.h"
 #include "symbol/elf/debug_file.h"
 
-/* Without it names of functions may be missing, lines not. */
+/* Adds the file that dwz made. Without it names of functions may be missing; lines are complete. */
 static void add_alt(struct dwarf_file *d, struct elf_file *f, int root, struct str *refused)
 {
 	uint8_t id[ELF_BUILD_ID_MAX];

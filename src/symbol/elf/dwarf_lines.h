@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Address -> file, line and inlined functions (--native-lines), from the file itself or its separate
- * debug file. Costs memory as large as the debug information: opened only when asked for.
+ * Address -> file, line and inlined functions (--native-lines), from the file itself or its
+ * separate debug file. Takes as much memory as the debug information has, so it is opened only on
+ * request.
  */
 #ifndef SYMBOL_DWARF_LINES_H
 #define SYMBOL_DWARF_LINES_H
@@ -9,9 +10,9 @@
 #include "elf/dwarf_file.h"
 
 /*
- * Opens what dwarf_file_find() is then asked; dwarf_file_free() in the end.
- * @fd, @path and @root as for elf_names_open(). 0; -ENODATA: no DWARF is to be had for this file;
- * -errno; with a message.
+ * Opens the DWARF that dwarf_file_find() then searches; free it with dwarf_file_free(). @fd, @path
+ * and @root as for elf_names_open(). 0; -ENODATA: there is no DWARF for this file; -errno; with a
+ * message.
  */
 _must_use_ int dwarf_lines_open(int fd, const char *path, int root, struct dwarf_file **ret);
 

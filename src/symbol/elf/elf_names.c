@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Names of addresses in one ELF file; see elf_names.h. */
+/* Finds the names of addresses in one ELF file; see elf_names.h. */
 #include "symbol/elf/elf_names.h"
 
 #include <elf.h>
@@ -31,14 +31,14 @@ static bool is_code(const struct reader *rd, uint64_t vaddr)
 	return false;
 }
 
-/* $x, $d, $x.3: where code and data begin, for disassemblers (AArch64, RISC-V). */
+/* $x, $d, $x.3 mark where code and data begin, for disassemblers (AArch64, RISC-V). */
 static bool is_mapping_symbol(const char *name, const struct elf_symbol *sym)
 {
 	return sym->type == STT_NOTYPE && name[0] == '$' && strchr("adtx", name[1]) && name[1] &&
 	       (name[2] == '\0' || name[2] == '.');
 }
 
-/* Lower is better: with a size, FUNC, global, weak, local. */
+/* Lower is better. In this order: with a size, FUNC, global, weak, local. */
 static uint8_t rank(const struct elf_symbol *sym)
 {
 	unsigned bind = sym->bind == STB_LOCAL ? 2 : sym->bind == STB_WEAK ? 1 : 0;
@@ -67,7 +67,10 @@ static int has_symbols(const char *name, const struct elf_symbol *sym, void *arg
 	return 1;
 }
 
-/* Adds the symbols of a debug file. The segments stay those of the file that runs. */
+/*
+ * Adds the symbols of a debug file. Which addresses are code still depends on the running file's
+ * segments.
+ */
 static int read_companion(struct reader *rd, int fd, struct elf_file **ret)
 {
 	if (elf_file_open(fd, "debug file", ret) < 0) {
@@ -79,8 +82,8 @@ static int read_companion(struct reader *rd, int fd, struct elf_file **ret)
 
 static int read_symbols(struct elf_names *n, struct elf_file *f, int fd, int root)
 {
-	_cleanup_elf_ struct elf_file *companion =
-		NULL; /* names are borrowed until they are sorted */
+	/* stays open until symbols are sorted: names are borrowed */
+	_cleanup_elf_ struct elf_file *companion = NULL;
 	_cleanup_close_ int other = -1;
 	struct reader rd = {.names = n};
 	int r;

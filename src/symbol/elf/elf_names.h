@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Names of addresses in one ELF file: .symtab and .dynsym, mini debug information (.gnu_debugdata),
- * a separate debug file. Read once per file; hostile input. Only a symbol that really covers the
- * address names it, never the nearest one across a gap.
+ * Names of addresses in one ELF file, from .symtab and .dynsym, mini debug information
+ * (.gnu_debugdata) or a separate debug file. Each file is read once; it is hostile. A symbol gives
+ * an address its name only if it covers that address; the nearest symbol before a gap doesn't
+ * count.
  */
 #ifndef SYMBOL_ELF_NAMES_H
 #define SYMBOL_ELF_NAMES_H
@@ -13,37 +14,40 @@
 struct elf_names;
 
 struct elf_name {
-	const char *name;     /* as in the file (mangled); valid as long as the elf_names */
-	uint64_t start, size; /* of the symbol, vaddr; size 0 = not known */
+	const char *name;     /* as in the file (mangled); valid as long as the struct elf_names */
+	uint64_t start, size; /* of the symbol, vaddr; size 0: not known */
 };
 
-/* Addresses in the file that are known to be one function, from its unwind information. */
+/* A range of addresses (vaddr) that is one function according to its unwind information. */
 struct elf_range {
-	uint64_t start, end; /* vaddr, end exclusive */
+	uint64_t start, end; /* end exclusive */
 };
 
 /*
- * @fd is the ELF file (borrowed during the call), which has @path below @root, a descriptor of the
- * target's own root (-1: not known). If it has no .symtab a separate debug file is looked for there,
- * then in krait's own /usr/lib/debug; without one its mini debug information is used. 0; -errno with a message. A file without symbols has none: that is no error.
+ * @fd: the ELF file, borrowed during the call. @path: its path below @root, which is a descriptor
+ * of the target's own root directory (-1: not known). If the file has no .symtab, a separate debug
+ * file is looked for there, then in krait's own /usr/lib/debug; if there is none, the mini debug
+ * information is used. 0; -errno with a message. A file without symbols isn't an error: it has no
+ * names.
  */
 _must_use_ int elf_names_open(int fd, const char *path, int root, struct elf_names **ret);
 void elf_names_free(struct elf_names *n); /* NULL is fine */
 
 /*
- * The symbol that covers @vaddr: false if none does. Of several the innermost: the one that starts
- * last. At one start: with a size before without, FUNC before NOTYPE, global before weak before
- * local, then the fewest leading underscores, the shortest, the first in the alphabet.
- * A symbol without a size covers its own address and, if nothing else is in between, the rest of
- * the @function (may be NULL: not known) in which both lie.
+ * Finds the symbol that covers @vaddr; false: none does. If several do, the innermost counts: the
+ * one that starts last. Of several with the same start the first counts in this order: with a size
+ * before without, FUNC before NOTYPE, global before weak before local, then fewest leading
+ * underscores, shortest, first in the alphabet. A symbol without a size covers its own address. If
+ * @function (may be NULL: not known) holds both the symbol and @vaddr, and no other symbol is
+ * between them, the symbol covers @vaddr too.
  */
 bool elf_names_find(const struct elf_names *n, uint64_t vaddr, const struct elf_range *function,
 		    struct elf_name *ret);
 
-/* Why debug files that were there weren't used, or NULL. Was also logged, with -v. */
+/* Why debug files that were found weren't used, or NULL. Also logged, with -v. */
 const char *elf_names_refused(const struct elf_names *n);
 
-size_t elf_names_bytes(const struct elf_names *n); /* memory held */
-size_t elf_names_count(const struct elf_names *n); /* symbols */
+size_t elf_names_bytes(const struct elf_names *n); /* memory that it holds */
+size_t elf_names_count(const struct elf_names *n); /* number of symbols */
 
 #endif

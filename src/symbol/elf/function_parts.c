@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Functions in several pieces; see function_parts.h. */
+/* Finds the functions that parts belong to; see function_parts.h. */
 #include "symbol/elf/function_parts.h"
 
 #include <errno.h>
@@ -28,19 +28,22 @@ enum {
 	UNKNOWN,
 	SEVERAL,
 	FUNCTION
-}; /* whose a piece is: the function that is piece i: FUNCTION + i */
+}; /* which function a piece belongs to; FUNCTION + i: the function that is piece i */
 
-/* Pieces are the FDEs of .rows, by index. */
+/* A piece is an FDE of .rows, and is known by its index. A key is an address minus .rows.base. */
 struct scan {
 	struct elf_file *f;
 	struct unwind_rows rows;
-	bool *is_part, *marks; /* .marks: by the low bits of a key, where a part may begin */
+	bool *is_part, *marks; /* .marks: by the low bits of a key, may a part begin there? */
 	uint32_t *whose;
-	VEC(struct jump) jumps; /* into parts */
+	VEC(struct jump) jumps; /* jumps into parts */
 	uint8_t *bytes;
 };
 
-/* As a call leaves it: the return address is on the top of the stack (System V x86-64 psABI 3.2.2). */
+/*
+ * Is the frame as a call leaves it, with the return address on top of the stack (System V x86-64
+ * psABI 3.2.2)?
+ */
 static bool is_entry(const struct unwind_rule *rule)
 {
 	return rule->cfa == UNWIND_REG && rule->reg == 7 && rule->off == 8;
@@ -51,7 +54,7 @@ static const struct unwind_rule *rule_at(const struct scan *s, uint32_t key)
 	return unwind_rows_find(&s->rows, s->rows.base + key);
 }
 
-/* How many pieces begin in the middle of a function. */
+/* Finds the pieces that begin in the middle of a function; returns how many. */
 static size_t find_parts(struct scan *s)
 {
 	size_t n = 0;
@@ -66,7 +69,7 @@ static size_t find_parts(struct scan *s)
 	return n;
 }
 
-/* The part that begins at @key, or SIZE_MAX. */
+/* Index of the part that begins at @key, or SIZE_MAX. */
 static size_t part_at(const struct scan *s, uint64_t key)
 {
 	size_t i = key <= UINT32_MAX && s->marks[key % MARKS]
@@ -76,7 +79,7 @@ static size_t part_at(const struct scan *s, uint64_t key)
 	return i-- && s->rows.fdes.v[i].start == key && s->is_part[i] ? i : SIZE_MAX;
 }
 
-/* An instruction of piece @from, at @key, jumps to @to. */
+/* The instruction at @key, in piece @from, jumps to @to. */
 static int note_jump(struct scan *s, uint32_t from, uint32_t key, uint64_t to)
 {
 	const struct unwind_rule *here, *there;
@@ -88,11 +91,11 @@ static int note_jump(struct scan *s, uint32_t from, uint32_t key, uint64_t to)
 	there = rule_at(s, (uint32_t)to);
 	if (here && there && !memcmp(here, there, sizeof(*here)))
 		return vec_push(&s->jumps, (struct jump){from, (uint32_t)part});
-	s->whose[part] = SEVERAL; /* a linker has folded equal code */
+	s->whose[part] = SEVERAL; /* the linker merged identical code of several functions */
 	return 0;
 }
 
-/* Is there what a jump to a part would be? Much faster than reading instructions. */
+/* Do the bytes have anything that may be a jump to a part? This is much faster than decoding. */
 static bool may_jump(const struct scan *s, uint32_t start, uint32_t n)
 {
 	for (uint32_t at = 0; at + 5 <= n; at++) {
@@ -125,7 +128,9 @@ static int read_piece(struct scan *s, uint32_t i)
 	return r;
 }
 
-/* A part is whose the pieces are that jump to it. True if that says something new. */
+/*
+ * A part belongs to the function whose pieces jump to it. True if this jump changes what is known.
+ */
 static bool follow(struct scan *s, const struct jump *jump)
 {
 	uint32_t from = s->whose[jump->from], *to = &s->whose[jump->to], was = *to;
@@ -135,7 +140,10 @@ static bool follow(struct scan *s, const struct jump *jump)
 	return *to != was;
 }
 
-/* False: there's no end in sight. Functions have few pieces one behind the other; a file that was made up may have millions. */
+/*
+ * False: not finished after PASSES. The pieces of a real function are chained only a few deep; in a
+ * forged file millions may be.
+ */
 static bool follow_all(struct scan *s)
 {
 	bool again = true;

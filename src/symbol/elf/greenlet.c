@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which of greenlet's functions is this? */
+/* Recognizes greenlet's functions; see greenlet.h. */
 #include <string.h>
 
 #include "symbol/elf/greenlet.h"

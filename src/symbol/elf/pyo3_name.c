@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * PyO3 (0.15 to 0.27) makes a function __pymethod_NAME__ beside a method NAME of a class, as an associated function of that
- * type: "<polars_python::series::PySeries>::__pymethod_to_list__", up to Rust's older mangling also "a::_::<impl a::Class>::..."
- * and "a::Class::...". The class keeps its Rust path: Python may know it by another name (#[pyclass(name)]), which no symbol has.
- * A property's functions are get_NAME and set_NAME, which a method could be called too: they stay so.
+ * For a method NAME of a class, PyO3 (0.15 to 0.27) makes an associated function __pymethod_NAME__
+ * of the class's type: "<polars_python::series::PySeries>::__pymethod_to_list__". Rust's older
+ * mangling also has "a::_::<impl a::Class>::..." and "a::Class::...". The class keeps its Rust
+ * path. Python may know it by another name (#[pyclass(name)]), but no symbol has that name. The
+ * functions of a property are get_NAME and set_NAME; a method could have such a name too, so they
+ * aren't changed.
  */
 #include "symbol/elf/pyo3_name.h"
 
@@ -24,7 +26,7 @@ static size_t identifier(const char *s)
 	return n;
 }
 
-/* "a::b::Class": a type of its own, not "a::_", which holds what macros made. */
+/* Is it "a::b::Class", a type of its own? "a::_" isn't: it holds code that macros made. */
 static bool is_path(const char *s, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -33,7 +35,10 @@ static bool is_path(const char *s, size_t n)
 	return n && s[n - 1] != ':' && !(n >= 3 && !strncmp(s + n - 3, "::_", 3));
 }
 
-/* The type in "<a::Class>" or "<impl a::Class<T>>" that ends at @end; NULL: it isn't one, or of a trait. */
+/*
+ * The type in "<a::Class>" or "<impl a::Class<T>>" that ends at @end. NULL: there is none, or a
+ * trait is named.
+ */
 static const char *type_in(const char *s, const char *end, size_t *n)
 {
 	const char *begin = end, *arguments;

@@ -6,7 +6,7 @@
 #include "base/slice.h"
 
 #define NONE	     UINT32_MAX
-#define NESTING_LOOK 64 /* steps outwards in a search: deeper nesting isn't code */
+#define NESTING_LOOK 64 /* steps outwards in a search; code isn't nested deeper */
 
 void symbol_table_fini(struct symbol_table *t)
 {
@@ -42,10 +42,13 @@ int symbol_table_add(struct symbol_table *t, const char *name, uint64_t start, u
 	return vec_push(&t->candidates, c);
 }
 
-/* Aliases of one function that are as long as each other differ early; of those that don't any may win. */
+/*
+ * Bytes that are compared of two aliases with names of equal length: they differ early. If they
+ * don't, either may win.
+ */
 #define COMPARED_BYTES 256
 
-/* By start, then from the worst to the best. */
+/* By start, then the worst first. */
 static int compare(const void *a, const void *b)
 {
 	const struct symbol_candidate *x = a, *y = b;
@@ -61,7 +64,7 @@ static int compare(const void *a, const void *b)
 	return strncmp(y->name, x->name, COMPARED_BYTES);
 }
 
-/* Puts @c in front of what has its start; its name is copied. -EFBIG: the slice's memory is used up. */
+/* Appends @c to the list, with a copy of its name. -EFBIG: the slice has no memory left. */
 static int keep(struct symbol_table *t, const struct symbol_candidate *c)
 {
 	struct symbol s = {c->start, c->size, (uint32_t)t->names.n, NONE};
@@ -79,7 +82,10 @@ static int keep(struct symbol_table *t, const struct symbol_candidate *c)
 	return t->names.failed ? -ENOMEM : vec_push(&t->list, s);
 }
 
-/* The candidates [first, last) have one start: the best one, and those that reach further. */
+/*
+ * Candidates [first, last) have the same start, the best is last. Keeps the best, and each worse
+ * one that reaches further than all better ones; the best is last again.
+ */
 static int keep_best(struct symbol_table *t, size_t first, size_t last)
 {
 	size_t from = t->list.n;
@@ -103,7 +109,10 @@ static int keep_best(struct symbol_table *t, size_t first, size_t last)
 	return r;
 }
 
-/* The stack of those that are still open is the chain of .outer itself. */
+/*
+ * Sets .outer of each symbol. The symbols that are still open at a point are a stack, linked by
+ * .outer.
+ */
 static void link_outer(struct symbol_table *t)
 {
 	for (size_t i = 0; i < t->list.n; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Ranges of which the latest counts; see code_map.h. */
+/* Ranges of addresses; where ranges overlap, the latest counts; see code_map.h. */
 #include "symbol/madecode/code_map.h"
 
 #include "base/cleanup.h"
@@ -22,13 +22,15 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Ranges added since the last time: in order of time, they may cover each other. */
+/* Ranges that were added since the map was settled, in order of time. They may overlap. */
 struct late {
 	const struct code_range *v;
 	size_t n;
 };
 
-/* All the addresses at which a range begins or ends, ascending, each once. Their number. */
+/*
+ * Collects the addresses at which a range begins or ends, ascending, each once. Returns how many.
+ */
 static size_t cut_points(const struct late *late, uint64_t *points)
 {
 	size_t n = 0, unique = 0;
@@ -51,7 +53,7 @@ static uint32_t point_index(const uint64_t *points, size_t n, uint64_t addr)
 	return (uint32_t)(p - points);
 }
 
-/* The first cell at or behind @i that nobody owns yet; shortens the way for the next search. */
+/* The first cell from @i on without an owner. Shortens the path for the next search. */
 static uint32_t next_free(uint32_t *next, uint32_t i)
 {
 	while (next[i] != i) {
@@ -61,7 +63,10 @@ static uint32_t next_free(uint32_t *next, uint32_t i)
 	return i;
 }
 
-/* The latest range takes its cells first, each earlier one what is left. owner[]: range + 1. */
+/*
+ * The latest range takes all its cells; each earlier one takes what is left. owner[]: index of the
+ * range + 1.
+ */
 static void paint(const struct late *late, const uint64_t *points, size_t n, uint32_t *next,
 		  uint32_t *owner)
 {
@@ -80,7 +85,7 @@ static void paint(const struct late *late, const uint64_t *points, size_t n, uin
 	}
 }
 
-/* Neighbouring cells of one owner as one range. */
+/* Joins adjacent cells of one owner into one range. */
 static int collect(const struct late *late, const uint64_t *points, size_t n, const uint32_t *owner,
 		   struct code_map *ret)
 {
@@ -104,7 +109,7 @@ static int collect(const struct late *late, const uint64_t *points, size_t n, co
 	return 0;
 }
 
-/* What of @late is to be seen: ascending, apart. */
+/* Computes the visible parts of @late: ascending, without overlaps. */
 static int uncover(const struct late *late, struct code_map *ret)
 {
 	_cleanup_free_ uint64_t *points = reallocarray(NULL, 2 * late->n, sizeof(*points));
@@ -119,7 +124,7 @@ static int uncover(const struct late *late, struct code_map *ret)
 	return collect(late, points, n, owner, ret);
 }
 
-/* Appends what of @e is left from @start to @end. */
+/* Appends the part of @e from @start to @end, unless it is empty. */
 static int push_part(struct code_map *ret, const struct code_range *e, uint64_t start, uint64_t end)
 {
 	return start < end
@@ -127,7 +132,10 @@ static int push_part(struct code_map *ret, const struct code_range *e, uint64_t 
 		       : 0;
 }
 
-/* @ret: @fresh, and of the settled ranges of @m what it leaves of them. Both ascend. */
+/*
+ * @ret: all of @fresh, and the parts of @m's settled ranges that @fresh doesn't cover. Both are
+ * ascending.
+ */
 static int overlay(const struct code_map *m, const struct code_map *fresh, struct code_map *ret)
 {
 	const struct code_range *f = fresh->list.v, *end = f + fresh->list.n;
@@ -140,7 +148,7 @@ static int overlay(const struct code_map *m, const struct code_map *fresh, struc
 			r = push_part(ret, e, from, f->start);
 			from = MAX(from, f->end);
 			if (f->end > e->end)
-				break; /* covers of the next one too */
+				break; /* @f also covers the beginning of the next range */
 			r = r ? r : vec_push(&ret->list, *f);
 		}
 		r = r ? r : push_part(ret, e, from, e->end);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Ranges of addresses with a name where a later one covers what an earlier one claimed: code that a
- * process makes, throws away and makes anew at the same place.
+ * Named ranges of addresses in which a later range covers what earlier ones claimed. This suits a
+ * process that makes code, discards it and makes new code at the same place.
  */
 #ifndef SYMBOL_CODE_MAP_H
 #define SYMBOL_CODE_MAP_H
@@ -10,24 +10,31 @@
 
 struct code_range {
 	uint64_t start, end; /* end exclusive, start < end */
-	uint64_t first;	     /* where the code began before others covered parts of it */
-	uint32_t name;	     /* the owner's */
+	uint64_t first;	     /* start of the code, before other ranges covered parts of it */
+	uint32_t name;	     /* chosen by the map's user, who knows its meaning */
 };
 
 struct code_map {
-	VEC(struct code_range) list; /* [0, sorted): ascending, apart; behind: in order of time */
+	/* [0, sorted): ascending, without overlaps; the rest in order of time */
+	VEC(struct code_range) list;
 	size_t sorted;
 };
 
 void code_map_fini(struct code_map *m);
 
-/* Later than all before. @start + @size doesn't wrap, @size isn't 0. 0 or -ENOMEM. */
+/*
+ * Adds a range that is later than all before. @size isn't 0, and @start + @size doesn't wrap. 0 or
+ * -ENOMEM.
+ */
 _must_use_ int code_map_add(struct code_map *m, uint64_t start, uint64_t size, uint32_t name);
 
-/* Before a search: n log n of what was added since, n of the others. 0 or -ENOMEM (nothing is lost). */
+/*
+ * To be called before a search. Takes n log n for the ranges that were added since, n for the
+ * others. 0 or -ENOMEM (nothing is lost).
+ */
 _must_use_ int code_map_settle(struct code_map *m);
 
-/* The range that holds @addr, or NULL; of what is settled. */
+/* The settled range that holds @addr, or NULL. */
 const struct code_range *code_map_find(const struct code_map *m, uint64_t addr);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ELF files that a process registered; see gdb_jit.h. LLVM (to 21 at least) registers a copy of the
- * relocatable file in which only the addresses of sections are those in memory: symbols count from their
- * section. Its .eh_frame isn't relocated; the one that was loaded is, before its code is executable. It describes
- * what an exception may come through; of the other functions the instructions tell (docs/decisions/0011).
+ * Reads ELF files that a process registered; see gdb_jit.h. LLVM (at least up to 21) registers a
+ * copy of the relocatable file. Of that copy only the sections' addresses are those in memory;
+ * symbols are relative to their section. The copy's .eh_frame isn't relocated, but the loaded one
+ * is, before its code becomes executable. .eh_frame describes only functions that an exception may
+ * pass through; the rows of the others are proved from their instructions (docs/decisions/0011).
  */
 #include "symbol/madecode/gdb_jit.h"
 
@@ -20,12 +21,13 @@
 #include "symbol/elf/symbol_table.h"
 #include "unwind/compile.h"
 
-#define WHOLE_BYTES (64u << 10) /* files of so many are read at once */
-#define TURNS_MOST  64		/* new entries that are met when the list is followed once more */
-#define TRIES_MOST  8		/* to follow it, while it changes */
-#define WORK_PEEK   (10 * WORK_CALL) /* a child reads, see proc/reader.h */
+#define WHOLE_BYTES (64u << 10) /* a file of at most this size is read in one piece */
+#define TURNS_MOST  64 /* how many new entries may be met when the list is followed again */
+#define TRIES_MOST  8  /* how often a list that changes is followed again */
+/* work of one request to the child that reads (proc/reader.h) */
+#define WORK_PEEK (10 * WORK_CALL)
 
-/* As the process has them, 64-bit. */
+/* Layout in the process, 64-bit. */
 struct descriptor {
 	uint32_t version, action;
 	uint64_t relevant, first;
@@ -41,15 +43,15 @@ struct known_descriptor {
 
 struct gdb_jit {
 	struct symbol_table table;
-	unwind_rows_vec rows; /* of each file that has some; the files' own */
-	VEC(struct file *)
-	files; /* at the end, of a reading that was cut, those that the next one may get to */
+	unwind_rows_vec rows; /* of each file that has any; the files own them */
+	/* after a cut reading, the last ones are files that it didn't reach */
+	VEC(struct file *) files;
 	VEC(struct known_descriptor) descriptors;
 	struct gdb_jit_stats stats;
 	bool goes_on;
 };
 
-/* An entry with what says where its code is. */
+/* An entry, and the headers that say where its code is. */
 struct head {
 	struct entry entry;
 	Elf64_Ehdr elf;
@@ -67,45 +69,46 @@ struct span {
 	bool shared;
 };
 
-/* Memory of the process that was read. */
+/* A range of the process's memory that was read. */
 struct range {
 	uint64_t at, n;
 };
 
 /*
- * An entry, and what was learnt from its file. It is the same as long as all that was read for it is: then a later reading
- * takes it as it is.
+ * An entry, and what was learnt from its file. A later reading takes all this over, as long as the
+ * memory that was read for it has the same contents.
  */
 struct file {
 	unsigned refs;
 	uint64_t at;
 	struct entry entry;
 	VEC(struct range) ranges;
-	size_t n_head; /* of these: the entry, and what says where its code is */
+	size_t n_head; /* the first ranges: the entry, and the headers that say where its code is */
 	uint64_t hash, head_hash;
-	bool part; /* something of it didn't come, or was beyond a limit: another reading may know more */
-	bool is_same; /* as it was, at the beginning of this reading */
+	/* a part couldn't be read or was beyond a limit: another reading may learn more */
+	bool part;
+	bool is_same; /* at the beginning of this reading its memory had the same contents */
 	bool is_named, is_malformed;
 	VEC(struct function) functions;
 	VEC(struct span) spans; /* sections with code */
-	VEC(void *) names;	/* tables of strings that functions point into */
+	VEC(void *) names;	/* string tables; .functions point into them */
 	uint64_t bytes;
 	struct unwind_rows rows;
 };
 
 struct reader {
 	gdb_jit_peek *peek;
-	gdb_jit_peek_pieces *pieces; /* NULL: one by one */
+	gdb_jit_peek_pieces *pieces; /* NULL: pieces are read one by one */
 	void *arg;
-	size_t left;  /* bytes that may still be read */
+	size_t left;  /* bytes that this reading may still read */
 	bool cut;     /* the thread's slice is used up */
-	size_t fresh; /* files that this reading knows first */
+	size_t fresh; /* files that this reading was the first to read completely */
 	struct gdb_jit *jit;
-	struct file *file;   /* that is read */
-	uint8_t *whole;	     /* all of it, if it is small; NULL: it is read in parts */
-	uint64_t whole_left; /* bytes of it that are counted, and of which no part was taken yet */
-	struct map known;    /* the latest reading's files by address: index + 1 */
-	struct map seen;     /* and this one's */
+	struct file *file;   /* the file that is being read */
+	uint8_t *whole;	     /* its contents, if it is small; NULL: it is read in parts */
+	uint64_t whole_left; /* bytes of .whole that were counted, but not used for a part yet */
+	struct map known;    /* files of the reading before: address -> index + 1 */
+	struct map seen;     /* files of this reading: likewise */
 	VEC(struct span) spans;
 };
 
@@ -161,7 +164,10 @@ static uint64_t hash(uint64_t h, const void *bytes, size_t n)
 	return h;
 }
 
-/* All reading of a file: what it depends on is noted. */
+/*
+ * Reads memory for a file. Everything that is read for a file goes through here, so that the ranges
+ * and their hash are recorded.
+ */
 static int peek_file(struct reader *rd, uint64_t at, void *buf, size_t n)
 {
 	struct file *f = rd->file;
@@ -177,7 +183,7 @@ static int peek_file(struct reader *rd, uint64_t at, void *buf, size_t n)
 	return r;
 }
 
-/* Work that is left out is left out of the whole file: what is known of it would be a half. */
+/* Counts work. If there is too much, the whole file counts as incomplete. */
 static bool spend(struct reader *rd, uint64_t work)
 {
 	rd->cut |= !slice_spend(work);
@@ -185,7 +191,7 @@ static bool spend(struct reader *rd, uint64_t work)
 	return !rd->cut;
 }
 
-/* @n bytes of the process, and a NUL. NULL: they can't be read, or a limit. */
+/* @n bytes of the process's memory, and a NUL. NULL: they can't be read, or a limit is reached. */
 static void *read_block(struct reader *rd, uint64_t at, uint64_t n, uint64_t work)
 {
 	_cleanup_free_ char *block = NULL;
@@ -202,7 +208,10 @@ static void *read_block(struct reader *rd, uint64_t at, uint64_t n, uint64_t wor
 	return TAKE_PTR(block);
 }
 
-/* The same of .whole. Parts may be taken several times: what they are more than it counts as if it were read. */
+/*
+ * The same from .whole. Parts may overlap: once their bytes are more than .whole has, the rest
+ * counts as if it were read.
+ */
 static void *copy_block(struct reader *rd, uint64_t offset, uint64_t n)
 {
 	uint64_t more = n > rd->whole_left ? n - rd->whole_left : 0;
@@ -222,7 +231,10 @@ static void *copy_block(struct reader *rd, uint64_t offset, uint64_t n)
 	return block;
 }
 
-/* @n bytes at @offset of the file of @e, and a NUL. NULL: beyond its end, a limit or what can be read. */
+/*
+ * @n bytes at @offset of the file of @e, and a NUL. NULL: they are beyond the file's end or a
+ * limit, or can't be read.
+ */
 static void *read_part(struct reader *rd, const struct entry *e, uint64_t offset, uint64_t n)
 {
 	if (offset > e->size || n > e->size - offset || e->file + e->size < e->file)
@@ -240,7 +252,7 @@ static bool is_understood(const Elf64_Ehdr *h)
 	       h->e_shnum <= GDB_JIT_SECTIONS_MAX;
 }
 
-/* Only an entry that can't be read is an error. */
+/* Fails only if the entry itself can't be read. */
 static int read_head(struct reader *rd, uint64_t at, struct head *ret)
 {
 	_cleanup_free_ Elf64_Ehdr *elf = NULL;
@@ -285,7 +297,7 @@ static int add_symbol(struct reader *rd, const struct head *h, const Elf64_Sym *
 											   : 0});
 }
 
-/* 0; -EBADMSG: the table isn't there. */
+/* 0; -EBADMSG: the table can't be read. */
 static int read_symbols(struct reader *rd, const struct head *h, const Elf64_Shdr *table)
 {
 	_cleanup_free_ Elf64_Sym *symbols = NULL;
@@ -314,7 +326,7 @@ static int read_symbols(struct reader *rd, const struct head *h, const Elf64_Shd
 	return r;
 }
 
-/* .eh_frame as it was loaded; NULL: the file has none. */
+/* The header of .eh_frame, if it was loaded; NULL: there is none. */
 static const Elf64_Shdr *find_eh_frame(struct reader *rd, const struct head *h)
 {
 	const Elf64_Shdr *s, *end = h->sections + h->elf.e_shnum, *names;
@@ -336,7 +348,7 @@ static void *read_memory(struct reader *rd, uint64_t at, uint64_t n)
 	return n ? read_block(rd, at, n, WORK_CODE) : NULL;
 }
 
-/* What a file says of its code. */
+/* What is known of a file's code. */
 struct code {
 	VEC(struct elf_load) places;
 	VEC(struct code_memory) copies;
@@ -370,8 +382,8 @@ static int find_code(const struct head *h, struct code *ret)
 static int rows_of_tables(struct reader *rd, const struct head *h, struct code *ret)
 {
 	const Elf64_Shdr *eh = find_eh_frame(rd, h);
-	bool linked =
-		h->elf.e_type != ET_REL; /* CPython 3.15's: in the file alone, and right there */
+	/* CPython 3.15's: .eh_frame is only in the file, and is relocated there */
+	bool linked = h->elf.e_type != ET_REL;
 	_cleanup_free_ uint8_t *bytes =
 		!eh	 ? NULL
 		: linked ? read_part(rd, &h->entry, eh->sh_offset, eh->sh_size)
@@ -407,7 +419,7 @@ static int rows_of_code(struct reader *rd, const struct head *h, struct code *re
 					false, &ret->rows);
 }
 
-/* 0 also without any: the code has its names. */
+/* 0 also if there are no rows: the code still has its names. */
 static int read_rows(struct reader *rd, const struct head *h)
 {
 	_cleanup_(code_fini) struct code c = {};
@@ -460,7 +472,10 @@ static int read_new(struct reader *rd, uint64_t at)
 	return r;
 }
 
-/* The entry at @at, as the latest reading has it if nothing of it is another one now. Owned by the reader. */
+/*
+ * Reads the entry at @at into .file, which the reader owns. Takes it over from the reading before
+ * if none of its memory has changed.
+ */
 static int read_entry(struct reader *rd, uint64_t at, const struct gdb_jit *before)
 {
 	const uint64_t *i = map_get(&rd->known, at);
@@ -473,7 +488,7 @@ static int read_entry(struct reader *rd, uint64_t at, const struct gdb_jit *befo
 		rd->file = known;
 		return 0;
 	}
-	file_put(rd->file); /* of one that wasn't kept */
+	file_put(rd->file); /* a file that wasn't kept */
 	rd->file = calloc(1, sizeof(*rd->file));
 	if (!rd->file)
 		return -ENOMEM;
@@ -481,7 +496,7 @@ static int read_entry(struct reader *rd, uint64_t at, const struct gdb_jit *befo
 	return read_new(rd, at);
 }
 
-/* Takes the file among those of the list. */
+/* Adds .file to the list of files. */
 static int keep_file(struct reader *rd)
 {
 	struct file *f = rd->file;
@@ -494,7 +509,7 @@ static int keep_file(struct reader *rd)
 	return 0;
 }
 
-/* Reads the list entry at @at into @ret and keeps its file. -ENOBUFS: there is no room for more. */
+/* Reads the list entry at @at into @ret and keeps its file. -ENOBUFS: a limit is reached. */
 static int take_entry(struct reader *rd, uint64_t at, const struct gdb_jit *before,
 		      struct entry *ret)
 {
@@ -511,7 +526,10 @@ static int take_entry(struct reader *rd, uint64_t at, const struct gdb_jit *befo
 	return keep_file(rd);
 }
 
-/* Drops the file that was kept last: its entry is not in the list. If it is met again it is read anew. */
+/*
+ * Drops the file that was kept last: its entry isn't in the list. If the entry is met again, it is
+ * read anew.
+ */
 static void give_back_last(struct reader *rd)
 {
 	struct file *f = rd->jit->files.v[--rd->jit->files.n];
@@ -521,8 +539,8 @@ static void give_back_last(struct reader *rd)
 }
 
 /*
- * Was the entry @e at @at come to by the one at @prev? If one has come or gone between them since they were read, what it says
- * now, and what that leads to.
+ * Did the entry at @prev lead to the entry @e at @at? If an entry was added or removed between them
+ * since they were read, the current memory decides, and *@e is read anew.
  */
 static bool is_behind(const struct reader *rd, uint64_t descriptor, uint64_t prev, uint64_t at,
 		      struct entry *e)
@@ -541,7 +559,10 @@ static bool is_behind(const struct reader *rd, uint64_t descriptor, uint64_t pre
 	return !rd->peek(rd->arg, descriptor, &d, sizeof(d)) && d.first == at;
 }
 
-/* From @first on. What was seen before is passed, so many times; else it is a circle. */
+/*
+ * Follows the list from @first on. An entry that was seen before is passed over, at most @passes
+ * times; after that the list counts as circular: -EPROTO.
+ */
 static int follow_list(struct reader *rd, uint64_t at, uint64_t first, const struct gdb_jit *before,
 		       unsigned passes)
 {
@@ -574,7 +595,10 @@ static bool is_changing(int r)
 	return r == -EPROTO || r == -EFAULT || r == -EIO;
 }
 
-/* Where the list is changed just there, or what is known of it is older than the change, it is begun again. */
+/*
+ * If the list changes at the place that is read, or was changed since, it is followed again from
+ * its beginning.
+ */
 static int read_list(struct reader *rd, uint64_t at, const struct gdb_jit *before)
 {
 	struct known_descriptor d = {.at = at};
@@ -597,7 +621,10 @@ static int read_list(struct reader *rd, uint64_t at, const struct gdb_jit *befor
 	return r == -ENOBUFS ? 0 : r;
 }
 
-/* A list that is changed just there, or broken, is no reason to leave out the others. How the first one such ended. */
+/*
+ * Reads all lists. A list that changes, or is broken, doesn't stop the others. Returns the first
+ * such error.
+ */
 static int read_lists(struct reader *rd, const uint64_t *at, size_t n, const struct gdb_jit *before)
 {
 	int first = 0;
@@ -623,9 +650,9 @@ bool gdb_jit_looks_same(const struct gdb_jit *j, gdb_jit_peek *peek, void *arg)
 	return true;
 }
 
-/* Files whose memory is read once more, as much at a time as one request has room for. */
+/* Files whose memory is read again, as many in one request as fit into it. */
 #define PIECES_MOST 64
-#define BATCH_BYTES (320u << 10) /* of one file: the most sections that it may have, too */
+#define BATCH_BYTES (320u << 10) /* of one file; enough for the largest table of sections */
 
 struct batch {
 	struct iovec pieces[PIECES_MOST];
@@ -675,7 +702,7 @@ static void add_to_batch(struct batch *b, struct file *f, bool head)
 	b->files[b->n_files++] = f;
 }
 
-/* Work of no file that is being read now. */
+/* Counts work that belongs to no file that is being read. */
 static bool spend_beside(struct reader *rd, uint64_t work)
 {
 	bool left = slice_spend(work);
@@ -685,8 +712,9 @@ static bool spend_beside(struct reader *rd, uint64_t work)
 }
 
 /*
- * Where some of it isn't there any more each file is looked at by itself. Of a reading before, which may have many so, that counts
- * as if it were read anew.
+ * Checks all files of the batch in one request. If a part of their memory can't be read, each file
+ * is checked by itself. For files of the reading before, which may be many, that counts as if they
+ * were read anew.
  */
 static void check_batch(struct reader *rd, struct batch *b, bool head)
 {
@@ -717,7 +745,10 @@ static uint64_t bytes_of(const struct file *f, bool head)
 	return sum;
 }
 
-/* .is_same of each file: is all that was read of it, or its head, what it was? 0 or -ENOMEM. */
+/*
+ * Sets .is_same of each file: does the memory that was read for it (@head: for its head) have the
+ * same contents? 0 or -ENOMEM.
+ */
 static int check_files(struct reader *rd, const struct gdb_jit *j, bool head)
 {
 	_cleanup_free_ uint8_t *buf = malloc(BATCH_BYTES);
@@ -742,7 +773,10 @@ static int check_files(struct reader *rd, const struct gdb_jit *j, bool head)
 	return 0;
 }
 
-/* An entry that was given up while it was read, or is another one now, leads to other sections. */
+/*
+ * Are all entries and descriptors as they were? An entry that was removed or replaced during the
+ * reading leads to other sections.
+ */
 static bool is_unchanged(struct reader *rd)
 {
 	vec_foreach(f, &rd->jit->files)
@@ -751,7 +785,7 @@ static bool is_unchanged(struct reader *rd)
 	return gdb_jit_looks_same(rd->jit, rd->peek, rd->arg);
 }
 
-/* The entries of all files as they are now; zeros where that can't be read. */
+/* Reads the current entries of all files; zeros where one can't be read. */
 static void read_entries(struct reader *rd, struct entry *ret)
 {
 	size_t n = rd->jit->files.n, some;
@@ -771,7 +805,7 @@ static void read_entries(struct reader *rd, struct entry *ret)
 	}
 }
 
-/* Is @f what it was, whatever is before and behind it in the list? @e: its entry now. */
+/* Is @f the file that it was, wherever its entry is in the list now? @e: its current entry. */
 static bool is_same_file(struct reader *rd, const struct file *f, struct entry e)
 {
 	uint64_t now;
@@ -794,8 +828,9 @@ static bool is_same_file(struct reader *rd, const struct file *f, struct entry e
 }
 
 /*
- * Follows the list at @descriptor once more, by the entries as they were @now: what it leads to was in it at some moment since
- * the reading began. Entries that came since are passed. False: it was changed just there, or it goes in a circle.
+ * Follows the list at @descriptor again, by the current entries @now. The files that it leads to
+ * were in the list at some moment since the reading began. Entries that are new are passed over.
+ * False: the list changes at the place that is read, or is circular.
  */
 static bool find_listed(struct reader *rd, uint64_t descriptor, struct entry *now, bool *listed)
 {
@@ -824,7 +859,10 @@ static bool find_listed(struct reader *rd, uint64_t descriptor, struct entry *no
 	return true;
 }
 
-/* What isn't known to have been in the list is forgotten, and what else claims its places is in doubt. 0 or -errno. */
+/*
+ * Forgets the files that weren't found in the list. The addresses of their sections become doubtful
+ * for other files. 0 or -errno.
+ */
 static int keep_listed(struct reader *rd, const bool *listed)
 {
 	size_t n = 0;
@@ -845,7 +883,7 @@ static int keep_listed(struct reader *rd, const bool *listed)
 	return r ? r : n ? 0 : -EAGAIN;
 }
 
-/* The list changed while it was read. What of it stood still holds. */
+/* The list changed while it was read. Keeps the files that stayed in it. */
 static int settle_changes(struct reader *rd)
 {
 	size_t n = rd->jit->files.n;
@@ -861,7 +899,7 @@ static int settle_changes(struct reader *rd)
 	return keep_listed(rd, listed);
 }
 
-/* @r: how the reading ended. */
+/* Checks what was read against the current list. @r: the result of the reading. */
 static int settle(struct reader *rd, int r)
 {
 	int checked = r == -ENOMEM ? r : check_files(rd, rd->jit, true);
@@ -871,7 +909,7 @@ static int settle(struct reader *rd, int r)
 	return settle_changes(rd);
 }
 
-/* What of the latest reading needn't be read again. */
+/* Finds the files of the reading before that needn't be read again. */
 static int find_known(struct reader *rd, const struct gdb_jit *before)
 {
 	int r = before ? check_files(rd, before, false) : 0;
@@ -898,10 +936,10 @@ static int collect_spans(struct reader *rd)
 	return r;
 }
 
-/* At an address that two sections have one of them isn't there any more: which one can't be told. */
+/* If two sections claim an address, one of them no longer exists. Which one, nobody can tell. */
 static void find_shared(struct reader *rd)
 {
-	struct span *reaching = NULL; /* furthest */
+	struct span *reaching = NULL; /* the section so far that ends last */
 
 	if (rd->spans.n)
 		qsort(rd->spans.v, rd->spans.n, sizeof(*rd->spans.v), compare_spans);
@@ -968,7 +1006,7 @@ static int make_table(struct reader *rd)
 	vec_foreach(f, &rd->jit->files)
 		r = r ? r : add_functions(rd, *f);
 	r = r ? r : symbol_table_sort(&rd->jit->table);
-	if (r == -EFBIG) { /* each has a size: none stands for one that isn't there */
+	if (r == -EFBIG) { /* all symbols have sizes, so no symbol is taken for a missing one */
 		rd->jit->stats.dropped++;
 		r = 0;
 	}
@@ -976,7 +1014,10 @@ static int make_table(struct reader *rd)
 	return r;
 }
 
-/* Of a reading that was cut what it didn't get to is known still, within the same limits. 0 or -ENOMEM. */
+/*
+ * After a cut reading: keeps the files of the reading before that this one didn't reach, within the
+ * same limits. 0 or -ENOMEM.
+ */
 static int keep_rest(struct reader *rd, const struct gdb_jit *before)
 {
 	int r = 0;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * numba's symbols (numba/core/itanium_mangler.py, 0.55 to 0.68): C++'s form, Python's modules as namespaces, and
- * a number for each compilation as an ABI tag, "v7": _ZN3app1fB2v7B38c8tJTIeFIjxB2...E5ArrayIdLi1E1C. What
- * may stand before it, up to a dot, says what it was made for ("cfunc.", "__gufunc__.").
+ * numba's symbols (numba/core/itanium_mangler.py, 0.55 to 0.68) have the form of C++'s. Python's
+ * modules are namespaces, and the number of the compilation is an ABI tag, "v7":
+ * _ZN3app1fB2v7B38c8tJTIeFIjxB2...E5ArrayIdLi1E1C. A prefix that ends in a dot says what the
+ * function was compiled for ("cfunc.", "__gufunc__.").
  */
 #include "symbol/madecode/numba_name.h"
 
@@ -13,7 +14,7 @@
 
 #define IDENTIFIER_MAX 4096
 
-/* "4leaf" at *p: its text, and *p behind it; NULL if there is none. */
+/* The text of "4leaf" at *p; moves *p past it. NULL: there is none. */
 static const char *take_identifier(const char **p, size_t *n)
 {
 	const char *text;
@@ -29,7 +30,10 @@ static const char *take_identifier(const char **p, size_t *n)
 	return text;
 }
 
-/* What is no letter, digit or underscore is written as _XX; underscores aren't, so only these are certain. */
+/*
+ * numba writes a character that isn't a letter, digit or underscore as _XX. It doesn't escape
+ * underscores, so only < and > around a whole identifier are certain.
+ */
 static void add_identifier(struct str *out, const char *text, size_t n)
 {
 	if (n > 6 && !strncmp(text, "_3c", 3) && !strncmp(text + n - 3, "_3e", 3)) {
@@ -41,7 +45,7 @@ static void add_identifier(struct str *out, const char *text, size_t n)
 	}
 }
 
-/* The tag that says how many functions were compiled before. */
+/* Does @p begin with the ABI tag that counts compilations? */
 static bool has_number(const char *p)
 {
 	size_t n;

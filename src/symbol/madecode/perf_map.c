@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Names of code made at run time; see perf_map.h. */
+/* Reads names of code made at run time; see perf_map.h. */
 #include "symbol/madecode/perf_map.h"
 
 #include <stdio.h>
@@ -18,23 +18,27 @@
 #include "symbol/text_line.h"
 
 #define LINE_BYTES  ((size_t)PERF_MAP_NAME_BYTES + 40)
-#define REFRESH_MAX (256u << 20) /* bytes read at once; the rest comes with the next refresh */
+#define REFRESH_MAX (256u << 20) /* bytes that one refresh reads; the next one reads the rest */
 #define BLOCK_BYTES (64u << 10)
 
-/* Of a slice: an entry, read, sorted and laid over the others; one that the map has already, copied. */
+/*
+ * Work of a slice for one entry: WORK_ENTRY if it is read, sorted and laid over the others,
+ * WORK_COPY if the map has it and it is copied.
+ */
 #define WORK_ENTRY 300
 #define WORK_COPY  8
 
 struct perf_map {
 	int text;	     /* descriptor of perf-PID.map; -1: there is none */
-	uint64_t offset;     /* of what was read of it */
-	struct str line;     /* the beginning of a line whose end wasn't there yet */
-	struct jitdump dump; /* .fd is owned; -1: there is none */
-	struct map indices;  /* of code in the dump: its name */
+	uint64_t offset;     /* up to which it was read */
+	struct str line;     /* the beginning of a line that isn't complete yet */
+	struct jitdump dump; /* this struct owns .fd; -1: there is none */
+	struct map indices;  /* index of code in the dump -> offset of its name in .names */
 	struct str names;    /* NUL-terminated */
 	struct code_map code;
 	struct perf_map_stats stats;
-	bool was_full; /* in this refresh, so that room was made: as much work as reading a million lines */
+	/* this refresh made room once, which takes as much work as reading a million lines */
+	bool was_full;
 };
 
 struct perf_map *perf_map_new(void)
@@ -75,7 +79,7 @@ static void perf_map_freep(struct perf_map **m)
 	perf_map_free(*m);
 }
 
-/* Offset of a copy of @name; UINT32_MAX: no room. */
+/* Offset of a copy of @name in .names; UINT32_MAX: no room. */
 static uint32_t add_name(struct perf_map *m, const char *name, size_t n)
 {
 	uint32_t at = (uint32_t)m->names.n;
@@ -90,7 +94,7 @@ static uint32_t add_name(struct perf_map *m, const char *name, size_t n)
 
 static int add_range(struct perf_map *m, uint64_t start, uint64_t size, uint32_t name)
 {
-	/* What was covered may make room, but isn't worth looking at for every entry. */
+	/* Settling drops entries that are covered, but takes too long to do for every entry. */
 	if (m->code.list.n >= PERF_MAP_ENTRIES_MAX &&
 	    m->code.list.n - m->code.sorted >= PERF_MAP_ENTRIES_MAX / 4) {
 		if (code_map_settle(&m->code) < 0)
@@ -104,7 +108,7 @@ static int add_range(struct perf_map *m, uint64_t start, uint64_t size, uint32_t
 	return m->names.failed ? -ENOMEM : code_map_add(&m->code, start, size, name);
 }
 
-/* "7f2c8a3c2000 5c py::f:/srv/app.py"; @n without the newline. */
+/* Adds "7f2c8a3c2000 5c py::f:/srv/app.py"; @n without the newline. */
 static int add_line(struct perf_map *m, const char *line, size_t n)
 {
 	const char *p = line, *end = line + n;
@@ -118,7 +122,7 @@ static int add_line(struct perf_map *m, const char *line, size_t n)
 	return add_range(m, start, size, add_name(m, p, (size_t)(end - p)));
 }
 
-/* Takes the bytes of one line up to its newline (@whole) or as far as they are there. */
+/* Takes bytes of one line: up to its newline (@whole), or as many as there are. */
 static int feed_line(struct perf_map *m, const char *text, size_t n, bool whole)
 {
 	int r = 0;
@@ -158,7 +162,8 @@ int perf_map_feed(struct perf_map *m, const char *text, size_t n)
 }
 
 /*
- * A hole is NULs, however long: those of one line are enough. Where the file system doesn't tell holes they are read.
+ * A hole reads as NULs. However long it is, as many as one line takes are enough. Where the file
+ * system doesn't report holes, they are read.
  */
 static int skip_hole(struct perf_map *m, uint64_t end)
 {
@@ -175,14 +180,17 @@ static int skip_hole(struct perf_map *m, uint64_t end)
 	return feed(m, nuls, n);
 }
 
-/* May a block be read, and the entries that are in it be laid over the others? */
+/* May a block be read, and may the entries of the last one be laid over the others? */
 static bool may_read_block(const struct perf_map *m, size_t entries_before)
 {
 	return slice_spend(BLOCK_BYTES * WORK_BYTE +
 			   (m->code.list.n - entries_before) * WORK_ENTRY);
 }
 
-/* From where reading stopped to where the file ends now, until the map is full or the thread's slice over. */
+/*
+ * Reads from where the last reading stopped to the file's current @end. Stops when the map is full
+ * or the thread's slice is used up.
+ */
 static int read_text(struct perf_map *m, uint64_t end)
 {
 	_cleanup_free_ char *block = malloc(BLOCK_BYTES);
@@ -225,7 +233,7 @@ static int add_code(void *arg, const struct jitdump_code *code)
 	return add_range(m, code->start, code->size, name);
 }
 
-/* Bytes that @fd has now; @before if it doesn't say. */
+/* Current size of @fd; @before if it can't be found out. */
 static uint64_t file_size(int fd, uint64_t before)
 {
 	struct stat st;
@@ -262,7 +270,7 @@ int perf_map_add_dump(struct perf_map *m, int fd)
 	return perf_map_refresh(m);
 }
 
-/* Who the process is in its own view, from PROCDIR/status. */
+/* Reads the ids that the process has in its own namespaces from PROCDIR/status. */
 static int read_status(const struct proc *proc, struct proc_status *ret)
 {
 	int r = proc_status_read(proc->dirfd, "status", ret);
@@ -271,8 +279,9 @@ static int read_status(const struct proc *proc, struct proc_status *ret)
 }
 
 /*
- * Was it written last before @since_ns (CLOCK_MONOTONIC)? A file's time is that of the kernel's tick before: what is
- * written within the first ticks of an image and never again counts as older.
+ * Was the file last written before @since_ns (CLOCK_MONOTONIC)? The kernel stamps a file with the
+ * time of its last tick. So a file that is written only in the first ticks of an image counts as
+ * older.
  */
 static bool is_before(struct timespec time, uint64_t since_ns)
 {
@@ -281,7 +290,7 @@ static bool is_before(struct timespec time, uint64_t since_ns)
 	return since_ns && timespec_ns(time) < wall_ns + since_ns;
 }
 
-/* Descriptor, or -errno with a message: of another user's file -EACCES. */
+/* Descriptor, or -errno with a message; -EACCES: the file belongs to another user. */
 static int open_file(const struct proc *proc, uint64_t since_ns, const struct proc_status *status,
 		     const char *form)
 {
@@ -298,7 +307,10 @@ static int open_file(const struct proc *proc, uint64_t since_ns, const struct pr
 	if (st.st_uid != status->uid)
 		return err_set(-EACCES, "%s isn't read: it belongs to user %u, the process to %u",
 			       path, (unsigned)st.st_uid, (unsigned)status->uid);
-	/* Of another process that had its number, or of what it ran before. */
+	/*
+	 * It belongs to another process that had the same number, or to the program that this one
+	 * ran before.
+	 */
 	if (file_is_older(proc->dirfd, st.st_mtim) || is_before(st.st_mtim, since_ns))
 		return -ENOENT;
 	return TAKE_FD(fd);
@@ -315,7 +327,10 @@ int perf_map_open(const struct proc *proc, uint64_t since_ns, struct perf_map **
 	r = read_status(proc, &status);
 	if (r)
 		return r;
-	/* Anybody may make a file of that name: one that isn't read says nothing of the other. */
+	/*
+	 * Anybody may make a file with that name, so a file that is refused says nothing about the
+	 * other one.
+	 */
 	m->dump.fd = open_file(proc, since_ns, &status, "/tmp/jit-%d.dump");
 	if (m->dump.fd < 0 && m->dump.fd != -ENOENT)
 		log_info("%s", err_msg());

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Names of code made at run time: /tmp/perf-PID.map ("START SIZE name", hexadecimal) and jitdump
- * (jit-PID.dump), written by the process itself while they are read: hostile, and never complete.
- * Later entries win over earlier ones wherever both claim an address.
+ * Names of code made at run time, from /tmp/perf-PID.map ("START SIZE name", hexadecimal) and
+ * jitdump (jit-PID.dump). The process itself writes these files while they are read, so they are
+ * hostile and never complete. Where entries overlap, the later one counts.
  */
 #ifndef SYMBOL_PERF_MAP_H
 #define SYMBOL_PERF_MAP_H
@@ -12,51 +12,59 @@
 
 struct perf_map;
 
-/* Limits. What is beyond them is counted, and left out. */
+/* Limits. Entries beyond them are counted and left out. */
 #define PERF_MAP_ENTRIES_MAX (1u << 20)
 #define PERF_MAP_NAMES_MAX   (128u << 20) /* bytes */
 #define PERF_MAP_NAME_BYTES  4096	  /* of one name; the rest is cut off */
 
 struct perf_map_stats {
-	size_t entries;	  /* that are live */
-	size_t malformed; /* lines and records that aren't an entry */
+	size_t entries;	  /* entries in use */
+	size_t malformed; /* lines and records that aren't entries */
 	size_t dropped;	  /* entries beyond a limit */
-	bool unread;	  /* a file has more than was read so far */
+	bool unread;	  /* a file has more than was read */
 };
 
 /*
- * Opens /tmp/perf-PID.map and /tmp/jit-PID.dump of @proc in its own mount namespace, under its
- * innermost PID. Only regular files are read that belong to the process's user and were written since
- * its start, and since @since_ns, its last exec (CLOCK_MONOTONIC; 0: not known).
- * 0; -ENOENT: there is neither; -errno with a message (-EACCES: another user's).
+ * Opens /tmp/perf-PID.map and /tmp/jit-PID.dump in @proc's own mount namespace, with the PID of its
+ * innermost namespace. Only a regular file is read that belongs to the process's user and was
+ * written since the process's start and since @since_ns, its last exec (CLOCK_MONOTONIC; 0: not
+ * known). 0; -ENOENT: there is neither file; -errno with a message (-EACCES: a file belongs to
+ * another user).
  */
 _must_use_ int perf_map_open(const struct proc *proc, uint64_t since_ns, struct perf_map **ret);
 void perf_map_free(struct perf_map *m); /* NULL is fine */
 
 /*
- * Reads what was appended since; from the start again if a file has become shorter. Of more than a full map's
- * lines, and of what is too much for the thread's slice (base/slice.h), it leaves some to the next refresh. To be called once more when the process has ended: CPython writes
- * a jitdump through a buffer of 4 KiB. Bounded. 0 or -errno with a message. Costs a system call where nothing was
- * appended, else milliseconds for every 10,000 entries that the map has.
+ * Reads what was appended since the last time; if a file has become shorter, reads it from its
+ * beginning. The work is bounded: if there are more lines than a full map has, or more than the
+ * thread's slice allows (base/slice.h), the next refresh reads on. Call it once more when the
+ * process has ended, because CPython writes a jitdump through a buffer of 4 KiB. 0 or -errno with a
+ * message. Takes a system call if nothing was appended, else milliseconds for every 10,000 entries
+ * of the map.
  */
 _must_use_ int perf_map_refresh(struct perf_map *m);
 
-/* Name of the code at @addr or NULL; valid until the next refresh. @start may be NULL. Any bytes but
- * NUL and newline. */
+/*
+ * Name of the code at @addr, or NULL; valid until the next refresh. The name may have any bytes
+ * except NUL and newline. @start (may be NULL): where that code begins.
+ */
 const char *perf_map_find(const struct perf_map *m, uint64_t addr, uint64_t *start);
 
 struct perf_map_stats perf_map_stats(const struct perf_map *m);
 
-/* Memory of its tables. */
+/* Bytes of memory that its tables take. */
 size_t perf_map_bytes(const struct perf_map *m);
 
 /*
- * Reads the jitdump @fd too (taken over also in case of failure), where the process has one mapped
- * from another place. 0 or -errno with a message.
+ * Also reads the jitdump @fd, which the process has mapped from another path. Takes over @fd, also
+ * on failure. 0 or -errno with a message.
  */
 _must_use_ int perf_map_add_dump(struct perf_map *m, int fd);
 
-/* An empty map without a file, and @n more bytes of text for it, which may end anywhere. */
+/*
+ * An empty map without files; perf_map_add_dump() or perf_map_feed() fills it. perf_map_feed() adds
+ * @n bytes of text, which may end in the middle of a line.
+ */
 struct perf_map *perf_map_new(void); /* NULL on out of memory */
 _must_use_ int perf_map_feed(struct perf_map *m, const char *text, size_t n);
 

@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The list of the interpreter's own functions; see machinery.h. Taken from the symbols of CPython
- * 2.7, 3.6 to 3.15, and read in their sources. tests/unit/test_machinery.c has what must and what
- * must not be on it; a stripped interpreter has only the names that it exports.
+ * The list of the interpreter's own functions; see machinery.h. It was made from the symbols of
+ * CPython 2.7 and 3.6 to 3.15, and from their sources. tests/unit/test_machinery.c has names that
+ * must be on it, and names that must not. A stripped interpreter has only the names that it
+ * exports.
  */
 #include "symbol/pytables/machinery.h"
 
 #include <stdlib.h>
 
 /*
- * A name ends in * where all that begin so are meant. Names that a pattern takes too many of are
- * spelled out: PyObject_Call* has PyObject_Calloc.
+ * In a pattern, * stands for any characters. Where it would match too much, names are written out:
+ * PyObject_Call* would match PyObject_Calloc.
  */
 static const char *const patterns[] = {
 	/*
-	 * The evaluation loop, making and clearing its frames, looking up its names. Not all of
-	 * _PyEval_*: importing, unpacking and matching are work, the GIL is waiting.
+	 * The evaluation loop: running it, making and clearing its frames, looking up its names.
+	 * Not all of _PyEval_*: importing, unpacking and matching are work, and waiting for the GIL
+	 * is waiting.
 	 */
 	"_PyEvalFrame*",
 	"_PyEval_CallTracing",
@@ -53,7 +55,7 @@ static const char *const patterns[] = {
 	"_PyTier2Interpreter",
 	"_Py_EnterRecursive*",
 	"_Py_HandlePending",
-	"_TAIL_CALL_*", /* 3.14, built with tail calls: a function for each instruction */
+	"_TAIL_CALL_*", /* 3.14, built with tail calls: a function for each opcode */
 	"PyEval_Eval*",
 	"PyFrame_BlockPop",
 	"PyFrame_BlockSetup",
@@ -70,7 +72,7 @@ static const char *const patterns[] = {
 	"_make_pending_calls",
 	"py_trampoline_evaluator", /* -X perf */
 
-	/* The loop rewriting its own instructions, 3.11 and later. */
+	/* The evaluation loop rewrites its own instructions (3.11 and later). */
 	"_PyCode_Quicken",
 	"_PyCode_Warmup",
 	"_Py_Specialize_*",
@@ -80,7 +82,7 @@ static const char *const patterns[] = {
 	"specialize_*",
 	"unspecialize",
 
-	/* Calling an object, whatever it is. */
+	/* Calling an object, of whatever type. */
 	"_PyCFunction_FastCall*",
 	"_PyCallMethodDescriptor*",
 	"_PyCFunction_Vectorcall*",
@@ -148,13 +150,13 @@ static const char *const patterns[] = {
 	"vectorcall_unbound",
 
 	/*
-	 * tp_call of what can be called: functions, methods, C functions, classes. Not every
-	 * *_vectorcall: list_vectorcall is what list(x) does.
+	 * tp_call of callable objects: functions, methods, C functions, classes. Not every
+	 * *_vectorcall: list_vectorcall is the work of list(x).
 	 */
 	"cfunction_call*",
 	"cfunction_check_kwargs",
 	"cfunction_enter_call",
-	"cfunction_vectorcall", /* method_names.h: any of the next */
+	"cfunction_vectorcall", /* in method_names.h: stands for any of the next */
 	"cfunction_vectorcall_*",
 	"classmethoddescr_call",
 	"function_call",
@@ -176,7 +178,7 @@ static const char *const patterns[] = {
 	"_Py_slot_tp_*",
 	"richcmp_*",
 	"__new__",  /* method_names.h: tp_new_wrapper */
-	"slot___*", /* likewise: the function for __add__, whatever its name */
+	"slot___*", /* method_names.h: the slot's function for __add__, whatever its symbol */
 	"slot_am_*",
 	"slot_bf_*",
 	"slot_mp_*",
@@ -184,7 +186,7 @@ static const char *const patterns[] = {
 	"slot_sq_*",
 	"slot_tp_*",
 	"tp_new_wrapper",
-	"wrap___*", /* as slot___* */
+	"wrap___*", /* likewise: the wrapper */
 	"wrap_binaryfunc*",
 	"wrap_buffer",
 	"wrap_call",
@@ -210,7 +212,7 @@ static const char *const patterns[] = {
 	"wrap_ternaryfunc*",
 	"wrap_unaryfunc",
 
-	/* Going on with a generator, a coroutine, an asynchronous generator. */
+	/* Resuming a generator, a coroutine, an asynchronous generator. */
 	"_PyAsyncGenASend_Send",
 	"_PyCoro_GetAwaitableIter",
 	"_PyGen_ClearFrame",
@@ -248,7 +250,7 @@ static const char *const patterns[] = {
 	"gen_throw_current_exception",
 	"gen_try_set_executing",
 
-	/* From the program's or the thread's start to the first Python frame. */
+	/* From the start of the program or thread to the first Python frame. */
 	"_PyRun_*",
 	"_Py_UnixMain",
 	"_pymain_*",
@@ -269,7 +271,7 @@ static const char *const patterns[] = {
 	"thread_run",
 };
 
-/* The same functions where a stripped file's tables name them; see method_names.h. */
+/* The same functions, by the names that method_names.h finds in a stripped file's tables. */
 static const char *const from_tables[] = {
 	"async_generator.am_anext",
 	"async_generator_asend.am_send",
@@ -304,7 +306,7 @@ static const char *const from_tables[] = {
 	"wrapper_descriptor.tp_call",
 };
 
-/* What begins as a pattern says and is no part of it. */
+/* Names that match a pattern but aren't machinery. */
 static const char *const exceptions[] = {
 	"_PyFrame_GetLocals", /* locals() */
 	"pymain_import_readline",
@@ -312,7 +314,7 @@ static const char *const exceptions[] = {
 	"pymain_free",
 };
 
-/* Bytes of the function's own name. */
+/* Length of the function's own name, without suffixes. */
 static size_t own_length(const char *symbol)
 {
 	return symbol[0] ? 1 + strcspn(symbol + 1, ".@/") : 0;
@@ -369,7 +371,7 @@ bool machinery_is_eval(const char *symbol, unsigned int major)
 
 bool machinery_is_import(const char *symbol)
 {
-	/* __import__ and exec: method_names.h */
+	/* __import__ and exec are names from method_names.h */
 	static const char *const imports[] = {
 		"PyImport_*",  "_PyEval_ImportFrom",   "_PyEval_ImportName*", "_PyEval_LazyImport*",
 		"_PyImport_*", "__import__",	       "builtin___import__*", "builtin_exec*",

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finds the tables: arrays of struct PyMethodDef by their form, who owns them by who points to
- * them, types by their exported symbols and by their methods; opcode_handlers.h finds opcodes'. See
- * method_names.h.
+ * Finds the tables; see method_names.h. Arrays of struct PyMethodDef are recognized by their form,
+ * and their owners by a pointer to the table. Types are found by exported symbols and by their
+ * methods. opcode_handlers.h finds the functions of opcodes.
  */
 #include "symbol/pytables/method_names.h"
 
@@ -20,32 +20,32 @@
 #define NAMES_MAX 65536
 
 struct entry {
-	char *name;	/* at the end with its owner's before it */
-	uint32_t owner; /* number in scan.owners + 1, or 0 */
-	bool shared;	/* by several owners: it is named by itself */
-	bool method;	/* of a method table, not a slot or an opcode */
-	bool several;	/* it has other names, too */
-	bool owned;	/* at the end: its owner is known */
+	char *name;	/* finish_names() puts the owner's name before it */
+	uint32_t owner; /* index in scan.owners + 1, or 0 */
+	bool shared;	/* several owners have it: its name stays without an owner */
+	bool method;	/* from a method table, not a slot or an opcode */
+	bool several;	/* it also has other names */
+	bool owned;	/* set by finish_names(): its owner is known */
 };
 
 struct method_names {
-	struct map by_start; /* function to index in .entries */
+	struct map by_start; /* address of a function -> index in .entries */
 	VEC(struct entry) entries;
-	size_t text_bytes; /* of all names: asked for with every flush */
+	size_t text_bytes; /* of all names; kept because it is asked for in every flush */
 };
 
 struct scan {
 	struct python_data d;
 	struct method_names *names;
-	struct map tables;  /* address of a method table to its number in .owners */
-	struct map slots;   /* array with such a table in it, likewise */
-	VEC(char *) owners; /* types and modules; NULL: not known */
+	struct map tables;  /* address of a method table -> index in .owners */
+	struct map slots;   /* address of a PyType_Slot array with such a table -> the same index */
+	VEC(char *) owners; /* names of types and modules; NULL: not known */
 	VEC(struct python_type) types;
 	struct map known_types;
-	bool old; /* 2.7 */
+	bool old; /* Python 2.7 */
 };
 
-/* METH_*, as in CPython's methodobject.h: one way to be called, and what goes with it. */
+/* METH_* of CPython's methodobject.h: exactly one calling convention, and flags that go with it. */
 static bool are_flags(uint64_t flags)
 {
 	uint64_t how = flags & (0x1 | 0x4 | 0x8 | 0x80), with = flags & ~how;
@@ -55,7 +55,7 @@ static bool are_flags(uint64_t flags)
 	return !(with & 0x2) || how & (0x1 | 0x80);
 }
 
-/* struct PyMethodDef: name, function, flags, doc; 32 bytes. */
+/* Is there a struct PyMethodDef: name, function, flags, doc; 32 bytes? */
 static bool is_method(const struct scan *s, uint64_t at, char name[static 80])
 {
 	return python_data_is_code(&s->d, python_data_word(&s->d, at + 8)) &&
@@ -63,7 +63,7 @@ static bool is_method(const struct scan *s, uint64_t at, char name[static 80])
 	       python_data_name(&s->d, python_data_word(&s->d, at), false, name);
 }
 
-/* The first name of a function stays. */
+/* Adds a name, unless the function has one: the first one stays. */
 static int add(struct method_names *n, uint64_t start, const char *name, uint32_t owner)
 {
 	struct entry e = {.owner = owner};
@@ -96,7 +96,7 @@ static int add_method(struct method_names *n, uint64_t start, const char *name, 
 	return r;
 }
 
-/* The tables in a piece of data. */
+/* Finds the method tables in a piece of data. */
 static int find_methods(struct scan *s, const struct data_piece *piece)
 {
 	uint64_t end = piece->vaddr + piece->n * 8, last = 0;
@@ -118,8 +118,8 @@ static int find_methods(struct scan *s, const struct data_piece *piece)
 }
 
 /*
- * Whoever points to a table: a type (tp_methods) or a module (m_methods). Objects of free-threaded
- * builds begin with 16 more bytes.
+ * Finds the owner whose pointer to a table is at @at: a type (tp_methods) or a module (m_methods).
+ * Objects of free-threaded builds begin with 16 more bytes.
  */
 static bool find_owner(struct scan *s, uint64_t at, uint64_t *type, char name[static 80])
 {
@@ -163,7 +163,7 @@ static int set_owner(struct scan *s, size_t n, const char *name)
 	return s->owners.v[n] ? 0 : -ENOMEM;
 }
 
-/* Where the struct PyType_Slot array begins that has Py_tp_methods at @at; 0: that's none. */
+/* Start of the array of struct PyType_Slot that has Py_tp_methods at @at; 0: there is none. */
 static uint64_t slots_start(const struct scan *s, uint64_t at)
 {
 	unsigned int n = 0;
@@ -198,7 +198,7 @@ static int find_owners(struct scan *s, const struct data_piece *piece)
 	return 0;
 }
 
-/* struct PyType_Spec, of types that are made when a module is loaded: name, ..., slots. */
+/* Finds struct PyType_Spec (name, ..., slots): types that are made when a module is loaded. */
 static int find_specs(struct scan *s, const struct data_piece *piece)
 {
 	for (size_t i = SPEC_SLOTS / 8; i < piece->n; i++) {
@@ -256,7 +256,10 @@ static int add_slots(struct scan *s)
 	return type_glue(&s->d, add_slot, &arg);
 }
 
-/* What has one owner gets its name: list.sort. So does what machinery.c knows by that. */
+/*
+ * Puts the owner's name before a function that has one owner: list.sort. Likewise where machinery.c
+ * knows the function by such a name.
+ */
 static int finish_names(struct scan *s)
 {
 	vec_foreach(e, &s->names->entries) {
@@ -281,7 +284,7 @@ static int finish_names(struct scan *s)
 	return 0;
 }
 
-/* The collector itself, of which Python only reaches the entry. */
+/* Names the garbage collector itself. Python code reaches only a function that calls it. */
 static int add_collector(struct scan *s)
 {
 	struct slot_arg arg = {.names = s->names};
@@ -327,7 +330,7 @@ static int find_init(const char *name, const struct elf_symbol *sym, void *arg)
 	return str_starts(name, "PyInit_") || streq(name, "PyType_Ready");
 }
 
-/* An interpreter or an extension module. */
+/* Is it an interpreter or an extension module? */
 static bool is_python(struct elf_file *f)
 {
 	return elf_file_symbol_table(f, true, find_init, NULL) > 0;

@@ -12,14 +12,14 @@
 #define RUN_MAX	    (4 * OPCODES) /* 3.14 has one table, 3.15 two */
 #define BLOCK_WORDS 8192
 
-/* Of read-only data; python-build-standalone's 3.14 has 6 MiB. */
+/* Bytes of read-only data; python-build-standalone's 3.14 has 6 MiB. */
 #define CONSTANTS_MAX (32u << 20)
 
-/* 3.14 has 228 functions, and 29 opcodes that are unused: these share one. */
+/* 3.14 has 228 functions. 29 opcodes are unused and share one. */
 #define MIN_DISTINCT 128
 #define MIN_SHARED   8
 
-/* Pointers to functions one behind the other; more than RUN_MAX of them are counted as one more. */
+/* Consecutive pointers to functions. .n stops at RUN_MAX + 1: a longer run is no table. */
 struct run {
 	uint64_t v[RUN_MAX + 1];
 	size_t n;
@@ -27,8 +27,8 @@ struct run {
 
 struct search {
 	struct function_starts starts;
-	struct run now;	  /* up to the word that comes next */
-	struct run table; /* the last one found */
+	struct run now;	  /* the run that ends at the current word */
+	struct run table; /* the last one that was found */
 	size_t found;
 };
 
@@ -39,7 +39,7 @@ static int compare_words(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* How many different words, and how often the commonest is there. */
+/* Counts the different words, and how often the most frequent one occurs. */
 static void count_words(const uint64_t words[static OPCODES], size_t *distinct, size_t *most)
 {
 	uint64_t sorted[OPCODES];
@@ -55,7 +55,7 @@ static void count_words(const uint64_t words[static OPCODES], size_t *distinct, 
 	}
 }
 
-/* 3.15 has a table behind it all of whose opcodes go to the function that traces. */
+/* 3.15 has a second table after the first, in which all opcodes have the function that traces. */
 static bool is_table(const struct run *run)
 {
 	size_t distinct, most, tables = 0;
@@ -91,7 +91,10 @@ static void take_words(struct search *s, const uint64_t *words, size_t n)
 	}
 }
 
-/* Data that nothing relocates: where a file that is loaded where it says has constant tables. */
+/*
+ * Searches constant data that has no relocations. A file that is loaded at a fixed address has its
+ * constant tables there.
+ */
 static int search_constants(struct search *s, struct elf_file *f, const struct elf_load *load)
 {
 	_cleanup_free_ uint64_t *block = malloc(BLOCK_WORDS * sizeof(*block));
@@ -151,7 +154,7 @@ static int is_handler(const char *name, const struct elf_symbol *sym, void *arg)
 	return str_starts(name, "_TAIL_CALL_");
 }
 
-/* An interpreter whose symbols don't say where the functions are. */
+/* Is it an interpreter built like this, without symbols for the functions? */
 static bool lacks_names(struct elf_file *f)
 {
 	static const char *const loop = "_PyEval_EvalFrameDefault";
@@ -174,7 +177,7 @@ int opcode_handlers(const struct python_data *d, type_slot_fn *fn, void *arg)
 	r = function_starts_read(d->f, &s->starts);
 	if (!r && s->starts.vaddrs.n >= MIN_DISTINCT)
 		r = search_file(s, d);
-	/* Of two nobody knows which is meant. */
+	/* If there are two, nobody knows which one is right. */
 	if (!r && s->found == 1)
 		r = give_all(&s->table, fn, arg);
 	function_starts_fini(&s->starts);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The functions that together are the evaluation loop of an interpreter built with tail calls (3.14
- * and later): one for each opcode, reached through a table of 256. A stripped file has no symbols for
- * them; without their names each would be shown as work of C below the Python function.
+ * An interpreter built with tail calls (3.14 and later) has no single evaluation loop, but a
+ * function for each opcode, reached through a table of 256. This finds these functions in a
+ * stripped file, which has no symbols for them. Without names they would look like C functions that
+ * the Python function called.
  */
 #ifndef SYMBOL_OPCODE_HANDLERS_H
 #define SYMBOL_OPCODE_HANDLERS_H
@@ -10,9 +11,9 @@
 #include "symbol/pytables/type_slots.h"
 
 /*
- * Each entry of the table as _TAIL_CALL_<opcode>, the number in decimal; none if the file has no such
- * table, has two, or has the functions in its .symtab. Returns what @fn returned if that isn't 0;
- * -ENOMEM.
+ * Calls @fn for each entry of the table, with the name _TAIL_CALL_<opcode> (decimal). Doesn't call
+ * it if the file has no such table, or two, or has these functions in its .symtab. Returns what @fn
+ * returned if that isn't 0; -ENOMEM.
  */
 _must_use_ int opcode_handlers(const struct python_data *d, type_slot_fn *fn, void *arg);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Words of data after relocation; see python_data.h. */
+/* Reads words of data as they are after relocation; see python_data.h. */
 #include "symbol/pytables/python_data.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 
-/* Reads a segment's words, as far as the file has them. */
+/* Reads the words of a segment, as many as the file has. */
 static int read_words(struct elf_file *f, uint64_t vaddr, size_t n, uint64_t *words)
 {
 	for (size_t i = 0; i < n;) {
@@ -21,7 +21,7 @@ static int read_words(struct elf_file *f, uint64_t vaddr, size_t n, uint64_t *wo
 
 		if (elf_file_reloc(f, vaddr + i * 8, &reloc) &&
 		    !elf_file_pointer(f, vaddr + i * 8, &words[i]))
-			words[i] = 0; /* another file's */
+			words[i] = 0; /* it points into another file */
 	}
 	return 0;
 }

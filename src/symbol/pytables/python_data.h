@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The initialised data of an ELF file as words, with what relocations at bias 0 make of them. */
+/* The initialised data of an ELF file as words, with relocations applied for bias 0. */
 #ifndef SYMBOL_PYTHON_DATA_H
 #define SYMBOL_PYTHON_DATA_H
 
@@ -8,7 +8,7 @@
 
 struct data_piece {
 	uint64_t vaddr; /* a multiple of 8 */
-	size_t n;	/* words */
+	size_t n;	/* number of words */
 	uint64_t *words;
 };
 
@@ -17,19 +17,19 @@ struct python_data {
 	VEC(struct data_piece) pieces;
 };
 
-/* Writable segments, at most @max bytes in all. 0 or -ENOMEM. */
+/* Loads the writable segments, at most @max bytes in all. 0 or -ENOMEM. */
 _must_use_ int python_data_load(struct python_data *d, struct elf_file *f, size_t max);
 void python_data_fini(struct python_data *d);
 
-/* The word at @vaddr; 0 if it isn't there. */
+/* The word at @vaddr; 0: it wasn't loaded. */
 uint64_t python_data_word(const struct python_data *d, uint64_t vaddr);
 
-/* Is @vaddr in code? */
+/* Does @vaddr lie in a segment of code? */
 bool python_data_is_code(const struct python_data *d, uint64_t vaddr);
 
 /*
- * The text at @vaddr if it is a name: letters, digits, _, with @dots also dots within, at most 79
- * bytes. Else false.
+ * Copies the text at @vaddr if it is a name of at most 79 bytes: letters, digits and _; with @dots
+ * also . and - inside. False: it isn't one.
  */
 bool python_data_name(const struct python_data *d, uint64_t vaddr, bool dots, char name[static 80]);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Slots of types; see type_slots.h. Layout: CPython's Include/cpython/object.h. */
+/* Reads the slots of types; see type_slots.h. Layout: CPython's Include/cpython/object.h. */
 #include "symbol/pytables/type_slots.h"
 
 struct slot {
@@ -17,7 +17,7 @@ static const struct slot direct[] = {
 	{392, "tp_finalize"},	 {400, "tp_vectorcall"},
 };
 
-/* Structures that a type points to, as lists of functions; NULL: no function. */
+/* Structures that a type points to, as lists of functions; NULL: the field isn't a function. */
 static const char *const async[] = {"am_await", "am_aiter", "am_anext", "am_send"};
 static const char *const number[] = {
 	"nb_add",
@@ -77,8 +77,8 @@ static const struct {
 };
 
 /*
- * A PyVarObject head as PyVarObject_HEAD_INIT leaves it, then name, sizes, destructor. Other things
- * point to method tables too: the slots of a PyType_Spec.
+ * Checks for the head of a PyVarObject as PyVarObject_HEAD_INIT leaves it, followed by name, sizes
+ * and destructor. Not only types point to method tables: the slots of a PyType_Spec do, too.
  */
 bool type_check(const struct python_data *d, uint64_t at, uint64_t head, char name[static 80])
 {
@@ -111,11 +111,14 @@ int type_slots(const struct python_data *d, const struct python_type *t, bool ol
 	int r = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(direct) && !r; i++) {
-		/* What newer versions added, only where the type is known to have it. */
+		/*
+		 * The fields that newer versions added are read only where the type is known to
+		 * have them.
+		 */
 		if (direct[i].offset < 336 || t->head + direct[i].offset + 8 <= t->size)
 			r = give(d, at + direct[i].offset, t, direct[i].name, fn, arg);
 	}
-	/* Python 2 has other lists: no asynchronous one, more in the others. */
+	/* Python 2 has other lists: none for async, and more fields in the others. */
 	for (size_t i = 0; i < ARRAY_SIZE(lists) && !r && !old; i++) {
 		uint64_t list = python_data_word(d, at + lists[i].offset);
 
@@ -128,8 +131,8 @@ int type_slots(const struct python_data *d, const struct python_type *t, bool ol
 }
 
 /*
- * struct wrapperbase of typeobject.c's slotdefs, 56 bytes: "__add__", the slot's offset, the function
- * that is put into it, the one by which a method calls it.
+ * Reads a struct wrapperbase of typeobject.c's slotdefs, 56 bytes: "__add__", the slot's offset,
+ * the function that is put into the slot, and the wrapper by which a method calls the slot.
  */
 static int slot_definition(const struct python_data *d, uint64_t at, type_slot_fn *fn, void *arg)
 {
@@ -151,8 +154,8 @@ static int slot_definition(const struct python_data *d, uint64_t at, type_slot_f
 }
 
 /*
- * Calls @fn for the functions whose addresses the code of @symbol takes: `lea disp(%rip), %reg`, or
- * `mov $imm32` where the program is at a fixed address.
+ * Calls @fn for the functions whose addresses the code of @symbol loads: by `lea disp(%rip), %reg`,
+ * or by `mov $imm32` in a program at a fixed address.
  */
 static int taken_in(const struct python_data *d, const char *symbol, const char *name,
 		    type_slot_fn *fn, void *arg)
@@ -205,7 +208,10 @@ int type_glue(const struct python_data *d, type_slot_fn *fn, void *arg)
 	return r;
 }
 
-/* The target of a call or jump (e8, e9) at code[i], which is at @at; 0: there's none, or not here. */
+/*
+ * Target of the call or jump (e8, e9) at code[0], which has the address @at. 0: there is neither,
+ * or the target isn't at a multiple of 16 inside @text.
+ */
 static uint64_t call_target(const struct elf_section *text, const uint8_t *code, uint64_t at)
 {
 	int32_t distance;
@@ -221,7 +227,7 @@ static uint64_t call_target(const struct elf_section *text, const uint8_t *code,
 int common_callees(const struct python_data *d, const char *symbol, uint64_t start,
 		   const char *name, type_slot_fn *fn, void *arg)
 {
-	uint8_t one[1024], other[512]; /* the latter's size isn't known */
+	uint8_t one[1024], other[512]; /* the function at @start has no known size */
 	struct elf_section text;
 	struct elf_symbol sym;
 	size_t n, m;
