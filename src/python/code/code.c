@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Code objects from records of the kernel program; see code.h. */
+/* Makes code objects from records of the kernel program; see code.h. */
 #include "python/code/code.h"
 
 #include "base/error.h"
@@ -69,7 +69,7 @@ int py_code_set_text(struct py_code *code, enum code_text which, const uint8_t *
 	case CODE_FILENAME:
 		return set_string(&code->file, w, raw, bytes);
 	case CODE_NAME:
-		/* co_qualname (3.11+) says it better. */
+		/* co_qualname (3.11+) has more. */
 		return code->text[CODE_QUALNAME].addr ? 0 : set_string(&code->name, w, raw, bytes);
 	case CODE_QUALNAME:
 		return set_string(&code->name, w, raw, bytes);
@@ -81,8 +81,8 @@ int py_code_set_text(struct py_code *code, enum code_text which, const uint8_t *
 }
 
 /*
- * A name of which the beginning came is complete for us, a line table only as a whole. The length is
- * UINT32_MAX where not even the object's head was readable.
+ * Of a name, the beginning is enough; a line table is needed as a whole. .len is UINT32_MAX if even
+ * the object's head couldn't be read.
  */
 static bool is_missing(const struct py_code *code, enum code_text which)
 {
@@ -116,9 +116,9 @@ static int take_texts(struct py_code *code, const uint8_t *p, const uint8_t *end
 }
 
 /*
- * 3.12+ runs _Py_InitCleanup (Python/specialize.c) between a class call and its __init__: a static
- * code object whose file, name and qualified name all are the interned "__init__". It is always
- * "incomplete", so that CPython's own tracebacks never show it.
+ * Between a class call and its __init__, 3.12+ runs _Py_InitCleanup (Python/specialize.c). This is
+ * a static code object whose file, name and qualified name are all the interned string "__init__".
+ * Its frames always count as incomplete, so that CPython's own tracebacks never show it.
  */
 bool py_code_is_internal(const struct py_code *code)
 {
@@ -183,7 +183,7 @@ struct py_position py_code_position(const struct py_code *code, int lasti)
 {
 	struct py_position pos = {.col = -1, .end_col = -1};
 
-	/* An empty table is a line table too: up to 3.9 that of a function on one line. */
+	/* An empty table is a line table too: up to 3.9 a function on one line has one. */
 	if (!(py_code_missing(code, lasti) & 1 << CODE_LINETABLE))
 		pos = py_linetable_position(code->version, code->linetable, code->linetable_bytes,
 					    code->firstlineno, lasti);

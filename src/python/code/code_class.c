@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The class of a method up to 3.10, where code objects have no qualified name. It is certain when a
- * class of the first argument's MRO holds a function whose code is this very object: then the
- * function's __qualname__ says the rest, if it agrees with both that class' name and the code's
- * (functools.wraps copies names). Everything is read from the live process; the addresses that must
- * be equal make a torn read harmless.
+ * Finds the class of a method up to 3.10, where code objects have no qualified name. A class is
+ * certain if it is in the MRO of the first argument and has a function with this very code object.
+ * The name then is the function's __qualname__. It must agree with the name of that class and with
+ * that of the code, because functools.wraps copies names. Everything is read from the live process.
+ * A torn read is harmless, because addresses must be equal.
  */
 #include "python/code/code.h"
 
@@ -12,13 +12,14 @@
 
 #include "python/heap/heap.h"
 
-#define MAX_MRO		   64
-#define MAX_DEPTH	   4   /* of wrappers around a function */
-#define PIECE		   112 /* of each class attribute: up to func_qualname of 3.6-3.9 */
+#define MAX_MRO	  64
+#define MAX_DEPTH 4 /* of wrappers around a function */
+/* bytes read of each class attribute, up to func_qualname of 3.6-3.9 */
+#define PIECE		   112
 #define BATCH		   32
 #define BUDGET		   (4ull << 20)
 #define FLAG_HEAPTYPE	   (1ull << 9)	/* Py_TPFLAGS_HEAPTYPE */
-#define FLAG_NESTED	   0x10		/* CO_NESTED: its def is in a function */
+#define FLAG_NESTED	   0x10		/* CO_NESTED: defined in a function */
 #define FLAG_TYPE_SUBCLASS (1ull << 31) /* Py_TPFLAGS_TYPE_SUBCLASS */
 
 enum kind { KIND_OTHER, KIND_FUNCTION, KIND_WRAPPER, KIND_PROPERTY, KIND_CACHED, KIND_LRU };
@@ -35,13 +36,13 @@ static const struct {
 struct search {
 	struct heap h;
 	const struct py_code *code;
-	struct { /* types met so far */
+	struct { /* types that were met so far */
 		uint64_t type;
 		enum kind kind;
 	} seen[16];
 	unsigned n_seen;
-	uint64_t class, function, key; /* what was found */
-	bool old_style;		       /* class is a classobj of 2.7 */
+	uint64_t class, function, key; /* the result */
+	bool old_style;		       /* .class is a classobj of 2.7 */
 };
 
 static enum kind kind_of(struct search *s, uint64_t type)
@@ -63,7 +64,10 @@ static enum kind kind_of(struct search *s, uint64_t type)
 
 static bool find_in_object(struct search *s, uint64_t obj, int depth);
 
-/* What a wrapper wraps; classmethod, staticmethod and property have it right behind the header. */
+/*
+ * Searches the object that a wrapper wraps. classmethod, staticmethod and property have it directly
+ * after the header.
+ */
 static bool find_wrapped(struct search *s, uint64_t obj, enum kind kind, int depth)
 {
 	struct heap *h = &s->h;
@@ -113,7 +117,7 @@ static uint64_t load(const uint8_t *p)
 	return v;
 }
 
-/* Is a look at the object worthwhile, of which @raw are the first bytes? */
+/* May the function be in this object? @raw: the object's first bytes. */
 static bool may_hold(struct search *s, const uint8_t *raw)
 {
 	uint64_t type = load(raw + s->h.l->ob_type);
@@ -162,7 +166,9 @@ static size_t tuple_items(struct heap *h, uint64_t tuple, uint64_t items[static 
 	return n && !heap_read(h, tuple + h->l->tuple_items, items, n * sizeof(*items)) ? n : 0;
 }
 
-/* PyClassObject of 2.7: cl_bases, cl_dict, cl_name. Bases depth first, as 2.7 looks attributes up.
+/*
+ * PyClassObject of 2.7: cl_bases, cl_dict, cl_name. Bases are searched depth first, as 2.7 looks up
+ * attributes.
  */
 static bool find_in_classobj(struct search *s, uint64_t class, int depth)
 {
@@ -184,7 +190,7 @@ static bool find_in_classobj(struct search *s, uint64_t class, int depth)
 	return false;
 }
 
-/* Only classes made by a class statement hold Python functions. */
+/* Only classes that a class statement made have Python functions. */
 static bool find_in_class(struct search *s, uint64_t class)
 {
 	struct heap *h = &s->h;
@@ -209,7 +215,10 @@ static bool find_in_mro(struct search *s, uint64_t type)
 	return false;
 }
 
-/* The first argument may be an instance, or (cls) a class, whose metaclass has methods too. */
+/*
+ * The first argument may be an instance. It may also be a class (cls); then the metaclass has
+ * methods too.
+ */
 static bool find(struct search *s, uint64_t self_obj, uint64_t type)
 {
 	struct heap *h = &s->h;
@@ -227,7 +236,7 @@ static bool find(struct search *s, uint64_t self_obj, uint64_t type)
 	return find_in_mro(s, type);
 }
 
-/* Appends the name of s->class: __qualname__, in 2.7 __name__. */
+/* Appends the name of s->class: its __qualname__; in 2.7 its __name__. */
 static int class_name(struct search *s, struct str *out)
 {
 	struct heap *h = &s->h;
@@ -245,12 +254,12 @@ static int class_name(struct search *s, struct str *out)
 	if (r)
 		return r;
 	if (!memchr(name, '\0', sizeof(name)))
-		return -ENAMETOOLONG; /* a part of it would be another class's name */
+		return -ENAMETOOLONG; /* the beginning may be another class's name */
 	str_add(out, name);
 	return 0;
 }
 
-/* 3.x: __qualname__ isn't copied from another function and is what we would say. */
+/* 3.x: is __qualname__ equal to @name, and not copied from another function? */
 static bool agrees_3(struct search *s, const char *name)
 {
 	struct heap *h = &s->h;
@@ -263,7 +272,10 @@ static bool agrees_3(struct search *s, const char *name)
 	       streq(str_cstr(&qualname), name);
 }
 
-/* 2.7: made anew in each call of a function (for one class after the other), or a global function that classes share. */
+/*
+ * 2.7: may the function belong to several classes? True if each call of a function makes it anew,
+ * or if it is a global function that classes share.
+ */
 static bool is_of_several(struct search *s)
 {
 	struct heap *h = &s->h;
@@ -274,7 +286,10 @@ static bool is_of_several(struct search *s)
 	       flags & FLAG_NESTED || heap_dict_find(h, globals, s->code->name) == s->function;
 }
 
-/* 2.7: the class holds it under its own name, or under the mangled one of a private method. */
+/*
+ * 2.7: does the class have the function under its own name, or under a private method's mangled
+ * name?
+ */
 static bool agrees_2(struct search *s, const char *class)
 {
 	_cleanup_str_ struct str key = {}, mangled = {};
@@ -286,8 +301,9 @@ static bool agrees_2(struct search *s, const char *class)
 }
 
 /*
- * The check (abi/check.h) proves file, name and lines, not the class: exec of "class A" and of
- * "class B" gives methods with equal checks, one after the other at one address.
+ * The check (abi/check.h) proves file, name and lines, but not the class: exec of "class A" and
+ * then of "class B" gives methods with equal checks, which may have the same address one after the
+ * other.
  */
 static bool py_code_is_from_file(const struct py_code *code)
 {

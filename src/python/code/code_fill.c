@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Brings texts of a code object that the kernel program couldn't copy, from the live process. The
- * object may be gone and its address reused: its check is taken before and after the reading.
+ * From the live process, reads texts of a code object that the kernel program couldn't copy. The
+ * object may be gone and its address reused, so its check is taken before and after.
  */
 #include "python/code/code.h"
 
@@ -12,7 +12,7 @@
 #include "python/heap/heap.h"
 #include "python/heap/text.h"
 
-/* A line table beyond this isn't worth the memory; positions past its end have no line. */
+/* A longer line table isn't worth its memory. Positions after its end have no line. */
 #define MAX_LINETABLE_BYTES (4u << 20)
 
 static int read_bytes(struct heap *h, uint64_t data, size_t n, uint8_t **ret)
@@ -28,7 +28,7 @@ static int read_bytes(struct heap *h, uint64_t data, size_t n, uint8_t **ret)
 	return r;
 }
 
-/* As hash_object() in bpf/python/code.bpf.h. */
+/* Does the same as hash_object() in bpf/python/code.bpf.h. */
 static int mix_object(struct heap *h, uint64_t addr, bool is_bytes, uint64_t *acc)
 {
 	_cleanup_free_ uint8_t *buf = NULL;
@@ -51,7 +51,7 @@ static int mix_object(struct heap *h, uint64_t addr, bool is_bytes, uint64_t *ac
 	return r;
 }
 
-/* As check_contents() in bpf/python/code.bpf.h. */
+/* Does the same as check_contents() in bpf/python/code.bpf.h. */
 static int check_contents(struct heap *h, uint64_t code, uint32_t firstlineno, uint64_t *ret)
 {
 	const struct py_layout *l = h->l;
@@ -71,9 +71,10 @@ static int check_contents(struct heap *h, uint64_t code, uint32_t firstlineno, u
 }
 
 /*
- * What was freed keeps its version until something else lies there, but no reference count: that is 0, or pymalloc has
- * put a pointer there, which is above 2^32. malloc's chunks may lie lower, but lose their type too. From 3.14 on the
- * highest 16 bits are flags. Free-threaded builds (3.13+, with a longer head) aren't looked at.
+ * A freed object keeps its version until something else is written there, but it has no reference
+ * count any more. The count is 0, or pymalloc has put a pointer there, which is above 2^32. A chunk
+ * of malloc's may have a lower address, but then the type is overwritten too. Since 3.14 the
+ * highest 16 bits are flags. Free-threaded builds (3.13+, with a longer head) count as alive.
  */
 static bool is_alive(struct heap *h, uint64_t code)
 {
@@ -117,7 +118,7 @@ int py_code_check_same(const struct py_code *code, struct heap *h)
 	return check == code->check ? 0 : -ESTALE;
 }
 
-/* The head is read again too: what was unreadable at first sight may have been just that. */
+/* Reads the object's head again too: it may have been unreadable when the object was first met. */
 static int fill_text(struct heap *h, struct py_code *code, enum code_text which)
 {
 	_cleanup_free_ uint8_t *buf = NULL;
@@ -158,7 +159,7 @@ int py_code_fill_from_process(struct py_code *code, pid_t pid, const struct py_l
 	return r;
 }
 
-/* Where the texts are; all of them are still to be read. */
+/* Reads where the texts are, and marks all of them as missing. */
 static int read_fields(struct heap *h, struct py_code *code)
 {
 	const struct py_layout *l = h->l;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the module is called whose body a code object is: __name__ in the dict that it runs in. Everything
- * is read from the live process, maybe later than it ran: the dict must say the code object's file too. When the import
- * is over the code object has gone, and the dict may be that of another run of the file: then the name
- * must be the file's.
+ * Finds the name of the module whose body a code object is: __name__ in the dict that the body runs
+ * in. Everything is read from the live process, maybe some time after the body ran; so the dict's
+ * __file__ must be the code object's file, too. After an import the code object is gone, and the
+ * dict may belong to another run of the same file. Then the name must fit the file.
  *
- * Also the number of a notebook's cell, whose file the kernel calls /tmp/ipykernel_PID/HASH.py: IPython's
- * shell knows it, and the dict that cells run in has a method of that.
+ * Also finds the number of a notebook's cell. The kernel calls its file /tmp/ipykernel_PID/HASH.py;
+ * IPython's shell knows the number, and the dict that cells run in has a method of the shell.
  */
 #include <errno.h>
 #include <limits.h>
@@ -27,7 +27,7 @@ static int read_item(struct heap *h, const heap_items *items, const char *key, s
 	return value ? heap_str(h, value, ret) : -ENOENT;
 }
 
-/* "<frozen os>" is os. */
+/* Is it "<frozen NAME>"? "<frozen os>" belongs to os. */
 static bool is_frozen(const char *file, const char *name)
 {
 	size_t n = strlen(name);
@@ -41,7 +41,9 @@ static bool is_module_of(const struct py_code *code, const char *name, const cha
 	return is_frozen(code->file, name) || streq(file, code->file);
 }
 
-/* Is the file /...NAME.py or /...NAME/__init__.py, each dot of the name being a folder? */
+/*
+ * Is the file /...NAME.py or /...NAME/__init__.py, where each dot of the name stands for a folder?
+ */
 static bool is_name_of(const char *file, const char *name)
 {
 	size_t n = strlen(file), k = strlen(name);
@@ -63,8 +65,9 @@ static bool is_name_of(const char *file, const char *name)
 }
 
 /*
- * That the code object is the same says more than its contents only from 3.12 on: before, the file's body that is
- * imported under another name next has an equal check, maybe at the same address.
+ * An equal check proves that it is the same code object only since 3.12. In older versions, if the
+ * same file is imported under another name next, that body has an equal check, maybe at the same
+ * address.
  */
 static int check_name(const struct py_code *code, struct heap *h, const char *name)
 {
@@ -73,9 +76,9 @@ static int check_name(const struct py_code *code, struct heap *h, const char *na
 	return h->l->code_version ? py_code_check_same(code, h) : -ENOENT;
 }
 
-#define CELL_BYTES 64 /* of a cell's file, which heap_find() can look for */
+#define CELL_BYTES 64 /* longest path of a cell's file that heap_find() can look for */
 
-/* Part of the file that is the cell's; NULL: it is none. */
+/* The part of @file that stands for the cell: its last part. NULL: it isn't a cell's. */
 static const char *cell_part(const char *file)
 {
 	const char *slash = strrchr(file, '/'), *begin = slash;
@@ -95,14 +98,14 @@ struct question {
 	size_t n;
 	struct {
 		uint64_t globals;
-		char cell[CELL_BYTES + 1]; /* "": not a cell's */
+		char cell[CELL_BYTES + 1]; /* "": not a cell */
 	} of[PY_BODIES];
 };
 
-/* __name__ and __file__ of a module, "" if there is none. */
+/* __name__ and __file__ of a module; "": it has none. */
 struct answer {
 	char name[MODULE_BYTES], file[PATH_MAX];
-	uint64_t cell; /* its number, 0 = not known */
+	uint64_t cell; /* the cell's number; 0: not known */
 };
 
 static void put(struct heap *h, const heap_items *items, const char *key, char *ret, size_t most)
@@ -113,11 +116,14 @@ static void put(struct heap *h, const heap_items *items, const char *key, char *
 		memcpy(ret, str_cstr(&text), text.n + 1);
 }
 
-/* get_ipython.__self__.compile._filename_map[@file] of IPython 8 and 9; 0 = not known. */
+/*
+ * The cell's number: get_ipython.__self__.compile._filename_map[@file] of IPython 8 and 9; 0: not
+ * known.
+ */
 static uint64_t find_cell(struct heap *h, const heap_items *globals, const char *file)
 {
 	uint64_t method = heap_find(h, globals, "get_ipython"), number = 0;
-	/* PyMethodObject.im_self is behind im_func. */
+	/* PyMethodObject.im_self follows im_func. */
 	uint64_t shell = method ? heap_ptr(h, method + h->head + sizeof(uint64_t)) : 0;
 	uint64_t compile = shell ? heap_attr(h, shell, "compile") : 0;
 	uint64_t cells = compile ? heap_attr(h, compile, "_filename_map") : 0;
@@ -142,7 +148,7 @@ static void find_one(struct heap *h, uint64_t globals, const char *cell, struct 
 	vec_fini(&items);
 }
 
-/* A reader_task. */
+/* A reader_task: runs in the child that reads. */
 static ssize_t find_all(pid_t pid, void *bytes, size_t most)
 {
 	_cleanup_free_ struct heap_pages *pages = heap_pages_new();
@@ -157,14 +163,14 @@ static ssize_t find_all(pid_t pid, void *bytes, size_t most)
 	return (ssize_t)(q.n * sizeof(*a));
 }
 
-/* Made from a text at run time: <string>. */
+/* Was it compiled from a text at run time, like <string>? */
 static bool is_made(const struct py_code *code)
 {
 	return code->file[0] == '<' && str_ends(code->file, ">") &&
 	       !str_starts(code->file, "<frozen ");
 }
 
-/* "/tmp/ipykernel_7/In [3]": of two kernels' cells the folder tells which is whose. */
+/* Sets .file to "/tmp/ipykernel_7/In [3]". The folder tells the cells of two kernels apart. */
 static int set_cell(struct py_code *code, uint64_t number)
 {
 	_cleanup_str_ struct str file = {};

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Executors are known by their first function; see executor.h. */
+/* Recognizes executors by their first function; see executor.h. */
 #include "python/code/executor.h"
 
 #include "base/util.h"
 #include "unwind/prove/x86_insn.h"
 
-#define SHIM_MAX                                                                                   \
-	64 /* bytes; Debian's has 33, python-build-standalone's, with a frame pointer, 43 */
+/* bytes; Debian's has 33; python-build-standalone's has 43, with a frame pointer */
+#define SHIM_MAX 64
 
-/* mov %rdi,%r12; mov %rsi,%r13; mov %rdx,%r14: frame, stack pointer, thread state to where preserve_none has them. */
+/*
+ * mov %rdi,%r12; mov %rsi,%r13; mov %rdx,%r14: moves frame, stack pointer and thread state to the
+ * registers of preserve_none.
+ */
 static const uint8_t arguments[] = {0x49, 0x89, 0xfc, 0x49, 0x89, 0xf5, 0x49, 0x89, 0xd6};
 
-/* Where the instructions of kinds @a and @b at @bytes end. */
+/* Offset of the first instruction of another kind than @a and @b. */
 static size_t skip(const uint8_t *bytes, size_t n, enum x86_kind a, enum x86_kind b)
 {
 	struct x86_insn insn;
@@ -23,7 +26,7 @@ static size_t skip(const uint8_t *bytes, size_t n, enum x86_kind a, enum x86_kin
 	return at;
 }
 
-/* Does an executor begin at @bytes? Then the second function's offset; else 0. */
+/* Offset of the second function if an executor begins at @bytes; else 0. */
 static size_t find_chain(const uint8_t *bytes, size_t n)
 {
 	size_t at, chain;
@@ -31,7 +34,7 @@ static size_t find_chain(const uint8_t *bytes, size_t n)
 
 	n = MIN(n, (size_t)SHIM_MAX);
 	at = skip(bytes, n, X86_PUSH, X86_MOVE);
-	/* The moves of the arguments are skipped too. */
+	/* skip() also passed the moves of the arguments. */
 	if (at < sizeof(arguments) ||
 	    memcmp(bytes + at - sizeof(arguments), arguments, sizeof(arguments)) ||
 	    !x86_decode(bytes + at, n - at, &insn) || insn.kind != X86_CALL)

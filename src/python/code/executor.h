@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Code that CPython 3.14's compiler makes (PYTHON_JIT=1) and registers nowhere. Each piece of it, an executor, has
- * pages of its own (Python/jit.c, _PyJIT_Compile()) and begins with the function of Tools/jit/shim.c, which calls what
- * comes behind it: a chain of machine code for instructions, each of which jumps to the next, and out of it to
+ * Code that the compiler of CPython 3.14 makes (PYTHON_JIT=1) and doesn't register anywhere. Each
+ * piece of it, an executor, has its own pages (Python/jit.c, _PyJIT_Compile()). An executor begins
+ * with the function of Tools/jit/shim.c, which calls the code after it: a chain of machine code,
+ * one part for each instruction. Each part jumps to the next; the chain leaves by a jump into
  * another executor's.
  */
 #ifndef PYTHON_EXECUTOR_H
@@ -12,12 +13,15 @@
 
 #define EXECUTOR_PAGE 4096u
 
-/* Where in @n bytes of code, whole pages, the first executor begins from @from on, a page's beginning; or @n. */
+/*
+ * Offset of the first executor at or after @from, in @n bytes of code; @n: there is none. @from is
+ * the beginning of a page, @n a multiple of the page size.
+ */
 size_t executor_next(const uint8_t *bytes, size_t n, size_t from);
 
 /*
- * How the executor that @code begins with is unwound; no rows: it is none, or isn't understood. 0 or -ENOMEM;
- * unwind_rows_fini() in every case.
+ * Computes the unwind rows of the executor at the beginning of @code. No rows: it isn't an
+ * executor, or isn't understood. 0 or -ENOMEM; call unwind_rows_fini() in any case.
  */
 _must_use_ int executor_rows(const struct code_memory *code, struct unwind_rows *ret);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The four line table formats of CPython 2.7-3.15; see linetable.h. Formats:
- * Objects/lnotab_notes.txt (2.7-3.10) and Objects/locations.md (3.11+). Line sums are kept in 64
- * bits: a table is at most a few hundred KiB and a varint keeps 36 bits, so that hostile deltas end
- * in clamp_line(), not in overflow.
+ * Decodes the four line table formats of CPython 2.7-3.15; see linetable.h. Formats:
+ * Objects/lnotab_notes.txt (2.7-3.10) and Objects/locations.md (3.11+). Line sums have 64 bits. A
+ * table has at most a few hundred KiB and a varint 36 bits, so hostile deltas can't overflow a sum;
+ * clamp_line() rejects the result.
  */
 #include "python/code/linetable.h"
 #include "python/layout/tables.h"
@@ -12,7 +12,7 @@
 
 static const struct py_position NOWHERE = {.col = -1, .end_col = -1};
 
-/* A line that isn't a positive int comes from a broken table, or is CPython's own "no line". */
+/* A line that isn't a positive int means a broken table, or CPython's "no line". */
 static int clamp_line(int64_t line)
 {
 	return line > 0 && line <= INT_MAX ? (int)line : 0;
@@ -26,7 +26,7 @@ static struct py_position only_line(int64_t line)
 	return pos;
 }
 
-/* co_lnotab: (address delta, line delta) pairs; the line delta is signed since 3.6. */
+/* co_lnotab: pairs of address delta and line delta; the line delta is signed since 3.6. */
 static struct py_position from_lnotab(bool is_signed, const uint8_t *table, size_t n, int first,
 				      int lasti)
 {
@@ -41,7 +41,7 @@ static struct py_position from_lnotab(bool is_signed, const uint8_t *table, size
 	return only_line(line);
 }
 
-/* 3.10: (byte length, signed line delta) pairs; -128 is a range without a line. */
+/* 3.10: pairs of byte length and signed line delta; delta -128 means that the range has no line. */
 static struct py_position from_ranges(const uint8_t *table, size_t n, int first, int lasti)
 {
 	int64_t end = 0, line = first, addr = (int64_t)lasti * 2;
@@ -68,8 +68,8 @@ static unsigned next_byte(struct cursor *c)
 }
 
 /*
- * Six bits a byte, the lowest first; bit 6 says that more follow. CPython writes ints: what lies
- * above bit 35 is dropped, so that sums of hostile tables stay far from 2^63.
+ * Six bits in each byte, the lowest first; bit 6 means that another byte follows. CPython writes
+ * ints, so bits above 35 are dropped. Sums of hostile tables stay far from 2^63.
  */
 static int64_t next_varint(struct cursor *c)
 {
@@ -97,10 +97,10 @@ static int clamp_col(int64_t col)
 	return col >= 0 && col <= INT_MAX ? (int)col : -1;
 }
 
-/* Kinds of location entry in 3.11+, PyCodeLocationInfoKind: 0-9 are the short form. */
+/* Kinds of location entries in 3.11+, PyCodeLocationInfoKind; 0-9 are short forms. */
 enum { LOC_ONE_LINE = 10, LOC_NO_COLUMNS = 13, LOC_LONG = 14, LOC_NONE = 15 };
 
-/* Decodes the entry whose first byte had @kind; moves @line along. */
+/* Decodes the rest of an entry whose first byte has @kind; adds its delta to @line. */
 static struct py_position next_location(struct cursor *c, unsigned kind, int64_t *line)
 {
 	struct py_position pos = NOWHERE;
@@ -130,7 +130,7 @@ static struct py_position next_location(struct cursor *c, unsigned kind, int64_t
 	return pos;
 }
 
-/* 3.11+: variable-length entries, each for 1-8 code units. */
+/* 3.11+: entries of different lengths, each for 1-8 code units. */
 static struct py_position from_locations(const uint8_t *table, size_t n, int first, int lasti)
 {
 	struct cursor c = {table, table + n};
@@ -140,8 +140,10 @@ static struct py_position from_locations(const uint8_t *table, size_t n, int fir
 		unsigned head = next_byte(&c);
 		struct py_position pos;
 
-		/* Only first bytes have bit 7; CPython never writes another, so the rest is
-		 * garbage. */
+		/*
+		 * Bit 7 marks an entry's first byte. CPython always writes it there, so the rest is
+		 * garbage.
+		 */
 		if (!(head & 0x80))
 			break;
 		end += (head & 7) + 1;
@@ -164,9 +166,9 @@ bool py_linetable_reaches(unsigned version, const uint8_t *table, size_t n, int 
 	}
 	for (size_t i = 0; i < n; i++) {
 		if (!(table[i] & 0x80))
-			continue; /* not an entry's first byte: see there */
+			continue; /* not the first byte of an entry, see from_locations() */
 		if (end > lasti / 2)
-			return true; /* and that entry is whole */
+			return true; /* the entry for @lasti is complete: the next one has begun */
 		end += (table[i] & 7) + 1;
 	}
 	return false;
@@ -177,7 +179,7 @@ struct py_position py_linetable_position(unsigned version, const uint8_t *table,
 {
 	uint64_t can = py_can(version);
 
-	if (lasti < 0 || !n) /* Nuitka makes empty ones up to 3.11 */
+	if (lasti < 0 || !n) /* Nuitka makes empty tables up to 3.11 */
 		return only_line(firstlineno);
 	if (PY_HAS(can, LINE_RANGES))
 		return from_ranges(table, n, firstlineno, lasti);

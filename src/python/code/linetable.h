@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Instruction offset -> source position, through the line table of each CPython version. The table
- * comes from a target process and is hostile: decoding is bounded by its length and never reads
- * past it.
+ * Finds the source position of an instruction in the line table of each CPython version. The table
+ * comes from a target process and is hostile: decoding never reads past its end, and takes a time
+ * that its length bounds.
  */
 #ifndef PYTHON_LINETABLE_H
 #define PYTHON_LINETABLE_H
@@ -10,19 +10,20 @@
 #include "base/util.h"
 
 struct py_position {
-	int line, end_line; /* 0 = no line (artificial instruction); end_line 0 = not known */
-	int col, end_col;   /* UTF-8 byte offsets from 0; -1 = not known (always before 3.11) */
+	int line, end_line; /* 0: no line (artificial instruction); .end_line 0: not known */
+	int col, end_col;   /* UTF-8 byte offsets, from 0; -1: not known (always before 3.11) */
 };
 
 /*
- * Position of the instruction at @lasti, in the unit of that version's frames (abi/records.h:
- * 2.7-3.9 bytes, 3.10 code units, 3.11+ bytes). Negative lasti: the definition's first line.
- * @version is major << 8 | minor. Equal to what co_lines()/co_positions()/dis say.
+ * Position of the instruction at @lasti. The unit is that of the version's frames (abi/records.h:
+ * 2.7-3.9 bytes, 3.10 code units, 3.11+ bytes). A negative @lasti gives the definition's first
+ * line. @version is major << 8 | minor. The result equals that of co_lines(), co_positions() and
+ * dis.
  */
 struct py_position py_linetable_position(unsigned version, const uint8_t *table, size_t n,
 					 int firstlineno, int lasti);
 
-/* Do the first @n bytes of a table say where @lasti (not negative) is? */
+/* Do the first @n bytes of a table have the position of @lasti (not negative)? */
 bool py_linetable_reaches(unsigned version, const uint8_t *table, size_t n, int lasti);
 
 #endif

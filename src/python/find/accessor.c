@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What loads, calls and returns in an accessor function mean, whatever the machine. */
+/* Interprets loads, calls and returns of accessor functions, for all machines. */
 #include "python/find/accessor_internal.h"
 
 #define CODE_BYTES 128 /* the longest one seen has 80 */
@@ -44,7 +44,10 @@ struct value value_add(struct value a, struct value b)
 	return (struct value){V_UNKNOWN};
 }
 
-/* 64-bit load from an address in the file: the loader's work is known, the program's isn't. */
+/*
+ * A 64-bit load from an address in the file. What the loader writes there is known; what the
+ * program writes isn't.
+ */
 static struct value load_global(struct decoder *d, uint64_t addr)
 {
 	struct elf_reloc reloc;
@@ -93,10 +96,10 @@ static bool reloc_is(struct decoder *d, struct value v, uint32_t type)
 }
 
 /*
- * The callee is told by its argument: a GOT pair means __tls_get_addr, a descriptor its resolver,
- * else it is the getter of a key: PyThread_get_key_value(int), pthread_getspecific(key),
- * PyThread_tss_get(Py_tss_t *); debug builds up to 3.11 pass on the whole struct
- * _gilstate_runtime_state.
+ * The argument tells which function is called. A GOT pair: __tls_get_addr; a TLS descriptor: its
+ * resolver. Else it is a function that returns a key's value: PyThread_get_key_value(int),
+ * pthread_getspecific(key) or PyThread_tss_get(Py_tss_t *). Debug builds up to 3.11 pass the whole
+ * struct _gilstate_runtime_state.
  */
 void decoder_leave(struct decoder *d, bool is_call, struct value through)
 {
@@ -105,7 +108,8 @@ void decoder_leave(struct decoder *d, bool is_call, struct value through)
 	if (is_call && reloc_is(d, through, d->relocs->desc)) {
 		d->reg[d->result] = (struct value){V_DESC, through.x + 8, 0};
 	} else if (is_call && reloc_is(d, arg, d->relocs->module)) {
-		memset(d->reg, 0, sizeof(d->reg)); /* what the callee saves is of no interest */
+		/* registers that the callee preserves aren't needed */
+		memset(d->reg, 0, sizeof(d->reg));
 		d->reg[d->result] = (struct value){V_BLOCK, arg.x, 0};
 	} else if (arg.kind == V_INT) {
 		decoder_finish(d, ACCESS_KEY, arg.x, 0);

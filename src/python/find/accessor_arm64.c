@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Accessors on AArch64: the instructions that gcc and clang emit for them. Offsets from the thread
- * pointer are positive (the thread control block lies below it); shared objects use TLS descriptors
- * only (ELF for the Arm 64-bit Architecture, thread-local storage).
+ * Decodes accessors on AArch64: the instructions that gcc and clang emit for them. Offsets from the
+ * thread pointer are positive, because the thread control block lies below it. Shared objects use
+ * only TLS descriptors (ELF for the Arm 64-bit Architecture, thread-local storage).
  */
 #include <elf.h>
 #include "python/find/accessor_internal.h"
 
-enum { SP = 31 }; /* also the zero register; neither is ever of interest */
+enum { SP = 31 }; /* also the zero register; neither is needed */
 
 static struct value get(struct decoder *d, unsigned reg)
 {
@@ -25,7 +25,7 @@ static int64_t sign_extend(uint64_t v, unsigned bits)
 	return (int64_t)(v << (64 - bits)) >> (64 - bits);
 }
 
-/* adrp, adr; @pc is the instruction's own address. */
+/* adrp, adr; @pc: address of the instruction. */
 static void page_address(struct decoder *d, uint32_t w, uint64_t pc)
 {
 	int64_t imm = sign_extend((w >> 29 & 3) | (uint64_t)(w >> 5 & 0x7ffff) << 2, 21);
@@ -50,7 +50,7 @@ static void move_immediate(struct decoder *d, uint32_t w)
 	set(d, w & 31, v);
 }
 
-/* ldr with a scaled offset (the size in bits 31:30), ldur, and with a register offset. */
+/* ldr with a scaled offset (the size is in bits 31:30), ldur, and ldr with a register offset. */
 static bool load(struct decoder *d, uint32_t w)
 {
 	bool wide = w >> 30 & 1;
@@ -83,7 +83,7 @@ static bool add(struct decoder *d, uint32_t w)
 	return true;
 }
 
-/* Pairs saved and restored on the stack, and stores: what they load is unknown. */
+/* Stores, and pairs that are saved on the stack or restored. What a pair loads is unknown. */
 static bool save_restore(struct decoder *d, uint32_t w)
 {
 	if ((w & 0xbfc00000) == 0xb9000000 || (w & 0xbfe00000) == 0xb8000000) /* str, stur */
@@ -101,13 +101,13 @@ static bool branch(struct decoder *d, uint32_t w)
 {
 	const struct value unknown = {V_UNKNOWN};
 
-	/* Displacements count from the branch itself, which lies 4 behind. */
+	/* Displacements count from the branch itself, which begins 4 bytes before .at. */
 	if ((w & 0x7e000000) == 0x34000000 || (w & 0xff000010) == 0x54000000) /* cbz, b.cond */
 		decoder_branch(d, sign_extend(w >> 5 & 0x7ffff, 19) * 4 - 4);
 	else if ((w & 0x7c000000) == 0x14000000) /* b, bl */
 		decoder_leave(d, w >> 31, unknown);
 	else if ((w & 0xfffffc1f) ==
-		 0xd63f0000) /* blr: only a descriptor's resolver, given in x0 */
+		 0xd63f0000) /* blr: only to a TLS descriptor's resolver, which gets it in x0 */
 		decoder_leave(d, true, get(d, 0));
 	else if (w == 0xd65f03c0) /* ret */
 		decoder_return(d);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Accessors on x86-64: a straight-line interpreter over symbolic register values for the handful of
- * instructions that gcc and clang emit for them, with and without -fpic, frame pointers, endbr64,
- * and in all TLS models (general and local dynamic, descriptors, initial and local exec, and the
- * forms a linker relaxes them to: ELF Handling For Thread-Local Storage, 4.4 and 5).
+ * Decodes accessors on x86-64: interprets, over symbolic values of registers, the few instructions
+ * that gcc and clang emit for them. With and without -fpic, frame pointers and endbr64, and in all
+ * TLS models: general and local dynamic, descriptors, initial and local exec, and the forms that a
+ * linker relaxes them to (ELF Handling For Thread-Local Storage, 4.4 and 5).
  */
 #include <elf.h>
 #include "python/find/accessor_internal.h"
@@ -16,7 +16,7 @@ struct insn {
 	/* from ModRM */
 	unsigned reg, rm;
 	bool is_mem, absolute;
-	struct value mem; /* the operand's address */
+	struct value mem; /* address of the operand */
 };
 
 static uint64_t fetch(struct decoder *d, size_t bytes)
@@ -39,7 +39,10 @@ static int64_t fetch_signed(struct decoder *d, size_t bytes)
 	return bytes == 1 ? (int8_t)v : (int32_t)v;
 }
 
-/* @imm bytes of immediate follow: a RIP-relative operand counts from the instruction's end. */
+/*
+ * @imm: bytes of the immediate that follows. A RIP-relative operand counts from the end of the
+ * instruction, after the immediate.
+ */
 static void modrm(struct decoder *d, struct insn *in, size_t imm)
 {
 	uint8_t b = (uint8_t)fetch(d, 1), mod = b >> 6;
@@ -72,10 +75,10 @@ static void modrm(struct decoder *d, struct insn *in, size_t imm)
 		in->mem = value_plus(base, fetch_signed(d, mod == 1 ? 1 : 4));
 }
 
-/* The operand's address counts from the thread pointer. */
+/* The operand's address counts from the thread pointer (segment register fs). */
 static void load_fs(struct decoder *d, const struct insn *in)
 {
-	if (in->absolute && in->mem.x == 0) /* which points to itself */
+	if (in->absolute && in->mem.x == 0) /* the word there points to itself */
 		d->reg[in->reg] = (struct value){V_TP, 0, 0};
 	else
 		d->reg[in->reg] =
@@ -92,7 +95,7 @@ static void load(struct decoder *d, const struct insn *in)
 		d->reg[in->reg] = decoder_load(d, in->mem, in->rex & 8);
 }
 
-/* add r, r/m: only the thread pointer is ever added (to a TLS offset). */
+/* add r, r/m: an accessor adds only the thread pointer, to a TLS offset. */
 static void add(struct decoder *d, const struct insn *in)
 {
 	struct value v = {V_UNKNOWN};
@@ -133,7 +136,7 @@ static void move_immediate(struct decoder *d, const struct insn *in)
 	d->reg[(in->op & 7) | (in->rex & 1) << 3] = (struct value){V_ADDR, imm, 0};
 }
 
-/* Inside the function, forward only. */
+/* A jump inside the function; only forward. */
 static void jump(struct decoder *d, int64_t disp)
 {
 	if (disp < 0 || (uint64_t)disp >= d->n - d->at)
@@ -142,7 +145,7 @@ static void jump(struct decoder *d, int64_t disp)
 		d->at += (size_t)disp;
 }
 
-/* Instructions without ModRM; false: not one of them. */
+/* Instructions without ModRM; false: it is another one. */
 static bool plain(struct decoder *d, struct insn *in)
 {
 	if (in->op >= 0x50 && in->op <= 0x57)
@@ -178,7 +181,7 @@ static void with_modrm(struct decoder *d, struct insn *in)
 		modrm(d, in, 0);
 		d->reg[in->reg] = in->mem;
 		break;
-	case 0x89: /* between registers; a store changes nothing we look at */
+	case 0x89: /* between registers; stores don't matter */
 		modrm(d, in, 0);
 		if (!in->is_mem)
 			d->reg[in->rm] = d->reg[in->reg];
@@ -252,7 +255,7 @@ struct accessor accessor_x86(struct elf_file *elf, const uint8_t *code, size_t n
 			    .arg = RDI,
 			    .result = RAX};
 
-	/* A branch back isn't followed, so this ends at the latest with the bytes. */
+	/* Jumps backwards aren't followed, so this ends at the latest where the bytes end. */
 	while (!d.done && !d.bad)
 		step(&d);
 	return d.done && !d.bad ? d.ret : (struct accessor){ACCESS_NONE};

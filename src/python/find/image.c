@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Looking for an interpreter in one ELF file: is there one, which, and can krait walk it. Whatever
- * is recognised but not understood is returned with the reason, never guessed at.
+ * Looks for an interpreter in one ELF file: is there one, which version is it, and can krait walk
+ * its frames? If an interpreter is recognized but not understood, the reason is returned; nothing
+ * is guessed.
  */
 #include <elf.h>
 #include <errno.h>
@@ -17,7 +18,7 @@ void image_unsupported(struct py_image *image, const char *fmt, ...)
 {
 	va_list ap;
 
-	if (image->unsupported[0]) /* the first reason is the cause */
+	if (image->unsupported[0]) /* the first reason is the actual cause */
 		return;
 	va_start(ap, fmt);
 	vsnprintf(image->unsupported, sizeof(image->unsupported), fmt, ap);
@@ -34,7 +35,10 @@ static unsigned minor(const struct py_image *image)
 	return image->hex_version >> 16 & 0xff;
 }
 
-/* A stub: the interpreter is another file (also libpython3.so, the stable ABI's name). */
+/*
+ * Is it a stub, whose interpreter is in another file? libpython3.so, the stable ABI's name, is one,
+ * too.
+ */
 static bool needs_libpython(struct elf_file *elf)
 {
 	const char *s;
@@ -69,8 +73,9 @@ static bool has_interpreter(const struct image_ctx *c)
 }
 
 /*
- * An interpreter's symbols are exported, or (linked into a program with hidden symbols) only in
- * .symtab. That is read for programs only, and for what is Python for sure.
+ * The symbols of an interpreter are exported. In a program that was linked with hidden symbols they
+ * are only in .symtab. That table is read only of programs, and of files that certainly have an
+ * interpreter.
  */
 static void find_all_symbols(struct image_ctx *c)
 {
@@ -84,7 +89,7 @@ static void find_all_symbols(struct image_ctx *c)
 		find_symbols(c, false);
 }
 
-/* 3.10+: `.PyRuntime` holds nothing but _PyRuntime, and survives what strips symbols. */
+/* 3.10+: the section `.PyRuntime` has only _PyRuntime. It stays when symbols are stripped. */
 static bool find_runtime(struct image_ctx *c)
 {
 	const struct elf_symbol *sym = &c->sym[SYM__PyRuntime];
@@ -102,7 +107,7 @@ static bool find_runtime(struct image_ctx *c)
 	return c->runtime != 0;
 }
 
-/* 3.13+: true if the file describes itself (then the image is filled or marked unsupported). */
+/* 3.13+: true if the file describes itself; then the image is filled in or marked unsupported. */
 static bool use_debug_offsets(struct image_ctx *c)
 {
 	struct py_image *image = c->image;
@@ -177,7 +182,7 @@ static void name_it(struct py_image *image, const char *what, unsigned version)
 		image_unsupported(image, "%s", what);
 }
 
-/* An interpreter of 32 bits, by nothing but its name. */
+/* Is it an interpreter of 32 bits? Nothing but its name shows that. */
 static bool is_32_bit_python(int fd, const char *path)
 {
 	const char *name = path_base(path);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A table's row is believed only if the interpreter doesn't contradict it: PyCode_Type describes
- * its own fields (tp_members: names and offsets, in initialised data of every version), also in
- * builds whose objects begin with two more pointers (Py_TRACE_REFS), and in versions to come.
+ * Checks a table's row against the interpreter. PyCode_Type describes its own fields: tp_members
+ * has their names and offsets, in the initialised data of every version. That also holds for builds
+ * whose objects begin with two more pointers (Py_TRACE_REFS), and for versions to come.
  */
 #include "python/find/image_internal.h"
 
 #define MEMBERS_MAX 64 /* PyCode_Type has about 20 */
-#define MEMBER_SIZE                                                                                \
-	40 /* PyMemberDef {char *name; int type; Py_ssize_t offset; int flags; char *doc} */
+/* size of PyMemberDef {char *name; int type; Py_ssize_t offset; int flags; char *doc} */
+#define MEMBER_SIZE 40
 
-/* Offsets from tp_name in PyTypeObject, the same since 2.7. */
+/* Offsets in PyTypeObject, counted from tp_name; the same since 2.7. */
 #define TYPE_BASICSIZE 8
 #define TYPE_MEMBERS   216
 
@@ -22,7 +22,7 @@ static bool is_string(struct image_ctx *c, uint64_t vaddr, const char *s)
 	return n <= sizeof(buf) && elf_file_read(c->elf, vaddr, buf, n) == n && !memcmp(buf, s, n);
 }
 
-/* True if a type object whose tp_name is at @tp_name is called "code". */
+/* Is a type object whose tp_name is at @tp_name called "code"? */
 static bool is_code_type(struct image_ctx *c, uint64_t tp_name)
 {
 	uint64_t name;
@@ -30,7 +30,7 @@ static bool is_code_type(struct image_ctx *c, uint64_t tp_name)
 	return elf_file_pointer(c->elf, tp_name, &name) && is_string(c, name, "code");
 }
 
-/* What krait's layout says about a member; -1: nothing. */
+/* Offset of the member in krait's layout; -1: the layout doesn't have it. */
 static int expected_offset(struct image_ctx *c, uint64_t name)
 {
 	const struct py_layout *l = &c->image->layout;
@@ -56,7 +56,10 @@ static int expected_offset(struct image_ctx *c, uint64_t name)
 	return -1;
 }
 
-/* Members that krait reads and that lie elsewhere than it thinks, and how many agree. */
+/*
+ * Compares the members that krait reads with the layout. False: one has another offset. *agree:
+ * adds the number of those with the same offset.
+ */
 static bool members_agree(struct image_ctx *c, uint64_t members, unsigned *agree)
 {
 	uint64_t name, offset;
@@ -91,7 +94,7 @@ void image_check(struct image_ctx *c)
 		return;
 	}
 	type += l->type_name;
-	/* From 3.11 on the size without the instructions, which follow the fixed part. */
+	/* Since 3.11 this is the size without the instructions, which follow the fixed part. */
 	elf_file_read_u64(c->elf, type + TYPE_BASICSIZE, &basicsize);
 	if (!elf_file_pointer(c->elf, type + TYPE_MEMBERS, &members) ||
 	    !members_agree(c, members, &agree) || agree < 4 ||
@@ -100,7 +103,10 @@ void image_check(struct image_ctx *c)
 				  l->version >> 8, l->version & 0xff);
 }
 
-/* In [@vaddr, @vaddr + @n): a type object named "code" whose instances have the size expected. */
+/*
+ * Searches [@vaddr, @vaddr + @n) for a type object named "code" whose instances have the size of
+ * the layout. 0: none.
+ */
 static uint64_t scan_types(struct image_ctx *c, uint64_t vaddr, const uint8_t *bytes, size_t n)
 {
 	uint64_t size;

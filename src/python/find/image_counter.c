@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where CPython counts the code objects it makes (Objects/codeobject.c, init_code()). 3.12: a variable
- * of its own, known by a symbol that isn't exported. From 3.13 on in PyInterpreterState: struct
- * _py_func_state {uint32_t next_version; func_version_cache[4096]}, and no debug offset says where; but
- * the main interpreter is the last member of _PyRuntime and lies in initialised data, where the
- * counter is known by what the file has there: its first value, then the empty cache of 64 KiB.
+ * Finds the variable in which CPython counts the code objects that it makes (Objects/codeobject.c,
+ * init_code()). 3.12 has a variable with a symbol that isn't exported. Since 3.13 it is in
+ * PyInterpreterState, in struct _py_func_state {uint32_t next_version; func_version_cache[4096]},
+ * and the debug offsets don't have it. But the main interpreter is the last member of _PyRuntime
+ * and lies in initialised data. There the counter is recognized by its contents in the file: its
+ * first value, followed by the empty cache of 64 KiB.
  */
 #include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "python/find/image_internal.h"
 
-#define INTERP_MAX  (1u << 20) /* 250 KiB in 3.15 */
+#define INTERP_MAX  (1u << 20) /* 3.15 has 250 KiB */
 #define CACHE_WORDS (4096 * 16 / 4)
 
 void image_counter_symbol(struct image_ctx *c)
@@ -23,13 +24,13 @@ void image_counter_symbol(struct image_ctx *c)
 	c->image->where.codes_made = sym.value;
 }
 
-/* 1 in 3.13, FUNC_VERSION_FIRST_VALID (2) from 3.14 on. */
+/* 1 in 3.13, FUNC_VERSION_FIRST_VALID (2) since 3.14. */
 static bool is_first_version(uint32_t word)
 {
 	return word == 1 || word == 2;
 }
 
-/* Index of the word that is followed by the cache; 0 = none is, or more than one may be. */
+/* Index of the word before the cache; 0: there is none, or more than one candidate. */
 static size_t find_counter(const uint32_t *words, size_t n)
 {
 	size_t zeros = 0, found = 0;

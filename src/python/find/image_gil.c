@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where the GIL is: in variables of ceval.c (2.7, 3.6), in _PyRuntime (3.7-3.11), behind a pointer
- * in each interpreter (3.12+). What can't be found is left out: bpf/python/gil.bpf.h then knows less.
+ * Finds the GIL. It is in variables of ceval.c (2.7, 3.6), in _PyRuntime (3.7-3.11), or behind a
+ * pointer in each interpreter (3.12+). What isn't found is left out; then bpf/python/gil.bpf.h can
+ * say less.
  */
 #include "python/find/image_internal.h"
 
-/* 3.6: conditions and mutexes, in the order in which the compiler put them. */
+/* 3.6: bytes of the condition and mutex variables, in whichever order the compiler put them. */
 #define STATICS_BYTES 512
 
-/* The lowest and the highest address of the variables that waiters of 3.6 sleep on. */
+/* Finds the lowest and highest address of the variables on which waiters sleep in 3.6. */
 static void static_waits(struct image_ctx *c)
 {
 	static const enum image_symbol symbols[] = {SYM_gil_cond, SYM_gil_mutex, SYM_switch_cond,
@@ -24,13 +25,13 @@ static void static_waits(struct image_ctx *c)
 		first = MIN(first, s->value);
 		end = MAX(end, s->value + s->size);
 	}
-	if (end - first > STATICS_BYTES) /* something else may lie between them */
+	if (end - first > STATICS_BYTES) /* other variables may lie between them */
 		return;
 	w->gil_wait = first;
 	w->gil_wait_bytes = (uint16_t)(end - first);
 }
 
-/* 2.7: a pointer to a semaphore, whose value is its first word. */
+/* 2.7: a pointer to a semaphore; the first word of the semaphore is its value. */
 static void lock_waits(struct image_ctx *c)
 {
 	c->image->where.gil_wait = c->sym[SYM_interpreter_lock].value;
@@ -67,5 +68,5 @@ void image_gil(struct image_ctx *c)
 	} else if (PY_HAS(can, GIL_IN_RUNTIME)) {
 		w->gil = PY_GIL_CURRENT;
 		runtime_gil(c);
-	} /* 3.13+: the debug offsets said it */
+	} /* 3.13+: already filled in from the debug offsets */
 }

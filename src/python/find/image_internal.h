@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the files that look for an interpreter in an ELF file share. */
+/* Shared by the files that look for an interpreter in an ELF file. */
 #ifndef PYTHON_IMAGE_INTERNAL_H
 #define PYTHON_IMAGE_INTERNAL_H
 
@@ -40,65 +40,68 @@ enum image_symbol {
 		SYM_MAX
 };
 
-/* One file while it is examined. */
+/* An ELF file while it is examined. */
 struct image_ctx {
 	struct elf_file *elf;
-	struct elf_symbol sym[SYM_MAX]; /* all zero: not there */
-	uint64_t runtime;		/* vaddr of _PyRuntime, 0 = none */
-	uint64_t runtime_size;		/* 0 = unknown */
+	struct elf_symbol sym[SYM_MAX]; /* all zero: the file doesn't have it */
+	uint64_t runtime;		/* vaddr of _PyRuntime; 0: none */
+	uint64_t runtime_size;		/* 0: not known */
 	struct py_image *image;
 };
 
-/* 16 on AArch64 with glibc, else 0. */
+/* By how much the GIL's two mutexes together are larger: 16 on AArch64 with glibc, else 0. */
 unsigned image_mutex_growth(struct image_ctx *c);
 
 /*
- * PY_VERSION_HEX as far as the file tells it without debug offsets (Py_Version, names, strings,
- * size of _PyRuntime); 0 = not known. The low 16 bits are 0 where the patch level isn't known.
+ * PY_VERSION_HEX without debug offsets, as far as the file shows it (Py_Version, names, strings,
+ * size of _PyRuntime); 0: not known. The low 16 bits are 0 if the patch level isn't known.
  */
 uint32_t image_version(struct image_ctx *c);
 
-/* major << 8 | minor, "3.8" after the first @prefix in the last part of the path @name; 0 = no. */
+/*
+ * Reads a version, "3.8", after the first @prefix in the last part of the path @name. Returns major
+ * << 8 | minor; 0: there is none.
+ */
 unsigned image_version_after(const char *name, const char *prefix);
 
 /* Fills image->where for the image's version, or sets image->unsupported. */
 void image_roots(struct image_ctx *c);
 
-/* The part of it that says who holds the GIL; after the rest. */
+/* Fills the fields of image->where about the GIL; to be called after the others are filled. */
 void image_gil(struct image_ctx *c);
 
-/* 3.12: the part of it that tells where code objects are counted. */
+/* 3.12: fills the field of image->where that has the address of the count of code objects. */
 void image_counter_symbol(struct image_ctx *c);
 
-/* The same from 3.13 on. */
+/* The same for 3.13+. */
 void image_counter_value(struct image_ctx *c, const struct py_debug_offsets *d);
 
 /*
- * Compares the layout with what PyCode_Type says of itself; adapts it to Py_TRACE_REFS or sets
+ * Compares the layout with PyCode_Type's own description. Adapts it to Py_TRACE_REFS, or sets
  * image->unsupported.
  */
 void image_check(struct image_ctx *c);
 
-/* PyCode_Type without a symbol (3.11+), by what it says of itself; 0 = not found. */
+/* Finds PyCode_Type without a symbol (3.11+), by its own description; 0: not found. */
 uint64_t image_find_code_type(struct image_ctx *c);
 
-/* _PyRuntime without symbol and section (3.13+), by its cookie; 0 = not found. */
+/* Finds _PyRuntime without a symbol or section (3.13+), by its cookie; 0: not found. */
 uint64_t image_find_cookie(struct image_ctx *c);
 
-/* Initialised writable data, block by block. */
+/* Goes through initialised writable data, block by block. */
 struct image_scan {
 	struct elf_file *elf;
 	size_t load;
-	uint64_t vaddr; /* of the block */
-	size_t n;	/* bytes in it */
-	uint64_t left;	/* so many are looked at in all */
+	uint64_t vaddr; /* address of the block */
+	size_t n;	/* bytes in the block */
+	uint64_t left;	/* bytes that may still be read */
 	uint8_t bytes[32768];
 };
 
 void image_scan_init(struct image_scan *s, struct elf_file *elf);
-bool image_scan_next(struct image_scan *s); /* false: that was all */
+bool image_scan_next(struct image_scan *s); /* false: there is no more */
 
-/* Marks the image as recognised, but not usable. */
+/* Marks the image as recognized, but not usable, and why. */
 void image_unsupported(struct py_image *image, const char *fmt, ...) _printf_(2, 3);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where a walk starts: the list of interpreters, the current thread state, and how a thread finds
- * its own. 2.7 and 3.6 keep them in variables of pystate.c, 3.7-3.14 in _PyRuntime, 3.15 has the
- * thread's state in a thread-local variable only. What has no symbol is read out of the code of
- * exported accessors.
+ * Finds where a walk starts: the list of interpreters, the current thread state, and how a thread
+ * finds its own state. 2.7 and 3.6 have these in variables of pystate.c, 3.7-3.14 in _PyRuntime;
+ * 3.15 has the thread's state only in a thread-local variable. Where there is no symbol, the code
+ * of an exported accessor is decoded.
  */
 #include "base/error.h"
 #include "python/find/accessor.h"
@@ -14,7 +14,7 @@ static struct accessor read_accessor(struct image_ctx *c, enum image_symbol whic
 	return accessor_read(c->elf, c->sym[which].value);
 }
 
-/* 2.7, 3.6: variables, whose symbols are local and go when the file is stripped. */
+/* 2.7, 3.6: variables with local symbols, which a stripped file doesn't have. */
 static void old_roots(struct image_ctx *c)
 {
 	struct py_where *w = &c->image->where;
@@ -28,7 +28,7 @@ static void old_roots(struct image_ctx *c)
 	if (!w->interp_head)
 		image_unsupported(c->image, "CPython %u.%u stripped of its symbols",
 				  c->image->layout.version >> 8, c->image->layout.version & 0xff);
-	/* 2.7's key isn't a pthread key, but a list of its own (Python/thread.c: keyhead). */
+	/* 2.7's key isn't a pthread key; it has its own list (Python/thread.c: keyhead). */
 	if (PY_HAS(c->image->layout.can, LISTED_STATES))
 		return;
 	w->tss_key = c->sym[SYM_autoTLSkey].value;
@@ -38,7 +38,9 @@ static void old_roots(struct image_ctx *c)
 	w->tss = w->tss_key ? PY_TSS_KEY_GLIBC : PY_TSS_NONE;
 }
 
-/* Address of the key's number (Py_tss_t: {int is_initialized, key}) by the accessor, 0 = unknown.
+/*
+ * Address of the key's number (Py_tss_t: {int is_initialized, key}), from the accessor; 0: not
+ * known.
  */
 static uint64_t accessor_key(struct image_ctx *c)
 {
@@ -46,15 +48,15 @@ static uint64_t accessor_key(struct image_ctx *c)
 
 	if (a.kind == ACCESS_KEY)
 		return a.addr;
-	/* Before 3.12 the argument may be the structure around the Py_tss_t. */
+	/* Before 3.12 the argument may be the structure that holds the Py_tss_t. */
 	if (a.kind == ACCESS_ARGUMENT && PY_HAS(c->image->layout.can, TSS_ARGUMENT))
 		return a.addr + 4;
 	return 0;
 }
 
 /*
- * 3.7-3.14. The accessor's word on the key counts more than the table's: a build with other
- * options may have moved struct _gilstate_runtime_state, but not its inside.
+ * 3.7-3.14. The accessor is trusted more than the table: a build with other options may have moved
+ * struct _gilstate_runtime_state, but not the fields in it.
  */
 static void runtime_roots(struct image_ctx *c, const struct py_runtime_row *table)
 {
@@ -72,7 +74,9 @@ static void runtime_roots(struct image_ctx *c, const struct py_runtime_row *tabl
 		w->interp_head = c->runtime + row.interp_head;
 }
 
-/* 3.15+: _Py_tss_gilstate, set as long as the thread has a state, GIL or not. */
+/*
+ * 3.15+: _Py_tss_gilstate, which is set as long as the thread has a state, with or without the GIL.
+ */
 static void tls_roots(struct image_ctx *c)
 {
 	struct accessor a = read_accessor(c, SYM_PyGILState_GetThisThreadState);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Searching an ELF file's data for what has no name: files that were stripped of symbols and
- * section headers, or linked statically with hidden symbols.
+ * Searches an ELF file's data for structures without names: in files without symbols and section
+ * headers, or that were linked statically with hidden symbols.
  */
 #include "base/slice.h"
 #include "python/find/image_internal.h"
 
-#define SCAN_MAX (256ull << 20) /* of a file; libpython has 2 MiB */
+#define SCAN_MAX (256ull << 20) /* bytes of a file; libpython has 2 MiB */
 
 void image_scan_init(struct image_scan *s, struct elf_file *elf)
 {
@@ -42,7 +42,7 @@ bool image_scan_next(struct image_scan *s)
 	return false;
 }
 
-/* 32-byte alignment is what compilers give a structure of this size. */
+/* Looks at multiples of 8; compilers align a structure of this size to 32 bytes. */
 uint64_t image_find_cookie(struct image_ctx *c)
 {
 	struct image_scan s;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which CPython a file is, when it has no debug offsets (2.7-3.12). From 3.11 on the file says it
- * (Py_Version); before, the name of the file, the size of _PyRuntime and the version string in
- * .rodata say it together: a name alone may be anything ("python", "uwsgi", "deleted").
+ * Finds the CPython version of a file without debug offsets (2.7-3.12). Since 3.11 the file has it
+ * (Py_Version). For older ones the file's name, the size of _PyRuntime and the version string in
+ * .rodata decide together: a name alone may be anything ("python", "uwsgi", "deleted").
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +31,9 @@ static unsigned version_by_name(struct image_ctx *c)
 	return version ? version : image_version_after(name, "python");
 }
 
-/* "3.8.18", "3.8.0rc1", "3.9.2+": PY_VERSION_HEX without the serial number; 0 = something else. */
+/*
+ * "3.8.18", "3.8.0rc1", "3.9.2+": PY_VERSION_HEX without the serial number; 0: it isn't a version.
+ */
 static uint32_t parse_version(const char *s, size_t n)
 {
 	unsigned major, minor, patch;
@@ -46,8 +48,8 @@ static uint32_t parse_version(const char *s, size_t n)
 }
 
 /*
- * The version at the end of the string @s of @n bytes: the linker makes one string of two if one is
- * the other's tail, as in "/opt/python-3.8.18".
+ * The version at the end of the string @s of @n bytes. The linker merges two strings if one is the
+ * end of the other, as in "/opt/python-3.8.18".
  */
 static uint32_t version_at_end(const char *s, size_t n)
 {
@@ -58,7 +60,7 @@ static uint32_t version_at_end(const char *s, size_t n)
 	return parse_version(s + at, n - at);
 }
 
-/* The only version string of @version (0 = any) in @text; 0 = none, or more than one. */
+/* The only version string of @version (0: any) in @text; 0: there is none, or more than one. */
 static uint32_t scan_strings(const char *text, size_t n, unsigned version)
 {
 	uint32_t found = 0;
@@ -128,7 +130,7 @@ uint32_t image_version(struct image_ctx *c)
 		return hex;
 	version = row ? row->version : version_by_name(c);
 	hex = version_by_string(c, version);
-	if (!hex && !row && version) /* a wrong name? */
+	if (!hex && !row && version) /* the name may be wrong */
 		hex = version_by_string(c, 0);
 	if (!hex && row)
 		return (uint32_t)version << 16 | (uint32_t)row->patch_first << 8;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Source text from linecache.cache: {file: (size, mtime, lines, name)}; see cached_text.h. */
+/* Reads source text from linecache.cache: {file: (size, mtime, lines, name)}; see cached_text.h. */
 #include "python/heap/cached_text.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 enum {
 	INTERPRETERS = 64,
-	FILE_BYTES = 64, /* what heap_find() can look for */
+	FILE_BYTES = 64, /* longest key that heap_find() can look for */
 	LINES = 1 << 14,
 	LINE_BYTES = 1 << 16,
 	BUDGET = 8 << 20,
@@ -20,7 +20,7 @@ enum {
 
 #define LIST_FLAG  25 /* Py_TPFLAGS_LIST_SUBCLASS */
 #define TUPLE_FLAG 26
-#define ITEMS	   4 /* of the tuple; what is loaded later has one (3.5+) */
+#define ITEMS	   4 /* of the tuple; a lazy entry (3.5+) has one item */
 
 struct question {
 	struct py_layout layout;
@@ -47,7 +47,7 @@ static bool is_kind(struct heap *h, uint64_t obj, unsigned flag)
 	return type && heap_type_field(h, type, TYPE_FLAGS) >> flag & 1;
 }
 
-/* The list of lines, 0 if there is none. */
+/* The list of lines; 0: there is none. */
 static uint64_t find_lines(struct heap *h, uint64_t interp, const char *file)
 {
 	uint64_t cache = heap_module_find(h, interp, "linecache", "cache"), items[ITEMS];
@@ -66,7 +66,7 @@ static int add_line(struct heap *h, uint64_t line, uint8_t raw[static LINE_BYTES
 	struct wire_text w;
 	int r;
 
-	/* As heap.c's is_str(). */
+	/* The same test as is_str() in heap.c. */
 	if (!type || !(heap_type_field(h, type, TYPE_FLAGS) >> (h->l->str_state ? 28 : 27) & 1))
 		return -EINVAL;
 	r = heap_str_head(h, line, false, &w, &data, &hash);
@@ -109,7 +109,7 @@ static int find_text(struct heap *h, const struct question *q, struct str *ret)
 	return lines ? add_lines(h, lines, ret) : -ENOENT;
 }
 
-/* A reader_task. */
+/* A reader_task: runs in the child that reads. */
 static ssize_t find(pid_t pid, void *bytes, size_t most)
 {
 	_cleanup_free_ struct heap_pages *pages = heap_pages_new();

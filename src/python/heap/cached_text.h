@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Source text of code that no file has: a notebook's cell, what a library makes at run time. Whoever compiles it puts its
- * lines into linecache.cache, for tracebacks; there they are read.
+ * Source text of code without a file: a notebook's cell, or code that a library compiles at run
+ * time. Such programs put the lines into linecache.cache, for tracebacks, and this reads them
+ * there.
  */
 #ifndef PYTHON_CACHED_TEXT_H
 #define PYTHON_CACHED_TEXT_H
@@ -11,13 +12,14 @@
 #include "base/str.h"
 #include "layout.h"
 
-/* Could @file, a code object's co_filename, be such code's, with lines of its own? */
+/* Could @file, a co_filename, be that of such code, with lines in linecache? */
 bool py_text_may_be_cached(const char *file);
 
 /*
- * Appends linecache.cache[@file][2] of the live process @pid, a newline behind each line; @where: absolute
- * addresses. Up to 256 KiB. 0; -ENOENT: it isn't there; -E2BIG: too long; -ENOTSUP: this version's dicts can't be read;
- * -EINVAL: not lines; -errno. What was appended then is nothing. No messages.
+ * Appends linecache.cache[@file][2] of the live process @pid, with a newline after each line; up to
+ * 256 KiB. @where: absolute addresses. 0; -ENOENT: there is no such entry; -E2BIG: it is too long;
+ * -ENOTSUP: the dicts of this version can't be read; -EINVAL: the entry isn't lines of text;
+ * -errno. On failure nothing is appended. No messages.
  */
 _must_use_ int py_cached_text(pid_t pid, const struct py_layout *layout,
 			      const struct py_where *where, const char *file, struct str *ret);

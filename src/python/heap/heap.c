@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Scalars and strings of a live process; dictionaries are in heap_dict.c. See heap.h. */
+/* Reads scalars and strings of a live process; see heap.h. heap_dict.c reads dictionaries. */
 #include "python/heap/heap.h"
 
 #include <errno.h>
@@ -50,11 +50,11 @@ static bool spend(struct heap *h, size_t cost)
 	return true;
 }
 
-#define PAGE_COST  512 /* of the budget: a page takes little longer than a few bytes of it */
+#define PAGE_COST  512 /* of the budget: a whole page takes little more time than a few bytes */
 #define SMALL_READ 1024
 #define FEW_READS  64
 
-/* The page at @start, NULL and *@e set if it isn't readable. */
+/* The page at @start; NULL if it can't be read, and *@e is -errno. */
 static const uint8_t *page_at(struct heap *h, uint64_t start, int *e)
 {
 	size_t i = start / HEAP_PAGE % HEAP_PAGES;
@@ -104,8 +104,9 @@ uint64_t heap_ptr(struct heap *h, uint64_t addr)
 }
 
 /*
- * One call of process_vm_readv stops at the first unreadable piece and says how much it got.
- * Returns how many of the @n pieces are done with, the unreadable one included.
+ * Reads up to 64 pieces with one call of process_vm_readv(), which stops at the first unreadable
+ * piece and returns the bytes that it has read. Returns how many of the @n pieces are finished,
+ * including the unreadable one.
  */
 static size_t read_some(struct heap *h, const uint64_t *addr, size_t n, size_t bytes, uint8_t *buf)
 {
@@ -123,7 +124,7 @@ static size_t read_some(struct heap *h, const uint64_t *addr, size_t n, size_t b
 		got = 0;
 	if ((size_t)got == n * bytes)
 		return n;
-	/* Part of the unreadable piece may have come. */
+	/* A part of the unreadable piece may have been read. */
 	memset(buf + (size_t)got / bytes * bytes, 0, bytes);
 	return (size_t)got / bytes + 1;
 }
@@ -141,7 +142,7 @@ void heap_read_many(struct heap *h, const uint64_t *addr, size_t n, size_t bytes
 		done += read_some(h, addr + done, n - done, bytes, buf + done * bytes);
 }
 
-/* Length, cached hash and state lie next to each other in str objects of all versions. */
+/* In str objects of all versions, length, cached hash and state follow each other. */
 struct str_head {
 	uint64_t len, hash, state;
 };
@@ -168,7 +169,8 @@ int heap_str_head(struct heap *h, uint64_t addr, bool is_bytes, struct wire_text
 	ret->kind = state & 7;
 	ret->ascii = state >> 4 & 1;
 	*data = addr + (ret->ascii ? l->str_ascii : l->str_compact);
-	if (!(state >> 3 & 1)) /* not compact: a subclass of str, or made by an old C API */
+	/* not compact: a subclass of str, or made by an old function of the C API */
+	if (!(state >> 3 & 1))
 		*data = heap_ptr(h, addr + l->str_compact);
 	return 0;
 }
@@ -207,9 +209,11 @@ int heap_str_begin(struct heap *h, uint64_t addr, size_t most, struct str *out)
 	return r ? r : text_to_utf8(&w, raw, n, out);
 }
 
-#define DIGIT_BITS 30 /* of a PyLong on 64-bit machines */
+#define DIGIT_BITS 30 /* of one digit of a PyLong on 64-bit machines */
 
-/* 2.7: PyInt has a C long, PyLong is as in 3.x with ob_size; 3.12+: lv_tag = digits << 3 | sign. */
+/*
+ * 2.7: a PyInt has a C long; a PyLong has ob_size, as in 3.x. 3.12+: lv_tag is digits << 3 | sign.
+ */
 bool heap_int(struct heap *h, uint64_t addr, uint64_t *ret)
 {
 	uint64_t type = addr ? heap_ptr(h, addr + h->l->ob_type) : 0, flags, n, value = 0;

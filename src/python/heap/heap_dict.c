@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Dictionaries and instance attributes of a live process, 2.7-3.15. From 3.6 a dict is {keys,
- * values}: the entries stand in the keys object in insertion order; with values (a "split" table)
- * only the names stand there, shared by all instances of a class. From 3.11 an instance keeps its
- * values without a dict until one is asked for.
+ * Reads dictionaries and instance attributes of a live process, 2.7-3.15. Since 3.6 a dict is
+ * {keys, values}, and the keys object has the entries in the order of insertion. In a "split"
+ * table, which has values, the keys object has only names, shared by all instances of a class.
+ * Since 3.11 an instance has values without a dict, until the dict is asked for.
  */
 #include "python/heap/heap.h"
 
 #include <errno.h>
 
-/* Where a dict's entries are: 16 or 24 bytes each, hash (if 24), key, value. */
+/* The entries of a dict: 16 or 24 bytes each, with hash (only if 24), key and value. */
 struct table {
 	uint64_t entries, n;
-	uint64_t values; /* of value pointers, 0 = they are in the entries */
+	uint64_t values; /* address of pointers to values; 0: values are in the entries */
 	unsigned entry_bytes;
-	unsigned skip; /* bytes before the key: the hash */
+	unsigned skip; /* bytes before the key: 8 if there is a hash */
 };
 
 /* PyDictKeysObject up to 3.10: dk_refcnt, dk_size, dk_lookup, dk_usable, dk_nentries, indices. */
@@ -35,7 +35,7 @@ static int keys_3_6(struct heap *h, uint64_t keys, struct table *t)
 	return 0;
 }
 
-/* From 3.11: refcnt, {u8 log2_size, log2_index_bytes, kind, ...}, usable, nentries, indices. */
+/* Since 3.11: refcnt, {u8 log2_size, log2_index_bytes, kind, ...}, usable, nentries, indices. */
 static int keys_3_11(struct heap *h, uint64_t keys, struct table *t)
 {
 	uint64_t head[4];
@@ -46,7 +46,7 @@ static int keys_3_11(struct heap *h, uint64_t keys, struct table *t)
 		return r;
 	log2_index_bytes = head[1] >> 8 & 0xff;
 	kind = head[1] >> 16 &
-	       0xff; /* DICT_KEYS_GENERAL, _UNICODE, _SPLIT: str keys have no hash */
+	       0xff; /* DICT_KEYS_GENERAL, _UNICODE, _SPLIT; str keys have no hash */
 	if (log2_index_bytes > 30 || kind > 2)
 		return -EINVAL;
 	*t = (struct table){.entries = keys + sizeof(head) + (1ull << log2_index_bytes),
@@ -134,11 +134,12 @@ int heap_dict(struct heap *h, uint64_t dict, heap_items *ret)
 	return r ? r : read_items(h, &t, ret);
 }
 
-#define KEY_BYTES 160 /* of a str object that are compared: its header and up to 64 characters */
+/* bytes of a str object that are compared: its header and up to 64 characters */
+#define KEY_BYTES 160
 #define BATCH	  64
-#define FIRST	  8 /* what a module says of itself comes first */
+#define FIRST	  8 /* the first batch is small: a module's own attributes come first */
 
-/* Is @raw, the first bytes of an object, the ASCII str @key? */
+/* Are the bytes @raw at the beginning of an object those of the ASCII str @key? */
 static bool is_key(const struct heap *h, const uint8_t *raw, const char *key, size_t n)
 {
 	const struct py_layout *l = h->l;
@@ -150,7 +151,8 @@ static bool is_key(const struct heap *h, const uint8_t *raw, const char *key, si
 		return true;
 	memcpy(&state, raw + l->str_state, sizeof(state));
 	state >>= l->str_kind_shift;
-	return (state & 7) == 1 && (state >> 3 & 3) == 3; /* one byte each, compact and ASCII */
+	/* one byte for each character, compact, ASCII */
+	return (state & 7) == 1 && (state >> 3 & 3) == 3;
 }
 
 uint64_t heap_find(struct heap *h, const heap_items *items, const char *key)
@@ -189,8 +191,9 @@ uint64_t heap_dict_find(struct heap *h, uint64_t dict, const char *key)
 #define FLAG_MANAGED_DICT  (1u << 4) /* Py_TPFLAGS_MANAGED_DICT, 3.11+ */
 
 /*
- * 3.11+: where the dict, or the values without a dict, of an instance with a managed dict are:
- * before the object (free-threaded builds have no GC header there), from 3.13 the values behind it.
+ * 3.11+: finds the dict, or the values, of an instance with a managed dict. A pointer to them is
+ * before the object (free-threaded builds have no GC header there). Since 3.13 the values are after
+ * the object.
  */
 static void managed(struct heap *h, uint64_t obj, uint64_t type, uint64_t flags, uint64_t *dict,
 		    uint64_t *values)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads by process_vm_readv(2), from a distance; see peek.h. */
+/* Reads with process_vm_readv(2), in a child; see peek.h. */
 #include "python/heap/peek.h"
 
 #include <errno.h>
@@ -9,9 +9,9 @@
 #include "proc/proc.h"
 #include "proc/reader.h"
 
-#define THREADS_MAX 16 /* that are tried */
+#define THREADS_MAX 16 /* at most so many threads are tried */
 
-/* By the first of the threads through which there is memory. */
+/* Reads by the first thread through which the kernel finds the memory. */
 static ssize_t read_by_thread(pid_t pid, const struct iovec *to, const struct iovec *from, size_t n)
 {
 	_cleanup_proc_ struct proc p = PROC_INIT;

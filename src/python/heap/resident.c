@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads what a walk needs; see resident.h. */
+/* Touches the memory that a walk reads; see resident.h. */
 #include "python/heap/resident.h"
 
 #include "base/clock.h"
@@ -7,16 +7,16 @@
 #include "python/heap/text.h"
 
 #define PAGE	   4096u
-#define AT_ONCE	   64	       /* pages in one system call */
-#define TEXT_MOST  (64u << 10) /* of a name or a line table: ABI_LINETABLE_BYTES */
+#define AT_ONCE	   64	       /* pages read by one system call */
+#define TEXT_MOST  (64u << 10) /* bytes of a name or a line table: ABI_LINETABLE_BYTES */
 #define STACK_MOST (256u << 10)
-#define CODES	   1024 /* a power of two: code objects that are remembered */
-#define OBJECT_BYTES                                                                               \
-	128 /* of a PyFrameObject, a function, a _PyCFrame, a generator's exception state */
-#define TSTATE_BYTES                                                                               \
-	512 /* of a PyThreadState: what a walk reads, and the first _PyCFrame behind it */
-#define CODE_BYTES    256 /* of a PyCodeObject: its fields */
-#define SHIM_OWNER    3	  /* enum _frameowner: this and above have no code object */
+#define CODES	   1024 /* how many code objects are remembered; a power of two */
+/* bytes of a PyFrameObject, a function, a _PyCFrame, or a generator's exception state */
+#define OBJECT_BYTES 128
+/* bytes of a PyThreadState: what a walk reads, and the first _PyCFrame, which follows it */
+#define TSTATE_BYTES  512
+#define CODE_BYTES    256 /* bytes of a PyCodeObject's fields */
+#define SHIM_OWNER    3	  /* enum _frameowner: this and higher ones have no code object */
 #define MAX_CFRAMES   64
 #define MAX_DATA_PART 4
 
@@ -24,7 +24,7 @@ struct stack_reader {
 	struct resident *r;
 	struct heap heap;
 	const struct py_layout *l;
-	uint64_t seen[CODES]; /* code objects, by their addresses' hash */
+	uint64_t seen[CODES]; /* code objects; the index is a hash of the address */
 };
 
 static bool is_over(const struct resident *r)
@@ -45,7 +45,7 @@ static void touch(struct resident *r, struct heap *h, uint64_t addr, uint64_t by
 
 		for (; n < AT_ONCE && page < end; page += PAGE)
 			at[n++] = page;
-		h->budget = HEAP_BUDGET; /* pages and time are the bounds here */
+		h->budget = HEAP_BUDGET; /* here pages and time are the bounds instead */
 		heap_read_many(h, at, n, 1, byte);
 		r->pages += n;
 	}
@@ -112,7 +112,7 @@ static bool is_shim(struct stack_reader *s, uint64_t frame)
 	       !heap_read(&s->heap, frame + s->l->frame_owner, &owner, 1) && owner >= SHIM_OWNER;
 }
 
-/* @frame and all that it leads to. */
+/* @frame, the frames that it leads to, and their code objects. */
 static void bring_frames(struct stack_reader *s, uint64_t frame)
 {
 	const struct py_layout *l = s->l;
@@ -127,7 +127,10 @@ static void bring_frames(struct stack_reader *s, uint64_t frame)
 	}
 }
 
-/* 3.11, 3.12: the parts of the data stack, the innermost first: {previous, size, top}. */
+/*
+ * 3.11, 3.12: the parts of the data stack (_PyStackChunk {previous, size, top}), the innermost
+ * first.
+ */
 static void bring_data_stack(struct stack_reader *s, uint64_t tstate)
 {
 	uint64_t part = pointer(s, tstate + s->l->tstate_datastack_top - 8);
@@ -138,7 +141,7 @@ static void bring_data_stack(struct stack_reader *s, uint64_t tstate)
 	}
 }
 
-/* 3.11, 3.12: evaluation loops, the innermost first. Returns the innermost frame. */
+/* 3.11, 3.12: the evaluation loops, the innermost first. Returns the innermost frame. */
 static uint64_t bring_loops(struct stack_reader *s, uint64_t cframe)
 {
 	uint64_t at = s->l->cframe_current_frame, frame = pointer(s, cframe + at);

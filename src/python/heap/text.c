@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Code points and byte strings of a target to printable UTF-8; see text.h. */
+/* Converts code points and byte strings of a target to printable UTF-8; see text.h. */
 #include "python/heap/text.h"
 
 #define REPLACEMENT 0xfffdu
 #define ELLIPSIS    "\xe2\x80\xa6"
 
-/* Where text is read from: @kind bytes a code point, or UTF-8 (kind 0). */
+/* The text that is read: .kind bytes for each code point, or UTF-8 (.kind 0). */
 struct reader {
 	const uint8_t *p, *end;
 	unsigned kind;
@@ -21,7 +21,7 @@ static bool is_surrogate(uint32_t c)
 	return c >= 0xd800 && c <= 0xdfff;
 }
 
-/* Length of a UTF-8 sequence by its first byte, 0 if none begins with it. */
+/* Length of the UTF-8 sequence that begins with @first; 0: no sequence does. */
 static size_t utf8_length(uint8_t first)
 {
 	if (first < 0x80)
@@ -32,8 +32,8 @@ static size_t utf8_length(uint8_t first)
 }
 
 /*
- * Decodes one sequence at @p (p < end). Returns its length, 0 if it isn't valid UTF-8, -1 if @end
- * comes before its end.
+ * Decodes one sequence at @p (p < end). Returns its length; 0: it isn't valid UTF-8; -1: @end cuts
+ * it off.
  */
 static int utf8_decode(const uint8_t *p, const uint8_t *end, uint32_t *ret)
 {
@@ -54,7 +54,7 @@ static int utf8_decode(const uint8_t *p, const uint8_t *end, uint32_t *ret)
 	return (int)n;
 }
 
-/* @cut: the end isn't the text's own, it may lie inside a sequence. */
+/* @cut: @end isn't the end of the text, and may be in the middle of a sequence. */
 static bool is_utf8(const uint8_t *p, const uint8_t *end, bool cut)
 {
 	uint32_t c;
@@ -71,7 +71,7 @@ static bool is_utf8(const uint8_t *p, const uint8_t *end, bool cut)
 	return true;
 }
 
-/* Next code point; false at the end (an incomplete last one doesn't count). */
+/* Next code point; false at the end (an incomplete last one is left out). */
 static bool next(struct reader *r, uint32_t *ret)
 {
 	size_t left = (size_t)(r->end - r->p);
@@ -102,7 +102,7 @@ static bool is_control(uint32_t c)
 	return c < 0x20 || (c >= 0x7f && c <= 0x9f) || c == 0x2028 || c == 0x2029;
 }
 
-/* UTF-8 of one code point; returns the number of bytes, no NUL. */
+/* UTF-8 of one code point, without a NUL; returns the number of bytes. */
 static size_t encode_plain(uint32_t c, char buf[static 8])
 {
 	if (c > 0x10ffff || is_surrogate(c))
@@ -129,7 +129,7 @@ static size_t encode_plain(uint32_t c, char buf[static 8])
 	return 4;
 }
 
-/* One code point as it appears in an output; returns the number of bytes, no NUL. */
+/* One code point as it is shown in outputs, without a NUL; returns the number of bytes. */
 static size_t encode(uint32_t c, char buf[static 8])
 {
 	if (c == '\n' || c == '\r' || c == '\t') {
@@ -143,8 +143,8 @@ static size_t encode(uint32_t c, char buf[static 8])
 }
 
 /*
- * @cut: the source goes on after what we have. The place for the mark is remembered as we go: the
- * last boundary at which it would still fit.
+ * @cut: the text is longer than what was copied. .fits is where the text would be cut: the last
+ * boundary after which the ellipsis has room.
  */
 static void append(struct reader *r, bool cut, struct str *out)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Names of Python threads from threading._active; see threads.h. */
+/* Reads names of Python threads from threading._active; see threads.h. */
 #include "python/heap/threads.h"
 
 #include <errno.h>
@@ -11,8 +11,8 @@
 #include "python/heap/tids.h"
 
 #define MAX_INTERPRETERS 256
-#define NAME_BYTES	 1024  /* of a name are read, 256 letters of any kind */
-#define MAX_THREADS	 32768 /* as many as a process usually may have (threads-max, pid_max) */
+#define NAME_BYTES	 1024  /* bytes read of a name: at least 256 characters */
+#define MAX_THREADS	 32768 /* usual limit of threads in a process (threads-max, pid_max) */
 
 void py_thread_names_fini(struct py_thread_names *names)
 {
@@ -29,17 +29,17 @@ const char *py_thread_name_of(const struct py_thread_names *names, pid_t tid)
 	return NULL;
 }
 
-/* What becomes of one Thread object on the way. */
+/* A Thread object while its tid isn't known yet. */
 struct found {
-	uint64_t native; /* Thread._native_id: tid in the target's PID namespace, 0 = none */
+	uint64_t native; /* Thread._native_id: tid in the target's PID namespace; 0: none */
 };
 
 struct reader {
 	struct heap heap;
 	const struct py_where *where;
 	struct py_thread_names *ret;
-	VEC(struct found) found; /* parallel to ret->list */
-	struct map by_ident;	 /* -> index */
+	VEC(struct found) found; /* same indices as .ret->list */
+	struct map by_ident;	 /* ident -> index */
 	struct py_tids tids;
 };
 
@@ -49,8 +49,8 @@ static int put(struct reader *r, uint64_t ident, char *name, uint64_t native)
 	int e;
 
 	/*
-	 * The list of interpreters begins with the newest: what the main one says of a thread comes
-	 * later and counts.
+	 * The list of interpreters begins with the newest. The main interpreter comes last, so its
+	 * name for a thread replaces others.
 	 */
 	if (i) {
 		free(r->ret->list.v[*i].name);
@@ -72,7 +72,7 @@ static int put(struct reader *r, uint64_t ident, char *name, uint64_t native)
 	return 0;
 }
 
-/* Attributes of a Thread: its name, 0 or -errno, and its native id where it has one. */
+/* Reads the name of a Thread, and its native id; @native is 0 if it has none. 0 or -errno. */
 static int read_thread(struct heap *h, uint64_t thread, struct str *name, uint64_t *native)
 {
 	heap_items attrs = {};
@@ -134,7 +134,10 @@ static int read_interpreters(struct reader *r)
 	return e;
 }
 
-/* What the task that reads is asked, and its answer: so many bytes of these, each with its name behind it. */
+/*
+ * The question for the task that reads, and its answer: an array of struct packed, each followed by
+ * its name.
+ */
 struct question {
 	struct py_layout layout;
 	struct py_where where;
@@ -142,10 +145,11 @@ struct question {
 
 struct packed {
 	uint64_t ident, native;
-	size_t n; /* of its name, with its NUL and what aligns the next one */
+	/* bytes of the name that follows, with its NUL and the padding before the next one */
+	size_t n;
 };
 
-/* Bytes, or -ENOBUFS. */
+/* Bytes of the answer, or -ENOBUFS. */
 static ssize_t pack(const struct reader *r, uint8_t *bytes, size_t most)
 {
 	size_t n = 0;
@@ -200,7 +204,7 @@ static void end(struct reader *r)
 	vec_fini(&r->found);
 }
 
-/* A reader_task. */
+/* A reader_task: runs in the child that reads. */
 static ssize_t read_names(pid_t pid, void *bytes, size_t most)
 {
 	_cleanup_free_ struct heap_pages *pages = heap_pages_new();
@@ -219,7 +223,7 @@ static ssize_t read_names(pid_t pid, void *bytes, size_t most)
 	return n;
 }
 
-/* 0, -ENOBUFS: they are too many for an answer; -errno. */
+/* 0; -ENOBUFS: there are too many names for an answer; -errno. */
 static int ask_names(struct reader *r, pid_t pid)
 {
 	_cleanup_free_ uint8_t *bytes = malloc(READER_TASK_BYTES);

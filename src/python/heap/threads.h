@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The names that Python threads have in Python: threading._active of the target, {ident: Thread},
- * and Thread._name. Read from the live process, which goes on meanwhile and is hostile: bounded,
- * and what can't be read is left out. A program may rename a thread, and a new thread is registered
- * only after it has begun to run: read again for a thread that had no name, and once more at the
- * end.
+ * Reads the names of threads in Python: threading._active of the target, {ident: Thread}, and
+ * Thread._name. The live process keeps running meanwhile and is hostile: reading is bounded, and
+ * what can't be read is left out. A program may rename a thread, and a new thread is registered
+ * only after it has begun to run. So names are read again if a thread had none, and once more at
+ * the end.
  */
 #ifndef PYTHON_THREADS_H
 #define PYTHON_THREADS_H
@@ -15,7 +15,7 @@
 #include "base/vec.h"
 #include "layout.h"
 
-/* What the caller knows of a thread. */
+/* What the caller knows about a thread. */
 struct py_thread_id {
 	pid_t tid;   /* krait's PID namespace */
 	uint64_t tp; /* thread pointer, from a sample */
@@ -23,7 +23,7 @@ struct py_thread_id {
 
 struct py_thread_name {
 	uint64_t ident; /* threading's: pthread_self() = thread pointer + where->self_offset */
-	pid_t tid;	/* krait's PID namespace; 0: couldn't be told */
+	pid_t tid;	/* krait's PID namespace; 0: couldn't be found out */
 	char *name;	/* UTF-8, one line (text.h), not empty */
 };
 
@@ -32,19 +32,19 @@ struct py_thread_names {
 };
 
 /*
- * Reads the names of all threads of process @pid that `threading` knows, in all its interpreters.
- * @where: with absolute addresses. @known: @n threads whose thread pointer is known, may be NULL if
- * n is 0. The tid of the others comes from Thread._native_id (3.8+), else from the C library's own
- * struct (glibc and musl on x86-64, glibc on aarch64), and only if that thread exists.
- * 0, also if there are none (threading not imported); -ENOTSUP if this version's dictionaries
- * aren't known; -ESRCH, -EPERM. *ret is zero-initialised by the caller and always to be freed.
+ * Reads the names of all threads in process @pid that `threading` knows, in all its interpreters.
+ * @where: absolute addresses. @known: @n threads whose thread pointer is known; may be NULL if @n
+ * is 0. Other threads get their tid from Thread._native_id (3.8+), else from the C library's own
+ * struct (glibc and musl on x86-64, glibc on aarch64), and only if that thread exists. 0, also if
+ * there are no names (threading isn't imported); -ENOTSUP: this version's dicts aren't known;
+ * -ESRCH, -EPERM. The caller zero-initialises *ret, and frees it in any case.
  */
 _must_use_ int py_thread_names(pid_t pid, const struct py_layout *layout,
 			       const struct py_where *where, const struct py_thread_id *known,
 			       size_t n, struct py_thread_names *ret);
 void py_thread_names_fini(struct py_thread_names *names);
 
-/* The name of thread @tid, NULL if there is none. */
+/* The name of thread @tid; NULL: there is none. */
 const char *py_thread_name_of(const struct py_thread_names *names, pid_t tid);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Threads of a process by the numbers that it knows them by; see tids.h. */
+/* Finds a process's threads by the numbers that the process has for them; see tids.h. */
 #include "python/heap/tids.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include "proc/proc.h"
 #include "proc/stat.h"
 
-/* The thread's number in its own PID namespace. */
+/* The thread's tid in its own PID namespace; 0: can't be read. */
 static pid_t native_tid(const struct proc *p, pid_t tid)
 {
 	struct proc_status status;
@@ -64,8 +64,9 @@ pid_t py_tid_by_native(const struct py_tids *t, uint64_t native)
 }
 
 /*
- * Where struct pthread keeps the tid that the kernel wrote there (CLONE_PARENT_SETTID). glibc: the
- * same since 2.4, libthread_db depends on it (_thread_db_pthread_tid); musl: since 1.1.
+ * Offset in struct pthread of the tid that the kernel wrote there (CLONE_PARENT_SETTID). glibc:
+ * unchanged since 2.4, because libthread_db depends on it (_thread_db_pthread_tid); musl: since
+ * 1.1.
  */
 #if defined(__x86_64__)
 #define GLIBC_TID 720

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The lists of interpreters and of their thread states; see tstates.h. */
+/* Reads the lists of interpreters and of their thread states; see tstates.h. */
 #include "python/heap/tstates.h"
 
 #include <errno.h>
@@ -14,7 +14,10 @@ struct reader {
 	py_tstates *ret;
 };
 
-/* The fields of @t's thread state and the address of the next one; false if it isn't readable. */
+/*
+ * Reads the fields of the thread state at @t->addr, and the address of the next one; false: can't
+ * be read.
+ */
 static bool read_tstate(struct reader *r, struct py_tstate *t, uint64_t *next)
 {
 	const struct py_layout *l = r->heap.l;

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How CPython 2.7 and 3.6-3.12 lay out their structures: those releases don't say it themselves,
- * so it stands here, one row per version, x86-64 and AArch64 alike. tests/layout/check.sh compares
- * every number with what the compiler says about each installed interpreter's headers.
+ * How CPython 2.7 and 3.6-3.12 lay out their structures. These releases don't say it themselves, so
+ * each version has a row here, for x86-64 and AArch64 alike. tests/layout/check.sh compares every
+ * number with the compiler's result for each installed interpreter's headers.
  *
- * All released headers of a minor version agree (2.7-2.7.18, 3.6.0-3.12.x were compared), except
+ * All released headers of a minor version agree (2.7-2.7.18 and 3.6.0-3.12.x were compared), except
  * that _PyRuntime grew in 3.7.4.
  */
 #include "python/layout/tables.h"
 
 /* clang-format off */
-/* Headers of objects: the same from 3.6 on; PyASCIIObject lost wstr in 3.12 (PEP 623). */
+/* Headers of objects, the same since 3.6; PyASCIIObject lost wstr in 3.12 (PEP 623). */
 #define OBJECTS_3_6                                                                                \
 	.ob_type = 8, .type_name = 24, .tuple_items = 24, .bytes_data = 32, .str_length = 16,      \
 	.str_hash = 24, .str_state = 32, .str_kind_shift = 2
 #define STRINGS_3_6  OBJECTS_3_6, .str_ascii = 48, .str_compact = 72
 #define STRINGS_3_12 OBJECTS_3_6, .str_ascii = 40, .str_compact = 56
 
-/* What versions can, by row. */
+/* Capabilities, by row. */
 #define CAN_2_7                                                                                    \
 	(PY_CAN(OLD_CLASSES) | PY_CAN(PLAIN_INTS) | PY_CAN(OPEN_DICTS) | PY_CAN(LOCK_GIL) |        \
 	 PY_CAN(LISTED_STATES) | PY_CAN(LNOTAB) | PY_CAN(FRAME_A_LOOP) | PY_CAN(TRACE_REFS))
@@ -37,7 +37,7 @@
 	(PY_CAN_FROM_3_12 | PY_CAN(GIL_ACTIVE) | PY_CAN(TRACE_REFS) | PY_CAN(VALUES_TAGGED) |      \
 	 PY_CAN(COUNTER_SYMBOL))
 
-/* PyInterpreterState and PyThreadState begin alike from 3.6 to 3.10. */
+/* The beginning of PyInterpreterState and PyThreadState is the same from 3.6 to 3.10. */
 #define STATES_3_6                                                                                 \
 	.walk = PY_WALK_OBJECT, .interp_next = 0, .interp_tstate_head = 8, .tstate_next = 8,       \
 	.tstate_interp = 16, .tstate_frame = 24, .frame_back = 24, .frame_code = 32,               \
@@ -111,7 +111,7 @@ static const struct py_layout layouts[] = {
 		.code_linetable = 112,
 	},
 	{
-		.version = 0x0308, /* co_posonlyargcount came in */
+		.version = 0x0308, /* new: co_posonlyargcount */
 		.can = CAN_3_8,
 		STATES_3_6,
 		STRINGS_3_6,
@@ -147,7 +147,7 @@ static const struct py_layout layouts[] = {
 		.code_linetable = 120,
 	},
 	{
-		.version = 0x030a, /* f_lasti counts code units, co_linetable replaces co_lnotab */
+		.version = 0x030a, /* f_lasti is in code units; co_linetable replaces co_lnotab */
 		.can = CAN_3_10,
 		STATES_3_6,
 		STRINGS_3_6,
@@ -249,8 +249,8 @@ static const struct py_layout layouts[] = {
 };
 
 /*
- * tss_key is the address of Py_tss_t._key, 4 after autoTSSkey. 3.13 and 3.14 have interpreters_head
- * in their debug offsets.
+ * tss_key is the offset of Py_tss_t._key, 4 bytes into autoTSSkey. For 3.13 and 3.14 the debug
+ * offsets have interpreters_head.
  */
 static const struct py_runtime_row runtimes[] = {
 	{0x0307, 0, 3, .size = 1424, .interp_head = 24, .tstate_current = 1392, .tss_key = 1420,
@@ -304,14 +304,17 @@ struct py_runtime_row py_runtime_grow(const struct py_runtime_row *row, unsigned
 
 	if (r.size)
 		r.size += growth;
-	if (r.tstate_current) { /* up to 3.11: the GIL lies before both */
+	if (r.tstate_current) { /* up to 3.11: the GIL is before both */
 		r.tstate_current += growth;
 		r.tss_key += growth;
 	}
 	return r;
 }
 
-/* Py_TRACE_REFS (pydebug up to 3.7, --with-trace-refs to 3.12): _ob_next, _ob_prev come first. */
+/*
+ * Py_TRACE_REFS (pydebug up to 3.7, --with-trace-refs up to 3.12): _ob_next and _ob_prev come
+ * first.
+ */
 void py_layout_trace_refs(struct py_layout *l)
 {
 	uint16_t *const fields[] = {
@@ -332,12 +335,12 @@ void py_layout_trace_refs(struct py_layout *l)
 		*fields[i] += 16;
 	for (size_t i = 0; i < ARRAY_SIZE(optional); i++)
 		*optional[i] += *optional[i] ? 16 : 0;
-	/* Frames are objects up to 3.10 only. */
+	/* Only frames up to 3.10 are objects. */
 	for (size_t i = 0; i < ARRAY_SIZE(frame) && l->walk == PY_WALK_OBJECT; i++)
 		*frame[i] += 16;
 }
 
-/* GIL builds; in free-threaded ones the header, and so everything, is 16 bytes further. */
+/* Of builds with a GIL. In free-threaded builds the header, and so each offset, is 16 larger. */
 static const struct py_heap_row heaps[] = {
 	{0x207, 0, 0, 16, 64, 0},	{0x306, 848, 856, 16, 72, 104},
 	{0x307, 848, 856, 16, 72, 104}, {0x308, 864, 872, 16, 72, 104},

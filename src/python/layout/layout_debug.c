@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * From 3.13 on an interpreter describes itself: _PyRuntime begins with _Py_DebugOffsets
- * (Include/internal/pycore_debug_offsets.h; 3.13: pycore_runtime.h), all u64, in an order that
- * changes between minor versions. One list per minor version names the order. What was read is
- * believed only after it was checked against what must hold between the members, so that a list
- * that doesn't fit (a version yet to come) is refused instead of giving wrong stacks.
+ * Since 3.13 an interpreter describes itself. _PyRuntime begins with _Py_DebugOffsets
+ * (Include/internal/pycore_debug_offsets.h; 3.13: pycore_runtime.h): all members are u64, in an
+ * order that changes between minor versions. A list for each minor version has the order. The
+ * members are used only after the relations that must hold between them were checked. So a list
+ * that doesn't fit, for a version yet to come, is refused, and doesn't give wrong stacks.
  */
 #include <errno.h>
 #include "base/error.h"
 #include "python/layout/tables.h"
 
 /* clang-format off */
-/* Groups that never changed. */
+/* Groups of members that never changed. */
 #define HEAD(X)                                                                                    \
 	X(cookie) X(version) X(free_threaded)                                                      \
 	X(runtime_size) X(runtime_finalizing) X(interpreters_head)
@@ -50,7 +50,7 @@
 	X(stackpointer) X(tlbc_index)                                                              \
 	CODE(X) X(co_tlbc) OBJECT(X) TYPE(X) TUPLE(X) LIST(X) SET(X) SCALARS(X) GC(X)
 
-/* The newest, also tried for minor versions that krait has never heard of. */
+/* The newest list; also tried for newer minor versions. */
 #define MEMBERS_3_15(X)                                                                            \
 	HEAD(X)                                                                                    \
 	X(interp_size) X(interp_id) X(interp_next) X(threads_head) X(threads_main) INTERP(X)       \
@@ -66,7 +66,7 @@
 	GC(X)
 /* clang-format on */
 
-/* The newest list has every member; in an older version those it lacks are 0. */
+/* The newest list has every member. A member that an older version lacks is 0. */
 enum member {
 #define X(name) M_##name,
 	MEMBERS_3_15(X)
@@ -82,7 +82,7 @@ static const uint8_t order_3_15[] = {MEMBERS_3_15(X)};
 
 #define CAN_3_15 (PY_CAN_FROM_3_12 | PY_CAN(VALUES_HEAD))
 #define CAN_3_14 (CAN_3_15 | PY_CAN(HIDDEN_EXECUTORS))
-#define CAN_3_13 (CAN_3_15 | PY_CAN(FREE_THREADED)) /* newer ones were never run by krait's tests */
+#define CAN_3_13 (CAN_3_15 | PY_CAN(FREE_THREADED)) /* krait's tests never ran a newer one */
 
 static const struct order {
 	uint16_t version;
@@ -102,12 +102,12 @@ static const char *const names[] = {
 };
 
 /* clang-format off */
-/* a == b + delta in every build of every version since 3.13 (GIL, free-threaded, debug). */
+/* a == b + delta in every build of every version since 3.13 (with GIL, free-threaded, debug). */
 static const struct relation {
 	uint8_t a, b;
 	int8_t delta;
 } relations[] = {
-	/* An object's header, and what follows it directly: ob_size, then the data. */
+	/* The header of an object, and what follows it directly: ob_size, then the data. */
 	{ M_ob_type, M_object_size, -8 },
 	{ M_tuple_length, M_object_size, 0 },
 	{ M_list_length, M_object_size, 0 },
@@ -137,7 +137,7 @@ static const struct relation {
 	{ M_frame_size, M_localsplus, 8 },
 };
 
-/* member lies inside the structure whose size is `size`, aligned to `align`. */
+/* .member lies inside the structure whose size is .size, at a multiple of .align. */
 static const struct inside {
 	uint8_t member, size, align;
 } insides[] = {
@@ -175,7 +175,7 @@ static int check_relations(const uint64_t *m)
 	return 0;
 }
 
-/* What no relation catches: absolute sizes, and members that may be missing. */
+/* Checks what no relation covers: absolute sizes, and members that may be missing. */
 static int check_sizes(const uint64_t *m)
 {
 	bool free_threaded = m[M_free_threaded] == 1;
@@ -204,7 +204,7 @@ static int check_sizes(const uint64_t *m)
 	return bad ? err_set(-ENOTSUP, "debug offsets don't fit: %s", bad) : 0;
 }
 
-/* What a walk reads has all the fields it takes from there. */
+/* Checks that the fields which a walk needs are within the bytes that it reads. */
 static int check_read(const uint64_t *m)
 {
 	const char *bad = NULL;
@@ -263,7 +263,7 @@ static void fill(const uint64_t *m, struct py_layout *ret)
 		.can = py_debug_can((unsigned)(m[M_version] >> 16)),
 		.version = (uint16_t)(m[M_version] >> 16),
 		.walk = PY_WALK_CURRENT,
-		/* PyASCIIObject.state: `interned` became a whole byte in free-threaded 3.14. */
+		/* PyASCIIObject.state: in free-threaded 3.14 `interned` became a whole byte. */
 		.str_kind_shift = m[M_free_threaded] && m[M_version] >= 0x030e0000 ? 8 : 2,
 	};
 #define TAKE(field, member) ret->field = (uint16_t)m[M_##member]
@@ -301,9 +301,10 @@ static void fill(const uint64_t *m, struct py_layout *ret)
 }
 
 /*
- * 3.13: a bit of _status, 3.14: an int that follows it, later one that is named. All are written by
- * take_gil() and drop_gil() only. Without them, or if the GIL isn't laid out as bpf/python/gil.bpf.h has
- * it, nothing is said of it.
+ * Finds the thread state's field that says whether it holds the GIL. 3.13: a bit of _status; 3.14:
+ * the int after it; later: a member with a name. Only take_gil() and drop_gil() write it. If there
+ * is no such member, or the GIL's layout isn't that of bpf/python/gil.bpf.h, krait doesn't report
+ * the GIL.
  */
 static void derive_gil(const uint64_t *m, struct py_layout *ret)
 {
@@ -324,7 +325,10 @@ static void derive_gil(const uint64_t *m, struct py_layout *ret)
 		ret->tstate_gil_requested = (uint16_t)m[M_gil_requested];
 }
 
-/* Whether a collection is under way. Without it, or if it doesn't lie in the interpreter's state, that isn't known. */
+/*
+ * Finds the field that says whether a collection is running. If there is no such member, or it
+ * isn't inside the interpreter's state, krait doesn't know.
+ */
 static void derive_collecting(const uint64_t *m, struct py_layout *ret)
 {
 	uint64_t at = m[M_gc] + m[M_gc_collecting];
@@ -336,19 +340,19 @@ static void derive_collecting(const uint64_t *m, struct py_layout *ret)
 }
 
 /*
- * Not among the debug offsets; true of the headers of 3.13-3.15, GIL and free-threaded (checked by
- * tests/layout/check.sh), and tied to members that are checked above.
+ * Fields that aren't among the debug offsets. They hold for the headers of 3.13-3.15, with GIL and
+ * free-threaded (tests/layout/check.sh checks that), and depend on members that are checked above.
  */
 static void derive(const uint64_t *m, struct py_layout *ret)
 {
-	ret->code_flags = ret->code_argcount - 4;	/* co_flags, co_argcount */
-	ret->code_version = ret->code_firstlineno + 24; /* five ints between them */
-	ret->frame_globals = ret->frame_code + 24;	/* previous, f_funcobj between them */
-	ret->str_hash = ret->str_length + 8;		/* length, hash, state */
-	ret->str_compact = ret->str_ascii + 16;		/* utf8_length, utf8 */
+	ret->code_flags = ret->code_argcount - 4; /* co_flags comes directly before co_argcount */
+	ret->code_version = ret->code_firstlineno + 24; /* five ints are between them */
+	ret->frame_globals = ret->frame_code + 24; /* previous and f_funcobj are between them */
+	ret->str_hash = ret->str_length + 8;	   /* length, hash, state */
+	ret->str_compact = ret->str_ascii + 16;	   /* utf8_length, utf8 */
 	derive_gil(m, ret);
 	derive_collecting(m, ret);
-	/* _co_firsttraceable, co_extra, [co_tlbc,] co_code_adaptive */
+	/* order: _co_firsttraceable, co_extra, [co_tlbc,] co_code_adaptive */
 	ret->code_firsttraceable = ret->code_adaptive - (m[M_co_tlbc] ? 24 : 16);
 }
 
