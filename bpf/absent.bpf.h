@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Memory that a sample's walk couldn't read: user space is told at once, brings it in, and the next
- * samples are whole. A process whose memory goes again and again is told of now and then only.
+ * Reports memory that a walk couldn't read. User space gets the record at once and brings the
+ * memory in, so that the next samples are whole. The records of a process are limited, because its
+ * memory may go again and again.
  */
 #ifndef BPF_ABSENT_H
 #define BPF_ABSENT_H
@@ -9,10 +10,10 @@
 #include "maps.bpf.h"
 
 #define ABSENT_QUOTAS 64
-#define ABSENT_BURST  256	  /* records at once, */
-#define ABSENT_NS     50000000ull /* then one in this time */
+#define ABSENT_BURST  256	  /* records that may be sent at once */
+#define ABSENT_NS     50000000ull /* after these, one record in this time */
 
-/* Of a process, on this CPU: how many more records may be sent for it. */
+/* How many more records may be sent for a process, on this CPU. */
 struct absent_quota {
 	__u64 proc, at_ns;
 	__u32 left, reserved;
@@ -26,8 +27,8 @@ struct {
 } absent_quotas SEC(".maps");
 
 /*
- * Does the sample lack something? Other reads fail in vain: of what was left over, or past the end
- * of a mapping.
+ * Is the sample incomplete because memory was absent? Not every failed read matters: some follow
+ * pointers that were left over, or go past the end of a mapping.
  */
 walk_inline bool lacks(const struct rec_sample *rec, const struct walk *w)
 {
@@ -36,7 +37,7 @@ walk_inline bool lacks(const struct rec_sample *rec, const struct walk *w)
 	return w->outcome != WALK_OK || rec->native > NATIVE_TRUNCATED || rec->gil == GIL_UNKNOWN;
 }
 
-/* May one more record be sent of this process? */
+/* May one more record be sent for this process? */
 walk_inline bool has_quota(struct walk *w)
 {
 	__u32 i = (w->proc_hash >> 32) % ABSENT_QUOTAS;
@@ -61,7 +62,7 @@ walk_inline bool has_quota(struct walk *w)
 	return true;
 }
 
-/* Tells user space what couldn't be read in this sample. */
+/* Reports to user space what this sample couldn't read. */
 walk_global int send_absent(__u32 slot)
 {
 	struct walk *w = walk_state(slot);

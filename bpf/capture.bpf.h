@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * One sample of the current thread, whatever event asks for it: its stack, and a record of what
- * the sample counts for. An event's program (events/) fills a struct moment and calls capture().
+ * Takes one sample of the current thread, for any kind of event: its stack, and a record with the
+ * sample's weight. An event's program (events/) fills a struct moment and calls capture().
  */
 #ifndef BPF_CAPTURE_H
 #define BPF_CAPTURE_H
@@ -16,31 +16,32 @@
 #include "python/several.bpf.h"
 
 /*
- * How an event met a thread. It lies on the program's own stack, and capture() is part of each
- * program, because only a program itself may pass its context on, whose type is the program's.
+ * The thread that an event interrupted, and how. It lies on the program's own stack, and capture()
+ * is part of each program: only the program itself may pass on its context, whose type is the
+ * program's.
  */
 struct moment {
 	struct task_struct *task; /* the current one */
-	void *ctx;		  /* the program's context: bpf_get_stack() wants it */
+	void *ctx;		  /* the program's context, for bpf_get_stack() */
 	/* The context begins with the thread's user registers; otherwise the kernel ran. */
 	bool user_mode;
 	__u64 weight; /* what the sample counts for, in the unit of its event */
 };
 
-/* What of a thread is taken. Each takes what those before it take. */
+/* Which parts of a thread's stack are taken. Each value includes those before it. */
 enum extent {
-	EXTENT_NOTHING, /* not a sample that is shown */
-	EXTENT_RECORD,	/* that it was sampled */
-	EXTENT_KERNEL,	/* what the kernel does for it */
+	EXTENT_NOTHING, /* no sample is recorded */
+	EXTENT_RECORD,	/* the sample alone, without frames */
+	EXTENT_KERNEL,	/* the kernel's frames */
 	EXTENT_NATIVE,
 	EXTENT_PYTHON,
-	EXTENT_SEVERAL, /* the same of a process with several interpreters */
+	EXTENT_SEVERAL, /* as EXTENT_PYTHON, in a process with several interpreters */
 };
 
 /*
- * Is what the process's memory holds its parent's? In execve() after vfork() the parent runs on as
- * soon as the child won't need it any more (fs/exec.c, exec_mm_release()), a moment before the
- * child has its own. That costs a few reads of processes that are young alone.
+ * Does the process still use its parent's memory? After vfork(), execve() lets the parent run on
+ * (fs/exec.c, exec_mm_release()) a moment before the child gets its own memory. The check costs a
+ * few reads, in young processes only.
  */
 walk_inline bool is_in_parents_memory(struct task_struct *task)
 {
@@ -48,7 +49,7 @@ walk_inline bool is_in_parents_memory(struct task_struct *task)
 	       BPF_CORE_READ(task, mm) == BPF_CORE_READ(task, real_parent, mm);
 }
 
-#define SIGNAL_GROUP_EXIT 4 /* include/linux/sched/signal.h: all its threads end */
+#define SIGNAL_GROUP_EXIT 4 /* include/linux/sched/signal.h: all threads of the process end */
 
 walk_inline bool process_ends(struct task_struct *task)
 {
@@ -56,7 +57,10 @@ walk_inline bool process_ends(struct task_struct *task)
 	       BPF_CORE_READ(task, signal, flags) & SIGNAL_GROUP_EXIT;
 }
 
-/* What the state of process w->proc allows; sets w->outcome to what the stack lacks. */
+/*
+ * The extent that the state of process w->proc allows. Sets w->outcome to the reason why the stack
+ * lacks frames.
+ */
 walk_inline enum extent extent_of(struct walk *w, const struct proc_entry *p)
 {
 	switch (copy_where(&w->where, &w->space, &w->space_before_ns, p, &w->proc)) {
@@ -97,8 +101,9 @@ walk_inline enum extent extent_of(struct walk *w, const struct proc_entry *p)
 }
 
 /*
- * The same where the thread's memory doesn't tell: the thread is in do_exit() and may have none any
- * more, or the memory is its parent's. A process that nothing is known of isn't looked at any more.
+ * As extent_of(), but the thread's memory can't be used: the thread is in do_exit() and may have
+ * none any more, or the memory is its parent's. No sample is recorded if nothing is known of the
+ * process.
  */
 walk_inline enum extent extent_without_memory(struct walk *w, struct task_struct *task)
 {
@@ -121,9 +126,9 @@ walk_inline enum extent extent_without_memory(struct walk *w, struct task_struct
 }
 
 /*
- * Sets w->extent for the current thread. @exits: it is in do_exit(). @young: it is its process's
- * first and has hardly run. (A function of its own, so that the verifier goes on from one state and
- * not from each way through it.)
+ * Sets w->extent for the current thread. @exits: the thread is in do_exit(). @young: it is the
+ * first thread of its process and has hardly run. (A global function, so that the verifier goes on
+ * from one state and not from one for each path through it.)
  */
 walk_global int choose_extent(__u32 slot, __u32 exits, __u32 young)
 {
@@ -156,7 +161,7 @@ walk_inline __u64 user_sp(const struct moment *m, const struct walk *w)
 	return w->user_mode ? regs->sp : saved_sp(m->task);
 }
 
-/* The Python frames and what the thread has to do with the GIL. False: no layout is known. */
+/* Takes the Python frames and the state of the GIL. False: no layout is known. */
 walk_inline bool take_python(const struct moment *m, struct rec_sample *rec, struct walk *w)
 {
 	const struct py_layout *l;
@@ -176,7 +181,7 @@ walk_inline bool take_python(const struct moment *m, struct rec_sample *rec, str
 	return true;
 }
 
-/* The kernel's frames, if the sample hit it; how many. */
+/* Takes the kernel's frames if the event interrupted the kernel. Returns their number. */
 walk_inline __u32 take_kernel(const struct moment *m, const struct walk *w, struct native_out *no)
 {
 	long n;
@@ -189,7 +194,7 @@ walk_inline __u32 take_kernel(const struct moment *m, const struct walk *w, stru
 	return (__u32)n / sizeof(__u64);
 }
 
-/* The thread's user registers; false where there are none. */
+/* Takes the thread's user registers. False: there are none. */
 walk_inline bool take_regs_of(const struct moment *m, const struct walk *w, struct native *n)
 {
 	if (w->user_mode) {
@@ -199,7 +204,7 @@ walk_inline bool take_regs_of(const struct moment *m, const struct walk *w, stru
 	return take_saved_regs(w->slot);
 }
 
-/* The kernel's frames, and the native ones where @unwinds. Returns enum native_outcome. */
+/* Takes the kernel's frames, and the native frames if @unwinds. Returns enum native_outcome. */
 walk_inline int take_native(const struct moment *m, struct walk *w, bool unwinds)
 {
 	struct native *n = native_state(w->slot);
@@ -212,7 +217,10 @@ walk_inline int take_native(const struct moment *m, struct walk *w, bool unwinds
 	return add_native(w->slot, unwinds);
 }
 
-/* Takes w->extent of the stack into walk_out and native_out. False: it isn't shown. */
+/*
+ * Takes the parts of the stack that w->extent says, into walk_out and native_out. False: no sample
+ * is recorded.
+ */
 walk_inline bool take_stack(const struct moment *m, struct rec_sample *rec, struct walk *w)
 {
 	__u8 outcome = w->outcome;
@@ -243,7 +251,7 @@ walk_inline void send_sample(struct rec_sample *rec, const struct walk *w)
 	ring_output(rec, sizeof(*rec), w->urgent ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
 }
 
-/* One sample with the state @w, which is this program's alone. */
+/* Takes one sample with the state @w, which no other program uses meanwhile. */
 walk_inline void capture_in(const struct moment *m, struct walk *w)
 {
 	struct rec_sample rec = {.type = REC_SAMPLE, .weight = m->weight};
@@ -267,7 +275,8 @@ walk_inline void capture_in(const struct moment *m, struct walk *w)
 	if (!out)
 		return;
 	count(COUNT_SAMPLES);
-	if (w->hash) /* before the code objects' are: a stack's epoch isn't later than theirs */
+	/* Before send_code() reads sent_epoch: the stack's value is never the later one. */
+	if (w->hash)
 		w->hash = in_epoch(w->hash);
 	send_stack(w, out);
 	send_sample(&rec, w);
@@ -283,7 +292,10 @@ walk_inline void measure(__u64 ns)
 		long_samples++;
 }
 
-/* Takes the sample of @m in @slot (enum walk_slot); if that is in use, it counts as lost. */
+/*
+ * Takes the sample of @m with the state in @slot (enum walk_slot). If the slot is in use, the
+ * sample counts as lost.
+ */
 walk_inline void capture(const struct moment *m, __u32 slot)
 {
 	struct walk *w = walk_take(slot);

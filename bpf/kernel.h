@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Just the kernel types and fields that krait uses, relocated at load by CO-RE: no vmlinux.h, so
- * the build needs no kernel and a reader sees what is depended upon. Members that moved or were
- * renamed have flavours (struct NAME___WHAT).
+ * Only the kernel types and fields that krait uses. CO-RE relocates them at load. There is no
+ * vmlinux.h, so the build needs no kernel, and a reader sees what krait depends on. Members that
+ * moved or were renamed have flavours (struct NAME___WHAT).
  */
 #ifndef BPF_KERNEL_H
 #define BPF_KERNEL_H
@@ -146,7 +146,7 @@ struct sched_info {
 	unsigned long long last_arrival, last_queued;
 } CORE;
 
-/* User registers as saved on entry to the kernel, at the end of its stack. */
+/* User registers as the kernel saved them on entry, at the end of the thread's kernel stack. */
 struct pt_regs___a64 {
 	__u64 regs[31], sp, pc, orig_x0;
 	__s32 syscallno;
@@ -175,7 +175,7 @@ struct task_struct {
 struct signal_struct {
 	unsigned int flags;
 } CORE;
-/* 5.14 renamed it. */
+/* 5.14 renamed .state to .__state. */
 struct task_struct___state {
 	unsigned int __state;
 } CORE;
@@ -189,7 +189,7 @@ struct task_struct___a64 {
 	struct thread_struct___a64 thread;
 } CORE;
 
-/* bpf_get_current_task_btf(), 5.11+: the task's fields are loads instead of calls. */
+/* bpf_get_current_task_btf(), 5.11+: with it the task's fields are read by loads, not by calls. */
 enum bpf_func_id___btf {
 	BPF_FUNC_get_current_task_btf___btf = 158,
 };
@@ -212,8 +212,8 @@ struct bpf_iter__task {
 } CORE;
 
 /*
- * The program's context is ABI, not relocated: only its first members are named. On 5.10 a perf
- * context takes 8-byte loads only.
+ * The program's context is ABI and isn't relocated: only its first members are named. On 5.10 a
+ * perf context allows only 8-byte loads.
  */
 #if defined(__TARGET_ARCH_arm64)
 struct bpf_perf_event_data {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The maps, and the seam of state.bpf.h and send.bpf.h on top of them. Sizes marked "set at load"
- * are computed by src/sampler from the machine.
+ * The maps, and the functions of the seam (state.bpf.h, send.bpf.h) on top of them. Sizes marked
+ * "set at load" are computed by src/sampler from the machine.
  */
 #ifndef BPF_MAPS_H
 #define BPF_MAPS_H
@@ -10,34 +10,40 @@
 #include "send.bpf.h"
 
 /* Options of the run, constant from load on. */
-const volatile bool whole_machine; /* every process, not only trees of `roots` */
+const volatile bool whole_machine; /* every process, not only `roots` and their descendants */
 const volatile bool follow_children;
-const volatile bool all_processes; /* those that aren't Python too */
-const volatile bool patient;	   /* user space is woken for what it has to answer only */
+const volatile bool all_processes; /* processes without Python too */
+const volatile bool patient;	   /* wake user space only for records that it has to answer */
 
 const volatile __u8 native_mode;	 /* enum native_mode */
-const volatile bool native_instructions; /* not only which functions: lines are to be shown */
+const volatile bool native_instructions; /* instructions, not only functions: lines are shown */
 const volatile bool kernel_stacks;
 const volatile bool measures;	    /* how long samples take: longest_ns, long_samples */
-const volatile __u64 sample_weight; /* of each sample; 0 = the period that was in force */
-const volatile __u32 kernel_stack_bytes = 16384; /* arch: THREAD_SIZE, before 5.15 */
+const volatile __u64 sample_weight; /* of each sample; 0 = the event's period */
+const volatile __u32 kernel_stack_bytes = 16384; /* arch: THREAD_SIZE; used before 5.15 */
 
-/* False until user space has described the processes there are. */
+/* False until user space has described the processes that run already. */
 bool armed;
 
 /*
- * The longest run of on_sample() so far, and how many took longer than a sample may (state.bpf.h),
- * or were interrupted by the host of a virtual machine; CPUs that meet here may lose one.
+ * The longest sample so far, and how many took longer than SAMPLE_NS. These include samples during
+ * which the host of a virtual machine took the CPU away. CPUs that write at the same time may lose
+ * an update.
  */
 __u64 longest_ns, long_samples;
 
 /* unwind_store_epoch(), set by user space whenever it drains the rings. */
 __u32 unwind_epoch;
 
-/* sampler_settle(): user space sleeps long, and is woken, once, by what it doesn't know. */
+/*
+ * sampler_settle(): user space sleeps long. The next record with news (is_news()) wakes it, once.
+ */
 bool settled;
 
-/* sampler_send_again(): part of what counts as sent, above the bits that choose a set. */
+/*
+ * sampler_send_again() changes it, so that everything counts as not sent. It is part of the ids in
+ * codes_sent and stacks_sent, above the bits that choose a set.
+ */
 __u32 sent_epoch;
 
 struct {
@@ -75,7 +81,7 @@ struct {
 	__type(value, struct native_out);
 } native_outs SEC(".maps");
 
-/* Rows and mappings, in slabs that are made when they are needed. */
+/* Slabs with the rows and mappings of abi/unwind.h. User space creates a slab when it needs one. */
 struct slab {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, UNWIND_SLAB_CHUNKS);
@@ -104,10 +110,13 @@ struct {
 	__type(value, struct unwind_rule);
 } unwind_rules SEC(".maps");
 
-/* Values of per-CPU arrays end at 32 KiB: a plain array, WALK_SLOTS for each CPU. */
+/*
+ * A plain array with WALK_SLOTS values for each CPU, because a value of a per-CPU array has at most
+ * 32 KiB.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, WALK_SLOTS); /* set at load: as many for each CPU */
+	__uint(max_entries, WALK_SLOTS); /* set at load: WALK_SLOTS for each CPU */
 	__type(key, __u32);
 	__type(value, struct staging);
 } stagings SEC(".maps");
@@ -133,7 +142,7 @@ struct {
 	__type(value, struct proc_entry);
 } procs SEC(".maps");
 
-/* Few processes have several interpreters: user space gives those that have ended away. */
+/* Processes with several interpreters. They are few. User space deletes those that have ended. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 64);
@@ -146,7 +155,7 @@ walk_inline const struct proc_several *walk_several(__u32 tgid)
 	return bpf_map_lookup_elem(&several, &tgid);
 }
 
-/* Shared with user space: mapped there. */
+/* User space maps these values into its own memory. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -156,8 +165,8 @@ struct {
 } spaces SEC(".maps");
 
 /*
- * Processes that unmapped something executable before they were met: a parent's mappings aren't
- * theirs.
+ * Processes that unmapped something executable before their first sample. Their parent's mappings
+ * aren't valid for them.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -173,7 +182,7 @@ struct {
 	__type(value, struct exe_entry);
 } exes SEC(".maps");
 
-/* Processes that were asked for; their descendants are found from them. */
+/* Processes that the user asked for. is_wanted() finds their descendants. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 16384);
@@ -181,7 +190,7 @@ struct {
 	__type(value, __u32);
 } roots SEC(".maps");
 
-/* Processes that mapped a libpython although their executable isn't known for it. */
+/* Processes that mapped a libpython, though `exes` says that their executable isn't Python. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 1024);
@@ -190,9 +199,10 @@ struct {
 } suspects SEC(".maps");
 
 /*
- * What user space was sent: ids, four to a set, the newest first. A set that is full forgets its
- * oldest, and CPUs that meet in one may lose an id: it is sent again then. (An LRU hash of as many
- * takes ten times the memory, and its update fails in an NMI that interrupts another.)
+ * Ids of what was sent to user space, in sets of four, the newest first. A full set forgets its
+ * oldest id. CPUs that write to one set at the same time may lose an id. What was forgotten or lost
+ * is sent again. (An LRU hash of that size takes ten times the memory, and an update from an NMI
+ * fails if the NMI interrupted another update.)
  */
 struct sent_set {
 	__u64 id[SENT_WAYS];
@@ -207,7 +217,7 @@ struct sent {
 
 struct sent codes_sent SEC(".maps"), stacks_sent SEC(".maps");
 
-/* One ring per CPU: in NMI context a ring's lock is tried once only. */
+/* One ring per CPU, because in an NMI the kernel tries a ring's lock only once. */
 struct ring {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 4096); /* set at load */
@@ -289,13 +299,16 @@ walk_inline void count(__u32 counter)
 {
 	__u64 *n = bpf_map_lookup_elem(&counters, &counter);
 
-	if (n) /* whoever interrupts a program counts too */
+	if (n) /* atomic: a program that interrupts this one counts too */
 		__sync_fetch_and_add(n, 1);
 }
 
 #define NEW_THREAD_NS (20 * 1000000ull)
 
-/* A code object, or a thread that has hardly run: what is to be learnt of them may be gone soon. */
+/*
+ * Is it a record of a code object, or of a thread that has hardly run? What user space has to read
+ * of them may be gone soon.
+ */
 walk_inline bool is_news(const void *data)
 {
 	const struct rec_sample *sample = data;
@@ -305,8 +318,9 @@ walk_inline bool is_news(const void *data)
 }
 
 /*
- * New stacks fill a ring faster than user space polls, code objects more so; samples don't. A
- * wake-up per record makes the consumer preempt the very target (measured: 17,000 context switches
+ * Records of new stacks can fill a ring faster than user space polls it, those of code objects even
+ * more so; samples can't. So a large record wakes user space when a quarter of the ring is full. A
+ * wake-up per record would make the consumer preempt the target (measured: 17,000 context switches
  * a second instead of 950).
  */
 walk_inline long ring_output(const void *data, __u64 n, __u64 flags)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What leaves the kernel: code objects at first sight (names, file and line table are copied now,
- * while they are certainly there), stacks at first sight, a small record for every sample. What
- * counts as sent is only what the ring took.
+ * Records for user space. A code object is sent when it is met first; its names, file and line
+ * table are copied then, while they certainly exist. A stack is sent when it is met first. Each
+ * sample is a small record. Only what the ring accepted counts as sent.
  */
 #ifndef BPF_SEND_H
 #define BPF_SEND_H
@@ -17,19 +17,21 @@
 #define STAGING_BYTES (2 * STAGING_HALF)
 
 /*
- * A stack of functions that all are new may have 1,024 code objects with 64 KiB each. What is above
- * the one is left to user space, which reads it from the process; what is above the other, to the
- * next samples.
+ * Limits of one sample: a stack of new functions may have 1,024 code objects with 64 KiB each. User
+ * space reads names and line tables beyond SEND_BUDGET from the process. Code objects beyond
+ * SEND_CODES are sent with the next samples.
  */
-#define SEND_BUDGET                                                                                \
-	(128 << 10)    /* bytes of names and line tables that a sample copies: about 40 us */
-#define SEND_CODES 128 /* code objects that it sends */
+#define SEND_BUDGET (128 << 10) /* bytes of names and line tables: about 40 us */
+#define SEND_CODES  128		/* code objects */
 
 struct staging {
 	__u8 bytes[STAGING_BYTES + SLACK];
 };
 
-/* More of the seam. send_bytes(): 0 if the ring took it. *_seen(): it was marked. */
+/*
+ * More of the seam. send_bytes() returns 0 if the ring accepted the record. *_seen(): was it marked
+ * with *_mark()?
+ */
 walk_inline struct staging *walk_staging(__u32 slot);
 walk_inline long send_bytes(const void *data, __u64 n);
 walk_inline bool code_seen(__u64 key);
@@ -37,7 +39,7 @@ walk_inline void code_mark(__u64 key);
 walk_inline bool stack_seen(__u64 id);
 walk_inline void stack_mark(__u64 id);
 
-/* Size of the bytes to copy: n limited to cap, in a form that 5.10's verifier believes. */
+/* Limits @n to @cap, in a form that 5.10's verifier understands. */
 walk_inline __u64 clamp_len(__u64 n, __u64 cap)
 {
 	if (n > cap)
@@ -55,8 +57,8 @@ walk_inline __u32 text_field(const struct py_layout *l, __u32 which)
 }
 
 /*
- * Describes the text at t->addr in @t; how many bytes it has, at @data. 0 if its head isn't
- * readable.
+ * Fills @t from the head of the str or bytes object at t->addr. Returns the number of its bytes,
+ * which begin at *@data. 0: the head isn't readable.
  */
 walk_inline __u64 read_text_head(const struct py_layout *l, __u32 which, struct wire_text *t,
 				 __u64 *data)
@@ -78,7 +80,10 @@ walk_inline __u64 read_text_head(const struct py_layout *l, __u32 which, struct 
 	return head[0] * t->kind;
 }
 
-/* Copies @n bytes at @data, @cap at most, behind what is staged; how many, 0 after a fault. */
+/*
+ * Appends the @n bytes at @data, at most @cap, to the staging buffer. Returns how many; 0: a fault,
+ * or SEND_BUDGET is spent.
+ */
 walk_inline __u32 stage_bytes(struct walk *w, struct staging *s, __u64 data, __u64 n, __u64 cap)
 {
 	__u32 off = bounded(w->staged, STAGING_HALF);
@@ -96,9 +101,9 @@ walk_inline __u32 stage_bytes(struct walk *w, struct staging *s, __u64 data, __u
 }
 
 /*
- * Copies text @which (enum code_text) of the code object in w->object behind what is staged and
- * describes it in the record's head. A fault leaves bytes = 0, and so does a budget that is spent:
- * user space reads it later.
+ * Appends text @which (enum code_text) of the code object in w->object to the staging buffer, and
+ * describes it in the record's head. Its .bytes is 0 after a fault, or if SEND_BUDGET is spent:
+ * user space reads the text later.
  */
 walk_global int copy_text(__u32 slot, __u32 which)
 {
@@ -122,7 +127,7 @@ walk_global int copy_text(__u32 slot, __u32 which)
 		return 0;
 	t->addr = object_u64(w, field - l->code_block);
 	if (which == CODE_NAME && l->code_qualname)
-		return 0; /* only its address is of use: the qualified name holds it */
+		return 0; /* only its address is needed: the qualified name contains it */
 	n = read_text_head(l, which, t, &data);
 	t->bytes = stage_bytes(w, s, data, n,
 			       which == CODE_LINETABLE ? ABI_LINETABLE_BYTES : ABI_NAME_BYTES);
@@ -130,8 +135,8 @@ walk_global int copy_text(__u32 slot, __u32 which)
 }
 
 /*
- * Has the sample sent enough code objects? Even to look for those that were sent takes 0.1 ms where
- * all are new.
+ * Has the sample sent enough code objects? (Even looking up which ones were sent takes 0.1 ms if
+ * all are new.)
  */
 walk_inline bool has_sent_enough(const struct walk *w)
 {
@@ -144,7 +149,7 @@ walk_inline __u64 code_key(const struct walk *w, const struct wire_frame *f)
 	return sent_code_id(&w->proc, f->code, f->check);
 }
 
-/* The head of the record: what is known of the code object in w->object without its texts. */
+/* Fills the head of the record: all of the code object in w->object but its texts. */
 walk_inline void fill_code(struct rec_code *rec, const struct walk *w, const struct py_layout *l,
 			   const struct wire_frame *f, __u64 frame)
 {
@@ -167,7 +172,7 @@ walk_inline void fill_code(struct rec_code *rec, const struct walk *w, const str
 	read_user(&rec->globals, sizeof(rec->globals), frame + l->frame_globals);
 }
 
-/* Sends the code object of frame @i unless it was; 1 if the ring refused. */
+/* Sends the code object of frame @i unless it was sent before. 1: it couldn't be sent. */
 walk_global int send_code(__u32 slot, __u32 i)
 {
 	struct walk *w = walk_state(slot);
@@ -210,7 +215,10 @@ walk_global int send_code(__u32 slot, __u32 i)
 	return 0;
 }
 
-/* Sends the kernel's and the native part of stack w->hash, if any; false if the ring refused. */
+/*
+ * Sends the kernel's and the native frames of stack w->hash, if there are any. False: they couldn't
+ * be sent.
+ */
 walk_inline bool send_native(const struct walk *w)
 {
 	const struct native *n = native_state(w->slot);
@@ -240,7 +248,7 @@ walk_inline bool send_native(const struct walk *w)
 
 #define SEND_GROUP 16
 
-/* The code objects of frame @first and those that follow; 1 = not all of them could be sent. */
+/* Sends the code objects of SEND_GROUP frames, from @first on. 1: not all of them could be sent. */
 walk_global int send_codes(__u32 slot, __u32 first)
 {
 	const struct walk *w = walk_state(slot);
@@ -260,7 +268,7 @@ walk_global int send_codes(__u32 slot, __u32 first)
 walk_inline void send_stack(struct walk *w, struct walk_out *out)
 {
 	/*
-	 * Most samples meet a stack again that was met shortly before: no need for the large map.
+	 * Most samples meet a stack that was met shortly before: then the large map isn't searched.
 	 */
 	__u64 n, *recent = &w->sent[bounded(w->hash >> 1, SENT_STACKS)];
 	int refused = 0;

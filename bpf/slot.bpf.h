@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Walk state is taken for a walk and given back: two walks on one CPU never use the same. */
+/*
+ * Walk state is taken for a walk and given back, so that two walks on one CPU never use the same
+ * state.
+ */
 #ifndef BPF_SLOT_H
 #define BPF_SLOT_H
 
 #include "state.bpf.h"
 
 /*
- * Whose state a walk uses. Programs that can interrupt or preempt each other on one CPU need a slot
+ * The slots of walk state. Programs that can interrupt or preempt each other on one CPU need a slot
  * each. All perf events share one: the kernel runs one perf program at a time on a CPU, in whatever
  * context (bpf_prog_active). A raw tracepoint or a fexit program needs a slot of its own.
  */
@@ -16,9 +19,10 @@ enum walk_slot { SLOT_PERF, WALK_SLOTS };
 walk_inline void count(__u32 counter);
 
 /*
- * Takes @slot for one walk. NULL if it is in use, which is counted: a program that interrupts or
- * preempts a walk never walks in the same state. (5.10 has no atomic operation with a result. Two
- * programs that preempt each other between these lines may both be refused, never both let in.)
+ * Takes @slot for one walk. NULL if the slot is in use, which is counted: a program that interrupts
+ * or preempts a walk never walks in the same state. (5.10 has no atomic operation that returns a
+ * value. If two programs preempt each other between these lines, both may be refused, but never are
+ * both let in.)
  */
 walk_inline struct walk *walk_take(__u32 slot)
 {

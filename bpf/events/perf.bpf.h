@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* perf events: one of the chosen kind on every CPU runs on_sample() when its period is over. */
+/*
+ * perf events: on every CPU an event of the chosen kind runs on_sample() whenever its period is
+ * over.
+ */
 #ifndef BPF_EVENTS_PERF_H
 #define BPF_EVENTS_PERF_H
 

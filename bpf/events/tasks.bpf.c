@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Where the threads of chosen processes are blocked: their user registers, which nothing in /proc
- * shows of a thread that isn't stopped, their kernel stack, since when. Read from outside: no
- * thread notices.
+ * Reads where the threads of chosen processes are blocked: their user registers, their kernel
+ * stack, and since when. /proc shows no user registers of a thread that isn't stopped. The threads
+ * aren't stopped and don't notice.
  */
 #include "kernel.h"
 #include <bpf/bpf_helpers.h>
@@ -14,7 +14,7 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-const volatile __u32 kernel_stack_bytes = 16384; /* arch: THREAD_SIZE, before 5.15 */
+const volatile __u32 kernel_stack_bytes = 16384; /* arch: THREAD_SIZE; used before 5.15 */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -74,7 +74,10 @@ walk_inline __u64 thread_pointer_of(struct task_struct *task)
 	return BPF_CORE_READ(a64, thread.uw.tp_value);
 }
 
-/* When it came onto a CPU last, and how long it ran then; since when it waits for one. */
+/*
+ * Reads when the thread left a CPU last: when it got the CPU, plus how long it ran then. Reads
+ * since when it waits for a CPU.
+ */
 walk_inline void read_times(struct rec_task *rec, struct task_struct *task)
 {
 	rec->runs = rec->off_ns = rec->queued_ns = 0;
@@ -93,7 +96,7 @@ walk_inline void fill(struct rec_task *rec, struct task_struct *task)
 
 	rec->switches = BPF_CORE_READ(task, nvcsw) + BPF_CORE_READ(task, nivcsw);
 	rec->state = state_of(task);
-	/* As wide as it is there: one byte in 7.3, between others. */
+	/* The field's width differs between kernels: in 7.3 it is one byte between others. */
 	rec->on_cpu = BPF_CORE_READ_BITFIELD_PROBED(task, on_cpu) != 0;
 	read_times(rec, task);
 	rec->thread_pointer = thread_pointer_of(task);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a process unmaps. What it maps is told by the side band, late; what it unmaps is told by
- * nobody, and another file may be mapped there a moment later. So it is counted here, when it
- * happens: from then on nothing is unwound in this process until user space has read its mappings
- * again.
+ * Counts what a process unmaps. The side band reports new mappings, late; nothing reports that a
+ * mapping is gone, and another file may be mapped there a moment later. So unmapping is counted
+ * here, when it happens. From then on nothing is unwound in this process until user space has read
+ * its mappings again.
  */
 #ifndef BPF_UNMAP_H
 #define BPF_UNMAP_H
@@ -11,7 +11,7 @@
 #include "native/search.bpf.h"
 #include "process/proc.bpf.h"
 
-/* The slot of the mappings of @task, number @tgid, NULL = none. */
+/* The mappings of process @tgid, which @task belongs to. NULL: none are known. */
 walk_inline struct unwind_space *space_of(struct task_struct *task, __u32 tgid)
 {
 	const struct proc_entry *p = proc_entry_of(tgid);
@@ -42,14 +42,14 @@ walk_inline void on_unmap(struct vm_area_struct *vma)
 
 	if (!(BPF_CORE_READ(vma, vm_flags) & VM_EXEC))
 		return;
-	/* exit() and execve() leave nothing behind that could be mistaken. */
+	/* exit() and execve() unmap all of an mm: no mapping stays that could be mistaken. */
 	if (BPF_CORE_READ(vma, vm_mm) != BPF_CORE_READ(task, mm))
 		return;
 	tgid = tgid_of(task);
 	note_unmap(tgid, space_of(task, tgid));
 }
 
-/* Is something of @s mapped between @start and @end? */
+/* Does @s have a mapping between @start and @end? */
 walk_inline bool is_mapped(const struct unwind_space *s, __u64 start, __u64 end)
 {
 	for (__u32 i = 0; i < SPACE_CHUNKS; i++) {
@@ -69,9 +69,10 @@ walk_inline bool is_mapped(const struct unwind_space *s, __u64 start, __u64 end)
 }
 
 /*
- * The kernel has chosen @n bytes from @start on for a new mapping: what is known there has gone,
- * and what is being read may have been there. A fork that wasn't met yet will have its parent's
- * mappings.
+ * The kernel has chosen @n bytes from @start on for a new mapping. If @task's mappings have
+ * something there, that is gone. While user space reads the mappings, it may just have read
+ * something there, so every new one counts. A fork without a sample yet will have its parent's
+ * mappings, so these are looked at instead.
  */
 walk_inline void on_new_place(__u64 start, __u64 n)
 {
@@ -92,9 +93,9 @@ walk_inline void on_new_place(__u64 start, __u64 n)
 
 /*
  * kernel/events/uprobes.c, uprobe_munmap(): unmap_single_vma() and its successors call it for every
- * part of a file that is unmapped. (fentry would be cheaper, but whether it may be used shows only
- * when it is loaded, and a second object costs as much as the first: all of the kernel's BTF is
- * read again.) A kprobe's context begins with the registers.
+ * part of a file that is unmapped. (fentry would be cheaper. But only loading shows whether it may
+ * be used, and a second object costs as much as the first: all of the kernel's BTF is read again.)
+ * A kprobe's context begins with the registers.
  */
 SEC("kprobe/uprobe_munmap")
 int on_munmap(struct bpf_perf_event_data *ctx)
@@ -104,8 +105,9 @@ int on_munmap(struct bpf_perf_event_data *ctx)
 }
 
 /*
- * Where there are no kprobes (a locked-down kernel): without an address of its own a new library's
- * place is always looked for (mm/mmap.c, vm_unmapped_area(); its tracepoint is in 5.7+).
+ * Used where kprobes aren't allowed (a locked-down kernel). A new library is mapped without an
+ * address, so the kernel always searches for a place (mm/mmap.c, vm_unmapped_area(); its tracepoint
+ * is in 5.7+).
  */
 SEC("raw_tp/vm_unmapped_area")
 int on_place(__u64 *args)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a thread that was interrupted in a trampoline of libffi (callbacks of ctypes, cffi) executes
- * next: a few instructions and a jump to a function that has rows. Nothing describes trampolines,
- * and where their memory stays writable no table of them could hold; but what the bytes at the
- * program counter say will happen. So they are followed until one isn't of those that trampolines
- * are made of, and the stack is unwound from there (docs/decisions/0012). Only pc, sp and r10
- * change; what is stored lies below the frames that are unwound.
+ * Unwinds threads that were interrupted in a trampoline of libffi (callbacks of ctypes, cffi). No
+ * rows describe trampolines, and where their memory stays writable, rows couldn't be relied on. But
+ * a trampoline is just a few instructions and a jump to a function that has rows. So the
+ * instructions at the program counter are simulated up to the first one that trampolines don't
+ * have, and the stack is unwound from there (docs/decisions/0012). Only pc, sp and r10 change; what
+ * is stored lies below the frames that are unwound.
  */
 #ifndef BPF_AHEAD_H
 #define BPF_AHEAD_H
@@ -20,15 +20,15 @@ walk_inline bool run_ahead(struct unwind_regs *regs, __u64 *leaf)
 }
 #else
 #define LEAF_R10  10
-#define AHEAD_MAX 16 /* instructions: libffi 3.5 has 11 on the way */
+#define AHEAD_MAX 16 /* instructions; in libffi 3.5 a thread executes 11 */
 
-/* Is @bytes, the lowest first, what @code begins with? */
+/* Does @code begin with these @n bytes? @bytes: the first one is the lowest. */
 walk_inline bool is_code(__u64 code, __u64 bytes, __u32 n)
 {
 	return (code ^ bytes) << (64 - 8 * n) == 0;
 }
 
-/* The word at @at of the target; 0, where no code is, if it can't be read. */
+/* The word at @at of the target; 0 if it can't be read. No code is at address 0. */
 walk_inline __u64 ahead_u64(__u64 at)
 {
 	__u64 v = 0;
@@ -36,7 +36,7 @@ walk_inline __u64 ahead_u64(__u64 at)
 	return read_user(&v, sizeof(v), at) ? 0 : v;
 }
 
-/* Executes @code if it is no jump: its length, or 0. */
+/* Simulates instruction @code. Returns its length; 0: it is a jump or not known here. */
 walk_inline __u32 run_plain(struct unwind_regs *regs, __u64 *r10, __u64 code)
 {
 	__u64 operand = regs->pc + 7 + (__s32)(code >> 24); /* of disp32(%rip) */
@@ -69,7 +69,7 @@ walk_inline __u32 run_plain(struct unwind_regs *regs, __u64 *r10, __u64 code)
 	return 0;
 }
 
-/* Where @code jumps to; @pc if it is none of the jumps that trampolines have. */
+/* Where @code jumps to; @pc if it isn't one of the jumps in trampolines. */
 walk_inline __u64 jump_target(__u64 pc, __u64 r10, __u64 code)
 {
 	if (is_code(code, 0x25ff, 2)) /* jmp *disp32(%rip) */
@@ -84,8 +84,8 @@ walk_inline __u64 jump_target(__u64 pc, __u64 r10, __u64 code)
 }
 
 /*
- * Executes what trampolines consist of, on @regs and all registers @leaf; false if there is nothing
- * of that.
+ * Simulates a trampoline's instructions on @regs and on @leaf, which has all registers. False:
+ * there are none at the program counter.
  */
 walk_inline bool run_ahead(struct unwind_regs *regs, __u64 *leaf)
 {

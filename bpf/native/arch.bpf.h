@@ -9,7 +9,7 @@
 
 #include "records.h"
 
-/* Registers of a frame, as far as they are followed through its callees. */
+/* The registers that are restored from frame to frame. */
 struct unwind_regs {
 	__u64 pc, sp, fp, bx, lr;
 };

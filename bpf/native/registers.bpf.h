@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The user registers of the current thread: in the program's context where the event met the
- * thread in user mode, else where the kernel saved them when the thread entered it.
+ * The user registers of the current thread. If the event interrupted user mode, they are in the
+ * program's context. Else they are where the kernel saved them on entry.
  */
 #ifndef BPF_REGISTERS_H
 #define BPF_REGISTERS_H
@@ -43,8 +43,8 @@ walk_inline void read_leaf(struct native *n, const struct bpf_perf_event_data *c
 		n->leaf[i] = ctx->regs[i];
 	n->leaf[31] = ctx->sp;
 	/*
-	 * Else clang makes one of the ends of both functions, and the verifier refuses what reads
-	 * the context in one case and a map value in the other.
+	 * Else clang merges the ends of read_leaf() and read_saved(). The verifier refuses code
+	 * that reads the context on one path and a map value on the other.
 	 */
 	barrier();
 	take_regs(n, pc);
@@ -109,7 +109,7 @@ walk_inline bool read_saved(struct native *n, const void *at)
 }
 #endif
 
-/* Those that the kernel saved; 0 where there are none. */
+/* Takes the registers that the kernel saved on entry. 0: there are none. */
 walk_global int take_saved_regs(__u32 slot)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();

@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The native stack with the mappings of its process, as far as what user space knows of these
- * still holds (events/unmap.bpf.h).
+ * Adds a thread's native and kernel frames to its stack. Native frames are unwound with the
+ * mappings that user space has read, if these still hold (events/unmap.bpf.h).
  */
 #ifndef BPF_SPACE_H
 #define BPF_SPACE_H
 
 #include "maps.bpf.h"
 
-/* Does what was copied from @now hold for process @key? @before_ns: proc_entry.space_before_ns. */
+/* Does @s, a copy of @now, hold for process @key? @before_ns: proc_entry.space_before_ns. */
 walk_inline bool space_holds(const struct unwind_space *s, const struct unwind_space *now,
 			     const struct proc_key *key, __u64 before_ns)
 {
-	/* Written by user space at any time: the version is changed first and last. */
+	/* User space may write @now at any time. It changes the version first and last. */
 	if (s->version != now->version || s->unmaps != s->at_unmaps || s->chunks > SPACE_CHUNKS)
 		return false;
 	if (s->owner_start_ns == key->start_ns && s->owner_tgid == key->tgid &&
 	    s->owner_exec == key->exec_id)
 		return true;
-	/* Read before the first sample. Only the entry of the image that was adopted leads here. */
+	/*
+	 * It was read before the process's first sample. Only the entry of the image that was
+	 * adopted leads here.
+	 */
 	if (!s->owner_start_ns && s->owner_tgid == key->tgid)
 		return true;
 	return s->read_ns < before_ns;
 }
 
-/*
- * Takes over what is known of the mappings of process w->proc; version and chunks are 0 if nothing
- * holds.
- */
+/* Copies the mappings of process w->proc. If they don't hold, version and chunks are 0. */
 walk_inline void copy_space(struct native *n, const struct walk *w)
 {
 	const struct unwind_space *s = w->space ? bpf_map_lookup_elem(&spaces, &w->space) : 0;
@@ -41,7 +41,7 @@ walk_inline void copy_space(struct native *n, const struct walk *w)
 	n->space.version = n->space.chunks = 0;
 }
 
-/* Hash over the kernel's frames. */
+/* Adds the kernel's frames to n->hash. */
 walk_global int hash_kernel(__u32 slot)
 {
 	struct native_out *no = native_out(slot);
@@ -58,8 +58,8 @@ walk_global int hash_kernel(__u32 slot)
 }
 
 /*
- * What is wanted begins with many mappings in a few milliseconds; on a whole machine too many
- * processes do.
+ * A process that is wanted maps a lot in its first milliseconds, so user space is woken more often
+ * for a young one; but not for a whole machine, where too many processes are young.
  */
 #define WAKE_APART_NS	    (10 * 1000000ull)
 #define WAKE_APART_YOUNG_NS (1 * 1000000ull)
@@ -77,8 +77,9 @@ walk_inline bool is_time_to_wake(struct native *n, const struct walk *w)
 }
 
 /*
- * Is user space to look at once? Where code was met that isn't in the mappings, once for each
- * reading of them; where these don't hold any more or a file's rows are missing, now and then.
+ * Is user space to be woken? If code was met that isn't in the mappings: once for each version of
+ * these. If the mappings don't hold any more, or a file has no rows yet: at most once in
+ * WAKE_APART_NS.
  */
 walk_inline bool is_urgent(struct native *n, const struct walk *w)
 {
@@ -99,8 +100,8 @@ walk_inline bool is_urgent(struct native *n, const struct walk *w)
 }
 
 /*
- * Is a collection of the sampled thread's interpreter under way, and C code between this thread's
- * Python frames? Then that may be the collector, which called a finalizer.
+ * Does the sampled thread's interpreter collect garbage now, and is there C code between the
+ * thread's Python frames? Then that C code may be the collector, which has called a finalizer.
  */
 walk_inline bool may_be_in_collector(const struct walk *w)
 {
@@ -116,8 +117,8 @@ walk_inline bool may_be_in_collector(const struct walk *w)
 }
 
 /*
- * Adds to the stack, whose Python frames were walked, its native frames if @unwinds (from n->regs
- * on) and the kernel's, which are in native_out. Returns enum native_outcome.
+ * Adds the native frames, from n->regs on, if @unwinds, and the kernel's frames, which are in
+ * native_out already. The Python frames have been walked before. Returns enum native_outcome.
  */
 walk_global int add_native(__u32 slot, __u32 unwinds)
 {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The native stack of the sampled thread, innermost frame first, into native_out. A rule for each
- * frame says where its caller's registers are (abi/unwind.h); the C stack is read in blocks of up
- * to a page. On the way the addresses of the interpreter's own frames on the C stack (frames.bpf.h)
- * show which native frame is the evaluation loop of which Python frames. Nothing here knows an
- * architecture but arch.bpf.h.
+ * Unwinds the native stack of the sampled thread, innermost frame first, into native_out. For each
+ * frame a rule says where its caller's registers are (abi/unwind.h). The C stack is read in blocks
+ * of up to a page. The addresses of the evaluation loops' own frames (struct walk_addrs) show which
+ * native frame runs which Python frames. Only arch.bpf.h depends on the architecture.
  */
 #ifndef BPF_NATIVE_H
 #define BPF_NATIVE_H
@@ -17,8 +16,8 @@
 #define NATIVE_GROUP_FRAMES 8 /* frames per call of native_group() */
 
 /*
- * Of SAMPLE_NS: behind NATIVE_LEAST frames unwinding ends then. With cold caches 2,000 frames take
- * 0.6 to 0.8 ms.
+ * Of SAMPLE_NS: from NATIVE_LEAST frames on, unwinding ends this long after the sample's beginning.
+ * With cold caches 2,000 frames take 0.6 to 0.8 ms.
  */
 #define NATIVE_NS    420000
 #define NATIVE_LEAST 512
@@ -27,8 +26,8 @@
 #define STACK_BLOCK  4096
 
 /*
- * The row of the code at an address, as long as the mappings are version `version`; rules stay what
- * they are. Once a second it is looked up again, which shows that its table is in use.
+ * The row of the code at .pc. It holds while the mappings have this version; rules never change.
+ * The row is looked up again when the epoch changes, once a second: that marks its table as used.
  */
 struct native_memo {
 	__u64 pc;
@@ -38,28 +37,29 @@ struct native_memo {
 };
 
 struct native {
-	__u64 saved[SAVED_REGS];      /* scratch: user registers as the kernel saved them */
-	struct unwind_regs regs;      /* of the frame that is unwound next */
-	__u64 leaf[UNWIND_REGS];      /* all registers of the innermost frame, by DWARF number */
-	__u64 hash;		      /* over the addresses so far */
-	__u64 woken_ns;		      /* when user space was last woken for missing rows */
-	__u64 loop;		      /* 3.11: _PyCFrame of the innermost loop without an owner */
-	__u64 found_pc;		      /* native_lookup(): of what, ... */
-	__u64 block_start, block_len; /* what block[] holds of the C stack */
+	__u64 saved[SAVED_REGS]; /* scratch: user registers as the kernel saved them */
+	struct unwind_regs regs; /* of the frame that is unwound next */
+	__u64 leaf[UNWIND_REGS]; /* all registers of the innermost frame, by DWARF number */
+	__u64 hash;		 /* over the addresses so far */
+	__u64 woken_ns;		 /* when user space was last woken for missing rows */
+	__u64 loop; /* 3.11: _PyCFrame of the innermost loop whose native frame isn't found yet */
+	__u64 found_pc;		      /* native_lookup(): address to look up */
+	__u64 block_start, block_len; /* part of the C stack that block[] holds */
 	struct unwind_space space;    /* mappings of this process, as of the sample's beginning */
 	struct native_memo memos[NATIVE_MEMOS];
-	__u32 found, found_into; /* ... its row's value and how far it is into the row */
-	__u32 epoch;		 /* unwind_store_epoch(), as user space says; not 0 */
+	/* native_lookup(): the row's value; bytes from its beginning to .found_pc */
+	__u32 found, found_into;
+	__u32 epoch; /* unwind_epoch; not 0 */
 	__u32 n;
-	__u32 group; /* next group of Python frames without an owner */
+	__u32 group; /* next group of Python frames whose native frame isn't found yet */
 	__u32 slot;  /* as walk.slot */
 	__u8 outcome, done;
 	__u8 exact;	    /* regs.pc is an instruction, not a return address */
-	__u8 leaf_only;	    /* up to the innermost Python frame's evaluation loop */
-	__u8 instructions;  /* addresses of instructions are noted, not of rows */
+	__u8 leaf_only;	    /* unwinds only up to the innermost Python frame's evaluation loop */
+	__u8 instructions;  /* notes addresses of instructions, not of rows */
 	__u8 innermost;	    /* regs are those of the innermost frame: all of leaf[] holds */
-	__u8 second;	    /* or those of its caller */
-	__u8 found_guarded; /* native_lookup(): it holds for this once */
+	__u8 second;	    /* regs are those of the innermost frame's caller */
+	__u8 found_guarded; /* native_lookup(): the row holds for this lookup only */
 	__u8 block[STACK_BLOCK];
 	__u8 block_slack[SLACK];
 };
@@ -99,7 +99,7 @@ walk_inline __u32 space_chunk_of(const struct native *n, __u64 pc)
 	return number;
 }
 
-/* Table and key of the code at @pc; an outcome if there is none. */
+/* Finds table and key of the code at @pc. Returns 0 or an outcome. */
 walk_inline __u8 find_mapping(const struct native *n, __u64 pc, __u32 *table, __u32 *key)
 {
 	const struct space_chunk *c;
@@ -120,7 +120,7 @@ walk_inline __u8 find_mapping(const struct native *n, __u64 pc, __u32 *table, __
 	return 0;
 }
 
-/* One level down: from chunk n->found to the value of its entry for @key. */
+/* Goes one level down: from chunk n->found to the value of its entry for @key. */
 walk_inline bool descend(struct native *n, __u32 key)
 {
 	const struct unwind_chunk *c = unwind_chunk_at(n->found);
@@ -135,8 +135,8 @@ walk_inline bool descend(struct native *n, __u32 key)
 }
 
 /*
- * Are the first @bytes of the code at @start, which may change at any time, those that its rows
- * were made from?
+ * Are the @bytes of code at @start still those that its rows were made from? The process may change
+ * them at any time.
  */
 walk_inline bool guard_holds(__u32 slot, __u64 start, __u32 bytes, __u64 check)
 {
@@ -150,7 +150,7 @@ walk_inline bool guard_holds(__u32 slot, __u64 start, __u32 bytes, __u64 check)
 	return !hash_bytes(slot) && w->acc == check;
 }
 
-/* n->found = value of the row for n->found_pc. Returns 0 or an outcome. */
+/* Sets n->found to the value of the row for n->found_pc. Returns 0 or an outcome. */
 walk_global int native_lookup(__u32 slot)
 {
 	struct native *n = native_state(slot);
@@ -166,7 +166,7 @@ walk_global int native_lookup(__u32 slot)
 	t = unwind_table_at(table);
 	if (!t || !t->depth)
 		return NATIVE_NO_ROWS;
-	if (t->used != n->epoch) /* written only then: CPUs share it */
+	if (t->used != n->epoch) /* written only if it differs, because CPUs share it */
 		t->used = n->epoch;
 	n->found_guarded = t->guarded != 0;
 	if (t->guarded && !guard_holds(slot, n->found_pc - key, t->guarded, t->check))
@@ -179,7 +179,7 @@ walk_global int native_lookup(__u32 slot)
 	return 0;
 }
 
-/* The row for the code at @pc: NULL and an outcome set if there is none. */
+/* The row for the code at @pc. NULL, and an outcome set: there is none. */
 walk_inline struct native_memo *find_row(struct native *n, __u64 pc)
 {
 	struct native_memo *memo = &n->memos[bounded(pc ^ pc >> 10, NATIVE_MEMOS)];
@@ -201,7 +201,7 @@ walk_inline struct native_memo *find_row(struct native *n, __u64 pc)
 	return memo;
 }
 
-/* Reads the part of @addr's page from @addr on; the whole page where the stack went on to it. */
+/* Reads @addr's page from @addr on. If the walk comes from another page, reads all of it. */
 walk_global int load_stack(__u32 slot, __u64 addr)
 {
 	struct native *n = native_state(slot);
@@ -245,9 +245,9 @@ walk_inline __u64 stack_u64(struct native *n, __u64 addr)
 }
 
 /*
- * Does leaf[] tell @reg of this frame? A rule that needs a register which calls may change speaks
- * of a callee that doesn't: assembly (OpenSSL's aesni_gcm_encrypt() and its rax). gdb reads it in
- * the same way.
+ * Does leaf[] hold this frame's value of @reg? It does in the innermost frame. In its caller, it
+ * does for registers that a call may change: if a rule needs one, the callee is code that doesn't
+ * change it, such as assembly (OpenSSL's aesni_gcm_encrypt() and rax). gdb does the same.
  */
 walk_inline bool is_in_leaf(const struct native *n, __u8 reg)
 {
@@ -283,7 +283,10 @@ walk_inline __u64 frame_address(struct native *n, const struct unwind_rule *rule
 	return cfa;
 }
 
-/* What the caller had in a register whose place is @slot (units of 8 bytes from @base). */
+/*
+ * The caller's value of a register. @slot: where it is saved, in units of 8 bytes from @base. @now:
+ * the register's value in this frame.
+ */
 walk_inline __u64 saved(struct native *n, __u64 base, __s16 slot, __u64 now)
 {
 	if (slot == UNWIND_SAME)
@@ -293,7 +296,10 @@ walk_inline __u64 saved(struct native *n, __u64 base, __s16 slot, __u64 now)
 	return stack_u64(n, base + (__s64)slot * 8);
 }
 
-/* Frame @k reaches from the stack pointer up to @cfa: is a group's evaluation loop in it? */
+/*
+ * The current frame reaches from the stack pointer to @cfa. If the evaluation loop of the next
+ * group lies in it, this frame becomes the group's.
+ */
 walk_inline void own_group(struct native *n, struct walk *w, struct walk_out *out,
 			   struct walk_addrs *addrs, __u64 cfa)
 {
@@ -310,7 +316,7 @@ walk_inline void own_group(struct native *n, struct walk *w, struct walk_out *ou
 		return;
 	n->group = g + 1;
 	if (at < n->regs.sp)
-		return; /* further in than anything that is still there */
+		return; /* it lies below this frame: no native frame holds it */
 	i = bounded(addrs->group[g].last, ABI_MAX_FRAMES);
 	out->frame[i].flags |= (n->n) << FRAME_OWNER_SHIFT;
 	n->hash = check_mix(n->hash, (__u64)i << 32 | n->n);
@@ -320,7 +326,10 @@ walk_inline void own_group(struct native *n, struct walk *w, struct walk_out *ou
 		native_end(n, NATIVE_LEAF);
 }
 
-/* A signal's frame: what it interrupted was at an instruction, on any stack. */
+/*
+ * Goes on from a signal's frame to the code that it interrupted. That code's pc is exact, and its
+ * stack may be another one.
+ */
 walk_inline void unwind_signal(struct native *n, const struct unwind_rule *rule)
 {
 	__u64 at = n->regs.sp + (__s64)rule->off;
@@ -336,7 +345,7 @@ walk_inline void unwind_signal(struct native *n, const struct unwind_rule *rule)
 	n->innermost = n->second = 0;
 }
 
-/* Goes on to the caller of a frame with @rule; ends the walk where that isn't possible. */
+/* Goes on to the caller of the current frame by @rule, or ends the walk if that isn't possible. */
 walk_inline void native_up(struct native *n, struct walk *w, struct walk_out *out,
 			   struct walk_addrs *addrs, const struct unwind_rule *rule)
 {
@@ -366,9 +375,8 @@ walk_inline void native_up(struct native *n, struct walk *w, struct walk_out *ou
 	n->exact = 0;
 	n->second = n->innermost;
 	n->innermost = 0;
-	if (!pc)
-		native_end(n,
-			   NATIVE_WHOLE); /* the C library clears it below a thread's first frame */
+	if (!pc) /* the C library sets it to 0 below a thread's first frame */
+		native_end(n, NATIVE_WHOLE);
 }
 
 /* Is it the first frame of its thread? */
@@ -379,9 +387,9 @@ walk_inline bool is_outermost(struct native *n, const struct unwind_rule *rule)
 }
 
 /*
- * Notes an address inside the frame's function: that of its row's beginning, so that samples in one
- * function share a stack; that of the instruction where lines are to be shown, and in code of which
- * no row says anything: several functions may lie there.
+ * Adds a frame by an address in its function. Mostly that is the beginning of its row, so that
+ * samples in one function share a stack. It is the instruction's address if lines are to be shown,
+ * and in code without a rule, where several functions may lie.
  */
 walk_inline void push_native(struct native *n, struct native_out *no, __u64 at)
 {
@@ -394,7 +402,7 @@ walk_inline void push_native(struct native *n, struct native_out *no, __u64 at)
 	n->hash = check_mix(n->hash, at);
 }
 
-/* What @row (NULL: none was found) says; NULL and an outcome set if that is nothing. */
+/* The rule of @row (NULL: no row was found). NULL, and an outcome set: there is no rule. */
 walk_inline const struct unwind_rule *rule_of(struct native *n, struct native_memo *row)
 {
 	const struct unwind_rule *rule = row ? unwind_rule_at(row->value & UNWIND_RULE_MASK) : 0;
@@ -408,7 +416,10 @@ walk_inline const struct unwind_rule *rule_of(struct native *n, struct native_me
 	return 0;
 }
 
-/* n->regs become those a few instructions later, if the innermost frame is a trampoline: 1. */
+/*
+ * If the innermost frame is a trampoline, sets n->regs to those a few instructions later and
+ * returns 1.
+ */
 walk_global int native_ahead(__u32 slot)
 {
 	struct native *n = native_state(slot);
@@ -438,14 +449,14 @@ walk_inline void native_step(struct native *n, struct native_out *no, struct wal
 	if (!rule)
 		return;
 	if (n->leaf_only && w->n && (row->value & UNWIND_EVAL) && !w->groups)
-		native_end(n, NATIVE_LEAF); /* up to 3.10 each is one Python frame's */
+		native_end(n, NATIVE_LEAF); /* up to 3.10 each loop runs one Python frame */
 	else if (is_outermost(n, rule))
 		native_end(n, NATIVE_WHOLE);
 	else
 		native_up(n, w, out, addrs, rule);
 }
 
-/* Up to NATIVE_GROUP_FRAMES frames; 1 when the walk is over. */
+/* Unwinds up to NATIVE_GROUP_FRAMES frames. 1: the walk is over. */
 walk_global int native_group(__u32 slot)
 {
 	struct native *n = native_state(slot);
@@ -488,9 +499,9 @@ walk_inline void walk_native(struct native *n, struct walk *w)
 }
 
 /*
- * The id of @w's stack covers all of it from then on: n->hash is over the native and the kernel's
- * frames, of which there are @n_kernel. How both walks ended is part of it, as it is of the stack's
- * record.
+ * Extends the id of @w's stack to all of its frames: n->hash covers the native and the kernel's
+ * frames, of which there are @n_kernel. How both walks ended is part of the id, as it is of the
+ * stack's record.
  */
 walk_inline void identify_stack(struct walk *w, const struct native *n, __u32 n_kernel)
 {

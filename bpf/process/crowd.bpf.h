@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Users of whom so many new processes begin that looking at them costs too much
- * (src/collect/process/crowd.h): for a while those that begin are counted only. What ran already
- * isn't touched.
+ * Users that start so many new processes that looking at them costs too much
+ * (src/collect/process/crowd.h). For a while their new processes are only counted. Processes that
+ * ran before aren't affected.
  */
 #ifndef BPF_CROWD_H
 #define BPF_CROWD_H
@@ -13,10 +13,10 @@ struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1024);
 	__type(key, __u32);   /* uid */
-	__type(value, __u64); /* until when; CLOCK_MONOTONIC */
+	__type(value, __u64); /* end of that time; CLOCK_MONOTONIC */
 } crowds SEC(".maps");
 
-/* The same for all users' together. */
+/* The same for all users together. */
 __u64 crowded_until_ns;
 
 /* When sampling began. */
@@ -41,7 +41,7 @@ walk_inline bool is_counted_only(__u8 state)
 	return state == PROC_CROWDED || state == PROC_UNASKED;
 }
 
-/* What it is counted as instead of @state. */
+/* The state that a process of a crowd gets instead of @state. */
 walk_inline __u8 crowded_state(__u8 state)
 {
 	if (state == PROC_PENDING || state == PROC_UNASKED)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * An executable that is linked with libpython, or loads it by dlopen(), maps it wherever the kernel
- * likes: found through the loader's own list of libraries (struct r_debug, struct link_map of glibc
- * and musl, which debuggers use), so that a 60 ms process needs no answer from user space.
+ * Finds libpython in processes whose executable is linked with it or loads it by dlopen(): its
+ * address differs between processes. It is found in the loader's list of libraries (struct r_debug,
+ * struct link_map of glibc and musl, which debuggers use), so that a process of 60 ms needs no
+ * answer from user space.
  */
 #ifndef BPF_LINKED_H
 #define BPF_LINKED_H
@@ -16,7 +17,7 @@ struct link_map {
 	__u64 addr, name, dynamic, next;
 };
 
-/* w->acc = check of the dynamic section at @addr; negative if it isn't readable. */
+/* Sets w->acc to the check of the dynamic section at @addr. Negative: not readable. */
 walk_global int check_library(__u32 slot, __u64 addr)
 {
 	struct walk *w = walk_state(slot);
@@ -51,8 +52,8 @@ walk_inline __u64 find_library(struct walk *w, const struct exe_entry *exe, __u6
 }
 
 /*
- * Looks for libpython in a process in state PROC_LINKING, PROC_HOST or PROC_PENDING; returns 1 when
- * it was found, then it is at w->where.
+ * Looks for libpython in a process in state PROC_LINKING, PROC_HOST or PROC_PENDING. Returns 1 if
+ * it is found; then w->where is set.
  */
 walk_global int find_linked(__u32 slot, __u32 tgid)
 {

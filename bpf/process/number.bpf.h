@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Processes and threads by their numbers in krait's own PID namespace. */
+/* Translates processes and threads into their numbers in krait's own PID namespace. */
 #ifndef BPF_NUMBER_H
 #define BPF_NUMBER_H
 
@@ -26,7 +26,9 @@ walk_inline __u32 number_of(struct pid *pid)
 	return 0;
 }
 
-/* @task's tgid (of its leader) in krait's PID namespace; 0 = not visible there. */
+/*
+ * The tgid of @task in krait's PID namespace, which is its leader's number; 0 = not visible there.
+ */
 walk_inline __u32 tgid_of(struct task_struct *task)
 {
 	if (!pidns_inum)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Whose a process is, by what the kernel itself would ask of who wants to look into it
- * (kernel/ptrace.c, __ptrace_may_access(); security/commoncap.c, cap_ptrace_access_check()): at the
- * very moment it is read, where user space could only ask before or after.
+ * The owner of a process, by the questions that the kernel itself asks before a process may look
+ * into another (kernel/ptrace.c, __ptrace_may_access(); security/commoncap.c,
+ * cap_ptrace_access_check()). They are answered at the moment when the process is read; user space
+ * could ask only before or after.
  */
 #ifndef BPF_OWNER_H
 #define BPF_OWNER_H
@@ -22,7 +23,7 @@ walk_inline bool is_dumpable(struct mm_struct *mm)
 	return (flags & MMF_DUMPABLE_MASK) == SUID_DUMP_USER;
 }
 
-/* All of its ids are @uid and @gid, it has no capabilities and may be looked into. */
+/* Are all of @task's ids *@uid and *@gid, has it no capabilities, and may it be looked into? */
 walk_inline bool has_owner(struct task_struct *task, __u32 *uid, __u32 *gid)
 {
 	struct cred *cred = BPF_CORE_READ(task, real_cred);

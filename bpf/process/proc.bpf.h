@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which process is this, is it wanted, and what is known of its interpreter? A new process whose
- * executable is known, and a fork of a known process, are recognized here, so that a storm of
- * short processes doesn't outrun user space; about the others user space is asked.
+ * Which process is this, is it wanted, and what is known of its interpreter? New processes with a
+ * known executable and forks of known processes are recognized here, so that a storm of short
+ * processes doesn't outrun user space. About all others user space is asked.
  */
 #ifndef BPF_PROC_H
 #define BPF_PROC_H
@@ -12,10 +12,10 @@
 #include "process/number.bpf.h"
 
 #define MAX_ANCESTORS 16
-#define ASK_FIRST_NS  1000000ull /* between questions about one process: doubled up to ... */
-#define ASK_SHIFT_MAX 10	 /* ... a second */
+#define ASK_FIRST_NS  1000000ull /* between two questions about one process, doubled each time */
+#define ASK_SHIFT_MAX 10	 /* up to a second */
 
-/* Scratch for what is too large for the 512-byte stack, of each slot. */
+/* Scratch memory, one per slot, for what is too large for the 512-byte BPF stack. */
 struct meeting {
 	struct proc_entry entry;
 	struct rec_proc rec;
@@ -74,7 +74,8 @@ walk_inline __u32 load_task(struct rec_sample *rec, struct walk *w)
 }
 
 /*
- * What every sample needs of its task; returns its flags. Without proc.tgid it isn't visible here.
+ * Reads what every sample needs of its task. Returns the task's flags. If rec->proc.tgid is 0, the
+ * task isn't visible in krait's PID namespace.
  */
 walk_inline __u32 read_task(struct task_struct *task, struct rec_sample *rec, struct walk *w)
 {
@@ -93,9 +94,9 @@ walk_inline __u32 read_task(struct task_struct *task, struct rec_sample *rec, st
 }
 
 /*
- * The entry of process @tgid, or NULL. An LRU map gives its memory to another process at any time,
- * also while it is read: what was copied counts only if the key, which is filled first then, is
- * still the same afterwards, and nothing is ever written through a pointer to it.
+ * The entry of process @tgid, or NULL. An LRU map may give an entry's memory to another process at
+ * any time, even while it is read; the key is then written first. So a copy counts only if the key
+ * is still the same afterwards. Nothing is ever written through this pointer.
  */
 walk_inline const struct proc_entry *proc_entry_of(__u32 tgid)
 {
@@ -154,7 +155,7 @@ walk_inline void read_exe(struct task_struct *task, struct rec_proc *rec)
 	rec->exe.mtime_ns = mtime_ns(inode);
 }
 
-/* What the executable says; 0 if it isn't known. */
+/* The state of a process by its executable; PROC_PENDING if that isn't known. */
 walk_inline __u8 known_exe(struct task_struct *task, struct meeting *m)
 {
 	struct exe_entry *exe = bpf_map_lookup_elem(&exes, &m->rec.exe);
@@ -177,7 +178,7 @@ walk_inline __u8 known_exe(struct task_struct *task, struct meeting *m)
 	return PROC_PYTHON;
 }
 
-/* m->entry = *p, whole. False: it was another's meanwhile. */
+/* Copies *@p into m->entry. False: the entry was given to another process meanwhile. */
 walk_inline bool copy_entry(struct meeting *m, const struct proc_entry *p)
 {
 	__builtin_memset(m, 0, sizeof(*m));
@@ -187,9 +188,9 @@ walk_inline bool copy_entry(struct meeting *m, const struct proc_entry *p)
 }
 
 /*
- * Puts m->entry, a copy that was changed, in the place of what it was copied from, if that is still
- * there in state @state. What user space says between the last two lines is lost: then it is asked
- * again.
+ * Writes m->entry, a changed copy, back to its entry, if that is still the same process's and in
+ * state @state. If user space changes the entry between the last two lines, its answer is lost, and
+ * it is asked again.
  */
 walk_inline void put_back(__u32 tgid, const struct meeting *m, __u8 state)
 {
@@ -199,7 +200,7 @@ walk_inline void put_back(__u32 tgid, const struct meeting *m, __u8 state)
 		bpf_map_update_elem(&procs, &tgid, &m->entry, BPF_EXIST);
 }
 
-/* Takes over what is known of image @key; its state, 0 if @p is another's. */
+/* Copies what @p knows of process image @key. Returns its state; 0: @p is another's. */
 walk_inline __u8 copy_where(struct py_where *where, __u32 *space, __u64 *space_before_ns,
 			    const struct proc_entry *p, const struct proc_key *key)
 {
@@ -218,7 +219,10 @@ walk_inline bool is_at(struct task_struct *task, const struct image_place *place
 	       place->start_stack == BPF_CORE_READ(task, mm, start_stack);
 }
 
-/* Same executable, loaded at the same place: the counts of execs aren't taken at their word. */
+/*
+ * Do both have the same executable, loaded at the same place? (That the counts of execs are equal
+ * isn't proof enough.)
+ */
 walk_inline bool same_image(struct task_struct *a, struct task_struct *b)
 {
 	struct image_place place = {BPF_CORE_READ(a, mm, start_code),
@@ -229,7 +233,7 @@ walk_inline bool same_image(struct task_struct *a, struct task_struct *b)
 }
 
 /*
- * Has neither @parent (its key: @key) nor @task exec'ed since the one made the other?
+ * Has neither @task nor its parent, whose key is @key, called execve() since @task was forked?
  * kernel/fork.c, copy_process()
  */
 walk_inline bool no_exec_since(struct task_struct *task, const struct proc_key *key)
@@ -240,8 +244,9 @@ walk_inline bool no_exec_since(struct task_struct *task, const struct proc_key *
 }
 
 /*
- * A fork that hasn't exec'ed since has its parent's mappings, if neither has the parent: those that
- * were read before it was forked, and if the parent has them from its own parent, before that was.
+ * Takes over what is known of the parent, if neither it nor the fork has called execve() since the
+ * fork. The fork then has the parent's mappings, as they were read before the fork. If the parent
+ * has them from its own parent, they must be those read before that earlier fork.
  */
 walk_inline bool known_parent(struct task_struct *task, struct meeting *m)
 {
@@ -263,7 +268,7 @@ walk_inline bool known_parent(struct task_struct *task, struct meeting *m)
 	return known;
 }
 
-/* Name and arguments, for people: the process may be gone when user space looks. */
+/* Reads name and arguments, which are for people. The process may be gone when user space looks. */
 walk_inline void read_names(struct task_struct *task, struct rec_proc *rec)
 {
 	__u64 start = BPF_CORE_READ(task, mm, arg_start), n = BPF_CORE_READ(task, mm, arg_end);
@@ -279,9 +284,9 @@ walk_inline void read_names(struct task_struct *task, struct rec_proc *rec)
 }
 
 /*
- * Tells user space of m->entry; wakes it if it has to answer, or isn't patient: the process may be
- * gone soon. One of a crowd isn't looked at. False if the ring refused: no sample of a process can
- * be named that user space wasn't told of.
+ * Sends m->entry to user space. Wakes it if it has to answer, or if it isn't `patient`: the process
+ * may be gone soon. Doesn't wake it for a process of a crowd. False: the ring refused the record;
+ * then no sample of the process may be sent, as user space couldn't name it.
  */
 walk_inline bool tell_user(struct meeting *m, __u64 now)
 {
@@ -302,7 +307,7 @@ walk_inline bool tell_user(struct meeting *m, __u64 now)
 			    wakes ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
 }
 
-/* It began after sampling had, or has exec'ed since it was met. */
+/* Did the process begin after sampling did, or call execve() since it was met? */
 walk_inline bool is_new(const struct proc_key *key)
 {
 	const struct proc_entry *p = proc_entry_of(key->tgid);
@@ -312,8 +317,8 @@ walk_inline bool is_new(const struct proc_key *key)
 }
 
 /*
- * Makes the entry of a process image that has none, or was one of a crowd, and tells user space.
- * The current task is the sampled one. Returns 0.
+ * Creates the entry of a process image that has none, or that was only counted, and sends it to
+ * user space. The current task is the sampled one. Returns 0.
  */
 walk_global int meet_process(__u32 slot, __u32 tgid)
 {
@@ -331,13 +336,13 @@ walk_global int meet_process(__u32 slot, __u32 tgid)
 		m->entry.new = is_new(&m->entry.key);
 		if (m->entry.new &&is_crowded(task)) {
 			m->entry.state = crowded_state(m->entry.state);
-			m->entry.space = 0; /* its parent's will be another's one day */
+			m->entry.space = 0; /* its parent's slot will be reused one day */
 		}
 	}
 	if (m->entry.state != PROC_IGNORED && m->entry.state != PROC_HOST) {
 		read_names(task, &m->rec);
 		if (!tell_user(m, bpf_ktime_get_ns()))
-			return 0; /* the next sample meets it */
+			return 0; /* the next sample tries again */
 	}
 	bpf_map_update_elem(&procs, &tgid, &m->entry, BPF_ANY);
 	return 0;
@@ -365,8 +370,8 @@ walk_global int ask_again(__u32 slot, __u32 tgid)
 }
 
 /*
- * An entry that user space made before the first sample: taken over if the process still runs the
- * image that was looked at, else it is met as any other. Returns 0.
+ * Takes over an entry that user space made before the first sample, if the process still runs the
+ * image that user space saw. Else the process is met like any other. Returns 0.
  */
 walk_global int adopt_process(__u32 slot, __u32 tgid)
 {
@@ -388,8 +393,8 @@ walk_global int adopt_process(__u32 slot, __u32 tgid)
 }
 
 /*
- * The entry of the current process image @key, made if need be; NULL if there is none. It may be
- * given to another process at any time: copy_where().
+ * The entry of the current process image @key, created if need be; NULL if there is none. Its
+ * memory may be given to another process at any time: see copy_where().
  */
 walk_inline const struct proc_entry *current_proc(__u32 slot, struct task_struct *task,
 						  const struct proc_key *key)

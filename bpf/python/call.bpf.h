@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * The system call that the current thread is in, by its user registers as the kernel saved them.
- */
+/* The futex call that the current thread is in, by its user registers as the kernel saved them. */
 #ifndef BPF_CALL_H
 #define BPF_CALL_H
 
@@ -35,7 +33,7 @@ walk_inline void read_futex_call(struct task_struct *task, struct futex_call *f)
 	struct call_regs regs;
 
 	if (bpf_probe_read_kernel(&regs, sizeof(regs), at) || regs.orig_ax != CALL_FUTEX ||
-	    (regs.cs & 0xffff) != 0x33) /* __USER_CS: 32-bit code has other numbers */
+	    (regs.cs & 0xffff) != 0x33) /* __USER_CS: 32-bit code has other system call numbers */
 		return;
 	f->addr = regs.di;
 	f->op = (__u32)regs.si;
@@ -43,7 +41,7 @@ walk_inline void read_futex_call(struct task_struct *task, struct futex_call *f)
 }
 #endif
 
-/* enum gil_state of the thread that was walked; in user mode it is in no system call. */
+/* The enum gil_state of the thread that was walked. A thread in user mode is in no system call. */
 walk_global int take_gil(__u32 slot, __u32 user_mode)
 {
 	struct futex_call call = {.op = -1};

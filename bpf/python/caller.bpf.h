@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Who called the innermost frame, while it hasn't run an instruction yet. 3.11 and 3.12 make a
- * frame current before they note its caller in it, as compilers order it (Python/ceval.c,
- * CALL_PY_EXACT_ARGS; Python/ceval_macros.h, DISPATCH_INLINED): until then `previous` is the caller
- * of the frame that lay there before, who may be running too, further out, or be a C evaluation
- * loop's own frame that something else was written over.
+ * Finds the caller of the innermost frame while that hasn't run an instruction yet. 3.11 and 3.12
+ * make a frame current before they store its caller in `previous`, in an order that compilers
+ * choose (Python/ceval.c, CALL_PY_EXACT_ARGS; Python/ceval_macros.h, DISPATCH_INLINED). Until then
+ * `previous` is left over: it is the caller of the frame that lay there before. That caller may
+ * still run, further out; or it is a C evaluation loop's own frame, and something else has been
+ * written over it.
  *
- * Who really called is proved by two things. The nearest frame of the data stack ends where the new
- * one begins. Of generators, which aren't in the data stack, the one resumed last is
- * tstate.exc_info's; it called if it was resumed after that nearest frame was pushed, which its own
- * chain tells. docs/decisions/0015-who-called.md
+ * There are two candidates for the true caller. The nearest frame of the data stack ends where the
+ * new frame begins. The generator that was resumed last isn't in the data stack; tstate.exc_info
+ * leads to it. It is the caller if it was resumed after the nearest frame was pushed, which its own
+ * chain of callers shows. docs/decisions/0015-who-called.md
  */
 #ifndef BPF_CALLER_H
 #define BPF_CALLER_H
@@ -22,13 +23,13 @@
 #define SCAN_FRAMES	16
 #define SCANS		16 /* a chunk has 16 KiB, a frame 80 bytes at least */
 
-/* _PyStackChunk: previous, size, top; the first one's first word isn't used. */
-#define CHUNK_TOP   16 /* words in use, when another one follows */
+/* _PyStackChunk: previous, size, top. The first chunk's first word of data isn't used. */
+#define CHUNK_TOP   16 /* words in use, if another chunk follows */
 #define CHUNK_BYTES 24
 
-/* What is read goes to w->object, not to the stack: callers' are large (512 bytes in all). */
+/* Reads go to w->object, not to the BPF stack: the callers here use most of its 512 bytes. */
 
-/* Where @frame, one of the data stack's that runs @code, ends; 0 = not readable. */
+/* Where @frame of the data stack, which runs @code, ends; 0 = not readable. */
 walk_inline __u64 frame_end(struct walk *w, const struct py_layout *l, __u64 frame, __u64 code)
 {
 	if (read_user(w->object, 12, code + l->code_stacksize))
@@ -36,7 +37,7 @@ walk_inline __u64 frame_end(struct walk *w, const struct py_layout *l, __u64 fra
 	return frame + FRAME_OWN_BYTES + 8 * ((__u64)object_u32(w, 0) + object_u32(w, 8));
 }
 
-/* tstate.datastack_chunk and .datastack_top, into w->chunk and w->stack_top. */
+/* Loads tstate.datastack_chunk and .datastack_top into w->chunk and w->stack_top. */
 walk_inline bool load_data_stack(struct walk *w, const struct py_layout *l)
 {
 	if (read_user(w->object, 16, w->tstate + l->tstate_datastack_top - 8))
@@ -47,8 +48,9 @@ walk_inline bool load_data_stack(struct walk *w, const struct py_layout *l)
 }
 
 /*
- * From w->nearest on, which begins a frame: frames lie next to each other up to w->callers_end. 1:
- * w->nearest is the last of them, 0 = that can't be told.
+ * Goes on from frame to frame of the data stack, which lie next to each other, from w->nearest up
+ * to w->callers_end. 1 = done: w->nearest is the frame that ends there, or 0 if none is found. 0 =
+ * to be called again.
  */
 walk_global int scan_frames(__u32 slot)
 {
@@ -75,9 +77,9 @@ walk_global int scan_frames(__u32 slot)
 }
 
 /*
- * The frame that ends at w->callers_end, into w->nearest, by adding sizes from the chunk's
- * beginning on: what ends there may also be left over, in a part of the last frame that hasn't been
- * used yet. False: it can't be told.
+ * Sets w->nearest to the frame that ends at w->callers_end, by adding up sizes from the beginning
+ * of @chunk. (To look just below callers_end isn't enough: what ends there may be left over, in a
+ * part of the last frame that hasn't been used yet.) False: it isn't found.
  */
 walk_inline bool find_nearest(struct walk *w, __u64 chunk)
 {
@@ -90,13 +92,16 @@ walk_inline bool find_nearest(struct walk *w, __u64 chunk)
 	return false;
 }
 
-/* Into w->resumed: the generator whose gi_exc_state is at @info; 0 = that is the thread's own. */
+/*
+ * Sets w->resumed to the frame of the generator whose gi_exc_state is at @info. 0: @info is the
+ * thread's own exc_state, so no generator runs.
+ */
 walk_inline void note_resumed(struct walk *w, const struct py_layout *l, __u64 info)
 {
 	w->resumed = info == w->tstate + l->tstate_exc_state ? 0 : info + GENERATOR_FRAME;
 }
 
-/* The generator that was resumed last, into w->resumed. */
+/* Sets w->resumed to the frame of the generator that was resumed last. False: not readable. */
 walk_inline bool load_resumed(struct walk *w, const struct py_layout *l)
 {
 	if (read_user(w->object, 8, w->tstate + l->tstate_exc_info))
@@ -106,14 +111,14 @@ walk_inline bool load_resumed(struct walk *w, const struct py_layout *l)
 }
 
 /*
- * The frame of the data stack that ends at @end, which lies in @chunk, into w->nearest; 0 = there
- * is none.
+ * Sets w->nearest to the frame of the data stack that ends at @end, an address in @chunk. 0: there
+ * is none. False: it isn't found.
  */
 walk_inline bool find_below(struct walk *w, __u64 chunk, __u64 end)
 {
 	w->nearest = 0;
 	w->callers_end = end;
-	if (end - chunk - CHUNK_BYTES <= 8) { /* the chunk's first one begins there */
+	if (end - chunk - CHUNK_BYTES <= 8) { /* the chunk's first frame begins at @end */
 		if (read_user(w->object, 8, chunk))
 			return false;
 		chunk = object_u64(w, 0);
@@ -127,8 +132,9 @@ walk_inline bool find_below(struct walk *w, __u64 chunk, __u64 end)
 }
 
 /*
- * Frame w->caller, of w->caller_code, is innermost and hasn't run yet: then it is the last on the
- * data stack. Sets w->nearest and w->resumed. Returns enum met.
+ * Frame w->caller, which runs w->caller_code, is innermost and hasn't run an instruction yet: then
+ * it is the last one of the data stack. Sets w->nearest and w->resumed. Returns MET_LEFT if it
+ * isn't the last one, so that the thread has left it; MET_FAULT: not readable.
  */
 enum met { MET_FRESH, MET_LEFT, MET_FAULT };
 
@@ -149,8 +155,8 @@ walk_global int meet_fresh(__u32 slot)
 }
 
 /*
- * Is the innermost loop, which isn't set up yet, the thread's only one? Then what it will run is
- * all there is on the data stack; else what its _PyCFrame.previous says is left over.
+ * Is the innermost loop, which isn't set up yet, the thread's only one? Then the data stack holds
+ * at most the frame that this loop will run. Else its _PyCFrame.previous is left over.
  */
 walk_inline bool is_first_loop(struct walk *w, const struct py_layout *l)
 {
@@ -167,7 +173,10 @@ walk_inline bool is_first_loop(struct walk *w, const struct py_layout *l)
 					 frame_end(w, l, first, object_u64(w, 0)) == w->stack_top);
 }
 
-/* The frame of the data stack, 0 = none, that resumed generator @frame or called what did. */
+/*
+ * Sets *@by to the innermost caller of generator @frame that is in the data stack; 0: there is
+ * none. False: it isn't found.
+ */
 walk_inline bool resumed_by(const struct py_layout *l, __u64 frame, __u64 *by)
 {
 	for (int i = 0; i < RESUMED_STEPS; i++) {
@@ -186,8 +195,9 @@ walk_inline bool resumed_by(const struct py_layout *l, __u64 frame, __u64 *by)
 }
 
 /*
- * Does the generator that was resumed last stand above the nearest frame, which then resumed it or
- * called what did? Then it has called.
+ * Was the generator that was resumed last resumed after the nearest frame was pushed (ABOVE)? Then
+ * the nearest frame, or a generator on top of it, resumed it, and the generator is the fresh
+ * frame's caller.
  */
 enum above { NOT_ABOVE, ABOVE, NOT_KNOWN };
 
@@ -206,8 +216,8 @@ walk_global int resumed_is_above(__u32 slot)
 }
 
 /*
- * Can @frame be among the callers of a frame that hasn't run yet, next to those that were believed
- * before?
+ * Can @frame be a caller of the fresh frame, the next one after those that were accepted before?
+ * @stacked: it lies in the data stack.
  */
 walk_inline bool is_caller(struct walk *w, __u64 frame, bool stacked)
 {
@@ -223,7 +233,7 @@ walk_inline bool is_caller(struct walk *w, __u64 frame, bool stacked)
 	return true;
 }
 
-/* The frame that called, 0 = that can't be told. */
+/* The fresh frame's caller; 0: it isn't found. */
 walk_inline __u64 find_caller(struct walk *w)
 {
 	int above = resumed_is_above(w->slot);
@@ -231,7 +241,7 @@ walk_inline __u64 find_caller(struct walk *w)
 	return above == ABOVE ? w->resumed : above == NOT_ABOVE ? w->nearest : 0;
 }
 
-/* The chain ends with none of the data stack's. */
+/* Can the fresh frame's chain end here, with no caller in the data stack? */
 walk_inline bool is_first(struct walk *w)
 {
 	return !w->nearest && (w->fresh == FRESH_RESUMED || resumed_is_above(w->slot) == NOT_ABOVE);

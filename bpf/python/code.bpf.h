@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which code object is it? The check of abi/check.h for every frame of every sample. One read of a
- * code object has all the fields; up to 3.11 its name, file name and line table are read as well,
- * unless a function's version (3.11) proves them.
+ * Computes the check of abi/check.h, which tells code objects apart, for every frame of every
+ * sample. One read of a code object gets all its fields. Up to 3.11, its name, file name and line
+ * table are read too, unless the function's version (3.11) proves them.
  */
 #ifndef BPF_CODE_H
 #define BPF_CODE_H
@@ -10,13 +10,13 @@
 #include "python/near.bpf.h"
 
 #define CODE_BLOCK_BYTES 96  /* from layout.code_block: all fields that the check needs */
-#define SHORT_BYTES	 176 /* of a line table, or a file's name, that come with its head */
-#define HEAD_BYTES                                                                                 \
-	(32 + SHORT_BYTES) /* length, hash, state, what else lies before the characters */
+#define SHORT_BYTES	 176 /* of a line table or a file's name, read together with its head */
+/* length, hash, state and all else before the characters */
+#define HEAD_BYTES (32 + SHORT_BYTES)
 
 /*
- * Adds @n <= @most bytes of @text, eight at a time, the last word zero-padded. @most: a constant
- * that bounds the loop.
+ * Adds @n <= @most bytes of @text to w->acc, eight at a time, the last word padded with zeros.
+ * @most: a constant that bounds the loop.
  */
 walk_inline void hash_text(struct walk *w, const __u8 *text, __u64 n, __u32 most)
 {
@@ -34,7 +34,7 @@ walk_inline void hash_text(struct walk *w, const __u8 *text, __u64 n, __u32 most
 	w->acc = h;
 }
 
-/* Adds the next TEXT_BYTES at most; 0 = there is more, 1 = all added, negative = not readable. */
+/* Adds up to TEXT_BYTES more. 0 = some are left, 1 = all are added, negative = not readable. */
 walk_global int hash_next(__u32 slot)
 {
 	struct walk *w = walk_state(slot);
@@ -62,8 +62,8 @@ walk_global int hash_next(__u32 slot)
 }
 
 /*
- * Adds acc_len bytes at acc_addr of the target to acc; negative if they can't be read. Beyond
- * ABI_LINETABLE_BYTES only the length proves; user space knows.
+ * Adds w->acc_len bytes at w->acc_addr of the target to w->acc; negative = not readable. Of more
+ * than ABI_LINETABLE_BYTES only these are added; user space does the same.
  */
 walk_global int hash_bytes(__u32 slot)
 {
@@ -88,8 +88,8 @@ walk_global int hash_short(__u32 slot, __u32 off, __u64 n)
 }
 
 /*
- * Adds @n bytes of the target at @addr; of its memory w->got bytes from @at on are at @head of
- * w->block.
+ * Adds @n bytes of the target at @addr. At @head, w->block holds w->got bytes of the target's
+ * memory from @at on.
  */
 walk_inline bool hash_data(struct walk *w, __u64 at, __s32 head, __u64 addr, __u64 n)
 {
@@ -105,8 +105,8 @@ walk_inline bool hash_data(struct walk *w, __u64 at, __s32 head, __u64 addr, __u
 }
 
 /*
- * Where the characters of a str are: behind its head or, if it isn't compact (an instance of a
- * subclass, or made by an old C API), where its pointer says.
+ * Address of a str's characters. They follow its head; or, if the str isn't compact (an instance of
+ * a subclass, or made by an old C API), its pointer leads to them.
  */
 walk_inline __u64 str_data(const struct py_layout *l, __u64 addr, __u32 state)
 {
@@ -119,8 +119,8 @@ walk_inline __u64 str_data(const struct py_layout *l, __u64 addr, __u32 state)
 }
 
 /*
- * Length of the str or bytes whose length and hash lie at @head in w->block. Adds both, or, where
- * the hash isn't cached (-1), the length alone: false.
+ * Adds the length and the hash of a str or bytes object, which lie at @head in w->block. If the
+ * hash isn't cached (-1), adds the length alone and returns false.
  */
 walk_inline bool hash_head(struct walk *w, __s32 head, __u64 *length)
 {
@@ -134,7 +134,7 @@ walk_inline bool hash_head(struct walk *w, __s32 head, __u64 *length)
 #define STR_BYTES 24 /* length, hash, state */
 
 /*
- * Adds a str: length and cached hash, or, where it isn't cached (-1), all the bytes. str and bytes
+ * Adds a str: length and cached hash, or all its bytes if the hash isn't cached (-1). str and bytes
  * have length and hash at the same offsets in every version. @most: bytes that are read at once.
  */
 walk_inline bool hash_str(struct walk *w, const struct py_layout *l, __u64 addr, __u32 most)
@@ -157,8 +157,8 @@ walk_inline bool hash_str(struct walk *w, const struct py_layout *l, __u64 addr,
 }
 
 /*
- * Adds a bytes object (2.7: a str, which is laid out alike). Line tables are mostly short and, from
- * a .pyc, without a cached hash: head and data in one read.
+ * Adds a bytes object (2.7: a str, which has the same layout). Most line tables are short, and
+ * those from a .pyc have no cached hash, so one read gets head and data.
  */
 walk_inline bool hash_object(struct walk *w, const struct py_layout *l, __u64 addr)
 {
@@ -173,10 +173,10 @@ walk_inline bool hash_object(struct walk *w, const struct py_layout *l, __u64 ad
 }
 
 /*
- * What was computed in this sample for the object at @addr, of @n memos. As long as a frame of the
- * chain refers to it, a code object (or its file name) can't be freed, so one address is one
- * object. Without this a deep recursion of a function with a long line table would take tens of
- * milliseconds.
+ * The memo for the object at @addr, one of @n: what this sample computed for it before. While a
+ * frame of the chain refers to a code object, neither it nor its file name can be freed, so during
+ * a sample one address is one object. Without memos, a deep recursion of a function with a long
+ * line table would take tens of milliseconds.
  */
 walk_inline struct memo *memo_of(struct memo *memos, __u32 n, __u64 addr)
 {
@@ -203,7 +203,7 @@ walk_inline bool hash_filename(struct walk *w, const struct py_layout *l, __u64 
 
 	if (!file || !remembers(w, m, file)) {
 		w->acc = 0;
-		/* Nobody looks it up by its hash, which is therefore mostly not cached. */
+		/* nothing needs a file name's hash, so it mostly isn't cached */
 		if (!(l->str_state ? hash_str(w, l, file, HEAD_BYTES) : hash_object(w, l, file)))
 			return false;
 		remember(w, m, file, w->acc);
@@ -213,9 +213,9 @@ walk_inline bool hash_filename(struct walk *w, const struct py_layout *l, __u64 
 }
 
 /*
- * The check by contents, for the code object whose offset 0 would be at @at in w->block: into
- * w->acc. Global: inlined it is verified for each frame of a group and each way that leads there,
- * 54,000 instructions of 170,000 and half of the time.
+ * Computes the check from a code object's contents, into w->acc. @at: where offset 0 of the code
+ * object would be in w->block. A global function: inlined, it is verified for each frame of a group
+ * and each path that leads there, which takes 54,000 of 170,000 instructions and half of the time.
  */
 walk_global int check_contents(__u32 slot, __u32 at)
 {
@@ -236,8 +236,8 @@ walk_global int check_contents(__u32 slot, __u32 at)
 }
 
 /*
- * Did proving take so long that no more is proved? A few still are: a deep recursion's outermost
- * functions are the last that are met, and all that is missing then.
+ * Has proving taken so long that no more code objects are proved? A few still are: in a deep
+ * recursion only the outermost functions, which are met last, are missing by then.
  */
 walk_inline bool is_late(struct walk *w)
 {
@@ -256,7 +256,7 @@ walk_inline bool compute_check(struct walk *w, const struct py_layout *l, __u64 
 		return false;
 	version = l->code_version ? block_u32(w, at + l->code_version) : 0;
 	if (!version || version >= w->codes_made)
-		w->codes_made = 0; /* it would have been counted: that isn't the counter */
+		w->codes_made = 0; /* not the counter: an object's version is below that */
 	if (version) {
 		*check = check_version(version, block_u32(w, at + l->code_firstlineno),
 				       block_u64(w, at + l->code_qualname),
@@ -270,8 +270,8 @@ walk_inline bool compute_check(struct walk *w, const struct py_layout *l, __u64 
 }
 
 /*
- * The same, with the time that it takes accounted for where there is a limit. (Both are kept in @w:
- * the kernel's limit for stacks of calls, 512 bytes on 5.10, is near.)
+ * As compute_check(), and counts the time that it takes, if that is limited. (Limit and time are
+ * kept in @w: 5.10's limit for the stacks of nested calls, 512 bytes, is near.)
  */
 walk_inline bool compute_in_time(struct walk *w, const struct py_layout *l, __u64 code,
 				 __u64 *check)
@@ -288,11 +288,11 @@ walk_inline bool compute_in_time(struct walk *w, const struct py_layout *l, __u6
 }
 
 /*
- * 3.12+: how many code objects the process has made, before the sample looks at any. As long as
- * that stays the same, an address at which a live one was found has the same one: the argument is
- * in docs/decisions/0002. Where there ever was a second interpreter, it isn't looked at; nor is it
- * for a thread state of another libpython's interpreter: two that are loaded apart may have one
- * pthread key.
+ * 3.12+: reads how many code objects the process has made, before the sample looks at any. As long
+ * as that number stays the same, an address where a live code object was found still has the same
+ * one (docs/decisions/0002). The number isn't used if the process ever had a second interpreter.
+ * Nor is it for a thread state of another libpython's interpreter: two that are loaded apart may
+ * have the same pthread key.
  */
 walk_inline void count_codes(struct walk *w)
 {
@@ -306,13 +306,14 @@ walk_inline void count_codes(struct walk *w)
 	w->made_hash = check_mix(w->proc_hash ^ w->interp, w->codes_made);
 }
 
-#define FUNCTION_BYTES 88 /* from func_code: func_version is 80 behind it */
+#define FUNCTION_BYTES 88 /* from func_code on; func_version is 80 after it */
 
 /*
- * 3.11: a function gets a version when a call of it is specialized, another function never gets the
- * same, and loses it when its code is replaced or it is freed (Objects/funcobject.c,
- * _PyFunction_GetVersionForCurrentState(), func_set_code(), func_clear()). Who has this version and
- * this code object has it as it was. 0: nothing is proved that way.
+ * A key for the proof by a function's version; 0: there is none. 3.11: a function gets a version
+ * when a call of it is specialized. No other function ever gets the same one. The function loses it
+ * when its code is replaced or it is freed (Objects/funcobject.c,
+ * _PyFunction_GetVersionForCurrentState(), func_set_code(), func_clear()). So as long as a function
+ * has this version and this code object, the code object is the same.
  */
 walk_inline __u64 function_key(struct walk *w, const struct py_layout *l, __u64 func, __u64 code)
 {
@@ -353,7 +354,10 @@ walk_inline void keep_proof(struct walk *w, __u64 key, __u64 check)
 	p[0] = (struct proof){key, check};
 }
 
-/* The same, once per sample and, where there is a proof, for many samples. */
+/*
+ * The check of the code object at @code, which function @func runs. It is computed once per sample
+ * or, where there is a proof, once for many samples. False: see check_outcome().
+ */
 walk_inline bool load_check(struct walk *w, const struct py_layout *l, __u64 func, __u64 code,
 			    __u64 *check)
 {
@@ -366,7 +370,7 @@ walk_inline bool load_check(struct walk *w, const struct py_layout *l, __u64 fun
 		return true;
 	}
 	key = counted ? check_mix(w->made_hash, code) | 1 : function_key(w, l, func, code);
-	if (!key) /* as the memo, which has few places */
+	if (!key) /* for this sample only, like the memo, which has few places */
 		key = check_mix(check_mix(w->proc_hash, w->sample), code) | 1;
 	if (!is_proved(w, key, check)) {
 		if (is_late(w)) {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The frame chain, innermost first, into walk_out. From 3.11 frames of Python-to-Python calls lie
- * next to each other in the thread's data stack, callers at lower addresses: one read of the page
- * part below a frame serves all the callers in it. Before, and for generators, a frame is an
- * object somewhere on the heap and costs a read of its own.
+ * Walks the chain of frames, innermost first, into walk_out. From 3.11 on, frames of
+ * Python-to-Python calls lie next to each other in the thread's data stack, callers at lower
+ * addresses. So one read, from the start of a frame's page, serves all its callers in that page.
+ * Before 3.11, and for generators, a frame is an object somewhere on the heap and costs a read of
+ * its own.
  */
 #ifndef BPF_FRAMES_H
 #define BPF_FRAMES_H
@@ -32,9 +33,9 @@ walk_inline bool load_block(struct walk *w, __u64 frame)
 }
 
 /*
- * Offset in w->block at which the frame's bytes are, or -1. A frame that isn't in the block is read
- * by itself, unless it is the first or lies shortly below the last one that was: then this is a
- * stack of frames and not a generator's. (Chunks of the data stack have no order: Python/pystate.c,
+ * Offset of the frame's bytes in w->block, or -1. A frame that isn't in the block is read alone,
+ * unless it is the first such frame or lies shortly below the last one: then frames of the data
+ * stack follow, and the block is read. (Chunks of the data stack have no order: Python/pystate.c,
  * push_chunk.)
  */
 walk_inline __s32 load_frame(struct walk *w, __u64 frame)
@@ -79,16 +80,16 @@ walk_inline void start_stack(struct walk *w)
 	w->hash = w->proc_hash;
 }
 
-/* 3.11, 3.12: did the walk leave out an innermost loop that isn't set up yet? */
+/* 3.11, 3.12: has the walk dropped an innermost loop that isn't set up yet? */
 walk_inline bool began_again(const struct walk *w)
 {
 	return w->inner >= INNER_DROPPED;
 }
 
 /*
- * Begins again at @frame, which runs in a loop further out. What the innermost one says of that
- * loop may be left over too: if it isn't @frame's, the frame's own chain has to show which is.
- * False: it can't.
+ * Restarts the walk at @frame, which runs in a loop further out. The innermost loop's link to that
+ * loop may be left over too: if the loop that it leads to doesn't run @frame, the frame's own chain
+ * has to show its loop. False: it can't.
  */
 walk_inline bool begin_again(struct walk *w, const struct py_layout *l, __u64 frame)
 {
@@ -107,8 +108,9 @@ walk_inline bool begin_again(struct walk *w, const struct py_layout *l, __u64 fr
 }
 
 /*
- * The innermost loop isn't set up yet, and no other runs. What it says is further out is the one of
- * no loop, or one that greenlet puts before that one where a greenlet begins.
+ * Is the innermost loop, which isn't set up yet, the thread's only one? Its link further out then
+ * leads to the thread's root_cframe, which is no loop's, or to one that greenlet puts before that
+ * where a greenlet begins.
  */
 walk_inline bool is_first_entered(struct walk *w, const struct py_layout *l)
 {
@@ -121,9 +123,10 @@ walk_inline bool is_first_entered(struct walk *w, const struct py_layout *l)
 }
 
 /*
- * What the innermost loop says doesn't lead to the one further out. While it runs itself it may not
- * be set up yet: then the thread still is in the frame that called. 3.12: or greenlet switches, and
- * what it is about to leave has no loops' frames.
+ * The innermost loop's frames don't lead to the next loop further out. If the thread runs the
+ * innermost loop itself, that loop may not be set up yet, and the thread is still in the frame that
+ * called. Or (3.12) greenlet is switching, and has taken the loops' own frames out of the chain
+ * that it is about to leave.
  */
 walk_global int walk_anew(__u32 slot)
 {
@@ -147,15 +150,17 @@ walk_global int walk_anew(__u32 slot)
 		return 0;
 	}
 	w->frame = w->entered || l->frame_is_entry ? 0 : running;
-	w->found = 0; /* no loop shows that it runs it */
+	w->found = 0; /* no loop shows that it runs that frame */
 	if (!w->frame)
 		walk_end(w, w->broken);
 	return 0;
 }
 
 /*
- * The walk can't go on. Of the innermost loop none of it is shown: it may be left over, what was
- * read and is no code object shows that too. What was only not readable may be there.
+ * The walk can't go on. Unless the innermost loop's frames are proved, all of them are dropped, as
+ * they may be left over, and the walk restarts further out. If that isn't possible either, it ends
+ * with @outcome, or with WALK_FRAME_TORN if the loop isn't set up yet. WALK_CODE_HUGE says nothing
+ * against the frames: it ends the walk.
  */
 walk_inline void fail(struct walk *w, __u8 outcome)
 {
@@ -172,7 +177,10 @@ walk_inline void fail(struct walk *w, __u8 outcome)
 	walk_anew(w->slot);
 }
 
-/* Frame @last is the outermost of the loop whose shim is at @addr; an empty loop isn't noted. */
+/*
+ * Adds a loop whose shim is at @addr and whose outermost frame is @last. A loop without frames
+ * isn't added.
+ */
 walk_inline void push_group(struct walk *w, struct walk_addrs *addrs, __u32 last, __u64 addr)
 {
 	__u32 g = bounded(w->groups, ABI_MAX_FRAMES);
@@ -185,9 +193,9 @@ walk_inline void push_group(struct walk *w, struct walk_addrs *addrs, __u32 last
 }
 
 /*
- * 3.12: is the first frame the thread's innermost one for its data stack too? Then its callers are
- * those that it leads to. greenlet takes the loops' own frames out of them before it switches, one
- * after the other (expose_frames()).
+ * 3.12: do data stack and generators show the first frame as the thread's innermost one, too? Then
+ * its chain of callers is right even without loops' own frames: greenlet takes these out, one after
+ * the other, before it switches (expose_frames()).
  */
 walk_global int runs_first(__u32 slot)
 {
@@ -200,8 +208,8 @@ walk_global int runs_first(__u32 slot)
 }
 
 /*
- * 3.12: the loop has no frame but its own, which leads to w->frame. Is that left over from a loop
- * that lay there before, as this one isn't set up and was entered from another frame?
+ * 3.12: the innermost loop has only its own frame, which leads to w->frame. Was that frame left
+ * over by an earlier loop, because this loop isn't set up yet and was entered from another frame?
  */
 walk_inline bool is_left_behind(struct walk *w)
 {
@@ -211,9 +219,9 @@ walk_inline bool is_left_behind(struct walk *w)
 }
 
 /*
- * Do the frames of the innermost loop, whose own is at @shim, belong there? They lead to where the
- * loop further out is; of those that were found otherwise, their loop has the first as its
- * innermost one.
+ * Do the frames that were walked belong to the innermost loop, whose own frame is at @shim? They do
+ * if they lead to w->outer. After a restart at a frame that no loop was proved to run
+ * (INNER_FOUND), they do if the loop with @shim has that frame as its current one.
  */
 walk_global int prove_inner(__u32 slot, __u64 shim)
 {
@@ -255,20 +263,20 @@ walk_inline void close_group(struct walk *w, struct walk_out *out, struct walk_a
 	w->hash = check_mix(w->hash, FRAME_ENTRY);
 }
 
-/* lasti of a frame that hasn't run one: the place before the first. */
+/* lasti of a frame that hasn't run an instruction: one before the first */
 #define NO_INSTRUCTION (-2)
 
-/* What a frame says. */
+/* The fields of a frame. */
 struct frame_view {
 	__u64 caller, code, func;
 	__s32 lasti;
-	bool shim;    /* made by the interpreter, no code of its own */
+	bool shim;    /* a loop's own frame, made by the interpreter: no Python function */
 	bool stacked; /* lies in the data stack, not in a generator */
 	bool entry;   /* outermost of a C evaluation loop, shims included */
 	__u32 flags;
 };
 
-/* One _PyInterpreterFrame (3.11+). */
+/* Reads a _PyInterpreterFrame (3.11+). */
 walk_inline bool read_iframe(struct walk *w, const struct py_layout *l, struct frame_view *f)
 {
 	__s32 off = load_frame(w, w->frame);
@@ -281,14 +289,14 @@ walk_inline bool read_iframe(struct walk *w, const struct py_layout *l, struct f
 	f->func = l->func_version ? block_u64(w, off + l->frame_func) : 0;
 	f->lasti = (__s32)(block_u64(w, off + l->frame_lasti) - f->code - l->code_adaptive);
 	owner = l->frame_owner ? block_u8(w, off + l->frame_owner) : 0;
-	f->shim = owner >= 3 && !l->frame_is_entry; /* 3.11: left over, it has none */
+	f->shim = owner >= 3 && !l->frame_is_entry; /* 3.11 has no shims: the value is left over */
 	f->stacked = !owner;
 	f->entry = f->shim || (l->frame_is_entry && block_u8(w, off + l->frame_is_entry));
 	f->flags = 0;
 	return true;
 }
 
-/* One PyFrameObject (2.7-3.10): one C evaluation loop each. */
+/* Reads a PyFrameObject (2.7-3.10). Each has a C evaluation loop of its own. */
 walk_inline bool read_object(struct walk *w, const struct py_layout *l, struct frame_view *f)
 {
 	if (read_user(&w->block[LONE_FRAME], OBJECT_BYTES, w->frame + l->frame_back)) {
@@ -307,23 +315,24 @@ walk_inline bool read_object(struct walk *w, const struct py_layout *l, struct f
 }
 
 /*
- * 3.11, 3.12: a frame above the top of the data stack was left before. Only an innermost loop that
- * isn't set up yet shows one, and its chain may even lead to the loop further out: the memory of
- * the generator, or of the stacked frame, that called it then is the one's that is entered now.
- * 3.11 takes a frame off the stack, which then ends where that began, before it names the caller as
- * current.
+ * 3.11, 3.12: has the thread left @frame? It has if the frame lies above the top of the data stack.
+ * Only an innermost loop that isn't set up yet leads to such a frame. Its chain may even lead to
+ * the loop further out, if the frame that called it then lay where the frame that is entered now
+ * lies. 3.11 takes a frame off the stack before it makes the caller current: then the stack ends
+ * where the frame begins.
  */
 walk_inline bool was_left(struct walk *w, const struct py_layout *l, __u64 frame)
 {
-	return l->tstate_datastack_top && /* and datastack_limit */
+	return l->tstate_datastack_top && /* datastack_limit follows it */
 	       !read_user(w->object, 16, w->tstate + l->tstate_datastack_top) &&
 	       frame >= object_u64(w, 0) + !!l->frame_is_entry && frame < object_u64(w, 8);
 }
 
 /*
- * 3.11, 3.12: of an innermost loop that isn't set up yet. A frame that hasn't run an instruction
- * has called nobody, a trace function apart, which runs in a loop of its own: what lies behind it
- * on the data stack was called from that place before.
+ * 3.11, 3.12: is @frame left over, in an innermost loop that isn't set up yet? A frame that hasn't
+ * run an instruction has called nothing but a trace function, which runs in a loop of its own. So
+ * if the chain leads from another frame of the same loop to it, that frame was called by an earlier
+ * one that lay in the same place.
  */
 walk_inline bool is_left_over(struct walk *w, const struct py_layout *l, const struct frame_view *f,
 			      __u64 frame)
@@ -334,15 +343,16 @@ walk_inline bool is_left_over(struct walk *w, const struct py_layout *l, const s
 }
 
 /*
- * A generator that nobody resumed called nobody: what is noted in a frame that hasn't run an
- * instruction yet is the caller of the frame that lay there before (caller.bpf.h).
+ * Isn't @frame the true caller of the fresh frame? What the fresh frame has stored may be the
+ * caller of a frame that lay there before (caller.bpf.h). A generator that nobody resumed, for
+ * instance, has called nothing.
  */
 walk_inline bool is_stale_caller(struct walk *w, const struct py_layout *l,
 				 const struct frame_view *f, __u64 frame)
 {
 	if (!w->fresh)
 		return false;
-	if (f->shim) /* of the innermost loop, or of none */
+	if (f->shim) /* if it isn't the innermost loop's own frame, it is no loop's */
 		return l->walk == PY_WALK_CFRAME && !w->closed && w->inner == INNER_UNPROVED &&
 		       f->caller != w->outer;
 	if (l->walk == PY_WALK_CFRAME)
@@ -350,13 +360,16 @@ walk_inline bool is_stale_caller(struct walk *w, const struct py_layout *l,
 	return w->n == 1 && !f->stacked && !f->caller;
 }
 
-/* 3.11, 3.12: aren't the innermost frame's callers known yet? */
+/* 3.11, 3.12: do the innermost frame's callers still need a proof? */
 walk_inline bool is_unproved(const struct walk *w, const struct py_layout *l)
 {
 	return w->fresh && l->walk == PY_WALK_CFRAME;
 }
 
-/* The innermost frame's caller is another one than it says. */
+/*
+ * The innermost frame's stored caller isn't the true one: goes on at the true one, or ends the
+ * walk.
+ */
 walk_global int call_again(__u32 slot)
 {
 	struct walk *w = walk_state(slot);
@@ -365,15 +378,15 @@ walk_global int call_again(__u32 slot)
 		return 0;
 	w->frame = w->fresh == FRESH && w->n == 1 && !w->closed ? find_caller(w) : 0;
 	w->fresh = FRESH_NOT;
-	w->mark = 0; /* what was noted may be met further out */
+	w->mark = 0; /* the marked frame may be met again, further out */
 	if (!w->frame)
 		walk_end(w, WALK_FRAME_TORN);
 	return 0;
 }
 
 /*
- * Notes whether @f is the innermost frame and hasn't run an instruction yet. A loop further out has
- * one that calls a trace function. Returns enum met.
+ * Sets w->fresh if @f is the innermost frame and hasn't run an instruction yet. (In a loop further
+ * out, such a frame has called a trace function.) Returns enum met.
  */
 walk_inline int see_fresh(struct walk *w, const struct py_layout *l, const struct frame_view *f,
 			  __u64 frame)
@@ -393,9 +406,9 @@ walk_inline int see_fresh(struct walk *w, const struct py_layout *l, const struc
 }
 
 /*
- * 3.12: the innermost frame was taken off the data stack and is still current, as one whose
- * generator was made is (Python/bytecodes.c, RETURN_GENERATOR). Goes on at its caller; 0: it can't
- * be told, or the loop isn't set up.
+ * 3.12: the innermost frame was taken off the data stack but is still current, as when a generator
+ * has just been made of it (Python/bytecodes.c, RETURN_GENERATOR). Goes on at its caller. 0: that
+ * isn't found, or the loop isn't set up.
  */
 walk_global int pass_left(__u32 slot)
 {
@@ -462,10 +475,11 @@ walk_inline void step(struct walk *w, struct walk_out *out, struct walk_addrs *a
 }
 
 /*
- * The chain ended. A whole one ends in a frame that a C evaluation loop began with. Only the
- * innermost frame can have no caller for a moment (a generator that is being left, a frame that is
- * being entered); greenlet takes the loops' own frames out of a chain while it switches, so that a
- * caller may be the last. 3.11, 3.12: what no loop runs isn't entered by one.
+ * The chain has ended: is it whole? A whole chain ends in the frame with which a C evaluation loop
+ * began. For a moment the innermost frame can lack its caller (a generator that is being left, a
+ * frame that is being entered): a chain of that frame alone isn't whole. While greenlet switches,
+ * it takes the loops' own frames out of a chain, so any caller may be the last one. 3.11, 3.12:
+ * frames that no loop runs weren't entered by one.
  */
 walk_inline bool is_whole(struct walk *w, const struct py_layout *l)
 {
@@ -479,9 +493,10 @@ walk_inline bool is_whole(struct walk *w, const struct py_layout *l)
 }
 
 /*
- * 3.9: a generator that waits in a `yield from` while an exception is thrown into it is made the
- * thread's frame, without a word of who threw it (Objects/genobject.c, _gen_throw). The innermost
- * frame waits too while it is entered or left.
+ * 3.9: a generator waits in a `yield from`, and an exception is thrown into it: its frame becomes
+ * the thread's current one, and nothing shows who threw (Objects/genobject.c, _gen_throw). The
+ * innermost frame, too, isn't executing while it is entered or left, so a frame alone doesn't
+ * count.
  */
 walk_inline int outcome_of_end(struct walk *w)
 {
@@ -490,7 +505,7 @@ walk_inline int outcome_of_end(struct walk *w)
 	return w->waits && w->n > 1 ? WALK_FRAME_CALLER : WALK_OK;
 }
 
-/* Up to GROUP_FRAMES frames; 1 when the walk is over. */
+/* Walks up to GROUP_FRAMES frames. 1: the walk is over. */
 walk_global int walk_group(__u32 slot)
 {
 	struct walk *w = walk_state(slot);
@@ -524,14 +539,14 @@ walk_global int walk_group(__u32 slot)
 			walk_end(w, WALK_FRAME_CYCLE);
 			return 1;
 		}
-		if (!(w->steps & (w->steps - 1))) /* Brent's: finds every circle soon */
+		if (!(w->steps & (w->steps - 1))) /* Brent's algorithm: finds every circle soon */
 			w->mark = w->frame;
 		step(w, out, addrs, l);
 	}
 	return w->done;
 }
 
-/* An empty stack of process w->proc. */
+/* Begins with an empty stack of process w->proc. */
 walk_inline void walk_begin(struct walk *w)
 {
 	w->proc_hash = check_mix(w->proc.start_ns, (__u64)w->proc.exec_id << 32 | w->proc.tgid);
@@ -547,7 +562,10 @@ walk_inline void name_absence(struct walk *w, const struct py_layout *l)
 		w->outcome = without_python(w, l);
 }
 
-/* Walks the sampled thread: frames in walk_out, count, outcome and id of the stack in @w. */
+/*
+ * Walks the sampled thread's Python frames, into walk_out. Sets w->n, w->outcome and the stack's
+ * id, w->hash.
+ */
 walk_inline void walk_python(struct walk *w, const struct py_layout *l)
 {
 	walk_begin(w);
@@ -570,7 +588,7 @@ walk_inline void walk_python(struct walk *w, const struct py_layout *l)
 			break;
 	if (!w->n && w->outcome == WALK_OK)
 		w->outcome = WALK_NO_PYTHON; /* a loop that is being entered or left */
-	/* Then that may be all that was wrong. */
+	/* the missing memory may be the whole cause */
 	if (w->outcome == WALK_FRAME_TORN && w->absent[ABSENT_CODE].addr)
 		w->outcome = WALK_CODE_FAULT;
 	name_absence(w, l);

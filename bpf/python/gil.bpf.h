@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the sampled thread has to do with the GIL. The thread runs on this CPU and was interrupted,
- * so what only it writes is certain. What other threads write (last_holder, locked) may change at
- * any time. A state is said only where no other is possible; see docs/decisions/0007-gil.md.
+ * The sampled thread's state of the GIL. The thread runs on this CPU and was interrupted, so what
+ * only it writes can't change meanwhile. What other threads write (last_holder, locked) may change
+ * at any time. A state is given only if no other is possible; see docs/decisions/0007-gil.md.
  *
- * held	     3.13+: tstate.holds_gil, which take_gil() and drop_gil() write for their own thread.
- *	     3.12: _status.active is set, last_holder is this state, and locked is 1. active alone
- *	     is set while PyThreadState_Swap() still waits for another interpreter's GIL.
- *	     <= 3.11: it is the current thread state, which only its own thread makes it (after it
- *	     took the GIL) and unmakes (before it drops it), and locked is 1: PyEval_ReleaseLock(),
- *	     long deprecated, left it current.
- * waiting   doesn't hold it, and is in a futex call that waits for one of the GIL's own words.
- *	     3.15: says that it wants it.
- * released  has a thread state, doesn't hold it, isn't waiting for it.
- * none	     has no thread state: the key or variable is unset.
- * unknown   on its way in or out: the GIL says that it holds it, its thread state not, or the other
- *	     way round; and what couldn't be read.
+ * held	     3.13+: tstate.holds_gil is set: take_gil() and drop_gil() write it for their own
+ *	     thread.
+ *	     3.12: _status.active is set, last_holder is this thread state, and locked is 1.
+ *	     (.active alone is also set while PyThreadState_Swap() waits for another interpreter's
+ *	     GIL.)
+ *	     <= 3.11: this is the current thread state, and locked is 1. Only its own thread makes
+ *	     it current (after it took the GIL) and ends that (before it drops it). locked is
+ *	     checked because PyEval_ReleaseLock(), long deprecated, left the state current.
+ * waiting   The thread doesn't hold the GIL, and is in a futex call that waits for one of the GIL's
+ *	     words. 3.15: or its thread state says that it wants the GIL.
+ * released  It has a thread state, doesn't hold the GIL and doesn't wait for it.
+ * none	     It has no thread state: the key or variable is unset.
+ * unknown   It is taking or dropping the GIL: the GIL and the thread state disagree on whether the
+ *	     thread holds it. Or memory couldn't be read.
  */
 #ifndef BPF_GIL_H
 #define BPF_GIL_H
@@ -25,10 +27,11 @@
 #define FUTEX_OP	  0x7f /* without FUTEX_PRIVATE_FLAG, FUTEX_CLOCK_REALTIME */
 #define FUTEX_WAIT	  0
 #define FUTEX_WAIT_BITSET 9
-#define OWN_STACK_BYTES	  4096 /* musl: pthread_cond_timedwait()'s node is in its frame */
-#define LOCK_BYTES	  96   /* 2.7: a lock made of a mutex and a condition, without semaphores */
+/* musl: pthread_cond_timedwait() waits for a word in its own C frame */
+#define OWN_STACK_BYTES 4096
+#define LOCK_BYTES	96 /* 2.7: a lock made of a mutex and a condition, without semaphores */
 
-#define NO_WORD		  (~0ull)
+#define NO_WORD		(~0ull)
 
 /* The futex call that the thread is in; op < 0: none. */
 struct futex_call {
@@ -36,12 +39,12 @@ struct futex_call {
 	__s64 op;
 };
 
-/* Addresses in its GIL: 0 where they aren't known, NO_WORD: there is no GIL (yet) to wait for. */
+/* Addresses of the GIL's words. 0: not known. NO_WORD: there is no GIL (yet) to wait for. */
 struct gil_place {
 	__u64 holder, locked, wait;
 };
 
-/* 2.7-3.11: one for the process. False if it couldn't be read. */
+/* 2.7-3.11: the process has one GIL. False: not readable. */
 walk_inline bool find_one_gil(const struct walk *w, const struct py_layout *l, struct gil_place *g)
 {
 	g->holder = w->where.gil_holder;
@@ -56,7 +59,7 @@ walk_inline bool find_one_gil(const struct walk *w, const struct py_layout *l, s
 	return true;
 }
 
-/* False if it couldn't be read. */
+/* Finds the GIL of the thread's interpreter. False: not readable. */
 walk_inline bool find_gil(const struct walk *w, const struct py_layout *l, struct gil_place *g)
 {
 	__u64 gil = 0;
@@ -98,7 +101,7 @@ walk_inline __u8 without_gil(const struct walk *w, const struct py_layout *l,
 	return GIL_RELEASED;
 }
 
-/* From 3.7 on they are neighbours. False if it couldn't be read. */
+/* Reads last_holder and locked, which are neighbours from 3.7 on. False: not readable. */
 walk_inline bool read_gil(struct walk *w, const struct gil_place *g)
 {
 	__u64 both[2] = {};
@@ -118,7 +121,10 @@ walk_inline bool read_gil(struct walk *w, const struct gil_place *g)
 	return true;
 }
 
-/* The GIL's own word: 1 it is @w's, 0 not, negative if it couldn't be read. */
+/*
+ * Does the GIL itself say that thread state w->tstate holds it? 1 = yes, 0 = no, negative = not
+ * readable.
+ */
 walk_inline int says_held(struct walk *w, const struct gil_place *g)
 {
 	if (!g->locked || !g->holder)
@@ -128,7 +134,7 @@ walk_inline int says_held(struct walk *w, const struct gil_place *g)
 	return w->gil_locked == 1 && w->gil_holder == w->tstate;
 }
 
-/* 2.7-3.11 */
+/* 2.7-3.11: the state by the current thread state. */
 walk_inline __u8 by_current(struct walk *w, const struct py_layout *l, const struct futex_call *f)
 {
 	struct gil_place g = {};
@@ -151,7 +157,7 @@ walk_inline __u8 by_current(struct walk *w, const struct py_layout *l, const str
 	return without_gil(w, l, &g, f);
 }
 
-/* 3.12 */
+/* 3.12: the state by _status.active. */
 walk_inline __u8 by_active(struct walk *w, const struct py_layout *l, const struct futex_call *f)
 {
 	bool active = w->gil_word & l->gil_bit;
@@ -166,26 +172,29 @@ walk_inline __u8 by_active(struct walk *w, const struct py_layout *l, const stru
 		return active && held > 0 ? GIL_HELD : GIL_UNKNOWN;
 	state = without_gil(w, l, &g, f);
 	/*
-	 * It waits for another interpreter's GIL, or a state was put in place of the one that took
-	 * it.
+	 * The thread waits for another interpreter's GIL, or another thread state has replaced the
+	 * one that took the GIL.
 	 */
 	return active && state == GIL_RELEASED ? GIL_UNKNOWN : state;
 }
 
-/* 3.13+ */
+/* 3.13+: the state by holds_gil. */
 walk_inline __u8 by_holding(struct walk *w, const struct py_layout *l, const struct futex_call *f)
 {
 	struct gil_place g = {};
 
 	if (w->gil_word & l->gil_bit)
 		return GIL_HELD;
-	/* holds_gil is set last: until then it may have to wake the one that gave the GIL to it. */
+	/*
+	 * take_gil() sets holds_gil last. Before that, it may be in a futex call that wakes the
+	 * thread that gave it the GIL.
+	 */
 	if (f->op >= 0 && (!find_gil(w, l, &g) || says_held(w, &g)))
 		return GIL_UNKNOWN;
 	return without_gil(w, l, &g, f);
 }
 
-/* Free-threaded: `enabled` is the first word of the GIL. */
+/* Free-threaded builds. `enabled` is the first word of the GIL. */
 walk_inline __u8 by_enabled(const struct walk *w, const struct py_layout *l)
 {
 	__u64 gil = 0;
@@ -199,7 +208,7 @@ walk_inline __u8 by_enabled(const struct walk *w, const struct py_layout *l)
 	return GIL_NONE;
 }
 
-/* enum gil_state of the thread whose state find_tstate() looked for. */
+/* The enum gil_state of the thread whose state find_tstate() has searched for. */
 walk_inline __u8 gil_of(struct walk *w, const struct py_layout *l, const struct futex_call *f)
 {
 	if (w->thread != THREAD_STATE)

@@ -1,29 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Code objects, their names and their line tables, where each has to be looked at (up to 3.10).
- * What a module's loading made one after another lies next to each other, each size in pages of its
- * own (Objects/obmalloc.c): the second object of a kind in NEAR_BYTES brings all of those, one read
- * for up to twenty; in later samples the first one does. The frames of these versions lie anywhere,
- * so the block of frames.bpf.h is free.
+ * Reads code objects, names and line tables, for versions where each has to be read (up to 3.10).
+ * Objects that were created one after another while a module was loaded lie next to each other,
+ * each size in pages of its own (Objects/obmalloc.c). So when a second object of a kind is met in
+ * the same NEAR_BYTES, all of these bytes are read: one read for up to twenty objects. In later
+ * samples the first object does that. The frames of these versions lie anywhere, so frames.bpf.h
+ * doesn't need walk.block for them.
  */
 #ifndef BPF_NEAR_H
 #define BPF_NEAR_H
 
 #include "state.bpf.h"
 
-#define LONE_OBJECT  (BLOCK_BYTES + 2048) /* in walk.block: what is read by itself, of each kind, */
-#define OBJECT_SLACK 256		  /* so far apart */
-#define NOWHERE	     (1ull << 63)	  /* no address in user space */
+/* in walk.block: objects that are read alone, one of each kind */
+#define LONE_OBJECT  (BLOCK_BYTES + 2048)
+#define OBJECT_SLACK 256	  /* distance of these */
+#define NOWHERE	     (1ull << 63) /* no address in user space */
 
-/* Where several objects of a kind were met in one sample. */
+/* The entry of w->shared for the NEAR_BYTES at @start. */
 walk_inline __u64 *shared_place(struct walk *w, __u64 start)
 {
 	return &w->shared[bounded(check_mix(0, start) >> 56, SHARED_PLACES)];
 }
 
 /*
- * What near[] holds isn't needed any more. If it was read for one object only, the next sample
- * won't.
+ * Gives up the bytes that w->near[@kind] says. If they served one object only, the next sample
+ * doesn't read all of them again.
  */
 walk_inline void leave_near(struct walk *w, __u32 kind)
 {
@@ -42,7 +44,7 @@ walk_inline void forget_near(struct walk *w, const struct py_layout *l)
 	}
 }
 
-/* Reads all that is at @start, if that serves more than one object. */
+/* Reads the NEAR_BYTES at @start, if that is likely to serve more than one object. */
 walk_inline bool read_shared(struct walk *w, __u32 kind, __u64 start)
 {
 	bool second = w->met[kind] == start;
@@ -50,7 +52,7 @@ walk_inline bool read_shared(struct walk *w, __u32 kind, __u64 start)
 
 	if (!second && *shared != start)
 		return false;
-	leave_near(w, kind); /* a read that fails leaves zeros there */
+	leave_near(w, kind); /* a failed read leaves zeros there */
 	if (read_user(&w->block[kind * NEAR_BYTES], NEAR_BYTES, start))
 		return false;
 	w->near[kind] = *shared = start;
@@ -58,7 +60,10 @@ walk_inline bool read_shared(struct walk *w, __u32 kind, __u64 start)
 	return true;
 }
 
-/* The bound stands here: 5.10 forgets that of a register which was put on the stack meanwhile. */
+/*
+ * Reads @n bytes at @addr to offset @lone of w->block. The bound is checked here: 5.10's verifier
+ * forgets the bounds of a register that was put on the stack meanwhile.
+ */
 walk_inline bool read_lone(struct walk *w, __u32 lone, __u64 addr, __u64 n)
 {
 	opaque(n);
@@ -72,8 +77,9 @@ walk_inline bool read_lone(struct walk *w, __u32 lone, __u64 addr, __u64 n)
 }
 
 /*
- * What isn't there: the first of a kind in NEAR_BYTES by itself, so that stacks whose functions lie
- * far from each other cost no more than without this. Sets w->got.
+ * Reads an object that isn't in w->block yet. The first of a kind in NEAR_BYTES is read alone, so
+ * that stacks whose functions lie far apart cost no more than without this. Returns its offset in
+ * w->block, or -1. Sets w->got.
  */
 walk_global int read_near(__u32 slot, __u32 kind, __u64 addr, __u64 n, __u64 most)
 {
@@ -94,13 +100,13 @@ walk_global int read_near(__u32 slot, __u32 kind, __u64 addr, __u64 n, __u64 mos
 	}
 	if (read_lone(w, lone, addr, most))
 		return (int)lone;
-	return most > n && read_lone(w, lone, addr, n) ? (int)lone
-						       : -1; /* the mapping ends behind it */
+	/* the mapping may end after @n bytes */
+	return most > n && read_lone(w, lone, addr, n) ? (int)lone : -1;
 }
 
 /*
- * Offset in walk.block of the @n bytes at @addr, or -1. NEAR_BYTES end with a page or within it.
- * w->got: so many bytes are there, up to @most if it is read by itself.
+ * Offset in walk.block of the @n bytes at @addr, or -1. NEAR_BYTES don't cross the end of a page.
+ * w->got: how many bytes from @addr on are there; up to @most if they were read alone.
  */
 walk_inline __s32 load_near(struct walk *w, enum near_kind kind, __u64 addr, __u32 n, __u32 most)
 {
@@ -113,7 +119,10 @@ walk_inline __s32 load_near(struct walk *w, enum near_kind kind, __u64 addr, __u
 		return (__s32)(kind * NEAR_BYTES + at);
 	}
 	read = read_near(w->slot, kind, addr, n, most);
-	/* One state for the verifier, not one for each way here: a seventh fewer instructions. */
+	/*
+	 * The verifier goes on from one state, not from one for each path: a seventh fewer
+	 * instructions.
+	 */
 	opaque(read);
 	return (__s32)read;
 }

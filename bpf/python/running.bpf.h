@@ -1,36 +1,39 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which frame the thread is in, asked of its own structures: 3.11 and 3.12 publish an evaluation
- * loop's _PyCFrame before anything is in it (Python/ceval.c, _PyEval_EvalFrameDefault), and what
- * lies there until then is an earlier loop's. The data stack's last frame and the generator that
- * was resumed last are right meanwhile. On 3.12 a loop's own frame, next to its _PyCFrame, shows
- * which frames are its own. docs/decisions/0015-who-called.md
+ * Finds the thread's innermost frame where its evaluation loop can't be relied on. 3.11 and 3.12
+ * publish an evaluation loop's _PyCFrame before they fill it (Python/ceval.c,
+ * _PyEval_EvalFrameDefault); until then it holds what an earlier loop left there. The last frame of
+ * the data stack and the generator that was resumed last are right even then. On 3.12 a loop's own
+ * frame (its shim), next to its _PyCFrame, shows which frames belong to the loop.
+ * docs/decisions/0015-who-called.md
  */
 #ifndef BPF_RUNNING_H
 #define BPF_RUNNING_H
 
 #include "python/caller.bpf.h"
 
-#define OWNED_BY_GENERATOR 1	   /* enum _frameowner */
-#define EXC_PREVIOUS	   8	   /* _PyErr_StackItem.previous_item */
-#define EVAL_BYTES	   4096	   /* of C stack that an evaluation loop itself takes, at most */
-#define NOT_FOUND	   (~0ull) /* w->found */
+#define OWNED_BY_GENERATOR 1 /* enum _frameowner */
+#define EXC_PREVIOUS	   8 /* _PyErr_StackItem.previous_item */
+/* of C stack: the most that an evaluation loop's own C frame takes */
+#define EVAL_BYTES 4096
+#define NOT_FOUND  (~0ull) /* w->found */
 
-/* Whose loops are alike: an interpreter's. */
+/* Identifies an interpreter: all its loops have the same layout on the C stack. */
 walk_inline __u64 build_of(const struct walk *w)
 {
 	return w->proc_hash ^ w->interp;
 }
 
-/* 3.12: what was learnt of them. */
+/* 3.12: the memo with the distance of shims in this interpreter. */
 walk_inline struct shim_memo *shim_of(struct walk *w)
 {
 	return &w->shims[bounded(check_mix(0, build_of(w)) >> 58, SHIM_MEMOS)];
 }
 
 /*
- * Is a loop's own frame @offset from its _PyCFrame? That is the same in all loops of a build, and
- * learnt here: what was left over can't unsay what was seen more often.
+ * Is @offset the distance from a loop's _PyCFrame to its own frame? The distance is the same in all
+ * loops of a build, and is learnt here. A frame that was left over can't displace a distance that
+ * was met more often.
  */
 walk_inline bool is_shim_offset(struct walk *w, __u64 offset)
 {
@@ -57,7 +60,7 @@ walk_inline bool has_run(struct walk *w, const struct py_layout *l, __u64 frame)
 		       l->code_adaptive) >= 0;
 }
 
-/* Passes over w->resumed, to the generator that was resumed before it. */
+/* Sets w->resumed to the generator that was resumed before the one it has. */
 walk_inline bool load_resumed_before(struct walk *w, const struct py_layout *l)
 {
 	if (read_user(w->object, 8, w->resumed - GENERATOR_FRAME + EXC_PREVIOUS))
@@ -67,10 +70,11 @@ walk_inline bool load_resumed_before(struct walk *w, const struct py_layout *l)
 }
 
 /*
- * Is w->resumed only just being entered? Its caller is noted in it then, and removed when it is
- * left (Objects/genobject.c, gen_send_ex2(); Python/bytecodes.c, YIELD_VALUE); on 3.12 that is the
- * loop's own frame, if a loop begins with it, which then runs it. 3.11 notes the caller earlier:
- * there it isn't told. (Cython's generators have no such frame.)
+ * Is generator w->resumed just being entered? Its caller is stored in its frame when it is entered,
+ * and removed when it is left (Objects/genobject.c, gen_send_ex2(); Python/bytecodes.c,
+ * YIELD_VALUE). So it is while it has no caller. On 3.12, if a loop begins with the generator, its
+ * caller is the loop's own frame. Then it is still being entered until it is that loop's current
+ * frame. 3.11 stores the caller too early to show that. (Cython's generators have no such frame.)
  */
 walk_inline bool is_entered(struct walk *w, const struct py_layout *l)
 {
@@ -88,10 +92,10 @@ walk_inline bool is_entered(struct walk *w, const struct py_layout *l)
 }
 
 /*
- * The thread's innermost frame as its data stack and its generators tell it, 0 = they don't. What a
- * loop or a call is only just entering is left out, w->entered: a function's frame, the last of the
- * data stack, or the generator that was resumed last. w->found: the frame, also where it hasn't
- * run; 0 = none runs, NOT_FOUND.
+ * The thread's innermost frame by its data stack and its generators; 0: they don't show it. A frame
+ * that is just being entered is left out, and w->entered is set: either the last frame of the data
+ * stack, or the generator that was resumed last. (w->entered is also set if memory isn't readable.)
+ * w->found: the same frame, even if it hasn't run; 0: no frame runs; or NOT_FOUND.
  */
 walk_global __u64 find_running(__u32 slot)
 {
@@ -122,8 +126,8 @@ walk_global __u64 find_running(__u32 slot)
 }
 
 /*
- * Does the thread run the innermost loop itself, not what that called? Then the loop may not be set
- * up yet.
+ * Does the thread run the innermost loop's own C function, and nothing that this called? Then the
+ * loop may not be set up yet.
  */
 walk_inline bool runs_loop(const struct walk *w)
 {
@@ -131,9 +135,10 @@ walk_inline bool runs_loop(const struct walk *w)
 }
 
 /*
- * 3.11: frame w->caller, of w->caller_code, has run; it lies in the data stack, or in a generator.
- * Is another one innermost, as the loop isn't set up? A frame that comes last there isn't left out
- * for one that ends or begins.
+ * 3.11: frame w->caller, which runs w->caller_code, has run an instruction. It lies in the data
+ * stack (@stacked) or in a generator. Is another frame innermost, because the loop isn't set up
+ * yet? No if w->caller is the last frame of the data stack, or the generator that was resumed last:
+ * it stays even if a frame just begins or ends.
  */
 walk_global int is_not_innermost(__u32 slot, int stacked)
 {
@@ -151,12 +156,12 @@ walk_global int is_not_innermost(__u32 slot, int stacked)
 	innermost = find_running(slot);
 	if (w->entered)
 		return w->found != NOT_FOUND && w->found != frame;
-	return stacked && innermost && innermost == w->resumed; /* it may be entered only now */
+	return stacked && innermost && innermost == w->resumed; /* it may be just being entered */
 }
 
 /*
- * Generator @frame, which says of no caller, is just being resumed, or left: who called it, 0 =
- * that can't be told.
+ * The caller of generator @frame, which has none stored, because it is just being resumed or left.
+ * 0: it isn't found.
  */
 walk_global __u64 find_resumer(__u32 slot, __u64 frame)
 {

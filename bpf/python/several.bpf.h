@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A process with several interpreters, as a program has that loads two libpythons: which of them
- * the sampled thread runs. In two at once, as a function of one calls the other one's, it is the
- * one whose GIL the thread holds, else the one that is later in the list, which was loaded later:
- * an earlier one runs it. Where the threads' lists are long, not all are looked at.
+ * Which interpreter does the sampled thread run, in a process with several (a program that loads
+ * two libpythons)? A thread is in two at once when a function of one calls the other. Then it is
+ * the one whose GIL the thread holds, else the one later in the list: it was loaded later, so the
+ * earlier one called it. Where the lists of threads are long, not all interpreters are looked at.
  */
 #ifndef BPF_SEVERAL_H
 #define BPF_SEVERAL_H
 
 #include "python/thread.bpf.h"
 
-/* The seam: NULL if it has one. */
+/* More of the seam. NULL: process @tgid has a single interpreter. */
 walk_inline const struct proc_several *walk_several(__u32 tgid);
 
-#define CHOOSE_NS 150000 /* of SAMPLE_NS: then the best of those that were looked at is taken */
+#define CHOOSE_NS 150000 /* of SAMPLE_NS: after that the best of those looked at is taken */
 
-/* enum runs */
+/* Returns enum runs for the interpreter w->where. */
 walk_global int runs_here(__u32 slot)
 {
 	struct walk *w = walk_state(slot);
@@ -24,7 +24,9 @@ walk_global int runs_here(__u32 slot)
 	return l ? runs_python(w, l) : RUNS_NOT;
 }
 
-/* Sets w->where to that of the interpreter that the thread runs, or of the process's first. */
+/*
+ * Sets w->where to the interpreter that the thread runs; if it runs none, to the process's first.
+ */
 walk_global int choose_interpreter(__u32 slot, __u32 tgid)
 {
 	const struct proc_several *s = walk_several(tgid);

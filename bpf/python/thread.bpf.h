@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * From the sampled thread to its PyThreadState and its innermost frame. Facts per version:
- * pthread key (3.6-3.14), TLS variable (3.15), gilstate.tstate_current (<= 3.11), list of thread
- * states by thread_id (2.7).
+ * Finds the sampled thread's PyThreadState and its innermost frame. Facts per version: pthread key
+ * (3.6-3.14), TLS variable (3.15), gilstate.tstate_current (<= 3.11), list of thread states by
+ * thread_id (2.7).
  */
 #ifndef BPF_THREAD_H
 #define BPF_THREAD_H
@@ -11,7 +11,7 @@
 
 #define MAX_LISTED_THREADS   512	 /* thread states looked at in one sample */
 #define LOOP_BYTES	     (256 << 10) /* of C stack below an evaluation loop, at most */
-#define LOOP_NOT_SET	     (~0ull)	 /* w->outer: no frame's address */
+#define LOOP_NOT_SET	     (~0ull)	 /* value of w->outer that is no frame's address */
 #define GLIBC_KEYS_PER_BLOCK 32		 /* nptl: PTHREAD_KEY_2NDLEVEL_SIZE */
 
 walk_inline __u64 read_u64(__u64 addr)
@@ -23,7 +23,10 @@ walk_inline __u64 read_u64(__u64 addr)
 	return v;
 }
 
-/* On the way through a list: after a fault its end isn't one. */
+/*
+ * Reads a word of a list of thread states. After a fault the list isn't known to its end:
+ * THREAD_UNKNOWN.
+ */
 walk_inline __u64 list_u64(struct walk *w, __u64 addr)
 {
 	__u64 v = 0;
@@ -35,7 +38,10 @@ walk_inline __u64 list_u64(struct walk *w, __u64 addr)
 	return v;
 }
 
-/* On the way to the thread state: a fault isn't "no thread state". */
+/*
+ * Reads a word on the way to the thread state. A fault doesn't mean "no thread state":
+ * WALK_TLS_FAULT.
+ */
 walk_inline __u64 tls_u64(struct walk *w, __u64 addr)
 {
 	__u64 v = 0;
@@ -64,8 +70,8 @@ walk_inline __u64 glibc_key_value(struct walk *w, __u32 key)
 
 walk_inline __u64 key_value(struct walk *w)
 {
-	__s32 tss[2] = {1,
-			-1}; /* 3.7+: Py_tss_t {is_initialized, key}; 3.6: a bare int, -1 = unset */
+	/* 3.7+: Py_tss_t {is_initialized, key}; 3.6: a bare int, -1 = unset */
+	__s32 tss[2] = {1, -1};
 	const struct py_layout *l = walk_layout(w->where.layout);
 	__u32 key;
 
@@ -86,7 +92,8 @@ walk_inline __u64 key_value(struct walk *w)
 }
 
 /*
- * Of the DTV's address, from the thread pointer: glibc's tcbhead_t.dtv, musl's struct pthread.dtv.
+ * Offset from the thread pointer to the DTV's address: glibc's tcbhead_t.dtv, musl's struct
+ * pthread.dtv.
  */
 #if defined(__TARGET_ARCH_arm64) || defined(__aarch64__)
 #define DTV_GLIBC 0
@@ -114,7 +121,10 @@ walk_inline __u64 dtv_value(struct walk *w, __u64 pair_addr)
 	return tls_u64(w, block + pair[1] + w->where.tls_offset);
 }
 
-/* What the loader put there: an offset, or a pair where the variable has none that is fixed. */
+/*
+ * The variable by the word that the loader stored: its offset from the thread pointer or, if that
+ * isn't fixed, the address of a pair (module, offset).
+ */
 walk_inline __u64 word_value(struct walk *w)
 {
 	__s64 word = tls_u64(w, w->where.tls_got);
@@ -144,9 +154,9 @@ walk_inline __u64 tss_value(struct walk *w)
 }
 
 /*
- * 3.11, 3.12: is the evaluation loop that the loaded thread state entered last on this thread's
- * stack? Then it runs here, whichever thread made it. Above a thread's stack is what its thread
- * pointer points to, but not the first thread's.
+ * 3.11, 3.12: is the last evaluation loop of the loaded thread state on this thread's stack? Then
+ * the state runs here, whichever thread created it. A thread's stack lies below what its thread
+ * pointer points to. The first thread's doesn't, so there the answer is false.
  */
 walk_inline bool loop_is_here(const struct walk *w, const struct py_layout *l)
 {
@@ -155,8 +165,7 @@ walk_inline bool loop_is_here(const struct walk *w, const struct py_layout *l)
 	return l->walk == PY_WALK_CFRAME && w->sp && loop - w->sp < LOOP_BYTES && loop < w->tp;
 }
 
-/* Reads the part of a thread state that holds every field a walk needs; true if it is this
- * thread's. */
+/* Reads the part of a thread state with all fields that a walk needs. True: it is this thread's. */
 walk_inline bool load_tstate(struct walk *w, const struct py_layout *l, __u64 tstate)
 {
 	__u32 n = bounded(l->tstate_thread_id + 8u, 256);
@@ -178,7 +187,9 @@ walk_inline bool load_tstate(struct walk *w, const struct py_layout *l, __u64 ts
 	return true;
 }
 
-/* Compares w->tstate's thread and goes on to the next; 1 = it is this thread's, -1 = the end. */
+/*
+ * 1 = w->tstate is this thread's. Else goes on to the list's next: 0, or -1 = the end or a fault.
+ */
 walk_global int next_listed_tstate(__u32 slot)
 {
 	struct walk *w = walk_state(slot);
@@ -202,7 +213,10 @@ walk_global int next_listed_tstate(__u32 slot)
 	return 0;
 }
 
-/* Searches w->interp's list; 1 = the thread's state is in it, else w->listed tells what was. */
+/*
+ * Searches the list of w->interp. 1 = w->tstate is this thread's state. 0 = it isn't in the list;
+ * then w->listed is a hash over the states that are.
+ */
 walk_global int search_list(__u32 slot)
 {
 	struct walk *w = walk_state(slot);
@@ -224,9 +238,11 @@ walk_global int search_list(__u32 slot)
 }
 
 /*
- * The list of thread states: only 2.7 has no other way for a thread that doesn't hold the GIL.
- * The first interpreter's list; sub-interpreters' threads hold the GIL or stay unseen there.
- * A thread state that is freed meanwhile can end a list too early, but not in the same way twice.
+ * Searches the list of thread states, as 2.7 has no other way to find the state of a thread that
+ * doesn't hold the GIL. The list is the first interpreter's; a sub-interpreter's thread is found
+ * only while it holds the GIL. If a thread state is freed meanwhile, the list may seem to end
+ * early, but not twice in the same way. So a thread has no state only if two searches in a row say
+ * the same.
  */
 walk_inline bool find_listed_tstate(struct walk *w, const struct py_layout *l)
 {
@@ -246,8 +262,8 @@ walk_inline bool find_listed_tstate(struct walk *w, const struct py_layout *l)
 }
 
 /*
- * <= 3.11: the current thread state, into w->tstate. From 3.7 on the GIL lies shortly before it
- * (_PyRuntime.ceval.gil and .gilstate): what it says comes with the same read.
+ * <= 3.11: reads the current thread state into w->tstate. From 3.7 on the GIL lies shortly before
+ * it (_PyRuntime.ceval.gil and .gilstate): the same read gets its fields.
  */
 walk_inline bool read_current(struct walk *w)
 {
@@ -274,13 +290,12 @@ walk_inline bool read_current(struct walk *w)
 
 walk_inline bool find_tstate(struct walk *w, const struct py_layout *l)
 {
-	w->thread = THREAD_NONE; /* until something speaks against it */
+	w->thread = THREAD_NONE; /* until a state is found or a read fails */
 	w->current = w->where.tstate_current ? CURRENT_NO : CURRENT_UNKNOWN;
 	w->gil_read = 0;
 	if (!w->tp)
 		return false; /* the C library isn't set up yet */
-	/* <= 3.11: a thread inside a sub-interpreter still has its first thread state in the key.
-	 */
+	/* <= 3.11: in a sub-interpreter, the key still has the thread's first thread state. */
 	if (w->where.tstate_current) {
 		if (!read_current(w))
 			w->current = CURRENT_UNKNOWN;
@@ -298,8 +313,8 @@ walk_inline bool find_tstate(struct walk *w, const struct py_layout *l)
 }
 
 /*
- * Can @outer be the _PyCFrame of the loop further out than @loop's? Not where the thread's stack
- * goes on from there.
+ * Can @outer be the _PyCFrame of the next loop further out than @loop's? It can't if it lies
+ * between the stack pointer and @loop, further in.
  */
 walk_inline bool is_further_out(const struct walk *w, const struct py_layout *l, __u64 loop,
 				__u64 outer)
@@ -309,11 +324,12 @@ walk_inline bool is_further_out(const struct walk *w, const struct py_layout *l,
 }
 
 /*
- * 3.11, 3.12: an evaluation loop publishes its _PyCFrame a few instructions before it sets
- * current_frame in it (Python/ceval.c, _PyEval_EvalFrameDefault), which holds whatever lay on the C
- * stack until then. What the loop further out has is certain: w->outer; the innermost loop's frames
- * are believed once they lead there. The outermost loop's previous is the thread state's
- * root_cframe: without one it isn't set yet. False: the walk is over.
+ * 3.11, 3.12: loads the _PyCFrame at w->frame. An evaluation loop publishes its _PyCFrame a few
+ * instructions before it sets current_frame in it (Python/ceval.c, _PyEval_EvalFrameDefault). Until
+ * then the field holds whatever lay on the C stack. The current frame of the next loop further out
+ * is certain: w->outer. The innermost loop's frames are believed once they lead there. The
+ * outermost loop's `previous` is the thread state's root_cframe, so a loop without one isn't set up
+ * yet. False: the walk is over.
  */
 walk_inline bool load_cframe(struct walk *w, const struct py_layout *l)
 {
@@ -327,7 +343,7 @@ walk_inline bool load_cframe(struct walk *w, const struct py_layout *l)
 	}
 	w->frame = pair[0];
 	if (cframe == w->tstate + l->tstate_root_cframe)
-		return true; /* no loop runs, functions that Nuitka has compiled may */
+		return true; /* no loop runs; functions that Nuitka has compiled may */
 	w->loop = cframe;
 	w->outer_loop = pair[1];
 	w->loop_previous = l->cframe_current_frame + 8u;
@@ -342,16 +358,19 @@ walk_inline bool load_cframe(struct walk *w, const struct py_layout *l)
 	return true;
 }
 
-/* The flags of _PyRuntime's start, then what Py_FinalizeEx() sets for good (pycore_runtime.h). */
+/*
+ * The flags of _PyRuntime's initialization, then the pointer that Py_FinalizeEx() sets for good
+ * (pycore_runtime.h).
+ */
 struct runtime_life {
 	__u32 word[6];
 	__u64 finalizing;
 };
 
 /*
- * Why a thread has no Python: its interpreter starts or ends, by what that says of itself. A
- * program that only has an interpreter in it may do without for long: before its start has begun it
- * isn't called starting.
+ * Why a thread has no Python: its interpreter starts or ends, by the interpreter's own flags, or
+ * neither. A program that only embeds an interpreter may run long before it starts it. So it counts
+ * as starting only after the interpreter's initialization has begun.
  */
 walk_inline __u8 without_python(const struct walk *w, const struct py_layout *l)
 {
@@ -402,8 +421,8 @@ walk_inline bool find_frame(struct walk *w, const struct py_layout *l)
 }
 
 /*
- * Does the thread run Python in the interpreter w->where? In one whose GIL it holds, then in one
- * where it has frames.
+ * Does the thread run Python in the interpreter w->where? A greater value is a better answer: best
+ * is one whose GIL it holds, then one where it has frames.
  */
 enum runs { RUNS_NOT, RUNS_UNKNOWN, RUNS_FRAMES, RUNS_WITH_GIL };
 
