@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The seam of bpf/state.bpf.h for tests of bpf/python/code.bpf.h alone, which reads one layout;
- * read_user() is the test's.
+ * The seam of bpf/state.bpf.h for tests of bpf/python/code.bpf.h alone. There is one layout. The
+ * test itself defines read_user().
  */
 #ifndef TESTS_CODE_SEAM_H
 #define TESTS_CODE_SEAM_H
@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The BPF side has global functions without prototypes. */
+/* Global functions of bpf/ have no prototypes. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 #include "python/code.bpf.h"
 
@@ -27,7 +27,7 @@ walk_inline struct walk *walk_state(__u32 slot)
 	return &the_walk;
 }
 
-/* Code objects don't come here. */
+/* The check of a code object doesn't use these two. */
 __attribute__((unused)) walk_inline struct walk_out *walk_out(__u32 slot)
 {
 	return NULL;

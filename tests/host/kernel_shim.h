@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What bpf/ takes from the kernel, for the host: tasks are structs that a test fills, maps are hash
- * tables, what goes into a ring is kept. A pointer of a task that is NULL reads as 0, as the
- * kernel's helpers do. Included before any file of bpf/.
+ * Replaces for the host what bpf/ gets from the kernel. Tasks are structs that a test fills, maps
+ * are hash tables, and what goes into a ring is kept. A pointer of a task that is NULL reads as 0,
+ * as the kernel's helpers do. To be included before any file of bpf/.
  */
 #ifndef TESTS_KERNEL_SHIM_H
 #define TESTS_KERNEL_SHIM_H
@@ -24,7 +24,7 @@
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 #pragma GCC diagnostic ignored "-Wattributes"
 #pragma GCC diagnostic ignored "-Wunused-function"
-#pragma GCC diagnostic ignored "-Wshadow" /* reads within reads */
+#pragma GCC diagnostic ignored "-Wshadow" /* of reads within reads */
 #ifdef __clang__
 #pragma GCC diagnostic ignored "-Wunknown-attributes"
 #pragma GCC diagnostic ignored "-Wignored-attributes"
@@ -68,7 +68,7 @@
 struct shim_map {
 	const void *map;
 	size_t key_bytes, value_bytes;
-	bool array; /* every key below the number of entries is there */
+	bool array; /* it has every key below the number of entries */
 	size_t n;
 	struct {
 		uint8_t key[64];
@@ -77,9 +77,9 @@ struct shim_map {
 };
 
 static struct shim {
-	struct task_struct *task; /* the current one */
+	struct task_struct *task; /* the current task */
 	uint64_t now_ns;
-	bool newest; /* the kernel: fields that came later are there */
+	bool newest; /* the kernel has the fields of the newest versions */
 	bool full;   /* the ring refuses */
 	struct shim_map map[SHIM_MAPS];
 	size_t n_maps;
@@ -98,7 +98,7 @@ static inline void shim_add(const void *map, size_t key_bytes, size_t value_byte
 		.map = map, .key_bytes = key_bytes, .value_bytes = value_bytes, .array = array};
 }
 
-/* Makes map @m of bpf/ known: what it holds and how is in its type. */
+/* Adds map @m of bpf/, whose type says what it holds and how. */
 #define shim_map(m)                                                                                \
 	shim_add(&(m), sizeof(*(m).key), sizeof(*(m).value),                                       \
 		 sizeof(*(m).type) / sizeof(int) == BPF_MAP_TYPE_ARRAY ||                          \
@@ -154,7 +154,10 @@ static inline long bpf_map_update_elem(const void *map, const void *key, const v
 	return 0;
 }
 
-/* A variable that is set before programs are loaded lies in memory that isn't writable. */
+/*
+ * Sets a variable that user space sets before programs are loaded. It lies in memory that isn't
+ * writable.
+ */
 static inline void shim_set(const volatile void *at, const void *value, size_t n)
 {
 	uintptr_t page = (uintptr_t)at & ~((uintptr_t)getpagesize() - 1);
@@ -162,7 +165,7 @@ static inline void shim_set(const volatile void *at, const void *value, size_t n
 
 	assert_int_equal(mprotect((void *)page, (uintptr_t)at + n - page, PROT_READ | PROT_WRITE),
 			 0);
-	__asm__("" : "+r"(dst)); /* else the compiler leaves out what is written to a constant */
+	__asm__("" : "+r"(dst)); /* else the compiler leaves out a store to a constant */
 	memcpy(dst, value, n);
 }
 #define SHIM_SET(variable, ...) shim_set(&(variable), &(__VA_ARGS__), sizeof(variable))
@@ -173,7 +176,7 @@ static inline long bpf_core_read(void *dst, uint32_t n, const void *src)
 	return 0;
 }
 
-/* Of the target: no test has its memory here. */
+/* Reads of the target's memory fail: no test has any. */
 static inline long bpf_probe_read_user(void *dst, uint32_t n, const void *src)
 {
 	(void)src;

@@ -50,7 +50,7 @@ static void put_u32(struct object *o, size_t off, uint32_t v)
 	put(o, off, &v, sizeof(v));
 }
 
-/* A compact str of @len code points of @kind bytes; @hash ~0: not cached. */
+/* A compact str of @len code points of @kind bytes. @hash ~0: the hash isn't cached. */
 static void make_str(struct object *o, uint32_t len, unsigned kind, uint64_t hash)
 {
 	const struct py_layout *l = &the_layout;
@@ -90,7 +90,7 @@ static void make_code(struct target *t, uint32_t version)
 	put_u64(&t->code, l->code_linetable, (uintptr_t)&t->table);
 	if (l->code_version)
 		put_u32(&t->code, l->code_version, version);
-	/* Not freed. */
+	/* its reference count: the object isn't freed */
 	put_u64(&t->code, l->ob_type - sizeof(uint64_t), 1);
 	put_u64(&t->code, l->ob_type, (uintptr_t)&t->type);
 	put_u64(&t->type, l->type_name, (uintptr_t) "code");
@@ -145,7 +145,7 @@ static void test_same(void **state)
 	free(t);
 }
 
-/* One changed byte anywhere, or another length, is another code object. */
+/* One changed byte anywhere, or another length, makes another code object. */
 static void test_differs(void **state)
 {
 	struct target *t = calloc(1, sizeof(*t));
@@ -169,7 +169,7 @@ static void test_differs(void **state)
 	free(t);
 }
 
-/* In the next sample, with function @f. */
+/* The check in the next sample, where function @f runs the code object. */
 static uint64_t check_of(const struct object *f, const struct target *t)
 {
 	__u64 check = 0;
@@ -204,7 +204,7 @@ static void test_function_version(void **state)
 	old = check_of(f, t);
 	assert_true(old == user_check(t));
 	t->table.bytes[the_layout.bytes_data] ^= 1;
-	assert_true(check_of(f, t) == old); /* it can't change while the version stays */
+	assert_true(check_of(f, t) == old); /* in truth it can't change while the version stays */
 	new = user_check(t);
 	assert_true(new != old);
 	make_function(f, t, 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a process unmaps makes its mappings stale in the kernel program's eyes; which absent memory user
- * space is told of, and how often; what counts as sent.
+ * Three things: unmapping makes a process's mappings stale for the kernel program; absent memory is
+ * reported to user space, but not too often; sets remember what was sent.
  */
 #include "kernel_shim.h"
 
@@ -62,13 +62,16 @@ static void test_unmap(void **state)
 	vma.vm_flags = 0; /* data */
 	on_unmap(&vma);
 	vma.vm_flags = VM_EXEC;
-	vma.vm_mm = &other_mm; /* what execve() leaves behind */
+	vma.vm_mm = &other_mm; /* the memory before execve() */
 	on_unmap(&vma);
 	assert_int_equal(s->unmaps, 1);
 	assert_false(is_early(5));
 }
 
-/* Who wasn't met yet, or has an earlier process's number, has no mappings; it is remembered. */
+/*
+ * A process that wasn't met yet, or that has an earlier process's number, has no mappings here.
+ * That it unmapped something is remembered.
+ */
 static void test_unmap_early(void **state)
 {
 	struct vm_area_struct vma = {.vm_mm = &mm, .vm_flags = VM_EXEC};
@@ -80,13 +83,19 @@ static void test_unmap_early(void **state)
 	s = give_space(5, 1, 3);
 	on_unmap(&vma);
 	assert_int_equal(s->unmaps, 0);
-	/* Of user space, before the first sample: without a time, but that process's. */
+	/*
+	 * Mappings that user space gave before the first sample: without a start time, but for that
+	 * process.
+	 */
 	give_space(5, 0, 3);
 	on_unmap(&vma);
 	assert_int_equal(s->unmaps, 1);
 }
 
-/* While its mappings are read, whatever comes may have been there; else what it covers counts. */
+/*
+ * While user space reads a process's mappings, every new mapping counts. Else one counts only if it
+ * covers a mapping that is known.
+ */
 static void test_new_place(void **state)
 {
 	struct unwind_space *s = give_space(5, 5, 3), *p = give_space(4, 4, 2);
@@ -112,7 +121,7 @@ static void test_quota(void **state)
 		n++;
 	assert_int_equal(n, ABSENT_BURST);
 	assert_true(has_quota(&other));
-	other.proc_hash = 1ull << 32 | 1; /* takes the place of the first one */
+	other.proc_hash = 1ull << 32 | 1; /* has the same place in the map as the first process */
 	assert_true(has_quota(&other));
 	for (n = 0; n < 2 * ABSENT_BURST && has_quota(&w);)
 		n++;
@@ -122,13 +131,13 @@ static void test_quota(void **state)
 	shim.now_ns += 1;
 	assert_true(has_quota(&w));
 	assert_false(has_quota(&w));
-	shim.now_ns += 1000000 * ABSENT_NS; /* not more than at first */
+	shim.now_ns += 1000000 * ABSENT_NS; /* never more than at the beginning */
 	for (n = 0; n < 2 * ABSENT_BURST && has_quota(&w);)
 		n++;
 	assert_int_equal(n, ABSENT_BURST);
 }
 
-/* Reads that fail though the sample has all it needs aren't told. */
+/* Failed reads aren't reported if the sample has all that it needs. */
 static void test_lacks(void **state)
 {
 	struct rec_sample rec = {.gil = GIL_HELD};
@@ -174,7 +183,7 @@ static void test_sent(void **state)
 	assert_false(code_seen(id[1]));
 	code_mark(id[1]);
 	assert_true(code_seen(id[1]));
-	sent_epoch++; /* all is to be sent again */
+	sent_epoch++; /* everything is to be sent again */
 	assert_false(code_seen(id[1]));
 	sent_epoch--;
 	assert_true(code_seen(id[1]));

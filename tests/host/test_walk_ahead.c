@@ -13,22 +13,23 @@
 
 #include "walk_tests.h"
 
-#define TEXT	   0x7f0000001000ull /* libffi's; only the first function has unwind information */
+/* code of libffi; only its first function has unwind information */
+#define TEXT	   0x7f0000001000ull
 #define CLOSURE	   TEXT
 #define ALT	   (TEXT + 0x100)
 #define CALLER	   0x7f0000100000ull /* stands for a thread's first function */
-#define TRAMPOLINE 0x7f0000200000ull /* in memory that no file is behind */
+#define TRAMPOLINE 0x7f0000200000ull /* in anonymous memory */
 #define STACK	   0x7ffc00000000ull
 
-/* Begins with an instruction that a trampoline could have, too. */
+/* It begins with an instruction that trampolines have, too. */
 static const uint8_t closure[] = {0xf3, 0x0f, 0x1e, 0xfa, 0x48, 0x81, 0xec, 0xd8, 0, 0, 0};
 
 struct instruction {
 	uint8_t n, bytes[8];
-	uint8_t depth; /* of the stack before it, below the return address */
+	uint8_t depth; /* bytes on the stack below the return address, before this instruction */
 };
 
-/* libffi 3.3 and 3.4, made at run time: x86/ffi64.c, ffi_prep_closure_loc(). */
+/* A trampoline that libffi 3.3 and 3.4 write at run time: x86/ffi64.c, ffi_prep_closure_loc(). */
 static const struct instruction made[] = {
 	{4, {0xf3, 0x0f, 0x1e, 0xfa}},			 /* endbr64 */
 	{7, {0x4c, 0x8d, 0x15, 0xf5, 0xff, 0xff, 0xff}}, /* lea -11(%rip),%r10 */
@@ -37,8 +38,8 @@ static const struct instruction made[] = {
 };
 
 /*
- * From 3.4 on, in a table of the file's: x86/unix64.S, trampoline_code_table; parameters are a page
- * behind.
+ * A trampoline of a table in libffi's file, 3.4+: x86/unix64.S, trampoline_code_table. Its
+ * parameters are one page further.
  */
 static const struct instruction from_table[] = {
 	{4, {0xf3, 0x0f, 0x1e, 0xfa}},
@@ -50,7 +51,7 @@ static const struct instruction from_table[] = {
 	{3, {0x41, 0xff, 0xe2}, 16},			     /* jmp *%r10 */
 };
 
-/* Their target: ffi_closure_unix64_alt. */
+/* The target of these: ffi_closure_unix64_alt. */
 static const struct instruction alternative[] = {
 	{4, {0xf3, 0x0f, 0x1e, 0xfa}, 16},
 	{5, {0x4c, 0x8b, 0x54, 0x24, 0x08}, 16}, /* mov 8(%rsp),%r10 */
@@ -93,11 +94,13 @@ static void unwind(void)
 {
 	host.reads = 0;
 	host.native->regs = begin;
-	host.native->leaf[10] = ALT; /* as it is before the jump to it */
+	host.native->leaf[10] = ALT; /* its value before the jump to ALT */
 	walk_native(host.native, host.w);
 }
 
-/* The outcome for a thread at @pc that was called with its return address at STACK + 64. */
+/*
+ * The outcome for a thread at @pc whose function was called with its return address at STACK + 64.
+ */
 static enum native_outcome unwound(uint64_t pc, uint8_t depth)
 {
 	uint64_t back = CALLER + 0x10;
@@ -125,7 +128,7 @@ static void test_made(void **state)
 	put(end, &to, sizeof(to));
 	check_each(TRAMPOLINE, made, 3);
 	assert_int_equal(unwound(TRAMPOLINE + 17, 0), NATIVE_NO_ROWS);
-	to = CLOSURE + sizeof(closure); /* no unwind information there */
+	to = CLOSURE + sizeof(closure); /* an address without unwind information */
 	put(end, &to, sizeof(to));
 	assert_int_equal(unwound(TRAMPOLINE, 0), NATIVE_NO_RULE);
 	assert_int_equal(host.native->n, 1);
@@ -156,8 +159,8 @@ static void test_nowhere(void **state)
 }
 
 /*
- * Only the innermost frame will execute its next instruction: any other waits for the function that
- * it called.
+ * Only in the innermost frame the next instruction is executed next. Any other frame waits for the
+ * function that it called.
  */
 static void test_called(void **state)
 {

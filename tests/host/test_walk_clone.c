@@ -66,10 +66,10 @@ static uint8_t unwound(uint64_t pc)
 
 static void test_clone(void **state)
 {
-	host.native->leaf[REG_RESULT] = 4711; /* the thread that was made */
+	host.native->leaf[REG_RESULT] = 4711; /* in the parent: the tid of the new thread */
 	assert_int_equal(unwound(CLONE), NATIVE_WHOLE);
 	assert_int_equal(host.native->n, 2);
-	host.native->leaf[REG_RESULT] = -38ull; /* the kernel's: not done yet */
+	host.native->leaf[REG_RESULT] = -38ull; /* -ENOSYS: the system call isn't done yet */
 	assert_int_equal(unwound(CLONE), NATIVE_WHOLE);
 	assert_int_equal(host.native->n, 2);
 }
@@ -91,7 +91,7 @@ static void test_vfork(void **state)
 	assert_int_equal(host.native->regs.sp, SP);
 }
 
-/* The register's value is unknown in a frame that has called another one, and so on outwards. */
+/* The register's value is unknown in a frame that has called another one, and further out. */
 static void test_further_out(void **state)
 {
 	const uint64_t back = LEAF + 8, at[] = {CLONE + 8, VFORK + 8};
@@ -103,7 +103,8 @@ static void test_further_out(void **state)
 	assert_int_equal(unwound(LEAF), NATIVE_NO_REGISTER);
 	assert_int_equal(host.native->n, 3);
 	put(SP + 8, &at[1], sizeof(at[1]));
-	assert_int_equal(unwound(LEAF), NATIVE_NO_PROGRESS); /* it has nothing on the stack */
+	/* the frame has nothing on the stack */
+	assert_int_equal(unwound(LEAF), NATIVE_NO_PROGRESS);
 	assert_int_equal(host.native->n, 3);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Records of a stack: each code object at first sight with its texts, the stack once. Only records
- * that the ring accepted count as sent.
+ * Records of a stack: each code object is sent when it is met first, with its texts; the stack is
+ * sent once. Only records that the ring accepted count as sent.
  */
 /* Before cmocka.h, whose fail is a macro. */
 #include "walk_chain.h"
@@ -49,7 +49,7 @@ static void build(size_t n, uint64_t code)
 	chain_build(&plan, &expected);
 }
 
-/* The one code object of a stack of one frame, as a record. */
+/* The record of @code, sent as the only frame of a stack. */
 static const struct rec_code *send_one(uint64_t code)
 {
 	build(1, code);
@@ -103,7 +103,8 @@ static void ring_refuses(void)
 	uint64_t a = image_code("a");
 
 	build(1, a);
-	host.refuse = 1; /* the code object; the stack is sent, but doesn't count as complete */
+	/* the code object's record is refused; the stack is sent, but doesn't count as complete */
+	host.refuse = 1;
 	walk_and_send();
 	assert_int_equal(host.sent.n, 1);
 	assert_stack_record(0, 1);
@@ -121,8 +122,8 @@ static void ring_refuses(void)
 }
 
 /*
- * More code objects than a sample may send: the rest comes with the next samples, and the stack
- * with each of them.
+ * A stack has more code objects than a sample may send. The rest comes with the next samples, and
+ * the stack with each of them.
  */
 static void many_codes(void)
 {
@@ -142,7 +143,7 @@ static void many_codes(void)
 	assert_int_equal(host.sent.n, SEND_CODES + 10 + 2);
 }
 
-/* On a machine that is slow or busy at least some code objects are sent with each sample. */
+/* On a slow or busy machine each sample sends a few code objects all the same. */
 static void slow(void)
 {
 	char name[16];
@@ -164,7 +165,7 @@ static void slow(void)
 	assert_int_equal(host.sent.n, 40 + 3);
 }
 
-/* A deep stack of new functions is cut, so that the sample doesn't take too long. */
+/* A deep stack of new functions is cut, because proving all of them would take too long. */
 static void late(void)
 {
 	char name[16];
@@ -184,8 +185,8 @@ static void late(void)
 }
 
 /*
- * A deep recursion has few functions, the outermost of which are met last: its stack is whole on a
- * slow machine too.
+ * A deep recursion has few functions, and its outermost ones are met last: even on a slow machine
+ * its stack is whole.
  */
 static void late_recursion(void)
 {
@@ -206,7 +207,10 @@ static void late_recursion(void)
 	host.tick_ns = 0;
 }
 
-/* Each function of a circle is proved once in a sample, though some share a place in the memo. */
+/*
+ * In a recursion of several functions each is proved once in a sample, even if two of them share a
+ * place in the memo.
+ */
 static void late_circle(void)
 {
 	uint64_t codes[MEMO_CODES / 2];
@@ -226,8 +230,7 @@ static void late_circle(void)
 }
 
 /*
- * Long line tables: a sample copies as many as it may. For the others user space gets their
- * addresses.
+ * Long line tables: a sample copies as many as it may. Of the others user space gets the addresses.
  */
 static void many_bytes(void)
 {
@@ -258,7 +261,7 @@ static void many_bytes(void)
 	assert_int_equal(host.sent.n, 9);
 }
 
-/* src/python reads the values from the record that were put into the image. */
+/* src/python reads from the record the values that were put into the image. */
 static void fields(void)
 {
 	static const uint8_t table[] = {6, 1, 8, 2, 10, 0};
@@ -287,7 +290,10 @@ static void fields(void)
 	assert_memory_equal(code->linetable, table, sizeof(table));
 }
 
-/* Strings of any kind and length: the record has all bytes up to the limit, and the true length. */
+/*
+ * A string of any kind and length: the record has all its bytes up to the limit, and its true
+ * length.
+ */
 static void text(unsigned kind, bool ascii, uint32_t len)
 {
 	size_t most = ABI_NAME_BYTES, bytes = (size_t)len * kind;
@@ -361,8 +367,8 @@ static void all_long(void)
 }
 
 /*
- * A text that isn't resident at that moment: the record has everything else, and the text's
- * address.
+ * A text isn't resident when the code object is sent: the record has everything else, and the
+ * text's address.
  */
 static void not_resident(void)
 {
@@ -377,7 +383,7 @@ static void not_resident(void)
 
 		host_forget_sent();
 		assert_int_equal(image_walk(), WALK_OK);
-		/* Only the object's head is readable, or not even that. */
+		/* Only the object's head is readable, or not even its head. */
 		host.fault_at = i ? file + image.l->str_length : file + image.l->str_ascii;
 		send_stack(host.w, host.out);
 		host.fault_at = 0;
@@ -416,8 +422,9 @@ static uint64_t reads_of_walk(uint64_t *bytes)
 }
 
 /*
- * Up to 3.10: functions that lie next to each other are read together, from the second sample on by
- * the first of them; one that is alone there by itself, from the second sample on.
+ * Up to 3.10: code objects that lie next to each other are read together. In the first sample the
+ * second one that is met makes that happen; from the second sample on, the first one does. A code
+ * object that is alone in that place is read alone from the second sample on.
  */
 static void read_together(void)
 {
@@ -426,7 +433,7 @@ static void read_together(void)
 
 	if (image.l->walk != PY_WALK_OBJECT)
 		return;
-	image_alloc(HOST_PAGE); /* the file's name isn't near */
+	image_alloc(HOST_PAGE); /* so the file's name isn't near */
 	for (size_t i = 0; i < MODULE; i++)
 		name[i] = image_str("f", 1, 1, true, 77 + i); /* interned: its hash is known */
 	for (size_t i = 0; i < MODULE; i++)
@@ -452,7 +459,8 @@ static void read_together(void)
 
 /* clang-format off */
 #define TESTS(X) \
-	X(sent_once) X(ring_refuses) X(many_codes) X(many_bytes) X(slow) X(late) X(late_recursion) X(late_circle) X(fields) X(texts) X(line_tables) X(all_long) \
+	X(sent_once) X(ring_refuses) X(many_codes) X(many_bytes) X(slow) X(late) \
+	X(late_recursion) X(late_circle) X(fields) X(texts) X(line_tables) X(all_long) \
 	X(not_resident) X(self) X(read_together)
 /* clang-format on */
 TESTS(RELEASE_TEST)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The GIL state of a thread in every state of its memory, in every version: the states that
- * take_gil(), drop_gil() and PyThreadState_Swap() leave between their steps (Python/ceval_gil.c,
- * pystate.c), and with every read failing in turn.
+ * The GIL state of a thread, for every state that take_gil(), drop_gil() and PyThreadState_Swap()
+ * leave in memory between their steps (Python/ceval_gil.c, pystate.c), in every version, and with
+ * every read failing in turn.
  */
 #include "walk_host.h"
 
@@ -38,7 +38,10 @@ static void assert_state(enum gil_state want)
 	assert_int_equal(state_in(no_call), want);
 }
 
-/* In FUTEX_WAIT_BITSET, as glibc's pthread_cond_timedwait() and sem_wait(). */
+/*
+ * The state in FUTEX_WAIT_BITSET on @addr, as glibc's pthread_cond_timedwait() and sem_wait() call
+ * it.
+ */
 static uint8_t asleep_at(uint64_t addr)
 {
 	return state_in((struct futex_call){
@@ -67,7 +70,7 @@ static void make_gil(void)
 		return;
 	}
 	w->gil = PY_GIL_CURRENT;
-	if (image.l->version == 0x306) /* static variables of two files */
+	if (image.l->version == 0x306) /* the words are static variables of two files */
 		image_alloc(HOST_PAGE);
 	w->tstate_current = image_alloc(8);
 	if (image.l->version < 0x300) {
@@ -81,14 +84,14 @@ static void make_gil(void)
 	w->gil_wait = gil + PY_GIL_WAIT;
 }
 
-/* Sets the GIL's own words. */
+/* Sets the GIL's fields. */
 static void gil_says(uint64_t holder, uint32_t locked)
 {
 	put_u64(gil + PY_GIL_HOLDER, holder);
 	put_u32(gil + PY_GIL_LOCKED, locked);
 }
 
-/* Sets the thread's own words on the GIL. */
+/* Sets the GIL fields of the thread state. */
 static void thread_says(bool attached)
 {
 	if (image.where.gil == PY_GIL_CURRENT)
@@ -140,7 +143,7 @@ static void no_state(void)
 		put_u64(image.tstate + image.l->tstate_thread_id, 1);
 		assert_state(GIL_NONE);
 		put_u64(get_u64(image.where.interp_head) + image.l->interp_next, image_alloc(64));
-		assert_state(GIL_UNKNOWN); /* it may belong to the second interpreter */
+		assert_state(GIL_UNKNOWN); /* the thread may belong to the second interpreter */
 		return;
 	}
 	thread_says(false);
@@ -151,7 +154,7 @@ static void no_state(void)
 	assert_state(GIL_NONE);
 }
 
-/* Another thread's state in the place of this one's. */
+/* Another thread's state is found in place of this one's. */
 static void mismatch(void)
 {
 	begin();
@@ -169,7 +172,7 @@ static void futex(void)
 	past = first + image.where.gil_wait_bytes;
 	if (is_free())
 		return;
-	assert_int_equal(asleep_at(first), GIL_HELD); /* C code that never released it */
+	assert_int_equal(asleep_at(first), GIL_HELD); /* C code that never released the GIL */
 	release();
 	gil_says(other, 1);
 	assert_int_equal(asleep_at(first), GIL_WAITING);
@@ -177,11 +180,12 @@ static void futex(void)
 	assert_int_equal(asleep_at(first - 8), GIL_RELEASED);
 	assert_int_equal(waking(first), GIL_RELEASED);
 	/*
-	 * 2.7: a lock of another implementation could have its words behind the semaphore's value.
+	 * 2.7: a lock of the other implementation may have its words after the place of the
+	 * semaphore's value.
 	 */
 	assert_int_equal(asleep_at(past), image.l->version < 0x300 ? GIL_UNKNOWN : GIL_RELEASED);
 	assert_int_equal(asleep_at(past + 4096), GIL_RELEASED);
-	image.where.gil_wait_bytes = 0; /* as if not known */
+	image.where.gil_wait_bytes = 0; /* the GIL's words aren't known */
 	image.where.gil_wait = 0;
 	if (!image.l->interp_gil)
 		assert_int_equal(asleep_at(past + 4096), GIL_UNKNOWN);
@@ -211,13 +215,17 @@ static void steps(void)
 	begin();
 	if (is_free())
 		return;
-	/* drop_gil() has begun, or another thread has locked it and not written its name yet. */
+	/* drop_gil() has begun; or another thread has set locked and not yet last_holder. */
 	thread_says(false);
 	gil_says(image.tstate, 1);
 	assert_state(by_word || image.l->version < 0x300 ? GIL_RELEASED : GIL_UNKNOWN);
-	if (by_word) /* take_gil() wakes the thread that gave the GIL away before it sets holds_gil */
+	/* take_gil() wakes the thread that gave the GIL away before it sets holds_gil */
+	if (by_word)
 		assert_int_equal(waking(gil + PY_GIL_WAIT), GIL_UNKNOWN);
-	/* PyEval_ReleaseLock() left it current, PyThreadState_Swap() made it active too early. */
+	/*
+	 * PyEval_ReleaseLock() left the state current, or PyThreadState_Swap() made it active too
+	 * early.
+	 */
 	thread_says(true);
 	gil_says(image.tstate, 0);
 	if (image.l->version == 0x30c) {
@@ -228,13 +236,16 @@ static void steps(void)
 	} else if (!by_word && image.l->version >= 0x300) {
 		assert_state(GIL_RELEASED);
 	}
-	/* <= 3.11: PyThreadState_Swap() to a sub-interpreter's state, under the GIL. */
+	/*
+	 * <= 3.11: PyThreadState_Swap() made a sub-interpreter's state current while the thread
+	 * holds the GIL.
+	 */
 	gil_says(other, 1);
 	if (image.l->version < 0x30c)
 		assert_state(GIL_HELD);
 }
 
-/* Before the GIL is made: 2.7 and 3.6 do so when the first thread begins. */
+/* There is no GIL yet: 2.7 and 3.6 create it when the first thread begins. */
 static void not_made(void)
 {
 	begin();
@@ -276,7 +287,7 @@ static void enabled(void)
 	assert_state(GIL_HELD);
 }
 
-/* Whichever read fails: the state is right or unknown. */
+/* Whichever read fails, the state is right or unknown. */
 static void assert_failing(struct futex_call call)
 {
 	uint8_t want = state_in(call);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The walkers over images of interpreters made by hand: whole stacks of every version, known by
- * construction. Failures are in test_walk_outcome.c, records in test_walk_code.c.
+ * The walkers over images of interpreters: whole stacks of every version, known by construction.
+ * Failures are in test_walk_outcome.c, records in test_walk_code.c.
  */
 /* Before cmocka.h, whose fail is a macro. */
 #include "walk_chain.h"
@@ -28,7 +28,7 @@ static void assert_stack(enum walk_outcome outcome, size_t n)
 	assert_int_equal(chain_compare(&expected), n);
 }
 
-/* Five code objects, one of which is also reached through C and as a generator. */
+/* Five code objects; one of them is also called from C and runs as a generator. */
 static void mixed(size_t n)
 {
 	uint64_t code[5];
@@ -57,7 +57,7 @@ static void some_frames(void)
 	assert_stack(WALK_OK, 17);
 }
 
-/* Over page ends and several chunks of the data stack. */
+/* Frames cross ends of pages and lie in several chunks of the data stack. */
 static void many_frames(void)
 {
 	start();
@@ -72,7 +72,7 @@ static void deepest(void)
 	assert_stack(WALK_OK, ABI_MAX_FRAMES);
 }
 
-/* Cut at the root end: the innermost 1,024 stay. */
+/* The stack is cut at its root: the innermost 1,024 frames stay. */
 static void too_deep(void)
 {
 	start();
@@ -101,7 +101,7 @@ static void deep_through_c(void)
 	all_from_c(1500, WALK_TRUNCATED);
 }
 
-/* Every position of a frame in its page, also across the page's end. */
+/* A frame at every position in its page, also across the page's end. */
 static void every_position(void)
 {
 	uint64_t code = image_code("f");
@@ -118,8 +118,8 @@ static void every_position(void)
 }
 
 /*
- * A frame straddles the end of the current block: 8 bytes lie in it, the rest in the next one,
- * which isn't read yet.
+ * Each frame is a generator's, on the heap, and is read alone, even where a few of its bytes lie in
+ * the block that was read for another one.
  */
 static void generators_only(void)
 {
@@ -189,7 +189,7 @@ static void ids_of_processes(void)
 	assert_int_not_equal(host.w->hash, id);
 }
 
-/* The object at the same address got another file, name, line table or first line. */
+/* The object at the same address has another file, name, line table or first line. */
 static void ids_of_contents(void)
 {
 	const struct py_layout *l = image.l;
@@ -206,7 +206,7 @@ static void ids_of_contents(void)
 		uint64_t was = get_u64(code + field);
 
 		if (l->code_version && i == 0)
-			continue; /* co_version stands for it */
+			continue; /* co_version proves this field */
 		put_u64(code + field, i == 2   ? image_bytes("\x80\0\2\4\7", 5, NO_HASH)
 				      : i == 3 ? was + 1
 					       : image_text("something else"));
@@ -269,8 +269,8 @@ static void neighbours(void)
 }
 
 /*
- * The same for two places in turn, while reads of one of them fail: the buffer that a failed read
- * leaves isn't used.
+ * The same for two groups of neighbours in turn, while reads of one of them fail: what a failed
+ * read leaves in the buffer isn't used.
  */
 static void neighbours_that_fail(void)
 {
@@ -293,7 +293,7 @@ static void neighbours_that_fail(void)
 	host.fail_nth = 0;
 }
 
-/* Is another code object at the same address noticed, although the counter stands still? */
+/* Puts another code object at the same address without counting it: is that noticed? */
 static bool notices(uint64_t code, uint32_t *version)
 {
 	uint64_t before = id_of();
@@ -302,7 +302,10 @@ static bool notices(uint64_t code, uint32_t *version)
 	return id_of() != before;
 }
 
-/* Frames in a process that counts its code objects: the second one's, and the counter's address. */
+/*
+ * Frames in a process that counts its code objects. *@code: the second frame's; *@counter: the
+ * counter's address.
+ */
 static bool start_counted(uint64_t *code, uint64_t *counter)
 {
 	if (!image.l->code_version)
@@ -324,11 +327,12 @@ static void counted(void)
 		return;
 	assert_false(notices(code, &version));
 	put_u32(counter, 9001);
-	assert_false(
-		notices(code, &version)); /* the one that was there before counts from now on */
-	put_u32(counter, version); /* it is below the object's number: so it isn't the counter */
+	/* the present object is proved again, so its successor isn't noticed */
+	assert_false(notices(code, &version));
+	/* the count isn't above the object's version: so this isn't the counter */
+	put_u32(counter, version);
 	assert_true(notices(code, &version));
-	put_u32(counter, 0); /* all numbers are given */
+	put_u32(counter, 0); /* all versions have been given */
 	assert_true(notices(code, &version));
 	put_u32(counter, 9002);
 	put_u64(image.where.interp_head + PY_NEXT_ID, 2);
@@ -339,7 +343,7 @@ static void counted(void)
 	assert_true(notices(code, &version));
 }
 
-/* After one more was made, all are read again, and a change is seen. */
+/* After one more code object was made, all are read again, and a change is noticed. */
 static void counted_anew(void)
 {
 	uint64_t code, counter, id;
@@ -352,7 +356,7 @@ static void counted_anew(void)
 	assert_int_not_equal(id_of(), id);
 }
 
-/* The part of a frame that a walk reads holds all the fields, for every version. */
+/* The part of a frame that a walk reads has all fields, in every version. */
 static void fields_are_read(void)
 {
 	const struct py_layout *l = image.l;
@@ -371,9 +375,9 @@ static void fields_are_read(void)
 /* clang-format off */
 #define TESTS(X) \
 	X(one_frame) X(some_frames) X(many_frames) X(deepest) X(too_deep) \
-	X(deep_through_c) X(every_position) X(generators_only) X(ids) \
-	X(ids_of_processes) X(ids_of_contents) X(neighbours) X(neighbours_that_fail) X(counted) X(counted_anew) \
-	X(fields_are_read)
+	X(deep_through_c) X(every_position) X(generators_only) X(ids) X(ids_of_processes) \
+	X(ids_of_contents) X(neighbours) X(neighbours_that_fail) X(counted) \
+	X(counted_anew) X(fields_are_read)
 /* clang-format on */
 TESTS(RELEASE_TEST)
 

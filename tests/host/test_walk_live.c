@@ -46,12 +46,12 @@ struct interpreter {
 
 static struct target {
 	pid_t pid;
-	FILE *out; /* of the script */
+	FILE *out; /* of stack.py */
 	struct truth main, thread;
 	struct py_where where;
 } target;
 
-/* The stack as walked without failures. */
+/* The stack that a walk without failures gave. */
 static size_t n_clean;
 static struct wire_frame clean[ABI_MAX_FRAMES];
 static uint64_t clean_addr[ABI_MAX_FRAMES];
@@ -76,7 +76,7 @@ static void start(const char *python)
 		close(in[1]);
 		close(out[0]);
 		setenv("PYTHONIOENCODING", "utf-8", 1);
-		/* From stdin's place in the argument: a chroot has no such file. */
+		/* The script goes in the argument, not by its path: a chroot has no such file. */
 		execl("/bin/sh", "sh", "-c", "exec \"$0\" -c \"$(cat \"$1\")\"", python, script,
 		      NULL);
 		_exit(127);
@@ -172,7 +172,7 @@ static bool thread_pointer(pid_t tid, uint64_t *tp)
 	return ok;
 }
 
-/* stack.py speaks a moment before it blocks. */
+/* stack.py prints its stack a moment before it blocks. */
 static bool blocks_in_read(pid_t tid)
 {
 	char path[64];
@@ -244,8 +244,8 @@ static void compare(const struct truth *truth)
 }
 
 /*
- * Whether the walk with failing reads gave the innermost part of the stack, or of a loop further
- * out.
+ * Did the walk with failing reads give the innermost part of the stack, or that of a loop further
+ * out?
  */
 static void assert_part(void)
 {
@@ -264,7 +264,7 @@ static void assert_part(void)
 		assert_int_equal(from + host.w->n, n_clean);
 }
 
-/* Both threads are in read(), without the GIL: no other state is right. */
+/* Both threads are in read() without the GIL, so no other state is right. */
 static void assert_released(bool certain)
 {
 	const struct futex_call none = {.op = -1};
@@ -324,7 +324,7 @@ static int after(void **state)
 {
 	stop();
 	host.pid = 0;
-	host.fail_nth = 0; /* where the walk with failures is what failed */
+	host.fail_nth = 0; /* still set if a walk with failing reads failed the test */
 	return 0;
 }
 

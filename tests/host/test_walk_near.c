@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Code objects, names and line tables that lie near each other are read together
- * (bpf/python/near.bpf.h): over heaps made at random, with pages missing and reads failing, every
- * check is what user space computes by reading each object by itself (src/python/code/code_fill.c).
+ * (bpf/python/near.bpf.h). The heaps are random, pages are missing, and reads fail. Every check
+ * must be what user space computes by reading each object alone (src/python/code/code_fill.c).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +28,7 @@
 
 static uint8_t *heap;
 static size_t top;
-static unsigned fail_one_of; /* reads; 0 = none */
+static unsigned fail_one_of; /* one read of so many fails; 0 = none */
 static uint32_t seed;
 static unsigned long compared;
 
@@ -41,7 +41,7 @@ static uint32_t below(uint32_t n)
 	return seed % n;
 }
 
-/* In the kernel a read of an absent page fails too, but leaves something else in @dst. */
+/* As in the kernel, a read of an absent page fails; @dst then holds zeros or something else. */
 walk_inline long read_user(void *dst, __u32 n, __u64 addr)
 {
 	struct iovec local = {dst, n}, remote = {(void *)(uintptr_t)addr, n};
@@ -55,8 +55,8 @@ walk_inline long read_user(void *dst, __u32 n, __u64 addr)
 }
 
 /*
- * Allocates: mostly right behind the last object, now and then near the end of a page. NULL: the
- * heap is full.
+ * Allocates @n bytes: mostly right after the last object, now and then near the end of a page.
+ * NULL: the heap is full.
  */
 static uint8_t *take(size_t n)
 {
@@ -65,7 +65,7 @@ static uint8_t *take(size_t n)
 	if (!below(4))
 		top += below(700);
 	if (!below(40))
-		top = MAX(top, (top | 4095) + 1 - below(300)); /* never into the last one */
+		top = MAX(top, (top | 4095) + 1 - below(300)); /* never inside the last object */
 	top = (top + 7) & ~(size_t)7;
 	if (top + n + 16 > HEAP_BYTES)
 		return NULL;
@@ -90,7 +90,7 @@ static uint64_t hash_or_none(void)
 	return below(3) ? ~0ull : (uint64_t)below(1u << 31) << 20;
 }
 
-/* A str (2.7: a byte string); one of ten isn't compact: its characters are somewhere near. */
+/* A str (2.7: a byte string). One of ten isn't compact: its characters lie somewhere near. */
 static uint64_t make_str(void)
 {
 	unsigned kind = the_layout.str_state ? 1u << below(3) : 1;
@@ -154,8 +154,8 @@ static size_t make_heap(uint64_t code[CODES])
 	py_layout_set_block(&the_layout);
 	mprotect(heap, HEAP_BYTES, PROT_READ | PROT_WRITE);
 	memset(heap, (int)below(256), HEAP_BYTES);
-	top = below(3) ? below(5000)
-		       : HEAP_BYTES - 4000 - below(8000); /* or it ends with the mapping */
+	/* The heap begins somewhere, or it ends where the mapping does. */
+	top = below(3) ? below(5000) : HEAP_BYTES - 4000 - below(8000);
 	for (size_t i = 0; i < ARRAY_SIZE(file); i++)
 		file[i] = make_str();
 	while (n < CODES && (code[n] = make_code(file[below(ARRAY_SIZE(file))])))
@@ -165,7 +165,7 @@ static size_t make_heap(uint64_t code[CODES])
 	return n;
 }
 
-/* 0: it can't be read. */
+/* The check as user space computes it. 0: not readable. */
 static uint64_t user_check(uint64_t addr)
 {
 	_cleanup_(cleanup_py_code) struct py_code *code = NULL;

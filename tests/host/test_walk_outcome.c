@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Failures of a walk. Every outcome that the walkers can give is reached here, in every version
- * where it can be. Whatever fails, the frames are the innermost part of the true stack.
- * Nor does it matter whether other walks begin meanwhile (walk_nested.h).
+ * that can give it. Whatever fails, the frames are the innermost part of the true stack, even if
+ * other walks begin meanwhile (walk_nested.h).
  *
- * Not given by the walkers, so not here: PENDING and UNSUPPORTED (bpf/capture.bpf.h, by the state of
- * the process), STACK_LOST (src/collect, a stack that was lost).
+ * Three outcomes aren't here, because the walkers don't give them: PENDING and UNSUPPORTED depend
+ * on the state of the process (bpf/capture.bpf.h); STACK_LOST means that src/collect missed the
+ * record of a stack.
  */
 /* Before cmocka.h, whose fail is a macro. */
 #include "walk_chain.h"
@@ -88,7 +89,7 @@ static void thread_state(void)
 	assert_outcome(WALK_NO_PYTHON, 0);
 }
 
-/* 3.11, 3.12: a thread state made by another thread and run by this one. */
+/* 3.11, 3.12: this thread runs a thread state that another thread created. */
 static void state_of_another_thread(void)
 {
 	uint64_t loop;
@@ -106,7 +107,7 @@ static void state_of_another_thread(void)
 	assert_outcome(WALK_TSTATE_MISMATCH, 0);
 	host.w->sp = loop - LOOP_BYTES;
 	assert_outcome(WALK_TSTATE_MISMATCH, 0);
-	host.w->sp = IMAGE_TP - 64; /* above the thread pointer there is no stack of this thread */
+	host.w->sp = IMAGE_TP - 64; /* no stack of this thread lies above its thread pointer */
 	put_u64(image.tstate + image.l->tstate_frame, IMAGE_TP + 64);
 	assert_outcome(WALK_TSTATE_MISMATCH, 0);
 	host.w->sp = 0;
@@ -120,7 +121,7 @@ static void no_key(void)
 	put_u64(IMAGE_TP + IMAGE_TSD + 16 * IMAGE_KEY + 8, 0);
 	assert_outcome(WALK_NO_PYTHON, 0);
 	put_u64(IMAGE_TP + IMAGE_TSD + 16 * IMAGE_KEY + 8, image.tstate);
-	put_u32(image.where.tss_key, -1u); /* 3.6: before it is made */
+	put_u32(image.where.tss_key, -1u); /* 3.6: the key isn't created yet */
 	assert_outcome(WALK_NO_PYTHON, 0);
 	put_u32(image.where.tss_key, 100000);
 	assert_outcome(WALK_NO_PYTHON, 0);
@@ -129,13 +130,13 @@ static void no_key(void)
 	assert_outcome(image.l->version >= 0x307 ? WALK_NO_PYTHON : WALK_OK,
 		       image.l->version >= 0x307 ? 0 : FRAMES);
 	put_u32(image.where.tss_key - 4, 1);
-	host.fault_at = image.where.tss_key; /* .bss that nobody has touched yet */
+	host.fault_at = image.where.tss_key; /* a page of .bss that wasn't touched yet */
 	assert_outcome(WALK_NO_PYTHON, 0);
 }
 
 /*
- * Flags of the start as words before `finalizing`, by version; how many bytes before it
- * `initialized` lies.
+ * How many bytes before `finalizing` the flag `initialized` lies. By version, the flags of the
+ * initialization are words before `finalizing`.
  */
 static unsigned initialized_before(void)
 {
@@ -166,7 +167,7 @@ static void interpreter_life(void)
 	assert_outcome(WALK_NO_PYTHON, 0);
 	put_life(at, true, false, 0);
 	assert_outcome(WALK_STARTING, 0);
-	put_life(at, false, false, 0); /* a program that only has an interpreter in it */
+	put_life(at, false, false, 0); /* a program that only embeds an interpreter */
 	assert_outcome(WALK_NO_PYTHON, 0);
 	image.where.own_program = 1;
 	assert_outcome(WALK_STARTING, 0);
@@ -254,7 +255,7 @@ static void dynamic_tls(void)
 	}
 }
 
-/* A word that the loader fills: an offset from the thread pointer, or the address of a pair. */
+/* The loader stores a word: an offset from the thread pointer, or the address of a pair. */
 static void tls_word(void)
 {
 	struct py_where *w = &image.where;
@@ -283,7 +284,7 @@ static void tls_word(void)
 }
 
 /*
- * A thread inside a sub-interpreter (<= 3.11): the current thread state is used if it is the
+ * <= 3.11: a thread is inside a sub-interpreter. The current thread state is used if it is the
  * thread's own.
  */
 static void current_first(void)
@@ -303,7 +304,7 @@ static void current_first(void)
 	assert_outcome(WALK_OK, FRAMES);
 }
 
-/* 2.7: the thread's state is the last of many, or the list runs in a circle. */
+/* 2.7: the thread's state is the last of a long list, or the list runs in a circle. */
 static void listed_threads(void)
 {
 	const struct py_layout *l = image.l;
@@ -337,7 +338,7 @@ static void no_thread_pointer(void)
 	assert_int_equal(host.w->n, 0);
 }
 
-/* No frame: a thread that Python knows and that runs C only. 3.15's has its sentinel. */
+/* A thread with a thread state runs C only and has no frame. 3.15: it has a sentinel. */
 static void no_frames(void)
 {
 	plan.n = 0;
@@ -346,7 +347,7 @@ static void no_frames(void)
 }
 
 /*
- * Frame @i can't be read. 3.11, 3.12: then nothing proves the innermost loop's frames, so none of
+ * Frame @i can't be read. 3.11, 3.12: then the innermost loop's frames aren't proved, and none of
  * them is shown.
  */
 static void assert_broken(enum walk_outcome outcome, size_t i)
@@ -402,7 +403,8 @@ static void texts_missing(void)
 		uint64_t was = get_u64(code + field);
 
 		if (l->code_version)
-			put_u32(code + l->code_version, 0); /* functions with too many versions */
+			/* version 0: all versions have been given */
+			put_u32(code + l->code_version, 0);
 		put_u64(code + field, 0);
 		assert_broken(WALK_CODE_FAULT, 0);
 		put_u64(code + field, 0x1000);
@@ -411,7 +413,7 @@ static void texts_missing(void)
 	}
 }
 
-/* From frame FRAMES - 1 back to each other one. */
+/* Frame FRAMES - 1 leads back to each frame in turn. */
 static void circles(void)
 {
 	size_t last = FRAMES - 1;
@@ -425,7 +427,7 @@ static void circles(void)
 	}
 }
 
-/* Shims alone, which the limit of frames doesn't bound. */
+/* A circle of shims alone: the limit of frames doesn't end it. */
 static void circle_of_shims(void)
 {
 	uint64_t a, b;
@@ -462,7 +464,8 @@ static void torn(void)
 }
 
 /*
- * 3.9: no loop runs the outermost frame. Nor does one run an innermost frame that is being entered.
+ * 3.9: the outermost frame isn't executing. Neither is an innermost frame that is just being
+ * entered.
  */
 static void thrown_into(void)
 {
@@ -487,7 +490,7 @@ static void not_set_up(void)
 	put_u64(image.cframe + image.l->cframe_current_frame + 8, 0);
 	if (image.l->frame_is_entry)
 		assert_outcome(WALK_FRAME_TORN, 0);
-	else /* the data stack says the same */
+	else /* the data stack shows the same frame as innermost */
 		assert_outcome(WALK_OK, FRAMES);
 	put_u64(expected.addr[0] + image.l->frame_back, 0x1000);
 	assert_true(image_walk() != WALK_OK);
@@ -514,7 +517,7 @@ static void no_loop(void)
 	assert_outcome(WALK_NO_PYTHON, 0);
 }
 
-/* Makes expected.addr[@i] the generator that was resumed last, and the only one. */
+/* Makes expected.addr[@i] the generator that was resumed last, and the only one that runs. */
 static void resume(size_t i)
 {
 	uint64_t state = expected.addr[i] - EXC_STATE;
@@ -524,8 +527,8 @@ static void resume(size_t i)
 }
 
 /*
- * The same stack as build()'s with one frame more; 3.12: it was seen where a loop has its own
- * frame.
+ * The stack of build() with one more frame. 3.12: a walk has learnt where loops have their own
+ * frames.
  */
 static void build_more(enum link link, int lasti)
 {
@@ -536,13 +539,16 @@ static void build_more(enum link link, int lasti)
 	chain_build(&plan, &expected);
 }
 
-/* The thread runs its innermost loop itself. */
+/* Lets the thread run its innermost loop's own C function. */
 static void run_loop(void)
 {
 	host.w->sp = image.cframe - 128;
 }
 
-/* Both of them: the memory holds the frames left over from another loop. */
+/*
+ * Neither of the two innermost loops is set up: the memory holds frames that another loop left
+ * over.
+ */
 static void neither_set_up(void)
 {
 	const struct py_layout *l = image.l;
@@ -588,7 +594,7 @@ static void entered_just_now(void)
 		build_more(generator ? RESUMED_FROM_C : FROM_C, generator ? 4 : -2);
 		if (generator) {
 			resume(0);
-			if (!l->frame_is_entry) /* 3.11 notes its caller first */
+			if (!l->frame_is_entry) /* 3.11 stores the caller before */
 				put_u64(expected.addr[0] + l->frame_back, 0);
 		}
 		loop = image.cframe + l->cframe_current_frame;
@@ -615,7 +621,7 @@ static void entered_just_now(void)
 	}
 }
 
-/* 3.12: an earlier loop's own frame is left over; it leads to a frame of a loop further out. */
+/* 3.12: an earlier loop's own frame is left over, and leads to a frame of a loop further out. */
 static void shim_left_over(void)
 {
 	const struct py_layout *l = image.l;
@@ -636,8 +642,8 @@ static void shim_left_over(void)
 }
 
 /*
- * 3.11, 3.12: a generator runs, as the first frame of a loop, and can't be read: then the frame
- * that resumed it must not be shown as the innermost.
+ * 3.11, 3.12: a generator runs as the first frame of a loop, and can't be read. The frame that
+ * resumed it must not be shown as the innermost one.
  */
 static void resumed_and_missing(void)
 {
@@ -655,8 +661,8 @@ static void resumed_and_missing(void)
 }
 
 /*
- * 3.12: a greenlet begins and its first loop isn't set up. The memory holds the loop of a greenlet
- * that was left in the same place: its frames lack the loops' own and lead to an end.
+ * 3.12: a greenlet begins, and its first loop isn't set up yet. In the same memory lay a loop of a
+ * greenlet that was left. Its frames lack the loops' own frames, and their chain ends.
  */
 static void greenlet_begins(void)
 {
@@ -679,7 +685,10 @@ static void greenlet_begins(void)
 	host.w->sp = 0;
 }
 
-/* 3.12: a generator that another one calls has no caller while it is resumed and left. */
+/*
+ * 3.12: a generator that another one resumes has no caller stored while it is being resumed or
+ * left.
+ */
 static void resumed_just_now(void)
 {
 	const struct py_layout *l = image.l;
@@ -688,7 +697,7 @@ static void resumed_just_now(void)
 		return;
 	build_more(GENERATOR, 4);
 	put_u64(expected.addr[0] + l->frame_back, 0);
-	assert_outcome(WALK_OK, FRAMES + 1); /* left */
+	assert_outcome(WALK_OK, FRAMES + 1); /* it is being left */
 	resume(0);
 	assert_outcome(WALK_OK, FRAMES + 1);
 }
@@ -707,7 +716,7 @@ static void switching_greenlets(void)
 		return;
 	put_u64(expected.addr[OUTER_LOOP - 1] + l->frame_back, expected.addr[OUTER_LOOP]);
 	expected.frame[OUTER_LOOP - 1].flags = 0;
-	assert_outcome(WALK_OK, FRAMES); /* halfway */
+	assert_outcome(WALK_OK, FRAMES); /* only the first loop's own frame is taken out */
 	put_u64(expected.addr[FRAMES - 1] + l->frame_back, 0);
 	expected.frame[FRAMES - 1].flags = 0;
 	assert_outcome(WALK_OK, FRAMES);
@@ -720,7 +729,9 @@ static void switching_greenlets(void)
 	assert_outcome(WALK_FRAME_FAULT, 0);
 }
 
-/* 3.11, 3.12: a frame left over from an earlier call, though it leads to the right caller. */
+/*
+ * 3.11, 3.12: the innermost frame is left over from an earlier call, but leads to the right caller.
+ */
 static void left_over(void)
 {
 	uint64_t top;
@@ -733,9 +744,9 @@ static void left_over(void)
 	put_u64(top + 8, expected.addr[0] + 4096);
 	assert_outcome(WALK_OK, FRAMES);
 	put_u64(top, expected.addr[0]);
-	if (image.l->frame_is_entry) /* 3.11 takes it off first, as it is left */
+	if (image.l->frame_is_entry) /* 3.11 first takes off a frame that is left */
 		assert_outcome(WALK_OK, FRAMES);
-	else /* 3.12 names the caller as current afterwards */
+	else /* 3.12 makes the caller current afterwards */
 		assert_without(1);
 	put_u64(top, expected.addr[0] - 8);
 	assert_broken(WALK_FRAME_TORN, 0);
@@ -750,8 +761,9 @@ static void put_first_instruction(size_t i)
 }
 
 /*
- * 3.11, 3.12: the frame behind one that hasn't called yet is left over from an earlier call. But a
- * trace function is called before the first instruction, in a loop of its own.
+ * 3.11, 3.12: a frame hasn't run an instruction yet, so the frame that it seems to have called is
+ * left over from an earlier call. But a trace function is called before the first instruction, in a
+ * loop of its own.
  */
 static void called_by_nobody(void)
 {
@@ -765,7 +777,7 @@ static void called_by_nobody(void)
 }
 
 /*
- * 3.11+: the innermost frame was published before its caller was noted in it. The frame that lay
+ * 3.11+: the innermost frame was published before its caller was stored in it. The frame that lay
  * there before was called by a generator, which isn't running any more.
  */
 static void resumed_by_nobody(void)
@@ -790,7 +802,7 @@ static void resumed_by_nobody(void)
 		assert_outcome(WALK_FRAME_TORN, 1);
 }
 
-/* 3.11: the same where it was called from C: the thread seems to begin with it. */
+/* 3.11: the same, and the frame was called from C: the thread seems to begin with it. */
 static void entry_left_over(void)
 {
 	const struct py_layout *l = image.l;
@@ -798,7 +810,7 @@ static void entry_left_over(void)
 	build();
 	if (!l->frame_is_entry)
 		return;
-	/* One C evaluation loop. */
+	/* The thread has a single C evaluation loop. */
 	put_u64(get_u64(image.cframe + l->cframe_current_frame + 8) + l->cframe_current_frame, 0);
 	put_first_instruction(0);
 	put_u64(expected.addr[0] + l->frame_back, 0);
@@ -810,7 +822,7 @@ static void entry_left_over(void)
 	}
 }
 
-/* Four frames: two called from C, the innermost has run no instruction. */
+/* Four frames. Two are called from C. The innermost hasn't run an instruction yet. */
 static void build_fresh(enum link caller, bool new_chunk)
 {
 	plan.n = 0;
@@ -825,8 +837,8 @@ static void build_fresh(enum link caller, bool new_chunk)
 }
 
 /*
- * 3.11, 3.12: the caller noted in a frame that hasn't run an instruction is used if it is proved;
- * else the caller is found, if possible.
+ * 3.11, 3.12: a frame hasn't run an instruction yet. Its stored caller is used if it is proved.
+ * Else its caller is searched for.
  */
 static void called_just_now(void)
 {
@@ -851,7 +863,7 @@ static void called_just_now(void)
 		if (l->frame_is_entry) {
 			assert_outcome(WALK_OK, 4);
 		} else {
-			expected.frame[0].flags = FRAME_ENTRY; /* by its shim */
+			expected.frame[0].flags = FRAME_ENTRY; /* called by its shim */
 			assert_outcome(WALK_FRAME_TORN, 1);
 		}
 
@@ -864,8 +876,8 @@ static void called_just_now(void)
 }
 
 /*
- * The same with a loop's own frame left over: it is alive, or the word that says what it is was
- * overwritten.
+ * The same, and the caller that is left over is a loop's own frame. The frame still exists, or the
+ * word that says what it is was overwritten.
  */
 static void called_by_a_shim(void)
 {
@@ -885,7 +897,7 @@ static void called_by_a_shim(void)
 }
 
 /*
- * A frame that ends where the innermost begins may be dead: it lies in a part of the caller's frame
+ * A frame that ends where the innermost begins may be left over, in a part of the caller's frame
  * that isn't used yet.
  */
 static void called_by_the_dead(void)
@@ -909,8 +921,7 @@ static void called_by_the_dead(void)
 }
 
 /*
- * A frame that isn't the last on the data stack isn't the innermost: then its loop isn't set up
- * yet.
+ * A frame that isn't the last on the data stack isn't the innermost: so its loop isn't set up yet.
  */
 static void not_the_last(void)
 {
@@ -925,7 +936,10 @@ static void not_the_last(void)
 	assert_broken(WALK_FRAME_TORN, 0);
 }
 
-/* A loop that seems to be the thread's first isn't, if the data stack has frames of other loops. */
+/*
+ * A loop seems to be the thread's first one, but the data stack has frames of other loops: it
+ * isn't.
+ */
 static void not_the_first(void)
 {
 	const struct py_layout *l = image.l;
@@ -954,7 +968,7 @@ static void switching(void)
 	assert_outcome(WALK_OK, 5);
 }
 
-/* The innermost part of the true stack, with the true checks. */
+/* The walk must give the innermost part of the true stack, with the true checks. */
 static void assert_part(void)
 {
 	assert_true(host.w->n <= FRAMES);
@@ -985,7 +999,7 @@ static void every_nth_read_fails(void)
 	host.keep_on_fault = false;
 }
 
-/* One page after the other isn't resident. */
+/* Each page in turn isn't resident. */
 static void every_page_missing(void)
 {
 	VEC(uint64_t) pages = {};
@@ -1007,7 +1021,7 @@ static void every_page_missing(void)
 static uint64_t id_with(enum walk_outcome outcome, enum native_outcome native, unsigned n)
 {
 	host.w->n = 0;
-	host.w->hash = 77; /* of the sample before */
+	host.w->hash = 77; /* left from the sample before */
 	host.w->outcome = outcome;
 	host.native->n = n;
 	host.native->hash = 1234;
@@ -1033,18 +1047,23 @@ static void ended_differently(void)
 
 /* clang-format off */
 #define TESTS(X) \
-	X(thread_state) X(state_of_another_thread) X(no_key) X(interpreter_life) X(no_tls) X(musl_key) X(glibc_second_level) \
-	X(dynamic_tls) X(tls_word) X(current_first) X(listed_threads) \
-	X(no_thread_pointer) X(no_frames) X(frames_missing) X(code_missing) \
-	X(texts_missing) X(circles) X(circle_of_shims) X(torn) X(thrown_into) X(no_loop) X(not_set_up) X(left_over) X(neither_set_up) \
-	X(entered_just_now) X(resumed_just_now) X(shim_left_over) X(resumed_and_missing) X(greenlet_begins) X(switching_greenlets) X(called_by_nobody) \
-	X(resumed_by_nobody) X(entry_left_over) X(called_just_now) X(called_by_a_shim) X(called_by_the_dead) X(not_the_last) X(not_the_first) X(switching) \
-	X(every_nth_read_fails) X(every_page_missing) X(ended_differently)
+	X(thread_state) X(state_of_another_thread) X(no_key) X(interpreter_life) X(no_tls) \
+	X(musl_key) X(glibc_second_level) X(dynamic_tls) X(tls_word) X(current_first) \
+	X(listed_threads) X(no_thread_pointer) X(no_frames) X(frames_missing) \
+	X(code_missing) X(texts_missing) X(circles) X(circle_of_shims) X(torn) \
+	X(thrown_into) X(no_loop) X(not_set_up) X(left_over) X(neither_set_up) \
+	X(entered_just_now) X(resumed_just_now) X(shim_left_over) X(resumed_and_missing) \
+	X(greenlet_begins) X(switching_greenlets) X(called_by_nobody) X(resumed_by_nobody) \
+	X(entry_left_over) X(called_just_now) X(called_by_a_shim) X(called_by_the_dead) \
+	X(not_the_last) X(not_the_first) X(switching) X(every_nth_read_fails) \
+	X(every_page_missing) X(ended_differently)
 /* clang-format on */
 TESTS(RELEASE_TEST)
 
-/* The last one: a new outcome needs a test. TRUNCATED is in test_walk_image.c, CODE_HUGE in
- * test_walk_random.c, CROWDED in tests/e2e/storms.py. */
+/*
+ * To be run last: every outcome was reached, so a new one needs a test. TRUNCATED is in
+ * test_walk_image.c, CODE_HUGE in test_walk_random.c, CROWDED in tests/e2e/storms.py.
+ */
 static void test_all_reached(void **state)
 {
 	static const enum walk_outcome elsewhere[] = {WALK_TRUNCATED,  WALK_CODE_HUGE,

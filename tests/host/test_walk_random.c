@@ -38,7 +38,7 @@ static void test_hostile_words(void **state)
 	random_fini();
 }
 
-/* 1,024 different code objects of the largest size without cached hashes. */
+/* 1,024 different code objects of the largest size, without cached hashes. */
 static void test_dearest(void **state)
 {
 	static struct plan plan;
@@ -67,7 +67,7 @@ static void test_dearest(void **state)
 	}
 }
 
-/* A deep recursion of one large function is cheap, and whole. */
+/* A deep recursion of one large function is cheap, and its stack is whole. */
 static void test_large_recursion(void **state)
 {
 	static struct plan plan;

@@ -21,7 +21,9 @@ walk_inline const struct proc_several *walk_several(__u32 tgid)
 	return several.n ? &several : NULL;
 }
 
-/* One more interpreter of that release, in which the thread has a state, and frames or not. */
+/*
+ * Adds an interpreter of that release in which the thread has a state, and has frames if @frames.
+ */
 static void add(bool frames)
 {
 	uint64_t key = image_alloc(16) + 4, tstate = image_alloc(512);
@@ -47,7 +49,7 @@ static void begin(const char *release)
 	several = (struct proc_several){};
 }
 
-/* The number of the interpreter that is chosen. */
+/* The number of the interpreter that choose_interpreter() chooses. */
 static size_t chosen(void)
 {
 	struct walk *w = host.w;
@@ -81,7 +83,7 @@ static void test_no_frames(void **state)
 	assert_int_equal(chosen(), 0);
 }
 
-/* If a look takes 100 us there is time for two, and the better of these is used. */
+/* If looking at one takes 100 us, there is time for two. The better one of these is used. */
 static void test_bounded(void **state)
 {
 	begin("3.9");
@@ -94,7 +96,7 @@ static void test_bounded(void **state)
 	assert_int_equal(chosen(), 1);
 }
 
-/* The first one is always looked at. */
+/* The first interpreter is always looked at. */
 static void test_late(void **state)
 {
 	begin("3.9");

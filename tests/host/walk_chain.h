@@ -9,13 +9,13 @@
 #include "walk_image.h"
 
 #define CHAIN_MAX 4096
-#define EXC_STATE 32 /* 3.11, 3.12: of a generator, from gi_exc_state to its frame */
+#define EXC_STATE 32 /* 3.11, 3.12: bytes from a generator's gi_exc_state to its frame */
 
 enum link {
 	CALL,		/* called from Python */
 	GENERATOR,	/* resumed: its frame lies within the generator, on the heap */
 	FROM_C,		/* called from C: a new C evaluation loop */
-	RESUMED_FROM_C, /* a generator, by one */
+	RESUMED_FROM_C, /* a generator, resumed by C code */
 };
 
 /* Frames outermost first. */
@@ -25,8 +25,12 @@ struct plan {
 		enum link link;
 		uint64_t code;
 		int lasti;
-		size_t locals;	/* bytes */
-		bool new_chunk; /* of the data stack: it didn't fit into the one before */
+		size_t locals; /* bytes of local variables */
+		/*
+		 * it begins a new chunk of the data stack, because it didn't fit into the one
+		 * before
+		 */
+		bool new_chunk;
 	} frame[CHAIN_MAX];
 };
 
@@ -63,10 +67,10 @@ static inline uint64_t data_stack(size_t n)
 	return at;
 }
 
-#define CHUNK_HEAD                                                                                 \
-	24 /* _PyStackChunk: previous, size, top; behind the first one's a word is left out */
+/* _PyStackChunk: previous, size, top. In the first chunk a word after it isn't used. */
+#define CHUNK_HEAD 24
 
-/* 3.11, 3.12: the data stack in the thread state: chunk, top, limit. */
+/* 3.11, 3.12: sets the data stack's fields in the thread state: chunk, top, limit. */
 static inline void set_data_stack(void)
 {
 	uint64_t at = image.tstate + image.l->tstate_datastack_top;
@@ -79,7 +83,7 @@ static inline void set_data_stack(void)
 	put_u64(image.chunk - CHUNK_HEAD - (image.previous_chunk ? 0 : 8), image.previous_chunk);
 }
 
-/* PyFrameObject; in no order, as free lists give them. */
+/* A PyFrameObject. Their addresses have no order, as those from free lists have none. */
 static inline uint64_t chain_object(const struct planned *p, uint64_t back)
 {
 	const struct py_layout *l = image.l;
@@ -96,8 +100,8 @@ static inline uint64_t chain_object(const struct planned *p, uint64_t back)
 	return f;
 }
 
-#define LOOP_STACK                                                                                 \
-	512 /* size of a C evaluation loop's frame on the C stack; its _PyCFrame is in the middle */
+/* size of a C evaluation loop's frame on the C stack, with its _PyCFrame in the middle */
+#define LOOP_STACK 512
 
 /* Enters a C evaluation loop. */
 static inline void chain_loop(void)
@@ -115,13 +119,15 @@ static inline uint64_t put_shim(uint64_t f, uint64_t back)
 	return f;
 }
 
-/* _PyInterpreterFrame of a shim: 3.12 FRAME_OWNED_BY_CSTACK, 3.14 FRAME_OWNED_BY_INTERPRETER. */
+/*
+ * The _PyInterpreterFrame of a shim: 3.12 FRAME_OWNED_BY_CSTACK, 3.14 FRAME_OWNED_BY_INTERPRETER.
+ */
 static inline uint64_t chain_shim(uint64_t back)
 {
 	return put_shim(image_alloc(image.l->frame_locals + 8), back);
 }
 
-/* Another chunk of the data stack: far above, far below, or right below the present one. */
+/* Begins another chunk of the data stack: far above, far below, or right below the present one. */
 static inline void next_chunk(void)
 {
 	uint64_t far = (uint64_t)++image.chunks << 20;
@@ -157,7 +163,7 @@ static inline uint64_t chain_iframe(const struct planned *p, uint64_t back)
 	return f;
 }
 
-/* Lays out the frames and makes them the thread's. */
+/* Lays out the frames of @p and makes them the thread's. @e: what a walk must find. */
 static inline void chain_build(const struct plan *p, struct expected *e)
 {
 	const struct py_layout *l = image.l;

@@ -17,7 +17,7 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
-/* The BPF side has global functions without prototypes. */
+/* Global functions of bpf/ have no prototypes. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 #include "python/frames.bpf.h"
 #include "send.bpf.h"
@@ -48,8 +48,8 @@ static struct host {
 	bool keep_on_fault; /* a failed read leaves its destination alone instead of zeroing it */
 	uint64_t reads, bytes;
 	uint64_t fault_at;	    /* reads that touch this address fail; 0 = none */
-	uint64_t clock_ns, tick_ns; /* each look at the clock takes so long */
-	unsigned refuse;	    /* records still to be refused by the ring */
+	uint64_t clock_ns, tick_ns; /* the clock; each reading of it advances it by .tick_ns */
+	unsigned refuse;	    /* so many records more are refused by the ring */
 	struct py_layout layout;
 	struct walk *w;
 	struct walk_out *out;
@@ -57,10 +57,10 @@ static struct host {
 	struct staging *staging;
 	struct native *native;
 	struct native_out *native_out;
-	struct host_slot *second; /* state of a walk that interrupts the one above */
-	void (*at_read)(void);	  /* called before each read, unless it is running; may be NULL */
-	bool interrupted;	  /* it is running: what is sent goes nowhere */
-	VEC(struct unwind_chunk *) chunks; /* what native frames are unwound with, by number */
+	struct host_slot *second;	   /* state of a walk that interrupts the one above */
+	void (*at_read)(void);		   /* called before each read but its own; may be NULL */
+	bool interrupted;		   /* .at_read runs: what is sent is dropped */
+	VEC(struct unwind_chunk *) chunks; /* unwind tables of the native frames, by number */
 	VEC(struct unwind_table) tables;
 	VEC(struct unwind_rule) rules;
 	struct map codes, stacks;
@@ -68,7 +68,9 @@ static struct host {
 	uint64_t counters[COUNT_MAX];
 } host;
 
-/* A bug of the walker, not of the target: ends the program, also under a fuzzer. */
+/*
+ * Ends the program unless @ok, also under a fuzzer: the walker has a bug, whatever the target is.
+ */
 static inline void host_must(bool ok, const char *what)
 {
 	if (ok)
@@ -169,7 +171,10 @@ static inline bool host_read(void *dst, uint64_t addr, size_t n)
 	return host_read_pages(dst, addr, n);
 }
 
-/* What the interrupted walk counts and measures is as if nothing had come between. */
+/*
+ * Calls .at_read. What the interrupted walk counts and measures stays as if nothing had come
+ * between.
+ */
 static inline void host_interrupt(void)
 {
 	uint64_t reads = host.reads, bytes = host.bytes, clock_ns = host.clock_ns;
@@ -303,7 +308,7 @@ walk_inline void count(__u32 counter)
 	host.counters[counter]++;
 }
 
-/* As src/sampler does when it loads a layout. */
+/* Sets the layout, as src/sampler does when it loads one. */
 static inline void host_set_layout(const struct py_layout *l)
 {
 	host.layout = *l;
@@ -324,7 +329,7 @@ static inline void host_init(void)
 		  "out of memory");
 }
 
-/* As if nothing had been sent yet. */
+/* Forgets what was sent. */
 static inline void host_forget_sent(void)
 {
 	vec_foreach(r, &host.sent)

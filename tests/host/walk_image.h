@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Images of interpreters, made by hand: a thread's memory with a given chain of frames, per
- * version. The layouts' offsets are those of src/python, which tests/layout checks against the
- * headers. How the structures refer to each other is written down here once more, from CPython's
- * sources: Include/internal/pycore_frame.h, Include/cpython/{code,frameobject,pystate}.h.
+ * Images of interpreters: a thread's memory with a given chain of frames, built for each version.
+ * The layouts' offsets are those of src/python, which tests/layout checks against the headers. How
+ * the structures refer to each other is written down here once more, from CPython's sources:
+ * Include/internal/pycore_frame.h, Include/cpython/{code,frameobject,pystate}.h.
  */
 #ifndef TESTS_WALK_IMAGE_H
 #define TESTS_WALK_IMAGE_H
@@ -50,13 +50,13 @@ static const struct release releases[] = {
 
 static struct image {
 	const struct release *release;
-	const struct py_layout *l; /* of host */
+	const struct py_layout *l; /* the layout that `host` has */
 	struct py_where where;
 	uint64_t heap, stack, tstate, none;
-	uint64_t c_stack;	 /* grows down */
-	int shim;		 /* 3.12: a loop's own frame, from its _PyCFrame on */
-	uint64_t cframe;	 /* 3.11, 3.12: of the C evaluation loop that was entered last */
-	uint64_t chunk;		 /* where the present chunk of the data stack begins */
+	uint64_t c_stack; /* top of the C stack, which grows down */
+	int shim;	  /* 3.12: distance from a loop's _PyCFrame to its own frame */
+	uint64_t cframe;  /* 3.11, 3.12: _PyCFrame of the C evaluation loop that was entered last */
+	uint64_t chunk;	  /* where the present chunk of the data stack begins */
 	uint64_t previous_chunk; /* its _PyStackChunk.previous */
 	unsigned chunks;
 	uint32_t next_version;
@@ -91,7 +91,7 @@ static inline void unmap(uint64_t addr)
 	map_del(&host.pages, addr / HOST_PAGE);
 }
 
-/* @n zeroed bytes, as malloc() aligns them. */
+/* @n zeroed bytes, aligned as by malloc(). */
 static inline uint64_t image_alloc(size_t n)
 {
 	uint64_t at = image.heap;
@@ -133,7 +133,7 @@ static inline uint64_t image_bytes(const void *data, size_t n, uint64_t hash)
 	return b;
 }
 
-/* A code object with these objects in it; from 3.12 on with a co_version of its own. */
+/* A code object with these objects in it. From 3.12 on it has a co_version of its own. */
 static inline uint64_t image_code_of(uint64_t file, uint64_t name, uint64_t table, int firstlineno)
 {
 	const struct py_layout *l = image.l;
@@ -158,7 +158,7 @@ static inline uint64_t image_code(const char *name)
 			     image_bytes(table, sizeof(table), NO_HASH), 10);
 }
 
-/* Where the C library keeps the thread's PyThreadState. */
+/* Puts the thread's PyThreadState where the C library keeps it. */
 static inline void image_tss(void)
 {
 	struct py_where *w = &image.where;
@@ -236,7 +236,10 @@ static inline void image_begin(const struct release *r)
 	image_no_loop();
 }
 
-/* 3.12+: the only interpreter has made so many code objects. Returns the address of the counter. */
+/*
+ * 3.12+: sets how many code objects the only interpreter has made. Returns the address of the
+ * counter.
+ */
 static inline uint64_t image_count_codes(uint32_t n)
 {
 	image.where.interp_head = image_alloc(PY_NEXT_ID + 8);

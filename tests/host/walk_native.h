@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The data that user space gives to the kernel program's unwinder, as src/sampler does it: tables
- * of rows, mappings.
+ * The data that user space gives to the kernel program's unwinder: tables of rows, and mappings.
+ * They are built as src/sampler does it.
  */
 #ifndef TESTS_WALK_NATIVE_H
 #define TESTS_WALK_NATIVE_H
@@ -19,7 +19,10 @@ static inline uint32_t native_new_chunk(void)
 	return (uint32_t)host.chunks.n - 1;
 }
 
-/* One level of the tree over @n entries; they are replaced by those of the chunks. */
+/*
+ * Adds a level of the tree over @n entries: puts them into chunks, and replaces them by one entry
+ * for each chunk. Returns the number of these.
+ */
 static inline size_t native_add_level(struct unwind_row *entry, size_t n)
 {
 	size_t up = 0;
@@ -37,7 +40,7 @@ static inline size_t native_add_level(struct unwind_row *entry, size_t n)
 	return up;
 }
 
-/* Numbers are from 1: table 0 is none, rule 0 says nothing. */
+/* Numbers begin with 1: table 0 means none, rule 0 means that there is no rule. */
 static inline void native_init(void)
 {
 	host_must(!vec_push(&host.tables, (struct unwind_table){.depth = 0}) &&
@@ -45,7 +48,7 @@ static inline void native_init(void)
 		  "out of memory");
 }
 
-/* The number of a table with @rows, which are changed; 0: there are none. */
+/* Adds a table with @rows, which are changed. Returns its number; 0: there are no rows. */
 static inline uint32_t native_add_table(struct unwind_rows *rows)
 {
 	uint32_t first_rule = (uint32_t)host.rules.n;
@@ -68,13 +71,16 @@ static inline uint32_t native_add_table(struct unwind_rows *rows)
 	return (uint32_t)host.tables.n - 1;
 }
 
-/* Forgets the process's mappings: it has none then. */
+/* Forgets the process's mappings. */
 static inline void native_no_mappings(void)
 {
 	host.native->space = (struct unwind_space){.version = host.native->space.version + 1};
 }
 
-/* Adds its next mapping, number @i, ascending. Chunks of mappings are as large as those of rows. */
+/*
+ * Adds the process's next mapping, number @i, in ascending order. Chunks of mappings are as large
+ * as those of rows.
+ */
 static inline void native_add_mapping(size_t i, struct unwind_mapping m)
 {
 	struct unwind_space *space = &host.native->space;
@@ -93,7 +99,7 @@ static inline void native_add_mapping(size_t i, struct unwind_mapping m)
 		.pages = (uint32_t)((m.end - m.start) >> 12), .table = m.table, .key = m.key};
 }
 
-/* The next mapping, number @i: a page at @start, in which @rule holds up to key @to. */
+/* Adds mapping number @i: a page at @start, in which @rule holds up to key @to. */
 static inline void native_add_code(size_t i, uint64_t start, struct unwind_rule rule, uint32_t to)
 {
 	_cleanup_unwind_rows_ struct unwind_rows rows = {};

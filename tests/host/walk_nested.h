@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A second walk begins at every read of the first, as one does that interrupts it on its CPU. It is
- * refused the first one's slot, which is counted, and walks in its own. The first one's result has
- * to be what it is when it is left alone.
+ * A second walk runs at every read of the first one, like a walk that interrupts another on its
+ * CPU. It is refused the first one's slot, which is counted, and uses its own. The first one's
+ * result must be the same as without the second.
  */
 #ifndef TESTS_WALK_NESTED_H
 #define TESTS_WALK_NESTED_H
 
 #include "walk_host.h"
 
-/* What a walk gives. */
+/* The result of a walk. */
 struct nested_result {
 	__u32 n, groups, native_n;
 	__u8 outcome, native_outcome, thread, current;
@@ -50,17 +50,18 @@ static inline void nested_take_first(struct nested_result *r)
 	nested_take_result(r, host.w, host.out, host.addrs, host.native, host.native_out);
 }
 
-/* What the last walk was when nothing came between, and what it knew when it began. */
+/* The result of the last walk when nothing came between, and its state when it began. */
 static struct nested_result nested_alone;
 static struct walk nested_before;
 static struct native nested_before_native;
 
-/* What the second walk says of the thread's Python frames is what the first said alone. */
+/* The second walk must give the same Python frames as the first did alone. */
 static inline void nested_compare(const struct host_slot *s)
 {
 	static struct nested_result r;
 
-	if (host.fail_nth || !host.layout.version) /* other reads fail; it is no Python */
+	/* other reads fail in the second walk, or there is no Python */
+	if (host.fail_nth || !host.layout.version)
 		return;
 	nested_take_result(&r, &s->w, &s->out, &s->addrs, &s->native, &s->native_out);
 	host_must(r.n == nested_alone.n && r.outcome == nested_alone.outcome &&
@@ -69,7 +70,7 @@ static inline void nested_compare(const struct host_slot *s)
 		  "a second walk gave something else");
 }
 
-/* Nothing of what is the second's may be the first's too. */
+/* Overwrites all state of the second walk: the first must not use any of it. */
 static inline void nested_scribble(void)
 {
 	memset(walk_state(1), 0x5a, sizeof(struct walk));
@@ -80,7 +81,7 @@ static inline void nested_scribble(void)
 	memset(walk_staging(1), 0x5a, sizeof(struct staging));
 }
 
-/* The same thread is walked and unwound, and its stack is sent. */
+/* Walks and unwinds the same thread a second time and sends its stack. */
 static inline void nested_walk_second(void)
 {
 	uint64_t lost = host.counters[COUNT_BUSY];
@@ -113,7 +114,9 @@ static inline void nested_walk_second(void)
 	nested_begun++;
 }
 
-/* Walks by @walk, once alone and once interrupted; the state is that of the last. */
+/*
+ * Walks by @walk, once alone and once interrupted. The state is left as after the interrupted walk.
+ */
 static inline void nested_check(void (*walk)(void))
 {
 	static struct nested_result interrupted;
@@ -124,7 +127,7 @@ static inline void nested_check(void (*walk)(void))
 	walk();
 	nested_take_first(&nested_alone);
 	reads = host.reads;
-	*host.w = nested_before; /* what a walk remembers saves reads to the next */
+	*host.w = nested_before; /* else what the first walk remembers saves reads */
 	*host.native = nested_before_native;
 	host_must(walk_take(0) == host.w, "a slot that was given back was refused");
 	host.at_read = nested_walk_second;

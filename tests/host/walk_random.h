@@ -13,10 +13,10 @@
 
 #define MAX_MUTATIONS 32
 
-/* A hostile circle of the largest texts costs this much, and no more. */
+/* The most reads that a hostile circle of the largest texts may cost. */
 #define MOST_READS (MAX_STEPS * 4 + HASH_BUDGET / 8 + 4096)
 
-/* Where the choices come from: bytes, or, when there are none, a generator. */
+/* The source of random choices: given bytes or, if there are none left, a generator. */
 struct choices {
 	const uint8_t *data;
 	size_t n;

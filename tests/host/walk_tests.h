@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The end of each program that tests the walkers: a list of functions X(NAME), each of which is run
- * for every release, and main(). Included behind cmocka.h.
+ * The last part of each program that tests the walkers: its list of functions X(NAME), each of
+ * which is run for every release, and main(). To be included after cmocka.h.
  */
 #ifndef TESTS_WALK_TESTS_H
 #define TESTS_WALK_TESTS_H
