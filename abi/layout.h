@@ -54,8 +54,8 @@ enum py_walk {
 	X(TRAMPOLINES)	 /* 3.12+: -X perf, copies of a stub that functions are called through */  \
 	X(COUNTER_SYMBOL)   /* 3.12: _Py_next_func_version counts code objects */                  \
 	X(FREE_THREADED)    /* 3.13: its free-threaded build is read as well */                    \
-	X(HIDDEN_EXECUTORS) /* 3.14: its compiler registers its code nowhere (3.15's does), and keeps
-			       registers as callers expect (3.13's doesn't) */
+	X(HIDDEN_EXECUTORS) /* 3.14: its compiler registers its code nowhere (3.15's does), and
+			       keeps registers as callers expect (3.13's doesn't) */
 
 enum py_capability {
 #define X(name) PY_CAN_##name,

@@ -13,10 +13,13 @@
 /* The mapping of a frame that is a mark. */
 #define MARK_MAPPING "[krait]"
 
-/* Frames that stand for what isn't known: X(NAME, text, sentence). "%s": REASON or NAME stands there. */
+/*
+ * Frames that stand for what isn't known: X(NAME, text, sentence). A reason or a name replaces
+ * "%s".
+ */
 #define MARKS(X)                                                                                   \
 	X(NO_STACK, "[no stack]",                                                                  \
-	  "The sample counts, but none of its frames was asked for or is shown.")                           \
+	  "The sample counts, but none of its frames was asked for or is shown.")                  \
 	X(TRUNCATED, "[truncated]",                                                                \
 	  "The frames at the root of a deep stack are left out.")                                  \
 	X(NO_PYTHON, "[no Python]",                                                                \
@@ -37,7 +40,7 @@
 	  "Stacks that were new after the memory for stacks was used up.")
 
 /*
- * How a walk of Python frames ended: X(NAME, mark, words, sentence). The first is success. Where the
+ * How a walk of Python frames ended: X(NAME, mark, words, sentence). The first is success. If the
  * mark is INCOMPLETE, the words are its reason.
  */
 #define WALK_OUTCOMES(X)                                                                           \
@@ -64,15 +67,17 @@
 	X(FRAME_FAULT, INCOMPLETE, "frame not readable",                                           \
 	  "The memory of a frame could not be read.")                                              \
 	X(FRAME_TORN, INCOMPLETE, "caught while one frame took the place of another",              \
-	  "The sample was taken during a call or a return, when the frames did not lead to the root.") \
+	  "The sample was taken during a call or a return, when the frames did not lead to the "   \
+	  "root.")                                                                                 \
 	X(FRAME_CYCLE, INCOMPLETE, "frame chain runs in a circle",                                 \
 	  "Following the callers led back to a frame that had been read already.")                 \
-	X(FRAME_CALLER, INCOMPLETE, "the caller of its outermost function isn't known",              \
-	  "On 3.9, an exception was thrown into a generator: the interpreter itself doesn't know who did.") \
+	X(FRAME_CALLER, INCOMPLETE, "the caller of its outermost function isn't known",            \
+	  "On 3.9, an exception was thrown into a generator: the interpreter itself doesn't know " \
+	  "who did.")                                                                              \
 	X(CODE_FAULT, INCOMPLETE, "code object not readable",                                      \
 	  "The memory of a frame's code object could not be read.")                                \
-	X(CODE_HUGE, INCOMPLETE, "code objects too large to verify",                   \
-	  "Verifying that the code objects are still the same would have taken too long.")           \
+	X(CODE_HUGE, INCOMPLETE, "code objects too large to verify",                               \
+	  "Verifying that the code objects are still the same would have taken too long.")         \
 	X(NOT_CODE, INCOMPLETE, "not a code object",                                               \
 	  "A frame has no code object: it was left over, or not set up yet.")                      \
 	X(STACK_LOST, INCOMPLETE, "its stack was lost on the way",                                 \
@@ -84,8 +89,8 @@
 #define NATIVE_WORDS_OF "native stack: "
 
 /*
- * How unwinding the native stack ended: X(NAME, words, sentence). From LATE on it broke off, and the
- * mark is INCOMPLETE. The last is what user space finds when it puts native and Python frames
+ * How unwinding the native stack ended: X(NAME, words, sentence). From LATE on it broke off, and
+ * the mark is INCOMPLETE. User space gives the last one, when it puts native and Python frames
  * together.
  */
 #define NATIVE_OUTCOMES(X)                                                                         \
@@ -116,7 +121,10 @@
 	X(CONTRADICTED, "doesn't match the Python frames",                                         \
 	  "The evaluation loops on the native stack are not those of the Python frames.")
 
-/* What could not be named of a stack that was walked to its root, as a reason: X(NAME, words, sentence). */
+/*
+ * Reasons why a frame has no name or line, in a stack that was walked to its root: X(NAME, words,
+ * sentence).
+ */
 #define NAMING_OUTCOMES(X)                                                                         \
 	X(CODE, "code object lost",                                                                \
 	  "A function could not be named: its code object did not reach krait.")                   \

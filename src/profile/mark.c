@@ -42,7 +42,10 @@ void mark_add(struct str *s, enum mark mark, const char *what)
 		str_addf(s, "%.*s%s%s", (int)(place - text), text, what, place + 2);
 }
 
-/* As far as @text doesn't change: "[incomplete". Once, marks without a reason had one too: "[no Python: why]". */
+/*
+ * Bytes of @text that never change: "[incomplete". (Marks that have no reason today once had one:
+ * "[no Python: why]".)
+ */
 static size_t fixed_part(const char *text)
 {
 	return strcspn(text, ":]");

@@ -62,7 +62,7 @@
 	X(frame_size) X(previous) X(executable) X(instr_ptr) X(localsplus) X(owner)                \
 	X(stackpointer) X(tlbc_index)                                                              \
 	CODE(X) X(co_tlbc) OBJECT(X) TYPE(X) X(tp_basicsize) X(tp_dictoffset)                      \
-	X(heap_type_size) X(ht_cached_keys) TUPLE(X) LIST(X) SET(X) SCALARS(X) X(compact_size)      \
+	X(heap_type_size) X(ht_cached_keys) TUPLE(X) LIST(X) SET(X) SCALARS(X) X(compact_size)     \
 	GC(X)
 /* clang-format on */
 
