@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Holds a profile against the truth of one target: which samples show what can't have happened.
+"""Compares a profile with the truth of one target: which samples show what can't have happened?
 
-verdict() is pure: a profile and a truth go in, a Report comes out. See truth.py for the tree.
+verdict() has no other input or effect: from a profile and a truth it makes a Report. truth.py
+describes the tree.
 """
 import collections
 import json
 
-STARTUP_NS = 20 * 1000 * 1000  # after exec an interpreter that is being made may be incomplete
+STARTUP_NS = 20 * 1000 * 1000  # while an interpreter starts, its stacks may be incomplete
 UNREADABLE_NAMES = {"[name not readable]"}
 UNREADABLE = {"[incomplete: name not readable]", "[incomplete: line table not readable]"}
 PART = 64                      # frames
@@ -120,9 +121,9 @@ class Report(object):
 class Checker(object):
     """contract: frames of files that aren't the target's are left out before comparing.
 
-    A stack is walked root first as by a finite automaton: a state is the set of the tree's nodes
-    that the frames so far can be. States, steps and those of parts of a stack are kept: deep stacks share
-    all but their ends.
+    A stack is walked from its root, as a finite automaton reads a word: a state is the set of nodes
+    of the tree that the frame may be. States are kept, and so are the steps between them, of single
+    frames and of parts of a stack, because deep stacks differ at their ends only.
     """
 
     def __init__(self, truth, contract=False):
@@ -132,7 +133,7 @@ class Checker(object):
             code["index"] = i
 
     def state(self, entries):
-        """The number of a set of (node, code, call) entries; kept as {node: code}."""
+        """The number of the state with these (node, code, call) entries, kept as {node: code}."""
         codes = {node: code for node, code, _ in entries}
         key = frozenset(codes)
         known = self.state_ids.get(key)
@@ -152,7 +153,7 @@ class Checker(object):
         return self.truth.children.get(key, {}).get(0, [])
 
     def explain(self, stack, at):
-        """Why no path goes on at frame number at: a kind of error."""
+        """Why no path of the tree has frame number at: a kind of error."""
         codes = self.truth.by_key.get(stack[at].key)
         if not codes:
             return "wrong name"
@@ -174,14 +175,14 @@ class Checker(object):
         return "wrong line" if moved else "impossible"
 
     def creates(self, state, loc, callee):
-        """Is callee a generator or coroutine that is being made? sys.setprofile() doesn't say."""
+        """Is callee a generator or coroutine that is being made? sys.setprofile() isn't called."""
         return (any((callee.line, callee.column) in code["makes"]
                     for code in self.truth.by_key.get(callee.key, ()))
                 and any(line_ok(code, loc) for code in self.states[state].values()))
 
     def along(self, state, part):
-        """The state after the calls from each frame to the next; else that of the caller where none goes on,
-        the kind of error and its index."""
+        """(state, None, 0) after the calls from each frame to the next. If a call isn't in the
+        tree: the state of its caller, the kind of error, the caller's index."""
         for i, loc in enumerate(part[:-1]):
             key = (state, loc, part[i + 1])
             if key not in self.steps:
@@ -192,7 +193,7 @@ class Checker(object):
         return state, None, 0
 
     def walk(self, stack, cut):
-        """None if the stack is a path; else (kind of error, index of the frame)."""
+        """None if the stack is a path of the tree, else (kind of error, index of the frame)."""
         state = self.starts(stack, cut)
         if not self.states[state]:
             return self.explain(stack, 0), 0
@@ -293,7 +294,7 @@ def verdict(profile, checker, pids=None):
 
 
 def is_source(name):
-    """Does Python call a file so? Else what was read was no code object."""
+    """Can this be the file of a code object? If not, something else was read as one."""
     return name.endswith(".py") or (name.startswith("<") and name.endswith(">"))
 
 

@@ -1,15 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""ci_noise.py [FOLDER [--judge]] [--same N] [--planted N] [--loads 0,4] [--runs N] [--seconds S] [--minutes M]: how often does the gate of docs/ci.md
-fail a job for nothing, and how often does it find what got slower?
+"""ci_noise.py [FOLDER [--judge]] [--same N] [--planted N] [--loads 0,4] [--runs N] [--seconds S]
+[--minutes M]: how often does the gate of docs/ci.md fail a job for nothing, and how often does it
+find what got slower?
 
-The programs of diff_planted.py, each side recorded by packaging/action/benchmark.sh, at each load (processes that compute, beside
-what the machine has to do already). A side is compared with its program's side before by the limit 'own:*>+5%', which must hit in
-at most 1 of 300; and with one in which a function does so much more that a run costs 10 or 5 % more CPU time, in turn each
-function: 10 % must be found in 57 of 60, for 5 % the share is said. Then the sides of the first load with those of the last one.
+The programs are those of diff_planted.py. packaging/action/benchmark.sh records each side, at each
+load: so many processes compute beside what the machine does already. Sides are compared by the
+limit 'own:*>+5%':
 
-FOLDER: where the recordings are, and stay; what is there isn't recorded again. --judge: nothing is recorded, what is there is compared.
---minutes: stops each load after so long, whatever is done; what must hold is told of what was done. Recording wants root."""
+- A side with the side before it of the same program. The limit may be exceeded in 1 of 300 pairs.
+- A side with one in which a function does so much more that a run costs 10 or 5 % more CPU time.
+  Each function has its turn. 10 % must be found in 57 of 60 pairs; for 5 % the share is printed.
+- The sides of the first load with those of the last one.
+
+FOLDER: where the recordings are, and stay; what is there isn't recorded again. --judge: records
+nothing and compares what is there. --minutes: each load ends after so long, and only what was
+recorded until then is judged. Recording needs root."""
 import argparse
 import json
 import os
@@ -42,7 +48,7 @@ class Load:
 
 
 class NoMore(Exception):
-    """--judge: it wasn't recorded."""
+    """With --judge: the recording isn't there."""
 
 
 class Benchmarks:
@@ -53,7 +59,8 @@ class Benchmarks:
         self.env = dict(os.environ, KRAIT=diff_planted.KRAIT)
 
     def measured(self, kept):
-        """By program and function, once for a folder: how much is done depends on it."""
+        """The cost of each function of each program. It is measured once for a folder, because how
+        much a program does depends on it."""
         if not os.path.exists(kept):
             with open(kept, "w") as f:
                 json.dump({name: diff_planted.measured(path) for name, path in self.paths.items()}, f)
@@ -61,7 +68,7 @@ class Benchmarks:
             return json.load(f)
 
     def record(self, name, file, percent=0, turn=0):
-        """A side; with the percentage of a run that function number @turn costs more."""
+        """Records a side in which function number @turn costs @percent of a run more."""
         out = os.path.join(self.folder, file + ".pb.gz")
         if self.o.judge and not os.path.exists(out):
             raise NoMore
@@ -105,7 +112,7 @@ class Counts:
 
 
 def one_turn(b, load, turn, sides, counts):
-    """Each program once: plain, and with a function that does more."""
+    """Records each program once as it is, and once with a function that does more."""
     for name in PROGRAMS:
         sides[name].append(b.record(name, "%s-%d-%d" % (name, load, turn)))
         if turn:

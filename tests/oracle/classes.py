@@ -1,9 +1,9 @@
 # -*- coding: utf-8 -*-
 # SPDX-License-Identifier: BSD-2-Clause
-# Methods of all kinds (Python 2.7-3.10): prints "CODE SELF TYPE NAME" for each, with the addresses of the
-# code object, of the first argument of a call and of its type, and the name that is certain; then "ready", and
-# waits for the end of its input. Python's own __qualname__ is the truth where there is one (3.x);
-# a bare name is expected wherever a class can't be proved.
+# Methods of all kinds (Python 2.7-3.10). For each it prints "CODE SELF TYPE NAME": the addresses of
+# the code object, of a call's first argument and of its type, and the name that krait must give.
+# Then it prints "ready" and waits for the end of its input. On 3.x Python's own __qualname__ is the
+# truth. Where a class can't be proved, the bare name is expected.
 from __future__ import print_function
 import contextlib
 import functools
@@ -14,8 +14,8 @@ kept = []  # addresses stay valid
 
 
 def case(function, self, name, py2=None, at=None):
-    """@function: the function that runs; @name: what 3.x must give; @py2: what 2.7 must give; @at: where self
-    was, if it is gone."""
+    """@function: the function that runs; @name: the name that is right on 3.x; @py2: on 2.7, if
+    that is another one; @at: the address where self was, if it is gone."""
     want = (py2 or name) if PY2 else name
     kept.append((function, self))
     code = function.__code__

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# classes.sh: class names of methods up to 3.10, where code objects have no qualified name: krait's
-# proof from the first argument against what the program itself knows.
+# classes.sh: the class names of methods up to 3.10, where code objects have no qualified names.
+# What krait proves from the first argument is compared with what the program itself knows.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/oracle/lib.sh

@@ -1,14 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""code_rows.py INSNS CHECK HIDDEN ROWS [--full]: how krait reads instructions (src/unwind/prove/x86_insn.h, x86_flow.h) against
-what others say of them. INSNS (tests/tools/x86_insns.c): lengths against objdump's. CHECK
-(tests/tools/code_check.c): stack pointer, rbp and rbx of functions that have call frame information, and
-the same functions begun in their middle. Where the two differ call frame information must be what is
-wrong: it has no row behind an instruction that moves the stack pointer, or it says that the frame is
-elsewhere than at rsp + 8 where the function returns (OpenSSL), or that a register is restored which the next
-instruction pops (SVML and MKL, in numpy and torch); other mistakes are in KNOWN_WRONG. HIDDEN (tests/tools/code_hidden.c): files
-stripped of symbols and call frame information, where only pointers and calls say what begins where. Files: libraries of this Python and
-of the C library; --full: every one of the machine."""
+"""code_rows.py INSNS CHECK HIDDEN ROWS [--full]: how krait reads instructions
+(src/unwind/prove/x86_insn.h, x86_flow.h) against what other tools say of them.
+
+INSNS (tests/tools/x86_insns.c): the lengths of instructions, against objdump's.
+
+CHECK (tests/tools/code_check.c): where the frame, rbp and rbx of the caller are, in functions that
+have call frame information, from their start and from their middle. Where krait differs from call
+frame information, the latter must be wrong. It is in these cases: it has no row behind an
+instruction that moves the stack pointer; at a return it puts the frame elsewhere than at rsp + 8
+(OpenSSL); it says that a register is restored which the next instruction pops (SVML and MKL, in
+numpy and torch). Other mistakes are in KNOWN_WRONG.
+
+HIDDEN (tests/tools/code_hidden.c): the same for files stripped of symbols and call frame
+information, in which only pointers and calls tell where functions begin.
+
+The files are libraries of this Python and of the C library; with --full all of the machine."""
 import os
 import re
 import subprocess
@@ -17,11 +24,11 @@ import tempfile
 
 import unwind_rows
 
-# What objdump calls an instruction and isn't one: what it can't read of data.
+# objdump prints data that it can't read as one of these; they are no instructions.
 NOT_ALONE = re.compile(r"(\.byte|rex(\.[WRXB]+)?|data16|addr32|[c-gs]s|repn?z|lock)( |$)")
 MOVES = re.compile(r"(push|pop|sub|add|lea|mov|leave|call)\b.*(%rsp|%rbp|^)|push|pop")
 LEAST_SAME = 0.99
-# Files whose call frame information is wrong in another way, with what was found when it was looked into.
+# Files whose call frame information is wrong in another way, and in which.
 KNOWN_WRONG = {
     "libmvec.so.1": "SVML's wrappers: behind `sub $32,%rsp` it says that the frame is 40 bytes larger",
     "libjsvml.so": "SVML: registers are said to be restored before they are popped",
@@ -57,8 +64,8 @@ def rules(tool, path):
 
 
 def is_wrong(path, rows, start, key, register="-"):
-    """Is there no row at KEY, though the instruction before it moves the stack pointer? Is it at a return, or where
-    REGISTER is popped?"""
+    """Is call frame information wrong at KEY? It is if it has no row there though the instruction
+    before KEY moves the stack pointer, or has one at a return or where REGISTER is popped."""
     if key in rows:
         return bool(re.search(r"\bret\b", instruction(path, key, key + 2))
                     or re.search(r"\bpop +%%%s\b" % register, instruction(path, key, key + 1)))
@@ -66,7 +73,8 @@ def is_wrong(path, rows, start, key, register="-"):
 
 
 def check(tool, rows_tool, path):
-    """(functions, proven, instructions, the same, guessed, differences without a cause, with one)."""
+    """(numbers of the tool: functions, proven, instructions, the same, ..., guessed; differences
+    that nothing explains; number of those that a mistake of call frame information explains)."""
     said = run(tool, path).splitlines()
     wrong, unnoticed, numbers, rows = [], 0, [0] * 6, None
     known_wrong = os.path.basename(path) in KNOWN_WRONG
@@ -87,8 +95,9 @@ def check(tool, rows_tool, path):
 
 
 def hidden(tool, rows_tool, path):
-    """Without symbols and tables: (bytes of functions, bytes with a rule, those that differ in functions whose call frame
-    information is wrong, the other functions with some): glibc's __mpn_mul_1() and its like push, and theirs doesn't say so."""
+    """The file without symbols and tables: (bytes of functions, bytes with a rule, bytes that
+    differ where call frame information is wrong, functions with other bytes that differ). glibc's
+    __mpn_mul_1() and similar functions push registers, and their tables don't say so."""
     with tempfile.TemporaryDirectory() as d:
         out = os.path.join(d, "hidden")
         run("objcopy", "--strip-all", "-R", ".eh_frame", "-R", ".eh_frame_hdr", path, out)
@@ -104,7 +113,7 @@ def hidden(tool, rows_tool, path):
 
 
 def check_hidden(tool, rows_tool, paths):
-    """True: bad."""
+    """True if it fails."""
     bytes_, known, unnoticed, wrong = zip(*(hidden(tool, rows_tool, path) for path in paths))
     wrong = sum(wrong, [])
     bad = not sum(known) or bool(wrong)

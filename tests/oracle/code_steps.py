@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Run by gdb (code_steps.sh): stops a program where functions begin that have no call frame
-information, goes on instruction by instruction, and holds the rows that krait made of them (KRAIT_ROWS: what
-tests/tools/unwind_rows says of the library KRAIT_LIBRARY, KRAIT_TABLES: with -t) against what really is: the stack pointer and
-return address at the function's start, rbp and rbx then. KRAIT_FUNCTIONS: their names. The program raises
-SIGUSR1 when the library is loaded."""
+"""gdb runs this (code_steps.sh). It stops a program at the start of each function of
+KRAIT_FUNCTIONS that has no call frame information, and goes on instruction by instruction. At each,
+the row that krait made must lead to the stack pointer, return address, rbp and rbx of the
+function's start.
+
+KRAIT_ROWS has what tests/tools/unwind_rows prints for the library KRAIT_LIBRARY, KRAIT_TABLES what
+it prints with -t. The program raises SIGUSR1 when it has loaded the library."""
 import bisect
 import os
 
@@ -39,7 +41,7 @@ def described():
 
 
 def bare(names, bias):
-    """Those that have none: they call nothing, so each step is in them."""
+    """Those of the names that have none. They call nothing, so each step stays inside."""
     fdes = described()
     for name in names:
         at = int(gdb.parse_and_eval("(unsigned long)&" + name)) - bias
@@ -52,7 +54,7 @@ def saved(cfa, slot, now):
 
 
 def wrong(rule, cfa, fp, bx):
-    """What the rule says and isn't so, or None."""
+    """What is wrong with the rule, in words, or None."""
     kind, reg, off, off2, _, ra, fp_slot, bx_slot = rule
     said = register(NAMES[reg]) + off
     if kind == DEREF:
@@ -68,7 +70,7 @@ def wrong(rule, cfa, fp, bx):
 
 
 def follow(keys, rules, bias, name):
-    """(steps, without a rule, what was wrong)."""
+    """(steps, steps without a rule, what was wrong)."""
     cfa, fp, bx = register("rsp") + 8, register("rbp"), register("rbx")
     ret, unknown, bad = word(cfa - 8), 0, []
     for n in range(STEPS):

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""diff_noise.py [--full]: does `krait diff` tell changes from noise? Profiles with known truth are made
-here: a program goes from task to task (each lasts a while, so that samples in time are alike) and in
-each calls functions by fixed shares. Pairs of the same program: at most 5 % may flag anything. A
-function with 5 points of share more: found in at least 90 %. --full: 200 pairs each, of several
-programs; else some. Real recordings: diff_real.py."""
+"""diff_noise.py [--full]: does `krait diff` tell changes from noise? The profiles are made here, so
+their truth is known: a program goes from task to task, and in each task calls functions by fixed
+shares. A task lasts a while, so that neighbouring samples are alike. Of pairs of the same program
+at most 5 % may flag anything. A function whose share grew by 5 points must be found in 90 %.
+--full: 200 pairs each, of several programs; else fewer. diff_real.py does the same with real
+recordings."""
 import collections
 import itertools
 import json
@@ -32,8 +33,8 @@ def verdict(name, true, words):
 
 
 class Program:
-    """Shares of tasks and of the leaves in each; the first leaf of the first task, with @share of all, is the one that changes
-    by @points (0.05: from 10 to 15 % of all)."""
+    """Shares of tasks, and of the leaves in each. The first leaf of the first task has @share of
+    all and changes by @points (0.05: from 10 to 15 % of all)."""
 
     def __init__(self, dwell_ms, points=0.0, idle=0.0, share=0.1):
         self.dwell, self.idle = dwell_ms, idle
@@ -138,7 +139,8 @@ def limits(work):
     got = result["app.leaf0_0"]
     verdict("per-requests", got["before"] == truth[0] / 100.0 and got["after"] == truth[1] / 200.0,
             str(got))
-    # Of 20,000 samples 200, then 220: a tenth more, but one standard error, which is chance. 800 aren't.
+    # From 200 to 220 of 20,000 samples is a tenth more, but only one standard error: that is
+    # chance. 800 of them aren't.
     for n, code in ((220, 0), (800, 4)):
         for path, k in ((a, 200), (b, n)):
             at = set(rng.sample(range(SAMPLES), k))
@@ -149,8 +151,9 @@ def limits(work):
 
 
 def batches(work):
-    """A program that does each thing once: 8 of 20 s of it are 2 s afterwards, which is told, though not marked; done 40 times over
-    in the same time it is marked; and nothing is said of the same program."""
+    """A program that does each thing once, and one of them takes 8 of 20 s, afterwards 2 s: diff
+    says so, but doesn't mark it. If the program does it 40 times in the same time, diff marks it.
+    Between two equal files it says nothing."""
     a, b = os.path.join(work, "a.pb.gz"), os.path.join(work, "b.pb.gz")
     for times, words in ((1, "app.leaf1_0 went from 40.0 to 14.3 % of all, but in too few stretches"), (40, "the share of app.leaf1_0 fell most, from 40.0 to 14.3 %")):
         for path, lengths in ((a, (6000, 8000, 6000)), (b, (6000, 2000, 6000))):
@@ -182,8 +185,8 @@ def labels(work):
 
 
 def batch_run(path, hot_ms, comment="ended: 0", parse_ms=6000, rest_ms=2000):
-    """@parse_ms of parse() and @hot_ms of hot() below run(), and @rest_ms of rest(), all below main(): a program that does 100 rounds
-    and ends."""
+    """Writes a profile of a program that does 100 rounds and ends: main() calls run(), which calls
+    parse() for @parse_ms and hot() for @hot_ms, and then rest() for @rest_ms."""
     w, now = pprof.Writer(), 0
     parse, hot, rest, run, main_ = (w.location("[python 3.12]", name, "/srv/app.py", 10 * line, 10 * line + 1, 0)
                                     for line, name in enumerate(("parse", "hot", "rest", "run", "main"), 1))
@@ -202,7 +205,8 @@ def batch_run(path, hot_ms, comment="ended: 0", parse_ms=6000, rest_ms=2000):
 
 
 def runs(work):
-    """hot() costs 4 s of a run, then 6; parse() 6 and 6: what a run costs is told where both are runs, else nothing is called dearer."""
+    """hot() costs 4 s of a run, then 6 s; parse() 6 s both times. If both files are whole runs,
+    diff says what a run costs; else it calls nothing dearer."""
     def two(*args):
         done = subprocess.run([KRAIT, "diff", a, b, *args], capture_output=True, timeout=60)
         return done.returncode, done.stdout.decode(), done.stderr.decode()
@@ -232,7 +236,8 @@ def runs(work):
         subprocess.run([KRAIT, "merge", "-q", *[of] * n, "-o", os.path.join(work, name)], check=True)
     text = subprocess.run([KRAIT, "diff", "3.pb.gz", "2.pb.gz"], cwd=work, capture_output=True, timeout=60).stdout.decode()
     verdict("runs-merged", text.startswith("Per run (3 before, 2 after, all to their end), app.hot takes 50.0 % more CPU time: 4.00 s before, 6.00 s after."), text)
-    # A tenth of a half may differ so between two runs, and not between five and five.
+    # hot() has half of the time and gets a tenth dearer: between two runs that may be chance,
+    # between five and five it isn't.
     batch_run(a, 8000)
     batch_run(b, 8800)
     for name, of in (("5a.pb.gz", a), ("5b.pb.gz", b)):
@@ -241,7 +246,8 @@ def runs(work):
               for pair in ((a, b), ("5a.pb.gz", "5b.pb.gz"))]
     verdict("runs-five", marked == [False, True], "one run each: %s, five: %s" % tuple(marked))
     batch_run(a, 4000)
-    # Everything took a fifth more, and twice as much: the machine, or all of it. A limit for a total is hit by that all the same.
+    # Everything took a fifth more, or twice as much: the machine was slower, or all code is. A
+    # limit for a total is exceeded all the same.
     for times, words in ((1.2, "20 %"), (2, "100 %")):
         batch_run(b, int(4000 * times), parse_ms=int(6000 * times), rest_ms=int(2000 * times))
         text = two()[1]
@@ -280,8 +286,8 @@ def main():
         runs(work)
         for seed, name in enumerate(programs if full else ["10ms", "100ms"]):
             nothing_changed(work, name, 200 if full else 10, seed, **programs[name])
-        # Phases of 20 ms make 20,000 samples worth 4,000 independent ones; longer ones leave fewer than
-        # 5 points need.
+        # With phases of 20 ms, 20,000 samples tell as much as 4,000 independent ones. With longer
+        # ones it is too little for 5 points.
         for seed, name in enumerate(["10ms", "20ms"] if full else ["10ms"]):
             changed(work, name, 200 if full else 8, seed + 100, **programs[name])
         for percent, points in itertools.product((20, 30, 50, 70) if full else (50,), (0.05, -0.05)):

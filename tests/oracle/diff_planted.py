@@ -1,20 +1,25 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""diff_planted.py [FOLDER] [--small] [--judge]: does `krait diff` name what got slower, and nothing else?
+"""diff_planted.py [FOLDER] [--small] [--judge]: does `krait diff` name what got slower, and nothing
+else?
 
-Five programs, each as a batch that does a number of rounds and ends, and as a server that answers requests, counted by
-the client, of which a few seconds are recorded. Of each, four pairs of recordings: in the second one function was made slower by so
-much that a round costs 5, 5, 10 and 25 % more CPU time, by arithmetic: what a function takes is measured by time.process_time()
-in the program itself, and it does so many more of its own steps. Twenty batches are compared as they are (per run), twenty
-servers with --per.
+There are five programs. Each is recorded as a batch that does a number of rounds and ends, and as a
+server of which a few seconds are recorded while a client counts its answers. Of each there are four
+pairs of recordings. In the second recording one function is slower, by so much that a round costs
+5, 5, 10 and 25 % more CPU time: the program measures by time.process_time() what its functions
+take, and from that follows how many more steps the function has to do. The twenty pairs of batches
+are compared per run, the twenty of servers with --per.
 
-planted: the first row (with a cost of its own) is that function and its cost rose, in all from 10 % on and in 18 of 20 at 5 %; how often the first line
-    names it is said beside. No first line names another function as dearer or cheaper.
-without --per: the server pairs again: no function is called dearer or cheaper.
-same: 40 pairs of recordings without a planted function; the first line of 38 says "no more than noise".
+planted: the first row with a cost of its own is that function, and its cost rose: in all pairs from
+    10 % on, in 18 of 20 at 5 %. How often the first line names it is printed too. No first line
+    calls another function dearer or cheaper.
+without --per: the servers again. No function is called dearer or cheaper.
+same: 40 pairs of recordings in which no function is slower. The first line of 38 says "no more than
+    noise".
 
---small: one case, two.py: hot() does half as much again, parse() the same. --judge: FOLDER's recordings, none is made.
-Recording wants root. KRAIT_PLANTED_SECONDS: CPU time of a recording (default 5)."""
+--small: one case alone, two.py: hot() does half as much again, parse() the same. --judge: makes no
+recordings and judges those of FOLDER. Recording needs root. KRAIT_PLANTED_SECONDS: CPU time of a
+recording (default 5)."""
 import argparse
 import itertools
 import json
@@ -35,7 +40,8 @@ HZ = 1999
 REGRESSIONS = (5, 5, 10, 25)  # percent of a round
 failed = False
 
-# What all have: a round calls each function with its number of steps; what it does is told by the arguments.
+# The end of each program: a round calls each function with its number of steps. The arguments say
+# how many rounds, or that it serves or measures, and which function is slower.
 MAIN = r"""
 def work(steps):
     for name, n in steps.items():
@@ -185,7 +191,7 @@ def swap(n):
 STEPS = {"build": 2400, "walk": 100, "count": 9000, "swap": 12000}
 """,
 }
-# Whose own cost a function's steps are: what calls itself does its work in another one.
+# A function that calls another for its work: the steps are the other one's own cost.
 SAME = {"build": ("grow", "__init__"), "walk": ("add",)}
 TWO = r"""
 import json, sys, time
@@ -229,7 +235,7 @@ def krait(*args):
 
 
 def measured(path):
-    """What a round's functions take, in seconds: the middle of five, each measured by itself."""
+    """{function: seconds of a round}: the median of five processes."""
     of = [json.loads(subprocess.run([sys.executable, path, "measure", ""], capture_output=True, check=True).stdout) for _ in range(5)]
     return {name: sorted(m[name] for m in of)[2] for name in of[0]}
 
@@ -239,7 +245,7 @@ def record_batch(path, out, rounds, planted):
 
 
 def record_server(path, out, planted):
-    """The recording; how many requests were answered in it is returned."""
+    """Makes a recording. Returns how many requests were answered during it."""
     with subprocess.Popen([sys.executable, path, "serve", *planted], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
         def ask():
             server.stdin.write(b"x\n")
@@ -258,7 +264,8 @@ def record_server(path, out, planted):
 
 
 def make(folder):
-    """Recordings of all programs, and what they are in pairs.json: before and after, the planted function, its percent, requests."""
+    """Records all programs. pairs.json says of each pair: the two files, the function that is
+    slower, by how many percent of a round, the numbers of requests."""
     pairs = []
     paths = {name: script(folder, name, text + MAIN) for name, text in PROGRAMS.items()}
     costs = {name: measured(path) for name, path in paths.items()}
@@ -298,7 +305,8 @@ def called(got):
 
 
 def judge_planted(pairs):
-    counts = {}  # by kind and percent: pairs, the first row is right, the first line names it, it names another one
+    # by kind and percent: pairs; the first row is right; the first line names it, or another one
+    counts = {}
     for pair in pairs:
         got, right = diff(pair["files"], *per(pair)), (pair["function"],) + SAME.get(pair["function"], ())
         row, (name, word) = next(f for f in got["functions"] if f["own"]["before"] + f["own"]["after"]), called(got)
@@ -319,7 +327,7 @@ def judge_planted(pairs):
 
 
 def judge_without(pairs):
-    """Without the number of requests nobody is called anything."""
+    """Without the number of requests no function is called dearer or cheaper."""
     bad, grew = [], 0
     servers = [p for p in pairs if p["requests"]]
     for pair in servers:
@@ -351,8 +359,8 @@ TRIES = 5
 
 
 def two_runs(folder):
-    """The files of two.py 1 and 1.5, and what of hot() and parse() grew by what part, as the program says itself. A busy machine's
-    speed changes, and with it what parse() takes: then once more."""
+    """(files of two.py 1 and two.py 1.5, {function: by what part it grew, as the program says}). On
+    a busy machine the speed changes between the two, and parse() seems to grow too: then again."""
     path, files = script(folder, "two", TWO), [os.path.join(folder, k + ".pb.gz") for k in ("1", "1.5")]
     for _ in range(TRIES):
         took = [json.loads(krait("record", "-q", "-F", "4999", "-o", f, "--", sys.executable, path, k)) for f, k in zip(files, ("1", "1.5"))]

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """diff_real.py [FOLDER] [--record N] [--programs P,...] [--verbose]: does `krait diff` tell changes
-from noise in real recordings? The simulated ones of diff_noise.py don't know what happens between
-two runs: addresses, hash seeds, the machine. --record adds N recordings of each program to FOLDER,
-in turns; then every two neighbours of a program are compared:
+from noise in real recordings? The profiles that diff_noise.py makes have none of what differs
+between two runs: addresses, hash seeds, the machine's speed. --record adds N recordings of each
+program to FOLDER, by turns. Then each recording of a program is compared with the next one:
 
 same: nothing changed, so at most 5 % of the pairs may flag anything.
-five-points: one function got 5 points of share dearer in the second recording (its samples come
-more often, and what is behind them later); it is found in at least 90 %. The same of the largest
-function, if it has a fifth of all or more.
+five-points: in the second recording a function is made dearer by 5 points of share: its samples
+come more often, and all later ones come later. It is found in at least 90 %. The same is done with
+the largest function, if it has a fifth of all or more.
 
-Recording wants root; a folder with recordings is judged by whoever can read it."""
+Recording needs root; judging the recordings of a folder needs the right to read them."""
 import argparse
 import collections
 import glob
@@ -53,7 +53,7 @@ if len(sys.argv) == 2:
 else:
     until(float(sys.argv[1]), steps)
 """,
-    # What comes is chance, and at times there is nothing to do.
+    # Jobs come at random, and at times there is nothing to do.
     "jobs": STEPS + r"""
 base = sqlite3.connect(":memory:")
 base.execute("create table t (a integer, b text)")
@@ -67,7 +67,7 @@ def job():
     if random.random() < .05: time.sleep(random.expovariate(200))
 until(float(sys.argv[1]), job)
 """,
-    # Half of all in one function, and a quarter in another.
+    # One function has half of all, another a quarter.
     "large": STEPS + r"""
 def score(n): return sum([i * i % 7 for i in range(n)])
 def large():
@@ -105,7 +105,7 @@ def is_flagged(cost):
 
 
 class Recording:
-    """A profile, and its samples as lists of [field number, value], to be written changed."""
+    """A profile that can be changed: each sample is a list of [field number, value]."""
 
     def __init__(self, path):
         self.read = pprof.read(path)
@@ -116,7 +116,7 @@ class Recording:
         self.key = self.read.strings.index("time")
 
     def owner(self, sample):
-        """Its innermost Python function: what is called from it without a frame costs it time."""
+        """Its innermost Python function, which has the cost of the native code that it calls."""
         return next((l.key for l in reversed(self.read.stack(sample)) if l.kind == "python"), None)
 
     def owners(self):
@@ -128,12 +128,13 @@ class Recording:
         return counts
 
     def save_dearer(self, path, leaf, points, rng):
-        """@leaf with @points of share more, its samples drawn more often; time goes on meanwhile."""
+        """Gives @leaf @points of share more: its samples are repeated at random, and all later
+        samples come so much later."""
         total = sum(s.values[0] for s in self.read.samples)
         cpu = sum(s.values[1] for s in self.read.samples)
         share = self.owners()[leaf] / total
         more = (share + points) * (1 - share) / (share * (1 - share - points)) - 1
-        width = cpu / self.read.duration_nanos  # CPU time goes by in parallel
+        width = cpu / self.read.duration_nanos  # above 1 if several threads run
         order = sorted(range(len(self.raw)), key=lambda i: self.read.samples[i].labels["time"])
         out, later = [], 0.0
         for i in order:
@@ -164,12 +165,13 @@ class Recording:
         return b"".join(out)
 
 
-# What a function that gets dearer has of all before: most are smaller than LARGE.
+# Shares that a function has before it gets dearer. Most have less than LARGE.
 SOME, LARGE = (0.03, 0.3), (0.2, 0.7)
 
 
 def five_points(a, b, work, rng, sizes):
-    """(found, in words): a function of @b gets dearer, of @sizes, LARGE: the largest. None if there is none."""
+    """Makes a function of @b dearer whose share is in @sizes; with LARGE the largest one. (found,
+    the words that describe it), or None if there is no such function."""
     r = Recording(b)
     total = sum(s.values[0] for s in r.read.samples)
     leaves = sorted(((n, k) for k, n in r.owners().items() if sizes[0] <= n / total <= sizes[1]))
@@ -178,7 +180,8 @@ def five_points(a, b, work, rng, sizes):
     leaf = leaves[-1][1] if sizes == LARGE else rng.choice(sorted(k for _, k in leaves))
     path = os.path.join(work, "dearer.pb.gz")
     r.save_dearer(path, leaf, POINTS, rng)
-    # krait puts the module in front; of several with the name, the one whose cost rose is meant.
+    # krait puts the module before a name. If several functions have the name, it is the one whose
+    # cost rose.
     row = max((f for f in diff(a, path)["functions"] if ("." + f["name"]).endswith("." + leaf[1])),
               key=lambda f: f["own"]["share_after"] - f["own"]["share_before"])
     return is_flagged(row["own"]), words(row)
@@ -191,8 +194,8 @@ def words(f):
 
 
 def judge(folder, name, verbose):
-    """Pairs of a program, those that flag anything, and (those in which five points are found, those in which they are looked for)
-    of SOME functions, of LARGE ones."""
+    """(pairs of a program, pairs that flag anything, {SOME: found, LARGE: found}), where found is
+    [pairs in which the dearer function is found, pairs that have such a function]."""
     files, rng = recordings(folder, name), random.Random(name)
     pairs, flagged, found = list(zip(files, files[1:])), 0, {SOME: [0, 0], LARGE: [0, 0]}
     with tempfile.TemporaryDirectory() as work:

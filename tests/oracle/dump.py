@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""krait dump against what the interpreters say of themselves: every version, threads blocked in all
-kinds of ways. All threads must be there; each frame's name, file, line and columns, and what the thread
-is doing, must be right. faulthandler must say the same. Native frames and system calls are
-held against gdb.
+"""krait dump against what interpreters of every version say of their own threads, which are blocked
+in all kinds of ways. All threads must be there. The name, file, line and columns of each frame, and
+what the thread is doing, must be right; faulthandler must say the same. Native frames and system
+calls are compared with gdb's.
 
     dump.py [--full] [--only GLOB]
 
@@ -35,7 +35,7 @@ def dump(pid, *options):
 
 
 def interpreter_pid(pid):
-    """The process that really is the interpreter: wrappers may stay in between."""
+    """The process that is the interpreter itself: a wrapper may be its parent."""
     with open("/proc/%d/comm" % pid) as f:
         name = f.read()
     with open("/proc/%d/task/%d/children" % (pid, pid)) as f:
@@ -44,7 +44,7 @@ def interpreter_pid(pid):
 
 
 def same_frame(ours, true, old):
-    """True if it is that frame. Up to 3.10 methods have their class where krait can prove it."""
+    """Is it that frame? Up to 3.10 a method's name may have its class, where krait can prove it."""
     names = (true["function"],) if not old else (true["name"],)
     if ours["function"] not in names and not (
             old and ours["function"].endswith("." + true["name"])):
@@ -128,7 +128,7 @@ def compare_all(threads, truth, version):
 
 
 def compare_gdb(target, version):
-    """(native frames, what is wrong with them and with what krait says afterwards)."""
+    """(number of native frames, what is wrong with them or with a dump after gdb has gone)."""
     ours = target.threads("--native=full", "--interpreter-frames")
     true = dump_gdb.threads(target.pid)
     files, calls = dump_gdb.Files("/proc/%d/maps" % target.pid), dump_gdb.call_names()
@@ -139,14 +139,14 @@ def compare_gdb(target, version):
                   for words in dump_gdb.compare(ours[tid], *facts)]
         if not any(dump_gdb.compare(dump_gdb.spoilt(ours[tid]), *facts)):
             wrong.append("%s: a wrong frame isn't noticed" % ours[tid]["name"])
-    if version >= (3, 5):  # before that a system call that is interrupted is an error in Python
+    if version >= (3, 5):  # up to 3.4 Python raises an error when gdb interrupts a system call
         wrong += ["after gdb: " + words for words in compare_all(
             target.threads(), target.truth, version)]
     return sum(len(thread["frames"]) for thread in true.values()), wrong
 
 
 def check(row, gdb):
-    """(threads, frames, native frames that gdb has seen, list of what is wrong)."""
+    """(threads, frames, native frames that gdb saw, list of what is wrong)."""
     with Target(row) as target:
         wrong = list(compare_all(target.threads(), target.truth, row.version))
         natives = 0
@@ -176,7 +176,7 @@ time.sleep(1000)
 
 
 def await_gil_wait(pid):
-    """Returns once waits(), the oldest thread but the main one, is in a futex's wait."""
+    """Returns once the thread of waits(), the first that was started, waits on a futex."""
     path = "/proc/%d/task/%d/syscall" % (pid, sorted(map(int, os.listdir("/proc/%d/task" % pid)))[1])
     for _ in range(1000):
         time.sleep(0.01)
@@ -186,7 +186,7 @@ def await_gil_wait(pid):
 
 
 def check_gil(row):
-    """A thread holds the GIL in C code, sleeping; another one waits for it. What is wrong, as words."""
+    """What is wrong, in words, if one thread sleeps in C code with the GIL and another wants it."""
     process = subprocess.Popen([row.path, "-B", "-c", HOLDS], env=row.environment(),
                                stdout=subprocess.PIPE)
     try:
@@ -249,7 +249,7 @@ def main():
     good, began = True, time.time()
     for row in oracle.interpreters(all_rows, None):
         if fnmatch.fnmatch(row.name, options.only):
-            # gdb itself doesn't find the files of a chroot.
+            # gdb doesn't find the files of a chroot.
             good &= test(row, not no_gdb and row.kind != "chroot" and (
                 all_rows or row.version[:2] in GDB_FAST))
     print("dump: %d s" % (time.time() - began))

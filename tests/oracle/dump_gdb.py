@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The native part of krait dump against gdb: each blocked thread's frames and system call. gdb stops the
-program for that; afterwards what krait says of it must still be right."""
+"""krait dump against gdb: the native frames and the system call of each blocked thread. gdb stops
+the program for that; what krait says afterwards must still be right."""
 import json
 import os
 import re
@@ -14,14 +14,14 @@ LOOP = re.compile("_?PyEval_EvalFrame|_TAIL_CALL_|^_PyEval_Vector")
 
 
 def missing():
-    """Why it can't be done here; None: it can."""
+    """Why gdb can't be used here, or None."""
     if os.uname().machine != "x86_64":
         return "gdb_threads.py knows the registers of x86-64 only"
     return None if shutil.which("gdb") and shutil.which("readelf") else "there is no gdb"
 
 
 def threads(pid):
-    """What gdb says, by thread id. Once more if it fails, as it does now and then on a busy machine."""
+    """{thread id: what gdb says}. It is asked twice, as it fails now and then on a busy machine."""
     for last in (False, True):
         done = subprocess.run(["gdb", "-nx", "-nh", "-batch", "-p", str(pid), "-x", SCRIPT],
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=60,
@@ -43,7 +43,7 @@ def call_names():
 
 
 def wrong_frame(ours, pc, caller, files):
-    """Words if @ours isn't the function at @pc; of a caller that is where it goes on."""
+    """How @ours isn't the function at @pc, in words, or None. @caller: @pc is a return address."""
     found = files.find(pc - caller)
     if not found:
         return "gdb's 0x%x is in no file" % pc
@@ -51,7 +51,7 @@ def wrong_frame(ours, pc, caller, files):
     address = int(ours["address"], 16)
     if os.path.basename(ours["file"]) != os.path.basename(path):
         return "%s, not %s" % (ours["file"], path)
-    # A function without a symbol is told by its first instruction.
+    # For a function without a symbol krait gives the address of its first instruction.
     if address in (vaddr, vaddr + caller) or described and address == described[0]:
         return None
     if described and files.is_piece(path, described[0], address):
@@ -60,7 +60,7 @@ def wrong_frame(ours, pc, caller, files):
 
 
 def spoilt(thread):
-    """The same with the caller of its innermost function left out, which compare() must notice."""
+    """The thread without the caller of its innermost function. compare() must notice that."""
     frames = list(thread["frames"])
     at = [i for i, frame in enumerate(frames) if frame["kind"] == "native"][-2:]
     frames[at[0]] = frames[at[1]]
@@ -68,7 +68,7 @@ def spoilt(thread):
 
 
 def wrong_place(ours, true, old, files):
-    """Words if a Python function isn't directly above the evaluation loop that runs it."""
+    """How a Python function isn't beside the evaluation loop that runs it, in words, or None."""
     natives, loops = 0, set()
     for at, frame in enumerate(ours):
         if frame["kind"] != "python":
@@ -85,8 +85,8 @@ def wrong_place(ours, true, old, files):
 
 
 def compare(thread, true, old, files, calls):
-    """What is wrong with a thread's native frames and system call, as words. @thread: --native=full
-    with --interpreter-frames."""
+    """What is wrong with a thread's native frames and system call, in words. @thread: as krait dump
+    has it with --native=full --interpreter-frames."""
     ours = [frame for frame in thread["frames"][::-1] if frame["kind"] in ("python", "native")]
     natives = [frame for frame in ours if frame["kind"] == "native"]
     if len(natives) != len(true["frames"]):

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Threads that are blocked in all kinds of ways (Python 2.7-3.15). Once none of them moves any more, says
-as one line of JSON what each of them is doing, by construction, and where, by sys._current_frames(); then
-the main thread waits for the end of its input. For tests/oracle/dump.py."""
+"""Threads that are blocked in all kinds of ways (Python 2.7-3.15), for tests/oracle/dump.py. Once
+none of them moves any more, it prints a line of JSON: what each thread is doing, which is known
+because it was made to, and where, by sys._current_frames(). Then the main thread waits for the end
+of its input."""
 import ctypes
 import json
 import os
@@ -195,7 +196,7 @@ def settled():
 
 
 def by_faulthandler():
-    """{thread: [[file, line, function], innermost first]}; frames() knows nothing of it."""
+    """{thread: [[file, line, function], innermost first]}, as faulthandler prints it."""
     found = {}
     if faulthandler:
         with tempfile.TemporaryFile("w+") as f:

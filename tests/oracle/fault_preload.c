@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * LD_PRELOADed into krait: gives its kernel programs a wrong table of offsets, as a mistake in the
- * source would, so that the oracle can be tested on krait itself (krait_faults.py). KRAIT_FAULT is
- * FIELD+N, FIELD-N (of struct py_layout), FIELD=OTHER (its value), or COUNTER.
+ * LD_PRELOAD puts this into krait. It gives krait's kernel programs a wrong table of offsets, as a
+ * mistake in the source would, to test the oracle (krait_faults.py). KRAIT_FAULT says what is
+ * wrong: FIELD+N or FIELD-N, of struct py_layout; FIELD=OTHER, the value of another field; or
+ * COUNTER.
  *
- * libbpf makes system calls through libc's syscall(), which is replaced here.
+ * libbpf makes system calls through libc's syscall(), which this file replaces.
  */
 #include <dlfcn.h>
 #include <linux/bpf.h>
@@ -46,7 +47,7 @@ static long get(const struct py_layout *l, const struct field *f)
 }
 
 #define COUNTER                                                                                    \
-	"codes_made=interp_head" /* of struct py_where: a large number that doesn't change */
+	"codes_made=interp_head" /* of struct py_where: a large number that never changes */
 
 static bool is_counter(const char *fault)
 {

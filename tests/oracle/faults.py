@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The oracle's own test: profiles taken in-process pass; spoilt ones are found out.
+"""The test of the oracle itself: right profiles must pass, and wrong ones must not.
 
-Each fault of sampler.py is made while a target runs; what check.py says of it must not be "right".
-Beside that, some targets are sampled without a fault and must be right.
+sampler.py makes the profiles inside of the targets, without krait. It can make each of its faults,
+and check.py must then find something wrong. Without a fault check.py must find nothing wrong.
 """
 import os
 import subprocess
@@ -16,7 +16,7 @@ import pprof
 
 # fault: program that shows it, versions (first, last) in which it can be made
 FAULTS = {
-    # Before 3.8 the instructions on either side of a call have the call's own line.
+    # Before 3.8 the instructions before and after a call have the call's line.
     "instruction_later": ("multiline", (3, 8), None),
     "instruction_earlier": ("multiline", (3, 8), None),
     "instruction_zero": ("chains", None, None),
@@ -50,8 +50,9 @@ FAULTS = {
     "file_cut": ("chains", None, None),
 }
 RIGHT = ("chains", "multiline", "recursion", "generators", "decorated", "churn", "text", "threads")
-SECONDS = {"churn": 1, "recursion": 0.8}  # of the target's time; addresses must be used again, deep stacks take long
-ENOUGH = 50  # samples to show a fault; a busy machine gives fewer in that time
+# How long a target runs: churn must use addresses again, and the stacks of recursion take long.
+SECONDS = {"churn": 1, "recursion": 0.8}
+ENOUGH = 50  # samples that show a fault; a busy machine gives fewer in that time
 
 
 def sampled(interpreter, program, fault, folder, times=1):
@@ -90,7 +91,8 @@ def test(interpreter, program, fault, folder):
 def main():
     rows = oracle.interpreters(False, sys.argv[1] if len(sys.argv) > 1 else None)
     if len(sys.argv) < 2 and not os.environ.get("KRAIT_TEST_FULL"):
-        # One with each way of frames and line tables: 2.7, 3.9, the distribution's, the newest.
+        # Together they have every kind of frame and of line table: 2.7, 3.9, the distribution's,
+        # the newest.
         wanted = {(2, 7), (3, 9), (3, 11), max(r.version[:2] for r in rows)}
         rows = [r for r in rows if r.version[:2] in wanted]
     good = True

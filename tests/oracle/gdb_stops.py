@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs inside gdb, attached to a program: stops it again and again at moments of no one's choosing
-and writes what it sees: registers, the stack's bytes, mappings, gdb's own backtrace without inlined
-functions. gdb_truth.py starts it and says in the environment where to write and how often.
+"""Runs inside gdb, attached to a program. It stops the program again and again at moments that
+nobody chooses, and writes registers, the bytes of the stack, mappings, and gdb's own backtrace
+without inlined functions. gdb_truth.py starts it and says in the environment where to write and how
+often.
 
 STOPS is text, in lines of words; numbers are hexadecimal:
-  maps N           N lines as in /proc/PID/maps follow, which hold until the next such
-  thread TID       what follows is of one moment
+  maps N           N lines as in /proc/PID/maps follow; they hold until the next `maps`
+  thread TID       the lines up to the next `thread` are of one moment
   regs R0 ... R16  by DWARF number: rax rdx rcx rbx rsi rdi rbp rsp r8-r15 rip
-  stack ADDRESS LENGTH OFFSET    its bytes are in MEMORY, from OFFSET on
+  stack ADDRESS LENGTH OFFSET    its bytes are in the file MEMORY, from OFFSET on
   gdb ADDRESS ... REASON         pc of each frame, innermost first; why there is no further one
 """
 import os
@@ -81,7 +82,8 @@ class Writer:
         if maps != self.maps:
             self.text.write("maps %x\n%s" % (maps.count("\n"), maps))
             self.maps = maps
-        # A thread that sleeps has the same stack each time: the one that runs, and one of the others.
+        # The thread that was stopped, and one of the others: those sleep, and a sleeping thread has
+        # the same stack each time.
         running = gdb.selected_thread()
         others = [t for t in gdb.selected_inferior().threads() if t.num != running.num]
         for thread in [running] + random.sample(others, min(1, len(others))):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs inside gdb, attached to a program: what gdb knows of each of its threads, as one line of JSON after
-"threads: ". tests/oracle/dump.py starts it."""
+"""Runs inside gdb, attached to a program. It prints "threads: " and a line of JSON with what gdb
+knows of each thread. tests/oracle/dump.py starts it."""
 import json
 
 import gdb
@@ -20,7 +20,7 @@ def stack():
 
 
 def call():
-    """Number of the system call that it is in, and its arguments."""
+    """The number of the system call that the thread is in, and its arguments."""
     return [int(gdb.newest_frame().read_register(name)) & (1 << 64) - 1 for name in CALL]
 
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Holds the kernel program's unwinder, compiled for the host, against gdb: programs are stopped 200
-times each at moments of no one's choosing, and both unwind the same registers and memory.
+"""Compares the kernel program's unwinder, compiled for the host, with gdb. Programs are stopped 200
+times each at moments that nobody chooses, and both unwind the same registers and memory.
 
     gdb_truth.py [--only GLOB] [--program GLOB] [--stops N] [--keep DIR]
 
-Inlined functions aside, each frame must be the same. Where gdb itself gives up, what it found must be
-the beginning of what the unwinder found; where the unwinder does for want of call frame information,
-readelf must find none either (gdb guesses there).
+Each frame must be the same, except for inlined functions. If gdb gives up, its frames must be the
+first ones of the unwinder. If the unwinder gives up because there is no call frame information,
+readelf must find none either; gdb guesses there.
 """
 import argparse
 import bisect
@@ -27,12 +27,12 @@ import oracle
 STOPS = 200
 TOOL = os.path.join(oracle.ROOT, "build", "release", "tests", "tools", "unwind_replay")
 BUSY = os.path.join(oracle.ROOT, "bench", "busy")
-# Each way of building an interpreter; those with packages where these can be had.
+# Interpreters of each way of building one. Programs that need packages run where these can be had.
 PROGRAMS = (("regex", "python3-dist"), ("sqlite", "python3.15-sid"), ("regex", "python3.9-pyenv"),
             ("sqlite", "python3.14-sid-shared"), ("numpy_", "python3.12-pyenv"),
             ("pandas_", "python3.12-pyenv"), ("regex", "python3.14-pbs"),
             ("cryptography_", "python3.12-pyenv"))
-SPOILT = "5"  # every 5th rule is wrong: that must be seen
+SPOILT = "5"  # every fifth rule is made wrong, which must be noticed
 NO_RULE = "code without unwind information"
 
 
@@ -86,7 +86,7 @@ def capture(pid, folder, stops):
 
 
 def captured(interpreter, name, folder, stops):
-    """Once more if gdb itself fails or gets stuck, as it does now and then on a busy machine."""
+    """Starts it again if gdb fails or gets stuck, as it does now and then on a busy machine."""
     for last in (False, True):
         process = started(interpreter, name)
         try:
@@ -161,7 +161,8 @@ class Files:
         return None
 
     def is_piece(self, path, start, whole):
-        """Is what begins at @start no function, by its first row, but jumped to from that at @whole or another piece of it?"""
+        """Is the code at @start a piece of the function at @whole? Its first row isn't that of a
+        function, and the function or another piece of it jumps there."""
         said = subprocess.run(["readelf", "--debug-dump=frames-interp", path], stdout=subprocess.PIPE,
                               stderr=subprocess.DEVNULL, check=False).stdout.decode()
         row = re.search(r" FDE .*pc=0*%x\.\..*\n.*\n0*%x (\S+)" % (start, start), said)
@@ -196,7 +197,7 @@ class Result:
         self.frames += len(gdb)
         n = same(gdb, ours)
         if 0 < n < len(gdb) and self.files.lacks(gdb[n - 1]) and not self.files.find(gdb[n]):
-            gdb = gdb[:n]  # where nothing describes the code (OpenBLAS) it guesses, and that is in no code
+            gdb = gdb[:n]  # gdb guessed in code that nothing describes (OpenBLAS): no code is there
         if n == len(gdb) == len(ours) and outcome == "complete":
             self.whole += 1
         elif n == len(gdb) < len(ours) and outcome == "complete":

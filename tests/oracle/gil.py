@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Does each sample's GIL state hold? gil/states.py runs under each interpreter; which function is
-innermost in Python or in C says which state is true, without a word from krait.
+"""Is the GIL state of each sample right? gil/states.py runs under each interpreter. The innermost
+function, in Python or in C, tells which state is true, whatever krait says.
 
     gil.py [--full] [--only GLOB] [--seconds N]
 
-Where nothing but the interpreter's taking and dropping of the GIL is innermost every state but
-"none" is true at some instant; but who is asleep there, by the kernel's frames, doesn't hold it.
+While the interpreter takes or drops the GIL, each state but "none" is true at some instant. But a
+thread that sleeps there, by the kernel's frames, doesn't hold the GIL.
 """
 import argparse
 import collections
@@ -22,12 +22,12 @@ import pprof
 HZ = 1999
 FEW_UNKNOWN = 0.03
 SWITCHING = 0.1  # share of the time between two holds
-BETWEEN = 0.002  # ... in the evaluation loop itself: up to 3.10 it calls drop_gil() and then take_gil()
+BETWEEN = 0.002  # ... in the evaluation loop: up to 3.10 it calls drop_gil(), then take_gil()
 FAST = ("python2.7-pyenv", "python3-dist", "python3.12-pyenv", "python3.15-sid")
 STATES = {"held", "released", "waiting", "none", "unknown"}
 BY_C = {"krait_without_gil": "released", "krait_with_gil": "held", "krait_no_python": "none",
         "deflate": "released"}
-ALONE = {"alone", "own_gil"}  # nobody else wants its GIL
+ALONE = {"alone", "own_gil"}  # no other thread wants the GIL of these
 SWITCH = re.compile(r"take_gil|drop_gil|pthread_|futex|^(__new_)?sem_|_lll_|clock_gettime|vdso|"
                     r"PyThread_|PyThreadState_|PyEval_(Re|Sa|Ac|Th)|_Py_HandlePending|^\[|"
                     r"eval_frame_handle_pending")
@@ -35,7 +35,7 @@ ASLEEP = re.compile(r"^_*futex_(do_)?wait")
 
 
 def below(stack):
-    """Names of the native and kernel frames below the innermost Python frame, and its name."""
+    """(name of the innermost Python frame, [(kind, name)] of the frames that it called)."""
     names = []
     for frame in reversed(stack):
         if frame.kind == "python":
@@ -45,9 +45,10 @@ def below(stack):
 
 
 def truth(stack, giving, between):
-    """The states that are true of a sample and what it shows; None if that can't be told. giving:
-    the evaluation loop itself gives the GIL away (2.7), any instruction may be between; between:
-    it calls what does, and what takes it again."""
+    """(the states that may be true of a sample, what it shows), or None if that isn't known.
+    giving: the evaluation loop itself gives the GIL away (2.7), so any instruction may be between
+    dropping and taking it. between: the loop calls a function that drops it, and then one that
+    takes it."""
     if any(frame.kind == "mark" and frame.name not in check.ABSENT for frame in stack):
         return None
     python, names = below(stack)
@@ -72,7 +73,7 @@ def truth(stack, giving, between):
 
 
 def judge(profile, giving, between):
-    """{what: Counter of states}, and wrong samples as text."""
+    """({what a sample shows: Counter of states}, wrong samples as text)."""
     seen, wrong = collections.defaultdict(collections.Counter), []
     for sample in profile.samples:
         stack, state = profile.stack(sample), sample.labels.get("gil")
@@ -89,7 +90,7 @@ def judge(profile, giving, between):
 
 
 def due(interpreter):
-    """What must have been seen; zlib's inner functions have no name everywhere."""
+    """What samples must show. zlib's inner functions don't have names everywhere."""
     out = {"alone", "krait_without_gil", "krait_with_gil", "krait_no_python", "read"}
     return out | {"own_gil"} if interpreter.version >= (3, 12) else out
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""in_step.py [--full]: is a program that works in step with the sampling seen as it is?
+"""in_step.py [--full]: are shares right if a program works in step with the sampling?
 
 targets/in_step.py spends known shares of each beat in three functions and measures their CPU time
-by the thread's own clock. No share of the samples may be off by more than three standard errors.
-What is off is measured once more, as one right answer of some hundred is, by chance, and fails if
-it is off again.
+by the thread's own clock. No share of the samples may be off by more than three standard errors. By
+chance one right answer of some hundred is. So what is off is measured again, and fails if it is off
+again.
 """
 import concurrent.futures
 import json
@@ -18,7 +18,7 @@ import oracle
 import pprof
 import shares
 
-# Rates, and beats a second: in step, a multiple, a part.
+# (sampling rate, beats a second): the same, a multiple of it, a part of it.
 FAST = ((("-F", "99"), 99, 3), (("-F", "999"), 999, 1), (("-F", "999"), 1998, 1), (("-c", "1000000"), 1000, 1))
 BEATS = (10, 33, 49.5, 50, 99, 100, 198, 200, 333, 499.5, 500, 999, 1000, 1998, 2000, 2997, 3000, 9999, 10000)
 FULL = ((("-F", "99"), 12), (("-F", "100"), 12), (("-F", "499"), 8), (("-F", "999"), 8), (("-F", "1000"), 8),

@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """krait_faults.py [VERSION]: the oracle finds mistakes in krait itself.
 
-A wrong offset is put into the table that krait's kernel programs read (fault_preload.c); the
-oracle must notice: a wrong line or name, an impossible stack, or more incomplete samples than
-allowed.
+fault_preload.c puts a wrong offset into the table that krait's kernel programs read. The oracle
+must notice it: a wrong line or name, an impossible stack, or too many incomplete samples.
 """
 import argparse
 import os
@@ -36,8 +35,9 @@ FAULTS = {
     "code_adaptive+2": ("multiline", (3, 11), None),   # the instruction before
     "code_adaptive-2": ("multiline", (3, 11), None),   # the instruction after
     "code_adaptive+8": ("multiline", (3, 11), None),
-    "code_version=code_firstlineno": ("churn", (3, 12), None),  # a proof of identity that proves nothing
-    "codes_made=interp_head": ("churn", (3, 12), None),  # a count that stands still
+    # what should prove identity is the same for many code objects
+    "code_version=code_firstlineno": ("churn", (3, 12), None),
+    "codes_made=interp_head": ("churn", (3, 12), None),  # the count never changes
     "str_length+8": ("chains", None, None),
     "str_ascii+8": ("chains", (3, 6), None),
     "str_ascii-8": ("chains", (3, 6), None),
@@ -120,7 +120,7 @@ def main():
             spoilt.test(interpreter, by_name["chains"], None)
             for fault, (name, first, last) in FAULTS.items():
                 if fault.startswith("codes_made") and interpreter.name.endswith(EMBEDDED):
-                    continue  # nothing is concluded from their count
+                    continue  # krait doesn't use the count of these
                 if not ((first and minor < first) or (last and minor > last)):
                     spoilt.test(interpreter, by_name[name], fault)
     return 1 if spoilt.failed else 0

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
-# For tests that hold a tool of tests/tools against Python programs of every version: building the
-# tool, and a program that says what is true, then "ready", and lives until its standard input ends.
-# Sourced in the repository's root, with set -euo pipefail.
+# For tests that compare a tool of tests/tools with Python programs of every version. It builds the
+# tool and starts the program, which prints what is true, then "ready", and lives until its standard
+# input ends. Source this in the repository's root, with set -euo pipefail.
 . tests/setup/interpreters-lib.sh
 
 WORK=$(mktemp -d)
@@ -17,7 +17,7 @@ tool_build() {
 		-o "$TOOL" "tests/tools/$1.c" build/release/libkrait.a -ldw -lelf -lz -liberty -llzma -lcap
 }
 
-# For python -c: says the file with the interpreter, a shared library or the program.
+# For python -c: prints the file that has the interpreter, a shared library or the program.
 # shellcheck disable=SC2034
 INTERPRETER_FILE='import os
 for line in open("/proc/self/maps"):
@@ -27,7 +27,7 @@ for line in open("/proc/self/maps"):
 else:
     print(os.readlink("/proc/self/exe"))'
 
-# truth_start FILE COMMAND...: what it says until "ready" goes to FILE; $truth_PID runs on.
+# truth_start FILE COMMAND...: FILE gets what COMMAND prints before "ready". $truth_PID runs on.
 truth_start() {
 	local file=$1 line; shift
 	coproc truth { exec "$@" 2>"$WORK/err"; }
@@ -42,8 +42,8 @@ truth_stop() {
 	wait "$truth_PID" 2>/dev/null || true
 }
 
-# each_interpreter TEST CONDITION FUNCTION: FUNCTION NAME PATH for those of the table (awk's $1 name,
-# $2 version, $3 kind, $4 path); fails if one of them does.
+# each_interpreter TEST CONDITION FUNCTION: calls FUNCTION NAME PATH for each row of the table that
+# fits CONDITION (awk's: $1 name, $2 version, $3 kind, $4 path). Fails if one call does.
 each_interpreter() {
 	local bad=0 name path
 	[ -s "$INTERPRETERS_TSV" ] || { echo "SKIP $1: no test interpreters"; return 0; }

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Prints the line tables of many code objects with the position of every instruction, as this very
-# interpreter (2.7-3.15) says it: co_positions(), co_lines() or dis.findlinestarts(). Read by
-# tests/tools/linetable.c. One line per code object:
+# Prints the line tables of many code objects, and the position of each instruction as the running
+# interpreter (2.7-3.15) gives it by co_positions(), co_lines() or dis.findlinestarts().
+# tests/tools/linetable.c reads it. One line per code object:
 #   VERSION FIRSTLINENO TABLE-IN-HEX LASTI:LINE[:END:COL:ENDCOL] ...
-# VERSION is hexadecimal, LASTI in the unit of that version's frames; line 0 and column -1 are none.
-# Python source comes from the standard library and, for the corners, from nasty().
+# VERSION is hexadecimal, LASTI in the unit of that version's frames. Line 0 and column -1 mean
+# none. The code is that of the standard library and, for rare cases, of nasty().
 import binascii
 import dis
 import os

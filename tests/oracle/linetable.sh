@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# linetable.sh: krait's line table decoder against every interpreter version that is here: each
-# says the position of every instruction of its standard library, none may differ. An offset that
-# is one instruction off must be noticed.
+# linetable.sh: krait's decoder of line tables against every version of the interpreter that is
+# here. Each prints the position of every instruction of its standard library, and none may differ.
+# The test must notice an offset that is one instruction off.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/oracle/lib.sh
@@ -23,5 +23,5 @@ check() { # NAME PATH
 }
 
 tool_build linetable
-# One of each version: the untouched chroot copies are the same files once more.
+# One of each version. The copies in a chroot are the same files.
 each_interpreter linetable '$3 != "pypy" && $3 != "chroot" && !seen[$2]++' check

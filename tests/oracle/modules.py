@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Extension modules that targets use, fetched as wheels for each version of Python.
 
-By this machine's pip, unpacked into the test cache: the interpreters stay as they are, and those
-without a pip of their own have the modules too.
+This machine's pip unpacks them into the test cache. So the interpreters stay as they are, and those
+without a pip have the modules too.
 
     modules.py CACHE VERSION [PLATFORM...]
 """
@@ -20,7 +20,8 @@ def folder(cache, version):
 
 
 def fetch(cache, version, platforms=()):
-    """Makes folder(), with what can be had; tried once. @platforms: pip's names, of another machine than this one."""
+    """Makes folder() with the modules that can be had. It is tried once. @platforms: pip's names
+    for another machine than this one."""
     target = folder(cache, version)
     if os.path.isdir(target):
         return
@@ -42,8 +43,8 @@ def fetch(cache, version, platforms=()):
 
 
 def package(cache, version, name):
-    """A directory with a package (or some: "a+b<2") and what it needs, for this version of Python; None
-    if it can't be had. Tried once."""
+    """A directory with a package (or several: "a+b<2") and what it needs, for this version of
+    Python; None if it can't be had. It is tried once."""
     target = os.path.join(cache, "oracle", "packages", "%d.%d" % version[:2], name)
     if not os.path.isdir(target):
         os.makedirs(os.path.dirname(target), exist_ok=True)

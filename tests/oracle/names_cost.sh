@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# names_cost.sh: a library of 150 MB with 300,000 C++ functions is made; to open it and to name
-# 20,690 addresses takes less than 1 s and 256 MiB. Of every address that is asked for the name must
-# be the right one (the library's own arithmetic: function N is at the start + N * 256).
+# names_cost.sh: makes a library of 150 MB with 300,000 C++ functions. Opening it and naming 20,690
+# addresses must take less than 1 s and 256 MiB. Each name must be right, which is known because
+# function N is at the start + N * 256.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/oracle/lib.sh

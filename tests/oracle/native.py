@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """Runs krait with native and kernel frames on the programs of native/ under every interpreter: are
-Python, native and kernel frames in the order in which they called each other (order.py)?
+the Python, native and kernel frames in the order in which they called each other (order.py)?
 
     native.py [--full] [--only GLOB] [--program GLOB] [--samples N] [--krait FILE] [--keep DIR]
 
-None may be wrong of 20,000 samples (--full: 1,000,000) of each interpreter, all its programs together;
-each program has its part of them. Half are taken as users see them, half with all frames of the
-interpreter. A stack that breaks off and says so isn't in a wrong order: how many may is limited apart.
+Each interpreter has 20,000 samples (--full: 1,000,000), divided among the programs. None of them
+may be wrong. Half are recorded as users do it, half with all frames of the interpreter. A stack
+that breaks off and says so isn't in a wrong order; a limit of its own says how many such there may
+be.
 """
 import collections
 import concurrent.futures
@@ -25,16 +26,19 @@ import oracle
 import order
 import pprof
 
-HZ = 2499            # at most, of each of two recordings: a stack may have 2,048 native frames
+HZ = 2499            # at most, in each of two recordings, as a stack may have 2,048 native frames
 CPUS = os.cpu_count() or 1
 SHORTEST, LONGEST = 1 + order.YOUNG_NS / 1e9, 20  # seconds of a recording
-MORE = 1.2           # than an idle machine needs
-FAIR = 0.5           # of an equal share of the samples that each program must have
-# Share of samples whose native part breaks off. With a compiler in Python: while it makes code (docs/decisions/0012).
+MORE = 1.2           # so much longer than an idle machine would need
+FAIR = 0.5           # each program must have this part of an equal share of the samples
+# Share of samples whose native part may break off. It is large where Python has a compiler, while
+# that makes code (docs/decisions/0012).
 BROKEN = 0.005 if os.environ.get("PYTHON_JIT") != "1" else 0.5
-CUT = 0.05           # share that a sample's time may cut, of a program that is hundreds of different functions deep
+# Share of a program's samples that the time for a sample may cut: some stacks have hundreds of
+# different functions.
+CUT = 0.05
 FLAGS = ["-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-fno-optimize-sibling-calls"]
-# Headers of interpreters that come without: Debian's, unpacked by tests/setup.
+# Debian's headers, unpacked by tests/setup, for interpreters that have none of their own.
 UNPACKED = os.path.join(oracle.CACHE, "sid", "root", "usr", "include")
 
 
@@ -45,7 +49,7 @@ class Native(oracle.Oracle):
 
     @property
     def hz(self):
-        """What a few samples need in the shortest recording."""
+        """The rate that gives the wanted samples in the shortest recording, HZ at most."""
         return self.options.hz or min(HZ, int(MORE * self.options.samples / (2 * CPUS * SHORTEST)))
 
     def interpreter(self, interpreter):
@@ -71,7 +75,7 @@ class Native(oracle.Oracle):
         self.sum(interpreter, reports)
 
     def start(self, interpreter, running):
-        """Adds the programs, warm and stopped: they run only while krait does."""
+        """Starts the programs. After a round each is stopped: it runs only while krait records."""
         able = self.able(interpreter)
         for i in range(0, len(able), CPUS):
             fresh = [oracle.Running(interpreter, program, 1e6, graph_file(interpreter, program))
@@ -83,7 +87,7 @@ class Native(oracle.Oracle):
                 os.kill(one.pid, signal.SIGSTOP)
 
     def lacking(self, running):
-        """Samples that are still to be taken."""
+        """How many samples are still to be taken."""
         have, fair = [one.report.samples for one in running], self.fair(len(running))
         return max(self.options.samples - sum(have), sum(max(0, fair - n) for n in have), 0)
 
@@ -91,7 +95,7 @@ class Native(oracle.Oracle):
         return FAIR * self.options.samples / max(1, programs)
 
     def round(self, running, seconds):
-        """Samples, taken as users see them and with all frames at once."""
+        """Records as users do it and with all frames, both at once. Returns how many samples."""
         folded = copy.copy(self)
         folded.machinery = False
         views, pids = (self, folded), [one.pid for one in running]
@@ -132,7 +136,7 @@ class Native(oracle.Oracle):
 
     @staticmethod
     def incomplete(program, report):
-        """Samples that lack frames which were there; a limit's cut isn't one, unless it is frequent."""
+        """Samples that lack frames which were there. Those that a limit cut count if many are."""
         bad = sum(report.kinds[k] for k in ("marked", "unmarked", "python"))
         bad -= report.cut[order.DEEP] + min(report.cut[order.LATE], int(CUT * report.samples))
         if program.no_python and report.absent <= oracle.NO_PYTHON * report.samples:
@@ -173,7 +177,8 @@ class Native(oracle.Oracle):
 
 
 def with_symbols(profile):
-    """The same with C functions under their symbols, which a program's graph has: krait calls them as Python does (ext.hop)."""
+    """The profile with C functions under their symbols, which the graph of a program has. krait
+    names them as Python does (ext.hop)."""
     for location in {loc for locs in profile.locations.values() for loc in locs}:
         if location.kind == "native" and re.match(r"(?!_[ZR])[A-Za-z_]\w*$", location.system):
             location.name = location.system
@@ -193,7 +198,7 @@ def graph_file(interpreter, program):
 
 
 def build(interpreter, source):
-    """Compiles a part of a program, once for all interpreters; why that can't be, or None."""
+    """Compiles a part of a program, once for all interpreters. Returns why it can't, or None."""
     file = os.path.join(oracle.HERE, "native", source)
     name, kind = os.path.splitext(source)
     command = {".c": ["gcc", "-std=gnu17", "-pthread"],
@@ -215,7 +220,7 @@ def build(interpreter, source):
     if not os.path.exists(out) or not os.path.samefile(out, kept):
         if os.path.exists(out):
             os.remove(out)
-        os.link(kept, out)  # the file itself: an interpreter in a chroot sees its scratch only
+        os.link(kept, out)  # not a symbolic link: in a chroot only the scratch directory is there
     return None
 
 
@@ -236,7 +241,7 @@ def python_headers(interpreter):
 
 
 def has_symbols(interpreter):
-    """Do the files that this interpreter consists of have names for all of its functions?"""
+    """Do the files of this interpreter have names for all of its functions?"""
     if not hasattr(interpreter, "symbols"):
         said = subprocess.run([interpreter.path, "-c", "print(open('/proc/self/maps').read())"],
                               env=interpreter.environment(), cwd=oracle.ROOT,
@@ -250,7 +255,8 @@ def has_symbols(interpreter):
 
 
 def rows(options):
-    """Fast: one of each version, with tail calls, and the newest as the distribution builds it, shared; full: all."""
+    """Fast: one of each version, one with tail calls, and the newest as the distribution's shared
+    library. Full: all."""
     found = oracle.interpreters(True, options.only)
     if options.full or options.only:
         return found

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""native_faults.py [VERSION]: the test of order.py. Right recordings are spoilt as a wrong unwinder or
-a wrong merge would spoil them; each spoilt stack must be found out, and none of the others.
+"""native_faults.py [VERSION]: the test of order.py. Right recordings are changed as a wrong
+unwinder or a wrong merge would change them. order.py must find each changed stack wrong, and all
+others right.
 
-A fault that a stack doesn't show (it has nothing that could be exchanged) isn't made in it.
+A fault isn't made in a stack that wouldn't show it, such as one with nothing to exchange.
 """
 import os
 import random
@@ -16,7 +17,7 @@ import order
 import pprof
 
 MARK = pprof.Location("[krait]", order.NATIVE_MARK + ": why]", "", 0, 0, 0)
-STACKS = 100  # different ones that each fault is made in
+STACKS = 100  # each fault is made in so many different ones
 
 
 class Known:
@@ -32,7 +33,7 @@ class Known:
         return self.stack[self.at[n]].kind
 
     def some(self, condition):
-        """One of the known frames (index into .at) for which this holds, not the first or last."""
+        """A known frame (index into .at) for which @condition holds; not the first or the last."""
         fit = [n for n in range(1, len(self.at) - 1) if condition(n)]
         return self.rng.choice(fit) if fit else None
 
@@ -89,7 +90,7 @@ def native_twice(known):
 
 
 def group_moved(known, step):
-    """A group of Python frames belongs to the native frame of the program further out or in."""
+    """A group of Python frames moves to the program's next native frame further out or in."""
     natives = [i for n, i in enumerate(known.at) if known.kind(n) == "native"]
     fit = []
     for first, last in known.groups():
@@ -114,8 +115,8 @@ def group_too_far_in(known):
 
 
 def group_off_by_one(known, step):
-    """A group of Python frames belongs to the next native frame further out or in: shown with the
-    interpreter's own frames, these aren't evaluation loops."""
+    """A group of Python frames moves to the next native frame further out or in. With the
+    interpreter's own frames shown, that frame is no evaluation loop."""
     fit = [g for g in known.groups()
            if all(0 < i < len(known.stack) and known.stack[i].kind == "native"
                    for i in (g[0] - 2, g[0] - 1, g[1] + 1))]
@@ -137,7 +138,7 @@ def group_one_in(known):
 
 
 def loop_dropped(known):
-    """An evaluation loop of its own, without Python frames of its own."""
+    """An evaluation loop is missing, its Python frames are there."""
     fit = [first for first, _ in known.groups()[1:]
            if order.LOOP.match(known.stack[first - 1].name)]
     if not fit:
@@ -147,7 +148,7 @@ def loop_dropped(known):
 
 
 def groups_shifted(known):
-    """Every group takes the place of the next one, as when one loop too many is counted."""
+    """Each group of Python frames takes the next one's place, as if a loop was counted twice."""
     groups = known.groups()
     if len(groups) < 3:
         return None
@@ -185,7 +186,7 @@ def outer_dropped(known):
 
 
 def start_inside(known):
-    """The outermost frame is among the others."""
+    """The outermost frame comes again in the middle."""
     outer = [loc for loc in known.stack if order.OUTERMOST.match(loc.name)]
     n = known.some(lambda n: True)
     return n and outer and known.stack[:known.at[n]] + outer[:1] + known.stack[known.at[n]:]
@@ -198,20 +199,20 @@ def kernel_inside(known):
 
 
 def repeated(known):
-    """An outer part of the stack comes twice: rows of another file led back."""
+    """An outer part of the stack comes twice, as if rows of another file had led back."""
     n = known.some(lambda n: n > 4 and known.kind(n) == "native")
     m = n and known.rng.randrange(2, n)
     return n and known.stack[:known.at[n]] + known.stack[known.at[m]:]
 
 
 def marked_and_swapped(known):
-    """A mark excuses missing native frames, not two in the wrong order inside of it."""
+    """Two frames further in than a mark change places: a mark excuses missing frames only."""
     out = native_swapped(known)
     return out and [MARK] + out
 
 
 def marked_and_dropped(known):
-    """A Python frame is missing outside of the mark."""
+    """A Python frame further out than a mark is missing."""
     n = known.some(lambda n: n > 4 and known.kind(n) == "python" and n < len(known.at) - 3)
     if not n:
         return None
@@ -227,9 +228,9 @@ FAULTS = (native_swapped, python_swapped, mixed_swapped, native_dropped, python_
           start_dropped, outer_dropped, start_inside, kernel_inside, repeated, marked_and_swapped,
           marked_and_dropped)
 PROGRAMS = ("by_ctypes", "by_extension", "by_builtins", "by_threads")
-# What an interpreter without names for all of its functions doesn't show.
+# Faults that can't be seen with an interpreter that has no names for some of its functions.
 NEED_SYMBOLS = {group_one_out, group_one_in, loop_dropped}
-# What a program doesn't have: native frames of its own, or a named outermost frame.
+# Faults that need what a program doesn't have: native frames of its own, or a named outermost one.
 LACKS = {"by_threads": {start_inside},
          "by_builtins": {native_swapped, mixed_swapped, native_dropped, native_twice,
                          group_too_far_out, group_too_far_in, natives_dropped, repeated,
@@ -237,12 +238,12 @@ LACKS = {"by_threads": {start_inside},
 
 
 def harmless(stack, whole):
-    """A stack that breaks off, with a mark: what is left is right."""
+    """The stack breaks off at a mark. What is left of it is right."""
     known = Known(stack, whole, random.Random(len(stack)))
     groups = known.groups()
     if len(groups) < 3:
         return None
-    cut = known.rng.choice(groups)[0]  # of the outermost group too: the mark is outside of all
+    cut = known.rng.choice(groups)[0]  # of the outermost group too: then the mark is the root
     return [loc for loc in stack[:cut] if loc.kind == "python"] + [MARK] + stack[cut:]
 
 
@@ -268,7 +269,7 @@ def test(what, stacks, checker, fault):
 
 
 def test_program(what, stacks, checker, name):
-    """stacks: different right ones, root first."""
+    """stacks: different stacks, all right, root first."""
     good = True
     for fault in FAULTS:
         if fault not in LACKS.get(name, ()) and (checker.symbols or fault not in NEED_SYMBOLS):
@@ -305,7 +306,8 @@ def main():
     options = oracle.arguments(0)
     rows = native.rows(options)
     if not options.only:
-        # Each way of finding out which native frame owns which group: by number, _PyCFrame, shim.
+        # Together they have each way to find the native frame of a group: by number, by _PyCFrame,
+        # by shim.
         wanted = {(3, 9), (3, 11), (3, 12), max(r.version[:2] for r in rows)}
         rows = [r for r in rows if r.version[:2] in wanted]
     good = True

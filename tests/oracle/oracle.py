@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs krait on every target program under every interpreter and holds what it saw against the
-interpreter's own truth (truth.py, check.py). One line for each interpreter and program.
+"""Runs krait on every target program under every interpreter, and compares its recordings with the
+interpreter's own truth (truth.py, check.py). Prints a line for each interpreter and program.
 
     oracle.py [--full] [--only GLOB] [--program GLOB] [--samples N] [--hz N] [--krait FILE] [--keep DIR]
 
-PYTHON_JIT=1 and PYTHONPERFSUPPORT=1 are passed on: the same with the JIT and with trampolines.
+PYTHON_JIT=1 and PYTHONPERFSUPPORT=1 are passed on to the interpreters: then they run with the JIT,
+or with trampolines.
 """
 import argparse
 import concurrent.futures
@@ -31,17 +32,17 @@ CACHE = os.environ.get("KRAIT_TEST_CACHE") or os.path.join(
     os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "krait-tests")
 SCRATCH = "/tmp/krait-oracle-%d" % os.getuid()
 HZ = 9999
-INCOMPLETE = 0.001  # share of samples
-NO_PYTHON = 0.4     # where threads or processes begin and end, which costs more on some CPUs
-FEW = 3             # incomplete samples of one program
+INCOMPLETE = 0.001  # share of samples that may be incomplete
+NO_PYTHON = 0.4     # share where threads or processes begin and end; some CPUs take long for that
+FEW = 3             # so many incomplete samples of a program are always allowed
 ROUNDS = 8
-FOREIGN = 0.3       # threads that begin and end
-MIN_LEAVES = 20     # samples that make a share
+FOREIGN = 0.3       # share without a frame of the program: threads that begin and end
+MIN_LEAVES = 20     # a share of fewer samples isn't judged
 FAST_SAMPLES, FULL_SAMPLES = 20000, 1000000
 
 
 def by_chance(due):
-    """How many may be seen where @due are expected."""
+    """How many may come by chance where @due are expected."""
     return due + 3 * due ** 0.5
 
 
@@ -118,12 +119,12 @@ class Program:
         return float(percent) / 100, tuple(first), tuple(last) or (3, 99)
 
     def may_lack(self, interpreter):
-        """Share of its samples that may be incomplete there."""
+        """Share of its samples that may be incomplete with this interpreter."""
         share, first, last = self.incomplete
         return share if first <= interpreter.version[:2] <= last else 0
 
     def lacks(self, interpreter):
-        """Why it can't run there; None if it can."""
+        """Why it can't run with this interpreter, or None."""
         if self.needs.startswith("module "):
             names = self.needs.split()[1].split("|")
             if not any(interpreter.has_module(name) for name in names):
@@ -145,7 +146,7 @@ def programs(pattern, folder="targets"):
 
 
 def odd_leaves(program, report):
-    """Shares that the program doesn't have: whole frames may be missing."""
+    """What is wrong with the shares of the leaves, in words. Missing frames would show there."""
     out = []
     if report.foreign > FOREIGN * report.samples and not program.storm:
         out.append("%d samples without a frame of the program" % report.foreign)
@@ -187,7 +188,7 @@ def rig_files():
 
 
 class Running:
-    """A target program, started and warm."""
+    """A target program that runs. After wait_ready() it has done a whole round."""
 
     def __init__(self, interpreter, program, seconds, *arguments):
         self.interpreter, self.program = interpreter, program
@@ -215,7 +216,7 @@ class Running:
 
 
 class Oracle:
-    """Of the programs in folder, recorded with these options."""
+    """The oracle of the programs in .folder, recorded with .record_options."""
     folder, record_options = "targets", ()
     report = check.Report
 
@@ -234,7 +235,7 @@ class Oracle:
         print("%s oracle %s: %s" % ("PASS" if good else "FAIL", what, text), flush=True)
 
     def record(self, name, pids, seconds, times):
-        """The file of the recording."""
+        """Makes a recording and returns its path."""
         out = os.path.join(self.work, name + ".pb.gz")
         command = [self.options.krait, "record", "-q", "-F", str(self.hz), "-d",
                    "%.2f" % seconds, "-o", out, *self.record_options]
@@ -249,7 +250,7 @@ class Oracle:
         return out
 
     def batch(self, interpreter, some, samples):
-        """Profiles some programs at once; {program: report}."""
+        """Records some programs at once. Returns {program: report}."""
         storm = some[0].storm
         seconds = max(0.6 if storm else 0.5,
                       1.3 * samples * len(some) / self.hz / (os.cpu_count() or 1))
@@ -289,7 +290,8 @@ class Oracle:
             report.samples, report.impossible, report.wrong_lines, report.wrong_names,
             report.bad(), " (%s)" % named if named else "",
             ", %d truncated" % report.truncated if report.truncated else "")
-        # A few are judged with the sum of all programs: one of 500 samples is more than 0.1 %.
+        # FEW are allowed in any case, because one of 500 samples is more than 0.1 %. They count in
+        # the sum of all programs.
         many = bad > FEW + by_chance(max(INCOMPLETE, program.may_lack(interpreter)) * report.samples)
         good = not (report.wrong() or odd or many or not report.samples)
         self.say(good, "%s %s" % (interpreter.name, program.name),
@@ -299,11 +301,11 @@ class Oracle:
                 print("  " + example.replace("\n", "\n  "), flush=True)
 
     def prepare(self, interpreter, program):
-        """Makes what the program needs to be judged; why that can't be, or None."""
+        """Makes what is needed to judge the program. Returns why it can't, or None."""
         truth_of(interpreter, program)
 
     def able(self, interpreter):
-        """The programs that can run, with their truth made."""
+        """The programs that can run. Their truth is made too."""
         able, all_programs = [], programs(self.options.program, self.folder)
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             made = [pool.submit(lambda p: p.lacks(interpreter) or self.prepare(interpreter, p), p)
@@ -328,7 +330,7 @@ class Oracle:
         batches = [[p] for p in able if p.storm]
         batches += [steady[i:i + size] for i in range(0, len(steady), size)]
         reports = {}
-        for _ in range(ROUNDS):  # more on a machine that has other things to do
+        for _ in range(ROUNDS):  # a busy machine needs more than one
             total = sum(r.samples for r in reports.values())
             if total >= wanted and all(p in reports for p in able):
                 break

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Holds stacks of Python and native frames against the graph of a program of native/ (stacks.py):
-is their order one that can happen?
+"""Compares stacks of Python and native frames with the graph of a program of native/ (stacks.py):
+can these frames have called each other in this order?
 
-A stack that breaks off behind a native mark has its Python frames in order all the same, and
-whatever lies inside of the mark. verdict() is pure: a profile and a graph go in, a Report comes out.
+If the native part of a stack breaks off at a mark, the Python frames must be in order all the same,
+and so must all frames further in than the mark. verdict() has no other input or effect: from a
+profile and a graph it makes a Report.
 """
 import collections
 import json
@@ -16,9 +17,9 @@ INTERPRETER = re.compile(r"python|^host-")  # files that an interpreter consists
 OUTERMOST = re.compile(r"^(_start|__libc_start_main.*|__libc_start_call_main|Py_BytesMain|Py_Main"
                        r"|start_thread)$")
 LOOP = re.compile(r"^(_PyEval_EvalFrameDefault|PyEval_EvalFrameEx|_TAIL_CALL_)")
-NATIVE_MARK = "[incomplete: native stack"  # what follows says why
-# Marks of limits: a stack has 2,048 native frames, and a sample's time ends before some hundred different functions do. Of
-# what is cut so the native frames next to the cut may match no Python frame.
+NATIVE_MARK = "[incomplete: native stack"  # the rest of the mark says why
+# Marks of limits: a stack has 2,048 native frames at most, and a sample has time for some hundred
+# different functions. Beside such a cut, native frames may match no Python frame.
 SLOW = NATIVE_MARK + ": took too long]"
 DEEP, LATE = NATIVE_MARK + ": deeper than 2,048 frames]", "[incomplete: code objects too large to verify]"
 UNMATCHED = NATIVE_MARK + ": doesn't match the Python frames]"
@@ -48,7 +49,7 @@ class Graph(object):
         self.all = frozenset(self.out) | frozenset(e[1] for e in edges)
 
     def past(self, nodes, missing):
-        """What can be reached from nodes when frames of this kind are missing."""
+        """The nodes that can be reached from @nodes if frames of kind @missing may be left out."""
         found, todo = set(nodes), list(nodes)
         while todo:
             for to, kind, _, _, _ in self.out[todo.pop()]:
@@ -59,7 +60,7 @@ class Graph(object):
 
 
 def between_ok(between, never, gap, symbols, machinery):
-    """May this lie between two frames of the program? gap: names and files of native frames."""
+    """May the frames of @gap lie between two frames of the program? gap: their names and files."""
     if between == "nothing":
         return not gap
     if never and symbols and any(matches(never, each) for each in gap):
@@ -72,10 +73,10 @@ def between_ok(between, never, gap, symbols, machinery):
 
 
 class State(object):
-    """nodes: where in the graph; gap: native frames of others since the last frame of the program.
+    """nodes: the places in the graph; gap: frames of others since the last frame of the program.
 
-    loose: native frames may be missing; fresh: so they may before the next frame. holes: Python frames
-    may be missing. steps: what comes after a frame; parts: after some.
+    loose: native frames may be missing; fresh: they may be before the program's next frame only.
+    holes: Python frames may be missing. steps: the states after one frame; parts: after several.
     """
     __slots__ = ("nodes", "gap", "loose", "fresh", "holes", "steps", "parts")
 
@@ -89,8 +90,8 @@ class Checker(object):
     """symbols: the interpreter has names for its own functions. full: --native=full, else leaf.
     machinery: --interpreter-frames; each: up to 3.10 each Python frame has a loop of its own.
 
-    States are kept, and the step from each by each location (of one profile) and by each part of a
-    stack: deep stacks share all but their ends.
+    States are kept, and so are the steps between them, by locations (of one profile) and by parts
+    of a stack, because deep stacks differ at their ends only.
     """
 
     def __init__(self, graph, symbols, full=True, machinery=False, each=False):
@@ -138,7 +139,8 @@ class Checker(object):
         return "wrong between" if named else "wrong order"
 
     def walk(self, state, frames):
-        """The state after these frames, or what is wrong; how many were right, and the program's."""
+        """(the state after these frames, or what is wrong; how many were right; how many of these
+        are the program's)."""
         ours = 0
         for i, loc in enumerate(frames):
             if loc.kind == "mark":
@@ -152,7 +154,7 @@ class Checker(object):
         return state, len(frames), ours
 
     def loose_until(self, stack, kinds, unmarked):
-        """Index of the frame from which on native frames must be there; kind of stack."""
+        """(index of the frame from which on native frames must be there, kind of the stack)."""
         marks = [i for i, kind in enumerate(kinds) if kind == "mark"] if "mark" in kinds else []
         if any(not stack[i].name.startswith(NATIVE_MARK) for i in marks):
             return marks[-1], "python"
@@ -165,7 +167,7 @@ class Checker(object):
         return len(kinds) - 1 - kinds[::-1].index("python"), "right"
 
     def copied(self, stack):
-        """Is the C stack being exchanged for another's? Then what lies outside is half of each."""
+        """Is another C stack being put in place? Then the frames further out are of both."""
         return self.graph.copies and any(loc.kind == "native" and matches(self.graph.copies, loc.name)
                                          for loc in stack)
 
@@ -175,8 +177,8 @@ class Checker(object):
         return self.loop_at[loc]
 
     def loops(self, stack, kinds, since):
-        """Is each group of Python frames on an evaluation loop, and each loop below one? The index of
-        the frame that isn't, with what is wrong, or None.
+        """Each group of Python frames must have an evaluation loop next to it, further out, and
+        each loop a group. Returns (index of the frame where that isn't so, what is wrong), or None.
 
         The innermost loop may have no Python frame yet, or no longer.
         """
@@ -200,9 +202,10 @@ class Checker(object):
     def classify(self, stack, unmarked=False):
         """(kind, index of the frame that is wrong, frames of the program) of a stack, root first.
 
-        kind: "right"; "marked": right, but part of the native frames is missing, which is said;
-        "python": the same of Python frames; "foreign": no frame of the program; else what is wrong.
-        unmarked: native frames may be missing up to the outermost one that is there: "unmarked".
+        kind: "right"; "marked": right, but native frames are missing, and a mark says so; "python":
+        likewise with Python frames; "foreign": no frame of the program; "unmarked": see below; else
+        what is wrong. unmarked: native frames further out than the outermost one may be missing,
+        without a mark; then the kind is "unmarked".
         """
         kinds = [loc.kind for loc in stack]
         until, kind = self.loose_until(stack, kinds, unmarked)
@@ -232,7 +235,7 @@ class Checker(object):
 
 
 FINE = ("right", "marked", "python", "foreign", "unmarked", "young")
-YOUNG_NS = 3 * 1000 * 1000 * 1000  # tables to unwind with are made when a file is first met
+YOUNG_NS = 3 * 1000 * 1000 * 1000  # unwind tables are made when a file is first met
 
 
 class Report(object):
@@ -240,7 +243,7 @@ class Report(object):
         self.kinds = collections.Counter()
         self.marks = collections.Counter()
         self.cut = collections.Counter()  # samples that lack frames because of these limits alone
-        self.deepest = self.longest = self.absent = 0  # absent: nothing of Python on the thread
+        self.deepest = self.longest = self.absent = 0  # absent: the thread has no Python frame
         self.examples = []
         self.shown = collections.Counter()  # of each kind
 
@@ -272,7 +275,7 @@ class Report(object):
 
 
 def judged(stack, checker):
-    """(kind, index of the frame that is wrong, frames of the program), the marks."""
+    """(what classify() says, the marks of the stack)."""
     found = checker.classify(stack)
     if found[0] not in FINE:
         loose = checker.classify(stack, True)
@@ -281,7 +284,7 @@ def judged(stack, checker):
 
 
 def verdict(profile, checker, samples):
-    """Counts what these samples of the profile show, all of one process."""
+    """Counts what these samples of the profile show. All are of one process."""
     report, cache = Report(), {}
     young = YOUNG_NS + min([int(s.labels.get("time", 0)) for s in samples] or [0])
     for sample in samples:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Run by an interpreter with -X perf or -X perf_jit: looks for return addresses into trampolines on
-# its own stack (x86-64: behind a `call` by register), innermost first, prints them, then "ready" and
-# lives until stdin ends. The last three of alpha, beta, gamma among their names must be gamma, beta,
-# alpha: that is how they were called.
+# An interpreter runs this with -X perf or -X perf_jit. It looks on its own stack for return
+# addresses into trampolines (x86-64: behind a `call` by register) and prints them, innermost first.
+# Then it prints "ready" and waits for the end of its input. Of the names of these addresses, the
+# last three that are alpha, beta or gamma must be gamma, beta, alpha, because they were called in
+# that order.
 import os
 import re
 import struct
@@ -40,7 +41,7 @@ def alpha():
 
 
 found = alpha()
-# CPython writes a jitdump through a buffer of stdio: what came later pushes out what is asked for.
+# CPython writes a jitdump through a buffer of stdio. More functions make it write out the three.
 for i in range(100):
     exec("def filler%d(): pass\nfiller%d()" % (i, i))
 print(os.getpid())

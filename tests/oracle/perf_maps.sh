@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# perf_maps.sh: names of the trampolines that CPython makes with -X perf (3.12) and -X perf_jit
-# (3.13), after its perf map or jitdump, against the order in which the functions called each other.
+# perf_maps.sh: the names of the trampolines that CPython makes with -X perf (3.12) and -X perf_jit
+# (3.13), read from its perf map or jitdump. The truth is the order in which the functions called
+# each other.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/oracle/lib.sh

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""pprof's profile.proto read and written by hand: the oracle must not share a parser with krait.
+"""Reads and writes pprof's profile.proto, because the oracle must not share a parser with krait.
 
 Runs on Python 2.7 and 3.x: the in-process sampler, which writes the same form as krait, runs
 inside each interpreter that is tested. Field numbers are those of google/pprof's profile.proto.
@@ -11,9 +11,9 @@ PART = 128  # bytes
 
 
 class Location(object):
-    """One frame: kind is 'python', 'kernel', 'native', 'jit', 'gc' or 'mark'; line and column 0 =
-    none; the end of the expression (krait's own fields) likewise. name "": no symbol covers
-    the address."""
+    """One frame. kind is 'python', 'kernel', 'native', 'jit', 'gc' or 'mark'. A line or column of 0
+    means none, and so in the end of the expression (fields of krait's own). name "": no symbol
+    covers the address."""
 
     __slots__ = ("kind", "mapping", "name", "file", "first", "line", "column", "address", "system",
                  "end_line", "end_column", "key")
@@ -152,7 +152,7 @@ class Profile(object):
                          (line.get(101, 0), line.get(100, 0)))
                 for line in reversed(lines or [{}])
                 for name, file, first, system in [functions.get(line.get(1, 0), ("", "", 0, ""))]]
-        self._labels = {}  # of a label's bytes -> (key, value): few are distinct
+        self._labels = {}  # bytes of a label -> (key, value), as few differ
         self.samples = [self._sample(data) for data in raw.get(2, [])]
         self._stacks, self._parts = {}, {}
 
@@ -193,7 +193,7 @@ class Profile(object):
         return known
 
     def _part(self, data):
-        """Locations of a part of a stack: deep stacks share all but their ends."""
+        """Locations of a part of a stack. Deep stacks differ at their ends only."""
         if data not in self._parts:
             self._parts[data] = [frame for i in reversed(varints(data))
                                  for frame in self.locations[i]]
@@ -226,7 +226,7 @@ def _field(number, value):
 
 
 class Writer(object):
-    """Builds a profile of Python frames and marks; each sample counts one."""
+    """Builds a profile of Python frames and marks."""
 
     def __init__(self):
         self.strings, self.out = {b"": 0}, []
@@ -244,7 +244,7 @@ class Writer(object):
         return table[key]
 
     def location(self, mapping, name, file, first, line, column, end=None):
-        """end: (line, column) behind the expression."""
+        """end: (line, column) where the expression ends."""
         m = self._id(self.mappings, 3, mapping, [_field(5, self.string(mapping))])
         f = self._id(self.functions, 5, (name, file, first), [
             _field(2, self.string(name)), _field(4, self.string(file)), _field(5, first)])

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""sampler.py TARGET SECONDS OUT [FAULT]: samples TARGET from inside, by signal, and writes pprof.
+"""sampler.py TARGET SECONDS OUT [FAULT]: samples TARGET from inside, by signals, and writes pprof.
 
-A right profile made without krait: it shows that truth.py isn't too strict. With a FAULT (a method
-of Faulty) it makes one of the mistakes that a profiler can make, which check.py must find (see
-faults.py). Runs on Python 2.7 and 3.x.
+Without a FAULT the profile is right, and made without krait: so it shows whether truth.py is too
+strict. A FAULT is a method of Faulty. It makes one of the mistakes that a profiler can make, and
+check.py must find it (see faults.py). Runs on Python 2.7 and 3.x.
 """
 import os
 import signal
@@ -47,9 +47,9 @@ def facts(frame):
 
 
 class Faulty(object):
-    """Makes mistakes. Each method gets a stack's frames and facts, leaf first, and spoils them.
+    """Makes mistakes. A method gets a stack's frames and facts, leaf first, and changes facts.
 
-    Those of one sample in 10 only ("rare") stand for what happens now and then.
+    A "rare" one, in a tenth of the samples, stands for what happens now and then.
     """
 
     def __init__(self):
@@ -63,7 +63,7 @@ class Faulty(object):
 
     @staticmethod
     def unit(frame, distance):
-        """(line, column) of the instruction this far away, for a fault in f_lasti."""
+        """(line, column) of the instruction @distance further on, for a fault in f_lasti."""
         lasti = frame.f_lasti + 2 * distance
         units = truth.positions(frame.f_code)
         if units:
@@ -95,7 +95,7 @@ class Faulty(object):
             stack[i][3:] = self.unit(frame, -frame.f_lasti // 2)
 
     def instruction_halved(self, frames, stack):
-        """Code units taken for bytes, or the other way round."""
+        """f_lasti is read in the wrong unit: code units as bytes, or the other way round."""
         for i, frame in enumerate(frames):
             stack[i][3:] = self.unit(frame, -frame.f_lasti // 4)
 
@@ -127,7 +127,7 @@ class Faulty(object):
             each[5] = each[5] and (each[5][0], each[5][1] - 1)
 
     def unsigned_line_steps(self, frames, stack):
-        """A line that goes back in the table read as one that goes forward."""
+        """A step back in the line table is read as a step forward."""
         for i, frame in enumerate(frames):
             line = at = frame.f_code.co_firstlineno
             for start, new in truth.dis.findlinestarts(frame.f_code):
@@ -139,12 +139,12 @@ class Faulty(object):
             stack[i][3] = line
 
     def stale_name(self, frames, stack):
-        """Names cached by address, never checked."""
+        """Names are kept by the code object's address, and never checked."""
         for i, frame in enumerate(frames):
             stack[i][:3] = self.by_address.setdefault(id(frame.f_code), stack[i][:3])
 
     def stale_lines(self, frames, stack):
-        """Line tables cached by address, names right."""
+        """Line tables are kept by that address; names are right."""
         for i, frame in enumerate(frames):
             table = self.by_address.setdefault(id(frame.f_code), {})
             stack[i][3:] = table.setdefault(frame.f_lasti, stack[i][3:])
@@ -154,7 +154,7 @@ class Faulty(object):
             stack[0][0] = stack[1][0]
 
     def code_of_last_sample(self, frames, stack):
-        """The leaf's code from the sample before: a record that was overtaken."""
+        """The leaf has the code object of the sample before, as if a record had come too late."""
         leaf = stack[0][:3]
         if self.rare() and self.last:
             stack[0][:3] = self.last
@@ -185,14 +185,14 @@ class Faulty(object):
             stack[0], stack[1] = stack[1], stack[0]
 
     def every_second(self, frames, stack):
-        """A back pointer followed twice."""
+        """The pointer to the caller's frame is followed twice."""
         stack[:] = stack[::2]
 
     def generators_missed(self, frames, stack):
         stack[:] = [s for f, s in zip(frames, stack) if not f.f_code.co_flags & 0x20]
 
     def root_of_another(self, frames, stack):
-        """The upper half of this stack on the lower half of the sample before."""
+        """The inner half of this stack is put on the outer half of the one before."""
         own = [list(each) for each in stack]
         if self.rare() and self.last:
             stack[:] = stack[:len(stack) // 2] + self.last[len(self.last) // 2:]
@@ -202,7 +202,7 @@ class Faulty(object):
         del stack[127:]
 
     def cut_at_leaf(self, frames, stack):
-        """The outermost frames kept instead of the innermost."""
+        """A stack that is cut keeps the outermost frames instead of the innermost."""
         del stack[:max(0, len(stack) - 12)]
 
     def name_cut(self, frames, stack):
@@ -210,13 +210,13 @@ class Faulty(object):
             each[0] = each[0][:255]
 
     def wide_names_as_bytes(self, frames, stack):
-        """The data of a two-byte string read as one-byte characters."""
+        """A string of two bytes a character is read as one of one byte."""
         for each in stack:
             if ord(max(each[0])) > 255:
                 each[0] = each[0].encode("utf-16-le").decode("latin-1")[:len(each[0])]
 
     def class_of_self(self, frames, stack):
-        """The class of self, though a base class has the method."""
+        """A method is named after the class of self, though a base class has it."""
         for i, frame in enumerate(frames):
             if "self" in frame.f_code.co_varnames[:1] and "self" in frame.f_locals:
                 stack[i][0] = "%s.%s" % (type(frame.f_locals["self"]).__name__,
@@ -246,7 +246,7 @@ class Sampler(object):
     def tick(self, _signal, frame):
         if self.over:
             return
-        if frame.f_code not in OWN:  # else the machine was slow: it came before the last tick returned
+        if frame.f_code not in OWN:  # else the machine is slow: the last tick hadn't returned yet
             self.sample(frame)
         self.arm()
 
@@ -259,13 +259,13 @@ class Sampler(object):
         for ident, top in current.items():
             before = snapshot(top)
             stack = self.stack(top)
-            if ident == self.main or snapshot(top) == before:  # else: the thread ran meanwhile
+            if ident == self.main or snapshot(top) == before:  # else the thread ran meanwhile
                 self.counts[stack] = self.counts.get(stack, 0) + 1
         if sys.version_info[0] == 2:
             sys.setcheckinterval(interval)
 
     def arm(self):
-        """One signal: a deep stack takes longer than the interval."""
+        """Asks for one signal, because a deep stack takes longer than the interval."""
         signal.setitimer(signal.ITIMER_REAL, INTERVAL)
 
     def save(self, path):

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """shares.py [VERSION]: do samples fall where the CPU time went?
 
-targets/phases.py measures the CPU time of its phases with the thread's own clock; of 20,000
-samples, no phase's share may be off by more than three standard errors. One of a hundred right
-profilers would fail somewhere among all phases and versions by chance, so that what is off is
-measured once more, and fails if it is off again.
+targets/phases.py measures the CPU time of its phases with the thread's own clock. Of 20,000 samples
+no phase's share may be off by more than three standard errors. By chance one of a hundred right
+profilers would fail somewhere among all phases and versions. So what is off is measured again, and
+fails if it is off again.
 """
 import concurrent.futures
 import json

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# threads.sh: names and tids of Python threads as krait reads them from running interpreters of
-# every version, against what the program itself says of them.
+# threads.sh: the names and tids of Python threads that krait reads from running interpreters of
+# every version, against what the program itself prints.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/oracle/lib.sh
@@ -30,7 +30,7 @@ check() { # NAME COMMAND...
 	echo "PASS threads $name: $(wc -l <"$WORK/want") names and tids"
 }
 
-# interpreter_pid PID: the process that really is the interpreter (wrappers may stay in between).
+# interpreter_pid PID: the process that is the interpreter itself (a wrapper may be its parent).
 interpreter_pid() {
 	local child
 	child=$(cat "/proc/$1/task/$1/children" 2>/dev/null)

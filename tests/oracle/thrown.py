@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""A generator that waits in a `yield from` while an exception is thrown into it: 3.9 makes it the thread's frame without a word of
-who threw it. All of the program is called by its module: a stack that begins elsewhere has a mark."""
+"""An exception is thrown into a generator that waits in a `yield from`. 3.9 makes the generator the
+thread's frame and keeps no link to who threw. The module calls all of the program, so a stack with
+another root must have a mark."""
 import os
 import re
 import sys
@@ -37,7 +38,7 @@ MARK = "[incomplete: the caller of its outermost function isn't known]"
 
 
 def stacks_of(python):
-    """Those in which the generator's work is, with how many samples each has."""
+    """{stack with the generator's work: samples}."""
     with tempfile.TemporaryDirectory() as d:
         with open(d + "/thrown.py", "w", encoding="utf-8") as f:
             f.write(PROGRAM)

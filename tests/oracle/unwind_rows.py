@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""unwind_rows.py TOOL [--full]: the rows krait compiles (tests/tools/unwind_rows.c) against what
-`readelf --debug-dump=frames-interp` says of the same file: every row, every function. What readelf
-calls "exp" is taken from its --debug-dump=frames. Rules hold less than DWARF can say: each such loss
-has its reason in LOSSES; any other difference fails. Files: what the test interpreters have mapped,
-a few that are made here; --full: every ELF file of the machine."""
+"""unwind_rows.py TOOL [--full]: the rows that krait compiles (tests/tools/unwind_rows.c) against
+what `readelf --debug-dump=frames-interp` says of the same file, for every row and every function.
+Where readelf says "exp", the expression is taken from its --debug-dump=frames. krait's rules can't
+hold all that DWARF can say: LOSSES has the reasons for such losses, and any other difference fails.
+The files are those that the test interpreters map, and a few that are made here; with --full every
+ELF file of the machine."""
 import collections
 import hashlib
 import multiprocessing
@@ -14,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 
-# Reasons why a row that readelf knows may be unknown, or a register lost, in krait.
+# Reasons why krait may not know a row, or a register, that readelf knows.
 LOSSES = {
     "cfa-expression": "the CFA is an expression that is none of `*(reg + n) + m`, `*(reg + n + 8 * reg) + m` and "
                       "binutils' PLT",
@@ -60,8 +61,8 @@ def run(*command):
 
 
 def entries(path, how):
-    """Of readelf's dump of .eh_frame or, if there are no functions, .debug_frame: each entry as one
-    string of lines."""
+    """The entries of readelf's dump of .eh_frame, or of .debug_frame if the first has no functions.
+    Each is a string of several lines."""
     found = {}
     for text in run("readelf", how + "N", path).split("Contents of the ")[1:]:
         name, _, text = text.partition(" ")
@@ -74,7 +75,7 @@ def entries(path, how):
 
 
 class Expressions:
-    """What only the dump of instructions says: expressions, and whether a register without a rule
+    """What only the dump of instructions has: expressions, and whether a register without a rule
     ("u" in rows) was declared undefined."""
     def __init__(self, path):
         self.path, self.of = path, None
@@ -84,7 +85,7 @@ class Expressions:
                    if "expression" in x or "undefined" in x}
 
     def at(self, key, start, loc, register):
-        """The expression in force at LOC for a register's name or "cfa"; "undefined"."""
+        """The expression for a register's name or "cfa" at LOC, "undefined", or ""."""
         if self.of is None:
             self.read()
         now, here, kept = {}, start, []
@@ -122,7 +123,7 @@ class Rules:
         self.known = {}
 
     def at(self, text, key, start, loc, names, signal):
-        """rule() of a row, once for equal ones that need no expression."""
+        """rule() of a row. Equal rows that need no expression are computed once."""
         known = self.known.get((text, names, signal))
         if known:
             self.losses.update(known[1])
@@ -158,8 +159,8 @@ class Rules:
         return None
 
     def slot(self, text, expression, name, cfa=None):
-        """(where it is in units of 8 bytes, counted from the frame pointer instead of the CFA). The
-        latter only where the CFA shows whose frame pointer it is."""
+        """(where a register is saved, in units of 8 bytes; 1 if that counts from the frame pointer
+        and not from the CFA). It may do so only where the CFA shows whose frame pointer it is."""
         if text in ("u", "s", "n", None):
             return SAME, 0
         m = re.match(r"c([-+]\d+)$", text)
@@ -214,7 +215,7 @@ def functions(path):
         head, lines = key.split(), rest.splitlines()
         names = lines[0].replace("LOC", "").strip() if lines else ""
         rows = [(int(line[:16], 16), line[17:].rstrip()) for line in lines[1:]
-                if line[0] in HEX and "ZERO" not in line]  # others: registers readelf has no names for
+                if line[0] in HEX and "ZERO" not in line]  # else registers that readelf can't name
         if head[3] == "CIE":
             ra = next(int(x[3:]) for x in head if x.startswith("ra="))
             cies[head[0]] = rows, names, "S" in head[4].strip('"'), ra
@@ -229,9 +230,10 @@ def functions(path):
 
 
 def eh_return(path, start, end, leave):
-    """What call frame information doesn't say of a function that is left by __builtin_eh_return at @leave: where
-    its return address may be overwritten, where frames further out, where it has left; and where it still finds
-    the return address, counted from the CFA in units of 8 bytes."""
+    """What call frame information doesn't say of a function that is left by __builtin_eh_return at
+    @leave: (from where on its return address may be overwritten; from where on frames further out
+    may be; where it has left; where the return address still is, from the CFA in units of 8
+    bytes)."""
     text = run("objdump", "-dw", "--no-show-raw-insn", f"--start-address={start:#x}", f"--stop-address={end:#x}", path)
     code = [(int(m[1], 16), m[2]) for m in re.finditer(r"^ +([0-9a-f]+):\t(.*?) *$", text, re.M)]
     install, hook = [i for i, (at, insn) in enumerate(code) if at < leave and insn.startswith("call")][-2:]
@@ -240,7 +242,7 @@ def eh_return(path, start, end, leave):
     def argument(register):
         how, source = next(m for m in (re.match(rf"(lea|mov) +(\S+),%{register}$", insn)
                                        for _, insn in code[install::-1]) if m).groups()
-        if how == "mov" and source[0] != "%":  # kept in the frame meanwhile (Ubuntu's GCC 14)
+        if how == "mov" and source[0] != "%":  # the frame keeps it meanwhile (Ubuntu's GCC 14)
             source = next(m for m in (re.match(r"mov +(%r\w+)," + re.escape(source), insn)
                                       for _, insn in code[install::-1]) if m)[1]
         return int(leas[source[1:]] if source[0] == "%" else source.split("(")[0], 16)
@@ -323,7 +325,7 @@ def differences(got, want):
 
 
 def unnoticed(rows, want):
-    """A rule that is changed, a row that is moved: the comparison must see both."""
+    """True if the comparison doesn't see that a rule was changed, or a row moved."""
     i = len(rows) // 2
     loc, rule = rows[i]
     return any(not differences(rows[:i] + [other] + rows[i + 1:], want)
@@ -348,7 +350,7 @@ def compare(job):
     return group, path, "; ".join(wrong) or None, len(rows), len(kept), losses
 
 
-# What an interpreter has mapped once it has loaded what it can of its libraries.
+# Prints the mappings of an interpreter that has loaded all libraries of these that it can.
 MAPPED = """
 import sys
 for name in "ssl hashlib ctypes sqlite3 zlib lzma bz2 decimal curses readline numpy".split():
@@ -364,7 +366,7 @@ def mapped(interpreter):
 
 
 def interpreters():
-    """(name, path) of those that run here as they are."""
+    """(name, path) of the test interpreters that need no chroot."""
     cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     table = os.path.join(os.environ.get("KRAIT_TEST_CACHE") or cache + "/krait-tests",
                          "interpreters.tsv")
@@ -379,7 +381,7 @@ def interpreters():
 
 
 def is_ours(path):
-    """A 64-bit ELF program or library for a machine that krait knows."""
+    """Is it a 64-bit ELF program or library for a machine that krait knows?"""
     try:
         with open(path, "rb") as f:
             h = f.read(20)
@@ -389,7 +391,7 @@ def is_ours(path):
 
 
 def everything():
-    """Every ELF file in the places where machines keep them."""
+    """Every ELF file in the usual directories."""
     home = os.path.expanduser("~")
     for root in ("/usr/lib", "/usr/bin", "/usr/sbin", "/usr/libexec", "/usr/local", "/opt",
                  "/usr/aarch64-linux-gnu", home + "/.pyenv", home + "/.cache/krait-tests"):
@@ -401,7 +403,7 @@ def everything():
 
 
 def made(where):
-    """(name, path, path of what readelf reads): kinds of files that no package ships."""
+    """(name, path, path of the file that readelf reads) of files that no package has."""
     with open(where + "/vdso.so", "wb") as out, open("/proc/self/maps", encoding="utf-8") as maps:
         for line in maps:
             if "[vdso]" in line:
