@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Code records with any bytes: refused, or texts that are bounded, valid UTF-8 and one line. */
+/* Any bytes as code records: refused, or with texts that are bounded, valid UTF-8 and one line. */
 #include <stdlib.h>
 
 #include "base/cleanup.h"
@@ -19,7 +19,7 @@ static void check_text(const char *s)
 			abort();
 }
 
-/* A line of source text: one, and whole. */
+/* A line of source text must be one line, and whole. */
 static void check_line(const uint8_t *data, size_t n)
 {
 	struct wire_text w = {.kind = data[0] & 7,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Linkage names from any bytes: bounded, and never without an answer. */
+/* Any bytes as a linkage name: there is always an answer, and it is bounded. */
 #include <stdlib.h>
 #include "base/cleanup.h"
 #include "symbol/elf/demangle.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ELF files from any bytes: everything that is read out of them for an interpreter, symbols and
- * identity. An input that begins with an even byte is a file; an odd one changes a sound file (a
- * 3.14 made by hand; with bit 2 it is loaded where it says) at the places it names, so that the deeper
- * readers are reached.
+ * Any bytes as an ELF file: all that krait reads of one for interpreters, symbols and identity. If
+ * the first byte is even, the rest is the file. If it is odd, the rest says at which places a sound
+ * file is changed, so that the deeper readers are reached: a 3.14 made by hand, which with bit 2 is
+ * loaded at the addresses that it names.
  */
 #include <stdlib.h>
 #include "../unit/debug_offsets.h"
@@ -49,7 +49,7 @@ static void add_methods(struct elf_writer *w)
 	ew_symbol(w, "PyCMethod_New", EW_TEXT, 64, 1);
 }
 
-/* All of it within a page, that patches reach. */
+/* All of it lies in one page, so that changes reach it. */
 static void add_opcodes(struct elf_writer *w)
 {
 	const struct dt_header header = dt_header(EW_CONST);
@@ -61,7 +61,7 @@ static void add_opcodes(struct elf_writer *w)
 	ew_symbol(w, "_PyEval_EvalFrameDefault", EW_TEXT, 16, 1);
 }
 
-/* Triples {offset low, offset high, byte}. */
+/* @data: triples {offset low, offset high, byte}. */
 static int patched(uint16_t type, uint16_t machine, const uint8_t *data, size_t n)
 {
 	struct elf_writer w;

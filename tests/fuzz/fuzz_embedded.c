@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Pictures and pages that somebody sent: the recording and the source text are read, whatever the bytes are. */
+/* Any bytes as a picture or page, of which the recording and the source text are read. */
 #include <stdlib.h>
 #include "base/cleanup.h"
 #include "format/common/embedded.h"
@@ -7,7 +7,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
-/* Lines are what the text has between its NULs. */
+/* NULs separate the lines of the text. */
 static void read_page(const uint8_t *data, size_t n)
 {
 	const struct str json = {.s = (char *)data, .n = n};

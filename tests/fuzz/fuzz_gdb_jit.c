@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Lists of code registered for gdb in a memory of any bytes at BASE. The first byte says which read after which the
- * memory becomes another one.
+ * Any bytes at BASE as the memory of a process that registered code for gdb. The first byte says
+ * after how many reads the memory changes.
  */
 #include <errno.h>
 #include <limits.h>
@@ -34,7 +34,7 @@ static int peek_memory(void *arg, uint64_t addr, void *buf, size_t n)
 	return 0;
 }
 
-/* Keys are those of the places, ascending, and functions don't overlap. */
+/* Keys lie in the places and ascend, and no two functions begin at one key. */
 static void check_rows(const struct gdb_jit *j)
 {
 	const struct unwind_place places[] = {{0, 0x1400, 0}, {0x1400, 0x2000, 0x1400}};
@@ -52,7 +52,7 @@ static void check_rows(const struct gdb_jit *j)
 			abort();
 }
 
-/* After @j, with a byte that is another one now: as it would be read afresh. */
+/* The memory has changed since @j was read. Reading on from @j gives what reading afresh gives. */
 static void check_next(const struct gdb_jit *j, const struct memory *m, const uint64_t *at,
 		       size_t n)
 {
@@ -77,7 +77,7 @@ static void check_next(const struct gdb_jit *j, const struct memory *m, const ui
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-	/* 254 and 255: it never changes. */
+	/* 254 and 255: the memory never changes. */
 	struct memory m = {data + 1, n - 1, n && data[0] < 254 ? data[0] : UINT_MAX};
 	const uint64_t at[] = {BASE, BASE + 24};
 	struct gdb_jit *j = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Any bytes as a file of intervals, for the samples of a few threads: bad lines are said, no sample is lost or
- * changed but for its labels, and those that it had stay.
+ * Any bytes as a file of intervals, for the samples of a few threads. Bad lines are reported. No
+ * sample is lost; labels are added to it, and nothing else of it changes.
  */
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Jitdumps from any bytes behind a sound header. */
+/* Any bytes as a jitdump, behind a sound header. */
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Any bytes as JSON lines: refused with a message, or read; then every format can be written from it,
- * and what was read, once written, comes back and is written as the same bytes.
+ * Any bytes as JSON lines: refused with a message, or read. What was read can be written in every
+ * format. Written as JSON lines and read again, it is written as the same bytes.
  */
 #include <stdlib.h>
 #include "base/cleanup.h"
@@ -23,7 +23,7 @@ static size_t write_jsonl(struct profile *p, char **bytes)
 	return n;
 }
 
-/* Nothing but --value, --by or missing times is refused, and that isn't krait's end. */
+/* Only the trace may be refused: it needs times. */
 static void write_all(struct profile *p)
 {
 	static const char *const names[] = {"pprof", "speedscope", "firefox", "trace", "pstats"};

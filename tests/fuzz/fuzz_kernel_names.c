@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* /proc/kallsyms from any bytes (a container may put its own there), looked up anywhere. */
+/* Any bytes as /proc/kallsyms (a container may have a file of its own there). */
 #include <stdlib.h>
 #include "symbol/kernel_names.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Line tables of every version, any bytes: no read past the table, no overflow, lines >= 0. */
+/* Any bytes as a line table of each version: no read past it, no overflow, no line below 0. */
 #include <stdlib.h>
 
 #include "base/cleanup.h"
@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		return 0;
 	memcpy(head, data, sizeof(head));
 	n -= sizeof(head);
-	/* An own allocation: the sanitizer knows its end. */
+	/* An allocation of its own, so that the sanitizer knows where the table ends. */
 	table = malloc(n + !n);
 	if (!table)
 		return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * /proc/PID/maps from any bytes: whatever is taken as a mapping must be sound. Written back the way
- * the kernel does and read again it must be the same.
+ * Any bytes as /proc/PID/maps. What is taken as a mapping must be sound, and the same if it is
+ * written as the kernel writes it and read again.
  */
 #include <stdio.h>
 #include <stdlib.h>

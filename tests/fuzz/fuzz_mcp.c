@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Messages to `krait mcp`: one line of JSON is the answer, or nothing, and what would be run are the words that the
- * tools are made of.
+ * Any bytes as a message to `krait mcp`. The answer is one line of JSON, or nothing, and a command
+ * that would be run consists of the words that its tool may have.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,10 @@ static void check(bool ok)
 		abort();
 }
 
-/* Instead of running krait. A file is never taken for an option, and recordings stay in their directory. */
+/*
+ * Replaces running krait. The name of a file is never an option, and recordings stay in their
+ * directory.
+ */
 int mcp_run(char *const *argv, unsigned seconds, struct str *ret)
 {
 	static const char *const commands[] = {"top", "dump", "record", "report", "diff"};

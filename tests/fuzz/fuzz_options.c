@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Command lines of `krait record`, words apart by NUL: options that can be recorded with, or one sentence that says what is wrong.
+ * Any bytes as a command line of `krait record`, whose words end with NUL: options that a recording
+ * can use, or a sentence that says what is wrong.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,7 +22,7 @@ static void check(bool ok)
 		abort();
 }
 
-/* Each in an allocation of its own: the sanitizer knows its end. */
+/* Each word has an allocation of its own, so that the sanitizer knows where it ends. */
 static void split(const uint8_t *data, size_t n, words_vec *words)
 {
 	while (n) {
@@ -36,7 +37,7 @@ static void split(const uint8_t *data, size_t n, words_vec *words)
 	check(!vec_push(words, NULL));
 }
 
-/* What a recording takes for granted. */
+/* What a recording relies on. */
 static void check_options(const struct record_options *o)
 {
 	check(o->format && (o->session.freq_hz || o->session.count) &&
@@ -58,7 +59,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	int r;
 
 	record_options_init(&o);
-	/* The C library's patterns take memory without end for numbers of times. */
+	/* The C library takes endless memory for a regular expression with {N}. */
 	if (n && memchr(data, '{', n))
 		return 0;
 	split(data, n, &words);

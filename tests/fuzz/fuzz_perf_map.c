@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Perf maps from any bytes: in whatever pieces they come, the same names at the same addresses. */
+/* Any bytes as a perf map: whole or in pieces, it has the same names at the same addresses. */
 #include <stdlib.h>
 #include "symbol/madecode/perf_map.h"
 
@@ -25,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	const char *text = (const char *)data;
 	struct perf_map *whole = perf_map_new(), *pieces = perf_map_new();
-	/* Each piece is laid over all before it: of a large file 250 are enough. */
+	/* Adding a piece costs more the more there is: a large file has 250 pieces. */
 	size_t step = MAX(n ? (size_t)1 + data[0] % 64 : (size_t)1, n / 250);
 
 	check(!perf_map_feed(whole, text, n));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Any bytes as pprof: refused with a message, or read; and what was read, once written, must come
- * back and be written as the same bytes.
+ * Any bytes as pprof: refused with a message, or read. What was read, written and read again must
+ * be written as the same bytes.
  */
 #include <stdlib.h>
 #include "base/cleanup.h"

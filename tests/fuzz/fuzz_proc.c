@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The other texts of /proc: stat, status, cmdline, cgroup, mountinfo, CPU lists, from any bytes. */
+/* Any bytes as the other texts of /proc: stat, status, cmdline, cgroup, mountinfo, CPU lists. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@ static void containers(const char *text, size_t n)
 	check(id.n == 0 || id.n == CONTAINER_ID_HEX);
 }
 
-/* A RECORD whose first line's file is asked for. */
+/* Looks for the first file of a distribution's RECORD. */
 static void distributions(const char *bytes, size_t n)
 {
 	_cleanup_str_ struct str text = {}, file = {}, names = {};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Any bytes as a profile file: refused with a message, or read; what was read can be written as
- * folded stacks, and those are read with the same samples in all.
+ * Any bytes as a profile file: refused with a message, or read. What was read can be written as
+ * folded stacks, and reading those gives the same sum of samples.
  */
 #include <stdlib.h>
 #include "base/cleanup.h"
@@ -14,10 +14,13 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
-/* Of folded stacks that are read again: deep ones are many times as long as their file. */
+/* Longer folded stacks aren't read again: deep ones are many times as long as their file. */
 #define TEXT_MAX (16u << 20)
 
-/* In millionths: sums of fractions may be whole, and are read as such again. -1: it can't be told. */
+/*
+ * In millionths, because a sum of fractions may be a whole number, and is then read as one. -1: it
+ * doesn't fit.
+ */
 static int64_t total(struct profile *p)
 {
 	_cleanup_free_ struct profile_sum *sums = NULL;
@@ -50,7 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 			abort();
 		return 0;
 	}
-	/* Two value types may have one name. */
+	/* With several values nothing is compared: two of them may have one name. */
 	value = profile_meta(p)->n_values == 1 ? NULL : "";
 	sum = value ? -1 : total(p);
 	if (sum < 0 || sum > INT64_MAX / 64) {
@@ -60,7 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	f = open_memstream(&text, &text_n);
 	if (!f || folded_write(p, f, &(struct render_options){}) || fclose(f))
 		abort();
-	/* A frame that begins as a comment does is read as one. */
+	/* A line whose first frame begins with # is read as a comment. */
 	if (text_n > TEXT_MAX || text[0] == '#' || memmem(text, text_n, "\n#", 2)) {
 		profile_free(p);
 		return 0;

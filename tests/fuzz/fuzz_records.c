@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Records of the rings, of any bytes: two bytes say how long each is, 0 is a flush. Processes are such as there can't be: else
- * this machine's would be read. What was counted is what the profile has, and each sample has a stack.
+ * Any bytes as records of the rings. Two bytes say how long a record is; 0 is a flush. The records
+ * get numbers that no process can have, or else processes of this machine would be read. The
+ * profile must have as many samples as were counted, and each must have a stack.
  */
 #include <stdlib.h>
 
@@ -10,7 +11,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
-#define NO_PROCESS 0x7ffffff0u /* and 15 more */
+#define NO_PROCESS 0x7ffffff0u /* the lowest four bits are the input's */
 
 static const struct py_layout layouts[] = {
 	{.version = 0x207}, {.version = 0x306}, {.version = 0x309}, {.version = 0x30a},
@@ -56,7 +57,7 @@ static void check(bool ok)
 		abort();
 }
 
-/* Where a record of this type has the number of its process. */
+/* Gives the record a process that can't exist. */
 static void disown(uint8_t *rec, size_t n)
 {
 	static const size_t at[] = {[REC_SAMPLE] = offsetof(struct rec_sample, proc),
@@ -77,7 +78,10 @@ static void disown(uint8_t *rec, size_t n)
 		memcpy(rec + offsetof(struct rec_proc, parent), &key.tgid, sizeof(key.tgid));
 }
 
-/* An allocation of its own: the sanitizer knows its end. True: it is a sample. */
+/*
+ * The record has an allocation of its own, so that the sanitizer knows where it ends. True if it is
+ * a sample.
+ */
 static bool send(struct collect *c, const uint8_t *data, size_t n)
 {
 	_cleanup_free_ uint8_t *rec = malloc(n);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Call frame information from any bytes, in a file made by hand (tests/unit/cfi_writer.h); whatever
- * comes out must be rows as rows.h promises them. The first byte says how it is found: bit 0
- * aarch64, bit 1 .debug_frame, bit 2 without section headers, bit 3 compressed. What is too long for a page is
- * a .debug_frame behind the rest (tests/fuzz/worst.py).
+ * Any bytes as call frame information, in a file made by hand (tests/unit/cfi_writer.h). The result
+ * must be rows as rows.h promises them. The first byte says how the bytes are found: bit 0 aarch64,
+ * bit 1 .debug_frame, bit 2 without section headers, bit 3 compressed. Bytes that are too many for
+ * a page are a .debug_frame at the end of the file (tests/fuzz/worst.py).
  */
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -63,7 +63,7 @@ static void check_rows(const struct unwind_rows *r, bool aarch64)
 	check(!unwind_rows_find(r, r->base - 1) && !unwind_rows_fde(r, r->base - 1));
 }
 
-/* The same bytes are the code. */
+/* The code is made of the same bytes. */
 static void check_parts(int fd, const struct unwind_rows *rows)
 {
 	_cleanup_elf_ struct elf_file *f = NULL;
@@ -119,7 +119,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		ew.eh_frame_hdr = EW_DATA + HDR;
 	if (data[0] & 8)
 		ew.named_sh.sh_flags = SHF_COMPRESSED;
-	memcpy(ew.data + HDR, "\x01\x1b\x03\x3b\x0c\xf0\xff\xff", 8); /* leads to EW_DATA */
+	memcpy(ew.data + HDR, "\x01\x1b\x03\x3b\x0c\xf0\xff\xff", 8); /* points to EW_DATA */
 	ew_text(&ew, data + 1, n - 1);
 	fd = ew_write(&ew);
 	if (cw_read(fd, &rows))

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The kernel program's walkers, compiled for the host, over an interpreter's image with hostile
- * words in it: first byte the release, then what to write where (tests/host/walk_random.h).
+ * The kernel program's walkers, compiled for the host, read an interpreter's image with hostile
+ * words in it. The first byte is the release; the rest says what is written where
+ * (tests/host/walk_random.h).
  */
 #include "../host/walk_random.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Any bytes as x86-64 code: whatever is decoded lies within them, and what is said of a function that
- * begins anywhere in them keeps to src/unwind/prove/x86_flow.h. The first two bytes say where it begins.
+ * Any bytes as x86-64 code. A decoded instruction lies within them, and what is proved of a
+ * function is as src/unwind/prove/x86_flow.h promises. The first two bytes say where the function
+ * begins.
  */
 #include <stdlib.h>
 
@@ -20,7 +21,7 @@ static void check(bool ok)
 		abort();
 }
 
-/* An instruction is what its own bytes say, whatever follows. */
+/* The bytes that follow an instruction don't change it. */
 static void decode(const uint8_t *data, size_t n)
 {
 	struct x86_insn insn, again;
@@ -41,7 +42,7 @@ struct bytes {
 	uint32_t n;
 };
 
-/* Tables lie among the instructions. */
+/* Jump tables lie among the instructions. */
 static size_t read_bytes(void *ctx, int64_t key, void *ret, size_t n)
 {
 	const struct bytes *b = ctx;
@@ -88,7 +89,7 @@ static void flow(const uint8_t *data, uint32_t n, uint32_t start)
 	free(r.info);
 }
 
-/* As code of CPython's compiler. */
+/* The bytes as code of CPython's compiler. */
 static void executors(const uint8_t *data, size_t n)
 {
 	struct unwind_rows rows;

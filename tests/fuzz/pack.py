@@ -51,12 +51,12 @@ def escaped(byte):
 
 
 def lines_of(data):
-    """The bytes as lines of text: one ends behind a line feed, or where it is full."""
+    """The bytes as lines of text. A line ends behind a line feed, or when it is full."""
     line = ""
     for i, byte in enumerate(data):
         piece = escaped(byte)
         if piece == r"\0" and data[i + 1 : i + 2].isdigit():
-            piece = r"\x00"  # else the digit would belong to it
+            piece = r"\x00"  # \0 and the digit would be one number
         line += piece
         if byte == 10 or len(line) >= WIDTH:
             yield line
@@ -66,12 +66,12 @@ def lines_of(data):
 
 
 def kept(line):
-    """As it is in the file: a space at the end of a line might be taken away."""
+    """The line as the file has it. An editor might remove a space at its end."""
     return line[:-1] + r"\x20" if line.endswith(" ") else line
 
 
 def name_of(data):
-    """What libFuzzer calls what it finds."""
+    """The name that libFuzzer gives to an input that it finds."""
     return hashlib.sha1(data).hexdigest()
 
 
@@ -105,7 +105,7 @@ def load(fuzzer):
 
 
 def save(fuzzer, seeds):
-    """What has a name stands for the same bytes without one."""
+    """Writes the file. A seed without a name is left out if one with a name has the same bytes."""
     named = {data for name, data in seeds.items() if is_name(name)}
     order = sorted(
         (not is_name(name), 0 if is_name(name) else len(data), name, data)
@@ -122,7 +122,7 @@ def save(fuzzer, seeds):
 
 
 def add(fuzzer, seeds):
-    """In place of those that have the same names."""
+    """Adds the seeds. They replace those of the same names."""
     save(fuzzer, dict(load(fuzzer), **seeds))
 
 
@@ -143,7 +143,7 @@ def files_in(directory):
 
 
 def unpack(fuzzer):
-    """Its folder."""
+    """Writes each seed as a file. Returns their folder."""
     folder = os.path.join(BUILD, "seeds", fuzzer)
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""real.py: takes seeds from what is on this machine, and puts them into tests/fuzz/corpus: line
-tables and code objects of each interpreter that the tests have, what CPython writes for perf, texts
-of /proc, code and files of a compiler. Run by hand: each run brings other addresses, and what is
-missing here keeps the seeds that it has."""
+"""real.py: makes seeds of what this machine has, and puts them into tests/fuzz/corpus: line tables
+and code objects of each test interpreter, what CPython writes for perf, texts of /proc, code and
+files of a compiler. It is run by hand, because each run brings other addresses. Where the machine
+lacks something, the seeds stay as they are."""
 
 import ctypes
 import json
@@ -21,7 +21,7 @@ import seeds
 sys.path.insert(0, os.path.join(pack.ROOT, "tests", "e2e"))
 import kit  # noqa: E402
 
-# Functions whose line tables have what a line table can have.
+# The line tables of these functions have every kind of entry.
 SOURCE = """# -*- coding: utf-8 -*-
 
 
@@ -64,7 +64,7 @@ out = []
 walk(compile(sys.stdin.read(), "/srv/app.py", "exec"), "")
 print(json.dumps([sys.version_info[0] << 8 | sys.version_info[1], out]))
 """
-# What runs for perf, under a name that isn't this machine's.
+# The program that runs with -X perf. Its file name says nothing of this machine.
 RUNS = '''exec(compile("""
 def f(n): return n and g(n)
 def g(n): return f(n - 1)
@@ -147,7 +147,7 @@ def newest(minimum):
 
 
 def perf_files(option, pattern):
-    """What CPython writes while it runs RUNS, for perf."""
+    """What CPython writes for perf while it runs RUNS."""
     process = subprocess.Popen([newest((3, 13)), "-I", "-X", option, "-c", RUNS])
     process.wait()
     path = pattern % process.pid
@@ -168,7 +168,8 @@ def perf_map():
 
 
 def jitdump():
-    """Without its header, as fuzz_jitdump has it: two functions, each with how it is unwound."""
+    """Two functions of a jitdump, each with its unwind record. The header is left out, because
+    fuzz_jitdump has one."""
     data, records, at = perf_files("perf_jit", "/tmp/jit-%d.dump"), [], 40
     while at + 16 <= len(data):
         size = struct.unpack_from("<I", data, at + 4)[0]
@@ -179,8 +180,9 @@ def jitdump():
 
 
 def maps():
-    """Of a process that has every kind of mapping: files, one that is gone, one in memory, code
-    that it made, threads' stacks; but of one library alone."""
+    """/proc/PID/maps of a process that has every kind of mapping: of files, of one that was
+    deleted, of one in memory, of code that it made, of threads' stacks. Of its libraries libc alone
+    is kept."""
     found = {}
     for name, command in (
         ("python", ["/usr/bin/python3", "-I", "-c", MAPS]),
@@ -245,7 +247,7 @@ def kernel_names():
 
 
 def compiled():
-    """Of gcc: files for fuzz_elf, and the code alone for fuzz_x86."""
+    """gcc's output: whole files for fuzz_elf, their code for fuzz_x86."""
     files, code = {}, {}
     with tempfile.TemporaryDirectory() as d:
         source, out, text = d + "/a.c", d + "/out", d + "/text"

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# run.sh [SECONDS]: every fuzzer for that long (2; with KRAIT_TEST_FULL 600), from its seeds
-# (tests/fuzz/pack.py). What it finds is in build/fuzz/corpus/, what crashes it in build/fuzz/crash/.
-# The fast tier goes the same way each time: a change may make it fail, chance may not; the full one
-# looks for what is new.
+# run.sh [SECONDS]: runs every fuzzer for that long (2; with KRAIT_TEST_FULL 600), from its seeds
+# (tests/fuzz/pack.py). What it finds is in build/fuzz/corpus/, what crashes it in
+# build/fuzz/crash/. The fast tier tries the same inputs each time, so that only a change can make
+# it fail, not chance. The full tier looks for new ones.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 seconds=${1:-2} seed=1

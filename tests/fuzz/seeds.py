@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""seeds.py: makes the seeds that are made and not found, one sound input of each kind, and puts
-them into tests/fuzz/corpus. What they are made of is abi/records.h and the format itself; they are
-in the repository, so that fuzzing is the same everywhere."""
+"""seeds.py: makes the seeds that no machine has to be asked for, one sound input of each kind,
+after abi/records.h and the descriptions of the formats. It puts them into tests/fuzz/corpus, so
+that fuzzing begins with the same seeds everywhere."""
 import base64
 import gzip
 import struct
@@ -11,13 +11,14 @@ import pack
 
 PROCESS = struct.pack("<QII", 1000, 0x7ffffff0, 1)  # struct proc_key
 SAMPLE, STACK, CODE, PROC, NATIVE, SAMPLE_END, ABSENT = range(1, 8)
-# `def f(n):` in line 7 with two lines below; of 3.11 (locations), 3.10 (line numbers), 2.7 to 3.9 (pairs).
+# Line tables of `def f(n):` in line 7 with two lines below it: 3.11 (locations), 3.10 (line
+# numbers), 2.7 to 3.9 (pairs).
 TABLES = {0x30b: bytes.fromhex("80000000d8040884018804d80b0c8048"), 0x30a: bytes.fromhex("0401080104ff"),
           0x309: bytes.fromhex("000106010801"), 0x207: bytes.fromhex("0001060108ff0001")}
 
 
 def texts(*all_of_them):
-    """struct wire_text of each, and the bytes, each padded to 8."""
+    """A struct wire_text for each text, then their bytes, each padded to 8."""
     out = b"".join(struct.pack("<QIIBB6x", 1, len(data) // max(kind, 1), len(data), kind, kind == 1) for kind, data in all_of_them)
     return out + b"".join(data.ljust((len(data) + 7) & ~7, b"\0") for _, data in all_of_them)
 
@@ -55,19 +56,19 @@ def absent():
 
 
 def rings(*records):
-    """As fuzz_records has them: b"" is a flush."""
+    """Records as fuzz_records takes them. b"" is a flush."""
     return b"".join(struct.pack("<H", len(r)) + r for r in records)
 
 
-RELEASES = 16  # of tests/host/walk_image.h
-# What hostile_value() of tests/host/walk_random.h makes of a word, by the lowest three bits.
+RELEASES = 16  # rows of releases[] in tests/host/walk_image.h
+# The lowest three bits say what hostile_value() of tests/host/walk_random.h makes of a word.
 CONSTANT, OTHER_WORD, COPY, NEAR, BIT, END_OF_PAGE = 0, 1, 3, 4, 5, 6
 SAME = NEAR + 8 * 32
 SEND, KEEP_ON_FAULT = 1 << 44, 1 << 47
 
 
 def walk(release, changes, flags=SEND, fail_nth=0):
-    """As fuzz_walk has it. CHANGES: (number of the word, what becomes of it), 32 at most."""
+    """An input of fuzz_walk. CHANGES: 32 at most of (number of the word, what becomes of it)."""
     head = flags | 31 << 6 | len(changes) - 1
     if fail_nth:
         head |= 1 << 56 | fail_nth - 1 << 48
@@ -80,8 +81,8 @@ def all_over(kind, step, number=0):
 
 
 def walks():
-    """Of each release: nothing changed; reads that fail; words all over the image that point to
-    others, or beside what they pointed to."""
+    """For each release: nothing is changed; reads fail; words all over the image point to other
+    words, or beside what they pointed to."""
     seeds = {}
     for release in range(RELEASES):
         seeds["%d-sound" % release] = walk(release, [(0, SAME)])

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * In place of libFuzzer's main(): runs the fuzzer's function once over each file named, in a child of its own, and prints the
- * CPU seconds and the peak KiB of it: "FILE SECONDS KIB". A child that fails, or takes more than LIMIT_S, has "failed" there.
+ * Replaces libFuzzer's main(). It runs the fuzzer's function over each file, in a child process,
+ * and prints the CPU seconds and the peak of memory in KiB: "FILE SECONDS KIB". For a child that
+ * fails, or takes more than LIMIT_S, it prints "FILE failed STATUS".
  */
 #include <fcntl.h>
 #include <stdint.h>

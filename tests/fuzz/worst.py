@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""worst.py [NAME]: no input of 1 MiB takes a parser more than a second of CPU time. The inputs are those that cost most for their size: deep
-nesting, 10^5 equal names, long common prefixes, one long line, what isn't sorted, many tiny sections. Each goes to the function that the
-fuzzer of that name calls, built without sanitizers (tests/fuzz/timed.c)."""
+"""worst.py [NAME]: no input of 1 MiB may take a parser more than a second of CPU time. The inputs
+are those that cost most for their size: deep nesting, 10^5 equal names, long common prefixes, one
+long line, unsorted entries, many tiny sections. Each goes to the function of the fuzzer of that
+name, built without sanitizers (tests/fuzz/timed.c)."""
 import functools
 import gzip
 import json
@@ -24,7 +25,7 @@ chance = random.Random(1)
 
 
 def fill(part, *args):
-    """As many of part(i) as 1 MiB has room for, in a row."""
+    """part(0), part(1), ... as far as 1 MiB has room."""
     out, size = [], 0
     for i in range(10 * N):
         piece = part(i, *args)
@@ -37,7 +38,7 @@ def fill(part, *args):
 
 @functools.cache
 def inputs(make):
-    """Two fuzzers may take the same ones."""
+    """The inputs that @make makes. They are kept, because two fuzzers may take the same ones."""
     return list(make())
 
 
@@ -228,7 +229,8 @@ def profiles():
 
 # Files with code.
 def elf(symbols, names, sections=0):
-    """An ELF file: @symbols of (name offset, address, size) with the string table @names, and so many empty sections more."""
+    """An ELF file with @symbols, of (name offset, address, size), the string table @names, and so
+    many more empty @sections."""
     count = 5 + sections
     table = b"\0" * 24 + b"".join(struct.pack("<IBBHQQ", at, 0x12, 0, 1, address, size) for at, address, size in symbols)
     text, strings = b"\x90" * 4096, b"\0" + names + b"\0"
@@ -247,7 +249,7 @@ def elf(symbols, names, sections=0):
     header = b"\x7fELF\2\1\1" + b"\0" * 9 + struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, 64, at_sections, 0, 64, 56, 1, 64, count, 4)
     load = struct.pack("<IIQQQQQQ", 1, 5, at_text, 0x1000, 0x1000, len(text), len(text), 4096)
     data = (header + load).ljust(at_text, b"\0") + text + table + strings + kinds
-    data = b"\0" + data.ljust(at_sections, b"\0") + rows  # the fuzzer's first byte: what follows is a file
+    data = b"\0" + data.ljust(at_sections, b"\0") + rows  # 0 tells the fuzzer that a file follows
     assert len(data) <= MIB + 1 and head <= 4096
     return data
 
@@ -265,7 +267,7 @@ def elfs():
 
 
 def frames():
-    """.debug_frame of code from 0x1000 to 0x2000, behind the fuzzer's first byte."""
+    """The fuzzer's first byte, then .debug_frame of code from 0x1000 to 0x2000."""
     def entry(body):
         body += bytes(-len(body) % 4)
         return struct.pack("<I", len(body)) + body
@@ -274,7 +276,7 @@ def frames():
         return entry(b"\xff\xff\xff\xff\1\0\1\x78\x10\x0c\7\x08\x90\1" + program)
 
     def fdes(program, place, head):
-        """As many as there is room for behind @head, each with its program and where place(i) says."""
+        """@head, then as many entries as there is room for, each with @program and at place(i)."""
         out, at = [head], len(head)
         while at < MIB - 64 - len(program):
             start, size = place(len(out))
@@ -300,7 +302,7 @@ def frames():
 
 
 def code():
-    """Behind the two bytes that say where a function begins."""
+    """Two bytes that say where a function begins, then code."""
     yield "nops", b"\0\0" + b"\x90" * (MIB - 8)
     yield "zeros", bytes(MIB)
     yield "prefixes", b"\0\0" + b"\x66" * (MIB - 8)
@@ -375,7 +377,9 @@ def procs():
 
 
 def gdb_lists():
-    """The memory never changes (0xfe). At 0x1000: version, flag, the entry that matters, the first; entries of next, previous, address and size of the file."""
+    """The first byte, 0xfe, says that the memory never changes. At 0x1000 are version, flag, the
+    entry that matters and the first one. An entry is next, previous, address and size of the
+    file."""
     def chain(n, file, size):
         first = 0x1000 + 48
         out = b"\xfe" + struct.pack("<IIQQ", 1, 0, 0, first) * 2
@@ -391,7 +395,7 @@ def gdb_lists():
 
 
 def demangles():
-    """Whole, and what the demanglers still take."""
+    """Whole names, and names that are short enough for the demanglers."""
     for name, data in names():
         yield name, data
         yield name + "-short", data[:4095]
@@ -426,7 +430,7 @@ def debug_files():
 
 
 def tables():
-    head = struct.pack("<ii", 1, 0x7fffffff)  # the instruction looked for is behind all of them
+    head = struct.pack("<ii", 1, 0x7fffffff)  # first line, instruction: it comes after all entries
     yield "continued", head + b"\xff" * (MIB - 16)
     yield "short", head + b"\x80\x00" * (MIB // 2 - 16)
     yield "long", head + (b"\xf0" + b"\xff" * 4000) * 260
@@ -435,7 +439,7 @@ def tables():
 
 
 def records():
-    """Of code: the fuzzer's byte for the version, struct rec_code (abi/records.h), the texts."""
+    """The fuzzer's byte for the version, struct rec_code (abi/records.h), then the texts."""
     def record(version, texts):
         out = bytes(REC_CODE_TEXTS)
         for kind, data in texts:
@@ -451,7 +455,7 @@ def records():
 
 
 def rings():
-    """Of the kernel programs, as tests/fuzz/seeds.py has them."""
+    """Records of the kernel programs, as tests/fuzz/seeds.py makes them."""
     def each(make):
         return fill(lambda i: seeds.rings(make(i)))
     yield "samples-without-stacks", each(lambda i: seeds.sample(i + 1))
@@ -482,7 +486,7 @@ def command_lines():
 
 
 def messages():
-    """To `krait mcp`: many members and arguments, long names, deep values."""
+    """Messages to `krait mcp`: many members and arguments, long names, deep values."""
     call = b'{"id":1,"method":"tools/call","params":{"name":"report","arguments":{%s}}}'
     yield "members", b"{" + fill(lambda i: b'"%d":0,' % i) + b'"id":1,"method":"ping"}'
     yield "arguments", call % (fill(lambda i: b'"file":"%d",' % i) + b'"file":"x"')
@@ -492,7 +496,8 @@ def messages():
 
 
 def intervals():
-    """Of --label-intervals: what overlaps, what has equal begins, many owners, keys, values and bad lines."""
+    """Files for --label-intervals: intervals that overlap or begin at one time; many owners, keys,
+    values and bad lines."""
     def line(pid, begin, end, labels='"a":"b"'):
         return ('{"pid":%d,"begin":%d,"end":%d,"labels":{%s}}\n' % (pid, begin, end, labels)).encode()
     yield "nested", fill(lambda i: line(1, i, 10**9 - i))
@@ -511,7 +516,7 @@ def intervals():
 
 
 def dwarfs():
-    """Of a compiler: many functions, and many inlined into one."""
+    """A compiler's output: many functions, and many that are inlined into one."""
     with tempfile.TemporaryDirectory() as d:
         for name, text in (("functions", "".join("int f%d(int a){return a+%d;}\n" % (i, i) for i in range(1200))),
                            ("inlined", "volatile int v;\n" + "".join("static inline __attribute__((always_inline)) void g%d(void){v=%d;%s}\n" % (
@@ -528,8 +533,8 @@ def dwarfs():
 
 
 def walks():
-    """Images of interpreters in which 32 words, the most that an input can change, are circles, huge
-    sizes, or the end of a page."""
+    """Images of interpreters in which 32 words make circles, are huge sizes, or lead to the end of
+    a page. An input can't change more words."""
     kinds = {"constant": seeds.CONSTANT, "circle": seeds.OTHER_WORD, "copy": seeds.COPY,
              "near": seeds.NEAR, "bits": seeds.BIT, "end": seeds.END_OF_PAGE}
     for release in range(seeds.RELEASES):
