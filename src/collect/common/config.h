@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a collector is made with, and how it reaches the kernel programs. */
+/* The configuration of a collector, and the functions by which it reaches the kernel programs. */
 #ifndef COLLECT_COMMON_CONFIG_H
 #define COLLECT_COMMON_CONFIG_H
 
@@ -10,7 +10,7 @@
 
 #define ALL_USERS UINT32_MAX
 
-/* How answers get back to the kernel programs: sampler_*(), or a test's own. */
+/* How the collector answers the kernel programs: sampler_*(), or functions of a test. */
 struct collect_ops {
 	int (*add_layout)(void *ctx, const struct py_layout *layout, uint16_t *index);
 	const struct py_layout *(*layout)(void *ctx, uint16_t index);
@@ -19,13 +19,16 @@ struct collect_ops {
 			uint32_t space);
 	int (*set_several)(void *ctx, const struct proc_several *several);
 	int (*add_exe)(void *ctx, const struct exe_key *key, const struct exe_entry *entry);
-	/* Process @tgid isn't what its executable says: report it when it is sampled next. */
+	/* Process @tgid may not be what its executable says: report it again at its next sample. */
 	void (*ask_again)(void *ctx, uint32_t tgid);
-	/* Until @until_ns new processes of user @uid (ALL_USERS: of anybody) are only counted. */
+	/*
+	 * Until @until_ns (CLOCK_MONOTONIC) new processes of user @uid are only counted; ALL_USERS:
+	 * those of all users.
+	 */
 	void (*crowd)(void *ctx, uint32_t uid, uint64_t until_ns);
 };
 
-/* What native stacks are unwound with: unwind_store_*(), where each is described. */
+/* The store of unwind rows and mappings: unwind_store_*(), where each function is described. */
 struct unwind_rows;
 struct unwind_fde;
 struct unwind_cache;
@@ -42,56 +45,82 @@ struct collect_unwind_ops {
 	int (*set_space)(void *ctx, uint32_t slot, const struct unwind_space *head,
 			 const struct unwind_mapping *m, size_t n);
 	void (*allow_space)(void *ctx, uint32_t slot, uint64_t at_unmaps);
-	bool fills_aside; /* .fill may be called by a thread, beside all others */
+	/* .fill may be called on any thread, at the same time as other functions */
+	bool fills_aside;
 };
 
 struct collect_config {
 	struct profile *profile;
 	const struct collect_ops *ops;
 	void *ctx;
-	const struct collect_unwind_ops *unwind; /* NULL: no native frames */
-	bool sees_unmaps;			 /* sampler_sees_unmaps() */
-	/* The side band is emptied before each flush: mappings up to the last flush are known. */
+	const struct collect_unwind_ops *unwind; /* NULL: stacks have no native frames */
+	/* the kernel programs notice when memory is unmapped: sampler_sees_unmaps() */
+	bool sees_unmaps;
+	/*
+	 * The caller empties the side band before each flush: collect_mapped() was called for all
+	 * mappings made before the last flush.
+	 */
 	bool sees_mapped;
-	struct unwind_cache *cache; /* of rows; NULL: none */
-	int kallsyms; /* /proc/kallsyms, opened with rights to see addresses (borrowed); -1: none */
-	bool interpreter_frames; /* show the interpreter's own machinery */
-	bool leaf; /* native frames below the innermost Python one alone, and the collector's */
-	bool kernel_addresses; /* as they are, not relative to the kernel's start */
-	bool native_lines;     /* lines and inlined functions, by DWARF */
-	bool end_positions;    /* of expressions: profile_location.end_column */
-	bool prompt; /* samples are shown while they come: none waits for a name that comes late */
-	bool all_processes;	  /* those that aren't Python too */
-	bool whole_machine;	  /* nobody asked for a process by number, or started it */
-	struct proc_match *match; /* which processes are wanted; NULL = all */
-	const struct profile_label *labels; /* the user's, on every sample */
+	struct unwind_cache *cache; /* compiled rows on disk; NULL: there is no cache */
+	/* /proc/kallsyms, opened with the right to see addresses (borrowed); -1: not readable */
+	int kallsyms;
+	bool interpreter_frames; /* show the interpreter's own functions, too */
+	/*
+	 * of native frames, show only those below the innermost Python frame, and the garbage
+	 * collector
+	 */
+	bool leaf;
+	/* show the kernel's addresses as they are, not relative to its start */
+	bool kernel_addresses;
+	bool native_lines;  /* look up lines and inlined functions in DWARF */
+	bool end_positions; /* keep where expressions end: profile_location.end_column */
+	/* samples are shown as they come, so no sample waits for names that take long */
+	bool prompt;
+	bool all_processes;	  /* record processes without Python, too */
+	bool whole_machine;	  /* no process was asked for by number or started by krait */
+	struct proc_match *match; /* which processes are wanted; NULL: all */
+	const struct profile_label *labels; /* labels of the user's, for every sample */
 	size_t n_labels;
-	/* Of collect_bytes() and collect_kept_bytes(). Beyond it no new stacks are kept. 0: no limit. */
+	/*
+	 * Limit of collect_bytes() + collect_kept_bytes(), in bytes. Beyond it no new stacks are
+	 * kept. 0: no limit.
+	 */
 	size_t max_bytes;
-	/* Files with native code that are held open. Others have no names and rows. 0: no limit. */
+	/*
+	 * How many files with native code may be held open. Files beyond it get no names and no
+	 * rows. 0: no limit.
+	 */
 	size_t max_files;
-	uint64_t start_ns; /* CLOCK_MONOTONIC of the profile's time 0, until collect_begin() */
-	bool clock;	   /* weights are nanoseconds */
-	bool (*may_see)(int procdir); /* may this process be shown? NULL: all may */
-	/* Told of each file that code of a process is from, more than once; NULL: nobody. */
+	/* CLOCK_MONOTONIC at the profile's time 0; collect_begin() replaces it */
+	uint64_t start_ns;
+	bool clock; /* weights of samples are nanoseconds */
+	/* may the process be shown to the user? NULL: every process may */
+	bool (*may_see)(int procdir);
+	/*
+	 * Called for each file that code of a process is from, possibly more than once. NULL:
+	 * nobody is told.
+	 */
 	void (*met_file)(void *ctx, uint32_t tgid, uint64_t start_boot_ns, const char *path);
 	/*
-	 * Is the source text of such a file wanted? It is asked for files that only the process
-	 * itself has, as @name; the profile has the file as @path. met_text() is then called with
-	 * the text, whose lines end in newlines, or with "" where the process doesn't have it.
-	 * NULL: no text is wanted.
+	 * Does the caller want the source text of a file that only the process itself has? @name is
+	 * the process's name of the file, @path the profile's. If so, met_text() is called with the
+	 * text, whose lines end in newlines, or with "" if the process doesn't have it. NULL: no
+	 * text is wanted.
 	 */
 	bool (*wants_text)(void *ctx, uint32_t tgid, uint64_t start_boot_ns, const char *name,
 			   const char *path);
 	void (*met_text)(void *ctx, uint32_t tgid, const char *path, const struct str *text);
 	/*
-	 * Asked again and again while the collector waits for a thread that works on a file; @what:
-	 * for what, as in "names of /usr/lib/libx.so"; @done: another number whenever something has
-	 * come. False: it doesn't wait any more, now and later, and goes on with what there is.
-	 * NULL: it waits for all.
+	 * Called again and again while the collector waits for a thread that works on a file. @what
+	 * says what it waits for, as in "names of /usr/lib/libx.so". @done changes whenever a
+	 * result has come. False: the collector stops waiting, now and later, and goes on with what
+	 * it has. NULL: it waits until all is done.
 	 */
 	bool (*wait)(void *ctx, const char *what, unsigned done);
-	/* Told of each sample that was added to the profile: 0 or -errno + message. NULL: nobody */
+	/*
+	 * Called for each sample that was added to the profile. Returns 0 or -errno + message.
+	 * NULL: nobody is told.
+	 */
 	int (*added)(void *ctx, const struct profile_sample *s);
 };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How much a recording keeps, and how much it may. */
+/* How many bytes a recording keeps, and how many it may keep. */
 #include "collect/common/state.h"
 
-#define LEAST_JOB                                                                                  \
-	((size_t)32 << 20) /* Debian's static python3 needs 17 MiB for its rows and names */
+/* Lower limit for one job: rows and names of Debian's static python3 need 17 MiB. */
+#define LEAST_JOB ((size_t)32 << 20)
 
 size_t collect_bytes(const struct collect *c)
 {

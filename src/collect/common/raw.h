@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Records as they came, for as long as they wait. */
+/* Records that wait, in the form in which they came. */
 #ifndef COLLECT_COMMON_RAW_H
 #define COLLECT_COMMON_RAW_H
 
@@ -8,32 +8,32 @@
 
 #include "records.h"
 
-/* A sample that wasn't handed on yet. */
+/* A sample that wasn't handed to the profile yet. */
 struct waiting {
 	struct rec_sample rec;
-	uint32_t process; /* index */
-	uint32_t flush;	  /* in which it came */
+	uint32_t process; /* index into processes.all */
+	uint32_t flush;	  /* value of collect.flushes when the sample came */
 };
 
-/* A stack without a name. */
+/* A stack that has no name yet. */
 struct raw_stack {
 	uint64_t id;
-	uint32_t process; /* index */
+	uint32_t process; /* index into processes.all */
 	uint16_t n;
 	uint8_t outcome;
-	bool pins;	/* its process is kept until the names of this stack are there */
-	uint32_t flush; /* in which it came */
+	bool pins;	/* the process isn't forgotten until this stack has its names */
+	uint32_t flush; /* value of collect.flushes when the stack came */
 	struct wire_frame *frames;
-	struct raw_native *native; /* NULL: none */
+	struct raw_native *native; /* NULL: there are no native or kernel frames */
 };
 
-/* Native and kernel frames of a stack. */
+/* The native and kernel frames of a stack. */
 struct raw_native {
 	uint64_t id;
-	uint32_t version; /* of the space that the addresses belong to */
+	uint32_t version; /* of the space: which reading of the mappings the addresses belong to */
 	uint16_t n, n_kernel;
 	uint8_t outcome;
-	uint64_t pc[]; /* kernel frames, then native ones */
+	uint64_t pc[]; /* first .n_kernel kernel frames, then native frames */
 };
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ELF files: what is in one is learnt once, so that the hundredth worker costs a look at its
- * mappings only, and a new process of a known executable not even that.
+ * ELF files of processes. Each file is looked into once, so a hundredth worker costs only a look at
+ * its mappings, and a new process of a known executable not even that.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -39,8 +39,9 @@ struct file_version file_version_of(const struct stat *st)
 }
 
 /*
- * Is @fd the file that @m shows? While it is open, no other file gets its number. On some file
- * systems (overlayfs, btrfs) mappings show other numbers, which several files may share.
+ * Is @fd the file that @m shows? While @fd is open, no other file gets its inode number. On some
+ * file systems (overlayfs, btrfs) mappings show other numbers, which several files may share; then
+ * the answer is no.
  */
 static bool is_held(int fd, const struct mapping *m, struct stat *st)
 {
@@ -68,8 +69,8 @@ bool file_unchanged(int fd, const struct proc *proc, const struct mapping *m,
 	int r = is_held(fd, m, &st) ? 0 : file_stat_mapping(proc, m, &st);
 
 	/*
-	 * If the process is gone, the latest file counts. A file system that doesn't answer may
-	 * hold another file.
+	 * If the process is gone, assume that the file is unchanged. If its file system doesn't
+	 * answer, that isn't assumed, since it may be another file.
 	 */
 	return r ? r != -ETIMEDOUT : is_version(&st, was);
 }
@@ -123,9 +124,9 @@ void images_fini(struct collect *c)
 }
 
 /*
- * Keeps the file open, if that keeps nobody from unmounting anything. A machine starts the same
- * few programs again and again. Asking /proc each time whether their files are unchanged was most
- * of the cost of watching it; an open file tells at once.
+ * Keeps the file open, unless that could keep somebody from unmounting a file system. A machine
+ * starts the same few programs again and again. Watching it was mostly the cost of asking /proc
+ * each time whether a program's file is unchanged. An open file tells that at once.
  */
 static int hold(struct collect *c, int fd)
 {
@@ -139,8 +140,8 @@ static int hold(struct collect *c, int fd)
 }
 
 /*
- * The entry of this device and inode for the file that @version is now, from before its contents
- * changed; NULL: there is none.
+ * The entry of the same file (device, inode) from before its contents changed; @version: what it is
+ * now. NULL: there is none.
  */
 static struct image_file *find_rewritten(const struct collect *c, uint64_t dev, uint64_t ino,
 					 const struct file_version *version)
@@ -153,8 +154,9 @@ static struct image_file *find_rewritten(const struct collect *c, uint64_t dev, 
 }
 
 /*
- * Reads the file @fd within its budget. If the budget was small because other files had cost too
- * much, a partial result isn't kept: the next process that maps the file may have it looked into.
+ * Reads file @fd within its budget. If the slice was small because other files had cost too much,
+ * an incomplete result isn't kept. Then the file can be looked into for the next process that maps
+ * it.
  */
 static int look_into(struct collect *c, const struct proc *proc, int fd, const char *path,
 		     struct image_file *ret)
@@ -172,8 +174,8 @@ static int look_into(struct collect *c, const struct proc *proc, int fd, const c
 }
 
 /*
- * Reads the file @fd, which mappings of @proc (NULL: none) show as @dev and @ino, and keeps what
- * it holds.
+ * Reads file @fd, which mappings of @proc (NULL: of no process) show as @dev and @ino, and keeps
+ * what it found in it. NULL: it can't be looked into now, or no memory.
  */
 static struct image_file *keep_file(struct collect *c, const struct proc *proc, uint64_t dev,
 				    uint64_t ino, int fd, const char *path)
@@ -259,11 +261,11 @@ int image_key(int fd, struct exe_key *ret)
 
 struct image_file *image_of_fd(struct collect *c, int fd, const char *path, struct exe_key *key)
 {
-	/* Where the file system doesn't tell it (tmpfs), the first sample will. */
+	/* Some file systems (tmpfs) don't give the key. Then the first sample has it. */
 	if (image_key(fd, key))
 		return NULL;
 	if (map_get(&c->images->index, file_key(key->dev, key->ino)))
-		return NULL; /* taught when it was met */
+		return NULL; /* the kernel programs were told of the file when it was met */
 	return keep_file(c, NULL, key->dev, key->ino, fd, path);
 }
 
@@ -288,8 +290,9 @@ bool image_runs_once(const char *exe)
 }
 
 /*
- * The mapping shows the executable's device and inode; with some file systems (overlayfs, btrfs) a
- * device of their own, then its name tells.
+ * What is known of the process's executable; NULL: nothing. The executable's mapping has its device
+ * and inode. On some file systems (overlayfs, btrfs) mappings show a device of their own; then the
+ * executable is found by its name.
  */
 static struct image_file *exe_file(struct collect *c, const struct proc *proc,
 				   const struct maps *maps, const struct exe_key *exe,
@@ -340,7 +343,7 @@ void image_teach(struct collect *c, const struct proc *proc, const struct maps *
 		e.lib_dynamic = f->dynamic.vaddr;
 		e.lib_check = f->dynamic.check;
 		if (!e.debug_slot || !e.lib_dynamic)
-			return; /* only the mapping's event tells */
+			return; /* then only the event of a mapping shows that it is Python */
 	}
 	(void)!c->config.ops->add_exe(c->config.ctx, exe, &e);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What is known of files that may hold an interpreter, learnt once a file: image.c, teach.c. */
+/* Files that may hold an interpreter: each file is looked into once. */
 #ifndef COLLECT_IMAGE_H
 #define COLLECT_IMAGE_H
 
@@ -19,104 +19,126 @@
 struct collect;
 
 /*
- * A file and its contents, as stat() describes them. In mappings, several files of an overlayfs
- * may show the same device and inode.
+ * A file and its contents, told apart by what stat() says. Mappings aren't enough for that: several
+ * files of an overlayfs may show the same device and inode.
  */
 struct file_version {
 	uint64_t dev, ino;
 	int64_t mtime_ns, bytes;
 };
 
-/* What was found in one ELF file, by device and inode. */
+/* What was found in one ELF file. .dev and .ino are those that mappings show. */
 struct image_file {
 	uint64_t dev, ino;
-	int fd; /* -1: not held open */
+	int fd; /* -1: the file isn't held open */
 	struct file_version version;
-	bool is_known_program; /* the kernel programs know processes of it by their executable */
+	/* the kernel programs know that processes of this executable are Python */
+	bool is_known_program;
 	bool is_python;
-	struct py_image image; /* if is_python */
+	struct py_image image; /* set if .is_python */
 	struct elf_dynamic dynamic;
-	uint64_t text_start, text_offset; /* of the executable PT_LOAD with the lowest p_vaddr */
-	bool exec_fixed;		  /* ET_EXEC */
+	/* vaddr and file offset of the executable PT_LOAD with the lowest p_vaddr */
+	uint64_t text_start, text_offset;
+	bool exec_fixed; /* ET_EXEC: loaded at its own addresses */
 };
 
-/* What is known of files. */
+/* The files that were looked into. */
 struct images {
-	VEC(struct image_file *) files; /* pointers: they stay valid while more are added */
-	struct map index;		/* file_key() -> index + 1 of the latest one */
-	struct map others;		/* processes with a second interpreter that works */
-	unsigned held;			/* files whose .fd is open */
+	VEC(struct image_file *) files; /* pointers, so that they stay valid when files are added */
+	struct map index;		/* file_key() -> 1 + index into .files of the latest file */
+	/* numbers of the processes that image_left_out() has counted */
+	struct map others;
+	unsigned held; /* number of files whose .fd is open */
 };
 
 /* False: out of memory. */
 _must_use_ bool images_init(struct collect *c);
 void images_fini(struct collect *c);
 
-/* Files are known by device and inode; another file may get the inode. */
+/*
+ * file_key(): a key of device and inode, by which files are found. Another file may get the same
+ * inode later, so file_version_of() has more. file_stat_mapping(): stat() of the file behind @m; 0
+ * or -errno.
+ */
 uint64_t file_key(uint64_t dev, uint64_t ino);
 struct file_version file_version_of(const struct stat *st);
 int file_stat_mapping(const struct proc *proc, const struct mapping *m, struct stat *ret);
 /*
- * False if @m maps another file than @was, or other contents of it. @fd: the file, held open
- * since it was read, or -1. Without the rights for map_files and with -1: true.
+ * False: @m maps another file than @was, or its contents have changed. @fd: the file, held open
+ * since it was read; -1: it isn't open. True also if the file can't be looked at, as without the
+ * right to use map_files.
  */
 bool file_unchanged(int fd, const struct proc *proc, const struct mapping *m,
 		    const struct file_version *was);
 
-/* What is in the file behind @m, read once. 0, or as file_open_mapping(). */
+/* What the file behind @m holds; it is read once. 0, -EBUSY, or an error of file_open_mapping(). */
 _must_use_ int image_of(struct collect *c, const struct proc *proc, const struct mapping *m,
 			const char *path, struct image_file **ret);
 
-/* What is known for certain without a look at a process that maps it; NULL: nothing. */
+/*
+ * What the file behind @m holds, if krait holds that file open and it is unchanged, so that no
+ * process need be asked. NULL: that isn't so.
+ */
 const struct image_file *image_known(const struct collect *c, const struct mapping *m);
 
-/* The key that the kernel knows this file by; -errno where it can't be told. */
+/*
+ * The key by which the kernel programs know file @fd. 0; -errno: its file system doesn't give the
+ * key.
+ */
 int image_key(int fd, struct exe_key *ret);
 
 /*
- * The same for an executable that nobody runs yet, and the key by which the kernel will know it.
- * NULL if the key isn't known beforehand, or if the file is known already.
+ * What an executable holds that no process runs yet; *key: the key by which the kernel programs
+ * will know it. NULL: the key isn't known beforehand, or the file can't be looked into or is known
+ * already.
  */
 struct image_file *image_of_fd(struct collect *c, int fd, const char *path, struct exe_key *key);
 
-/* Is a file called so that there may be an interpreter in it? */
+/* Does the file's name suggest that it holds an interpreter? */
 bool image_named_python(const char *path);
 
-/* The same of a library that has nothing else in it. */
+/* By its name, is the file a library that is nothing but an interpreter? */
 bool image_is_library(const char *path);
 
 /* An interpreter in a process. */
 struct image_at {
 	struct image_file *file;
-	const struct mapping *at; /* its lowest executable mapping */
+	const struct mapping *at; /* lowest executable mapping of .file */
 };
 
 struct image_found {
 	struct image_at first, others[ABI_INTERPRETERS - 1];
 	size_t n_others;
-	struct image_at
-		left_out; /* one that is initialised too, and isn't shown; .file NULL: none */
-	bool idle;	  /* several are there, none of them is initialised (yet) or can be read */
-	bool waits;	  /* not all of them are */
+	/* another initialised interpreter, which isn't shown; .file NULL: there is none */
+	struct image_at left_out;
+	/* there are several interpreters; none is initialised (yet), as far as they can be read */
+	bool idle;
+	bool waits; /* there are several interpreters, and not all are initialised */
 };
 
 /*
- * Finds the interpreters of a process. 1: found. 0: there is none. -EPERM, -EACCES with a
- * message: none was found, but a file called python can't be read. Of several interpreters those
- * count that are initialised, in the order in which they were loaded: a library that nobody has
- * initialised, as ctypes loads one, isn't the interpreter.
+ * Finds the interpreters of a process. 1: found. 0: there is none. -EPERM, -EACCES + message: none
+ * was found, but a file called python can't be read. If there are several, the initialised ones
+ * count, in the order in which they were loaded. A library that nobody initialises, as ctypes may
+ * load one, isn't the interpreter.
  */
 _must_use_ int image_find(struct collect *c, const struct proc *proc, const struct maps *maps,
 			  struct image_found *ret);
 
-/* Counts process @tgid if it has an interpreter that isn't shown: @one; .file NULL: it has none. */
+/*
+ * Counts process @tgid once if one of its interpreters isn't shown. @one: that interpreter; .file
+ * NULL: there is none.
+ */
 void image_left_out(struct collect *c, uint32_t tgid, const struct maps *maps,
 		    const struct image_at *one);
 
-/* Where the addresses of its file's image are. */
+/* The number to add to an address in the interpreter's file to get its address in the process. */
 uint64_t image_bias(const struct image_at *one);
 
-/* Tells the kernel programs what running executable @exe means. @f NULL: not Python. */
+/*
+ * Tells the kernel programs what processes of executable @exe are: Python, with the interpreter of
+ * file @f at @where; @f NULL: not Python.
+ */
 void image_teach(struct collect *c, const struct proc *proc, const struct maps *maps,
 		 const struct exe_key *exe, const struct image_file *f,
 		 const struct py_where *where);
@@ -128,7 +150,10 @@ void image_teach(struct collect *c, const struct proc *proc, const struct maps *
  */
 bool image_runs_once(const char *exe);
 
-/* An executable that may still become Python: it is called so, or linked with libpython. */
+/*
+ * May a process of executable @exe still become Python? It may if it is called python, is linked
+ * with libpython, or isn't known.
+ */
 bool image_may_come(struct collect *c, const struct proc *proc, const struct maps *maps,
 		    const struct exe_key *exe);
 

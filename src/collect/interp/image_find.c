@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which of the files that a process maps has its interpreter; see image.h. */
+/* Finds the process's interpreter among the files that it maps; see image.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,16 +12,16 @@
 #include "proc/files.h"
 #include "python/heap/peek.h"
 
-#define MAX_CANDIDATES 8 /* files with an interpreter in one process */
+#define MAX_CANDIDATES 8 /* most files with an interpreter that are considered in one process */
 
-/* How sure it is that the interpreter of a file is the process's. */
+/* Is the interpreter of a file initialised in the process? The more certain, the higher. */
 enum use { USE_NONE, USE_UNKNOWN, USE_INITIALISED };
 
 struct candidate {
 	struct image_at is;
 	enum use use;
-	uint32_t order;	 /* of several: see loaded.h; */
-	bool is_program; /* what runs */
+	uint32_t order;	 /* if there are several files: number by loaded_order() */
+	bool is_program; /* the file is the process's executable */
 };
 
 struct search {
@@ -40,9 +40,9 @@ static bool is_load(const struct image_file *f, const struct mapping *m)
 }
 
 /*
- * Where the file that @m maps was loaded. libffi (3.4+, src/tramp.c) maps single pages of the
- * code it lies in once more, for its closures; that may be libpython's code. dlmopen() loads a
- * file again.
+ * The mapping at which the file that @m maps was loaded. One file may have several: libffi (3.4+,
+ * src/tramp.c) maps single pages of its own code again for its closures, and libffi's code may be
+ * in libpython. dlmopen() loads a file again.
  */
 static const struct mapping *loaded_at(const struct maps *maps, const struct mapping *m,
 				       const struct image_file *f)
@@ -82,8 +82,9 @@ bool image_is_library(const char *path)
 }
 
 /*
- * Looks at files called python first. Once one of them has an interpreter, only libraries count,
- * because extension modules are called cpython-312, too. @others: looks at the other files.
+ * Collects files with an interpreter. @others false: looks at files called python, and at libraries
+ * alone once one of these files has an interpreter, because extension modules are called
+ * cpython-312, too. @others true: looks at the other files.
  */
 static void look(struct search *s, bool others)
 {
@@ -105,7 +106,10 @@ static void look(struct search *s, bool others)
 	}
 }
 
-/* Its list of interpreters isn't empty from Py_Initialize() to Py_Finalize(). */
+/*
+ * Is an interpreter initialised? From Py_Initialize() to Py_Finalize() its list of interpreter
+ * states isn't empty.
+ */
 static enum use use_of(const struct search *s, const struct candidate *one)
 {
 	uint64_t at = one->is.file->image.where.interp_head, interp;
@@ -121,8 +125,8 @@ static bool is_understood(const struct candidate *one)
 }
 
 /*
- * Was @a loaded before @b? If the loader doesn't say it: the program is first, and a file that is
- * loaded later mostly lies below the earlier ones.
+ * Was @a loaded before @b? If the loader doesn't say so: the program comes first, and a file that
+ * is loaded later usually lies at lower addresses.
  */
 static bool is_earlier(const struct candidate *a, const struct candidate *b)
 {
@@ -153,7 +157,7 @@ static void sort(struct search *s)
 		}
 }
 
-/* How many are initialised. */
+/* Finds out which interpreters are initialised. Returns how many are. */
 static size_t judge(struct search *s)
 {
 	size_t n = 0;

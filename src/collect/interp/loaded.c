@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The dynamic loader's list of what it loaded, in order: struct r_debug and struct link_map,
- * which debuggers use (<link.h>, of glibc and musl). Addresses don't show the order: they grow
- * downwards or upwards (the legacy layout, ulimit -s unlimited), and a file may lie where another
- * one was.
+ * The order in which the dynamic loader loaded files. It is in the list that the loader keeps for
+ * debuggers: struct r_debug and struct link_map (<link.h> of glibc and musl). Addresses don't show
+ * the order: they grow downwards or upwards (the legacy layout, ulimit -s unlimited), and a file
+ * may lie where another one was before.
  */
 #include "collect/interp/loaded.h"
 
@@ -20,10 +20,14 @@
 #define PHDRS_MOST	64
 #define DYNAMIC_MOST	256
 #define FILES_MOST	1024
-#define NAMESPACES_MOST 16		      /* glibc: DL_NNS */
-#define MOST_NS		(100 * NSEC_PER_MSEC) /* for all reads: the main thread waits */
+#define NAMESPACES_MOST 16 /* glibc: DL_NNS */
+/* limit for all reads, because the main thread waits for them */
+#define MOST_NS (100 * NSEC_PER_MSEC)
 
-/* As the process has them. .next: from the first one's .version 2 on, another namespace's. */
+/*
+ * struct r_debug and struct link_map of a 64-bit process. debug.next leads to the next namespace's;
+ * it exists if the first one's .version is at least 2.
+ */
 struct debug {
 	uint64_t version, files, brk, state, loader, next;
 };
@@ -31,7 +35,7 @@ struct file {
 	uint64_t bias, name, dynamic, next;
 };
 
-/* What is asked of the process's memory, and the answer. */
+/* What a child is to find out from the process's memory, and the answer. */
 struct question {
 	uint64_t phdrs, n_phdrs, n;
 	uint64_t bias[LOADED_MOST];
@@ -89,7 +93,10 @@ static uint64_t find_debug(pid_t pid, const struct question *q, uint64_t until_n
 	return 0;
 }
 
-/* One namespace's list. *number: of the next file. False: it has no end. */
+/*
+ * Numbers the files of one namespace's list. *number: number of the next file. False: the list
+ * breaks off or has no end.
+ */
 static bool number_files(pid_t pid, struct question *q, uint64_t at, uint32_t *number,
 			 uint64_t until_ns)
 {
@@ -110,7 +117,8 @@ static bool number_all(pid_t pid, struct question *q)
 {
 	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + MOST_NS;
 	uint64_t at = find_debug(pid, q, until_ns);
-	bool several = false; /* the first one's version says it of all */
+	/* does struct debug have .next? the first namespace's version says so for all */
+	bool several = false;
 	uint32_t number = 0;
 
 	for (int i = 0; at && i < NAMESPACES_MOST; i++) {
@@ -133,7 +141,7 @@ static void forget(uint32_t *order, size_t n)
 		order[i] = LOADED_UNKNOWN;
 }
 
-/* A reader_task. */
+/* A reader_task (proc/reader.h): answers a struct question. */
 static ssize_t number_asked(pid_t pid, void *bytes, size_t most)
 {
 	struct question *q = bytes;

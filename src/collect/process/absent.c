@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Jobs that read a process's memory, and what they may cost; see absent.h. */
+/* Jobs that read a process's memory, and limits of their cost; see absent.h. */
 #include "collect/process/absent.h"
 
 #include <stdio.h>
@@ -14,7 +14,10 @@
 
 #define MINUTE_NS (60 * NSEC_PER_SEC)
 
-/* What may be spent in a minute for one process, and for all of them. 16,384 pages are 64 MiB. */
+/*
+ * What may be spent in a minute for one process (PROCESS_*) and for all processes (ALL_*), and in
+ * one job (JOB_*). 16,384 pages are 64 MiB.
+ */
 #define PROCESS_PAGES 16384
 #define PROCESS_NS    NSEC_PER_SEC
 #define ALL_PAGES     65536
@@ -23,12 +26,13 @@
 #define JOB_PAGES     4096
 #define JOB_NS	      (100 * NSEC_PER_MSEC)
 #define JOBS	      64
-#define STUCK_NS      (2 * NSEC_PER_SEC) /* no disk is that slow */
+#define STUCK_NS      (2 * NSEC_PER_SEC) /* a read that takes longer hangs: no disk is that slow */
 #define END_MS	      200
-#define RANGE_BYTES   (64u << 10) /* of what couldn't be read: ABI_LINETABLE_BYTES is the largest */
+/* most bytes read of one range; the largest is ABI_LINETABLE_BYTES */
+#define RANGE_BYTES (64u << 10)
 
 struct absent_job {
-	struct worker_job job; /* first */
+	struct worker_job job; /* must be the first member */
 	struct rec_absent rec;
 	struct py_layout layout;
 	bool is_python;
@@ -38,7 +42,8 @@ struct absent_job {
 
 struct absent {
 	struct worker *worker;
-	unsigned jobs; /* that were given and not taken back */
+	/* jobs that a worker has, or has finished, and that weren't taken back yet */
+	unsigned jobs;
 	struct absent_spent all;
 };
 
@@ -86,7 +91,7 @@ static void refuse(struct collect *c, struct process *p)
 	c->stats.absent.refused++;
 }
 
-/* The process that a record came from; NULL: its number is another's by now. */
+/* The process that a record came from. NULL: another process has its number by now. */
 static struct process *asked_by(const struct collect *c, const struct rec_absent *rec)
 {
 	struct process *p = process_newest(c, rec->proc.tgid);
@@ -121,7 +126,7 @@ static bool give(struct collect *c, struct absent *a, const struct rec_absent *r
 	if (!j)
 		return false;
 	j->job.run = run;
-	j->job.group = rec->proc.tgid; /* one that hangs keeps one thread */
+	j->job.group = rec->proc.tgid; /* a read that hangs blocks one thread only */
 	j->rec = *rec;
 	j->is_python = layout != NULL;
 	if (layout)
@@ -142,7 +147,10 @@ void absent_met(struct collect *c, const struct rec_absent *rec)
 		return;
 	absent_take(c);
 	p = process_at(c, i);
-	/* What is under way may bring this in too; if not, the next sample says so. */
+	/*
+	 * The read under way may bring in this memory, too. If it doesn't, the next sample asks
+	 * again.
+	 */
 	if (p->absent.asked || process_has_ended(p) || p->unwanted) {
 		if (p->absent.asked && clock_ns(CLOCK_MONOTONIC) - p->absent.asked_ns > STUCK_NS)
 			refuse(c, p);

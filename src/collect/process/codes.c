@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Code objects of processes; see codes.h. */
+/* The code objects of processes; see codes.h. */
 #include "collect/process/codes.h"
 
 #include <stdlib.h>
@@ -7,15 +7,15 @@
 #include "collect/process/recent.h"
 
 struct codes {
-	struct recent_codes *recent; /* NULL: none yet */
-	uint32_t round;		     /* codes_next_round() calls */
-	uint64_t serial;	     /* of the last one */
+	struct recent_codes *recent; /* NULL: no code object has come yet */
+	uint32_t round;		     /* how often codes_next_round() was called */
+	uint64_t serial;	     /* py_code.serial of the code object that came last */
 };
 
 struct recent_codes {
 	struct recent ids;
 	struct recent_code {
-		uint64_t key; /* code_key() */
+		uint64_t key; /* code_key() of the code object */
 		uint32_t process;
 	} of[SENT_SETS][RECENT_KEPT];
 };
@@ -38,7 +38,7 @@ static void free_code(struct collect *c, struct py_code *code)
 	py_code_free(code);
 }
 
-/* The last one takes its place. */
+/* Frees code object @i of the process. The last one of .codes takes its place. */
 static void drop(struct collect *c, struct process *p, size_t i)
 {
 	struct py_code *code = p->codes.v[i], *last = p->codes.v[p->codes.n - 1];
@@ -57,7 +57,10 @@ static uint64_t id_of(const struct process *p, const struct py_code *code)
 	return sent_code_id(&p->key, code->addr, code->check);
 }
 
-/* It came: that of the same set which came the longest ago may be given up. */
+/*
+ * Notes that a record of this code object came. The code object of the same set (recent.h) that
+ * came longest ago may be given up for it.
+ */
 static void note_recent(struct collect *c, uint32_t process, uint64_t code, uint64_t check)
 {
 	uint64_t id = sent_code_id(&process_at(c, process)->key, code, check), gone, *at;
@@ -69,7 +72,7 @@ static void note_recent(struct collect *c, uint32_t process, uint64_t code, uint
 	if (!all->recent)
 		all->recent = calloc(1, sizeof(*all->recent));
 	if (!all->recent)
-		return; /* all are kept then */
+		return; /* no memory: then all code objects are kept */
 	i = recent_to_front(&all->recent->ids, id, &gone);
 	of = all->recent->of[sent_set_of(id) % SENT_SETS];
 	last = of[i];
@@ -79,7 +82,7 @@ static void note_recent(struct collect *c, uint32_t process, uint64_t code, uint
 		return;
 	p = process_at(c, last.process);
 	at = map_get(&p->code_index, last.key);
-	/* The process may have ended, and its place be another's. */
+	/* The process may have ended, and another one may have its place in the table. */
 	if (at && id_of(p, p->codes.v[*at - 1]) == gone)
 		drop(c, p, *at - 1);
 }
@@ -112,8 +115,8 @@ bool code_keep(struct collect *c, struct process *p, struct py_code *code)
 }
 
 /*
- * A code object that didn't come in this round belongs to no stack that can still come: the kernel
- * programs sent all those again that they met.
+ * The kernel programs sent all code objects again that they have met since the last round. So no
+ * stack that is still to come has a code object that didn't come in this round.
  */
 void codes_next_round(struct collect *c)
 {

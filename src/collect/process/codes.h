@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Code objects of processes. What hasn't come for long is given up. */
+/* The code objects of processes. Those that haven't come for long are given up. */
 #ifndef COLLECT_PROCESS_CODES_H
 #define COLLECT_PROCESS_CODES_H
 
@@ -9,13 +9,13 @@
 #include "collect/process/process.h"
 #include "python/code/code.h"
 
-/* Key of a code object among its process's. */
+/* Key of a code object among those of its process. */
 static inline uint64_t code_key(uint64_t code, uint64_t check)
 {
 	return code ^ check * 0x9e3779b97f4a7c15ull;
 }
 
-/* By code_key(); NULL: it hasn't come, or was given up. */
+/* The code object with this code_key(). NULL: it hasn't come, or was given up. */
 static inline struct py_code *code_of(const struct process *p, uint64_t key)
 {
 	const uint64_t *i = map_get(&p->code_index, key);
@@ -27,14 +27,17 @@ static inline struct py_code *code_of(const struct process *p, uint64_t key)
 _must_use_ bool codes_init(struct collect *c);
 void codes_fini(struct collect *c);
 
-/* A record of a code object came. NULL: it isn't known yet. */
+/* A record of a code object came. Returns the code object; NULL: it isn't known yet. */
 struct py_code *code_met(struct collect *c, uint32_t process, uint64_t code, uint64_t check);
-/* Takes @code, which is new, over. False: out of memory, and it is freed. */
+/*
+ * Adds @code, which is new, to the process and takes ownership. False: out of memory, and @code was
+ * freed.
+ */
 _must_use_ bool code_keep(struct collect *c, struct process *p, struct py_code *code);
 
-/* Gives up those that didn't come since this was called the last time. */
+/* Gives up the code objects that didn't come since the last call. */
 void codes_next_round(struct collect *c);
-/* The process is forgotten. */
+/* Frees the code objects of a process that is forgotten. */
 void codes_forget(struct collect *c, struct process *p);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A budget for new processes; see crowd.h. */
+/* The budgets for new processes; see crowd.h. */
 #include "collect/process/crowd.h"
 
 #include <stdlib.h>
@@ -9,15 +9,18 @@
 #include "collect/process/process.h"
 #include "collect/process/upkeep.h"
 
-#define DEBT_NS                                                                                    \
-	(2 * NSEC_PER_SEC) /* so long at most the next ones wait for what others have cost */
+/* New processes wait at most this long because of what earlier ones have cost. */
+#define DEBT_NS (2 * NSEC_PER_SEC)
 
 bool crowd_init(struct collect *c)
 {
 	return (c->processes->crowds = calloc(1, sizeof(struct crowds)));
 }
 
-/* Processes that were asked for may cost more than bystanders: 5 % of a CPU, and 3 s at once. */
+/*
+ * How much CPU time new processes may cost: at once, and as a share (1/n) of a CPU over time.
+ * Processes that were asked for may cost more than bystanders: 5 % of a CPU, and 3 s at once.
+ */
 static const struct crowd_limits {
 	struct budget_limit user, all;
 } of_bystanders = {{200 * NSEC_PER_MSEC, 50}, {400 * NSEC_PER_MSEC, 40}},
@@ -28,7 +31,7 @@ static const struct crowd_limits *limits(const struct collect *c)
 	return c->config.whole_machine ? &of_bystanders : &of_asked;
 }
 
-/* Index + 1; 0: no memory. */
+/* 1 + index of user @uid into .users; 0: no memory. */
 uint32_t crowd_user_of(struct crowds *w, uint32_t uid)
 {
 	const uint64_t *known = map_get(&w->by_uid, uid + 1ull);
@@ -52,7 +55,10 @@ bool crowd_is_over(const struct collect *c, uint32_t user)
 	       (user && !budget_is_left(&w->users.v[user - 1].budget, limits(c)->user, w->now_ns));
 }
 
-/* One stretch of work may be long, as that of a large program's first stacks. */
+/*
+ * Spends @took_ns of a budget, but never so much that it is due again later than in DEBT_NS. A
+ * single piece of work may take long, such as naming a large program's first stacks.
+ */
 static void spend(struct budget *b, struct budget_limit limit, uint64_t now_ns, uint64_t took_ns)
 {
 	uint64_t due_ns, most_ns = now_ns + DEBT_NS;
@@ -63,7 +69,10 @@ static void spend(struct budget *b, struct budget_limit limit, uint64_t now_ns, 
 		b->took_ns -= (due_ns - most_ns) / limit.share;
 }
 
-/* Whoever has had the turn pays for it. Who is over already doesn't spend what all users have. */
+/*
+ * Charges the CPU time since the last call to the user whose turn it was. A user whose own budget
+ * was spent already doesn't use up the budget of all users.
+ */
 static void pay(struct collect *c)
 {
 	struct crowds *w = c->processes->crowds;

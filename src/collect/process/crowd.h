@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What new processes cost: looking at them and naming their first stacks. All new processes of a
- * user share a budget of CPU time, and all users share another. A process that begins when a
- * budget is spent is counted without stacks until there is time again (bpf/process/crowd.bpf.h);
- * so is an older process that execs. All other processes keep their stacks.
+ * user share a budget of CPU time, and all users share another. A process that begins while a
+ * budget is spent is only counted, without stacks, until the budget allows more
+ * (bpf/process/crowd.bpf.h). The same holds for an older process that execs. All other processes
+ * keep their stacks.
  */
 #ifndef COLLECT_CROWD_H
 #define COLLECT_CROWD_H
@@ -22,35 +23,43 @@ struct rec_proc;
 struct crowd_user {
 	uint32_t uid;
 	struct budget budget;
-	uint64_t told_ns; /* what the kernel programs were told last */
+	uint64_t told_ns; /* .until_ns of the last collect_ops.crowd() for this user */
 };
 
 struct crowds {
-	struct map by_uid; /* uid -> index + 1 in .users */
+	struct map by_uid; /* 1 + uid -> 1 + index into .users */
 	VEC(struct crowd_user) users;
 	struct budget all;
 	uint64_t all_told_ns;
-	uint32_t turn;	   /* for whom krait works at the moment: index + 1, 0: for nobody here */
-	uint64_t since_ns; /* CPU time */
-	uint64_t now_ns;   /* about; CLOCK_MONOTONIC */
+	/* whose new process krait works for now: 1 + index into .users; 0: no new process */
+	uint32_t turn;
+	uint64_t since_ns; /* CPU time (upkeep_begin()) when .turn last changed */
+	uint64_t now_ns;   /* CLOCK_MONOTONIC when .turn last changed, or crowd_tell() was called */
 };
 
 /* False: out of memory. */
 _must_use_ bool crowd_init(struct collect *c);
 void crowd_fini(struct collect *c);
 
-/* The user's index + 1; 0: no memory. */
+/* 1 + index of user @uid into .users; 0: no memory. */
 uint32_t crowd_user_of(struct crowds *w, uint32_t uid);
-/* Is this user's budget spent, or that of all? */
+/* Is the budget of this user (1 + index; 0: not known) spent, or that of all users? */
 bool crowd_is_over(const struct collect *c, uint32_t user);
 
-/* crowd_meet.c: the kernel program met @p. True if it is one too many: it is counted, and not looked at now. */
+/*
+ * crowd_meet.c: the kernel program met @p. True: @p is one new process too many, so it is counted
+ * only and not looked at now.
+ */
 bool crowd_meet(struct collect *c, struct process *p, const struct rec_proc *rec);
 
-/* What follows is done for @p (NULL: for nobody): its user pays while it is new. */
+/*
+ * krait works for @p from now on (NULL: for no process). While @p is new, its user's budget pays.
+ */
 void crowd_turn(struct collect *c, const struct process *p);
 
-/* After each flush: tells the kernel programs who has spent too much. */
+/*
+ * After each flush: tells the kernel programs until when users whose budget is spent have to wait.
+ */
 void crowd_tell(struct collect *c);
 
 #endif

@@ -7,10 +7,16 @@
 #include "collect/process/process.h"
 #include "collect/process/thread.h"
 
-#define NEW_NS                                                                                     \
-	(2 * NSEC_PER_SEC) /* so long after it was met what a process costs is its beginning */
+/*
+ * How long a process is new after the kernel program met it: what it costs until then is charged to
+ * its user.
+ */
+#define NEW_NS (2 * NSEC_PER_SEC)
 
-/* Whether it was asked for, or may be seen, isn't known: then it isn't named. */
+/*
+ * Counts a crowded process. The first one is named in the closing lines, unless some processes
+ * aren't to be shown: whether this one may be shown isn't known yet.
+ */
 static void count(struct collect *c, struct process *p)
 {
 	bool is_named = !c->config.match && !c->config.may_see;
@@ -34,7 +40,10 @@ static void tell_state(struct collect *c, const struct process *p, enum proc_sta
 				       NULL, p->slot);
 }
 
-/* Is it one too many? The kernel programs may have decided that; else it is decided here. */
+/*
+ * Is this new process one too many? The kernel programs may have decided so. Else it is decided
+ * here, and the kernel programs are told.
+ */
 static bool is_too_many(struct collect *c, const struct process *p, const struct rec_proc *rec)
 {
 	if (is_counted_only(rec->state))
@@ -45,7 +54,7 @@ static bool is_too_many(struct collect *c, const struct process *p, const struct
 	return true;
 }
 
-/* It is looked at now, as if it began. */
+/* A process that was only counted is going to be examined, as if it began now. */
 static void leave(struct collect *c, struct process *p)
 {
 	p->state = PROC_PENDING;
@@ -55,9 +64,9 @@ static void leave(struct collect *c, struct process *p)
 
 bool crowd_meet(struct collect *c, struct process *p, const struct rec_proc *rec)
 {
-	if (!rec->new && !p->user) /* an entry that krait made doesn't say that it is new */
+	if (!rec->new && !p->user) /* entries that krait itself made aren't marked new */
 		return false;
-	if (has_stacks(p)) { /* its entry was another's for a while */
+	if (has_stacks(p)) { /* the kernel's map had dropped the process's entry for a while */
 		if (is_counted_only(rec->state))
 			tell_state(c, p, p->state);
 		return false;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a process is called, whose it is and what it was told to run; see process.h. */
+/*
+ * A process's name, control group, container, directory and what it was told to run; see process.h.
+ */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +16,7 @@
 #include "proc/files.h"
 #include "proc/stat.h"
 
-/* Its files are cut after it (view/names/dirs.h). */
+/* Reads the working directory, which is cut off the paths of its files (view/names/dirs.h). */
 static void read_directory(struct process *p, const struct proc *proc)
 {
 	char path[PATH_MAX];
@@ -47,7 +49,10 @@ static void read_script(const struct process *p, const struct proc *proc, const 
 	proc_entry_from_script(text, entry);
 }
 
-/* Which package it runs is the user's (view/names/origin.h). Few programs are told that. */
+/*
+ * Reads which package the process was told to run: the user's own code (view/names/origin.h). Only
+ * some programs are told a package.
+ */
 static void read_entry(struct process *p, const struct proc *proc)
 {
 	_cleanup_str_ struct str words = {}, entry = {};
@@ -58,7 +63,7 @@ static void read_entry(struct process *p, const struct proc *proc)
 	if (!aside_read(proc->dirfd, "cmdline", ARGUMENTS_BYTES, &words))
 		proc_entry_from(p->name, str_cstr(&words), words.n, &entry);
 	script = proc_entry_script(p->name, str_cstr(&words), words.n);
-	if (script && !entry.n) /* else it is told another one */
+	if (script && !entry.n) /* else the arguments name the package */
 		read_script(p, proc, script, &entry);
 	str_clear(&words);
 	if (!aside_read(proc->dirfd, "environ", ENVIRONMENT_BYTES, &words))
@@ -66,13 +71,13 @@ static void read_entry(struct process *p, const struct proc *proc)
 	p->entry = str_take(&entry);
 }
 
-/* Name, cgroup, container; false if the process isn't wanted. */
+/* Reads name, control group and container. False: the process isn't wanted (config.match). */
 static bool read_all(struct collect *c, struct process *p, const struct proc *proc)
 {
 	_cleanup_proc_facts_ struct proc_facts facts = {};
 
 	if (proc_facts_read(proc, p->name_is_said ? p->name : NULL, &facts))
-		return true; /* gone: what it left is kept */
+		return true; /* the process is gone: keep what was read before */
 	p->start_boot_ns = facts.start_boot_ns;
 	free(p->name);
 	free(p->cgroup);
@@ -98,8 +103,8 @@ bool facts_read(struct collect *c, struct process *p, const struct proc *proc)
 }
 
 /*
- * Takes what the kernel program read. That is all there is of a process that is gone already. Of
- * a fork that has exec'ed meanwhile, /proc gives the new image's name.
+ * Takes what the kernel program read of the process. Nothing else is known of a process that is
+ * gone already. If a fork has exec'ed since, /proc has only the new image's name.
  */
 void facts_from_record(struct process *p, const struct rec_proc *rec)
 {
@@ -113,7 +118,7 @@ void facts_from_record(struct process *p, const struct rec_proc *rec)
 	p->name_is_said = p->name && proc_name_is_said(rec->args, sizeof(rec->args));
 }
 
-/* It has samples: are the next ones wanted too, and what do they say of it? */
+/* Reads the facts of a process with samples again. False: its next samples aren't wanted. */
 bool facts_renew(struct collect *c, struct process *p)
 {
 	_cleanup_proc_facts_ struct proc_facts facts = {};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Bounds of what files cost that processes map; see look.h. */
+/* Limits of the CPU time for looking into files that processes map; see look.h. */
 #include "collect/process/look.h"
 
 #include <stdlib.h>
@@ -11,16 +11,16 @@
 #include "collect/process/process.h"
 
 /*
- * Reading libpython3.12 takes 2 ms, all that torch maps 5 ms. A program with 1,000,000 local
- * symbols would take 100 ms.
+ * Limits of work for one file. Reading libpython3.12 takes 2 ms, all files that torch maps 5 ms. A
+ * program with 1,000,000 local symbols would take 100 ms.
  */
 #define WHOLE_WORK	 (20 * SLICE_MS)
-#define WHOLE_WORK_START (100 * SLICE_MS) /* nothing is sampled yet */
+#define WHOLE_WORK_START (100 * SLICE_MS) /* before sampling begins */
 #define SMALL_WORK	 (1 * SLICE_MS)
 
 struct look_budgets {
 	struct budget all;
-	struct map user; /* uid -> index + 1 in .users */
+	struct map user; /* 1 + uid -> 1 + index into .users */
 	VEC(struct budget) users;
 };
 
@@ -32,11 +32,14 @@ bool look_init(struct collect *c)
 static const struct budget_limit of_process = {100 * NSEC_PER_MSEC, 50};
 static const struct budget_limit of_user = {500 * NSEC_PER_MSEC, 50};
 static const struct budget_limit of_all = {2 * NSEC_PER_SEC, 20};
-/* Of a user whose slices are small. */
+/*
+ * Beyond these limits, which hold for a user and for all users, no file is looked into. Beyond
+ * those above, slices are small.
+ */
 static const struct budget_limit of_user_most = {1 * NSEC_PER_SEC, 20};
 static const struct budget_limit of_all_most = {4 * NSEC_PER_SEC, 10};
 
-/* Who is it that maps the files? Index + 1, 0: that can't be told. */
+/* The user whose process maps the files: 1 + index into .users; 0: not known. */
 static uint64_t find_user(struct look_budgets *b, const struct proc *proc)
 {
 	const uint64_t *known;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Bounds for looking into files that processes map, on the thread that drains. Each file has a
- * slice (base/slice.h). Each process, each user and all of them together have a budget. When a
- * budget is spent, slices get small; then files aren't looked into for a while.
+ * Limits for looking into files that processes map, on the thread that drains. Each file has a
+ * slice (base/slice.h). Each process, each user, and all users together have a budget of CPU time.
+ * When a budget is spent, slices get small. When a larger budget of the user or of all users is
+ * spent, too, files aren't looked into for a while.
  */
 #ifndef COLLECT_LOOK_H
 #define COLLECT_LOOK_H
@@ -18,23 +19,28 @@ struct collect;
 _must_use_ bool look_init(struct collect *c);
 void look_fini(struct collect *c);
 
-/* One file being looked into; in the caller's storage. */
+/* A file that is being looked into; in the caller's storage. */
 struct look {
 	struct slice slice;
-	uint64_t began_ns; /* CPU time of the thread */
-	uint32_t tgid;	   /* 0: of no process */
-	uint64_t user;	   /* index + 1, 0: not known */
-	bool whole;	   /* the slice is as large as it ever is: what is cut by it stays cut */
+	uint64_t began_ns; /* CPU time of this thread when the look began */
+	uint32_t tgid;	   /* the process that maps the file; 0: none */
+	/* whose budget pays: 1 + index into look_budgets.users (one for each uid); 0: not known */
+	uint64_t user;
+	/* no budget is spent, so the slice has its full size; a file that it cuts stays cut */
+	bool whole;
 };
 
 /*
- * Begins a slice for a file that process @proc maps (NULL: krait itself asks). 0; -EBUSY with a
- * message: the user's files took too long already, nothing is looked into for now, and there is
- * no slice.
+ * Begins a slice for a file that process @proc maps (NULL: krait itself asks). 0; -EBUSY + message:
+ * looking into files took this user's processes, or all processes, too long. Then there is no
+ * slice, and no file is looked into for now.
  */
 _must_use_ int look_begin(struct collect *c, const struct proc *proc, struct look *ret);
 
-/* Ends it. True if something of the file was left out: @path is named and counted. */
+/*
+ * Ends the look and charges its CPU time. True: the slice was too small for the whole file; that is
+ * counted and logged with @path.
+ */
 bool look_end(struct collect *c, struct look *l, const char *path);
 
 #endif

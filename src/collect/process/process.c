@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What is known of one process; see process.h. */
+/* Questions about one process; see process.h. */
 #include <stdio.h>
 #include <sys/stat.h>
 
@@ -15,8 +15,8 @@ struct process *process_newest(const struct collect *c, uint32_t tgid)
 }
 
 /*
- * The side band says that the first thread has ended. Other threads may go on (pthread_exit in
- * main).
+ * Called once the first thread has ended, as the side band says. Other threads may go on
+ * (pthread_exit() in main).
  */
 bool process_has_threads(const struct process *p)
 {
@@ -24,7 +24,8 @@ bool process_has_threads(const struct process *p)
 	struct stat st;
 
 	snprintf(path, sizeof(path), "/proc/%u/task", p->key.tgid);
-	return !stat(path, &st) && st.st_nlink > 3; /* itself, .. and one a thread */
+	/* links of the directory: itself, .., and one for each thread, also for the first */
+	return !stat(path, &st) && st.st_nlink > 3;
 }
 
 bool process_is_gone(const struct process *p)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Process images. A process has one between two execs. Records find it by its key; it is forgotten
- * when nothing comes of it any more.
+ * Process images: an image is a process between two execs. Records find it by its key. It is
+ * forgotten when no more records of it can come.
  */
 #ifndef COLLECT_PROCESS_PROCESS_H
 #define COLLECT_PROCESS_PROCESS_H
@@ -21,103 +21,130 @@
 struct made_code;
 struct py_code;
 
-/* Are a process's mappings to be read? In this order of urgency. */
+/* Why the mappings of a process have to be read; the most urgent reason is last. */
 enum space_stale {
 	SPACE_FRESH,
-	SPACE_ODD,   /* code was met that isn't known */
+	SPACE_ODD,   /* a stack has an address that lies in no known mapping */
 	SPACE_GROWN, /* something was mapped */
-	SPACE_GONE,  /* nothing is known, or something was unmapped: nothing can be unwound */
+	SPACE_GONE,  /* no mappings are known, or something was unmapped: nothing can be unwound */
 };
 
 /*
- * One image of one process. It stays for a while after its end, because samples may still be on
- * the way.
+ * One image of one process. It stays for a while after its end, because samples of it may still
+ * come.
  */
 struct process {
-	/* Who it is, and what it runs. */
+	/* Who the process is, and what it runs. */
 	struct proc_key key;
 	enum proc_state state;
-	uint16_t version;	/* major << 8 | minor of its interpreter */
-	uint32_t mapping;	/* profile id of "[python 3.12]" */
-	uint64_t start_boot_ns; /* /proc's start time: the number isn't another process's */
+	uint16_t version; /* version of the interpreter: major << 8 | minor */
+	uint32_t mapping; /* profile id of the mapping "[python 3.12]" */
+	/*
+	 * start time in /proc (CLOCK_BOOTTIME), which differs for a later process with this number
+	 */
+	uint64_t start_boot_ns;
 	char unsupported[128];
-	struct py_where where;	      /* state PROC_PYTHON: absolute addresses */
-	struct proc_several *several; /* with .where; NULL: there is no other interpreter */
-	struct later_look later;      /* is another interpreter initialised by then? */
+	/* if .state is PROC_PYTHON: where the interpreter is, in absolute addresses */
+	struct py_where where;
+	/* .where and the places of the process's other interpreters; NULL: there is no other */
+	struct proc_several *several;
+	struct later_look later; /* when to look whether another interpreter is initialised */
 
-	/* How far it is known. */
-	bool expected; /* examined, not met: .key is only .tgid, or that of a former image */
-	bool walked;   /* a sample had Python frames */
-	bool reported; /* counted among the unsupported ones */
-	bool unwanted; /* not to be shown */
-	bool foreign;  /* because it is another user's */
-	bool headless; /* others of its threads go on than the first, of which .ended is */
-	bool replaced; /* by an exec: it has ended, its number hasn't */
-	uint8_t ended; /* flushes since its end, 0 = it runs */
-	/* Its memory was freed. Its place stays as long as anything refers to it. */
+	/* What is known of the process so far. */
+	/* examined before the first sample: .key has only a .tgid, or is a former image's */
+	bool expected;
+	bool walked;   /* a sample of the process had Python frames */
+	bool reported; /* the process is counted in intake.unsupported */
+	bool unwanted; /* not shown: the process isn't wanted, or .foreign */
+	bool foreign;  /* the user may not see the process (config.may_see) */
+	bool headless; /* the first thread has ended (so .ended is set), but other threads go on */
+	bool replaced; /* an exec has replaced this image; the process goes on with another one */
+	uint8_t ended; /* flushes since the process's end, from 1 on; 0: it runs */
+	/* The memory was freed. The place stays as long as anything refers to the process. */
 	bool forgotten;
-	struct image_place place; /* if .expected: of the image that was examined */
+	struct image_place place; /* if .expected: the place of the image that was examined */
 	uint64_t samples;
-	uint64_t seen_ns; /* time of its latest record */
+	uint64_t seen_ns; /* time of the latest record of the process (CLOCK_MONOTONIC) */
 
-	/* What waits for something of it. */
-	uint32_t users;	  /* samples and stacks that wait: its place isn't another's */
-	uint32_t unnamed; /* stacks that wait for names: it isn't forgotten */
+	/* How much still refers to the process. */
+	/*
+	 * waiting samples and stacks of the process; its place in the table isn't reused before
+	 * this is 0
+	 */
+	uint32_t users;
+	/* stacks of the process that wait for names; it isn't forgotten before this is 0 */
+	uint32_t unnamed;
 
-	/* What it is called (facts.c). */
+	/* What the process is called, and what it was told to run (facts.c). */
 	char *name, *cgroup, *container;
-	char *entry;	   /* packages that it was told to run, see proc/entry.h; NULL: not read */
-	char *launched;	   /* the package that its console script imports; NULL: there is none */
-	char *directory;   /* its working directory as it was met first; NULL: not known, or / */
-	bool name_is_said; /* in its first record: .name holds, whatever /proc says now */
-	char comm[PROC_COMM_BYTES]; /* of its first thread; "" = it wasn't met yet */
-	/* When it is asked next whether it is still where it was, and .samples when it was last. */
+	/* packages that the process was told to run (proc/entry.h); NULL: not read */
+	char *entry;
+	/* package that the process's console script imports; NULL: there is none */
+	char *launched;
+	char *directory; /* working directory when the process was met; NULL: not known, or / */
+	/* the first record has the name, so .name stays, whatever /proc says later */
+	bool name_is_said;
+	char comm[PROC_COMM_BYTES]; /* the kernel's name of the first thread; "": not known yet */
+	/*
+	 * When name, control group and container are read next (CLOCK_MONOTONIC), and .samples when
+	 * they were read last.
+	 */
 	uint64_t facts_due_ns, facts_samples;
 
-	/* What it may cost. */
-	struct budget looked; /* at files that it maps */
+	/* Budgets: what the process may cost. */
+	struct budget looked; /* CPU time for looking into files that the process maps (look.h) */
 	struct budget upkeep;
-	bool upkeep_waits; /* something was put off, and not done since */
-	bool upkeep_named; /* it is counted among those of which that was */
+	bool upkeep_waits; /* upkeep was put off, and hasn't been done since */
+	bool upkeep_named; /* the process is counted in stats.put_off.processes */
 	struct absent_spent absent;
-	uint32_t user;	       /* whose budget for new processes it is of, see crowd.h; 0: none */
-	uint64_t new_until_ns; /* for so long */
-	bool crowded;	       /* it was counted only for a while */
+	/* whose budget for new processes pays: 1 + index into crowds.users; 0: nobody's */
+	uint32_t user;
+	uint64_t new_until_ns; /* until then .user's budget pays (CLOCK_MONOTONIC) */
+	bool crowded;	       /* the process is counted in stats.crowded.processes */
 
-	/* Its threads (thread.c). */
-	struct map threads; /* tid -> place of the thread + 1 */
+	/* The process's threads (thread.c). */
+	struct map threads; /* tid -> 1 + index into threads.all */
 	/*
-	 * When names of threads were looked for last (0: never), when next (0: no thread was
-	 * met), and how long after that.
+	 * When names of threads were looked for last (0: never), when they are looked for next (0:
+	 * no thread was met), and how long to wait after that.
 	 */
 	uint64_t names_looked_ns, names_due_ns, names_apart_ns;
-	uint64_t names_samples; /* that were met, and again while they wait */
+	/* samples of the process that came; a sample that had to wait counts again */
+	uint64_t names_samples;
 
-	/* Its code objects (codes.c). */
+	/* The process's code objects (codes.c). */
 	VEC(struct py_code *) codes;
-	struct map code_index; /* code_key() -> index + 1 in codes */
+	struct map code_index; /* code_key() -> 1 + index into .codes */
 
-	/* Its mappings (space/). */
-	uint32_t slot;	/* in the kernel's map, 0 = none */
-	uint32_t reads; /* how often they were read for code that isn't known */
+	/* The process's mappings (space/). */
+	uint32_t slot; /* place in the kernel's map `spaces`; 0: none */
+	/* how often mappings were read because of unknown code since the last pause (space.c) */
+	uint32_t reads;
 	enum space_stale space_stale;
-	bool eager; /* they are read as often as they change, until .eager_ns */
+	/* until .eager_ns (CLOCK_MONOTONIC), mappings are read as often as they change */
+	bool eager;
 	uint64_t eager_ns;
-	uint64_t space_ns;    /* when they were read last */
-	uint64_t read_ns;     /* CPU time that it took; the kernel may let it wait, too */
-	VEC(uint32_t) spaces; /* versions, the latest last */
-	VEC(uint32_t)
-	old_tables; /* that the kernel program may know until it has its mappings anew */
+	uint64_t space_ns;    /* CLOCK_MONOTONIC when mappings were read last */
+	uint64_t read_ns;     /* CPU time of the last reading of mappings, not counting waits */
+	VEC(uint32_t) spaces; /* versions of the mappings that are kept, the latest last */
+	/* tables that the kernel program may use until it gets new mappings */
+	VEC(uint32_t) old_tables;
 	struct made_executable {
 		uint64_t start, end, time_ns;
-		uint32_t version; /* the latest reading, before it */
-	} made_executable; /* the last thing that was: what lay there is known to have gone */
+		uint32_t version; /* latest reading of the mappings before .time_ns */
+	} made_executable;	  /* memory made executable last: older code there is gone */
 
-	/* Its code that lies in no file (madecode/made.h); NULL: the place is free. */
+	/*
+	 * The process's code that lies in no file (madecode/made.h); NULL: this place in the table
+	 * is free.
+	 */
 	struct made_code *made;
 };
 
-/* A process that has ended: its place is another's when nothing can refer to it any more. */
+/*
+ * A process that was forgotten after its end. Its place in the table is reused once nothing can
+ * refer to it any more.
+ */
 struct forgotten {
 	uint32_t process;
 	uint64_t at_ns;
@@ -125,31 +152,34 @@ struct forgotten {
 
 struct processes {
 	VEC(struct process) all;
-	VEC(uint32_t) live;		 /* indices of processes that haven't been forgotten */
-	VEC(struct forgotten) forgotten; /* the longest ago first */
-	VEC(uint32_t) free;		 /* indices */
-	struct map by_key;		 /* hash of proc_key -> index + 1 */
-	struct map by_tgid;		 /* -> index + 1 of the newest image */
-	struct map execs;		 /* tgid -> time of its latest exec that was seen */
-	struct budget upkeep;		 /* of all (upkeep.c) */
-	struct threads *threads;	 /* thread.c */
-	struct codes *codes;		 /* codes.c */
-	struct look_budgets *look;	 /* look.c */
-	struct crowds *crowds;		 /* crowd.c */
-	struct packages *packages;	 /* together.c */
-	struct absent *absent;		 /* absent.c; NULL: all memory could be read so far */
-	size_t made_bytes;		 /* of process.made */
+	VEC(uint32_t) live;		 /* indices into .all of processes that weren't forgotten */
+	VEC(struct forgotten) forgotten; /* the process that was forgotten first is first */
+	VEC(uint32_t) free;		 /* indices into .all that can be reused */
+	struct map by_key;		 /* process_key_hash() -> 1 + index into .all */
+	/* process number -> 1 + index into .all of its newest image */
+	struct map by_tgid;
+	/* process number -> time of its latest exec that the side band reported */
+	struct map execs;
+	struct budget upkeep;	   /* upkeep of all processes (upkeep.c) */
+	struct threads *threads;   /* state of thread.c */
+	struct codes *codes;	   /* state of codes.c */
+	struct look_budgets *look; /* state of look.c */
+	struct crowds *crowds;	   /* state of crowd.c */
+	struct packages *packages; /* state of together.c */
+	/* state of absent.c; NULL: no process had absent memory yet */
+	struct absent *absent;
+	size_t made_bytes; /* size of what process.made points to */
 	/*
-	 * Frees what the rooms above have of a process. Called when the process is forgotten, and
-	 * again at its end.
+	 * Frees what the other rooms keep for a process. Called when the process is forgotten, and
+	 * again when its place is reused or the collector ends.
 	 */
 	void (*close)(struct collect *c, struct process *p);
 };
 
-/* False: out of memory. @made_bytes, @close: see above. */
+/* @made_bytes, @close: struct processes describes them. False: out of memory. */
 _must_use_ bool processes_init(struct collect *c, size_t made_bytes,
 			       void (*close)(struct collect *c, struct process *p));
-/* False: a read of memory doesn't come back (absent_fini()). */
+/* False: a read of memory hangs (absent_fini()). */
 _must_use_ bool processes_fini(struct collect *c);
 
 static inline struct process *process_at(const struct collect *c, uint32_t i)
@@ -157,7 +187,7 @@ static inline struct process *process_at(const struct collect *c, uint32_t i)
 	return &c->processes->all.v[i];
 }
 
-/* The @i'th of those that haven't been forgotten. */
+/* The process with index @i into .live. */
 static inline struct process *process_live(const struct collect *c, size_t i)
 {
 	return process_at(c, c->processes->live.v[i]);
@@ -173,69 +203,82 @@ static inline bool process_has_ended(const struct process *p)
 	return p->ended && !p->headless;
 }
 
-/* Are its native stacks unwound? */
+/* Are native stacks of the process unwound? */
 static inline bool has_stacks(const struct process *p)
 {
 	return p->state == PROC_PYTHON || p->state == PROC_NATIVE || p->state == PROC_UNSUPPORTED;
 }
 
-/* space/ reads the mappings of the process soon. */
+/* Asks space/ to read the mappings of the process soon. */
 static inline void space_wanted(struct process *p, enum space_stale why)
 {
 	p->space_stale = MAX(p->space_stale, why);
 }
 
-/* The process of @key, made if it is new; index or negative. */
+/*
+ * The process of @key, which is created if it is new. Returns its index into processes.all;
+ * negative: out of memory.
+ */
 long process_of(struct collect *c, const struct proc_key *key);
 
-/* Keys of .by_key; takes process @i out of an index, unless another one is there by now. */
+/*
+ * process_key_hash(): the key in .by_key. process_drop_index(): removes process @i from an index,
+ * unless the entry belongs to another process by now.
+ */
 uint64_t process_key_hash(const struct proc_key *k);
 void process_drop_index(struct map *m, uint64_t key, uint32_t i);
 
-/* The newest image of process @tgid, or NULL. */
+/* The newest image of process @tgid; NULL: none is known. */
 struct process *process_newest(const struct collect *c, uint32_t tgid);
 
-/* After its first thread has ended: do others go on? */
+/* Do other threads go on? To be called after the process's first thread has ended. */
 bool process_has_threads(const struct process *p);
 
-/* All its threads have ended, or another image has its number. */
+/* Have all threads of the process ended, or has an exec replaced it? */
 bool process_is_gone(const struct process *p);
 
-/* @proc is the same process as @p, not another one with its number. */
+/* Is @proc the same process as @p, and not a later one with its number? */
 bool process_is(const struct process *p, const struct proc *proc);
 
 /*
- * False if it can't be opened. A process that lived for a moment may have ended before it was
- * known; then .ended is set.
+ * Opens the process. False: it can't be opened. A short-lived process may have ended before krait
+ * knew of it; then .ended is set.
  */
 bool process_open(struct process *p, struct proc *ret);
 
-/* The side band's word: a thread of @tgid ended, or the process has exec'ed. */
+/*
+ * The side band reports that a thread of @tgid has ended (process_exited()), or that the process
+ * has exec'ed (process_execed()).
+ */
 void process_exited(struct collect *c, uint32_t tgid, uint32_t tid, uint64_t time_ns);
 void process_execed(struct collect *c, uint32_t tgid, uint64_t time_ns);
-/* When it exec'ed last, as far as that was seen; 0: not. */
+/* When the process exec'ed last, as far as the side band reported it; 0: never. */
 uint64_t process_exec_ns(const struct collect *c, uint32_t tgid);
 
-/* processes.c. After each flush: forgets what only a process that has ended needed. */
+/* processes.c: forgets the processes that ended long enough ago. Called after each flush. */
 void process_forget_ended(struct collect *c);
 
-/* Profile id of the mapping that frames of this version have; 0 = no memory. */
+/* Profile id of the mapping that frames of this Python version get; 0: no memory. */
 uint32_t process_mapping_of(struct collect *c, uint16_t version);
 
-/* Its frames are of this Python: told by its record, or by a code object that came before that. */
+/*
+ * Sets the Python version of the process's frames. A record of the process says it, or a code
+ * object that came before that record.
+ */
 void process_is_python(struct collect *c, struct process *p, uint16_t version);
-/* An interpreter of this version was met. */
+/* Notes that an interpreter of this version was met. */
 void process_note_version(struct collect *c, uint16_t version);
 
 /*
- * facts.c: reads what /proc says when a process is met: its names, whose it is. False if it isn't
- * wanted. facts_renew(): the same for a process with samples; false if it isn't wanted any more.
+ * facts.c: facts_read() reads from /proc what a process is called and whose it is, when krait meets
+ * it. False: the process isn't wanted. facts_renew() does the same for a process with samples;
+ * false: the process isn't wanted any more.
  */
 bool facts_read(struct collect *c, struct process *p, const struct proc *proc);
 bool facts_renew(struct collect *c, struct process *p);
-/* What the kernel program read of it. */
+/* Takes the names of the process that the kernel program has read. */
 void facts_from_record(struct process *p, const struct rec_proc *rec);
-/* Its working directory, and what it was told to run. */
+/* Reads the process's working directory, and which package it was told to run. */
 void facts_read_start(struct process *p, const struct proc *proc);
 
 #endif

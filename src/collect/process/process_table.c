@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Process images: found by the records' keys, replaced by an exec, forgotten when nothing comes of
- * them any more.
- */
+/* The table of process images: they are found by the records' keys, and replaced by an exec. */
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -14,7 +11,7 @@ uint64_t process_key_hash(const struct proc_key *k)
 	return k->start_ns * 0x9e3779b97f4a7c15ull ^ (uint64_t)k->exec_id << 32 ^ k->tgid;
 }
 
-/* Another image has its number. */
+/* Marks @p as ended, because another image has its process number. */
 static void replace(struct process *p)
 {
 	p->replaced = true;
@@ -35,7 +32,7 @@ void process_drop_index(struct map *m, uint64_t key, uint32_t i)
 		map_del(m, key);
 }
 
-/* The first record of a process that was expected: it has a key. */
+/* Takes the first record of a process that was expected: it has the complete key. */
 static long name_expected(struct collect *c, struct process *p, const struct proc_key *key)
 {
 	uint32_t i = process_index(c, p);
@@ -95,15 +92,15 @@ void process_exited(struct collect *c, uint32_t tgid, uint32_t tid, uint64_t tim
 
 	if (exec_ns && *exec_ns <= time_ns)
 		map_del(&c->processes->execs, tgid);
-	if (p || tid == tgid) /* the records of one that lived for a moment come after it */
+	if (p || tid == tgid) /* the first record of a short-lived process may come later */
 		thread_ended(c, p, tgid, tid, time_ns);
 	thread_give_up(c, time_ns);
 	if (!p)
 		return;
 	c->news = true;
 	/*
-	 * If another thread than the first execs, the first one ends. The new image's records may
-	 * have come before that.
+	 * If another thread than the first execs, the first thread ends. Records of the new image
+	 * may have come before that end was reported.
 	 */
 	if (tid == tgid && p->seen_ns <= time_ns)
 		p->ended = 1;
@@ -115,7 +112,7 @@ void process_execed(struct collect *c, uint32_t tgid, uint64_t time_ns)
 
 	(void)!map_put(&c->processes->execs, tgid, time_ns);
 	if (!p || p->seen_ns > time_ns)
-		return; /* the new image: its records came first */
+		return; /* @p is the new image already: its records came first */
 	several_forget(c, p);
 	replace(p);
 	map_del(&c->processes->by_tgid, tgid);

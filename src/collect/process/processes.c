@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The table of processes: its beginning and end, and what of it is forgotten; see process.h. */
+/*
+ * The table of processes: how it begins and ends, and how processes are forgotten; see process.h.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +14,8 @@
 #include "collect/process/together.h"
 
 #define FLUSHES_AFTER_END 3
-#define FORGOTTEN_NS	  (10 * NSEC_PER_SEC) /* after its end nothing comes of it */
+/* how long after a process was forgotten records of it may still come */
+#define FORGOTTEN_NS (10 * NSEC_PER_SEC)
 
 static void free_memory(struct collect *c, struct process *p)
 {
@@ -21,7 +24,7 @@ static void free_memory(struct collect *c, struct process *p)
 	thread_forget_all(c, p);
 }
 
-/* What it holds; its place can be another's then. */
+/* Frees all that a process holds. Its place in the table can be reused then. */
 static void process_fini(struct collect *c, struct process *p)
 {
 	if (!p->made)
@@ -50,7 +53,10 @@ static void forget(struct collect *c, uint32_t i)
 	(void)!vec_push(&c->processes->forgotten, f);
 }
 
-/* Nothing comes of it any more. What waits for a stack that was lost keeps its place. */
+/*
+ * Reuses the places of processes forgotten long ago, as no records of them come any more. A place
+ * stays if a sample or stack still refers to it.
+ */
 static void reuse_forgotten(struct collect *c)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
@@ -78,7 +84,10 @@ static void reuse_forgotten(struct collect *c)
 	c->processes->forgotten.n -= n - kept;
 }
 
-/* What was in the rings when it ended has been read FLUSHES_AFTER_END flushes later. */
+/*
+ * Records that were in the rings when a process ended have been read FLUSHES_AFTER_END flushes
+ * later.
+ */
 void process_forget_ended(struct collect *c)
 {
 	size_t kept = 0;

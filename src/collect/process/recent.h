@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Programs that make code all the time send stacks and code objects without end. The kernel
- * programs forget an id after SENT_WAYS newer ones of its set (abi/sent.h), and send it again
- * when it is met again. So krait gives up what more than twice as many newer ones followed.
+ * The latest ids of stacks and code objects. Programs that make code all the time send new ones
+ * without end. The kernel programs forget an id once SENT_WAYS newer ones of its set came
+ * (abi/sent.h), and send its contents again when they meet it again. So krait gives up an id once
+ * more than twice as many newer ones of its set came.
  */
 #ifndef COLLECT_PROCESS_RECENT_H
 #define COLLECT_PROCESS_RECENT_H
@@ -14,14 +15,14 @@
 
 #define RECENT_KEPT (2 * SENT_WAYS)
 
-/* In each set the latest id is first; 0: unused. */
+/* In each set the latest id is first; 0: the place is unused. */
 struct recent {
 	uint64_t id[SENT_SETS][RECENT_KEPT];
 };
 
 /*
- * @id came or was used: it becomes the first of its set. Returns where it was; RECENT_KEPT - 1 if
- * it wasn't there. *gone: the id that is given up for it, 0 = none.
+ * Makes @id, which came or was used, the first of its set. Returns where in the set it was;
+ * RECENT_KEPT - 1 if it wasn't there. *gone: the id that is given up for it; 0: none.
  */
 static inline size_t recent_to_front(struct recent *r, uint64_t id, uint64_t *gone)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Root directories of containers. Debug files of what their processes map are looked for there,
- * also after a process has ended. A descriptor keeps the file system, not the process.
+ * Root directories of containers. Debug files of what the containers' processes map are looked for
+ * there, also after a process has ended. An open descriptor keeps the file system alive, not the
+ * process.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Root directories that processes have. */
+/* Root directories of processes. */
 #ifndef COLLECT_PROCESS_ROOT_H
 #define COLLECT_PROCESS_ROOT_H
 
@@ -11,19 +11,22 @@
 
 struct proc;
 
-/* A root directory that isn't krait's own: a container's. Stays open when the container is gone. */
+/*
+ * A root directory that isn't krait's own, as of a container. It stays open when the container is
+ * gone.
+ */
 struct target_root {
-	uint64_t mount, ino; /* the mount's number: it isn't used again while .fd is open */
+	uint64_t mount, ino; /* .mount: the mount's number, which isn't reused while .fd is open */
 	int fd;
 };
 typedef VEC(struct target_root) root_vec;
 
-/* Is @fd on the mount of krait's own root directory, which nobody unmounts? */
+/* Is @fd on the mount of krait's own root directory? Nobody unmounts that one. */
 bool root_has(int fd);
 
 /*
- * A descriptor of the root directory of @proc, kept in @roots. -1: it is krait's own, or there
- * are too many.
+ * A descriptor of the root directory of @proc; @roots owns it. -1: the directory is krait's own,
+ * can't be opened, or there are too many.
  */
 int root_of(root_vec *roots, const struct proc *proc);
 

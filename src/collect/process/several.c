@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Processes with several interpreters: where each interpreter is, and when it is looked for them
- * again.
+ * Processes with several interpreters: where each interpreter is, and when krait looks for
+ * initialised ones again.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -12,7 +12,10 @@
 #include "collect/process/process.h"
 #include "python/layout/tables.h"
 
-/* An interpreter that only is there, as ctypes loads one, may stay so for ever. */
+/*
+ * How long to wait before looking again, which doubles each time. An interpreter that is only
+ * loaded, as ctypes may load one, may never be initialised.
+ */
 #define APART_NS      NSEC_PER_SEC
 #define APART_MOST_NS (64 * NSEC_PER_SEC)
 

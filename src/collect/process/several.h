@@ -12,31 +12,31 @@ struct collect;
 struct process;
 
 /*
- * When a process is looked at again because one of its interpreters isn't initialised. .apart_ns
- * 0: it isn't looked at again.
+ * When a process is examined again because one of its interpreters isn't initialised yet: at
+ * .due_ns (CLOCK_MONOTONIC), then after .apart_ns. .apart_ns 0: it isn't examined again.
  */
 struct later_look {
 	uint64_t due_ns, apart_ns;
 };
 
-/* NULL: there is one interpreter. */
+/* Are both lists of interpreters the same? NULL: a process with one interpreter. */
 bool several_same(const struct proc_several *a, const struct proc_several *b);
 
 /*
- * @p has the interpreters @all, if they are more than one. The kernel programs know it from the
- * next .set_proc() on. 0, or -errno + message: then only the first is shown.
+ * Notes that @p has the interpreters @all. If there is more than one, the kernel programs use them
+ * from the next .set_proc() on. 0 or -errno + message: then only the first is shown.
  */
 _must_use_ int several_set(struct collect *c, struct process *p, const struct proc_several *all);
 void several_forget(struct collect *c, struct process *p);
 
-/* Has the version of one of @p's interpreters that capability? */
+/* Has the Python version of at least one of @p's interpreters this capability? */
 bool several_has(const struct collect *c, const struct process *p, enum py_capability can);
 
-/* Which of them are initialised shows later. */
+/* Examines @p again later: then it shows which of its interpreters are initialised. */
 void several_wait(struct process *p);
 /*
- * @p was examined: decides whether and when it is examined again. @waits: not all of its
- * interpreters are initialised. @idle: none is.
+ * To be called after @p was examined: decides whether and when it is examined again. @waits: not
+ * all of its interpreters are initialised. @idle: none is.
  */
 void several_looked(struct process *p, bool waits, bool idle);
 bool several_is_due(const struct process *p, uint64_t now);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The labels of a sample: who ran. Made once per thread. */
+/* The labels of samples, which say who ran. They are made once per thread. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -15,34 +15,40 @@
 #define MAX_LABELS 32
 
 /*
- * Python registers a thread with `threading` a moment after it began to run, and the main thread
- * when a program imports that. Names are looked for after this time, then after twice as long
- * each time.
+ * How long after a thread was met krait looks for Python's names of threads. The time doubles after
+ * each look. Python registers a thread with `threading` a moment after the thread begins to run,
+ * and the main thread when a program imports `threading`.
  */
 #define NAMES_APART_NS (50 * NSEC_PER_MSEC)
-#define NAMES_SAMPLES  3	    /* met of its process: the first time waits for so many, */
-#define NAMES_ALONE    16	    /* of so many where the main thread alone was met, */
-#define NAMES_FIRST_NS NSEC_PER_SEC /* but not longer */
+#define NAMES_SAMPLES  3 /* how many samples of the process the first look waits for */
+/* as NAMES_SAMPLES, for a process of which only the main thread was met */
+#define NAMES_ALONE    16
+#define NAMES_FIRST_NS NSEC_PER_SEC /* longest time that the first look waits */
 
-/* A thread that ran shorter says nothing of the rate: it is cut off in the middle of a period. */
+/*
+ * CPU time from which on a thread counts for the rate of samples. In a shorter time, the periods
+ * that are cut off at both ends weigh too much.
+ */
 #define LONG_ENOUGH_NS (100 * NSEC_PER_MSEC)
 
 struct thread {
-	uint32_t tid;			/* 0: free */
-	uint32_t process;		/* index */
-	uint32_t labels[GIL_STATE_MAX]; /* profile ids, 0 = not made yet */
-	bool own[GIL_STATE_MAX];	/* of those: no other thread's samples have it */
-	uint64_t first_ns;		/* its CPU time where counting began, 0 = not yet */
-	uint64_t last_ns;		/* at its last sample */
-	uint64_t came, since;		/* samples from first_ns to last_ns; at last_ns */
-	uint64_t ended_ns; /* 0 = it runs: from then on its number is another thread's */
-	bool named;	   /* .name is Python's, else the kernel's */
+	uint32_t tid;	  /* 0: this place is free */
+	uint32_t process; /* index into processes.all */
+	/* profile ids of the thread's label sets; 0: not made yet */
+	uint32_t labels[GIL_STATE_MAX];
+	bool own[GIL_STATE_MAX]; /* which of .labels no other thread's samples have */
+	uint64_t first_ns;	 /* the thread's CPU time when counting began; 0: not yet */
+	uint64_t last_ns;	 /* the thread's CPU time at its last sample */
+	/* samples from .first_ns until .last_ns; samples at .last_ns */
+	uint64_t came, since;
+	uint64_t ended_ns; /* when the thread ended and its number became free; 0: it runs */
+	bool named;	   /* .name is Python's name of the thread, else the kernel's */
 	char name[64];
 };
 
 /*
- * A thread that ended before one of its samples was handed on: the side band is read before the
- * rings.
+ * The end of a thread that krait hasn't met yet. One of its samples may still come, because the
+ * side band is read before the rings.
  */
 struct thread_end {
 	uint32_t tgid, tid;
@@ -51,12 +57,14 @@ struct thread_end {
 
 struct threads {
 	VEC(struct thread) all;
-	VEC(uint32_t) free;	     /* indices */
-	VEC(struct thread_end) ends; /* the first one first */
+	VEC(uint32_t) free;	     /* indices into .all */
+	VEC(struct thread_end) ends; /* sorted by time, the earliest first */
 	struct ended_threads {
-		unsigned n;	       /* all that were given up */
-		uint64_t cpu_ns, came; /* what they say of the rate */
-		uint64_t at_ns;	       /* side band's time, when it was done last */
+		unsigned n; /* number of threads that were given up after their end */
+		/* sums over the threads given up, as in collect_stats.cpu_ns and .came */
+		uint64_t cpu_ns, came;
+		/* time of the side band's event at which threads were given up last */
+		uint64_t at_ns;
 	} ended;
 };
 
@@ -144,15 +152,15 @@ uint64_t thread_end_of(const struct collect *c, uint32_t tgid, uint32_t tid, uin
 }
 
 /*
- * The side band reports the end in the middle of do_exit(). REC_SAMPLE_END comes after that and
- * is still the thread's.
+ * Is the sample of this thread, and not of a later one with its number? The side band reports the
+ * end in the middle of do_exit(). REC_SAMPLE_END comes after that and still belongs to the thread.
  */
 static bool is_its(const struct thread *t, const struct rec_sample *rec)
 {
 	return !t->ended_ns || rec->time_ns < t->ended_ns || rec->type == REC_SAMPLE_END;
 }
 
-/* When the thread of @rec, which is met, ends; 0: not yet, as far as is known. */
+/* When the thread of @rec, which krait meets now, ended; 0: it runs, as far as is known. */
 static uint64_t its_end(const struct collect *c, const struct process *p,
 			const struct rec_sample *rec)
 {
@@ -219,9 +227,9 @@ static uint32_t make_labels(struct collect *c, const struct process *p, const st
 }
 
 /*
- * A sample is due after each period of CPU time. The kernel updates a thread's CPU time only at
- * its ticks and switches. So the time is exact to one period where it differs from the sample
- * before, and only samples between two such places count.
+ * Counts a sample, for the rate of samples per CPU time. A sample is due after each period of CPU
+ * time. The kernel updates a thread's CPU time only at ticks and switches. Where that time differs
+ * from the sample before, it is exact to one period. So only samples between two such places count.
  */
 static void add_runtime(struct thread *t, uint64_t runtime_ns)
 {
@@ -235,7 +243,10 @@ static void add_runtime(struct thread *t, uint64_t runtime_ns)
 	} else if (runtime_ns == t->last_ns) {
 		t->since++;
 	} else if (t->first_ns && runtime_ns >= t->first_ns) {
-		/* Each CPU's ring has its own order: a thread that moved is met out of order. */
+		/*
+		 * Each CPU has its own ring, so samples of a thread that changed its CPU come out
+		 * of order.
+		 */
 		t->came++;
 	}
 }
@@ -269,14 +280,17 @@ static void give_up(struct collect *c, struct thread *t)
 
 	if (vec_push(&c->processes->threads->free, i))
 		return;
-	if (at && *at == i + 1) /* else a younger one has its number */
+	if (at && *at == i + 1) /* else a newer thread has its number */
 		map_del(by_tid, t->tid);
 	add_rate(t, &c->processes->threads->ended.cpu_ns, &c->processes->threads->ended.came);
 	c->processes->threads->ended.n++;
 	t->tid = 0;
 }
 
-/* A sample may wait for its stack so long; then there is none of a thread that has ended. */
+/*
+ * How long a sample may wait for its stack. After that time no sample waits for a thread that has
+ * ended.
+ */
 #define KEPT_NS (10 * NSEC_PER_SEC)
 
 static void drop_ends(struct collect *c, uint64_t now_ns)
@@ -321,8 +335,9 @@ void thread_forget_labels(struct collect *c, struct process *p)
 }
 
 /*
- * A set of labels isn't the thread's own if an earlier thread with the same number had it too, or
- * if it is the one set for threads for which there is no memory. Such a set can't be renamed.
+ * Makes the thread's set of labels. The set isn't the thread's own if an earlier thread with the
+ * same number has it too, or if it is the one set for all threads for which there is no memory.
+ * Such a set can't be renamed.
  */
 static void label(struct collect *c, const struct process *p, struct thread *t, uint8_t gil)
 {
@@ -332,7 +347,7 @@ static void label(struct collect *c, const struct process *p, struct thread *t, 
 	t->own[gil] = profile_n_labels(c->profile) > before && !collect_is_full(c);
 }
 
-/* Whoever looks for the thread's name has to know of the thread while it runs. */
+/* Takes note of a thread while it runs, so that its name can be looked for. */
 static struct thread *meet(struct collect *c, struct process *p, const struct rec_sample *rec)
 {
 	p->names_samples++;
@@ -354,12 +369,12 @@ uint32_t thread_labels(struct collect *c, uint32_t process, const struct rec_sam
 	add_runtime(t, rec->runtime_ns);
 	if (!t->labels[rec->gil])
 		label(c, p, t, rec->gil);
-	if (profile_failed(c->profile)) /* some of them may be missing */
+	if (profile_failed(c->profile)) /* some labels of the set may be missing */
 		t->labels[rec->gil] = 0;
 	return t->labels[rec->gil];
 }
 
-/* Each CPU's side band has its own order. */
+/* Inserts an end by its time: events of several CPUs don't come in the order of time. */
 static void keep_end(struct collect *c, struct thread_end end)
 {
 	size_t i;
@@ -383,7 +398,10 @@ void thread_ended(struct collect *c, const struct process *p, uint32_t tgid, uin
 		keep_end(c, (struct thread_end){tgid, tid, time_ns});
 }
 
-/* Programs may change it a million times a second: too often for snprintf(). */
+/*
+ * Copies a thread's name. Programs may change it a million times a second, so snprintf() is too
+ * slow.
+ */
 void thread_copy_comm(char ret[static PROC_COMM_BYTES], const char *comm)
 {
 	size_t n = strnlen(comm, PROC_COMM_BYTES - 1);
@@ -423,7 +441,10 @@ static void rename_thread(struct collect *c, struct thread *t, const char *name)
 	}
 }
 
-/* Of one interpreter; the first of several that knows a thread names it. */
+/*
+ * Reads the thread names that one interpreter has. Of several interpreters, the first that knows a
+ * thread names it.
+ */
 static int read_names(struct collect *c, const struct process *p, const struct py_where *where,
 		      struct py_thread_names *ret)
 {
@@ -456,7 +477,7 @@ static void name_threads(struct collect *c, struct process *p)
 
 	for (size_t i = 0; i < all->n; i++)
 		found += read_names(c, p, &all->where[i], &names[i]) ? 0 : names[i].list.n;
-	/* That it is still the same process says that it was while its memory was read. */
+	/* If it is the same process now, it was the same while its memory was read. */
 	if (found && !proc_open(&proc, p->key.tgid) && process_is(p, &proc))
 		rename_threads(c, p, names, all->n);
 	for (size_t i = 0; i < all->n; i++)
@@ -464,8 +485,8 @@ static void name_threads(struct collect *c, struct process *p)
 }
 
 /*
- * Names aren't looked for at every flush: there are hundreds a second where processes start all
- * the time. A process that lives so shortly that it has hardly a sample isn't asked for names.
+ * Is it time to look for names? Not at every flush: there are hundreds a second where processes
+ * start all the time. A process that ends after hardly a sample isn't asked for names at all.
  */
 static bool is_names_time(const struct process *p, uint64_t now)
 {
@@ -499,7 +520,7 @@ void thread_names(struct collect *c, bool last)
 
 void threads_condense(struct collect *c, struct condense *k)
 {
-	/* Sets that were different may be one now. */
+	/* Sets that differed may have become one, so no set is a thread's own any more. */
 	vec_foreach(t, &c->processes->threads->all)
 		for (size_t i = 0; t->tid && i < GIL_STATE_MAX; i++) {
 			t->labels[i] = condense_labels_whole(k, t->labels[i]);

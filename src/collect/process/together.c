@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which packages came with a package that a process runs: `celery -A jobs` of a wheel that has
- * jobs and helpers. The recording says which packages belong together; whose code that is is
- * decided when it is read (view/names/origin.h).
+ * Which other packages were installed together with a package that a process runs, as the wheel of
+ * `celery -A jobs` that has both jobs and helpers. The recording only says which packages belong
+ * together. Whose code they are is decided when the recording is read (view/names/origin.h).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,16 +19,19 @@
 #include "proc/open_as.h"
 #include "proc/proc.h"
 
-#define LOOKS_MOST 16 /* packages of a recording */
-#define TRIES                                                                                      \
-	8 /* for one, each as long as distribution_of() takes; the page cache has more each time */
+#define LOOKS_MOST 16 /* most packages that are looked for in a recording */
+/*
+ * Most tries for one package. Each takes at most as long as distribution_of() allows, and each time
+ * the page cache has more of what is read.
+ */
+#define TRIES	     8
 #define SCRIPT_BYTES (4 << 10)
 
-/* A package whose distribution was looked for. */
+/* A package whose distribution is looked for. */
 struct together {
-	char *key;		 /* where it lies */
-	char *file;		 /* of it, which is asked for; NULL: none yet */
-	struct proc_key process; /* that had code of it last */
+	char *key;		 /* container and directory of the package */
+	char *file;		 /* one file of the package, to find it by; NULL: none yet */
+	struct proc_key process; /* the process that had code of the package last */
 	unsigned tries;
 	bool done;
 };
@@ -42,7 +45,7 @@ bool together_init(struct collect *c)
 	return (c->processes->packages = calloc(1, sizeof(struct packages)));
 }
 
-/* As a name is typed: "jobs-worker" runs jobs_worker. */
+/* Is @typed, as a user types it, the name of a package? "jobs-worker" means jobs_worker. */
 static bool same_name(const char *typed, const char *name, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -51,7 +54,10 @@ static bool same_name(const char *typed, const char *name, size_t n)
 	return !typed[n] || typed[n] == '.' || typed[n] == ' ';
 }
 
-/* Was the process told to run it? Servers are there too; they are nobody's own. */
+/*
+ * Was the process told to run this package? Other packages in its directory, such as servers, are
+ * nobody's own code.
+ */
 static bool is_run(const struct process *p, const char *name, size_t n)
 {
 	if ((p->name && same_name(p->name, name, n)) ||
@@ -65,7 +71,7 @@ static bool is_run(const struct process *p, const char *name, size_t n)
 	return false;
 }
 
-/* NULL: there are too many, or there is no memory. */
+/* The entry of a package, added if it is new. NULL: there are too many packages, or no memory. */
 static struct together *together_of(struct collect *c, const struct process *p, const char *file,
 				    size_t n)
 {
@@ -89,7 +95,7 @@ static int open_same(const struct process *p, struct proc *ret)
 	return r ? r : process_is(p, ret) ? 0 : -ESRCH;
 }
 
-/* together_look() looks for it. */
+/* Notes a package that @p runs, so that together_look() looks for it. */
 static void want(struct collect *c, const struct process *p, const char *file)
 {
 	size_t site = distribution_site(file), n = strcspn(file + site, "/.");
@@ -132,14 +138,14 @@ void together_look(struct collect *c)
 	}
 }
 
-/* The file of a console script: its module's code alone is in it. */
+/* Is it code of a console script? Such a file has only the code of its module. */
 static bool is_launcher(const struct py_code *code)
 {
 	return !distribution_site(code->file) && !str_ends(code->file, ".py") &&
 	       strstr(code->file, "bin/") && code->name && streq(code->name, "<module>");
 }
 
-/* With the rights of its process's user. */
+/* Opens a console script with the rights of its process's user. */
 static int open_launcher(const struct proc *proc, const char *file)
 {
 	_cleanup_close_ int root = openat(proc->dirfd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which packages came with a package that a process runs. */
+/* Which other packages were installed together with a package that a process runs. */
 #ifndef COLLECT_PROCESS_TOGETHER_H
 #define COLLECT_PROCESS_TOGETHER_H
 
@@ -13,9 +13,9 @@ struct py_code;
 _must_use_ bool together_init(struct collect *c);
 void together_fini(struct collect *c);
 
-/* Code of a process was met, and .codes has it. */
+/* A code object of process @p came, and was added to .codes. */
 void together_met(struct collect *c, struct process *p, const struct py_code *code);
-/* With each flush: looks for what was met, as long as ASKED_NS allows. */
+/* Called at each flush: looks for packages that were noted, as long as ASKED_NS allows. */
 void together_look(struct collect *c);
 
 #endif

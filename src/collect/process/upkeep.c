@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Budgets for what krait does again and again for a process; see upkeep.h. */
+/* The budgets for upkeep: work that krait does again and again for a process; see upkeep.h. */
 #include "collect/process/upkeep.h"
 
 #include <stdio.h>
@@ -9,8 +9,8 @@
 #include "proc/reader.h"
 
 /*
- * A program that loads hundreds of libraries takes 0.3 s. A process that takes little isn't put
- * off for others.
+ * Limits of CPU time. A program that loads hundreds of libraries takes 0.3 s. A process within
+ * of_small isn't put off, however much others took.
  */
 static const struct budget_limit of_small = {100 * NSEC_PER_MSEC, 200};
 static const struct budget_limit of_process = {300 * NSEC_PER_MSEC, 100};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What is done again and again for a known process on the thread that drains: reading its
- * mappings and its threads' names when they may have changed. A process that changes them all the
- * time has a budget of CPU time, and all processes together have another. Work beyond a budget is
- * done later and counted, and the first such process is named.
+ * Upkeep: what is done again and again for a known process on the thread that drains, such as
+ * reading its mappings and its threads' names when they may have changed. A process that changes
+ * them all the time has a budget of CPU time, and all processes together have another. Work beyond
+ * a budget is done later and counted, and the first such process is named.
  */
 #ifndef COLLECT_UPKEEP_H
 #define COLLECT_UPKEEP_H
@@ -14,12 +14,15 @@
 struct collect;
 struct process;
 
-/* May it be done now? If not, it is counted as put off, once until it is done. */
+/* May upkeep be done now? If not, it is counted as put off, once until it is done. */
 bool upkeep_may(struct collect *c, struct process *p, uint64_t now_ns);
-/* From when on it may; CLOCK_MONOTONIC. */
+/* CLOCK_MONOTONIC from when on upkeep may be done. */
 uint64_t upkeep_due_ns(const struct collect *c, const struct process *p);
 
-/* Around the work: CPU time of the thread, and of the children that read for it. */
+/*
+ * Call both around the work. upkeep_begin() returns the CPU time of this thread and of the children
+ * that read for it; upkeep_end() charges the difference to @p.
+ */
 uint64_t upkeep_begin(void);
 void upkeep_end(struct collect *c, struct process *p, uint64_t began_ns);
 
