@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Names of kernel frames, also of modules that are loaded during the recording. Reading all names
- * takes a tenth of a second. A thread does it, because the first kernel stack comes early, at the
- * same time as questions about new processes.
+ * Names of kernel frames, also those of modules that are loaded during the recording. Reading all
+ * names takes a tenth of a second. A thread does it, because the first kernel stack comes early, at
+ * the same time as questions about new processes.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,10 +16,14 @@
 #define WAIT_MAX_NS (60 * WAIT_MIN_NS)
 
 struct kernel {
-	struct kernel_names *names; /* NULL: not read yet, or there are none */
+	struct kernel_names *names; /* NULL: no names were read yet, or there are none */
 	bool asked;
-	uint64_t unknown;	    /* what they are read for */
-	uint64_t retry_ns, wait_ns; /* they aren't read again before; 0: never read */
+	uint64_t unknown; /* the address without a name for which names are being read */
+	/*
+	 * names aren't read again before .retry_ns (CLOCK_MONOTONIC); .wait_ns: the wait until
+	 * then, 0: never read
+	 */
+	uint64_t retry_ns, wait_ns;
 };
 
 bool kernel_init(struct collect *c)
@@ -46,7 +50,7 @@ static const char *find(const struct collect *c, uint64_t pc, const char **modul
 	return k->names ? kernel_names_find(k->names, pc, module) : NULL;
 }
 
-/* The first of @pc[@n] that has no name; 0: none. */
+/* The first address in @pc[@n] that has no name; 0: all have one. */
 static uint64_t first_unknown(const struct collect *c, const uint64_t *pc, size_t n)
 {
 	const char *module;
@@ -68,7 +72,7 @@ void kernel_take(struct collect *c, struct kernel_names *names, const char *why)
 		kernel_names_free(k->names);
 		k->names = names;
 	}
-	/* What has no name at all mustn't keep krait at it. */
+	/* Code without any name must not make krait read all names again and again. */
 	k->wait_ns = !k->wait_ns || find(c, k->unknown, &module) ? WAIT_MIN_NS
 								 : MIN(k->wait_ns * 2, WAIT_MAX_NS);
 	k->retry_ns = clock_ns(CLOCK_MONOTONIC) + k->wait_ns;
@@ -76,8 +80,8 @@ void kernel_take(struct collect *c, struct kernel_names *names, const char *why)
 }
 
 /*
- * What is written of @pc: everybody may read a recording, but only some may know where the kernel
- * is.
+ * The address that a recording shows for @pc. Everybody may read a recording, but only some users
+ * may know where the kernel is.
  */
 static uint64_t shown_address(const struct collect *c, uint64_t pc)
 {
@@ -88,7 +92,7 @@ static uint64_t shown_address(const struct collect *c, uint64_t pc)
 	return k->names ? kernel_names_relative(k->names, pc) : 0;
 }
 
-/* Kernel addresses have no file: their mapping is "[kernel]" or, of a module, "[kernel MODULE]". */
+/* A kernel address lies in no file. Its mapping is "[kernel]", or "[kernel MODULE]" in a module. */
 uint32_t kernel_location(struct collect *c, uint64_t pc)
 {
 	const uint64_t address = shown_address(c, pc);

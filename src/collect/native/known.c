@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What places in files were found to be. A program's stacks differ in few of their frames: each is
- * looked up once, as long as nothing else takes its place in this table.
+ * A cache of what was found at addresses in files. The stacks of a program differ in few of their
+ * frames. Each frame is looked up once, until another one takes its place in this table.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Files with native code: opened when a process is seen to map them (it may be gone when they are
- * needed), compiled to unwind rows and asked for names once, when a stack needs them.
+ * Files with native code. A file is opened when a process is seen to map it, because the process
+ * may be gone when the file is needed. When a stack needs them, its rows are compiled and its names
+ * read.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,19 +29,20 @@
 
 #define VDSO_PATH      "[vdso]"
 #define VDSO_MAX_BYTES (64u << 10)
-#define NOTES_WORK     (2 * SLICE_MS) /* to find a build id: some hundred bytes are usual */
-#define AGAIN_NS       (2 * NSEC_PER_SEC)
+/* limit of work to find a build id; notes usually have some hundred bytes */
+#define NOTES_WORK (2 * SLICE_MS)
+#define AGAIN_NS   (2 * NSEC_PER_SEC)
 
 /*
- * The vDSO is no file. All 64-bit processes have the same one; 32-bit processes have another,
- * below 4 GiB.
+ * Is it the vDSO? That is no file. All 64-bit processes have the same one. 32-bit processes have
+ * another one, below 4 GiB.
  */
 static bool is_vdso(const struct mapping *m, const char *path)
 {
 	return streq(path, VDSO_PATH) && m->start > UINT32_MAX;
 }
 
-/* A descriptor of a copy; -errno + message. */
+/* A descriptor of a copy of the vDSO; -errno + message. */
 static int open_vdso(void)
 {
 	uintptr_t at = getauxval(AT_SYSINFO_EHDR);
@@ -106,7 +108,7 @@ static uint32_t file_mapping(struct collect *c, struct elf_file *elf, const stru
 					   });
 }
 
-/* What the file is, by functions that it has. */
+/* Finds out whether the file holds CPython or is the C library, by functions that it has. */
 static void find_functions(struct elf_file *elf, struct native_file *f)
 {
 	static const char *const names[] = {"PyEval_EvalCode", "__libc_start_main", "exit"};
@@ -118,7 +120,7 @@ static void find_functions(struct elf_file *elf, struct native_file *f)
 	f->exit = sym[1].value ? sym[2].value : 0;
 }
 
-/* Headers only: segments, build id. */
+/* Reads the headers of a file alone: segments and build id. */
 static int read_headers(struct collect *c, struct native_file *f)
 {
 	_cleanup_elf_ struct elf_file *elf = NULL;
@@ -142,7 +144,10 @@ static int read_headers(struct collect *c, struct native_file *f)
 	return r;
 }
 
-/* Whoever maps it: where one process has no work left for it, the next one may. */
+/*
+ * Looks through the file's functions on the budget of the process that maps it. If that process has
+ * nothing left, the next process that maps the file may have.
+ */
 static void look_for_functions(struct collect *c, const struct proc *proc, struct native_file *f)
 {
 	_cleanup_elf_ struct elf_file *elf = NULL;
@@ -168,7 +173,7 @@ static int open_file(struct collect *c, const struct proc *proc, const struct ma
 	f->path = strdup(path);
 	if (!f->path)
 		return err_nomem();
-	/* Also of what can't be opened (a device): it isn't met again. */
+	/* Also for a file that can't be opened, such as a device: it isn't tried again. */
 	if (!file_stat_mapping(proc, m, &st))
 		f->version = file_version_of(&st);
 	f->fd = m->ino ? file_open_mapping(proc->dirfd, m, path, NULL) : open_vdso();
@@ -195,10 +200,10 @@ static struct native_file *new_file(struct collect *c, const struct mapping *m)
 	return f;
 }
 
-/* Takes @f, which was opened or couldn't be, among the files. NULL on out of memory. */
+/* Adds @f to the files, whether or not it could be opened. NULL: out of memory. */
 static struct native_file *keep_file(struct collect *c, struct native_file *f)
 {
-	/* Shared memory: a program may make some all the time. */
+	/* A file without code isn't kept open: a program may make shared memory all the time. */
 	if (!f->loads.n && f->fd >= 0) {
 		close(f->fd);
 		f->fd = -1;
@@ -216,13 +221,18 @@ static struct native_file *keep_file(struct collect *c, struct native_file *f)
 	return f;
 }
 
-/* Nobody has asked its file system, or it didn't answer: that says nothing about the file. */
+/*
+ * Did the file system not answer, or was it not even asked? Then nothing is known about the file.
+ */
 static bool is_unanswered(int r)
 {
 	return r == -ETIMEDOUT || r == -EAGAIN || r == -EPIPE;
 }
 
-/* A file that can't be used is kept as well, without segments: it isn't opened again and again. */
+/*
+ * Opens and adds a file. A file that can't be used is kept, too, without segments, so that it isn't
+ * opened again and again.
+ */
 static struct native_file *meet_file(struct collect *c, const struct proc *proc,
 				     const struct mapping *m, const char *path)
 {
@@ -242,7 +252,7 @@ static struct native_file *find_known(const struct collect *c, const struct proc
 	const uint64_t *i = map_get(&c->natives->index, file_key(m->dev, m->ino));
 	struct native_file *latest = i ? c->natives->files.v[*i - 1] : NULL;
 
-	/* Without a number it is the vDSO, which is no file. */
+	/* A mapping without inode is the vDSO's, which is no file. */
 	if (!latest || !m->ino || file_unchanged(latest->fd, proc, m, &latest->version))
 		return latest;
 	vec_foreach(f, &c->natives->files)
@@ -252,7 +262,10 @@ static struct native_file *find_known(const struct collect *c, const struct proc
 	return NULL;
 }
 
-/* What didn't answer is met anew after a while: it may be a file that everybody maps. */
+/*
+ * The file behind @m, if it is known. NULL also for one whose file system didn't answer a while
+ * ago: it is tried again, as it may be a file that everybody maps.
+ */
 static struct native_file *find_answered(const struct collect *c, const struct proc *proc,
 					 const struct mapping *m)
 {
@@ -260,7 +273,7 @@ static struct native_file *find_answered(const struct collect *c, const struct p
 
 	if (!f || !f->again_ns || clock_ns(CLOCK_MONOTONIC) < f->again_ns)
 		return f;
-	f->version = (struct file_version){}; /* no file's */
+	f->version = (struct file_version){}; /* matches no file: the entry isn't found again */
 	return NULL;
 }
 

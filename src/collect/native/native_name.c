@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the code of a file is called, and which functions of it matter where stacks are merged. */
+/* The names of a file's code, and which of its functions matter for merging stacks. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,15 +13,15 @@
 #include "symbol/pytables/machinery.h"
 #include "symbol/pytables/method_names.h"
 
-#define MAX_INLINED 64 /* functions at one address */
+#define MAX_INLINED 64 /* most functions at one address, which are inlined into each other */
 
-/* The function that holds @vaddr, by its unwind information. */
+/* The function around @vaddr by the file's unwind information; NULL: none. */
 static const struct unwind_fde *find_fde(const struct native_file *f, uint64_t vaddr)
 {
 	return unwind_fde_find(f->fdes.v, f->fdes.n, vaddr - f->base);
 }
 
-/* Where the code around @vaddr begins that belongs to no known function. */
+/* Where the code around @vaddr begins, which belongs to no known function. */
 static uint64_t gap_start(const struct native_file *f, uint64_t vaddr)
 {
 	size_t i = count_upto(f->fdes.v, f->fdes.n, end, vaddr - f->base);
@@ -29,7 +29,7 @@ static uint64_t gap_start(const struct native_file *f, uint64_t vaddr)
 	return !f->fdes.n ? vaddr : f->base + (i ? f->fdes.v[i - 1].end : 0);
 }
 
-/* The function that @fde is a part of, or @fde. */
+/* The whole function that @fde is a part of; @fde if it isn't a part. */
 static const struct unwind_fde *whole_of(const struct native_file *f, const struct unwind_fde *fde)
 {
 	uint64_t start = fde && f->parts ? function_parts_find(f->parts, f->base + fde->start) : 0;
@@ -37,7 +37,10 @@ static const struct unwind_fde *whole_of(const struct native_file *f, const stru
 	return start ? find_fde(f, start) : fde;
 }
 
-/* What C code calls too has its own name: PyObject_Repr. */
+/*
+ * The function's name in Python code; NULL: none. A function that C code calls, too, keeps its own
+ * name, such as PyObject_Repr.
+ */
 static const char *called(const struct native_file *f, const struct unwind_fde *fde,
 			  const char *symbol)
 {
@@ -67,8 +70,8 @@ struct native_name native_file_name(struct native_file *f, uint64_t vaddr)
 }
 
 /*
- * Sets @fn's .name and .system_name from a symbol of the file. @called: its name in Python code,
- * or NULL.
+ * Sets @fn's .name and .system_name from a symbol of the file. @called: the function's name in
+ * Python code; NULL: none.
  */
 static void name_function(struct collect *c, const char *symbol, const char *called,
 			  struct profile_function *fn)
@@ -76,7 +79,10 @@ static void name_function(struct collect *c, const char *symbol, const char *cal
 	enum symbol_language language;
 	_cleanup_free_ char *shown = symbol_demangle(symbol, &language);
 
-	/* What Cython made has its module's name before it. */
+	/*
+	 * A symbol that Cython made has its module's name in front; it stays the name that is
+	 * shown.
+	 */
 	if (called && shown && language <= LANGUAGE_C && !strchr(shown, '.')) {
 		free(shown);
 		shown = strdup(called);
@@ -97,9 +103,9 @@ static uint32_t mapping_of(struct collect *c, const struct native_file *f,
 }
 
 /*
- * Adds the functions at @loc->address by DWARF, the outermost first: the others were inlined into
- * it. The outermost has the name of the file's symbol. Returns the location of the innermost one;
- * 0 if nothing is known.
+ * Adds the functions at @loc->address that DWARF knows, the outermost first; the others were
+ * inlined into it. The outermost has the name of the file's symbol. Returns the location of the
+ * innermost one; 0: DWARF knows none.
  */
 static uint32_t line_location(struct collect *c, struct native_file *f,
 			      const struct native_name *name, struct profile_location *loc)
@@ -124,7 +130,7 @@ static uint32_t line_location(struct collect *c, struct native_file *f,
 	return loc->outer;
 }
 
-/* Bytes of its code; false if they aren't there. */
+/* Reads bytes of the file's code; false: the file doesn't have them. */
 static bool read_code(const struct native_file *f, uint64_t vaddr, uint8_t *bytes, size_t n)
 {
 	vec_foreach(l, &f->loads)
@@ -136,8 +142,9 @@ static bool read_code(const struct native_file *f, uint64_t vaddr, uint8_t *byte
 }
 
 /*
- * musl has no unwind tables, so nothing says how libc_start_main_stage2() is unwound. But it ends
- * with exit(main(...)): mov %eax,%edi; call exit. @vaddr: of that call, or behind it.
+ * musl has no unwind tables, so nothing says how to unwind libc_start_main_stage2(). But it ends
+ * with exit(main(...)): after the call of main() come mov %eax,%edi and call exit. @vaddr: where
+ * main() returns to, or the byte before.
  */
 bool native_file_called_main(const struct native_file *f, uint64_t vaddr)
 {
@@ -193,7 +200,10 @@ static uint32_t make_location(struct collect *c, struct native_file *f, uint64_t
 	c->stats.unlined += f->lines && c->hurried;
 	if (id)
 		return id;
-	/* Without a name: where the function begins, so that its samples belong together. */
+	/*
+	 * Without a symbol: the function's beginning is its address, so that all its samples have
+	 * one location.
+	 */
 	loc = (struct profile_location){.mapping = loc.mapping, .address = name.start};
 	if (!name.text)
 		return profile_location(c->profile, &loc);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Unwind rows of files: compiled by a thread when a stack needs them, given up when others need the
- * memory more, compiled again.
+ * Unwind rows of files. A thread compiles them when a stack needs them. They are given up when
+ * other files need the memory more, and then compiled again.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,14 +17,19 @@
 
 #define MAX_EVAL_RANGES 64
 
-/* More code than this is looked at when the rest is in use: torch has 30 MB of it. */
+/*
+ * A file with more code without unwind information than this is completed when its other rows are
+ * in use. torch has 30 MB of such code.
+ */
 #define PROVE_AT_ONCE (4u << 20)
 
-/* After that long rows that were given up, or for which there was no room, are tried again: ... */
+/*
+ * How long to wait until rows are tried again that were given up, or for which there was no room.
+ */
 #define RETRY_SECONDS 2
-#define RETRY_DOUBLED 5u /* ... each time twice as long, so often */
+#define RETRY_DOUBLED 5u /* the wait doubles so often */
 
-/* Symbols of the evaluation loop, as ranges of addresses. */
+/* The symbols of the evaluation loop, which give its ranges of addresses. */
 struct eval_ranges {
 	const char *name;
 	struct elf_symbol found[MAX_EVAL_RANGES];
@@ -52,8 +57,8 @@ static bool is_eval(const struct eval_ranges *e, uint64_t start, uint64_t end)
 }
 
 /*
- * Finds the functions that are CPython's evaluation loop: up to 3.10 each of its frames is one
- * Python frame. In 2.7 PyEval_EvalFrameEx is the loop; later it only calls the loop.
+ * Finds the functions that are CPython's evaluation loop. Up to 3.10 each native frame of the loop
+ * is one Python frame. In 2.7 PyEval_EvalFrameEx is the loop; later it only calls the loop.
  */
 static int find_eval(struct elf_file *elf, const struct unwind_rows *rows, fde_vec *ret)
 {
@@ -76,7 +81,7 @@ static int find_eval(struct elf_file *elf, const struct unwind_rows *rows, fde_v
 typedef int read_fn(const struct native_file *f, struct unwind_cache *cache, struct elf_file *elf,
 		    struct native_rows *ret);
 
-/* From the cache on disk. */
+/* Loads rows from the cache on disk. */
 static int load_rows(const struct native_file *f, struct unwind_cache *cache, struct elf_file *elf,
 		     struct native_rows *ret)
 {
@@ -88,7 +93,7 @@ static int load_rows(const struct native_file *f, struct unwind_cache *cache, st
 	return err_set(-ENOENT, "%s: no rows on disk", f->path);
 }
 
-/* From there if they are there. */
+/* Loads rows from the cache on disk, or else compiles them. */
 static int read_rows(const struct native_file *f, struct unwind_cache *cache, struct elf_file *elf,
 		     struct native_rows *ret)
 {
@@ -204,7 +209,7 @@ static void keep_functions(struct collect *c, struct native_file *f, const struc
 	}
 	memcpy(f->fdes.v, rows->fdes.v, rows->fdes.n * sizeof(*f->fdes.v));
 	f->fdes.n = rows->fdes.n;
-	known_natives_forget(c); /* where functions begin and end */
+	known_natives_forget(c); /* begin and end of functions have changed */
 }
 
 static void try_later(struct native_file *f)
@@ -254,7 +259,7 @@ void native_rows_take(struct collect *c, struct native_file *f, struct native_ro
 void native_rows_take_proven(struct collect *c, struct native_file *f, struct native_rows *rows,
 			     int r, const char *why)
 {
-	if (f->rows != ROWS_THERE) /* given up since */
+	if (f->rows != ROWS_THERE) /* the rows were given up meanwhile */
 		return;
 	f->fdes.n = 0;
 	known_natives_forget(c);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Threads do what takes long for a large file: compiling its rows, reading its symbols. A job
- * reads only what never changes of a native_file (.fd, .root, .path, .base, .table, .version,
- * .interpreter). The collector sees nothing of what a job made before the job is taken back; only
- * rows are in the kernel's maps at once.
+ * What takes long for a large file is done in threads: compiling its rows, reading its symbols. A
+ * job reads only those members of a native_file that never change (.fd, .root, .path, .base,
+ * .table, .version, .interpreter). Rows are in the kernel's maps at once. All other results reach
+ * the collector when the job is taken back.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,20 +27,23 @@
 
 struct job;
 
-/* One thing that a thread does with a file. */
+/* One kind of work that a thread does on a file. */
 struct step {
-	void (*run)(struct worker_job *job); /* in the thread */
-	/* Takes over what was made. Returns the step that comes next; NULL: none. */
+	void (*run)(struct worker_job *job); /* does the work, in the thread */
+	/*
+	 * Takes the results over, on the main thread. Returns the next step of the job; NULL: none.
+	 */
 	const struct step *(*done)(struct collect *c, struct job *j);
 	enum {
-		FOR_STACKS, /* stacks wait for it */
-		FOR_BOTH,   /* it is better for stacks, and the next recording has use for it */
-		FOR_NEXT    /* the next recording alone has use for it */
+		FOR_STACKS, /* stacks wait for the result */
+		/* stacks are better with the result, and the next recording can use it */
+		FOR_BOTH,
+		FOR_NEXT /* only the next recording can use the result */
 	} use;
 };
 
 struct job {
-	struct worker_job job; /* first */
+	struct worker_job job; /* must be the first member */
 	const struct step *step;
 	struct native_file *file;
 	const struct collect_config *config;
@@ -52,16 +55,17 @@ struct job {
 	struct kernel_names *kernel;
 	uint64_t list;
 	uint64_t asked_ns, compile_ns;
-	bool cut, counted; /* by its slice; in the statistics */
+	/* .cut: the slice ended the work early; .counted: that is counted in the statistics */
+	bool cut, counted;
 	int r;
 	char *why;	/* message for .r */
-	bool no_memory; /* for something of it: what there is, is used */
+	bool no_memory; /* memory ran out for a part of the result; the rest is used */
 };
 
 /*
- * How much work one file may cost a thread that others wait for. torch (300 MB) takes 1.5 s for
- * rows and 0.7 s for names. A wait for the list of code registered for gdb is a wait for all
- * files of a process.
+ * Limits of the work on one file, in a thread that others wait for. torch (300 MB) takes 1.5 s for
+ * rows and 0.7 s for names. Waiting for the list of code registered for gdb delays all files of a
+ * process.
  */
 #define ROWS_WORK  (2000 * SLICE_MS)
 #define NAMES_WORK (4000 * SLICE_MS)
@@ -79,7 +83,10 @@ static int nobody_waits(void)
 	return err_set(-ECANCELED, "nobody waits for it any more");
 }
 
-/* The kernel program's tables are the sampler's: they go before a job that hangs. */
+/*
+ * Fills the kernel's tables with the rows, in the job's thread. The tables belong to the sampler,
+ * which may be closed while a job still hangs. Then worker_enter() returns false.
+ */
 static int fill(const struct job *j)
 {
 	int r;
@@ -110,7 +117,9 @@ static void compile_rows(struct worker_job *job)
 	note(j, r ? r : fill(j));
 }
 
-/* An error is no loss: whoever needs them has them made. */
+/*
+ * Loads rows from the cache. An error loses nothing: a stack that needs the rows has them compiled.
+ */
 static void load_rows(struct worker_job *job)
 {
 	struct job *j = (struct job *)job;
@@ -131,7 +140,10 @@ static void prove_rows(struct worker_job *job)
 	note(j, r ? r : fill(j));
 }
 
-/* What was cut short isn't for the next run. */
+/*
+ * Writes rows to the cache. Once jobs are cancelled, the rows may be incomplete, and they aren't
+ * written.
+ */
 static void keep_rows(struct worker_job *job)
 {
 	struct job *j = (struct job *)job;
@@ -155,7 +167,7 @@ static int read_names(struct job *j, int root)
 		log_info("%s: no lines: %s", f->path, err_about(err_msg(), f->path));
 		j->lines = NULL;
 	}
-	/* Last: its error is the one that is noted. */
+	/* The last step: if it fails, its error is the job's. */
 	return elf_names_open(f->fd, f->path, root, &j->names);
 }
 
@@ -211,7 +223,7 @@ static void read_kernel(struct worker_job *job)
 	note(j, kernel_names_open(j->config->kallsyms, &j->kernel));
 }
 
-/* False: there is no memory, so that the next flush fails and says so. */
+/* Gives a thread a job. False: out of memory; the next flush fails and says so. */
 static bool give(struct collect *c, struct native_file *f, const struct step *step, bool urgent)
 {
 	struct job *j = calloc(1, sizeof(*j));
@@ -252,7 +264,7 @@ static const struct step *take_proven(struct collect *c, struct job *j);
 
 static const struct step prove = {prove_rows, take_proven, FOR_BOTH};
 
-/* What is left to do with rows that are in use: the rest of them, then they are written to disk. */
+/* The next step after rows are in use: to complete them, or to write them to disk. */
 static const struct step *after_rows(struct job *j)
 {
 	if (j->r)
@@ -378,8 +390,8 @@ static void job_free(struct job *j)
 }
 
 /*
- * The closing lines count files of which something is missing. One file may count twice: once for
- * rows, once for names.
+ * Counts a job that its slice has ended early, for the closing lines. They count files of which
+ * something is missing; a file may count twice, once for rows and once for names.
  */
 static void count_cut(struct collect *c, struct job *j)
 {
@@ -407,9 +419,9 @@ static void take(struct collect *c, struct job *j)
 		job_free(j);
 }
 
-#define ASK_MS 50 /* so often it is asked whether to wait on */
+#define ASK_MS 50 /* interval at which config.wait is asked */
 
-/* "names of /usr/lib/libx.so" */
+/* Says what the collector waits for, as in "names of /usr/lib/libx.so". */
 static const char *describe(struct collect *c, char *text, size_t n)
 {
 	const char *step = NULL;
@@ -423,7 +435,10 @@ static const char *describe(struct collect *c, char *text, size_t n)
 	return text;
 }
 
-/* Until all is done, or .wait says that it is enough: from then on nobody waits. */
+/*
+ * Waits until all jobs are done, or until config.wait ends the wait. After that, nothing is waited
+ * for any more.
+ */
 static void await(struct collect *c)
 {
 	char what[PATH_MAX + 64];
@@ -450,7 +465,7 @@ void native_work_take(struct collect *c, bool all)
 		take(c, (struct job *)job);
 }
 
-/* Those that haven't begun. @later: but for those that the next recording has use for. */
+/* Drops the jobs that haven't begun. @later: keeps those that the next recording can use. */
 static void drop_jobs(struct collect *c, bool later)
 {
 	struct worker_job *job, *kept = NULL;
@@ -468,7 +483,10 @@ static void drop_jobs(struct collect *c, bool later)
 	}
 }
 
-/* What was proved is kept; all else is of no use. */
+/*
+ * Ends a job when recording is over. Rows that were proved are still written to the cache; no other
+ * result is needed.
+ */
 static void finish(struct collect *c, struct job *j)
 {
 	bool proved = j->step == &prove && !j->r && !j->cut && c->config.cache && !c->hurried;

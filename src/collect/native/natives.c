@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Files with native code: the beginning and end of what is known of them, and asking for more. */
+/*
+ * Files with native code: how the room's state begins and ends, and how rows and kernel names are
+ * asked for.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -57,7 +60,7 @@ void native_rows_want_cached(struct collect *c, struct native_file *f)
 	native_work_cached_rows(c, f);
 }
 
-/* What isn't known may have been loaded since: a module, a BPF program. */
+/* A name that isn't known may belong to code that was loaded since: a module, a BPF program. */
 bool kernel_ready(struct collect *c, const uint64_t *pc, size_t n)
 {
 	bool ask;

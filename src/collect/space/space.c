@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What each process has mapped, for unwinding and for naming native code. It is read from /proc
- * when a process is met, when the side band reports a new mapping, and when something was
- * unmapped or unknown code was met. Each reading has a version, which stacks carry: addresses are
- * always named by the mappings that they were sampled with.
+ * The executable mappings of each process, for unwinding and for naming native code. They are read
+ * from /proc when a process is met, when the side band reports a new mapping, when something was
+ * unmapped, and when a stack has unknown code. Each reading has a version, which stacks carry. So
+ * addresses are always named by the mappings that they were sampled with.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,12 +18,15 @@
 #include "collect/process/upkeep.h"
 #include "collect/space/space.h"
 
-#define SPACES_KEPT   16 /* readings of one process, and those that its unnamed stacks need */
-#define READ_SOON_NS  (5 * NSEC_PER_MSEC)   /* readings are at least so far apart, */
-#define READ_SHARE    10		    /* and so many times as long as one takes of a CPU, */
-#define READ_APART_NS (100 * NSEC_PER_MSEC) /* but not longer than this */
-#define FREE_READS    8 /* of code that stays unknown; then they are further apart each time, */
-#define READ_RESET_NS (10 * NSEC_PER_SEC) /* until there was none for so long */
+#define SPACES_KEPT  16 /* readings kept of one process; more if unnamed stacks pin them */
+#define READ_SOON_NS (5 * NSEC_PER_MSEC) /* least time between two readings of one process */
+/* least time between two readings, as a multiple of one reading's CPU time */
+#define READ_SHARE    10
+#define READ_APART_NS (100 * NSEC_PER_MSEC) /* upper bound of the time that READ_SHARE gives */
+/* readings because of unknown code, after which the time between two of them doubles each time */
+#define FREE_READS 8
+/* after so long without a reading, FREE_READS counts anew */
+#define READ_RESET_NS (10 * NSEC_PER_SEC)
 
 static void space_free(struct space *s)
 {
@@ -40,7 +43,7 @@ bool spaces_init(struct collect *c, const struct space_code *code)
 	return c->spaces;
 }
 
-/* The spaces themselves go with their processes. */
+/* Frees the index; the spaces were freed with their processes. */
 void spaces_fini(struct collect *c)
 {
 	if (c->spaces)
@@ -63,7 +66,7 @@ void space_pin(struct collect *c, uint32_t version)
 		s->users++;
 }
 
-/* A space that is found is the one that was pinned: no version is used twice. */
+/* No version is used twice, so a space that is found is the one that was pinned. */
 void space_unpin(struct collect *c, uint32_t version)
 {
 	struct space *s = find_space(c, version);
@@ -113,7 +116,7 @@ static bool is_pinned(const struct collect *c, uint32_t version)
 	return s && s->users;
 }
 
-/* Keeps @s as the latest reading of @p. */
+/* Keeps @s as the latest reading of @p, and takes ownership if it returns 0. */
 static int keep_space(struct collect *c, struct process *p, struct space *s)
 {
 	int r = map_put(&c->spaces->by_version, s->version, (uintptr_t)s);
@@ -131,8 +134,8 @@ static int keep_space(struct collect *c, struct process *p, struct space *s)
 }
 
 /*
- * The code of a mapping has been the same since an earlier reading if the side band reported no
- * change of it.
+ * Since when the mapping has held the same code: since an earlier reading, if the side band
+ * reported no change of it; else since @read_ns.
  */
 static uint64_t same_since(const struct space *before, const struct space_map *m, uint64_t read_ns)
 {
@@ -144,7 +147,7 @@ static uint64_t same_since(const struct space *before, const struct space_map *m
 		       : read_ns;
 }
 
-/* Code that was made at run time. */
+/* Adds a mapping of no file: its code was made at run time. */
 static int add_anonymous(struct collect *c, struct process *p, const struct mapping *m,
 			 struct space *s)
 {
@@ -174,7 +177,7 @@ static int add_mapping(struct collect *c, struct process *p, const struct proc *
 	struct native_file *f = native_file_of(c, proc, m, path, &at.file);
 
 	c->spaces->code->met(c, p, proc, m, path, f);
-	if (!f) /* or shared memory: /dev/zero, a memfd */
+	if (!f) /* no file, or a file without code: /dev/zero, a memfd */
 		return add_anonymous(c, p, m, s);
 	if (!native_file_vaddr(f, m->offset, &at.vaddr))
 		at.file = 0;
@@ -183,7 +186,7 @@ static int add_mapping(struct collect *c, struct process *p, const struct proc *
 
 typedef VEC(struct unwind_mapping) mapping_vec;
 
-/* @all has no table; it is divided where code in it has one. */
+/* Adds the mapping @all, which has no table. It is divided where parts of it have one. */
 static int add_parts(const struct collect *c, const struct process *p, struct unwind_mapping all,
 		     mapping_vec *list)
 {
@@ -231,7 +234,7 @@ static int hand_over(struct collect *c, const struct process *p, const struct sp
 	return r;
 }
 
-/* The first time: a slot of its own, also for a fork that had its parent's until now. */
+/* At the first reading: gives the process a slot of its own. A fork used its parent's until now. */
 static int take_slot(struct collect *c, struct process *p)
 {
 	int r = p->slot ? 0 : c->config.unwind->new_space(c->config.ctx, &p->slot);
@@ -253,12 +256,13 @@ static bool same_mappings(const struct maps *a, const struct maps *b)
 }
 
 /*
- * Without the kprobe (.sees_unmaps) the kernel program notices a new mapping only where it replaces
- * one that it knows. While mappings are read it counts all new ones whose place the kernel chooses.
- * Most of them hold no code. So if there was one, the mappings are read once more, and hold if they
- * are the same. What a program maps at an address of its own choice (MAP_FIXED) isn't counted: a
- * loader does so within a place that the kernel chose before, and the side band reports the others
- * later.
+ * Hands the mappings to the kernel program, and checks that they were complete. Without the kprobe
+ * (.sees_unmaps) the kernel program notices a new mapping only if it replaces one that the program
+ * knows. So while mappings are read, it counts all new mappings whose place the kernel chooses.
+ * Most of them hold no code. If there was one, the mappings are read once more; if they are the
+ * same, they are valid. A mapping at an address that a program chooses itself (MAP_FIXED) isn't
+ * counted: a loader does so inside a place that the kernel chose before, and the side band reports
+ * the others later.
  */
 static int hand_over_checked(struct collect *c, struct process *p, const struct proc *proc,
 			     const struct maps *maps, const struct space *s,
@@ -335,13 +339,17 @@ void space_read(struct collect *c, struct process *p)
 	upkeep_end(c, p, began_ns);
 }
 
-/* Not all the time; and code that stays unknown (made at run time) mustn't keep krait reading. */
+/*
+ * When the mappings may be read next. Readings are some time apart, and code that stays unknown
+ * (made at run time) must not make krait read all the time.
+ */
 static uint64_t due_ns(const struct process *p)
 {
 	uint64_t apart = MIN(MAX(READ_SOON_NS, p->read_ns * READ_SHARE), READ_APART_NS);
 
+	/* eager: half of the time is spent on reading */
 	if (p->eager && p->space_ns < p->eager_ns)
-		return p->space_ns + 2 * p->read_ns; /* half of the time, for the first second */
+		return p->space_ns + 2 * p->read_ns;
 
 	if (p->space_stale == SPACE_ODD && p->reads >= FREE_READS)
 		apart = MAX(apart, READ_APART_NS << MIN(p->reads - FREE_READS, 6u));
@@ -402,7 +410,10 @@ const struct space *space_latest(const struct collect *c, const struct process *
 	return p->spaces.n ? space_at(c, p->spaces.v[p->spaces.n - 1]) : NULL;
 }
 
-/* Some programs make the same place executable all the time. */
+/*
+ * Was the same memory made executable before, since the same reading? Some programs do so all the
+ * time.
+ */
 static bool is_made_again(const struct collect *c, struct process *p, uint64_t start, uint64_t end,
 			  uint64_t time_ns)
 {
@@ -438,8 +449,9 @@ void space_made_executable(struct collect *c, struct process *p, uint64_t start,
 }
 
 /*
- * If nothing was unmapped since @s was read, a mapping that was made later was there when the
- * code in it was sampled. (That says nothing of a fork's stack with its parent's mappings.)
+ * The mapping at @pc in the latest reading, where @s has none. If nothing was unmapped since @s was
+ * read, that mapping was there when code in it was sampled. This doesn't hold for a fork's stack,
+ * which was unwound with its parent's mappings.
  */
 static const struct space_map *find_later(const struct collect *c, const struct space *s,
 					  uint32_t process, uint64_t pc)

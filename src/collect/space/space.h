@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Where a process has native code: its mappings, as they were read at a time. */
+/* A space: the executable mappings of a process, as they were read at one time. */
 #ifndef COLLECT_SPACE_H
 #define COLLECT_SPACE_H
 
@@ -16,20 +16,27 @@
 struct collect;
 struct process;
 
-/* Where a process has native code, as it was read once. */
+/* One executable mapping, or a part of one. */
 struct space_map {
 	uint64_t start, end;
-	uint64_t vaddr;	 /* of start in the file */
-	uint32_t file;	 /* for native_file_at(), 0 = nothing is known of it */
-	uint32_t table;	 /* without a file: its unwind table, 0 = none, ... */
-	uint32_t key;	 /* ... and where in it .start is */
-	bool registered; /* .table is of what the process registered: it holds until .remade_ns */
-	bool lasting;	 /* mapping_is_lasting() */
-	/* If .lasting: from when on one code was in it, and until when. UINT64_MAX: it still is. */
+	uint64_t vaddr; /* address in the file that .start maps */
+	uint32_t file;	/* index for native_file_at(); 0: no file, or not known */
+	uint32_t table; /* unwind table of a mapping without a file; 0: none */
+	uint32_t key;	/* key of .start in .table */
+	/* the process registered the code of .table, and the table holds until .remade_ns */
+	bool registered;
+	bool lasting; /* mapping_is_lasting() of the mapping */
+	/*
+	 * If .lasting: from when until when (CLOCK_MONOTONIC) it held one and the same code.
+	 * .remade_ns UINT64_MAX: it still does.
+	 */
 	uint64_t since_ns, remade_ns;
 };
 
-/* Other code comes there only when something is made executable, which the side band tells. */
+/*
+ * May the code of the mapping change only by making memory executable, which the side band reports?
+ * That holds for private memory that isn't writable.
+ */
 static inline bool mapping_is_lasting(const struct mapping *m)
 {
 	return !m->ino && !m->shared && !(m->prot & PROT_WRITE);
@@ -37,11 +44,14 @@ static inline bool mapping_is_lasting(const struct mapping *m)
 
 struct space {
 	uint32_t version, process;
-	uint32_t users;		      /* stacks that wait for names: it isn't forgotten */
-	uint64_t unmaps;	      /* as before it was read */
-	uint64_t read_ns;	      /* when that began */
-	uint64_t since_ns, remade_ns; /* the last and the first one of its mappings */
-	VEC(struct space_map) maps;   /* ascending */
+	/* stacks of this version that wait for names; the space isn't forgotten before this is 0 */
+	uint32_t users;
+	/* what collect_unwind_ops.unmaps() returned before the mappings were read */
+	uint64_t unmaps;
+	uint64_t read_ns; /* CLOCK_MONOTONIC when reading began */
+	/* the latest .since_ns and the earliest .remade_ns of .maps */
+	uint64_t since_ns, remade_ns;
+	VEC(struct space_map) maps; /* ascending by address */
 };
 
 /* A part of a mapping that has an unwind table of its own. */
@@ -51,25 +61,30 @@ struct space_part {
 };
 
 /*
- * Who knows code that lies in no file. Such code is known above this room, which is told of each
- * mapping that is read.
+ * Functions that know code of no file. The rooms above this one have such code, so they are called
+ * for each mapping that is read.
  */
 struct space_code {
-	/* @m of @proc, which is @p, is read. */
+	/* Mapping @m of process @p (@proc) is being read. @is_file: it is a file with code. */
 	void (*met)(struct collect *c, struct process *p, const struct proc *proc,
 		    const struct mapping *m, const char *path, bool is_file);
-	/* The part of @m that begins at @at ends there: each part may have another table. */
+	/*
+	 * Returns where the part of @m ends that begins at @at. Each part may have another table.
+	 */
 	uint64_t (*until)(const struct process *p, const struct mapping *m, uint64_t at);
-	/* Sets @part->table, and what belongs to it, if the code of @part has one. */
+	/* Sets @part->table and the members that describe it, if the code of @part has a table. */
 	void (*table)(struct collect *c, struct process *p, const struct mapping *m,
 		      struct space_map *part);
-	/* The first such part in [start, end) of a mapping without a table; NULL: there is none. */
+	/*
+	 * The first part with a table in [start, end), where the mapping itself has no table; NULL:
+	 * none.
+	 */
 	const struct space_part *(*next)(const struct process *p, uint64_t start, uint64_t end);
 };
 
 struct spaces {
-	struct map by_version; /* -> struct space * */
-	uint32_t last;	       /* version */
+	struct map by_version; /* version -> struct space * */
+	uint32_t last;	       /* version that the latest reading of mappings got */
 	const struct space_code *code;
 };
 
@@ -79,31 +94,37 @@ void spaces_fini(struct collect *c);
 
 /* Reads the mappings of the process now. */
 void space_read(struct collect *c, struct process *p);
-/* Reads what has changed; once a flush. */
+/* Reads the mappings of processes that may have changed; called once a flush. */
 void space_read_stale(struct collect *c);
-/* When there is more to read, CLOCK_MONOTONIC; UINT64_MAX: nothing. */
+/* When mappings have to be read next (CLOCK_MONOTONIC); UINT64_MAX: none have to. */
 uint64_t space_due_ns(const struct collect *c);
 void space_forget(struct collect *c, struct process *p);
 /*
- * The file at native address @pc of @process in space @version, and the address in the file; NULL
- * if not known. NO_PROCESS: only what that reading itself says.
+ * The file at native address @pc of @process in space @version; *vaddr: the address in that file.
+ * NULL: not known. NO_PROCESS: only what this reading itself says.
  */
 #define NO_PROCESS UINT32_MAX
 struct native_file *space_find(const struct collect *c, uint32_t version, uint32_t process,
 			       uint64_t pc, uint64_t *vaddr);
 
-/* A stack with addresses of this version waits for names, or doesn't any more. */
+/* Pins a space while a stack with its version waits for names, or unpins it. */
 void space_pin(struct collect *c, uint32_t version);
 void space_unpin(struct collect *c, uint32_t version);
 
-/* The latest reading of @p, and any by its version; NULL: none. */
+/*
+ * space_latest(): the latest reading of @p. space_at(): the reading of any process with this
+ * version. NULL: there is none.
+ */
 const struct space *space_latest(const struct collect *c, const struct process *p);
 const struct space *space_at(const struct collect *c, uint32_t version);
-/* @table is freed when the kernel program has mappings without it. */
+/* Frees @table, once the kernel program has got mappings without it. */
 void space_retire_table(struct process *p, uint32_t table);
 void space_free_tables(struct collect *c, struct process *p);
 const struct space_map *space_map_at(const struct space *s, uint64_t pc);
-/* Something in [start, end) was made executable at @time_ns, since the latest reading or before. */
+/*
+ * The side band says that something in [start, end) was made executable at @time_ns, which may lie
+ * before the latest reading; 0: the time isn't known.
+ */
 void space_made_executable(struct collect *c, struct process *p, uint64_t start, uint64_t end,
 			   uint64_t time_ns);
 
