@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Code of CPython 3.14's JIT compiler, which registers it nowhere. It is found by its bytes, and
- * its names hold as long as those of registered code do (registered.c). While a program warms up,
- * a new piece comes every few milliseconds; pieces that were there before aren't analysed again.
+ * Code of CPython 3.14's JIT compiler, which registers it nowhere. The code is found by its bytes.
+ * Its names hold as long as those of registered code do (registered.c). While a program warms up, a
+ * new piece comes every few milliseconds; only new pieces are analysed.
  */
 #include "base/cleanup.h"
 #include "check.h" /* abi */
@@ -10,11 +10,12 @@
 #include "python/code/executor.h"
 #include "python/heap/peek.h"
 
-#define MOST_BYTES (32u << 20)	/* of code of a process that is searched */
-#define MOST_NEW   (4u << 20)	/* of it that is understood at a time: some 100 ms */
-#define LONGEST	   (256u << 10) /* piece; the longest seen had 12 KiB */
-#define NAME	   "py::jit"	/* what 3.15 calls it, as far as it can be told */
-#define MOST_RULES 64		/* of a piece; 18 were seen */
+#define MOST_BYTES (32u << 20)	/* most bytes of a process's code that are searched */
+#define MOST_NEW   (4u << 20)	/* most new bytes that are analysed at a time: some 100 ms */
+#define LONGEST	   (256u << 10) /* longest piece; the longest one seen had 12 KiB */
+/* the name that CPython 3.15 gives such code, without what isn't known here */
+#define NAME	   "py::jit"
+#define MOST_RULES 64 /* most rules of one piece; 18 were seen */
 
 bool executors_possible(const struct collect *c, const struct process *p)
 {
@@ -28,7 +29,7 @@ static void executors_fini(executor_vec *v)
 	vec_fini(v);
 }
 
-/* Stretches of @rows' code of which something is known. */
+/* Adds the stretches of @rows' code that have rules to @ret->compiled. */
 static int note_code(const struct unwind_rows *rows, struct reading *ret)
 {
 	int r = 0;
@@ -49,14 +50,14 @@ static int note_code(const struct unwind_rows *rows, struct reading *ret)
 
 struct search {
 	pid_t pid;
-	executor_vec *before, *now; /* those of the last reading and of this one */
-	size_t left, fresh;	    /* bytes that may be searched, and understood */
-	bool partial;		    /* .fresh wasn't enough */
+	executor_vec *before, *now; /* the pieces of the last reading and of this one */
+	size_t left, fresh;	    /* bytes that may still be searched, and analysed */
+	bool partial;		    /* .fresh wasn't enough for all new pieces */
 };
 
 /*
- * A piece with more rules than CPython's compiler makes is left out: the kernel's maps have few
- * numbers for rules.
+ * Makes the rows of a new piece. A piece with more rules than CPython's compiler makes gets none:
+ * the kernel's maps have few numbers for rules.
  */
 static int understand(struct search *s, const struct code_memory *code, struct executor *ret)
 {
@@ -64,7 +65,7 @@ static int understand(struct search *s, const struct code_memory *code, struct e
 
 	if (code->n > s->fresh || !slice_spend(code->n * WORK_CODE)) {
 		s->partial = true;
-		ret->bytes = 0; /* another time */
+		ret->bytes = 0; /* not now: the next reading tries this piece again */
 		return 0;
 	}
 	s->fresh -= code->n;
@@ -76,7 +77,7 @@ static int understand(struct search *s, const struct code_memory *code, struct e
 	return r;
 }
 
-/* The one at @code, as it is known or understood. */
+/* Adds the piece at @code, with the rows of the last reading if it is the same piece. */
 static int add_executor(struct search *s, const struct code_memory *code)
 {
 	struct executor now = {.start = code->vaddr,
@@ -99,7 +100,10 @@ static int add_executor(struct search *s, const struct code_memory *code)
 	return r;
 }
 
-/* Pages that can't be read have gone since their mapping was: no executor begins in zeros. */
+/*
+ * Reads code. Pages that can't be read have gone since the mappings were read; they become zeros,
+ * in which no executor begins.
+ */
 static void read_code(pid_t pid, uint64_t start, uint8_t *bytes, size_t n)
 {
 	if (!peek(pid, start, bytes, n))
@@ -177,7 +181,10 @@ void executors_close(struct process *p)
 	executors_fini(&p->made->registered.executors);
 }
 
-/* They are found with the readings of what is registered, and hold as long as those. */
+/*
+ * The code's name. The code is found in the same readings as registered code, and its name holds as
+ * long.
+ */
 static bool name(struct collect *c, const struct raw_stack *raw, uint64_t pc, struct made_name *ret)
 {
 	const struct reading *r = reading_of_stack(c, raw, pc);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Code in no file that nothing describes, in memory that the process may write: oneDNN's kernels.
- * Where a stack broke off in such code, the function is read and its rows are proved from its
- * instructions (docs/decisions/0011). The kernel program compares the bytes each time it unwinds
- * with these rows (docs/decisions/0012), so they can't be out of date.
+ * Guarded code: it lies in no file, nothing describes it, and the process may write to its memory,
+ * as with oneDNN's kernels. Where a stack broke off in such code, the function is read, and its
+ * rows are proved from its instructions (docs/decisions/0011). Each time the kernel program unwinds
+ * with these rows, it compares the code's bytes (docs/decisions/0012). So the rows can't be out of
+ * date.
  */
 #include "base/clock.h"
 #include "base/error.h"
@@ -12,10 +13,12 @@
 #include "unwind/prove/code_rows.h"
 #include "python/heap/peek.h"
 
-#define PAGE	      4096u
-#define MOST_BYTES    (16u << 10) /* of a function: comparing them costs 3 us a sample */
-#define MOST_CODE     64	  /* functions of a process */
-#define READ_SHARE    200	  /* looking is so many times as far apart as it takes */
+#define PAGE 4096u
+/* longest function: comparing so many bytes costs 3 us a sample */
+#define MOST_BYTES (16u << 10)
+#define MOST_CODE  64 /* most functions that are kept of one process */
+/* two looks at a process are so many times as far apart as a look takes */
+#define READ_SHARE    200
 #define READ_APART_NS (50 * NSEC_PER_MSEC)
 
 static bool overlaps(const struct space_part *g, uint64_t start, uint64_t end)
@@ -46,7 +49,7 @@ void guarded_want(struct collect *c, uint32_t version, uint64_t pc)
 			return;
 	if (g->n_wanted < ARRAY_SIZE(g->wanted))
 		g->wanted[g->n_wanted++] = pc;
-	c->news = true; /* to be read soon */
+	c->news = true; /* so that the code is read soon */
 }
 
 static void drop(struct process *p, size_t i)
@@ -67,7 +70,10 @@ static int keep(struct process *p, const struct space_part *code)
 	return vec_push(&p->made->guarded.code, *code);
 }
 
-/* The function that begins at @start, if it has @pc. 0 or -errno + message; 1: it is kept. */
+/*
+ * Reads the function that begins at @start, if it has @pc. 1: it has, and is kept. 0: it hasn't, or
+ * can't be unwound. -errno + message.
+ */
 static int read_function(struct collect *c, struct process *p, uint64_t start, uint64_t end,
 			 uint64_t pc)
 {
@@ -94,8 +100,8 @@ static int read_function(struct collect *c, struct process *p, uint64_t start, u
 }
 
 /*
- * Generators of code give each function its own pages. So the function begins at one of the pages
- * up to @pc.
+ * Finds the function around @pc. A generator of code gives each function pages of its own, so the
+ * function begins at @pc's page or at one before.
  */
 static int read_code(struct collect *c, struct process *p, const struct space_map *m, uint64_t pc)
 {

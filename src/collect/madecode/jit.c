@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Code that a process made at run time and named in its perf map or jitdump. Both files are
- * opened while the process runs and stay open, so that names it wrote last can be read after its
- * end.
+ * Code made at run time that the process names in its perf map or jitdump. These files are opened
+ * while the process runs and stay open, so that the names written last can be read after the
+ * process has ended.
  */
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -17,28 +17,30 @@
 #include "symbol/madecode/perf_map.h"
 
 /*
- * A file that isn't there is looked for again after the shorter time, then each time after twice as
- * long, up to the longer one.
+ * A perf map that isn't there is looked for again after OPEN_SOON_NS, then each time after twice as
+ * long, up to OPEN_APART_NS.
  */
-#define OPEN_SOON_NS	 (50 * NSEC_PER_MSEC)
-#define OPEN_APART_NS	 NSEC_PER_SEC
-#define REFRESH_APART_NS (50 * NSEC_PER_MSEC) /* what was appended costs time, see perf_map.h */
+#define OPEN_SOON_NS  (50 * NSEC_PER_MSEC)
+#define OPEN_APART_NS NSEC_PER_SEC
+/* a map isn't read more often, as what was appended costs time (perf_map.h) */
+#define REFRESH_APART_NS (50 * NSEC_PER_MSEC)
 
 /*
- * Programs decide how large these files are, and mustn't keep krait from the samples of others.
- * Each flush reads a bounded amount of all of them; stacks wait for the rest until later flushes.
- * At the end nobody else waits, so the bound is higher. Two readings of one map are READ_SHARE
- * times as far apart as a reading takes; all readings share a budget of CPU time.
+ * Limits of the work. Programs decide how large these files are, and large ones must not keep krait
+ * from other samples. Each flush reads a bounded amount of all files, and stacks wait for the rest
+ * until later flushes. At the end no other samples wait, so the bound is higher. Two readings of a
+ * process's map are READ_SHARE times as far apart as a reading takes. All readings share a budget
+ * of CPU time.
  */
 #define FLUSH_WORK (20 * SLICE_MS)
 #define LAST_WORK  (1000 * SLICE_MS)
 #define READ_SHARE 10
 #define ALL_BYTES  ((size_t)512 << 20)
 
-/* Readings of all processes' perf maps. */
+/* What reading the perf maps and jitdumps of all processes may cost. */
 struct jit_reading {
 	struct budget budget;
-	uint64_t left; /* work (base/slice.h) that may still be done with this flush */
+	uint64_t left; /* work (base/slice.h) that may still be done in this flush */
 };
 
 bool jit_init(struct collect *c)
@@ -70,10 +72,10 @@ static bool may_read(const struct collect *c, const struct process *p, uint64_t 
 	       (c->last || budget_is_left(&all->budget, of_all, now));
 }
 
-/* Of one process's maps, within what is left for this flush. */
+/* One reading of one process's files, within the work that is left in this flush. */
 struct reading_slice {
 	struct slice slice;
-	uint64_t began_ns; /* CPU time of the thread */
+	uint64_t began_ns; /* CPU time of this thread when the reading began */
 };
 
 static void begin_reading(const struct collect *c, struct reading_slice *s)
@@ -134,7 +136,7 @@ static bool is_dump_name(const char *path)
 	       str_ends(name, ".dump");
 }
 
-/* As perf_map_open() would have it: the process's own, and a regular file. */
+/* Is @fd a regular file that belongs to the process's user? perf_map_open() asks for the same. */
 static bool is_own_file(const struct proc *proc, int fd)
 {
 	struct proc_status status;
@@ -145,8 +147,9 @@ static bool is_own_file(const struct proc *proc, int fd)
 }
 
 /*
- * Who writes a jitdump maps its first page executable, so that it is found wherever it is
- * (tools/perf/Documentation/jitdump-specification.txt): V8 writes it where it was started.
+ * Opens a jitdump. A program that writes one maps its first page executable, so that it is found
+ * wherever it is (tools/perf/Documentation/jitdump-specification.txt). V8 writes it where it was
+ * started.
  */
 static void jit_mapped(struct collect *c, struct process *p, const struct proc *proc,
 		       const struct mapping *m, const char *path)
@@ -174,7 +177,7 @@ static void jit_mapped(struct collect *c, struct process *p, const struct proc *
 	end_reading(c, p, &slice);
 }
 
-/* It may have made the file since. */
+/* Looks for a perf map again: the process may have made it since. */
 static void open_late(struct collect *c, struct process *p)
 {
 	_cleanup_proc_ struct proc proc = PROC_INIT;
@@ -183,7 +186,10 @@ static void open_late(struct collect *c, struct process *p)
 		jit_open(c, p, &proc);
 }
 
-/* What it appended since, and what is said of the code at @pc then. */
+/*
+ * Reads what was appended to the files since the last reading. Returns the name that the code at
+ * @pc has then; NULL: none.
+ */
 static const char *look_again(struct collect *c, struct process *p, uint64_t pc, uint64_t *start)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
@@ -210,7 +216,7 @@ const char *jit_name(struct collect *c, struct process *p, uint64_t pc, uint64_t
 	name = clock_ns(CLOCK_MONOTONIC) - p->made->jit.looked_ns < REFRESH_APART_NS
 		       ? perf_map_find(p->made->jit.map, pc, start)
 		       : NULL;
-	return name ? name : look_again(c, p, pc, start); /* a stack is named once */
+	return name ? name : look_again(c, p, pc, start); /* a stack is named once, so look again */
 }
 
 void jit_stats(const struct process *p, struct collect_stats *ret)
@@ -241,7 +247,7 @@ static void met(struct collect *c, struct process *p, const struct proc *proc,
 		jit_open(c, p, proc);
 }
 
-/* Addresses of mappings that aren't known any more may be any file's. */
+/* If the stack's mappings aren't known any more, @pc may lie in a file. Then it gets no name. */
 static bool name(struct collect *c, const struct raw_stack *raw, uint64_t pc, struct made_name *ret)
 {
 	if (space_at(c, raw->native->version))
@@ -250,8 +256,8 @@ static bool name(struct collect *c, const struct raw_stack *raw, uint64_t pc, st
 }
 
 /*
- * A name may come late: programs write perf maps through buffers, and the last part when they
- * end. With .prompt nobody waits for that.
+ * May a stack with the code at @pc be named? Names may come late: programs write perf maps through
+ * buffers, the last part when they end. With config.prompt no stack waits for them.
  */
 static bool ready(struct collect *c, const struct raw_stack *raw, uint64_t pc)
 {

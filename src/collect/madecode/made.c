@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* All kinds of code that lies in no file; see made.h. */
+/* All kinds of code that lies in no file, and the calls to each of them; see made.h. */
 #include "collect/madecode/made.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "symbol/elf/demangle.h"
 #include "symbol/madecode/numba_name.h"
 
-/* So many waiting samples take 1 MiB: then none waits for the name of such code any more. */
+/* If so many samples wait (1 MiB), stacks don't wait any more for names of such code. */
 #define WAITING_MAX 16384
 
 static const struct code_source *const sources[] = {
@@ -107,8 +107,8 @@ void made_close(struct collect *c, struct process *p)
 }
 
 /*
- * @offset is where the function begins in its mapping. Where that is in memory is the process's own
- * affair: a recording may be read by others.
+ * The code's location. @offset: where the function begins in its mapping. Its address in memory
+ * isn't written, because other people may read a recording.
  */
 static uint32_t location_of(struct collect *c, const char *name, const char *symbol,
 			    uint64_t offset)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Native code that lies in no file. Each kind of it is a code_source, which says what the code is
+ * Native code that lies in no file. Each kind of it is a code_source, which knows what the code is
  * called, how it is unwound, and when that may have changed.
  */
 #ifndef COLLECT_MADECODE_MADE_H
@@ -17,138 +17,163 @@
 #include "profile/condense.h"
 #include "unwind/rows/rows.h"
 
-/* What code at some address is called. */
+/* The name of code at some address. */
 struct made_name {
-	const char *text;   /* as its process calls it; NULL: it has no name, or .symbol */
-	const char *symbol; /* of a file that its process registered */
-	uint64_t start;	    /* of the function, if there is a name */
-	bool machinery;	    /* it is the interpreter's own, and has no name */
+	const char *text;   /* the name that the process gives the code; NULL: none, or .symbol */
+	const char *symbol; /* a symbol of an ELF file that the process registered; NULL: none */
+	uint64_t start;	    /* address where the function begins, if it has a name */
+	bool machinery;	    /* the code belongs to the interpreter's machinery and has no name */
 };
 
-/* One kind of such code. What a kind doesn't do is NULL. */
+/* One kind of such code. Functions that a kind doesn't need are NULL. */
 struct code_source {
-	/* A mapping is read; see struct space_code. */
+	/* A mapping is read: see the functions of the same names in struct space_code. */
 	void (*met)(struct collect *c, struct process *p, const struct proc *proc,
 		    const struct mapping *m, const char *path, bool is_file);
 	uint64_t (*until)(const struct process *p, const struct mapping *m, uint64_t at);
 	void (*table)(struct collect *c, struct process *p, const struct mapping *m,
 		      struct space_map *part);
 	const struct space_part *(*next)(const struct process *p, uint64_t start, uint64_t end);
-	/* A stack of @raw broke off at @pc, or has @pc: is there what is to be known of it? */
+	/*
+	 * Stack @raw has the code at @pc, or broke off there. Is all that can be known of that code
+	 * there, so that the stack may be named?
+	 */
 	bool (*ready)(struct collect *c, const struct raw_stack *raw, uint64_t pc);
-	/* True if it knows the code at @pc of @raw. */
+	/* Sets *ret, and returns true, if this kind knows the code at @pc in stack @raw. */
 	bool (*name)(struct collect *c, const struct raw_stack *raw, uint64_t pc,
 		     struct made_name *ret);
-	bool dated; /* a name holds only for some samples: registered_stack() says for which */
+	/* a name holds only for some of a stack's samples; registered_stack() decides */
+	bool dated;
 	/*
-	 * At the end of each flush: reads what may have changed, at least in one process, and in
-	 * others until @until_ns.
+	 * Called at the end of each flush: reads what may have changed, of one process in any case,
+	 * and of others until @until_ns (CLOCK_MONOTONIC).
 	 */
 	void (*refresh)(struct collect *c, uint64_t until_ns);
-	/* The kernel's maps gave up @table, which may be of this kind. */
+	/* The kernel's maps gave up @table, which may be of this kind or another. */
 	void (*given_up)(struct collect *c, uint32_t table);
-	/* The process is forgotten. Called again at its end. */
+	/*
+	 * Frees what is kept of a process. Called when the process is forgotten, and again when its
+	 * place is reused or the collector ends.
+	 */
 	void (*close)(struct collect *c, struct process *p);
 };
 
-/* The first that knows some code names it. */
+/* The kinds, in this order: the first one that knows some code names it. */
 extern const struct code_source jit_source, trampoline_source, registered_source, executors_source,
 	guarded_source;
 
-/* All of them, as the functions above. */
+/* The functions of struct code_source, for all kinds together. */
 extern const struct space_code made_code_of_spaces;
 bool made_ready(struct collect *c, const struct raw_stack *raw, uint64_t pc);
-/* @plain: without those that are .dated; *dated: such a source named it. */
+/* @plain: without the kinds that are .dated. Sets *dated if such a kind named the code. */
 void made_name(struct collect *c, const struct raw_stack *raw, uint64_t pc, bool plain,
 	       struct made_name *ret, bool *dated);
 void made_refresh(struct collect *c, uint64_t until_ns);
 void made_given_up(struct collect *c, uint32_t table);
 void made_close(struct collect *c, struct process *p);
 
-/* Profile location of the code that is called @name, @offset bytes into its mapping. */
+/*
+ * Profile id of the location of code with name @name, whose function begins @offset bytes into its
+ * mapping.
+ */
 uint32_t made_location(struct collect *c, const struct made_name *name, uint64_t offset);
 
-/* With -X perf CPython enters Python functions through copies of a stub; see trampoline.c. */
-#define TRAMPOLINE_BYTES (64u << 10) /* of a block of them */
+/*
+ * Trampolines: with -X perf, CPython enters Python functions through copies of one stub
+ * (trampoline.c).
+ */
+#define TRAMPOLINE_BYTES (64u << 10) /* bytes of one block of trampolines */
 
 #define GUARDED_WANTED	 16
 
-/* A piece of what CPython 3.14's compiler made; see executors.c. */
+/* A piece of code that CPython 3.14's JIT compiler made; see executors.c. */
 struct executor {
 	uint64_t start;
 	size_t bytes;
-	uint64_t check; /* of them */
+	uint64_t check; /* check_bytes() of the piece's bytes */
 	struct unwind_rows rows;
 };
 typedef VEC(struct executor) executor_vec;
-/* A stretch of such code that is understood. */
+/* A stretch of code of CPython's compiler that has rows. */
 struct compiled_code {
 	uint64_t start, end;
 };
 
 #define REGISTERED_LISTS 4
 
-/* What a process had registered for gdb, and its Python compiled; see registered.c. */
+/*
+ * One reading of a process: what it had registered for gdb, and code of CPython's compiler; see
+ * registered.c.
+ */
 struct reading {
-	struct gdb_jit *jit;		    /* NULL: none */
-	VEC(struct compiled_code) compiled; /* ascending, not overlapping */
-	uint64_t lists[REGISTERED_LISTS];   /* that were known, then 0 */
-	bool partial;			    /* there is more code of Python's compiler */
+	struct gdb_jit *jit; /* NULL: this struct holds no reading */
+	/* stretches of CPython's compiler's code, ascending, not overlapping */
+	VEC(struct compiled_code) compiled;
+	/* addresses of the gdb lists that were known; the rest is 0 */
+	uint64_t lists[REGISTERED_LISTS];
+	/* there is more code of CPython's compiler than was analysed */
+	bool partial;
 	uint64_t from_ns, to_ns;
-	VEC(struct unwind_place) code; /* what was lasting at the end */
-	struct unwind_rows rows;       /* of that */
-	uint32_t table;		       /* with them, 0 = none */
+	/* lasting mappings (space.h) when the reading ended, with their keys in .rows */
+	VEC(struct unwind_place) code;
+	struct unwind_rows rows; /* rows of the code in .code */
+	uint32_t table;		 /* table with .rows; 0: none */
 };
 struct registered {
-	bool wanted;	   /* code without a name was met */
-	uint32_t searched; /* version of the mappings whose files were looked into for lists */
-	uint64_t at[REGISTERED_LISTS]; /* their descriptors */
+	bool wanted; /* a stack has code without a name, so the lists are to be read */
+	/* version of the mappings whose files were all searched for gdb's lists */
+	uint32_t searched;
+	uint64_t at[REGISTERED_LISTS]; /* addresses of the descriptors of gdb's lists */
 	size_t n;
-	struct reading readings[2]; /* the latest first */
-	executor_vec executors;	    /* of the latest */
+	struct reading readings[2]; /* the latest reading, then the one before */
+	executor_vec executors;	    /* pieces that the latest reading found */
 	uint64_t due_ns;
-	bool cut;	  /* a reading left something out, for want of work */
-	unsigned tries;	  /* that failed, since one succeeded */
-	uint32_t read_at; /* flush at whose end all was known */
+	bool cut;	  /* a list was too long to be read whole; counted in stats.lists_cut */
+	unsigned tries;	  /* failed readings since the last one that succeeded */
+	uint32_t read_at; /* collect.flushes when all that could be known was read last */
 };
 
-/* Code that is unwound as its bytes say; see guarded.c. */
+/* A process's guarded code, and where to look for more; see guarded.c. */
 struct guarded {
-	VEC(struct space_part) code;	 /* whole pages, not overlapping; the oldest first */
-	uint64_t wanted[GUARDED_WANTED]; /* addresses at which a stack broke off */
+	/* functions as whole pages, not overlapping; the oldest first */
+	VEC(struct space_part) code;
+	uint64_t wanted[GUARDED_WANTED]; /* addresses at which stacks broke off */
 	size_t n_wanted;
-	uint64_t due_ns; /* when it may be looked at again */
+	uint64_t due_ns; /* .wanted isn't looked at before (CLOCK_MONOTONIC) */
 };
 
 /* A process's perf map and jitdumps; see jit.c. */
 struct jit {
-	struct perf_map *map; /* NULL: not found (yet) */
-	uint64_t looked_ns;   /* when it was looked at last */
-	uint8_t tries;	      /* to open one that isn't there */
-	uint64_t due_ns;      /* not before that again */
-	size_t bytes;	      /* of .map, as counted */
-	bool refused, dumped; /* a jitdump that it had mapped was looked at */
+	struct perf_map *map; /* NULL: no file was found (yet) */
+	uint64_t looked_ns;   /* CLOCK_MONOTONIC when the files were looked for or read last */
+	uint8_t tries;	      /* how often a perf map that isn't there was looked for */
+	uint64_t due_ns;      /* the files aren't read again before (CLOCK_MONOTONIC) */
+	size_t bytes;	      /* bytes of .map, as counted in collect.kept.maps */
+	/* .refused: the perf map may not be used; .dumped: a mapped jitdump was found and tried */
+	bool refused, dumped;
 };
 
-/* Of a process. */
+/* What is kept of one process's code that lies in no file. */
 struct made_code {
 	struct jit jit;
 	struct registered registered;
 	struct guarded guarded;
 };
 
-/* Of all of them. */
+/* State that the kinds share between all processes. */
 struct made {
-	struct jit_reading *maps;	   /* jit.c */
-	struct registered_all *registered; /* registered.c */
-	struct trampolines *trampolines;   /* trampoline.c */
+	struct jit_reading *maps;	   /* state of jit.c */
+	struct registered_all *registered; /* state of registered.c */
+	struct trampolines *trampolines;   /* state of trampoline.c */
 };
 
 struct registered_all {
-	struct map by_stack; /* wire id of a stack that has such code -> see registered_stacks.c */
-	bool rows;	     /* some were ever in use */
-	size_t turn;	     /* in .live: whose are read next */
-	uint64_t due_ns;     /* not before that */
+	/* wire id of a stack with registered code -> what registered_stacks.c packs for it */
+	struct map by_stack;
+	bool rows; /* rows of registered code were in use at some time */
+	/* index into processes.live of the process whose registered code is read next */
+	size_t turn;
+	uint64_t due_ns; /* no registered code is read before (CLOCK_MONOTONIC) */
 };
 
 /* False: out of memory. */
@@ -161,41 +186,54 @@ void registered_fini(struct collect *c);
 _must_use_ bool trampolines_init(struct collect *c);
 void trampolines_fini(struct collect *c);
 
-/* jit.c: what of its map made no sense, added to @ret. */
+/* jit.c: adds to *ret how much of @p's perf map and jitdumps was malformed, dropped or not read. */
 void jit_stats(const struct process *p, struct collect_stats *ret);
-/* A flush begins: so much may be read with it. */
+/* Begins a flush: sets how much work reading perf maps and jitdumps may take in it. */
 void jit_flush(struct collect *c);
-/* What @p calls the code at @pc, which begins at *start; NULL: nothing. Valid until asked again. */
+/*
+ * The name that @p gives the code at @pc; *start: where that code begins. NULL: it has no name.
+ * Valid until the next call.
+ */
 const char *jit_name(struct collect *c, struct process *p, uint64_t pc, uint64_t *start);
-/* registered_stacks.c: so many of @raw's native frames were found without such a table; 0: all. */
+/*
+ * registered_stacks.c: how many of @raw's native frames, the innermost first, were unwound without
+ * a table of registered code; 0: all of them.
+ */
 size_t registered_until(const struct collect *c, const struct raw_stack *raw);
-/* Whether such a table held can be told for each sample. */
+/* Can it be decided for each sample of @raw whether tables of registered code held? */
 bool registered_can_hold(const struct collect *c, const struct raw_stack *raw);
 /*
- * Notes that the name of @raw depends on registered code. @plain: its stack without that, whose
- * native part ended with @outcome. @never: all samples have the plain stack. 0 or -ENOMEM.
+ * Notes that the name of stack @raw depends on registered code. @plain: the stack without that
+ * code's names and rows; @outcome: how its native part ended. @never: all samples get the plain
+ * stack. 0 or -ENOMEM.
  */
 _must_use_ int registered_note(struct collect *c, const struct raw_stack *raw, uint32_t plain,
 			       enum native_outcome outcome, bool never);
 
 /*
- * The stack of a sample: @named, or the plain stack if what was registered may not hold for this
- * sample. Then *native becomes how the plain one ended. 0: that isn't known yet.
+ * The stack of sample @w: @named, or the plain stack if what was registered may not hold for this
+ * sample. For the plain stack, *native becomes the outcome of its native part. 0: that can't be
+ * decided yet.
  */
 uint32_t registered_stack(struct collect *c, const struct waiting *w, uint32_t named,
 			  uint8_t *native);
-/* Stack @id isn't remembered any more. */
+/* Forgets what registered_note() noted for the stack with wire id @id. */
 void registered_forget_stack(struct collect *c, uint64_t id);
-/* Takes the ids that a condensed profile has. False: out of memory. */
+/* Replaces the ids of stacks by those of the condensed profile. False: out of memory. */
 _must_use_ bool registered_condense(struct collect *c, struct condense *k);
-/* The first reading of all needn't be late because others took long: nothing was sampled yet. */
+/*
+ * Called before sampling begins: lets lists be read at once, however long the readings before took.
+ */
 void registered_begin(struct collect *c);
 void registered_close(struct process *p);
 
 /*
- * reading.c: the mapping with the code at @pc of @raw, if what is registered may name it; *s: the
- * space that it belongs to. The latest reading whose names hold for the code at @pc of @m, or of
- * @raw. NULL: none.
+ * reading.c.
+ * reading_map(): the mapping with the code at @pc of stack @raw, if registered code may lie in it;
+ * *s: its space. NULL: none.
+ * reading_of(): the latest reading of @p whose names hold for the code at @pc in mapping @m. NULL:
+ * none.
+ * reading_of_stack(): the same for the code at @pc of stack @raw.
  */
 const struct space_map *reading_map(struct collect *c, const struct raw_stack *raw, uint64_t pc,
 				    const struct space **s);
@@ -203,25 +241,28 @@ const struct reading *reading_of(const struct process *p, const struct space_map
 const struct reading *reading_of_stack(struct collect *c, const struct raw_stack *raw, uint64_t pc);
 
 /*
- * registered.c: bytes that are kept of a process's code. registered_give_up() frees all of that for others; it
- * is read again some seconds later.
+ * registered.c. registered_bytes(): bytes that are kept of a process's registered code.
+ * registered_give_up(): frees them to make room for others; they are read again some seconds later.
  */
 size_t registered_bytes(const struct process *p);
 void registered_give_up(struct collect *c, struct process *p);
 
-/* executors.c: may there be some? */
+/* executors.c: may the process have code of CPython 3.14's compiler? */
 bool executors_possible(const struct collect *c, const struct process *p);
 /*
- * Adds them to @ret, whose .code was read before, and their rows to @files. The rows stay the
- * process's. 0 or -ENOMEM.
+ * Adds the pieces found in @ret->code to @ret, and their rows to @files. The process keeps
+ * ownership of the rows. 0 or -ENOMEM.
  */
 _must_use_ int executors_read(struct collect *c, struct process *p, struct reading *ret,
 			      unwind_rows_vec *files);
-/* Is the code at @pc one's? Then where it begins, as far as it is understood. */
+/* Is the code at @pc a piece's that has rows? *start: where its stretch with rows begins. */
 bool executors_hold(const struct reading *r, uint64_t pc, uint64_t *start);
 void executors_close(struct process *p);
 
-/* guarded.c: a stack broke off at @pc, which is in no file of mappings @version. */
+/*
+ * guarded.c: a stack broke off at @pc, which lies in no file of space @version; the code there is
+ * to be looked at.
+ */
 void guarded_want(struct collect *c, uint32_t version, uint64_t pc);
 
 #endif

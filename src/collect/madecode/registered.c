@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Code made at run time that is named and unwound by the ELF files that the process registered
- * for gdb (LLVM does so: numba), or that is CPython's compiler's (executors.c).
+ * Registered code: made at run time, and named and unwound by the ELF files that the process
+ * registered for gdb. LLVM registers its code, and so numba's. Code of CPython's compiler, which
+ * registers nothing, is treated the same way (executors.c).
  *
- * What is registered when krait reads it may not have been there when a stack was sampled. But
- * new code gets into private memory that can't be written only when that memory is made
- * executable, and the side band says when that happened. So a name holds if nothing was made
- * executable there between two moments: when the mappings were read that the stack was sampled
- * with, and now. The same goes for the rows that the kernel program unwound with. Each sample
- * also has a plain stack, without both, for the case that they don't hold (docs/decisions/0012).
+ * What is registered when krait reads it may not have been there when a stack was sampled. But new
+ * code gets into private memory that can't be written only when that memory is made executable, and
+ * the side band says when that happened. So a name holds if nothing was made executable there
+ * between two moments: when the mappings were read that the stack was sampled with, and now. The
+ * same goes for the rows that the kernel program unwound with. Each sample also has a plain stack,
+ * without both, for the case that they don't hold (docs/decisions/0012).
  */
 #include <stdlib.h>
 #include <sys/uio.h>
@@ -20,14 +21,21 @@
 #include "python/heap/peek.h"
 #include "symbol/madecode/gdb_jit.h"
 
-#define READ_SHARE 10 /* readings are so many times as far apart as one takes */
-#define ALL_SHARE  20 /* and those of all processes */
-/* One reading: the lists of a program with a thousand functions of 1 KB take 40 ms. */
+/* least time between two readings of a process, as a multiple of what one took */
+#define READ_SHARE 10
+#define ALL_SHARE  20 /* as READ_SHARE, for rounds of readings of several processes */
+/*
+ * Limit of the work for one reading. The lists of a program with a thousand functions of 1 KB take
+ * 40 ms.
+ */
 #define READ_WORK	(50 * SLICE_MS)
-#define READ_WORK_START (200 * SLICE_MS) /* nothing is sampled yet */
-#define TRIES		3 /* to read a list that changes meanwhile: then nobody waits, and */
-#define TRY_APART_NS	(500 * NSEC_PER_MSEC) /* it is tried again so much later */
-#define GIVEN_UP_NS	(10 * NSEC_PER_SEC)   /* what was too much for --memory, too */
+#define READ_WORK_START (200 * SLICE_MS) /* before sampling begins */
+/* tries to read lists that keep changing; then stacks stop waiting for them */
+#define TRIES 3
+/* additional time until lists that couldn't be read in TRIES are tried again */
+#define TRY_APART_NS (500 * NSEC_PER_MSEC)
+/* time until registered code is read again that was given up for --memory */
+#define GIVEN_UP_NS (10 * NSEC_PER_SEC)
 
 bool registered_init(struct collect *c)
 {
@@ -54,7 +62,10 @@ static int peek_pieces_of(void *arg, const struct iovec *pieces, size_t n, void 
 	return got == (ssize_t)bytes ? 0 : got < 0 ? (int)got : -EFAULT;
 }
 
-/* False while some file wasn't looked into yet. Only the first few descriptors are kept. */
+/*
+ * Finds the lists' descriptors in the files of the mappings, and keeps the first few. False: some
+ * file wasn't searched yet.
+ */
 static bool find_lists(struct collect *c, struct registered *reg, const struct space *s)
 {
 	bool all = true;
@@ -92,7 +103,10 @@ static void reading_fini(struct reading *r)
 	*r = (struct reading){};
 }
 
-/* Where code may be named by it: what isn't executable yet can be registered already. */
+/*
+ * Reads the mappings whose code the lists may name. They are read after the lists, because code can
+ * be registered before it is executable.
+ */
 static int read_code(const struct proc *proc, struct reading *ret)
 {
 	_cleanup_maps_ struct maps maps = {};
@@ -109,7 +123,7 @@ static int read_code(const struct proc *proc, struct reading *ret)
 	return r;
 }
 
-/* All that is known of how the code is unwound, as one table. */
+/* Joins all rows of the code into one table. */
 static int join_rows(struct collect *c, struct process *p, struct reading *ret)
 {
 	const unwind_rows_vec *registered = gdb_jit_rows(ret->jit);
@@ -145,8 +159,8 @@ static int read_lists_within(struct collect *c, struct process *p, struct readin
 }
 
 /*
- * The next readings go on where the slice ended. A list that is too long even for them is cut,
- * which is counted once for each process.
+ * Reads the lists within a slice. If the slice ends early, the next readings go on from there. A
+ * list that is too long even so is cut, which is counted once for each process.
  */
 static int read_lists(struct collect *c, struct process *p, struct reading *ret)
 {
@@ -173,7 +187,10 @@ static void retire_table(struct process *p, struct reading *r)
 	r->table = 0;
 }
 
-/* Its mappings go on with an empty table until the list is read again. */
+/*
+ * The kernel's maps gave up a table. Its mappings go on with an empty table until the lists are
+ * read again.
+ */
 static void given_up(struct collect *c, uint32_t table)
 {
 	for (size_t i = 0; i < c->processes->live.n; i++) {
@@ -195,7 +212,10 @@ static bool has_same_rows(const struct reading *a, const struct reading *b)
 	       SAME(&a->rows.rules, &b->rows.rules) && SAME(&a->rows.fdes, &b->rows.fdes);
 }
 
-/* A table of its own for each reading: the old one's mappings are in use meanwhile. */
+/*
+ * Makes a table for a reading. Each reading has its own, because the mappings with the old table
+ * are in use meanwhile.
+ */
 static void make_table(struct collect *c, struct process *p, struct reading *now)
 {
 	const struct collect_unwind_ops *unwind = c->config.unwind;
@@ -229,7 +249,7 @@ static void set_table(const struct process *p, struct space_map *m)
 	m->registered = true;
 }
 
-/* Would mappings that are read now know more of this code? */
+/* Would the mappings get other tables if they were read now? */
 static bool has_news(const struct process *p, const struct space *latest)
 {
 	vec_foreach(m, &latest->maps) {
@@ -271,7 +291,7 @@ static void keep_reading(struct collect *c, struct process *p, const struct spac
 		  reg->executors.n);
 }
 
-/* Did the latest reading know all lists? */
+/* Did the latest reading have all lists that are known? */
 static bool has_lists(const struct registered *reg)
 {
 	const uint64_t *at = reg->readings[0].lists;
@@ -282,7 +302,7 @@ static bool has_lists(const struct registered *reg)
 	return n == reg->n && !memcmp(at, reg->at, n * sizeof(*at));
 }
 
-/* True when what is to be known of the list at this moment is known. */
+/* Reads the lists if they may have changed. True: all that can be known of them now is known. */
 static bool is_read(struct collect *c, struct process *p, const struct space *latest)
 {
 	struct registered *reg = &p->made->registered;
@@ -313,8 +333,8 @@ static bool is_read(struct collect *c, struct process *p, const struct space *la
 }
 
 /*
- * Code of CPython's compiler is in no list: it doesn't wait until all files were searched for
- * lists.
+ * Reads what the process has. Code of CPython's compiler is in no list, so it is read even before
+ * all files were searched for lists.
  */
 static bool read_process(struct collect *c, struct process *p, const struct space *latest)
 {
@@ -328,7 +348,7 @@ static bool read_process(struct collect *c, struct process *p, const struct spac
 	return searched && (!reg->n || is_read(c, p, latest));
 }
 
-/* True if @p was looked at. */
+/* Reads process @p if that is wanted. True: it was looked at. */
 static bool read_wanted(struct collect *c, struct process *p)
 {
 	const struct space *latest = p->made->registered.wanted ? space_latest(c, p) : NULL;
@@ -383,12 +403,13 @@ static bool ready(struct collect *c, const struct raw_stack *raw, uint64_t pc)
 	if (!m || process_has_ended(p) || jit_name(c, p, pc, &start))
 		return true;
 	p->made->registered.wanted = true;
-	if (s->process != raw->process) { /* a fork with its parent's mappings: to have its own */
+	/* a fork's stack, with its parent's mappings: the fork's own are read soon */
+	if (s->process != raw->process) {
 		space_wanted(p, SPACE_GROWN);
 		return true;
 	}
-	if (raw->flush ==
-	    c->flushes) /* what was mapped until it was sampled is told with the next */
+	/* Mappings made before the stack was sampled are known one flush later. */
+	if (raw->flush == c->flushes)
 		return false;
 	return p->made->registered.read_at > raw->flush || is_named(p, m, pc);
 }
@@ -427,7 +448,7 @@ void registered_give_up(struct collect *c, struct process *p)
 		 p->key.tgid, registered_bytes(p) >> 10);
 	registered_close(p);
 	p->made->registered.cut = cut;
-	p->made->registered.tries = TRIES; /* nobody waits for it */
+	p->made->registered.tries = TRIES; /* stacks don't wait for this process's lists */
 	p->made->registered.due_ns = clock_ns(CLOCK_MONOTONIC) + GIVEN_UP_NS;
 	c->stats.names_given_up++;
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Stacks with registered code. Whether its names and rows hold is different from sample to sample, so
- * such a stack has a plain one beside it; see registered.c.
+ * Stacks with registered code. Whether its names and rows hold differs from sample to sample. So
+ * such a stack also has a plain stack; see registered.c.
  */
 #include "base/error.h"
 #include "collect/madecode/made.h"
 
 /*
- * Values of .by_stack: the outcome of the plain stack, the version of the mappings, the plain
- * stack's id.
+ * Values of .by_stack, from the highest bit on: the outcome of the plain stack's native part (4
+ * bits), the version of the space, the plain stack's profile id (32 bits).
  */
 #define OUTCOME_SHIFT 60
 #define VERSION_SHIFT 32
@@ -22,7 +22,7 @@ size_t registered_until(const struct collect *c, const struct raw_stack *raw)
 
 	if (!c->made->registered->rows || !n || !n->n)
 		return 0;
-	if (!s) /* it can't be told any more */
+	if (!s) /* the mappings aren't known any more */
 		return 1;
 	for (size_t i = 0; i < n->n; i++) {
 		const struct space_map *m = space_map_at(s, n->pc[n->n_kernel + i]);
@@ -46,12 +46,15 @@ int registered_note(struct collect *c, const struct raw_stack *raw, uint32_t pla
 	uint64_t version = never ? 0 : raw->native->version;
 
 	if (version > VERSION_MASK)
-		return -ENOMEM; /* after 268 million readings */
+		return -ENOMEM; /* version numbers end after 268 million readings */
 	return map_put(&c->made->registered->by_stack, raw->id,
 		       (uint64_t)outcome << OUTCOME_SHIFT | version << VERSION_SHIFT | plain);
 }
 
-/* Of a fork with its parent's mappings only the plain one is certain: version 0 is nobody's. */
+/*
+ * Version 0 belongs to no space, so all its samples get the plain stack. Only that one is certain
+ * in a fork with its parent's mappings.
+ */
 uint32_t registered_stack(struct collect *c, const struct waiting *w, uint32_t named,
 			  uint8_t *native)
 {

@@ -2,8 +2,8 @@
 /*
  * CPython's trampolines for perf (-X perf, 3.12+). Each Python function gets a copy of one small
  * stub, which calls the evaluation loop. In 3.12 and 3.13 the stub has no frame pointer and no
- * unwind information. Copies fill blocks of 64 KiB (Python/perf_trampoline.c, new_code_arena()).
- * A block is accepted if every instruction of the stub is one whose effect on the stack is known.
+ * unwind information. Copies fill blocks of 64 KiB (Python/perf_trampoline.c, new_code_arena()). A
+ * block is accepted if the effect of every instruction of its stub is known.
  */
 #include <stdlib.h>
 
@@ -14,9 +14,9 @@
 #include "python/heap/peek.h"
 
 #define STUB_MAX   64
-#define PERIOD_MAX 512 /* from one copy to the next */
+#define PERIOD_MAX 512 /* most bytes from one copy of the stub to the next */
 
-#define BLOCKS_MAX (16u << 20) /* bytes of a mapping with blocks: a million functions */
+#define BLOCKS_MAX (16u << 20) /* most bytes of a mapping with blocks: a million functions */
 
 struct trampoline {
 	uint8_t bytes[64], n;
@@ -59,7 +59,10 @@ static const struct unwind_rule rules[] = {
 		{.cfa = UNWIND_REG, .reg = 7, .off = 16, .ra = -1, .fp = -2, .bx = UNWIND_SAME},
 };
 
-/* The x86-64 instructions of Python/asm_trampoline.S, 3.12 to 3.15, and the rule behind each. */
+/*
+ * The x86-64 instructions of Python/asm_trampoline.S, 3.12 to 3.15. .from: the rule before the
+ * instruction; .to: the rule after it.
+ */
 static const struct {
 	uint8_t n, bytes[4], from, to;
 } instructions[] = {
@@ -77,10 +80,10 @@ static const struct {
 struct stub {
 	const uint8_t *bytes;
 	size_t n, period;
-	uint8_t rule[STUB_MAX]; /* at each byte */
+	uint8_t rule[STUB_MAX]; /* the rule that holds at each byte */
 };
 
-/* The instruction at @at, where @rule holds; its index or -1. */
+/* Index of the instruction at @at, where @rule holds; -1: it isn't one of the known ones. */
 static int find_instruction(const uint8_t *at, uint8_t rule)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(instructions); i++)
@@ -90,7 +93,7 @@ static int find_instruction(const uint8_t *at, uint8_t rule)
 	return -1;
 }
 
-/* Understands the stub that @block begins with. */
+/* Reads the stub at the beginning of @block. False: some instruction isn't known. */
 static bool read_stub(const uint8_t *block, struct stub *s)
 {
 	uint8_t rule = RULE_ENTERED;
@@ -109,8 +112,8 @@ static bool read_stub(const uint8_t *block, struct stub *s)
 }
 
 /*
- * Is the block filled with copies, one every s->period bytes? A rest shorter than that may
- * follow.
+ * Is the block filled with copies, one every s->period bytes? Bytes shorter than a copy may be left
+ * at its end.
  */
 static bool is_filled(struct stub *s)
 {
@@ -149,7 +152,7 @@ static int make_rows(const struct stub *s, struct unwind_rows *rows)
 	return r ? r : add_row(rows, TRAMPOLINE_BYTES - TRAMPOLINE_BYTES % s->period, RULE_NONE);
 }
 
-/* The table for blocks of this stub: made once, for all processes. */
+/* The table for blocks of this stub, made once for all processes; 0: it can't be made. */
 static uint32_t table_of(struct collect *c, const struct stub *s)
 {
 	_cleanup_unwind_rows_ struct unwind_rows rows = {};
@@ -191,7 +194,7 @@ static void given_up(struct collect *c, uint32_t table)
 				c->made->trampolines->list.v[--c->made->trampolines->list.n];
 }
 
-/* The table for the block at @start, 0 if it isn't one of trampolines. */
+/* The table for the block at @start; 0: the block has no trampolines. */
 static uint32_t table_at(struct collect *c, const struct process *p, uint64_t start)
 {
 	_cleanup_free_ uint8_t *block = malloc(TRAMPOLINE_BYTES);
@@ -203,7 +206,10 @@ static uint32_t table_at(struct collect *c, const struct process *p, uint64_t st
 	return read_stub(block, &s) && is_filled(&s) ? table_of(c, &s) : 0;
 }
 
-/* Blocks may lie next to each other. Who has trampolines writes a perf map, too. */
+/*
+ * Ends each part after a block, because blocks may lie next to each other. Only a process with a
+ * perf map has trampolines.
+ */
 static uint64_t until(const struct process *p, const struct mapping *m, uint64_t at)
 {
 	return p->made->jit.map && m->end - m->start <= BLOCKS_MAX ? at + TRAMPOLINE_BYTES : m->end;
@@ -216,7 +222,10 @@ static void table(struct collect *c, struct process *p, const struct mapping *m,
 		part->table = table_at(c, p, part->start);
 }
 
-/* CPython writes a jitdump through a buffer: names may come when the process ends. */
+/*
+ * Trampolines are machinery, and aren't waited for: CPython writes a jitdump through a buffer, so
+ * their names may come only when the process ends.
+ */
 static bool name(struct collect *c, const struct raw_stack *raw, uint64_t pc, struct made_name *ret)
 {
 	ret->machinery = is_block(c, raw->native->version, pc);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Names of the modules whose bodies were met. Each look at a process costs time, so all bodies of
- * a process are looked for together, once a flush. Also source text of code without a file.
+ * Finds the names of modules whose bodies were met, and source text of code without a file. Each
+ * look at a process costs time. So all bodies of a process are looked for together, once a flush.
  */
 #include <stdlib.h>
 
@@ -25,7 +25,10 @@ void bodies_met(struct collect *c, uint32_t process, const struct py_code *code,
 		c->no_memory = true;
 }
 
-/* Takes those of the last one's process out, as many as @ret has room for. */
+/*
+ * Takes bodies off the list: those of the last one's process and layout, as many as @ret has room
+ * for. Returns how many @ret has.
+ */
 static size_t take(struct collect *c, const struct process *p, struct py_body ret[PY_BODIES])
 {
 	const struct body last = c->stacks->bodies->list.v[c->stacks->bodies->list.n - 1];
@@ -36,7 +39,7 @@ static size_t take(struct collect *c, const struct process *p, struct py_body re
 
 		if (b->process != last.process || b->layout != last.layout || n == PY_BODIES)
 			c->stacks->bodies->list.v[kept++] = *b;
-		else if (code) /* else it was given up */
+		else if (code) /* else the code object was given up */
 			ret[n++] = (struct py_body){code, b->globals};
 	}
 	c->stacks->bodies->list.n = kept;
@@ -67,7 +70,10 @@ static void text_fini(struct wanted_text *t)
 	free(t->path);
 }
 
-/* What linecache calls files: cells are renamed when their numbers are known. */
+/*
+ * Keeps the names by which linecache knows the files. Files of notebook cells get other names once
+ * the numbers of the cells are known.
+ */
 static void note_names(const struct collect *c, const struct py_body *of, size_t n,
 		       char *names[static PY_BODIES])
 {
@@ -92,7 +98,10 @@ static void want_texts(struct collect *c, const struct body *last, const struct 
 	}
 }
 
-/* NULL: its place is another's, or it can't be asked any more. */
+/*
+ * The process that may have the text. NULL: its place in the table is another process's, or it
+ * can't be asked any more.
+ */
 static const struct process *owner_of_text(const struct collect *c, const struct wanted_text *t)
 {
 	const struct process *p = process_at(c, t->process);
@@ -117,7 +126,10 @@ static void find_text(struct collect *c, const struct wanted_text *t)
 		has_no_text(c, t->tgid, t->path);
 }
 
-/* What there is no time for is left for the next flush; with the last one nobody has it. */
+/*
+ * Asks for texts as long as ASKED_NS allows. The rest is left for the next flush; in the last
+ * flush, the rest counts as not there.
+ */
 static void find_texts(struct collect *c)
 {
 	size_t done = 0;

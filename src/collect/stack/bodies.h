@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Modules' bodies: what their modules are called, and the source text of code without a file.
- */
+/* The bodies of modules: their modules' names, and source text of code without a file. */
 #ifndef COLLECT_STACK_BODIES_H
 #define COLLECT_STACK_BODIES_H
 
@@ -11,15 +9,18 @@
 #include "base/vec.h"
 #include "collect/process/codes.h"
 
-/* A code object that is a module's body, the name of which isn't known yet. */
+/* A code object that is the body of a module, whose name isn't known yet. */
 struct body {
 	uint32_t process;
 	uint16_t layout;
-	uint64_t code; /* code_key() */
+	uint64_t code; /* code_key() of the code object */
 	uint64_t globals;
 };
 
-/* Source text that process .tgid, .start_boot_ns may have under .name. */
+/*
+ * Source text that the process of .tgid and .start_boot_ns may have under .name. .path: the name of
+ * its file in the profile.
+ */
 struct wanted_text {
 	uint32_t process, tgid;
 	uint64_t start_boot_ns;
@@ -29,22 +30,25 @@ struct wanted_text {
 
 struct bodies {
 	VEC(struct body) list;
-	VEC(struct wanted_text) texts; /* for which there was no time yet */
+	VEC(struct wanted_text) texts; /* texts that weren't asked for yet */
 };
 
 /* False: out of memory. */
 _must_use_ bool bodies_init(struct collect *c);
 void bodies_fini(struct collect *c);
 
-/* @code is a module's body. */
+/* Notes that @code is the body of a module. */
 void bodies_met(struct collect *c, uint32_t process, const struct py_code *code,
 		const struct rec_code *rec);
-/* @code isn't looked for: it has no text, whoever else has one of that name. */
+/*
+ * Says that @code has no source text, because krait doesn't ask its process. Another process may
+ * have text under the same name.
+ */
 void bodies_left_out(struct collect *c, const struct process *p, const struct py_code *code);
-/* Once a flush, before stacks are named. */
+/* Finds names and texts; called once a flush, before stacks are named. */
 void bodies_find(struct collect *c);
 
-/* frozen.c: takes those out of the list that need no look at their process. */
+/* frozen.c: names the bodies whose process needn't be asked, and takes them off the list. */
 void bodies_name_frozen(struct collect *c);
 
 #endif

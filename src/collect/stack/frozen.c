@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Bodies of frozen modules that are imported. A frozen module is named after its file, so its
+ * The bodies of frozen modules that are imported. A frozen module is named after its file, so its
  * process needn't be asked.
  */
 #include <stdlib.h>
@@ -10,10 +10,13 @@
 #include "collect/stack/stack.h"
 
 #define FROZEN	    "<frozen "
-#define STACKS_MOST 64	      /* the latest, that are looked through for a body's caller */
-#define FRAMES_MOST (1 << 18) /* of those, looked at for all bodies of a flush: 1 to 5 ms */
+#define STACKS_MOST 64 /* how many of the latest stacks are searched for a body's caller */
+/* how many frames of these stacks are looked at for all bodies of a flush: 1 to 5 ms */
+#define FRAMES_MOST (1 << 18)
 
-/* The function that called frame @i of @raw; NULL: not known. */
+/*
+ * The function that called frame @i of @raw; NULL: not known. Looks at no more than *left frames.
+ */
 static const struct py_code *caller_of(const struct process *p, const struct raw_stack *raw,
 				       size_t i, size_t *left)
 {
@@ -29,8 +32,8 @@ static const struct py_code *caller_of(const struct process *p, const struct raw
 }
 
 /*
- * FrozenImporter.exec_module runs the body that is frozen under the name of the module that it
- * imports.
+ * Is it FrozenImporter.exec_module()? That function runs the body that is frozen under the name of
+ * the module that it imports.
  */
 static bool is_frozen_importer(const struct py_code *code)
 {
@@ -40,8 +43,8 @@ static bool is_frozen_importer(const struct py_code *code)
 }
 
 /*
- * Is it in a stack that waits for names, and called by the importer of frozen modules? At most
- * @left frames are looked at.
+ * Did the importer of frozen modules call the body, in a stack that waits for names? Looks at no
+ * more than *left frames.
  */
 static bool is_imported_frozen(const struct collect *c, const struct body *b, size_t *left)
 {
@@ -61,9 +64,9 @@ static bool is_imported_frozen(const struct collect *c, const struct body *b, si
 }
 
 /*
- * The body of "<frozen os>" that the importer of frozen modules runs is the module os: its
- * process needn't be asked. Only CPython's tests have frozen modules under two names, which begin
- * with two underscores.
+ * Names a body after its file, if that is certain: the body of "<frozen os>" that the importer of
+ * frozen modules runs is the module os. Only CPython's tests have frozen modules under two names,
+ * which begin with two underscores.
  */
 static bool is_named_by_file(const struct collect *c, const struct body *b, size_t *left)
 {

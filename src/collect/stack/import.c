@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Importing as one frame. An import statement runs five to ten functions of importlib and of the
- * interpreter before the module's body runs. If the body says which module it is, they are shown
- * together as `import NAME`. If it doesn't (a file is searched for, or a program runs a loader
- * itself), they stay, and _call_with_frames_removed() is named after the builtin that it runs.
+ * Shows an import as one frame. An import statement runs five to ten functions of importlib and of
+ * the interpreter before the module's body runs. If it is known which module the body belongs to,
+ * these functions are shown as one frame, `import NAME`. Else (a file is searched for, or a program
+ * runs a loader itself) they stay, and _call_with_frames_removed() is named after the builtin that
+ * it runs.
  */
 #include <errno.h>
 
@@ -16,8 +17,9 @@
 
 struct folding {
 	struct collect *c;
-	uint32_t python;	      /* profile mapping of the process's Python */
-	uint32_t bootstrap, external; /* profile strings */
+	/* profile id of the mapping that the process's Python functions have */
+	uint32_t python;
+	uint32_t bootstrap, external; /* profile ids of BOOTSTRAP and EXTERNAL */
 	const uint32_t *loc;
 	size_t n;
 };
@@ -28,7 +30,7 @@ static const struct profile_function *function_of(const struct folding *f,
 	return loc && loc->function ? profile_get_function(f->c->profile, loc->function) : NULL;
 }
 
-/* A function of importlib. */
+/* The function of frame @i if it belongs to importlib, else NULL. */
 static const struct profile_function *importlib_at(const struct folding *f, size_t i)
 {
 	const struct profile_location *loc = profile_get_location(f->c->profile, f->loc[i]);
@@ -48,7 +50,10 @@ static bool is_interpreter(const struct collect *c, uint32_t mapping)
 	return false;
 }
 
-/* A function of the interpreter that imports; in a stripped one it may have no name. */
+/*
+ * Is frame @i a native function of the interpreter that takes part in imports? In a stripped
+ * interpreter such a function may have no name.
+ */
 static bool is_native_at(const struct folding *f, size_t i)
 {
 	const struct profile_location *loc = profile_get_location(f->c->profile, f->loc[i]);
@@ -60,9 +65,9 @@ static bool is_native_at(const struct folding *f, size_t i)
 }
 
 /*
- * The end of the frames that imported the module whose body is at @from - 1; @from: there are
- * none. A package that is imported for a module in it belongs to the same import: then
- * _find_and_load() is there twice.
+ * The module's body is frame @from - 1. Returns the index behind the frames that imported it;
+ * @from: there are none. If a package is imported because of a module in it, both belong to the
+ * same import, and _find_and_load() is there twice.
  */
 static size_t end_of_import(const struct folding *f, size_t from)
 {
@@ -129,9 +134,9 @@ int import_fold(struct collect *c, uint32_t python, const import_bodies *bodies,
 }
 
 /*
- * Callers of _call_with_frames_removed(), and the builtin that it runs for each: the same from
- * 3.6 to 3.15. Up to 3.10 a caller's class isn't always known, and exec_module() alone could be
- * several.
+ * Callers of _call_with_frames_removed(), and the builtin that it runs for each; the same from 3.6
+ * to 3.15. Up to 3.10 a caller's class isn't always known. Then exec_module() could be any of
+ * several, so it isn't listed alone.
  */
 static const struct {
 	const char *caller, *builtin;
@@ -146,7 +151,7 @@ static const struct {
 	{"FrozenImporter.exec_module", "_imp.get_frozen_object"},
 };
 
-/* The next Python function from @i on, inwards or outwards. */
+/* The next Python frame beyond frame @i; @step: 1 outwards, -1 inwards. */
 static const struct profile_location *next_python(const struct folding *f, size_t i, int step)
 {
 	while ((i += (size_t)step) < f->n) {
@@ -177,8 +182,8 @@ static const char *removed_builtin(const struct folding *f, size_t i)
 		if (streq(caller, removed[k].caller))
 			return removed[k].builtin;
 	/*
-	 * The other callers run the import function that they were given; the builtin first calls
-	 * one of these.
+	 * Other callers of _call_with_frames_removed() have it run the import function that they
+	 * were given. The builtin import function first calls one of the functions below.
 	 */
 	return streq(callee, "_find_and_load") || str_starts(callee, "import ") ||
 			       streq(callee, "_handle_fromlist")

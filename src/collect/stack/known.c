@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where in the profile Python frames were found to be. A program's stacks differ in few of their
- * frames: each is looked up once, as long as nothing else takes its place in this table.
+ * A cache of the profile locations of Python frames. A program's stacks differ in few of their
+ * frames. Each frame is looked up once, until another one takes its place in this table.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One list of frames from a stack's three parts: kernel, native, Python. From 3.11 on the kernel
- * program has found by address which native frame is the evaluation loop of which Python frames
- * (wire_frame.flags). Before 3.11 each evaluation loop is one Python frame, and they are counted
- * from the thread's start. If a native stack breaks off, the Python frames that weren't reached
- * follow whole.
+ * Merges the three parts of a stack, kernel, native and Python, into one list of frames. From 3.11
+ * on, the kernel program has found by addresses which native frame is the evaluation loop of which
+ * Python frames (wire_frame.flags). Before 3.11 each evaluation loop has one Python frame, and
+ * loops are counted from the thread's start. If a native stack breaks off, all Python frames that
+ * weren't merged yet follow it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,21 +15,25 @@
 struct native_frame {
 	struct native_file *file;
 	uint64_t pc, vaddr;
-	uint8_t is;	       /* set of enum native_is; 0 without a file */
-	struct made_name made; /* without a file */
+	uint8_t is;	       /* set of enum native_is; 0: the frame lies in no file */
+	struct made_name made; /* name of a frame that lies in no file */
 };
 
 struct merge {
 	struct collect *c;
 	const struct raw_stack *raw;
 	const struct raw_native *native;
-	VEC(struct native_frame) frames; /* of native, named */
+	VEC(struct native_frame) frames; /* the frames of .native, with their names */
 	merge_python_fn *python;
 	void *arg;
 	struct merged *out;
-	uint16_t version; /* of the interpreter whose frames it has */
-	size_t next;	  /* Python frame */
-	bool leaf;	  /* more was unwound than what is shown: of that only the collector is */
+	uint16_t version; /* Python version of the stack's Python frames */
+	size_t next;	  /* index of the Python frame that is merged next */
+	/*
+	 * leaf mode, and there are native frames beyond it: of those, only the garbage collector's
+	 * are shown
+	 */
+	bool leaf;
 };
 
 static void push(struct merge *m, uint32_t location)
@@ -44,8 +48,8 @@ static void python_until(struct merge *m, size_t end)
 }
 
 /*
- * Without telling where the process has it: within its mapping or, if that isn't known, within its
- * page.
+ * Offset of @addr in its mapping or, if the mapping isn't known, in its page. A recording doesn't
+ * say where a process has its mappings.
  */
 static uint64_t in_mapping(const struct merge *m, uint64_t addr)
 {
@@ -55,7 +59,7 @@ static uint64_t in_mapping(const struct merge *m, uint64_t addr)
 	return map ? addr - map->start : addr & 4095;
 }
 
-/* @offset: in its mapping. */
+/* The location of code without a name. @offset: of the code in its mapping. */
 static uint32_t unknown_location(struct collect *c, uint64_t offset)
 {
 	struct profile_mapping mapping = {.name = profile_string(c->profile, "[unknown]"),
@@ -98,8 +102,9 @@ static bool is_eval(const struct merge *m, const struct native_frame *f)
 }
 
 /*
- * With -X perf "py::NAME:FILE" is the code that calls the evaluation loop for that function.
- * 3.15's compiler registers "py::jit:...", which does the work of the evaluation loop.
+ * Is it code that CPython made for Python functions? With -X perf, "py::NAME:FILE" calls the
+ * evaluation loop for a function. 3.15's compiler registers "py::jit:...", which does the work of
+ * the evaluation loop.
  */
 static bool is_pythons(const struct merge *m, const struct native_frame *f)
 {
@@ -143,7 +148,7 @@ static void push_native(struct merge *m, const struct native_frame *f)
 		push(m, at);
 }
 
-/* The loop of Python frames up to @end: they stand for it. */
+/* Adds the Python frames up to @end, which stand for their evaluation loop @f. */
 static void push_loop(struct merge *m, const struct native_frame *f, size_t end)
 {
 	python_until(m, end);
@@ -151,7 +156,10 @@ static void push_loop(struct merge *m, const struct native_frame *f, size_t end)
 		push_native(m, f);
 }
 
-/* End of the Python frames that native frame @i is the loop of; 0 = of none. */
+/*
+ * Native frame @i is an evaluation loop: the index behind the Python frames that it runs. 0: it
+ * runs none.
+ */
 static size_t owned_until(const struct merge *m, size_t i)
 {
 	size_t k = m->next;
@@ -163,13 +171,13 @@ static size_t owned_until(const struct merge *m, size_t i)
 	return k + 1;
 }
 
-/* Are the outermost Python frames part of a loop whose end wasn't reached? */
+/* Do the outermost Python frames belong to a loop whose end the walk didn't reach? */
 static bool is_partial(const struct merge *m)
 {
 	return m->raw->n && !(m->raw->frames[m->raw->n - 1].flags & FRAME_ENTRY);
 }
 
-/* The first @n native frames, with the Python frames whose loops they are. */
+/* Adds the first @n native frames, with Python frames in place of their loops. */
 static void push_owned(struct merge *m, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -183,7 +191,9 @@ static void push_owned(struct merge *m, size_t n)
 	}
 }
 
-/* The evaluation loop further out than native frame @i; m->frames.n: none is known. */
+/*
+ * Index of the next evaluation loop further out than native frame @i; m->frames.n: none is known.
+ */
 static size_t next_loop(const struct merge *m, size_t i)
 {
 	do
@@ -192,7 +202,9 @@ static size_t next_loop(const struct merge *m, size_t i)
 	return i;
 }
 
-/* Behind the native frame that is the outermost loop with Python frames; 0: there is none. */
+/*
+ * The index behind the outermost native frame that is a loop with Python frames; 0: there is none.
+ */
 static size_t behind_owners(const struct merge *m)
 {
 	size_t behind = 0;
@@ -203,8 +215,8 @@ static size_t behind_owners(const struct merge *m)
 }
 
 /*
- * Are all loops that were walked among the native frames? While greenlet switches, Python frames
- * and native frames don't belong together.
+ * Are the loops of all Python frames among the native frames? While greenlet switches, Python
+ * frames and native frames don't belong together.
  */
 static bool is_owned(const struct merge *m)
 {
@@ -221,7 +233,10 @@ static bool is_owned(const struct merge *m)
 	return loops || !raw->n;
 }
 
-/* Is what this loop runs not in the chain of Python frames for the moment? */
+/*
+ * Is greenlet rewriting the chain of Python frames just now? Then the frames that the innermost
+ * loop runs aren't in the chain.
+ */
 static bool is_rewritten(const struct merge *m)
 {
 	for (size_t i = 0; i < m->frames.n && !owned_until(m, i); i++) {
@@ -231,7 +246,10 @@ static bool is_rewritten(const struct merge *m)
 	return false;
 }
 
-/* Counting can't tell one greenlet's loops from another's that is as deep. */
+/*
+ * Is greenlet switching just now? Counting can't tell one greenlet's loops from those of another
+ * that is as deep.
+ */
 static bool is_switching(const struct merge *m)
 {
 	for (size_t i = 0; i < m->frames.n && !is_eval(m, &m->frames.v[i]); i++) {
@@ -242,8 +260,9 @@ static bool is_switching(const struct merge *m)
 }
 
 /*
- * While greenlet brings a stack back, the frames further out than its slp_switch() belong to
- * neither greenlet: only greenlet calls that function. Leaves them out. Were there any?
+ * While greenlet restores a stack, the frames further out than its slp_switch() belong to neither
+ * greenlet, since only greenlet calls that function. Leaves those frames out. Returns whether there
+ * were any.
  */
 static bool cut_at_switch(struct merge *m)
 {
@@ -270,8 +289,8 @@ static size_t count_evals(const struct merge *m)
 }
 
 /*
- * How many native frames, from the innermost on, hold the loops of all Python frames; 0: some
- * loop isn't there.
+ * How many native frames, the innermost first, it takes to hold the loops of all Python frames; 0:
+ * some loop isn't among the native frames.
  */
 static size_t frames_of_loops(const struct merge *m, bool counted)
 {
@@ -291,9 +310,9 @@ static size_t frames_of_loops(const struct merge *m, bool counted)
 }
 
 /*
- * Leaves out the frames further out than the start of the greenlet that the Python frames belong
- * to. False: there is no such start. A greenlet that begins, ends or runs only C functions has no
- * Python frames; then the innermost start counts.
+ * Leaves out the native frames further out than the start of the greenlet that the Python frames
+ * belong to. False: there is no such start. A greenlet that begins, ends, or runs only C functions
+ * has no Python frames; then the innermost start counts.
  */
 static bool cut_at_greenlet(struct merge *m, bool counted)
 {
@@ -314,9 +333,9 @@ static bool cut_at_greenlet(struct merge *m, bool counted)
 }
 
 /*
- * A loop that is being entered or left has no Python frame: then there is one loop more than
- * Python frames, the innermost. False if that doesn't explain the difference, or if Python's
- * outermost frames may be missing.
+ * Merges by counting: each loop has one Python frame. The innermost loop has none while it is
+ * entered or left; then there is one loop more than Python frames. False: the numbers differ
+ * otherwise, or the outermost Python frames may be missing.
  */
 static bool merge_counted(struct merge *m)
 {
@@ -336,7 +355,10 @@ static bool merge_counted(struct merge *m)
 	return true;
 }
 
-/* Only what the innermost Python function called is certain. */
+/*
+ * Adds only the native frames that the innermost Python function called, since only they are
+ * certain.
+ */
 static void merge_leaf(struct merge *m)
 {
 	for (size_t i = 0; i < m->frames.n; i++) {
@@ -349,11 +371,11 @@ static void merge_leaf(struct merge *m)
 }
 
 /*
- * The outermost Python frames belong to an evaluation loop whose end wasn't reached. It is the
- * next loop further out. The native frames behind it are left out, because their Python frames
- * aren't known. If that loop isn't known either, a mark shows where native frames are missing.
- * That happens while greenlet switches: it has taken the loops' own frames out of the chain,
- * which then ends as if it were whole.
+ * Merges a stack whose outermost Python frames belong to an evaluation loop whose end wasn't
+ * reached. That is the next loop further out. The native frames beyond it are left out, because
+ * their Python frames aren't known. If that loop isn't known either, a mark shows where native
+ * frames are missing. This happens while greenlet switches: it has taken the loops' own frames out
+ * of the chain, so the chain ends as if it were complete.
  */
 static void merge_partial(struct merge *m)
 {
@@ -381,7 +403,9 @@ static void mark_break(struct merge *m, enum native_outcome outcome)
 }
 
 /*
- * If a file was just mapped, only the innermost function is known. The closing lines count these.
+ * Did unwinding end because a file was mapped just before, so that its rows or the mapping weren't
+ * known yet? (In code of no file it ends for another reason.) The closing lines count such stacks,
+ * so they get no mark.
  */
 static bool is_new_file(const struct merge *m)
 {
@@ -398,7 +422,7 @@ static bool is_broken(const struct merge *m, enum native_outcome outcome)
 	       (outcome > NATIVE_NO_ROWS || outcome <= NATIVE_TRUNCATED || !is_new_file(m));
 }
 
-/* What enters the loop that is native frame @i is machinery, if nothing names it. */
+/* Makes the frame that enters the loop of native frame @i machinery, if it has no name. */
 static void fold_caller(struct merge *m, size_t i)
 {
 	if (i + 1 < m->frames.n && m->frames.v[i + 1].is & IS_NAMELESS)
@@ -406,8 +430,8 @@ static void fold_caller(struct merge *m, size_t i)
 }
 
 /*
- * The same for all loops of the Python frames that were walked. Returns the place behind the
- * outermost one; 0: there is none.
+ * Calls fold_caller() for the loops of all Python frames. Returns the index behind the outermost
+ * loop; 0: there is none.
  */
 static size_t fold_callers(struct merge *m, bool counted)
 {
@@ -444,10 +468,10 @@ static bool is_interpreters(const struct native_frame *f)
 }
 
 /*
- * In an interpreter without symbols, as distributions have it: what enters an evaluation loop is
- * machinery, whatever it is called. So is all that lies between the outermost loop and the C
- * library that started the program or the thread. A function in between that does something of
- * its own has a name: a method's, a slot's, or an exported one.
+ * Finds machinery in an interpreter without symbols, as distributions have it. A function without a
+ * name that enters an evaluation loop is machinery. So are those between the outermost loop and the
+ * C library that started the program or the thread. A function that does something of its own has a
+ * name: a method's, a slot's, or an exported one.
  */
 static void find_nameless_machinery(struct merge *m, bool counted)
 {
@@ -462,7 +486,10 @@ static void find_nameless_machinery(struct merge *m, bool counted)
 			m->frames.v[i].is |= IS_MACHINERY;
 }
 
-/* Nothing says how the last frame is unwound, and nothing need: it called main(). */
+/*
+ * Did the last native frame call main()? Then the stack is complete, though nothing says how to
+ * unwind that frame.
+ */
 static bool is_at_start(const struct merge *m)
 {
 	const struct native_frame *f = m->frames.n ? &m->frames.v[m->frames.n - 1] : NULL;
@@ -470,7 +497,7 @@ static bool is_at_start(const struct merge *m)
 	return f && f->file && native_file_called_main(f->file, f->vaddr);
 }
 
-/* False: the native frames and the Python frames contradict each other. */
+/* Merges native and Python frames. False: they contradict each other. */
 static bool merge_native(struct merge *m, bool counted, bool whole)
 {
 	if (counted && whole)
@@ -538,8 +565,8 @@ void merge_stack(struct collect *c, const struct raw_stack *raw, uint16_t versio
 		      : cut_at_greenlet(&m, counted) ? NATIVE_WHOLE
 						     : m.native->outcome;
 	if (ret->native == NATIVE_NO_ROWS && !is_new_file(&m))
-		ret->native =
-			NATIVE_NO_RULE; /* made at run time: nothing says that rows will come */
+		/* It lies in code made at run time: nothing says that rows will come. */
+		ret->native = NATIVE_NO_RULE;
 	if (!c->config.interpreter_frames)
 		find_nameless_machinery(&m, counted);
 	if (ret->native == NATIVE_NO_RULE && is_at_start(&m))
@@ -549,7 +576,7 @@ void merge_stack(struct collect *c, const struct raw_stack *raw, uint16_t versio
 		merge_leaf(&m);
 		ret->native = NATIVE_CONTRADICTED;
 	}
-	if (m.leaf && ret->native != NATIVE_WHOLE) /* what was asked for is there */
+	if (m.leaf && ret->native != NATIVE_WHOLE) /* all frames that were asked for are there */
 		ret->native = NATIVE_LEAF;
 	if (is_broken(&m, ret->native))
 		mark_break(&m, ret->native);

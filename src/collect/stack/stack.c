@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Wire frames -> profile locations, once per distinct stack; marks where a stack isn't whole. */
+/*
+ * Names stacks: turns the frames of records into profile locations, once per distinct stack, and
+ * adds marks where a stack isn't complete.
+ */
 #include <stdlib.h>
 
 #include "base/cleanup.h"
@@ -20,7 +23,7 @@ uint32_t stack_mark(struct collect *c, enum mark mark, const char *what)
 							      .function = profile_function(p, &f)});
 }
 
-/* The mark of a walk that didn't reach the thread's start. */
+/* The mark for a walk that didn't reach the thread's start. */
 static uint32_t outcome_mark(struct collect *c, uint8_t outcome, const struct process *p)
 {
 	return stack_mark(c, mark_of_walk(outcome),
@@ -32,7 +35,10 @@ static const struct py_code *find_code(const struct process *p, const struct wir
 	return code_of(p, code_key(f->code, f->check));
 }
 
-/* A process may have interpreters of several versions. */
+/*
+ * Profile id of the code object's mapping. It depends on the Python version, as a process may have
+ * interpreters of several versions.
+ */
 static uint32_t mapping_of(struct collect *c, const struct process *p, const struct py_code *code)
 {
 	return code->version == p->version ? p->mapping : process_mapping_of(c, code->version);
@@ -52,7 +58,7 @@ static uint32_t make_code_location(struct collect *c, const struct process *p,
 	};
 
 	struct profile_location l = {
-		.mapping = mapping_of(c, p, code), /* 0: there was no memory for it */
+		.mapping = mapping_of(c, p, code), /* 0: out of memory */
 		.function = profile_function(prof, &f),
 		.line = pos.line,
 		.column = pos.col >= 0 ? pos.col + 1 : 0,
@@ -79,7 +85,10 @@ static uint32_t code_location(struct collect *c, const struct process *p,
 	return known->location;
 }
 
-/* What was neither resident at first sight nor there for user space: the process has ended. */
+/*
+ * The mark for a missing name or line table: it wasn't resident when the kernel program met it, and
+ * the process ended before user space could read it.
+ */
 static uint32_t missing_mark(struct collect *c, unsigned missing)
 {
 	bool name = missing & ~(1u << CODE_LINETABLE);
@@ -94,8 +103,12 @@ struct naming {
 	const struct raw_stack *raw;
 	struct merged merged;
 	import_bodies bodies;
-	uint32_t python; /* profile mapping of its Python functions: they are one interpreter's */
-	bool importlib;	 /* functions of it are there */
+	/*
+	 * profile id of the mapping of the stack's Python functions, which are all of one
+	 * interpreter
+	 */
+	uint32_t python;
+	bool importlib; /* the stack has functions of importlib */
 	unsigned missing;
 };
 
@@ -133,7 +146,7 @@ bool stack_has_code(const struct process *p, const struct raw_stack *raw)
 	return true;
 }
 
-/* Its Python frames are one interpreter's. */
+/* The Python version of a stack: all its Python frames belong to one interpreter. */
 static uint16_t version_of(const struct process *p, const struct raw_stack *raw)
 {
 	const struct py_code *code = raw->n ? find_code(p, &raw->frames[0]) : NULL;
@@ -141,7 +154,10 @@ static uint16_t version_of(const struct process *p, const struct raw_stack *raw)
 	return code ? code->version : p->version;
 }
 
-/* The mark at the root end: the walk didn't get there, or a name is missing. */
+/*
+ * The mark at the stack's outermost end: the walk didn't get that far, or a name is missing. 0:
+ * none.
+ */
 static uint32_t end_mark(struct naming *n)
 {
 	if (n->raw->outcome != WALK_OK)
@@ -149,7 +165,7 @@ static uint32_t end_mark(struct naming *n)
 	return n->missing ? missing_mark(n->c, n->missing) : 0;
 }
 
-/* What a stack that was made says beside its frames. */
+/* What is known of a stack that was named, besides its frames. */
 struct outcome {
 	bool registered;
 	enum native_outcome native;
@@ -179,7 +195,7 @@ static uint32_t make_stack(struct collect *c, const struct raw_stack *raw, bool 
 }
 
 /*
- * @raw with its first @n native frames only, as if the kernel program had had no rows for the
+ * Names @raw with its first @n native frames only, as if the kernel program had had no rows for the
  * last of them.
  */
 static uint32_t make_cut_stack(struct collect *c, const struct raw_stack *raw, size_t n,
@@ -206,7 +222,10 @@ static uint32_t make_cut_stack(struct collect *c, const struct raw_stack *raw, s
 	return make_stack(c, &cut, true, ret);
 }
 
-/* What @raw is without anything that registered.c says. */
+/*
+ * Names @raw without anything that registered code says: the plain stack. @until:
+ * registered_until().
+ */
 static uint32_t make_plain_stack(struct collect *c, const struct raw_stack *raw, size_t until,
 				 struct outcome *ret)
 {

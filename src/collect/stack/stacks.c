@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Stacks that wait for names, and stacks that have one. A waiting stack pins what it will be
- * named with: its process, and the mappings that it was sampled with.
+ * Stacks that wait for their names, and stacks that have one. A waiting stack pins what its names
+ * come from: its process, and the mappings that it was sampled with.
  */
 #include <stdlib.h>
 
@@ -11,8 +11,11 @@
 #include "collect/stack/bodies.h"
 #include "collect/stack/stack.h"
 
-/* Values of .named: the profile's stack, and above it how its native part ended. */
-#define UNNAMED	     0 /* it waits in .raw: no profile stack has this id */
+/*
+ * Values of .named: the low 32 bits are the profile's stack, above them is how its native part
+ * ended.
+ */
+#define UNNAMED	     0 /* the stack waits in .raw; no stack of the profile has this id */
 #define NATIVE_SHIFT 32
 
 bool stacks_init(struct collect *c)
@@ -45,7 +48,10 @@ void stacks_fini(struct collect *c)
 	c->stacks = NULL;
 }
 
-/* @id came again or was used: what hasn't been for long is given up. */
+/*
+ * Notes that @id came or was used. The id of its set that wasn't for the longest time may be given
+ * up.
+ */
 static void note_recent(struct collect *c, uint64_t id)
 {
 	struct stacks *s = c->stacks;
@@ -54,7 +60,7 @@ static void note_recent(struct collect *c, uint64_t id)
 	if (!s->recent)
 		s->recent = calloc(1, sizeof(*s->recent));
 	if (!s->recent)
-		return; /* all are kept then */
+		return; /* no memory: then all stacks are kept */
 	recent_to_front(s->recent, id, &gone);
 	if (!gone || !map_del(&s->named, gone))
 		return;
@@ -99,7 +105,7 @@ int stack_add(struct collect *c, const struct raw_stack *raw)
 	return 0;
 }
 
-/* The process of @raw is kept as long as names for @raw may come. */
+/* Keeps the process of @raw from being forgotten while names for @raw may come, or lets it go. */
 static void pin_process(struct process *p, struct raw_stack *raw, bool pins)
 {
 	p->unnamed += (uint32_t)pins - (uint32_t)raw->pins;
@@ -128,8 +134,8 @@ static int keep_stack(struct collect *c, struct raw_stack *raw, uint64_t id)
 }
 
 /*
- * Is all there that names @raw? A process that has ended is kept for names of files, which threads
- * read, but not for code objects: they have all come.
+ * Can @raw be named now? A process that has ended is kept while threads read names of files. It
+ * isn't kept for code objects, which have all come by then.
  */
 static bool is_ready(struct collect *c, struct raw_stack *raw)
 {
@@ -144,8 +150,8 @@ static bool is_ready(struct collect *c, struct raw_stack *raw)
 }
 
 /*
- * A value of .named; 0: the stack isn't complete yet. A stack for which there is no memory
- * becomes a mark.
+ * Names a stack. Returns a value of .named; 0: the stack isn't complete yet. If memory is full, the
+ * stack becomes a mark.
  */
 static uint64_t name_stack(struct collect *c, struct raw_stack *raw, bool last)
 {
@@ -161,7 +167,10 @@ static uint64_t name_stack(struct collect *c, struct raw_stack *raw, bool last)
 	return profile_stack(c->profile, &mark, 1);
 }
 
-/* Looking up lines takes its time too. */
+/*
+ * At the end, asks whether the user still waits (config.wait), as looking up lines takes time, too.
+ * If not, the lines of what is left aren't looked up.
+ */
 static void ask_to_go_on(struct collect *c, size_t done)
 {
 	if (!c->hurried && c->config.wait &&
