@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The collector's beginning and end, and the phases of a flush; see collect.h. */
+/* How the collector begins and ends, and the phases of a flush; see collect.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ void collect_begin(struct collect *c, uint64_t start_ns)
 	c->start_boot_ns = clock_ns(CLOCK_BOOTTIME);
 }
 
-/* A process is forgotten: what the rooms above process/ have of it. */
+/* Called when a process is forgotten: frees what the rooms above process/ keep for it. */
 static void close_process(struct collect *c, struct process *p)
 {
 	space_forget(c, p);
@@ -39,7 +39,7 @@ static bool init(struct collect *c)
 	       stacks_init(c);
 }
 
-/* All but what jobs read. False: a job still runs. */
+/* Frees all but what jobs read. False: a job or a read of memory still runs. */
 static bool fini(struct collect *c)
 {
 	bool freed = !c->natives || native_work_fini(c);
@@ -99,26 +99,26 @@ int collect_fd(const struct collect *c)
 	return c->natives->worker ? worker_fd(c->natives->worker) : -1;
 }
 
-/* What names the stacks of the end must be there now. */
+/* In the last flush: waits for the names that stacks need. */
 static void await_names(struct collect *c)
 {
 	stacks_ask_for_names(c);
 	native_work_take(c, true);
 }
 
-/* Of a flush, for reading code that was made at run time. */
+/* How long each flush may read code that was made at run time. */
 #define MADE_CODE_NS (50 * NSEC_PER_MSEC)
 
-/* What has come since the last flush from elsewhere than the rings. */
+/* Takes in what has come since the last flush, other than records from the rings. */
 static void take_in(struct collect *c)
 {
 	first_look(c);
-	native_work_take(c, false); /* symbols and rows that threads have made */
-	memory_keep_to(c);	    /* before names are used: what is given up has no user yet */
+	native_work_take(c, false); /* symbols and rows that threads made */
+	memory_keep_to(c);	    /* before names are used, so that no name in use is given up */
 	absent_take(c);
 }
 
-/* Tables that the kernel's maps gave up for others are forgotten. */
+/* Forgets the tables that the kernel's maps gave up for others. */
 static void take_given_up(struct collect *c)
 {
 	uint32_t table;
@@ -131,13 +131,13 @@ static void take_given_up(struct collect *c)
 }
 
 /*
- * Reads anew what may have changed in processes. No sample of this flush needs it. A mapping that
- * was made before a sample is known one flush later, once the mappings were read. So the flush is
- * counted after the mappings are read, and before the code in them is.
+ * Reads what may have changed in processes. No sample of this flush needs that. A mapping made
+ * before a sample is known one flush later, after mappings were read. So the flush counter goes up
+ * after mappings are read, and before the code in them is.
  */
 static void look_after_processes(struct collect *c, bool last)
 {
-	thread_names(c, last); /* of threads whose samples were handed on */
+	thread_names(c, last); /* names threads that were met when samples were handed on */
 	process_look_again(c);
 	space_read_stale(c);
 	c->flushes++;
@@ -147,8 +147,8 @@ static void look_after_processes(struct collect *c, bool last)
 }
 
 /*
- * One round: stacks are named and samples handed on as far as that is possible; the others wait
- * for the next round. Each step needs what those before it did (docs/architecture.md says why).
+ * One round: names stacks and hands samples on, as far as possible; the rest waits for the next
+ * round. Each step needs what those before it did (docs/architecture.md says why).
  */
 int collect_flush(struct collect *c, bool last)
 {
@@ -156,17 +156,17 @@ int collect_flush(struct collect *c, bool last)
 
 	c->last = last;
 	crowd_turn(c, NULL);
-	bodies_find(c); /* modules have names: the frames of imports are named after them */
+	bodies_find(c); /* modules get names, after which the frames of imports are named */
 	c->asked_ns = 0;
 	jit_flush(c);
-	take_in(c); /* what threads have made */
+	take_in(c); /* takes in results that don't come from the rings */
 	if (last)
 		await_names(c);
 	r = hand_on_all(c, last, stacks_name(c, last));
 	look_after_processes(c, last);
 	take_given_up(c);
-	process_forget_ended(c); /* nothing of this flush refers to them */
-	crowd_tell(c);		 /* last: all that it cost has an owner */
+	process_forget_ended(c); /* this flush refers to none of them any more */
+	crowd_tell(c);		 /* after all costs of this flush were charged */
 	if (!r && (profile_failed(c->profile) || c->no_memory))
 		r = err_set(-ENOMEM, "out of memory for the profile");
 	c->no_memory = false;
@@ -181,7 +181,7 @@ bool collect_news(struct collect *c)
 	return news;
 }
 
-/* What a stack wanted and didn't get until the end. */
+/* Counts the names that stacks needed and that weren't read until the end. */
 static void count_unread(const struct collect *c, struct collect_stats *ret)
 {
 	ret->unread_kernel = kernel_is_asked(c);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Records in, profile out. Keeps what is known of each process image: its interpreter, the code
- * objects that were copied, its threads and their labels; names each distinct stack once and adds
- * samples to the profile. Knows the records of abi/records.h, not where they come from.
+ * The collector: records in, profile out. It keeps what is known of each process image: its
+ * interpreter, copies of its code objects, its threads and their labels. It names each distinct
+ * stack once and adds samples to the profile. It knows the records of abi/records.h, but not where
+ * they come from.
  */
 #ifndef COLLECT_COLLECT_H
 #define COLLECT_COLLECT_H
@@ -13,67 +14,75 @@
 
 struct collect;
 
-/* NULL on out of memory. @config is copied, what it points to must stay. */
+/* Creates a collector. @config is copied; what it points to must stay. NULL: out of memory. */
 struct collect *collect_new(const struct collect_config *config);
 
 /*
- * Waits for what the next recording has use for, as long as collect_config.wait allows. False: a
- * thread still works on a file, or hangs in it. Then what it reads stays in memory,
- * collect_config.cache is never freed, and the process is ended by _exit().
+ * Frees @c. Before that, waits for jobs whose results the next recording can use, as long as
+ * collect_config.wait allows. False: a thread still works on a file, or hangs in it. Then what it
+ * reads stays in memory. The caller must never free collect_config.cache, and must end the process
+ * by _exit().
  */
 bool collect_free(struct collect *c);
 
-/* One record of @n bytes; a broken one is counted. */
+/* Takes one record of @n bytes. A malformed one is counted. */
 void collect_record(struct collect *c, const void *data, size_t n);
 
 /*
- * After each drain: adds the samples whose stacks are complete to the profile. @last: nothing more
- * comes, what is missing is marked. 0 or -errno + message; what couldn't be added then is kept for
- * the next time.
+ * Called after each drain: adds the samples whose stacks are complete to the profile. @last: no
+ * more records come; what is missing is marked. 0 or -errno + message: samples that weren't added
+ * are kept for the next call.
  */
 _must_use_ int collect_flush(struct collect *c, bool last);
 
 /*
- * Has anything come since the last call, other than samples of known processes, threads and code?
+ * Has anything come since the last call, other than samples whose process, thread and code are
+ * known?
  */
 bool collect_news(struct collect *c);
 
 /*
- * Bytes of the profile's tables and of code objects; bytes of names, of files and of code made at
- * run time.
+ * collect_bytes(): bytes of the profile's tables and of code objects. collect_kept_bytes(): bytes
+ * of names, of files and of code made at run time.
  */
 size_t collect_bytes(const struct collect *c);
 size_t collect_kept_bytes(const struct collect *c);
 
 /*
- * The profile was condensed (profile/condense.h), and the kernel programs were told to send
- * everything again (sampler_send_again()). Takes the new ids, and gives up the code objects that
- * didn't come since the last call. 0 or -ENOMEM + message.
+ * To be called after the profile was condensed (profile/condense.h) and the kernel programs were
+ * told to send everything again (sampler_send_again()). Takes the profile's new ids, and gives up
+ * the code objects that didn't come since the last call. 0 or -ENOMEM + message.
  */
 struct condense;
 _must_use_ int collect_condense(struct collect *c, struct condense *condense);
 
-/* A flush then has more to do, CLOCK_MONOTONIC; UINT64_MAX: it doesn't. */
+/*
+ * When a flush has something to do even without new records (CLOCK_MONOTONIC); UINT64_MAX: it has
+ * nothing.
+ */
 uint64_t collect_due_ns(const struct collect *c);
 
 /*
- * The profile's stack of kernel frames alone, innermost first: for a thread whose process can't
- * be read.
+ * Profile id of a stack that has only the kernel frames @pc[@n], innermost first: for a thread
+ * whose process can't be read.
  */
 uint32_t collect_kernel_stack(struct collect *c, const __u64 *pc, size_t n);
 
 /*
- * For callers that walk stacks themselves: asks for the unwind rows of the code at @pc in
- * mappings @version. Returns true if rows may come. They are there when collect_await() returns;
- * then there may be more to ask for.
+ * For callers that walk stacks themselves. collect_want_rows() asks for the unwind rows of the code
+ * at @pc in space @version. True: rows may come. collect_await() waits for them; after that, more
+ * rows may be needed.
  */
 bool collect_want_rows(struct collect *c, uint32_t version, uint64_t pc);
 void collect_await(struct collect *c);
 
-/* Rows that some stack wanted, or the second step of such a file, are being made. */
+/* Are rows that some stack needs being made, or completed? */
 bool collect_rows_coming(const struct collect *c);
 
-/* Readable when there is a reason to flush before the next drain; -1: never. */
+/*
+ * A descriptor that is readable when there is a reason to flush before the next drain; -1: there is
+ * none.
+ */
 int collect_fd(const struct collect *c);
 
 struct collect_mapping {
@@ -81,45 +90,46 @@ struct collect_mapping {
 	uint64_t addr, len, offset, dev, ino;
 	const char *path;
 	uint64_t time_ns;
-	bool gone; /* the image that mapped it has ended since */
+	bool gone; /* the process has ended or exec'ed since */
 };
 
 /*
- * The side band says: a process mapped an executable file or made memory executable; a thread
- * ended; its name changed; an execve replaced an image. Records of the time before and after may
- * come later.
+ * Events of the side band: a process mapped an executable file or made memory executable
+ * (collect_mapped()); a thread ended; a thread's name changed; an execve replaced an image. Records
+ * from before and after an event may come later than the event.
  */
 void collect_mapped(struct collect *c, const struct collect_mapping *m);
 void collect_exit(struct collect *c, uint32_t tgid, uint32_t tid, uint64_t time_ns);
 void collect_comm(struct collect *c, uint32_t tgid, uint32_t tid, const char *comm);
 void collect_exec(struct collect *c, uint32_t tgid, uint64_t time_ns);
 
-/* The command of `krait record --`, process @tgid, has replaced its image just now. */
+/* Process @tgid, the command of `krait record --`, has just exec'ed. */
 void collect_started(struct collect *c, uint32_t tgid);
 
-/* Side band events were lost: processes that may have become Python are examined again. */
+/* Side band events were lost. Processes that may have become Python are examined again. */
 void collect_look_again(struct collect *c);
 
 /*
- * Looks at process @tgid now and tells the kernel programs, before it is sampled. 1: Python that
- * can be profiled, 0: not Python, -ENOTSUP with a message: not understood, -errno: gone, no rights.
+ * Examines process @tgid now, before it is sampled, and tells the kernel programs. 1: Python that
+ * can be profiled. 0: not Python. -ENOTSUP + message: Python that krait doesn't support. -errno: it
+ * is gone, or krait lacks the rights.
  */
 _must_use_ int collect_examine(struct collect *c, pid_t tgid);
 
 /*
- * Before the first sample: gives the kernel programs the mappings of the examined processes, and
- * the unwind rows of the files in them, until @until_ns (CLOCK_MONOTONIC). What isn't ready by
- * then is made when a stack needs it.
+ * To be called before the first sample: gives the kernel programs the mappings of the processes
+ * that were examined, and the unwind rows of the files in them. Stops at @until_ns
+ * (CLOCK_MONOTONIC). What isn't ready by then is made when a stack needs it.
  */
 void collect_prepare(struct collect *c, uint64_t until_ns);
 
-/* Now, @start_ns of CLOCK_MONOTONIC, is the profile's time 0: no sample has been taken yet. */
+/* Sampling begins: the profile's time 0 is now, at @start_ns (CLOCK_MONOTONIC). */
 void collect_begin(struct collect *c, uint64_t start_ns);
 
 /*
- * Executable file @fd is going to be run by a fork of krait: if it holds an interpreter the kernel
- * programs know it from its first sample on; until then they ignore krait's own. @path is for
- * messages. 0; -errno, -ENOENT where that can't be said beforehand.
+ * Executable file @fd is going to be run by a fork of krait. If it holds an interpreter, the kernel
+ * programs know the process from its first sample on. Until the fork execs, they ignore it. @path
+ * is for messages. 0; -errno, of which -ENOENT: what it holds can't be known before it runs.
  */
 _must_use_ int collect_teach(struct collect *c, int fd, const char *path);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The ids of a profile that was made small; see collect.h and profile/condense.h. */
+/* Takes the ids of a condensed profile; see collect.h and profile/condense.h. */
 #include <errno.h>
 
 #include "base/error.h"
@@ -25,8 +25,8 @@ int collect_condense(struct collect *c, struct condense *k)
 	take_mappings(c, &k->copy);
 	threads_condense(c, k);
 	/*
-	 * Samples that are on the way have old ids of stacks. Samples that come later bring their
-	 * stacks.
+	 * Samples that are on the way have the old ids of their stacks. Samples that come later
+	 * bring their stacks.
 	 */
 	done = stacks_condense(c, k);
 	done &= registered_condense(c, k);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the side band tells: mappings, names and ends of threads, execs; see collect.h. */
+/* Events of the side band: mappings, names and ends of threads, execs; see collect.h. */
 #include <sys/mman.h>
 
 #include "base/cleanup.h"
@@ -9,7 +9,10 @@
 #include "collect/process/thread.h"
 #include "collect/process/upkeep.h"
 
-/* Of files that aren't known and that processes map which aren't either. */
+/*
+ * Limit of the CPU time for looking into files that krait doesn't know, mapped by processes that it
+ * doesn't know either.
+ */
 static const struct budget_limit of_strangers = {300 * NSEC_PER_MSEC, 100};
 
 static bool holds_interpreter(struct collect *c, uint32_t tgid, const struct mapping *m,
@@ -35,7 +38,7 @@ static bool is_interpreter(struct collect *c, uint32_t tgid, const struct mappin
 	if (budget_is_left(&c->intake->strangers, of_strangers, clock_ns(CLOCK_MONOTONIC)))
 		return holds_interpreter(c, tgid, m, path);
 	c->stats.looks_refused++;
-	return image_is_library(path); /* its next sample tells, on its user's account */
+	return image_is_library(path); /* then its next sample examines it, on its user's budget */
 }
 
 static void examine_mapped(struct collect *c, struct process *p)
@@ -46,8 +49,9 @@ static void examine_mapped(struct collect *c, struct process *p)
 }
 
 /*
- * A file was mapped executable. Most are known and not Python. A process that the kernel program
- * ignores because of its executable is unknown here: it is asked about again.
+ * A file was mapped executable. Most files are known, and not Python. The collector doesn't know a
+ * process that the kernel program ignores because of its executable. If such a process maps an
+ * interpreter, the kernel program is told to ask about the process again.
  */
 void collect_mapped(struct collect *c, const struct collect_mapping *m)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a process image runs: examined once through /proc. What an ELF file holds is learnt once per
- * file, so that the hundredth worker costs a look at its mappings only.
+ * Finds out what a process image runs. An image is examined once through /proc. Each ELF file is
+ * looked into once, so a hundredth worker costs only a look at its mappings.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -25,13 +25,19 @@
 #include "proc/proc.h"
 #include "proc/stat.h"
 
-/* A process that still has no interpreter this long after its start is called "not Python". */
+/* A process that has no interpreter this long after its start counts as "not Python". */
 #define GIVE_UP_NS (3 * NSEC_PER_SEC)
 
-/* To look through a C library's symbols: some have few hundred local ones besides. */
+/*
+ * Limit of the work to look through a C library's symbols. Some libraries have a few hundred local
+ * symbols, too.
+ */
 #define LIBC_WORK (5 * SLICE_MS)
 
-/* Programs name themselves and are moved to other control groups while they run. */
+/*
+ * How often a process's name and control group are read again: programs rename themselves and are
+ * moved while they run.
+ */
 #define FACTS_APART_NS NSEC_PER_SEC
 
 static void set_python(struct collect *c, struct process *p, uint16_t version)
@@ -48,7 +54,10 @@ static bool runs_once(const struct proc *proc)
 	return image_runs_once(exe);
 }
 
-/* Addresses as in its file, and how one gets from a thread to its thread state. */
+/*
+ * Sets *ret: the interpreter's addresses as in its file, and how to get from a thread to its thread
+ * state.
+ */
 static int locate_in_file(struct collect *c, const struct proc *proc, const struct maps *maps,
 			  const struct image_file *f, bool own_program, struct py_where *ret)
 {
@@ -71,7 +80,10 @@ static int locate_in_file(struct collect *c, const struct proc *proc, const stru
 	return r;
 }
 
-/* Absolute addresses of the first interpreter that was found. */
+/*
+ * Sets *ret: absolute addresses of the first interpreter that was found. Also tells the kernel
+ * programs of its executable.
+ */
 static int locate(struct collect *c, const struct proc *proc, const struct maps *maps,
 		  const struct image_found *found, const struct exe_key *exe, struct py_where *ret)
 {
@@ -85,7 +97,7 @@ static int locate(struct collect *c, const struct proc *proc, const struct maps 
 	return 0;
 }
 
-/* All of them; the first is at @where. */
+/* Sets *ret: all interpreters, the first of them at @where. */
 static void locate_others(struct collect *c, const struct proc *proc, const struct maps *maps,
 			  const struct image_found *found, const struct py_where *where,
 			  struct proc_several *ret)
@@ -121,8 +133,9 @@ static int describe(struct collect *c, struct process *p, const struct proc *pro
 	struct py_where where;
 	int r = locate(c, proc, maps, found, exe, &where);
 
+	/* the interpreter is being loaded; the process's next sample asks again */
 	if (r == -EAGAIN)
-		return 0; /* being loaded: the next sample asks again */
+		return 0;
 	if (r)
 		return refuse(c, p, err_msg());
 	locate_others(c, proc, maps, found, &where, &all);
@@ -132,7 +145,7 @@ static int describe(struct collect *c, struct process *p, const struct proc *pro
 		return 1;
 	p->where = where;
 	set_python(c, p, found->first.file->image.layout.version);
-	if (several_set(c, p, &all)) /* the first of them is shown */
+	if (several_set(c, p, &all)) /* failed: then only the first interpreter is shown */
 		log_info("%s", err_msg());
 	r = c->config.ops->set_proc(c->config.ctx, &p->key, PROC_PYTHON, &p->where, NULL, p->slot);
 	space_wanted(p, SPACE_GONE);
@@ -146,7 +159,7 @@ static int ignore(struct collect *c, struct process *p)
 	return c->config.ops->set_proc(c->config.ctx, &p->key, PROC_IGNORED, NULL, NULL, 0);
 }
 
-/* It isn't Python. With --all its native stacks are shown. */
+/* Settles that the process isn't Python. With --all, its native stacks are shown. */
 static int settle(struct collect *c, struct process *p)
 {
 	if (!c->config.all_processes)
@@ -156,7 +169,10 @@ static int settle(struct collect *c, struct process *p)
 	return c->config.ops->set_proc(c->config.ctx, &p->key, PROC_NATIVE, NULL, NULL, p->slot);
 }
 
-/* No interpreter: certain for an executable that has nothing to do with Python, else later. */
+/*
+ * Decides about a process without an interpreter. If its executable has nothing to do with Python,
+ * it is certainly not Python. Otherwise that is decided some time after its start.
+ */
 static int give_up(struct collect *c, struct process *p, const struct proc *proc,
 		   const struct maps *maps, const struct exe_key *exe)
 {
@@ -170,8 +186,8 @@ static int give_up(struct collect *c, struct process *p, const struct proc *proc
 }
 
 /*
- * Some file systems don't say the key of a running process's executable. The kernel program has
- * said it now, so the next process that runs the same file is known at once.
+ * Tells the kernel programs of an executable, by the key that a record has. Some file systems don't
+ * give user space that key. Then the next process that runs the same file is recognized at once.
  */
 static void teach_exe(struct collect *c, const struct proc *proc, const struct exe_key *exe)
 {
@@ -187,7 +203,10 @@ static void teach_exe(struct collect *c, const struct proc *proc, const struct e
 		(void)!locate(c, proc, &maps, &found, exe, &where);
 }
 
-/* The kernel program recognized it: a known executable, or a fork of a known process. */
+/*
+ * Takes over a process that the kernel program recognized as Python: its executable is known, or it
+ * is a fork of a known process.
+ */
 static void adopt(struct collect *c, struct process *p, const struct rec_proc *rec)
 {
 	const struct py_layout *layout = c->config.ops->layout(c->config.ctx, rec->where.layout);
@@ -198,7 +217,10 @@ static void adopt(struct collect *c, struct process *p, const struct rec_proc *r
 		return;
 	p->where = rec->where;
 	set_python(c, p, layout->version);
-	/* A program with an interpreter in it may have another one, as its parent. */
+	/*
+	 * A program that embeds an interpreter may have another one, and so may a fork whose parent
+	 * has several.
+	 */
 	if (!rec->where.own_program || (parent && parent->several))
 		several_wait(p);
 	if (!process_open(p, &proc))
@@ -210,14 +232,15 @@ static void adopt(struct collect *c, struct process *p, const struct rec_proc *r
 	p->facts_due_ns = clock_ns(CLOCK_MONOTONIC) + FACTS_APART_NS;
 	facts_read_start(p, &proc);
 	teach_exe(c, &proc, &rec->exe);
-	if (p->slot && rec->space != p->slot) /* the kernel program had forgotten it */
+	/* the kernel program had forgotten the process's slot */
+	if (p->slot && rec->space != p->slot)
 		(void)!c->config.ops->set_proc(c->config.ctx, &p->key, p->state, &p->where, NULL,
 					       p->slot);
-	else if (!rec->space) /* a fork has its parent's mappings */
+	else if (!rec->space) /* a fork that uses its parent's mappings */
 		space_wanted(p, SPACE_GONE);
 }
 
-/* The kernel program knows its executable: it isn't Python. */
+/* Takes over a process that isn't Python, as the kernel program knows from its executable. */
 static void adopt_native(struct collect *c, struct process *p)
 {
 	_cleanup_proc_ struct proc proc = PROC_INIT;
@@ -231,7 +254,10 @@ static void adopt_native(struct collect *c, struct process *p)
 		(void)!ignore(c, p);
 }
 
-/* Was it adopted as it was examined? It may have exec'ed since. */
+/*
+ * Takes the first record of a process that was examined before its first sample. If the kernel
+ * program says something else, the process has exec'ed since, and begins anew.
+ */
 static void confirm(struct collect *c, struct process *p, const struct rec_proc *rec)
 {
 	p->expected = false;
@@ -314,7 +340,10 @@ void process_look_again(struct collect *c)
 		p->facts_due_ns = now + FACTS_APART_NS;
 		if (several_is_due(p, now) && upkeep_may(c, p, now))
 			examine_again(c, *i);
-		/* What isn't sampled costs nothing: the next sample lets it be looked at. */
+		/*
+		 * ask_again() costs nothing while the process isn't sampled: only its next sample
+		 * lets it be looked at.
+		 */
 		if (c->config.match && (p->unwanted || left))
 			c->config.ops->ask_again(c->config.ctx, p->key.tgid);
 		else if (p->samples != p->facts_samples && !left && !facts_renew(c, p))
@@ -323,7 +352,10 @@ void process_look_again(struct collect *c)
 	}
 }
 
-/* No interpreter was found; or the executable, whatever it is called, can't be looked into. */
+/*
+ * 0: the process has no interpreter. -EACCES, -EPERM: its executable, whatever it is called, can't
+ * be looked into.
+ */
 static int none_found(const struct proc *proc)
 {
 	_cleanup_close_ int fd = file_open_exe(proc->dirfd);
@@ -331,7 +363,7 @@ static int none_found(const struct proc *proc)
 	return fd == -EACCES || fd == -EPERM ? fd : 0;
 }
 
-/* Is @proc to be shown, by its name, cgroup and container? */
+/* Is @proc to be shown, by its name, control group and container? */
 static bool matches(const struct collect *c, const struct proc *proc)
 {
 	_cleanup_proc_facts_ struct proc_facts facts = {};
@@ -340,7 +372,10 @@ static bool matches(const struct collect *c, const struct proc *proc)
 	       (!proc_facts_read(proc, NULL, &facts) && proc_match(c->config.match, &facts));
 }
 
-/* Tells the kernel program of Python that is at @place of @proc, whom nobody has sampled yet. */
+/*
+ * Tells the kernel program of a Python process that wasn't sampled yet. @all: its interpreters.
+ * @place: the place of its image, by which its first sample recognizes it.
+ */
 static int expect(struct collect *c, const struct proc *proc, const struct proc_several *all,
 		  const struct image_place *place, uint16_t version)
 {
@@ -357,12 +392,12 @@ static int expect(struct collect *c, const struct proc *proc, const struct proc_
 	p->where = all->where[0];
 	p->place = *place;
 	set_python(c, p, version);
-	if (several_set(c, p, all)) /* the first of them is shown */
+	if (several_set(c, p, all)) /* failed: then only the first interpreter is shown */
 		log_info("%s", err_msg());
 	return c->config.ops->set_proc(c->config.ctx, &key, PROC_PYTHON, &p->where, place, 0);
 }
 
-#define EAGER_NS NSEC_PER_SEC /* by then Python has loaded what it begins with */
+#define EAGER_NS NSEC_PER_SEC /* how long after an exec Python loads what it begins with */
 
 void process_expect_first(struct collect *c, const struct proc *proc, const struct py_where *where,
 			  const struct proc_stat *stat, uint16_t version)
@@ -381,7 +416,10 @@ void process_expect_first(struct collect *c, const struct proc *proc, const stru
 	space_read(c, p);
 }
 
-/* The file it runs, as the kernel program will see it; false where the file system doesn't tell. */
+/*
+ * Reads the key by which the kernel program knows the process's executable. False: the file system
+ * doesn't give it.
+ */
 static bool read_exe_key(const struct proc *proc, struct exe_key *ret)
 {
 	_cleanup_close_ int fd = file_open_exe(proc->dirfd);
@@ -404,7 +442,10 @@ int collect_examine(struct collect *c, pid_t tgid)
 
 	if (!r)
 		(void)proc_use_another_thread(&proc);
-	/* Before the mappings: if it execs meanwhile, the place isn't the one they are of. */
+	/*
+	 * Read before the mappings: if the process execs in between, .place isn't the image that
+	 * the mappings belong to.
+	 */
 	if (!r)
 		r = proc_stat_read(proc.dirfd, &stat);
 	if (r)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The first moments of the command of `krait record --`. When it execs, and before it is sampled,
+ * The first moments of the command of `krait record --`. After it execs, and before it is sampled,
  * the kernel programs are told where its interpreter is and what it has mapped, if that is known
- * of its executable (teach.c).
+ * from its executable (teach.c).
  */
 #include <unistd.h>
 
@@ -13,7 +13,8 @@
 #include "proc/stat.h"
 
 #define LOOK_APART_NS (NSEC_PER_MSEC / 2)
-#define LOOK_FOR_NS   (20 * NSEC_PER_MSEC) /* after an exec; it is loaded within 1 */
+/* how long to look after an exec; the image is loaded within 1 ms */
+#define LOOK_FOR_NS (20 * NSEC_PER_MSEC)
 
 void collect_started(struct collect *c, uint32_t tgid)
 {
@@ -38,7 +39,10 @@ static const struct taught_program *find_program(const struct collect *c, const 
 	return NULL;
 }
 
-/* False: it is still being loaded. Of what isn't known the first sample asks. */
+/*
+ * Looks at the command. False: it is still being loaded. If nothing is known of its executable, its
+ * first sample asks.
+ */
 static bool look(struct collect *c)
 {
 	_cleanup_proc_ struct proc proc = PROC_INIT;
@@ -52,7 +56,9 @@ static bool look(struct collect *c)
 	if (!stat.start_code)
 		return false;
 	t = find_program(c, &proc);
-	/* A libpython of its own isn't mapped yet: the kernel program finds it. */
+	/*
+	 * A program linked with libpython hasn't mapped it yet. The kernel program finds it later.
+	 */
 	if (!t || t->entry.kind != EXE_PYTHON)
 		return true;
 	where = t->entry.where;

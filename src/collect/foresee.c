@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the command of `krait record --` will probably map: the libraries that its executable
- * needs, and what the same executable mapped the last time. Their unwind tables are made before
- * the command runs (prepare.c): a stack that is sampled without them breaks off. A wrong guess
- * costs that work and nothing else, because only files that a process does map are used.
+ * Files that the command of `krait record --` will probably map: the libraries that its executable
+ * needs, and files that the same executable mapped the last time. Their unwind tables are made
+ * before the command runs (prepare.c), because a stack that is sampled without them breaks off. A
+ * wrong guess costs that work and nothing else: only files that a process does map are used.
  */
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -22,9 +22,9 @@
 #include "unwind/file_list.h"
 #include "proc/files.h"
 
-#define FILES_MOST                                                                                 \
-	256 /* of one command; a Python with numpy, pandas and their like maps some 150 */
-#define NEEDED_MOST 128 /* of one file; libtorch needs 20 */
+/* Most files of one command. A Python with numpy, pandas and the like maps some 150. */
+#define FILES_MOST  256
+#define NEEDED_MOST 128 /* most libraries that one file needs; libtorch needs 20 */
 
 #ifdef __x86_64__
 #define TRIPLET "x86_64-linux-gnu"
@@ -33,15 +33,15 @@
 #endif
 
 /*
- * Where loaders look by default. ldconfig's list has more directories; libraries there are met
- * when they are mapped.
+ * Directories in which loaders look by default. ldconfig's list has more directories. Libraries in
+ * those are met when they are mapped.
  */
 static const char *const library_dirs[] = {
 	"/lib/" TRIPLET, "/usr/lib/" TRIPLET, "/lib64",		"/usr/lib64",
 	"/lib",		 "/usr/lib",	      "/usr/local/lib",
 };
 
-/* On btrfs and overlayfs a mapping shows other numbers than stat() does. */
+/* Do mappings show other numbers than stat() does? They do on btrfs and overlayfs. */
 static bool shows_other_numbers(int fd)
 {
 	struct statfs fs;
@@ -50,7 +50,7 @@ static bool shows_other_numbers(int fd)
 	       (fs.f_type == BTRFS_SUPER_MAGIC || fs.f_type == OVERLAYFS_SUPER_MAGIC);
 }
 
-/* What a mapping of @fd will show, from one of krait's own. */
+/* Finds out the device and inode that mappings of @fd will show, by a mapping of krait's own. */
 static bool read_own_mapping(int fd, struct mapping *ret)
 {
 	const size_t bytes = 4096;
@@ -69,7 +69,10 @@ static bool read_own_mapping(int fd, struct mapping *ret)
 	return m;
 }
 
-/* False for what isn't a file that is mapped to be run, or whose reads somebody else answers. */
+/*
+ * Sets the device and inode that mappings of @fd will show. False: it isn't a regular file, or its
+ * file system may not answer or is a program's (FUSE).
+ */
 static bool will_be_mapped(int fd, struct mapping *ret)
 {
 	struct statfs fs;
@@ -82,7 +85,7 @@ static bool will_be_mapped(int fd, struct mapping *ret)
 	return !shows_other_numbers(fd) || read_own_mapping(fd, ret);
 }
 
-/* The name that mappings show, without links. */
+/* The path that mappings show: without symbolic links. */
 static char *real_path(int fd)
 {
 	char link[64], path[PATH_MAX];
@@ -112,8 +115,8 @@ static bool add_path(struct collect *c, const char *path, unsigned depth)
 }
 
 /*
- * Looks for @name in the directories of @dirs ("$ORIGIN/../lib:/opt/lib"), seen from the file at
- * @path.
+ * Looks for library @name in the directories @dirs ("$ORIGIN/../lib:/opt/lib"), where $ORIGIN is
+ * the directory of @path. True: it was found and added.
  */
 static bool add_from_runpath(struct collect *c, const char *dirs, const char *path,
 			     const char *name, unsigned depth)
@@ -152,7 +155,7 @@ static void add_needed(struct collect *c, const char *runpath, const char *path,
 	}
 }
 
-#define DEPTH_MOST 4 /* what a library needs, and what that one needs */
+#define DEPTH_MOST 4 /* how deep to follow libraries that libraries need */
 
 static void add_libraries(struct collect *c, int fd, const char *path, unsigned depth)
 {
@@ -183,7 +186,7 @@ static void add_file(struct collect *c, int fd, unsigned depth)
 	add_libraries(c, fd, path, depth);
 }
 
-/* The kernel's own library, which every process has. */
+/* Adds the vDSO, the kernel's own library, which every process has. */
 static void add_vdso(struct collect *c)
 {
 	_cleanup_proc_ struct proc self = PROC_INIT;
@@ -232,7 +235,10 @@ int collect_teach(struct collect *c, int fd, const char *path)
 	return teach_program(c, fd, path);
 }
 
-/* What processes mapped of krait's own root directory is what the command will map again. */
+/*
+ * Writes a list of the files that processes mapped in krait's own root directory: the command will
+ * probably map them again.
+ */
 void foresee_remember(struct collect *c)
 {
 	VEC(const char *) paths = {};

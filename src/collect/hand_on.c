@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Adds samples to the profile, once their stacks have names and their processes are known. */
+/*
+ * Hands samples on: adds them to the profile once their stacks have names and their processes are
+ * known.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +12,10 @@
 #include "collect/process/crowd.h"
 #include "collect/process/thread.h"
 
-/* What isn't understood may exec the same again: that is one process all the same. */
+/*
+ * Is the process counted among the unsupported ones? A process that execs the same program again
+ * counts once.
+ */
 static bool is_reported(const struct collect *c, const struct process *p)
 {
 	if (p->reported)
@@ -39,8 +45,8 @@ static void count_unsupported(struct collect *c, struct process *p)
 }
 
 /*
- * The stack to show for a sample; 0: the sample waits for it, or for its process to be known.
- * *native is how the kernel program says that the native part ended, and becomes how it is shown.
+ * The profile's stack of sample @w; 0: the sample has to wait for its stack. *native: how the
+ * native part ended, as the kernel program says; becomes the outcome that is shown.
  */
 static uint32_t stack_of(struct collect *c, const struct waiting *w, const struct process *p,
 			 bool last, uint8_t *native)
@@ -57,9 +63,9 @@ static uint32_t stack_of(struct collect *c, const struct waiting *w, const struc
 }
 
 /*
- * Is it certain what the process runs? A process is examined by its number. Between its sample
- * and the look at /proc it may have exec'ed, which the side band says before the next flush. What
- * its own samples showed is certain.
+ * Is it certain what the process ran when it was sampled? A process is examined by its number.
+ * Between a sample and the look at /proc it may have exec'ed, which the side band reports before
+ * the next flush. What its own samples showed is certain.
  */
 static bool is_proved(const struct process *p)
 {
@@ -67,9 +73,9 @@ static bool is_proved(const struct process *p)
 	       (p->state == PROC_PYTHON && p->walked);
 }
 
-#define NOTES 8 /* of a kind that a recording tells of processes with samples */
+#define NOTES 8 /* most notes of one kind about processes with samples */
 
-/* As a comment, once. */
+/* Adds a comment to the profile, unless the profile has it already. */
 static void note(struct collect *c, const char *key, const char *value)
 {
 	size_t k = strlen(key);
@@ -103,7 +109,10 @@ static void note_process(struct collect *c, const struct process *p)
 	}
 }
 
-/* 1 if the sample is dealt with, 0 if it has to wait, -errno. */
+/*
+ * Hands sample @w on. 1: it was added, or counted as one that isn't shown. 0: it has to wait.
+ * -errno + message.
+ */
 static int hand_on(struct collect *c, struct waiting *w, bool last)
 {
 	struct process *p = process_at(c, w->process);
@@ -112,7 +121,8 @@ static int hand_on(struct collect *c, struct waiting *w, bool last)
 	int r;
 
 	crowd_turn(c, p);
-	if (p->unwanted) /* the kernel program knew it before krait had looked */
+	/* the kernel program recognized the process before krait had looked at it */
+	if (p->unwanted)
 		return 1;
 	if (w->rec.outcome == WALK_PENDING && !is_proved(p)) {
 		if (!last && !process_has_ended(p) && p->state != PROC_IGNORED &&
@@ -127,8 +137,8 @@ static int hand_on(struct collect *c, struct waiting *w, bool last)
 		return 1;
 	}
 	/*
-	 * Each CPU has its own ring: the record that says what the process is may be in a ring
-	 * that was read before this one.
+	 * Each CPU has its own ring. The record that says what the process is may have come into a
+	 * ring that was drained before this sample's.
 	 */
 	if ((p->state == PROC_PENDING || p->expected) && !p->samples && w->flush == c->flushes &&
 	    !last)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Takes records in; see collect.h. */
+/* Takes in the records of the kernel programs; see collect.h. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -38,7 +38,7 @@ static void keep_code(struct collect *c, struct process *p, struct py_code *code
 	together_met(c, p, code);
 }
 
-/* Index of the process that a record is of, -ENOMEM. */
+/* Index of the process that a record belongs to; -ENOMEM. */
 static long owner_of(struct collect *c, const struct proc_key *key)
 {
 	long p = process_of(c, key);
@@ -50,13 +50,16 @@ static long owner_of(struct collect *c, const struct proc_key *key)
 
 #define LINES_LEFT 4096
 
-/* What only the process itself still has: texts that weren't resident, the class. */
+/*
+ * Reads what only the process itself still has: texts of the code object that weren't resident, and
+ * its class.
+ */
 static void look_into(struct collect *c, struct py_code *code, const struct rec_code *rec,
 		      const struct py_layout *layout)
 {
 	uint64_t began_ns = clock_ns(CLOCK_MONOTONIC);
 
-	if (collect_is_full(c)) /* until what is rare was summed up */
+	if (collect_is_full(c)) /* no memory for more lines until the profile is condensed */
 		py_code_cut_lines(code, LINES_LEFT);
 	if (c->asked_ns > ASKED_NS || collect_is_full(c))
 		return;
@@ -74,7 +77,7 @@ static void on_code(struct collect *c, const struct rec_code *rec, size_t n)
 	struct py_code *code = NULL;
 	int r = -EINVAL;
 
-	/* Sent again: the kernel's list of sent ones has forgotten it. */
+	/* It was sent before; the kernel's list of what was sent has forgotten it. */
 	if (p >= 0 && code_met(c, (uint32_t)p, rec->code, rec->check))
 		return;
 	if (layout && p >= 0)
@@ -97,8 +100,8 @@ static void on_code(struct collect *c, const struct rec_code *rec, size_t n)
 }
 
 /*
- * In its ring a stack's record follows its native record at once. But a drain may end between the
- * two and begin with another ring.
+ * In its ring a stack's record comes right after the record of its native part. But a drain may end
+ * between the two, and the next one begin with another ring.
  */
 #define UNPAIRED_MOST 256
 
@@ -116,7 +119,7 @@ static struct raw_native *take_unpaired(struct collect *c, uint64_t stack)
 	return NULL;
 }
 
-/* Until its stack comes. Those whose stacks were lost make room. */
+/* Keeps a native part until its stack comes. The oldest, whose stack was lost, makes room. */
 static int keep_unpaired(struct collect *c, struct raw_native *native)
 {
 	free(take_unpaired(c, native->id));
@@ -139,7 +142,7 @@ static void on_stack(struct collect *c, const struct rec_stack *rec, size_t n)
 		return;
 	}
 	/*
-	 * It was sent again: some of its code objects were lost, or the kernel programs have
+	 * The stack was sent again: some of its code objects were lost, or the kernel programs have
 	 * forgotten that they sent it.
 	 */
 	if (stack_is_there(c, rec->stack)) {
@@ -214,7 +217,10 @@ static void on_sample(struct collect *c, const struct rec_sample *rec)
 			     rec->native == NATIVE_UNMAPPED ? SPACE_ODD : SPACE_GONE);
 	if (rec->native == NATIVE_NO_ROWS)
 		stack_wants_rows_again(c, rec->stack);
-	/* What a thread does in do_exit() comes after the side band's word that it has ended. */
+	/*
+	 * After the side band has reported a thread's end, the thread still runs in do_exit(),
+	 * where REC_SAMPLE_END comes from.
+	 */
 	if (rec->type != REC_SAMPLE_END)
 		process_at(c, p)->seen_ns = MAX(process_at(c, p)->seen_ns, rec->time_ns);
 }
@@ -255,7 +261,8 @@ void collect_record(struct collect *c, const void *data, size_t n)
 		on_code(c, data, n);
 		break;
 	case REC_NATIVE:
-		crowd_turn(c, NULL); /* whose it is isn't looked up */
+		/* the record's process isn't looked up, so nobody is charged */
+		crowd_turn(c, NULL);
 		on_native(c, data, n);
 		break;
 	case REC_PROC:

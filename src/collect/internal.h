@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the files of this folder share: they stand above all rooms of it. */
+/* What the files of this folder share. They use all rooms below it. */
 #ifndef COLLECT_INTERNAL_H
 #define COLLECT_INTERNAL_H
 
@@ -13,29 +13,35 @@
 #include "collect/space/space.h"
 #include "collect/stack/stack.h"
 
-/* Records and events that came. */
+/* Records and events that came, and what they wait for. */
 struct intake {
-	VEC(struct waiting) waiting;	   /* samples; c->n_waiting is their number */
-	VEC(struct raw_native *) unpaired; /* whose stacks haven't come yet, oldest first */
+	/* samples that weren't handed on; collect.n_waiting is their number */
+	VEC(struct waiting) waiting;
+	/* native parts whose stacks haven't come yet, the oldest first */
+	VEC(struct raw_native *) unpaired;
 	VEC(struct collect_unsupported) unsupported;
-	struct map taught;	 /* executables of processes that there were at the start */
-	struct budget strangers; /* files that aren't known, of processes that aren't either */
+	struct map taught; /* executables that teach_exe() has told the kernel programs of */
+	/* CPU time for looking into unknown files of unknown processes (events.c) */
+	struct budget strangers;
 };
 
-/* An executable that the kernel programs were told of, and what. */
+/* An executable, and what the kernel programs were told of it. */
 struct taught_program {
 	struct exe_key key;
 	struct exe_entry entry;
-	uint16_t version; /* of its Python */
+	uint16_t version; /* Python version, as process.version */
 };
 
-/* What `krait record --` runs. */
+/* The command that `krait record --` runs. */
 struct command {
-	char *path;			     /* NULL: there is none */
-	VEC(struct taught_program) programs; /* that it may run */
-	/* It has exec'ed: it is looked at as soon as it is loaded. */
+	char *path;			     /* path of the command's executable; NULL: none */
+	VEC(struct taught_program) programs; /* executables that the command may run */
+	/*
+	 * After its exec: it is looked at from .due_ns until .until_ns (CLOCK_MONOTONIC), until it
+	 * is loaded.
+	 */
 	struct first_look {
-		uint32_t tgid; /* 0: nothing to look at */
+		uint32_t tgid; /* the command's process; 0: there is nothing to look at */
 		uint64_t due_ns, until_ns;
 	} first;
 };
@@ -44,43 +50,59 @@ struct command {
 void intake_fini(struct collect *c);
 
 /*
- * hand_on.c: adds to the profile the samples that can be shown; the others wait. If @r is an
- * error, or after an error, all of them wait. Returns @r, or what failed.
+ * hand_on.c: adds those samples to the profile whose stacks and processes are known; the others
+ * wait. If @r is an error, or adding one fails, all that are left wait. Returns @r or the error.
  */
 int hand_on_all(struct collect *c, bool last, int r);
 
-/* examine.c: the kernel met process @i: what it knows of it, or is asked. */
+/*
+ * examine.c: takes a record about process @i, which says what the kernel program knows of it, or
+ * asks what it is.
+ */
 void process_met(struct collect *c, uint32_t i, const struct rec_proc *rec);
 
 /*
- * Finds out what process @i runs and tells the kernel programs. @exe: its executable's key, or
- * NULL. 1 Python, 0 not (yet), -ENOTSUP, -errno.
+ * Finds out what process @i runs, and tells the kernel programs. @exe: key of its executable, or
+ * NULL. 1: Python. 0: not Python (yet). -ENOTSUP + message: Python that krait doesn't support.
+ * Other -errno: it can't be examined.
  */
 int process_examine(struct collect *c, uint32_t i, const struct exe_key *exe);
 
-/* Is each process still wanted, or is it now, and in which control group? Looks once a second. */
+/*
+ * Looks once a second at each process: is it still wanted, or has it become wanted, and what is its
+ * control group now?
+ */
 void process_look_again(struct collect *c);
 
 /*
- * The command has begun and wasn't sampled yet. Its interpreter is at @where. Its mappings are
- * read now.
+ * Tells the kernel programs of the command, which has exec'ed and wasn't sampled yet. Its
+ * interpreter is at @where. Reads its mappings now.
  */
 struct proc_stat;
 void process_expect_first(struct collect *c, const struct proc *proc, const struct py_where *where,
 			  const struct proc_stat *stat, uint16_t version);
 
-/* memory.c: with each flush, gives up names that are too many. */
+/* memory.c: gives up names when they take too much memory; called at each flush. */
 void memory_keep_to(struct collect *c);
 
-/* foresee.c: keeps for the next time what processes mapped. */
+/*
+ * foresee.c: writes the list of files that processes mapped, for the next recording of this
+ * command.
+ */
 void foresee_remember(struct collect *c);
 
-/* first.c: once a flush. */
+/* first.c: looks at the command after its exec; called at each flush. */
 void first_look(struct collect *c);
 
-/* teach.c: krait's own executable, which the command's process runs until its exec. 0 or -errno. */
+/*
+ * teach.c: tells the kernel programs of krait's own executable, which the command's process runs
+ * until its exec. 0 or -errno.
+ */
 _must_use_ int teach_own(struct collect *c);
-/* Executable @fd, if it runs an interpreter: as collect_teach(). */
+/*
+ * Tells the kernel programs of executable @fd if it runs an interpreter. Arguments and result as
+ * for collect_teach().
+ */
 _must_use_ int teach_program(struct collect *c, int fd, const char *path);
 
 #endif

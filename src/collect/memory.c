@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a recording keeps, within a limit. When the profile and the code objects are too large
- * they are condensed (condense.c). Names of files and of code made at run time are given up,
- * those first that weren't used for the longest time.
+ * Keeps the memory of a recording within its limit. If the profile and the code objects are too
+ * large, they are condensed (condense.c). If names of files and of code made at run time are too
+ * large, those that weren't used for the longest time are given up.
  */
 #include "base/log.h"
 #include "collect/internal.h"
@@ -19,7 +19,7 @@ static size_t names_bytes(const struct native_file *f)
 	       (f->lines ? dwarf_file_bytes(f->lines) : 0);
 }
 
-/* They are read again when a stack needs them. */
+/* Gives up a file's names. They are read again when a stack needs them. */
 static void give_up_names(struct collect *c, struct native_file *f)
 {
 	log_info("%s: its names made room for others: %zu KiB", f->path, names_bytes(f) >> 10);
@@ -32,7 +32,7 @@ static void give_up_names(struct collect *c, struct native_file *f)
 	c->stats.names_given_up++;
 }
 
-/* The one of those that have names which was used the longest ago, before this flush. */
+/* The file with names that was used longest ago, and not in this flush; NULL: there is none. */
 static struct native_file *find_oldest(const struct collect *c)
 {
 	struct native_file *oldest = NULL;
@@ -47,7 +47,7 @@ static struct native_file *find_oldest(const struct collect *c)
 	return oldest;
 }
 
-/* Of the lists for gdb that one which is known the longest. */
+/* The process whose registered code was read longest ago; NULL: there is none. */
 static struct process *find_oldest_list(const struct collect *c)
 {
 	struct process *oldest = NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Before the first sample: makes what native stacks of running processes need. A server that
- * sleeps most of the time has few samples, and would lose a tenth of their stacks to tables that
- * aren't there yet.
+ * Makes what native stacks of running processes need, before the first sample. A server that sleeps
+ * most of the time has few samples, and a tenth of their stacks would be lost because tables aren't
+ * there yet.
  */
 #include <poll.h>
 
@@ -10,15 +10,15 @@
 #include "collect/internal.h"
 
 /*
- * Files with more code wait until a stack needs them, unless the cache on disk has their tables:
- * most of that code never runs, and its tables take seconds. OpenBLAS has 30 MB, libtorch_cpu
- * 200.
+ * A file with more code than this waits until a stack needs it, unless the cache on disk has its
+ * table. Most of that code never runs, and making its table takes seconds. OpenBLAS has 30 MB of
+ * code, libtorch_cpu 200.
  */
 #define PREPARED_CODE (64u << 20)
 
 /*
- * So many files are given to the thread at a time: it always has work, and what samples need
- * doesn't wait long.
+ * How many files the thread is given at a time: enough to keep it busy, and so few that files that
+ * samples need don't wait long.
  */
 #define AHEAD 4
 
@@ -42,7 +42,10 @@ static bool is_left(const struct native_file *f)
 	       (is_made(f) || !f->uncached);
 }
 
-/* Interpreters first, for every stack needs them; what many processes map; what takes least. */
+/*
+ * Is file @a prepared before @b? Interpreters are first, because every stack needs them; then files
+ * that many processes map; then files with little code.
+ */
 static bool is_before(const struct native_file *a, const struct native_file *b)
 {
 	if (a->interpreter != b->interpreter)
@@ -62,7 +65,7 @@ static struct native_file *first_left(const struct collect *c)
 	return first;
 }
 
-/* Gives the thread work; false: there is no more, and all is done. */
+/* Gives the thread work. False: all is done, and nothing is left to give. */
 static bool prepare_some(struct collect *c)
 {
 	struct native_file *f;
@@ -90,7 +93,7 @@ static void count_mapped(struct collect *c, const struct process *p)
 			native_file_at(c, m->file)->mapped++;
 }
 
-/* Is there code that it may have registered, or compiled? */
+/* Does the process have code that it may have registered for gdb, or that CPython compiled? */
 static bool has_made_code(struct collect *c, const struct process *p)
 {
 	const struct space *s = space_latest(c, p);

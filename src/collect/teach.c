@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What is known of an executable before anybody runs it, for the command of `krait record --`: it
- * is sampled from its first instruction on, long before a look at its mappings could be taken.
+ * Tells the kernel programs of executables before they run, for the command of `krait record --`.
+ * The command's process is sampled from its first instruction on, long before its mappings could be
+ * looked at.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +13,10 @@
 #include "proc/files.h"
 #include "proc/libc.h"
 
-/* The C library that @f will have: its own, or krait's if both have the same loader. */
+/*
+ * Sets *ret: the C library that a process of program @f will have. It is in the program itself, or
+ * it is krait's if both have the same loader. -ENOENT: it isn't known.
+ */
 static int coming_libc(const struct image_file *f, int fd, struct libc_info *ret)
 {
 	_cleanup_proc_ struct proc self = PROC_INIT;
@@ -38,7 +42,10 @@ static int coming_libc(const struct image_file *f, int fd, struct libc_info *ret
 	return r ? r : libc_of_process(&self, &maps, true, ret);
 }
 
-/* krait's own executable, which the command's process runs until its exec. */
+/*
+ * Tells the kernel programs of krait's own executable, which the command's process runs until its
+ * exec.
+ */
 int teach_own(struct collect *c)
 {
 	_cleanup_close_ int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
@@ -51,8 +58,8 @@ int teach_own(struct collect *c)
 }
 
 /*
- * What the file @fd holds, read now or before. NULL: the kernel's key for it isn't known
- * beforehand.
+ * What file @fd holds, looked into now or before. NULL: its key for the kernel programs isn't known
+ * beforehand, or it can't be looked into.
  */
 static const struct image_file *image_now(struct collect *c, int fd, const char *path,
 					  struct exe_key *key)
@@ -66,8 +73,8 @@ static const struct image_file *image_now(struct collect *c, int fd, const char 
 }
 
 /*
- * The libpython that the program @fd is linked with, among the files that were foreseen. NULL:
- * there is none that is understood.
+ * The libpython that program @fd is linked with, if it is among the files that were foreseen. NULL:
+ * there is none, or krait doesn't support it.
  */
 static const struct image_file *linked_python(struct collect *c, int fd, const char *path)
 {
@@ -92,7 +99,10 @@ static const struct image_file *linked_python(struct collect *c, int fd, const c
 	return NULL;
 }
 
-/* @f runs the interpreter of @python, which is itself or its libpython. */
+/*
+ * Describes program @f for the kernel programs. It runs the interpreter of @python, which is @f
+ * itself or its libpython.
+ */
 static int describe(struct collect *c, const struct image_file *f, const struct image_file *python,
 		    int fd, const char *path, struct exe_entry *ret)
 {

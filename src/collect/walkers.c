@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* For those who walk stacks themselves: rows, and stacks of the kernel alone; see collect.h. */
+/* For callers that walk stacks themselves: rows, and stacks of the kernel alone; see collect.h. */
 #include "collect/internal.h"
 
 bool collect_want_rows(struct collect *c, uint32_t version, uint64_t pc)
