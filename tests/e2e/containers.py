@@ -104,7 +104,7 @@ def users():
         samples, said, _ = record("--container", ID[:12])
         check(not samples, "%d samples" % samples)
         check("user %d" % NOBODY in said and "process %d" % pid in said and "--cgroup" in said, said)
-        check(said.count("isn't taken for") == 1, "said more than once: %s" % said)
+        check(said.count("isn't counted as part of") == 1, "said more than once: %s" % said)
         samples, _, labels = record("-p", pid)
         check(samples > 20 and not labels, "%d samples, labelled %s" % (samples, labels))
         samples, _, _ = record("--cgroup", "*/docker-%s.scope" % ID)
@@ -153,7 +153,7 @@ def users_mounts():
                 check("containers/" + ID in f.read(), "its mount isn't there")
             samples, said, _ = record("--container", ID[:12])
             check(not samples, "%d samples" % samples)
-            check("isn't taken for" in said, said)
+            check("isn't counted as part of" in said, said)
 
 
 if __name__ == "__main__":
