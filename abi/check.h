@@ -21,7 +21,7 @@ static inline __attribute__((always_inline)) __u64 check_mix(__u64 h, __u64 word
 }
 
 #ifndef __bpf__
-/* Adds @n bytes, eight at a time, the last word padded with zeros. */
+/* Adds the @n bytes at @p to the proof @h, eight at a time, the last word padded with zeros. */
 static inline __u64 check_bytes(__u64 h, const __u8 *p, __u64 n)
 {
 	for (__u64 i = 0; i < n; i += 8) {

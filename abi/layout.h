@@ -21,40 +21,41 @@ enum py_walk {
 };
 
 /*
- * In what versions differ, but for offsets: X(NAME). Code asks for what it needs to know, and the
- * version's row in src/python/layout says it: a new version is a row, and no comparison elsewhere.
+ * What differs between versions of Python, apart from offsets: X(NAME). Code asks for the
+ * capability that it depends on, and the version's row in src/python/layout says whether the
+ * version has it. So a new version is a row, and no other code compares version numbers.
  */
 #define PY_CAPABILITIES(X)                                                                         \
 	X(OLD_CLASSES)	  /* 2.7: classes and instances without a type, names mangled */           \
 	X(PLAIN_INTS)	  /* 2.7: an int is a C long */                                            \
 	X(OPEN_DICTS)	  /* 2.7: a dict is one open hash table */                                 \
-	X(LOCK_GIL)	  /* 2.7: the GIL is a lock; who holds it only the current state tells */  \
-	X(LISTED_STATES)  /* 2.7: a thread's state is found only in the interpreter's list */      \
-	X(GIL_STATICS)	  /* 3.6: the GIL is variables of ceval.c */                               \
-	X(GIL_IN_RUNTIME) /* 3.7-3.11: it is in _PyRuntime */                                      \
-	X(GIL_ACTIVE)	  /* 3.12: it belongs to an interpreter; _status.active says who has it */ \
-	X(RUNTIME)	  /* 3.7+: _PyRuntime, with the thread's key as a Py_tss_t */              \
-	X(TSS_ARGUMENT)	 /* 3.12+: what PyGILState_GetThisThreadState() passes is that Py_tss_t */ \
-	X(PREINIT)	 /* 3.8+: _PyRuntime says how far its pre-initialisation got */            \
-	X(RUNTIME_READY) /* 3.11+: before that, that it is initialised itself */                   \
-	X(LNOTAB)	 /* <= 3.9: co_lnotab, pairs of bytes */                                   \
-	X(SIGNED_LINES)	 /* 3.6-3.9: where lines may go back */                                    \
-	X(LINE_RANGES)	 /* 3.10: co_linetable of ranges, f_lasti in code units */                 \
-	X(NATIVE_ID)	 /* 3.8+: Thread._native_id */                                             \
-	X(FRAME_A_LOOP)	 /* <= 3.10: an evaluation loop runs one frame, an object */               \
-	X(TRACE_REFS)	 /* <= 3.12: a build may put two pointers before every object */           \
-	X(LOG2_KEYS)	 /* 3.11+: a dict's keys begin with log2 sizes and their kind */           \
-	X(MANAGED_DICTS) /* 3.11+: an instance's dict may be before or behind it */                \
-	X(VALUES_BEFORE) /* 3.11: a pointer to values, before the one to the dict */               \
-	X(VALUES_TAGGED) /* 3.12: one pointer, to values or (without bit 0) the dict */            \
-	X(VALUES_HEAD)	 /* 3.13+: struct _dictvalues begins with its sizes */                     \
-	X(SHIM_FRAMES)	 /* 3.12+: a frame of no function where C enters a loop */                 \
-	X(INIT_CLEANUP)	 /* 3.12+: a code object that runs between a class and its __init__ */     \
-	X(TAGGED_INTS)	 /* 3.12+: digits and sign in lv_tag */                                    \
-	X(TRAMPOLINES)	 /* 3.12+: -X perf, copies of a stub that functions are called through */  \
-	X(COUNTER_SYMBOL)   /* 3.12: _Py_next_func_version counts code objects */                  \
-	X(FREE_THREADED)    /* 3.13: its free-threaded build is read as well */                    \
-	X(HIDDEN_EXECUTORS) /* 3.14: its compiler registers its code nowhere (3.15's does), and
+	X(LOCK_GIL)	  /* 2.7: the GIL is a plain lock; its holder is _PyThreadState_Current */ \
+	X(LISTED_STATES)  /* 2.7: a PyThreadState is found only in its interpreter's list */       \
+	X(GIL_STATICS)	  /* 3.6: the GIL consists of static variables of ceval.c */               \
+	X(GIL_IN_RUNTIME) /* 3.7-3.11: the GIL is in _PyRuntime */                                 \
+	X(GIL_ACTIVE)	  /* 3.12: an interpreter's GIL; _status.active says who has it */         \
+	X(RUNTIME)	  /* 3.7+: _PyRuntime has the key of PyThreadStates, a Py_tss_t */         \
+	X(TSS_ARGUMENT)	  /* 3.12+: PyGILState_GetThisThreadState() passes that Py_tss_t on */     \
+	X(PREINIT)	  /* 3.8+: _PyRuntime's flags say how far pre-initialisation got */        \
+	X(RUNTIME_READY)  /* 3.11+: before those flags is _PyRuntime._initialized */               \
+	X(LNOTAB)	  /* <= 3.9: lines are in co_lnotab, as pairs of bytes */                  \
+	X(SIGNED_LINES)	  /* 3.6-3.9: steps of lines in co_lnotab may be negative */               \
+	X(LINE_RANGES)	  /* 3.10: lines are ranges in co_linetable; f_lasti counts code units */  \
+	X(NATIVE_ID)	  /* 3.8+: threading.Thread has _native_id, the kernel's thread id */      \
+	X(FRAME_A_LOOP)	  /* <= 3.10: an evaluation loop runs one frame, which is an object */     \
+	X(TRACE_REFS)	  /* <= 3.12: a build may put two pointers before every object */          \
+	X(LOG2_KEYS)	  /* 3.11+: PyDictKeysObject begins with log2 of sizes and its kind */     \
+	X(MANAGED_DICTS)  /* 3.11+: an instance's dict or values may lie before or behind it */    \
+	X(VALUES_BEFORE)  /* 3.11: before an object: pointers to its values and to its dict */     \
+	X(VALUES_TAGGED)  /* 3.12: before an object: pointer to its dict, or (bit 0) values */     \
+	X(VALUES_HEAD)	  /* 3.13+: struct _dictvalues begins with its sizes, 8 bytes */           \
+	X(SHIM_FRAMES)	  /* 3.12+: where C enters an evaluation loop, a frame of no function */   \
+	X(INIT_CLEANUP)	  /* 3.12+: between a class and its __init__ runs a code object */         \
+	X(TAGGED_INTS)	  /* 3.12+: an int's number of digits and its sign are in lv_tag */        \
+	X(TRAMPOLINES)	  /* 3.12+: -X perf calls functions through copies of a stub */            \
+	X(COUNTER_SYMBOL) /* 3.12: symbol _Py_next_func_version counts code objects */             \
+	X(FREE_THREADED)  /* 3.13: krait reads the free-threaded build too */                      \
+	X(HIDDEN_EXECUTORS) /* 3.14: the JIT registers its code nowhere (3.15's does), and that code
 			       keeps registers as callers expect (3.13's doesn't) */
 
 enum py_capability {
@@ -65,7 +66,7 @@ enum py_capability {
 };
 
 #define PY_CAN(name) (1ull << PY_CAN_##name)
-/* Of the bits @can of a layout or a version: PY_HAS(l->can, LNOTAB). */
+/* Is capability @name among @can, the bits of a layout or a version? PY_HAS(l->can, LNOTAB). */
 #define PY_HAS(can, name) ((can) >> PY_CAN_##name & 1)
 
 /*
@@ -79,45 +80,45 @@ enum py_capability {
 	X(interp_next)                                                                             \
 	X(interp_tstate_head)                                                                      \
 	X(interp_modules)    /* dict of sys.modules; user space only */                            \
-	X(interp_gil)	     /* ceval.gil, a pointer; 3.12+ */                                     \
+	X(interp_gil)	     /* ceval.gil, pointer to the interpreter's GIL; 3.12+ */              \
 	X(interp_collecting) /* int gc.collecting; 3.9+ */                                         \
 	X(tstate_next)                                                                             \
 	X(tstate_interp)                                                                           \
-	X(tstate_frame) /* .frame, .cframe or .current_frame, by walk */                           \
+	X(tstate_frame) /* .frame, .cframe or .current_frame; see py_layout.walk */                \
 	X(tstate_thread_id)                                                                        \
-	X(tstate_datastack_top) /* lies between datastack_chunk and datastack_limit; 3.11, 3.12 */ \
-	X(tstate_exc_info)	/* pointer to exc_state, or to that of the innermost generator; */ \
-	X(tstate_exc_state)	/* 3.11, 3.12 */                                                   \
+	X(tstate_datastack_top) /* between datastack_chunk and datastack_limit; 3.11, 3.12 */      \
+	X(tstate_exc_info)	/* pointer to exc_state or to a generator's; 3.11, 3.12 */         \
+	X(tstate_exc_state)	/* PyThreadState.exc_state; 3.11, 3.12 */                          \
 	X(tstate_root_cframe)	/* the _PyCFrame that belongs to no loop; 3.11, 3.12 */            \
 	X(tstate_native_thread_id)                                                                 \
-	X(tstate_gil)		/* u32 with gil_bit; 3.12+ */                                      \
-	X(tstate_gil_requested) /* int, 3.15+ */                                                   \
+	X(tstate_gil)		/* u32 that has the bits gil_bit; 3.12+ */                         \
+	X(tstate_gil_requested) /* int gil_requested; 3.15+ */                                     \
 	X(cframe_current_frame)                                                                    \
-	X(frame_code)	    /* f_code or f_executable */                                           \
-	X(frame_back)	    /* f_back or previous */                                               \
-	X(frame_globals)    /* f_globals */                                                        \
+	X(frame_code)	    /* pointer f_code or f_executable */                                   \
+	X(frame_back)	    /* pointer f_back or previous: the caller's frame */                   \
+	X(frame_globals)    /* pointer f_globals */                                                \
 	X(frame_lasti)	    /* int f_lasti, or pointer prev_instr / instr_ptr */                   \
 	X(frame_executing)  /* char f_executing, 3.9 only */                                       \
-	X(frame_owner)	    /* char; >= 3 is a shim (3.12+) */                                     \
-	X(frame_is_entry)   /* bool, 3.11 only */                                                  \
-	X(frame_locals)	    /* f_localsplus / localsplus */                                        \
-	X(frame_tlbc_index) /* s32, 3.14t+ */                                                      \
-	X(frame_func)	    /* f_func, 3.11 only */                                                \
-	X(func_code)	    /* of a function; 3.11 only */                                         \
-	X(func_version)	    /* u32, 3.11 only */                                                   \
+	X(frame_owner)	    /* char owner; >= 3: a shim frame, of no function (3.12+) */           \
+	X(frame_is_entry)   /* bool is_entry: the loop's outermost frame; 3.11 only */             \
+	X(frame_locals)	    /* the local variables: f_localsplus or localsplus */                  \
+	X(frame_tlbc_index) /* s32 tlbc_index; 3.14t+ */                                           \
+	X(frame_func)	    /* pointer f_func to the function; 3.11 only */                        \
+	X(func_code)	    /* pointer func_code of a function; 3.11 only */                       \
+	X(func_version)	    /* u32 func_version of a function; 3.11 only */                        \
 	X(code_argcount)                                                                           \
 	X(code_flags)                                                                              \
 	X(code_firstlineno)                                                                        \
 	X(code_filename)                                                                           \
 	X(code_name)                                                                               \
-	X(code_qualname)       /* 3.11+ */                                                         \
+	X(code_qualname)       /* pointer co_qualname; 3.11+ */                                    \
 	X(code_linetable)      /* co_lnotab (<= 3.9) or co_linetable */                            \
 	X(code_varnames)       /* <= 3.10: tuple; 3.11+: co_localsplusnames */                     \
-	X(code_version)	       /* u32, 3.12+ */                                                    \
-	X(code_adaptive)       /* 3.11+: first instruction inside the object */                    \
-	X(code_firsttraceable) /* int, 3.11+ */                                                    \
-	X(code_stacksize)      /* int; co_nlocalsplus lies two ints further; 3.11, 3.12 */         \
-	X(code_tlbc)	       /* 3.14t+ */                                                        \
+	X(code_version)	       /* u32 co_version; 3.12+ */                                         \
+	X(code_adaptive)       /* 3.11+: the first instruction, which lies in the object */        \
+	X(code_firsttraceable) /* int _co_firsttraceable; 3.11+ */                                 \
+	X(code_stacksize)      /* int co_stacksize, 8 bytes before co_nlocalsplus; 3.11, 3.12 */   \
+	X(code_tlbc)	       /* pointer co_tlbc; 3.14t+ */                                       \
 	X(str_length)                                                                              \
 	X(str_hash)                                                                                \
 	X(str_state)   /* u32 bit field; 0 in 2.7: a byte string */                                \
@@ -125,20 +126,27 @@ enum py_capability {
 	X(str_compact) /* data of a compact non-ASCII string */                                    \
 	X(bytes_data)                                                                              \
 	X(tuple_items)                                                                             \
-	X(type_name) /* tp_name */
+	X(type_name) /* char *tp_name of a type */
 
 struct py_layout {
-	__u64 can;     /* 1 << enum py_capability */
+	__u64 can;     /* the version's capabilities: bits 1 << enum py_capability */
 	__u16 version; /* 0x0207 .. 0x030f: major << 8 | minor */
 	__u8 walk;     /* enum py_walk */
-	/* bit of `kind` in str_state: 2, or 8 in 3.14t+; `compact` is 3 bits higher, `ascii` 4 */
+	/*
+	 * number of the lowest bit of `kind` in the u32 at str_state: 2, or 8 in 3.14t+; `compact`
+	 * is 3 bits higher, `ascii` 4
+	 */
 	__u8 str_kind_shift;
-	__u8 gil_bit; /* mask in tstate_gil: _status.active (3.12), holds_gil (3.13+) */
+	/* mask of the u32 at tstate_gil: _status.active (3.12), holds_gil (3.13+) */
+	__u8 gil_bit;
 	__u8 reserved[3];
 #define X(name) __u16 name;
 	PY_OFFSETS(X)
 #undef X
-	/* lowest offset of the code object's fields that a walk reads; py_layout_set_block() */
+	/*
+	 * offset where a walk begins to read a code object, at or before the first field that it
+	 * needs
+	 */
 	__u16 code_block;
 };
 
@@ -146,7 +154,10 @@ _Static_assert(__builtin_offsetof(struct py_layout, code_block) + sizeof(__u16) 
 		       sizeof(struct py_layout),
 	       "layouts are compared byte by byte: reserved[] takes what would be padding");
 
-/* Sets .code_block. One read from there gets all fields that a frame's proof and its name need. */
+/*
+ * Sets .code_block: one read from that offset on gets all fields of a code object that a frame's
+ * proof and its name need.
+ */
 static inline void py_layout_set_block(struct py_layout *l)
 {
 	__u16 low = l->code_firstlineno < l->code_filename ? l->code_firstlineno : l->code_filename;
@@ -160,17 +171,23 @@ static inline void py_layout_set_block(struct py_layout *l)
  * How many bytes of a structure a walk reads at once, from its start. An interpreter that has a
  * needed field beyond them isn't supported.
  */
-#define PY_FRAME_BYTES	80  /* _PyInterpreterFrame; frames before 3.11 are read otherwise */
-#define PY_TSTATE_BYTES 255 /* at most: up to thread_id, which comes after all other fields */
+#define PY_FRAME_BYTES 80 /* _PyInterpreterFrame; frames before 3.11 are read otherwise */
+/* the most of a PyThreadState: up to thread_id, the last field that is read */
+#define PY_TSTATE_BYTES 255
 
 /* Where the PyThreadState of the current thread is found. */
 enum py_tss {
 	PY_TSS_NONE = 0,   /* 2.7: only tstate_current and the list, by thread_id */
 	PY_TSS_KEY_GLIBC,  /* pthread key, glibc: two-level table in struct pthread */
 	PY_TSS_KEY_MUSL,   /* pthread key, musl: tsd array */
-	PY_TSS_TLS_STATIC, /* *(thread pointer + tls_offset) */
-	PY_TSS_TLS_DTV, /* GOT pair {module, offset} at tls_got, through the DTV (16-byte slots) */
-	PY_TSS_TLS_DTV_MUSL, /* the same, 8-byte slots */
+	PY_TSS_TLS_STATIC, /* a TLS variable: *(thread pointer + tls_offset) */
+	/*
+	 * a TLS variable of glibc: GOT pair {module, offset} at tls_got, through the DTV (16-byte
+	 * slots)
+	 */
+	PY_TSS_TLS_DTV,
+	/* a TLS variable of musl: as PY_TSS_TLS_DTV, but the DTV has 8-byte slots */
+	PY_TSS_TLS_DTV_MUSL,
 	/*
 	 * TLS descriptors (all of aarch64) and initial-exec: the loader fills the word at tls_got.
 	 * If that word, as s64, is below 1 << 31, it is the variable's offset from the thread
@@ -183,57 +200,99 @@ enum py_tss {
 /* What proves that a thread state holds the GIL; see bpf/python/gil.bpf.h. */
 enum py_gil {
 	PY_GIL_UNKNOWN = 0,
-	PY_GIL_CURRENT, /* <= 3.11: the thread state is the current one */
-	PY_GIL_ACTIVE,	/* 3.12: the thread state's gil_bit, and the GIL agrees */
-	PY_GIL_HOLDS,	/* 3.13+: the thread state's gil_bit */
-	PY_GIL_FREE,	/* as HOLDS, but there may be no GIL (free-threaded) */
+	PY_GIL_CURRENT, /* <= 3.11: the thread state is the one that tstate_current points to */
+	/* 3.12: the thread state's gil_bit is set, and the GIL names the thread state */
+	PY_GIL_ACTIVE,
+	PY_GIL_HOLDS, /* 3.13+: the thread state's gil_bit is set */
+	PY_GIL_FREE,  /* as PY_GIL_HOLDS, but there may be no GIL (free-threaded builds) */
 };
 
-/* _PyRuntime.interpreters (3.12-3.15), from its head: head, main, next_id */
+/*
+ * Offset of next_id from `head` in _PyRuntime.interpreters (3.12-3.15), which has head, main,
+ * next_id.
+ */
 #define PY_NEXT_ID 16
 
-/* struct _gil_runtime_state (3.7-3.15): interval, last_holder, locked, switch_number, then ... */
+/*
+ * Offsets in struct _gil_runtime_state (3.7-3.15): interval, last_holder, locked, switch_number,
+ * then a condition and a mutex, twice. Threads that want the GIL sleep on these.
+ */
 #define PY_GIL_HOLDER	  8
 #define PY_GIL_LOCKED	  16
-#define PY_GIL_WAIT	  32  /* ... condition and mutex, twice; */
-#define PY_GIL_WAIT_BYTES 176 /* AArch64 with glibc: 16 more, the mutexes are larger */
+#define PY_GIL_WAIT	  32  /* offset of the conditions and mutexes */
+#define PY_GIL_WAIT_BYTES 176 /* their size; AArch64 with glibc: 16 more */
 
 /*
  * One interpreter in one process (or in one ELF file: then addresses are those of the file).
  * Addresses are absolute in the target's address space, 0 = none.
  */
 struct py_where {
-	/* of a PyThreadState *: _PyThreadState_Current, gilstate.tstate_current */
+	/*
+	 * address of the pointer to the current PyThreadState: _PyThreadState_Current,
+	 * gilstate.tstate_current
+	 */
 	__u64 tstate_current;
-	__u64 interp_head; /* of a PyInterpreterState *: list of interpreters */
-	/* of the int key number (3.7+: Py_tss_t.key; is_initialized lies 4 bytes before it) */
+	/* address of the pointer to the first PyInterpreterState of the list */
+	__u64 interp_head;
+	/*
+	 * address of the int that has the pthread key's number (3.7+: Py_tss_t.key; is_initialized
+	 * lies 4 bytes before it)
+	 */
 	__u64 tss_key;
-	__u64 tls_got;	  /* of the GOT pair {module id, offset}, or of the word */
-	__s64 tls_offset; /* static: from the thread pointer; else added to the offset found at
-			    * tls_got */
-	__s32 tsd_offset; /* glibc: of specific_1stblock from the thread pointer; musl: of tsd */
+	/* address of what the loader fills in for a TLS variable: see enum py_tss */
+	__u64 tls_got;
+	/*
+	 * PY_TSS_TLS_STATIC: the variable's offset from the thread pointer; else added to the
+	 * offset that is found at tls_got
+	 */
+	__s64 tls_offset;
+	/*
+	 * offset of a thread's table of pthread keys from the thread pointer: glibc's
+	 * specific_1stblock, musl's tsd
+	 */
+	__s32 tsd_offset;
 	/* pthread_self() - thread pointer: 0 on x86-64, -sizeof(struct pthread) on aarch64 */
 	__s32 self_offset;
-	__u16 layout;	      /* index into the table of layouts */
-	__u8 tss;	      /* enum py_tss */
-	__u8 gil;	      /* enum py_gil */
-	__u16 gil_wait_bytes; /* bytes of the conditions and mutexes at gil_wait, or at PY_GIL_WAIT
-			       * in the GIL */
-	__u8 stack_waits;     /* musl: a thread waits for a condition on a futex on its own stack */
-	__u8 own_program; /* the process runs the interpreter's own program: image_runs_once() */
-	__u64 gil_holder; /* <= 3.11: of last_holder (3.6: gil_last_holder) */
-	__u64 gil_locked; /* <= 3.11: of the int `locked` (3.6: gil_locked) */
-	__u64 gil_wait;	  /* <= 3.11: of conditions and mutexes; 2.7: of the pointer to the lock */
+	__u16 layout; /* index into the table of layouts */
+	__u8 tss;     /* enum py_tss */
+	__u8 gil;     /* enum py_gil */
 	/*
-	 * 3.12: of _Py_next_func_version, 3.13+: of the main interpreter's func_state.next_version;
-	 * both u32. 0 = not found, or it proves nothing: docs/decisions/0002.
+	 * size of what threads that want the GIL sleep on, at gil_wait or at PY_GIL_WAIT in the GIL
+	 */
+	__u16 gil_wait_bytes;
+	__u8 stack_waits; /* musl: a thread waits for a condition on a futex on its own stack */
+	__u8 own_program; /* the process runs the interpreter's own program: image_runs_once() */
+	/*
+	 * <= 3.11: address of the pointer to the PyThreadState that got the GIL last: last_holder
+	 * (3.6: gil_last_holder)
+	 */
+	__u64 gil_holder;
+	/*
+	 * <= 3.11: address of the int that says whether the GIL is held: locked (3.6: gil_locked)
+	 */
+	__u64 gil_locked;
+	/*
+	 * Address of what threads that want the GIL sleep on. 3.6-3.11: its conditions and mutexes;
+	 * 2.7: the variable that points to the lock.
+	 */
+	__u64 gil_wait;
+	/*
+	 * Address of the u32 that counts code objects. 3.12: _Py_next_func_version, 3.13+: the main
+	 * interpreter's func_state.next_version. 0 = not found, or it proves nothing:
+	 * docs/decisions/0002.
 	 */
 	__u64 codes_made;
-	__u64 finalizing; /* 3.7+: of _PyRuntime's finalizing, after the flags of its start; 0 = not
-			   * known */
+	/*
+	 * 3.7+: address of _PyRuntime's `finalizing`, which comes right after the flags that say
+	 * how far its start got; 0 = not known
+	 */
+	__u64 finalizing;
 };
 
-/* Turns addresses of a file into absolute ones; 0 stays "none". */
+/*
+ * Adds @bias to all addresses of @w: turns addresses in an ELF file into addresses in a process
+ * that has loaded it. 0 stays "none".
+ */
 static inline __attribute__((always_inline)) void py_where_add_bias(struct py_where *w, __u64 bias)
 {
 	if (w->tstate_current)

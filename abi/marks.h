@@ -10,7 +10,7 @@
 
 /* clang-format off */
 
-/* The mapping of a frame that is a mark. */
+/* The mapping's name of a frame that is a mark. */
 #define MARK_MAPPING "[krait]"
 
 /*
@@ -85,7 +85,7 @@
 	X(CROWDED, INCOMPLETE, "too many new processes to look at",                                \
 	  "So many processes began that krait counts the samples of this one without its stacks.")
 
-/* What prefixes the words of a native outcome, in marks and closing lines. */
+/* Stands before the words of a native outcome, in marks and closing lines. */
 #define NATIVE_WORDS_OF "native stack: "
 
 /*

@@ -11,19 +11,21 @@
 #include "marks.h"
 #include "unwind.h"
 
-#define ABI_MAX_FRAMES	    1024 /* Python frames in one stack; the outermost are cut off */
-#define ABI_MAX_NATIVE	    2048 /* native frames */
-#define ABI_MAX_KERNEL	    127	 /* kernel.perf_event_max_stack's default */
-#define ABI_MAX_LAYOUTS	    128
-#define ABI_NAME_BYTES	    16384 /* copied of one name, at most: raw, 4 bytes a code point */
+#define ABI_MAX_FRAMES 1024 /* Python frames in one stack; the outermost are cut off */
+#define ABI_MAX_NATIVE 2048 /* native frames in one stack, at most */
+/* kernel frames in one stack: the default of kernel.perf_event_max_stack */
+#define ABI_MAX_KERNEL	127
+#define ABI_MAX_LAYOUTS 128
+/* the most bytes that are copied of one name; raw, up to 4 bytes a code point */
+#define ABI_NAME_BYTES	    16384
 #define ABI_LINETABLE_BYTES 65536
 #define ABI_COMM_BYTES	    16
 #define ABI_ARGS_BYTES	    256
 
 /* The thread's relation to the GIL. X(NAME, value of the label `gil`); see bpf/python/gil.bpf.h. */
 #define GIL_STATES(X)                                                                              \
-	X(UNKNOWN, "unknown") /* not proven */                                                     \
-	X(NONE, "none")	      /* no thread state, or no GIL */                                     \
+	X(UNKNOWN, "unknown") /* what the thread does with the GIL isn't proven */                 \
+	X(NONE, "none")	      /* the thread has no thread state, or the process no GIL */          \
 	X(RELEASED, "released")                                                                    \
 	X(WAITING, "waiting")                                                                      \
 	X(HELD, "held")
@@ -53,7 +55,7 @@ struct proc_key {
 };
 
 struct rec_sample {
-	__u8 type;    /* REC_SAMPLE; REC_SAMPLE_END: the same from a thread in do_exit() */
+	__u8 type;    /* REC_SAMPLE; REC_SAMPLE_END: a sample of a thread that is in do_exit() */
 	__u8 outcome; /* enum walk_outcome */
 	__u8 gil;     /* enum gil_state */
 	__u8 native;  /* enum native_outcome */
@@ -61,25 +63,33 @@ struct rec_sample {
 	__u64 time_ns;
 	__u64 stack; /* id of the stack, 0 = no frames */
 	struct proc_key proc;
-	__u64 weight;	  /* event periods this sample stands for: ns for clocks */
+	/* how much of the event this sample stands for, in the event's unit: ns for clocks */
+	__u64 weight;
 	__u64 runtime_ns; /* CPU time of this thread so far: reveals missing samples */
 };
 
 /* One Python frame in a record. */
 struct wire_frame {
-	__u64 code;  /* address of the code object */
+	__u64 code;  /* address of the frame's code object */
 	__u64 check; /* proves which code object that was; equal to rec_code.check */
-	__s32 lasti; /* 2.7-3.9: bytes; 3.10: code units; 3.11+: bytes from co_code_adaptive */
+	/*
+	 * offset of the instruction: 2.7-3.9 in bytes; 3.10 in code units; 3.11+ in bytes from
+	 * co_code_adaptive
+	 */
+	__s32 lasti;
 	__u32 flags; /* FRAME_* */
 };
-#define FRAME_ENTRY 1 /* outermost Python frame of its C evaluation loop */
-/* From this bit of .flags on: 1 + index of the native frame that is the loop; 0 = not known. */
+#define FRAME_ENTRY 1 /* the outermost Python frame of its C evaluation loop */
+/*
+ * From this bit of wire_frame.flags on: 1 + index of the native frame that is the evaluation loop
+ * of the Python frame; 0 = not known.
+ */
 #define FRAME_OWNER_SHIFT 8
 
 struct rec_stack {
 	__u8 type;    /* REC_STACK */
-	__u8 outcome; /* as in the samples with this stack */
-	__u16 n;      /* frames */
+	__u8 outcome; /* enum walk_outcome, as in the samples with this stack */
+	__u16 n;      /* number of Python frames */
 	__u32 reserved;
 	__u64 stack;
 	struct proc_key proc;
@@ -91,12 +101,13 @@ struct rec_stack {
 struct rec_native {
 	__u8 type;	/* REC_NATIVE */
 	__u8 outcome;	/* enum native_outcome */
-	__u16 n;	/* native frames */
-	__u16 n_kernel; /* kernel frames */
+	__u16 n;	/* number of native frames */
+	__u16 n_kernel; /* number of kernel frames */
 	__u16 reserved16;
 	__u64 stack;
 	struct proc_key proc;
-	__u32 version; /* of the space that the pcs belong to; 0 = none */
+	/* unwind_space.version of the mappings that the addresses belong to; 0 = none */
+	__u32 version;
 	__u32 reserved;
 	/*
 	 * n_kernel u64, then n u64, innermost first. An address of a native caller lies inside the
@@ -110,9 +121,9 @@ struct rec_native {
  * still the same.
  */
 struct wire_text {
-	__u64 addr;  /* of the object */
+	__u64 addr;  /* address of the str or bytes object in the target */
 	__u32 len;   /* code points (2.7: bytes), or bytes of a line table, in the target */
-	__u32 bytes; /* bytes of it that follow in the record */
+	__u32 bytes; /* how many bytes of the string follow in the record */
 	__u8 kind;   /* bytes per code point: 1, 2, 4; 0 = byte string (2.7, line table) */
 	__u8 ascii;
 	__u8 reserved[6];
@@ -124,16 +135,22 @@ enum code_text { CODE_FILENAME, CODE_NAME, CODE_QUALNAME, CODE_LINETABLE, CODE_T
 struct rec_code {
 	__u8 type; /* REC_CODE */
 	__u8 reserved;
-	__u16 layout; /* index of the layout it was read with */
+	__u16 layout; /* index of the py_layout that the code object was read with */
 	__s32 firstlineno;
 	__u64 code, check;
 	struct proc_key proc;
-	__s32 firsttraceable; /* 3.11+, in code units; frames before it are still being set up */
-	__u32 version;	      /* co_version, 0 = none */
-	__u64 self_obj;	      /* <= 3.10: object in the first local variable of a frame; 0 = none */
-	__u64 self_type; /* type of self_obj, which may be freed before user space reads it; 0 = not
-			  * readable */
-	__u64 globals;	 /* globals dict of a frame that ran it, 0 = not readable */
+	/* 3.11+: the instruction, in code units, before which a frame is still being set up */
+	__s32 firsttraceable;
+	__u32 version; /* co_version, 0 = none */
+	/* <= 3.10: address of the object in the first local variable of a frame; 0 = none */
+	__u64 self_obj;
+	/*
+	 * address of the type of self_obj, which may be freed before user space reads it; 0 = not
+	 * readable
+	 */
+	__u64 self_type;
+	/* address of the globals dict of a frame that ran the code object, 0 = not readable */
+	__u64 globals;
 	struct wire_text text[CODE_TEXT_MAX];
 };
 
@@ -151,23 +168,27 @@ struct rec_absent {
 	__u16 layout;
 	__u32 reserved;
 	struct proc_key proc;
-	__u64 tstate; /* PyThreadState of the thread, 0 = not found */
+	__u64 tstate; /* address of the thread's PyThreadState, 0 = not found */
 	struct absent_range {
-		__u64 addr, bytes; /* addr 0: nothing */
-	} range[ABSENT_MAX];	   /* of each kind, the range that was tried last */
+		__u64 addr, bytes; /* addr 0: no memory of this kind was missing */
+	} range[ABSENT_MAX];	   /* for each enum absent_kind, the range that was tried last */
 };
 
 enum proc_state {
-	PROC_PENDING = 1, /* user space was asked what it is */
+	PROC_PENDING = 1, /* user space was asked what the process is */
 	PROC_PYTHON,
 	PROC_IGNORED,	  /* not wanted, or not Python */
 	PROC_UNSUPPORTED, /* Python, but not understood: samples are counted */
-	PROC_NATIVE,	  /* not Python, its native stacks are wanted */
+	PROC_NATIVE,	  /* not Python, but its native stacks are wanted */
 	PROC_LINKING,	  /* its executable is linked with a known libpython, which isn't mapped
 			   * yet */
-	PROC_HOST,	  /* its executable may dlopen a known libpython; as IGNORED until then */
-	PROC_CROWDED,	  /* would be shown, but its user begins too many processes: samples are counted */
-	PROC_UNASKED,	  /* as CROWDED, of a process that user space would have to examine first */
+	/* its executable may dlopen a known libpython; as PROC_IGNORED until then */
+	PROC_HOST,
+	/* would be shown, but its user begins too many processes: samples are counted, without
+	 * stacks */
+	PROC_CROWDED,
+	/* as PROC_CROWDED, for a process that user space would have to examine first */
+	PROC_UNASKED,
 };
 
 /*
@@ -175,25 +196,27 @@ enum proc_state {
  * while it runs, and a write before or after changes mtime_ns.
  */
 struct exe_key {
-	__u32 dev;	  /* kernel's encoding: major << 20 | minor */
-	__u32 generation; /* inode.i_generation: an inode number that is used again */
+	__u32 dev; /* kernel's encoding: major << 20 | minor */
+	/* inode.i_generation: tells files apart that get the same inode number one after another */
+	__u32 generation;
 	__u64 ino;
 	__s64 bytes, mtime_ns;
 };
 
 /* Sent when the kernel program meets an image for the first time, or asks about it again. */
 struct rec_proc {
-	__u8 type;    /* REC_PROC */
-	__u8 state;   /* enum proc_state it was given */
-	__u16 space;  /* slot in map `spaces` that it inherited from its parent, 0 = none */
-	__u32 parent; /* tgid */
+	__u8 type;  /* REC_PROC */
+	__u8 state; /* enum proc_state that the kernel program gave the process */
+	/* slot in map `spaces` that the process inherited from its parent, 0 = none */
+	__u16 space;
+	__u32 parent; /* tgid of the parent process */
 	struct proc_key proc;
 	__u64 time_ns;
-	__u32 uid; /* real uid, in the first user namespace */
-	__u32 new; /* it began, or called exec, after sampling had begun */
+	__u32 uid; /* real uid of the process, in the first user namespace */
+	__u32 new; /* != 0: the process began, or called exec, after sampling had begun */
 	struct exe_key exe;
 	char comm[ABI_COMM_BYTES];
-	struct py_where where;	   /* if state is PROC_PYTHON */
+	struct py_where where;	   /* its interpreter, if state is PROC_PYTHON */
 	char args[ABI_ARGS_BYTES]; /* beginning of the command line, NUL-separated */
 };
 
@@ -203,26 +226,29 @@ struct rec_proc {
  * is random in each exec.
  */
 struct image_place {
-	__u64 start_code, start_stack; /* mm_struct's */
+	__u64 start_code, start_stack; /* as in mm_struct */
 };
 
 /* Map `procs`: tgid -> state of the process. */
 struct proc_entry {
 	struct proc_key key; /* start_ns 0: set by user space first; the first sample fills it in */
-	struct image_place place; /* of the image that user space examined */
-	__u64 asked_ns;		  /* time of the last REC_PROC */
+	struct image_place place; /* place of the image that user space examined */
+	__u64 asked_ns;		  /* when the last REC_PROC was sent for this process */
 	__u32 asks;
-	__u32 space;  /* slot in map `spaces`, 0 = none */
+	__u32 space;  /* slot of its mappings in map `spaces`, 0 = none */
 	__u8 state;   /* enum proc_state */
-	__u8 several; /* its interpreters are in map `several` */
-	__u8 new;     /* as rec_proc.new */
+	__u8 several; /* != 0: the process has more than one interpreter: see map `several` */
+	__u8 new;     /* != 0: the process began, or called exec, after sampling had begun */
 	__u8 reserved[5];
-	__u64 space_before_ns; /* !=0: .space is an ancestor's, and only its readings older than
-			        * this hold; 0: .space is its own */
+	/*
+	 * != 0: .space is an ancestor's slot, and holds only if its mappings were read before this
+	 * time; 0: .space is the process's own
+	 */
+	__u64 space_before_ns;
 	struct py_where where;
 };
 
-#define ABI_INTERPRETERS 4 /* of one process, at most */
+#define ABI_INTERPRETERS 4 /* the most interpreters of one process */
 
 /*
  * Map `several`: tgid -> the interpreters of a process that has more than one. The first is .where
@@ -235,24 +261,33 @@ struct proc_several {
 
 /* What running an executable means. */
 enum exe_kind {
-	EXE_PYTHON = 1, /* the interpreter is in it */
-	EXE_LINKED,	/* it is linked with a libpython whose dynamic section is known */
-	EXE_HOST,	/* another process with it mapped such a libpython by dlopen() */
-	EXE_OTHER,	/* none of these: not Python unless it maps a libpython later */
+	EXE_PYTHON = 1, /* the executable itself contains the interpreter */
+	/* the executable is linked with a libpython whose dynamic section is known */
+	EXE_LINKED,
+	/* another process of this executable mapped a known libpython by dlopen() */
+	EXE_HOST,
+	/*
+	 * none of the kinds above: not Python, unless a process of the executable maps a libpython
+	 * later
+	 */
+	EXE_OTHER,
 };
 
 /* Map `exes`: executable file -> interpreter, so that a new process needs no help of user space. */
 struct exe_entry {
-	struct py_where where; /* addresses as in the file that has the interpreter */
-	__u64 start_vaddr;     /* lowest executable p_vaddr: bias = mm.start_code - start_vaddr */
-	__u64 debug_slot;      /* EXE_LINKED, HOST: p_vaddr of DT_DEBUG's value in the executable */
-	__u64 lib_dynamic;     /* EXE_LINKED, HOST: p_vaddr of libpython's dynamic section */
-	__u64 lib_check;       /* EXE_LINKED, HOST: check_dynamic() over its first entries */
-	__u8 kind;	       /* enum exe_kind */
+	/* the interpreter, with addresses as in the ELF file that contains it */
+	struct py_where where;
+	/* the executable's lowest executable p_vaddr: bias = mm.start_code - start_vaddr */
+	__u64 start_vaddr;
+	__u64 debug_slot;  /* EXE_LINKED, HOST: p_vaddr of DT_DEBUG's value in the executable */
+	__u64 lib_dynamic; /* EXE_LINKED, HOST: p_vaddr of libpython's dynamic section */
+	/* EXE_LINKED, HOST: check_dynamic() over the first entries at lib_dynamic */
+	__u64 lib_check;
+	__u8 kind; /* enum exe_kind */
 	__u8 reserved[7];
 };
 
-#define ABI_DYNAMIC_ENTRIES 16 /* of a dynamic section that lib_check covers */
+#define ABI_DYNAMIC_ENTRIES 16 /* how many entries of a dynamic section lib_check covers */
 
 /* Map `counters` (per CPU): X(NAME, words for the closing lines and -v). */
 #define BPF_COUNTERS(X)                                                                            \

@@ -18,7 +18,9 @@ static inline __attribute__((always_inline)) __u64 sent_set_of(__u64 id)
 	return id >> 8; /* modulo SENT_SETS */
 }
 
-/* The id of a code object, for these sets. A stack has an id anyway. */
+/*
+ * The id under which a code object is in the sets of what was sent. (A stack has an id of its own.)
+ */
 static inline __attribute__((always_inline)) __u64 sent_code_id(const struct proc_key *p,
 								__u64 code, __u64 check)
 {

@@ -15,21 +15,28 @@
 /* Records of the iterator's stream, each followed by .n_kernel addresses. */
 struct rec_task {
 	__u32 tid, tgid;
-	__u64 switches;	 /* how often the thread left a CPU: nvcsw + nivcsw */
-	__u64 runs;	 /* how often it got a CPU: sched_info.pcount; 0: not known */
-	__u64 off_ns;	 /* when it left a CPU last, on the scheduler's clock; 0: not known */
-	__u64 queued_ns; /* since when it is ready to run, on that clock; 0: it isn't, or not
-			  * known */
+	__u64 switches; /* how often the thread left a CPU: nvcsw + nivcsw */
+	__u64 runs;	/* how often the thread got a CPU: sched_info.pcount; 0: not known */
+	/* when the thread left a CPU last, on the scheduler's clock; 0: not known */
+	__u64 off_ns;
+	/*
+	 * since when the thread is ready to run, on the scheduler's clock; 0: it isn't ready, or
+	 * not known
+	 */
+	__u64 queued_ns;
 	__u64 thread_pointer;
-	/* Owner at that moment. TASK_NO_ID: only somebody with more rights may look into it. */
+	/*
+	 * Owner of the thread when the record was made. TASK_NO_ID: only somebody with more rights
+	 * may look into the thread.
+	 */
 	__u32 uid, gid;
 	__u32 state; /* task_struct.__state: 0 = running or ready to run */
 	__u8 on_cpu;
-	__u8 has_regs;	/* .regs are those of user code */
-	__u16 n_kernel; /* frames, innermost first */
+	__u8 has_regs;	/* .regs are the registers of user code */
+	__u16 n_kernel; /* number of kernel frames, which .kernel has innermost first */
 	/*
-	 * As the kernel saved them: x86-64 struct pt_regs (r15 ... ss, 21 words); aarch64 x0 ...
-	 * x30, sp, pc.
+	 * Registers of user code as the kernel saved them: x86-64 struct pt_regs (r15 ... ss, 21
+	 * words); aarch64 x0 ... x30, sp, pc.
 	 */
 	__u64 regs[TASK_REGS];
 	__u64 kernel[ABI_MAX_KERNEL + 1];

@@ -33,12 +33,16 @@ enum unwind_cfa {
  */
 struct unwind_rule {
 	__u8 cfa;   /* enum unwind_cfa */
-	__u8 reg;   /* DWARF number */
-	__u8 slots; /* UNWIND_*_FROM_FP, UNWIND_RA_IN_INDEX */
-	__u8 index; /* DWARF number: UNWIND_INDEXED, UNWIND_RA_IN_INDEX; else 0 */
+	__u8 reg;   /* the base register's DWARF number */
+	__u8 slots; /* flags UNWIND_*_FROM_FP, UNWIND_RA_IN_INDEX */
+	/* a register's DWARF number, for UNWIND_INDEXED and UNWIND_RA_IN_INDEX; else 0 */
+	__u8 index;
 	__s32 off;
 	__s16 off2;
-	/* where the caller's registers are saved, in units of 8 bytes; or UNWIND_SAME, _LOST */
+	/*
+	 * where the caller's return address, frame pointer and rbx are saved: offset from the CFA
+	 * (or see UNWIND_FP_FROM_FP) in units of 8 bytes; or UNWIND_SAME, UNWIND_LOST
+	 */
 	__s16 ra, fp, bx;
 };
 #define UNWIND_SAME 0x7fff /* the register still holds the caller's value (aarch64: .ra in lr) */
@@ -64,17 +68,18 @@ struct unwind_rule {
  */
 #define UNWIND_RULE_BITS 24
 #define UNWIND_RULE_MASK ((1u << UNWIND_RULE_BITS) - 1)
-#define UNWIND_EVAL	 (1u << 24) /* beside the rule: this is CPython's evaluation loop */
+/* flag beside a row's rule: the code is CPython's evaluation loop */
+#define UNWIND_EVAL (1u << 24)
 
 /*
- * 4 KiB of rows, or of one level of the tree above them (.value: number of a chunk). Unused keys:
- * ~0.
+ * A chunk of 4 KiB: rows, or one level of the search tree above the rows (.value is then the number
+ * of a chunk). Unused keys: ~0.
  */
 #define UNWIND_FANOUT 512
 #define UNWIND_LEVELS 3
 struct unwind_chunk {
 	__u32 key[UNWIND_FANOUT];
-	__u32 value[UNWIND_FANOUT]; /* rule | UNWIND_EVAL */
+	__u32 value[UNWIND_FANOUT]; /* of a row: number of its rule, maybe | UNWIND_EVAL */
 };
 
 /*
@@ -84,37 +89,43 @@ struct unwind_chunk {
 #define UNWIND_SLAB_CHUNKS	512
 
 #define UNWIND_MAX_TABLES	16384
-#define UNWIND_MAX_KERNEL_RULES 32768 /* distinct ones, of all files */
+#define UNWIND_MAX_KERNEL_RULES 32768 /* distinct rules of all files together */
 #define UNWIND_MAX_SPACES	4096
 
 /* Which native frames are unwound: from the innermost one to ... */
 enum native_mode {
 	NATIVE_MODE_NONE,
-	NATIVE_MODE_LEAF, /* the evaluation loop of the innermost Python frame; all of them during
-			   * garbage collection */
-	NATIVE_MODE_FULL, /* the thread's start */
+	/*
+	 * ... the evaluation loop of the innermost Python frame; during garbage collection all of
+	 * them
+	 */
+	NATIVE_MODE_LEAF,
+	NATIVE_MODE_FULL, /* ... the thread's start */
 };
 
 /* Map `unwind_tables`: one file's rows. */
 struct unwind_table {
-	__u32 root;    /* chunk */
-	__u32 depth;   /* 1 = root holds rows; 0 = no rows (yet) */
-	__u32 used;    /* the second in which a sample last used it */
-	__u32 guarded; /* bytes of code, from key 0 on, that must be unchanged for the rows to hold;
-		        * 0 = they can't change */
-	__u64 check;   /* check_bytes() of these bytes */
+	__u32 root;  /* number of the tree's topmost chunk */
+	__u32 depth; /* levels of the tree: 1 = .root holds rows; 0 = no rows (yet) */
+	__u32 used;  /* the second in which a sample last used this table */
+	/*
+	 * how many bytes of code, from key 0 on, must be unchanged for the rows to hold; 0 = the
+	 * code can't change
+	 */
+	__u32 guarded;
+	__u64 check; /* check_bytes() of the .guarded bytes */
 };
 
 /* Executable mappings of a process, ascending; 4 KiB. Unused starts: SPACE_UNUSED. */
 #define SPACE_MAPPINGS 128
 #define SPACE_UNUSED   (1ull << 62)
 struct space_mapping {
-	__u32 pages; /* of 4,096 bytes */
+	__u32 pages; /* size of the mapping in pages of 4,096 bytes */
 	__u32 table; /* index into `unwind_tables`; 0 = no table */
-	__u32 key;   /* of the mapping's first byte */
+	__u32 key;   /* key of the mapping's first byte in .table */
 	__u32 reserved;
 };
-/* A mapping as user space holds it; @key is that of its first byte in @table. */
+/* A mapping as user space holds it; .key is the key of its first byte in table number .table. */
 struct unwind_mapping {
 	__u64 start, end;
 	__u32 table, key;
@@ -124,7 +135,7 @@ struct space_chunk {
 	struct space_mapping map[SPACE_MAPPINGS];
 	__u8 reserved[1024];
 };
-#define SPACE_CHUNKS 16 /* of one process: 2,048 mappings */
+#define SPACE_CHUNKS 16 /* the most chunks of one process's mappings: 2,048 mappings */
 
 /*
  * Map `spaces`: what a process has mapped. The kernel program counts in .unmaps how often something
@@ -133,15 +144,19 @@ struct space_chunk {
  */
 struct unwind_space {
 	__u64 unmaps, at_unmaps;
-	__u64 owner_start_ns; /* proc_key of the process it was read from; 0: no sample of it yet */
-	__u64 read_ns;	      /* CLOCK_MONOTONIC, when reading ended */
+	/*
+	 * with .owner_tgid and .owner_exec the proc_key of the process whose mappings were read; 0:
+	 * no sample of it yet
+	 */
+	__u64 owner_start_ns;
+	__u64 read_ns; /* when reading the mappings ended, CLOCK_MONOTONIC */
 	__u32 owner_tgid, owner_exec;
 	__u32 version; /* differs whenever the mappings do; 0 = not read yet */
-	__u32 asked;   /* set by the kernel program: it wants a version newer than this */
+	__u32 asked;   /* set by the kernel program, which wants a .version newer than this */
 	__u32 chunks;  /* used entries of .chunk */
 	__u32 chunk[SPACE_CHUNKS];
-	__u32 reading; /* user space reads the mappings now: any new mapping
-			* counts in .unmaps */
+	/* != 0: user space reads the mappings now, and any new mapping counts in .unmaps */
+	__u32 reading;
 };
 
 _Static_assert(sizeof(struct unwind_rule) == 16, "");
