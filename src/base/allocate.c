@@ -116,7 +116,10 @@ int __wrap_asprintf(char **ret, const char *fmt, ...)
 	return n;
 }
 
-/* Called instead of these two with _FORTIFY_SOURCE. @flag concerns %n, which krait doesn't use. */
+/*
+ * Called instead of vasprintf() and asprintf() with _FORTIFY_SOURCE. @flag concerns %n, which krait
+ * doesn't use.
+ */
 int __wrap___vasprintf_chk(char **ret, int flag, const char *fmt, va_list ap)
 {
 	return __wrap_vasprintf(ret, fmt, ap);

@@ -13,14 +13,14 @@
 
 struct blake2 {
 	uint64_t h[8];
-	uint64_t bytes; /* hashed so far, without those in .block */
-	size_t n;	/* bytes used in .block */
+	uint64_t bytes; /* how many bytes were hashed so far, without those in .block */
+	size_t n;	/* how many bytes of .block wait to be hashed */
 	uint8_t block[BLAKE2_BLOCK];
 };
 
 void blake2_init(struct blake2 *b);
 void blake2_add(struct blake2 *b, const void *bytes, size_t n);
-/* @b takes no bytes afterwards. */
+/* Writes to @ret the hash of all bytes that were added. Nothing can be added to @b afterwards. */
 void blake2_end(struct blake2 *b, uint8_t ret[static BLAKE2_BYTES]);
 
 #endif

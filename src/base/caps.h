@@ -11,16 +11,21 @@
 #include "base/util.h"
 
 #define CAPS_BIT(cap) (1ull << (cap))
-#define CAPS_BPF      CAPS_BIT(39)		    /* fill maps (needed before 5.19) */
-#define CAPS_READ     CAPS_BIT(CAP_DAC_READ_SEARCH) /* other users' debug files */
-#define CAPS_IDS      (CAPS_BIT(CAP_SETUID) | CAPS_BIT(CAP_SETGID)) /* files as the caller */
+/* to fill BPF maps (needed before Linux 5.19) */
+#define CAPS_BPF  CAPS_BIT(39)
+#define CAPS_READ CAPS_BIT(CAP_DAC_READ_SEARCH) /* to read other users' debug files */
+/* to open files as the user who called sudo */
+#define CAPS_IDS (CAPS_BIT(CAP_SETUID) | CAPS_BIT(CAP_SETGID))
 
-/* Gives up all but the three above for good, and takes these three out of effect. */
+/*
+ * Gives up, for good, all capabilities but CAPS_BPF, CAPS_READ and CAPS_IDS, and takes these out of
+ * effect.
+ */
 void caps_rest(void);
 
 /*
- * Puts @caps into effect too, as far as they are permitted. Returns the capabilities that were in
- * effect before, for caps_restore().
+ * Puts @caps into effect, besides those that are, as far as they are permitted. Returns the
+ * capabilities that were in effect before, for caps_restore().
  */
 uint64_t caps_raise(uint64_t caps);
 void caps_restore(uint64_t effective);

@@ -59,7 +59,11 @@ static int read_shift(const char *process, int64_t *ret_ns)
 	return 0;
 }
 
-static int64_t shift_ns; /* read once: a process with threads can't change its time namespace */
+/*
+ * the shift of krait's own CLOCK_MONOTONIC, read once: a process with threads can't change its time
+ * namespace
+ */
+static int64_t shift_ns;
 
 static void settle_shift(void)
 {

@@ -28,7 +28,10 @@ uint64_t clock_ns(clockid_t id);
  */
 _must_use_ int clock_shift_of(pid_t pid, int64_t *ret_ns);
 
-/* The shift of CLOCK_MONOTONIC in the text of timens_offsets (time_namespaces(7)), 0 if none. */
+/*
+ * The shift of CLOCK_MONOTONIC, in ns, in the text of timens_offsets (time_namespaces(7)), 0 if
+ * none.
+ */
 int64_t clock_shift_parse(const char *text);
 
 #endif

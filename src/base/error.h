@@ -16,7 +16,7 @@
  */
 int err_set(int code, const char *fmt, ...) _printf_(2, 3);
 
-/* The same with ": strerror(-code)" appended. */
+/* As err_set(), with ": " and strerror(-@code) appended to the message. */
 int err_sys(int code, const char *fmt, ...) _printf_(2, 3);
 
 /* Puts "fmt: " before the present message; returns @code. */
@@ -25,7 +25,7 @@ int err_wrap(int code, const char *fmt, ...) _printf_(2, 3);
 /* This thread's last message, never NULL; valid until the next err_*() call in this thread. */
 const char *err_msg(void);
 
-/* @msg without "@subject: " at its beginning, for a sentence that begins with it anyway. */
+/* @msg without "@subject: " at its beginning, for a sentence that begins with @subject anyway. */
 const char *err_about(const char *msg, const char *subject);
 
 #endif

@@ -14,26 +14,31 @@
 #include "base/cleanup.h"
 #include "base/vec.h"
 
-#define NAME	    "krait-far-"
-#define LINK	    "/memfd:"
-#define NAME_BYTES  64 /* of a name up to its number, with the secret */
+#define NAME "krait-far-"
+#define LINK "/memfd:"
+/* the most bytes of a memory file's name up to its number, with the secret */
+#define NAME_BYTES  64
 #define BLOCK_BYTES ((uint64_t)4 << 10)
 #define RUN_BLOCKS  32			/* fetched at once */
-#define COPY_MAX    ((uint64_t)8 << 30) /* largest file that is copied */
+#define COPY_MAX    ((uint64_t)8 << 30) /* bytes of the largest file that is copied */
 
-/* A copy, and which of its blocks have been fetched. Only the owner of its descriptor uses it. */
+/*
+ * A copy of a file, and which of its blocks have been fetched. Only the owner of the copy's
+ * descriptor uses it.
+ */
 struct copy {
 	int fd;
 	uint64_t number, bytes;
 	uint8_t *blocks;
 };
 
-/* For the whole program, as descriptors are. */
+/* What is known of all far files: one for the whole program, as descriptors are. */
 static struct {
-	const struct far_ops *_Atomic ops; /* NULL: no such file exists yet */
+	/* how to reach the real files; NULL: no far file exists yet */
+	const struct far_ops *_Atomic ops;
 	pthread_mutex_t lock;
 	VEC(struct copy *) copies;
-	char prefix[NAME_BYTES]; /* of the files' names, once .ops is set */
+	char prefix[NAME_BYTES]; /* how the names of all memory files begin, once .ops is set */
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /*
@@ -56,7 +61,7 @@ static bool number_of(int fd, uint64_t *ret)
 	return end > number;
 }
 
-/* Before the first such file. */
+/* Makes the beginning of memory files' names, before the first far file is made. */
 static int begin(const struct far_ops *ops)
 {
 	uint64_t secret[2];
@@ -195,7 +200,10 @@ static bool is_there(const struct copy *c, uint64_t block)
 	return c->blocks[block / 8] >> block % 8 & 1;
 }
 
-/* All blocks or none: a block that is filled in part would look as if it ended in zeros. */
+/*
+ * Fetches all @n_blocks blocks or none: a block that is filled in part would look as if it ended in
+ * zeros.
+ */
 static bool fetch_run(struct copy *c, uint64_t first, uint64_t n_blocks, char *bytes)
 {
 	uint64_t at = first * BLOCK_BYTES;

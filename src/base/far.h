@@ -15,27 +15,34 @@
 #include "base/util.h"
 
 /*
- * How to reach the files, by the number that far_new() was given. read: all bytes of the range that
- * the file has (0 at its end), or -errno. stat: 0 or -errno.
+ * How to reach the real files, each by the number that far_new() was given for it. read: all bytes
+ * of the range that the file has (0 at its end), or -errno. stat: 0 or -errno.
  */
 struct far_ops {
 	ssize_t (*read)(uint64_t number, void *bytes, size_t n, uint64_t offset);
 	int (*stat)(uint64_t number, struct stat *ret);
 };
 
-/* A descriptor that stands for file @number of @bytes; -errno. @ops is the same in every call. */
+/*
+ * Returns a descriptor that stands for a file of @bytes bytes, which @ops know as @number; or
+ * -errno. Every call must pass the same @ops: those of the first call are used for all files.
+ */
 _must_use_ int far_new(const struct far_ops *ops, uint64_t number, uint64_t bytes);
 
-/* Does @fd stand for such a file? */
+/* Was @fd made by far_new(), so that it stands for a file that a child holds open? */
 bool far_is(int fd);
 
-/* As pread() and fstat(): -1 and errno on failure; ETIMEDOUT: the file system doesn't answer. */
+/*
+ * As pread() and fstat(), for any descriptor: -1 and errno on failure; ETIMEDOUT: the file system
+ * doesn't answer.
+ */
 ssize_t far_pread(int fd, void *bytes, size_t n, off_t offset);
 _must_use_ int far_stat(int fd, struct stat *ret);
 
 /*
- * For libraries that read a descriptor themselves: a copy of the file, which far_fetch() fills. The
- * bytes take memory until far_drop(). -1: @fd isn't far, use @fd itself; -errno.
+ * For libraries that read a descriptor themselves: returns the descriptor of a copy of the file,
+ * which far_fetch() fills. Its bytes take memory until far_drop(). -1: @fd isn't far, use @fd
+ * itself; -errno.
  */
 _must_use_ int far_copy(int fd);
 void far_drop(int copy); /* -1 is fine */

@@ -10,21 +10,22 @@
 
 #include "base/vec.h"
 
-#define INTERN_CHUNK 1024u /* items that lie together */
+#define INTERN_CHUNK 1024u /* how many items lie together in one block of memory */
 
 struct intern {
-	size_t size; /* bytes of an item; 0: items of any length */
+	size_t size; /* bytes of each item; 0: items have any length */
 	uint64_t seed;
-	uint32_t n; /* items */
+	uint32_t n; /* number of items */
 	struct intern_slot {
-		uint32_t hash, id; /* id 0: free */
+		uint32_t hash, id; /* .id 0: the slot is free */
 	} * slots;
-	size_t n_slots;	      /* 0 or a power of two */
+	size_t n_slots;	      /* number of .slots: 0 or a power of two */
 	VEC(uint8_t *) items; /* chunks of items, or of pointers to items of any length */
 	VEC(uint8_t *) arena; /* blocks with the bytes of items of any length */
-	size_t arena_left;    /* free bytes at the end of the last common block */
+	/* free bytes, from .arena_at on, at the end of the last block that several items share */
+	size_t arena_left;
 	uint8_t *arena_at;
-	size_t bytes; /* all memory held, without the slots */
+	size_t bytes; /* all memory that the table holds, without the slots */
 };
 
 /* @size: bytes of every item (compared whole: zero the padding), or 0 for items of any length. */
@@ -40,7 +41,7 @@ uint32_t intern_put(struct intern *t, const void *key, size_t n);
 /* The item's bytes, @id from 1 to t->n; items of any length are NUL-terminated. *n may be NULL. */
 const void *intern_get(const struct intern *t, uint32_t id, size_t *n);
 
-/* The same for items of @size bytes, for loops over millions: @id isn't checked. */
+/* As intern_get(), for loops over millions of items of @size bytes each: @id isn't checked. */
 static inline const void *intern_at(const struct intern *t, uint32_t id, size_t size)
 {
 	return t->items.v[(id - 1) / INTERN_CHUNK] + (id - 1) % INTERN_CHUNK * size;

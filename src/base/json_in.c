@@ -16,7 +16,7 @@ void json_in_init(struct json_in *in, const char *s, size_t n)
 	*in = (struct json_in){.start = s, .at = s, .end = s + n};
 }
 
-/* The next character that isn't blank, NUL at the end. */
+/* Skips blanks. Returns the character after them, which stays; NUL at the end. */
 static char peek(struct json_in *in)
 {
 	while (in->at < in->end &&
@@ -124,7 +124,7 @@ static int take_literally(struct json_in *in, struct str *out, const char *at, c
 	return 0;
 }
 
-/* After \u: one escape, or two that are the surrogates of one character. */
+/* Reads what follows \u: one escape, or two that are the surrogates of one character. */
 static int take_unicode(struct json_in *in, struct str *out)
 {
 	const char *before = in->at - 1;
@@ -228,7 +228,7 @@ static void take_digits(struct json_in *in, bool fraction, uint64_t *v, int64_t 
 	}
 }
 
-/* After an e or E. The exponent is capped far beyond any that fits in the result. */
+/* Reads the exponent after an e or E. It is capped far beyond any that fits in the result. */
 static int take_exponent(struct json_in *in, int64_t *power)
 {
 	bool minus = in->at < in->end && *in->at == '-';
@@ -288,7 +288,7 @@ static int skip_word(struct json_in *in)
 	return in->at == start ? bad(in, "a value is expected here") : 0;
 }
 
-/* Of nested values only the brackets are checked; commas and colons may be anywhere. */
+/* Only the brackets of nested values are checked; commas and colons may be anywhere. */
 int json_in_skip(struct json_in *in)
 {
 	_cleanup_str_ struct str text = {};

@@ -12,10 +12,10 @@
 
 struct json_in {
 	const char *start, *at, *end;
-	bool fresh; /* just after a { or [ */
+	bool fresh; /* .at is just after a { or [ */
 	/*
-	 * Strings may have unknown escapes and control characters, which stand for themselves. Set
-	 * for files of other tools.
+	 * Accept strings with unknown escapes and control characters, which stand for themselves.
+	 * Set for files of other tools.
 	 */
 	bool lenient;
 };
@@ -23,7 +23,7 @@ struct json_in {
 /* @s stays the caller's, and stays valid as long as @in is used. */
 void json_in_init(struct json_in *in, const char *s, size_t n);
 
-/* All of these: -EINVAL + message if the text isn't what they expect. */
+/* All functions below return -EINVAL + message if the text isn't what they expect. */
 
 /* Steps into an object ('{') or a list ('['). */
 _must_use_ int json_in_enter(struct json_in *in, char open);
@@ -35,15 +35,17 @@ _must_use_ int json_in_key(struct json_in *in, struct str *key);
 _must_use_ int json_in_item(struct json_in *in);
 
 /*
- * A string. NUL and surrogates without their other half become U+FFFD; bytes that aren't UTF-8 are
- * kept. Also -ENOMEM + message. @out is overwritten.
+ * Reads a string into @out, which is overwritten. NUL and surrogates without their other half
+ * become U+FFFD; bytes that aren't UTF-8 are kept. Also -ENOMEM + message.
  */
 _must_use_ int json_in_string(struct json_in *in, struct str *out);
 
-/* An integer in the range of int64_t, written without fraction and exponent. */
+/* Reads an integer in the range of int64_t, written without fraction and exponent. */
 _must_use_ int json_in_integer(struct json_in *in, int64_t *ret);
 
-/* Any number times 10^@times, rounded to an integer in the range of int64_t. */
+/*
+ * Reads any number and multiplies it by 10^@times, rounded to an integer in the range of int64_t.
+ */
 _must_use_ int json_in_scaled(struct json_in *in, int times, int64_t *ret);
 
 /* Skips any value. NaN, Infinity and -Infinity too, because Python writes them. */

@@ -7,10 +7,10 @@
 
 #include "base/visible.h"
 
-#define MAX_TEXT 8192 /* of a message: room for two paths */
+#define MAX_TEXT 8192 /* the most bytes of a message: room for two paths */
 
 static enum log_level max_level = LOG_NOTE;
-static const struct log_sink *shown_by; /* NULL: nobody */
+static const struct log_sink *shown_by; /* the sink that shows messages; NULL: nobody does */
 
 void log_set_level(enum log_level level)
 {

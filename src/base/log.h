@@ -21,11 +21,14 @@ enum log_level log_level(void);
  */
 struct log_sink {
 	void (*say)(enum log_level level, const char *text);
-	/* Shows what goes on now, in place of the line before. NULL: it is over. */
+	/*
+	 * Shows, in one line, what krait does now, in place of the progress line before. NULL: it
+	 * is over.
+	 */
 	void (*progress)(const char *text);
 };
 
-/* Called before the first message. @sink lives as long as the program. */
+/* Sets where messages go. Call it before the first message. @sink lives as long as the program. */
 void log_set_sink(const struct log_sink *sink);
 
 /* Hands a line to the sink, if there is one and the level allows it. */

@@ -11,9 +11,11 @@
 struct map {
 	struct map_slot {
 		uint64_t key, value;
-		uint8_t state; /* 0 free, 1 used, 2 deleted */
+		/* 0: the slot is free, 1: has an entry, 2: had one that was deleted */
+		uint8_t state;
 	} * slots;
-	size_t n, used, size; /* live entries; live and deleted; slots (power of two) */
+	/* n: entries; used: entries and deleted slots; size: all slots, a power of two */
+	size_t n, used, size;
 };
 
 void map_init(struct map *m);
@@ -30,7 +32,10 @@ bool map_del(struct map *m, uint64_t key);
 
 void map_clear(struct map *m);
 
-/* First used slot at or after @i, or NULL; iterate with i = slot - m->slots + 1. */
+/*
+ * The first slot with an entry at or after slot number @i, or NULL; iterate with i = slot -
+ * m->slots + 1.
+ */
 struct map_slot *map_next(const struct map *m, size_t i);
 
 #define map_foreach(slot, m)                                                                       \

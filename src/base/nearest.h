@@ -15,10 +15,10 @@ enum { NEAREST_MOST = 3 };
 unsigned int word_distance(const char *a, const char *b);
 
 struct nearest {
-	char typed[64]; /* of a pattern: its longest piece of plain text */
+	char typed[64]; /* what was typed; of a pattern only its longest piece of plain text */
 	struct {
 		char *name;
-		unsigned int score; /* 0 is nearest */
+		unsigned int score; /* how far the word is from what was typed; 0 is nearest */
 	} best[NEAREST_MOST];
 	char *any[NEAREST_MOST]; /* the first words added, near or not */
 	size_t n_best, n_any;

@@ -10,7 +10,7 @@
 
 #include "base/util.h"
 
-/* For `return err_nomem()`: -ENOMEM with that message. */
+/* Sets the message "out of memory" and returns -ENOMEM, for `return err_nomem()`. */
 int err_nomem(void);
 
 /* Has an allocation failed in this thread since err_memory_begin()? */

@@ -18,12 +18,13 @@
 #define WORK_CALL   1000 /* a system call that reads something small */
 #define WORK_SORT   64	 /* sorting: for each of up to a million entries */
 
-/* Lies in the caller's storage. slice_begin() and slice_end() are called by the same thread. */
+/* Bounds the work of one thread from slice_begin() to slice_end(). Lies in the caller's storage. */
 struct slice {
 	uint64_t left;
-	uint64_t memory;     /* bytes that may still be allocated until the end of the slice */
-	struct slice *outer; /* its work and memory are spent together with this slice's */
-	bool cut;	     /* something was left out because the slice was spent */
+	uint64_t memory; /* bytes that may still be allocated until the end of the slice */
+	/* the slice around this one, from which the same work and memory are spent; NULL: none */
+	struct slice *outer;
+	bool cut; /* something was left out because the slice was spent */
 };
 
 void slice_begin(struct slice *s, uint64_t work);
@@ -37,14 +38,21 @@ void slice_end(struct slice *s);
 bool slice_spend(uint64_t work);
 
 /*
- * Limits what may be allocated in the slice for what a file lays out. Freeing gives nothing back.
+ * Limits how many bytes may be allocated in the slice for what a file lays out. Freeing gives
+ * nothing back.
  */
 void slice_limit_memory(struct slice *s, uint64_t bytes);
 
-/* Takes @bytes from that limit, before they are allocated. False: fewer are left. */
+/*
+ * Takes @bytes from the memory of the thread's slice, before they are allocated. False: fewer are
+ * left.
+ */
 bool slice_hold(uint64_t bytes);
 
-/* CPU time that was spent. A burst is allowed at once, and then a share of the time that passes. */
+/*
+ * CPU time that was spent on some work. A burst is allowed at once, and then a share of the time
+ * that passes.
+ */
 struct budget {
 	uint64_t first_ns; /* CLOCK_MONOTONIC of the first work; 0: none yet */
 	uint64_t took_ns;
@@ -52,14 +60,17 @@ struct budget {
 
 struct budget_limit {
 	uint64_t burst_ns;
-	unsigned share; /* one part in so many: 20 means 5 % */
+	unsigned share; /* the share of passing time, as one part in so many: 20 means 5 % */
 };
 
 bool budget_is_left(const struct budget *b, struct budget_limit limit, uint64_t now_ns);
-/* The time (CLOCK_MONOTONIC) from which on something is left; 0: now. */
+/* The time (CLOCK_MONOTONIC) from which on some of the budget is left; 0: some is left now. */
 uint64_t budget_due_ns(const struct budget *b, struct budget_limit limit);
 void budget_spend(struct budget *b, uint64_t now_ns, uint64_t ns);
-/* The same for a budget that has one limit only: unused time saves up no more than the burst. */
+/*
+ * As budget_spend(), for a budget that is checked against one limit only: unused time saves up no
+ * more than the burst.
+ */
 void budget_spend_only(struct budget *b, struct budget_limit limit, uint64_t now_ns, uint64_t ns);
 
 #endif

@@ -17,20 +17,23 @@ struct str {
 };
 
 void str_fini(struct str *b);
-void str_clear(struct str *b); /* empty, memory kept, .failed reset */
+void str_clear(struct str *b); /* makes it empty; keeps its memory, resets .failed */
 
 void str_add(struct str *b, const char *s);
 void str_add_n(struct str *b, const void *s, size_t n);
 void str_add_c(struct str *b, char c);
-void str_shrink(struct str *b); /* gives back what it doesn't use */
+void str_shrink(struct str *b); /* gives back memory that the string doesn't use */
 void str_addf(struct str *b, const char *fmt, ...) _printf_(2, 3);
 
 /* Appends @s as one word of a shell's command line: quoted where it needs that. */
 void str_add_shell_word(struct str *b, const char *s);
 
-const char *str_cstr(const struct str *b); /* "" when empty */
+const char *str_cstr(const struct str *b); /* never NULL: "" when empty */
 
-/* Moves the bytes out (caller frees); NULL if anything failed. An empty string gives "". */
+/*
+ * Hands the bytes over to the caller, who frees them, and empties @b; NULL if an append failed. An
+ * empty string gives "".
+ */
 char *str_take(struct str *b);
 
 #define _cleanup_str_ _cleanup_(str_fini)

@@ -12,8 +12,8 @@
 int temporary_file(void);
 
 /*
- * Makes a directory there that only this user can enter. Its path (heap); NULL if that works
- * nowhere.
+ * Makes a directory that only krait's user can enter, in the first of $TMPDIR, /var/tmp and /tmp
+ * where that works. Its path (heap); NULL if that works nowhere.
  */
 char *temporary_dir(void);
 

@@ -6,8 +6,8 @@
 #include <pthread.h>
 
 /*
- * No signal is delivered to the thread: signals are for the main one. 0 or errno, as
- * pthread_create().
+ * Starts a thread that calls @run(@arg). No signal is delivered to it: signals are for the main
+ * thread. 0 or errno, as pthread_create().
  */
 int thread_start(pthread_t *ret, void *(*run)(void *arg), void *arg);
 

@@ -9,16 +9,16 @@
 
 #include "base/str.h"
 
-/* Length of the valid, NUL-free start of @s; n if all of it is. */
+/* How many of the @n bytes at @s, from the first on, are valid UTF-8 without NUL; @n if all are. */
 size_t utf8_valid(const char *s, size_t n);
 
-/* Length of the one valid character that @s begins with, 0 if there is none. */
+/* How many bytes the valid character has that @s begins with, 0 if @s doesn't begin with one. */
 size_t utf8_valid_one(const char *s, size_t n);
 
 /* The number of bytes at @s, where utf8_valid() stopped, that one U+FFFD stands for; @n > 0. */
 size_t utf8_invalid(const char *s, size_t n);
 
-/* Appends @s to @out with everything invalid replaced. */
+/* Appends the @n bytes at @s to @out, with U+FFFD in place of invalid UTF-8 and of NUL. */
 void utf8_clean(struct str *out, const char *s, size_t n);
 
 #endif

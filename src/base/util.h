@@ -43,7 +43,7 @@ static inline bool str_ends(const char *s, const char *suffix)
 	return n >= m && memcmp(s + n - m, suffix, m) == 0;
 }
 
-/* The part after the last '/', or all of it. */
+/* The part of @path after the last '/'; without a '/' all of @path. */
 static inline const char *path_base(const char *path)
 {
 	const char *slash = strrchr(path, '/');

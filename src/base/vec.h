@@ -36,7 +36,7 @@ _must_use_ static inline int vec_grow(void **v, size_t *cap, size_t need, size_t
 
 #define vec_reserve(vec, need) vec_grow((void **)&(vec)->v, &(vec)->cap, (need), sizeof(*(vec)->v))
 
-/* Appends @...; 0 or -ENOMEM. */
+/* Appends one element, @..., to @vec; 0 or -ENOMEM. */
 #define vec_push(vec, ...)                                                                         \
 	({                                                                                         \
 		int _r = vec_reserve(vec, (vec)->n + 1);                                           \
@@ -48,7 +48,9 @@ _must_use_ static inline int vec_grow(void **v, size_t *cap, size_t need, size_t
 #define vec_foreach(it, vec)                                                                       \
 	for (__typeof__(*(vec)->v) *it = (vec)->v; it && it < (vec)->v + (vec)->n; it++)
 
-/* The number of elements of @list at or below @key; its @n elements ascend by @member. */
+/*
+ * How many of the @n elements of @list, which ascend by @member, have a @member at or below @key.
+ */
 #define count_upto(list, n, member, key)                                                           \
 	({                                                                                         \
 		size_t _low = 0, _high = (n);                                                      \
@@ -62,7 +64,7 @@ _must_use_ static inline int vec_grow(void **v, size_t *cap, size_t need, size_t
 		_low;                                                                              \
 	})
 
-/* Gives back unused room: for arrays that are kept long and no longer grow. */
+/* Gives back the unused room of @vec: for arrays that are kept long and no longer grow. */
 #define vec_shrink(vec)                                                                            \
 	do {                                                                                       \
 		void *_v = (vec)->n ? realloc((vec)->v, (vec)->n * sizeof(*(vec)->v)) : NULL;      \

@@ -75,7 +75,7 @@ static bool is_layout(char c)
 	return c == '\n' || c == '\t';
 }
 
-/* Could these bytes be the beginning of a longer character? */
+/* Could the @n bytes at @s be the beginning of a longer character? */
 static bool is_begun(const char *s, size_t n)
 {
 	unsigned char c = (unsigned char)*s;

@@ -23,7 +23,7 @@ bool visible(uint32_t c);
  */
 uint32_t visible_next(const char **s, bool *shown);
 
-/* Puts '?' in place of what can't be shown, in @s itself; the text gets no longer. */
+/* Puts '?' in place of what can't be shown (visible()), in @s itself; the text gets no longer. */
 void visible_in_place(char *s);
 
 /*

@@ -17,7 +17,8 @@
 #include "base/thread.h"
 
 #define LANE_THREADS 16
-#define STUCK_NS     NSEC_PER_SEC /* a job that takes longer doesn't keep the others waiting */
+/* a job that takes longer is stuck, and doesn't keep the others waiting */
+#define STUCK_NS NSEC_PER_SEC
 
 struct queue {
 	struct worker_job *first, **end;
@@ -27,8 +28,8 @@ struct queue {
 struct slot {
 	struct lane *lane;
 	pthread_t thread;
-	struct worker_job *runs; /* NULL: none */
-	uint64_t since_ns;	 /* when that job began */
+	struct worker_job *runs; /* the job that this thread runs; NULL: none */
+	uint64_t since_ns;	 /* when the job .runs began, CLOCK_MONOTONIC */
 	_Atomic(const char *) step;
 };
 
@@ -36,22 +37,23 @@ struct slot {
 struct lane {
 	struct worker *worker;
 	struct slot slots[LANE_THREADS];
-	size_t started; /* of .slots; 1 as long as no job is stuck */
+	size_t started; /* how many of .slots have a thread; 1 as long as no job is stuck */
 	struct queue given;
 };
 
 struct worker {
-	struct lane lane[2]; /* urgent jobs, others */
+	struct lane lane[2]; /* [0]: for urgent jobs; [1]: for the others */
 	bool stop;
 	atomic_bool cancelled;
 	int fd;
-	pthread_mutex_t lock; /* of all but .fd, .cancelled, .abandoned and .door */
+	pthread_mutex_t lock; /* protects all but .fd, .cancelled, .abandoned and .door */
 	pthread_cond_t given, idle;
-	pthread_mutex_t door; /* of .abandoned; held between worker_enter() and worker_leave() */
+	/* protects .abandoned; held between worker_enter() and worker_leave() */
+	pthread_mutex_t door;
 	bool abandoned;
 	struct queue done;
 	bool told;	/* .fd is readable */
-	unsigned count; /* of all jobs that were ever done */
+	unsigned count; /* how many jobs were ever done */
 };
 
 /* The slot of the job that this thread runs; NULL: it runs none. */
@@ -92,7 +94,7 @@ static bool is_stuck(const struct slot *s, uint64_t now)
 	return s->runs && now - s->since_ns >= STUCK_NS;
 }
 
-/* Is a job of the same group stuck already? */
+/* Is a job of the same group as @job stuck already? */
 static bool would_hang(const struct lane *l, const struct worker_job *job, uint64_t now)
 {
 	for (size_t i = 0; job->group && i < l->started; i++)
@@ -101,7 +103,7 @@ static bool would_hang(const struct lane *l, const struct worker_job *job, uint6
 	return false;
 }
 
-/* The first job that can run now; NULL: none. */
+/* Takes the first job of the lane that can run now; NULL: none can. */
 static struct worker_job *next_job(struct lane *l)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
@@ -175,7 +177,7 @@ static bool is_running(const struct lane *l)
 	return false;
 }
 
-/* No job is started any more. True: none runs. */
+/* From now on no job is started. True: no job runs. */
 static bool stop(struct worker *w)
 {
 	bool running;

@@ -15,37 +15,40 @@
 
 struct worker;
 
-/* The first member of a job. */
+/* What the worker knows of a job: the first member of the job's own struct. */
 struct worker_job {
 	void (*run)(struct worker_job *job);
-	struct worker_job *next; /* the worker's */
-	uint64_t group; /* of jobs that hang together, as those on files of one file system; 0:
-			 * none */
+	struct worker_job *next; /* for the worker's use */
+	/*
+	 * number of a group of jobs that may all hang for the same reason, as those on files of one
+	 * file system; 0: the job is in no group
+	 */
+	uint64_t group;
 };
 
-/* 0 or -errno + message. */
+/* Makes a worker, which has no thread yet. 0 or -errno + message. */
 _must_use_ int worker_open(struct worker **ret);
 
 /* Waits for the jobs that run, then frees the worker. All other jobs must have been taken back. */
 void worker_close(struct worker *w); /* NULL is fine */
 
 /*
- * The same without waiting. True: the worker is freed. False: jobs still run, in a loop or in a
- * system call that doesn't return. Then the worker, these jobs and all that they read stay in
+ * worker_close() without waiting. True: the worker is freed. False: jobs still run, in a loop or in
+ * a system call that doesn't return. Then the worker, these jobs and all that they read stay in
  * memory, and the process ends by _exit(). From now on worker_enter() refuses.
  */
 _must_use_ bool worker_abandon(struct worker *w);
 
-/* Readable when a job is done. */
+/* A descriptor that is readable when a job is done. */
 int worker_fd(const struct worker *w);
 
 /* Queues @job. Runs it at once, in this thread, if no other thread can be started. */
 void worker_give(struct worker *w, struct worker_job *job, bool urgent);
 
-/* A job that is done; NULL: none. */
+/* Returns a job that is done, which is the caller's again; NULL: there is none. */
 struct worker_job *worker_take(struct worker *w);
 
-/* A job that hasn't begun, taken back; NULL: none. */
+/* Takes back a job that hasn't begun; NULL: there is none. */
 struct worker_job *worker_drop(struct worker *w);
 
 /* How many jobs have been done so far. */
@@ -55,15 +58,15 @@ unsigned worker_count(struct worker *w);
 bool worker_wait(struct worker *w, int ms);
 
 /*
- * The job that runs, of several the longest; NULL: none. @step: what the job says that it does,
- * NULL if it says nothing. The job belongs to its thread, but nobody frees it before the caller
- * takes jobs.
+ * The running job, of several the one that has run longest; NULL: none. @step: what the job says
+ * that it does, NULL if it says nothing. The job belongs to its thread, but nobody frees it before
+ * the caller takes jobs.
  */
 struct worker_job *worker_running(struct worker *w, const char **step);
 
 /*
- * Nobody waits for the jobs any more, neither those that run nor those to come: worker_cancelled()
- * is true in them.
+ * Says that nobody waits any more for the worker's jobs, neither for those that run nor for those
+ * to come: from now on worker_cancelled() is true in them.
  */
 void worker_cancel(struct worker *w);
 
@@ -85,8 +88,8 @@ bool worker_is_job(void);
 void worker_step(const char *words);
 
 /*
- * Around the use of what the worker's owner frees after worker_abandon(). worker_abandon() waits
- * for worker_leave(). False: the owner may have freed it already.
+ * A job calls these two around its use of what the worker's owner frees after worker_abandon(),
+ * which waits for worker_leave(). False: the owner may have freed it already.
  */
 _must_use_ bool worker_enter(void);
 void worker_leave(void);
