@@ -15,9 +15,10 @@
 #define FUSE_SUPER_MAGIC 0x65735546
 #endif
 
-#define KNOWN_NS (10 * NSEC_PER_SEC) /* without .mount: .dev may be another file system's by then */
+/* how long an answer holds if .mount isn't known: later .dev may be another file system's */
+#define KNOWN_NS (10 * NSEC_PER_SEC)
 
-/* File systems in memory, on the machine's own disks, or above such ones. */
+/* Is @type the type of a file system in memory, on the machine's own disks, or above such ones? */
 static bool always_answers(long type)
 {
 	static const unsigned long local[] = {

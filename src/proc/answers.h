@@ -23,10 +23,13 @@ struct file_kind {
 	bool is_users; /* an overlay that root may not have mounted: it may lead to anything */
 };
 
-/* Is the file system there known to answer always? For the main thread only. */
+/* Is the file system at @at known to answer always? For the main thread only. */
 bool answers_known(struct file_place at);
 
-/* The same, decided by its kind. If it always answers, that is remembered. */
+/*
+ * Does the file system at @at, which has this @kind, always answer? If so, answers_known() says so
+ * from now on.
+ */
 bool answers_kind(struct file_place at, const struct file_kind *kind);
 
 #endif

@@ -73,8 +73,9 @@ int aside_read(int procdir, const char *name, size_t max, struct str *ret)
 
 struct maps_question {
 	char path[PATH_BYTES], cmdline[PATH_BYTES];
-	uint64_t number; /* of the list: every reading gets a new one */
-	uint64_t from;	 /* mappings that end after this address */
+	/* number of the list of mappings: every reading of one gets a new number */
+	uint64_t number;
+	uint64_t from; /* only mappings that end after this address are wanted */
 	unsigned want;
 };
 
@@ -141,7 +142,7 @@ static void wait_for_lock(const char *cmdline)
 
 /* In the child: a list that takes several answers. */
 static struct {
-	uint64_t number; /* 0: there is none */
+	uint64_t number; /* number of the list; 0: there is none */
 	struct maps maps;
 } kept;
 

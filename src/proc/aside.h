@@ -11,15 +11,20 @@
 #include "proc/maps.h"
 #include "proc/stat.h"
 
-/* The process of directory @procdir, /proc/PID or /proc/PID/task/TID; 0: not known. */
+/*
+ * The id of the process whose directory @procdir is, /proc/PID or /proc/PID/task/TID; 0: not known.
+ */
 pid_t aside_pid_of(int procdir);
 
-/* As proc_file_read(), of up to READER_TASK_BYTES. Without a child the calling thread reads. */
+/*
+ * As proc_file_read(), for at most READER_TASK_BYTES, but a child reads. If no child can be
+ * started, the calling thread reads.
+ */
 _must_use_ int aside_read(int procdir, const char *name, size_t max, struct str *ret);
 
 /*
- * Appends PROCDIR/maps to @m. -ETIMEDOUT; any other -errno: no child can read it, and the caller
- * has to read it itself.
+ * Appends the mappings in PROCDIR/maps to @m; a child reads them. -ETIMEDOUT: the child doesn't get
+ * them; any other -errno: no child can read the file, and the caller has to read it itself.
  */
 _must_use_ int aside_maps(int procdir, unsigned want, struct maps *m);
 

@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 
-/* Takes the next line off @text; false at its end. */
+/* Takes the next line off the beginning of @text; false: @text is at its end. */
 static bool next_line(const char **text, const char *end, const char **ret, size_t *ret_n)
 {
 	const char *nl;
@@ -84,7 +84,10 @@ static bool is_id(const char *s, size_t n)
 	return true;
 }
 
-/* The id in one component: "ID", "docker-ID.scope", "cri-containerd-ID.scope", "libpod-ID". */
+/*
+ * Finds the container's id in one component of a path: "ID", "docker-ID.scope",
+ * "cri-containerd-ID.scope", "libpod-ID".
+ */
 static const char *id_in(const char *s, size_t n)
 {
 	for (size_t i = 0; i + CONTAINER_ID_HEX <= n; i++)

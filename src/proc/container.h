@@ -19,23 +19,27 @@
 void cgroup_path(const char *text, size_t n, struct str *ret);
 
 /*
- * The controllers of the hierarchy whose path that is: "memory", "name=systemd" (v1), "" (v2).
- * Appends.
+ * Appends the controllers of the hierarchy whose path cgroup_path() takes from the same text:
+ * "memory", "name=systemd" (v1), "" (v2).
  */
 void cgroup_controllers(const char *text, size_t n, struct str *ret);
 
-/* Container id or machine name from a cgroup path. Appends; false if there is none. */
+/*
+ * Appends the container's id, or the machine's name, that cgroup path @path has. False if it has
+ * none.
+ */
 bool container_from_cgroup(const char *path, struct str *ret);
 
 /*
- * The id from the sources of bind mounts (.../containers/ID/hostname), for krait inside a
- * container's own cgroup namespace, where the cgroup path is "/". Appends; false if there is none.
+ * Appends the container's id that the sources of bind mounts have (.../containers/ID/hostname), for
+ * krait inside a container's own cgroup namespace, where the cgroup path is "/". False if there is
+ * none.
  */
 bool container_from_mountinfo(const char *text, size_t n, struct str *ret);
 
 /*
- * Name that its engine gave container @id, where a file says it (Docker's config.v2.json). Appends;
- * false if it isn't known. Needs the rights to read the engine's directory.
+ * Appends the name that the container engine gave to container @id, where a file says it (Docker's
+ * config.v2.json). False if the name isn't known. Needs the rights to read the engine's directory.
  */
 bool container_name(const char *id, struct str *ret);
 

@@ -18,14 +18,13 @@
 size_t container_believed(const char *mount, const char *path, uid_t *owner);
 
 /*
- * Appends the mount point of the hierarchy of which cgroup_path() takes the path from the same
- * text.
+ * Appends where the cgroup hierarchy is mounted whose path cgroup_path() takes from the same @text.
  */
 void container_mount(const char *text, size_t n, struct str *ret);
 
 /*
- * Could only root, or krait's own user, choose the mounts of process @procdir? True if the process
- * is in krait's user namespace.
+ * Can nobody but root and krait's own user have chosen what is mounted where in process @procdir?
+ * True if the process is in krait's user namespace.
  */
 bool container_mounts_believed(int procdir);
 

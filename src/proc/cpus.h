@@ -10,18 +10,24 @@
 
 typedef VEC(int) cpu_vec;
 
-/* Parses a CPU list ("0-3,5,8-11\n") of @n bytes. 0 (ret ascending); -EINVAL, -ENOMEM. */
+/*
+ * Parses a CPU list ("0-3,5,8-11\n") of @n bytes. 0, with the CPUs' numbers ascending in *@ret;
+ * -EINVAL, -ENOMEM.
+ */
 _must_use_ int cpus_parse(const char *text, size_t n, cpu_vec *ret);
 
-/* Online CPUs from /sys; without /sys, 0 .. sysconf(_SC_NPROCESSORS_ONLN) - 1. 0 or -errno. */
+/*
+ * Lists the online CPUs, as /sys says; without /sys, 0 .. sysconf(_SC_NPROCESSORS_ONLN) - 1. 0 or
+ * -errno.
+ */
 _must_use_ int cpus_online(cpu_vec *ret);
 
-/* Zero-initialised: nothing seen yet. */
+/* What cpus_changed() saw at its last call. Zero-initialised: it wasn't called yet. */
 struct cpus_watch {
 	bool seen;
 	size_t n;
 	int64_t slept_ns;
-	char list[1024]; /* beginning of the list in /sys */
+	char list[1024]; /* beginning of the list of online CPUs in /sys */
 };
 
 /*

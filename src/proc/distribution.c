@@ -25,10 +25,11 @@
 
 #define SEARCH_NS    (150 * NSEC_PER_MSEC) /* less than the child is waited for */
 #define RECORD_BYTES ((size_t)4 << 20)
-#define MOST_BYTES   1024 /* of all names together */
-#define MOST_FOLDERS 32	  /* added from one RECORD, which may hold any number */
+#define MOST_BYTES   1024 /* the most bytes of all names together */
+/* the most folders that are added from one RECORD, which may hold any number */
+#define MOST_FOLDERS 32
 #define MOST_LOOKS   4096 /* lines whose package is searched; most packages are known already */
-#define MOST_DEEP    8	  /* no package begins deeper */
+#define MOST_DEEP    8	  /* how many folders deep a package begins at most */
 
 size_t distribution_site(const char *path)
 {
@@ -51,7 +52,7 @@ static size_t name_bytes(const char *s)
 	return n && !isdigit((unsigned char)*s) ? n : 0;
 }
 
-/* A character of the name as Python writes it. */
+/* A character of a distribution's name as Python writes it. */
 static char letter(char c)
 {
 	return c == '/' ? '.' : c;
@@ -69,7 +70,7 @@ static bool is_known(const char *at, const char *name, size_t n)
 	return false;
 }
 
-/* False: it was in @ret already, or has no room. */
+/* Appends a package's name. False: @ret had the name already, or has no room for it. */
 static bool add(struct str *ret, const char *name, size_t n)
 {
 	if (!n || ret->n + n >= MOST_BYTES || is_known(str_cstr(ret), name, n))
@@ -81,7 +82,7 @@ static bool add(struct str *ret, const char *name, size_t n)
 	return true;
 }
 
-/* "" after the last line. */
+/* Returns where the line after the one at @s begins: "" after the last line. */
 static const char *next_line(const char *s)
 {
 	const char *end = strchrnul(s, '\n');
@@ -237,10 +238,14 @@ void distribution_from_script(const char *text, struct str *ret)
 struct question {
 	struct file_opener opener;
 	size_t site;
-	char path[FILE_TASK_PATH]; /* .site bytes, and the file below */
+	/* the first .site bytes lead to site-packages/; the file lies below it */
+	char path[FILE_TASK_PATH];
 };
 
-/* In the child: opens @name below .site. -EINVAL: it isn't of @type. */
+/*
+ * In the child: opens @name below site-packages/. A descriptor, or -errno; -EINVAL: the file isn't
+ * of @type.
+ */
 static int open_there(const struct question *q, const char *name, mode_t type)
 {
 	struct file_walk w = {.opener = q->opener,
@@ -328,7 +333,8 @@ int distribution_of(int procdir, const char *path, struct str *ret)
 	_cleanup_(proc_owner_fini) struct proc_owner owner = {};
 	struct question q = {.site = distribution_site(path)};
 	pid_t pid = aside_pid_of(procdir);
-	struct reader_request ask = {.pid = -1 - pid, /* no process's id: no memory is read */
+	/* a number that is no process's id: the task reads no process's memory */
+	struct reader_request ask = {.pid = -1 - pid,
 				     .uid = proc_user_of(pid),
 				     .task = search_task,
 				     .bytes = &q,

@@ -20,15 +20,17 @@ size_t distribution_site(const char *path);
 _must_use_ int distribution_of(int procdir, const char *path, struct str *ret);
 
 /*
- * The same from the text of one file. A RECORD has the path of a file in each line: false if @file
- * (below site-packages/) isn't among them. A top_level.txt has a package in each line: false if the
- * first part of @file isn't among them. Both texts may hold anything.
+ * As distribution_of(), from the text of one file of the distribution. A RECORD has the path of a
+ * file in each line: false if @file (below site-packages/) isn't among them. A top_level.txt has a
+ * package in each line: false if the first part of @file isn't among them. Both texts may hold
+ * anything.
  */
 bool distribution_from_record(const char *text, const char *file, struct str *ret);
 bool distribution_from_top_level(const char *text, const char *file, struct str *ret);
 
 /*
- * Appends the package that a console script of pip or uv imports from: "from shop.cli import main".
+ * Appends the package that a console script, with this @text, of pip or uv imports from: "from
+ * shop.cli import main".
  */
 void distribution_from_script(const char *text, struct str *ret);
 

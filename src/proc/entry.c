@@ -57,7 +57,7 @@ static bool is_letter(char c)
 	return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Bytes of "a.b.c" at @s, 0 if there is none. */
+/* How many bytes the module's name, "a.b.c", at @s has; 0: there is none. */
 static size_t module_bytes(const char *s)
 {
 	size_t n = 0;
@@ -84,8 +84,8 @@ static bool is_name(const char *text, bool needs_colon)
 }
 
 /*
- * Bytes of all packages together. A server is given one or two; each is compared with all before
- * it.
+ * The most bytes of all packages together. A server is given one or two; each is compared with all
+ * before it.
  */
 #define MOST_BYTES 1024
 
@@ -162,7 +162,7 @@ static void add_arguments(const struct program *p, const words_t *words, size_t 
 		add(ret, operand);
 }
 
-/* A title that setproctitle sets: "gunicorn: worker [package.wsgi]". */
+/* Adds the package in a title that setproctitle sets: "gunicorn: worker [package.wsgi]". */
 static bool add_title(const char *title, struct str *ret)
 {
 	const char *at = str_starts(title, "gunicorn: ") ? strchr(title, '[') : NULL;

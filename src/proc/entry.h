@@ -9,27 +9,27 @@
 #include "base/str.h"
 
 /*
- * Does a program of that name (proc_name_from()) take a package on its command line? For others
- * that needn't be read.
+ * Does a program called @name (proc_name_from()) take a package on its command line? The command
+ * lines of other programs needn't be read.
  */
 bool proc_entry_is_told(const char *name);
 
 /*
- * Append the names of these packages, each once, with a space between them; nothing if none is
- * found. @cmdline: the arguments, NUL-separated. @environment: NUL-separated too; of it
- * DJANGO_SETTINGS_MODULE and FLASK_APP count. Both may be cut off.
+ * Append the names of the packages that the server @name was told to run, each once, with a space
+ * between them; nothing if none is found. @cmdline: the arguments, NUL-separated. @environment:
+ * NUL-separated too; of it DJANGO_SETTINGS_MODULE and FLASK_APP count. Both may be cut off.
  */
 void proc_entry_from(const char *name, const char *cmdline, size_t n, struct str *ret);
 void proc_entry_from_environment(const char *name, const char *environment, size_t n,
 				 struct str *ret);
 
 /*
- * The argument that is Django's manage.py, which sets DJANGO_SETTINGS_MODULE itself; NULL: there is
- * none. @cmdline has a NUL after its @n bytes.
+ * The argument in @cmdline that is Django's manage.py, which sets DJANGO_SETTINGS_MODULE itself;
+ * NULL: there is none. @cmdline has a NUL after its @n bytes.
  */
 const char *proc_entry_script(const char *name, const char *cmdline, size_t n);
 
-/* Appends the package that the text of such a script names. The text may hold anything. */
+/* Appends the package that a manage.py with this @text names. The text may hold anything. */
 void proc_entry_from_script(const char *text, struct str *ret);
 
 #endif

@@ -16,7 +16,8 @@
 #include "base/clock.h"
 #include "proc/answers.h"
 
-#define FILES 1024 /* kept by a child; a new one replaces the one that was used longest ago */
+/* the most files that a child keeps open; a new one replaces the file that was used longest ago */
+#define FILES 1024
 
 struct file_opener file_opener_of(const struct opener *u)
 {
@@ -82,7 +83,7 @@ ssize_t file_task_walk(pid_t pid, void *bytes, size_t most)
 	return 0;
 }
 
-/* The files of a keeper, in its child. */
+/* The files that a keeper's child keeps open; used only in that child. */
 struct kept {
 	int fd;
 	uint32_t serial; /* 0: free */

@@ -11,7 +11,8 @@
 #include "proc/open_as.h"
 #include "proc/reader.h"
 
-#define FILE_TASK_GROUPS 64 /* of the opener, at most; without the others it has fewer rights */
+/* how many groups of the opener are kept; without the others it has fewer rights */
+#define FILE_TASK_GROUPS 64
 #define FILE_TASK_PATH	 4096
 
 /* A struct opener (open_as.h) without pointers. */
@@ -22,7 +23,7 @@ struct file_opener {
 	uint32_t n;
 	gid_t groups[FILE_TASK_GROUPS];
 };
-struct file_opener file_opener_of(const struct opener *u); /* NULL: krait itself */
+struct file_opener file_opener_of(const struct opener *u); /* @u NULL: with krait's own rights */
 
 /* How to get an O_PATH descriptor: by openat(), or with .resolve by openat2(). */
 struct file_walk {
@@ -31,7 +32,7 @@ struct file_walk {
 	char path[FILE_TASK_PATH];
 };
 
-/* About a file that the child keeps open. */
+/* Asks the child for a part of a file that it keeps open. */
 struct file_question {
 	struct file_opener opener;
 	uint32_t serial;
@@ -42,16 +43,23 @@ struct file_kept {
 	struct stat st;
 };
 
-/* The same in this process. A descriptor, or -errno. */
+/*
+ * What the tasks do, done in this process: walks to a file, or opens a file that is open as O_PATH.
+ * A descriptor, or -errno.
+ */
 int file_walk_here(const struct file_walk *w, int dir);
 int file_open_here(const struct file_opener *u, int path_fd);
 
 /*
- * Tasks on reader_given(). walk: struct file_walk; hands over the descriptor. type: uint64_t, the
- * number of the file system (file_dev()); answers struct file_kind (answers.h).
+ * Tasks on the descriptor reader_given(). walk: the question is struct file_walk; hands over the
+ * descriptor. type: the question is uint64_t, the number of the file system (file_dev()); answers
+ * struct file_kind (answers.h).
  */
 reader_task file_task_walk, file_task_type;
-/* struct file_question; answers struct file_kept. From then on the child keeps the file open. */
+/*
+ * Task on the descriptor reader_given(): the question is struct file_question, the answer struct
+ * file_kept. From then on the child keeps the file open.
+ */
 reader_task file_task_keep;
 /*
  * Tasks on a file that the child keeps. read answers the bytes as far as the file has them, stat a

@@ -18,8 +18,11 @@ enum file_how {
 			     * SYS_ADMIN */
 	FILE_EXE,	    /* /proc/PID/exe, same device and inode or same name: certain */
 	FILE_ROOT,	    /* /proc/PID/root/PATH, same device and inode: certain */
-	FILE_ROOT_OLDER,    /* the same where device and inode can't be compared (overlayfs, btrfs):
-			  * regular, and not changed since the process started */
+	/*
+	 * /proc/PID/root/PATH, where device and inode can't be compared (overlayfs, btrfs): a
+	 * regular file that wasn't changed since the process started
+	 */
+	FILE_ROOT_OLDER,
 };
 
 /*
@@ -35,8 +38,8 @@ _must_use_ int file_open_mapping(int procdir, const struct mapping *m, const cha
 void file_exe_path(int procdir, char *ret, size_t n);
 
 /*
- * Is @path the name of PROCDIR/exe? @path is maps_path() of a mapping, @deleted that mapping's.
- * Both names come from the kernel's d_path().
+ * Is @path the name of PROCDIR/exe? @path is maps_path() of a mapping, @deleted its .deleted. Both
+ * names come from the kernel's d_path().
  */
 bool file_is_exe(int procdir, const char *path, bool deleted);
 
@@ -50,10 +53,16 @@ _must_use_ int file_open_exe(int procdir);
  */
 _must_use_ int file_open_in_root(int procdir, const char *path);
 
-/* The same below directory @root (a process's /proc/PID/root, opened, or krait's own). */
+/*
+ * As file_open_in_root(), below directory @root (a process's /proc/PID/root, opened, or krait's
+ * own).
+ */
 _must_use_ int file_open_below(int root, const char *path);
 
-/* The same with the rights of @u. FILE_NO_LINK: the last part of @path may not be a link. */
+/*
+ * As file_open_below(), with the rights of @u. FILE_NO_LINK: the last part of @path may not be a
+ * link.
+ */
 enum file_links { FILE_LINKS, FILE_NO_LINK };
 struct opener;
 _must_use_ int file_open_as(const struct opener *u, enum file_links links, int root,
@@ -66,7 +75,7 @@ _must_use_ int file_open_as(const struct opener *u, enum file_links links, int r
 struct stat;
 _must_use_ int file_walk_mapping(int procdir, const struct mapping *m, struct stat *ret);
 
-/* Is @time, a file's (wall clock), before the start of the process? */
+/* Is @time (wall clock), when a file was last changed, before the start of the process? */
 bool file_is_older(int procdir, struct timespec time);
 
 /* @st_dev of a file, as stat() has it, in the kernel's encoding: major << 20 | minor. */

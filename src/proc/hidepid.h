@@ -17,7 +17,10 @@ bool proc_hides(struct str *ret);
  * there is none.
  */
 int proc_not_there(pid_t tgid);
-/* The same for a process that is shown but can't be examined; @r: the error. */
+/*
+ * Sets the message for process @tgid, which /proc shows but which can't be examined because of
+ * error @r. Returns @r.
+ */
 int proc_not_open(pid_t tgid, int r);
 
 #endif

@@ -15,12 +15,12 @@
 #include "proc/waited.h"
 
 #define KEEPERS	     64
-#define KEEPERS_USER 32 /* for processes of one user other than root */
+#define KEEPERS_USER 32 /* the most keepers for processes of one user other than root */
 #define AT_ONCE	     ((size_t)128 << 10)
 #define APART_MS     50
 
 struct keeper {
-	pthread_mutex_t lock; /* of .child */
+	pthread_mutex_t lock; /* protects .child */
 	struct reader_child *child;
 	uint64_t dev;
 	uid_t uid;

@@ -179,7 +179,10 @@ struct libc_info libc_read(int fd, enum libc_kind kind)
 	return ret;
 }
 
-/* @m NULL: a static executable, which has the library in it. */
+/*
+ * Reads the C library of the file that is mapped at @m. @m NULL: the process's executable, which is
+ * static and has the library in it.
+ */
 static struct libc_info read_mapping(const struct proc *proc, const struct maps *maps,
 				     const struct mapping *m, enum libc_kind kind)
 {

@@ -20,8 +20,11 @@ struct libc_info {
 	 * second-level table `specific` follows 32 * 16 bytes later), musl's struct pthread.tsd.
 	 */
 	int32_t tsd_offset;
-	int32_t self_offset; /* of pthread_self()'s result, from the thread pointer */
-	bool learnt;	     /* from the file itself; false: the architecture's usual value */
+	int32_t self_offset; /* pthread_self() - thread pointer, in bytes */
+	/*
+	 * the offsets come from the C library's file; false: they are the architecture's usual ones
+	 */
+	bool learnt;
 };
 
 /*
@@ -32,7 +35,7 @@ struct libc_info {
 const struct mapping *libc_find(const struct maps *m, enum libc_kind *ret,
 				const struct mapping **ret_threads);
 
-/* The usual values of this architecture for @kind. */
+/* What is usual on this architecture for a C library of this @kind. */
 struct libc_info libc_default(enum libc_kind kind);
 
 /*
@@ -44,13 +47,13 @@ struct libc_info libc_default(enum libc_kind kind);
 struct libc_info libc_read(int fd, enum libc_kind kind);
 
 /*
- * The C library of a process with these executable mappings. @linked: the process is linked with
- * one; then -EAGAIN as long as the loader hasn't mapped it. Else 0.
+ * Finds out which C library process @proc has, by its executable mappings @maps. @linked: the
+ * process is linked with a C library; then -EAGAIN as long as the loader hasn't mapped it. Else 0.
  */
 _must_use_ int libc_of_process(const struct proc *proc, const struct maps *maps, bool linked,
 			       struct libc_info *ret);
 
-/* Sets the fields of @w that depend on it. */
+/* Sets the fields of @w that depend on the C library. */
 void libc_set_where(struct py_where *w, const struct libc_info *info);
 
 #endif

@@ -101,7 +101,7 @@ int proc_maps(struct proc *p, unsigned want, struct maps *ret)
 	return maps_read(p->dirfd, want, ret);
 }
 
-/* The first thread's own file: the process's file adds up the times of all threads. */
+/* Reads the first thread's own stat file: the process's file adds up the times of all threads. */
 static int first_thread(const struct proc *p, struct proc_stat *ret)
 {
 	_cleanup_str_ struct str text = {};
@@ -113,7 +113,10 @@ static int first_thread(const struct proc *p, struct proc_stat *ret)
 	return r ? r : proc_stat_parse(str_cstr(&text), text.n, ret);
 }
 
-/* Without listing them: the directory has a link for each thread, and two of its own. */
+/*
+ * Does process @p have other threads than the first? They aren't listed: the directory of threads
+ * has a link for each thread, and two of its own.
+ */
 static bool has_other_threads(const struct proc *p)
 {
 	struct stat st;

@@ -11,8 +11,8 @@
 #include "proc/proc.h"
 
 /*
- * Has the list been locked for a second? False: memory and arguments can be read now, or the
- * process has none.
+ * Has the process's list of mappings been locked for a second? False: memory and arguments can be
+ * read now, or the process has none.
  */
 bool proc_is_locked(const struct proc *p);
 

@@ -13,7 +13,10 @@
 #include "base/error.h"
 #include "proc/aside.h"
 
-/* Also the longest line that is read: a path is PATH_MAX, with all bytes escaped 4x. */
+/*
+ * How many bytes are read at once, and the longest line that is understood: a path is PATH_MAX,
+ * with all bytes escaped 4x.
+ */
 #define READ_BYTES (128u << 10)
 
 #define DELETED	   " (deleted)"

@@ -13,9 +13,9 @@
 
 struct mapping {
 	uint64_t start, end; /* end exclusive, start < end */
-	uint64_t offset;     /* in the file, bytes */
+	uint64_t offset;     /* where the mapping's first byte is in the file, in bytes */
 	uint64_t dev;	     /* kernel's encoding as in abi exe_key: major << 20 | minor */
-	uint64_t ino;	     /* 0 = no file behind it */
+	uint64_t ino;	     /* inode of the mapped file; 0 = the mapping has no file */
 	uint32_t path;	     /* offset into maps.text, see maps_path() */
 	uint8_t prot;	     /* PROT_READ | PROT_WRITE | PROT_EXEC */
 	bool shared;
@@ -46,10 +46,16 @@ enum maps_want {
  */
 _must_use_ int maps_read(int procdir, unsigned want, struct maps *ret);
 
-/* The same from @fd, an open PROCDIR/maps, without a message. It may wait for long: see aside.h. */
+/*
+ * As maps_read(), from @fd, an open PROCDIR/maps, without a message. It may wait for long: see
+ * aside.h.
+ */
 _must_use_ int maps_read_fd(int fd, unsigned want, struct maps *ret);
 
-/* The same from @n bytes of text in memory, which may end anywhere. 0 or -ENOMEM. */
+/*
+ * As maps_read(), from @n bytes of the text of /proc/PID/maps, which may end anywhere. 0 or
+ * -ENOMEM.
+ */
 _must_use_ int maps_parse(const char *text, size_t n, unsigned want, struct maps *ret);
 
 /*
@@ -58,15 +64,15 @@ _must_use_ int maps_parse(const char *text, size_t n, unsigned want, struct maps
  */
 bool maps_query_exec(int fd, struct maps *m);
 
-/* Appends @e with its path of @n bytes, both as the kernel gives them. 0 or -ENOMEM. */
+/* Appends mapping @e with its path of @n bytes, both as the kernel gives them. 0 or -ENOMEM. */
 _must_use_ int maps_add(struct maps *m, struct mapping *e, const char *path, size_t n);
 
 void maps_fini(struct maps *m);
 #define _cleanup_maps_ _cleanup_(maps_fini)
 
 /*
- * Path of @e: "" for anonymous memory, "[vdso]" and the like for what has no file. Lives as long as
- * @m.
+ * Path of mapping @e of @m: "" for anonymous memory, "[vdso]" and the like for what has no file.
+ * Lives as long as @m.
  */
 const char *maps_path(const struct maps *m, const struct mapping *e);
 

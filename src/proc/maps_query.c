@@ -30,7 +30,7 @@ enum query_flags {
 	VMA_WRITABLE = 0x02,
 	VMA_EXECUTABLE = 0x04,
 	VMA_SHARED = 0x08,
-	OR_NEXT = 0x10, /* the first mapping from .addr on */
+	OR_NEXT = 0x10, /* query flag: find the first mapping from .addr on */
 };
 
 _Static_assert(sizeof(struct query) == 104, "as the kernel has it");
@@ -47,7 +47,10 @@ static struct mapping mapping_of(const struct query *q)
 				.shared = q->vma_flags & VMA_SHARED};
 }
 
-/* 1: go on; 0: that was the end; -errno. */
+/*
+ * Adds the next executable mapping from *@addr on, and moves *@addr past it. 1: go on; 0: there are
+ * no more; -errno.
+ */
 static int add_next(int fd, struct maps *m, uint64_t *addr)
 {
 	char name[PATH_MAX];

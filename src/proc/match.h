@@ -12,13 +12,15 @@
  * every process matches. The strings belong to the caller (argv).
  */
 struct proc_match {
-	VEC(const char *) comm;	     /* globs: the kernel's comm or the process's name */
-	VEC(const char *) cgroup;    /* globs: the whole path ('*' crosses '/') or a component */
-	VEC(const char *) container; /* prefixes of the id, or whole names; not empty */
-	struct map pids;	     /* tgid -> 1 */
-	bool said;		     /* the warning about a process that only claims to be in
-				      * .container was given */
-	bool by_pid;		     /* pids were asked for, even if all have ended since */
+	VEC(const char *) comm;	  /* globs: the kernel's comm or the process's name */
+	VEC(const char *) cgroup; /* globs: the whole path ('*' crosses '/') or a component */
+	/* beginnings of a container's id, or whole names; none is "" */
+	VEC(const char *) container;
+	struct map pids; /* the wanted processes that were added by pid: tgid -> 1 */
+	/* the user was warned of a process that only claims to be in one of .container */
+	bool said;
+	/* processes were asked for by pid, even if all have ended since */
+	bool by_pid;
 };
 
 void proc_match_init(struct proc_match *m);
@@ -27,7 +29,7 @@ void proc_match_fini(struct proc_match *m);
 /* From now on only processes that were added by pid are wanted; adds @tgid. 0 or -ENOMEM. */
 _must_use_ int proc_match_add_pid(struct proc_match *m, pid_t tgid);
 
-/* A new process: wanted if its parent was added by pid. 0 or -ENOMEM. */
+/* Process @child is new: it is wanted if @parent was added by pid. 0 or -ENOMEM. */
 _must_use_ int proc_match_fork(struct proc_match *m, pid_t parent, pid_t child);
 void proc_match_exit(struct proc_match *m, pid_t tgid);
 

@@ -11,7 +11,7 @@
 #include "base/str.h"
 #include "base/util.h"
 
-/* UINT64_MAX: there is no such file, or it says "max". */
+/* Reads the limit in a cgroup's file. UINT64_MAX: there is no such file, or it says "max". */
 static uint64_t read_limit(const char *root, const char *dir, int n, const char *name)
 {
 	unsigned long long limit;

@@ -9,13 +9,15 @@
 struct str;
 
 /*
- * The least, in bytes, of the machine's memory, RLIMIT_AS and the limits of this process's cgroups.
+ * How many bytes krait may take: the least of the machine's memory, RLIMIT_AS and the limits of the
+ * cgroups that krait is in.
  */
 uint64_t memory_allowed(void);
 
 /*
- * The least memory limit of the cgroup @path ("/a/b") and of the cgroups around it, in v2's tree or
- * in v1's tree "memory". @root: where these trees are, "/sys/fs/cgroup". UINT64_MAX: no limit.
+ * The least memory limit, in bytes, of the cgroup @path ("/a/b") and of the cgroups around it, in
+ * v2's tree or in v1's tree "memory". @root: where these trees are, "/sys/fs/cgroup". UINT64_MAX:
+ * no limit.
  */
 uint64_t memory_of_cgroup(const char *root, const char *path);
 

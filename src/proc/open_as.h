@@ -9,17 +9,21 @@
 
 /* With whose rights a file is opened. */
 struct opener {
-	bool as_is;  /* krait's own, with all its capabilities */
-	bool has_id; /* false: krait's own user, without capabilities */
+	bool as_is; /* with krait's own rights, all its capabilities included */
+	/*
+	 * with the rights of .uid, .gid and .groups; false: of krait's own user, without
+	 * capabilities
+	 */
+	bool has_id;
 	uid_t uid;
 	gid_t gid;
 	const gid_t *groups;
 	size_t n_groups;
 };
 
-/* With the rights of @owner; for root that is krait as it is. Borrows the groups. */
+/* The opener with the rights of @owner; if that is root, krait as it is. Borrows the groups. */
 struct opener opener_of(const struct proc_owner *owner);
-/* The same if krait can become another user; else krait's own user, without capabilities. */
+/* As opener_of() if krait can become another user; else krait's own user, without capabilities. */
 struct opener opener_if_root(const struct proc_owner *owner);
 
 /*

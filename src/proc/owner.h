@@ -7,17 +7,22 @@
 #include "base/vec.h"
 
 struct proc_owner {
-	uid_t uid;  /* for the file system (credentials(7)); 65534 for an id without a number
-		     * here */
-	bool mixed; /* the real, effective or saved uid differs from .uid: several users may own the
-		     * process */
+	/*
+	 * user id for opening files (credentials(7)); 65534 if krait's user namespace has no number
+	 * for it
+	 */
+	uid_t uid;
+	/*
+	 * the real, effective or saved user id differs from .uid: several users may own the process
+	 */
+	bool mixed;
 	gid_t gid;
 	VEC(gid_t) groups; /* supplementary groups */
 };
 
 /*
- * From PROCDIR/status. 0; -ESRCH if the process is gone; -errno. No message. Call _fini in any
- * case.
+ * Reads the owner from PROCDIR/status. 0; -ESRCH if the process is gone; -errno. No message. Call
+ * proc_owner_fini() in any case.
  */
 _must_use_ int proc_owner_read(int procdir, struct proc_owner *ret);
 /*

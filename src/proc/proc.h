@@ -13,13 +13,13 @@
 #include "base/str.h"
 #include "base/vec.h"
 
-#define PROC_CMDLINE_BYTES 4096 /* kept of the command line */
+#define PROC_CMDLINE_BYTES 4096 /* how many bytes of a command line are kept */
 #define PROC_CGROUP_BYTES  4096
 #define PROC_COMM_BYTES	   16
 
 struct proc {
-	pid_t tgid; /* in the PID namespace of /proc (krait's own) */
-	int dirfd;  /* of /proc/TGID */
+	pid_t tgid; /* process id in the PID namespace of /proc (krait's own) */
+	int dirfd;  /* descriptor of the directory /proc/TGID */
 };
 
 /* Opens /proc/@tgid. 0; -ESRCH with a message if there is no such process. */
@@ -31,13 +31,16 @@ void proc_close(struct proc *p);
 /* What is known of a process. Zero-initialise; proc_facts_fini() frees. Strings are never NULL. */
 struct proc_facts {
 	pid_t tgid;
-	uint64_t start_boot_ns; /* CLOCK_BOOTTIME, in whole clock ticks (10 ms) */
+	/* when the process started, CLOCK_BOOTTIME, in whole clock ticks (10 ms) */
+	uint64_t start_boot_ns;
 	bool kernel_thread;
 	char comm[PROC_COMM_BYTES];
-	char *name;	 /* for people: script or module, see proc_name_from() */
-	char *cgroup;	 /* path in the v2 hierarchy, else the longest one of v1; "/" if none */
-	char *container; /* id (64 hex digits) or machine name; "" = none */
-	char *claim;	 /* id or name of a container that it only claims to be in; "" = none */
+	char *name; /* the process's name for people: script or module, see proc_name_from() */
+	/* the cgroup's path in the v2 hierarchy, else the longest one of v1; "/" if none */
+	char *cgroup;
+	char *container; /* id (64 hex digits) of the container, or machine name; "" = none */
+	/* id or name of a container that the process only claims to be in; "" = none */
+	char *claim;
 	uid_t claim_uid; /* user who may have made that claim; (uid_t)-1: not known */
 };
 
@@ -69,15 +72,18 @@ void proc_name_from(const char *cmdline, size_t n, const char *exe, const char *
  */
 bool proc_name_is_said(const char *cmdline, size_t n);
 
-/* Name of a running process alone, without its other facts; *ret: heap, caller frees. */
+/*
+ * Reads the name of a running process alone, without its other facts; *@ret: heap, the caller frees
+ * it.
+ */
 _must_use_ int proc_name(const struct proc *p, char **ret);
 
-/* comm of thread @tid of @p (@tid == tgid: of the process). 0, -ESRCH. */
+/* Reads the comm of thread @tid of process @p (@tid == tgid: of the process). 0, -ESRCH. */
 _must_use_ int proc_comm(const struct proc *p, pid_t tid, char ret[static PROC_COMM_BYTES]);
 
 typedef VEC(pid_t) pid_vec;
 
-/* All processes that /proc shows, ascending. 0 or -errno with a message. */
+/* Lists the ids of all processes that /proc shows, ascending. 0 or -errno with a message. */
 _must_use_ int proc_list(pid_vec *ret);
 
 /*
@@ -89,7 +95,7 @@ _must_use_ int proc_check_mount(void);
 /* Has the process ended? It is gone, or its first thread has ended and there is no other one. */
 bool proc_has_ended(const struct proc *p);
 
-/* The threads of @p. 0, -ESRCH, -errno. */
+/* Lists the ids of the threads of process @p. 0, -ESRCH, -errno. */
 _must_use_ int proc_threads(const struct proc *p, pid_vec *ret);
 
 /*
@@ -99,20 +105,23 @@ _must_use_ int proc_threads(const struct proc *p, pid_vec *ret);
  */
 bool proc_use_another_thread(struct proc *p);
 
-/* The process's mappings, as maps_read(); through another thread if the first one has ended. */
+/*
+ * Reads the process's mappings, as maps_read() does; through another thread if the first one has
+ * ended.
+ */
 struct maps;
 _must_use_ int proc_maps(struct proc *p, unsigned want, struct maps *ret);
 
 /*
- * @root and all its descendants at this moment (children of any of its threads, and theirs), @root
- * first. A process whose parent has died meanwhile belongs to init, and isn't found. 0, -ESRCH,
- * -errno.
+ * Lists process @root and all its descendants at this moment (children of any of its threads, and
+ * theirs), @root first. A process whose parent has died meanwhile belongs to init, and isn't found.
+ * 0, -ESRCH, -errno.
  */
 _must_use_ int proc_tree(pid_t root, pid_vec *ret);
 
 /*
- * The process that was asked for by pid, with its tree unless @alone. As proc_tree(); -EINVAL: @pid
- * is a thread.
+ * As proc_tree(), for a @pid that a user asked for; only that process if @alone. -EINVAL: @pid is a
+ * thread.
  */
 _must_use_ int proc_asked(pid_t pid, bool alone, pid_vec *ret);
 

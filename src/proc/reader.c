@@ -28,17 +28,18 @@
 #define SLICE_MS     50
 #define END_TRIES    20
 #define END_MS	     5
-#define SHARED_BYTES READER_TASK_BYTES /* for one request; larger reads are several */
+/* the most bytes of one request; a larger read takes several requests */
+#define SHARED_BYTES READER_TASK_BYTES
 #define PIECES	     64
-#define STUCK_MOST   32 /* children that hang; with so many nothing new is read */
-#define STUCK_USER   4	/* for processes of one user other than root */
+#define STUCK_MOST   32 /* how many children may hang; with so many nothing new is read */
+#define STUCK_USER   4	/* how many children may hang for processes of one user other than root */
 
 /* A request and its answer; both processes map it. */
 struct shared {
-	reader_task *task; /* NULL: memory is asked for */
-	unsigned reads;	   /* reads of a task that came back */
+	reader_task *task; /* the task that the child runs; NULL: the request is for memory */
+	unsigned reads;	   /* how many reads of a task have come back */
 	uint64_t cpu_ns;   /* CPU time of the child so far */
-	uint64_t took_ns;  /* from the request to the answer, in the child */
+	uint64_t took_ns;  /* how long the child took from the request to the answer */
 	pid_t pid;
 	size_t n;
 	struct iovec from[PIECES];
@@ -50,7 +51,7 @@ struct shared {
 struct stuck {
 	pid_t child, pid;
 	uid_t uid;
-	struct shared *shared; /* the child may still write there */
+	struct shared *shared; /* memory that the child may still write to */
 };
 
 /* A child that reads. */
@@ -58,7 +59,7 @@ struct child {
 	pid_t pid;
 	int fd; /* a byte sent is a request, a byte received an answer */
 	struct shared *shared;
-	uint64_t counted_ns; /* as much of .shared->cpu_ns as is counted */
+	uint64_t counted_ns; /* how much of .shared->cpu_ns has been counted */
 };
 
 /* One set for the program, because memory is read from everywhere. */
@@ -69,11 +70,15 @@ static struct readers {
 	struct stuck stuck[STUCK_MOST];
 	size_t n_stuck;
 	struct reader_stats stats;
-	uint64_t cpu_ns; /* of all children, for what was answered */
+	uint64_t cpu_ns; /* CPU time of all children, for what they answered */
 	bool looks_first;
-	struct shared *serves; /* in a child: the request; else NULL */
-	int given, handed;     /* in a child: descriptors that came, and that go back; -1: none */
-	pid_t pagemap_pid;     /* 0: .pagemap isn't open */
+	struct shared *serves; /* in a child: the request that it serves; else NULL */
+	/*
+	 * in a child: the descriptor that came with the request, and the one that goes back; -1:
+	 * none
+	 */
+	int given, handed;
+	pid_t pagemap_pid; /* 0: .pagemap isn't open */
 	int pagemap;
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -371,7 +376,10 @@ static void bury(const struct child *c)
 	unmap(c->shared);
 }
 
-/* One request: the bytes that came, or -errno (is_lost(): the child is gone). */
+/*
+ * Sends one request for memory of @pid and waits for it. Returns how many bytes came, or -errno
+ * (is_lost(): the child is gone).
+ */
 static ssize_t read_part(const struct child *c, pid_t pid, void *to, const struct iovec *from,
 			 size_t n)
 {
@@ -389,7 +397,10 @@ static ssize_t read_part(const struct child *c, pid_t pid, void *to, const struc
 	return c->shared->got;
 }
 
-/* The child doesn't answer, or is dead: process_vm_readv() doesn't have these errors. */
+/*
+ * Does @got say that the child doesn't answer, or is dead? process_vm_readv() doesn't have these
+ * errors.
+ */
 static bool is_lost(ssize_t got)
 {
 	return got == -ETIMEDOUT || got == -EPIPE;
@@ -470,7 +481,7 @@ static void give_back(struct readers *r, const struct child *c)
 		bury(c);
 }
 
-/* After a request: @got is its result. */
+/* Releases the child after a request, whose result was @got. */
 static void let_go(struct readers *r, const struct child *c, ssize_t got, uid_t uid)
 {
 	if (got == -ETIMEDOUT)
@@ -605,7 +616,7 @@ ssize_t reader_run(pid_t pid, reader_task *task, void *bytes, size_t n, size_t m
 struct reader_child {
 	struct child child;
 	bool waits;   /* the last question has no answer yet */
-	bool counted; /* its silence is in .stats */
+	bool counted; /* that the child doesn't answer was counted in .stats */
 };
 
 struct reader_child *reader_child_new(void)

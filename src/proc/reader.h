@@ -36,7 +36,7 @@ ssize_t reader_read(pid_t pid, const struct iovec *to, const struct iovec *from,
  */
 typedef ssize_t reader_task(pid_t pid, void *bytes, size_t most);
 
-#define READER_TASK_BYTES (1u << 18) /* of a question, and of an answer */
+#define READER_TASK_BYTES (1u << 18) /* the most bytes of a question, and of an answer */
 
 /*
  * @bytes has a question of @n bytes and room for an answer of @most. Returns what the task returns,
@@ -44,24 +44,36 @@ typedef ssize_t reader_task(pid_t pid, void *bytes, size_t most);
  */
 ssize_t reader_run(pid_t pid, reader_task *task, void *bytes, size_t n, size_t most);
 
-/* A task with descriptors; -1 is none. */
+/* A task that may get a descriptor and hand one over. */
 struct reader_request {
-	pid_t pid; /* the process that is read; without one, a negative number of the caller's */
+	/*
+	 * the process that is read; for a task that reads none, a negative number that the caller
+	 * chooses
+	 */
+	pid_t pid;
 	uid_t uid; /* the user to blame if the task hangs */
 	reader_task *task;
 	void *bytes; /* a question of .n bytes, and room for an answer of .most */
 	size_t n, most;
-	int give;  /* reader_given() in the task, until the task ends */
-	int *take; /* gets what the task gave to reader_hand_over(); NULL: not wanted */
-	/* Set: time that the task took once it ran. On a busy machine it is less than the wait. */
+	/* descriptor that the task gets as reader_given(), until the task ends; -1: none */
+	int give;
+	/*
+	 * gets the descriptor that the task gave to reader_hand_over(), -1: none; NULL: it isn't
+	 * wanted
+	 */
+	int *take;
+	/*
+	 * Set by reader_ask(): how long the task took once it ran. On a busy machine it is less
+	 * than the wait.
+	 */
 	uint64_t took_ns;
 };
-#define READER_OWNER ((uid_t)-1) /* the user of process .pid */
+#define READER_OWNER ((uid_t)-1) /* reader_request.uid: the user of process .pid */
 
 /* As reader_run(), but always in a child, and not for a process that hangs already. */
 ssize_t reader_ask(struct reader_request *q);
 int reader_given(void);
-void reader_hand_over(int fd); /* the child closes it then */
+void reader_hand_over(int fd); /* for a task; the child closes @fd then */
 
 /*
  * A child of the caller's own, which keeps what its tasks leave behind. If it doesn't answer in
@@ -85,7 +97,7 @@ void reader_look_first(void);
  */
 void reader_prepare(void);
 
-/* Processes and file systems that didn't answer; pid and name of the first process. */
+/* How many processes and file systems didn't answer; pid and name of the first such process. */
 struct reader_stats {
 	unsigned processes, file_systems;
 	pid_t first;
@@ -93,7 +105,7 @@ struct reader_stats {
 };
 struct reader_stats reader_stats(void);
 
-/* CPU time that the children took for their answers. */
+/* CPU time, in ns, that the children took for their answers. */
 uint64_t reader_cpu_ns(void);
 
 /* Ends idle children; the next read starts one. */

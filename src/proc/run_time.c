@@ -17,7 +17,7 @@
 #include "proc/stat.h"
 
 #define SCHEDSTAT_BYTES 128
-#define STAT_BYTES	512 /* of /proc/stat: its first line */
+#define STAT_BYTES	512 /* how many bytes of /proc/stat are read: enough for its first line */
 
 bool run_time_parse(const char *text, struct run_time *ret)
 {

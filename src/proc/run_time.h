@@ -12,34 +12,39 @@
 #include "base/util.h"
 
 struct run_time {
-	uint64_t at_ns;		    /* when it was read, CLOCK_MONOTONIC */
-	uint64_t start_ns;	    /* start of the process, CLOCK_BOOTTIME, to 10 ms */
-	uint64_t cpu_ns;	    /* of all threads of the process, ended ones too */
-	uint64_t ran_ns, queued_ns; /* of the main thread */
-	uint64_t runs;		    /* how often the main thread got a CPU; 0: the kernel doesn't
+	uint64_t at_ns;	   /* when these figures were read, CLOCK_MONOTONIC */
+	uint64_t start_ns; /* when the process started, CLOCK_BOOTTIME, to 10 ms */
+	uint64_t cpu_ns;   /* CPU time of all threads of the process, ended ones too */
+	/* how long the main thread had a CPU; how long it was ready and had none */
+	uint64_t ran_ns, queued_ns;
+	uint64_t runs; /* how often the main thread got a CPU; 0: the kernel doesn't
 				     * count */
 	unsigned threads;
-	char state; /* of the main thread: 'R', 'S', 'Z', ... */
+	char state; /* state of the main thread: 'R', 'S', 'Z', ... */
 	/*
-	 * .queued_ns is complete. It isn't while the thread is ready: the kernel adds that wait
-	 * when the thread gets its CPU.
+	 * .queued_ns is complete. It isn't while the main thread is ready: the kernel adds that
+	 * wait when the thread gets its CPU.
 	 */
 	bool whole;
 };
 
-/* 0, -ESRCH, -errno. No message. */
+/* Reads the figures of process @pid. 0, -ESRCH, -errno. No message. */
 _must_use_ int run_time_read(pid_t pid, struct run_time *ret);
 
 /* Reads @t again if it isn't whole: it becomes whole once the thread has run. */
 _must_use_ int run_time_again(pid_t pid, struct run_time *t);
 
 /*
- * CPU time of the machine that is charged to no thread: taken by its host, or by interrupts. A
- * kernel that charges interrupts to threads counts them here as well. False: not known.
+ * CPU time of the machine, in ns, that is charged to no thread: taken by its host, or by
+ * interrupts. A kernel that charges interrupts to threads counts them here as well. False: not
+ * known.
  */
 bool run_time_taken(uint64_t *ret_ns);
 
-/* From the texts of schedstat and of /proc/stat. False: the text doesn't have it. */
+/*
+ * As run_time_read() and run_time_taken(), from the texts of schedstat and of /proc/stat. False:
+ * the text doesn't have the figures.
+ */
 bool run_time_parse(const char *text, struct run_time *ret);
 bool run_time_parse_taken(const char *text, uint64_t *ret_ticks);
 

@@ -11,8 +11,8 @@
 #include "base/util.h"
 
 /*
- * Is process @pid's first thread running, ready to run, or stopped? With @all: one of its threads,
- * of which the first 64 are examined?
+ * Is the first thread of process @pid running, ready to run, or stopped? With @all: is one of the
+ * process's first 64 threads?
  */
 bool proc_is_starved(pid_t pid, bool all);
 

@@ -10,17 +10,19 @@
 
 struct proc_stat {
 	char comm[PROC_COMM_BYTES];
-	char state; /* 'R', 'S', 'Z', ... */
+	char state; /* state of the task: 'R', 'S', 'Z', ... */
 	pid_t parent;
-	uint32_t flags;			  /* PF_* */
-	uint64_t start_ticks;		  /* since boot, in 1 / sysconf(_SC_CLK_TCK) */
-	uint64_t start_code, start_stack; /* mm_struct's; 0 without the right to trace the
-					   * process */
+	uint32_t flags; /* flags PF_* of the task */
+	/* when the process started, in ticks of 1 / sysconf(_SC_CLK_TCK) s since boot */
+	uint64_t start_ticks;
+	/* as in mm_struct; 0 without the right to trace the process */
+	uint64_t start_code, start_stack;
 };
 
-#define PROC_PF_KTHREAD 0x00200000 /* include/linux/sched.h; the same since 2.6.27 */
+/* proc_stat.flags of a kernel thread: include/linux/sched.h, the same since Linux 2.6.27 */
+#define PROC_PF_KTHREAD 0x00200000
 
-/* From @n bytes of text. 0 or -EINVAL. */
+/* Parses @n bytes of the text of /proc/PID/stat. 0 or -EINVAL. */
 _must_use_ int proc_stat_parse(const char *text, size_t n, struct proc_stat *ret);
 
 /*
@@ -30,26 +32,34 @@ _must_use_ int proc_stat_parse(const char *text, size_t n, struct proc_stat *ret
 #define PROC_STATUS_BYTES (1u << 20)
 
 struct proc_status {
-	uid_t uid;	   /* effective */
-	pid_t tgid;	   /* the process that this thread belongs to; 0 if not shown */
-	pid_t ns_tgid;	   /* innermost NSpid; 0 if there is none */
-	unsigned ns_level; /* number of NSpid after the first */
+	uid_t uid;  /* effective user id */
+	pid_t tgid; /* the process that this thread belongs to; 0 if not shown */
+	/* the process's id in its own PID namespace: innermost NSpid; 0 if there is none */
+	pid_t ns_tgid;
+	/*
+	 * in how many PID namespaces below that of /proc the process is: number of NSpid after the
+	 * first
+	 */
+	unsigned ns_level;
 };
 
-/* From @n bytes of text. 0 or -EINVAL. */
+/* Parses @n bytes of the text of /proc/PID/status. 0 or -EINVAL. */
 _must_use_ int proc_status_parse(const char *text, size_t n, struct proc_status *ret);
 
-/* PROCDIR/@name: its status, or one of its threads'. 0, -ESRCH, -EINVAL or -errno. No message. */
+/*
+ * Reads PROCDIR/@name: the status of the process, or of one of its threads. 0, -ESRCH, -EINVAL or
+ * -errno. No message.
+ */
 _must_use_ int proc_status_read(int procdir, const char *name, struct proc_status *ret);
 
-/* PROCDIR/stat. 0, -ESRCH or -errno, with a message. */
+/* Reads PROCDIR/stat. 0, -ESRCH or -errno, with a message. */
 _must_use_ int proc_stat_read(int procdir, struct proc_stat *ret);
 
-/* Start of the process on CLOCK_BOOTTIME, granularity one tick, rounded down. */
+/* When the process started, in ns of CLOCK_BOOTTIME, rounded down to a tick. */
 uint64_t proc_stat_start_ns(const struct proc_stat *s);
 
 /*
- * At most @max bytes of PROCDIR/@name, appended to @ret. 0; -ESRCH for a process that is gone;
+ * Appends at most @max bytes of PROCDIR/@name to @ret. 0; -ESRCH for a process that is gone;
  * -errno. No message.
  */
 _must_use_ int proc_file_read(int procdir, const char *name, size_t max, struct str *ret);

@@ -10,18 +10,20 @@
 
 #include "base/clock.h"
 
-#define WAITED_ONE   (3 * NSEC_PER_SEC)
-#define WAITED_ALL   (6 * NSEC_PER_SEC)
-#define WAITED_SLOW  6			  /* bound for slow answers: so many times less */
+#define WAITED_ONE (3 * NSEC_PER_SEC)
+#define WAITED_ALL (6 * NSEC_PER_SEC)
+/* the bound for slow answers is so many times less than the other */
+#define WAITED_SLOW  6
 #define WAITED_FAST  (20 * NSEC_PER_MSEC) /* an answer that takes as long is slow */
 #define WAITED_LEAST NSEC_PER_MSEC	  /* a faster answer isn't counted */
-#define WAITED_SHARE 50			  /* 2 % */
+/* the part of passing time that the main thread may wait, one in so many: 2 % */
+#define WAITED_SHARE 50
 
 struct waited {
 	uint64_t since_ns, ns, slow_ns;
 };
 
-/* May the main thread wait once more? */
+/* May the main thread wait once more? @most: WAITED_ONE or WAITED_ALL. */
 static inline bool waited_is_left(const struct waited *w, uint64_t now, uint64_t most)
 {
 	uint64_t more = w->since_ns ? (now - w->since_ns) / WAITED_SHARE : 0;

@@ -24,12 +24,15 @@ _must_use_ int walk_proc(int dir, pid_t pid, const char *name);
 _must_use_ int walk_below(int root, pid_t pid, const char *path, uint64_t flags, uint64_t resolve);
 
 /*
- * The stat of an O_PATH descriptor, as far as it's known without asking a file system that may not
- * answer.
+ * Fills *@ret with the stat of an O_PATH descriptor, as far as it's known without asking a file
+ * system that may not answer. 0 or -errno.
  */
 _must_use_ int walk_stat(int path_fd, struct stat *ret);
 
-/* Opens the same file for reading. A descriptor, or -errno; -EINVAL: it isn't a regular file. */
+/*
+ * Opens the file of an O_PATH descriptor for reading. @pid: the process that leads there, 0: none.
+ * A descriptor, or -errno; -EINVAL: it isn't a regular file.
+ */
 _must_use_ int walk_open(int path_fd, pid_t pid);
 
 /*
@@ -38,7 +41,10 @@ _must_use_ int walk_open(int path_fd, pid_t pid);
  */
 _must_use_ int walk_is_near(int path_fd, const struct stat *st, pid_t pid);
 
-/* The kind of its file system, found by a child: 0 or -errno. @dev: file_dev(). */
+/*
+ * Finds out, by a child, the kind of the file system of an O_PATH descriptor. @dev: its file_dev().
+ * 0 or -errno.
+ */
 struct file_kind;
 _must_use_ int walk_kind(int path_fd, uint64_t dev, pid_t pid, struct file_kind *ret);
 
