@@ -14,7 +14,7 @@
 #include "elf/elf_sections.h"
 
 #define RANGES_MAX (16u << 20) /* address ranges of units, or of functions */
-#define LINE_BYTES 64	       /* that libdw takes for a line */
+#define LINE_BYTES 64	       /* bytes of memory that libdw takes for a line */
 #define NO_ALT                                                                                     \
 	((Dwarf *)-1) /* libdw's own mark: it has looked for an alternate file and found
 				  * none */
@@ -28,14 +28,15 @@ typedef VEC(struct dwarf_range) dwarf_ranges_vec;
 
 struct dwarf_file {
 	Elf *elf, *alt_elf;
-	int copy, alt_copy; /* of a far file (base/far.h); -1: it isn't far */
+	/* descriptors of copies of files that are far (base/far.h); -1: the file isn't far */
+	int copy, alt_copy;
 	Dwarf *dwarf, *alt;
 	bool indexed;
 	dwarf_ranges_vec units;
-	VEC(dwarf_ranges_vec) functions; /* of each unit that was asked for */
+	VEC(dwarf_ranges_vec) functions; /* for each unit that was asked for, its functions */
 	struct map by_unit;		 /* offset of a unit's entry -> index into .functions */
-	size_t n_ranges;		 /* in all of .functions */
-	uint64_t bytes;			 /* of the sections, unpacked, and of lines */
+	size_t n_ranges;		 /* number of ranges in all of .functions */
+	uint64_t bytes;			 /* memory that the sections, unpacked, and lines take */
 	uint64_t lines;			 /* bytes of line programs that were run */
 	struct map by_program;		 /* offset of a line program -> 1: it may be run; 2: it may
 					  * not */

@@ -11,11 +11,13 @@
 
 #include "elf/elf_file.h"
 
-#define DWARF_BYTES_MAX (1ull << 30) /* of all debug sections, unpacked */
-/* Of one unit's line program; SQLite's, in one unit, has 400 KB. */
+#define DWARF_BYTES_MAX (1ull << 30) /* the most bytes of all debug sections together, unpacked */
+/* The most bytes of one unit's line program; SQLite's, in one unit, has 400 KB. */
 #define DWARF_LINES_MAX (2ull << 20)
-#define DWARF_LINES_ALL (8ull << 20) /* of all line programs of a file that are run */
-#define DWARF_DEPTH_MAX 128	     /* of inlining, and of scopes in scopes */
+/* the most bytes of all line programs of a file that are run */
+#define DWARF_LINES_ALL (8ull << 20)
+/* the deepest inlining, and nesting of scopes, that is followed */
+#define DWARF_DEPTH_MAX 128
 
 struct dwarf_file;
 
@@ -24,11 +26,16 @@ struct dwarf_file;
  * call.
  */
 struct dwarf_call {
-	const char *function; /* linkage name, else plain; NULL: not known. Lives as long as the
-			       * file */
-	const char *file;     /* as the compiler was given it, mostly absolute; NULL: not known */
-	uint32_t line;	      /* 0: not known */
-	bool inlined;	      /* into the next one */
+	/*
+	 * the function's linkage name, else its plain name; NULL: not known. Lives as long as the
+	 * dwarf_file
+	 */
+	const char *function;
+	/* source file as the compiler was given it, mostly absolute; NULL: not known */
+	const char *file;
+	uint32_t line; /* line number in .file; 0: not known */
+	/* this function's code was inlined into the function that follows in the list */
+	bool inlined;
 };
 
 /*
@@ -43,16 +50,20 @@ void dwarf_file_free(struct dwarf_file *d); /* NULL is fine */
 size_t dwarf_file_bytes(const struct dwarf_file *d);
 
 /*
- * Build id of the file to which dwz moved common parts; 0: none. libdw would open any path itself.
+ * Gets the build id of the file to which dwz moved parts that several files have. Returns its
+ * length; 0: there is no such file. libdw would open any path itself.
  */
 size_t dwarf_file_alt_id(const struct dwarf_file *d, uint8_t id[static ELF_BUILD_ID_MAX]);
 
-/* Sets that file; @fd is borrowed. 0 or -errno with a message. */
+/*
+ * Sets @fd (borrowed) as the file to which dwz moved parts that several files have. 0 or -errno
+ * with a message.
+ */
 _must_use_ int dwarf_file_set_alt(struct dwarf_file *d, int fd);
 
 /*
- * The functions at @vaddr, innermost first. Returns their number, at most @max; 0: no unit covers
- * it.
+ * Finds the functions whose code is at @vaddr, innermost first. Returns their number, at most @max;
+ * 0: no unit covers @vaddr.
  */
 size_t dwarf_file_find(struct dwarf_file *d, uint64_t vaddr, struct dwarf_call *ret, size_t max);
 

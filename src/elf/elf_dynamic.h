@@ -9,11 +9,11 @@
 #include "elf/elf_file.h"
 
 struct elf_dynamic {
-	uint64_t vaddr;	     /* of the section; 0 = there is none */
-	uint64_t check;	     /* check_dynamic() over its first entries */
+	uint64_t vaddr;	     /* p_vaddr of the dynamic section; 0 = there is none */
+	uint64_t check;	     /* check_dynamic() over the section's first entries */
 	uint64_t debug_slot; /* p_vaddr of DT_DEBUG's value; 0 = none (a library) */
-	bool linked;	     /* needs other libraries */
-	bool needs_python;   /* one of them is called libpython* */
+	bool linked;	     /* the file needs other libraries */
+	bool needs_python;   /* one of the needed libraries is called libpython* */
 	char loader[128];    /* path of the dynamic loader; "" = none (static, a library) */
 };
 

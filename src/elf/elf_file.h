@@ -15,9 +15,9 @@
 
 struct elf_file;
 
-#define ELF_BUILD_ID_MAX 64 /* bytes; GNU ld makes 20, others 8 to 32 */
+#define ELF_BUILD_ID_MAX 64 /* the most bytes of a build id; GNU ld makes 20, others 8 to 32 */
 
-/* e_machine. */
+/* The file's CPU: values of e_machine. */
 enum elf_machine { ELF_X86_64 = 62, ELF_AARCH64 = 183 };
 
 /* One PT_LOAD, as in the file. */
@@ -32,8 +32,8 @@ struct elf_section {
 };
 
 /*
- * Symbols of section index 0 (SHN_UNDEF) are left out; SHN_ABS isn't (BOLT makes _PyRuntime
- * absolute).
+ * A symbol that the file defines. Symbols of section index 0 (SHN_UNDEF) are left out; those of
+ * SHN_ABS aren't (BOLT makes _PyRuntime absolute).
  */
 struct elf_symbol {
 	uint64_t value, size;
@@ -47,7 +47,7 @@ struct elf_reloc {
 	int64_t addend;
 	uint32_t type; /* R_X86_64_*, R_AARCH64_* */
 	const char *symbol;
-	uint64_t symbol_value; /* st_value of a symbol that is defined here, else 0 */
+	uint64_t symbol_value; /* st_value of the symbol if this file defines it, else 0 */
 };
 
 /*
@@ -65,52 +65,64 @@ static inline void elf_file_freep(struct elf_file **f)
 
 const char *elf_file_name(const struct elf_file *f);
 enum elf_machine elf_file_machine(const struct elf_file *f);
-bool elf_file_is_exec(const struct elf_file *f); /* ET_EXEC: loaded at the file's own addresses */
+/* is it ET_EXEC, loaded at the file's own addresses? */
+bool elf_file_is_exec(const struct elf_file *f);
 
-/* Number of PT_LOADs; *ret points to them (valid until elf_file_free()). */
+/* Returns the number of PT_LOADs; *@ret points to them (valid until elf_file_free()). */
 size_t elf_file_loads(const struct elf_file *f, const struct elf_load **ret);
 
-/* Asks for a dynamic loader (PT_INTERP) or is ET_EXEC: a program, not a library. */
+/*
+ * Is the file a program, not a library? A program asks for a dynamic loader (PT_INTERP) or is
+ * ET_EXEC.
+ */
 bool elf_file_is_program(const struct elf_file *f);
 
 /* The executable PT_LOAD with the lowest p_vaddr, or NULL. */
 const struct elf_load *elf_file_text(const struct elf_file *f);
 
-/* The p_vaddr of that segment; false if there is none. */
+/* Gets the p_vaddr of elf_file_text(); false if the file has no executable PT_LOAD. */
 bool elf_file_text_start(const struct elf_file *f, uint64_t *ret);
 
-/* GNU build id from PT_NOTE or, without one, the note sections. Number of bytes, 0 = none. */
+/*
+ * Gets the GNU build id, from PT_NOTE or, without one, from the note sections. Returns its number
+ * of bytes, 0 = none.
+ */
 size_t elf_file_build_id(struct elf_file *f, uint8_t id[static ELF_BUILD_ID_MAX]);
 
 /*
- * Initial bytes of memory at @vaddr: from the file, zeros between p_filesz and p_memsz. Relocations
- * aren't applied. Returns how many of the @n bytes lie in one segment (0: none).
+ * Reads @n bytes of memory at @vaddr as they are at the program's start: from the file, zeros
+ * between p_filesz and p_memsz. Relocations aren't applied. Returns how many of the @n bytes lie in
+ * one segment (0: none).
  */
 size_t elf_file_read(const struct elf_file *f, uint64_t vaddr, void *buf, size_t n);
 
-/* The same, but 0 for memory that the process may write. */
+/* As elf_file_read(), but returns 0 for memory that the process may write. */
 size_t elf_file_read_constant(const struct elf_file *f, uint64_t vaddr, void *buf, size_t n);
 
-/* True and the u64 at @vaddr if all 8 bytes can be read. */
+/* Reads the u64 at @vaddr. True if all its 8 bytes can be read. */
 bool elf_file_read_u64(const struct elf_file *f, uint64_t vaddr, uint64_t *ret);
 
-/* Offset in the file of @vaddr; false if no byte of the file is loaded there. */
+/* Finds where in the file the byte is that is loaded at @vaddr; false if no byte of the file is. */
 bool elf_file_offset(const struct elf_file *f, uint64_t vaddr, uint64_t *ret);
 
-/* Section by name; false if there is none (or no section headers at all). */
+/* Finds the section called @name; false if there is none (or no section headers at all). */
 bool elf_file_section(struct elf_file *f, const char *name, struct elf_section *ret);
 
 /*
- * All symbols that are defined in the file, .dynsym first, then .symtab. @name is never NULL, may
- * be "". The callback returns 0 to go on; anything else ends the loop and is returned.
+ * Calls @fn for all symbols that are defined in the file, .dynsym first, then .symtab. @name is
+ * never NULL, may be "". The callback returns 0 to go on; anything else ends the loop and is
+ * returned.
  */
 typedef int elf_symbol_fn(const char *name, const struct elf_symbol *sym, void *arg);
 int elf_file_symbols(struct elf_file *f, elf_symbol_fn *fn, void *arg);
 
-/* The same for .dynsym (@dynamic) or .symtab alone. */
+/* As elf_file_symbols(), for .dynsym (@dynamic) or .symtab alone. */
 int elf_file_symbol_table(struct elf_file *f, bool dynamic, elf_symbol_fn *fn, void *arg);
 
-/* One symbol by exact name, .dynsym preferred. */
+/*
+ * Finds the symbol whose name is exactly @name, first in .dynsym, then in .symtab. False: there is
+ * none.
+ */
 bool elf_file_symbol(struct elf_file *f, const char *name, struct elf_symbol *ret);
 
 /*
@@ -121,8 +133,8 @@ size_t elf_file_find(struct elf_file *f, const char *const *names, struct elf_sy
 		     size_t n);
 
 /*
- * The same in .dynsym (@dynamic) or .symtab alone. Fills only those entries of ret[] that are all
- * zero. A .symtab can have hundreds of megabytes: search it only with a reason.
+ * As elf_file_find(), in .dynsym (@dynamic) or .symtab alone. Fills only those entries of ret[]
+ * that are all zero. A .symtab can have hundreds of megabytes: search it only with a reason.
  */
 size_t elf_file_find_in(struct elf_file *f, bool dynamic, const char *const *names,
 			struct elf_symbol *ret, size_t n);
@@ -147,7 +159,10 @@ bool elf_file_pointer(struct elf_file *f, uint64_t vaddr, uint64_t *ret);
 const char *elf_file_needed(struct elf_file *f, size_t i);
 const char *elf_file_soname(struct elf_file *f);
 
-/* DT_RUNPATH or DT_RPATH, as it is in the file; NULL if there is none. Valid as the two above. */
+/*
+ * DT_RUNPATH or DT_RPATH, as it is in the file; NULL if there is none. Valid until the next call of
+ * this function, elf_file_needed() or elf_file_soname().
+ */
 const char *elf_file_runpath(struct elf_file *f);
 
 #endif

@@ -8,12 +8,14 @@
 
 #include "elf/elf_sections.h"
 
-#define NAME_BYTES 128	/* the longest name that is searched */
-#define CHAIN_MAX  1024 /* symbols in one bucket; linkers make two or three */
+#define NAME_BYTES 128 /* the longest name that is searched */
+/* the most symbols of one bucket that are looked at; linkers make two or three */
+#define CHAIN_MAX 1024
 
 struct hash_table {
 	const struct elf_file *f;
-	uint32_t buckets, first, words, shift; /* in the order of the section's head */
+	/* the words at the section's beginning, in their order */
+	uint32_t buckets, first, words, shift;
 	uint64_t bloom_off, bucket_off, chain_off, end_off;
 	GElf_Shdr symbols, names;
 };

@@ -16,17 +16,17 @@
 struct elf_place {
 	uint64_t offset, n;
 };
-#define ELF_PLACE_HEADERS UINT64_MAX /* .offset */
+#define ELF_PLACE_HEADERS UINT64_MAX /* elf_place.offset of the headers */
 
-#define ELF_PLACES_MAX	  (64u << 10) /* libpython has 20 */
+#define ELF_PLACES_MAX	  (64u << 10) /* the most places that are noted; libpython has 20 */
 
 typedef VEC(struct elf_place) elf_place_vec;
 
 struct elf_reads {
 	struct blake2 hash;
 	elf_place_vec places;
-	VEC(uint32_t) sections;	 /* indexes of sections that were added */
-	struct elf_block *block; /* the block that small reads come from */
+	VEC(uint32_t) sections;	 /* indexes of the sections whose bytes are in .hash */
+	struct elf_block *block; /* the block of the file that small reads are served from */
 	bool lost; /* something was read that isn't noted here: the hash proves nothing */
 };
 
@@ -39,10 +39,13 @@ void elf_reads_fini(struct elf_reads *r);
  */
 void elf_file_note_reads(struct elf_file *f, struct elf_reads *r);
 
-/* The hash of all that was noted; @r takes no more. False: it proves nothing. */
+/*
+ * Gets the hash of all that was noted; nothing more can be noted in @r. False: the hash proves
+ * nothing.
+ */
 bool elf_reads_end(struct elf_reads *r, uint8_t hash[static BLAKE2_BYTES]);
 
-/* Do the bytes of @f at these @places have this @hash? */
+/* Do the bytes of @f at @places have the hash @hash? */
 bool elf_reads_are(struct elf_file *f, const elf_place_vec *places,
 		   const uint8_t hash[static BLAKE2_BYTES]);
 

@@ -11,15 +11,22 @@
 #include "elf/elf_file.h"
 #include "elf/elf_reads.h"
 
-/* No real table is larger (Chromium's .symtab with debug symbols: 200 MiB). */
-#define SECTION_MAX_BYTES  (512ull << 20)
-#define NAMES_MAX_BYTES	   (16u << 20) /* section names; some thousand bytes are usual */
-#define NOTES_MAX_BYTES	   (1u << 20)  /* of one section or segment; some 100 bytes are usual */
-#define NOTES_MAX	   64	       /* sections or segments with notes */
-#define DYNAMIC_MAX	   1024	       /* entries; libtorch has 60 */
-#define DYNAMIC_NAME_BYTES 256	       /* a needed file's name is cut off here */
-#define HEADERS_MAX	   (1u << 18)  /* sections: libelf keeps 200 bytes for each */
-#define RELOCS_MAX	   (4u << 20)  /* 64 MiB of struct elf_reloc_ref; libpython has 40,000 */
+/*
+ * The most bytes of a section that is read. No real table is larger (Chromium's .symtab with debug
+ * symbols: 200 MiB).
+ */
+#define SECTION_MAX_BYTES (512ull << 20)
+/* the most bytes of all section names; some thousand are usual */
+#define NAMES_MAX_BYTES (16u << 20)
+/* the most bytes of one section or segment of notes; some 100 bytes are usual */
+#define NOTES_MAX_BYTES	   (1u << 20)
+#define NOTES_MAX	   64	/* the most sections or segments with notes that are read */
+#define DYNAMIC_MAX	   1024 /* the most entries of a dynamic section; libtorch has 60 */
+#define DYNAMIC_NAME_BYTES 256	/* a needed file's name is cut off here */
+/* the most sections of a file: libelf keeps 200 bytes for each */
+#define HEADERS_MAX (1u << 18)
+/* the most relocations, 64 MiB of struct elf_reloc_ref; libpython has 40,000 */
+#define RELOCS_MAX (4u << 20)
 
 /* Where a relocation record is in the file. */
 struct elf_reloc_ref {
@@ -28,30 +35,35 @@ struct elf_reloc_ref {
 };
 
 struct elf_file {
-	int fd;	  /* borrowed, or .copy */
-	int copy; /* of a far file (base/far.h); -1: it isn't far */
+	int fd; /* descriptor of the file: borrowed, or .copy */
+	/* descriptor of the copy (far_copy()) of a file that is far; -1: it isn't far */
+	int copy;
 	char *name;
 	Elf *elf;
 	enum elf_machine machine;
 	bool is_exec;
 	size_t shstrndx;
-	size_t strings; /* section last found to be a string table, 0 = none */
+	/* index of the section that was last found to be a string table, 0 = none */
+	size_t strings;
 	/* The sections whose bytes were paid for last (pay_for()); a relocation needs 3. */
 	const Elf_Scn *paid[8];
-	size_t n_paid; /* sections ever put there */
+	size_t n_paid; /* how many sections were ever put into .paid */
 	VEC(struct elf_load) loads;
-	VEC(struct elf_reloc_ref) relocs; /* by vaddr; empty until relocs_sorted */
+	VEC(struct elf_reloc_ref) relocs; /* in order of vaddr; empty until .relocs_sorted */
 	bool is_program, relocs_sorted;
 	struct elf_reads *reads;	       /* borrowed; NULL: reads aren't noted */
 	char dynamic_name[DYNAMIC_NAME_BYTES]; /* result of elf_file_needed() and the like */
 };
 
 /*
- * elf_reads.c: reads as pread() does, as far as the file goes. All bytes of the file that libelf
- * doesn't read are read by this.
+ * elf_reads.c: reads as pread() does, as far as the file goes. This function reads all bytes of the
+ * file that libelf doesn't read.
  */
 size_t elf_read_at(const struct elf_file *f, uint64_t offset, void *buf, size_t n);
-/* Whoever reads the file otherwise notes it by these: bytes as they were read, or a section. */
+/*
+ * Whoever reads the file in another way than by elf_read_at() notes it: bytes as they were read, or
+ * a whole section.
+ */
 void elf_reads_add(struct elf_reads *r, uint64_t offset, const void *bytes, uint64_t n);
 void elf_reads_add_section(struct elf_reads *r, Elf_Scn *scn);
 
@@ -72,18 +84,18 @@ bool elf_fetch_section(int fd, const GElf_Shdr *sh);
  * that doesn't end with a NUL, it searches the end of a string in the memory behind it.
  */
 bool elf_is_string_table(Elf *elf, int fd, size_t i, size_t max_bytes);
-/* The same for section @i of @f; the section is noted as read. */
+/* As elf_is_string_table(), for section @i of @f; the section is noted as read. */
 bool elf_reads_strings(struct elf_file *f, size_t i, size_t max_bytes);
 
 /* The next section of @type after @scn (NULL: the first one), with its header. */
 Elf_Scn *elf_next_section(struct elf_file *f, Elf_Scn *scn, uint32_t type, GElf_Shdr *sh);
 
-/* First section called @name, with its header, or NULL. */
+/* The first section called @name, with its header, or NULL. */
 Elf_Scn *elf_named_section(struct elf_file *f, const char *name, GElf_Shdr *sh);
 
 /*
- * The section's bytes. NULL: they are missing, broken, absurdly large, or too many for the thread's
- * slice (base/slice.h). Owned by the file.
+ * The bytes of section @scn, whose header is @sh. NULL: they are missing, broken, absurdly large,
+ * or too many for the thread's slice (base/slice.h). Owned by the file.
  */
 Elf_Data *elf_section_data(struct elf_file *f, Elf_Scn *scn, const GElf_Shdr *sh);
 
@@ -93,7 +105,7 @@ Elf_Data *elf_section_data(struct elf_file *f, Elf_Scn *scn, const GElf_Shdr *sh
  */
 bool elf_hash_find(struct elf_file *f, const char *const *names, struct elf_symbol *ret, size_t n);
 
-/* The program header of .eh_frame_hdr; false if there is none. */
+/* Gets the program header of .eh_frame_hdr; false if there is none. */
 bool elf_eh_frame_hdr(struct elf_file *f, GElf_Phdr *ret);
 
 #endif

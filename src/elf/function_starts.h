@@ -10,7 +10,7 @@
 #include "elf/elf_file.h"
 
 struct function_starts {
-	VEC(uint64_t) vaddrs; /* ascending */
+	VEC(uint64_t) vaddrs; /* addresses (p_vaddr) where functions begin, ascending */
 };
 
 /*
@@ -21,7 +21,10 @@ _must_use_ int function_starts_read(struct elf_file *f, struct function_starts *
 void function_starts_fini(struct function_starts *s);
 #define _cleanup_function_starts_ _cleanup_(function_starts_fini)
 
-/* Does a function, or a part of one with its own rows, begin at @vaddr? */
+/*
+ * Does a function, or a part of a function that has call frame information of its own, begin at
+ * @vaddr?
+ */
 bool function_starts_has(const struct function_starts *s, uint64_t vaddr);
 
 #endif
