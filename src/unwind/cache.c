@@ -19,7 +19,7 @@
 #include "unwind/cache_file.h"
 
 #define SUFFIX	    ".rows"
-#define TMP_SECONDS 3600 /* older temporary files were left by a krait that was killed */
+#define TMP_SECONDS 3600 /* temporary files that are older were left by a krait that was killed */
 #define NAME_BYTES  (2 * ELF_BUILD_ID_MAX + 64)
 #define LEAST_ID    8 /* bytes of a build id that is long enough to tell files apart */
 

@@ -23,7 +23,9 @@ struct unwind_cache;
 
 /* Files with fewer rows are compiled as fast as their rows would be read. */
 #define UNWIND_CACHE_LEAST_ROWS 20000
-/* Bytes of all cache files together, at most; those that weren't used for longest are removed. */
+/*
+ * The most bytes of all cache files together; the files that weren't used for longest are removed.
+ */
 #define UNWIND_CACHE_MOST ((uint64_t)256 << 20)
 
 /*
@@ -34,7 +36,7 @@ struct unwind_cache;
 struct unwind_cache *unwind_cache_new(const char *dir, uid_t uid, gid_t gid, bool become);
 void unwind_cache_free(struct unwind_cache *c); /* NULL is fine */
 
-/* Tells whether a file has changed. .ino 0: its times prove nothing. */
+/* Tells whether a file has changed. .ino 0: the file's times prove nothing. */
 struct unwind_cache_version {
 	uint64_t dev, ino;
 	int64_t mtime_ns, ctime_ns;
@@ -46,13 +48,17 @@ struct unwind_cache_version {
  */
 struct unwind_cache_key {
 	uint8_t id[ELF_BUILD_ID_MAX];
-	size_t n; /* bytes of .id; 0 = no build id: nothing is cached */
+	/* how many bytes of .id are used; 0 = the file has no build id, and nothing is cached */
+	size_t n;
 	uint64_t bytes;
-	uint64_t owner; /* uid */
+	uint64_t owner; /* uid of the file's owner */
 	struct unwind_cache_version version;
 };
 
-/* The key of @f as it is now; @fd is its descriptor. Get the key before the file is read. */
+/*
+ * The key for the rows of @f as the file is now; @fd is its descriptor. Get the key before the file
+ * is read.
+ */
 struct unwind_cache_key unwind_cache_key_of(const struct unwind_cache *c, struct elf_file *f,
 					    int fd);
 
@@ -67,12 +73,16 @@ bool unwind_cache_load(struct unwind_cache *c, const struct unwind_cache_key *ke
 _must_use_ int unwind_cache_store(struct unwind_cache *c, const struct unwind_cache_key *key,
 				  const struct unwind_rows *rows, struct elf_reads *reads, int fd);
 
-/* Removes the oldest files, down to @most bytes; unwind_cache_store() does it too. */
+/*
+ * Removes the cache files that weren't used for longest, until all have at most @most bytes;
+ * unwind_cache_store() does it too.
+ */
 void unwind_cache_trim(struct unwind_cache *c, uint64_t most);
 
 /*
- * Removes all files that krait made there, and the directory if it is empty then. Returns the
- * number of files. -ENOENT: there is no such directory; -errno; both with a message.
+ * Removes all files that krait made in the cache's directory, and the directory if it is empty
+ * then. Returns the number of files. -ENOENT: there is no such directory; -errno; both with a
+ * message.
  */
 _must_use_ int unwind_cache_forget(struct unwind_cache *c);
 

@@ -12,11 +12,12 @@ static const char magic[8] = "krait-r\3";
 
 struct header {
 	char magic[8];
-	struct unwind_cache_version version; /* of the last file that proved to have these rows */
-	uint64_t sum;			     /* over all that follows */
+	/* version of the last file that proved to have these rows */
+	struct unwind_cache_version version;
+	uint64_t sum; /* checksum of all that follows this field */
 	uint64_t krait[3];
 	uint8_t id[ELF_BUILD_ID_MAX];
-	uint64_t n, bytes, owner; /* as in the key */
+	uint64_t n, bytes, owner; /* as in struct unwind_cache_key */
 	uint8_t hash[BLAKE2_BYTES];
 	uint64_t base, bad;
 	uint64_t rows, rules, fdes, places;

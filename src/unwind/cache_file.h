@@ -9,10 +9,16 @@
 #include <sys/stat.h>
 #include "unwind/cache.h"
 
-/* Is @fd of this type, does it belong to @uid, and can nobody else write it? */
+/*
+ * Is file @fd of this @type, does it belong to @uid, and can nobody else write it? *@st gets its
+ * stat.
+ */
 bool unwind_cache_is_ours(int fd, uid_t uid, mode_t type, struct stat *st);
 
-/* Names of other files in the directory: unfinished files, and lists (file_list.h). */
+/*
+ * How the names of other files in the cache's directory end: of unfinished files, and of lists
+ * (file_list.h).
+ */
 #define UNWIND_CACHE_TMP ".tmp"
 #define FILE_LIST_SUFFIX ".files"
 
@@ -23,7 +29,7 @@ bool unwind_cache_is_ours(int fd, uid_t uid, mode_t type, struct stat *st);
  */
 _must_use_ int unwind_cache_enter(const struct unwind_cache *c, bool make, uint64_t *caps);
 void unwind_cache_leave(const struct unwind_cache *c, uint64_t caps);
-/* unwind_cache_is_ours() for the cache's owner. */
+/* As unwind_cache_is_ours(), with the owner of @c as @uid. */
 bool unwind_cache_owns(const struct unwind_cache *c, int fd, mode_t type, struct stat *st);
 
 /* Proof that rows belong to a file. */
@@ -39,7 +45,7 @@ struct unwind_cache_proof {
  */
 bool unwind_cache_read(int fd, uid_t uid, const struct unwind_cache_key *key,
 		       struct unwind_rows *ret, struct unwind_cache_proof *proof);
-/* 0 or -errno. */
+/* Writes the rows and their proof to @fd, as unwind_cache_read() reads them. 0 or -errno. */
 _must_use_ int unwind_cache_write(int fd, const struct unwind_cache_key *key,
 				  const struct unwind_rows *rows,
 				  const struct unwind_cache_proof *proof);

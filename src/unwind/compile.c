@@ -17,8 +17,8 @@
 #define PAGE 4096u
 
 /*
- * Bytes of the section for a row (polars: 5). Room is reserved by this, because growing would copy
- * rows; unused room is given back.
+ * How many bytes of the section make one row, at least (polars: 5). Room is reserved by this,
+ * because growing would copy rows; unused room is given back.
  */
 #define ROW_BYTES 4
 

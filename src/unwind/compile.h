@@ -16,8 +16,8 @@
 _must_use_ int unwind_rows_read_tables(struct elf_file *f, struct unwind_rows *ret);
 
 /*
- * The same for an .eh_frame section that a process has in memory. Its code is at the @n places
- * @code (.vaddr, .memsz, .exec). 0 or -ENOMEM.
+ * As unwind_rows_read_tables(), for an .eh_frame section that a process has in memory. Its code is
+ * at the @n places @code (.vaddr, .memsz, .exec). 0 or -ENOMEM.
  */
 struct cfi_section;
 _must_use_ int unwind_rows_read_memory(const struct cfi_section *section,
@@ -25,7 +25,8 @@ _must_use_ int unwind_rows_read_memory(const struct cfi_section *section,
 				       struct unwind_rows *ret);
 
 /*
- * The same for a file, and rows that the instructions of other functions prove (prove/code_rows.h).
+ * As unwind_rows_read_tables(), and adds rows that the instructions of functions without call frame
+ * information prove (prove/code_rows.h).
  */
 _must_use_ int unwind_rows_read(struct elf_file *f, struct unwind_rows *ret);
 

@@ -16,7 +16,10 @@
 void file_list_read(const struct unwind_cache *c, const char *command,
 		    void (*each)(void *arg, const char *path), void *arg);
 
-/* Keeps the absolute paths of the @n paths, in place of the old list. 0 or -errno + message. */
+/*
+ * Stores those of the @n paths @path that are absolute as the list of @command, in place of the old
+ * list. 0 or -errno + message.
+ */
 _must_use_ int file_list_write(const struct unwind_cache *c, const char *command,
 			       const char *const *path, size_t n);
 

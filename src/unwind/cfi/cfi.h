@@ -18,7 +18,8 @@ struct cfi_reader {
 	bool bad;
 };
 
-uint64_t cfi_fixed(struct cfi_reader *r, size_t bytes); /* 1, 2, 4 or 8, little-endian */
+/* reads a number of 1, 2, 4 or 8 bytes, little-endian */
+uint64_t cfi_fixed(struct cfi_reader *r, size_t bytes);
 uint64_t cfi_uleb_slow(struct cfi_reader *r);
 int64_t cfi_sleb(struct cfi_reader *r);
 struct cfi_reader cfi_block(struct cfi_reader *r, uint64_t n); /* skips and returns @n bytes */
@@ -33,23 +34,26 @@ static inline uint64_t cfi_uleb(struct cfi_reader *r)
 /* Differences between machines: DWARF numbers of the registers that are followed. */
 enum cfi_column { CFI_RA, CFI_FP, CFI_BX, CFI_SP, CFI_COLUMNS };
 struct cfi_arch {
-	uint8_t reg[CFI_COLUMNS]; /* CFI_NONE: not followed */
-	bool ra_in_register;	  /* where the return address is at a function's start (aarch64) */
-	bool ra_signing;	  /* 0x2d is DW_CFA_AARCH64_negate_ra_state */
-	bool plt, ucontext;	  /* has the expressions of x86-64's binutils and glibc */
+	/* DWARF number of each column's register; CFI_NONE: it isn't followed */
+	uint8_t reg[CFI_COLUMNS];
+	/* at a function's start the return address is in a register (aarch64) */
+	bool ra_in_register;
+	bool ra_signing; /* 0x2d is DW_CFA_AARCH64_negate_ra_state */
+	/* tables may have x86-64's expressions of binutils for PLTs, of glibc for signal frames */
+	bool plt, ucontext;
 };
 #define CFI_NONE 255
 const struct cfi_arch *cfi_arch(enum elf_machine machine);
 
 /* Where the caller's value of a register is. */
 enum cfi_how {
-	CFI_UNSET,     /* not mentioned */
+	CFI_UNSET,     /* the call frame information doesn't mention the register */
 	CFI_SAME,      /* DW_CFA_same_value */
 	CFI_UNDEFINED, /* DW_CFA_undefined */
-	CFI_AT_CFA,    /* in memory at CFA + off */
-	CFI_AT_REG,    /* in memory at reg + off */
-	CFI_IS_CFA,    /* is CFA + off */
-	CFI_IN_REG,    /* in reg */
+	CFI_AT_CFA,    /* in memory at CFA + .off */
+	CFI_AT_REG,    /* in memory at register .reg + .off */
+	CFI_IS_CFA,    /* the value is CFA + .off itself */
+	CFI_IN_REG,    /* in register .reg */
 	CFI_OTHER,     /* given in a way that rules can't hold */
 };
 
@@ -61,10 +65,15 @@ struct cfi_place {
 struct cfi_state {
 	struct {
 		uint8_t kind; /* enum unwind_cfa: UNKNOWN, REG, DEREF or PLT */
-		uint64_t reg; /* of REG; stays set after an expression, as in libgcc */
+		/* base register of UNWIND_REG; stays set after an expression, as in libgcc */
+		uint64_t reg;
 		int64_t off;
-		uint8_t index; /* of UNWIND_INDEXED */
-		uint8_t ereg;  /* of an expression: *(ereg + eoff) + off2; of a PLT its literal */
+		uint8_t index; /* index register of UNWIND_INDEXED */
+		/*
+		 * with .eoff and .off2 an expression, *(ereg + eoff) + off2; of a PLT .eoff is the
+		 * literal
+		 */
+		uint8_t ereg;
 		int32_t eoff;
 		int16_t off2;
 	} cfa;
@@ -75,24 +84,26 @@ struct cfi_state {
 void cfi_cfa_expression(const struct cfi_arch *arch, struct cfi_reader e, struct cfi_state *st);
 void cfi_place_expression(struct cfi_reader e, struct cfi_place *place);
 
-/* The rule for a state; @signal: the CIE marks a signal frame ('S'). */
+/* Makes the rule for state @st; @signal: the CIE marks a signal frame ('S'). */
 void cfi_rule(const struct cfi_arch *arch, const struct cfi_state *st, bool signal,
 	      struct unwind_rule *ret);
 
 struct cfi_section {
 	const uint8_t *bytes;
-	size_t n;	/* below 4 GiB */
-	uint64_t vaddr; /* of .eh_frame; pointers may be relative to their own place */
-	bool debug;	/* .debug_frame: the same in another layout */
-	bool to_end;	/* .n is only a bound: a terminator ends the section */
+	size_t n; /* number of .bytes, below 4 GiB */
+	/* address of .eh_frame: its pointers may be relative to their own place */
+	uint64_t vaddr;
+	bool debug;	/* the section is .debug_frame, which lays entries out in another way */
+	bool to_end;	/* a terminator ends the section, and .n is only a bound */
 	uint8_t *owned; /* .bytes, if they are to be freed; NULL: the elf_file holds them */
 	const struct cfi_arch *arch;
 };
 
 struct cfi_cie {
 	const char *broken; /* why the CIE can't be used, or NULL */
-	uint8_t encoding;   /* DW_EH_PE_* of its FDEs' addresses */
-	bool sized;	    /* 'z': FDEs have augmentation data, with its size */
+	/* DW_EH_PE_* encoding of the addresses in FDEs that refer to this CIE */
+	uint8_t encoding;
+	bool sized; /* 'z': FDEs have augmentation data, with its size */
 	bool signal;
 	uint8_t code_align;
 	int8_t data_align;
@@ -100,18 +111,18 @@ struct cfi_cie {
 };
 
 struct cfi_fde {
-	uint64_t start, end; /* vaddr; end exclusive, above start */
+	uint64_t start, end; /* addresses of the function's code; end exclusive, above start */
 	uint32_t cie;
-	uint32_t program, program_n; /* place in the section */
+	uint32_t program, program_n; /* offset and size, in the section, of the FDE's program */
 };
 
 /* Goes through all entries of a section, in its order. */
 struct cfi_entries {
 	const struct cfi_section *section;
-	size_t at;	/* of the next entry */
-	size_t last_at; /* of the CIE that was found last */
+	size_t at;	/* offset of the next entry in the section */
+	size_t last_at; /* offset in the section of the CIE that was found last */
 	uint32_t last;
-	struct map by_at; /* offset -> index into cies */
+	struct map by_at; /* offset of a CIE in the section -> index into .cies */
 	VEC(struct cfi_cie) cies;
 };
 
@@ -132,9 +143,10 @@ struct cfi_run {
 	const struct cfi_section *section;
 	const struct cfi_cie *cie;
 	struct cfi_reader in;
-	uint64_t from, to, end; /* vaddr: start and end of the present row, end of the function */
-	const char *broken;	/* why the rest is unknown, or NULL */
-	bool changed;		/* the state changed since the caller set this to false */
+	/* addresses: start and end of the present row, end of the function */
+	uint64_t from, to, end;
+	const char *broken; /* why the rest of the function is unknown, or NULL */
+	bool changed;	    /* the state changed since the caller set this to false */
 	unsigned nested;
 	struct cfi_state st;
 	struct cfi_state saved[CFI_NESTED_MAX];
@@ -144,8 +156,8 @@ void cfi_run_init(struct cfi_run *r, const struct cfi_section *section, const st
 		  const struct cfi_fde *fde);
 
 /*
- * Next row: .st holds in [.from, .to), which isn't empty and lies in the function. False: no more
- * rows.
+ * Goes on to the next row: .st holds in [.from, .to), which isn't empty and lies in the function.
+ * False: there are no more rows.
  */
 bool cfi_next_row(struct cfi_run *r);
 

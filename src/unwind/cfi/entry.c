@@ -133,7 +133,7 @@ static int add_cie(struct cfi_entries *e, size_t at)
 	return r ? r : vec_push(&e->cies, cie);
 }
 
-/* Index of the CIE at @at, which is read when it is met first. */
+/* Gets the index of the CIE at offset @at of the section; the CIE is read when it is met first. */
 static int find_cie(struct cfi_entries *e, size_t at, uint32_t *ret)
 {
 	uint64_t *known;

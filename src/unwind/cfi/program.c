@@ -3,7 +3,7 @@
 #include "unwind/cfi/cfi.h"
 
 enum {
-	/* With an operand in the low six bits. */
+	/* The three instructions below have an operand in their low six bits. */
 	CFA_ADVANCE_LOC = 0x40,
 	CFA_OFFSET = 0x80,
 	CFA_RESTORE = 0xc0,

@@ -6,7 +6,8 @@
 #include "elf/elf_sections.h"
 
 #define EH_FRAME_HDR_VERSION 1
-#define ROWS_FACTOR	     3 /* memory for the section, and twice as much for its rows */
+/* memory that is needed, in sizes of the section: one for the section, two for its rows */
+#define ROWS_FACTOR 3
 
 /* Reads @n bytes at @vaddr as they are loaded; all of them must be in the file. */
 static int read_loaded(struct elf_file *f, uint64_t vaddr, uint64_t n, struct cfi_section *ret)
@@ -38,7 +39,7 @@ static int read_loaded(struct elf_file *f, uint64_t vaddr, uint64_t n, struct cf
 	return 0;
 }
 
-/* Bytes of the file from @vaddr to the end of its segment; 0 = none. */
+/* How many bytes the file has from @vaddr to the end of the segment; 0 = none. */
 static uint64_t rest_of_segment(const struct elf_file *f, uint64_t vaddr)
 {
 	vec_foreach(load, &f->loads)

@@ -5,7 +5,7 @@
 
 #include "unwind/cfi/cfi.h"
 
-/* polars (178 MB) has 8 MiB of .eh_frame. */
+/* The most bytes of a section of call frame information; polars (178 MB) has 8 MiB of .eh_frame. */
 #define CFI_MAX_BYTES (64u << 20)
 
 /*

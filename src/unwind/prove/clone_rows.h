@@ -11,7 +11,10 @@
 
 #include "unwind/rows/rows.h"
 
-/* Appends such rows for gaps between the functions of @rows, in order of address. 0 or -ENOMEM. */
+/*
+ * Appends rows for the code of @f where a new thread begins, if it lies in gaps between the
+ * functions of @rows; in order of address. 0 or -ENOMEM.
+ */
 _must_use_ int clone_rows(struct elf_file *f, const struct unwind_rows *rows,
 			  unwind_range_vec *ret);
 

@@ -10,14 +10,14 @@
 #include "elf/elf_sections.h"
 
 #define LEAST_BYTES 16		/* a smaller gap between functions is padding */
-#define MOST_BYTES  (64u << 20) /* of one gap: MKL has 10 MiB */
+#define MOST_BYTES  (64u << 20) /* the most bytes of one gap: MKL has 10 MiB */
 #define MOST_TOTAL  (128u << 20)
 #define ALIGNMENT   16
 
 /* Fewer bytes without call frame information are a library's own start and end code. */
 #define WORTH_CALLERS 4096
 
-#define PASSES	      3 /* from gap to gap; musl needs two */
+#define PASSES	      3 /* how often the gaps are gone through; musl needs two passes */
 
 /*
  * Instructions that may be examined: so many, and one more for each byte of code. MKL needs 0.4 a
@@ -32,13 +32,13 @@ static const char *const no_return[] = {
 };
 
 struct finder {
-	struct elf_file *f;		/* NULL: the bytes are in */
-	const struct code_memory *code; /* this */
+	struct elf_file *f;		/* the file; NULL: the code is in .code */
+	const struct code_memory *code; /* the code, if .f is NULL */
 	size_t n_code;
 	const struct unwind_rows *rows;
 	struct code_starts starts;
 	const key_range_vec *gaps;
-	key_vec called;	   /* by functions that are understood, in the order met */
+	key_vec called;	   /* keys that functions that are understood call, in the order met */
 	key_vec elsewhere; /* those of .called that lie in other gaps */
 	bool named;	   /* the file has a .symtab: only .starts are functions */
 	bool tail_jumps;   /* see struct code_region */

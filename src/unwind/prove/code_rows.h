@@ -17,7 +17,7 @@
 #define CODE_ROWS_OF_THIS_MACHINE false
 #endif
 
-/* Bytes of code that would be analysed: some 60 MB take a second. */
+/* How many bytes of code code_rows_add() would analyse: some 60 MB take a second. */
 uint64_t code_rows_bytes(struct elf_file *f, const struct unwind_rows *rows);
 
 /*
@@ -33,15 +33,15 @@ struct code_memory {
 };
 
 /*
- * The same for x86-64 code at the @n places @code. Functions begin at the @n_starts addresses
- * @starts and nowhere else. @tail_jumps: as in struct code_region. 0 or -ENOMEM.
+ * As code_rows_add(), for x86-64 code at the @n places @code. Functions begin at the @n_starts
+ * addresses @starts and nowhere else. @tail_jumps: as in struct code_region. 0 or -ENOMEM.
  */
 _must_use_ int code_rows_add_memory(const struct code_memory *code, size_t n,
 				    const uint64_t *starts, size_t n_starts, bool tail_jumps,
 				    struct unwind_rows *rows);
 
 /*
- * The same for one function that may begin where @code does, which is a guess
+ * As code_rows_add_memory(), for one function that may begin where @code does, which is a guess
  * (docs/decisions/0011). The rows are guarded by all bytes of the function. No rows: nothing can be
  * proven. @rows: all zero at first. 0 or -ENOMEM.
  */

@@ -6,7 +6,8 @@
 #include "elf/elf_sections.h"
 #include "unwind/prove/x86_insn.h"
 
-#define CALLER_MOST	   (1u << 20) /* bytes of one function */
+/* the most bytes of a function that is searched for calls */
+#define CALLER_MOST	   (1u << 20)
 #define CALLERS_MOST_TOTAL (128u << 20)
 
 struct starts {

@@ -8,18 +8,21 @@
 
 typedef VEC(uint32_t) key_vec;
 struct key_range {
-	uint32_t start, end; /* exclusive */
+	uint32_t start, end; /* keys; .end is exclusive */
 };
 typedef VEC(struct key_range) key_range_vec;
 
-/* Is @key in one of the ranges, which ascend? */
+/* Is @key in one of the ranges @v, which ascend? */
 bool key_range_vec_has(const key_range_vec *v, uint64_t key);
 
-/* Keys (addresses minus the rows' base), ascending, each once. */
+/* Keys (addresses minus the rows' base) where functions begin; ascending, each once. */
 struct code_starts {
 	key_vec all;
-	key_vec certain; /* of .all; the others may be labels, or the rest of a function that was
-			  * split */
+	/*
+	 * those of .all where a function certainly begins; the others may be labels, or the rest of
+	 * a function that was split
+	 */
+	key_vec certain;
 };
 void code_starts_fini(struct code_starts *s);
 
@@ -39,11 +42,11 @@ _must_use_ int code_starts_add(struct code_starts *s, key_vec *keys);
 _must_use_ int code_starts(struct elf_file *f, const struct unwind_rows *rows,
 			   const key_range_vec *within, bool calls, struct code_starts *ret);
 
-/* The same from @n addresses in any order, all of them certain. */
+/* As code_starts(), from the @n addresses @vaddrs, in any order, all of them certain. */
 _must_use_ int code_starts_list(const uint64_t *vaddrs, size_t n, uint64_t base,
 				const key_range_vec *within, struct code_starts *ret);
 
-/* The first that isn't below @key, or the end. */
+/* The first key of @v that isn't below @key, or the end of @v. */
 const uint32_t *key_vec_from(const key_vec *v, uint32_t key);
 bool key_vec_has(const key_vec *v, uint32_t key);
 

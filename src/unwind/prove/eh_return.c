@@ -16,12 +16,13 @@
 #include "elf/elf_sections.h"
 #include "unwind/rows/rule_numbers.h"
 
-#define DWARF_CX     2
-#define DWARF_BP     6
-#define FUNCTION_MAX 8192 /* bytes; the largest one has 1,000 */
-#define LOOKED_AT    64	  /* in a file; libgcc has 4 */
+#define DWARF_CX 2
+#define DWARF_BP 6
+/* the most bytes of a function that is examined; the largest such function has 1,000 */
+#define FUNCTION_MAX 8192
+#define LOOKED_AT    64 /* how many functions of a file are examined; libgcc has 4 */
 
-/* In struct _Unwind_Context (unwind-dw2.c), after 18 registers. */
+/* Offset of `cfa` in struct _Unwind_Context (unwind-dw2.c), after 18 registers. */
 #define CONTEXT_CFA 0x90
 #define CONTEXT_RA  0x98
 
@@ -34,8 +35,9 @@ struct call {
 struct look {
 	const uint8_t *code;
 	uint32_t n;
-	struct code_state st, body; /* .body: at the last call or branch */
-	struct call before, last;   /* the last two calls */
+	/* .st: what is known now; .body: what was known at the last call or branch */
+	struct code_state st, body;
+	struct call before, last; /* .last: the last call; .before: the call before it */
 	bool ra_in_dx;
 	int64_t context; /* offset from the CFA, of the context with the return address; 0 = not
 			  * known */

@@ -12,9 +12,10 @@
 #include "unwind/rows/rows.h"
 
 /*
- * Corrects @rows where that may have happened. The return address is taken from where libgcc keeps
- * it, or, if that isn't found, the rule becomes UNWIND_UNKNOWN. x86-64 only: on aarch64 call frame
- * information doesn't show which functions these are. 0 or -ENOMEM.
+ * Corrects @rows where a function may have overwritten what it saved for its caller. The return
+ * address is taken from where libgcc keeps it, or, if that isn't found, the rule becomes
+ * UNWIND_UNKNOWN. x86-64 only: on aarch64 call frame information doesn't show which functions these
+ * are. 0 or -ENOMEM.
  */
 _must_use_ int eh_return_correct(struct elf_file *f, struct unwind_rows *rows);
 

@@ -9,18 +9,23 @@
 #include "unwind/prove/x86_table.h"
 
 #define NOWHERE UINT32_MAX
-/* Of a function; each takes 600 bytes. libtorch_cpu.so has a function with 2,800. */
+/*
+ * The most blocks of a function; each takes 600 bytes. libtorch_cpu.so has a function with 2,800.
+ */
 #define BLOCKS_MAX (1u << 15)
-/* Of spread_exits(). Code that reaches the end only by more backward jumps isn't proven. */
+/*
+ * How often spread_exits() goes through the blocks. Code that reaches the end only by more backward
+ * jumps isn't proven.
+ */
 #define PASSES 64
 
-/* In region.info, of the instruction that begins there. */
+/* Bits of code_region.info for the byte where an instruction begins. */
 enum {
 	LEN = 0x0f,	/* 0 = not decoded */
-	VISITED = 0x10, /* of this function */
-	LEADER = 0x20,	/* of this function; a jump leads here */
+	VISITED = 0x10, /* an instruction of the present function begins here */
+	LEADER = 0x20,	/* a jump of the present function leads here */
 	TOUCHES = 0x40, /* changes the state */
-	SEEN = 0x80,	/* of any function */
+	SEEN = 0x80,	/* an instruction of some function begins here */
 };
 
 struct code_run {
@@ -34,7 +39,7 @@ struct code_switch {
 };
 
 struct code_block {
-	uint32_t start, end, last; /* .last: its last instruction */
+	uint32_t start, end, last; /* keys; .last: the block's last instruction */
 	uint32_t next[2];	   /* blocks, or NOWHERE */
 	uint32_t first, n;	   /* targets of a jump table, in flow.targets */
 	bool known, queued;
@@ -47,7 +52,8 @@ struct flow {
 	uint32_t start;
 	bool guess;
 	const char *why;
-	uint16_t lost;	  /* registers that don't have the caller's value at some end */
+	/* registers that at some end of the function don't have the caller's value */
+	uint16_t lost;
 	uint32_t leaders; /* bounds .blocks */
 	VEC(uint32_t) todo;
 	VEC(struct code_run) runs;

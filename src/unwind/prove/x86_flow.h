@@ -17,21 +17,21 @@ struct code_region {
 	const uint8_t *bytes;
 	uint32_t start, end; /* keys of .bytes[0], and of the byte after the last */
 	uint16_t *info;	     /* for each byte; zero or CODE_* at first; see x86_flow.c */
-	/* For x86_flow.c: no function begins after .bare, before .bare_end. */
+	/* Keys, for x86_flow.c: no function begins after .bare and before .bare_end. */
 	uint32_t bare, bare_end;
 	uint64_t budget; /* instructions that may still be examined: bounds the time */
 	/* Does a function begin at @key, outside of this region? */
 	bool (*is_start)(void *ctx, uint32_t key);
 	/*
-	 * Or NULL. Reads memory that is never written, at @key; returns how many of @n bytes there
-	 * are.
+	 * Reads memory that is never written, at @key; returns how many of @n bytes there are. May
+	 * be NULL.
 	 */
 	size_t (*read)(void *ctx, int64_t key, void *ret, size_t n);
-	/* Or NULL. Does the function at @key never return? */
+	/* Does the function at @key never return? May be NULL. */
 	bool (*never_returns)(void *ctx, uint32_t key);
 	/*
-	 * Or NULL. Called if a function that is understood calls the one at @key, or takes its
-	 * address. 0, or an error that ends everything.
+	 * Called if a function that is understood calls the function at @key, or takes its address.
+	 * 0, or an error that ends everything. May be NULL.
 	 */
 	int (*calls)(void *ctx, uint32_t key);
 	void *ctx;
@@ -41,12 +41,13 @@ struct code_region {
 	 */
 	bool tail_jumps;
 };
-#define CODE_START   0x8000 /* a function begins there */
-#define CODE_CERTAIN 0x4000 /* it is certain: believed even without an end */
+#define CODE_START 0x8000 /* code_region.info: a function begins at this byte */
+/* code_region.info: it is certain that a function begins here: believed even without an end */
+#define CODE_CERTAIN 0x4000
 
 /*
- * An instruction of the function at @start (within @r): what is known before it, and its rule.
- * @end: exclusive.
+ * An instruction: where it begins and ends (exclusive), what is known before it, and the rule that
+ * holds at it.
  */
 struct code_visit {
 	uint32_t key, end;
@@ -64,13 +65,13 @@ typedef int code_visit_fn(const struct code_visit *v, void *arg);
 _must_use_ int code_flow_visit(struct code_region *r, uint32_t start, bool guess, code_visit_fn *fn,
 			       void *arg, const char **why);
 
-/* Appends the function's ranges to @ret. Otherwise as above. */
+/* As code_flow_visit(), but appends the function's ranges, with their rules, to @ret. */
 _must_use_ int code_flow(struct code_region *r, uint32_t start, bool guess, unwind_range_vec *ret,
 			 const char **why);
 
 /*
- * The end of the padding (no operations, traps) at @key, at most where a function begins. @key
- * itself if there is none.
+ * Where the padding (no operations, traps) at @key ends, at the latest where a function begins.
+ * @key itself if there is no padding.
  */
 uint32_t code_flow_padding_end(const struct code_region *r, uint32_t key);
 
@@ -78,8 +79,8 @@ uint32_t code_flow_padding_end(const struct code_region *r, uint32_t key);
 bool code_flow_seen(const struct code_region *r, uint32_t key);
 
 /*
- * From @key on: the first byte that belongs to no examined instruction; the first examined
- * instruction, or the end.
+ * Search from @key on. code_flow_seen_end(): the first byte that belongs to no examined
+ * instruction. code_flow_next_seen(): the first examined instruction, or the end of the region.
  */
 uint32_t code_flow_seen_end(const struct code_region *r, uint32_t key);
 uint32_t code_flow_next_seen(const struct code_region *r, uint32_t key);

@@ -24,31 +24,35 @@ enum x86_reg {
 	X86_R10,
 	X86_R11,
 	X86_REGS = 16,
-	X86_NO_REG = 16, /* no base: absolute, relative to rip, another segment, or 32 bits wide */
+	/*
+	 * no register; as .base: an address that is absolute, relative to rip, in another segment,
+	 * or 32 bits wide
+	 */
+	X86_NO_REG = 16,
 };
 
 enum x86_kind {
 	X86_PLAIN,    /* changes only .writes, and .stores bytes at .base */
-	X86_RET,      /* that pops no arguments */
-	X86_TRAP,     /* ud2, hlt, int3: nothing follows */
-	X86_JUMP,     /* to .target */
-	X86_BRANCH,   /* to .target, or not */
-	X86_CALL,     /* to .target */
-	X86_JUMP_GOT, /* to the address in a word at a fixed place: another function */
-	X86_JUMP_ANY, /* to any address: a table */
+	X86_RET,      /* a return that pops no arguments */
+	X86_TRAP,     /* ud2, hlt, int3: execution doesn't go on after it */
+	X86_JUMP,     /* jumps to .target */
+	X86_BRANCH,   /* jumps to .target, or goes on to the next instruction */
+	X86_CALL,     /* calls .target */
+	X86_JUMP_GOT, /* jumps to the address in a word at a fixed place: another function */
+	X86_JUMP_ANY, /* jumps to any address, as from a table */
 	X86_CALL_ANY,
-	X86_PUSH, /* .reg, or X86_NO_REG: something else */
-	X86_POP,  /* .reg, or X86_NO_REG: the flags */
+	X86_PUSH, /* pushes .reg; X86_NO_REG: something else than a register */
+	X86_POP,  /* pops into .reg; X86_NO_REG: into the flags */
 	X86_LEAVE,
-	/* On 64 bits: */
+	/* The following kinds work on 64 bits. */
 	X86_MOVE,     /* .reg = .from */
-	X86_EXCHANGE, /* .reg and .from */
+	X86_EXCHANGE, /* exchanges .reg and .from */
 	X86_LOAD,     /* .reg = what is at .base + .disp */
-	X86_STORE,    /* .reg to that place */
+	X86_STORE,    /* .reg is stored at .base + .disp */
 	X86_LEA,      /* .reg = .base + .disp */
 	X86_LEA_RIP,  /* .reg = address of the next instruction + .disp */
 	X86_ADD,      /* .reg += .imm */
-	X86_AND,      /* .reg &= .imm, negative */
+	X86_AND,      /* .reg &= .imm, which is negative */
 	X86_SUB_REG,  /* .reg -= .from */
 };
 
@@ -56,11 +60,17 @@ struct x86_insn {
 	uint8_t len;
 	uint8_t kind; /* enum x86_kind */
 	uint8_t reg, from;
-	uint8_t base;	 /* of the operand in memory; X86_NO_REG also if it has an index */
-	uint8_t stores;	 /* X86_PLAIN: bytes that a general instruction writes there */
-	uint16_t writes; /* registers that may change, by .kind's own effect too */
+	/*
+	 * base register of the operand in memory; X86_NO_REG also if the operand has an index
+	 * register
+	 */
+	uint8_t base;
+	/* X86_PLAIN: how many bytes the instruction writes at the operand in memory */
+	uint8_t stores;
+	/* registers, 1 << number each, that may change, also by what .kind says */
+	uint16_t writes;
 	int32_t disp;
-	int64_t imm; /* also .target, from the next instruction on */
+	int64_t imm; /* immediate operand; of jumps .target: distance from the next instruction */
 };
 
 /*

@@ -13,8 +13,8 @@ struct x86_decode {
 	bool bad;
 	/* Prefixes; VEX, EVEX and XOP hold the same. */
 	bool opsize, addr32, segment, lock;
-	uint8_t rep; /* 0, 0xf2 or 0xf3 */
-	uint8_t rex; /* 0 = none; bits W 8, R 4, X 2, B 1 */
+	uint8_t rep; /* prefix REP or REPNE: 0xf3 or 0xf2; 0 = neither */
+	uint8_t rex; /* REX prefix, 0 = none; bits W 8, R 4, X 2, B 1 */
 	uint8_t form, map, op, vvvv;
 	uint8_t mod, reg, rm, ext; /* .ext: .reg without its fourth bit */
 	uint8_t base;
@@ -33,18 +33,18 @@ enum {
 	X86_IMM32 = 1 << 4,
 	X86_MOFFS = 1 << 5,
 	X86_BAD = 1 << 6,
-	X86_BYTE = 1 << 7, /* the operand is a byte: without REX 4 to 7 are ah to bh */
-	X86_W_RM = 1 << 8, /* if that is a register */
+	X86_BYTE = 1 << 7, /* the operand is a byte: without REX, registers 4 to 7 are ah to bh */
+	X86_W_RM = 1 << 8, /* changes the operand ModRM.rm if that is a register */
 	X86_W_REG = 1 << 9,
 	X86_W_VVVV = 1 << 10,
 	X86_W_LOW = 1 << 11, /* the register in the opcode's low three bits */
 	X86_IMM16 = 1 << 12,
-	X86_W_SHIFT = 16, /* of registers in X86_W() */
+	X86_W_SHIFT = 16, /* first bit of X86_W(): one bit for each register */
 };
-#define X86_W(reg) (1u << (X86_W_SHIFT + (reg))) /* X86_AX to X86_R11 */
+#define X86_W(reg) (1u << (X86_W_SHIFT + (reg))) /* changes @reg, X86_AX to X86_R11 */
 
 uint32_t x86_opcode_flags(const struct x86_decode *d);
-/* The same, when ModRM is known. */
+/* As x86_opcode_flags(), whose result is @flags, when ModRM is known too. */
 uint32_t x86_group_flags(const struct x86_decode *d, uint32_t flags);
 void x86_effect(const struct x86_decode *d, uint32_t flags, struct x86_insn *ret);
 

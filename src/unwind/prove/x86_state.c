@@ -9,7 +9,7 @@
 #include "unwind/prove/x86_state.h"
 
 #define WORD	  8
-#define RED_ZONE  128 /* below rsp; signals leave it alone (psABI, 3.2.2) */
+#define RED_ZONE  128 /* bytes below rsp that signals leave alone (psABI, 3.2.2) */
 #define FRAME_MAX (64 << 20)
 #define CALLER_SAVED                                                                               \
 	(1 << X86_AX | 1 << X86_CX | 1 << X86_DX | 1 << X86_SI | 1 << X86_DI | 1 << X86_R8 |       \

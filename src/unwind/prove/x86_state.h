@@ -13,8 +13,11 @@ enum code_kind {
 	CODE_ANY,   /* nothing is known */
 	CODE_ENTRY, /* what the caller had in register .base: rbx or rbp */
 	CODE_CFA,   /* CFA + .off; the CFA is rsp before the call */
-	CODE_BASE,  /* .off from where the instruction at .base put the stack pointer: realigned,
-		    * alloca() */
+	/*
+	 * .off from where the instruction with key .base put the stack pointer, for a realigned
+	 * stack or alloca()
+	 */
+	CODE_BASE,
 };
 
 struct code_value {
@@ -25,15 +28,18 @@ struct code_value {
 
 /* A word of the stack whose value is known. */
 struct code_slot {
-	struct code_value at; /* CODE_CFA or CODE_BASE */
+	struct code_value at; /* where the word is: kind CODE_CFA or CODE_BASE */
 	struct code_value value;
 };
 
-/* Enough for rbx, rbp and the frame's address; further words are forgotten. */
+/*
+ * How many words of the stack a state knows: enough for rbx, rbp and the frame's address. Further
+ * words are forgotten.
+ */
 #define CODE_SLOTS 6
 
 struct code_state {
-	struct code_value reg[X86_REGS]; /* rsp is never CODE_ANY */
+	struct code_value reg[X86_REGS]; /* by register number; rsp is never CODE_ANY */
 	struct code_slot slot[CODE_SLOTS];
 	uint32_t slots;
 };
@@ -41,27 +47,33 @@ struct code_state {
 /* The state at a function's start. */
 void code_state_init(struct code_state *st);
 
-/* Executes @insn at @key. NULL, or why nothing can be known after it. */
+/*
+ * Applies the effect of instruction @insn, which is at @key. NULL, or why nothing can be known
+ * after it.
+ */
 const char *code_state_step(struct code_state *st, const struct x86_insn *insn, uint32_t key);
 
 /* Forgets the value of @reg. */
 void code_state_forget(struct code_state *st, uint8_t reg);
 
 /*
- * Reduces @st to what holds in both states; *changed: that is less. NULL, or why they contradict
- * each other.
+ * Reduces @st to what holds in both states; *@changed: that is less than @st held. NULL, or why
+ * they contradict each other.
  */
 const char *code_state_join(struct code_state *st, const struct code_state *other, bool *changed);
 
-/* May the function return here, or jump to another function? */
+/*
+ * Is the stack pointer as at the function's start, so that the function may return here or jump to
+ * another one?
+ */
 bool code_state_balanced(const struct code_state *st);
 
 /* Does @reg, rbx or rbp, have the caller's value? */
 bool code_state_has_entry(const struct code_state *st, uint8_t reg);
 
 /*
- * The rule that leads to the caller, UNWIND_UNKNOWN if there is none. @lost: registers that the
- * function doesn't preserve.
+ * Makes the rule that leads from state @st to the caller, UNWIND_UNKNOWN if there is none. @lost:
+ * registers that the function doesn't preserve.
  */
 void code_state_rule(const struct code_state *st, uint16_t lost, struct unwind_rule *ret);
 
@@ -72,8 +84,8 @@ void code_state_rule(const struct code_state *st, uint16_t lost, struct unwind_r
 bool code_state_judge(const struct code_state *st, const struct unwind_rule *rule, int64_t *ret);
 
 /*
- * For tests: is the caller's @reg, rbx or rbp, at @slot (of an unwind_rule)? True also if that
- * isn't known.
+ * For tests: is the caller's value of @reg, rbx or rbp, saved at @slot (unwind_rule.bx or .fp)?
+ * True also if that isn't known.
  */
 bool code_state_holds(const struct code_state *st, uint8_t reg, int16_t slot);
 

@@ -24,11 +24,12 @@ struct known {
 
 struct search {
 	struct known reg[X86_REGS];
-	int64_t compared; /* number in the last comparison; -1 = it was another one */
+	/* the number in the last `cmp $N,%i`; -1 = not known: another comparison, or none */
+	int64_t compared;
 	uint32_t bound;
 };
 
-/* An instruction's first bytes, as far as they matter here. */
+/* An instruction's first bytes, as far as they matter for finding tables. */
 struct raw {
 	uint8_t rex, op, modrm, sib;
 };

@@ -9,12 +9,16 @@
 
 #include "base/util.h"
 
-#define CODE_TABLE_MOST 1024u /* entries that are read */
+#define CODE_TABLE_MOST 1024u /* the most entries of a table that are read */
 
 struct code_table {
-	int64_t at;	/* key; may lie before the code */
-	uint32_t bound; /* entries, 0 = not known */
-	uint32_t since; /* key: nothing may jump to a place from there to the jump */
+	int64_t at;	/* key of the table's first entry; may lie before the code */
+	uint32_t bound; /* number of entries, 0 = not known */
+	/*
+	 * key of the first instruction that computes the jump's address: nothing may jump to a
+	 * place after it, up to the jump
+	 */
+	uint32_t since;
 };
 
 /*

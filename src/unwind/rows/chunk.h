@@ -8,10 +8,13 @@
 
 #include "unwind/rows/rows.h"
 
-/* The lowest level of a tree. unwind_entries_number() turns .rule into the value of a row. */
+/*
+ * The lowest level of a file's search tree: its rows. unwind_entries_number() turns .rule into the
+ * value of a row.
+ */
 struct unwind_entries {
 	VEC(struct unwind_row) list;
-	uint32_t guarded; /* as in unwind_rows */
+	uint32_t guarded; /* .guarded and .check: as in struct unwind_rows */
 	uint64_t check;
 };
 
@@ -26,13 +29,13 @@ _must_use_ int unwind_entries_make(const struct unwind_rows *rows, const struct 
 void unwind_entries_fini(struct unwind_entries *e);
 #define _cleanup_unwind_entries_ _cleanup_(unwind_entries_fini)
 
-/* Replaces rule i by @number[i]. */
+/* Replaces the index i of a rule by @number[i], in all entries. */
 void unwind_entries_number(struct unwind_entries *e, const uint32_t *number);
 
-/* Chunks of the tree over @n entries. */
+/* How many chunks the tree over @n entries has. */
 size_t unwind_tree_chunks(size_t n);
 
-/* Stores @chunk; *number is its number from then on. 0 or -errno. */
+/* Stores @chunk; *@number is the chunk's number from then on. 0 or -errno. */
 typedef int unwind_put_fn(void *ctx, const struct unwind_chunk *chunk, uint32_t *number);
 
 /*
@@ -46,8 +49,8 @@ _must_use_ int unwind_tree_write(struct unwind_entries *e, unwind_put_fn *put, v
 typedef int unwind_get_fn(void *ctx, size_t i, struct unwind_chunk *chunk);
 
 /*
- * Is the tree that @get reads the one over @e? Only the lowest level is compared: the others follow
- * from it.
+ * Is the tree whose chunks @get reads the tree over @e? Only the lowest level is compared: the
+ * others follow from it.
  */
 bool unwind_tree_is(const struct unwind_entries *e, unwind_get_fn *get, void *ctx);
 

@@ -15,7 +15,7 @@ struct joined {
 	struct unwind_rows *ret;
 };
 
-/* Keys of [start, end); false if that isn't within one place. */
+/* Finds the keys of the addresses [start, end); false if these aren't within one place. */
 static bool find_keys(const struct joined *j, uint64_t start, uint64_t end, uint32_t *from,
 		      uint32_t *to)
 {

@@ -13,31 +13,32 @@
 
 struct unwind_row {
 	uint32_t key;  /* vaddr - rows.base; holds up to the next row's key */
-	uint32_t rule; /* index into rows.rules */
+	uint32_t rule; /* index of the rule in unwind_rows.rules */
 };
 
 /* Start and end of a function as its FDE says: names and evaluation loops need it. */
 struct unwind_fde {
-	uint32_t start, end; /* as keys; end exclusive */
+	uint32_t start, end; /* keys (address - unwind_rows.base); end exclusive */
 };
 
 struct unwind_rows {
-	uint64_t base; /* page-aligned; lowest executable vaddr */
+	/* the address that keys count from: the lowest executable vaddr, page-aligned */
+	uint64_t base;
 	/*
 	 * Ascending; neighbours never have the same rule. A gap between functions is a row with
 	 * rule UNWIND_UNKNOWN.
 	 */
 	VEC(struct unwind_row) rows;
-	VEC(struct unwind_rule) rules; /* distinct; [0] is UNWIND_UNKNOWN, all zero */
-	VEC(struct unwind_fde) fdes;   /* ascending, not overlapping */
+	VEC(struct unwind_rule) rules; /* distinct rules; [0] is UNWIND_UNKNOWN, all zero */
+	VEC(struct unwind_fde) fdes;   /* functions, ascending, not overlapping */
 	/*
 	 * The rows hold as long as the first .guarded bytes of the code at .base have this check
 	 * (check_bytes() of abi/check.h); 0 bytes: always.
 	 */
 	uint32_t guarded;
 	uint64_t check;
-	size_t bad;   /* FDEs left out: broken or contradictory */
-	char why[96]; /* why the first one was left out, for -v; "" = none */
+	size_t bad;   /* how many FDEs were left out: broken or contradictory */
+	char why[96]; /* why the first FDE was left out, for -v; "" = none was */
 };
 
 typedef VEC(struct unwind_rows) unwind_rows_vec;
@@ -51,23 +52,23 @@ typedef VEC(struct unwind_rows) unwind_rows_vec;
 #define UNWIND_MAX_RULES (64u << 10)
 
 void unwind_rows_fini(struct unwind_rows *r);
-size_t unwind_rows_bytes(const struct unwind_rows *r); /* memory held */
+size_t unwind_rows_bytes(const struct unwind_rows *r); /* memory that @r holds, in bytes */
 #define _cleanup_unwind_rows_ _cleanup_(unwind_rows_fini)
 
-/* The rule of keys [start, end), of which nothing was known. */
+/* A rule for the keys [start, end), which had no rule before. */
 struct unwind_range {
 	uint32_t start, end;
 	struct unwind_rule rule;
 };
 typedef VEC(struct unwind_range) unwind_range_vec;
 
-/* Adds ranges: ascending, not overlapping. 0 or -ENOMEM. */
+/* Adds @ranges, which ascend and don't overlap, to @rows. 0 or -ENOMEM. */
 _must_use_ int unwind_rows_merge(struct unwind_rows *rows, const unwind_range_vec *ranges);
 
 /* Code in memory whose rows have the keys from .key on. */
 struct unwind_place {
 	uint64_t start, end;
-	uint64_t key; /* below 4 GiB, as that of .end */
+	uint64_t key; /* key of .start; it and the key of .end are below 4 GiB */
 };
 
 /*
@@ -82,13 +83,13 @@ _must_use_ int unwind_rows_join(const struct unwind_rows *files, size_t n_files,
 /* The rule at @vaddr; NULL: no row covers it. */
 const struct unwind_rule *unwind_rows_find(const struct unwind_rows *r, uint64_t vaddr);
 
-/* Is the stack as at a function's start (x86-64)? False for NULL. */
+/* Does rule @u hold where the stack is as at a function's start (x86-64)? False for NULL. */
 bool unwind_rule_is_start(const struct unwind_rule *u);
 
-/* The one of @n FDEs, ascending, that holds @key, or NULL. */
+/* The one of the @n FDEs @fdes, which ascend, that contains @key, or NULL. */
 const struct unwind_fde *unwind_fde_find(const struct unwind_fde *fdes, size_t n, uint64_t key);
 
-/* The FDE that holds @vaddr, or NULL. */
+/* The FDE that contains @vaddr, or NULL. */
 const struct unwind_fde *unwind_rows_fde(const struct unwind_rows *r, uint64_t vaddr);
 
 #endif

@@ -10,18 +10,22 @@
 #include "unwind/rows/rows.h"
 
 struct rule_numbers {
-	struct unwind_rows *rows; /* borrowed; gets the new rules */
-	struct map by_hash;	  /* hash of a rule -> its number */
+	/* the rows whose rules are numbered, borrowed; new rules are added to them */
+	struct unwind_rows *rows;
+	struct map by_hash; /* hash of a rule -> the rule's number */
 };
 
 /*
- * Takes in the rules of @rows; adds UNWIND_UNKNOWN if there is none. 0 or -ENOMEM; fini in every
- * case.
+ * Begins with the rules that @rows has; adds UNWIND_UNKNOWN if there are none. 0 or -ENOMEM;
+ * rule_numbers_fini() in every case.
  */
 _must_use_ int rule_numbers_init(struct rule_numbers *n, struct unwind_rows *rows);
 void rule_numbers_fini(struct rule_numbers *n);
 
-/* The number of @rule; that of UNWIND_UNKNOWN if there is no room for another. 0 or -ENOMEM. */
+/*
+ * Gets the number of @rule, which is added if it is new; the number of UNWIND_UNKNOWN if there is
+ * no room for another rule. 0 or -ENOMEM.
+ */
 _must_use_ int rule_number(struct rule_numbers *n, const struct unwind_rule *rule, uint32_t *ret);
 
 #endif
