@@ -67,8 +67,8 @@ static pid_t find_ancestor(bool (*test)(pid_t pid, const void *arg), const void 
 }
 
 /*
- * Does the process run entirely as that user? sudo doesn't, being setuid: its groups are root's by
- * then.
+ * Does process @pid run entirely as the user @arg? sudo doesn't, being setuid: its groups are
+ * root's by then.
  */
 static bool is_users(pid_t pid, const void *arg)
 {

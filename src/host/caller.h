@@ -19,7 +19,8 @@ struct caller {
 	uid_t uid;
 	gid_t gid;
 	gid_vec groups;
-	struct environment env; /* empty: krait's own environment is right */
+	/* the caller's environment; empty: krait's own environment is right */
+	struct environment env;
 };
 
 /*
@@ -34,18 +35,22 @@ void caller_fini(struct caller *c);
 /* For a child before exec: becomes the caller. @caller is a struct caller *. 0 or -errno. */
 int caller_become(void *caller);
 
-/* With whose rights a file is opened for the caller, if .other. Borrows the groups. */
+/*
+ * With whose rights a file is opened for the caller. Call it only if .other is set. Borrows
+ * .groups.
+ */
 struct opener caller_opener(const struct caller *c);
 
 /*
- * The caller's cache by the XDG specification: $XDG_CACHE_HOME/krait or ~/.cache/krait. NULL: none.
+ * The path (heap) of the caller's cache directory by the XDG specification: $XDG_CACHE_HOME/krait
+ * or ~/.cache/krait. NULL: there is none.
  */
 char *caller_cache_dir(const struct caller *c);
 
 /*
- * Between these two, files are opened, made and renamed as the caller: they belong to the caller,
- * and nothing is overwritten that the caller couldn't overwrite. Does nothing if the caller is
- * krait's own user. 0 or -errno + message.
+ * Between caller_enter() and caller_leave(), files are opened, made and renamed as the caller: they
+ * belong to the caller, and nothing is overwritten that the caller couldn't overwrite. Does nothing
+ * if the caller is krait's own user. 0 or -errno + message.
  */
 _must_use_ int caller_enter(const struct caller *c);
 void caller_leave(const struct caller *c);

@@ -15,17 +15,23 @@ struct environment {
 
 void environment_fini(struct environment *e);
 
-/* The environment that process @pid got at exec. 0, -errno (no rights, gone, empty). */
+/*
+ * Reads the environment that process @pid got at exec. 0, or -errno: no rights, the process is
+ * gone, or the environment is empty.
+ */
 _must_use_ int environment_of_process(struct environment *e, pid_t pid);
 
 /*
- * krait's own as it got it, including what the C library removes in a program with file
- * capabilities: the kernel leaves that text on the stack (glibc's unsecvars: LD_*, GLIBC_TUNABLES,
- * TMPDIR, ...).
+ * Gets krait's own environment as krait got it, including what the C library removes in a program
+ * with file capabilities: the kernel leaves that text on the stack (glibc's unsecvars: LD_*,
+ * GLIBC_TUNABLES, TMPDIR, ...).
  */
 _must_use_ int environment_original(struct environment *e);
 
-/* HOME, USER, LOGNAME and SHELL of a user, and all other variables of krait's own environment. */
+/*
+ * Makes the environment of user @uid: its HOME, USER, LOGNAME and SHELL, and all other variables of
+ * krait's own environment.
+ */
 _must_use_ int environment_of_user(struct environment *e, uid_t uid);
 
 /* Adds krait's own variables to @e, except those that sudo sets (PATH, HOME, SUDO_*, ...). */
@@ -34,11 +40,12 @@ _must_use_ int environment_add_own(struct environment *e);
 /* Sets or adds a copy of @entry, "NAME=value"; the NULL stays at the end. */
 _must_use_ int environment_set(struct environment *e, const char *entry);
 
-/* Value of a variable, or NULL. */
+/* The value of variable @name, or NULL. */
 const char *environment_get(const struct environment *e, const char *name);
 
 /*
- * From @n bytes of NUL-separated text, as in /proc/PID/environ. Entries without '=' are left out.
+ * Parses @n bytes of NUL-separated text, as in /proc/PID/environ, into @e. Entries without '=' are
+ * left out.
  */
 _must_use_ int environment_parse(struct environment *e, const char *text, size_t n);
 

@@ -20,7 +20,7 @@ struct kernel_version {
 };
 
 /*
- * The upstream version. @release and @version are uname's, @signature the text of
+ * Finds the upstream version of a kernel. @release and @version are uname's, @signature the text of
  * /proc/version_signature (Ubuntu) or NULL. The patch level comes, in this order, from @signature
  * ("Ubuntu 6.2.0-39.40-generic 6.2.16"), from @version ("... Debian 6.1.27-1 ..."), from @release.
  * 0, or -EINVAL if @release doesn't begin with a version (no message).
@@ -38,7 +38,7 @@ enum kernel_danger kernel_danger(const struct kernel_version *v);
 /* True if @v is @major.@minor or newer. */
 bool kernel_at_least(const struct kernel_version *v, unsigned int major, unsigned int minor);
 
-/* The running kernel. 0, or -EINVAL + message. */
+/* Gets the version of the running kernel. 0, or -EINVAL + message. */
 _must_use_ int kernel_version_running(struct kernel_version *ret);
 
 /* 0, or -EOPNOTSUPP + a message why krait won't sample on the running kernel and what helps. */

@@ -12,8 +12,12 @@
 #include "base/nomem.h"
 #include "base/temporary.h"
 
-#define MAX_TRIES  100 /* names of 64 random bits: one is enough on any sane file system */
-#define MAX_SUFFIX 17  /* bytes that a temporary name adds: a dot, 16 digits */
+/*
+ * how many temporary names are tried; they have 64 random bits, so one is enough on any sane file
+ * system
+ */
+#define MAX_TRIES  100
+#define MAX_SUFFIX 17 /* how many bytes a temporary name adds to the file's: a dot, 16 digits */
 
 /* A new name beside the file's own, which nobody can foresee and take. 0 or -errno. */
 static int choose_temporary(struct output *o)
@@ -88,8 +92,8 @@ static int open_to_replace(struct output *o, const char *path)
 }
 
 /*
- * Is this the file that a shell's `>` or `>>` leads to? Others write there too, so it isn't
- * replaced.
+ * Is @p the file that a shell's `>` or `>>` made krait's standard output? Others write there too,
+ * so it isn't replaced.
  */
 static bool is_stdout(const struct place *p)
 {

@@ -14,12 +14,17 @@
 
 struct output {
 	FILE *stream;
-	char *path;	    /* as it was given, NULL = stdout */
-	struct place place; /* where the file will be; .dir is valid if @replaces */
-	bool replaces;	    /* put into @place at the end; false: written in place (a FIFO) */
-	bool unnamed;	    /* has no name until the end */
-	char *temporary;    /* the file's name in the directory until the end, NULL = none */
-	char *made;	    /* directory to remove unless the file is put into it, NULL = none */
+	char *path;	    /* the file's path as it was given, NULL = stdout */
+	struct place place; /* where the file will be; its .dir is valid if .replaces */
+	/* the file is put into .place at the end; false: it is written in place (a FIFO) */
+	bool replaces;
+	bool unnamed;	 /* the file has no name until the end */
+	char *temporary; /* the file's name in the directory until the end, NULL = none */
+	/*
+	 * path of a directory that krait made, to remove unless the file is put into it; NULL =
+	 * none
+	 */
+	char *made;
 };
 
 /*
@@ -29,18 +34,18 @@ struct output {
 _must_use_ int output_open(struct output *o, const char *path);
 
 /*
- * The same for a name that krait chose itself: whatever has that name is replaced, and a link isn't
- * followed.
+ * As output_open(), for a name that krait chose itself: whatever has that name is replaced, and a
+ * link isn't followed.
  */
 _must_use_ int output_open_chosen(struct output *o, const char *path);
 
 /*
- * For output that can't be written where it belongs: a file @name in a new directory in $TMPDIR,
- * /var/tmp or /tmp. 0 or -errno + message.
+ * Opens another output when the first can't be written where it belongs: a file @name in a new
+ * directory in $TMPDIR, /var/tmp or /tmp. 0 or -errno + message.
  */
 _must_use_ int output_open_elsewhere(struct output *o, const char *name);
 
-/* Do both have the same place, so that one would replace the other? Both are open. */
+/* Do the open outputs @a and @b have the same place, so that one would replace the other? */
 bool output_same(const struct output *a, const struct output *b);
 
 /*

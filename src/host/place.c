@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A path, component by component; see place.h. */
+/*
+ * Finds the directory that a path leads to, and opens it: one component at a time, checking each
+ * link, so that nobody can exchange a part of the path meanwhile. See place.h.
+ */
 #include "host/place.h"
 
 #include <errno.h>
@@ -11,12 +14,13 @@
 
 #include "base/error.h"
 
-#define MAX_LINKS 40 /* followed for one path, as in the kernel (MAXSYMLINKS) */
+/* how many links are followed for one path, as in the kernel (MAXSYMLINKS) */
+#define MAX_LINKS 40
 
 struct walk {
 	struct place *p;
-	const char *path; /* as it was given, for messages */
-	char *rest;	  /* the part that isn't walked yet (heap) */
+	const char *path; /* the path as it was given, for messages */
+	char *rest;	  /* the part of the path that isn't walked yet (heap) */
 	bool follow;
 	unsigned int links;
 	bool said;     /* the message is set */
@@ -46,7 +50,7 @@ static int check_owner(int dir, const char *path, const char *name, const struct
 		       path, name, kind_of(st->st_mode), st->st_uid);
 }
 
-/* May this link be followed? 0 or -errno. */
+/* May the link @name be followed? 0 or -errno. */
 static int check_link(struct walk *w, const char *name, const struct stat *st)
 {
 	_cleanup_close_ int fd = -1;
@@ -153,8 +157,8 @@ static int next_name(struct walk *w, char name[static NAME_MAX + 1])
 }
 
 /*
- * O_PATH of @name itself. O_DIRECTORY makes an automounter mount it; for a link it fails with
- * ENOTDIR.
+ * Opens @name itself as O_PATH. O_DIRECTORY makes an automounter mount a directory; for a link it
+ * fails with ENOTDIR.
  */
 static int open_itself(int dir, const char *name, bool directory)
 {

@@ -18,8 +18,9 @@
 
 struct place {
 	int dir;		 /* the directory (O_PATH); -1 = none */
-	char name[NAME_MAX + 1]; /* the last component, never "." or ".." */
-	int fd;			 /* the file with that name (O_PATH), described by @st; -1 = none */
+	char name[NAME_MAX + 1]; /* the last component of the path, never "." or ".." */
+	/* the file called .name (O_PATH), described by .st; -1 = there is none */
+	int fd;
 	bool handed; /* the name stands for an open file of a process, like /dev/stdout */
 	struct stat st;
 };

@@ -35,7 +35,7 @@ static const struct {
 #undef X
 };
 
-/* Before 5.8 and 5.9 these were part of CAP_SYS_ADMIN, which still includes them. */
+/* Capabilities that were part of CAP_SYS_ADMIN before Linux 5.8 and 5.9; it still includes them. */
 static const uint64_t in_sys_admin = BIT(CAP_BPF) | BIT(CAP_PERFMON) | BIT(CAP_CHECKPOINT_RESTORE);
 
 static void cleanup_cap(cap_t *caps)
@@ -270,7 +270,10 @@ static int set_mode(int fd, const char *path)
 	return 0;
 }
 
-/* There the kernel ignores a file's capabilities (mnt_may_suid), and setcap doesn't say so. */
+/*
+ * Is @fd on a file system that is mounted nosuid? There the kernel ignores a file's capabilities
+ * (mnt_may_suid), and setcap doesn't say so.
+ */
 static bool is_nosuid(int fd)
 {
 	struct statvfs fs;

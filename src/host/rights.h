@@ -14,7 +14,7 @@
 enum right_kind {
 	RIGHT_NEEDED,  /* nothing works without it; --grant gives it */
 	RIGHT_GRANTED, /* helps with one's own processes; --grant gives it */
-	RIGHT_OTHERS,  /* for other users' processes; root has it */
+	RIGHT_OTHERS,  /* needed for other users' processes; root has it */
 };
 
 /*
@@ -30,22 +30,34 @@ enum right_kind {
 	X(DAC_READ_SEARCH, RIGHT_OTHERS, "read other users' program files")
 
 struct rights {
-	uint64_t effective; /* bits CAP_*; CAP_SYS_ADMIN counts as the ones that were split from
-			     * it */
-	uid_t uid;	    /* real */
-	bool from_file;	    /* an ordinary user has them by the binary's file capabilities */
+	/*
+	 * effective capabilities, as bits 1 << CAP_*; CAP_SYS_ADMIN counts as the capabilities that
+	 * were split from it
+	 */
+	uint64_t effective;
+	uid_t uid;	/* real user id */
+	bool from_file; /* an ordinary user has .effective by the binary's file capabilities */
 };
 
 void rights_read(struct rights *r);
 bool rights_have(const struct rights *r, int cap);
 
-/* Appends the names of the missing ones of this kind, separated by ", "; returns their number. */
+/*
+ * Appends the names of the missing capabilities of this @kind, separated by ", "; returns their
+ * number.
+ */
 size_t rights_missing(const struct rights *r, enum right_kind kind, struct str *ret);
 
-/* Appends how a container gets the missing ones that are needed, for Docker and for a pod. */
+/*
+ * Appends how a container gets the capabilities that are needed and missing, for Docker and for a
+ * pod.
+ */
 void rights_for_container(const struct rights *r, struct str *ret);
 
-/* 0, or -EPERM + message with the missing ones and the command that helps. */
+/*
+ * Has krait the capabilities that it needs? 0, or -EPERM + message with the missing ones and the
+ * command that helps.
+ */
 _must_use_ int rights_check(const struct rights *r);
 
 /*
@@ -63,8 +75,8 @@ bool rights_may_see(int procdir);
 _must_use_ int rights_kernel_addresses(const struct rights *r);
 
 /*
- * Is a process krait's own user's, by uid and gid as the kernel program saw them? No for
- * TASK_NO_ID.
+ * Does a process belong to krait's own user? @uid and @gid are the process's, as the kernel program
+ * saw them. False for TASK_NO_ID.
  */
 bool rights_is_own(uint32_t uid, uint32_t gid);
 
@@ -76,8 +88,8 @@ bool rights_is_own(uint32_t uid, uint32_t gid);
 _must_use_ int rights_drop(bool as_caller);
 
 /*
- * If perf_event_restricted(), rights_drop() keeps CAP_SYS_ADMIN, if krait has it, but switched off.
- * This switches it on around code that opens events later.
+ * Switches CAP_SYS_ADMIN on around code that opens events after rights_drop(), and off again. If
+ * perf_event_restricted(), rights_drop() keeps this capability, if krait has it, but switched off.
  */
 void rights_for_events(bool on);
 
@@ -96,10 +108,15 @@ _must_use_ int rights_drop_for_files(void);
  */
 void rights_drop_for_child(void);
 
-/* Group that may run a binary with capabilities, if the administrator wants that limited. */
+/*
+ * The group that may run a krait with file capabilities, if the administrator wants that limited.
+ */
 #define RIGHTS_GROUP "krait"
 
-/* Writes the capabilities into file @path, with a suitable mode; 0 or -errno + message. */
+/*
+ * Gives the program file @path the capabilities that krait needs, and a suitable mode. 0 or -errno
+ * + message.
+ */
 _must_use_ int rights_grant(const char *path);
 
 #endif

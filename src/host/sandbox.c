@@ -50,7 +50,10 @@ static bool is_filtered(void)
 	return mode == 2;
 }
 
-/* Profiles return EPERM, and ENOSYS for calls that they don't know. */
+/*
+ * Was a system call refused by a seccomp profile? Profiles return EPERM, and ENOSYS for calls that
+ * they don't know.
+ */
 static bool is_refused(long r)
 {
 	return r < 0 && (errno == EPERM || errno == ENOSYS);

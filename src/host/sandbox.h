@@ -9,12 +9,12 @@
 #include <stdbool.h>
 #include "base/util.h"
 
-/* Is krait in another user namespace than the host's? @path: of /proc/self/ns/user. */
+/* Is krait in another user namespace than the host's? @path: "/proc/self/ns/user". */
 bool sandbox_is_user_namespace(const char *path);
 
 /* Why krait can't record in this container, and what helps: shown by krait doctor. */
 struct sandbox_why {
-	const char *name; /* of the finding; NULL: krait can record */
+	const char *name; /* name of krait doctor's finding; NULL: krait can record */
 	char text[200];
 	const char *remedy;
 };
@@ -22,7 +22,10 @@ struct sandbox_why {
 /* @capable: krait has the capabilities, so a refusal comes from a seccomp profile. */
 void sandbox_why(bool capable, struct sandbox_why *ret);
 
-/* 0, or -EPERM + message with the command that helps. */
+/*
+ * Can krait record in this container? @capable: as in sandbox_why(). 0, or -EPERM + message with
+ * the command that helps.
+ */
 _must_use_ int sandbox_check(bool capable);
 
 #endif

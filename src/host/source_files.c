@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Source files as they are named; see source_files.h. */
+/* Notes the source files that processes name; see source_files.h. */
 #include "host/source_files.h"
 
 #include <errno.h>
@@ -180,7 +180,7 @@ static int look(struct source_files *f, struct named_file *file, const struct me
 	return 0;
 }
 
-/* NULL: no memory, or too many paths. */
+/* The entry of file @path, made if it is new. NULL: no memory, or too many paths. */
 static struct named_file *file_of(struct source_files *f, const char *path, uint32_t *id)
 {
 	*id = f->paths.n < MAX_PATHS ? intern_put(&f->paths, path, strlen(path)) : 0;

@@ -12,15 +12,19 @@
 #include "host/source_open.h"
 
 struct named_file {
-	int fd;		  /* of the file in a container; -1: none */
-	bool own;	  /* a process with krait's own root named it */
-	bool gone;	  /* a process named it that had ended before it could be examined */
-	bool several;	  /* the name stands for different files */
-	bool foreign;	  /* not the caller's own: in a container, or in another user's
-			       * process */
-	bool textless;	  /* a process named it whose text couldn't be read */
-	struct str text;  /* source text from a process's memory, where no file has it; or "" */
-	int64_t since_ns; /* wall clock: start of the first process that named it */
+	int fd;	      /* descriptor of the file, if it is in a container's own root; -1: none */
+	bool own;     /* a process with krait's own root named the file */
+	bool gone;    /* a process named the file and had ended before it could be examined */
+	bool several; /* the name stands for different files */
+	/*
+	 * the text isn't the caller's own: the file is in a container, or the text in the memory of
+	 * another user's process
+	 */
+	bool foreign;
+	/* a process named the file, and the process's text of it couldn't be read */
+	bool textless;
+	struct str text;  /* source text from a process's memory, if no file has it; or "" */
+	int64_t since_ns; /* when the first process started that named the file, wall clock */
 	VEC(uint32_t)
 	owners; /* owners of the processes with krait's root: ids in
 			       * source_files.owners */
@@ -28,19 +32,22 @@ struct named_file {
 
 struct source_files {
 	struct source_rules rules;
-	bool command;	     /* only what the caller started is recorded: an ended process was
-			      * theirs */
+	/* only what the caller started is recorded, so a process that has ended was the caller's */
+	bool command;
 	int root;	     /* krait's own root directory */
-	uint64_t mount, ino; /* of .root */
+	uint64_t mount, ino; /* number of the mount, and inode, of .root */
 	struct intern paths, met, owners;
-	VEC(struct proc_owner) owner_of; /* by id - 1 */
-	VEC(struct named_file) files;	 /* by path id - 1 */
+	VEC(struct proc_owner) owner_of; /* by id in .owners, - 1 */
+	VEC(struct named_file) files;	 /* by id in .paths, - 1 */
 	struct intern asked;		 /* processes and names whose text was asked for */
-	size_t kept, max_kept;		 /* descriptors */
+	size_t kept, max_kept;		 /* how many descriptors are open, and may be */
 	size_t text_bytes;
 };
 
-/* 0 or -errno + message; fini in any case. @rules is copied. */
+/*
+ * Prepares noting the files that processes name. @rules is copied. @command: see struct
+ * source_files. 0 or -errno + message; source_files_fini() in any case.
+ */
 _must_use_ int source_files_init(struct source_files *f, const struct source_rules *rules,
 				 bool command);
 void source_files_fini(struct source_files *f);
@@ -53,8 +60,8 @@ void source_files_met(struct source_files *f, uint32_t tgid, uint64_t start_boot
 		      const char *path);
 
 /*
- * For collect_config.wants_text and .met_text: source text of code that no file has. If it is
- * missing for one of the processes, none is shown.
+ * For collect_config.wants_text and .met_text: is the source text of code wanted that no file has;
+ * here is that text. If it is missing for one of the processes, none is shown.
  */
 bool source_files_wants_text(struct source_files *f, uint32_t tgid, uint64_t start_boot_ns,
 			     const char *name, const char *path);

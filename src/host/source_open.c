@@ -25,7 +25,7 @@ static struct opener nobody(void)
 	return (struct opener){.has_id = true, .uid = NOBODY, .gid = NOBODY};
 }
 
-/* The user who called. Root gets all its rights only if that was asked for. */
+/* The rights of the user who called. Root gets all its rights only if that was asked for. */
 static struct opener caller_of(const struct source_rules *r)
 {
 	const struct caller *c = r->caller;

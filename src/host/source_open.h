@@ -25,10 +25,12 @@ struct source_rules {
  */
 _must_use_ int source_open_below(const struct source_rules *r, int root, const char *path);
 
-/* The same below krait's own root. */
+/* As source_open_below(), below krait's own root. */
 _must_use_ int source_open(const struct source_rules *r, const char *path);
 
-/* Does a file there that these rules open belong to the user who called? */
+/*
+ * Does the file @path, below krait's own root, which rules @r open, belong to the user who called?
+ */
 bool source_is_own(const struct source_rules *r, const char *path);
 
 /*
@@ -38,19 +40,19 @@ bool source_is_own(const struct source_rules *r, const char *path);
 bool source_memory_shown(const struct source_rules *r, const struct proc_owner *owner);
 
 /*
- * Can @owner too open the file @fd by the same name? A process may lead krait only to what it can
- * read itself.
+ * Can @owner too open the file @fd by the name @path below @root? A process may lead krait only to
+ * what it can read itself.
  */
 bool source_owner_may(const struct source_rules *r, int root, const char *path, int fd,
 		      const struct proc_owner *owner);
 
 /*
- * The root directory of a process that has another root than krait, if the user who called may go
- * there.
+ * Opens the root directory of a process that has another root than krait, if the user who called
+ * may go there. A descriptor or -errno.
  */
 _must_use_ int source_root_of(const struct source_rules *r, int procdir);
 
-/* May a file of this name be shown at all? */
+/* May a file be shown at all by its name, @path? */
 bool source_named(const char *path);
 
 #endif

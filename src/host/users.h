@@ -18,14 +18,14 @@ struct user {
 	char *name, *home, *shell; /* heap */
 };
 
-/* 0; -ENOENT if there is none; -errno. No message. */
+/* Finds user @uid in /etc/passwd. 0; -ENOENT if there is none; -errno. No message. */
 _must_use_ int users_get(uid_t uid, struct user *ret);
 void users_fini(struct user *u);
 
-/* The id of a group. 0, -ENOENT, -errno. */
+/* Finds the id of group @name in /etc/group. 0; -ENOENT if there is none; -errno. */
 _must_use_ int users_group_id(const char *name, gid_t *ret);
 
-/* Appends the groups that list @name as a member. 0 or -errno. */
+/* Appends the ids of the groups that list user @name as a member. 0 or -errno. */
 _must_use_ int users_groups(const char *name, gid_vec *ret);
 
 #endif

@@ -35,7 +35,7 @@ static bool has_krait_alone(const char *site)
 	return d;
 }
 
-/* Is this krait's own environment? @bin: directory of its programs. */
+/* Is the environment whose programs are in directory @bin the one that uvx made for krait? */
 static bool is_kraits(const char *bin)
 {
 	_cleanup_closedir_ DIR *d = NULL;
