@@ -18,10 +18,13 @@
 
 #define MOST_BYTES  ((uint64_t)512 << 20)
 #define LEAST_BYTES ((uint64_t)8 << 20)
-#define SHARE	    4 /* of the memory that may be used: the targets need some too */
+/*
+ * a recording takes one part in so many of the memory that may be used: the targets need some too
+ */
+#define SHARE	   4
 
-#define NODE_BYTES  110	  /* a node of the stacks' tree (view/shape/tree.c, html_tree.c) */
-#define KEEP_BYTES  32768 /* for so many bytes one function is kept, with its stacks */
+#define NODE_BYTES 110	 /* a node of the stacks' tree (view/shape/tree.c, html_tree.c) */
+#define KEEP_BYTES 32768 /* for so many bytes one function is kept, with its stacks */
 /* Least time between two condensings, in which pending samples are added. */
 #define APART_NS     NSEC_PER_SEC
 
@@ -33,7 +36,8 @@
  */
 #define NEEDED_BYTES ((uint64_t)28 << 20)
 #define NEEDED_CPU   ((uint64_t)4 << 20)
-#define NEEDED_CPUS  8ull /* with more CPUs the rings are smaller, or few CPUs are busy */
+/* memory is needed for so many CPUs; with more CPUs the rings are smaller, or few CPUs are busy */
+#define NEEDED_CPUS 8ull
 
 int session_check_memory(void)
 {

@@ -10,14 +10,15 @@
 #include "base/map.h"
 #include "profile/profile.h"
 
-/* Zero-initialise. */
+/* What census_take() has counted. Zero-initialise. */
 struct census {
 	struct map processes, threads;
-	size_t sets; /* label sets of the profile that were counted */
+	size_t sets; /* how many label sets of the profile were counted */
 };
 
 /*
- * Counts what was added since the last call. The profile must be the same, and not condensed since.
+ * Counts the processes and threads that were added to @p since the last call. The profile must be
+ * the same, and not condensed since.
  */
 void census_take(struct census *c, const struct profile *p);
 void census_fini(struct census *c);

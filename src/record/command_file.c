@@ -56,7 +56,7 @@ static int find(const char *word, const char *search, char path[PATH_MAX])
 	return fd;
 }
 
-/* The program after `env`, its options and variables skipped. */
+/* The program that follows `env` in a line, after env's options and variables. */
 static char *behind_env(char **rest)
 {
 	char *word;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which file will the kernel execute for a command? Found before it runs. */
+/* Finds out which file the kernel will execute for a command, before the command runs. */
 #ifndef RECORD_COMMAND_FILE_H
 #define RECORD_COMMAND_FILE_H
 

@@ -5,10 +5,13 @@
 
 #include "record/session.h"
 
-/* Called for each sample: the clock of its process must be read before the process ends. */
+/*
+ * Reads the clock of the sample's process, which must be done before the process ends: call it for
+ * each sample.
+ */
 void label_intervals_met(struct session *s, const struct profile_sample *sample);
 
-/* A process was started: it has the labels of the thread that started it. */
+/* Notes that a process was started: it has the labels of the thread that started it. */
 void label_intervals_forked(struct session *s, const struct interval_fork *fork);
 
 /*

@@ -9,20 +9,20 @@
 
 #include "base/util.h"
 
-#define PATIENCE_SECONDS 5 /* without anything coming */
-#define PATIENCE_LIMIT	 6 /* times that, in all */
+#define PATIENCE_SECONDS 5 /* how long the end waits without anything coming */
+#define PATIENCE_LIMIT	 6 /* the wait takes at most so many times that long, in all */
 
 struct patience {
 	unsigned seconds;  /* without anything coming; 0: PATIENCE_SECONDS */
-	uint64_t began_ns; /* CLOCK_MONOTONIC; 0: not begun */
+	uint64_t began_ns; /* when the wait began, CLOCK_MONOTONIC; 0: it hasn't */
 	uint64_t came_ns;  /* when something came last */
 	uint64_t said_ns;  /* when the user was last told what is waited for */
 	unsigned done;	   /* the last value that patience_has() was given */
-	unsigned signals;  /* signals before it began: 0, or 1 for all of them */
+	unsigned signals;  /* signals that came before the wait began: 0, or 1 for all of them */
 	bool said, over;
 };
 
-/* Starts the time, unless it runs already. */
+/* Begins the wait, unless it has begun already. */
 void patience_begin(struct patience *p);
 
 /*
@@ -32,7 +32,10 @@ void patience_begin(struct patience *p);
  */
 bool patience_has(struct patience *p, const char *what, unsigned done);
 
-/* Why the wait is over, for messages about what is missing. */
+/*
+ * Why the wait is over, for messages about what is missing: words, in @text if they aren't
+ * constant.
+ */
 const char *patience_words(const struct patience *p, char *text, size_t n);
 
 #endif

@@ -31,7 +31,7 @@
  */
 #define POLL_MS		100
 #define POLL_SETTLED_MS 400
-#define POLL_SAMPLES	400 /* of one CPU between two drains */
+#define POLL_SAMPLES	400 /* the most samples of one CPU between two drains */
 #define SETTLED_NS	NSEC_PER_SEC
 
 int session_check_permitted(struct session *s)

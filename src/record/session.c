@@ -352,8 +352,7 @@ static bool wants_kernel(const struct session *s)
 #define UNWIND_SHARE	256
 #define UNWIND_SMALLEST ((uint64_t)8 << 20) /* the least that .unwind_memory allows */
 #define UNWIND_PART                                                                                \
-	4 /* of a small control group's memory, which counts
-					     * them */
+	4 /* one part in so many of a small control group's memory, which counts the tables */
 
 /*
  * UNWIND_LEAST holds Python, numpy, polars, pyarrow and OpenSSL, but not PyTorch with CUDA and

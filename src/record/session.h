@@ -30,10 +30,10 @@
 #include "sampler/sampler.h"
 #include "sampler/sideband.h"
 
-/* See bound.c. */
+/* What keeps a session within its memory; see bound.c. */
 struct session_bound {
-	uint64_t due_ns; /* no condensing before, CLOCK_MONOTONIC */
-	void *reserve;	 /* address space, never touched */
+	uint64_t due_ns; /* the profile isn't condensed again before, CLOCK_MONOTONIC */
+	void *reserve;	 /* address space that is never touched */
 	size_t reserve_bytes;
 };
 
@@ -43,15 +43,18 @@ struct session_use {
 	struct run_time first, last; /* .at_ns 0: the process wasn't there, or its parent had reaped
 				      * it */
 	uint64_t exited_ns; /* CLOCK_MONOTONIC: when its main thread exited; 0: not known */
-	bool waits;	    /* it waits enough, or isn't known not to, that krait dump could show
-			     * where */
+	/*
+	 * the process waits so much that krait dump could show where; also set if that isn't known
+	 */
+	bool waits;
 };
 
 /* What would help, beside the message: the caller words it. */
 enum session_advice {
 	SESSION_ADVICE_NONE,
 	SESSION_ADVICE_CHILDREN, /* a process isn't Python, and its children weren't examined */
-	SESSION_ADVICE_ANOTHER,	 /* neither it nor a child of it is: choose another process */
+	/* neither a process nor a child of it is Python: choose another process */
+	SESSION_ADVICE_ANOTHER,
 };
 
 struct session {
@@ -60,8 +63,9 @@ struct session {
 	struct caller caller;
 	struct event event;
 	struct proc_match match;
-	bool filtered;	    /* by name, cgroup or container */
-	size_t max_bytes;   /* of the profile's tables; 0 = no limit; set before session_set_up() */
+	bool filtered; /* processes are chosen by name, cgroup or container */
+	/* the most bytes of the profile's tables; 0 = no limit; set before session_set_up() */
+	size_t max_bytes;
 	bool prompt;	    /* collect_config.prompt */
 	bool patient;	    /* sampler_config.patient */
 	bool end_positions; /* profile_location.end_column is wanted */
@@ -80,43 +84,51 @@ struct session {
 	enum session_advice advice; /* set by session_start() if it fails */
 	int epoll_fd;
 	VEC(int) target_fds; /* pidfds of the processes of .pids, in .epoll_fd */
-	struct map exits;    /* wanted processes of which threads have ended; to be checked */
-	uint64_t ended_ns;   /* the targets aren't checked again before, CLOCK_MONOTONIC */
+	/* wanted processes of which threads have ended: they are to be checked */
+	struct map exits;
+	uint64_t ended_ns; /* the targets aren't checked again before, CLOCK_MONOTONIC */
 	struct cpus_watch cpus;
-	bool tells_use; /* how much processes ran and waited is wanted; set before
-			 * session_start() */
+	/* the profile is to say how much processes ran and waited; set before session_start() */
+	bool tells_use;
 	struct {
 		VEC(struct session_use) all;
 		bool taken; /* .taken_ns is known */
-		/* CPU time charged to no thread: at first since the machine's start. */
+		/*
+		 * CPU time, in ns, that was charged to no thread: at first since the machine's
+		 * start, at the end during the recording.
+		 */
 		uint64_t taken_ns;
 	} uses;
 	uint64_t watched_until_ns; /* until then the command's mappings wake krait up; 0: not, or no
 				    * more */
 	uint64_t cpus_ns;	   /* CPUs aren't checked again before, CLOCK_MONOTONIC */
 	int kallsyms_fd;	   /* /proc/kallsyms, -1: none */
-	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC */
+	uint64_t start_ns, end_ns; /* when sampling began and ended, CLOCK_MONOTONIC */
 	bool more;		   /* records are left in the rings */
 	uint64_t news_ns;	   /* when something unknown came last, CLOCK_MONOTONIC */
 	uint64_t trim_ns;	   /* when memory is given back to the system next */
 	uint64_t start_cpu_ns;	   /* krait's own CPU time until sampling began */
 	uint64_t sideband_lost;
-	struct map clocks; /* for .options->label_intervals: pid -> shift_ns of the process's
-			    * clock */
-	/* For the same: processes that were started; at most one more than are examined. */
+	/* for .options->label_intervals: pid -> ns by which the process's clock is shifted */
+	struct map clocks;
+	/*
+	 * For .options->label_intervals: processes that were started; at most one more than are
+	 * examined.
+	 */
 	interval_fork_vec forks;
-	VEC(char *) interval_warnings; /* faults of that file, for the user */
-	unsigned condensed;	       /* how often the profile was condensed */
+	/* faults of the file .options->label_intervals, for the user */
+	VEC(char *) interval_warnings;
+	unsigned condensed; /* how often the profile was condensed */
 	bool void_ids; /* condensing failed half-way: pending samples hold stale ids and can't be
 		        * added */
 	struct session_bound bound;
-	struct patience patience; /* of the end */
+	struct patience patience; /* how long the end of the recording still waits for names */
 	bool abandoned;		  /* a thread still works on a file: see session_hangs() */
 	uint64_t unfollowed;	  /* child processes for which the kernel's table of roots had no
 				   * room */
 };
 
-/* @o is borrowed. */
+/* Prepares a session that records what @o says. @o is borrowed. */
 void session_init(struct session *s, const struct session_options *o);
 
 /* Opens everything that needs rights. Samples come only after session_start(). 0 or -errno. */
@@ -141,14 +153,14 @@ void session_describe_target(struct session *s);
 _must_use_ int session_add_targets(struct session *s);
 
 /*
- * Side band: thread @tid ended. A process that ended is no target any more: its pid may be used
- * again.
+ * Notes that the side band reported the end of thread @tid. A process that ended is no target any
+ * more: its pid may be used again.
  */
 void session_exit(struct session *s, uint32_t tgid, uint32_t tid);
 
 /*
- * After each drain of the side band: some programs end thousands of threads a second, and each
- * check takes time.
+ * Checks the processes that session_exit() noted. Call it after each drain of the side band: some
+ * programs end thousands of threads a second, and each check takes time.
  */
 void session_exits(struct session *s);
 
@@ -176,12 +188,12 @@ _must_use_ int session_start(struct session *s);
 void session_give_back_memory(void);
 
 /*
- * Takes what has come: to the collector and, as far as it is complete, to the profile. 0 or -errno
- * + message.
+ * Takes the records that have come: into the collector and, as far as they are complete, into the
+ * profile. 0 or -errno + message.
  */
 _must_use_ int session_drain(struct session *s);
 
-/* Was it told to stop, is the time over, or have the targets ended? */
+/* Was the session told to stop, is its time over, or have its targets ended? */
 bool session_finished(struct session *s, uint64_t now);
 
 /* The longest sleep before the next session_drain(), in ms. */
@@ -201,18 +213,27 @@ _must_use_ int session_stop(struct session *s);
 
 /* use.c */
 
-/* Asks for how much a process runs and waits; before session_use_begin(). */
+/* Asks for how much process @pid runs and waits. Call it before session_use_begin(). */
 void session_use_add(struct session *s, pid_t pid);
 
-/* Read their times, right before sampling begins and right after it has ended. */
+/*
+ * Read the times of the processes of session_use_add(), right before sampling begins and right
+ * after it has ended.
+ */
 void session_use_begin(struct session *s);
 void session_use_end(struct session *s);
 
-/* The main thread exited at @time_ns; the process has ended, and may still be there to read. */
+/*
+ * Note that the main thread of process @pid exited at @time_ns; that the process has ended, and may
+ * still be there to read.
+ */
 void session_use_exit(struct session *s, pid_t pid, uint64_t time_ns);
 void session_use_ended(struct session *s, pid_t pid);
 
-/* Adds the times to the profile as comments. @sampled_ns: CPU time by all samples, 0: not known. */
+/*
+ * Adds how much the processes ran and waited to the profile, as comments. @sampled_ns: CPU time by
+ * all samples, 0: not known.
+ */
 void session_use_tell(struct session *s, uint64_t sampled_ns);
 
 /* A process that still lives and waits, to examine (with its children) where it waits; 0: none. */
@@ -226,10 +247,13 @@ _must_use_ int session_check_memory(void);
 /* Sets how much memory the recording may take; before session_set_up(). */
 void session_bound_init(struct session *s);
 
-/* After each drain: keeps within the memory. 0 or -errno + message: no more can be recorded. */
+/*
+ * Keeps the session within its memory. Call it after each drain. 0 or -errno + message: no more can
+ * be recorded.
+ */
 _must_use_ int session_bound(struct session *s);
 
-/* Frees the reserve, for writing. */
+/* Frees the reserve of memory, so that the profile can be written. */
 void session_bound_release(struct session *s);
 
 /*

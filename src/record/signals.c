@@ -22,7 +22,8 @@
 static volatile sig_atomic_t stop_flag;
 static volatile sig_atomic_t count;
 static volatile sig_atomic_t aborts = ABORTS;
-static uint64_t counted_at_ns; /* of the latest signal; used only by the handler */
+/* when the latest signal that counts came; used only by the handler */
+static uint64_t counted_at_ns;
 
 /*
  * SIGINT was ignored when krait started, as in a background job of a script. Then Ctrl-C isn't for

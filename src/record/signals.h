@@ -22,16 +22,17 @@ void signals_take(void);
 
 /* What krait is doing, which decides what a signal means. */
 enum signals_phase {
-	SIGNALS_RECORDING, /* as above; calls that sleep return EINTR */
-	SIGNALS_WRITING,   /* as above, but calls that write are restarted */
-	SIGNALS_WRITTEN,   /* nothing can be lost any more: the second signal ends krait */
+	/* as described at the beginning of this file; calls that sleep return EINTR */
+	SIGNALS_RECORDING,
+	SIGNALS_WRITING, /* as SIGNALS_RECORDING, but calls that write are restarted */
+	SIGNALS_WRITTEN, /* nothing can be lost any more: the second signal ends krait */
 };
 void signals_phase(enum signals_phase phase);
 
 /* The signal that asked to stop, or 0. */
 int signals_stop(void);
 
-/* How many signals have come, without those that count as the same. */
+/* How many signals have come; those within half a second of the one before count as the same. */
 unsigned signals_count(void);
 
 /*

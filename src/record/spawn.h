@@ -10,7 +10,10 @@
 #include <sys/types.h>
 #include "base/util.h"
 
-/* Exit codes: if waiting fails; and a shell's for a command that it can't run. */
+/*
+ * Exit codes: if waiting for the command fails; and those of a shell for a command that it can't
+ * run.
+ */
 enum { SPAWN_FAILED = 1, SPAWN_NOT_RUNNABLE = 126, SPAWN_NOT_FOUND = 127 };
 
 /* What would help, beside the message: the caller words it. */
@@ -21,7 +24,7 @@ enum spawn_advice {
 };
 
 struct spawn {
-	pid_t pid;    /* of the child and later of the command; 0 = none */
+	pid_t pid;    /* process id of the child, which becomes the command; 0 = none */
 	int pidfd;    /* readable when the process has ended, for poll(); -1 = none */
 	int go_fd;    /* closing it or writing lets the child go on */
 	int error_fd; /* the child's failure, or end of file when the command runs */
@@ -57,7 +60,7 @@ _must_use_ int spawn_go(struct spawn *s);
 /* Has the command ended? Never waits. It isn't reaped, so that /proc keeps its times. */
 bool spawn_is_over(const struct spawn *s);
 
-/* The same, and reaps it: s->exit_code is set then. */
+/* Has the command ended? Never waits. If it has, reaps it and sets s->exit_code. */
 bool spawn_ended(struct spawn *s);
 
 /*

@@ -10,21 +10,32 @@ struct summary {
 	struct sampler_stats kernel;
 	struct collect_stats collect;
 	uint64_t wall_ns;
-	uint64_t due, missing; /* for clocks: samples that the targets' CPU time makes due; how many
-			        * of them didn't come */
-	double reached_hz;     /* samples per second of the targets' CPU time; 0 = not known */
-	uint64_t own_cpu_ns, start_cpu_ns; /* krait's own: in all; until sampling began */
+	/*
+	 * for clocks: how many samples the targets' CPU time makes due; how many of these didn't
+	 * come
+	 */
+	uint64_t due, missing;
+	/* how many samples came per second of the targets' CPU time; 0 = not known */
+	double reached_hz;
+	/* krait's own CPU time: in all; until sampling began */
+	uint64_t own_cpu_ns, start_cpu_ns;
 	size_t own_rss_bytes, map_bytes;
 	pid_vec daemons; /* started by the command, and going on after its end; ascending */
 };
 
-/* How many of @due samples (by CPU time) didn't come, if that can't be chance; else 0. */
+/*
+ * How many of the @due samples (by CPU time) didn't come, if so few as @came can't be chance; else
+ * 0.
+ */
 uint64_t summary_missing(uint64_t due, uint64_t came);
 
-/* Does the rate differ from the one asked for, beyond chance and by more than matters? */
+/*
+ * Does the rate of samples, @came instead of @due, differ from the rate asked for, beyond chance
+ * and so much that it matters?
+ */
 bool summary_rate_is_off(uint64_t due, uint64_t came);
 
-/* Does the event count all CPU time? With :u or :k some of it is left out on purpose. */
+/* Does event @e count all CPU time? With :u or :k some of it is left out on purpose. */
 bool summary_is_cpu_time(const struct event *e);
 
 /*

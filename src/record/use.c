@@ -22,11 +22,12 @@
  * The kernel updates some counts at its ticks only, at least 100 a second: time taken away, and CPU
  * time of a running thread.
  */
-#define TICK_NS	      (10 * NSEC_PER_MSEC)
+#define TICK_NS (10 * NSEC_PER_MSEC)
 
-#define WORTH_LOOKING 10 /* 10: a process that waits a tenth of the time */
+/* krait dump is worth suggesting for a process that waits one part in so many of the time */
+#define WORTH_LOOKING 10
 
-#define TOLD_MOST     64 /* processes that are listed; a machine may have thousands */
+#define TOLD_MOST     64 /* the most processes that are listed; a machine may have thousands */
 
 void session_use_add(struct session *s, pid_t pid)
 {
@@ -200,7 +201,7 @@ static bool measure(const struct session *s, const struct session_use *u, const 
 struct told {
 	struct map names; /* process label's string by pid */
 	unsigned known;
-	uint64_t cpu_ms; /* of the known ones together */
+	uint64_t cpu_ms; /* CPU time of the known processes together */
 };
 
 static void tell(struct session *s, struct told *t, const struct cpu_use *u)
@@ -277,7 +278,10 @@ void session_use_tell(struct session *s, uint64_t sampled_ns)
 	map_fini(&t.names);
 }
 
-/* The process to examine for all of them: krait dump shows its children too. */
+/*
+ * The process to examine for all of them, since krait dump shows its children too: the command, or
+ * the only process that was asked for by pid; 0: there is none.
+ */
 static pid_t first_of(const struct session *s)
 {
 	return s->options->cmd ? s->spawn.pid : s->options->pids.n == 1 ? s->options->pids.v[0] : 0;
