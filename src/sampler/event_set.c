@@ -34,7 +34,7 @@ static struct perf_event_attr attr_of(const struct event *e, uint64_t period)
 		.exclude_hv = e->exclude_kernel,
 		.precise_ip = e->precise,
 		.use_clockid = 1,
-		.clockid = CLOCK_MONOTONIC, /* of THROTTLE records */
+		.clockid = CLOCK_MONOTONIC, /* the clock of the times in THROTTLE records */
 	};
 
 	/* arm64's PMU refuses it; the program drops hardware events of the idle task. */

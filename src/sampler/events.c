@@ -151,7 +151,10 @@ int event_parse(struct event *ret, const char *spec)
 	return 0;
 }
 
-/* perf_swevent_start_hrtimer() (kernel/events/core.c) raises a shorter period to this. */
+/*
+ * The shortest period of a clock: perf_swevent_start_hrtimer() (kernel/events/core.c) raises a
+ * shorter one to it.
+ */
 #define CLOCK_MIN_NS 10000
 
 int event_set_rate(struct event *e, uint32_t hz, uint64_t count)

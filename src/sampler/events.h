@@ -13,16 +13,18 @@
 #include "sampler/rate.h"
 
 struct event {
-	char name[48]; /* as given, with modifiers: "cycles:u" */
+	char name[48]; /* the event's name as given, with modifiers: "cycles:u" */
 	uint32_t type; /* PERF_TYPE_* */
 	uint64_t config;
 	bool exclude_user, exclude_kernel;
-	uint8_t precise;      /* attr.precise_ip */
+	uint8_t precise;      /* perf_event_attr.precise_ip */
 	bool clock;	      /* cpu-clock, task-clock: periods are nanoseconds */
-	char sample_type[48]; /* pprof value type: "cpu", "cycles", ... */
+	char sample_type[48]; /* the name of the values' type: "cpu", "cycles", ... */
 	const char *unit;     /* "nanoseconds" or "count" */
-	uint64_t period;      /* on average, in the event's unit; 0 = the kernel adapts it to hz */
-	uint32_t hz;	      /* 0 when a period was asked for */
+	/* the average period, in the event's unit; 0 = the kernel adapts the period to .hz */
+	uint64_t period;
+	/* the rate that was asked for, per second; 0 when a period was asked for */
+	uint32_t hz;
 };
 
 /*
@@ -38,28 +40,36 @@ _must_use_ int event_parse(struct event *ret, const char *spec);
  */
 _must_use_ int event_set_rate(struct event *e, uint32_t hz, uint64_t count);
 
-/* Names of all events known to event_parse() (one per line of a help text), NULL-terminated. */
+/* The names of all events that event_parse() knows, NULL-terminated. */
 const char *const *event_names(void);
 
-/* Appends the events of the list that this machine has, ", " between. Opens and closes each. */
+/*
+ * Appends those of event_names() that this machine has, with ", " between. Opens and closes each
+ * event.
+ */
 void event_available(struct str *ret);
 
-/* One event of a CPU. */
+/* A sampling event, opened on one CPU. */
 struct event_cpu {
 	int cpu, fd;
-	unsigned part;		  /* of the CPU's struct rate */
-	uint64_t throttled_at_ns; /* stopped since then, 0 = running */
-	struct perf_ring ring;	  /* only THROTTLE, UNTHROTTLE and LOST: the program returns 0 */
+	unsigned part;		  /* index into .period of the CPU's struct rate */
+	uint64_t throttled_at_ns; /* since when the kernel has stopped the event, 0 = it runs */
+	/*
+	 * only for records THROTTLE, UNTHROTTLE and LOST; no samples come, because the program
+	 * returns 0
+	 */
+	struct perf_ring ring;
 };
 
 struct event_set {
 	struct event event;
-	VEC(struct event_cpu) cpus; /* those of one CPU are neighbours */
-	VEC(struct rate) rates;	    /* of each CPU, in the same order */
+	VEC(struct event_cpu) cpus; /* all events; those of one CPU are neighbours */
+	VEC(struct rate) rates;	    /* one for each CPU, in the same order */
 	uint64_t random;
 	uint64_t throttled;	/* how often the kernel stopped an event for the rest of a tick */
-	uint64_t throttle_lost; /* how often a ring was full: the counts are too low */
-	uint64_t throttled_ns;	/* how long events were stopped, without those that still are */
+	uint64_t throttle_lost; /* how often a ring was full, so that .throttled is too low */
+	/* how long events were stopped, without the events that still are */
+	uint64_t throttled_ns;
 };
 
 /*
@@ -71,7 +81,7 @@ struct event_set {
 _must_use_ int event_set_open(struct event_set *ret, const struct event *e, bool watch_throttle);
 void event_set_close(struct event_set *s);
 
-/* Switches all on or off (PERF_EVENT_IOC_ENABLE, _DISABLE). 0 or -errno. */
+/* Switches all events on or off (PERF_EVENT_IOC_ENABLE, _DISABLE). 0 or -errno. */
 _must_use_ int event_set_enable(struct event_set *s, bool on);
 
 /* Reads the throttle rings into .throttled. */
@@ -85,7 +95,7 @@ void event_set_came(struct event_set *s, int cpu, uint64_t n);
  */
 void event_set_vary(struct event_set *s);
 
-/* kernel.perf_event_max_sample_rate, 0 if not readable. */
+/* The value of kernel.perf_event_max_sample_rate, 0 if not readable. */
 uint32_t event_max_sample_rate(void);
 
 #endif

@@ -23,28 +23,31 @@ struct sampler {
 	struct sample_bpf *skel;
 	struct unwind_store *unwind;
 	bool sees_unmaps, enabled;
-	int rings_fd; /* epoll of all rings */
+	int rings_fd; /* epoll descriptor of all rings */
 	uint64_t taken, turn_ends_ns;
 	struct event_set events;
-	VEC(struct bpf_link *) links;	/* of the programs that watch unmapping */
+	VEC(struct bpf_link *) links;	/* links of the programs that watch unmapping */
 	VEC(struct cpu_ring) cpu_rings; /* kept while a CPU is offline */
 	struct py_layout layouts[ABI_MAX_LAYOUTS];
 	unsigned n_layouts;
-	struct map several; /* tgids in the kernel's map of that name */
+	struct map several; /* the tgids that are in the kernel's map `several` */
 	int n_cpus;
 };
 
-/* libbpf's messages, shown at -vv. */
+/* Shows a message of libbpf, at -vv. */
 int sampler_log_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap);
 
-/* pidns_inum for the programs: krait's own PID namespace, 0 = the host's. */
+/*
+ * The inode of krait's own PID namespace, as pidns_inum for the programs; 0 = krait is in the
+ * host's.
+ */
 uint32_t sampler_pidns(void);
 
 /* per_cpu.c: a ring and a sampling event on every online CPU. 0 or -errno + message. */
 _must_use_ int per_cpu_open(struct sampler *s);
 void per_cpu_close(struct sampler *s);
 
-/* As sampler_drain(). */
+/* Drains the rings of all CPUs, as sampler_drain() does. */
 _must_use_ int per_cpu_drain(struct sampler *s);
 
 #endif

@@ -2,7 +2,10 @@
 /* Which processes have ended; see lives.h. */
 #include "sampler/lives.h"
 
-/* A value: two flags, and above them the time when the first thread ended, 0 = it hasn't. */
+/*
+ * The value of a process in lives.of: two flags, and above them the time when the first thread
+ * ended, 0 = it hasn't.
+ */
 #define BEGAN	  1u
 #define THREADS	  2u
 #define END_SHIFT 2

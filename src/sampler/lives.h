@@ -11,20 +11,22 @@
 #include "base/util.h"
 
 struct lives {
-	struct map of; /* by process */
-	bool unsure;   /* memory failed for a record that speaks against an end */
+	struct map of; /* what is known of each process, by tgid */
+	bool unsure;   /* memory was lacking for a record that shows that a process goes on */
 };
 
-/* Begins with new records. */
+/* Forgets all records: those of a new drain follow. */
 void lives_clear(struct lives *l);
 void lives_fini(struct lives *l);
 
 /* Called for each record, in any order. */
-void lives_began(struct lives *l, uint32_t tgid);  /* a fork or an exec began it, with one thread */
-void lives_thread(struct lives *l, uint32_t tgid); /* it started one more thread */
-void lives_ended(struct lives *l, uint32_t tgid, uint64_t time_ns); /* its first thread ended */
+/* a fork or an exec began the process, with one thread */
+void lives_began(struct lives *l, uint32_t tgid);
+void lives_thread(struct lives *l, uint32_t tgid); /* the process started one more thread */
+/* the process's first thread ended */
+void lives_ended(struct lives *l, uint32_t tgid, uint64_t time_ns);
 
-/* Has the image ended that process @tgid had at @time_ns? False: not certain. */
+/* Has the image that process @tgid had at @time_ns certainly ended? */
 bool lives_gone(const struct lives *l, uint32_t tgid, uint64_t time_ns);
 
 #endif

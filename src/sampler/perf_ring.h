@@ -12,12 +12,14 @@
 #include "base/util.h"
 
 struct perf_ring {
-	struct perf_event_mmap_page *page; /* NULL: not mapped */
+	/* the ring's first page; NULL: the ring isn't mapped */
+	struct perf_event_mmap_page *page;
 	const uint8_t *data;
-	size_t bytes, page_bytes; /* data: a power of two */
-	uint64_t tail, head;	  /* read up to here; written up to here at perf_ring_begin() */
-	uint64_t malformed;	  /* how often reading stopped at an impossible size */
-	uint8_t *wrapped;	  /* room for a record that wraps around; perf: at most 64 KiB */
+	size_t bytes, page_bytes; /* size of .data, a power of two; size of a page */
+	/* up to where records were read; up to where they were written at perf_ring_begin() */
+	uint64_t tail, head;
+	uint64_t malformed; /* how often reading stopped at an impossible size */
+	uint8_t *wrapped;   /* room for a record that wraps around; perf: at most 64 KiB */
 };
 
 /* perf_event_open(2). The descriptor (close-on-exec) or -errno, without a message. */

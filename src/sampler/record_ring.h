@@ -9,14 +9,19 @@
 
 #include "base/util.h"
 
-#define RECORD_RING_MAX (128u << 10) /* bytes of a record: bpf/send.bpf.h, STAGING_BYTES */
+/* the most bytes of a record: STAGING_BYTES of bpf/send.bpf.h */
+#define RECORD_RING_MAX (128u << 10)
 
 struct record_ring {
-	uint64_t *consumed;	  /* read up to here, in bytes; a page of its own. NULL: not
-				   * mapped */
-	const uint64_t *produced; /* written or being written up to here; a page before the data */
+	/* up to where records were read, in bytes; on a page of its own. NULL: not mapped */
+	uint64_t *consumed;
+	/*
+	 * up to where records were written or are being written, in bytes; on the page before the
+	 * data
+	 */
+	const uint64_t *produced;
 	const uint8_t *data;
-	size_t bytes, page_bytes; /* data: a power of two of pages */
+	size_t bytes, page_bytes; /* size of .data, a power of two of pages; size of a page */
 	uint8_t *wrapped;	  /* room for a record that wraps around */
 };
 
@@ -24,12 +29,12 @@ struct record_ring {
 _must_use_ int record_ring_map(struct record_ring *r, int fd, size_t bytes);
 void record_ring_unmap(struct record_ring *r);
 
-/* Takes a record, whose bytes are valid during the call. True: stop reading after it. */
+/* Takes a record of @n bytes, which are valid during the call. True: stop reading after it. */
 typedef bool (*record_ring_take)(void *ctx, const void *record, size_t n);
 
 /*
- * Hands over what has been written by now. 0; 1: @take stopped before the end; -EBADMSG: a record
- * has an impossible size.
+ * Hands the records that have been written by now to @take. 0; 1: @take stopped before the end;
+ * -EBADMSG: a record has an impossible size.
  */
 _must_use_ int record_ring_read(struct record_ring *r, record_ring_take take, void *ctx);
 

@@ -14,25 +14,28 @@
 
 struct sampler_config {
 	struct event event;
-	bool whole_machine;   /* every process; else only those of sampler_add_root() */
-	bool all_processes;   /* also those that aren't Python; with .whole_machine and .native */
-	bool follow_children; /* and their descendants */
+	bool whole_machine; /* every process is sampled; else only those of sampler_add_root() */
+	/* processes that aren't Python are sampled too; with .whole_machine and .native */
+	bool all_processes;
+	/* the descendants of the processes of sampler_add_root() are sampled too */
+	bool follow_children;
 	bool watch_throttle;
 	bool patient; /* sampler_fd() wakes only for a process that must be examined, not for a
 		       * known executable */
 	enum native_mode native;
-	bool native_instructions; /* addresses of instructions, not only of functions */
-	bool kernel;		  /* kernel stacks */
-	size_t unwind_bytes;	  /* most memory of the unwind tables */
-	size_t ring_bytes;	  /* per CPU, a power of two of pages; 0 = by the number of CPUs */
+	bool native_instructions; /* send addresses of instructions, not only of functions */
+	bool kernel;		  /* read kernel stacks */
+	size_t unwind_bytes;	  /* the most bytes of memory of the unwind tables */
+	/* size of each CPU's ring, a power of two of pages; 0 = by the number of CPUs */
+	size_t ring_bytes;
 	/* Called by sampler_drain() for each record; the bytes are valid during the call. */
 	void (*record)(void *ctx, const void *data, size_t n);
 	void *ctx;
 };
 
 /*
- * All rings together. Each has at least SAMPLER_RING_LEAST, which holds a second of samples and a
- * burst of new stacks of 24 KiB.
+ * Bytes of all rings together. Each ring has at least SAMPLER_RING_LEAST bytes, which hold a second
+ * of samples and a burst of new stacks of 24 KiB.
  */
 #define SAMPLER_RINGS_BYTES (8u << 20)
 #define SAMPLER_RING_LEAST  (1u << 20)
@@ -52,22 +55,23 @@ _must_use_ int sampler_enable(struct sampler *s, bool on);
 /* Adds a process that was asked for (-p, --), even before it runs Python. 0 or -errno. */
 _must_use_ int sampler_add_root(struct sampler *s, pid_t tgid);
 
-/* The process has ended: its pid may become another process's. */
+/* Removes a process of sampler_add_root() that has ended: its pid may become another process's. */
 void sampler_remove_root(struct sampler *s, pid_t tgid);
 
 /*
- * Makes @layout usable; *index is for py_where.layout. Equal layouts share one. -ENOSPC: too many.
+ * Makes @layout known to the kernel programs; *@index is for py_where.layout. Equal layouts share
+ * one index. 0; -ENOSPC: there are too many.
  */
 _must_use_ int sampler_add_layout(struct sampler *s, const struct py_layout *layout,
 				  uint16_t *index);
 const struct py_layout *sampler_layout(const struct sampler *s, uint16_t index);
 
-/* What native stacks are unwound with; NULL if none are recorded. */
+/* The tables that native stacks are unwound with; NULL if no native stacks are recorded. */
 struct unwind_store *sampler_unwind(struct sampler *s);
 
 /*
- * Does unwind_store_unmaps() count every unmapping? Else only new mappings in the place of a known
- * one.
+ * Does unwind_store_unmaps() count every unmapping? If not, it counts only new mappings in the
+ * place of a known one.
  */
 bool sampler_sees_unmaps(const struct sampler *s);
 
@@ -117,7 +121,10 @@ void sampler_send_again(struct sampler *s);
  */
 void sampler_settle(struct sampler *s, bool on);
 
-/* Readable when the kernel program has asked user space something (PENDING process). */
+/*
+ * A descriptor that is readable when the kernel program has asked user space something
+ * (PROC_PENDING).
+ */
 int sampler_fd(const struct sampler *s);
 
 /*
@@ -129,9 +136,15 @@ _must_use_ int sampler_drain(struct sampler *s);
 struct sampler_stats {
 	uint64_t counters[COUNT_MAX]; /* enum bpf_counter, summed over CPUs */
 	uint64_t throttled, throttled_ns;
-	uint64_t run_ns, run_count; /* kernel's statistics, 0 unless kernel.bpf_stats_enabled */
-	uint64_t longest_ns;	    /* the longest run, likewise */
-	uint64_t long_samples;	    /* runs of more than 0.5 ms, likewise */
+	/*
+	 * time and number of the programs' runs by the kernel's statistics, 0 unless
+	 * kernel.bpf_stats_enabled
+	 */
+	uint64_t run_ns, run_count;
+	/* the longest run of a program, 0 unless kernel.bpf_stats_enabled */
+	uint64_t longest_ns;
+	/* how many runs took more than 0.5 ms, 0 unless kernel.bpf_stats_enabled */
+	uint64_t long_samples;
 	/*
 	 * Runs that the kernel skipped because a BPF program ran on that CPU already
 	 * (bpf_prog_info.recursion_misses). Older kernels count nothing: kprobes are counted since
@@ -146,7 +159,7 @@ static inline uint64_t sampler_lost(const struct sampler_stats *s)
 }
 void sampler_stats(struct sampler *s, struct sampler_stats *ret);
 
-/* Memory of the maps in bytes, as far as the kernel tells it. */
+/* How many bytes of memory the BPF maps have, as far as the kernel tells it. */
 size_t sampler_map_bytes(struct sampler *s);
 
 /* What counter @i (enum bpf_counter) counts. */

@@ -28,9 +28,13 @@ struct sideband {
 	VEC(struct channel) cpus;
 	struct sideband_config config;
 	struct sideband_stats stats;
-	struct lives lives; /* of the records that are being drained */
+	/* which processes have ended, by the records that are being drained */
+	struct lives lives;
 	int epfd;
-	/* Wakes for one thread, whose records the CPUs' rings get too; .fd -1: none. */
+	/*
+	 * The channel that wakes krait for one watched thread, whose records the CPUs' rings get
+	 * too; .fd -1: none is watched.
+	 */
 	struct channel watched;
 };
 
@@ -447,7 +451,8 @@ void sideband_close(struct sideband *s)
 	free(s);
 }
 
-#define WATCHED_BYTES 4096 /* one page: a reader that is woken at once empties it */
+/* size of the ring of a watched thread, one page: a reader that is woken at once empties it */
+#define WATCHED_BYTES 4096
 
 int sideband_watch(struct sideband *s, pid_t tid)
 {

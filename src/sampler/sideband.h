@@ -17,13 +17,15 @@
  */
 struct sideband_mmap {
 	uint32_t tgid, tid;
-	uint64_t addr, len, pgoff; /* bytes */
-	uint64_t dev;		   /* major << 20 | minor of the superblock, as in /proc/PID/maps */
+	/* the mapping's address, its length, and its offset in the file, in bytes */
+	uint64_t addr, len, pgoff;
+	/* number of the file system, major << 20 | minor, as in /proc/PID/maps */
+	uint64_t dev;
 	uint64_t ino, ino_generation;
 	uint32_t prot, flags; /* PROT_*, MAP_* */
 	const char *path;     /* any bytes; "//anon", "[vdso]", "//toolong" without a path */
 	uint64_t time_ns;
-	bool gone; /* certain: the process, or this image of it, has ended since */
+	bool gone; /* the process, or this image of it, has certainly ended since */
 };
 
 /*
@@ -33,7 +35,7 @@ struct sideband_mmap {
  */
 struct sideband_ops {
 	void (*mmap)(void *ctx, const struct sideband_mmap *m);
-	/* @exec: the name was set by execve, which has replaced the process's image. */
+	/* A thread got a new name. @exec: execve set it, which has replaced the process's image. */
 	void (*comm)(void *ctx, uint32_t tgid, uint32_t tid, const char *comm, bool exec,
 		     uint64_t time_ns);
 	/* A new thread (tgid == parent_tgid) or process. */
@@ -55,8 +57,9 @@ struct sideband_ops {
 struct sideband_config {
 	const struct sideband_ops *ops;
 	void *ctx;
-	size_t ring_bytes;     /* per CPU; 0 = SIDEBAND_RING_BYTES */
-	uint32_t wakeup_bytes; /* fill level that wakes the reader; 0 = every record */
+	size_t ring_bytes; /* size of each CPU's ring; 0 = SIDEBAND_RING_BYTES */
+	/* how many bytes in a ring wake the reader; 0 = every record does */
+	uint32_t wakeup_bytes;
 };
 
 #define SIDEBAND_RING_BYTES (64u << 10)
@@ -70,7 +73,10 @@ struct sideband;
 _must_use_ int sideband_open(struct sideband **ret, const struct sideband_config *config);
 void sideband_close(struct sideband *s);
 
-/* As sampler_renew_cpus(). Then calls back for what was recorded until now, and .lost with 0. */
+/*
+ * Opens all events anew after CPUs came online or the machine slept, as sampler_renew_cpus() does.
+ * Then calls back for what was recorded until now, and calls .lost with 0.
+ */
 _must_use_ int sideband_renew_cpus(struct sideband *s);
 
 /* A descriptor for epoll: readable when there is something to drain. */
@@ -84,12 +90,13 @@ size_t sideband_drain(struct sideband *s);
  * sideband_unwatch(). One thread at a time. 0 or -errno + message.
  */
 _must_use_ int sideband_watch(struct sideband *s, pid_t tid);
-void sideband_unwatch(struct sideband *s); /* fine if nothing is watched */
+void sideband_unwatch(struct sideband *s); /* does nothing if no thread is watched */
 
 struct sideband_stats {
 	uint64_t records, lost, malformed;
-	uint64_t foreign;	 /* of processes outside krait's PID namespace */
-	size_t cpus, ring_bytes; /* of all rings together */
+	/* how many records were of processes outside krait's PID namespace */
+	uint64_t foreign;
+	size_t cpus, ring_bytes; /* how many CPUs have a ring; bytes of all rings together */
 };
 void sideband_stats(const struct sideband *s, struct sideband_stats *ret);
 

@@ -13,7 +13,7 @@
 
 struct tasks;
 
-/* Loads the program. 0 or -errno + message. */
+/* Loads the program that reads threads. 0 or -errno + message. */
 _must_use_ int tasks_open(struct tasks **ret);
 void tasks_close(struct tasks *t); /* NULL is fine */
 
@@ -22,7 +22,10 @@ void tasks_close(struct tasks *t); /* NULL is fine */
  */
 _must_use_ int tasks_want(struct tasks *t, pid_t tgid, bool want);
 
-/* Calls @fn for each of these threads, as it is now. 0 or -errno + message. */
+/*
+ * Calls @fn for each thread of the processes of tasks_want(), as the thread is now. 0 or -errno +
+ * message.
+ */
 _must_use_ int tasks_read(struct tasks *t, void (*fn)(void *ctx, const struct rec_task *rec),
 			  void *ctx);
 

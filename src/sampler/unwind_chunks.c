@@ -11,7 +11,7 @@
 #define SLAB_BYTES  (UNWIND_SLAB_CHUNKS * sizeof(struct unwind_chunk))
 #define LIMBO_WORTH 64 /* chunks: waiting for so many is better than taking more memory */
 
-/* Maps that always exist. */
+/* Bytes of the maps that always exist. */
 #define FIXED_BYTES                                                                                \
 	(UNWIND_MAX_TABLES * sizeof(struct unwind_table) +                                         \
 	 UNWIND_MAX_KERNEL_RULES * sizeof(struct unwind_rule) +                                    \

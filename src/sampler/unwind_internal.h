@@ -14,12 +14,13 @@ typedef VEC(uint32_t) chunk_vec;
 
 /* Rows in the kernel's maps: of one table, or of several with the same rows. */
 struct unwind_tree {
-	struct unwind_table table; /* all but .used */
-	chunk_vec chunks;	   /* all of its chunks, the lowest level first; they never
-				    * change */
-	size_t entries;		   /* in the lowest level */
-	uint32_t refs;		   /* tables with this tree, and threads that compare it */
-	int32_t unused;		   /* seconds without use, for unwind_make_room() */
+	struct unwind_table table; /* the table as in the kernel's map, all but .used */
+	/* numbers of all chunks of the tree, the lowest level first; their contents never change */
+	chunk_vec chunks;
+	size_t entries; /* number of entries in the lowest level */
+	uint32_t refs;	/* how many tables have this tree, and threads compare it */
+	/* for how many seconds no sample used the tree, for unwind_make_room() */
+	int32_t unused;
 };
 
 struct space {
@@ -29,25 +30,34 @@ struct space {
 struct unwind_store {
 	struct unwind_store_maps maps;
 	uint32_t max_slabs;
-	/* Of what follows; not held while the kernel waits or rows are written. */
+	/* Protects what follows; not held while the kernel waits or rows are written. */
 	pthread_mutex_t lock;
-	pthread_mutex_t supply; /* held to make more chunks; taken before .lock */
-	VEC(int) slabs;	       /* never moves: a chunk that was taken is written without the lock */
-	chunk_vec free, limbo; /* chunks; a program may still read those in limbo */
-	VEC(struct unwind_tree *) tables; /* by number; NULL = empty */
+	pthread_mutex_t supply; /* held while more chunks are made; taken before .lock */
+	/*
+	 * descriptors of the slabs; the array never moves: a chunk that was taken is written
+	 * without the lock
+	 */
+	VEC(int) slabs;
+	/* numbers of unused chunks; a program may still read those in .limbo */
+	chunk_vec free, limbo;
+	VEC(struct unwind_tree *) tables; /* by the table's number; NULL = the table is empty */
 	VEC(uint32_t)
-	given_up;			     /* tables, until unwind_store_given_up() returns
-					      * them */
-	chunk_vec free_tables, limbo_tables; /* as .free and .limbo */
-	struct map rule_index;		     /* rule_key(), or the next free key after it ->
-					      * number */
+	/*
+	 * numbers of tables that were emptied to make room, until unwind_store_given_up() returns
+	 * them
+	 */
+	given_up;
+	/* numbers of unused tables; a program may still know those in .limbo_tables */
+	chunk_vec free_tables, limbo_tables;
+	/* rule_key(), or the next free key after it -> the rule's number */
+	struct map rule_index;
 	VEC(struct unwind_rule) rules;
-	struct unwind_space *shared; /* map `spaces` */
+	struct unwind_space *shared; /* the entries of map `spaces`, in shared memory */
 	VEC(struct space) spaces;
 	VEC(uint32_t) free_spaces;
 };
 
-/* Holds the lock until the end of the scope. */
+/* Takes the lock of @s. A variable declared with _locked_ releases it at the end of the scope. */
 static inline struct unwind_store *unwind_lock(struct unwind_store *s)
 {
 	pthread_mutex_lock(&s->lock);
@@ -60,11 +70,11 @@ static inline void unwind_unlockp(struct unwind_store **s)
 #define _locked_ _cleanup_(unwind_unlockp) struct unwind_store *
 
 /*
- * All below but unwind_put(), unwind_chunk_write() and unwind_chunk_read() are called with the lock
- * held.
+ * All functions below except unwind_put(), unwind_chunk_write() and unwind_chunk_read() are called
+ * with the lock held.
  */
 
-/* unwind_chunks.c: sets an entry of a map; 0 or -errno. */
+/* unwind_chunks.c: sets the entry @key of the BPF map @map; 0 or -errno. */
 _must_use_ int unwind_put(int map, uint32_t key, const void *value);
 
 /* How many chunks there are at most; how many can be had without giving up a table. */
@@ -83,11 +93,14 @@ void unwind_chunk_give_back(struct unwind_store *s, uint32_t chunk);
 _must_use_ int unwind_chunk_write(const struct unwind_store *s, uint32_t chunk, const void *bytes);
 _must_use_ int unwind_chunk_read(const struct unwind_store *s, uint32_t chunk, void *bytes);
 
-/* unwind_store.c: *ret[i], the caller's, is the kernel's number of rule i of @rows. 0 or -errno. */
+/*
+ * unwind_store.c: gets the kernel's number of each rule of @rows: (*@ret)[i] is that of rule i. The
+ * caller frees *@ret. 0 or -errno.
+ */
 _must_use_ int unwind_number_rules(struct unwind_store *s, const struct unwind_rows *rows,
 				   uint32_t **ret);
 
-/* unwind_table.c: forgets what is known of @table, without telling the kernel. */
+/* unwind_table.c: forgets what user space knows of @table, without telling the kernel. */
 void unwind_table_forget(struct unwind_store *s, uint32_t table);
 
 /*

@@ -20,16 +20,20 @@ struct unwind_store_maps {
 	int slabs, tables, rules, spaces;
 };
 
-/* How many slabs fit into @bytes of memory beside the other maps: the size of map `slabs`. */
+/*
+ * How many slabs fit into @bytes of memory, in which the other maps have to fit too. That is the
+ * size of map `slabs`.
+ */
 uint32_t unwind_store_slabs(size_t bytes);
 
-/* @slabs as given by unwind_store_slabs(). 0 or -errno + message. */
+/* Opens the store. @slabs: what unwind_store_slabs() returned. 0 or -errno + message. */
 _must_use_ int unwind_store_open(struct unwind_store **ret, const struct unwind_store_maps *maps,
 				 uint32_t slabs);
 void unwind_store_close(struct unwind_store *s);
 
 /*
- * Number of a new, empty table: unwinding stops in its code until it is filled. -ENOSPC: too many.
+ * Gets the number of a new, empty table: unwinding stops in the code of its file until the table is
+ * filled. 0; -ENOSPC: there are too many.
  */
 _must_use_ int unwind_store_new_table(struct unwind_store *s, uint32_t *ret);
 
@@ -50,13 +54,19 @@ _must_use_ int unwind_store_fill(struct unwind_store *s, uint32_t table,
 				 const struct unwind_rows *rows, const struct unwind_fde *eval,
 				 size_t n_eval);
 
-/* The number of a table that was emptied to make room; each is returned once. 0 = no more. */
+/*
+ * The number of a table that was emptied to make room. Each is returned once; 0 = there are no
+ * more.
+ */
 uint32_t unwind_store_given_up(struct unwind_store *s);
 
-/* The time by which the kernel program notes that it uses a table, in seconds. */
+/*
+ * The present time, in seconds, on the clock by which the kernel program notes that it uses a
+ * table.
+ */
 uint32_t unwind_store_epoch(void);
 
-/* A slot for a process's mappings. -ENOSPC: too many processes. */
+/* Gets a slot for a process's mappings. 0; -ENOSPC: there are too many processes. */
 _must_use_ int unwind_store_new_space(struct unwind_store *s, uint32_t *slot);
 void unwind_store_free_space(struct unwind_store *s, uint32_t slot);
 
@@ -79,10 +89,13 @@ _must_use_ int unwind_store_set_space(struct unwind_store *s, uint32_t slot,
  */
 void unwind_store_read_space(struct unwind_store *s, uint32_t slot, bool begins);
 
-/* The mappings in @slot still hold, as long as .unmaps equals @at_unmaps. */
+/*
+ * Tells the kernel program that the mappings in @slot still hold as long as .unmaps equals
+ * @at_unmaps.
+ */
 void unwind_store_allow_space(struct unwind_store *s, uint32_t slot, uint64_t at_unmaps);
 
-/* Memory in slabs, bytes. */
+/* How many bytes of memory the slabs have. */
 size_t unwind_store_bytes(struct unwind_store *s);
 
 #endif

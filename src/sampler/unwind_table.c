@@ -12,7 +12,8 @@
 #include "unwind/rows/chunk.h"
 #include "sampler/unwind_internal.h"
 
-#define SPARE_SHARE 16 /* one chunk in so many isn't given to files: mappings need them */
+/* one chunk in so many isn't given to tables of files: the mappings of processes need chunks too */
+#define SPARE_SHARE 16
 
 int unwind_store_new_table(struct unwind_store *s, uint32_t *ret)
 {
@@ -245,7 +246,7 @@ struct unused {
 	const struct unwind_tree *tree;
 };
 
-/* Longest unused first; tables of one tree are neighbours. */
+/* Orders tables: longest unused first; tables of one tree are neighbours. */
 static int longest_first(const void *a, const void *b)
 {
 	const struct unwind_tree *x = ((const struct unused *)a)->tree,
@@ -279,7 +280,7 @@ static void note_unused(struct unwind_store *s)
 
 typedef VEC(struct unused) unused_vec;
 
-/* Tables that nothing needs now; *chunks: how many chunks they have. */
+/* Finds the tables that nothing needs now; *@chunks: how many chunks these have. */
 static int find_unused(struct unwind_store *s, unused_vec *ret, size_t *chunks)
 {
 	const struct unwind_tree *counted = NULL;
