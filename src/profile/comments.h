@@ -11,7 +11,10 @@
 #include "base/vec.h"
 
 #define COMMENTS_MAX 4096
-/* A command line has 2 MiB at most, unless the limit of the stack was raised. */
+/*
+ * The most bytes of all comments. A command line has 2 MiB at most, unless the limit of the stack
+ * was raised.
+ */
 #define COMMENTS_MAX_BYTES (4u << 20)
 #define COMMENTS_WARNING   "warning"
 #define COMMENTS_ENDED	   "ended"
@@ -23,10 +26,10 @@
 #define COMMENTS_ENTRY "entry"
 /* Packages that were installed together, separated by spaces. */
 #define COMMENTS_TOGETHER "installed together"
-/* What of another tool's file was left out, and what was changed in it: the report says it. */
+/* What was left out when another tool's file was read, and what was changed: the report says it. */
 #define COMMENTS_LEFT_OUT "left out"
 #define COMMENTS_MENDED	  "mended"
-/* Why a recording's numbers can't be taken as counts; the report says it. */
+/* Why the numbers of a recording can't be taken as counts: the report says it. */
 #define COMMENTS_TOO_FEW "too few"
 
 struct comments {
@@ -51,7 +54,10 @@ void comments_remove(struct comments *c, bool (*is)(const char *text));
 uint64_t comments_runs(const struct comments *c);
 bool comments_is_ended(const char *text);
 
-/* The last of these lines, "by -d"; NULL: there is none. In a file it may be anything. */
+/*
+ * What the last comment of key "ended" says, "by -d"; NULL: there is none. In a file it may be
+ * anything.
+ */
 const char *comments_end(const struct comments *c);
 
 #endif

@@ -88,7 +88,7 @@ static int choose_functions(struct condense *c)
 	return 0;
 }
 
-/* Keeps what the last interval shows. */
+/* Keeps the functions and stacks that have samples in @last, the last interval. */
 static void keep_last(struct condense *c, const struct sums *last)
 {
 	vec_foreach(s, &last->entries) {

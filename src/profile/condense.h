@@ -16,22 +16,23 @@
 #include "profile/copy.h"
 #include "profile/sums.h"
 
-#define CONDENSE_ENDED "0" /* label "pid" of samples that have lost theirs */
+#define CONDENSE_ENDED "0" /* value of the label "pid" in samples whose own value was given up */
 
 struct condense {
-	struct profile_copy copy;	/* .from: the old profile; .to: the condensed one */
-	const struct sums *const *sums; /* only while functions and stacks are chosen */
+	struct profile_copy copy; /* .from: the old profile; .to: the condensed one */
+	/* the values of stacks, borrowed; only while functions and stacks are chosen */
+	const struct sums *const *sums;
 	size_t n_sums, keep;
-	bool *functions; /* by id: kept */
-	uint32_t *seen;	 /* by function: the last turn in which it was met */
+	bool *functions; /* by function id: is the function kept? */
+	uint32_t *seen;	 /* by function id: the last .turn in which the function was met */
 	uint32_t turn;
-	uint8_t *detail;      /* by stack: enum detail, how much of it is kept */
-	VEC(uint64_t) frames; /* of one stack; see condense.c */
+	uint8_t *detail;      /* by stack id: enum detail, how much of the stack is kept */
+	VEC(uint64_t) frames; /* frames of the stack that is being made; see condense.c */
 	VEC(uint32_t) locations;
-	uint32_t rare; /* location */
+	uint32_t rare; /* id of the location "[rare code]" */
 	struct profile_label ended[3];
 	bool keeps_ended; /* all labels stay; may be set after condense_begin() */
-	size_t given_up;  /* functions */
+	size_t given_up;  /* how many functions were given up */
 };
 
 /*
@@ -46,7 +47,7 @@ _must_use_ int condense_begin(struct condense *c, struct profile *p, const struc
 uint32_t condense_function(struct condense *c, uint32_t id);
 uint32_t condense_stack(struct condense *c, uint32_t id);
 uint32_t condense_labels(struct condense *c, uint32_t id);
-/* The same with all labels; call it before condense_labels() for the same id. */
+/* As condense_labels(), but keeps all labels; call it before condense_labels() for the same id. */
 uint32_t condense_labels_whole(struct condense *c, uint32_t id);
 /* Replaces @s by the sums of its samples under their new ids. 0 or -ENOMEM + message. */
 _must_use_ int condense_sums(struct condense *c, struct sums *s);

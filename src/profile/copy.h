@@ -11,10 +11,11 @@
 struct profile_copy {
 	const struct profile *from;
 	struct profile *to;
-	uint32_t *strings, *mappings, *functions, *locations, *labels, *stacks; /* 0: not yet */
+	/* by id in .from: the id in .to; 0: not copied yet */
+	uint32_t *strings, *mappings, *functions, *locations, *labels, *stacks;
 };
 
-/* 0 or -ENOMEM + message. */
+/* Prepares copying from @from to @to. 0 or -ENOMEM + message. */
 _must_use_ int profile_copy_init(struct profile_copy *c, const struct profile *from,
 				 struct profile *to);
 void profile_copy_fini(struct profile_copy *c);
@@ -27,17 +28,17 @@ uint32_t profile_copy_location(struct profile_copy *c, uint32_t id);
 uint32_t profile_copy_stack(struct profile_copy *c, uint32_t id);
 
 /*
- * @extra (ids of .to) is added, and replaces labels with the same key. Give the same @extra every
- * time.
+ * Copies label set @id. @extra (ids of .to) is added, and replaces labels with the same key. Give
+ * the same @extra every time.
  */
 uint32_t profile_copy_labels(struct profile_copy *c, uint32_t id, const struct profile_label *extra,
 			     size_t n_extra);
 
-/* A value type whose texts live in .to. */
+/* A copy of @type whose texts live as long as @to. */
 struct profile_value_type profile_copy_value_type(struct profile *to,
 						  const struct profile_value_type *type);
 
-/* Value types, period, times and comments. 0 or -ENOMEM + message. */
+/* Copies value types, period, times and comments. 0 or -ENOMEM + message. */
 _must_use_ int profile_copy_meta(struct profile *from, struct profile *to);
 
 /* Copies comments, as many as there is room for. 0 or -ENOMEM + message. */

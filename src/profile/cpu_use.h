@@ -14,19 +14,19 @@
 
 struct cpu_use {
 	bool all;		  /* for all processes together: .pid, .threads, .name aren't set */
-	uint32_t processes;	  /* .all: how many */
-	uint32_t pid;		  /* without .all: the process */
+	uint32_t processes;	  /* if .all: the number of processes */
+	uint32_t pid;		  /* if not .all: id of the process */
 	uint64_t wall_ms, cpu_ms; /* length of the observed time; CPU time of all threads in it */
 	uint32_t threads;
-	bool main; /* the times below are known, of the main thread; together they are .wall_ms */
+	bool main; /* the times of the main thread below are known; together they are .wall_ms */
 	uint64_t ran_ms, queued_ms, waited_ms;
 	uint64_t unknown_ms; /* the host or interrupts had the CPU, or the thread waited */
-	const char *name;    /* of the process; after parsing it points into the comment */
+	const char *name;    /* name of the process; after parsing it points into the comment */
 };
 
 /*
- * Sets .waited_ms and .unknown_ms from the others: together they are the time in which the main
- * thread neither ran nor was ready. Up to @taken_ms of that may be CPU time that the host or
+ * Sets .waited_ms and .unknown_ms from the other times: together they are the time in which the
+ * main thread neither ran nor was ready. Up to @taken_ms of that may be CPU time that the host or
  * interrupts took, which is charged to no thread.
  */
 void cpu_use_split(struct cpu_use *u, uint64_t taken_ms);
@@ -35,12 +35,12 @@ void cpu_use_split(struct cpu_use *u, uint64_t taken_ms);
 void cpu_use_print(const struct cpu_use *u, struct str *ret);
 
 /*
- * Parses a whole comment. False: it is another one, or contradicts itself; in a file it may be
+ * Parses a whole comment. False: it isn't about CPU use, or contradicts itself; in a file it may be
  * anything.
  */
 bool cpu_use_parse(const char *comment, struct cpu_use *ret);
 
-/* Is it one of these comments, whatever it says? */
+/* Is @comment one about CPU use, whatever it says? */
 bool cpu_use_is(const char *comment);
 
 #endif

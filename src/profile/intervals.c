@@ -15,7 +15,8 @@
 
 struct segment {
 	uint64_t begin_ns, end_ns; /* exclusive */
-	uint64_t interval_end_ns;  /* of the interval; another one may hide it earlier */
+	/* when the interval ends; another interval may hide it earlier */
+	uint64_t interval_end_ns;
 	uint32_t value;
 };
 
@@ -32,16 +33,21 @@ struct tracks {
 /* A label that a process has from the process that started it. Times are without a shift. */
 struct inherited {
 	uint64_t begin_ns, end_ns;
-	uint32_t key; /* 0: it was started without labels, and an earlier process had its pid */
+	/*
+	 * the label's key; 0: the process was started without labels, and an earlier process had
+	 * its pid
+	 */
+	uint32_t key;
 	uint32_t value;
-	uint32_t before; /* the entry before it with the same pid, + 1; 0 = none */
+	/* index, in .inherited, of the entry before this one with the same pid, + 1; 0 = none */
+	uint32_t before;
 };
 
 struct owner {
 	bool known;
 	uint32_t pid;	  /* 0: not known */
-	bool inherits;	  /* it may have inherited labels */
-	int64_t shift_ns; /* of the process's clock */
+	bool inherits;	  /* the process may have inherited labels */
+	int64_t shift_ns; /* by how many ns the process's clock is shifted */
 	struct tracks thread, process;
 };
 
@@ -56,9 +62,10 @@ struct labeller {
 	struct map children; /* pid -> its last entry in .inherited, + 1 */
 	/* While a track is laid out: intervals that may go on, the latest last. */
 	VEC(const struct interval *) open;
-	struct owner *owners;		       /* by label set */
-	uint32_t *strings;		       /* by id in v->values: id in .p, 0 = not yet */
-	uint32_t keys[INTERVALS_MAX_KEYS + 1]; /* likewise */
+	struct owner *owners; /* by label set id: who owns the samples */
+	uint32_t *strings;    /* by id in v->values: id in .p, 0 = not yet */
+	/* by index in v->keys, + 1: string id in .p, 0 = not yet */
+	uint32_t keys[INTERVALS_MAX_KEYS + 1];
 	VEC(struct profile_label) set;
 };
 
@@ -67,7 +74,10 @@ static int compare_numbers(uint64_t a, uint64_t b)
 	return a < b ? -1 : a > b;
 }
 
-/* By track. In a track, the interval that counts before another one comes after it. */
+/*
+ * Orders intervals by track. In a track, the interval that counts before another one comes after
+ * it.
+ */
 static int compare(const void *a, const void *b)
 {
 	const struct interval *x = a, *y = b;
@@ -105,7 +115,7 @@ static int lay_out_until(struct labeller *l, uint64_t now, uint64_t until)
 	return 0;
 }
 
-/* @list[0..n) is one track. */
+/* Lays out one track, @list[0..n), as segments. */
 static int lay_out(struct labeller *l, const struct interval *list, size_t n)
 {
 	size_t first = l->segments.n;
@@ -194,7 +204,7 @@ static const struct owner *owner_of(struct labeller *l, uint32_t labels)
 	return o;
 }
 
-/* NULL: the track has no value there. */
+/* Finds the segment of a track at a time; NULL: the track has no value at that time. */
 static const struct segment *segment_at(const struct labeller *l, const struct track *t,
 					uint64_t at_ns)
 {

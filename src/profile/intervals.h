@@ -19,21 +19,24 @@
 #include "base/vec.h"
 #include "profile/profile.h"
 
-#define INTERVALS_MAX_BYTES  ((size_t)64 << 20) /* of a file */
-#define INTERVALS_MAX_KEYS   8			/* different ones */
-#define INTERVALS_MAX_VALUES 65536		/* different ones; the rest are INTERVALS_OTHER */
-#define INTERVALS_MAX_TEXT   4096		/* bytes of a key or value */
-#define INTERVALS_MAX_LABELS (1 << 20)		/* of all lines; later ones are left out */
+#define INTERVALS_MAX_BYTES ((size_t)64 << 20) /* the most bytes of a file of intervals */
+#define INTERVALS_MAX_KEYS  8		       /* the most different keys */
+/* the most different values; the rest become INTERVALS_OTHER */
+#define INTERVALS_MAX_VALUES 65536
+#define INTERVALS_MAX_TEXT   4096 /* the most bytes of a key or value */
+/* the most labels of all lines; later labels are left out */
+#define INTERVALS_MAX_LABELS (1 << 20)
 #define INTERVALS_MAX_FORKS  65536
 #define INTERVALS_OTHER	     "[other]"
 
 /* One label of a line. */
 struct interval {
-	uint32_t pid, tid; /* tid 0: all threads */
-	uint32_t key;	   /* index in .keys, + 1 */
-	uint32_t value;	   /* id in .values */
+	/* the process and thread whose samples get the label; .tid 0: all threads of the process */
+	uint32_t pid, tid;
+	uint32_t key;	/* index in intervals.keys, + 1 */
+	uint32_t value; /* id in intervals.values */
 	uint64_t begin_ns, end_ns;
-	uint32_t order; /* in the file */
+	uint32_t order; /* number of the label in the file: later labels have higher ones */
 };
 
 struct intervals {
@@ -41,9 +44,10 @@ struct intervals {
 	VEC(struct interval) list;
 	struct str keys[INTERVALS_MAX_KEYS];
 	unsigned n_keys;
-	uint64_t lines, bad_lines; /* without empty lines */
-	uint64_t left_out;	   /* labels for which there was no room */
-	char first_bad[256];	   /* what was wrong with the first bad line */
+	/* how many lines were read, and how many of them were bad; empty lines don't count */
+	uint64_t lines, bad_lines;
+	uint64_t left_out;   /* how many labels were left out for lack of room */
+	char first_bad[256]; /* what was wrong with the first bad line */
 };
 
 /*
@@ -57,10 +61,10 @@ _must_use_ int intervals_read(struct intervals *v, const char *text, size_t n,
 void intervals_fini(struct intervals *v);
 
 struct intervals_clock {
-	uint64_t start_ns; /* of the profile's time 0, CLOCK_MONOTONIC without a shift */
+	uint64_t start_ns; /* the profile's time 0, CLOCK_MONOTONIC without a shift */
 	/*
-	 * The shift of process @pid's clock (time namespaces); false: not known. NULL: no clock has
-	 * one.
+	 * Gets by how many ns the clock of process @pid is shifted (time namespaces); false: not
+	 * known. NULL: no clock is shifted.
 	 */
 	bool (*shift)(void *arg, uint32_t pid, int64_t *ret_ns);
 	void *arg;

@@ -9,7 +9,7 @@
 #include "base/nomem.h"
 #include "profile/intervals.h"
 
-#define MAX_LABELS INTERVALS_MAX_KEYS /* of a line */
+#define MAX_LABELS INTERVALS_MAX_KEYS /* the most labels of a line */
 
 /* A line; .has: which of the numbers it has. */
 struct parsed {

@@ -6,16 +6,18 @@
 #include "base/str.h"
 #include "marks.h"
 
-/* The text of a mark that takes no reason: "[truncated]". */
+/* The text of @mark, which takes no reason: "[truncated]". */
 const char *mark_text(enum mark mark);
 
-/* Appends the text of @mark with @what in its place: "[incomplete: frame not readable]". */
+/* Appends the text of @mark with @what as its reason: "[incomplete: frame not readable]". */
 void mark_add(struct str *s, enum mark mark, const char *what);
 
-/* Whether the @n bytes at @s are the text of a mark, with any reason. */
+/* Are the @n bytes at @s the text of a mark, with any reason? */
 bool mark_is(const char *s, size_t n);
 
-/* Rows of the lists. */
+/*
+ * One row of a list of abi/marks.h: the words that are shown, and the sentence that explains them.
+ */
 struct mark_words {
 	const char *words, *sentence;
 };
@@ -25,7 +27,10 @@ extern const struct mark_words walk_words[WALK_OUTCOME_MAX];
 extern const struct mark_words native_words[NATIVE_OUTCOME_MAX];
 extern const struct mark_words naming_words[NAMING_OUTCOME_MAX];
 
-/* The mark of a walk that ended so; if that is MARK_INCOMPLETE, walk_words[] has the reason. */
+/*
+ * The mark for a walk that ended with @outcome; if that mark is MARK_INCOMPLETE, walk_words[] has
+ * the reason.
+ */
 enum mark mark_of_walk(enum walk_outcome outcome);
 
 #endif

@@ -19,11 +19,11 @@ struct merge {
 	bool tells_use;	  /* each profile says how much of its time was used; then the merged one
 			   * says it too */
 
-	/* Of the profile that is being merged in. */
+	/* What follows is about the profile that is being merged in. */
 	struct profile_copy copy;
 	int64_t shift_ns;
-	unsigned value_at[PROFILE_MAX_VALUES]; /* index in the merged profile of each of its
-					        * values */
+	/* for each value of the profile that is being merged in: its index in the merged profile */
+	unsigned value_at[PROFILE_MAX_VALUES];
 };
 
 static bool is_taken(const struct merge *m, unsigned n, unsigned at)

@@ -19,17 +19,21 @@ struct str;
 enum frame_kind { KIND_PYTHON, KIND_NATIVE, KIND_KERNEL, KIND_JIT, KIND_GC, KIND_MARK, KIND_MAX };
 
 struct profile_value_type {
-	const char *type, *unit; /* "samples"/"count", "cpu"/"nanoseconds"; outlive the profile */
+	/* "samples" and "count", "cpu" and "nanoseconds"; the texts outlive the profile */
+	const char *type, *unit;
 };
 
 /*
- * Unit of counts with fractions, which are kept as millionths. Code that shows or writes them puts
- * in the decimal point where the format has one.
+ * The unit of counts that have fractions: they are kept as millionths. Code that shows or writes
+ * them puts in the decimal point where the format has one.
  */
 #define PROFILE_MICROCOUNT	  "microcount"
 #define PROFILE_MICROCOUNT_DIGITS 6
 
-/* How many of a value's digits follow the decimal point; is it a number of things? */
+/*
+ * profile_fraction_digits(): how many digits of a value in this @unit follow the decimal point.
+ * profile_is_count(): is such a value a number of things?
+ */
 static inline unsigned profile_fraction_digits(const char *unit)
 {
 	return streq(unit, PROFILE_MICROCOUNT) ? PROFILE_MICROCOUNT_DIGITS : 0;
@@ -51,10 +55,10 @@ static inline bool profile_same_type(const struct profile_value_type *a,
 /* krait's own recordings have values[0] = samples/count; another tool's file may not. */
 struct profile_meta {
 	struct profile_value_type values[PROFILE_MAX_VALUES];
-	unsigned n_values, default_value; /* default_value: index */
+	unsigned n_values, default_value; /* .default_value: index into .values */
 	struct profile_value_type period_type;
 	int64_t period;
-	int64_t time_ns; /* wall clock of the start, since the epoch */
+	int64_t time_ns; /* when the recording started, wall clock, since the epoch */
 	int64_t duration_ns;
 	struct comments comments;
 };
@@ -66,17 +70,20 @@ struct profile_meta {
  * the file's own addresses (p_vaddr), .offset is where that code lies in the file.
  */
 struct profile_mapping {
-	uint32_t name, build_id; /* strings */
+	uint32_t name, build_id; /* ids of strings; .build_id 0: none */
 	enum frame_kind kind;
 	uint64_t start, limit, offset;
 };
 struct profile_function {
-	uint32_t name, file; /* strings */
-	/* The symbol as in an ELF file, which tells the language. 0: Python, marks, JIT code. */
+	uint32_t name, file; /* ids of strings; .file 0: none */
+	/*
+	 * Id of a string: the symbol as in an ELF file, which tells the language. 0: Python, marks,
+	 * JIT code.
+	 */
 	uint32_t system_name;
 	/*
-	 * A string: for code without a file (<string>) the file of the module it runs in; 0: not
-	 * known.
+	 * Id of a string: for code without a file (<string>) the file of the module that it runs
+	 * in; 0: not known.
 	 */
 	uint32_t made_in;
 	int32_t start_line;
@@ -91,17 +98,22 @@ struct profile_function {
  */
 #define PROFILE_MAX_INLINED 256
 struct profile_location {
-	uint32_t mapping;  /* id, never 0; pprof_read() invents what a file leaves out */
-	uint32_t function; /* id or 0 */
-	uint32_t outer;	   /* id or 0 */
-	int32_t line;	   /* 0 = none */
-	int32_t column;	   /* 0 = none; from 1, as in pprof */
+	/* id of the mapping, never 0; pprof_read() invents a mapping that a file leaves out */
+	uint32_t mapping;
+	uint32_t function; /* id of the function, or 0 */
+	uint32_t outer;	   /* id of the location that this one was inlined into, or 0 */
+	int32_t line;	   /* line in the function's file; 0 = none */
+	int32_t column;	   /* column, from 1, as in pprof; 0 = none */
 	/* End of the expression, after its last byte, as in co_positions(); 0, 0 = not known. */
 	int32_t end_line, end_column;
-	uint64_t address; /* in the file (p_vaddr); the kernel's, JIT code's own; 0 for Python */
+	/*
+	 * native: address in the ELF file (p_vaddr); kernel and JIT code: address in memory;
+	 * Python: 0
+	 */
+	uint64_t address;
 };
 struct profile_label {
-	uint32_t key, value; /* strings */
+	uint32_t key, value; /* ids of strings */
 };
 /* A label that isn't in a profile yet. */
 struct profile_label_text {
@@ -110,7 +122,10 @@ struct profile_label_text {
 	const char *value; /* may be empty */
 };
 
-/* Removes an end that isn't after the beginning, as generated code may have it. */
+/*
+ * Removes the end of @l's expression if it isn't after the beginning, as generated code may have
+ * it.
+ */
 static inline void profile_check_end(struct profile_location *l)
 {
 	bool behind = l->end_line > l->line || l->end_column > l->column;
@@ -122,13 +137,13 @@ static inline void profile_check_end(struct profile_location *l)
 /* The kind of frames in a mapping with that name. */
 enum frame_kind profile_kind(const char *mapping);
 
-/* NULL on out of memory. */
+/* Makes an empty profile. NULL: out of memory. */
 struct profile *profile_new(void);
 void profile_free(struct profile *p);
 
 struct profile_meta *profile_meta(struct profile *p);
 
-/* Exchanges all that the two hold, except what profile_meta() returns. */
+/* Exchanges all that profiles @a and @b hold, except what profile_meta() returns. */
 void profile_swap(struct profile *a, struct profile *b);
 
 /*
@@ -141,17 +156,17 @@ uint32_t profile_mapping(struct profile *p, const struct profile_mapping *m);
 uint32_t profile_function(struct profile *p, const struct profile_function *f);
 uint32_t profile_location(struct profile *p, const struct profile_location *l);
 uint32_t profile_stack(struct profile *p, const uint32_t *locations,
-		       size_t n); /* leaf first; n may be 0 */
+		       size_t n); /* innermost frame first; @n may be 0 */
 /*
- * The same frame by frame, root first, so that the stacks of a deep tree cost no more than its
- * nodes. profile_node(): the node of @location below @parent (0 = the root). profile_stack_at():
- * the stack of @n frames that ends at @node.
+ * profile_stack(), frame by frame, root first, so that the stacks of a deep tree cost no more than
+ * its nodes. profile_node(): the node of @location below @parent (0 = the root).
+ * profile_stack_at(): the stack of @n frames that ends at @node.
  */
 uint32_t profile_node(struct profile *p, uint32_t parent, uint32_t location);
 uint32_t profile_stack_at(struct profile *p, uint32_t node, size_t n);
 /*
- * In any order; of labels with the same key the last counts. "time" becomes "time.label", because
- * "time" is the sample's time in files. No labels: 0.
+ * The set of these labels, which come in any order; of labels with the same key the last counts.
+ * "time" becomes "time.label", because "time" is the sample's time in files. No labels: 0.
  */
 uint32_t profile_labels(struct profile *p, const struct profile_label *labels, size_t n);
 /*
@@ -159,7 +174,8 @@ uint32_t profile_labels(struct profile *p, const struct profile_label *labels, s
  * name may be found out after its first sample. False if the set has no such key.
  */
 bool profile_relabel(struct profile *p, uint32_t id, uint32_t key, uint32_t value);
-bool profile_failed(const struct profile *p); /* sticky: an allocation failed */
+/* has an allocation failed since the last profile_forget_failure()? */
+bool profile_failed(const struct profile *p);
 /*
  * Clears the sticky failure. That is safe: stacks, samples and label sets never refer to objects
  * that couldn't be created.
@@ -176,7 +192,7 @@ void profile_forget_failure(struct profile *p);
  * A process that ran @function (a valid id) began @ms before the recording; the longest time
  * counts. If the source file changed since then, its text isn't what ran.
  */
-#define PROFILE_MAX_RAN_BEFORE 1000000000000ull /* ms, 31 years */
+#define PROFILE_MAX_RAN_BEFORE 1000000000000ull /* in ms: 31 years */
 void profile_ran_before(struct profile *p, uint32_t function, uint64_t ms);
 uint64_t profile_get_ran_before(const struct profile *p, uint32_t function);
 
@@ -194,14 +210,14 @@ unsigned profile_n_inlined(const struct profile *p, uint32_t location);
 const uint32_t *profile_get_stack(const struct profile *p, uint32_t id, size_t *n);
 const struct profile_label *profile_get_labels(const struct profile *p, uint32_t id, size_t *n);
 /*
- * Value of the label with key key[0..n) in a set; without one: NULL, or "" from the second
- * function.
+ * The value of the label with this key in label set @id; if the set has none: NULL, or "" from
+ * profile_label_text(). profile_find_label()'s key is key[0..n).
  */
 const char *profile_find_label(const struct profile *p, uint32_t id, const char *key, size_t n);
 const char *profile_label_text(const struct profile *p, uint32_t id, const char *key);
-/* Appends the text for a label that a set doesn't have: "[no thread]". */
+/* Appends what stands for the value of label @key in a set that lacks the label: "[no thread]". */
 void profile_add_no_label(struct str *b, const char *key);
-/* The value's string id; 0 if there is no such label. */
+/* The string id of the value of label @key in label set @id; 0 if the set has no such label. */
 uint32_t profile_label_value(const struct profile *p, uint32_t id, const char *key);
 size_t profile_n_strings(const struct profile *p);
 size_t profile_n_mappings(const struct profile *p);
@@ -217,7 +233,7 @@ size_t profile_n_labels(const struct profile *p);
 size_t profile_n_nodes(const struct profile *p);
 void profile_get_node(const struct profile *p, uint32_t id, uint32_t *parent, uint32_t *location);
 uint32_t profile_stack_node(const struct profile *p, uint32_t stack);
-size_t profile_bytes(const struct profile *p); /* memory the tables hold */
+size_t profile_bytes(const struct profile *p); /* how many bytes the tables hold */
 
 /*
  * A sample: what a stack took, once or in sum. Root frames (--by) aren't part of it: writers add
@@ -225,7 +241,7 @@ size_t profile_bytes(const struct profile *p); /* memory the tables hold */
  */
 struct profile_sample {
 	uint32_t stack, labels;
-	int64_t time_ns; /* since meta.time_ns; -1 = none */
+	int64_t time_ns; /* since profile_meta.time_ns; -1 = none */
 	int64_t values[PROFILE_MAX_VALUES];
 };
 
@@ -238,7 +254,10 @@ _must_use_ int profile_add(struct profile *p, const struct profile_sample *s);
 /* Calls @fn for every sample in the order added; stops at the first non-zero return, returns it. */
 _must_use_ int profile_each(struct profile *p, int (*fn)(void *arg, const struct profile_sample *s),
 			    void *arg);
-/* The same for samples with first_ns <= time <= last_ns; samples without a time count as -1. */
+/*
+ * As profile_each(), for samples with first_ns <= time <= last_ns; samples without a time count as
+ * -1.
+ */
 _must_use_ int profile_each_between(struct profile *p, int64_t first_ns, int64_t last_ns,
 				    int (*fn)(void *arg, const struct profile_sample *s),
 				    void *arg);

@@ -61,7 +61,7 @@ static uint32_t *walk_order(const struct intern *nodes)
 
 struct stack_order {
 	const struct intern *stacks;
-	const uint32_t *place; /* of a node */
+	const uint32_t *place; /* by node id: the node's place in the order */
 };
 
 static int by_place(const void *a, const void *b, void *arg)

@@ -10,10 +10,13 @@
 
 #include "profile/profile.h"
 
-/* Time buckets of the label "time". */
+/* How exact the times of samples are written: in steps of 10 ms, exactly, or not at all. */
 enum profile_times { PROFILE_TIMES_10MS, PROFILE_TIMES_EXACT, PROFILE_TIMES_NONE };
 
-/* Calls @fn for each sum; stops at the first non-zero return and returns it. -errno + message. */
+/*
+ * Calls @fn for each sum of samples; stops at the first non-zero return and returns it. -errno +
+ * message.
+ */
 _must_use_ int profile_each_sum(struct profile *p, enum profile_times times,
 				int (*fn)(void *arg, const struct profile_sample *s), void *arg);
 

@@ -17,29 +17,31 @@
 /* What the next sample is coded against; all zero at the start of every block. */
 struct samplelog_state {
 	struct profile_sample last;
-	uint32_t mru[SAMPLELOG_MRU]; /* label sets, latest first */
+	uint32_t mru[SAMPLELOG_MRU]; /* ids of the label sets used last, latest first */
 };
 
 struct samplelog_block {
-	uint8_t *mem; /* NULL: in the file at .off */
+	uint8_t *mem; /* the block's bytes; NULL: they are in the file at .off */
 	uint64_t off;
 	uint32_t n, samples;
-	int64_t first_ns, last_ns; /* least and greatest time; -1 counts as a time */
+	/* least and greatest time of the block's samples; -1 counts as a time */
+	int64_t first_ns, last_ns;
 };
 
 struct samplelog {
-	int fd; /* -1: none (yet) */
+	int fd; /* descriptor of the temporary file; -1: none (yet) */
 	bool no_file;
 	uint64_t file_size, n;
-	VEC(struct samplelog_block) blocks; /* full ones */
-	struct samplelog_block open; /* being filled; .mem has SAMPLELOG_BLOCK bytes or is NULL */
+	VEC(struct samplelog_block) blocks; /* full blocks */
+	/* the block that is being filled; its .mem has SAMPLELOG_BLOCK bytes or is NULL */
+	struct samplelog_block open;
 	struct samplelog_state state;
 };
 
 void samplelog_init(struct samplelog *l);
 void samplelog_fini(struct samplelog *l);
 
-/* Appends; 0 or -ENOMEM + message. A negative time is stored as -1. */
+/* Appends sample @s; 0 or -ENOMEM + message. A negative time is stored as -1. */
 _must_use_ int samplelog_add(struct samplelog *l, const struct profile_sample *s);
 
 /*

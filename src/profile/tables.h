@@ -8,13 +8,14 @@
 
 /* A stack is a path in a tree: nodes with a parent, root frame first. */
 struct profile_node {
-	uint32_t parent, location; /* parent: node id, 0 = this is the root frame */
+	uint32_t parent, location; /* ids; .parent 0 = this is the root frame */
 };
 
 struct profile_tables {
 	struct intern strings, mappings, functions, locations, labels;
-	struct intern nodes;  /* a parent's id is less than its children's */
-	struct intern stacks; /* node ids, 0 = the empty stack */
+	/* struct profile_node; a parent's id is less than those of its children */
+	struct intern nodes;
+	struct intern stacks; /* id of the node where the stack ends, 0 = the empty stack */
 };
 
 const struct profile_tables *profile_tables(const struct profile *p);
