@@ -11,7 +11,7 @@ struct owners {
 	const char *by;
 	struct profile *from, *to;
 	uint32_t mapping;
-	uint32_t *stacks; /* by label set of .from: the stack in .to; 0: not made yet */
+	uint32_t *stacks; /* by id of a label set of .from: the stack in .to; 0: not made yet */
 	bool found;	  /* some sample has the label */
 };
 

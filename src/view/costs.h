@@ -14,26 +14,26 @@
 #include "view/names/rank.h"
 
 struct cost {
-	uint32_t key; /* in costs.keys */
-	/* one of the function's locations; 0: stands for stacks without frames */
+	uint32_t key; /* rank of the function's name in costs.keys */
+	/* id of one of the function's locations; 0: the entry stands for stacks without frames */
 	uint32_t location;
-	int64_t self;  /* value of the samples that it owns */
+	int64_t self;  /* value of the samples that the function owns */
 	int64_t gc;    /* the part of .self in stacks with the garbage collector */
-	int64_t total; /* value of all stacks that it is in */
+	int64_t total; /* value of all stacks that contain the function */
 };
 
 struct cost_line {
-	uint32_t key;	   /* of one of the functions with this line */
-	uint32_t location; /* the location with the highest value in this line */
+	uint32_t key;	   /* cost.key of one of the functions that have this line */
+	uint32_t location; /* id of the location with the highest value in this line */
 	int32_t line;
 	int64_t self;
 };
 
-/* The value of each line. After costs_sort() the largest is first. */
+/* The value of each line. After costs_sort() the line with the largest value is first. */
 struct cost_lines {
 	VEC(struct cost_line) list;
 	struct map at;
-	int64_t *of; /* by location */
+	int64_t *of; /* by location id: the value */
 };
 
 /*
@@ -46,12 +46,15 @@ struct costs {
 	struct profile *p;
 	enum costs_by by;
 	struct render_names *names;
-	struct rank keys;	    /* input 0: stacks without frames; input id: that location */
-	VEC(struct cost) functions; /* by key; after costs_sort() by .self */
-	struct cost_lines lines;    /* lines of owners, where they are known */
+	/* ranks of rows' names; input 0 stands for stacks without frames, input i for location i */
+	struct rank keys;
+	/* one for each key, in this order; after costs_sort() in order of .self */
+	VEC(struct cost) functions;
+	struct cost_lines lines; /* lines of owners, where they are known */
 	/* Lines of the user's innermost frames; library code that they call counts for them. */
 	struct cost_lines own;
-	int64_t kinds[KIND_MAX], no_frames; /* by view_stack_kind() */
+	/* value of the samples of each kind (view_stack_kind()); value of stacks without frames */
+	int64_t kinds[KIND_MAX], no_frames;
 	int64_t all;
 	/* the part of .all that is below 0, as a positive number; comparisons have such values */
 	int64_t less;
@@ -62,8 +65,8 @@ struct costs {
 	 */
 	bool left_out;
 
-	bool *python;	       /* by location: does it belong to a Python function? */
-	uint32_t *seen, stamp; /* by key */
+	bool *python;	       /* by location id: does the location belong to a Python function? */
+	uint32_t *seen, stamp; /* by key: the last .stamp with which the function was met */
 	VEC(uint32_t) unique;
 };
 
@@ -91,10 +94,13 @@ static inline bool costs_is_python(const struct costs *c, uint32_t location)
 	return c->python[location];
 }
 
-/* Does the stack contain the garbage collector? */
+/* Does stack @stack contain the garbage collector? */
 bool costs_is_gc(const struct costs *c, uint32_t stack);
 
-/* Is it a Python function of the user's own code? The rule is in view/names/origin.h. */
+/*
+ * Does @location belong to a Python function of the user's own code? The rule is in
+ * view/names/origin.h.
+ */
 bool costs_is_own(const struct costs *c, uint32_t location);
 
 /* The innermost frame of the user's own code in a stack; 0: none. */
@@ -151,20 +157,26 @@ void costs_place(const struct costs *c, uint32_t location, int32_t line, struct 
 struct lede {
 	uint32_t location; /* 0: there is nothing to say */
 	int64_t value;
-	bool own;   /* the function is the user's own */
-	bool small; /* there is own code, but no own function has a tenth */
+	bool own; /* the function is the user's own */
+	/* there is code of the user's own, but no function of it has a tenth of all */
+	bool small;
 	/* @own: .value includes other own functions that it calls, each of them small */
 	bool flat;
-	/* @own: it also calls other own functions, and their time shows in whole percents */
+	/*
+	 * @own: the function also calls other own functions, and their time shows in whole percents
+	 */
 	bool others;
 	uint32_t line; /* @own: the line with most of @value, at least half; 0: none */
 	int64_t line_value;
-	/* @own: the function that it calls directly with at least a quarter of @value; 0: none */
+	/*
+	 * @own: location of a function that the own function calls directly with at least a quarter
+	 * of @value; 0: none
+	 */
 	uint32_t callee;
 	int64_t callee_value;
 	int64_t without;      /* @own: value of stacks without own code */
 	uint32_t apart;	      /* the function with most of .without */
-	int64_t apart_value;  /* its value; 0: less than a quarter of .without */
+	int64_t apart_value;  /* the value of .apart; 0: less than a quarter of .without */
 	uint32_t around;      /* @own: the framework that runs most of the own code; 0: none */
 	int64_t around_value; /* time that the framework takes itself */
 	/*
@@ -173,7 +185,11 @@ struct lede {
 	 */
 	uint32_t collects;
 	int64_t collects_value;
-	uint32_t caller; /* not @own: the line that calls it most; 0: there is no such line */
+	/*
+	 * not @own: location of the line that calls the library function most; 0: there is no such
+	 * line
+	 */
+	uint32_t caller;
 	/*
 	 * the garbage collector takes most; then only .value, .caller and .by_function may be set
 	 */

@@ -4,8 +4,8 @@
 
 #include "profile/cpu_use.h"
 
-#define LITTLE	   0.5	/* of a CPU: if less was used, the report says so first */
-#define HARDLY	   0.1	/* of a CPU: if less was used, no function is named */
+#define LITTLE	   0.5	/* part of one CPU: if less was used, the report says so first */
+#define HARDLY	   0.1	/* part of one CPU: if less was used, no function is named */
 #define WORTH_WORD 0.05 /* share of the time that is worth a word */
 
 /*
@@ -17,13 +17,13 @@
 
 /* The sum of what the comments say. */
 struct uses {
-	uint64_t wall_ms, cpu_ms; /* of all processes */
+	uint64_t wall_ms, cpu_ms; /* times of all processes together */
 	unsigned processes;
-	/* processes with a comment; those of them whose main thread is known */
+	/* how many processes have a comment; of how many of these the main thread is known */
 	unsigned told, main;
 	struct cpu_use one;	/* the last process with a comment */
 	struct cpu_use starved; /* the process that waited longest for a CPU */
-	/* of all main threads; .unknown_ms may be time that the host took */
+	/* times of all main threads together; .unknown_ms may be time that the host took */
 	struct cpu_use sum;
 };
 

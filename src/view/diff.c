@@ -9,19 +9,23 @@
 #include "view/noise.h"
 
 #define MAX_FUNCTIONS 200000 /* each takes 1.6 kB */
-#define MIN_SAMPLES   10     /* of both sides together; fewer prove nothing */
+/* a function needs so many samples, of both sides together; fewer prove nothing */
+#define MIN_SAMPLES 10
 /*
  * A native function that owns less than this part of its total was nearly always called by Python.
  */
 #define HARDLY 0.05
 #define FAR    5 /* standard errors; chance alone reaches no further for any function */
-/* Stretches of time. A function that runs all the time has some 20. */
+/*
+ * A function that ran in fewer stretches of time can't be judged. A function that runs all the time
+ * has some 20.
+ */
 #define FEW 6
 
 struct maker {
 	struct diff *d;
 	enum diff_side side;
-	uint32_t *row_of[DIFF_SIDES]; /* by key */
+	uint32_t *row_of[DIFF_SIDES]; /* by key of each side: index of the row */
 	struct noise_row *self, *total;
 	struct noise noise;
 	double speed; /* logarithm of the machine's speed, after relative to before */
@@ -29,7 +33,7 @@ struct maker {
 	int64_t length_ns;
 	uint64_t timed[DIFF_SIDES], samples[DIFF_SIDES];
 	int count_at; /* index of the value that counts the samples of an entry; -1: none */
-	double counted[DIFF_SIDES]; /* the sum of that value */
+	double counted[DIFF_SIDES]; /* sum of the value .count_at on each side */
 };
 
 double diff_change(const struct diff_cost *c)

@@ -16,8 +16,8 @@ enum diff_side { DIFF_A, DIFF_B, DIFF_SIDES };
 enum diff_what { DIFF_SELF, DIFF_TOTAL, DIFF_WHATS };
 
 struct diff_cost {
-	double value[DIFF_SIDES];	   /* the value, divided by .per */
-	double share[DIFF_SIDES];	   /* of the sum of that side, 0 to 1 */
+	double value[DIFF_SIDES];	   /* the value on each side, divided by diff.per */
+	double share[DIFF_SIDES];	   /* the value as a part, 0 to 1, of the side's sum */
 	bool value_changed, share_changed; /* changed by more than noise */
 	/*
 	 * The verdict. If .work_known, it is about the cost: a share that fell because another
@@ -38,10 +38,12 @@ struct diff_cost {
 };
 
 struct diff_row {
-	const char *name;	       /* dotted */
-	uint32_t location[DIFF_SIDES]; /* 0: the function isn't on that side */
+	/* the function's name with its module: "json.decoder.decode" */
+	const char *name;
+	/* id of a location of the function on each side; 0: the function isn't on that side */
+	uint32_t location[DIFF_SIDES];
 	struct diff_cost of[DIFF_WHATS];
-	bool own; /* the user's own code */
+	bool own; /* the function is the user's own code */
 	/* native or kernel code called by Python, whose cost is part of its caller's own cost */
 	bool below;
 	/* The called function whose change explains the change of this one's total; or NULL. */
@@ -49,18 +51,18 @@ struct diff_row {
 };
 
 struct diff {
-	struct profile *p[DIFF_SIDES]; /* borrowed */
+	struct profile *p[DIFF_SIDES]; /* the two profiles, borrowed */
 	/* index of the value type, which is the same on both sides */
 	unsigned value[DIFF_SIDES];
 	/* Set by the caller before diff_make(): the divisors of each side's values, > 0. */
 	double per[DIFF_SIDES];
 	bool work_known; /* .per says how much work was done: runs, or what the user counted */
-	double runs[DIFF_SIDES]; /* whole runs merged into a side; 0: not known */
+	double runs[DIFF_SIDES]; /* how many whole runs each side merges; 0: not known */
 	bool per_time;		 /* .per is wall time */
 	bool by_share;		 /* there is no divisor: .value is the share */
 	bool timed; /* false: a profile has no times, so samples are taken as independent */
 	size_t blocks, checked; /* blocks of time in a side; functions with enough samples */
-	double all[DIFF_SIDES]; /* sums of the values, divided by .per */
+	double all[DIFF_SIDES]; /* the sum of all values of each side, divided by .per */
 	/* The factor by which the costs of all functions changed alike, if .work_known. */
 	double speed;
 	double gc[DIFF_SIDES]; /* the garbage collector's share, 0 to 1: costs_is_gc() */
@@ -73,7 +75,7 @@ struct diff {
 	rows;
 };
 
-/* 0 or -errno + message. Call diff_fini() in any case. */
+/* Compares the two profiles. 0 or -errno + message. Call diff_fini() in any case. */
 _must_use_ int diff_make(struct diff *d);
 void diff_fini(struct diff *d);
 

@@ -10,7 +10,7 @@
  * Each name is matched as a whole. Zero-initialise before first use; frame_names_of() overwrites.
  */
 struct frame_names {
-	/* .file and .path end with ":LINE" */
+	/* the frame's names; .file and .path end with ":LINE" */
 	struct str function, dotted, frame, module, file, path;
 	size_t file_n, path_n; /* their lengths without ":LINE" */
 };
@@ -20,7 +20,10 @@ _must_use_ int frame_names_of(struct frame_names *n, struct profile *p,
 			      const struct render_names *names, uint32_t location);
 void frame_names_fini(struct frame_names *n);
 
-/* Does a pattern match? The name of a package matches everything in it. */
+/*
+ * Does any pattern of @p match one of the names @n? The name of a package matches everything in the
+ * package.
+ */
 bool frame_names_match(const struct patterns *p, struct frame_names *n);
 
 /* For --module: matches the module only. "json" also matches what is below it: "json.decoder". */

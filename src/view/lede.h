@@ -5,10 +5,13 @@
 
 #include "view/costs.h"
 
-/* Is it a function of importlib? `import NAME` isn't: it stands for all of them. */
+/*
+ * Is @location in a function of importlib? Not in `import NAME`, which stands for all of these
+ * functions.
+ */
 bool lede_is_importlib(const struct costs *c, uint32_t location);
 
-/* Is it a lambda, a generator expression or a comprehension? */
+/* Is @location in a lambda, a generator expression or a comprehension? */
 bool lede_is_nameless(const struct costs *c, uint32_t location);
 
 /*
@@ -17,7 +20,7 @@ bool lede_is_nameless(const struct costs *c, uint32_t location);
  */
 bool lede_is_part_of(const struct costs *c, uint32_t nameless, uint32_t outer);
 
-/* Is it native code, or code made at run time? */
+/* Is @location in native code, or in code made at run time? */
 static inline bool lede_is_native(const struct costs *c, uint32_t location)
 {
 	enum frame_kind kind = costs_kind(c, location);
@@ -31,7 +34,7 @@ static inline bool lede_is_native(const struct costs *c, uint32_t location)
  * that calls it.
  */
 struct trunk {
-	struct map calls; /* by trunk_key() */
+	struct map calls; /* the calls, by trunk_key() */
 };
 
 static inline uint64_t trunk_key(const struct costs *c, uint32_t own, uint32_t callee)
@@ -39,7 +42,7 @@ static inline uint64_t trunk_key(const struct costs *c, uint32_t own, uint32_t c
 	return (uint64_t)c->keys.of[own] << 32 | c->keys.of[callee];
 }
 
-/* 0 or -ENOMEM. Call map_fini(&ret->calls) in any case. */
+/* Finds the trunk. 0 or -ENOMEM. Call map_fini(&ret->calls) in any case. */
 _must_use_ int trunk_find(const struct costs *c, const struct profile_sum *sums, size_t n,
 			  unsigned value, struct trunk *ret);
 

@@ -87,8 +87,9 @@ static int find_caller(const struct costs *c, const struct profile_sum *sums, si
 
 /* A function of the user's code that calls the collector, directly or not. */
 struct around {
-	int64_t sum, gc; /* values of all stacks that it is in, and of those with the collector */
-	size_t last;	 /* number of the last stack that it was found in, from 1 */
+	/* value of all stacks that contain the function; of those that contain the collector too */
+	int64_t sum, gc;
+	size_t last; /* number of the last stack in which the function was found, from 1 */
 	uint32_t location;
 };
 

@@ -2,7 +2,7 @@
 /* Finds the calls of the user's code that only lead to the rest of that code; see lede.h. */
 #include "view/lede.h"
 
-/* calls examined of a stack, from the outermost: a framework is called there */
+/* how many calls of a stack are examined, from the outermost: frameworks are called there */
 #define CALLS	  16
 #define PASSED_ON 10 /* at least a tenth (1/10) of all must go on to more of the user's code */
 #define TRUNK	  80 /* percent of all stacks with the user's code */

@@ -34,7 +34,8 @@ typedef double block_errors[2][NOISE_BLOCKS];
  */
 struct test {
 	size_t row, with;
-	double slope; /* the part of the other row's error that is also in this one's; 0: none */
+	/* which part of the other row's error is also in this row's error; 0: none */
+	double slope;
 	bool share, large;
 	/* difference; its standard error by blocks; factor for phases longer than a block */
 	double d, se, inflate;

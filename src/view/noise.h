@@ -8,7 +8,10 @@
 
 #include "base/util.h"
 
-/* The machine's speed for the same work differs between runs by this part. */
+/*
+ * Into how many blocks of time a profile is divided; and by which part the machine's speed for the
+ * same work differs between runs.
+ */
 #define NOISE_BLOCKS 48
 #define NOISE_SPEED  0.03
 
@@ -22,11 +25,13 @@ struct noise_row {
 struct noise {
 	struct noise_row *rows;
 	size_t n;
-	double all[2][NOISE_BLOCKS], sum[2]; /* of all functions together */
-	double runs[2];			     /* number of runs merged in each side; 0 counts as 1 */
-	double per[2];			     /* values are compared as sum / per */
-	bool per_time;			     /* .per is wall time, not an amount of work */
-	double sample[2];		     /* the average value of a sample */
+	/* the cost of all functions together: in each block of time, and in all */
+	double all[2][NOISE_BLOCKS], sum[2];
+	double runs[2]; /* number of runs merged in each side; 0 counts as 1 */
+	/* divisor of each side: values are compared as .sum / .per */
+	double per[2];
+	bool per_time;	  /* .per is wall time, not an amount of work */
+	double sample[2]; /* the average value of a sample */
 	bool shares_only;
 	/* Not 0 if there are no times: the value of one sample; samples count as independent. */
 	double poisson[2];
@@ -52,7 +57,7 @@ double noise_speed(const struct noise *n, const struct noise_row *own, size_t n_
  */
 int noise_apart(const struct noise *n, const struct noise_row *row, double speed);
 
-/* Sets the verdicts. 0 or -ENOMEM (no message). */
+/* Sets .value_changed and .share_changed of all rows. 0 or -ENOMEM (no message). */
 _must_use_ int noise_judge(struct noise *n);
 
 #endif

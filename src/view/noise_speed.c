@@ -7,7 +7,7 @@
 #include "view/noise.h"
 
 #define SURE   2.5  /* standard errors */
-#define SOME   0.01 /* of all; functions with less say little */
+#define SOME   0.01 /* part of the cost of all functions; functions with less say little */
 #define ENOUGH 50   /* samples needed on each side */
 #define MOST   100  /* no more functions than that have SOME of all */
 

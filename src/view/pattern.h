@@ -28,10 +28,13 @@ _must_use_ int pattern_check(const char *text);
 _must_use_ int patterns_init(struct patterns *p, const pattern_texts *texts);
 void patterns_fini(struct patterns *p);
 
-/* Does any pattern match @s? False if there are none. */
+/* Does any pattern of @p match @s? False if @p has no pattern. */
 bool patterns_match(const struct patterns *p, const char *s);
 
-/* The same in two parts: regular expressions are tried on @frame only, all others on @name only. */
+/*
+ * patterns_match() in two parts: regular expressions are tried on @frame only, all other patterns
+ * on @name only.
+ */
 bool patterns_match_name(const struct patterns *p, const char *name);
 bool patterns_match_regex(const struct patterns *p, const char *frame);
 

@@ -21,10 +21,13 @@ struct select {
 	/* one list for each entry of o->labels; each has one pattern */
 	struct patterns *label_patterns;
 	uint8_t *frames; /* FRAME_* bits by location id */
-	bool *labels;	 /* by label set id: are samples with it shown? */
+	bool *labels;	 /* by label set id: are samples with this label set shown? */
 };
 
-/* 0 or -errno + message. While @s is used, nothing may be interned in @p. */
+/*
+ * Finds out which samples and frames of @p the patterns of @o match. 0 or -errno + message. While
+ * @s is used, nothing may be interned in @p.
+ */
 _must_use_ int select_init(struct select *s, struct profile *p, const struct view_options *o);
 void select_fini(struct select *s);
 

@@ -13,7 +13,8 @@
 enum domain { OF_FRAMES, OF_MODULES, OF_PROCESSES, OF_THREADS, OF_LABELS, OF_KINDS };
 
 struct unmatched_one {
-	const char *option, *text; /* text: of a label, with its key */
+	/* the option; its pattern, which for --label includes the key */
+	const char *option, *text;
 	enum domain of;
 	struct patterns pattern; /* has one pattern */
 	enum frame_kind kind;

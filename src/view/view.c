@@ -25,12 +25,12 @@ struct viewer {
 	struct select select;
 	struct profile *from, *to;
 	struct profile_copy copy;
-	struct render_names *names; /* of .from; for modules */
+	struct render_names *names; /* names of .from, for modules */
 	uint32_t *stacks;	    /* id in .from → id in .to, NOT_SHOWN, or 0: not made yet */
 	/* location in .from → location in .to without .outer; 0: not made yet */
 	uint32_t *parts;
 	bool reframed;	/* stacks have changed */
-	size_t budget;	/* bytes that .to may have */
+	size_t budget;	/* how many bytes .to may take */
 	uint64_t timed; /* number of samples with a time */
 	struct view_totals totals;
 };

@@ -20,24 +20,26 @@ struct view_options {
 	 * Which samples. Of each kind of filter any pattern may match; all kinds of filters given
 	 * must match.
 	 */
-	pattern_texts processes, threads; /* by name or id */
+	pattern_texts processes, threads; /* patterns of names or ids */
 	/*
 	 * Module of the innermost frame, or of the innermost Python frame: libz.so.1; json, which
 	 * includes json.decoder.
 	 */
 	pattern_texts modules;
-	unsigned kinds;		     /* by view_stack_kind(): 1 << KIND_*; 0: all */
+	/* kinds of samples (view_stack_kind()) as bits 1 << KIND_*; 0: all */
+	unsigned kinds;
 	pattern_texts labels;	     /* "KEY=PATTERN" */
 	uint64_t since_ns, until_ns; /* since the start of the recording; 0: no limit */
-	pattern_texts focus, ignore; /* stacks with, and without such a frame */
+	/* only stacks with such a frame; only stacks without such a frame */
+	pattern_texts focus, ignore;
 
-	/* Which frames of these stacks. */
+	/* Which frames of the stacks that are shown. */
 	pattern_texts hide, show; /* leave out such frames; leave out all others */
 	enum view_grain grain;	  /* what is one frame: a line, a function or a module */
 	enum view_native native;  /* which of the recorded native and kernel frames */
-	bool invert;		  /* innermost frame first */
+	bool invert;		  /* stacks are turned round: the innermost frame is first */
 
-	const char *by; /* for struct render_options: root frames */
+	const char *by; /* root frames: see render_options.by */
 
 	pattern_texts mine; /* packages that are the user's own */
 };
@@ -51,7 +53,7 @@ void view_options_fini(struct view_options *o);
  */
 const char *view_mine(const struct view_options *o, struct profile *p);
 
-/* Returns false if everything is shown, unchanged. */
+/* Does @o ask for anything? False: everything is shown, unchanged. */
 bool view_wanted(const struct view_options *o);
 
 /* Sums of each value: of all samples and of those shown, for shares of both. */

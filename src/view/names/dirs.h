@@ -11,12 +11,12 @@ typedef VEC(uint32_t) dirs_files;
 
 struct dir {
 	const char *path; /* owned by the profile */
-	size_t n;	  /* length without trailing slashes */
+	size_t n;	  /* length of .path without trailing slashes */
 };
 
 /* Zero-initialised is empty. */
 struct dirs {
-	VEC(struct dir) all; /* sorted */
+	VEC(struct dir) all; /* directories, sorted */
 };
 
 void dirs_fini(struct dirs *d);
@@ -35,7 +35,10 @@ _must_use_ int dirs_scripts(struct profile *p, const dirs_files *files, dirs_fil
 /* Adds the directories of the scripts among @files. 0 or -ENOMEM. */
 _must_use_ int dirs_of_scripts(struct dirs *d, struct profile *p, const dirs_files *files);
 
-/* The length of the longest directory that contains @path, with its slash; 0: none. */
+/*
+ * The length, with the slash, of the longest of these directories that contains @path; 0: none
+ * does.
+ */
 size_t dirs_after(const struct dirs *d, const char *path);
 
 #endif

@@ -18,12 +18,13 @@ struct name {
 	const char *from; /* the path from where the module's name begins */
 	char *module;	  /* owned */
 	enum render_origin origin;
-	bool library; /* it is in a directory of libraries, whoever's */
+	bool library; /* the file is in a directory of libraries, whoever's */
 };
 
 struct render_names {
 	struct profile *p;
-	struct name *of_string; /* by string id; filled only for file names */
+	/* by string id: names of the file; filled only for strings that are file names */
+	struct name *of_string;
 	size_t n;
 };
 

@@ -12,7 +12,10 @@
  * A names object holds these decisions for one profile.
  */
 struct render_names;
-/* NULL + message if out of memory. Adding strings to @p afterwards invalidates the object. */
+/*
+ * Chooses the names of @p. Adding strings to @p afterwards invalidates the result. NULL + message
+ * if out of memory.
+ */
 struct render_names *render_names_new(struct profile *p);
 void render_names_free(struct render_names *n);
 
@@ -43,8 +46,9 @@ size_t render_after_kernel(const char *path);
 const char *render_names_mapping(const struct render_names *n, uint32_t mapping);
 
 /*
- * Appends the name only: "qualname", "symbol", or "[libz.so.1+0x1234]" if there is no symbol.
- * addr2line and objdump accept that address, as far as the recording has it.
+ * Appends the name of a location's function, without file: "qualname", "symbol", or
+ * "[libz.so.1+0x1234]" if there is no symbol. addr2line and objdump accept that address, as far as
+ * the recording has it.
  */
 void render_names_function(const struct render_names *n, uint32_t location, struct str *b);
 
@@ -54,7 +58,10 @@ void render_names_function(const struct render_names *n, uint32_t location, stru
  */
 const char *render_language(const char *name, const char *symbol);
 
-/* Appends the frame: "qualname (file:line)", "symbol (libz.so.1)"; marks unchanged. */
+/*
+ * Appends a location as the text of a frame: "qualname (file:line)", "symbol (libz.so.1)"; marks
+ * unchanged.
+ */
 void render_names_frame(const struct render_names *n, uint32_t location, struct str *b);
 
 #endif

@@ -11,12 +11,12 @@
 #include "view/names/names.h"
 
 /*
- * Where the name of a library's module begins in its path, as an offset; 0: it isn't in such a
- * directory.
+ * Where the name of a library's module begins in the path of its file: offsets in bytes; 0: the
+ * path has no such directory.
  */
 struct origin_cuts {
-	size_t site;   /* after site-packages/ or dist-packages/ */
-	size_t stdlib; /* after lib/pythonX.Y/ */
+	size_t site;   /* offset after site-packages/ or dist-packages/ */
+	size_t stdlib; /* offset after lib/pythonX.Y/ */
 };
 struct origin_cuts origin_cuts(const char *path);
 
@@ -24,20 +24,24 @@ struct origin_cuts origin_cuts(const char *path);
 struct origin_package {
 	const char *name;
 	size_t n;
-	/* found, not named by the user; such an entry never covers the standard library */
+	/*
+	 * the package was found, not named by the user; then it never covers the standard library
+	 */
 	bool entry;
-	bool together; /* it was only installed together with another one */
+	/* the package was only installed together with another package of the user's */
+	bool together;
 };
 
 /* What the rule needs to know of all files of a profile. */
 struct origin {
 	const struct profile *p;
-	bool typed;	/* <string> is the text that a user gave to `python -c` */
-	bool *launcher; /* by string of a file: it only starts a package, so it is nobody's code */
+	bool typed; /* <string> is the text that a user gave to `python -c` */
+	/* by string id of a file: the file only starts a package, so it is nobody's code */
+	bool *launcher;
 	VEC(struct origin_package) packages;
 };
 
-/* 0 or -ENOMEM. Call origin_fini() in any case. */
+/* Collects what the rule needs to know of @p. 0 or -ENOMEM. Call origin_fini() in any case. */
 _must_use_ int origin_init(struct origin *o, const struct profile *p);
 void origin_fini(struct origin *o);
 
@@ -56,10 +60,13 @@ _must_use_ int origin_add_package(struct origin *o, const char *name, size_t n, 
  */
 _must_use_ int origin_find_started(struct origin *o);
 
-/* Stores these packages as comments of @p, so that they are known after frames were left out. */
+/*
+ * Stores the packages that were started (origin_find_started()) as comments of @p: they can't be
+ * found in the stacks any more once frames are left out.
+ */
 void origin_note(struct profile *p);
 
-/* Is any file of @p in the package of that name? */
+/* Is any file of @p in the package called @package? */
 bool origin_is_there(const struct profile *p, const char *package);
 
 /*

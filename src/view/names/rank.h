@@ -16,7 +16,7 @@ struct rank {
 	struct str bytes;   /* the texts, each followed by a NUL */
 	VEC(size_t) starts; /* offset in .bytes of input i */
 	uint32_t *of;	    /* rank of input i */
-	uint32_t *first;    /* an input that has rank r */
+	uint32_t *first;    /* number of an input that has rank r */
 	uint32_t n;	    /* number of ranks */
 };
 

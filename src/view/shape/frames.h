@@ -18,7 +18,8 @@ struct frame_text {
 struct frames {
 	struct profile *p;
 	struct render_names *names;
-	struct rank keys; /* input id - 1: location id; there are .n frames */
+	/* ranks of the frames' texts: a rank is the number of a frame. Input i - 1 is location i */
+	struct rank keys;
 	bool functions;
 };
 

@@ -13,10 +13,10 @@
 /* Strings are owned by the profile, by the names, or by whoever made the function. */
 struct function {
 	const char *name, *file, *path, *module; /* file: shortened path; "": none */
-	/* as .module, which is "" if the name contains the module */
+	/* the module, also where .module is "" because the name contains the module */
 	const char *mapping;
 	const char *imported; /* Python's name of the module: "json.decoder"; "": none */
-	const char *language; /* of native code; "": not known */
+	const char *language; /* language of native code; "": not known */
 	enum frame_kind kind;
 	enum render_origin origin;
 	bool root;     /* a root frame (all, a process, a label): no function */
@@ -31,13 +31,14 @@ struct function {
 struct functions {
 	struct profile *p;
 	struct render_names *names;
-	struct rank keys; /* input 0: stacks without frames; input id: that location */
-	VEC(char *) made; /* further names; owned */
+	/* ranks of functions; input 0 stands for stacks without frames, input i for location i */
+	struct rank keys;
+	VEC(char *) made; /* names made for functions; owned */
 };
 
 /*
- * 0 or -ENOMEM + message. Nothing may be added to @p afterwards. Call functions_fini() after
- * failure too.
+ * Finds the functions of @p. 0 or -ENOMEM + message. Nothing may be added to @p afterwards. Call
+ * functions_fini() after failure too.
  */
 _must_use_ int functions_init(struct functions *fs, struct profile *p);
 void functions_fini(struct functions *fs);

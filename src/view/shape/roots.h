@@ -12,7 +12,7 @@
 
 struct roots {
 	unsigned depth;	    /* number of root frames of every sample: 0 to 2 */
-	size_t n_processes; /* that are shown; 0: the profile doesn't say */
+	size_t n_processes; /* number of processes that are shown; 0: the profile doesn't say */
 	char *process;	    /* the name of the process if all have the same one, else NULL */
 	struct rank texts;  /* input i * depth + d: root frame d of label set i, outermost first */
 };

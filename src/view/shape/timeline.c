@@ -121,7 +121,7 @@ static int key_labels(struct timeline *t, struct rank *keys)
 struct counting {
 	struct timeline *t;
 	const struct rank *keys;
-	struct timeline_thread *threads; /* by rank */
+	struct timeline_thread *threads; /* by rank of what distinguishes threads */
 };
 
 static int count_sample(void *arg, const struct profile_sample *s)

@@ -20,12 +20,13 @@
 struct timeline_thread {
 	const char *pid, *tid, *process, *name;
 	/*
-	 * For formats that need numbers: those of the labels; if there are none, numbers larger
-	 * than any of Linux.
+	 * Process and thread id for formats that need numbers: those of the labels; if the labels
+	 * have none, numbers that are larger than any of Linux.
 	 */
 	uint64_t pid_number, tid_number;
-	uint64_t n;		   /* number of samples */
-	int64_t first_ns, last_ns; /* of samples with a time; -1: none has one */
+	uint64_t n; /* number of samples */
+	/* time of the first and the last sample; -1: no sample has a time */
+	int64_t first_ns, last_ns;
 	uint32_t key;
 };
 
@@ -34,8 +35,9 @@ struct timeline {
 	const char *by;
 	bool times;			     /* false: treat all samples as if they had no time */
 	VEC(struct timeline_thread) threads; /* those with samples; sorted by pid, then tid */
-	uint32_t *of_labels; /* by label set: index of the thread; UINT32_MAX: no samples */
-	uint64_t untimed;    /* number of samples without a time */
+	/* by label set id: index of the thread in .threads; UINT32_MAX: the set has no samples */
+	uint32_t *of_labels;
+	uint64_t untimed; /* number of samples without a time */
 };
 
 /*

@@ -15,7 +15,11 @@
 struct tree_node {
 	uint32_t parent, key, depth; /* the root is node 0, depth 0, key 0 */
 	uint32_t first, n_children;  /* children are tree.order[first .. first + n_children) */
-	int64_t value, self;	     /* of the chosen value type; self: of samples that end here */
+	/*
+	 * value of the chosen type: .value of all samples through the node, .self of those that end
+	 * here
+	 */
+	int64_t value, self;
 	int64_t samples;
 };
 
@@ -41,10 +45,11 @@ struct tree_plan {
 	struct profile *p;
 	const struct profile_sum *sums;
 	size_t n_sums;
-	const struct roots *roots;	 /* their keys are TREE_ROOT | rank */
-	const uint32_t *key_of_location; /* by location id; values below TREE_ROOT */
-	uint32_t no_frames;		 /* the key for a sample with neither frames nor roots */
-	unsigned value;			 /* index of the value */
+	const struct roots *roots; /* root frames; their keys are TREE_ROOT | rank */
+	/* by location id: the key of a node for the location, below TREE_ROOT */
+	const uint32_t *key_of_location;
+	uint32_t no_frames; /* the key for a sample with neither frames nor roots */
+	unsigned value;	    /* index of the value type that is summed */
 	bool lines;
 	bool drawn; /* nodes will be drawn as boxes, which can't show values below 0 */
 	/* Order of siblings; < 0: a comes first. Different keys must not compare as equal. */
