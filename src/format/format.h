@@ -34,7 +34,7 @@ const struct render_format *render_by_file(const char *path);
 /* as render_by_file(), without a message */
 const struct render_format *render_known_file(const char *path);
 
-/* 0, or -EINVAL + message if the format can't show @by, which may be NULL. */
+/* Can the format show root frames @by (may be NULL)? 0, or -EINVAL + message. */
 _must_use_ int render_check_by(const struct render_format *format, const char *by);
 
 #endif

@@ -13,12 +13,13 @@
 struct read_input {
 	const uint8_t *data; /* the whole file, unchanged */
 	size_t n;
-	const uint8_t *head; /* its first bytes, decompressed if it is gzip or zstd */
+	const uint8_t *head; /* the first bytes of the file, decompressed if it is gzip or zstd */
 	size_t head_n;
 };
 
 struct read_format {
-	const char *name; /* as in render_formats, if the format is there too */
+	/* the format's name: as in render_formats, if krait writes the format too */
+	const char *name;
 	bool (*probe)(const struct read_input *in);
 	/* Returns 0, or -EINVAL, -E2BIG, -ENOMEM + a message that names the byte and the field. */
 	int (*read)(const uint8_t *data, size_t n, struct profile **ret);
@@ -40,7 +41,8 @@ _must_use_ int read_profile_file(const char *path, struct profile **ret);
  * which the label "diff" is "before" or "after". 0, or -errno + message. The caller frees the
  * profiles.
  */
-bool read_two_probe(const uint8_t *data, size_t n); /* is it such a page? */
+/* is @data a page that compares two recordings? */
+bool read_two_probe(const uint8_t *data, size_t n);
 _must_use_ int read_two(const uint8_t *data, size_t n, struct profile *ret[2]);
 _must_use_ int read_two_as_one(const uint8_t *data, size_t n, struct profile **ret);
 _must_use_ int read_two_file(const char *path, struct profile *ret[2]);

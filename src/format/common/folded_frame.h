@@ -16,7 +16,7 @@ struct folded_text {
 /* The parts point into the frame's text; .n is 0 if a part is missing. */
 struct folded_frame {
 	enum frame_kind kind;
-	bool inlined; /* inlined into the frame before it */
+	bool inlined; /* the function was inlined into the frame before this one */
 	bool unnamed; /* "[libz.so.1+0x1234]": only .mapping and .address are known */
 	struct folded_text name, file, mapping;
 	int32_t line;

@@ -15,7 +15,8 @@ struct splitter {
 	const char *what;
 	int (*take)(void *arg, const struct line *line);
 	void *arg;
-	uint64_t off, number; /* of the next line */
+	/* where the next line begins in the uncompressed file; its number, from 1 */
+	uint64_t off, number;
 };
 
 static int take(struct splitter *s, const char *text, size_t n)

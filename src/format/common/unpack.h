@@ -13,9 +13,9 @@
 
 struct unpack {
 	const uint8_t *data;
-	size_t n, used; /* of .data */
+	size_t n, used; /* number of bytes in .data; how many of them were decompressed */
 	enum { UNPACK_PLAIN, UNPACK_GZIP, UNPACK_ZSTD } kind;
-	bool ended; /* there are no more bytes */
+	bool ended; /* all bytes were decompressed */
 	z_stream z;
 	ZSTD_DStream *zstd;
 };

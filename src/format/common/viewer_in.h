@@ -9,7 +9,7 @@
 #include "base/json_in.h"
 #include "profile/profile.h"
 
-#define VIEWER_MAX_DEPTH 65536 /* frames of a stack */
+#define VIEWER_MAX_DEPTH 65536 /* the most frames of a stack */
 #define VIEWER_NO_MEMORY err_set(-ENOMEM, "out of memory for reading the profile")
 
 /*

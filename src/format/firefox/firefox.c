@@ -24,7 +24,7 @@ struct threads {
 	unsigned digits; /* if not .in_time: how many decimal places the values have */
 	const char *thread_comma, *comma;
 	uint64_t n;	   /* samples written for the thread */
-	int64_t at_ns;	   /* where the last sample ends, at least its time */
+	int64_t at_ns;	   /* when the last sample ended; at least the sample's time */
 	int64_t period_ns; /* 0: not known */
 };
 

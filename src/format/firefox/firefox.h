@@ -18,8 +18,8 @@
  * a name.
  */
 struct firefox_func {
-	uint32_t location; /* one of its locations */
-	uint32_t name;	   /* index into the strings */
+	uint32_t location; /* id of one of the func's locations */
+	uint32_t name;	   /* index of the name in the file's strings */
 	int64_t source;	   /* index into .sources; -1: none */
 };
 
@@ -30,14 +30,19 @@ struct firefox {
 	struct render_names *names;
 	unsigned value;
 	/* The strings of the file: 0 is "", then the profile's by id, then these. */
-	struct str made; /* as JSON, each after ",\n" */
+	struct str made; /* strings that the profile doesn't have: as JSON, each after ",\n" */
 	uint32_t n_made;
-	uint32_t *func_of; /* index into the funcs, by location id */
+	uint32_t *func_of; /* by location id: index into .funcs */
 	VEC(struct firefox_func) funcs;
-	VEC(uint32_t) sources; /* indexes into the strings */
-	uint32_t *lib_of;      /* by mapping id: index of the library; UINT32_MAX: none */
+	VEC(uint32_t) sources; /* indexes of source files' names in the file's strings */
+	/* by mapping id: index of the library in the file's "libs"; UINT32_MAX: none */
+	uint32_t *lib_of;
 	uint32_t n_libs;
-	uint32_t first_lib_name; /* string of the first library's name; the other names follow it */
+	/*
+	 * index, in the file's strings, of the first library's name; the other libraries' names
+	 * follow it
+	 */
+	uint32_t first_lib_name;
 };
 
 /*

@@ -12,7 +12,8 @@ static const struct {
 	enum target target;
 	bool needed; /* null isn't allowed */
 	enum ff_column flags;
-	int bit; /* the bit of .flags that says whether the cell is set; 0: there is none */
+	/* which bit of column .flags says whether the cell is set; 0: there is no such bit */
+	int bit;
 } columns[FF_COLUMNS] = {
 	[STACK_FRAME] = {"stackTable", "frame", FRAMES, true},
 	[STACK_PREFIX] = {"stackTable", "prefix", STACKS},

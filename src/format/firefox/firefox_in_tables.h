@@ -13,7 +13,7 @@
 #include "profile/profile.h"
 
 #define FF_FORMAT "firefox"
-#define FF_NONE	  (-1) /* null in a column */
+#define FF_NONE	  (-1) /* stands for null in a column */
 
 enum ff_column {
 	STACK_FRAME,
@@ -68,8 +68,9 @@ struct ff_tables {
 
 /* What a row of the table of stacks became in the profile. */
 struct ff_node {
-	uint32_t node, depth, stack; /* 0: not created yet */
-	uint32_t thread;	     /* the last thread for which its frames were counted */
+	uint32_t node, depth, stack; /* ids in the profile; 0: not created yet */
+	/* the last thread for which the frames of this row were counted */
+	uint32_t thread;
 };
 
 struct ff_reader {
@@ -79,13 +80,16 @@ struct ff_reader {
 	uint64_t n_no_stack, n_no_number;
 	size_t budget;
 	uint64_t steps;
-	struct json_in meta, libs, shared_at, threads; /* .at is NULL if the file doesn't have it */
+	/* where these members are in the file; their .at is NULL if the file doesn't have them */
+	struct json_in meta, libs, shared_at, threads;
 	bool of_krait;
 	struct ff_texts lib_paths, categories;
-	struct ff_tables shared, own; /* own: those of the thread that is being read */
-	VEC(uint32_t) locations;      /* by frame; 0: not created yet */
-	VEC(struct ff_node) nodes;    /* by row of the table of stacks */
-	VEC(int32_t) path;	      /* rows of the table of stacks, leaf first */
+	/* tables of all threads; tables of the thread that is being read */
+	struct ff_tables shared, own;
+	/* by row of the table of frames: location id; 0: not created yet */
+	VEC(uint32_t) locations;
+	VEC(struct ff_node) nodes; /* one for each row of the table of stacks */
+	VEC(int32_t) path;	   /* rows of the table of stacks, leaf first */
 	bool shared_checked[FF_COLUMNS];
 	uint32_t thread; /* number of the current thread, from 1 */
 	struct str key, text;
@@ -127,11 +131,11 @@ void ff_skip_blanks(struct json_in *in);
 _must_use_ int ff_read_number(struct json_in *in, const char *field, int32_t *ret);
 
 /*
- * A cell of the thread's table if it has that column, else of the shared one; FF_NONE if there is
- * no such row.
+ * The cell in column @c and row @row: of the thread's own table if that has the column, else of the
+ * shared table; FF_NONE if there is no such row.
  */
 int32_t ff_cell(const struct ff_reader *r, enum ff_column c, int64_t row);
-/* A cell that counts only if @bit of column @flags is set. */
+/* As ff_cell(); but FF_NONE unless @bit is set in the row's column @flags. */
 int32_t ff_flagged(const struct ff_reader *r, enum ff_column c, int64_t row, enum ff_column flags,
 		   int bit);
 const char *ff_string(const struct ff_reader *r, int64_t i);

@@ -49,7 +49,7 @@ static int source_of(struct firefox *f, struct map *at, uint32_t location, int64
  */
 struct func_key {
 	uint32_t name, file, mapping;
-	uint32_t unnamed; /* the location, if it has no name */
+	uint32_t unnamed; /* id of the location, if the location has no name */
 	int32_t start_line;
 };
 

@@ -45,7 +45,7 @@ struct reader {
 	VEC(uint32_t) frames; /* root first */
 	/* Most frames occur many times, so a frame's text is parsed once. */
 	struct intern texts;
-	VEC(uint32_t) locations; /* by id of the text, minus 1 */
+	VEC(uint32_t) locations; /* by id of a frame's text, minus 1: id of the location */
 	VEC(struct profile_label) labels;
 };
 

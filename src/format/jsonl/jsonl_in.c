@@ -28,7 +28,7 @@ struct reader {
 	bool has_head;
 	struct map mappings, frames, stacks, labels; /* id in the file -> id in the profile */
 	struct jsonl_line line;
-	VEC(uint32_t) frame_ids; /* of the current stack, leaf first */
+	VEC(uint32_t) frame_ids; /* ids of the locations of the current stack, leaf first */
 };
 
 /* Sets the message "JSON lines: line N: FIELD: what" and returns -EINVAL. */

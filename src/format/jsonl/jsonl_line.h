@@ -60,7 +60,7 @@ struct jsonl_line {
 	int64_t numbers[JSONL_NUMBERS];
 	uint64_t addresses[JSONL_ADDRESSES];
 	bool has_name, has_time;
-	VEC(int64_t) list; /* "frames" or "values" */
+	VEC(int64_t) list; /* the numbers of the member "frames" or "values" */
 	VEC(struct jsonl_label) labels;
 	size_t labels_made; /* this many of .labels have memory of their own */
 	struct jsonl_type types[PROFILE_MAX_VALUES], period_type;
@@ -71,11 +71,13 @@ struct jsonl_line {
 	struct str key; /* for reading */
 };
 
-/* Overwrites @l, which must be zero before its first use. 0, -EINVAL or -ENOMEM + message. */
+/*
+ * Parses @line into @l, which must be zero before its first use. 0, -EINVAL or -ENOMEM + message.
+ */
 _must_use_ int jsonl_line_read(struct jsonl_line *l, const struct line *line);
 void jsonl_line_fini(struct jsonl_line *l);
 
-/* The value type with strings that live as long as @p. */
+/* Value type @t with strings that live as long as @p. */
 struct profile_value_type jsonl_value_type(struct profile *p, const struct jsonl_type *t);
 
 #endif

@@ -11,7 +11,7 @@
 #include "format/common/unpack.h"
 #include "format/pprof/proto.h"
 
-#define PPROF_FIELD_MAX (16u << 20) /* bytes of one top-level field */
+#define PPROF_FIELD_MAX (16u << 20) /* the most bytes of one top-level field */
 
 struct pprof_in {
 	struct unpack from;
@@ -23,8 +23,9 @@ struct pprof_in {
 struct pb_field {
 	unsigned number;
 	enum pb_wire wire;
-	uint64_t v;	  /* PB_VARINT, PB_FIXED32, PB_FIXED64 */
-	const uint8_t *s; /* PB_BYTES; valid until the next field of the same level */
+	uint64_t v; /* the value of PB_VARINT, PB_FIXED32, PB_FIXED64 */
+	/* the @n bytes of PB_BYTES; valid until the next field of the same level */
+	const uint8_t *s;
 	size_t n;
 	/* offsets in the message, for errors: of the tag, and of what follows the field's head */
 	uint64_t off;
@@ -57,7 +58,10 @@ _must_use_ int pprof_in_next(struct pprof_in *in, struct pb_field *f);
 _must_use_ int pb_enter(const struct pb_field *f, const char *what, struct pb_cursor *c);
 _must_use_ int pb_next(struct pb_cursor *c, struct pb_field *f);
 
-/* Stores @f in @out if @specs has it; else ignores it. 0 or -EINVAL + message. */
+/*
+ * Stores the value of field @f in struct @out if one of the @n @specs is for the field; else
+ * ignores it. 0 or -EINVAL + message.
+ */
 _must_use_ int pb_take(const struct pb_scalar *specs, size_t n, const struct pb_field *f,
 		       void *out);
 

@@ -21,10 +21,11 @@
 #define BUDGET_PER_BYTE	 64
 #define SAMPLES_BASE	 (1u << 20)
 #define SAMPLES_PER_BYTE 4
-#define WORK_PER_BYTE	 64 /* frames of stacks that aren't in the cache */
-#define MAX_DEPTH	 65536
-#define MAX_LABELS	 256
-#define CACHE		 4096
+/* how many frames of stacks that aren't in the cache a byte of the file may cost */
+#define WORK_PER_BYTE 64
+#define MAX_DEPTH     65536
+#define MAX_LABELS    256
+#define CACHE	      4096
 
 struct raw_label {
 	uint64_t key, str, num, num_unit, off;

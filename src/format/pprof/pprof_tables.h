@@ -37,7 +37,7 @@ struct pprof_id_range {
 
 struct pprof_tables {
 	struct profile *p;
-	size_t budget;	       /* bytes that p and these tables may take */
+	size_t budget;	       /* how many bytes .p and these tables may take */
 	VEC(uint32_t) strings; /* index in the file → id in .p */
 	VEC(struct pprof_raw_mapping) mappings;
 	VEC(struct pprof_raw_function) functions;
@@ -56,8 +56,9 @@ struct pprof_tables {
 	 */
 	struct map mapping_ids, function_ids, location_ids;
 	VEC(struct pprof_id_range) ranges;
-	VEC(uint32_t) expanded; /* location ids in .p, innermost line first */
-	/* by value of the profile: its index among the file's values */
+	/* ids in .p of the locations that a file's location became, innermost line first */
+	VEC(uint32_t) expanded;
+	/* for each value of the profile: its index among the file's values */
 	unsigned value_at[PROFILE_MAX_VALUES];
 };
 
@@ -79,7 +80,10 @@ _must_use_ int pprof_tables_resolve(struct pprof_tables *t);
 _must_use_ int pprof_tables_string(const struct pprof_tables *t, uint64_t index, uint64_t off,
 				   const char *name, uint32_t *ret);
 
-/* 0, or -E2BIG + message if a file needs too much memory. */
+/*
+ * Checks how much memory the tables and the profile take. 0, or -E2BIG + message if that is more
+ * than .budget.
+ */
 _must_use_ int pprof_tables_check(const struct pprof_tables *t, uint64_t off);
 
 #endif

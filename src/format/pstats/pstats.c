@@ -25,7 +25,7 @@
 
 struct cost {
 	int64_t samples, own, all;
-	size_t seen; /* the last stack that was counted here */
+	size_t seen; /* number of the last stack that this entry counted */
 };
 
 struct edge {
@@ -37,7 +37,8 @@ struct pstats {
 	struct profile *p;
 	FILE *out;
 	struct frames frames;
-	struct cost *costs; /* by frame; the last one is for stacks without a Python function */
+	/* by number of a frame; the last entry is for stacks without a Python function */
+	struct cost *costs;
 	VEC(struct edge) edges;
 	struct map edge_at; /* caller << 32 | callee */
 	unsigned value;

@@ -43,11 +43,13 @@ struct reader {
 	struct profile *p;
 	size_t budget;
 	uint64_t steps;
-	/* where these lists are; .at is NULL if the file has none */
+	/*
+	 * where the lists "frames" and "profiles" are in the file; .at is NULL if the file has none
+	 */
 	struct json_in frames, profiles;
-	VEC(uint32_t) locations;      /* by index in the file's table */
+	VEC(uint32_t) locations;      /* by index in the file's table of frames: location id */
 	VEC(struct open_frame) stack; /* root first */
-	VEC(uint32_t) n_open;	      /* by index of the frame */
+	VEC(uint32_t) n_open;	      /* by index of the frame: how often it is open */
 	struct viewer_counts counts;
 	uint64_t odd[ODDS];
 	struct str key, name, file;
@@ -287,7 +289,7 @@ struct event {
 	struct str type;
 	int64_t at;
 	bool has_at;
-	uint32_t index; /* of a frame, + 1 */
+	uint32_t index; /* index of a frame in the file's table, + 1 */
 };
 
 static int read_event(struct reader *r, const struct part *part, struct json_in *in,

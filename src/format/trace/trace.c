@@ -27,9 +27,10 @@ struct trace {
 	int64_t slack_ns; /* a shorter gap is closed */
 	const char *comma;
 	const struct timeline_thread *thread;
-	uint64_t pid_number; /* of the last thread; UINT64_MAX: none */
-	VEC(uint32_t) open;  /* frames of the slices that haven't ended, outermost first */
-	int64_t at_ns;	     /* where the last sample ends; -1: there was none */
+	/* number of the process of the last thread; UINT64_MAX: there was none */
+	uint64_t pid_number;
+	VEC(uint32_t) open; /* frames of the slices that haven't ended, outermost first */
+	int64_t at_ns;	    /* where the last sample ends; -1: there was none */
 };
 
 static void put_head(struct trace *t, const char *phase)

@@ -24,7 +24,7 @@
 
 struct slice {
 	int64_t start, end;
-	uint64_t at; /* the offset in the file where its event ends */
+	uint64_t at; /* the offset in the file where the slice's event ends */
 	uint32_t thread, location;
 	uint32_t outer; /* the node of the stack that this slice is the innermost frame of */
 };
@@ -34,12 +34,12 @@ struct mark {
 	int64_t ts;
 	uint64_t at;
 	uint32_t thread, name;
-	uint32_t location; /* 0: it is an end */
+	uint32_t location; /* location id; 0: the event is the end of a slice */
 };
 
 struct thread {
 	uint32_t pid, tid, name; /* strings of the profile; 0: not known */
-	uint32_t n_profiles;	 /* how many V8 profiles have samples of it */
+	uint32_t n_profiles;	 /* how many V8 profiles have samples of the thread */
 };
 
 /* Reasons why something of the file isn't in the profile. */
@@ -55,10 +55,11 @@ struct reader {
 	struct map process_name; /* pid -> string */
 	VEC(struct slice) slices;
 	VEC(struct mark) marks;
-	VEC(uint32_t) open;    /* indexes of slices or of marks, outermost first */
-	VEC(uint32_t) counted; /* by stack: 1 + the last thread for which its frames were counted */
+	VEC(uint32_t) open; /* indexes of slices or of marks, outermost first */
+	/* by stack id: 1 + the last thread for which the stack's frames were counted */
+	VEC(uint32_t) counted;
 	uint64_t left_out[LEFT_OUTS];
-	uint64_t cut; /* slices that outlast their caller */
+	uint64_t cut; /* how many slices outlast their caller */
 	struct trace_profiles profiles;
 	struct trace_samples samples;
 	unsigned slice_value; /* index of the value that holds the length of slices */
@@ -68,7 +69,7 @@ struct reader {
 struct event {
 	/* .given: the "name" in "args" */
 	struct str phase, name, category, pid, tid, id, file, given;
-	/* .at is NULL if there is none */
+	/* where the event's "args" are in the file; .at is NULL if there are none */
 	struct json_in args;
 	int64_t ts, dur;
 	int32_t line;

@@ -10,23 +10,23 @@
 
 /* A sample of one profile; it lasts until the next one. */
 struct trace_tick {
-	uint32_t node; /* index */
+	uint32_t node; /* index into trace_profile.nodes */
 	int64_t at_ns; /* since the profile's start */
 };
 
 struct trace_profile {
-	uint32_t id; /* string of the profile */
+	uint32_t id; /* string id, in the struct profile, of V8's id of this profile */
 	/*
 	 * The caller's number of the thread; that of the first chunk if there is no "Profile"
 	 * event.
 	 */
 	uint32_t thread;
-	bool begun;		  /* the start is known */
-	int64_t start_ns, end_ns; /* end 0: not known */
-	int64_t at_ns;		  /* of the last sample, relative to the start */
+	bool begun;		  /* .start_ns is known */
+	int64_t start_ns, end_ns; /* when the profile began and ended; .end_ns 0: not known */
+	int64_t at_ns;		  /* time of the last sample, relative to .start_ns */
 	struct v8_nodes nodes;
 	VEC(struct trace_tick) ticks;
-	struct json_in last; /* its last chunk, for messages */
+	struct json_in last; /* where this profile's last chunk is in the file, for messages */
 };
 
 struct trace_profiles {
@@ -35,13 +35,14 @@ struct trace_profiles {
 	size_t budget;
 	uint64_t *steps;
 	VEC(struct trace_profile *) list;
-	struct map at;		       /* pid << 32 | id (strings) -> index */
-	uint64_t n_unknown, n_orphans; /* samples without their node, nodes without their caller */
+	struct map at; /* pid << 32 | id (strings) -> index */
+	/* how many samples lack their node, how many nodes lack their caller */
+	uint64_t n_unknown, n_orphans;
 	struct str key;
 };
 
 struct trace_profile_event {
-	bool begins; /* "Profile", else "ProfileChunk" */
+	bool begins; /* the event is "Profile", else "ProfileChunk" */
 	uint32_t pid, id, thread;
 	int64_t ts_ns;
 	struct json_in args;

@@ -10,18 +10,19 @@
 #include "format/v8/v8_nodes.h"
 
 struct trace_sample {
-	uint32_t node;	   /* index */
-	uint32_t pid, tid; /* strings of the profile */
+	uint32_t node;	   /* index of the sample's node in trace_samples.nodes */
+	uint32_t pid, tid; /* string ids of the profile */
 	int64_t ts_ns, weight;
 	bool has_ts;
 };
 
 struct trace_samples {
-	struct json_in frames, list; /* where they are in the file; .at is NULL if it has none */
+	/* where the frames and the samples are in the file; .at is NULL if the file has none */
+	struct json_in frames, list;
 	struct v8_nodes nodes;
-	VEC(uint32_t) callers; /* by node: the name of its caller; 0: none */
+	VEC(uint32_t) callers; /* by node: string id of the caller's name; 0: none */
 	VEC(struct trace_sample) all;
-	uint64_t n_unknown; /* samples whose frame isn't in the file */
+	uint64_t n_unknown; /* number of samples whose frame isn't in the file */
 };
 
 /* All pointers are borrowed. */

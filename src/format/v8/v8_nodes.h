@@ -14,27 +14,27 @@
 #define V8_NO_NODE UINT32_MAX
 
 struct v8_node {
-	uint32_t location; /* 0: the root, which is no function */
-	uint32_t parent;   /* index + 1; 0: none */
-	uint32_t stack;	   /* 0: not created yet */
-	uint32_t depth;	   /* number of its frames */
-	uint32_t thread;   /* the last thread that counted it */
+	uint32_t location; /* location id; 0: the node is the root, which is no function */
+	uint32_t parent;   /* index of the parent in v8_nodes.list, + 1; 0: none */
+	uint32_t stack;	   /* stack id; 0: not created yet */
+	uint32_t depth;	   /* number of frames of the node's stack */
+	uint32_t thread;   /* the last thread for which the stack's frames were counted */
 };
 
 /* A child that a node names by id; resolved after the list is read. */
 struct v8_edge {
-	uint32_t parent; /* index */
-	int64_t child;	 /* id */
+	uint32_t parent; /* index of the parent in v8_nodes.list */
+	int64_t child;	 /* id of the child in the file */
 };
 
 struct v8_nodes {
-	const char *format; /* messages begin with it */
+	const char *format; /* the format's name, with which messages begin */
 	struct profile *p;
 	size_t budget;
 	uint64_t *steps; /* the frames that stacks may still have, see VIEWER_STEPS */
 	VEC(struct v8_node) list;
 	VEC(struct v8_edge) edges;
-	struct map at; /* id -> index */
+	struct map at; /* a node's id in the file -> its index in .list */
 	VEC(uint32_t) leaf_first;
 	struct str key, name, url;
 	/*
