@@ -16,7 +16,7 @@ struct html_wide {
 	/* of a group: the number of functions, plus the id of one of its label sets */
 	uint32_t key;
 	uint32_t depth;
-	int64_t total[2]; /* by side */
+	int64_t total[2]; /* the box's value on each side */
 };
 
 struct html {
@@ -31,7 +31,7 @@ struct html {
 	bool large;	/* the page takes long to read: it gets a preview */
 	bool grouped;	/* the first picture has groups below its root */
 	bool timed;	/* samples have times */
-	bool *used;	/* by label set: some sample has it */
+	bool *used;	/* by label set id: does a sample have the label set? */
 	int64_t totals[PROFILE_MAX_VALUES];
 	/* the part of .totals that is below 0, as a positive number: it isn't drawn */
 	int64_t less[PROFILE_MAX_VALUES];
@@ -46,8 +46,8 @@ struct html {
 #define HTML_MANY_SAMPLES 200000
 
 /*
- * Makes the preview if the page is large or grouped. (The page can sum up the boxes of groups only
- * after it has read all samples.) @sums: of the profile. 0 or -ENOMEM + message.
+ * Makes .preview if the page is large or grouped. (The page can sum up the boxes of groups only
+ * after it has read all samples.) @sums: the sums of the profile's samples. 0 or -ENOMEM + message.
  */
 _must_use_ int html_preview(struct html *h, const struct profile_sum *sums, size_t n_sums);
 

@@ -23,7 +23,7 @@ enum {
 	HTML_DIFF_TOTAL_SHARE = 8,
 };
 
-/* All borrowed. */
+/* What a page that compares two recordings needs beyond the profile. All pointers are borrowed. */
 struct html_diff {
 	const char *name[2];	   /* names of the sides: files, or labels */
 	const char *verdict, *sum; /* sentences for the reader */
@@ -31,7 +31,7 @@ struct html_diff {
 	/* > 0: divisors that make the first value of the two sides comparable */
 	double counts[2];
 	int64_t duration_ns[2];	      /* 0: not known */
-	bool timed;		      /* noise was measured from blocks of time */
+	bool timed;		      /* noise was estimated from blocks of time */
 	const uint8_t *changed;	      /* HTML_DIFF_*, by location id of the page's profile */
 	struct profile *recording[2]; /* the recordings to embed, in place of the page's profile */
 	/*

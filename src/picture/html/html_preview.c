@@ -19,8 +19,8 @@ struct preview {
 	uint32_t *seen;	     /* by box: the stamp of the last group that has it */
 	/* by box: its values in the current group, .h->sides of them from i * .h->sides */
 	int64_t *total;
-	uint32_t stamp;	    /* of the current group */
-	VEC(double) widths; /* of all boxes in all groups */
+	uint32_t stamp;	    /* the stamp of the current group */
+	VEC(double) widths; /* widths of all boxes in all groups */
 	double least;	    /* the preview has boxes wider than this */
 };
 

@@ -10,7 +10,7 @@
  * Nodes and boxes as they are found, before they are numbered. A recording has millions of nodes.
  */
 struct draft {
-	uint32_t box, next; /* next: another node of the same box; 0: the last one */
+	uint32_t box, next; /* .next: another node of the same box; 0: this is the last one */
 };
 struct draft_box {
 	uint32_t nodes, children, next; /* heads of lists, and the next sibling; 0: none */
@@ -31,8 +31,9 @@ struct builder {
 	VEC(struct draft) nodes;
 	VEC(struct draft_box) boxes;
 	struct intern node_at, box_at; /* struct place */
-	VEC(uint32_t) path, locations; /* of the stack before; most stacks share their root ends */
-	uint32_t *number;	       /* by draft node: its number in the result */
+	/* nodes and locations of the stack before this one; most stacks share their root ends */
+	VEC(uint32_t) path, locations;
+	uint32_t *number; /* by draft node: its number in the result */
 };
 
 static int compare_spots(const void *a, const void *b)

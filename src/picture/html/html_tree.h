@@ -14,7 +14,7 @@
 
 /* Spots are sorted by function, line, column, end, so those of a function are neighbours. */
 struct html_spot {
-	uint32_t function; /* key of the function */
+	uint32_t function; /* key of the function in struct functions */
 	int32_t line, column, end_line, end_column;
 };
 
@@ -24,7 +24,7 @@ struct html_spot {
  */
 struct html_box {
 	uint32_t parent, key, depth;
-	uint32_t first, n; /* its nodes */
+	uint32_t first, n; /* the box's nodes: html_tree.nodes[first .. first + n) */
 };
 
 /* A spot under one caller's spot. [0] is the root's node. */
@@ -35,16 +35,20 @@ struct html_node {
 struct html_tree {
 	struct profile *p;
 	VEC(struct html_spot) spots;
-	VEC(uint32_t) first_spot; /* by function: its first spot; one more entry at the end */
+	/*
+	 * by key of a function: index in .spots of the function's first spot; one more entry at the
+	 * end
+	 */
+	VEC(uint32_t) first_spot;
 	VEC(struct html_box) boxes;
 	VEC(struct html_node) nodes;
-	uint32_t *node_of_stack; /* by stack id; 0 is no stack */
+	uint32_t *node_of_stack; /* by stack id: index of the node where the stack ends */
 	/* values of the samples that end at node i: n_values of them from i * n_values */
 	int64_t *self;
 	unsigned n_values;
 };
 
-/* 0 or -ENOMEM + message. Call html_tree_fini() after failure too. */
+/* Builds the tree of @p. 0 or -ENOMEM + message. Call html_tree_fini() after failure too. */
 _must_use_ int html_tree_build(struct html_tree *t, struct profile *p, const struct functions *fs);
 void html_tree_fini(struct html_tree *t);
 

@@ -15,11 +15,11 @@ struct page_file {
 	/* the file had changed when the page was written, so the page has no text of it */
 	bool changed;
 	bool foreign;	 /* --source wasn't given for the file, so the page has no text of it */
-	size_t from, to; /* its lines: [from, to) of page_text.lines */
+	size_t from, to; /* the file's lines: page_text.lines[from .. to) */
 };
 
 struct page_line {
-	int32_t line; /* from 1 */
+	int32_t line; /* number of the line in the file, from 1 */
 	size_t at;    /* offset of its text in page_text.text */
 };
 

@@ -22,7 +22,7 @@ enum {
 
 /* The lines of one sampled function. */
 struct part {
-	uint32_t rank; /* of .path */
+	uint32_t rank; /* rank of .path */
 	int32_t start, first, last;
 	const char *name, *path;
 };
@@ -33,7 +33,8 @@ struct sources {
 	void *arg; /* argument of opt->open_source */
 	FILE *out;
 	VEC(struct part) parts;
-	struct source_text text; /* reused for one file after the other */
+	/* text of the present file; reused for one file after the other */
+	struct source_text text;
 	struct str json;
 	size_t left; /* bytes of text that may still be written */
 	bool any;

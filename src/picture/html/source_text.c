@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One source file; see source_text.h. */
+/* Reads the lines of one source file, and checks that it hasn't changed; see source_text.h. */
 #include "picture/html/source_text.h"
 
 #include <errno.h>

@@ -11,7 +11,7 @@
 
 struct source_text {
 	struct str text;
-	VEC(size_t) lines; /* offsets of the lines */
+	VEC(size_t) lines; /* offset of each line in .text */
 };
 
 /*

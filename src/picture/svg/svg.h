@@ -14,15 +14,19 @@ enum {
 	SVG_ROW = 18,
 	SVG_HEADER = 88,
 	SVG_FOOTER = 34,
-	SVG_MAX_BOXES = 20000, /* more make browsers slow; these are about 7 MB of elements */
+	/*
+	 * the most boxes of a picture: more make browsers slow; so many are about 7 MB of elements
+	 */
+	SVG_MAX_BOXES = 20000,
 	SVG_MAX_DEPTH = 2000,
 };
 /* Boxes narrower than this aren't drawn; a picture with many boxes has a higher limit. */
 #define SVG_MIN_PX 0.1
 
 struct svg_box {
-	uint32_t node, function; /* indexes into .tree.nodes, .functions */
-	int64_t start;		 /* value units to the left of it */
+	uint32_t node, function; /* indexes into svg.tree.nodes and svg.functions */
+	/* where the box begins: the value of all that lies to the left of it */
+	int64_t start;
 };
 
 struct svg {
@@ -34,14 +38,14 @@ struct svg {
 	struct tree tree;
 	VEC(struct function) functions; /* sampled functions, in order of first use */
 	VEC(struct svg_box) boxes;	/* parents first, left to right */
-	uint32_t depth;			/* rows of boxes */
-	uint32_t not_drawn;		/* boxes that weren't drawn */
+	uint32_t depth;			/* number of rows of boxes */
+	uint32_t not_drawn;		/* number of boxes that weren't drawn */
 	/*
 	 * not_drawn_value: the value of boxes that weren't drawn; threshold: boxes with a smaller
 	 * value aren't drawn.
 	 */
 	int64_t not_drawn_value, threshold;
-	/* Sums over all stacks: of the value shown, and of the first value type. */
+	/* Sums over all stacks: .all of the value shown, .counted of the first value type. */
 	int64_t all, counted;
 	/*
 	 * less: the part of .all below 0, as a positive number, which isn't drawn; shares_of: 100
