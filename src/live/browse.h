@@ -21,7 +21,7 @@ enum browse_do {
 	DO_PAUSE, /* .paused has changed */
 	DO_FASTER,
 	DO_SLOWER,
-	DO_WRITE_SCREEN, /* to the file named in .input */
+	DO_WRITE_SCREEN, /* write the screen to the file named in browse.input */
 	DO_WRITE_PROFILE,
 };
 
@@ -32,8 +32,8 @@ struct browse_facts {
 	double hz, interval, recent;
 	uint64_t interval_samples;
 	uint64_t samples, lost, incomplete, unknown, unsupported;
-	unsigned processes, threads; /* sampled since the start */
-	/* of these, still alive at the end of the last interval */
+	unsigned processes, threads; /* how many were sampled since the start */
+	/* how many of .processes and .threads were alive at the end of the last interval */
 	unsigned processes_alive, threads_alive;
 	unsigned condensed; /* how often rare code was summed up (condensed) */
 	double cpu, gil;    /* percent of one CPU in the last interval; -1: not known */
@@ -51,7 +51,7 @@ struct tree_line {
 /* A box of the flame view, as it was drawn last. */
 struct flame_box {
 	uint32_t node;
-	int y, from, to; /* columns [from, to) */
+	int y, from, to; /* the box's line on the screen, and its columns [from, to) */
 };
 
 struct browse {
@@ -71,17 +71,19 @@ struct browse {
 
 	/* Tree and flame pages show one row: this one. */
 	struct calltree tree;
-	char *opened; /* the row's name */
+	char *opened; /* name of the row that is shown */
 	VEC(struct tree_line) lines;
 	struct map toggled; /* node -> 1 or 2: opened or closed by hand */
 	size_t tree_at, tree_from;
-	uint32_t zoom, chosen; /* flame page: nodes */
+	/* flame page, nodes of .tree: the node that fills the picture; the chosen node */
+	uint32_t zoom, chosen;
 	VEC(struct flame_box) boxes;
 
 	enum prompt prompt;
 	struct str input;
 	char message[256]; /* shown until the next key */
-	int page_rows;	   /* lines of the list on the screen when it was last drawn */
+	/* how many lines of the list were on the screen when it was last drawn */
+	int page_rows;
 };
 
 void browse_init(struct browse *b, struct table *v);
@@ -121,7 +123,7 @@ void tree_draw(struct browse *b, struct screen *s, int top, int bottom);
 _must_use_ int flame_key(struct browse *b, int key);
 _must_use_ int flame_draw(struct browse *b, struct screen *s, int top, int bottom);
 
-/* The keys; the last entry has none. */
+/* What the help says of each key; the last entry has no .keys. */
 extern const struct browse_help {
 	const char *keys, *meaning;
 } browse_help[];

@@ -8,15 +8,16 @@
 
 #include "live/live.h"
 
-#define CALLTREE_MAX_NODES (1u << 19) /* 30 MiB */
+#define CALLTREE_MAX_NODES (1u << 19) /* the most nodes of a tree: 30 MiB */
 
 struct calltree_node {
 	uint64_t key;
 	uint32_t parent, location; /* node 0 is the root; its .location is 0 */
 	uint32_t first, next;	   /* first child, next sibling; 0: none */
-	uint32_t tick;		   /* .last counts that interval */
+	uint32_t tick;		   /* the number of the interval that .last counts */
 	uint16_t depth;
-	int64_t last, since; /* value, including all nodes below */
+	/* value in interval .tick, and since the start; both with all nodes below */
+	int64_t last, since;
 };
 
 struct calltree {
@@ -28,9 +29,9 @@ struct calltree {
 	struct live_only only;
 	bool callers;
 	VEC(struct calltree_node) nodes;
-	struct map children; /* hash of parent and key -> node; 0 = none */
+	struct map children; /* hash of parent and key -> index of the node; 0 = none */
 	uint32_t tick;	     /* the tick of .live that was added last */
-	uint64_t no_room;    /* samples whose path was cut short */
+	uint64_t no_room;    /* how many samples' paths were cut short for lack of room */
 };
 
 /*

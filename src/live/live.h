@@ -17,8 +17,8 @@
 #include "view/names/names.h"
 #include "view/select.h"
 
-#define LIVE_MAX_SUMS (1u << 19) /* distinct (stack, thread) pairs: 40 MiB */
-#define LIVE_MAX_ROWS (1u << 18) /* 45 MiB */
+#define LIVE_MAX_SUMS (1u << 19) /* the most distinct pairs of stack and thread: 40 MiB */
+#define LIVE_MAX_ROWS (1u << 18) /* the most rows of the table: 45 MiB */
 
 /* Recent: the last interval or, with .window, the latest intervals that cover that time. */
 enum live_span { LIVE_RECENT, LIVE_SINCE, LIVE_SPANS };
@@ -26,9 +26,10 @@ enum live_table {
 	LIVE_FUNCTIONS,
 	LIVE_LINES,
 	LIVE_MODULES,
-	LIVE_THREADS, /* from here on, a row shows whose samples they are */
+	/* from this table on, a row stands for whose samples they are, not for code */
+	LIVE_THREADS,
 	LIVE_PROCESSES,
-	LIVE_BY, /* only if .by is set */
+	LIVE_BY, /* values of the label live.by; only if that is set */
 	LIVE_TABLES,
 };
 
@@ -57,16 +58,20 @@ struct live_row {
 	struct live_count self[LIVE_SPANS], total[LIVE_SPANS];
 };
 
-/* Whose samples are shown; 0: those of all. */
+/*
+ * Whose samples are shown. A field that is 0 selects nothing: samples of all processes, threads,
+ * texts.
+ */
 struct live_only {
 	uint32_t pid, tid; /* strings of the profile */
-	uint32_t text;	   /* of .by, a text of live.texts */
+	uint32_t text;	   /* the value of label .by: an id of live.texts */
 };
 
 struct live_who {
 	uint32_t pid, tid; /* strings of the profile */
-	uint32_t text;	   /* of .by, a text of live.texts; 0: no such label */
-	uint8_t gil;	   /* enum live_gil */
+	/* the value of label .by: an id of live.texts; 0: the sample has no such label */
+	uint32_t text;
+	uint8_t gil; /* enum live_gil */
 	bool known;
 };
 
@@ -80,36 +85,39 @@ struct live {
 	struct profile *p;
 	unsigned value; /* index of the value that is shown */
 	uint32_t key_pid, key_tid, key_gil;
-	VEC(struct live_who) who;     /* by label set */
-	uint32_t first_pid;	      /* the pid of the first sample */
-	bool several;		      /* samples of several processes were seen */
-	struct sums now, last, since; /* being filled; the last interval; since the start */
-	double window;		      /* seconds; 0: recent means the last interval alone */
-	VEC(struct live_part) parts;  /* of the window, the oldest first */
-	struct sums merged;	      /* the sum of all .parts */
-	struct live_count interval;   /* the part of the last interval that is shown */
+	VEC(struct live_who) who; /* by label set id: whose samples have the set */
+	uint32_t first_pid;	  /* the pid of the first sample */
+	bool several;		  /* samples of several processes were seen */
+	/* sums of the interval that is being filled, of the last interval, and since the start */
+	struct sums now, last, since;
+	/* how many seconds LIVE_RECENT covers; 0: the last interval alone */
+	double window;
+	VEC(struct live_part) parts; /* the parts of the window, the oldest first */
+	struct sums merged;	     /* the sum of all .parts */
+	struct live_count interval;  /* the part of the last interval that is shown */
 	double interval_seconds;
-	double seconds[LIVE_SPANS];	   /* how long the spans are */
-	struct live_count all[LIVE_SPANS]; /* everything shown: 100 % */
+	double seconds[LIVE_SPANS];	   /* how long each span is */
+	struct live_count all[LIVE_SPANS]; /* all that is shown, in each span: 100 % */
 	enum live_table table;
 	struct live_only only;
-	bool hide[KIND_MAX];	    /* frames of this kind count for their caller: live_stack() */
-	const char *by;		    /* the label that the table LIVE_BY groups by, or NULL */
-	struct intern texts;	    /* names of modules, values of .by */
-	VEC(uint32_t) modules;	    /* by location: an id of .texts; 0: not looked up yet */
-	struct render_names *names; /* see live_names() */
-	size_t names_functions;	    /* number of functions when .names was made */
+	bool hide[KIND_MAX]; /* frames of this kind count for their caller: live_stack() */
+	const char *by;	     /* the label that the table LIVE_BY groups by, or NULL */
+	struct intern texts; /* names of modules, values of .by */
+	/* by location id: the module's id in .texts; 0: not looked up yet */
+	VEC(uint32_t) modules;
+	struct render_names *names;	   /* see live_names() */
+	size_t names_functions;		   /* number of functions when .names was made */
 	const struct view_options *filter; /* the user's filter words; NULL = none */
 	/* .filter, applied to the profile as of the latest tick */
 	struct select select;
 	size_t selected_locations, selected_labels;
 	VEC(uint32_t) scratch;
 	VEC(struct live_row) rows;
-	struct map index; /* key -> index + 1 in rows */
+	struct map index; /* key of a row -> its index in .rows, + 1 */
 	uint32_t tick, turn;
 	/* samples whose stack exceeded LIVE_MAX_SUMS: counted in .all, missing in .since */
 	uint64_t not_kept;
-	uint64_t no_row; /* counts for which no row was left */
+	uint64_t no_row; /* how many counts were dropped because there was no row left */
 };
 
 /*
@@ -125,7 +133,7 @@ static inline const struct sums *live_recent(const struct live *l)
 	return l->window > 0 ? &l->merged : &l->last;
 }
 
-/* Adds a sample of @p. 0 or -ENOMEM + message. */
+/* Adds a sample of the profile. 0 or -ENOMEM + message. */
 _must_use_ int live_add(struct live *l, const struct profile_sample *s);
 
 /*
@@ -149,7 +157,8 @@ _must_use_ int live_condense(struct live *l, struct condense *c, size_t keep);
 _must_use_ int live_condensed(struct live *l, struct condense *c);
 
 /*
- * To be called between the two: the new key of a row of @table that had @key; 0: the row is gone.
+ * To be called between live_condense() and live_condensed(): the new key of a row of @table that
+ * had @key; 0: the row is gone.
  */
 uint64_t live_new_key(struct condense *c, enum live_table table, uint64_t key);
 

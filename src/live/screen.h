@@ -27,7 +27,7 @@ enum style {
 };
 
 struct screen_line {
-	struct str now, shown; /* bytes of the line: drawn now; sent last */
+	struct str now, shown; /* bytes of the line: as drawn now; as last sent to the terminal */
 	struct str plain;
 	int width;
 	bool selected;
@@ -61,7 +61,7 @@ void screen_put_frame(struct screen *s, enum style style, const char *frame, int
 void screen_put_right(struct screen *s, enum style style, const char *text, int width);
 /* Appends spaces up to column @x. */
 void screen_pad(struct screen *s, enum style style, int x);
-int screen_x(const struct screen *s); /* the column in which the line ends */
+int screen_x(const struct screen *s); /* the column in which the current line ends */
 int screen_left(const struct screen *s);
 
 /* Appends to @out the bytes that update the terminal: only lines that changed. */

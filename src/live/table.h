@@ -20,12 +20,16 @@ struct table;
 struct table_column {
 	const char *name;    /* for --sort and JSON: "self" */
 	const char *heading; /* "SELF%" */
-	const char *meaning; /* its line in the help */
-	unsigned tables;     /* TABLE_OF() */
-	int width;	     /* in characters, with the space before; 0: the rest of the line */
-	int from_width;	     /* shown on terminals of at least this width */
+	const char *meaning; /* what the help says of the column */
+	unsigned tables;     /* which tables have the column: bits TABLE_OF() */
+	/* in characters, with the space before the column; 0: the rest of the line */
+	int width;
+	int from_width; /* the column is shown on terminals of at least this width */
 	enum table_unit unit;
-	/* NULL: the column is a text. A value below 0: not known. */
+	/*
+	 * The number that the column shows for a row; below 0: not known. NULL: the column is a
+	 * text.
+	 */
 	double (*value)(const struct table *v, const struct live_row *row);
 };
 

@@ -22,7 +22,7 @@ enum key {
 	KEY_HOME,
 	KEY_END,
 	KEY_BACK_TAB,
-	KEY_OTHER, /* an unknown sequence */
+	KEY_OTHER, /* an escape sequence that krait doesn't know */
 };
 
 struct terminal {
@@ -57,7 +57,7 @@ bool terminal_read(struct terminal *t);
 /* The next key of what was read; KEY_NONE: there is none. */
 int terminal_key(struct terminal *t);
 
-/* 0 or -errno + message. */
+/* Writes @bytes to the terminal. 0 or -errno + message. */
 _must_use_ int terminal_write(const struct terminal *t, const struct str *bytes);
 
 /* Does the environment say that the terminal shows UTF-8? */
