@@ -18,9 +18,9 @@
 
 struct dump_thread {
 	pid_t tid;
-	bool python;	  /* it has a Python thread state */
-	uint64_t ident;	  /* its threading.get_ident(); 0: not known */
-	bool steady;	  /* it didn't run while its stack was read */
+	bool python;	  /* the thread has a Python thread state */
+	uint64_t ident;	  /* what threading.get_ident() gives in the thread; 0: not known */
+	bool steady;	  /* the thread didn't run while its stack was read */
 	struct wait wait; /* what the thread is doing */
 	enum gil_state gil;
 	/* if this thread waits for the GIL: the thread that holds it; 0: not known */
@@ -30,12 +30,14 @@ struct dump_thread {
 	enum walk_outcome outcome;
 	enum native_outcome native;
 	struct profile *profile; /* the profile that .stack is in; NULL: dump_profile() */
-	uint32_t stack;		 /* in the profile; 0: none */
-	uint64_t since_ns;	 /* how long it has been blocked or ready to run; 0: not known */
+	uint32_t stack;		 /* id of the stack in the profile; 0: none */
+	/* for how many ns the thread has been blocked or ready to run; 0: not known */
+	uint64_t since_ns;
 	char target[128]; /* what descriptor wait.fd is: a path, "socket:[1234]"; any bytes */
 	/* If .target is a socket: where its other end is; "": not known. */
 	char peer[SOCKET_TEXT_BYTES];
-	const char *name; /* Python's, else the kernel's; owned by the profile; "": not known */
+	/* the thread's name in Python, else in the kernel; owned by the profile; "": not known */
+	const char *name;
 };
 
 /*
@@ -59,10 +61,15 @@ enum dump_life {
 
 struct dump_process {
 	pid_t pid;
-	uint16_t version;		 /* of its Python, major << 8 | minor; 0: it isn't Python */
-	uint16_t more[ABI_INTERPRETERS]; /* versions of further interpreters in it; 0: no more */
-	bool newer;			 /* newer than krait knows: threads may lack their names */
-	/* proc_is_locked() is true of it: threads have only the kernel's frames and names */
+	/* version of the process's Python, major << 8 | minor; 0: the process isn't Python */
+	uint16_t version;
+	/* versions of further interpreters in the process; 0: there are no more */
+	uint16_t more[ABI_INTERPRETERS];
+	/* the Python is newer than krait knows: threads may lack their names */
+	bool newer;
+	/*
+	 * proc_is_locked() is true of the process: threads have only the kernel's frames and names
+	 */
 	bool locked;
 	/*
 	 * A second interpreter that is initialised but whose frames aren't shown: "CPython 3.9 in
@@ -79,7 +86,7 @@ struct dump_config {
 	bool native, leaf;
 	bool kernel; /* show the kernel's frames */
 	bool interpreter_frames;
-	struct unwind_cache *cache;   /* of unwind tables; NULL: none */
+	struct unwind_cache *cache;   /* cache of unwind tables; NULL: none */
 	bool (*may_see)(int procdir); /* may the user see this process? NULL: all */
 	/* May the user see a thread of this user and group? Set together with .may_see. */
 	bool (*is_own)(uint32_t uid, uint32_t gid);
@@ -90,9 +97,9 @@ struct dump_config {
 
 struct dump;
 
-/* 0 or -errno + message. */
+/* Begins a dump. 0 or -errno + message. */
 _must_use_ int dump_open(struct dump **ret, const struct dump_config *config);
-/* NULL is fine. Returns false as collect_free() does. */
+/* Ends a dump; @d may be NULL. Returns what collect_free() does: false if a thread still hangs. */
 bool dump_close(struct dump *d);
 
 /*
@@ -138,8 +145,8 @@ const char *dump_life_words(enum dump_life life); /* for people */
 const struct proc *dump_proc(const struct dump *d, size_t i);
 
 /*
- * dump_thread_key(): one number for a thread. dump_sampled_thread(): the same from a sample's
- * @labels.
+ * One number for a thread. dump_thread_key() makes it of the ids, dump_sampled_thread() of a
+ * sample's @labels.
  */
 uint64_t dump_thread_key(pid_t pid, pid_t tid);
 uint64_t dump_sampled_thread(const struct profile *p, uint32_t labels);

@@ -15,12 +15,12 @@
 /* What is needed to read a thread; in the same order as dump_process.threads. */
 struct work {
 	bool done, gone;
-	struct task_look look; /* the latest */
-	uint64_t hash;	       /* of its Python frames in the latest walk */
+	struct task_look look; /* the latest look at the thread */
+	uint64_t hash;	       /* hash of the thread's Python frames in the latest walk */
 };
 
 struct interpreter {
-	struct py_where where; /* absolute addresses */
+	struct py_where where; /* the interpreter; addresses are those in the process */
 	py_tstates states;
 	/* Read before the stacks, so that threads that live for a moment have names too. */
 	struct py_thread_names names;
@@ -31,14 +31,16 @@ struct interpreter {
 struct target {
 	struct proc proc;
 	struct proc_key key;
-	bool zombie;	/* its first thread had already ended when the process was taken in */
-	uint32_t space; /* slot of its mappings; 0: none yet */
+	/* the process's first thread had already ended when the process was taken in */
+	bool zombie;
+	uint32_t space; /* slot of the process's mappings in the store; 0: none yet */
 	struct interpreter python[ABI_INTERPRETERS];
-	size_t n_python; /* 0: it isn't Python */
+	size_t n_python; /* number of its interpreters; 0: the process isn't Python */
 	VEC(struct work) work;
 };
 
-#define MORE_STATES (1ull << 32) /* by_tid: the thread has several thread states */
+/* bit in interpreter.by_tid: the thread has several thread states */
+#define MORE_STATES (1ull << 32)
 
 struct dump {
 	struct dump_config config;
@@ -50,10 +52,11 @@ struct dump {
 	VEC(struct target) targets;
 	VEC(struct dump_process) processes;
 	struct proc_several found; /* what collect_examine() found last */
-	uint64_t start_ns;	   /* CLOCK_MONOTONIC */
-	uint64_t sockets_ns;	   /* CPU time left for reading lists of sockets */
+	uint64_t start_ns;	   /* when the dump began, CLOCK_MONOTONIC */
+	uint64_t sockets_ns;	   /* CPU time, in ns, that is left for reading lists of sockets */
 	int kallsyms;		   /* /proc/kallsyms, -1: none */
-	struct tasks *tasks;	   /* NULL: not permitted, or the kernel is too old */
+	/* reads the kernel's records of threads; NULL: not permitted, or the kernel is too old */
+	struct tasks *tasks;
 	VEC(struct rec_task) blocked;
 	struct map by_tid;	  /* tid -> index + 1 in .blocked */
 	uint64_t read_ns;	  /* when .blocked was read */
@@ -71,8 +74,8 @@ _must_use_ int dump_list(struct dump *d, size_t i);
 /* blocked.c: reads the kernel's records of blocked threads, if it has any. */
 void dump_read_blocked(struct dump *d);
 /*
- * The record of thread @tid, if it was off the CPU then and its count of switches hasn't changed;
- * else NULL.
+ * The kernel's record of thread @tid, if the thread was off the CPU when dump_read_blocked() was
+ * called, and its count of switches hasn't changed since; else NULL.
  */
 const struct rec_task *dump_blocked(const struct dump *d, pid_t tid, const struct task_look *look);
 /* Nanoseconds since @sched_ns of the scheduler's clock; 0: not known, or @sched_ns is 0. */
@@ -89,7 +92,7 @@ _must_use_ int dump_threads(struct dump *d);
 
 /* names.c: takes the threads' names over from the profile. */
 void dump_take_names(struct dump *d);
-/* A copy owned by the profile; "" without memory. */
+/* A copy of @text that the profile owns; "" without memory. */
 const char *dump_text(struct dump *d, const char *text);
 
 #endif

@@ -14,7 +14,7 @@
 #include "proc/open_as.h"
 #include "proc/stat.h"
 
-#define SOURCE_BYTES  (8u << 20) /* of one file */
+#define SOURCE_BYTES  (8u << 20) /* the most bytes of one file */
 #define SOURCE_FILES  4096
 #define ENVIRON_BYTES (1u << 20)
 /* resolution of a process's start time and of file times */

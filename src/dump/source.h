@@ -17,8 +17,9 @@
 struct source {
 	const struct proc *proc; /* borrowed */
 	int root;		 /* descriptor of its root directory; -1: not available */
-	int cwd;		 /* where relative names begin; -1: not known */
-	struct proc_owner owner; /* whose rights count */
+	/* descriptor of the directory where relative names begin; -1: not known */
+	int cwd;
+	struct proc_owner owner; /* the user with whose rights files are opened */
 	/* When the process started, since the epoch; a file that is newer may have been changed. */
 	uint64_t start_ns;
 	VEC(struct source_file *) files;
@@ -29,7 +30,7 @@ struct source_file {
 	char *text; /* NULL: no line of this file is shown */
 	size_t n;
 	bool changed;	   /* the file changed after the process started */
-	VEC(size_t) lines; /* where each line begins */
+	VEC(size_t) lines; /* offset of each line in .text */
 };
 
 /* @proc is borrowed. Never fails: without the right to read, there are no lines. */

@@ -22,7 +22,7 @@ struct task_look {
 /* @procdir: descriptor of /proc/PID. Returns 0, -ESRCH or -errno, without a message. */
 _must_use_ int task_look(int procdir, pid_t tid, struct task_look *ret);
 
-/* The thread doesn't run, and didn't between the two looks. */
+/* Did the thread neither run at the looks @a and @b nor between them? */
 static inline bool task_stayed(const struct task_look *a, const struct task_look *b)
 {
 	return a->state == b->state && a->state != 'R' && a->switches == b->switches;
@@ -31,16 +31,19 @@ static inline bool task_stayed(const struct task_look *a, const struct task_look
 /* How often the thread came onto a CPU so far (/proc/PID/schedstat); 0: not known. */
 uint64_t task_runs(int procdir, pid_t tid);
 
-#define TASK_NO_CALL	 (-1) /* blocked, not in a system call: a page fault, a stop */
+/* the thread is blocked, but not in a system call: a page fault, a stop */
+#define TASK_NO_CALL	 (-1)
 #define TASK_UNKNOWN	 (-2) /* the thread runs, or krait lacks the right to know */
 #define TASK_WCHAN_BYTES 64
 
 struct task_place {
 	long call; /* number of the system call, or TASK_* */
 	uint64_t arg[6];
-	uint64_t sp, pc;	      /* of user code; 0: not known */
-	bool runs;		      /* it isn't blocked any more: .call isn't known */
-	char wchan[TASK_WCHAN_BYTES]; /* kernel function it sleeps in; "": not known, or it runs */
+	/* stack pointer and program counter of user code; 0: not known */
+	uint64_t sp, pc;
+	bool runs; /* the thread isn't blocked any more: .call isn't known */
+	/* kernel function that the thread sleeps in; "": not known, or it runs */
+	char wchan[TASK_WCHAN_BYTES];
 };
 
 /* Reads where a thread is blocked. What can't be read is left unknown. */

@@ -14,9 +14,16 @@
 #include "base/error.h"
 #include "dump/internal.h"
 
-#define WALK_TRIES 20 /* tries; a thread that waits for the GIL wakes up 200 times a second */
-#define ROW_TRIES  64 /* each try may find one more file whose unwind table is missing */
-#define PAUSE_NS   500000
+/*
+ * how often reading a thread is tried; a thread that waits for the GIL wakes up 200 times a second
+ */
+#define WALK_TRIES 20
+/*
+ * how often reading is tried for unwind tables: each try may find one more file whose table is
+ * missing
+ */
+#define ROW_TRIES 64
+#define PAUSE_NS  500000
 
 struct reader {
 	struct dump *d;

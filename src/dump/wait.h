@@ -38,23 +38,23 @@ enum wait_kind {
 
 /* A thread waits in this way if all that is set here fits; the first rule that fits counts. */
 struct wait_rule {
-	const char *call_name; /* system call; NULL: any, or none */
+	const char *call_name; /* name of the system call; NULL: any, or none */
 	long call;
 	bool idle; /* fits only if the call has no descriptor: its first or second argument is 0 */
 	const char *wchan; /* beginning of the kernel function's name; NULL: any */
 	enum wait_kind kind;
-	int fd; /* the argument that is a descriptor, -1 = none */
+	int fd; /* number of the call's argument that is a descriptor, -1 = none */
 };
 extern const struct wait_rule wait_rules[]; /* the last one is WAIT_BLOCKED, which always fits */
 
 struct wait {
 	enum wait_kind kind;
 	const char *call; /* name of the system call, NULL: none, or it has no rule */
-	int fd;		  /* descriptor it waits for, -1 = none */
-	bool disk;	  /* uninterruptible: state D */
+	int fd;		  /* the descriptor that the thread waits for, -1 = none */
+	bool disk;	  /* the sleep is uninterruptible: state D */
 };
 
-/* @place isn't used if the thread runs. */
+/* What a thread with this @look does at this @place. @place isn't used if the thread runs. */
 struct wait wait_of(const struct task_look *look, const struct task_place *place);
 
 const char *wait_word(enum wait_kind kind);  /* for --json */

@@ -55,7 +55,7 @@ static void forget_pages(struct walker *w)
 	memset(w->pages.addr, 0, sizeof(w->pages.addr));
 }
 
-/* NULL: the page can't be read as a whole. */
+/* The bytes of the page at @addr; NULL: the page can't be read as a whole. */
 static const char *page_at(uint64_t addr)
 {
 	struct pages *p = &at->pages;

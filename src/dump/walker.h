@@ -17,7 +17,8 @@ struct walker;
 
 struct walker_config {
 	const struct py_layout *(*layout)(void *ctx, uint16_t index);
-	void (*record)(void *ctx, const void *data, size_t n); /* valid during the call */
+	/* takes a record of @n bytes, valid during the call */
+	void (*record)(void *ctx, const void *data, size_t n);
 	void *ctx;
 	const struct store *store;
 	bool leaf; /* native frames only up to the innermost Python frame */
@@ -28,15 +29,17 @@ void walker_free(struct walker *w);
 
 struct walker_thread {
 	struct proc_key proc;
-	const struct py_where *where; /* NULL: the thread isn't Python */
-	bool other;		      /* nor is its process: no Python frames are missing then */
-	uint64_t tp;		      /* its thread pointer */
+	/* the thread's interpreter; NULL: the thread isn't Python */
+	const struct py_where *where;
+	/* the thread's process isn't Python either: no Python frames are missing then */
+	bool other;
+	uint64_t tp; /* the thread's thread pointer */
 	/*
-	 * Address of the pointer to its thread state; 0: look for the thread state as a sample
-	 * does.
+	 * Address of the pointer to the thread's PyThreadState; 0: look for the thread state as a
+	 * sample does.
 	 */
 	uint64_t slot;
-	uint32_t space; /* slot of its mappings in the store; 0: none */
+	uint32_t space; /* slot of the process's mappings in the store; 0: none */
 };
 
 /* Registers of a blocked thread, by DWARF number; 0: not known. */
@@ -45,7 +48,7 @@ struct walker_regs {
 	uint64_t pc, reg[WALKER_REGS];
 };
 
-/* Has the thread Python frames in that interpreter? .where must not be NULL. */
+/* Has the thread Python frames in interpreter .where, which must not be NULL? */
 bool walker_runs(struct walker *w, const struct walker_thread *t);
 
 /* Walks the thread's Python frames. *hash differs if the frames differ. */
