@@ -6,8 +6,9 @@
 #include "cli/options/options.h"
 
 /* Values of option_row.complete: the names of all formats, of all events. */
-#define COMPLETE_FORMAT	       "<format>"
-#define COMPLETE_REPORT_FORMAT "<report>" /* also with those of the report itself */
+#define COMPLETE_FORMAT "<format>"
+/* the names of all formats, also those of the report itself */
+#define COMPLETE_REPORT_FORMAT "<report>"
 #define COMPLETE_EVENT	       "<event>"
 
 extern const struct command command_record;

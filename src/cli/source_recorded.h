@@ -17,7 +17,7 @@
 struct source_recorded {
 	struct source_rules rules;
 	struct profile *p;
-	int64_t since_ns;	 /* when it ran */
+	int64_t since_ns;	 /* when the recording ran, wall clock */
 	VEC(const char *) shown; /* files whose lines went into a page; strings of .p */
 };
 
@@ -31,7 +31,8 @@ void source_shown(void *recorded, const char *path);
 void source_say_shown(struct source_recorded *s, const char *output);
 
 /*
- * When the recording ran. If the profile doesn't say, the time of its file @path ("-": not known).
+ * When the recording @p ran, wall clock. If the profile doesn't say, when its file @path was last
+ * changed ("-": not known).
  */
 int64_t source_ran(struct profile *p, const char *path);
 

@@ -10,9 +10,9 @@
 #include "view/unmatched.h"
 
 struct diff_facts {
-	const char *name[DIFF_SIDES]; /* files, or labels */
+	const char *name[DIFF_SIDES]; /* the names of the two sides: files, or labels */
 	struct diff diff;
-	const char *type, *unit; /* of the values */
+	const char *type, *unit; /* the values' type, and their unit */
 	/*
 	 * What a unit of work is: "requests", "run"; NULL: a second of wall time, or nothing
 	 * (by_share).
@@ -23,8 +23,8 @@ struct diff_facts {
 	bool groups;		    /* rows are groups by .by, not functions */
 	struct unmatched unmatched; /* patterns that match on neither side */
 
-	struct str unjudged; /* about limits of --fail-if; see fail_rule_unjudged() */
-	struct str unmarked; /* the same; see fail_rule_unmarked() */
+	struct str unjudged; /* what fail_rule_unjudged() says of the limits of --fail-if */
+	struct str unmarked; /* what fail_rule_unmarked() says of the limits of --fail-if */
 
 	/*
 	 * For a page: whose source text it may show; and the source text of the page from which a
@@ -63,14 +63,15 @@ void diff_add_sum(const struct diff_facts *f, struct str *b);
 void diff_add_gc(const struct diff_facts *f, struct str *b);
 
 /*
- * Is the row news? It must have changed by more than noise, and not only because of what it calls.
+ * Is the row worth telling? It must have changed by more than noise, and not only because of what
+ * it calls.
  */
 bool diff_row_counts(const struct diff_row *row);
 size_t diff_count_changed(const struct diff_facts *f);
 
 /*
- * The row whose share grew (@way 1) or fell (-1) most, and of which cost. NULL: none by more than
- * noise.
+ * The row whose share grew (@way 1) or fell (-1) most; *@what: whether of self or of total. NULL:
+ * none did by more than noise.
  */
 const struct diff_row *diff_share_moved(const struct diff_facts *f, int way, enum diff_what *what);
 
@@ -85,10 +86,11 @@ struct fail_rule {
 	enum diff_what what;
 	char *name; /* a pattern; heap */
 	bool less, points;
-	double limit; /* in percent or points; signed */
+	/* the limit in percent or, if .points, in points; negative for a decrease */
+	double limit;
 };
 
-/* 0, or -EINVAL + message. On success, call fail_rule_fini(). */
+/* Parses the limit @text. 0, or -EINVAL + message. On success, call fail_rule_fini(). */
 _must_use_ int fail_rule_parse(const char *text, struct fail_rule *ret);
 void fail_rule_fini(struct fail_rule *r);
 

@@ -124,9 +124,12 @@ struct found {
 	bool any;
 	const struct diff_row *hit;	 /* the first row that exceeds the limit */
 	const struct diff_row *doubtful; /* beyond the limit, but perhaps by chance */
-	/* beyond the limit, but as much as most functions; the largest of these */
+	/*
+	 * of the rows beyond the limit that changed only as much as most functions: the one with
+	 * the largest change
+	 */
 	const struct diff_row *shared;
-	/* new, if the limit's name is a pattern; the largest of these */
+	/* of the new functions, if the limit's name is a pattern: the largest one */
 	const struct diff_row *added;
 };
 

@@ -16,7 +16,8 @@ struct page {
 	const struct diff_facts *f;
 	struct profile *to;
 	struct profile_copy copy[DIFF_SIDES];
-	const struct diff_row **rows[DIFF_SIDES]; /* by key of the side's costs; NULL: none */
+	/* by key of each side's costs: the row; NULL: there is none */
+	const struct diff_row **rows[DIFF_SIDES];
 	uint32_t *stacks[DIFF_SIDES];
 	/* index of the page's value -> the side's */
 	unsigned values[PROFILE_MAX_VALUES][DIFF_SIDES];
@@ -161,7 +162,9 @@ static uint8_t flags(const struct diff_facts *f, const struct diff_row *row)
 	       (total->changed && total->share_changed ? HTML_DIFF_TOTAL_SHARE : 0);
 }
 
-/* By location of the page's profile. The caller frees it. NULL: no memory. */
+/*
+ * HTML_DIFF_* flags by location id of the page's profile. The caller frees them. NULL: no memory.
+ */
 static uint8_t *all_flags(const struct page *g)
 {
 	uint8_t *out = calloc(profile_n_locations(g->to) + 1, 1);
@@ -200,7 +203,7 @@ static const char **row_files(const struct page *g, enum diff_side side)
 	return out;
 }
 
-/* For html_diff.file. The caller frees it. NULL: no memory. */
+/* One side's html_diff.file. The caller frees it. NULL: no memory. */
 static const char **all_files(const struct page *g, enum diff_side of)
 {
 	_cleanup_free_ const char **files = row_files(g, of);

@@ -21,7 +21,7 @@ static void add_cell(struct str *row, const struct str *cell, const char *mark, 
 	str_add(row, mark);
 }
 
-/* Does it cost nothing on either side? Its total may have changed. */
+/* Is the cost nothing on both sides? The function's total may have changed. */
 static bool is_nothing(const struct diff_cost *c)
 {
 	return c->value[DIFF_A] <= 0 && c->value[DIFF_B] <= 0;

@@ -25,7 +25,7 @@ struct run {
 	struct dump *dump;
 	struct proc_match match;
 	struct dump_running running;
-	struct patience patience; /* for reading files */
+	struct patience patience; /* how long reading files may still take */
 	/* exit code: why the first process that was asked for can't be shown */
 	int code;
 };

@@ -37,17 +37,17 @@ struct render_names *dump_names(struct dump_files *files, struct profile *p);
 struct dump_print {
 	FILE *out;
 	struct profile *profile;
-	struct source *source; /* of the process that is printed */
-	enum dump_life life;   /* of the same process */
+	struct source *source; /* source text of the process that is printed */
+	enum dump_life life;   /* state of the process that is printed */
 	bool colored;
 	/* show kernel frames; shown anyway if nothing else is known of the process */
 	bool kernel;
 	bool short_frames;	  /* one line for each frame, without source */
-	struct dump_files *files; /* for short frames */
+	struct dump_files *files; /* names of files, for short frames */
 };
 void dump_print_text(const struct dump_print *to, const struct dump_process *p);
 
-/* Prints the same as JSON. */
+/* Prints one process as JSON, for programs. */
 void dump_print_json(const struct dump_print *to, const struct dump_process *p);
 
 /* Samples of running threads. */

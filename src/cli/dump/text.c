@@ -10,8 +10,9 @@
 #include "cli/dump/dump.h"
 #include "live/text.h"
 
-#define SOURCE_COLUMNS 200 /* of a line that are shown */
-#define MOST_ALIKE     3   /* equal frames in a row that are shown, as in CPython's tracebacks */
+#define SOURCE_COLUMNS 200 /* how many columns of a source line are shown */
+/* how many equal frames in a row are shown, as in CPython's tracebacks */
+#define MOST_ALIKE 3
 
 void dump_put_text(FILE *out, const char *s)
 {
@@ -87,7 +88,7 @@ void dump_state_words(const struct dump_thread *t, struct str *ret)
 	}
 }
 
-/* The columns of the first @n bytes. */
+/* How many columns the first @n bytes of @s take. */
 static int columns_of(const char *s, size_t n)
 {
 	_cleanup_str_ struct str part = {};

@@ -139,7 +139,7 @@ static void exit_codes(void)
 #undef X
 }
 
-/* A mark that a walk ends with, as far as it has one of its own. */
+/* Prints the mark of a walk that ends with @outcome, if the outcome has a mark of its own. */
 static void mark_item(enum walk_outcome outcome)
 {
 	_cleanup_str_ struct str name = {}, meaning = {};
@@ -164,7 +164,7 @@ static void reasons(const char *of, const struct mark_words *rows, size_t n)
 	fputs(".RE\n", stdout);
 }
 
-/* The marks that no walk ends with. */
+/* Prints the marks that no walk ends with. */
 static void other_marks(void)
 {
 	bool of_walk[MARK_MAX] = {[MARK_INCOMPLETE] = true};

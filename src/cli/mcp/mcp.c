@@ -14,12 +14,12 @@
 #include "cli/options/values.h"
 
 struct mcp_options {
-	const char *directory; /* for recordings; NULL: recording isn't offered */
+	const char *directory; /* directory for recordings; NULL: recording isn't offered */
 };
 
 struct input {
 	struct str line; /* the current message, as far as it was read */
-	bool too_long;	 /* the rest of it is discarded */
+	bool too_long;	 /* the current message is too long: the rest of it is discarded */
 };
 
 static int put(const struct str *answer)

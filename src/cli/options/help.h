@@ -8,7 +8,10 @@
 void help_overview(FILE *out);
 void help_command(FILE *out, const struct command *c);
 
-/* The group of a row: its own, or that of the rows before it, which *@group carries along. */
+/*
+ * The group of option row @row: its own, or that of the rows before it. Call it for each row in
+ * order with the same @group.
+ */
 const char *help_group(const struct option_row *row, const char **group);
 
 #endif

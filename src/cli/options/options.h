@@ -24,7 +24,7 @@ struct option_row {
 	const char *help;
 	const char *initial;  /* the default in words, or NULL */
 	const char *complete; /* what shells offer: words separated by spaces, or COMPLETE_* */
-	option_set_fn set;    /* NULL: --help */
+	option_set_fn set;    /* stores the value; NULL: the row is that of --help */
 	size_t field;	      /* offset of the field in the command's options */
 };
 
@@ -50,7 +50,7 @@ struct command {
 	const struct option_refusal *refused; /* the last one has no name; NULL: none */
 	/* name of the operand ("COMMAND"), or NULL if it takes none */
 	const char *operand;
-	unsigned max_operands; /* 0: one, if .operand is set */
+	unsigned max_operands; /* the most operands; 0: one, if .operand is set */
 	bool operand_is_file;  /* shells complete file names */
 	bool takes_command;    /* a command line may follow "--" */
 	bool reads_files;      /* needs no rights except to files */
@@ -64,7 +64,7 @@ struct command {
 extern const struct command *const commands[];
 const struct command *command_by_name(const char *name); /* NULL if there is none */
 
-/* What isn't an option. */
+/* The words of a command line that aren't options. */
 struct operands {
 	const char *operand; /* the first operand, or NULL */
 	char **words;	     /* all operands: argv[0..n), to whose beginning they were moved */

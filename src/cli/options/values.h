@@ -20,7 +20,7 @@ int value_pid(void *field, const char *text);	    /* VEC(pid_t): 1 to 2^31-1, ea
 int value_time(void *field, const char *text);	    /* uint64_t ns: 0, 10, 1.5s, 500ms, 2m */
 int value_duration(void *field, const char *text);  /* as value_time(), > 0: how long to sample */
 int value_frequency(void *field, const char *text); /* uint32_t Hz: 1 to 1,000,000; 10k */
-int value_times(void *field, const char *text);	    /* uint64_t, from 1 on */
+int value_times(void *field, const char *text);	    /* uint64_t: a number of times, from 1 on */
 int value_count(void *field, const char *text);	    /* uint64_t: 1 to 2^62; k M G */
 int value_label(void *field, const char *text);	    /* VEC(struct profile_label_text): KEY=VALUE */
 int value_memory(void *field, const char *text);    /* uint64_t bytes: 8M to 4G; K M G */

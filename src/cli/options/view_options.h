@@ -28,7 +28,7 @@ int view_value_rows(void *field, const char *text); /* unsigned: 1 to a million 
 /* Warns of the package that view_mine() returned. */
 void view_say_unknown(const char *package);
 
-/* The heading of a table by that label. */
+/* The heading of a table whose rows are the values of label @by. */
 const char *view_by_heading(const char *by);
 
 /* Checks what no single option can. 0, or -EINVAL + message. */

@@ -12,13 +12,13 @@
 #include "cli/py_spy/py_spy.h"
 #include "proc/stat.h"
 
-#define CMDLINE_BYTES (64u << 10) /* the part that is read and shown */
+#define CMDLINE_BYTES (64u << 10) /* how many bytes of a command line are read and shown */
 
 struct printer {
 	const struct py_spy_options *o;
 	FILE *out;
 	const struct dump_print *to;
-	int root;	  /* of the process that is printed, or -1 */
+	int root;	  /* root directory of the process that is printed, or -1 */
 	unsigned printed; /* number of Python processes */
 	bool locked;	  /* the process that was asked for hangs, so nothing can be read of it */
 };

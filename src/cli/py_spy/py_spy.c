@@ -15,7 +15,7 @@
 #include "cli/options/values.h"
 
 #define RATE_HZ	  100
-#define MAX_WORDS 4096 /* of a program that isn't preceded by "--" */
+#define MAX_WORDS 4096 /* the most words of a program that "--" doesn't precede */
 
 static int set_pid(void *field, const char *text)
 {

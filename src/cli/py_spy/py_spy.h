@@ -13,13 +13,14 @@
 
 enum py_spy_format { PY_SPY_FLAMEGRAPH, PY_SPY_RAW, PY_SPY_SPEEDSCOPE, PY_SPY_CHROMETRACE };
 
-#define PY_SPY_NO_TIME 1 /* ns: --duration 0 only checks permission */
+#define PY_SPY_NO_TIME 1 /* .duration_ns, in ns, of --duration 0, which only checks permission */
 
 struct py_spy_options {
-	pid_t pid;	      /* 0: none */
-	char **program;	      /* NULL-terminated, or NULL */
-	const char *output;   /* NULL: a name is made */
-	uint64_t duration_ns; /* 0: unlimited */
+	pid_t pid; /* the process to examine; 0: none was named */
+	/* words of the program to run, NULL-terminated; NULL: none was named */
+	char **program;
+	const char *output;   /* path of the output; NULL: krait makes a name */
+	uint64_t duration_ns; /* how long to record; 0: without a limit */
 	uint64_t delay_ns;    /* top's interval */
 	uint32_t rate_hz;
 	enum py_spy_format format;

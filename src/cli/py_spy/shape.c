@@ -17,10 +17,10 @@ struct shape {
 	const struct py_spy_options *o;
 	struct profile *from, *to;
 	struct profile_copy copy;
-	struct render_names *names; /* of .from */
+	struct render_names *names; /* names of .from */
 	uint32_t mark;		    /* mapping in .to of frames that consist of a text only */
 	uint32_t *locations;	    /* id in .from -> id in .to; 0: not made yet */
-	int root;		    /* of the process, or -1 */
+	int root;		    /* root directory of the process, or -1 */
 	uint64_t samples;
 };
 

@@ -12,8 +12,8 @@ typedef unsigned long long ull;
 
 struct closing_line {
 	enum log_level level;
-	bool kept;	 /* the line goes into the recording, printed or not, */
-	const char *key; /* under this key; NULL: by its level */
+	bool kept;	 /* the line goes into the recording, printed or not */
+	const char *key; /* with .kept: the key of the recording's comment; NULL: by .level */
 	char *text;
 };
 

@@ -33,7 +33,7 @@ struct recording {
 	struct session session;
 	struct source_files sources;   /* .session.sources points here if source text is wanted */
 	struct output output, summary; /* summary: only with --summary-json */
-	char *path;		       /* of the output */
+	char *path;		       /* path of the output */
 	/* the first sentence of the report; set when the output is written */
 	struct str headline;
 	int stopped;	   /* the signal that ended the recording, or 0 */

@@ -8,10 +8,11 @@
 #include "base/error.h"
 #include "cli/report/report.h"
 
-#define MOST_NUMBERS 32 /* numbers examined in a name; further ones count as different */
+/* how many numbers in a name are examined; further ones count as different */
+#define MOST_NUMBERS 32
 
 struct fold {
-	const char *text; /* name of the first one, without its id; borrowed */
+	const char *text; /* name of the group's first member, without its id; borrowed */
 	size_t text_n;
 	char *key;
 	uint32_t differ; /* which numbers of the text differ; bit 0 is the first number */

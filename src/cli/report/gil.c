@@ -13,7 +13,7 @@
 #include "cli/report/report.h"
 #include "view/shape/roots.h"
 
-#define INDENT "     " /* of a continued line */
+#define INDENT "     " /* how a continued line begins */
 
 struct lines {
 	struct str *out;
@@ -78,7 +78,7 @@ static bool is_off_cpu(const struct report_facts *f)
 struct holder {
 	uint32_t labels, tid; /* one of its label sets; the thread that was found first */
 	int64_t held;
-	bool threads; /* it has several threads */
+	bool threads; /* several threads of the process were sampled with the GIL */
 };
 
 struct holders {

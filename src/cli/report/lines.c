@@ -8,7 +8,7 @@
 #include "cli/report/report.h"
 #include "picture/markup.h"
 
-#define PERCENT_WIDTH 11 /* with the blanks after it */
+#define PERCENT_WIDTH 11 /* columns of a percentage, with the blanks after it */
 
 static const char changed[] = "(the file changed since)";
 

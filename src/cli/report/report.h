@@ -13,12 +13,12 @@
 struct report_facts {
 	const char *path;
 	struct profile *p;
-	unsigned value; /* index */
+	unsigned value; /* index of the value type that is shown */
 	struct view_totals totals;
 	bool filtered, frames_left_out; /* the filters left out samples, frames */
 	struct profile_sum *sums;
 	size_t n_sums;
-	struct costs costs; /* sorted */
+	struct costs costs; /* what functions and lines cost, sorted */
 	struct lede lede;
 	struct source_recorded source; /* whose source text may be shown */
 	struct page_text page;	       /* the source text in the file itself, if it is a page */

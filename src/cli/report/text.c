@@ -30,7 +30,7 @@ static void add_percent(struct report_printer *p, int64_t value)
 	report_add_percent(p->f, p->md ? NULL : p->style, value, &p->row);
 }
 
-#define MD_COLUMNS 200 /* of a name, so that the summary stays readable */
+#define MD_COLUMNS 200 /* the most columns of a name, so that the summary stays readable */
 
 static void add_code(struct str *b, const char *s, bool keep_end)
 {

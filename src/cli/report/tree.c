@@ -8,12 +8,12 @@
 #include "view/view.h"
 
 #define TREE_ROWS  60
-#define TREE_LEAST 0.01 /* of all; smaller paths aren't shown */
+#define TREE_LEAST 0.01 /* paths with a smaller part of all aren't shown */
 
 /* this many library frames, each the only call of the one before, are shown as one row */
 #define FOLDED_LEAST 3
 #define FOLDED_SHARE 0.95
-#define PACKAGES     3 /* named in that row */
+#define PACKAGES     3 /* how many packages the row of folded frames names */
 
 static int by_value(const void *arg, const struct tree_node *a, const struct tree_node *b)
 {
@@ -85,7 +85,7 @@ static uint32_t child(const struct tree *t, uint32_t node)
 	return t->order[t->nodes.v[node].first];
 }
 
-/* Returns 0 if it isn't a library's frame. */
+/* The location of the frame of a node, if it is a library's frame; else 0. */
 static uint32_t library_frame(const struct report_printer *p, const struct tree *t, uint32_t node)
 {
 	const struct costs *c = &p->f->costs;

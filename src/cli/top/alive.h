@@ -15,7 +15,10 @@ struct alive {
 	size_t sets;		       /* number of the profile's label sets that were looked at */
 };
 
-/* Adds what came since the last call, and asks the kernel about all. */
+/*
+ * Adds the processes and threads that were sampled since the last call, and asks the kernel which
+ * of all are alive.
+ */
 void alive_look(struct alive *a, const struct profile *p);
 /* To be called after the profile was condensed: its ids have changed. */
 void alive_condensed(struct alive *a);

@@ -74,7 +74,8 @@ void top_facts(const struct top *t, struct browse_facts *ret)
 #define KEEP_SAMPLES   (4u << 20) /* number of samples that keep their times: 25 MB in a file */
 #define CONDENSE_BYTES (32u << 20)
 #define KEEP_FUNCTIONS 8192
-#define MAX_BYTES      (256u << 20) /* of the profile, if a single interval brings so much */
+/* the most bytes of the profile, if a single interval brings so much */
+#define MAX_BYTES (256u << 20)
 
 static int bound_samples(struct top *t)
 {

@@ -29,13 +29,14 @@ struct top {
 	struct live *live;
 	struct table shown;
 	uint64_t tick_ns; /* CLOCK_MONOTONIC of the latest tick */
-	/* number of samples in the profile at which their times are dropped next */
+	/* how many samples the profile may have before their times are dropped */
 	uint64_t fold_at;
 	uint64_t interval_ns; /* can be changed with keys */
 	uint64_t printed;
 	struct census census; /* used until the profile is condensed for the first time */
 	struct alive alive;
-	uint64_t condense_at;  /* bytes of growing memory at which it is condensed */
+	/* how many bytes the memory that grows may have before the profile is condensed */
+	uint64_t condense_at;
 	struct browse *browse; /* NULL: no screen */
 	/*
 	 * read end of the command's output while the screen has the terminal; -1: no more to come
