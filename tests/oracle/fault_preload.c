@@ -46,8 +46,7 @@ static long get(const struct py_layout *l, const struct field *f)
 	return f->size == 1 ? at[0] : at[0] | at[1] << 8;
 }
 
-#define COUNTER                                                                                    \
-	"codes_made=interp_head" /* of struct py_where: a large number that never changes */
+#define COUNTER "codes_made=interp_head" /* of struct py_where: a large number that never changes */
 
 static bool is_counter(const char *fault)
 {

@@ -53,8 +53,7 @@ static void json_write(FILE *f, const struct session *s, const struct summary *m
 	fprintf(f, "  \"reached_hz\": %.2f,\n  \"due\": %llu,\n  \"missing\": %llu,\n",
 		m->reached_hz, (ull)m->due, (ull)m->missing);
 	fprintf(f, "  \"lost_records\": %llu,\n  \"throttled\": %llu,\n",
-		(ull)sampler_lost(&m->kernel),
-		(ull)m->kernel.throttled);
+		(ull)sampler_lost(&m->kernel), (ull)m->kernel.throttled);
 	json_counts(f, "outcomes", outcome_names, st->outcomes, WALK_OUTCOME_MAX);
 	json_counts(f, "native_outcomes", native_names, st->native, NATIVE_OUTCOME_MAX);
 	json_unsupported(f, st);
