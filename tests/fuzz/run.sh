@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# run.sh [SECONDS]: runs every fuzzer for that long (2; with KRAIT_TEST_FULL 600), from its seeds
+# run.sh [SECONDS]: runs every fuzzer for that long (1; with KRAIT_TEST_FULL 600), from its seeds
 # (tests/fuzz/pack.py). What it finds is in build/fuzz/corpus/, what crashes it in
 # build/fuzz/crash/. The fast tier tries the same inputs each time, so that only a change can make
 # it fail, not chance. The full tier looks for new ones.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
-seconds=${1:-2} seed=1
+seconds=${1:-1} seed=1
 [ -z "${KRAIT_TEST_FULL:-}" ] || seconds=${1:-600} seed=0 # a random one
 mkdir -p build/fuzz/crash
 flock Makefile make -j"$(nproc)" fuzzers >build/fuzz/make.log 2>&1 || { cat build/fuzz/make.log; echo "FAIL fuzz: can't build"; exit 1; }
