@@ -67,7 +67,7 @@ def attach_formats():
 def refusals():
     """Options without a meaning in krait are refused with a reason."""
     for words, args in (("threads that run", ["--mode", "wall"]), ("cpu or gil", ["--mode", "x"]),
-                        ("not of tasks", ["--async-aware"]), ("another format", ["--gecko", "--pstats"]),
+                        ("not of tasks", ["--async-aware"]), ("only one output format", ["--gecko", "--pstats"]),
                         ("writes nothing", ["--live", "--gecko"]), ("krait diff", ["--diff-flamegraph", "b"])):
         kit.refused(2, words, "attach", *args, os.getpid())
     kit.refused(2, "which process", "attach")
