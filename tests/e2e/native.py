@@ -844,23 +844,27 @@ def is_called_in_order(stack):
 
 
 def trampolines(option, since, modes):
+    """In the fast tier, of one build of each version."""
     with contextlib.ExitStack() as ends, folder() as d:
         targets = []
         for name, version, kind, path in kit.interpreters():
+            if not kit.FULL and (not kit.is_plain(name) or version in [v for _, v, _ in targets]):
+                continue
             if version < since or kind in ("pypy", "chroot", "dlopen") or subprocess.run(
                     [path, "-X", option, "-c", "import sys; "
                      "sys.exit(not sys.is_stack_trampoline_active())"], check=False,
                     stderr=subprocess.DEVNULL).returncode:
                 continue
             target = ends.enter_context(Background(path, "-X", option, "-c", TRAMPOLINES))
-            targets.append((name, target.pid))
+            targets.append((name, version, target.pid))
         if not targets:
             raise Skip("no interpreter with trampolines")
-        kit.runs([pid for _, pid in targets], 0.4)
-        others = [a for _, pid in targets[1:] for a in ("-p", pid)]
+        pids = [pid for _, _, pid in targets]
+        kit.runs(pids, 0.4)
+        others = [a for pid in pids[1:] for a in ("-p", pid)]
         for more in modes:
-            profile = record(targets[0][1], d, "--native=full", *others, *more, seconds=4)
-            for name, pid in targets:
+            profile = record(pids[0], d, "--native=full", *others, *more, seconds=4)
+            for name, _, pid in targets:
                 got = share(profile, is_called_in_order, pid)
                 stubs = share(profile, lambda stack: any(f.kind == "jit" for f in stack), pid)
                 check(got > 0.98, "%s %s: %.1f %% in order" % (name, more, 100 * got))
@@ -868,7 +872,7 @@ def trampolines(option, since, modes):
                 check(got > 0.5, "%s %s: %.1f %% whole" % (name, more, 100 * got))
                 check(stubs > 0.5 if more else not stubs,
                       "%s %s: trampolines in %.1f %%" % (name, more, 100 * stubs))
-    for _, pid in targets:
+    for pid in pids:
         for path in "/tmp/perf-%d.map" % pid, "/tmp/jit-%d.dump" % pid:
             if os.path.exists(path):
                 os.remove(path)
