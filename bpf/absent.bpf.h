@@ -13,7 +13,10 @@
 #define ABSENT_BURST  256	  /* records that may be sent at once */
 #define ABSENT_NS     50000000ull /* after these, one record in this time */
 
-/* How many more records may be sent for a process, on this CPU. */
+/*
+ * How many more reports of absent memory may be sent for one process, on this CPU. @proc: its
+ * hash; @at_ns: when @left, the number of reports, was last increased.
+ */
 struct absent_quota {
 	__u64 proc, at_ns;
 	__u32 left, reserved;

@@ -101,7 +101,10 @@ static void add_utf8(struct str *b, uint32_t c)
 	str_add_c(b, 0x80 | (c & 0x3f));
 }
 
-/* Returns @c if XML 1.0 (section 2.2) allows it and it can be shown in a name of one line. */
+/*
+ * Returns @c if XML 1.0 (section 2.2) allows it and it can be shown in a name of one line, else
+ * U+FFFD.
+ */
 static uint32_t xml_char(uint32_t c)
 {
 	return visible(c) && (c & 0xfffe) != 0xfffe ? c : 0xfffd;

@@ -31,7 +31,7 @@ struct cpu_use {
  */
 void cpu_use_split(struct cpu_use *u, uint64_t taken_ms);
 
-/* Appends the comment's text after its key. */
+/* Appends @u as the text of a comment of the profile, without the comment's key (CPU_USE). */
 void cpu_use_print(const struct cpu_use *u, struct str *ret);
 
 /*

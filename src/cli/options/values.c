@@ -133,7 +133,7 @@ int value_time(void *field, const char *text)
 	    whole != unit)
 		return err_set(-EINVAL, "'%s' is not a duration; write 10, 10s, 500ms, 2m or 1h",
 			       text);
-	/* At most a thousand years: 10^9 s fit into 64 bits of nanoseconds, 10^9 h don't. */
+	/* At most 2^62 ns, about 146 years; 10^9 hours, which read_digits() accepts, would overflow. */
 	if (n > UINT64_MAX / 4 / ns)
 		return err_set(-EINVAL, "'%s' is too long a duration", text);
 	*(uint64_t *)field = n * ns + fraction;

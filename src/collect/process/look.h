@@ -24,7 +24,10 @@ struct look {
 	struct slice slice;
 	uint64_t began_ns; /* CPU time of this thread when the look began */
 	uint32_t tgid;	   /* the process that maps the file; 0: none */
-	/* whose budget pays: 1 + index into look_budgets.users (one for each uid); 0: not known */
+	/*
+	 * the user whose budget is charged for the look: 1 + index into look_budgets.users, which
+	 * has an entry for each uid; 0: no user is known, so no user's budget is charged
+	 */
 	uint64_t user;
 	/* no budget is spent, so the slice has its full size; a file that it cuts stays cut */
 	bool whole;

@@ -99,7 +99,7 @@ typedef void merge_python_fn(void *arg, size_t from, size_t to);
 void merge_stack(struct collect *c, const struct raw_stack *raw, uint16_t version,
 		 merge_python_fn *fn, void *arg, struct merged *ret);
 
-/* import.c: a module's body, as an index into merged.loc, and the module's name. */
+/* For import.c: merged.loc[at] is a frame that runs the top-level code of module @module. */
 struct import_body {
 	size_t at;
 	const char *module;

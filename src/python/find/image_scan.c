@@ -6,7 +6,8 @@
 #include "base/slice.h"
 #include "python/find/image_internal.h"
 
-#define SCAN_MAX (256ull << 20) /* bytes of a file; libpython has 2 MiB */
+/* At most so many bytes of a file's writable segments are searched; libpython has 2 MiB of them. */
+#define SCAN_MAX (256ull << 20)
 
 void image_scan_init(struct image_scan *s, struct elf_file *elf)
 {

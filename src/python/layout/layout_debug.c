@@ -11,7 +11,10 @@
 #include "python/layout/tables.h"
 
 /* clang-format off */
-/* Groups of members that never changed. */
+/*
+ * Members of CPython's debug offsets that come in the same order in every version: the parts that
+ * the lists of the versions below share.
+ */
 #define HEAD(X)                                                                                    \
 	X(cookie) X(version) X(free_threaded)                                                      \
 	X(runtime_size) X(runtime_finalizing) X(interpreters_head)
