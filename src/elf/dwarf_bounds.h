@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How much memory libdw will take for a file's DWARF. Asked before, because libdw has no limit. */
+/*
+ * Estimates how much memory libdw will take for a file's DWARF. libdw itself has no limit, so krait
+ * estimates first.
+ */
 #ifndef ELF_DWARF_BOUNDS_H
 #define ELF_DWARF_BOUNDS_H
 

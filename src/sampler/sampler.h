@@ -152,7 +152,7 @@ struct sampler_stats {
 	 */
 	uint64_t skipped;
 };
-/* Records that were lost in the kernel: no room in a ring, no ring, or the walk state was in use. */
+/* Records lost in the kernel: a ring was full, there was no ring, or walk state was in use. */
 static inline uint64_t sampler_lost(const struct sampler_stats *s)
 {
 	return s->counters[COUNT_RING_FULL] + s->counters[COUNT_NO_RING] + s->counters[COUNT_BUSY];

@@ -133,7 +133,7 @@ int value_time(void *field, const char *text)
 	    whole != unit)
 		return err_set(-EINVAL, "'%s' is not a duration; write 10, 10s, 500ms, 2m or 1h",
 			       text);
-	/* At most 2^62 ns, about 146 years; 10^9 hours, which read_digits() accepts, would overflow. */
+	/* At most 2^62 ns, about 146 years: read_digits() accepts 10^9 hours, which overflow. */
 	if (n > UINT64_MAX / 4 / ns)
 		return err_set(-EINVAL, "'%s' is too long a duration", text);
 	*(uint64_t *)field = n * ns + fraction;

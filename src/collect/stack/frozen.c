@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The bodies of frozen modules that are imported. A frozen module is named after its file, so its
- * process needn't be asked.
+ * Names the bodies of frozen modules that are imported: by their files, without reading memory of
+ * the process.
  */
 #include <stdlib.h>
 
