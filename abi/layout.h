@@ -13,7 +13,7 @@
 #include <linux/types.h>
 #endif
 
-/* How frames are linked: which field leads to the innermost frame. */
+/* How Python frames are linked: which field leads to the innermost frame of a thread. */
 enum py_walk {
 	PY_WALK_OBJECT = 1, /* 2.7-3.10: tstate.frame -> PyFrameObject.f_back */
 	PY_WALK_CFRAME,	    /* 3.11, 3.12: tstate.cframe -> current_frame -> _PyInterpreterFrame */
@@ -79,28 +79,28 @@ enum py_capability {
 	X(ob_type)                                                                                 \
 	X(interp_next)                                                                             \
 	X(interp_tstate_head)                                                                      \
-	X(interp_modules)    /* dict of sys.modules; user space only */                            \
+	X(interp_modules)    /* dict sys.modules; krait reads it from user space only */           \
 	X(interp_gil)	     /* ceval.gil, pointer to the interpreter's GIL; 3.12+ */              \
-	X(interp_collecting) /* int gc.collecting; 3.9+ */                                         \
+	X(interp_collecting) /* int gc.collecting: a collection runs; 3.9+ */                      \
 	X(tstate_next)                                                                             \
 	X(tstate_interp)                                                                           \
 	X(tstate_frame) /* .frame, .cframe or .current_frame; see py_layout.walk */                \
 	X(tstate_thread_id)                                                                        \
-	X(tstate_datastack_top) /* between datastack_chunk and datastack_limit; 3.11, 3.12 */      \
-	X(tstate_exc_info)	/* pointer to exc_state or to a generator's; 3.11, 3.12 */         \
-	X(tstate_exc_state)	/* PyThreadState.exc_state; 3.11, 3.12 */                          \
-	X(tstate_root_cframe)	/* the _PyCFrame that belongs to no loop; 3.11, 3.12 */            \
+	X(tstate_datastack_top) /* end of the used stack of frames; 3.11, 3.12 */                  \
+	X(tstate_exc_info)	/* pointer to the innermost _PyErr_StackItem; 3.11, 3.12 */        \
+	X(tstate_exc_state)	/* the thread's own _PyErr_StackItem; 3.11, 3.12 */                \
+	X(tstate_root_cframe)	/* the _PyCFrame of no evaluation loop; 3.11, 3.12 */              \
 	X(tstate_native_thread_id)                                                                 \
-	X(tstate_gil)		/* u32 that has the bits gil_bit; 3.12+ */                         \
+	X(tstate_gil)		/* u32 whose bits .gil_bit concern the GIL; 3.12+ */               \
 	X(tstate_gil_requested) /* int gil_requested; 3.15+ */                                     \
 	X(cframe_current_frame)                                                                    \
-	X(frame_code)	    /* pointer f_code or f_executable */                                   \
-	X(frame_back)	    /* pointer f_back or previous: the caller's frame */                   \
-	X(frame_globals)    /* pointer f_globals */                                                \
-	X(frame_lasti)	    /* int f_lasti, or pointer prev_instr / instr_ptr */                   \
+	X(frame_code)	 /* pointer to the frame's code: f_code or f_executable */                 \
+	X(frame_back)	 /* pointer f_back or previous: the caller's frame */                      \
+	X(frame_globals) /* pointer to the frame's globals, f_globals */                           \
+	X(frame_lasti) /* the last instruction: int f_lasti, or pointer prev_instr / instr_ptr */  \
 	X(frame_executing)  /* char f_executing, 3.9 only */                                       \
 	X(frame_owner)	    /* char owner; >= 3: a shim frame, of no function (3.12+) */           \
-	X(frame_is_entry)   /* bool is_entry: the loop's outermost frame; 3.11 only */             \
+	X(frame_is_entry)   /* bool is_entry: outermost frame of an evaluation loop; 3.11 */       \
 	X(frame_locals)	    /* the local variables: f_localsplus or localsplus */                  \
 	X(frame_tlbc_index) /* s32 tlbc_index; 3.14t+ */                                           \
 	X(frame_func)	    /* pointer f_func to the function; 3.11 only */                        \
@@ -111,22 +111,22 @@ enum py_capability {
 	X(code_firstlineno)                                                                        \
 	X(code_filename)                                                                           \
 	X(code_name)                                                                               \
-	X(code_qualname)       /* pointer co_qualname; 3.11+ */                                    \
-	X(code_linetable)      /* co_lnotab (<= 3.9) or co_linetable */                            \
-	X(code_varnames)       /* <= 3.10: tuple; 3.11+: co_localsplusnames */                     \
-	X(code_version)	       /* u32 co_version; 3.12+ */                                         \
+	X(code_qualname)       /* pointer co_qualname to the qualified name; 3.11+ */              \
+	X(code_linetable)      /* pointer to the line table: co_lnotab (<= 3.9) or co_linetable */ \
+	X(code_varnames)       /* names of variables: tuple (<= 3.10) or co_localsplusnames */     \
+	X(code_version)	       /* u32 co_version of a code object; 3.12+ */                        \
 	X(code_adaptive)       /* 3.11+: the first instruction, which lies in the object */        \
 	X(code_firsttraceable) /* int _co_firsttraceable; 3.11+ */                                 \
 	X(code_stacksize)      /* int co_stacksize, 8 bytes before co_nlocalsplus; 3.11, 3.12 */   \
 	X(code_tlbc)	       /* pointer co_tlbc; 3.14t+ */                                       \
 	X(str_length)                                                                              \
 	X(str_hash)                                                                                \
-	X(str_state)   /* u32 bit field; 0 in 2.7: a byte string */                                \
-	X(str_ascii)   /* data of a compact ASCII string; 2.7: of the byte string */               \
-	X(str_compact) /* data of a compact non-ASCII string */                                    \
+	X(str_state)   /* u32 bit field of a str; 0 in 2.7, which has byte strings */              \
+	X(str_ascii)   /* the bytes of a compact ASCII str; 2.7: of a byte string */               \
+	X(str_compact) /* the characters of a compact str that isn't ASCII */                      \
 	X(bytes_data)                                                                              \
 	X(tuple_items)                                                                             \
-	X(type_name) /* char *tp_name of a type */
+	X(type_name) /* pointer to the name of a type */
 
 struct py_layout {
 	__u64 can;     /* the version's capabilities: bits 1 << enum py_capability */
@@ -171,22 +171,30 @@ static inline void py_layout_set_block(struct py_layout *l)
  * How many bytes of a structure a walk reads at once, from its start. An interpreter that has a
  * needed field beyond them isn't supported.
  */
-#define PY_FRAME_BYTES 80 /* _PyInterpreterFrame; frames before 3.11 are read otherwise */
-/* the most of a PyThreadState: up to thread_id, the last field that is read */
+/* bytes read of a _PyInterpreterFrame; frames before 3.11 are read otherwise */
+#define PY_FRAME_BYTES 80
+/* bytes read of a PyThreadState at most: up to thread_id, the last field that is needed */
 #define PY_TSTATE_BYTES 255
 
 /* Where the PyThreadState of the current thread is found. */
 enum py_tss {
-	PY_TSS_NONE = 0,   /* 2.7: only tstate_current and the list, by thread_id */
-	PY_TSS_KEY_GLIBC,  /* pthread key, glibc: two-level table in struct pthread */
-	PY_TSS_KEY_MUSL,   /* pthread key, musl: tsd array */
-	PY_TSS_TLS_STATIC, /* a TLS variable: *(thread pointer + tls_offset) */
+	/*
+	 * 2.7: no such place; a thread state is found by tstate_current, or by its thread_id in the
+	 * list
+	 */
+	PY_TSS_NONE = 0,
+	/* pthread key of glibc: its value lies in a two-level table in struct pthread */
+	PY_TSS_KEY_GLIBC,
+	PY_TSS_KEY_MUSL,   /* pthread key of musl: its value lies in the thread's array tsd */
+	PY_TSS_TLS_STATIC, /* a TLS variable at a fixed offset: *(thread pointer + tls_offset) */
 	/*
 	 * a TLS variable of glibc: GOT pair {module, offset} at tls_got, through the DTV (16-byte
 	 * slots)
 	 */
 	PY_TSS_TLS_DTV,
-	/* a TLS variable of musl: as PY_TSS_TLS_DTV, but the DTV has 8-byte slots */
+	/*
+	 * a TLS variable of musl, found as with PY_TSS_TLS_DTV, but a slot of the DTV has 8 bytes
+	 */
 	PY_TSS_TLS_DTV_MUSL,
 	/*
 	 * TLS descriptors (all of aarch64) and initial-exec: the loader fills the word at tls_got.
@@ -204,7 +212,7 @@ enum py_gil {
 	/* 3.12: the thread state's gil_bit is set, and the GIL names the thread state */
 	PY_GIL_ACTIVE,
 	PY_GIL_HOLDS, /* 3.13+: the thread state's gil_bit is set */
-	PY_GIL_FREE,  /* as PY_GIL_HOLDS, but there may be no GIL (free-threaded builds) */
+	PY_GIL_FREE,  /* free-threaded builds: as PY_GIL_HOLDS, but there may be no GIL */
 };
 
 /*
@@ -217,10 +225,11 @@ enum py_gil {
  * Offsets in struct _gil_runtime_state (3.7-3.15): interval, last_holder, locked, switch_number,
  * then a condition and a mutex, twice. Threads that want the GIL sleep on these.
  */
-#define PY_GIL_HOLDER	  8
-#define PY_GIL_LOCKED	  16
-#define PY_GIL_WAIT	  32  /* offset of the conditions and mutexes */
-#define PY_GIL_WAIT_BYTES 176 /* their size; AArch64 with glibc: 16 more */
+#define PY_GIL_HOLDER 8
+#define PY_GIL_LOCKED 16
+#define PY_GIL_WAIT   32 /* offset of the two conditions and mutexes */
+/* size of the two conditions and mutexes; AArch64 with glibc: 16 more */
+#define PY_GIL_WAIT_BYTES 176
 
 /*
  * One interpreter in one process (or in one ELF file: then addresses are those of the file).
@@ -239,7 +248,9 @@ struct py_where {
 	 * lies 4 bytes before it)
 	 */
 	__u64 tss_key;
-	/* address of what the loader fills in for a TLS variable: see enum py_tss */
+	/*
+	 * address of the word or words that the loader fills in for a TLS variable: see enum py_tss
+	 */
 	__u64 tls_got;
 	/*
 	 * PY_TSS_TLS_STATIC: the variable's offset from the thread pointer; else added to the
@@ -251,17 +262,22 @@ struct py_where {
 	 * specific_1stblock, musl's tsd
 	 */
 	__s32 tsd_offset;
-	/* pthread_self() - thread pointer: 0 on x86-64, -sizeof(struct pthread) on aarch64 */
+	/*
+	 * what pthread_self() has more than the thread pointer: 0 on x86-64, -sizeof(struct
+	 * pthread) on aarch64
+	 */
 	__s32 self_offset;
-	__u16 layout; /* index into the table of layouts */
-	__u8 tss;     /* enum py_tss */
-	__u8 gil;     /* enum py_gil */
+	__u16 layout; /* index of the interpreter's struct py_layout in the table of layouts */
+	__u8 tss;     /* enum py_tss: how a thread's state is found */
+	__u8 gil;     /* enum py_gil: what proves that a thread holds the GIL */
 	/*
 	 * size of what threads that want the GIL sleep on, at gil_wait or at PY_GIL_WAIT in the GIL
 	 */
 	__u16 gil_wait_bytes;
-	__u8 stack_waits; /* musl: a thread waits for a condition on a futex on its own stack */
-	__u8 own_program; /* the process runs the interpreter's own program: image_runs_once() */
+	/* musl: a thread that waits for a condition sleeps on a futex on its own stack */
+	__u8 stack_waits;
+	/* the process runs `python` itself, not a program that embeds Python: image_runs_once() */
+	__u8 own_program;
 	/*
 	 * <= 3.11: address of the pointer to the PyThreadState that got the GIL last: last_holder
 	 * (3.6: gil_last_holder)

@@ -10,7 +10,7 @@
 
 /* clang-format off */
 
-/* The mapping's name of a frame that is a mark. */
+/* Frames that are marks (see `mark` in docs/architecture.md) have this name as their mapping. */
 #define MARK_MAPPING "[krait]"
 
 /*
@@ -85,7 +85,7 @@
 	X(CROWDED, INCOMPLETE, "too many new processes to look at",                                \
 	  "So many processes began that krait counts the samples of this one without its stacks.")
 
-/* Stands before the words of a native outcome, in marks and closing lines. */
+/* These words stand before those of a native outcome, in marks and closing lines. */
 #define NATIVE_WORDS_OF "native stack: "
 
 /*

@@ -11,9 +11,9 @@
 #include "marks.h"
 #include "unwind.h"
 
-#define ABI_MAX_FRAMES 1024 /* Python frames in one stack; the outermost are cut off */
-#define ABI_MAX_NATIVE 2048 /* native frames in one stack, at most */
-/* kernel frames in one stack: the default of kernel.perf_event_max_stack */
+#define ABI_MAX_FRAMES 1024 /* the most Python frames in one stack; the outermost are cut off */
+#define ABI_MAX_NATIVE 2048 /* the most native frames in one stack */
+/* the most kernel frames in one stack: the default of kernel.perf_event_max_stack */
 #define ABI_MAX_KERNEL	127
 #define ABI_MAX_LAYOUTS 128
 /* the most bytes that are copied of one name; raw, up to 4 bytes a code point */
@@ -25,7 +25,7 @@
 /* The thread's relation to the GIL. X(NAME, value of the label `gil`); see bpf/python/gil.bpf.h. */
 #define GIL_STATES(X)                                                                              \
 	X(UNKNOWN, "unknown") /* what the thread does with the GIL isn't proven */                 \
-	X(NONE, "none")	      /* the thread has no thread state, or the process no GIL */          \
+	X(NONE, "none")	      /* the thread has no PyThreadState, or the process no GIL */         \
 	X(RELEASED, "released")                                                                    \
 	X(WAITING, "waiting")                                                                      \
 	X(HELD, "held")
@@ -49,29 +49,32 @@ enum rec_type {
 
 /* One image of one process: a reused pid and an exec each make another one. */
 struct proc_key {
-	__u64 start_ns; /* task_struct.start_time of the group leader: CLOCK_MONOTONIC */
+	/* when the process began: task_struct.start_time of its main thread, CLOCK_MONOTONIC */
+	__u64 start_ns;
 	__u32 tgid;
-	__u32 exec_id; /* low half of task_struct.self_exec_id */
+	/* how many execs the process has done: low half of task_struct.self_exec_id */
+	__u32 exec_id;
 };
 
 struct rec_sample {
-	__u8 type;    /* REC_SAMPLE; REC_SAMPLE_END: a sample of a thread that is in do_exit() */
-	__u8 outcome; /* enum walk_outcome */
-	__u8 gil;     /* enum gil_state */
-	__u8 native;  /* enum native_outcome */
+	__u8 type; /* REC_SAMPLE, or REC_SAMPLE_END for a sample of a thread that is in do_exit() */
+	__u8 outcome; /* enum walk_outcome: how the walk along the Python frames ended */
+	__u8 gil;     /* enum gil_state: what the thread does with the GIL */
+	__u8 native;  /* enum native_outcome: how the native unwinding ended */
 	__u32 tid;
 	__u64 time_ns;
-	__u64 stack; /* id of the stack, 0 = no frames */
+	__u64 stack; /* the stack's wire id; 0: the stack has no frames */
 	struct proc_key proc;
 	/* how much of the event this sample stands for, in the event's unit: ns for clocks */
 	__u64 weight;
-	__u64 runtime_ns; /* CPU time of this thread so far: reveals missing samples */
+	/* CPU time of this thread so far; user space finds missing samples by it */
+	__u64 runtime_ns;
 };
 
-/* One Python frame in a record. */
+/* One Python frame, as records carry it. */
 struct wire_frame {
 	__u64 code;  /* address of the frame's code object */
-	__u64 check; /* proves which code object that was; equal to rec_code.check */
+	__u64 check; /* the code object's check; equal to rec_code.check */
 	/*
 	 * offset of the instruction: 2.7-3.9 in bytes; 3.10 in code units; 3.11+ in bytes from
 	 * co_code_adaptive
@@ -79,7 +82,7 @@ struct wire_frame {
 	__s32 lasti;
 	__u32 flags; /* FRAME_* */
 };
-#define FRAME_ENTRY 1 /* the outermost Python frame of its C evaluation loop */
+#define FRAME_ENTRY 1 /* flag: this is the outermost Python frame of its evaluation loop */
 /*
  * From this bit of wire_frame.flags on: 1 + index of the native frame that is the evaluation loop
  * of the Python frame; 0 = not known.
@@ -88,25 +91,25 @@ struct wire_frame {
 
 struct rec_stack {
 	__u8 type;    /* REC_STACK */
-	__u8 outcome; /* enum walk_outcome, as in the samples with this stack */
-	__u16 n;      /* number of Python frames */
+	__u8 outcome; /* enum walk_outcome; samples with this stack have the same */
+	__u16 n;      /* number of Python frames that follow */
 	__u32 reserved;
 	__u64 stack;
 	struct proc_key proc;
-	/* n struct wire_frame follow, innermost first */
+	/* After this head come n struct wire_frame, innermost first. */
 };
 
 /* The native and kernel frames of the REC_STACK with the same id. Sent just before that
  * record. */
 struct rec_native {
 	__u8 type;	/* REC_NATIVE */
-	__u8 outcome;	/* enum native_outcome */
-	__u16 n;	/* number of native frames */
-	__u16 n_kernel; /* number of kernel frames */
+	__u8 outcome;	/* enum native_outcome: how the unwinding ended */
+	__u16 n;	/* number of native frames in the record */
+	__u16 n_kernel; /* number of kernel frames in the record */
 	__u16 reserved16;
 	__u64 stack;
 	struct proc_key proc;
-	/* unwind_space.version of the mappings that the addresses belong to; 0 = none */
+	/* .version of the struct unwind_space by which the addresses were looked up; 0: none */
 	__u32 version;
 	__u32 reserved;
 	/*
@@ -121,10 +124,14 @@ struct rec_native {
  * still the same.
  */
 struct wire_text {
-	__u64 addr;  /* address of the str or bytes object in the target */
-	__u32 len;   /* code points (2.7: bytes), or bytes of a line table, in the target */
+	__u64 addr; /* address of the str or bytes object in the target */
+	/*
+	 * length in the target: of a string in code points (2.7: bytes), of a line table in bytes
+	 */
+	__u32 len;
 	__u32 bytes; /* how many bytes of the string follow in the record */
-	__u8 kind;   /* bytes per code point: 1, 2, 4; 0 = byte string (2.7, line table) */
+	/* bytes per code point: 1, 2 or 4; 0: a byte string (2.7's strings, line tables) */
+	__u8 kind;
 	__u8 ascii;
 	__u8 reserved[6];
 };
@@ -135,13 +142,13 @@ enum code_text { CODE_FILENAME, CODE_NAME, CODE_QUALNAME, CODE_LINETABLE, CODE_T
 struct rec_code {
 	__u8 type; /* REC_CODE */
 	__u8 reserved;
-	__u16 layout; /* index of the py_layout that the code object was read with */
+	__u16 layout; /* index of the struct py_layout that the code object was read with */
 	__s32 firstlineno;
 	__u64 code, check;
 	struct proc_key proc;
 	/* 3.11+: the instruction, in code units, before which a frame is still being set up */
 	__s32 firsttraceable;
-	__u32 version; /* co_version, 0 = none */
+	__u32 version; /* co_version of the code object; 0: it has none */
 	/* <= 3.10: address of the object in the first local variable of a frame; 0 = none */
 	__u64 self_obj;
 	/*
@@ -154,7 +161,7 @@ struct rec_code {
 	struct wire_text text[CODE_TEXT_MAX];
 };
 
-/* What kind of memory couldn't be read. */
+/* What the memory belongs to that couldn't be read because it is absent. */
 enum absent_kind { ABSENT_THREAD, ABSENT_FRAME, ABSENT_CODE, ABSENT_NATIVE, ABSENT_MAX };
 
 /*
@@ -170,24 +177,27 @@ struct rec_absent {
 	struct proc_key proc;
 	__u64 tstate; /* address of the thread's PyThreadState, 0 = not found */
 	struct absent_range {
-		__u64 addr, bytes; /* addr 0: no memory of this kind was missing */
-	} range[ABSENT_MAX];	   /* for each enum absent_kind, the range that was tried last */
+		/* the range of memory that was tried; addr 0: no memory of this kind was absent */
+		__u64 addr, bytes;
+	} range[ABSENT_MAX]; /* one for each enum absent_kind: the range that was tried last */
 };
 
 enum proc_state {
-	PROC_PENDING = 1, /* user space was asked what the process is */
+	PROC_PENDING = 1, /* user space was asked what the process is, and hasn't answered yet */
 	PROC_PYTHON,
-	PROC_IGNORED,	  /* not wanted, or not Python */
-	PROC_UNSUPPORTED, /* Python, but not understood: samples are counted */
-	PROC_NATIVE,	  /* not Python, but its native stacks are wanted */
+	PROC_IGNORED,	  /* the process isn't wanted, or isn't Python */
+	PROC_UNSUPPORTED, /* Python of a kind that krait doesn't know: its samples are counted */
+	PROC_NATIVE,	  /* the process isn't Python, but its native stacks are wanted */
 	PROC_LINKING,	  /* its executable is linked with a known libpython, which isn't mapped
 			   * yet */
-	/* its executable may dlopen a known libpython; as PROC_IGNORED until then */
+	/* its executable may dlopen a known libpython; until then treated as PROC_IGNORED */
 	PROC_HOST,
 	/* would be shown, but its user begins too many processes: samples are counted, without
 	 * stacks */
 	PROC_CROWDED,
-	/* as PROC_CROWDED, for a process that user space would have to examine first */
+	/*
+	 * as PROC_CROWDED; user space would have to examine this process before it could be shown
+	 */
 	PROC_UNASKED,
 };
 
@@ -196,8 +206,11 @@ enum proc_state {
  * while it runs, and a write before or after changes mtime_ns.
  */
 struct exe_key {
-	__u32 dev; /* kernel's encoding: major << 20 | minor */
-	/* inode.i_generation: tells files apart that get the same inode number one after another */
+	__u32 dev; /* device number in the kernel's encoding: major << 20 | minor */
+	/*
+	 * inode.i_generation: differs between files that get the same inode number one after
+	 * another
+	 */
 	__u32 generation;
 	__u64 ino;
 	__s64 bytes, mtime_ns;
@@ -206,7 +219,7 @@ struct exe_key {
 /* Sent when the kernel program meets an image for the first time, or asks about it again. */
 struct rec_proc {
 	__u8 type;  /* REC_PROC */
-	__u8 state; /* enum proc_state that the kernel program gave the process */
+	__u8 state; /* enum proc_state: the state in which the kernel program put the process */
 	/* slot in map `spaces` that the process inherited from its parent, 0 = none */
 	__u16 space;
 	__u32 parent; /* tgid of the parent process */
@@ -216,8 +229,8 @@ struct rec_proc {
 	__u32 new; /* != 0: the process began, or called exec, after sampling had begun */
 	struct exe_key exe;
 	char comm[ABI_COMM_BYTES];
-	struct py_where where;	   /* its interpreter, if state is PROC_PYTHON */
-	char args[ABI_ARGS_BYTES]; /* beginning of the command line, NUL-separated */
+	struct py_where where;	   /* the process's interpreter, if .state is PROC_PYTHON */
+	char args[ABI_ARGS_BYTES]; /* beginning of the process's command line, NUL-separated */
 };
 
 /*
@@ -226,17 +239,19 @@ struct rec_proc {
  * is random in each exec.
  */
 struct image_place {
-	__u64 start_code, start_stack; /* as in mm_struct */
+	__u64 start_code, start_stack; /* the fields of the same names in the kernel's mm_struct */
 };
 
 /* Map `procs`: tgid -> state of the process. */
 struct proc_entry {
-	struct proc_key key; /* start_ns 0: set by user space first; the first sample fills it in */
+	/* .start_ns is 0 if user space made the entry first; the first sample fills it in */
+	struct proc_key key;
 	struct image_place place; /* place of the image that user space examined */
-	__u64 asked_ns;		  /* when the last REC_PROC was sent for this process */
+	/* when the last REC_PROC, which asks user space, was sent for this process */
+	__u64 asked_ns;
 	__u32 asks;
-	__u32 space;  /* slot of its mappings in map `spaces`, 0 = none */
-	__u8 state;   /* enum proc_state */
+	__u32 space;  /* slot of the process's mappings in map `spaces`; 0: none */
+	__u8 state;   /* enum proc_state: what is known of the process */
 	__u8 several; /* != 0: the process has more than one interpreter: see map `several` */
 	__u8 new;     /* != 0: the process began, or called exec, after sampling had begun */
 	__u8 reserved[5];
@@ -248,7 +263,7 @@ struct proc_entry {
 	struct py_where where;
 };
 
-#define ABI_INTERPRETERS 4 /* the most interpreters of one process */
+#define ABI_INTERPRETERS 4 /* how many interpreters of one process are followed at most */
 
 /*
  * Map `several`: tgid -> the interpreters of a process that has more than one. The first is .where
@@ -259,7 +274,7 @@ struct proc_several {
 	struct py_where where[ABI_INTERPRETERS];
 };
 
-/* What running an executable means. */
+/* What it means for a process that it runs a certain executable: where its interpreter is. */
 enum exe_kind {
 	EXE_PYTHON = 1, /* the executable itself contains the interpreter */
 	/* the executable is linked with a libpython whose dynamic section is known */
@@ -275,21 +290,24 @@ enum exe_kind {
 
 /* Map `exes`: executable file -> interpreter, so that a new process needs no help of user space. */
 struct exe_entry {
-	/* the interpreter, with addresses as in the ELF file that contains it */
+	/* where the interpreter is; addresses are those in the ELF file that contains it */
 	struct py_where where;
-	/* the executable's lowest executable p_vaddr: bias = mm.start_code - start_vaddr */
+	/* the lowest p_vaddr of the executable's code; load bias = mm.start_code - start_vaddr */
 	__u64 start_vaddr;
-	__u64 debug_slot;  /* EXE_LINKED, HOST: p_vaddr of DT_DEBUG's value in the executable */
-	__u64 lib_dynamic; /* EXE_LINKED, HOST: p_vaddr of libpython's dynamic section */
-	/* EXE_LINKED, HOST: check_dynamic() over the first entries at lib_dynamic */
+	/* with EXE_LINKED and EXE_HOST: p_vaddr of DT_DEBUG's value in the executable */
+	__u64 debug_slot;
+	/* with EXE_LINKED and EXE_HOST: p_vaddr of libpython's dynamic section */
+	__u64 lib_dynamic;
+	/* with EXE_LINKED and EXE_HOST: check_dynamic() over the first entries at lib_dynamic */
 	__u64 lib_check;
-	__u8 kind; /* enum exe_kind */
+	__u8 kind; /* enum exe_kind: where a process of this executable has its interpreter */
 	__u8 reserved[7];
 };
 
-#define ABI_DYNAMIC_ENTRIES 16 /* how many entries of a dynamic section lib_check covers */
+/* how many entries of libpython's dynamic section lib_check covers */
+#define ABI_DYNAMIC_ENTRIES 16
 
-/* Map `counters` (per CPU): X(NAME, words for the closing lines and -v). */
+/* Map `counters` (one set per CPU): X(NAME, words for the closing lines and -v). */
 #define BPF_COUNTERS(X)                                                                            \
 	X(SAMPLES, "samples taken")                                                                \
 	X(RING_FULL, "records lost because the ring was full")                                     \

@@ -15,7 +15,7 @@
 
 static inline __attribute__((always_inline)) __u64 sent_set_of(__u64 id)
 {
-	return id >> 8; /* modulo SENT_SETS */
+	return id >> 8; /* The caller takes this modulo SENT_SETS. */
 }
 
 /*

@@ -10,9 +10,9 @@
 #include "records.h"
 
 #define TASK_REGS  34
-#define TASK_NO_ID 0xffffffffu /* the invalid uid and gid */
+#define TASK_NO_ID 0xffffffffu /* the kernel's invalid uid and gid */
 
-/* Records of the iterator's stream, each followed by .n_kernel addresses. */
+/* The record of one thread that a task iterator gives; .n_kernel addresses follow it. */
 struct rec_task {
 	__u32 tid, tgid;
 	__u64 switches; /* how often the thread left a CPU: nvcsw + nivcsw */
@@ -30,10 +30,10 @@ struct rec_task {
 	 * may look into the thread.
 	 */
 	__u32 uid, gid;
-	__u32 state; /* task_struct.__state: 0 = running or ready to run */
+	__u32 state; /* task_struct.__state of the thread: 0 = running or ready to run */
 	__u8 on_cpu;
-	__u8 has_regs;	/* .regs are the registers of user code */
-	__u16 n_kernel; /* number of kernel frames, which .kernel has innermost first */
+	__u8 has_regs;	/* whether .regs holds registers of user code */
+	__u16 n_kernel; /* number of kernel frames; .kernel has them innermost first */
 	/*
 	 * Registers of user code as the kernel saved them: x86-64 struct pt_regs (r15 ... ss, 21
 	 * words); aarch64 x0 ... x30, sp, pc.

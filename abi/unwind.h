@@ -14,15 +14,15 @@
 #include <linux/types.h>
 #endif
 
-/* How a rule finds the canonical frame address (CFA; DWARF 5, section 6.4). */
+/* In which way a rule finds the canonical frame address (CFA; DWARF 5, section 6.4). */
 enum unwind_cfa {
-	UNWIND_UNKNOWN = 0, /* no rule: the unwinding breaks off */
-	UNWIND_END,	    /* outermost frame: its return address is undefined (_start, clone) */
-	UNWIND_REG,	    /* reg + off */
-	UNWIND_DEREF,	    /* *(reg + off) + off2: realigned stacks (GCC's DRAP) */
-	UNWIND_PLT,	    /* x86-64 lazy PLT: rsp + 8, + 8 more if (pc & 15) >= off */
-	UNWIND_SIGNAL,	    /* signal frame: all registers lie in a ucontext at sp + off */
-	UNWIND_INDEXED,	    /* *(reg + off + 8 * index) + off2: OpenSSL's bn_mul_mont() */
+	UNWIND_UNKNOWN = 0, /* there is no rule: unwinding ends here */
+	UNWIND_END,	/* the outermost frame, whose return address is undefined (_start, clone) */
+	UNWIND_REG,	/* CFA = reg + off */
+	UNWIND_DEREF,	/* CFA = *(reg + off) + off2: realigned stacks (GCC's DRAP) */
+	UNWIND_PLT,	/* x86-64 lazy PLT: rsp + 8, + 8 more if (pc & 15) >= off */
+	UNWIND_SIGNAL,	/* signal frame, which called a handler: the registers lie in a ucontext at sp + off */
+	UNWIND_INDEXED, /* CFA = *(reg + off + 8 * index) + off2: OpenSSL's bn_mul_mont() */
 	UNWIND_CLONE, /* reg + off; but as UNWIND_END in a new thread, where a system call returned
 		       * 0 */
 };
@@ -32,10 +32,10 @@ enum unwind_cfa {
  * 31 = sp.
  */
 struct unwind_rule {
-	__u8 cfa;   /* enum unwind_cfa */
-	__u8 reg;   /* the base register's DWARF number */
-	__u8 slots; /* flags UNWIND_*_FROM_FP, UNWIND_RA_IN_INDEX */
-	/* a register's DWARF number, for UNWIND_INDEXED and UNWIND_RA_IN_INDEX; else 0 */
+	__u8 cfa;   /* enum unwind_cfa: in which way the CFA is found */
+	__u8 reg;   /* DWARF number of the register that the CFA is computed from */
+	__u8 slots; /* flags for .ra, .fp and .bx: UNWIND_*_FROM_FP, UNWIND_RA_IN_INDEX */
+	/* DWARF number of a second register, for UNWIND_INDEXED and UNWIND_RA_IN_INDEX; else 0 */
 	__u8 index;
 	__s32 off;
 	__s16 off2;
@@ -45,8 +45,9 @@ struct unwind_rule {
 	 */
 	__s16 ra, fp, bx;
 };
-#define UNWIND_SAME 0x7fff /* the register still holds the caller's value (aarch64: .ra in lr) */
-#define UNWIND_LOST 0x7ffe /* the caller's value can't be found */
+/* says that the register still holds the caller's value (aarch64: .ra in lr) */
+#define UNWIND_SAME 0x7fff
+#define UNWIND_LOST 0x7ffe /* says that the caller's value of the register can't be found */
 
 /*
  * .ra, .fp and .bx count from the CFA. With these flags they count from the frame's own frame
@@ -68,7 +69,7 @@ struct unwind_rule {
  */
 #define UNWIND_RULE_BITS 24
 #define UNWIND_RULE_MASK ((1u << UNWIND_RULE_BITS) - 1)
-/* flag beside a row's rule: the code is CPython's evaluation loop */
+/* bit of a row's .value, beside the rule's number: the code is CPython's evaluation loop */
 #define UNWIND_EVAL (1u << 24)
 
 /*
@@ -79,7 +80,7 @@ struct unwind_rule {
 #define UNWIND_LEVELS 3
 struct unwind_chunk {
 	__u32 key[UNWIND_FANOUT];
-	__u32 value[UNWIND_FANOUT]; /* of a row: number of its rule, maybe | UNWIND_EVAL */
+	__u32 value[UNWIND_FANOUT]; /* of a row: number of its rule, maybe with UNWIND_EVAL */
 };
 
 /*
@@ -89,10 +90,10 @@ struct unwind_chunk {
 #define UNWIND_SLAB_CHUNKS	512
 
 #define UNWIND_MAX_TABLES	16384
-#define UNWIND_MAX_KERNEL_RULES 32768 /* distinct rules of all files together */
+#define UNWIND_MAX_KERNEL_RULES 32768 /* the most distinct rules of all files together */
 #define UNWIND_MAX_SPACES	4096
 
-/* Which native frames are unwound: from the innermost one to ... */
+/* Which native frames of a stack are unwound: from the innermost one to the place named below. */
 enum native_mode {
 	NATIVE_MODE_NONE,
 	/*
@@ -100,29 +101,32 @@ enum native_mode {
 	 * them
 	 */
 	NATIVE_MODE_LEAF,
-	NATIVE_MODE_FULL, /* ... the thread's start */
+	NATIVE_MODE_FULL, /* to the outermost frame, where the thread starts */
 };
 
-/* Map `unwind_tables`: one file's rows. */
+/* Map `unwind_tables`: the rows of one file. */
 struct unwind_table {
-	__u32 root;  /* number of the tree's topmost chunk */
-	__u32 depth; /* levels of the tree: 1 = .root holds rows; 0 = no rows (yet) */
-	__u32 used;  /* the second in which a sample last used this table */
+	__u32 root; /* number of the topmost chunk of the file's search tree */
+	/* levels of the search tree: 1 = .root holds rows; 0 = the file has no rows (yet) */
+	__u32 depth;
+	__u32 used; /* the second in which a sample last used this table of rows */
 	/*
 	 * how many bytes of code, from key 0 on, must be unchanged for the rows to hold; 0 = the
 	 * code can't change
 	 */
 	__u32 guarded;
-	__u64 check; /* check_bytes() of the .guarded bytes */
+	__u64 check; /* check_bytes() over the first .guarded bytes of code */
 };
 
-/* Executable mappings of a process, ascending; 4 KiB. Unused starts: SPACE_UNUSED. */
+/*
+ * A chunk of 4 KiB with executable mappings of a process, ascending; unused .start: SPACE_UNUSED.
+ */
 #define SPACE_MAPPINGS 128
 #define SPACE_UNUSED   (1ull << 62)
 struct space_mapping {
 	__u32 pages; /* size of the mapping in pages of 4,096 bytes */
-	__u32 table; /* index into `unwind_tables`; 0 = no table */
-	__u32 key;   /* key of the mapping's first byte in .table */
+	__u32 table; /* index in map `unwind_tables` of the mapped file's rows; 0: no rows */
+	__u32 key;   /* where the mapping begins, as a key of its .table */
 	__u32 reserved;
 };
 /* A mapping as user space holds it; .key is the key of its first byte in table number .table. */
@@ -135,7 +139,7 @@ struct space_chunk {
 	struct space_mapping map[SPACE_MAPPINGS];
 	__u8 reserved[1024];
 };
-#define SPACE_CHUNKS 16 /* the most chunks of one process's mappings: 2,048 mappings */
+#define SPACE_CHUNKS 16 /* the most chunks with mappings of one process: 2,048 mappings */
 
 /*
  * Map `spaces`: what a process has mapped. The kernel program counts in .unmaps how often something
@@ -149,11 +153,15 @@ struct unwind_space {
 	 * no sample of it yet
 	 */
 	__u64 owner_start_ns;
-	__u64 read_ns; /* when reading the mappings ended, CLOCK_MONOTONIC */
+	__u64 read_ns; /* when user space had read the mappings, CLOCK_MONOTONIC */
 	__u32 owner_tgid, owner_exec;
-	__u32 version; /* differs whenever the mappings do; 0 = not read yet */
-	__u32 asked;   /* set by the kernel program, which wants a .version newer than this */
-	__u32 chunks;  /* used entries of .chunk */
+	/*
+	 * number of this reading of the mappings, another one whenever they differ; 0: not read yet
+	 */
+	__u32 version;
+	/* set by the kernel program: it wants mappings with a .version above this one */
+	__u32 asked;
+	__u32 chunks; /* how many entries of .chunk are used */
 	__u32 chunk[SPACE_CHUNKS];
 	/* != 0: user space reads the mappings now, and any new mapping counts in .unmaps */
 	__u32 reading;
