@@ -95,7 +95,7 @@ char *__wrap_strndup(const char *s, size_t n)
 	return copy;
 }
 
-/* Fails for lack of memory only: krait's format strings are valid. */
+/* vasprintf() fails for lack of memory only, because the format strings of krait are valid. */
 int __wrap_vasprintf(char **ret, const char *fmt, va_list ap)
 {
 	int n = __real_vasprintf(ret, fmt, ap);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* BLAKE2b as RFC 7693 has it; see blake2.h. The names are the RFC's. */
+/* The hash function BLAKE2b, as RFC 7693 describes it; see blake2.h. The names are the RFC's. */
 #include "base/blake2.h"
 
 #include <string.h>
@@ -47,7 +47,10 @@ static void compress(struct blake2 *b, const uint8_t block[static BLAKE2_BLOCK],
 {
 	uint64_t v[16], m[16];
 
-	memcpy(m, block, sizeof(m)); /* little-endian, as both of krait's machines are */
+	/*
+	 * BLAKE2b reads little-endian words, and all machines that krait runs on are little-endian
+	 */
+	memcpy(m, block, sizeof(m));
 	memcpy(v, b->h, sizeof(b->h));
 	memcpy(v + 8, iv, sizeof(iv));
 	v[12] ^= b->bytes;
@@ -73,7 +76,7 @@ void blake2_init(struct blake2 *b)
 {
 	*b = (struct blake2){};
 	memcpy(b->h, iv, sizeof(iv));
-	b->h[0] ^= 0x01010000 | BLAKE2_BYTES; /* no key, one node */
+	b->h[0] ^= 0x01010000 | BLAKE2_BYTES; /* parameters of BLAKE2b: no key, one node */
 }
 
 /* The last block is hashed differently, so a full block waits until more bytes come. */

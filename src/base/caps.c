@@ -29,7 +29,8 @@ static void set(const struct sets *s)
 		{.effective = s->effective >> 32, .permitted = s->permitted >> 32},
 	};
 
-	(void)syscall(SYS_capset, &head, data); /* never refused: no more than is permitted */
+	/* the kernel never refuses this: these capabilities are among the permitted ones */
+	(void)syscall(SYS_capset, &head, data);
 }
 
 void caps_rest(void)

@@ -11,10 +11,11 @@
 #include "base/util.h"
 
 #define CAPS_BIT(cap) (1ull << (cap))
-/* to fill BPF maps (needed before Linux 5.19) */
-#define CAPS_BPF  CAPS_BIT(39)
-#define CAPS_READ CAPS_BIT(CAP_DAC_READ_SEARCH) /* to read other users' debug files */
-/* to open files as the user who called sudo */
+/* the capability that filling BPF maps needs before Linux 5.19 */
+#define CAPS_BPF CAPS_BIT(39)
+/* the capability to read debug files of other users */
+#define CAPS_READ CAPS_BIT(CAP_DAC_READ_SEARCH)
+/* the capabilities to open files as the user who called sudo */
 #define CAPS_IDS (CAPS_BIT(CAP_SETUID) | CAPS_BIT(CAP_SETGID))
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* CLOCK_MONOTONIC in a time namespace. */
+/* Reads CLOCK_MONOTONIC in a time namespace. */
 #include "base/clock.h"
 
 #include <errno.h>
@@ -92,7 +92,7 @@ int clock_shift_of(pid_t pid, int64_t *ret_ns)
 
 	pthread_once(&once, settle_shift);
 	*ret_ns = shift_ns;
-	if (r) /* a kernel without such namespaces */
+	if (r) /* the kernel has no time namespaces */
 		return 0;
 	snprintf(process, sizeof(process), "%d", pid);
 	r = namespace_of(process, "time", &own);

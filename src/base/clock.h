@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Times as one number of nanoseconds.
- */
+/* Clocks, read as one number of nanoseconds. */
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The thread-local error message; see error.h. */
+/* Keeps the error message of each thread; see error.h. */
 #include "base/error.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 #include "base/nomem.h"
 
-/* Sanitizer builds, which run the tests. */
+/* Builds with a sanitizer, in which the tests run. */
 #if defined(__SANITIZE_ADDRESS__)
 #define CHECKED
 #elif defined(__has_feature)

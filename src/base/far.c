@@ -19,8 +19,9 @@
 /* the most bytes of a memory file's name up to its number, with the secret */
 #define NAME_BYTES  64
 #define BLOCK_BYTES ((uint64_t)4 << 10)
-#define RUN_BLOCKS  32			/* fetched at once */
-#define COPY_MAX    ((uint64_t)8 << 30) /* bytes of the largest file that is copied */
+#define RUN_BLOCKS  32 /* how many blocks of a far file are fetched at once */
+/* the size in bytes of the largest far file that is copied */
+#define COPY_MAX ((uint64_t)8 << 30)
 
 /*
  * A copy of a file, and which of its blocks have been fetched. Only the owner of the copy's
@@ -38,7 +39,8 @@ static struct {
 	const struct far_ops *_Atomic ops;
 	pthread_mutex_t lock;
 	VEC(struct copy *) copies;
-	char prefix[NAME_BYTES]; /* how the names of all memory files begin, once .ops is set */
+	/* the beginning of the names of all memory files, set together with .ops */
+	char prefix[NAME_BYTES];
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /*
@@ -61,7 +63,7 @@ static bool number_of(int fd, uint64_t *ret)
 	return end > number;
 }
 
-/* Makes the beginning of memory files' names, before the first far file is made. */
+/* Chooses how the names of memory files begin, before the first far file is made. */
 static int begin(const struct far_ops *ops)
 {
 	uint64_t secret[2];
@@ -243,7 +245,7 @@ bool far_fetch(int fd, uint64_t offset, uint64_t n)
 	if (!c)
 		return !far_is(fd);
 	if (offset >= c->bytes || !n)
-		return true; /* the file ends before @offset */
+		return true; /* the file ends before @offset, so there is nothing to fetch */
 	end = offset + MIN(n, c->bytes - offset);
 	return fetch_blocks(c, offset / BLOCK_BYTES, (end + BLOCK_BYTES - 1) / BLOCK_BYTES);
 }

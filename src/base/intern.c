@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Interning by open addressing over chunks that never move; see intern.h. */
+/*
+ * Gives equal items one number, with an open-addressing table over chunks that never move; see
+ * intern.h.
+ */
 #include <assert.h>
 #include <sys/random.h>
 
@@ -129,7 +132,7 @@ out:
 	return at;
 }
 
-/* Stores @key as item t->n + 1 without counting it; 0 or -ENOMEM. */
+/* Stores @key as item t->n + 1, but doesn't add it to the count; 0 or -ENOMEM. */
 static int store(struct intern *t, const void *key, size_t n)
 {
 	uint32_t len = (uint32_t)n;

@@ -10,22 +10,22 @@
 
 #include "base/vec.h"
 
-#define INTERN_CHUNK 1024u /* how many items lie together in one block of memory */
+#define INTERN_CHUNK 1024u /* how many items one block of memory holds */
 
 struct intern {
 	size_t size; /* bytes of each item; 0: items have any length */
 	uint64_t seed;
-	uint32_t n; /* number of items */
+	uint32_t n; /* number of items in the table */
 	struct intern_slot {
-		uint32_t hash, id; /* .id 0: the slot is free */
+		uint32_t hash, id; /* .id is 0 in a free slot */
 	} * slots;
 	size_t n_slots;	      /* number of .slots: 0 or a power of two */
-	VEC(uint8_t *) items; /* chunks of items, or of pointers to items of any length */
-	VEC(uint8_t *) arena; /* blocks with the bytes of items of any length */
+	VEC(uint8_t *) items; /* blocks of items; if items have any length: of pointers to items */
+	VEC(uint8_t *) arena; /* for items of any length: blocks that hold their bytes */
 	/* free bytes, from .arena_at on, at the end of the last block that several items share */
 	size_t arena_left;
 	uint8_t *arena_at;
-	size_t bytes; /* all memory that the table holds, without the slots */
+	size_t bytes; /* all memory that the table holds, except the slots */
 };
 
 /* @size: bytes of every item (compared whole: zero the padding), or 0 for items of any length. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* JSON text; see json.h. */
+/* Writes JSON text; see json.h. */
 #include "base/json.h"
 
 #include "base/utf8.h"

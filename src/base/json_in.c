@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reading JSON text; see json_in.h. */
+/* Reads JSON text; see json_in.h. */
 #include "base/json_in.h"
 
 #include "base/error.h"
@@ -16,7 +16,7 @@ void json_in_init(struct json_in *in, const char *s, size_t n)
 	*in = (struct json_in){.start = s, .at = s, .end = s + n};
 }
 
-/* Skips blanks. Returns the character after them, which stays; NUL at the end. */
+/* Skips blanks. Returns the next character, which isn't consumed; NUL at the end. */
 static char peek(struct json_in *in)
 {
 	while (in->at < in->end &&
@@ -35,7 +35,7 @@ int json_in_enter(struct json_in *in, char open)
 	return 0;
 }
 
-/* Steps over the comma to the next member, or over @close: 1 or 0. */
+/* Consumes the comma before the next member (returns 1) or the closing @close (returns 0). */
 static int next(struct json_in *in, char close)
 {
 	bool fresh = in->fresh;
@@ -74,7 +74,7 @@ int json_in_key(struct json_in *in, struct str *key)
 	return 1;
 }
 
-/* Four hexadecimal digits, or -1. */
+/* Reads four hexadecimal digits; -1 if they aren't. */
 static int hex4(struct json_in *in)
 {
 	int v = 0;
@@ -149,7 +149,7 @@ static int take_unicode(struct json_in *in, struct str *out)
 	return 0;
 }
 
-/* After a backslash. */
+/* Reads the rest of an escape sequence, after its backslash. */
 static int take_escape(struct json_in *in, struct str *out)
 {
 	static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
@@ -288,7 +288,7 @@ static int skip_word(struct json_in *in)
 	return in->at == start ? bad(in, "a value is expected here") : 0;
 }
 
-/* Only the brackets of nested values are checked; commas and colons may be anywhere. */
+/* Only the brackets within the skipped value are checked; commas and colons may be anywhere. */
 int json_in_skip(struct json_in *in)
 {
 	_cleanup_str_ struct str text = {};

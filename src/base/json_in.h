@@ -12,7 +12,7 @@
 
 struct json_in {
 	const char *start, *at, *end;
-	bool fresh; /* .at is just after a { or [ */
+	bool fresh; /* .at is right after a { or [, so no comma comes before the next item */
 	/*
 	 * Accept strings with unknown escapes and control characters, which stand for themselves.
 	 * Set for files of other tools.
@@ -31,7 +31,7 @@ _must_use_ int json_in_enter(struct json_in *in, char open);
 /* Reads the next key of an object; its value follows. 1, or 0 after the }. @key is overwritten. */
 _must_use_ int json_in_key(struct json_in *in, struct str *key);
 
-/* Does another item of a list follow? 1, or 0 after the ]. */
+/* Tells whether another item of the list follows: 1, or 0 after the closing ]. */
 _must_use_ int json_in_item(struct json_in *in);
 
 /*
@@ -51,7 +51,7 @@ _must_use_ int json_in_scaled(struct json_in *in, int times, int64_t *ret);
 /* Skips any value. NaN, Infinity and -Infinity too, because Python writes them. */
 _must_use_ int json_in_skip(struct json_in *in);
 
-/* Checks that only blanks are left. */
+/* Checks that only blanks follow the value that was read. */
 _must_use_ int json_in_end(struct json_in *in);
 
 #endif

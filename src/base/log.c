@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Hands messages to the sink; see log.h. */
+/* Hands log messages to the sink; see log.h. */
 #include "base/log.h"
 
 #include <stdarg.h>
@@ -7,10 +7,11 @@
 
 #include "base/visible.h"
 
-#define MAX_TEXT 8192 /* the most bytes of a message: room for two paths */
+#define MAX_TEXT 8192 /* the most bytes of one message: two long paths fit */
 
 static enum log_level max_level = LOG_NOTE;
-static const struct log_sink *shown_by; /* the sink that shows messages; NULL: nobody does */
+/* the sink that shows messages; NULL: messages are dropped */
+static const struct log_sink *shown_by;
 
 void log_set_level(enum log_level level)
 {
@@ -37,7 +38,8 @@ void log_at(enum log_level level, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	visible_in_place(text); /* targets choose file names and the like */
+	/* parts of the text, such as file names, may be chosen by a target */
+	visible_in_place(text);
 	shown_by->say(level, text);
 }
 

@@ -40,7 +40,9 @@ void log_at(enum log_level level, const char *fmt, ...) _printf_(2, 3);
 #define log_info(...)  log_at(LOG_INFO, __VA_ARGS__)
 #define log_debug(...) log_at(LOG_DEBUG, __VA_ARGS__)
 
-/* Hands on a progress line, from the level of notes on; log_progress(NULL) ends it. */
+/*
+ * Hands a line about progress to the sink, if notes are shown; log_progress(NULL) ends that line.
+ */
 void log_progress(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The u64 hash table; see map.h. */
+/* A hash table from u64 to u64; see map.h. */
 #include "base/map.h"
 
 #include <errno.h>

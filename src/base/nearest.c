@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Words that are nearly the same; see nearest.h. */
+/* Finds words that are spelt nearly the same; see nearest.h. */
 #include "base/nearest.h"
 
 #include <stdlib.h>

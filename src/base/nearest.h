@@ -15,16 +15,16 @@ enum { NEAREST_MOST = 3 };
 unsigned int word_distance(const char *a, const char *b);
 
 struct nearest {
-	char typed[64]; /* what was typed; of a pattern only its longest piece of plain text */
+	char typed[64]; /* what the user typed; of a pattern only its longest piece of plain text */
 	struct {
 		char *name;
 		unsigned int score; /* how far the word is from what was typed; 0 is nearest */
 	} best[NEAREST_MOST];
-	char *any[NEAREST_MOST]; /* the first words added, near or not */
+	char *any[NEAREST_MOST]; /* the words that were added first, however near they are */
 	size_t n_best, n_any;
 };
 
-/* @typed: a word, a glob or a regular expression. */
+/* Begins a search for words near @typed, which is a word, a glob or a regular expression. */
 void nearest_init(struct nearest *n, const char *typed);
 void nearest_fini(struct nearest *n);
 

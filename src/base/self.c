@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* krait itself; see self.h. */
+/* What krait knows of its own process and program; see self.h. */
 #include "base/self.h"
 
 #include <limits.h>
@@ -12,14 +12,14 @@
 #include "base/str.h"
 #include "base/util.h"
 
-/* secure_path as Debian, Ubuntu and Fedora set it, in their order. */
+/* Folders of sudo's secure_path in the order of Debian, Ubuntu and Fedora. */
 static const char *const sudo_path[] = {
 	"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin",
 };
 
 static struct str name;
 
-/* Which file does `sudo krait` run? False: none. */
+/* Finds the file that `sudo krait` runs. False: sudo finds none. */
 static bool sudo_finds(struct stat *ret)
 {
 	char path[64];

@@ -12,7 +12,7 @@
  */
 const char *self_under_sudo(void);
 
-/* krait's own process id. It is read once: don't call this in a child. */
+/* Returns krait's own process id, which is read once: don't call this in a child. */
 pid_t self_pid(void);
 
 #endif

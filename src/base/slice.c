@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Bounds of work; see slice.h. */
+/* Bounds how much work is spent on one file or process; see slice.h. */
 #include "base/slice.h"
 
 #include "base/worker.h"

@@ -12,11 +12,12 @@
 
 /* Work is counted in ns: at most the time that it takes on a common machine of today. */
 #define SLICE_MS    1000000ull
-#define WORK_BYTE   1	 /* reading and checking one byte */
-#define WORK_SYMBOL 16	 /* checking a symbol, or another entry of a table */
-#define WORK_CODE   25	 /* decoding one byte of code (unwind/prove/code_rows.h) */
-#define WORK_CALL   1000 /* a system call that reads something small */
-#define WORK_SORT   64	 /* sorting: for each of up to a million entries */
+#define WORK_BYTE   1  /* the work of reading and checking one byte */
+#define WORK_SYMBOL 16 /* the work of checking a symbol, or another entry of a table */
+/* the work of decoding one byte of machine code (unwind/prove/code_rows.h) */
+#define WORK_CODE 25
+#define WORK_CALL 1000 /* the work of a system call that reads something small */
+#define WORK_SORT 64   /* the work of sorting up to a million entries, for each of them */
 
 /* Bounds the work of one thread from slice_begin() to slice_end(). Lies in the caller's storage. */
 struct slice {
@@ -24,7 +25,7 @@ struct slice {
 	uint64_t memory; /* bytes that may still be allocated until the end of the slice */
 	/* the slice around this one, from which the same work and memory are spent; NULL: none */
 	struct slice *outer;
-	bool cut; /* something was left out because the slice was spent */
+	bool cut; /* set when something was left out because the slice was spent */
 };
 
 void slice_begin(struct slice *s, uint64_t work);
@@ -54,7 +55,8 @@ bool slice_hold(uint64_t bytes);
  * that passes.
  */
 struct budget {
-	uint64_t first_ns; /* CLOCK_MONOTONIC of the first work; 0: none yet */
+	/* when the first work of this slice began, CLOCK_MONOTONIC; 0: none was done yet */
+	uint64_t first_ns;
 	uint64_t took_ns;
 };
 

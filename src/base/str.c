@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The growing byte string; see str.h. */
+/* A byte string that grows; see str.h. */
 #include "base/str.h"
 
 #include <stdarg.h>

@@ -17,7 +17,7 @@ struct str {
 };
 
 void str_fini(struct str *b);
-void str_clear(struct str *b); /* makes it empty; keeps its memory, resets .failed */
+void str_clear(struct str *b); /* makes the string empty; keeps its memory, resets .failed */
 
 void str_add(struct str *b, const char *s);
 void str_add_n(struct str *b, const void *s, size_t n);

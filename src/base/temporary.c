@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Temporary files and directories; see temporary.h. */
+/* Makes temporary files and directories; see temporary.h. */
 #include "base/temporary.h"
 
 #include <fcntl.h>
@@ -14,7 +14,8 @@ static int file_in(const char *dir)
 	_cleanup_free_ char *name = NULL;
 	int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
 
-	if (fd >= 0) /* not every file system has O_TMPFILE */
+	/* not every file system has O_TMPFILE; without it the file gets a name for a moment */
+	if (fd >= 0)
 		return fd;
 	if (asprintf(&name, "%s/krait-XXXXXX", dir) < 0) {
 		name = NULL;
@@ -26,7 +27,9 @@ static int file_in(const char *dir)
 	return fd;
 }
 
-/* /var/tmp before /tmp: the latter is memory on many machines (tmpfs since Debian 13). */
+/*
+ * Returns the i-th folder for temporary files: /var/tmp first, because /tmp often lies in memory.
+ */
 static const char *place(size_t i)
 {
 	const char *const dirs[] = {secure_getenv("TMPDIR") ?: "", "/var/tmp", "/tmp"};

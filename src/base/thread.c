@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See thread.h. */
+/* Starts threads beside the main one; see thread.h. */
 #include "base/thread.h"
 
 #include <signal.h>

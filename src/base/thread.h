@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Threads beside the main one. */
+/* Starts threads beside the main one. */
 #ifndef BASE_THREAD_H
 #define BASE_THREAD_H
 

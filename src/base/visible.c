@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which characters a terminal shows, and which it obeys; see visible.h. */
+/* Tells characters that a terminal shows from those that it obeys; see visible.h. */
 #include "base/visible.h"
 
 #include <errno.h>
@@ -7,9 +7,9 @@
 
 #include "base/utf8.h"
 
-#define MAX_CHARACTER 4 /* bytes, in UTF-8 */
+#define MAX_CHARACTER 4 /* the most bytes of a character in UTF-8 */
 
-/* Unicode 15: controls, and the format characters (Cf) that aren't drawn. */
+/* Characters that a terminal doesn't draw: controls and format characters (Cf) of Unicode 15. */
 static const struct {
 	uint32_t from, to;
 } hidden[] = {{0x0000, 0x001f},	  {0x007f, 0x009f},  {0x00ad, 0x00ad}, {0x061c, 0x061c},
@@ -31,7 +31,7 @@ uint32_t visible_next(const char **s, bool *shown)
 	uint32_t c = u[0];
 	size_t n;
 
-	if (c >= ' ' && c < 0x7f) { /* most are */
+	if (c >= ' ' && c < 0x7f) { /* most characters are printable ASCII: the quick way */
 		*shown = true;
 		(*s)++;
 		return c;
@@ -63,10 +63,11 @@ void visible_in_place(char *s)
 	*s = '\0';
 }
 
-/* Text is written in pieces, which may end within a character. */
+/* A stream that makes text visible piece by piece; a piece may end within a character. */
 struct filter {
 	FILE *to;
-	char kept[MAX_CHARACTER + 1]; /* the beginning of a character */
+	/* the beginning of a character whose rest comes with the next piece */
+	char kept[MAX_CHARACTER + 1];
 	size_t n;
 };
 
@@ -118,7 +119,7 @@ static ssize_t filter_write(void *filter, const char *s, size_t n)
 		f->kept[f->n++] = s[i];
 		pass(f, false);
 	}
-	/* Flushed here, because fflush() of this stream doesn't flush @to. */
+	/* The target stream is flushed here, because fflush() of this stream doesn't flush it. */
 	return fflush(f->to) || ferror(f->to) ? 0 : (ssize_t)n;
 }
 

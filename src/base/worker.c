@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Two threads and their queues; see worker.h. */
+/* Runs jobs on two threads, each with its queue; see worker.h. */
 #include "base/worker.h"
 
 #include <errno.h>
@@ -17,14 +17,14 @@
 #include "base/thread.h"
 
 #define LANE_THREADS 16
-/* a job that takes longer is stuck, and doesn't keep the others waiting */
+/* a job that takes longer is called stuck; others no longer wait for it */
 #define STUCK_NS NSEC_PER_SEC
 
 struct queue {
 	struct worker_job *first, **end;
 };
 
-/* A thread of a lane. */
+/* One thread of a worker's lane. */
 struct slot {
 	struct lane *lane;
 	pthread_t thread;
@@ -33,7 +33,7 @@ struct slot {
 	_Atomic(const char *) step;
 };
 
-/* Jobs that run one after another. */
+/* A queue of jobs, which run one after another. */
 struct lane {
 	struct worker *worker;
 	struct slot slots[LANE_THREADS];
@@ -42,21 +42,21 @@ struct lane {
 };
 
 struct worker {
-	struct lane lane[2]; /* [0]: for urgent jobs; [1]: for the others */
+	struct lane lane[2]; /* lane[0] is for urgent jobs, lane[1] for all others */
 	bool stop;
 	atomic_bool cancelled;
 	int fd;
 	pthread_mutex_t lock; /* protects all but .fd, .cancelled, .abandoned and .door */
 	pthread_cond_t given, idle;
-	/* protects .abandoned; held between worker_enter() and worker_leave() */
+	/* protects .abandoned; held from worker_enter() to worker_leave() */
 	pthread_mutex_t door;
 	bool abandoned;
 	struct queue done;
-	bool told;	/* .fd is readable */
+	bool told;	/* .fd is readable: it was told of a job that is done */
 	unsigned count; /* how many jobs were ever done */
 };
 
-/* The slot of the job that this thread runs; NULL: it runs none. */
+/* The slot of the job that the calling thread runs; NULL: it runs none. */
 static _Thread_local struct slot *own_slot;
 
 static void add(struct queue *q, struct worker_job *job)
@@ -78,7 +78,7 @@ static struct worker_job *pop(struct queue *q)
 	return job;
 }
 
-/* Time-outs use the clock that nobody can set. */
+/* Makes waits with a time limit use CLOCK_MONOTONIC, which nobody can set. */
 static void idle_init(pthread_cond_t *idle)
 {
 	pthread_condattr_t attr;
@@ -94,7 +94,7 @@ static bool is_stuck(const struct slot *s, uint64_t now)
 	return s->runs && now - s->since_ns >= STUCK_NS;
 }
 
-/* Is a job of the same group as @job stuck already? */
+/* Tells whether a job of the same group as @job is stuck already. */
 static bool would_hang(const struct lane *l, const struct worker_job *job, uint64_t now)
 {
 	for (size_t i = 0; job->group && i < l->started; i++)
@@ -177,7 +177,7 @@ static bool is_running(const struct lane *l)
 	return false;
 }
 
-/* From now on no job is started. True: no job runs. */
+/* Sees to it that no further job is started. True: none runs either. */
 static bool stop(struct worker *w)
 {
 	bool running;
@@ -214,7 +214,7 @@ static void tell(struct worker *w)
 	w->told = write(w->fd, &one, sizeof(one)) > 0 || w->told;
 }
 
-/* Runs @job; the lock is held before and after. */
+/* Runs @job. The caller holds the worker's lock; it is released while the job runs. */
 static void run(struct slot *s, struct worker_job *job)
 {
 	struct worker *w = s->lane->worker;
@@ -252,7 +252,11 @@ static void *work(void *arg)
 		struct worker_job *job = next_job(l);
 
 		if (job) {
-			caps_rest(); /* again: seteuid() in another thread gives them back */
+			/*
+			 * rests the capabilities again: seteuid() in another thread has given them
+			 * back
+			 */
+			caps_rest();
 			run(s, job);
 			continue;
 		}

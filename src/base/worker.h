@@ -18,7 +18,7 @@ struct worker;
 /* What the worker knows of a job: the first member of the job's own struct. */
 struct worker_job {
 	void (*run)(struct worker_job *job);
-	struct worker_job *next; /* for the worker's use */
+	struct worker_job *next; /* for the worker's own use: the next job of the queue */
 	/*
 	 * number of a group of jobs that may all hang for the same reason, as those on files of one
 	 * file system; 0: the job is in no group
@@ -30,7 +30,7 @@ struct worker_job {
 _must_use_ int worker_open(struct worker **ret);
 
 /* Waits for the jobs that run, then frees the worker. All other jobs must have been taken back. */
-void worker_close(struct worker *w); /* NULL is fine */
+void worker_close(struct worker *w); /* @w may be NULL */
 
 /*
  * worker_close() without waiting. True: the worker is freed. False: jobs still run, in a loop or in
@@ -39,7 +39,7 @@ void worker_close(struct worker *w); /* NULL is fine */
  */
 _must_use_ bool worker_abandon(struct worker *w);
 
-/* A descriptor that is readable when a job is done. */
+/* Returns a descriptor that is readable when a job is done. */
 int worker_fd(const struct worker *w);
 
 /* Queues @job. Runs it at once, in this thread, if no other thread can be started. */
@@ -48,7 +48,7 @@ void worker_give(struct worker *w, struct worker_job *job, bool urgent);
 /* Returns a job that is done, which is the caller's again; NULL: there is none. */
 struct worker_job *worker_take(struct worker *w);
 
-/* Takes back a job that hasn't begun; NULL: there is none. */
+/* Takes back a job that hasn't begun; NULL: no such job is left. */
 struct worker_job *worker_drop(struct worker *w);
 
 /* How many jobs have been done so far. */
@@ -81,7 +81,7 @@ void worker_cancel(struct worker *w);
  */
 bool worker_cancelled(void);
 
-/* Is this thread running a job? */
+/* Tells whether the calling thread runs a job of a worker. */
 bool worker_is_job(void);
 
 /* Says what the job does now, for those who wait: static text, as in "unwind tables". */
