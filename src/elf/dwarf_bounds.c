@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Memory that DWARF takes; see dwarf_bounds.h. */
+/* Estimates the memory that libdw takes for a file's DWARF; see dwarf_bounds.h. */
 #include "elf/dwarf_bounds.h"
 
 #include <endian.h>
@@ -24,7 +24,7 @@ static uint64_t unpacked_bytes(Elf_Scn *scn, const GElf_Shdr *sh, const char *na
 	if (!str_starts(name, ".zdebug_") || sh->sh_size < ZDEBUG_HEAD ||
 	    sh->sh_size > DWARF_BYTES_MAX)
 		return sh->sh_size;
-	/* "ZLIB", then the size with its highest byte first. */
+	/* an old packed section begins with "ZLIB" and its unpacked size, highest byte first */
 	raw = elf_rawdata(scn, NULL);
 	if (!raw || !raw->d_buf || raw->d_size < ZDEBUG_HEAD || memcmp(raw->d_buf, "ZLIB", 4))
 		return sh->sh_size;
@@ -76,7 +76,7 @@ static bool add_bytes(int fd, Elf_Scn *scn, const GElf_Shdr *sh, const char *nam
 {
 	uint64_t *sum = arg;
 
-	/* A packed section's own head has its unpacked size. */
+	/* A packed section says in its own head how long it is unpacked. */
 	if (((sh->sh_flags & SHF_COMPRESSED) || str_starts(name, ".zdebug_")) &&
 	    (sh->sh_size > DWARF_BYTES_MAX || !elf_fetch_section(fd, sh))) {
 		*sum += DWARF_BYTES_MAX + 1;
@@ -124,6 +124,6 @@ uint64_t dwarf_program_bytes(Elf *elf, uint64_t at)
 		memcpy(&n, (const char *)data->d_buf + at, sizeof(n));
 		return MIN((uint64_t)n, DWARF_LINES_MAX + 1ull);
 	}
-	return DWARF_LINES_MAX + 1; /* packed in the old way (.zdebug_line): only libdw unpacks
-				     * it */
+	/* packed in the old way (.zdebug_line), which only libdw unpacks: counts as too long */
+	return DWARF_LINES_MAX + 1;
 }

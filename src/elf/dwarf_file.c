@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Lines and inlined functions by DWARF; see dwarf_file.h. */
+/* Finds lines and inlined functions in DWARF; see dwarf_file.h. */
 #include "elf/dwarf_file.h"
 
 #include <dwarf.h>
@@ -13,11 +13,9 @@
 #include "elf/dwarf_bounds.h"
 #include "elf/elf_sections.h"
 
-#define RANGES_MAX (16u << 20) /* address ranges of units, or of functions */
-#define LINE_BYTES 64	       /* bytes of memory that libdw takes for a line */
-#define NO_ALT                                                                                     \
-	((Dwarf *)-1) /* libdw's own mark: it has looked for an alternate file and found
-				  * none */
+#define RANGES_MAX (16u << 20)	 /* the most address ranges, of units and of functions each */
+#define LINE_BYTES 64		 /* how many bytes of memory libdw takes for one line */
+#define NO_ALT	   ((Dwarf *)-1) /* libdw's sign for "no alternate debug file found" */
 
 /* Addresses of a unit or a function, and the offset of its entry in .debug_info. */
 struct dwarf_range {
@@ -33,11 +31,11 @@ struct dwarf_file {
 	Dwarf *dwarf, *alt;
 	bool indexed;
 	dwarf_ranges_vec units;
-	VEC(dwarf_ranges_vec) functions; /* for each unit that was asked for, its functions */
-	struct map by_unit;		 /* offset of a unit's entry -> index into .functions */
+	VEC(dwarf_ranges_vec) functions; /* the functions of each unit that was asked for */
+	struct map by_unit;		 /* offset of a unit's DIE -> index into .functions */
 	size_t n_ranges;		 /* number of ranges in all of .functions */
-	uint64_t bytes;			 /* memory that the sections, unpacked, and lines take */
-	uint64_t lines;			 /* bytes of line programs that were run */
+	uint64_t bytes;			 /* memory that the unpacked sections and the lines take */
+	uint64_t lines;			 /* how many bytes of line programs were run */
 	struct map by_program;		 /* offset of a line program -> 1: it may be run; 2: it may
 					  * not */
 };
@@ -136,7 +134,7 @@ static int compare(const void *a, const void *b)
 				    : (x->end < y->end) - (x->end > y->end);
 }
 
-/* Adds the address ranges of @die. 0 or -ENOMEM, -E2BIG. */
+/* Adds the address ranges of @die to @list. 0 or -ENOMEM, -E2BIG. */
 static int add_ranges(dwarf_ranges_vec *list, Dwarf_Die *die)
 {
 	Dwarf_Addr base, start, end;
@@ -145,7 +143,7 @@ static int add_ranges(dwarf_ranges_vec *list, Dwarf_Die *die)
 	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
 		int r = list->n < RANGES_MAX ? 0 : -E2BIG;
 
-		/* Ranges at 0 are of code that the linker threw away. */
+		/* Ranges that begin at 0 are of code that the linker dropped. */
 		if (!r && start && start < end)
 			r = vec_push(list, (struct dwarf_range){start, end, dwarf_dieoffset(die)});
 		if (r)
@@ -180,7 +178,7 @@ static bool is_split(Dwarf_Die *unit)
 	       dwarf_attr(unit, DW_AT_GNU_dwo_name, &attr);
 }
 
-/* A unit that can't be read ends the list; the units before it count. */
+/* Lists the units of the file. One that can't be read ends the list; those before it count. */
 static void index_units(struct dwarf_file *d)
 {
 	Dwarf_Off at = 0, next;
@@ -301,7 +299,7 @@ static bool may_run_lines(struct dwarf_file *d, Dwarf_Die *unit)
 	return true;
 }
 
-/* Sets where the inlined function @die was called. */
+/* Sets from which file and line the inlined function @die was called. */
 static void call_site(struct dwarf_file *d, Dwarf_Die *die, Dwarf_Die *unit, struct dwarf_call *ret)
 {
 	Dwarf_Attribute attr;
@@ -316,7 +314,7 @@ static void call_site(struct dwarf_file *d, Dwarf_Die *die, Dwarf_Die *unit, str
 		ret->file = dwarf_filesrc(files, file, NULL, NULL);
 }
 
-/* The scope inside @die that covers @addr: a block or an inlined function. */
+/* Goes on to the scope inside @die that covers @addr: a block or an inlined function. */
 static bool inner_scope(Dwarf_Die *die, uint64_t addr, Dwarf_Die *ret)
 {
 	int more = dwarf_child(die, ret);

@@ -11,7 +11,7 @@
 
 #include "elf/elf_file.h"
 
-#define DWARF_BYTES_MAX (1ull << 30) /* the most bytes of all debug sections together, unpacked */
+#define DWARF_BYTES_MAX (1ull << 30) /* the most bytes of all debug sections of a file, unpacked */
 /* The most bytes of one unit's line program; SQLite's, in one unit, has 400 KB. */
 #define DWARF_LINES_MAX (2ull << 20)
 /* the most bytes of all line programs of a file that are run */
@@ -44,9 +44,9 @@ struct dwarf_call {
  * message that has @name.
  */
 _must_use_ int dwarf_file_open(int fd, const char *name, struct dwarf_file **ret);
-void dwarf_file_free(struct dwarf_file *d); /* NULL is fine */
+void dwarf_file_free(struct dwarf_file *d); /* @d may be NULL */
 
-/* Memory that @d holds, in bytes. */
+/* Returns how many bytes of memory @d holds. */
 size_t dwarf_file_bytes(const struct dwarf_file *d);
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reading the dynamic section; see elf_dynamic.h. */
+/* Reads the dynamic section of an ELF file; see elf_dynamic.h. */
 #include "elf/elf_dynamic.h"
 
 #include <elf.h>

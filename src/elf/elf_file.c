@@ -9,7 +9,7 @@
 #include "base/far.h"
 #include "elf/elf_sections.h"
 
-#define LOADS_MAX 1024 /* BOLT and sanitizers make a dozen */
+#define LOADS_MAX 1024 /* the most PT_LOADs of a file; BOLT and sanitizers make a dozen */
 
 static int add_segment(struct elf_file *f, const GElf_Phdr *ph)
 {
@@ -63,7 +63,8 @@ static bool has_too_many_headers(int fd)
 	if (pread(fd, &eh, sizeof(eh), 0) != sizeof(eh) || memcmp(eh.e_ident, ELFMAG, SELFMAG) ||
 	    eh.e_ident[EI_CLASS] != ELFCLASS64 || !eh.e_shoff ||
 	    (eh.e_shnum && eh.e_phnum != PN_XNUM))
-		return false; /* libelf refuses the file, or the count has two bytes only */
+		/* libelf refuses the file itself, or its counts fit into two bytes: not too many */
+		return false;
 	return pread(fd, &first, sizeof(first), (off_t)eh.e_shoff) == sizeof(first) &&
 	       (first.sh_size > HEADERS_MAX || first.sh_info > HEADERS_MAX);
 }
@@ -227,8 +228,8 @@ size_t elf_file_read(const struct elf_file *f, uint64_t vaddr, void *buf, size_t
 		in_file = MIN((uint64_t)n, load->filesz - at);
 	if (in_file)
 		got = elf_read_at(f, load->offset + at, buf, in_file);
-	if (got < in_file) /* the file is shorter than its headers say: the process would get
-			    * SIGBUS */
+	/* the file is shorter than its headers say, so a process that uses it would get SIGBUS */
+	if (got < in_file)
 		return got;
 	memset((char *)buf + in_file, 0, n - in_file);
 	return n;

@@ -17,10 +17,10 @@ struct elf_file;
 
 #define ELF_BUILD_ID_MAX 64 /* the most bytes of a build id; GNU ld makes 20, others 8 to 32 */
 
-/* The file's CPU: values of e_machine. */
+/* Values of e_machine: the CPU that an ELF file is for. */
 enum elf_machine { ELF_X86_64 = 62, ELF_AARCH64 = 183 };
 
-/* One PT_LOAD, as in the file. */
+/* One loadable segment (PT_LOAD), as the file describes it. */
 struct elf_load {
 	uint64_t vaddr, offset, filesz, memsz;
 	bool exec, write;
@@ -28,7 +28,7 @@ struct elf_load {
 
 struct elf_section {
 	uint64_t vaddr, size, offset;
-	bool nobits; /* SHT_NOBITS: no bytes in the file */
+	bool nobits; /* the section is SHT_NOBITS: the file has no bytes of it */
 };
 
 /*
@@ -37,15 +37,16 @@ struct elf_section {
  */
 struct elf_symbol {
 	uint64_t value, size;
-	uint8_t type; /* STT_*: 0 NOTYPE, 1 OBJECT, 2 FUNC, 6 TLS, 10 GNU_IFUNC */
-	uint8_t bind; /* STB_*: 0 LOCAL, 1 GLOBAL, 2 WEAK */
+	/* the symbol's type, STT_*: 0 NOTYPE, 1 OBJECT, 2 FUNC, 6 TLS, 10 GNU_IFUNC */
+	uint8_t type;
+	uint8_t bind; /* the symbol's binding, STB_*: 0 LOCAL, 1 GLOBAL, 2 WEAK */
 };
 
 /* A relocation record; @symbol is NULL or the name (valid until elf_file_free()). */
 struct elf_reloc {
 	uint64_t vaddr;
 	int64_t addend;
-	uint32_t type; /* R_X86_64_*, R_AARCH64_* */
+	uint32_t type; /* type of the relocation: R_X86_64_*, R_AARCH64_* */
 	const char *symbol;
 	uint64_t symbol_value; /* st_value of the symbol if this file defines it, else 0 */
 };
@@ -55,7 +56,7 @@ struct elf_reloc {
  * messages and is copied. -ENOEXEC with a message: not an ELF file that krait can read.
  */
 _must_use_ int elf_file_open(int fd, const char *name, struct elf_file **ret);
-void elf_file_free(struct elf_file *f); /* NULL is fine */
+void elf_file_free(struct elf_file *f); /* @f may be NULL */
 
 static inline void elf_file_freep(struct elf_file **f)
 {
@@ -65,7 +66,7 @@ static inline void elf_file_freep(struct elf_file **f)
 
 const char *elf_file_name(const struct elf_file *f);
 enum elf_machine elf_file_machine(const struct elf_file *f);
-/* is it ET_EXEC, loaded at the file's own addresses? */
+/* Tells whether the file is ET_EXEC, which is loaded at the addresses that it names. */
 bool elf_file_is_exec(const struct elf_file *f);
 
 /* Returns the number of PT_LOADs; *@ret points to them (valid until elf_file_free()). */
@@ -77,7 +78,7 @@ size_t elf_file_loads(const struct elf_file *f, const struct elf_load **ret);
  */
 bool elf_file_is_program(const struct elf_file *f);
 
-/* The executable PT_LOAD with the lowest p_vaddr, or NULL. */
+/* Returns the executable PT_LOAD with the lowest p_vaddr, or NULL. */
 const struct elf_load *elf_file_text(const struct elf_file *f);
 
 /* Gets the p_vaddr of elf_file_text(); false if the file has no executable PT_LOAD. */

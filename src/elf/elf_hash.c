@@ -8,13 +8,13 @@
 
 #include "elf/elf_sections.h"
 
-#define NAME_BYTES 128 /* the longest name that is searched */
+#define NAME_BYTES 128 /* the longest symbol name that is searched for, in bytes */
 /* the most symbols of one bucket that are looked at; linkers make two or three */
 #define CHAIN_MAX 1024
 
 struct hash_table {
 	const struct elf_file *f;
-	/* the words at the section's beginning, in their order */
+	/* the four words at the beginning of .gnu.hash, in their order */
 	uint32_t buckets, first, words, shift;
 	uint64_t bloom_off, bucket_off, chain_off, end_off;
 	GElf_Shdr symbols, names;
@@ -64,7 +64,7 @@ static uint32_t hash_of(const char *name)
 	return h;
 }
 
-/* False: no symbol in the table has this hash. */
+/* False: the filter of .gnu.hash says that no symbol has this hash. */
 static bool may_have(const struct hash_table *t, uint32_t h)
 {
 	uint64_t word, bits = 1ull << h % 64 | 1ull << (h >> t->shift) % 64;

@@ -16,7 +16,7 @@
 #define BLOCK_BYTES 4096u
 struct elf_block {
 	uint64_t offset;
-	size_t n; /* 0: nothing was read yet */
+	size_t n; /* how many of .bytes were read from .offset on; 0: no block was read yet */
 	uint8_t bytes[BLOCK_BYTES];
 };
 
@@ -105,7 +105,7 @@ void elf_reads_add_section(struct elf_reads *r, Elf_Scn *scn)
 	if (raw && raw->d_buf && raw->d_size == sh.sh_size)
 		elf_reads_add(r, sh.sh_offset, raw->d_buf, raw->d_size);
 	else
-		r->lost = true; /* cut off, or its file system doesn't answer */
+		r->lost = true; /* the file was cut off, or its file system doesn't answer */
 }
 
 static size_t read_all(const struct elf_file *f, uint64_t offset, void *buf, size_t n)
@@ -159,7 +159,8 @@ size_t elf_read_at(const struct elf_file *f, uint64_t offset, void *buf, size_t 
 	}
 	got = read_all(f, offset, buf, n);
 	elf_reads_add(f->reads, offset, buf, got);
-	f->reads->lost |= got < n; /* a longer file would have more bytes there */
+	/* the file ends here; a longer one would have more bytes, so the hash can't stand for it */
+	f->reads->lost |= got < n;
 	return got;
 }
 

@@ -16,9 +16,11 @@
 struct elf_place {
 	uint64_t offset, n;
 };
-#define ELF_PLACE_HEADERS UINT64_MAX /* elf_place.offset of the headers */
+/* the value of elf_place.offset that stands for the file's headers */
+#define ELF_PLACE_HEADERS UINT64_MAX
 
-#define ELF_PLACES_MAX	  (64u << 10) /* the most places that are noted; libpython has 20 */
+/* how many places of a file are noted at most; libpython has 20 */
+#define ELF_PLACES_MAX (64u << 10)
 
 typedef VEC(struct elf_place) elf_place_vec;
 
@@ -27,7 +29,8 @@ struct elf_reads {
 	elf_place_vec places;
 	VEC(uint32_t) sections;	 /* indexes of the sections whose bytes are in .hash */
 	struct elf_block *block; /* the block of the file that small reads are served from */
-	bool lost; /* something was read that isn't noted here: the hash proves nothing */
+	/* something of the file was read without being noted here: the hash proves nothing */
+	bool lost;
 };
 
 void elf_reads_init(struct elf_reads *r);

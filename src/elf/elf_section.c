@@ -47,7 +47,8 @@ bool elf_reads_strings(struct elf_file *f, size_t i, size_t max_bytes)
 	if (are && scn && gelf_getshdr(scn, &sh) && elf_fetch_section(f->fd, &sh))
 		elf_reads_add_section(f->reads, scn);
 	else if (f->reads && scn && gelf_getshdr(scn, &sh) && sh.sh_type == SHT_STRTAB)
-		f->reads->lost = true; /* a broken file */
+		/* the string table is broken: what libelf reads of it is noted nowhere */
+		f->reads->lost = true;
 	return are;
 }
 
@@ -141,7 +142,7 @@ static size_t note_build_id(Elf_Data *data, uint8_t *id)
 	return 0;
 }
 
-/* Notes found by program header: these remain when the section headers were stripped. */
+/* Looks for a build id by program headers, which remain when section headers were stripped. */
 static size_t segment_build_id(struct elf_file *f, uint8_t *id)
 {
 	size_t n, found = 0, notes = 0;
@@ -158,7 +159,10 @@ static size_t segment_build_id(struct elf_file *f, uint8_t *id)
 		if (ph.p_filesz > NOTES_MAX_BYTES || !slice_spend(ph.p_filesz * WORK_BYTE) ||
 		    !far_fetch(f->fd, ph.p_offset, ph.p_filesz))
 			continue;
-		/* Notes with 8-byte alignment (properties) are padded differently. */
+		/*
+		 * Notes with 8-byte alignment (properties) are padded differently, so libelf is
+		 * told the kind.
+		 */
 		data = elf_getdata_rawchunk(f->elf, (int64_t)ph.p_offset, ph.p_filesz,
 					    ph.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
 		if (data && data->d_buf)

@@ -16,26 +16,26 @@
  * symbols: 200 MiB).
  */
 #define SECTION_MAX_BYTES (512ull << 20)
-/* the most bytes of all section names; some thousand are usual */
+/* the most bytes of all section names of a file; some thousand are usual */
 #define NAMES_MAX_BYTES (16u << 20)
 /* the most bytes of one section or segment of notes; some 100 bytes are usual */
 #define NOTES_MAX_BYTES	   (1u << 20)
 #define NOTES_MAX	   64	/* the most sections or segments with notes that are read */
 #define DYNAMIC_MAX	   1024 /* the most entries of a dynamic section; libtorch has 60 */
-#define DYNAMIC_NAME_BYTES 256	/* a needed file's name is cut off here */
+#define DYNAMIC_NAME_BYTES 256	/* the name of a needed library is cut off at so many bytes */
 /* the most sections of a file: libelf keeps 200 bytes for each */
 #define HEADERS_MAX (1u << 18)
 /* the most relocations, 64 MiB of struct elf_reloc_ref; libpython has 40,000 */
 #define RELOCS_MAX (4u << 20)
 
-/* Where a relocation record is in the file. */
+/* Where in a file a relocation record is. */
 struct elf_reloc_ref {
 	uint64_t vaddr;
 	uint32_t section, index;
 };
 
 struct elf_file {
-	int fd; /* descriptor of the file: borrowed, or .copy */
+	int fd; /* descriptor of the file: the caller's, or .copy */
 	/* descriptor of the copy (far_copy()) of a file that is far; -1: it isn't far */
 	int copy;
 	char *name;
@@ -45,14 +45,17 @@ struct elf_file {
 	size_t shstrndx;
 	/* index of the section that was last found to be a string table, 0 = none */
 	size_t strings;
-	/* The sections whose bytes were paid for last (pay_for()); a relocation needs 3. */
+	/* Sections whose bytes pay_for() charged last: one relocation needs 3 of them. */
 	const Elf_Scn *paid[8];
-	size_t n_paid; /* how many sections were ever put into .paid */
+	size_t n_paid; /* how many sections were ever put into .paid, a ring */
 	VEC(struct elf_load) loads;
-	VEC(struct elf_reloc_ref) relocs; /* in order of vaddr; empty until .relocs_sorted */
+	/* relocation records in order of vaddr; empty until .relocs_sorted */
+	VEC(struct elf_reloc_ref) relocs;
 	bool is_program, relocs_sorted;
-	struct elf_reads *reads;	       /* borrowed; NULL: reads aren't noted */
-	char dynamic_name[DYNAMIC_NAME_BYTES]; /* result of elf_file_needed() and the like */
+	/* notes what is read of the file; borrowed; NULL: nothing is noted */
+	struct elf_reads *reads;
+	/* the string that elf_file_needed() and the like return points here */
+	char dynamic_name[DYNAMIC_NAME_BYTES];
 };
 
 /*

@@ -4,9 +4,9 @@
 #include "base/slice.h"
 #include "elf/elf_sections.h"
 
-#define LOOK_APART 4096 /* entries of a table, for which work is spent together */
+#define LOOK_APART 4096 /* for so many entries of a table, work is spent in one step */
 
-/* Asked for each relocation: a file has 30,000, all with one string table. */
+/* This is asked for each relocation: a file has 30,000, all with one string table. */
 static bool are_strings(struct elf_file *f, size_t i)
 {
 	GElf_Shdr sh;
@@ -152,7 +152,7 @@ static int add_refs(struct elf_file *f, Elf_Scn *scn, const GElf_Shdr *sh)
 	return r;
 }
 
-/* Relocations that are too many, or don't fit in memory, aren't found. */
+/* Sorts the relocations by address. If they are too many or memory lacks, none is found later. */
 static void sort_relocs(struct elf_file *f)
 {
 	Elf_Scn *scn = NULL;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The search table of .eh_frame_hdr (LSB 5.0 core, section 10.6.2); see function_starts.h. */
+/* Reads the search table of .eh_frame_hdr (LSB 5.0 core, section 10.6.2); see function_starts.h. */
 #include "elf/function_starts.h"
 
 #include "elf/elf_sections.h"
 
-#define STARTS_MAX (1u << 20) /* python-build-standalone's 3.14 has 48,752 */
+/* the most functions of a file; python-build-standalone's 3.14 has 48,752 */
+#define STARTS_MAX (1u << 20)
 
 struct head {
 	uint8_t version, frame_encoding, count_encoding, table_encoding;
