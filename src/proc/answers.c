@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Kinds of file systems; see answers.h. */
+/* Tells file systems that may not answer from others; see answers.h. */
 #include "proc/answers.h"
 
 #include <linux/magic.h>
@@ -7,7 +7,7 @@
 #include "base/clock.h"
 
 #define KNOWN	   256
-#define DEV_MINORS 20 /* bits, in mapping.dev */
+#define DEV_MINORS 20 /* how many bits of mapping.dev are the minor number */
 #define ZFS_MAGIC  0x2fc12fc1
 #define XFS_MAGIC  0x58465342
 #define RAM_MAGIC  0x858458f6

@@ -17,10 +17,13 @@ struct file_place {
 	uint64_t dev, mount;
 };
 
-/* What file_task_type() finds out about a file system. */
+/* What file_task_type() finds out about the file system of a file. */
 struct file_kind {
-	long type;     /* statfs.f_type */
-	bool is_users; /* an overlay that root may not have mounted: it may lead to anything */
+	long type; /* the file system's number, statfs.f_type */
+	/*
+	 * it is an overlay that somebody else than root may have mounted: it may lead to anything
+	 */
+	bool is_users;
 };
 
 /* Is the file system at @at known to answer always? For the main thread only. */

@@ -40,7 +40,7 @@ pid_t aside_pid_of(int procdir)
 	return at ? atoi(at + 1) : 0;
 }
 
-/* A reader_task. */
+/* A reader_task (reader.h): reads a text file of a process into @bytes. */
 static ssize_t read_text(pid_t pid, void *bytes, size_t most)
 {
 	_cleanup_close_ int fd = open(bytes, O_RDONLY | O_CLOEXEC);
@@ -79,19 +79,19 @@ struct maps_question {
 	unsigned want;
 };
 
-/* Followed by .n mappings. Their paths are offsets into the text after them. */
+/* The child's answer; it is followed by .n mappings, and these by a text that holds their paths. */
 struct maps_answer {
 	size_t n, text_bytes, malformed;
 	bool truncated, more;
 };
 
-/* Neighbours are mostly mappings of one file, whose path is sent once. */
+/* Mappings beside each other are mostly of one file, whose path is sent once. */
 static bool same_path(const struct maps *m, size_t first, size_t i)
 {
 	return i > first && streq(maps_path(m, &m->list.v[i]), maps_path(m, &m->list.v[i - 1]));
 }
 
-/* Packs as many mappings as fit. False: not even one fits. */
+/* Packs as many mappings as fit into an answer. False: not even one fits. */
 static bool pack(const struct maps *m, size_t first, char *bytes, size_t most)
 {
 	struct maps_answer a = {.malformed = m->malformed, .truncated = m->truncated};
@@ -140,9 +140,9 @@ static void wait_for_lock(const char *cmdline)
 		(void)!read(fd, &byte, 1);
 }
 
-/* In the child: a list that takes several answers. */
+/* In the child: the list of mappings from which it gives several answers. */
 static struct {
-	uint64_t number; /* number of the list; 0: there is none */
+	uint64_t number; /* number of the list that the child keeps; 0: it keeps none */
 	struct maps maps;
 } kept;
 
@@ -162,7 +162,7 @@ static int read_list(const struct maps_question *q)
 	return r;
 }
 
-/* A reader_task. */
+/* A reader_task (reader.h): reads mappings of a process into @bytes. */
 static ssize_t read_maps(pid_t pid, void *bytes, size_t most)
 {
 	const struct maps_question q = *(const struct maps_question *)bytes;

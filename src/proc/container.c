@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Cgroup paths and container ids; see container.h. */
+/* Finds container ids in cgroup paths; see container.h. */
 #include "proc/container.h"
 
 #include <ctype.h>
@@ -72,7 +72,7 @@ void cgroup_controllers(const char *text, size_t n, struct str *ret)
 	str_add_n(ret, h.controllers, h.controllers_n);
 }
 
-/* 64 lower-case hex digits at @s that aren't part of a longer run. */
+/* Tells whether @s has 64 lower-case hex digits that aren't part of a longer run. */
 static bool is_id(const char *s, size_t n)
 {
 	if (n < CONTAINER_ID_HEX ||
@@ -101,7 +101,7 @@ static bool has_prefix(const char *s, size_t n, const char *prefix)
 	return n > strlen(prefix) && !memcmp(s, prefix, strlen(prefix));
 }
 
-/* systemd writes '-' in a unit's name as \x2d. */
+/* Appends the name of a systemd unit, in which systemd writes '-' as \x2d. */
 static void add_unescaped(struct str *ret, const char *s, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -114,7 +114,10 @@ static void add_unescaped(struct str *ret, const char *s, size_t n)
 	}
 }
 
-/* "machine-NAME.scope" (nspawn, libvirt), "lxc.payload.NAME", "lxc/NAME". */
+/*
+ * Adds a machine's name from "machine-NAME.scope" (nspawn, libvirt), "lxc.payload.NAME" or
+ * "lxc/NAME".
+ */
 static bool add_machine(struct str *ret, const char *s, size_t n, bool below_lxc)
 {
 	size_t suffix = strlen(".scope");
@@ -141,10 +144,13 @@ bool container_from_cgroup(const char *path, struct str *ret)
 	bool lxc = false, machine_lxc = false;
 	struct str probe = {};
 
-	/* The innermost one counts: a container inside a container, a pod's slice around both. */
+	/*
+	 * The last id in the path counts: of a container inside a container, or inside a pod's
+	 * slice.
+	 */
 	for (s = path; s < end; s += n + 1) {
 		n = strcspn(s, "/");
-		/* conmon and the like are helpers of a container, on the host */
+		/* conmon and the like run on the host, as helpers of a container */
 		if (!memmem(s, n, "-conmon-", 8) && id_in(s, n))
 			id = id_in(s, n);
 		if (add_machine(&probe, s, n, lxc)) {
@@ -176,7 +182,7 @@ bool container_from_mountinfo(const char *text, size_t n, struct str *ret)
 		if (!memmem(line, line_n, " /etc/hostname ", 15) &&
 		    !memmem(line, line_n, " /etc/resolv.conf ", 18))
 			continue;
-		/* also Podman's ".../overlay-containers/ID/userdata/hostname" */
+		/* finds also Podman's ".../overlay-containers/ID/userdata/hostname" */
 		at = memmem(line, line_n, "containers/", 11);
 		if (at && is_id(at + 11, (size_t)(line + line_n - at) - 11)) {
 			str_add_n(ret, at + 11, CONTAINER_ID_HEX);
@@ -188,7 +194,10 @@ bool container_from_mountinfo(const char *text, size_t n, struct str *ret)
 
 #define CONFIG_BYTES (1u << 20)
 
-/* "Name":"/web" in Docker's JSON; names are [a-zA-Z0-9][a-zA-Z0-9_.-]+, nothing is escaped. */
+/*
+ * Finds "Name":"/web" in Docker's JSON; names are [a-zA-Z0-9][a-zA-Z0-9_.-]+, so nothing is
+ * escaped.
+ */
 static bool add_docker_name(const char *json, size_t n, struct str *ret)
 {
 	static const char key[] = "\"Name\":\"/";

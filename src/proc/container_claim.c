@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owners of the directories of cgroups; see container_claim.h. */
+/* Finds out whose word a cgroup's name is: who owns its directories; see container_claim.h. */
 #include "proc/container_claim.h"
 
 #include <fcntl.h>
@@ -33,7 +33,7 @@ size_t container_believed(const char *mount, const char *path, uid_t *owner)
 	while (path[at]) {
 		at += path[at] == '/';
 		n = strcspn(path + at, "/");
-		/* ".." leads out of krait's own cgroup namespace. */
+		/* A path with ".." leads out of krait's own cgroup namespace. */
 		if ((n == 2 && !memcmp(path + at, "..", 2)) || !is_trusted(str_cstr(&dir), owner))
 			return at;
 		str_add_c(&dir, '/');

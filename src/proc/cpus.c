@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* CPU lists; the kernel writes them by "%*pbl" (lib/vsprintf.c, bitmap_list_string()). */
+/* Reads lists of CPUs, which the kernel writes by "%*pbl" (bitmap_list_string()). */
 #include "proc/cpus.h"
 
 #include <fcntl.h>
@@ -11,7 +11,8 @@
 
 #define ONLINE	   "/sys/devices/system/cpu/online"
 #define LIST_BYTES 65536
-#define SLEPT_NS   10000000 /* more than can pass between two readings of clocks */
+/* two clocks that drifted apart by more than this: the machine has slept in between */
+#define SLEPT_NS 10000000
 
 static bool take_cpu(const char **p, const char *end, int *ret)
 {

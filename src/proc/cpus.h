@@ -6,7 +6,7 @@
 #include "base/util.h"
 #include "base/vec.h"
 
-#define CPUS_MAX 65536 /* a higher number is refused: no kernel supports it */
+#define CPUS_MAX 65536 /* a list with a higher CPU number is refused: no kernel supports it */
 
 typedef VEC(int) cpu_vec;
 
@@ -22,12 +22,12 @@ _must_use_ int cpus_parse(const char *text, size_t n, cpu_vec *ret);
  */
 _must_use_ int cpus_online(cpu_vec *ret);
 
-/* What cpus_changed() saw at its last call. Zero-initialised: it wasn't called yet. */
+/* What cpus_changed() saw at its last call. All zero: it wasn't called yet. */
 struct cpus_watch {
 	bool seen;
 	size_t n;
 	int64_t slept_ns;
-	char list[1024]; /* beginning of the list of online CPUs in /sys */
+	char list[1024]; /* beginning of the list of online CPUs that /sys has */
 };
 
 /*

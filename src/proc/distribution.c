@@ -23,13 +23,15 @@
 #include "proc/file_tasks.h"
 #include "proc/owner.h"
 
-#define SEARCH_NS    (150 * NSEC_PER_MSEC) /* less than the child is waited for */
+/* how long a search may take: less than its caller waits for the child */
+#define SEARCH_NS    (150 * NSEC_PER_MSEC)
 #define RECORD_BYTES ((size_t)4 << 20)
-#define MOST_BYTES   1024 /* the most bytes of all names together */
-/* the most folders that are added from one RECORD, which may hold any number */
+#define MOST_BYTES   1024 /* the most bytes of all names of packages together */
+/* the most folders taken from one RECORD, which may list any number */
 #define MOST_FOLDERS 32
-#define MOST_LOOKS   4096 /* lines whose package is searched; most packages are known already */
-#define MOST_DEEP    8	  /* how many folders deep a package begins at most */
+/* how many lines' packages are searched; most belong to a package that is known already */
+#define MOST_LOOKS 4096
+#define MOST_DEEP  8 /* the most folders between site-packages and the beginning of a package */
 
 size_t distribution_site(const char *path)
 {
@@ -42,7 +44,7 @@ size_t distribution_site(const char *path)
 	return cut;
 }
 
-/* Bytes of an identifier at @s. */
+/* Returns how many bytes at @s belong to a Python identifier. */
 static size_t name_bytes(const char *s)
 {
 	size_t n = 0;
@@ -52,7 +54,7 @@ static size_t name_bytes(const char *s)
 	return n && !isdigit((unsigned char)*s) ? n : 0;
 }
 
-/* A character of a distribution's name as Python writes it. */
+/* Returns @c as the name of an installed distribution has it in Python. */
 static char letter(char c)
 {
 	return c == '/' ? '.' : c;
@@ -90,7 +92,7 @@ static const char *next_line(const char *s)
 	return end + (*end == '\n');
 }
 
-/* Has @text a line for this file, "PATH,hash,size"? */
+/* Tells whether @text, a RECORD, has a line "PATH,hash,size" for file @file. */
 static bool has_line(const char *text, const char *file, size_t n)
 {
 	for (const char *s = text; *s; s = next_line(s))
@@ -99,7 +101,7 @@ static bool has_line(const char *text, const char *file, size_t n)
 	return false;
 }
 
-/* Bytes of "a/b/c.py" at @line; 0: the line has something else. */
+/* Returns the length of the path "a/b/c.py" at @line; 0: the line isn't of a Python file. */
 static size_t module_bytes(const char *line)
 {
 	size_t n = 0, k;
@@ -109,7 +111,7 @@ static size_t module_bytes(const char *line)
 	return k && !strncmp(line + n + k, ".py,", 4) ? n + k + 3 : 0;
 }
 
-/* A folder with an __init__.py. */
+/* A folder that has an __init__.py. */
 struct folder {
 	const char *name;
 	size_t n;
@@ -167,11 +169,11 @@ static size_t package_bytes(const folder_vec *folders, const char *line, size_t 
 			return at;
 		at++;
 	}
-	/* No folder has an __init__.py: the whole folder counts. */
+	/* No folder on the way has an __init__.py, so the whole folder counts as the package. */
 	return at ? at - 1 : name_bytes(line);
 }
 
-/* Is the line of the same package as the last one? Most lines are. */
+/* Tells whether the line is of the same package as the last one, as most lines are. */
 static bool is_in(const char *line, size_t n, const char *last, size_t last_n)
 {
 	return last_n && n > last_n && !strncmp(line, last, last_n) && line[last_n] == '/';
@@ -238,7 +240,7 @@ void distribution_from_script(const char *text, struct str *ret)
 struct question {
 	struct file_opener opener;
 	size_t site;
-	/* the first .site bytes lead to site-packages/; the file lies below it */
+	/* a file below site-packages/; the first .site bytes of the path lead there */
 	char path[FILE_TASK_PATH];
 };
 
@@ -313,7 +315,7 @@ static int search(const struct question *q, struct str *ret)
 	return -ENOENT;
 }
 
-/* A reader_task. */
+/* A reader_task (reader.h): searches the installed distributions for names of packages. */
 static ssize_t search_task(pid_t pid, void *bytes, size_t most)
 {
 	const struct question q = *(const struct question *)bytes;
@@ -333,7 +335,7 @@ int distribution_of(int procdir, const char *path, struct str *ret)
 	_cleanup_(proc_owner_fini) struct proc_owner owner = {};
 	struct question q = {.site = distribution_site(path)};
 	pid_t pid = aside_pid_of(procdir);
-	/* a number that is no process's id: the task reads no process's memory */
+	/* no process has a negative id: this task reads no process's memory */
 	struct reader_request ask = {.pid = -1 - pid,
 				     .uid = proc_user_of(pid),
 				     .task = search_task,

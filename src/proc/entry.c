@@ -8,10 +8,11 @@
 #include "base/vec.h"
 #include "proc/entry.h"
 
-#define OPERAND (1 << 0) /* MODULE:NAME, or MODULE that follows no option */
-#define COLON	(1 << 1) /* MODULE:NAME only */
+/* flag: the name is an argument: MODULE:NAME, or MODULE if no option comes before it */
+#define OPERAND (1 << 0)
+#define COLON	(1 << 1) /* flag: only MODULE:NAME is taken as a name */
 
-/* Options that take the name: a letter, and a word; '\0' and NULL: none. */
+/* Options whose value is the name: a letter, and a word; '\0' and NULL: there is none. */
 static const struct program {
 	const char *name;
 	unsigned operand;
@@ -37,7 +38,7 @@ static const char *const flags[] = {"--preload", "--reload",	 "-R",
 
 static const struct program *program_of(const char *name)
 {
-	size_t n = strcspn(name, ":"); /* gunicorn: worker */
+	size_t n = strcspn(name, ":"); /* of "gunicorn: worker" the part before the colon counts */
 
 	if (n > 3 && !strncmp(name + n - 3, ".py", 3))
 		n -= 3;
@@ -57,7 +58,7 @@ static bool is_letter(char c)
 	return isalnum((unsigned char)c) || c == '_';
 }
 
-/* How many bytes the module's name, "a.b.c", at @s has; 0: there is none. */
+/* Returns the length of the module name "a.b.c" at @s; 0: there is none. */
 static size_t module_bytes(const char *s)
 {
 	size_t n = 0;
@@ -72,7 +73,7 @@ static size_t module_bytes(const char *s)
 	return 0;
 }
 
-/* Is @text a module, alone or followed by ":NAME" (which may be a call)? */
+/* Tells whether @text is a module, alone or followed by ":NAME" (which may be a call). */
 static bool is_name(const char *text, bool needs_colon)
 {
 	size_t n = module_bytes(text);
@@ -89,7 +90,7 @@ static bool is_name(const char *text, bool needs_colon)
  */
 #define MOST_BYTES 1024
 
-/* Adds the package of "package.module:app" if it isn't there yet. */
+/* Adds the package of "package.module:app" to @ret if it isn't there yet. */
 static void add(struct str *ret, const char *text)
 {
 	size_t n = strcspn(text, ".:(");
@@ -115,7 +116,7 @@ static bool is_flag(const char *word)
 	return strchr(word, '=') != NULL;
 }
 
-/* The value in "--WORD=VALUE" or "--WORD" "VALUE", or NULL. */
+/* Returns VALUE of "--WORD=VALUE", or the next argument of "--WORD", or NULL. */
 static const char *value_of(const char *arg, const char *next, const char *word)
 {
 	size_t n = strlen(word);
@@ -138,7 +139,7 @@ static const char *option_value(const struct program *p, const char *arg, const 
 
 typedef VEC(const char *) words_t;
 
-/* Adds the packages in the arguments after the program's own name. */
+/* Adds the packages that the arguments after the program's own name name. */
 static void add_arguments(const struct program *p, const words_t *words, size_t first,
 			  struct str *ret)
 {
@@ -154,7 +155,7 @@ static void add_arguments(const struct program *p, const words_t *words, size_t 
 		if (!p->operand || value || arg[0] == '-' || str_starts(arg, "python:") ||
 		    !is_name(arg, p->operand == COLON))
 			continue;
-		/* After an option this may be the option's value, unless it has a colon. */
+		/* What follows an option may be the option's value, unless it has a colon. */
 		if (strchr(arg, ':') || (!behind && !operand))
 			operand = arg;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Opening, keeping and reading files, in a child; see file_tasks.h. */
+/* Opens, keeps and reads files, in a child; see file_tasks.h. */
 #include "proc/file_tasks.h"
 
 #include <errno.h>
@@ -69,7 +69,7 @@ int file_walk_here(const struct file_walk *w, int dir)
 	return open_for(&w->opener, w->resolve ? walk_below : walk_proc, dir, w->path);
 }
 
-/* A reader_task. */
+/* A reader_task (reader.h): opens a file step by step. */
 ssize_t file_task_walk(pid_t pid, void *bytes, size_t most)
 {
 	const struct file_walk w = *(const struct file_walk *)bytes;
@@ -86,7 +86,7 @@ ssize_t file_task_walk(pid_t pid, void *bytes, size_t most)
 /* The files that a keeper's child keeps open; used only in that child. */
 struct kept {
 	int fd;
-	uint32_t serial; /* 0: free */
+	uint32_t serial; /* number of the kept file; 0: this place is free */
 	uint64_t used;
 	struct stat st;
 };
@@ -162,7 +162,7 @@ static int keep(int path_fd, const struct file_opener *who, struct file_kept *re
 	return 0;
 }
 
-/* A reader_task. */
+/* A reader_task (reader.h): opens a file that the child keeps open. */
 ssize_t file_task_keep(pid_t pid, void *bytes, size_t most)
 {
 	const struct file_question q = *(const struct file_question *)bytes;
@@ -175,7 +175,7 @@ ssize_t file_task_keep(pid_t pid, void *bytes, size_t most)
 	return r ? r : (ssize_t)sizeof(answer);
 }
 
-/* A reader_task: reads as many bytes as the file has. */
+/* A reader_task (reader.h): reads a file that the child keeps open, as many bytes as it has. */
 ssize_t file_task_read(pid_t pid, void *bytes, size_t most)
 {
 	const struct file_question q = *(const struct file_question *)bytes;
@@ -192,7 +192,7 @@ ssize_t file_task_read(pid_t pid, void *bytes, size_t most)
 	return got < 0 ? -errno : (ssize_t)n;
 }
 
-/* A reader_task. */
+/* A reader_task (reader.h): gives the stat of a file that the child keeps open. */
 ssize_t file_task_stat(pid_t pid, void *bytes, size_t most)
 {
 	const struct file_question q = *(const struct file_question *)bytes;
@@ -230,7 +230,7 @@ static bool lists_overlay(const char *path, uint64_t dev)
 	return found;
 }
 
-/* A reader_task. */
+/* A reader_task (reader.h): tells on which kind of file system a file lies. */
 ssize_t file_task_type(pid_t pid, void *bytes, size_t most)
 {
 	struct file_kind kind = {};

@@ -15,7 +15,7 @@
 #define FILE_TASK_GROUPS 64
 #define FILE_TASK_PATH	 4096
 
-/* A struct opener (open_as.h) without pointers. */
+/* A struct opener (open_as.h) without pointers, as a child of krait gets it. */
 struct file_opener {
 	bool other, has_id;
 	uid_t uid;
@@ -23,9 +23,10 @@ struct file_opener {
 	uint32_t n;
 	gid_t groups[FILE_TASK_GROUPS];
 };
-struct file_opener file_opener_of(const struct opener *u); /* @u NULL: with krait's own rights */
+/* @u NULL: files are opened with krait's own rights */
+struct file_opener file_opener_of(const struct opener *u);
 
-/* How to get an O_PATH descriptor: by openat(), or with .resolve by openat2(). */
+/* How a child gets an O_PATH descriptor: by openat(), or with .resolve by openat2(). */
 struct file_walk {
 	struct file_opener opener;
 	uint64_t flags, resolve;

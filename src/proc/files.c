@@ -28,7 +28,7 @@ uint64_t file_dev(uint64_t st_dev)
 	return (uint64_t)major(st_dev) << 20 | minor(st_dev);
 }
 
-/* O_PATH descriptor of @path below @root; links can't lead out of it (Linux 5.6). */
+/* Returns an O_PATH descriptor of @path below @root; links can't lead out of it (Linux 5.6). */
 static int path_below(int root, pid_t pid, const char *path, uint64_t flags)
 {
 	return walk_below(root, pid, path, flags, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);

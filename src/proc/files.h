@@ -14,10 +14,17 @@
 #include "proc/maps.h"
 
 enum file_how {
-	FILE_MAP_FILES = 1, /* /proc/PID/map_files: certain; needs CAP_CHECKPOINT_RESTORE or
-			     * SYS_ADMIN */
-	FILE_EXE,	    /* /proc/PID/exe, same device and inode or same name: certain */
-	FILE_ROOT,	    /* /proc/PID/root/PATH, same device and inode: certain */
+	/*
+	 * opened by /proc/PID/map_files, the mapped file for certain; needs CAP_CHECKPOINT_RESTORE
+	 * or SYS_ADMIN
+	 */
+	FILE_MAP_FILES = 1,
+	/*
+	 * opened by /proc/PID/exe; same device and inode or same name: the mapped file for certain
+	 */
+	FILE_EXE,
+	/* opened by /proc/PID/root/PATH; same device and inode: the mapped file for certain */
+	FILE_ROOT,
 	/*
 	 * /proc/PID/root/PATH, where device and inode can't be compared (overlayfs, btrfs): a
 	 * regular file that wasn't changed since the process started
@@ -43,7 +50,7 @@ void file_exe_path(int procdir, char *ret, size_t n);
  */
 bool file_is_exe(int procdir, const char *path, bool deleted);
 
-/* Opens PROCDIR/exe. Descriptor, or -errno with a message (-ENOENT: a kernel thread). */
+/* Opens PROCDIR/exe. Returns a descriptor, or -errno + message (-ENOENT: a kernel thread). */
 _must_use_ int file_open_exe(int procdir);
 
 /*

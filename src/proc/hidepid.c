@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See hidepid.h. */
+/* Finds out whether /proc hides processes; see hidepid.h. */
 #include "proc/hidepid.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/self.h"
 
-/* Takes a mount's options apart: "rw,relatime,hidepid=invisible". */
+/* Looks for hidepid= in the options of a mount: "rw,relatime,hidepid=invisible". */
 static bool find_option(const char *options, struct str *ret)
 {
 	const char *at = strstr(options, "hidepid=");
@@ -23,7 +23,7 @@ static bool find_option(const char *options, struct str *ret)
 	return strcmp(str_cstr(ret), "0") && strcmp(str_cstr(ret), "off");
 }
 
-/* Of several mounts at one place only the last one is visible. */
+/* Of several mounts at one place only the last one is visible, so its options count. */
 bool proc_hides(struct str *ret)
 {
 	_cleanup_fclose_ FILE *f = fopen("/proc/self/mounts", "re");

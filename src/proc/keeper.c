@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Children that keep files open; see keeper.h. */
+/* Runs children that keep files open; see keeper.h. */
 #include "proc/keeper.h"
 
 #include <errno.h>
@@ -20,14 +20,14 @@
 #define APART_MS     50
 
 struct keeper {
-	pthread_mutex_t lock; /* protects .child */
+	pthread_mutex_t lock; /* protects .child of this keeper */
 	struct reader_child *child;
 	uint64_t dev;
 	uid_t uid;
 	struct waited waited;
 };
 
-/* Only the main thread adds keepers. */
+/* All keepers; only the main thread adds some. */
 static struct {
 	struct keeper keeper[KEEPERS];
 	size_t n;
@@ -69,7 +69,7 @@ static ssize_t ask_once(struct keeper *k, struct reader_request *q)
 	return got;
 }
 
-/* A job waits as long as somebody waits for it. */
+/* Asks a keeper's child. In a job the wait is as long as somebody waits for the job. */
 static ssize_t ask(struct keeper *k, struct reader_request *q)
 {
 	ssize_t got = ask_once(k, q);
@@ -99,7 +99,7 @@ static ssize_t read_far(uint64_t number, void *bytes, size_t n, uint64_t offset)
 	while (done < n) {
 		char block[sizeof(q)];
 		size_t want = MIN(n - done, AT_ONCE);
-		/* The question is written where the answer will come. */
+		/* The question is written where the child's answer will come. */
 		void *to = want < sizeof(q) ? block : (char *)bytes + done;
 		struct reader_request r = {.pid = -1,
 					   .task = file_task_read,
@@ -147,7 +147,7 @@ static int stat_far(uint64_t number, struct stat *ret)
 
 static const struct far_ops far_ops = {read_far, stat_far};
 
-/* NULL: there are too many keepers already, or no child can be started. */
+/* Returns the keeper of file system @dev. NULL: there are too many, or no child can be started. */
 static struct keeper *keeper_for(uint64_t dev, pid_t pid, size_t *number)
 {
 	uid_t uid = proc_user_of(pid);

@@ -20,7 +20,7 @@ struct file_opener;
  */
 _must_use_ int keeper_open(int path_fd, uint64_t dev, pid_t pid, const struct file_opener *opener);
 
-/* Does file system @dev have a child that keeps its files open? */
+/* Tells whether file system @dev has a child that keeps its files open. */
 bool keeper_has(uint64_t dev);
 
 /* Ends the children that keep files open, as far as they answer. */

@@ -13,8 +13,10 @@
 #include "elf/elf_file.h"
 #include "proc/files.h"
 
-#define KEYS_1STBLOCK 32 /* PTHREAD_KEY_2NDLEVEL_SIZE, elements of specific_1stblock ... */
-#define KEY_BYTES     16 /* ... of struct pthread_key_data {uintptr_t seq; void *data} */
+/* glibc's PTHREAD_KEY_2NDLEVEL_SIZE: number of elements of specific_1stblock */
+#define KEYS_1STBLOCK 32
+/* size of such an element, struct pthread_key_data {uintptr_t seq; void *data} */
+#define KEY_BYTES 16
 
 struct usual {
 	enum elf_machine machine;
@@ -56,7 +58,7 @@ struct libc_info libc_default(enum libc_kind kind)
 #endif
 }
 
-/* "libc-2.31.so", the name of the file before glibc 2.34; "libc.so.6" since. */
+/* Accepts "libc-2.31.so", as glibc called the file up to 2.33, and "libc.so.6". */
 static bool is_glibc_file(const char *base, const char *lib, const char *soname)
 {
 	size_t n = strlen(lib);
@@ -83,7 +85,11 @@ const struct mapping *libc_find(const struct maps *m, enum libc_kind *ret,
 		if (is_glibc_file(base, "libc", "libc.so.6"))
 			*ret = LIBC_GLIBC;
 		else if (str_starts(base, "ld-musl-") || str_starts(base, "libc.musl-") ||
-			 streq(base, "libc.so")) /* Debian's musl; glibc's is a linker script */
+			 /*
+			  * libc.so is Debian's musl; glibc's file of this name is a linker script,
+			  * which nobody maps
+			  */
+			 streq(base, "libc.so"))
 			*ret = LIBC_MUSL;
 		else
 			continue;
@@ -104,7 +110,10 @@ static bool learn_glibc(struct elf_file *f, struct libc_info *ret)
 	struct elf_symbol at_specific, at_size;
 	uint32_t specific[3], size;
 
-	/* in libc.so.6 .dynsym (GLIBC_PRIVATE) from 2.34, in libpthread.so.0 .symtab before */
+	/*
+	 * this symbol is in libc.so.6 .dynsym (GLIBC_PRIVATE) from 2.34, in libpthread.so.0 .symtab
+	 * before
+	 */
 	if (!elf_file_symbol(f, "_thread_db_pthread_specific", &at_specific) ||
 	    !elf_file_symbol(f, "_thread_db_sizeof_pthread", &at_size) ||
 	    !read_u32(f, &at_specific, specific, 3) || !read_u32(f, &at_size, &size, 1))
@@ -113,7 +122,7 @@ static bool learn_glibc(struct elf_file *f, struct libc_info *ret)
 	if ((uint64_t)specific[0] * specific[1] != 64 * 32 || size > 1u << 16 ||
 	    specific[2] >= size || specific[2] < KEYS_1STBLOCK * KEY_BYTES || specific[2] % 8)
 		return false;
-	/* specific_1stblock comes right before specific (nptl/descr.h) */
+	/* In struct pthread, specific_1stblock comes right before specific (nptl/descr.h). */
 	ret->self_offset = elf_file_machine(f) == ELF_AARCH64 ? -(int32_t)size : 0;
 	ret->tsd_offset = ret->self_offset + (int32_t)specific[2] - KEYS_1STBLOCK * KEY_BYTES;
 	return true;

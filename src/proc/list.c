@@ -21,7 +21,7 @@ static int by_number(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* The entries whose names are numbers, sorted. Takes @fd. */
+/* Lists the entries of a directory whose names are numbers, sorted. Takes @fd. */
 static int numbers_in(int fd, pid_vec *ret)
 {
 	_cleanup_closedir_ DIR *dir = fdopendir(fd);
@@ -34,7 +34,7 @@ static int numbers_in(int fd, pid_vec *ret)
 		return r;
 	}
 	ret->n = 0;
-	/* readdir() of a process that ends just stops, or says ENOENT or ESRCH. */
+	/* If the process ends, readdir() of its directory just stops, or says ENOENT or ESRCH. */
 	while (!r && (e = readdir(dir)))
 		if (isdigit((unsigned char)e->d_name[0]))
 			r = vec_push(ret, (pid_t)strtol(e->d_name, NULL, 10));
@@ -77,7 +77,7 @@ static bool open_thread(struct proc *p, pid_t tid)
 	return true;
 }
 
-/* /proc/TID exists for every thread, though a listing of /proc doesn't show it. */
+/* /proc/TID exists for every thread, though a listing of /proc doesn't show those. */
 bool proc_use_another_thread(struct proc *p)
 {
 	struct proc_stat st;
@@ -145,7 +145,8 @@ static int check_number(pid_t pid)
 	if (r)
 		return r;
 	if (proc_status_read(p.dirfd, "status", &s) || !s.tgid || s.tgid == pid)
-		return 0; /* what is wrong with it shows where it is used */
+		/* the process's /proc directory has a fault, which shows where it is used */
+		return 0;
 	return err_set(-EINVAL, "%d is a thread of process %d; give that one: -p %d", pid, s.tgid,
 		       s.tgid);
 }
@@ -176,7 +177,7 @@ static int add_children(struct map *in, pid_vec *ret, size_t *ret_more)
 	vec_foreach(pid, &all)
 		if (!r && !map_get(in, (uint64_t)*pid) && !parent_of(*pid, &parent))
 			r = map_put(&parents, (uint64_t)*pid, (uint64_t)parent);
-	/* Pids wrap around: a child may have a lower one than its parent. */
+	/* Numbers of processes wrap around: a child may have a lower one than its parent. */
 	for (*ret_more = 0; again && !r;) {
 		again = false;
 		vec_foreach(pid, &all) {

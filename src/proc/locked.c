@@ -15,7 +15,7 @@
 
 struct probe {
 	int fd, done;
-	atomic_int users; /* how many threads use the probe; the last one frees it */
+	atomic_int users; /* how many threads use the probe; the last one of them frees it */
 };
 
 static void put(struct probe *p)

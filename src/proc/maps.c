@@ -25,7 +25,7 @@ struct cursor {
 	const char *p, *end;
 };
 
-/* Takes digits of @base up to the terminating byte @term, which is taken too. */
+/* Reads digits of @base up to the byte @term, and steps over that byte too. */
 static bool take_number(struct cursor *c, int base, char term, uint64_t *ret)
 {
 	const char *first = c->p;
@@ -96,7 +96,7 @@ static bool fits(const struct mapping *e, unsigned want)
 	       ((want & MAPS_FILE) && e->ino);
 }
 
-/* Appends the path: of its bytes only a newline is escaped (seq_path(m, path, "\n")). */
+/* Appends a mapping's path, in which only a newline is escaped (seq_path(m, path, "\n")). */
 static void add_path(struct str *text, const char *p, const char *end)
 {
 	for (const char *q; p < end; p = q + 4) {
@@ -111,7 +111,7 @@ static void add_path(struct str *text, const char *p, const char *end)
 	str_add_n(text, "", 1);
 }
 
-/* Neighbouring mappings mostly share their file: the path is kept once. */
+/* Stores the path of a mapping; neighbours mostly share their file, and then also the path. */
 static uint32_t intern_path(struct maps *m, const char *p, const char *end)
 {
 	size_t at = m->text.n;
@@ -175,7 +175,7 @@ static int add_lines(struct maps *m, const char *text, size_t n, unsigned want, 
 static int maps_init(struct maps *m)
 {
 	*m = (struct maps){};
-	str_add_n(&m->text, "", 1); /* offset 0 is the empty path */
+	str_add_n(&m->text, "", 1); /* so that offset 0 is the empty path */
 	return m->text.failed ? -ENOMEM : 0;
 }
 
@@ -194,7 +194,7 @@ int maps_parse(const char *text, size_t n, unsigned want, struct maps *ret)
 	if (!r && n)
 		r = add_lines(ret, text, n, want, &used);
 	if (!r && used < n)
-		ret->malformed++; /* cut in the middle of a line */
+		ret->malformed++; /* the text is cut off in the middle of this line */
 	return r;
 }
 

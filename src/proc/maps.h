@@ -12,30 +12,36 @@
 #include "base/vec.h"
 
 struct mapping {
-	uint64_t start, end; /* end exclusive, start < end */
-	uint64_t offset;     /* where the mapping's first byte is in the file, in bytes */
-	uint64_t dev;	     /* kernel's encoding as in abi exe_key: major << 20 | minor */
-	uint64_t ino;	     /* inode of the mapped file; 0 = the mapping has no file */
-	uint32_t path;	     /* offset into maps.text, see maps_path() */
-	uint8_t prot;	     /* PROT_READ | PROT_WRITE | PROT_EXEC */
+	uint64_t start, end; /* the addresses of the mapping: end exclusive, start < end */
+	uint64_t offset;     /* which byte of the file the mapping begins with */
+	/*
+	 * device of the mapped file in the kernel's encoding, as in exe_key of abi/: major << 20 |
+	 * minor
+	 */
+	uint64_t dev;
+	uint64_t ino;  /* inode of the mapped file; 0 = the mapping has no file */
+	uint32_t path; /* offset into maps.text, see maps_path() */
+	uint8_t prot;  /* PROT_READ | PROT_WRITE | PROT_EXEC */
 	bool shared;
 	bool deleted; /* the kernel wrote " (deleted)" after the path; .path is without it */
 };
 
 struct maps {
-	VEC(struct mapping) list; /* ascending by address */
-	struct str text;	  /* the paths, each NUL-terminated */
+	VEC(struct mapping) list; /* the mappings, ascending by address */
+	struct str text;	  /* the paths of the mappings, each NUL-terminated */
 	bool truncated;		  /* a limit was reached: the list is only the beginning */
-	size_t malformed;	  /* lines that couldn't be read, left out */
+	size_t malformed;	  /* how many lines couldn't be read and are left out */
 };
 
 enum maps_want {
-	MAPS_EXEC = 1, /* executable mappings, with a file or without */
-	MAPS_FILE = 2, /* mappings of files (inode != 0) */
+	MAPS_EXEC = 1, /* which mappings are wanted: executable ones, with a file or without */
+	MAPS_FILE = 2, /* which mappings are wanted: those of files (inode != 0) */
 	MAPS_ALL = 4,
 };
 
-/* Limits: lines kept and bytes of text read. vm.max_map_count is 65,530 by default. */
+/*
+ * The most lines of a list of mappings, and bytes of text. vm.max_map_count is 65,530 by default.
+ */
 #define MAPS_MAX_LIST  (1u << 20)
 #define MAPS_MAX_BYTES (256u << 20)
 
@@ -76,7 +82,7 @@ void maps_fini(struct maps *m);
  */
 const char *maps_path(const struct maps *m, const struct mapping *e);
 
-/* The mapping that contains @addr, or NULL. */
+/* Returns the mapping that contains @addr, or NULL. */
 const struct mapping *maps_find(const struct maps *m, uint64_t addr);
 
 #endif

@@ -12,9 +12,7 @@
 
 #include "proc/maps.h"
 
-/*
- * include/uapi/linux/fs.h, struct procmap_query; the headers that krait is built with may lack it.
- */
+/* struct procmap_query of linux/fs.h; the headers that krait is built with may lack it. */
 struct query {
 	uint64_t size, flags, addr;
 	uint64_t start, end, vma_flags, page_size, offset, ino;
@@ -30,7 +28,7 @@ enum query_flags {
 	VMA_WRITABLE = 0x02,
 	VMA_EXECUTABLE = 0x04,
 	VMA_SHARED = 0x08,
-	OR_NEXT = 0x10, /* query flag: find the first mapping from .addr on */
+	OR_NEXT = 0x10, /* flag of a query: find the first mapping that ends after .addr */
 };
 
 _Static_assert(sizeof(struct query) == 104, "as the kernel has it");

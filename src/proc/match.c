@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Target filters; see match.h. */
+/* Decides which processes are wanted; see match.h. */
 #include "proc/match.h"
 
 #include <fnmatch.h>
@@ -46,10 +46,11 @@ static bool comm_fits(const struct proc_match *m, const struct proc_facts *f)
 	return !m->comm.n;
 }
 
-/* Does @glob match any component of @path? */
+/* Tells whether @glob matches any component of @path. */
 static bool component_fits(const char *glob, const char *path)
 {
-	char one[256]; /* NAME_MAX + 1: a cgroup is a directory */
+	/* a component of a cgroup's path is a directory's name: NAME_MAX + 1 bytes at most */
+	char one[256];
 	size_t n;
 
 	for (; *path; path += n + (path[n] == '/')) {

@@ -12,14 +12,16 @@
  * every process matches. The strings belong to the caller (argv).
  */
 struct proc_match {
-	VEC(const char *) comm;	  /* globs: the kernel's comm or the process's name */
-	VEC(const char *) cgroup; /* globs: the whole path ('*' crosses '/') or a component */
-	/* beginnings of a container's id, or whole names; none is "" */
+	/* wanted names, as globs: the kernel's comm or the process's own name */
+	VEC(const char *) comm;
+	/* wanted cgroups, as globs: the whole path ('*' crosses '/') or a component */
+	VEC(const char *) cgroup;
+	/* wanted containers: beginnings of an id, or whole names; none is "" */
 	VEC(const char *) container;
 	struct map pids; /* the wanted processes that were added by pid: tgid -> 1 */
 	/* the user was warned of a process that only claims to be in one of .container */
 	bool said;
-	/* processes were asked for by pid, even if all have ended since */
+	/* processes were asked for by number, even if all have ended since */
 	bool by_pid;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Limits of memory; see memory.h. */
+/* Finds the limit on krait's own memory; see memory.h. */
 #include "proc/memory.h"
 
 #include <limits.h>

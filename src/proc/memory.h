@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How much memory krait's own process may take. */
+/* Tells how much memory krait's own process may take. */
 #ifndef PROC_MEMORY_H
 #define PROC_MEMORY_H
 

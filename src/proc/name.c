@@ -8,7 +8,7 @@
 
 #include <ctype.h>
 
-/* The arguments: NUL-separated, the last one possibly without its NUL. */
+/* The arguments of a process: NUL-separated, the last one possibly without its NUL. */
 struct args {
 	const char *p, *end;
 };
@@ -49,7 +49,7 @@ static bool arg_is(struct arg a, const char *s)
 	return a.n == strlen(s) && !memcmp(a.s, s, a.n);
 }
 
-/* "python", "python3.13t", "python3-dbg", "pypy3", "-python3" (a login shell's way). */
+/* Accepts "python", "python3.13t", "python3-dbg", "pypy3", and a login shell's "-python3". */
 static bool is_interpreter(struct arg a)
 {
 	a = base_name(a);
@@ -65,7 +65,10 @@ static bool is_interpreter(struct arg a)
 		return false;
 	while (a.n && (isdigit((unsigned char)*a.s) || *a.s == '.'))
 		a.s++, a.n--;
-	/* "3.13t", "3.8m", "3.6dm"; "-dbg", "-debug", "-intel64"; " (deleted)" of a link's end */
+	/*
+	 * Endings like "3.13t", "3.8m", "3.6dm", "-dbg", "-debug", "-intel64", " (deleted)" are
+	 * skipped.
+	 */
 	while (a.n && strchr("tdmu", *a.s))
 		a.s++, a.n--;
 	return !a.n || *a.s == '-' || *a.s == ' ';
@@ -77,7 +80,7 @@ static void add_clean(struct str *ret, struct arg a)
 		str_add_c(ret, iscntrl((unsigned char)a.s[i]) ? '?' : a.s[i]);
 }
 
-/* "dir/__main__.py" is called by its directory's name, any other script by its own. */
+/* Adds a script's name: "dir/__main__.py" is called as its directory, others as their file. */
 static void add_script(struct str *ret, struct arg script)
 {
 	struct arg base = base_name(script);
@@ -113,7 +116,7 @@ static bool add_parenthesized(struct str *ret, struct arg a)
 }
 
 /*
- * setproctitle's titles, in place of the arguments: "gunicorn: worker [app]", "[celeryd:
+ * Adds the title that setproctitle wrote over the arguments: "gunicorn: worker [app]", "[celeryd:
  * celery@host]".
  */
 static bool add_title(struct str *ret, struct arg a)
@@ -137,7 +140,7 @@ static bool takes_value(char option)
 	return option && strchr("cmWXQ", option);
 }
 
-/* The rest of an option word or, if there is none, the next argument. */
+/* Returns an option's value: the rest of its word or, if nothing is left, the next argument. */
 static bool value_of(struct args *a, struct arg word, size_t at, struct arg *ret)
 {
 	if (at < word.n) {

@@ -64,7 +64,10 @@ static void leave(struct saved *s, bool has_id)
 				.groups = s->groups.v,
 				.n_groups = s->groups.n};
 
-	/* Twice: changing the id also changes the capabilities for files (capabilities(7)). */
+	/*
+	 * This is done twice: changing the id also changes the capabilities for files
+	 * (capabilities(7)).
+	 */
 	if (cap_set_proc(s->caps) || (has_id && (set_ids(&before) || cap_set_proc(s->caps))))
 		abort();
 	cap_free(s->caps);

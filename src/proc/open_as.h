@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Opening files with somebody else's rights, for a moment and in one thread. */
+/* Opens files with somebody else's rights, for a moment and in one thread. */
 #ifndef PROC_OPEN_AS_H
 #define PROC_OPEN_AS_H
 
@@ -9,7 +9,7 @@
 
 /* With whose rights a file is opened. */
 struct opener {
-	bool as_is; /* with krait's own rights, all its capabilities included */
+	bool as_is; /* files are opened with krait's own rights, all its capabilities included */
 	/*
 	 * with the rights of .uid, .gid and .groups; false: of krait's own user, without
 	 * capabilities

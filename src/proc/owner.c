@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Ids of a process; see owner.h. */
+/* Reads the ids of a process's owner; see owner.h. */
 #include "proc/owner.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ static const char *numbers_of(const struct str *text, const char *key)
 	return at ? at + strlen(key) : NULL;
 }
 
-/* "Uid:	real	effective	saved	file system" */
+/* Reads a line "Uid:	real	effective	saved	file system" (or "Gid:"). */
 static int take_id(const char *at, unsigned int *ret, bool *mixed)
 {
 	unsigned real, effective, saved;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* With whose rights a process opens files. */
+/* Finds out with whose rights a process opens files. */
 #ifndef PROC_OWNER_H
 #define PROC_OWNER_H
 
@@ -17,7 +17,7 @@ struct proc_owner {
 	 */
 	bool mixed;
 	gid_t gid;
-	VEC(gid_t) groups; /* supplementary groups */
+	VEC(gid_t) groups; /* supplementary groups of the owner */
 };
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The sysctl kernel.perf_event_paranoid; see perf_paranoid.h. */
+/* Reads the sysctl kernel.perf_event_paranoid; see perf_paranoid.h. */
 #include "proc/perf_paranoid.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the kernel requires of whoever opens a perf event. */
+/* Tells what the kernel requires of whoever opens a perf event. */
 #ifndef PROC_PERF_PARANOID_H
 #define PROC_PERF_PARANOID_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The facts of one process, read through a descriptor of its /proc directory. */
+/* Reads the facts of one process through a descriptor of its /proc directory. */
 #include "proc/proc.h"
 
 #include <fcntl.h>
@@ -72,7 +72,8 @@ int proc_comm(const struct proc *p, pid_t tid, char ret[static PROC_COMM_BYTES])
 static char *name_of(const struct proc *p, const struct str *cmdline, const char *comm)
 {
 	_cleanup_str_ struct str name = {};
-	char exe[512]; /* only its last component matters, and only if it is short */
+	/* of the program's path only the last component matters, and only if it is short */
+	char exe[512];
 
 	file_exe_path(p->dirfd, exe, sizeof(exe));
 	proc_name_from(str_cstr(cmdline), cmdline->n, exe, comm, &name);
@@ -106,7 +107,7 @@ static void prove_place(struct proc_facts *f, const char *path, const struct str
 	(void)container_from_cgroup(str_cstr(&believed), ret);
 }
 
-/* cgroup and container. What can't be read stays empty. */
+/* Reads cgroup and container of a process. What can't be read stays empty. */
 static int read_place(const struct proc *p, struct proc_facts *f)
 {
 	_cleanup_str_ struct str text = {}, path = {}, id = {}, claim = {};
@@ -148,7 +149,11 @@ static int read_all(const struct proc *p, const char *name, struct proc_facts *f
 	if (!name)
 		r = aside_read(p->dirfd, "cmdline", PROC_CMDLINE_BYTES, &cmdline);
 	if (r == -EACCES || r == -EPERM || r == -ETIMEDOUT)
-		r = 0; /* hidepid, Yama, or no answer in time: comm has to do */
+		/*
+		 * the file isn't readable (hidepid, Yama, or no answer in time): comm serves as the
+		 * name
+		 */
+		r = 0;
 	if (r)
 		return r;
 	f->tgid = p->tgid;

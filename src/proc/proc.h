@@ -18,7 +18,7 @@
 #define PROC_COMM_BYTES	   16
 
 struct proc {
-	pid_t tgid; /* process id in the PID namespace of /proc (krait's own) */
+	pid_t tgid; /* the process's id in the PID namespace of /proc, which is krait's own */
 	int dirfd;  /* descriptor of the directory /proc/TGID */
 };
 
@@ -38,10 +38,11 @@ struct proc_facts {
 	char *name; /* the process's name for people: script or module, see proc_name_from() */
 	/* the cgroup's path in the v2 hierarchy, else the longest one of v1; "/" if none */
 	char *cgroup;
-	char *container; /* id (64 hex digits) of the container, or machine name; "" = none */
+	/* id (64 hex digits) of the process's container, or a machine's name; "": none */
+	char *container;
 	/* id or name of a container that the process only claims to be in; "" = none */
 	char *claim;
-	uid_t claim_uid; /* user who may have made that claim; (uid_t)-1: not known */
+	uid_t claim_uid; /* the user who may have written .container; (uid_t)-1: not known */
 };
 
 /*
@@ -125,7 +126,7 @@ _must_use_ int proc_tree(pid_t root, pid_vec *ret);
  */
 _must_use_ int proc_asked(pid_t pid, bool alone, pid_vec *ret);
 
-/* Inode of PROCDIR/ns/@name ("pid", "mnt", ...), 0 if not readable. */
+/* Returns the inode of PROCDIR/ns/@name ("pid", "mnt", ...); 0: it isn't readable. */
 uint64_t proc_ns(const struct proc *p, const char *name);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A child process that reads; see reader.h. */
+/* Lets a child process read; see reader.h. */
 #include "proc/reader.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@
 #include "proc/starved.h"
 
 #define IDLE_MOST    4
-#define TASK_READS   5 /* a task whose reads come may take as long as so many reads */
+#define TASK_READS   5 /* a task that goes on reading may take as long as so many reads */
 #define STARVED_WAIT 3
 #define SLICES_MOST  100u
 #define SLICE_MS     50
@@ -31,14 +31,14 @@
 /* the most bytes of one request; a larger read takes several requests */
 #define SHARED_BYTES READER_TASK_BYTES
 #define PIECES	     64
-#define STUCK_MOST   32 /* how many children may hang; with so many nothing new is read */
+#define STUCK_MOST   32 /* how many children may hang; after that nothing new is read */
 #define STUCK_USER   4	/* how many children may hang for processes of one user other than root */
 
-/* A request and its answer; both processes map it. */
+/* A request to a child and its answer, in memory that both processes map. */
 struct shared {
 	reader_task *task; /* the task that the child runs; NULL: the request is for memory */
-	unsigned reads;	   /* how many reads of a task have come back */
-	uint64_t cpu_ns;   /* CPU time of the child so far */
+	unsigned reads;	   /* how many reads of the child's task have come back */
+	uint64_t cpu_ns;   /* CPU time that the child has used so far */
 	uint64_t took_ns;  /* how long the child took from the request to the answer */
 	pid_t pid;
 	size_t n;
@@ -47,7 +47,7 @@ struct shared {
 	_Alignas(uint64_t) char bytes[SHARED_BYTES];
 };
 
-/* A child that hangs in the memory of a process. */
+/* A child that hangs while it reads the memory of a process. */
 struct stuck {
 	pid_t child, pid;
 	uid_t uid;
@@ -57,12 +57,13 @@ struct stuck {
 /* A child that reads. */
 struct child {
 	pid_t pid;
-	int fd; /* a byte sent is a request, a byte received an answer */
+	int fd; /* socket to the child: a byte sent is a request, a byte received an answer */
 	struct shared *shared;
-	uint64_t counted_ns; /* how much of .shared->cpu_ns has been counted */
+	/* how much of the child's CPU time (.shared->cpu_ns) has been counted */
+	uint64_t counted_ns;
 };
 
-/* One set for the program, because memory is read from everywhere. */
+/* The readers of the whole program, because memory is read from everywhere. */
 static struct readers {
 	pthread_mutex_t lock;
 	struct child idle[IDLE_MOST];
@@ -70,15 +71,16 @@ static struct readers {
 	struct stuck stuck[STUCK_MOST];
 	size_t n_stuck;
 	struct reader_stats stats;
-	uint64_t cpu_ns; /* CPU time of all children, for what they answered */
+	uint64_t cpu_ns; /* CPU time that all children took for their answers */
 	bool looks_first;
-	struct shared *serves; /* in a child: the request that it serves; else NULL */
+	/* in a child: the request that it serves; in krait's main process NULL */
+	struct shared *serves;
 	/*
 	 * in a child: the descriptor that came with the request, and the one that goes back; -1:
 	 * none
 	 */
 	int given, handed;
-	pid_t pagemap_pid; /* 0: .pagemap isn't open */
+	pid_t pagemap_pid; /* the process whose pagemap is open; 0: none is */
 	int pagemap;
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -115,7 +117,7 @@ static ssize_t send_byte(int to, int fd)
 	return sendmsg(to, &m, MSG_NOSIGNAL);
 }
 
-/* As recv(). @fd: the descriptor that came along; -1: none. */
+/* Receives a byte as recv() does. *@fd: the descriptor that came with it; -1: none did. */
 static ssize_t receive_byte(int from, int *fd)
 {
 	char byte, control[CMSG_SPACE(sizeof(int))];
@@ -165,7 +167,8 @@ static _Noreturn void serve(int fd, struct shared *s, pid_t parent)
 	all.serves = s;
 	all.given = all.handed = -1;
 	dup2(fd, 0);
-	(void)syscall(SYS_close_range, 1, ~0u, 0); /* Linux 5.9; without it they stay open */
+	/* closes all descriptors; before Linux 5.9 they stay open */
+	(void)syscall(SYS_close_range, 1, ~0u, 0);
 	while (receive_byte(0, &all.given) == 1) {
 		uint64_t began = clock_ns(CLOCK_MONOTONIC);
 
@@ -179,7 +182,7 @@ static _Noreturn void serve(int fd, struct shared *s, pid_t parent)
 	_exit(0);
 }
 
-/* The child blocks all signals: a terminal's Ctrl-C is for krait. */
+/* Starts a child that blocks all signals: a terminal's Ctrl-C is for krait. */
 static pid_t fork_silently(void)
 {
 	sigset_t every, before;
@@ -240,7 +243,7 @@ static int start(struct child *c)
 	return -ECHILD;
 }
 
-/* Forgets children that came back at last. */
+/* Forgets children that hung and came back at last. */
 static void reap(struct readers *r)
 {
 	size_t kept = 0;
@@ -294,7 +297,7 @@ static void give_up(struct readers *r, const struct child *c, uid_t uid)
 	pthread_mutex_unlock(&r->lock);
 }
 
-/* May @pid not be read? Its memory hangs already, or too many children hang. */
+/* True: @pid isn't to be read, because its memory hangs already, or too many children hang. */
 static bool is_hopeless(struct readers *r, pid_t pid, uid_t uid)
 {
 	size_t of_user = 0;
@@ -312,7 +315,7 @@ static bool is_hopeless(struct readers *r, pid_t pid, uid_t uid)
 	return of_user >= STUCK_USER || r->n_stuck == STUCK_MOST;
 }
 
-/* How long an answer was waited for, in slices. */
+/* For how long an answer has been waited for, in slices of time. */
 struct patience {
 	unsigned idle, slices, reads;
 };
@@ -481,12 +484,12 @@ static void give_back(struct readers *r, const struct child *c)
 		bury(c);
 }
 
-/* Releases the child after a request, whose result was @got. */
+/* Gets the child ready for others after a request, whose result was @got. */
 static void let_go(struct readers *r, const struct child *c, ssize_t got, uid_t uid)
 {
 	if (got == -ETIMEDOUT)
 		give_up(r, c, uid);
-	else if (got == -EPIPE) /* somebody has killed it */
+	else if (got == -EPIPE) /* somebody has killed the child */
 		bury(c);
 	else
 		give_back(r, c);
@@ -562,7 +565,7 @@ ssize_t reader_read(pid_t pid, const struct iovec *to, const struct iovec *from,
 	return got;
 }
 
-/* Returns what the task returned, or the -errno in @lost: the child doesn't answer. */
+/* Returns what the task returned; if the child doesn't answer, the -errno in @lost. */
 static ssize_t ask_task(const struct child *c, struct reader_request *q, int *lost)
 {
 	struct shared *s = c->shared;
@@ -615,8 +618,8 @@ ssize_t reader_run(pid_t pid, reader_task *task, void *bytes, size_t n, size_t m
 
 struct reader_child {
 	struct child child;
-	bool waits;   /* the last question has no answer yet */
-	bool counted; /* that the child doesn't answer was counted in .stats */
+	bool waits;   /* the last question to the child has no answer yet */
+	bool counted; /* .stats counts already that this child doesn't answer */
 };
 
 struct reader_child *reader_child_new(void)
@@ -644,7 +647,7 @@ void reader_child_free(struct reader_child *c)
 	free(c);
 }
 
-/* Has the answer to the last question come? */
+/* Tells whether the child has answered its last question. */
 static bool is_free(struct reader_child *c)
 {
 	int fd = -1;

@@ -44,18 +44,18 @@ typedef ssize_t reader_task(pid_t pid, void *bytes, size_t most);
  */
 ssize_t reader_run(pid_t pid, reader_task *task, void *bytes, size_t n, size_t most);
 
-/* A task that may get a descriptor and hand one over. */
+/* A request to run a task, which may get a descriptor and hand one over. */
 struct reader_request {
 	/*
 	 * the process that is read; for a task that reads none, a negative number that the caller
 	 * chooses
 	 */
 	pid_t pid;
-	uid_t uid; /* the user to blame if the task hangs */
+	uid_t uid; /* the user who counts as the cause if the task hangs */
 	reader_task *task;
-	void *bytes; /* a question of .n bytes, and room for an answer of .most */
+	void *bytes; /* @bytes holds a question of .n bytes, and has room for an answer of .most */
 	size_t n, most;
-	/* descriptor that the task gets as reader_given(), until the task ends; -1: none */
+	/* a descriptor for the task, which gets it by reader_given() until it ends; -1: none */
 	int give;
 	/*
 	 * gets the descriptor that the task gave to reader_hand_over(), -1: none; NULL: it isn't
@@ -68,12 +68,13 @@ struct reader_request {
 	 */
 	uint64_t took_ns;
 };
-#define READER_OWNER ((uid_t)-1) /* reader_request.uid: the user of process .pid */
+#define READER_OWNER ((uid_t)-1) /* value of reader_request.uid: the user of process .pid */
 
 /* As reader_run(), but always in a child, and not for a process that hangs already. */
 ssize_t reader_ask(struct reader_request *q);
 int reader_given(void);
-void reader_hand_over(int fd); /* for a task; the child closes @fd then */
+/* called by a task: gives @fd to krait's main process; the child closes it then */
+void reader_hand_over(int fd);
 
 /*
  * A child of the caller's own, which keeps what its tasks leave behind. If it doesn't answer in
@@ -105,10 +106,10 @@ struct reader_stats {
 };
 struct reader_stats reader_stats(void);
 
-/* CPU time, in ns, that the children took for their answers. */
+/* Returns the CPU time, in ns, that the children took for their answers. */
 uint64_t reader_cpu_ns(void);
 
-/* Ends idle children; the next read starts one. */
+/* Ends the children that have nothing to do; the next read starts one. */
 void reader_close(void);
 
 #endif

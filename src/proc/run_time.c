@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the kernel counts of a process's time; see run_time.h. */
+/* Reads what the kernel counts of a process's time; see run_time.h. */
 #include "proc/run_time.h"
 
 #include <errno.h>
@@ -35,16 +35,14 @@ bool run_time_parse_taken(const char *text, uint64_t *ret_ticks)
 {
 	unsigned long long irq, softirq, stolen;
 
-	/* The numbers are: user nice system idle iowait irq softirq steal. */
+	/* The line's numbers are: user nice system idle iowait irq softirq steal. */
 	if (sscanf(text, "cpu %*u %*u %*u %*u %*u %llu %llu %llu", &irq, &softirq, &stolen) != 3)
 		return false;
 	*ret_ticks = irq + softirq + stolen;
 	return true;
 }
 
-/*
- * As clock_getcpuclockid(3) builds it. The kernel's clock of a process includes its ended threads.
- */
+/* The CPU clock of a process, ended threads included, as clock_getcpuclockid(3) builds it. */
 #define PROCESS_CLOCK(pid) ((clockid_t)(~(unsigned)(pid) << 3 | 2))
 
 static int read_process(const struct proc *p, struct run_time *ret)

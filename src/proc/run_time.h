@@ -13,14 +13,14 @@
 
 struct run_time {
 	uint64_t at_ns;	   /* when these figures were read, CLOCK_MONOTONIC */
-	uint64_t start_ns; /* when the process started, CLOCK_BOOTTIME, to 10 ms */
+	uint64_t start_ns; /* when the process started, CLOCK_BOOTTIME, to within 10 ms */
 	uint64_t cpu_ns;   /* CPU time of all threads of the process, ended ones too */
 	/* how long the main thread had a CPU; how long it was ready and had none */
 	uint64_t ran_ns, queued_ns;
 	uint64_t runs; /* how often the main thread got a CPU; 0: the kernel doesn't
 				     * count */
 	unsigned threads;
-	char state; /* state of the main thread: 'R', 'S', 'Z', ... */
+	char state; /* state of the main thread, a letter as /proc shows it: 'R', 'S', 'Z', ... */
 	/*
 	 * .queued_ns is complete. It isn't while the main thread is ready: the kernel adds that
 	 * wait when the thread gets its CPU.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* By the state that /proc shows; see starved.h. */
+/* Judges by the state that /proc shows whether a process gets no CPU; see starved.h. */
 #include "proc/starved.h"
 
 #include <dirent.h>

@@ -59,7 +59,7 @@ static void read_place(const char *p, const char *end, struct proc_stat *s)
 {
 	uint64_t code, stack;
 
-	for (int i = 23; i <= 25; i++) /* vsize, rss, rsslim */
+	for (int i = 23; i <= 25; i++) /* skips the fields vsize, rss, rsslim */
 		if (!skip_field(&p, end))
 			return;
 	if (!take_u64(&p, end, &code) || !skip_field(&p, end) || !take_u64(&p, end, &stack) ||
@@ -86,12 +86,13 @@ int proc_stat_parse(const char *text, size_t n, struct proc_stat *ret)
 	p = close + 3;
 	if (!take_u64(&p, end, &parent) || parent > INT32_MAX)
 		return -EINVAL;
-	for (int i = 5; i <= 8; i++) /* pgrp, session, tty_nr, tpgid (may be -1) */
+	/* skips the fields pgrp, session, tty_nr, tpgid (which may be -1) */
+	for (int i = 5; i <= 8; i++)
 		if (!skip_field(&p, end))
 			return -EINVAL;
 	if (!take_u64(&p, end, &flags))
 		return -EINVAL;
-	for (int i = 10; i <= 21; i++) /* minflt ... itrealvalue */
+	for (int i = 10; i <= 21; i++) /* skips the fields minflt ... itrealvalue */
 		if (!skip_field(&p, end))
 			return -EINVAL;
 	if (!take_u64(&p, end, &s.start_ticks))
@@ -103,7 +104,7 @@ int proc_stat_parse(const char *text, size_t n, struct proc_stat *ret)
 	return 0;
 }
 
-/* The value after "\nKEY:"; @ret_end: end of its line. */
+/* Finds the value after "\nKEY:"; *@ret_end: the end of its line. */
 static const char *value_of(const char *text, size_t n, const char *key, const char **ret_end)
 {
 	const char *p = memmem(text, n, key, strlen(key)), *nl;
@@ -124,7 +125,8 @@ int proc_status_parse(const char *text, size_t n, struct proc_status *ret)
 
 	/* Newlines in Name: are escaped, so that a key at the start of a line is the kernel's. */
 	p = value_of(text, n, "\nUid:", &end);
-	if (!p || !take_u64(&p, end, &v) || !take_u64(&p, end, &v)) /* real, effective */
+	/* skips the real id; the second, effective one counts */
+	if (!p || !take_u64(&p, end, &v) || !take_u64(&p, end, &v))
 		return -EINVAL;
 	s.uid = (uid_t)v;
 	p = value_of(text, n, "\nTgid:", &end);

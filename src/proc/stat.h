@@ -10,16 +10,16 @@
 
 struct proc_stat {
 	char comm[PROC_COMM_BYTES];
-	char state; /* state of the task: 'R', 'S', 'Z', ... */
+	char state; /* state of the task, a letter: 'R', 'S', 'Z', ... */
 	pid_t parent;
-	uint32_t flags; /* flags PF_* of the task */
+	uint32_t flags; /* flags PF_* of the kernel's task */
 	/* when the process started, in ticks of 1 / sysconf(_SC_CLK_TCK) s since boot */
 	uint64_t start_ticks;
-	/* as in mm_struct; 0 without the right to trace the process */
+	/* the fields of these names in mm_struct; 0 without the right to trace the process */
 	uint64_t start_code, start_stack;
 };
 
-/* proc_stat.flags of a kernel thread: include/linux/sched.h, the same since Linux 2.6.27 */
+/* flag in proc_stat.flags of a kernel thread: include/linux/sched.h, the same since Linux 2.6.27 */
 #define PROC_PF_KTHREAD 0x00200000
 
 /* Parses @n bytes of the text of /proc/PID/stat. 0 or -EINVAL. */
@@ -55,7 +55,7 @@ _must_use_ int proc_status_read(int procdir, const char *name, struct proc_statu
 /* Reads PROCDIR/stat. 0, -ESRCH or -errno, with a message. */
 _must_use_ int proc_stat_read(int procdir, struct proc_stat *ret);
 
-/* When the process started, in ns of CLOCK_BOOTTIME, rounded down to a tick. */
+/* Returns when the process started, in ns of CLOCK_BOOTTIME, rounded down to a tick. */
 uint64_t proc_stat_start_ns(const struct proc_stat *s);
 
 /*

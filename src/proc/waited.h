@@ -12,10 +12,10 @@
 
 #define WAITED_ONE (3 * NSEC_PER_SEC)
 #define WAITED_ALL (6 * NSEC_PER_SEC)
-/* the bound for slow answers is so many times less than the other */
+/* slow answers may take so many times less time, all together, than the main thread may wait */
 #define WAITED_SLOW  6
-#define WAITED_FAST  (20 * NSEC_PER_MSEC) /* an answer that takes as long is slow */
-#define WAITED_LEAST NSEC_PER_MSEC	  /* a faster answer isn't counted */
+#define WAITED_FAST  (20 * NSEC_PER_MSEC) /* an answer that takes at least as long is a slow one */
+#define WAITED_LEAST NSEC_PER_MSEC	  /* time of an answer that took less isn't counted */
 /* the part of passing time that the main thread may wait, one in so many: 2 % */
 #define WAITED_SHARE 50
 
@@ -23,7 +23,7 @@ struct waited {
 	uint64_t since_ns, ns, slow_ns;
 };
 
-/* May the main thread wait once more? @most: WAITED_ONE or WAITED_ALL. */
+/* Tells whether the main thread may wait once more. @most: WAITED_ONE or WAITED_ALL. */
 static inline bool waited_is_left(const struct waited *w, uint64_t now, uint64_t most)
 {
 	uint64_t more = w->since_ns ? (now - w->since_ns) / WAITED_SHARE : 0;

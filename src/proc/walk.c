@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finding and opening files without waiting for ever; see walk.h. */
+/* Finds and opens files without waiting for ever; see walk.h. */
 #include "proc/walk.h"
 
 #include <errno.h>
@@ -82,7 +82,7 @@ static pid_t number_of(uint64_t what, pid_t kind)
 	return -1 - (kind | (pid_t)(what % PATHS));
 }
 
-/* As reader_ask(), unless the main thread has waited too long for files of @uid. */
+/* Asks as reader_ask() does, unless the main thread has waited too long for files of @uid. */
 static ssize_t ask_any(struct reader_request *q, uid_t uid)
 {
 	struct waited *w = waited_of(uid);
@@ -140,8 +140,11 @@ int walk_is_near(int path_fd, const struct stat *st, pid_t pid)
 		return 0;
 	r = walk_kind(path_fd, at.dev, pid, &kind);
 	if (r == -ETIMEDOUT || r == -EAGAIN || r == -EPIPE)
-		return r; /* the file system wasn't asked, or didn't answer */
-	if (r == -ECHILD) /* no child can ask (RLIMIT_NPROC): a disk's file system is believed */
+		return r; /* the file system wasn't asked, or gave no answer */
+	/*
+	 * no child can be started to ask (RLIMIT_NPROC): a disk's file system is believed to answer
+	 */
+	if (r == -ECHILD)
 		return major(st->st_dev) != 0;
 	return !r && answers_kind(at, &kind);
 }
