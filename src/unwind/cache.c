@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The directory of cached rows; see cache.h. */
+/* Keeps unwind rows of files in a directory; see cache.h. */
 
 #include <dirent.h>
 #include <errno.h>
@@ -19,9 +19,9 @@
 #include "unwind/cache_file.h"
 
 #define SUFFIX	    ".rows"
-#define TMP_SECONDS 3600 /* temporary files that are older were left by a krait that was killed */
+#define TMP_SECONDS 3600 /* a temporary file that is older was left by a krait that was killed */
 #define NAME_BYTES  (2 * ELF_BUILD_ID_MAX + 64)
-#define LEAST_ID    8 /* bytes of a build id that is long enough to tell files apart */
+#define LEAST_ID    8 /* a build id with fewer bytes isn't enough to tell files apart */
 
 struct unwind_cache {
 	char *path;
@@ -77,7 +77,7 @@ static void leave(const struct unwind_cache *c, uint64_t caps)
 	caps_restore(caps);
 }
 
-/* Makes the last two parts of the path: $XDG_CACHE_HOME and krait's own. */
+/* Makes the last two directories of the cache's path: $XDG_CACHE_HOME and krait's own. */
 static void make_dir(const struct unwind_cache *c)
 {
 	_cleanup_free_ char *parent = strdup(c->path);
@@ -160,7 +160,7 @@ static struct unwind_cache_version version_of(const struct unwind_cache *c, int 
 					     .ctime_ns = (int64_t)timespec_ns(st->st_ctim)};
 }
 
-/* Two changes within one tick of the file system's clock look like one. */
+/* Two changes of a file within one tick of its file system's clock look like one. */
 #define SETTLED_SECONDS 2
 
 static bool is_settled(const struct unwind_cache_version *v)
@@ -188,7 +188,7 @@ struct unwind_cache_key unwind_cache_key_of(const struct unwind_cache *c, struct
 	return key;
 }
 
-/* Do the cached rows belong to @f? @fd: the cache file. */
+/* Tells whether the cached rows belong to the file of key @f. @fd: the cache file. */
 static bool is_proved(int fd, const struct unwind_cache_key *key, struct elf_file *f,
 		      const struct unwind_cache_proof *proof)
 {
@@ -220,7 +220,7 @@ static bool load(const struct unwind_cache *c, const struct unwind_cache_key *ke
 	good = unwind_cache_read(fd, c->uid, key, ret, &proof) && is_proved(fd, key, f, &proof);
 	vec_fini(&proof.places);
 	if (good)
-		(void)futimens(fd, NULL); /* used now */
+		(void)futimens(fd, NULL); /* notes that the cache file was used now */
 	return good;
 }
 
@@ -282,7 +282,7 @@ static int oldest_first(const void *a, const void *b)
 	return (x->tv_nsec > y->tv_nsec) - (x->tv_nsec < y->tv_nsec);
 }
 
-/* Adds a cache file to @list; removes one that was never finished. */
+/* Adds a cache file to @list; removes one whose writing was never finished. */
 static void look_at(int dir, const char *name, entry_vec *list, uint64_t *sum)
 {
 	struct stat st;
@@ -345,7 +345,7 @@ static bool is_made_here(const char *name)
 	       str_ends(name, UNWIND_CACHE_TMP);
 }
 
-/* Takes @dir. Returns the number of files, or -errno. */
+/* Removes the files in @dir, which it takes. Returns their number, or -errno. */
 static int remove_files(int dir)
 {
 	_cleanup_closedir_ DIR *d = fdopendir(dir);
@@ -404,7 +404,8 @@ int unwind_cache_store(struct unwind_cache *c, const struct unwind_cache_key *ke
 	if (!is_worth(key) || rows->rows.n < UNWIND_CACHE_LEAST_ROWS ||
 	    !elf_reads_end(reads, proof.hash))
 		return 0;
-	memcpy(&proof.places, &reads->places, sizeof(proof.places)); /* borrowed */
+	/* the proof borrows the list of places from @reads */
+	memcpy(&proof.places, &reads->places, sizeof(proof.places));
 	caps = enter(c);
 	dir = open_dir(c, true);
 	r = dir < 0 ? dir : store(c, dir, key, rows, &proof);

@@ -21,7 +21,7 @@
 
 struct unwind_cache;
 
-/* Files with fewer rows are compiled as fast as their rows would be read. */
+/* A file with fewer rows isn't cached: it is compiled as fast as its rows would be read. */
 #define UNWIND_CACHE_LEAST_ROWS 20000
 /*
  * The most bytes of all cache files together; the files that weren't used for longest are removed.
@@ -34,9 +34,9 @@ struct unwind_cache;
  * alone. NULL: no memory. Touches nothing yet. Used by one thread at a time.
  */
 struct unwind_cache *unwind_cache_new(const char *dir, uid_t uid, gid_t gid, bool become);
-void unwind_cache_free(struct unwind_cache *c); /* NULL is fine */
+void unwind_cache_free(struct unwind_cache *c); /* @c may be NULL */
 
-/* Tells whether a file has changed. .ino 0: the file's times prove nothing. */
+/* By this a change of a file is noticed. .ino 0: the file's times prove nothing. */
 struct unwind_cache_version {
 	uint64_t dev, ino;
 	int64_t mtime_ns, ctime_ns;
@@ -51,7 +51,7 @@ struct unwind_cache_key {
 	/* how many bytes of .id are used; 0 = the file has no build id, and nothing is cached */
 	size_t n;
 	uint64_t bytes;
-	uint64_t owner; /* uid of the file's owner */
+	uint64_t owner; /* uid of the owner of the ELF file */
 	struct unwind_cache_version version;
 };
 

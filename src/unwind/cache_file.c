@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Rows to and from one file; see cache_file.h. */
+/* Writes rows into a cache file and reads them; see cache_file.h. */
 #include "unwind/cache_file.h"
 
 #include <errno.h>
@@ -8,16 +8,16 @@
 /* The last byte is the version of this format, and of the way in which rows are made of a file. */
 static const char magic[8] = "krait-r\3";
 
-#define REGISTERS 33 /* the DWARF numbers in rules are smaller */
+#define REGISTERS 33 /* registers in rules have DWARF numbers below this */
 
 struct header {
 	char magic[8];
-	/* version of the last file that proved to have these rows */
+	/* version of the ELF file that was last proven to have these rows */
 	struct unwind_cache_version version;
 	uint64_t sum; /* checksum of all that follows this field */
 	uint64_t krait[3];
 	uint8_t id[ELF_BUILD_ID_MAX];
-	uint64_t n, bytes, owner; /* as in struct unwind_cache_key */
+	uint64_t n, bytes, owner; /* the fields of these names in struct unwind_cache_key */
 	uint8_t hash[BLAKE2_BYTES];
 	uint64_t base, bad;
 	uint64_t rows, rules, fdes, places;
@@ -30,7 +30,7 @@ bool unwind_cache_is_ours(int fd, uid_t uid, mode_t type, struct stat *st)
 	       !(st->st_mode & (S_IWGRP | S_IWOTH));
 }
 
-/* Another build may make other rows. Builds are told apart by their program file. */
+/* Another build of krait may make other rows. A build is recognized by its program file. */
 static void this_krait(uint64_t ret[static 3])
 {
 	struct stat st = {};
@@ -165,7 +165,7 @@ int unwind_cache_write(int fd, const struct unwind_cache_key *key, const struct 
 {
 	struct header h;
 
-	memset(&h, 0, sizeof(h)); /* padding too: it is written */
+	memset(&h, 0, sizeof(h)); /* sets the padding to 0 too, because it is written */
 	memcpy(h.magic, magic, sizeof(magic));
 	this_krait(h.krait);
 	h.version = proof->version;

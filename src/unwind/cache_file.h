@@ -29,10 +29,10 @@ bool unwind_cache_is_ours(int fd, uid_t uid, mode_t type, struct stat *st);
  */
 _must_use_ int unwind_cache_enter(const struct unwind_cache *c, bool make, uint64_t *caps);
 void unwind_cache_leave(const struct unwind_cache *c, uint64_t caps);
-/* As unwind_cache_is_ours(), with the owner of @c as @uid. */
+/* Tells what unwind_cache_is_ours() does, with the owner of @c as @uid. */
 bool unwind_cache_owns(const struct unwind_cache *c, int fd, mode_t type, struct stat *st);
 
-/* Proof that rows belong to a file. */
+/* Proof that cached rows belong to an ELF file. */
 struct unwind_cache_proof {
 	struct unwind_cache_version version;
 	uint8_t hash[BLAKE2_BYTES];

@@ -22,21 +22,21 @@
  */
 #define ROW_BYTES 4
 
-/* An FDE until its rows are made. */
+/* A function of an FDE, until its rows are made. */
 struct function {
-	uint32_t start, end; /* keys */
+	uint32_t start, end; /* keys (address - rows' base) of the function; end exclusive */
 	uint32_t cie, program, program_n;
 };
 
 struct builder {
-	const struct elf_load *loads; /* borrowed */
+	const struct elf_load *loads; /* loadable segments of the file; borrowed */
 	size_t n_loads;
 	struct cfi_section section;
 	struct cfi_entries entries;
 	VEC(struct function) functions;
 	struct unwind_rows *ret;
 	struct rule_numbers numbers;
-	uint32_t rule; /* number of the present state's rule, unless the state has changed */
+	uint32_t rule; /* number of the rule that holds now, unless the state has changed since */
 };
 
 static void builder_fini(struct builder *b)
@@ -146,7 +146,7 @@ static int add_rows(struct builder *b, struct cfi_run *run, const struct functio
 	return r;
 }
 
-/* Every function once, in order; between functions the rule is UNWIND_UNKNOWN. */
+/* Makes rows for every function, in order; between functions the rule is UNWIND_UNKNOWN. */
 static int compile(struct builder *b)
 {
 	struct unwind_rows *ret = b->ret;

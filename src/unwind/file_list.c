@@ -15,20 +15,20 @@
 #include "base/str.h"
 #include "unwind/cache_file.h"
 
-#define LIST_MOST  (64u << 10) /* bytes */
+#define LIST_MOST  (64u << 10) /* the most bytes of a list */
 #define NAME_BYTES 64
 
 /* Two commands may have the same hash: then the later one's list replaces the other. */
 static void list_name(const char *command, char name[static NAME_BYTES])
 {
-	uint64_t hash = 0xcbf29ce484222325ull; /* FNV-1a */
+	uint64_t hash = 0xcbf29ce484222325ull; /* the hash is FNV-1a */
 
 	for (const char *p = command; *p; p++)
 		hash = (hash ^ (unsigned char)*p) * 0x100000001b3ull;
 	snprintf(name, NAME_BYTES, "%016llx" FILE_LIST_SUFFIX, (unsigned long long)hash);
 }
 
-/* The whole list as text, or -errno. */
+/* Reads the whole list of files as text, or returns -errno. */
 static int read_list(int dir, const struct unwind_cache *c, const char *command, struct str *ret)
 {
 	_cleanup_close_ int fd = -1;

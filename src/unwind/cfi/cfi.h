@@ -10,9 +10,9 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "elf/elf_file.h"
-#include "unwind.h" /* abi */
+#include "unwind.h" /* the one of abi/ */
 
-/* Reads bytes one after another. Once .bad is set, everything reads as 0. */
+/* Reads bytes one after another. Once .bad is set, all that it reads is 0. */
 struct cfi_reader {
 	const uint8_t *p, *end;
 	bool bad;
@@ -31,30 +31,33 @@ static inline uint64_t cfi_uleb(struct cfi_reader *r)
 	return cfi_uleb_slow(r);
 }
 
-/* Differences between machines: DWARF numbers of the registers that are followed. */
+/* What differs between machines: the DWARF numbers of the registers that are followed. */
 enum cfi_column { CFI_RA, CFI_FP, CFI_BX, CFI_SP, CFI_COLUMNS };
 struct cfi_arch {
 	/* DWARF number of each column's register; CFI_NONE: it isn't followed */
 	uint8_t reg[CFI_COLUMNS];
-	/* at a function's start the return address is in a register (aarch64) */
+	/* on entry to a function the return address is in a register (aarch64) */
 	bool ra_in_register;
-	bool ra_signing; /* 0x2d is DW_CFA_AARCH64_negate_ra_state */
-	/* tables may have x86-64's expressions of binutils for PLTs, of glibc for signal frames */
+	bool ra_signing; /* opcode 0x2d means DW_CFA_AARCH64_negate_ra_state */
+	/*
+	 * tables may hold x86-64 expressions as binutils write them for PLTs, glibc for signal
+	 * frames
+	 */
 	bool plt, ucontext;
 };
 #define CFI_NONE 255
 const struct cfi_arch *cfi_arch(enum elf_machine machine);
 
-/* Where the caller's value of a register is. */
+/* How the caller's value of a register is found. */
 enum cfi_how {
 	CFI_UNSET,     /* the call frame information doesn't mention the register */
-	CFI_SAME,      /* DW_CFA_same_value */
-	CFI_UNDEFINED, /* DW_CFA_undefined */
-	CFI_AT_CFA,    /* in memory at CFA + .off */
-	CFI_AT_REG,    /* in memory at register .reg + .off */
+	CFI_SAME,      /* DW_CFA_same_value: the register has the caller's value still */
+	CFI_UNDEFINED, /* DW_CFA_undefined: the caller's value is lost */
+	CFI_AT_CFA,    /* the value lies in memory at CFA + .off */
+	CFI_AT_REG,    /* the value lies in memory at register .reg + .off */
 	CFI_IS_CFA,    /* the value is CFA + .off itself */
-	CFI_IN_REG,    /* in register .reg */
-	CFI_OTHER,     /* given in a way that rules can't hold */
+	CFI_IN_REG,    /* the value is in register .reg */
+	CFI_OTHER,     /* the value is found in a way that rules can't hold */
 };
 
 struct cfi_place {
@@ -64,11 +67,12 @@ struct cfi_place {
 
 struct cfi_state {
 	struct {
-		uint8_t kind; /* enum unwind_cfa: UNKNOWN, REG, DEREF or PLT */
-		/* base register of UNWIND_REG; stays set after an expression, as in libgcc */
+		/* enum unwind_cfa that says how the CFA is found: UNKNOWN, REG, DEREF or PLT */
+		uint8_t kind;
+		/* base register of UNWIND_REG; an expression leaves it as it was, as in libgcc */
 		uint64_t reg;
 		int64_t off;
-		uint8_t index; /* index register of UNWIND_INDEXED */
+		uint8_t index; /* index register of UNWIND_INDEXED, by its DWARF number */
 		/*
 		 * with .eoff and .off2 an expression, *(ereg + eoff) + off2; of a PLT .eoff is the
 		 * literal
@@ -90,20 +94,21 @@ void cfi_rule(const struct cfi_arch *arch, const struct cfi_state *st, bool sign
 
 struct cfi_section {
 	const uint8_t *bytes;
-	size_t n; /* number of .bytes, below 4 GiB */
-	/* address of .eh_frame: its pointers may be relative to their own place */
+	size_t n; /* number of bytes in the section, below 4 GiB */
+	/* address of .eh_frame, because its pointers may be relative to their own place */
 	uint64_t vaddr;
-	bool debug;	/* the section is .debug_frame, which lays entries out in another way */
-	bool to_end;	/* a terminator ends the section, and .n is only a bound */
-	uint8_t *owned; /* .bytes, if they are to be freed; NULL: the elf_file holds them */
+	bool debug;	/* the section is .debug_frame, whose entries have another form */
+	bool to_end;	/* the section ends with a terminator; .n is only a bound */
+	uint8_t *owned; /* memory of .bytes that has to be freed; NULL: the elf_file holds .bytes */
 	const struct cfi_arch *arch;
 };
 
 struct cfi_cie {
-	const char *broken; /* why the CIE can't be used, or NULL */
+	const char *broken; /* why this CIE can't be used, or NULL */
 	/* DW_EH_PE_* encoding of the addresses in FDEs that refer to this CIE */
 	uint8_t encoding;
-	bool sized; /* 'z': FDEs have augmentation data, with its size */
+	/* the CIE's augmentation has 'z': FDEs have augmentation data, after its size */
+	bool sized;
 	bool signal;
 	uint8_t code_align;
 	int8_t data_align;
@@ -113,16 +118,17 @@ struct cfi_cie {
 struct cfi_fde {
 	uint64_t start, end; /* addresses of the function's code; end exclusive, above start */
 	uint32_t cie;
-	uint32_t program, program_n; /* offset and size, in the section, of the FDE's program */
+	/* offset in the section, and size, of the FDE's instructions */
+	uint32_t program, program_n;
 };
 
-/* Goes through all entries of a section, in its order. */
+/* Goes through all entries of a section, CIEs and FDEs, in their order. */
 struct cfi_entries {
 	const struct cfi_section *section;
 	size_t at;	/* offset of the next entry in the section */
-	size_t last_at; /* offset in the section of the CIE that was found last */
+	size_t last_at; /* offset in the section of the CIE that was looked up last */
 	uint32_t last;
-	struct map by_at; /* offset of a CIE in the section -> index into .cies */
+	struct map by_at; /* offset of a CIE in the section -> its index in .cies */
 	VEC(struct cfi_cie) cies;
 };
 
@@ -135,18 +141,18 @@ void cfi_entries_fini(struct cfi_entries *e);
  */
 _must_use_ int cfi_next_fde(struct cfi_entries *e, struct cfi_fde *ret, const char **broken);
 
-/* The most DW_CFA_remember_state inside each other: compilers nest once or twice. */
+/* How many DW_CFA_remember_state may be nested: compilers nest once or twice. */
 #define CFI_NESTED_MAX 16
 
-/* Runs an FDE's program, row by row. */
+/* Runs an FDE's instructions and stops at each row. */
 struct cfi_run {
 	const struct cfi_section *section;
 	const struct cfi_cie *cie;
 	struct cfi_reader in;
 	/* addresses: start and end of the present row, end of the function */
 	uint64_t from, to, end;
-	const char *broken; /* why the rest of the function is unknown, or NULL */
-	bool changed;	    /* the state changed since the caller set this to false */
+	const char *broken; /* why the rows of the rest of the function aren't known, or NULL */
+	bool changed;	    /* the rules have changed since the caller set this to false */
 	unsigned nested;
 	struct cfi_state st;
 	struct cfi_state saved[CFI_NESTED_MAX];

@@ -5,7 +5,7 @@
  */
 #include "unwind/cfi/cfi.h"
 
-#define CODE_ALIGN_MAX 64 /* 1 on x86-64, 4 on aarch64 */
+#define CODE_ALIGN_MAX 64 /* the largest code alignment of a CIE: 1 on x86-64, 4 on aarch64 */
 
 /*
  * FDEs say where CIEs are, so a hostile file can make CIEs overlap: without limits each of a
@@ -31,8 +31,8 @@ static const char *read_augmentation(struct cfi_cie *cie, const char *letters, s
 		case 'S':
 			cie->signal = true;
 			break;
-		case 'B': /* aarch64: return addresses signed with key B */
-		case 'G': /* aarch64: memory tags */
+		case 'B': /* aarch64: 'B' says that return addresses are signed with key B */
+		case 'G': /* aarch64: 'G' says that the stack has memory tags */
 			break;
 		default:
 			return "unknown augmentation";
@@ -65,7 +65,8 @@ static const char *read_cie(const struct cfi_section *s, struct cfi_reader r, st
 		;
 	if (r.bad)
 		return "CIE too short";
-	if (version == 4 && cfi_fixed(&r, 2) != 8) /* address size 8, no segments */
+	/* the size of addresses is 8, that of segment selectors 0 */
+	if (version == 4 && cfi_fixed(&r, 2) != 8)
 		return "addresses that aren't 64 bits";
 	broken = read_alignment(cie, &r);
 	if (broken)
@@ -105,11 +106,11 @@ static bool read_entry(const struct cfi_section *s, size_t at, struct entry *ret
 		return false;
 	*next = (size_t)(r.p - s->bytes);
 	ret->id_at = (size_t)(ret->r.p - s->bytes);
-	if (!length) { /* terminator; more may follow where files were joined */
+	if (!length) { /* a terminator; more entries may follow where files were joined */
 		ret->is_cie = true;
 		return !s->to_end;
 	}
-	/* The id has 4 bytes in .eh_frame, even if the length has 8. */
+	/* The CIE id has 4 bytes in .eh_frame, even if the entry's length has 8. */
 	wide = wide && s->debug;
 	ret->id = cfi_fixed(&ret->r, wide ? 8 : 4);
 	ret->is_cie = ret->id == (!s->debug ? 0 : wide ? ~0ull : 0xffffffff);

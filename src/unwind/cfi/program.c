@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Runs the programs in CIEs and FDEs: DWARF 5, sections 6.4.2 and 6.4.3. */
+/* Runs the instructions of CIEs and FDEs: DWARF 5, sections 6.4.2 and 6.4.3. */
 #include "unwind/cfi/cfi.h"
 
 enum {
-	/* The three instructions below have an operand in their low six bits. */
+	/* This instruction and the two below have an operand in their low six bits. */
 	CFA_ADVANCE_LOC = 0x40,
 	CFA_OFFSET = 0x80,
 	CFA_RESTORE = 0xc0,
@@ -161,7 +161,7 @@ static void set_loc(struct cfi_run *r)
 		r->to = MIN(to, r->end);
 }
 
-/* Opcodes with a register and an offset. */
+/* Runs the instructions that have a register and an offset as operands. */
 static void step_register(struct cfi_run *r, uint8_t op)
 {
 	uint64_t reg = cfi_uleb(&r->in);
@@ -225,12 +225,13 @@ static void step_other(struct cfi_run *r, uint8_t op)
 		return cfa_expression(r);
 	case CFA_EXPRESSION:
 		return set_expression(r);
-	case CFA_GNU_ARGS_SIZE: /* matters to exceptions only */
+	case CFA_GNU_ARGS_SIZE: /* this instruction matters to exceptions only */
 		cfi_uleb(&r->in);
 		return;
 	case CFA_AARCH64_NEGATE_RA_STATE:
 	case CFA_AARCH64_NEGATE_RA_STATE_WITH_PC:
-		if (!r->section->arch->ra_signing) /* the unwinder strips signatures */
+		/* signing needs no rule: the unwinder strips signatures from addresses */
+		if (!r->section->arch->ra_signing)
 			r->broken = "unknown call frame instruction";
 		return;
 	default:

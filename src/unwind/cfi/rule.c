@@ -35,7 +35,7 @@ const struct cfi_arch *cfi_arch(enum elf_machine machine)
 	return machine == ELF_AARCH64 ? &aarch64 : &x86_64;
 }
 
-/* DW_OP_breg<reg> <off>. */
+/* Reads DW_OP_breg<reg> <off>: register @reg plus @off. */
 static bool read_breg(struct cfi_reader *e, uint8_t *reg, int32_t *off)
 {
 	uint8_t op = (uint8_t)cfi_fixed(e, 1);
@@ -151,8 +151,10 @@ static int16_t slot(const struct cfi_place *place, uint8_t fp)
 static int16_t saved(const struct cfi_arch *arch, const struct cfi_place *place, uint8_t flag,
 		     struct unwind_rule *ret)
 {
-	bool own = (ret->cfa == UNWIND_DEREF && ret->reg == arch->reg[CFI_FP]) || /* GCC, clang */
-		   (ret->cfa == UNWIND_REG && ret->reg == arch->reg[CFI_BX]);	  /* icc */
+	/* as GCC and clang realign a stack */
+	bool own = (ret->cfa == UNWIND_DEREF && ret->reg == arch->reg[CFI_FP]) ||
+		   /* as icc realigns a stack */
+		   (ret->cfa == UNWIND_REG && ret->reg == arch->reg[CFI_BX]);
 	int16_t at = slot(place, own ? arch->reg[CFI_FP] : CFI_NONE);
 
 	if (place->how == CFI_AT_REG && at != UNWIND_LOST)
@@ -178,13 +180,13 @@ static bool set_return(const struct cfi_arch *arch, const struct cfi_place *ra,
 	return ret->ra != UNWIND_LOST && (ret->ra != UNWIND_SAME || arch->ra_in_register);
 }
 
-/* Sets where the caller's registers are; false: the caller can't be found. */
+/* Sets in @ret where the caller's registers are; false: the caller can't be found. */
 static bool set_slots(const struct cfi_arch *arch, const struct cfi_state *st,
 		      struct unwind_rule *ret)
 {
 	const struct cfi_place *sp = &st->col[CFI_SP];
 
-	/* The caller's stack pointer is the CFA, unless the program says otherwise. */
+	/* The caller's stack pointer is the CFA, unless the instructions say otherwise. */
 	if (sp->how != CFI_UNSET && !(sp->how == CFI_IS_CFA && !sp->off))
 		return false;
 	ret->fp = saved(arch, &st->col[CFI_FP], UNWIND_FP_FROM_FP, ret);

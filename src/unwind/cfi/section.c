@@ -48,7 +48,9 @@ static uint64_t rest_of_segment(const struct elf_file *f, uint64_t vaddr)
 	return 0;
 }
 
-/* .eh_frame_hdr (LSB 5.0 core, section 10.6.2): version, three encodings, the first address. */
+/*
+ * Reads .eh_frame_hdr (LSB 5.0 core, section 10.6.2): version, three encodings, the first address.
+ */
 static int read_by_header(struct elf_file *f, const GElf_Phdr *ph, struct cfi_section *ret)
 {
 	uint8_t hdr[12];
@@ -111,7 +113,7 @@ int cfi_section_read(struct elf_file *f, struct cfi_section *ret)
 		r = eh.nobits ? 0 : read_loaded(f, eh.vaddr, eh.size, ret);
 	else
 		r = read_by_segment(f, ret);
-	/* Four bytes are just a terminator. */
+	/* A section of four bytes is just a terminator. */
 	if (!r && ret->n <= 4) {
 		cfi_section_fini(ret);
 		r = read_debug_frame(f, ret);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Where an ELF file keeps its call frame information. */
+/* Finds an ELF file's call frame information. */
 #ifndef UNWIND_CFI_SECTION_H
 #define UNWIND_CFI_SECTION_H
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Where a thread begins; see clone_rows.h. */
+/* Finds where a thread begins, and says so in the rows; see clone_rows.h. */
 #include "unwind/prove/clone_rows.h"
 
 #include "unwind/prove/x86_insn.h"
 
-#define MOST_BYTES 32 /* glibc's have 10 and 14 */
+/* the most bytes of a place where a thread may begin; glibc's have 10 and 14 */
+#define MOST_BYTES 32
 
 static const uint8_t system_call[] = {0x0f, 0x05, /* syscall */ 0x48, 0x85,
 				      0xc0 /* test %rax,%rax */};
@@ -61,11 +62,11 @@ static const struct unwind_range musl_vfork_rows[] = {
 
 struct gap {
 	const struct unwind_rows *rows;
-	uint32_t start, end; /* keys */
+	uint32_t start, end; /* keys (address - rows' base) of the code; end exclusive */
 	uint8_t bytes[MOST_BYTES];
 };
 
-/* Is the branch at @at taken if the result was zero (je)? */
+/* Is the branch at @at taken if the result was zero? That is je. */
 static bool is_if_zero(const uint8_t *at)
 {
 	return at[0] == 0x74 || (at[0] == 0x0f && at[1] == 0x84);
@@ -82,7 +83,8 @@ static bool is_branch_on(const struct gap *g, const uint8_t *at, uint32_t next, 
 		unwind_rows_find(g->rows, g->rows->base + (uint32_t)(next + imm));
 
 	if (!is_if_zero(at))
-		return unwind_rule_is_start(to); /* taken on an error */
+		/* this branch is taken if the system call failed */
+		return unwind_rule_is_start(to);
 	*begins = true;
 	return to && to->cfa == UNWIND_END;
 }
@@ -111,7 +113,7 @@ static bool is_clone(const struct gap *g)
 	return false;
 }
 
-/* Does the small gap between @before and @after lie before a thread's beginning? */
+/* Is the small gap between @before and @after a place where a thread may begin? */
 static bool is_worth_reading(const struct unwind_rows *rows, const struct unwind_fde *before,
 			     const struct unwind_fde *after)
 {

@@ -1,23 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Rows from instructions; see code_rows.h. */
+/* Makes rows from instructions, where there is no call frame information; see code_rows.h. */
 #include "unwind/prove/code_rows.h"
 
 #include "base/error.h"
-#include "check.h" /* abi */
+#include "check.h" /* the one of abi/ */
 #include "unwind/prove/clone_rows.h"
 #include "unwind/prove/x86_flow.h"
 #include "unwind/prove/code_starts.h"
 #include "elf/elf_sections.h"
 
-#define LEAST_BYTES 16		/* a smaller gap between functions is padding */
-#define MOST_BYTES  (64u << 20) /* the most bytes of one gap: MKL has 10 MiB */
+#define LEAST_BYTES 16		/* a smaller gap between two functions is padding */
+#define MOST_BYTES  (64u << 20) /* the most bytes of a gap that are examined: MKL has 10 MiB */
 #define MOST_TOTAL  (128u << 20)
 #define ALIGNMENT   16
 
-/* Fewer bytes without call frame information are a library's own start and end code. */
+/*
+ * A file with fewer bytes outside call frame information has only a library's start and end code
+ * there.
+ */
 #define WORTH_CALLERS 4096
 
-#define PASSES	      3 /* how often the gaps are gone through; musl needs two passes */
+/* how often the gaps are gone through: each pass learns of called functions; musl needs two */
+#define PASSES 3
 
 /*
  * Instructions that may be examined: so many, and one more for each byte of code. MKL needs 0.4 a
@@ -32,21 +36,21 @@ static const char *const no_return[] = {
 };
 
 struct finder {
-	struct elf_file *f;		/* the file; NULL: the code is in .code */
+	struct elf_file *f;		/* the file that has the code; NULL: the code is in .code */
 	const struct code_memory *code; /* the code, if .f is NULL */
 	size_t n_code;
 	const struct unwind_rows *rows;
 	struct code_starts starts;
 	const key_range_vec *gaps;
-	key_vec called;	   /* keys that functions that are understood call, in the order met */
-	key_vec elsewhere; /* those of .called that lie in other gaps */
-	bool named;	   /* the file has a .symtab: only .starts are functions */
-	bool tail_jumps;   /* see struct code_region */
+	key_vec called; /* keys of the functions that understood functions call, in the order met */
+	key_vec elsewhere; /* those keys of .called that lie in other gaps */
+	bool named;	   /* the file has a .symtab, so functions begin only where .starts says */
+	bool tail_jumps;   /* as in struct code_region */
 	unwind_range_vec ranges;
 	VEC(struct unwind_fde) functions;
 	struct elf_symbol no_return[ARRAY_SIZE(no_return)];
 	bool has_entry;
-	uint32_t entry; /* key of the program's entry point */
+	uint32_t entry; /* key of the program's entry point, where it has one */
 };
 
 /*
@@ -83,7 +87,7 @@ static int try(struct finder *s, struct code_region *r, uint32_t start, bool gue
 	return ret ? ret : add_function(s, start, first);
 }
 
-/* Is everything from @key to the next multiple of 16 padding? */
+/* Tells whether everything from @key to the next multiple of 16 is padding. */
 static bool is_padded(const struct code_region *r, uint32_t key)
 {
 	struct code_region until = *r;
@@ -178,7 +182,7 @@ static int try_called(struct finder *s, struct code_region *r)
 	return ret;
 }
 
-/* Finds the places where musl makes threads and processes, and treats them as functions. */
+/* Finds where musl makes threads and processes, and treats these places as functions. */
 static int find_musl(struct finder *s, struct code_region *r)
 {
 	uint32_t from = r->start, at, len;
@@ -221,7 +225,7 @@ static int read_region(struct finder *s, struct code_region *r, const key_vec *k
 	return ret || s->named || again ? ret : guess(s, r);
 }
 
-/* Analyses functions in @gap, which call frame information doesn't cover. */
+/* Analyses the functions in @gap, a range without call frame information. */
 static int look_into(struct finder *s, const struct key_range *gap, const key_vec *keys, bool again)
 {
 	uint32_t start = gap->start, end = gap->end;
@@ -280,7 +284,7 @@ static int add_gap(key_range_vec *ret, uint32_t start, uint32_t end)
 		       : 0;
 }
 
-/* Adds the parts of [start, end) that lie between functions. */
+/* Adds to the gaps what of [start, end) lies between functions. */
 static int add_gaps(const struct unwind_rows *rows, uint32_t start, uint32_t end,
 		    key_range_vec *ret)
 {
@@ -391,7 +395,7 @@ static int by_fde(const void *a, const void *b)
 	return (x->start > y->start) - (x->start < y->start);
 }
 
-/* Adds the functions to @rows; those that overlap another are left out. */
+/* Adds the analysed functions to @rows; those that overlap another are left out. */
 static int merge_functions(struct finder *s, struct unwind_rows *rows)
 {
 	size_t n = 0;
@@ -430,7 +434,7 @@ uint64_t code_rows_bytes(struct elf_file *f, const struct unwind_rows *rows)
 	return sum;
 }
 
-/* Analyses all @gaps, with @s->starts. */
+/* Analyses all @gaps, with the starts of functions in @s->starts. */
 static int look_into_all(struct finder *s, const key_range_vec *gaps, struct unwind_rows *rows)
 {
 	int r = 0;
@@ -514,7 +518,7 @@ static bool is_no_start(void *ctx, uint32_t key)
 	return false;
 }
 
-/* The end of the last instruction that was examined. */
+/* Returns where the last examined instruction ends. */
 static uint32_t seen_until(const struct code_region *r)
 {
 	uint32_t end = r->start;

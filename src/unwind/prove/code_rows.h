@@ -10,14 +10,14 @@
 
 #include "unwind/rows/rows.h"
 
-/* Can code of the machine that krait runs on be analysed? */
+/* Can machine code be analysed? Only x86-64's, on such a machine. */
 #if defined(__x86_64__)
 #define CODE_ROWS_OF_THIS_MACHINE true
 #else
 #define CODE_ROWS_OF_THIS_MACHINE false
 #endif
 
-/* How many bytes of code code_rows_add() would analyse: some 60 MB take a second. */
+/* Returns how many bytes of code code_rows_add() would analyse: some 60 MB take a second. */
 uint64_t code_rows_bytes(struct elf_file *f, const struct unwind_rows *rows);
 
 /*
@@ -25,7 +25,7 @@ uint64_t code_rows_bytes(struct elf_file *f, const struct unwind_rows *rows);
  */
 _must_use_ int code_rows_add(struct elf_file *f, struct unwind_rows *rows);
 
-/* A piece of a process's code, copied. */
+/* A piece of a process's code that was copied from its memory. */
 struct code_memory {
 	uint64_t vaddr;
 	size_t n;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Where functions begin; see code_starts.h. */
+/* Finds where functions begin; see code_starts.h. */
 #include "unwind/prove/code_starts.h"
 
 #include <elf.h>
 #include "elf/elf_sections.h"
 #include "unwind/prove/x86_insn.h"
 
-/* the most bytes of a function that is searched for calls */
+/* the most bytes of a function in which calls are searched for */
 #define CALLER_MOST	   (1u << 20)
 #define CALLERS_MOST_TOTAL (128u << 20)
 
@@ -54,7 +54,7 @@ static int add_symbol(const char *name, const struct elf_symbol *sym, void *arg)
 	return is_function(name, sym) ? add(s, &s->ret->certain, sym->value) : 0;
 }
 
-/* Addresses in tables of functions (OpenBLAS has one for each processor). */
+/* Adds addresses from tables of functions (OpenBLAS has one for each processor). */
 static int add_pointers(struct starts *s, struct elf_file *f)
 {
 	Elf_Scn *scn = NULL;
@@ -94,7 +94,7 @@ static bool may_call(const struct starts *s, uint32_t start, const uint8_t *byte
 	for (uint32_t at = 0; at + 5 <= n; at++) {
 		int32_t by;
 
-		if ((bytes[at] & 0xfe) != 0xe8) /* call, jmp */
+		if ((bytes[at] & 0xfe) != 0xe8) /* only call (e8) and jmp (e9) lead to a function */
 			continue;
 		memcpy(&by, bytes + at + 1, sizeof(by));
 		if (is_within(s, start + at + 5 + (uint64_t)by))

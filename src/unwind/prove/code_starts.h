@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Where functions begin, as far as a file says it. */
+/* Tells where functions begin, as far as a file says it. */
 #ifndef UNWIND_PROVE_CODE_STARTS_H
 #define UNWIND_PROVE_CODE_STARTS_H
 
@@ -8,11 +8,11 @@
 
 typedef VEC(uint32_t) key_vec;
 struct key_range {
-	uint32_t start, end; /* keys; .end is exclusive */
+	uint32_t start, end; /* keys (address - rows' base); .end is exclusive */
 };
 typedef VEC(struct key_range) key_range_vec;
 
-/* Is @key in one of the ranges @v, which ascend? */
+/* Tells whether @key is in one of the ranges @v, which ascend. */
 bool key_range_vec_has(const key_range_vec *v, uint64_t key);
 
 /* Keys (addresses minus the rows' base) where functions begin; ascending, each once. */
@@ -42,11 +42,11 @@ _must_use_ int code_starts_add(struct code_starts *s, key_vec *keys);
 _must_use_ int code_starts(struct elf_file *f, const struct unwind_rows *rows,
 			   const key_range_vec *within, bool calls, struct code_starts *ret);
 
-/* As code_starts(), from the @n addresses @vaddrs, in any order, all of them certain. */
+/* As code_starts(), but from the @n addresses @vaddrs, in any order, all of them certain. */
 _must_use_ int code_starts_list(const uint64_t *vaddrs, size_t n, uint64_t base,
 				const key_range_vec *within, struct code_starts *ret);
 
-/* The first key of @v that isn't below @key, or the end of @v. */
+/* Points to the first key of @v that isn't below @key, or to the end of @v. */
 const uint32_t *key_vec_from(const key_vec *v, uint32_t key);
 bool key_vec_has(const key_vec *v, uint32_t key);
 

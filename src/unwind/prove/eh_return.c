@@ -20,9 +20,10 @@
 #define DWARF_BP 6
 /* the most bytes of a function that is examined; the largest such function has 1,000 */
 #define FUNCTION_MAX 8192
-#define LOOKED_AT    64 /* how many functions of a file are examined; libgcc has 4 */
+/* how many functions of a file are examined at most; libgcc has 4 that matter */
+#define LOOKED_AT 64
 
-/* Offset of `cfa` in struct _Unwind_Context (unwind-dw2.c), after 18 registers. */
+/* Offset of `cfa` in libgcc's struct _Unwind_Context (unwind-dw2.c), after 18 registers. */
 #define CONTEXT_CFA 0x90
 #define CONTEXT_RA  0x98
 
@@ -31,17 +32,18 @@ struct call {
 	struct code_value di, si;
 };
 
-/* What is learned from the instructions, in the order of their addresses. */
+/* What is learned while instructions are followed, in the order of their addresses. */
 struct look {
 	const uint8_t *code;
 	uint32_t n;
 	/* .st: what is known now; .body: what was known at the last call or branch */
 	struct code_state st, body;
-	struct call before, last; /* .last: the last call; .before: the call before it */
+	/* .last: the last call that was met; .before: the call before it */
+	struct call before, last;
 	bool ra_in_dx;
 	int64_t context; /* offset from the CFA, of the context with the return address; 0 = not
 			  * known */
-	bool lost;	 /* the values of registers aren't known */
+	bool lost;	 /* the values of registers aren't known any more */
 };
 
 static bool is_leaving(const struct unwind_rule *u)
@@ -77,12 +79,12 @@ static void step(struct look *l, uint32_t at, const struct x86_insn *insn)
 	if (calls || insn->kind == X86_BRANCH)
 		l->body = l->st;
 	if (insn->kind == X86_RET || insn->kind == X86_JUMP || insn->kind == X86_TRAP)
-		l->st = l->body; /* the next instruction is jumped to from there */
+		l->st = l->body; /* a jump from the function's body leads to the next instruction */
 	else if (code_state_step(&l->st, insn, at))
 		l->lost = true;
 }
 
-/* Follows all instructions up to the one at @leave; false: they aren't understood. */
+/* Follows the instructions up to the one at @leave; false: they aren't understood. */
 static bool look(struct look *l, uint32_t leave)
 {
 	struct x86_insn insn;
@@ -114,7 +116,7 @@ static uint32_t find_end(const struct look *l, uint32_t at)
 	return at + insn.len;
 }
 
-/* Is the word at CFA + @off read between the last two calls? */
+/* Is the word at CFA + @off read between .before and .last, the last two calls? */
 static bool is_read(const struct look *l, int64_t off)
 {
 	struct x86_insn insn;
@@ -148,7 +150,7 @@ static void kept_rule(const struct look *l, const struct unwind_rule *usual,
 	ret->fp = ret->bx = UNWIND_LOST;
 }
 
-/* [.start, .behind) has .rule; [.behind, .end) becomes unknown. */
+/* A part of a function: [.start, .behind) has .rule; [.behind, .end) becomes unknown. */
 struct part {
 	uint32_t start, behind, end;
 	struct unwind_rule rule;
@@ -174,7 +176,7 @@ static struct part part_of(struct elf_file *f, const struct unwind_rows *rows,
 	end = find_end(&l, leave - fde->start);
 	if (!end)
 		return ret;
-	ret.start = fde->start + l.before.at + 1; /* the rows are right before the call */
+	ret.start = fde->start + l.before.at + 1; /* up to the call .before the rows are right */
 	ret.behind = fde->start + l.last.end;
 	ret.end = fde->start + end;
 	kept_rule(&l, unwind_rows_find(rows, rows->base + ret.start), &ret.rule);
@@ -194,8 +196,8 @@ static int find_parts(struct elf_file *f, const struct unwind_rows *rows, part_v
 		fde = unwind_fde_find(rows->fdes.v, rows->fdes.n, row->key);
 		if (!fde)
 			continue;
-		if (last && last->start >= fde->start) { /* a second such place: neither is
-							  * believed */
+		/* this is a second such place in the function: neither is believed */
+		if (last && last->start >= fde->start) {
 			*last = whole(fde);
 			continue;
 		}
@@ -209,7 +211,7 @@ static int find_parts(struct elf_file *f, const struct unwind_rows *rows, part_v
 
 typedef VEC(struct unwind_row) row_vec;
 
-/* Appends a row; of two at one key the last one counts. */
+/* Appends a row; if a row has the same key already, replaces it. */
 static int put(row_vec *v, uint32_t key, uint32_t rule)
 {
 	if (v->n && v->v[v->n - 1].key == key)
@@ -219,7 +221,7 @@ static int put(row_vec *v, uint32_t key, uint32_t rule)
 	return vec_push(v, (struct unwind_row){key, rule});
 }
 
-/* @parts ascend and don't overlap. */
+/* Replaces the rows of @parts, which ascend and don't overlap. */
 static int replace(struct unwind_rows *rows, struct rule_numbers *numbers, const part_vec *parts,
 		   row_vec *ret)
 {

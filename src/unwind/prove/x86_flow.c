@@ -19,31 +19,38 @@
  */
 #define PASSES 64
 
-/* Bits of code_region.info for the byte where an instruction begins. */
+/* Bits of code_region.info; they belong to the byte where an instruction begins. */
 enum {
-	LEN = 0x0f,	/* 0 = not decoded */
-	VISITED = 0x10, /* an instruction of the present function begins here */
-	LEADER = 0x20,	/* a jump of the present function leads here */
-	TOUCHES = 0x40, /* changes the state */
-	SEEN = 0x80,	/* an instruction of some function begins here */
+	LEN = 0x0f,	/* the instruction's length; 0 = not decoded */
+	VISITED = 0x10, /* this instruction belongs to the function that is analysed now */
+	LEADER = 0x20,	/* a jump of the function that is analysed now leads to this instruction */
+	TOUCHES = 0x40, /* the instruction changes the state of registers or stack */
+	SEEN = 0x80,	/* the instruction belongs to some function that was analysed */
 };
 
 struct code_run {
 	uint32_t start, end;
 };
 
-/* A jump through a table: .n of flow.targets from .first on. */
+/* A jump through a table; its targets are .n of flow.targets from .first on. */
 struct code_switch {
-	uint32_t jump, since; /* keys; see x86_table.h */
+	/*
+	 * keys of the jump, and of the first instruction that computes its address; see x86_table.h
+	 */
+	uint32_t jump, since;
 	uint32_t first, n;
 };
 
 struct code_block {
-	uint32_t start, end, last; /* keys; .last: the block's last instruction */
-	uint32_t next[2];	   /* blocks, or NOWHERE */
-	uint32_t first, n;	   /* targets of a jump table, in flow.targets */
+	/* keys of the block's beginning, its end, and its last instruction */
+	uint32_t start, end, last;
+	uint32_t next[2]; /* indexes of the blocks that follow, or NOWHERE */
+	/*
+	 * the block ends with a jump through a table: its .n targets from flow.targets[.first] on
+	 */
+	uint32_t first, n;
 	bool known, queued;
-	bool exits; /* leaves the function with the stack balanced; or a later block does */
+	bool exits; /* this block or one after it leaves the function with the stack balanced */
 	struct code_state st;
 };
 
@@ -52,13 +59,13 @@ struct flow {
 	uint32_t start;
 	bool guess;
 	const char *why;
-	/* registers that at some end of the function don't have the caller's value */
+	/* registers that don't have the caller's value at some end of the function */
 	uint16_t lost;
-	uint32_t leaders; /* bounds .blocks */
+	uint32_t leaders; /* how many bytes have LEADER; there can't be more .blocks */
 	VEC(uint32_t) todo;
 	VEC(struct code_run) runs;
 	VEC(struct code_switch) switches;
-	VEC(uint32_t) targets; /* keys */
+	VEC(uint32_t) targets; /* keys that jumps through tables lead to */
 	VEC(struct code_block) blocks;
 };
 
@@ -107,7 +114,7 @@ static bool decode(struct flow *f, uint32_t key, struct x86_insn *insn)
 	return x86_decode(f->r->bytes + (key - f->r->start), f->r->end - key, insn);
 }
 
-/* The key that a jump leads to; NOWHERE: another function. */
+/* Returns the key that a jump leads to; NOWHERE: another function. */
 static uint32_t target(struct flow *f, uint32_t next, const struct x86_insn *insn)
 {
 	uint32_t to = next + (uint32_t)insn->imm;
@@ -148,7 +155,7 @@ static bool comes_back(const struct flow *f, uint32_t next, const struct x86_ins
 	       !is_cut(r, end, behind.len);
 }
 
-/* Is the instruction after @insn, at @next, executed after it? */
+/* Tells whether @next, the instruction after @insn, can be executed after it. */
 static bool goes_on(const struct flow *f, uint32_t next, const struct x86_insn *insn)
 {
 	switch (insn->kind) {
@@ -186,7 +193,7 @@ static int spend(struct flow *f)
 	return 1;
 }
 
-/* Notes the instruction at @key; false: it can't be decoded. */
+/* Notes the instruction at @key as part of the function; false: it can't be decoded. */
 static bool visit(struct flow *f, uint32_t key, struct x86_insn *insn)
 {
 	uint16_t *at = info(f, key);
@@ -201,7 +208,7 @@ static bool visit(struct flow *f, uint32_t key, struct x86_insn *insn)
 	return true;
 }
 
-/* Where the next function begins, or the region ends. */
+/* Returns where the next function begins, or the region ends. */
 static uint32_t function_end(const struct flow *f)
 {
 	struct code_region *r = f->r;
@@ -251,16 +258,17 @@ static bool is_tail_jump(const struct flow *f, const struct code_run *run, uint3
 
 	if (!f->r->tail_jumps)
 		return false;
-	at += *at == 0x3e;			     /* notrack */
-	at += (*at & 0xf0) == 0x40;		     /* REX */
-	if (at[0] != 0xff || (at[1] & 0xf8) != 0xe0) /* jmp *%reg, not through memory */
+	at += *at == 0x3e;	    /* skips the prefix notrack */
+	at += (*at & 0xf0) == 0x40; /* REX */
+	/* only jmp *%reg is wanted, not a jump through memory */
+	if (at[0] != 0xff || (at[1] & 0xf8) != 0xe0)
 		return false;
 	bytes = f->r->bytes + (run->start - f->r->start);
 	return !code_table_find(bytes, jump - run->start, f->r->end - run->start, run->start,
 				&table);
 }
 
-/* Adds the targets of the indirect jump at @jump, which a table lists. */
+/* Adds the targets of the indirect jump at @jump, if it goes through a table. */
 static int follow_table(struct flow *f, const struct code_run *run, uint32_t jump)
 {
 	const uint8_t *bytes = f->r->bytes + (run->start - f->r->start);
@@ -282,7 +290,7 @@ static int follow_table(struct flow *f, const struct code_run *run, uint32_t jum
 	return r || f->why ? r : vec_push(&f->switches, sw);
 }
 
-/* Follows @insn, the last of @run. *on: the next instruction follows it. */
+/* Follows @insn, the last of @run. *@on: the next instruction may be executed after it. */
 static int follow(struct flow *f, const struct code_run *run, const struct x86_insn *insn, bool *on)
 {
 	uint32_t next = run->end;
@@ -339,7 +347,7 @@ static int discover(struct flow *f)
 
 	while (!r && !f->why && f->todo.n)
 		r = run(f, f->todo.v[--f->todo.n]);
-	vec_foreach(key, &f->todo) /* left if the analysis gave up */
+	vec_foreach(key, &f->todo) /* left from a function that the analysis gave up */
 		*info(f, *key) &= ~LEADER;
 	if (r || f->why)
 		return r;
@@ -392,7 +400,7 @@ static void connect_switch(const struct flow *f, struct code_block *b)
 	b->n = f->switches.v[n - 1].n;
 }
 
-/* Sets the blocks that come after @b. */
+/* Sets which blocks come after @b. */
 static void connect(struct flow *f, struct code_block *b)
 {
 	struct x86_insn insn;
@@ -411,7 +419,7 @@ static void connect(struct flow *f, struct code_block *b)
 	connect_switch(f, b);
 }
 
-/* The @i-th of the 2 + .n blocks after @b, or NOWHERE. */
+/* Returns the @i-th of the 2 + .n blocks that may come after @b, or NOWHERE. */
 static uint32_t successor(const struct flow *f, const struct code_block *b, uint32_t i)
 {
 	return i < 2 ? b->next[i] : block_at(f, f->targets.v[b->first + i - 2]);
@@ -427,7 +435,7 @@ static const char *step(const struct flow *f, struct code_state *st, const struc
 	return why;
 }
 
-/* Changes @st to the state at the block's end. */
+/* Changes @st from the state at the beginning of block @b to that at its end. */
 static void run_block(struct flow *f, const struct code_block *b, struct code_state *st)
 {
 	struct x86_insn insn;
@@ -493,7 +501,7 @@ static int solve(struct flow *f)
 	return r;
 }
 
-/* Marks the blocks that lead to an end: only these are proven by it. */
+/* Marks the blocks that lead to an end of the function, which proves only these. */
 static void spread_exits(struct flow *f)
 {
 	bool more = true;
@@ -514,7 +522,7 @@ static void spread_exits(struct flow *f)
 	}
 }
 
-/* Accepts a function without an end: its certain beginning alone is the proof. */
+/* Accepts a function without an end: that it certainly begins here is the only proof. */
 static void let_endless_be(struct flow *f)
 {
 	vec_foreach(b, &f->blocks)
@@ -554,7 +562,7 @@ static int tell_call(const struct flow *f, const struct x86_insn *insn, uint32_t
 	if (f->r->calls && insn->kind == X86_LEA_RIP)
 		return f->r->calls(f->r->ctx, end + (uint32_t)insn->disp);
 	if (!f->r->calls || insn->kind != X86_CALL || !insn->imm)
-		return 0; /* a call of the next instruction asks for the address */
+		return 0; /* a call of the next instruction only asks for its address */
 	return f->r->calls(f->r->ctx, end + (uint32_t)insn->imm);
 }
 
@@ -607,7 +615,7 @@ int code_flow_visit(struct code_region *r, uint32_t start, bool guess, code_visi
 
 struct function_ranges {
 	unwind_range_vec *all;
-	size_t first; /* of this function */
+	size_t first; /* index of the first range that is of this function */
 };
 
 static int add_range(const struct code_visit *v, void *arg)

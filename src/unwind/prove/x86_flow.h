@@ -15,19 +15,20 @@
 /* A piece of executable memory that holds functions, and what is known of its bytes. */
 struct code_region {
 	const uint8_t *bytes;
-	uint32_t start, end; /* keys of .bytes[0], and of the byte after the last */
-	uint16_t *info;	     /* for each byte; zero or CODE_* at first; see x86_flow.c */
-	/* Keys, for x86_flow.c: no function begins after .bare and before .bare_end. */
+	uint32_t start, end; /* keys of the region's first byte, and of the byte after its last */
+	/* for each byte of the code; at first zero or CODE_*; x86_flow.c adds its own bits */
+	uint16_t *info;
+	/* For x86_flow.c: between key .bare and key .bare_end no function begins. */
 	uint32_t bare, bare_end;
-	uint64_t budget; /* instructions that may still be examined: bounds the time */
-	/* Does a function begin at @key, outside of this region? */
+	uint64_t budget; /* how many instructions may still be examined, so that time is bounded */
+	/* Tells whether a function begins at @key, which is outside of this region. */
 	bool (*is_start)(void *ctx, uint32_t key);
 	/*
 	 * Reads memory that is never written, at @key; returns how many of @n bytes there are. May
 	 * be NULL.
 	 */
 	size_t (*read)(void *ctx, int64_t key, void *ret, size_t n);
-	/* Does the function at @key never return? May be NULL. */
+	/* Tells whether the function at @key never returns. May be NULL. */
 	bool (*never_returns)(void *ctx, uint32_t key);
 	/*
 	 * Called if a function that is understood calls the function at @key, or takes its address.
@@ -42,7 +43,7 @@ struct code_region {
 	bool tail_jumps;
 };
 #define CODE_START 0x8000 /* code_region.info: a function begins at this byte */
-/* code_region.info: it is certain that a function begins here: believed even without an end */
+/* code_region.info: a function certainly begins here, so it is believed even without an end */
 #define CODE_CERTAIN 0x4000
 
 /*
@@ -65,7 +66,7 @@ typedef int code_visit_fn(const struct code_visit *v, void *arg);
 _must_use_ int code_flow_visit(struct code_region *r, uint32_t start, bool guess, code_visit_fn *fn,
 			       void *arg, const char **why);
 
-/* As code_flow_visit(), but appends the function's ranges, with their rules, to @ret. */
+/* As code_flow_visit(), but also appends the function's ranges and their rules to @ret. */
 _must_use_ int code_flow(struct code_region *r, uint32_t start, bool guess, unwind_range_vec *ret,
 			 const char **why);
 
@@ -75,7 +76,7 @@ _must_use_ int code_flow(struct code_region *r, uint32_t start, bool guess, unwi
  */
 uint32_t code_flow_padding_end(const struct code_region *r, uint32_t key);
 
-/* Has an instruction at @key been examined, for any function? */
+/* Tells whether an instruction at @key was examined, for any function. */
 bool code_flow_seen(const struct code_region *r, uint32_t key);
 
 /*

@@ -22,7 +22,7 @@ static int64_t number(struct x86_decode *d, unsigned bytes)
 				    : (int64_t)(v << (64 - 8 * bytes)) >> (64 - 8 * bytes);
 }
 
-/* Prefixes up to the opcode; a REX counts only right before it. */
+/* Reads the prefixes before the opcode; a REX counts only right before it. */
 static uint8_t read_prefixes(struct x86_decode *d)
 {
 	for (;;) {
@@ -52,7 +52,7 @@ static void set_pp(struct x86_decode *d, uint8_t pp)
 	d->rep = pp == 2 ? 0xf3 : pp == 3 ? 0xf2 : 0;
 }
 
-/* C5, C4 and AMD's 8F: reads what follows the first byte. */
+/* Reads what follows the first byte of a VEX (C5, C4) or XOP (AMD's 8F) prefix. */
 static void read_vex(struct x86_decode *d, uint8_t first)
 {
 	uint8_t b = next(d), last = first == 0xc5 ? b : next(d);
@@ -137,7 +137,7 @@ static void read_modrm(struct x86_decode *d)
 		d->disp_bytes = 4;
 	}
 	d->disp = (int32_t)number(d, d->disp_bytes);
-	/* EVEX counts small displacements in elements; they aren't needed here. */
+	/* Small displacements of EVEX count in elements; such operands aren't needed here. */
 	if (d->addr32 || d->segment || (d->form == X86_EVEX && d->disp_bytes == 1))
 		d->base = X86_NO_REG;
 }

@@ -32,19 +32,19 @@ enum x86_reg {
 };
 
 enum x86_kind {
-	X86_PLAIN,    /* changes only .writes, and .stores bytes at .base */
-	X86_RET,      /* a return that pops no arguments */
-	X86_TRAP,     /* ud2, hlt, int3: execution doesn't go on after it */
-	X86_JUMP,     /* jumps to .target */
-	X86_BRANCH,   /* jumps to .target, or goes on to the next instruction */
-	X86_CALL,     /* calls .target */
+	X86_PLAIN,  /* changes the registers in .writes, and .stores bytes at .base, nothing else */
+	X86_RET,    /* a return that pops no arguments */
+	X86_TRAP,   /* ud2, hlt, int3: execution doesn't go on after it */
+	X86_JUMP,   /* jumps to .target */
+	X86_BRANCH, /* jumps to .target, or goes on to the next instruction */
+	X86_CALL,   /* calls .target */
 	X86_JUMP_GOT, /* jumps to the address in a word at a fixed place: another function */
 	X86_JUMP_ANY, /* jumps to any address, as from a table */
 	X86_CALL_ANY,
 	X86_PUSH, /* pushes .reg; X86_NO_REG: something else than a register */
 	X86_POP,  /* pops into .reg; X86_NO_REG: into the flags */
 	X86_LEAVE,
-	/* The following kinds work on 64 bits. */
+	/* From here on the kinds work on 64 bits. */
 	X86_MOVE,     /* .reg = .from */
 	X86_EXCHANGE, /* exchanges .reg and .from */
 	X86_LOAD,     /* .reg = what is at .base + .disp */
@@ -58,19 +58,20 @@ enum x86_kind {
 
 struct x86_insn {
 	uint8_t len;
-	uint8_t kind; /* enum x86_kind */
+	uint8_t kind; /* enum x86_kind: what the instruction does */
 	uint8_t reg, from;
 	/*
 	 * base register of the operand in memory; X86_NO_REG also if the operand has an index
 	 * register
 	 */
 	uint8_t base;
-	/* X86_PLAIN: how many bytes the instruction writes at the operand in memory */
+	/* with X86_PLAIN: how many bytes the instruction writes to its operand in memory */
 	uint8_t stores;
 	/* registers, 1 << number each, that may change, also by what .kind says */
 	uint16_t writes;
 	int32_t disp;
-	int64_t imm; /* immediate operand; of jumps .target: distance from the next instruction */
+	/* immediate operand; for jumps .target: distance of the target from the next instruction */
+	int64_t imm;
 };
 
 /*

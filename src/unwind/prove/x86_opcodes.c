@@ -16,7 +16,7 @@
 #define REG8 (REG | X86_BYTE)
 #define W    X86_W
 
-/* Eight arithmetic operations of six opcodes each. */
+/* The eight arithmetic operations (add ... cmp) have six opcodes each. */
 #define ARITHMETIC(op)                                                                             \
 	[op] = RM8, [(op) + 1] = RM, [(op) + 2] = REG8, [(op) + 3] = REG,                          \
 	[(op) + 4] = I8 | W(X86_AX), [(op) + 5] = IZ | W(X86_AX), [(op) + 6 ...(op) + 7] = BAD
@@ -26,16 +26,17 @@ static const uint32_t one_byte[256] = {
 	ARITHMETIC(0x00), ARITHMETIC(0x08), ARITHMETIC(0x10), ARITHMETIC(0x18),
 	ARITHMETIC(0x20), ARITHMETIC(0x28), ARITHMETIC(0x30),
 	[0x38 ... 0x3b] = M, [0x3c] = I8, [0x3d] = IZ,
-	[0x3e ... 0x4f] = BAD, /* prefixes come before */
+	[0x3e ... 0x4f] = BAD, /* prefixes, which have been read before the opcode */
 	[0x50 ... 0x57] = W(X86_SP), [0x58 ... 0x5f] = X86_W_LOW | W(X86_SP),
 	[0x60 ... 0x62] = BAD, [0x63] = REG, [0x64 ... 0x67] = BAD,
 	[0x68] = IZ | W(X86_SP), [0x69] = REG | IZ, [0x6a] = I8 | W(X86_SP), [0x6b] = REG | I8,
-	[0x6c ... 0x6f] = BAD, /* ins, outs */
+	[0x6c ... 0x6f] = BAD, /* ins and outs, which programs don't execute */
 	[0x70 ... 0x7f] = I8,
 	[0x80] = RM8 | I8, [0x81] = RM | IZ, [0x82] = BAD, [0x83] = RM | I8,
 	[0x84 ... 0x85] = M, [0x86] = RM8 | REG8, [0x87] = RM | REG,
 	[0x88] = RM8, [0x89] = RM, [0x8a] = REG8, [0x8b] = REG,
-	[0x8c] = RM, [0x8d] = REG, [0x8e ... 0x8f] = BAD, /* segments; pop to memory */
+	/* moves from and to segment registers; pop to memory */
+	[0x8c] = RM, [0x8d] = REG, [0x8e ... 0x8f] = BAD,
 	[0x90] = X86_W_LOW, [0x91 ... 0x97] = X86_W_LOW | W(X86_AX),
 	[0x98] = W(X86_AX), [0x99] = W(X86_DX), [0x9a] = BAD, [0x9b] = 0,
 	[0x9c] = W(X86_SP), [0x9d] = W(X86_SP), [0x9e] = 0, [0x9f] = W(X86_AX),
@@ -62,7 +63,7 @@ static const uint32_t one_byte[256] = {
 static const uint32_t two_bytes[256] = {
 	[0x00] = BAD, [0x01] = M, [0x02 ... 0x03] = REG, [0x04] = BAD,
 	[0x05] = W(X86_AX) | W(X86_CX) | W(X86_R11), [0x06 ... 0x0a] = BAD, [0x0b] = 0,
-	[0x0c] = BAD, [0x0d] = M, [0x0e ... 0x0f] = BAD, /* 3DNow! */
+	[0x0c] = BAD, [0x0d] = M, [0x0e ... 0x0f] = BAD, /* 3DNow! instructions */
 	[0x10 ... 0x1f] = M, [0x20 ... 0x27] = BAD, [0x28 ... 0x2b] = M,
 	[0x2c ... 0x2d] = M, [0x2e ... 0x2f] = M,
 	[0x30] = BAD, [0x31] = W(X86_AX) | W(X86_DX), [0x32] = BAD, [0x33] = W(X86_AX) | W(X86_DX),
@@ -118,17 +119,17 @@ static uint32_t map1(const struct x86_decode *d)
 	if (d->op == 0x93 && d->form == X86_VEX)
 		return REG; /* kmov to a general register */
 	if ((d->op >= 0x41 && d->op <= 0x4b) || (d->op >= 0x90 && d->op <= 0x99))
-		return d->form == X86_VEX ? M : BAD; /* k0 to k7 */
+		return d->form == X86_VEX ? M : BAD; /* kmov between k0 to k7 or memory */
 	if (d->op == 0xae)
 		return M;
-	/* The rest of the table is general instructions, which have no such form. */
+	/* The other opcodes of this table are general instructions, which have no VEX form. */
 	if (d->op < 0x10 || (d->op >= 0x18 && d->op < 0x28) || (d->op >= 0x30 && d->op < 0x50) ||
 	    (d->op >= 0x80 && d->op < 0xc2) || (d->op > 0xc6 && d->op < 0xd0))
 		return BAD;
 	return flags;
 }
 
-/* 0F 38. */
+/* Flags of opcodes that follow 0F 38. */
 static uint32_t map2(const struct x86_decode *d)
 {
 	if (d->form == X86_LEGACY) {
@@ -160,7 +161,7 @@ static uint32_t map2(const struct x86_decode *d)
 	}
 }
 
-/* 0F 3A. */
+/* Flags of opcodes that follow 0F 3A. */
 static uint32_t map3(const struct x86_decode *d)
 {
 	if (d->op >= 0x14 && d->op <= 0x17)
@@ -172,7 +173,7 @@ static uint32_t map3(const struct x86_decode *d)
 	return d->op < 0xf0 ? M | I8 : BAD;
 }
 
-/* AVX512-FP16. */
+/* Flags of opcodes of AVX512-FP16 (map 5). */
 static uint32_t map5(const struct x86_decode *d)
 {
 	if ((d->op == 0x2c || d->op == 0x2d || d->op == 0x78 || d->op == 0x79) && scalar(d))
@@ -184,7 +185,7 @@ static uint32_t xop(const struct x86_decode *d)
 {
 	if (d->map == 8)
 		return M | I8;
-	/* Lower opcodes are TBM and LWP, which change general registers. */
+	/* Opcodes below 0x80 are TBM and LWP, which change general registers. */
 	return d->map == 9 && d->op >= 0x80 ? M : BAD;
 }
 
@@ -210,14 +211,14 @@ uint32_t x86_opcode_flags(const struct x86_decode *d)
 	}
 }
 
-/* 0F 01: the few that programs execute. */
+/* Flags of 0F 01, for the few instructions that programs execute. */
 static uint32_t group7(const struct x86_decode *d)
 {
 	if (d->mod != 3)
 		return BAD;
 	switch (d->ext << 3 | (d->rm & 7)) {
 	case 0x10: /* xgetbv */
-	case 0x3f: /* rdpru; never without ECX */
+	case 0x3f: /* rdpru, which reads the register that ECX names */
 		return M | W(X86_AX) | W(X86_DX);
 	case 0x15: /* xend */
 	case 0x16: /* xtest */
@@ -247,9 +248,9 @@ static uint32_t groups_0f(const struct x86_decode *d, uint32_t flags)
 	switch (d->op) {
 	case 0x01:
 		return group7(d);
-	case 0x1e: /* a hint, except rdssp */
+	case 0x1e: /* no-operation hints; except rdssp, which writes a register */
 		return d->rep == 0xf3 && d->mod == 3 && d->ext == 1 ? RM : flags;
-	case 0xae: /* rdfsbase, rdgsbase; wrfsbase isn't for programs */
+	case 0xae: /* rdfsbase, rdgsbase; programs don't use wrfsbase */
 		if (d->mod != 3 || !d->rep || (d->rep == 0xf3 && d->ext == 5)) /* incssp */
 			return flags;
 		return d->rep == 0xf3 && d->ext < 2 ? RM : BAD;
@@ -266,13 +267,13 @@ static uint32_t groups(const struct x86_decode *d, uint32_t flags)
 {
 	switch (d->op) {
 	case 0x80 ... 0x83:
-		return d->ext == 7 ? flags & ~X86_W_RM : flags; /* cmp */
+		return d->ext == 7 ? flags & ~X86_W_RM : flags; /* cmp writes no operand */
 	case 0x8f:
 		return BAD;
 	case 0xc6:
-	case 0xc7: /* others are xabort, xbegin */
+	case 0xc7: /* only with .ext 0 it is mov; others are xabort, xbegin */
 		return d->ext ? BAD : flags;
-	case 0xdf: /* fnstsw ax */
+	case 0xdf: /* fnstsw ax writes AX */
 		return d->mod == 3 && d->ext == 4 ? flags | W(X86_AX) : flags;
 	case 0xf6:
 	case 0xf7:
@@ -290,7 +291,7 @@ static uint32_t groups(const struct x86_decode *d, uint32_t flags)
 	}
 }
 
-/* With prefix 66 these have other sizes, or differ between Intel and AMD. */
+/* With prefix 66 these instructions have other sizes, or differ between Intel and AMD. */
 static bool moves_control(const struct x86_decode *d)
 {
 	if (d->map == 1)
@@ -341,7 +342,7 @@ static void set_regs(struct x86_insn *ret, enum x86_kind kind, uint8_t reg, uint
 	ret->from = from;
 }
 
-/* Between registers, or a register and memory, on 64 bits. */
+/* Describes 64-bit operations between registers, or a register and memory. */
 static void wide_effect(const struct x86_decode *d, struct x86_insn *ret)
 {
 	bool reg = d->mod == 3;
@@ -395,7 +396,7 @@ static void one_byte_effect(const struct x86_decode *d, struct x86_insn *ret)
 	case 0xe0 ... 0xe3:
 		ret->kind = X86_BRANCH;
 		return;
-	case 0xc2: /* pops arguments; those of MKL's assembly pop none */
+	case 0xc2: /* ret that pops arguments; MKL's assembly has some that pop none */
 		if (!d->imm)
 			ret->kind = X86_RET;
 		return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Opcodes, for x86_insn.c; the tables are in x86_opcodes.c. */
+/* What x86_insn.c needs of opcodes; the tables are in x86_opcodes.c. */
 #ifndef UNWIND_PROVE_X86_OPCODES_H
 #define UNWIND_PROVE_X86_OPCODES_H
 
@@ -11,12 +11,12 @@ struct x86_decode {
 	const uint8_t *bytes;
 	size_t n, at;
 	bool bad;
-	/* Prefixes; VEX, EVEX and XOP hold the same. */
+	/* Which prefixes the instruction has; VEX, EVEX and XOP hold the same. */
 	bool opsize, addr32, segment, lock;
 	uint8_t rep; /* prefix REP or REPNE: 0xf3 or 0xf2; 0 = neither */
-	uint8_t rex; /* REX prefix, 0 = none; bits W 8, R 4, X 2, B 1 */
+	uint8_t rex; /* REX prefix; its bits are W 8, R 4, X 2, B 1; 0: none */
 	uint8_t form, map, op, vvvv;
-	uint8_t mod, reg, rm, ext; /* .ext: .reg without its fourth bit */
+	uint8_t mod, reg, rm, ext; /* fields of ModRM; .ext is .reg without its fourth bit */
 	uint8_t base;
 	bool rip;
 	unsigned disp_bytes;
@@ -24,7 +24,7 @@ struct x86_decode {
 	int64_t imm;
 };
 
-/* What follows an opcode, and which registers it may change. */
+/* Flags of an opcode: what follows it, and which registers it may change. */
 enum {
 	X86_MODRM = 1 << 0,
 	X86_IMM8 = 1 << 1,
@@ -37,14 +37,16 @@ enum {
 	X86_W_RM = 1 << 8, /* changes the operand ModRM.rm if that is a register */
 	X86_W_REG = 1 << 9,
 	X86_W_VVVV = 1 << 10,
-	X86_W_LOW = 1 << 11, /* the register in the opcode's low three bits */
+	X86_W_LOW = 1 << 11, /* changes the register that the opcode's low three bits name */
 	X86_IMM16 = 1 << 12,
-	X86_W_SHIFT = 16, /* first bit of X86_W(): one bit for each register */
+	/* number of the first bit of X86_W(), which has one bit for each register */
+	X86_W_SHIFT = 16,
 };
-#define X86_W(reg) (1u << (X86_W_SHIFT + (reg))) /* changes @reg, X86_AX to X86_R11 */
+/* flag: the instruction changes @reg, one of X86_AX to X86_R11 */
+#define X86_W(reg) (1u << (X86_W_SHIFT + (reg)))
 
 uint32_t x86_opcode_flags(const struct x86_decode *d);
-/* As x86_opcode_flags(), whose result is @flags, when ModRM is known too. */
+/* Corrects the flags @flags of x86_opcode_flags() when ModRM is known too. */
 uint32_t x86_group_flags(const struct x86_decode *d, uint32_t flags);
 void x86_effect(const struct x86_decode *d, uint32_t flags, struct x86_insn *ret);
 

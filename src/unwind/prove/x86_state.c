@@ -9,7 +9,7 @@
 #include "unwind/prove/x86_state.h"
 
 #define WORD	  8
-#define RED_ZONE  128 /* bytes below rsp that signals leave alone (psABI, 3.2.2) */
+#define RED_ZONE  128 /* how many bytes below rsp signal handlers leave alone (psABI, 3.2.2) */
 #define FRAME_MAX (64 << 20)
 #define CALLER_SAVED                                                                               \
 	(1 << X86_AX | 1 << X86_CX | 1 << X86_DX | 1 << X86_SI | 1 << X86_DI | 1 << X86_R8 |       \
@@ -46,7 +46,7 @@ static void drop(struct code_state *st, uint32_t i)
 	memset(&st->slot[st->slots], 0, sizeof(*st->slot));
 }
 
-/* Forgets words below @off from rsp's base: they may be overwritten from now on. */
+/* Forgets words below @off, counted from rsp's base: they may be overwritten from now on. */
 static void drop_below(struct code_state *st, int64_t off)
 {
 	for (uint32_t i = st->slots; i-- > 0;)
@@ -54,7 +54,7 @@ static void drop_below(struct code_state *st, int64_t off)
 			drop(st, i);
 }
 
-/* Forgets what @n bytes at @at held: they are overwritten. */
+/* Forgets what the @n bytes at @at held, because they are overwritten. */
 static void overwrite(struct code_state *st, const struct code_value *at, int64_t n)
 {
 	for (uint32_t i = st->slots; i-- > 0;)
@@ -159,7 +159,7 @@ static void leave(struct code_state *st)
 	st->reg[X86_BP] = pop(st);
 }
 
-/* The callee preserves what the ABI says, and the stack above its return address. */
+/* Applies a call: the callee keeps what the ABI says, and the stack above its return address. */
 static void call(struct code_state *st)
 {
 	for (int i = 0; i < X86_REGS; i++)
@@ -211,9 +211,9 @@ static void step(struct code_state *st, const struct x86_insn *insn, uint32_t ke
 
 	switch (insn->kind) {
 	case X86_CALL:
-		/* A call of the next instruction: it only asks for its address. */
+		/* A call of the very next instruction only pushes that instruction's address. */
 		return insn->imm ? call(st) : push(st, any);
-	case X86_RET: /* its end is judged; what follows is in the caller */
+	case X86_RET: /* at a return the state is judged elsewhere; what follows is in the caller */
 		return;
 	case X86_CALL_ANY:
 		return call(st);
@@ -303,12 +303,13 @@ bool code_state_has_entry(const struct code_state *st, uint8_t reg)
 
 static uint8_t dwarf_number(uint8_t reg)
 {
-	static const uint8_t of[8] = {0, 2, 1, 3, 7, 6, 4, 5}; /* psABI, figure 3.36 */
+	/* DWARF numbers of the general registers: psABI, figure 3.36 */
+	static const uint8_t of[8] = {0, 2, 1, 3, 7, 6, 4, 5};
 
 	return reg < 8 ? of[reg] : reg;
 }
 
-/* Finds the CFA from a register; registers that survive calls come first. */
+/* Finds a register that gives the CFA; those that survive calls are tried first. */
 static bool cfa_in_register(const struct code_state *st, struct unwind_rule *ret)
 {
 	static const uint8_t order[X86_REGS] = {X86_SP, X86_BP, X86_BX, 12,	13, 14, 15, X86_AX,
@@ -327,7 +328,7 @@ static bool cfa_in_register(const struct code_state *st, struct unwind_rule *ret
 	return false;
 }
 
-/* Finds the CFA in a word of a realigned frame. */
+/* Finds a word of the stack that gives the CFA, where the stack was realigned. */
 static bool cfa_in_memory(const struct code_state *st, struct unwind_rule *ret)
 {
 	const struct code_value *sp = &st->reg[X86_SP];

@@ -7,12 +7,12 @@
 #define UNWIND_PROVE_X86_STATE_H
 
 #include "unwind/prove/x86_insn.h"
-#include "unwind.h" /* abi */
+#include "unwind.h" /* the one of abi/ */
 
 enum code_kind {
-	CODE_ANY,   /* nothing is known */
-	CODE_ENTRY, /* what the caller had in register .base: rbx or rbp */
-	CODE_CFA,   /* CFA + .off; the CFA is rsp before the call */
+	CODE_ANY,   /* nothing is known of the value */
+	CODE_ENTRY, /* the value that rbx or rbp (.base) had in the caller */
+	CODE_CFA,   /* the value is CFA + .off; the CFA is rsp before the call */
 	/*
 	 * .off from where the instruction with key .base put the stack pointer, for a realigned
 	 * stack or alloca()
@@ -21,14 +21,14 @@ enum code_kind {
 };
 
 struct code_value {
-	uint32_t kind; /* enum code_kind */
+	uint32_t kind; /* enum code_kind: what is known of the value */
 	uint32_t base;
 	int64_t off;
 };
 
 /* A word of the stack whose value is known. */
 struct code_slot {
-	struct code_value at; /* where the word is: kind CODE_CFA or CODE_BASE */
+	struct code_value at; /* where the word lies: a value of kind CODE_CFA or CODE_BASE */
 	struct code_value value;
 };
 
@@ -39,12 +39,13 @@ struct code_slot {
 #define CODE_SLOTS 6
 
 struct code_state {
-	struct code_value reg[X86_REGS]; /* by register number; rsp is never CODE_ANY */
+	/* values of the registers, by number; that of rsp is never CODE_ANY */
+	struct code_value reg[X86_REGS];
 	struct code_slot slot[CODE_SLOTS];
 	uint32_t slots;
 };
 
-/* The state at a function's start. */
+/* Sets @st to the state at the beginning of a function. */
 void code_state_init(struct code_state *st);
 
 /*
@@ -53,7 +54,7 @@ void code_state_init(struct code_state *st);
  */
 const char *code_state_step(struct code_state *st, const struct x86_insn *insn, uint32_t key);
 
-/* Forgets the value of @reg. */
+/* Forgets the value of register @reg. */
 void code_state_forget(struct code_state *st, uint8_t reg);
 
 /*
@@ -68,7 +69,7 @@ const char *code_state_join(struct code_state *st, const struct code_state *othe
  */
 bool code_state_balanced(const struct code_state *st);
 
-/* Does @reg, rbx or rbp, have the caller's value? */
+/* Tells whether @reg, rbx or rbp, has the caller's value. */
 bool code_state_has_entry(const struct code_state *st, uint8_t reg);
 
 /*

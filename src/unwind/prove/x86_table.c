@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The instructions before a jump through a table; see x86_table.h. */
+/* Recognizes the instructions before a jump through a table; see x86_table.h. */
 #include "unwind/prove/x86_table.h"
 
 #include "unwind/prove/x86_insn.h"
@@ -8,13 +8,8 @@
 #define REX_R 4
 #define REX_B 1
 
-enum holds {
-	NOTHING,
-	TABLE,
-	ENTRY,
-	PLACE
-}; /* the table at .at, one of its entries, or their
-					      * sum */
+/* What a register holds: nothing known, the table at .at, one of its entries, or their sum. */
+enum holds { NOTHING, TABLE, ENTRY, PLACE };
 
 struct known {
 	enum holds holds;
@@ -29,7 +24,7 @@ struct search {
 	uint32_t bound;
 };
 
-/* An instruction's first bytes, as far as they matter for finding tables. */
+/* The first bytes of an instruction, as far as they matter for finding tables. */
 struct raw {
 	uint8_t rex, op, modrm, sib;
 };
@@ -58,7 +53,7 @@ static uint8_t rm_of(const struct raw *w)
 	return (w->modrm & 7) | (w->rex & REX_B ? 8 : 0);
 }
 
-/* What %d holds after movslq (%a,%i,4),%d. */
+/* Returns what %d holds after movslq (%a,%i,4),%d, which loads an entry of a table. */
 static struct known load_entry(const struct search *s, const struct raw *w)
 {
 	struct known none = {}, k;
@@ -73,7 +68,7 @@ static struct known load_entry(const struct search *s, const struct raw *w)
 	return k;
 }
 
-/* add %a,%d, or the other way round. */
+/* Returns what %d holds after add %a,%d or add %d,%a: a table's address plus an entry. */
 static struct known add_base(const struct search *s, const struct raw *w, uint8_t *to)
 {
 	struct known none = {}, a, b;
@@ -91,7 +86,7 @@ static struct known add_base(const struct search *s, const struct raw *w, uint8_
 	return a;
 }
 
-/* Does the instruction keep the flags? Known of moves and jumps, which is enough. */
+/* Does the instruction keep the flags? That is known of moves and jumps, which is enough. */
 static bool keeps_flags(const struct raw *w, const struct x86_insn *insn)
 {
 	bool two = w->op == 0x0f;
@@ -103,7 +98,7 @@ static bool keeps_flags(const struct raw *w, const struct x86_insn *insn)
 		(w->modrm == 0xb6 || w->modrm == 0xb7 || w->modrm == 0xbe || w->modrm == 0xbf));
 }
 
-/* cmp $N,%i; false: the instruction is another one. */
+/* Notes cmp $N,%i, which bounds an index; false: the instruction is another one. */
 static bool note_comparison(struct search *s, const struct raw *w, const uint8_t *b, uint8_t len)
 {
 	bool group = (w->op & 0xfc) == 0x80 && (w->modrm >> 3 & 7) == 7;
@@ -127,7 +122,8 @@ static void count_entries(struct search *s, const struct raw *w, const struct x8
 	uint8_t condition = w->op == 0x0f ? w->modrm - 0x80 : w->op - 0x70;
 	bool known = s->compared >= 0 && s->compared < CODE_TABLE_MOST;
 
-	if (insn->kind == X86_BRANCH && (condition == 7 || condition == 3)) /* ja, jae */
+	/* ja or jae, after which the index is below the bound */
+	if (insn->kind == X86_BRANCH && (condition == 7 || condition == 3))
 		s->bound = known ? (uint32_t)s->compared + (condition == 7) : 0;
 	else if (!note_comparison(s, w, b, insn->len) && !keeps_flags(w, insn))
 		s->compared = -1;
@@ -155,7 +151,7 @@ static void step(struct search *s, const struct x86_insn *insn, const uint8_t *b
 		s->reg[to] = k;
 }
 
-/* jmp *%d, perhaps with `notrack`. */
+/* Returns the register of jmp *%d, which may have the prefix notrack. */
 static uint8_t jump_register(const uint8_t *b, uint8_t len)
 {
 	struct raw w;

@@ -9,11 +9,11 @@
 
 #include "base/util.h"
 
-#define CODE_TABLE_MOST 1024u /* the most entries of a table that are read */
+#define CODE_TABLE_MOST 1024u /* how many entries of a jump table are read at most */
 
 struct code_table {
-	int64_t at;	/* key of the table's first entry; may lie before the code */
-	uint32_t bound; /* number of entries, 0 = not known */
+	int64_t at; /* key of the table's first entry; below 0 if the table lies before the code */
+	uint32_t bound; /* number of the table's entries; 0: not known */
 	/*
 	 * key of the first instruction that computes the jump's address: nothing may jump to a
 	 * place after it, up to the jump

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Rows and mappings in chunks; see chunk.h. */
+/* Puts rows and mappings into chunks; see chunk.h. */
 #include "unwind/rows/chunk.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 _Static_assert(sizeof(struct space_chunk) == sizeof(struct unwind_chunk), "both are chunks");
 
-/* Functions of the evaluation loop that are still ahead. */
+/* Functions of the evaluation loop with higher keys than the entries that were added so far. */
 struct eval {
 	const struct unwind_fde *fde;
 	size_t n;
@@ -75,7 +75,7 @@ void unwind_entries_number(struct unwind_entries *e, const uint32_t *number)
 		at->rule = (at->rule & UNWIND_EVAL) | number[at->rule & UNWIND_RULE_MASK];
 }
 
-/* Fills @c with the entries from @first on. */
+/* Fills chunk @c with the entries from @first on. */
 static void fill_chunk(struct unwind_chunk *c, const struct unwind_entries *e, size_t first)
 {
 	size_t n = MIN(e->list.n - first, (size_t)UNWIND_FANOUT);

@@ -14,7 +14,7 @@
  */
 struct unwind_entries {
 	VEC(struct unwind_row) list;
-	uint32_t guarded; /* .guarded and .check: as in struct unwind_rows */
+	uint32_t guarded; /* of struct unwind_rows: .guarded and .check */
 	uint64_t check;
 };
 
@@ -29,10 +29,10 @@ _must_use_ int unwind_entries_make(const struct unwind_rows *rows, const struct 
 void unwind_entries_fini(struct unwind_entries *e);
 #define _cleanup_unwind_entries_ _cleanup_(unwind_entries_fini)
 
-/* Replaces the index i of a rule by @number[i], in all entries. */
+/* In all entries, replaces i, the index of a rule, by @number[i]. */
 void unwind_entries_number(struct unwind_entries *e, const uint32_t *number);
 
-/* How many chunks the tree over @n entries has. */
+/* Returns how many chunks the search tree over @n entries has. */
 size_t unwind_tree_chunks(size_t n);
 
 /* Stores @chunk; *@number is the chunk's number from then on. 0 or -errno. */
@@ -45,7 +45,7 @@ typedef int unwind_put_fn(void *ctx, const struct unwind_chunk *chunk, uint32_t 
 _must_use_ int unwind_tree_write(struct unwind_entries *e, unwind_put_fn *put, void *ctx,
 				 struct unwind_table *ret);
 
-/* Reads the @i-th chunk that was stored. 0 or -errno. */
+/* Reads the chunk that was stored as the @i-th. 0 or -errno. */
 typedef int unwind_get_fn(void *ctx, size_t i, struct unwind_chunk *chunk);
 
 /*
@@ -54,7 +54,7 @@ typedef int unwind_get_fn(void *ctx, size_t i, struct unwind_chunk *chunk);
  */
 bool unwind_tree_is(const struct unwind_entries *e, unwind_get_fn *get, void *ctx);
 
-/* Fills @c with @n mappings, ascending, at most SPACE_MAPPINGS. */
+/* Fills chunk @c with @n mappings, which ascend; at most SPACE_MAPPINGS. */
 void space_chunk_fill(struct space_chunk *c, const struct unwind_mapping *m, size_t n);
 
 #endif

@@ -80,7 +80,7 @@ static int by_fde(const void *a, const void *b)
 	return (x->end > y->end) - (x->end < y->end);
 }
 
-/* A place that begins with a function needs no other beginning. */
+/* Sorts the functions; of those that begin at the same place one is kept. */
 static void sort_functions(struct unwind_rows *rows)
 {
 	size_t kept = 0;
@@ -93,7 +93,7 @@ static void sort_functions(struct unwind_rows *rows)
 	rows->fdes.n = kept;
 }
 
-/* Ranges that overlap contradict each other: nothing is known there. */
+/* Drops ranges that overlap: they contradict each other, so nothing is known there. */
 static void drop_overlaps(unwind_range_vec *ranges)
 {
 	uint32_t end = 0;

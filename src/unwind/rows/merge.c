@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Rows of two sources as one; see rows.h. */
+/* Merges rows of two sources; see rows.h. */
 #include "unwind/rows/rows.h"
 
 #include "unwind/rows/rule_numbers.h"
@@ -37,7 +37,7 @@ static int merge(struct merged *m, const unwind_range_vec *ranges)
 			break;
 		if (!r)
 			r = add(m, range->start, rule);
-		/* The range was unknown before: no row begins within it. */
+		/* The range was unknown before, so no row begins within it. */
 		if (!r)
 			r = add(m, range->end, 0);
 		if (r)

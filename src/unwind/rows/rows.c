@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Look-ups in rows; see rows.h. */
+/* Looks up rows; see rows.h. */
 #include "unwind/rows/rows.h"
 
 #include <stdlib.h>

@@ -9,10 +9,11 @@
 
 #include "base/vec.h"
 #include "elf/elf_file.h"
-#include "unwind.h" /* abi */
+#include "unwind.h" /* the one of abi/ */
 
 struct unwind_row {
-	uint32_t key;  /* vaddr - rows.base; holds up to the next row's key */
+	/* key of the row: vaddr - rows.base; the row holds up to the next one's key */
+	uint32_t key;
 	uint32_t rule; /* index of the rule in unwind_rows.rules */
 };
 
@@ -29,16 +30,18 @@ struct unwind_rows {
 	 * rule UNWIND_UNKNOWN.
 	 */
 	VEC(struct unwind_row) rows;
-	VEC(struct unwind_rule) rules; /* distinct rules; [0] is UNWIND_UNKNOWN, all zero */
-	VEC(struct unwind_fde) fdes;   /* functions, ascending, not overlapping */
+	/* distinct rules of these rows; [0] is UNWIND_UNKNOWN, all zero */
+	VEC(struct unwind_rule) rules;
+	/* functions that have call frame information, ascending, not overlapping */
+	VEC(struct unwind_fde) fdes;
 	/*
 	 * The rows hold as long as the first .guarded bytes of the code at .base have this check
 	 * (check_bytes() of abi/check.h); 0 bytes: always.
 	 */
 	uint32_t guarded;
 	uint64_t check;
-	size_t bad;   /* how many FDEs were left out: broken or contradictory */
-	char why[96]; /* why the first FDE was left out, for -v; "" = none was */
+	size_t bad;   /* how many FDEs were left out because they are broken or contradictory */
+	char why[96]; /* why the first FDE was left out, for -v; "": none was */
 };
 
 typedef VEC(struct unwind_rows) unwind_rows_vec;
@@ -65,7 +68,7 @@ typedef VEC(struct unwind_range) unwind_range_vec;
 /* Adds @ranges, which ascend and don't overlap, to @rows. 0 or -ENOMEM. */
 _must_use_ int unwind_rows_merge(struct unwind_rows *rows, const unwind_range_vec *ranges);
 
-/* Code in memory whose rows have the keys from .key on. */
+/* Code in memory; its first byte has the key .key in some rows. */
 struct unwind_place {
 	uint64_t start, end;
 	uint64_t key; /* key of .start; it and the key of .end are below 4 GiB */
@@ -80,16 +83,16 @@ _must_use_ int unwind_rows_join(const struct unwind_rows *files, size_t n_files,
 				const struct unwind_place *places, size_t n,
 				struct unwind_rows *ret);
 
-/* The rule at @vaddr; NULL: no row covers it. */
+/* Returns the rule at @vaddr; NULL: no row covers it. */
 const struct unwind_rule *unwind_rows_find(const struct unwind_rows *r, uint64_t vaddr);
 
 /* Does rule @u hold where the stack is as at a function's start (x86-64)? False for NULL. */
 bool unwind_rule_is_start(const struct unwind_rule *u);
 
-/* The one of the @n FDEs @fdes, which ascend, that contains @key, or NULL. */
+/* Returns the FDE that contains @key, or NULL. @fdes: @n FDEs, which ascend. */
 const struct unwind_fde *unwind_fde_find(const struct unwind_fde *fdes, size_t n, uint64_t key);
 
-/* The FDE that contains @vaddr, or NULL. */
+/* Returns the FDE that contains @vaddr, or NULL. */
 const struct unwind_fde *unwind_rows_fde(const struct unwind_rows *r, uint64_t vaddr);
 
 #endif
