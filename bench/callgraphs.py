@@ -19,7 +19,7 @@ import time
 import lib
 import native
 import others
-import pprof
+from judge import pprof
 import speed
 
 HZ = 999

@@ -19,7 +19,7 @@ import lib
 
 sys.path.insert(0, os.path.join(lib.ROOT, "tests/oracle"))
 import modules
-import pprof
+from judge import pprof
 
 BUSY = os.path.join(lib.ROOT, "bench/busy")
 HZ = 999

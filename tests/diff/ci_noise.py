@@ -4,7 +4,7 @@
 [--minutes M]: how often does the gate of docs/ci.md fail a job for nothing, and how often does it
 find what got slower?
 
-The programs are those of diff_planted.py. packaging/action/benchmark.sh records each side, at each
+The programs are those of planted.py. packaging/action/benchmark.sh records each side, at each
 load: so many processes compute beside what the machine does already. Sides are compared by the
 limit 'own:*>+5%':
 
@@ -24,8 +24,8 @@ import sys
 import tempfile
 import time
 
-import diff_planted
-from diff_planted import PROGRAMS, ROOT, verdict
+import planted
+from planted import PROGRAMS, ROOT, verdict
 
 SCRIPT = os.path.join(ROOT, "packaging", "action", "benchmark.sh")
 LIMIT = "own:*>+5%"
@@ -54,16 +54,16 @@ class NoMore(Exception):
 class Benchmarks:
     def __init__(self, folder, o):
         self.folder, self.o = folder, o
-        self.paths = {name: diff_planted.script(folder, name, text + diff_planted.MAIN) for name, text in PROGRAMS.items()}
+        self.paths = {name: planted.script(folder, name, text + planted.MAIN) for name, text in PROGRAMS.items()}
         self.costs = self.measured(os.path.join(folder, "costs.json"))
-        self.env = dict(os.environ, KRAIT=diff_planted.KRAIT)
+        self.env = dict(os.environ, KRAIT=planted.KRAIT)
 
     def measured(self, kept):
         """The cost of each function of each program. It is measured once for a folder, because how
         much a program does depends on it."""
         if not os.path.exists(kept):
             with open(kept, "w") as f:
-                json.dump({name: diff_planted.measured(path) for name, path in self.paths.items()}, f)
+                json.dump({name: planted.measured(path) for name, path in self.paths.items()}, f)
         with open(kept) as f:
             return json.load(f)
 
@@ -179,7 +179,7 @@ def main():
     else:
         with tempfile.TemporaryDirectory() as folder:
             run(o, folder)
-    sys.exit(diff_planted.failed)
+    sys.exit(planted.failed)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""diff_noise.py [--full]: does `krait diff` tell changes from noise? The profiles are made here, so
+"""noise.py [--full]: does `krait diff` tell changes from noise? The profiles are made here, so
 their truth is known: a program goes from task to task, and in each task calls functions by fixed
 shares. A task lasts a while, so that neighbouring samples are alike. Of pairs of the same program
 at most 5 % may flag anything. A function whose share grew by 5 points must be found in 90 %.
---full: 200 pairs each, of several programs; else fewer. diff_real.py does the same with real
+--full: 200 pairs each, of several programs; else fewer. real.py does the same with real
 recordings."""
 import collections
 import itertools
@@ -17,8 +17,8 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-sys.path.insert(0, HERE)
-import pprof  # noqa: E402
+sys.path.insert(0, os.path.join(ROOT, "tests", "oracle"))
+from judge import pprof  # noqa: E402
 
 KRAIT = os.path.join(ROOT, os.environ.get("KRAIT", "build/release/krait"))
 SAMPLES, HZ = 20000, 1000

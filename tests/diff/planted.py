@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""diff_planted.py [FOLDER] [--small] [--judge]: does `krait diff` name what got slower, and nothing
+"""planted.py [FOLDER] [--small] [--judge]: does `krait diff` name what got slower, and nothing
 else?
 
 There are five programs. Each is recorded as a batch that does a number of rounds and ends, and as a
@@ -30,10 +30,10 @@ import sys
 import tempfile
 import time
 
-import pprof
-
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(ROOT, "tests", "oracle"))
+from judge import pprof  # noqa: E402
 KRAIT = os.path.join(ROOT, os.environ.get("KRAIT", "build/release/krait"))
 SECONDS = float(os.environ.get("KRAIT_PLANTED_SECONDS", "5"))
 HZ = 1999
@@ -220,7 +220,7 @@ def verdict(name, true, words):
 
 
 def script(folder, name, text):
-    """In a folder of its own: see diff_real.py."""
+    """In a folder of its own: see real.py."""
     path = os.path.join(folder, "scripts", name)
     os.makedirs(path, exist_ok=True)
     path = os.path.join(path, name + ".py")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""diff_real.py [FOLDER] [--record N] [--programs P,...] [--verbose]: does `krait diff` tell changes
-from noise in real recordings? The profiles that diff_noise.py makes have none of what differs
+"""real.py [FOLDER] [--record N] [--programs P,...] [--verbose]: does `krait diff` tell changes
+from noise in real recordings? The profiles that noise.py makes have none of what differs
 between two runs: addresses, hash seeds, the machine's speed. --record adds N recordings of each
 program to FOLDER, by turns. Then each recording of a program is compared with the next one:
 
@@ -22,10 +22,10 @@ import subprocess
 import sys
 import tempfile
 
-import pprof
-
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(ROOT, "tests", "oracle"))
+from judge import pprof  # noqa: E402
 KRAIT = os.path.join(ROOT, os.environ.get("KRAIT", "build/release/krait"))
 SAMPLES, HZ = 20000, 3999
 POINTS = 0.05
@@ -231,7 +231,7 @@ def run(o, folder):
     results = [(name, *judge(folder, name, o.verbose)) for name in o.programs]
     pairs = sum(r[1] for r in results)
     if not pairs:
-        sys.exit("diff_real.py: no two recordings of a program; see --record")
+        sys.exit("real.py: no two recordings of a program; see --record")
     flagged = sum(r[2] for r in results)
     same = verdict("real-same", flagged <= max(0.05 * pairs, 1), "something is flagged",
                    [(name, n, all_) for name, all_, n, _ in results])

@@ -14,7 +14,7 @@ import subprocess
 import sys
 
 import kit
-import pprof
+from judge import pprof
 from kit import case, check, folder, krait
 
 KERNEL = """

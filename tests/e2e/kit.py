@@ -19,7 +19,7 @@ import traceback
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "tests", "oracle"))
-import pprof  # noqa: E402
+from judge import pprof  # noqa: E402
 from oracle import is_plain  # noqa: E402,F401
 
 KRAIT = os.environ.get("KRAIT", os.path.join(ROOT, "build", "release", "krait"))

@@ -14,7 +14,7 @@ import sys
 
 import kit
 from kit import Background, check, folder, honest_is_whole, python
-import pprof
+from judge import pprof
 
 
 def record(d, attack, honest, seconds=1, *more):

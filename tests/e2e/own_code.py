@@ -9,7 +9,7 @@ import re
 import sys
 
 import kit
-import pprof
+from judge import pprof
 from kit import case, check, folder, krait
 
 SITE = "/lib/python3.12/site-packages/"

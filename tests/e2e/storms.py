@@ -13,7 +13,7 @@ import sys
 import time
 
 import kit
-import pprof
+from judge import pprof
 from cost import MOST, soon
 from kit import Background, PYTHON, check, folder, honest_is_whole, python
 

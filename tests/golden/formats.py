@@ -3,7 +3,7 @@
 
 Each output is read back here, by the format's own reader where Python has it (pstats), else by the
 format's published rules. Every function, thread and time must be as in the recording, which
-tests/oracle/pprof.py reads. viewers.py asks the viewers themselves.
+tests/oracle/judge/pprof.py reads. viewers.py asks the viewers themselves.
 """
 
 import collections

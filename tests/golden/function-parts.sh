@@ -4,7 +4,7 @@
 # stripped interpreters; the truth is their debug file's symbols.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-. tests/oracle/lib.sh
+. tests/tools/lib.sh
 
 check() { # NAME PATH
 	local file id debug

@@ -4,7 +4,7 @@
 # same file before it was stripped, for every interpreter here that has them.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-. tests/oracle/lib.sh
+. tests/tools/lib.sh
 
 check() { # NAME PATH
 	local file

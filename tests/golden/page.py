@@ -26,7 +26,7 @@ import browser
 import pdf
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "oracle"))
-import pprof  # noqa: E402  pylint: disable=wrong-import-position
+from judge import pprof  # noqa: E402  pylint: disable=wrong-import-position
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "bench"))
 import page as bench  # noqa: E402  pylint: disable=wrong-import-position

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """report.py: `krait report` and `krait merge` on profiles of several tools; the truth is arithmetic
-in Python on the pprof file (tests/oracle/pprof.py), not krait's word."""
+in Python on the pprof file (tests/oracle/judge/pprof.py), not krait's word."""
 import base64
 import fcntl
 import gzip
@@ -23,7 +23,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "tests", "oracle"))
 sys.path.insert(0, os.path.join(ROOT, "tests", "e2e"))
 import kit  # noqa: E402
-import pprof  # noqa: E402
+from judge import pprof  # noqa: E402
 
 KRAIT = os.path.join(ROOT, os.environ.get("KRAIT", "build/release/krait"))
 GO = os.path.join(HERE, "go-cpu.pb.gz")

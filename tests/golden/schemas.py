@@ -13,7 +13,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path[:0] = [os.path.join(ROOT, "tests", "oracle"), os.path.join(ROOT, "tests", "e2e")]
 import kit  # noqa: E402
-import pprof  # noqa: E402
+from judge import pprof  # noqa: E402
 
 try:
     import jsonschema

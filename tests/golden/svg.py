@@ -18,7 +18,7 @@ import xml.etree.ElementTree as ET
 import browser
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "oracle"))
-import pprof  # noqa: E402  pylint: disable=wrong-import-position
+from judge import pprof  # noqa: E402  pylint: disable=wrong-import-position
 
 SVG = "{http://www.w3.org/2000/svg}"
 MARGIN, INNER, ROW = 12, 1200 - 24, 18

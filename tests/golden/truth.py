@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Sums over a recording, made from the pprof file by tests/oracle/pprof.py, for the tests of
+"""Sums over a recording, made from the pprof file by tests/oracle/judge/pprof.py, for the tests of
 formats."""
 
 import collections
@@ -7,7 +7,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "oracle"))
-import pprof  # noqa: E402
+from judge import pprof  # noqa: E402
 
 
 class Results:

@@ -4,10 +4,10 @@
 # What krait proves from the first argument is compared with what the program itself knows.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-. tests/oracle/lib.sh
+. tests/tools/lib.sh
 
 check() { # NAME PATH
-	truth_start "$WORK/cases" "$2" tests/oracle/classes.py
+	truth_start "$WORK/cases" "$2" tests/live/classes.py
 	cut -d' ' -f1-3 "$WORK/cases" | $TOOL "$truth_PID" >"$WORK/got" 2>>"$WORK/err" || true
 	truth_stop
 	cut -d' ' -f4- "$WORK/cases" >"$WORK/want"

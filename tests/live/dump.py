@@ -17,11 +17,13 @@ import subprocess
 import sys
 import time
 
-import dump_gdb
-import oracle
+TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(TESTS, "oracle"))
+import dump_gdb  # noqa: E402
+import oracle  # noqa: E402
 
 KRAIT = os.environ.get("KRAIT", os.path.join(oracle.ROOT, "build", "release", "krait"))
-TARGET = os.path.join(oracle.HERE, "dump_target.py")
+TARGET = os.path.join(TESTS, "live", "dump_target.py")
 # Each kind of evaluation loop.
 GDB_FAST = ((2, 7), (3, 8), (3, 11), (3, 14))
 

@@ -6,10 +6,13 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 
-from gdb_truth import Files
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "unwind"))
+from gdb_truth import Files  # noqa: E402
 
-SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "gdb_threads.py")
+SCRIPT = os.path.join(HERE, "gdb_threads.py")
 LOOP = re.compile("_?PyEval_EvalFrame|_TAIL_CALL_|^_PyEval_Vector")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Threads that are blocked in all kinds of ways (Python 2.7-3.15), for tests/oracle/dump.py. Once
+"""Threads that are blocked in all kinds of ways (Python 2.7-3.15), for tests/live/dump.py. Once
 none of them moves any more, it prints a line of JSON: what each thread is doing, which is known
 because it was made to, and where, by sys._current_frames(). Then the main thread waits for the end
 of its input."""

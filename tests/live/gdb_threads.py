@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Runs inside gdb, attached to a program. It prints "threads: " and a line of JSON with what gdb
-knows of each thread. tests/oracle/dump.py starts it."""
+knows of each thread. tests/live/dump.py starts it."""
 import json
 
 import gdb

@@ -5,13 +5,13 @@
 # The test must notice an offset that is one instruction off.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-. tests/oracle/lib.sh
+. tests/tools/lib.sh
 
 LEAST=40000 # instructions a version
 
 check() { # NAME PATH
 	local instructions mismatches noticed
-	"$2" - <tests/oracle/linetable.py >"$WORK/dump" || { echo "FAIL linetable $1: no dump"; return 1; }
+	"$2" - <tests/live/linetable.py >"$WORK/dump" || { echo "FAIL linetable $1: no dump"; return 1; }
 	read -r instructions mismatches < <($TOOL <"$WORK/dump")
 	read -r _ noticed < <($TOOL 2 <"$WORK/dump")
 	if [ "$mismatches" != 0 ] || [ "$instructions" -lt $LEAST ] || [ "$noticed" = 0 ]; then

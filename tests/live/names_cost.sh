@@ -5,7 +5,7 @@
 # function N is at the start + N * 256.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-. tests/oracle/lib.sh
+. tests/tools/lib.sh
 
 FUNCTIONS=300000 SPACING=256
 

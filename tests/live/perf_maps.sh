@@ -5,11 +5,11 @@
 # each other.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-. tests/oracle/lib.sh
+. tests/tools/lib.sh
 
 check_mode() { # NAME PATH MODE
 	local pid order
-	truth_start "$WORK/truth" "$2" -B -X "$3" tests/oracle/perf_maps.py
+	truth_start "$WORK/truth" "$2" -B -X "$3" tests/live/perf_maps.py
 	pid=$(head -n 1 "$WORK/truth")
 	if [ -z "$pid" ]; then
 		truth_stop

@@ -4,7 +4,7 @@
 # every version, against what the program itself prints.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-. tests/oracle/lib.sh
+. tests/tools/lib.sh
 
 # inner PID <"TID NAME" lines: the tids as the process itself sees them.
 inner() {
@@ -18,7 +18,7 @@ inner() {
 check() { # NAME COMMAND...
 	local name=$1 pid
 	shift
-	truth_start "$WORK/want" "$@" tests/oracle/threads.py
+	truth_start "$WORK/want" "$@" tests/live/threads.py
 	pid=$(interpreter_pid "$truth_PID")
 	$TOOL "$pid" >"$WORK/raw" || true
 	inner "$pid" <"$WORK/raw" >"$WORK/got"

@@ -23,8 +23,7 @@ import threading
 
 import modules
 import oracle
-import order
-import pprof
+from judge import order, pprof
 
 HZ = 2499            # at most, in each of two recordings, as a stack may have 2,048 native frames
 CPUS = os.cpu_count() or 1
@@ -199,7 +198,7 @@ def graph_file(interpreter, program):
 
 def build(interpreter, source):
     """Compiles a part of a program, once for all interpreters. Returns why it can't, or None."""
-    file = os.path.join(oracle.HERE, "native", source)
+    file = os.path.join(oracle.HERE, "targets", "native", source)
     name, kind = os.path.splitext(source)
     command = {".c": ["gcc", "-std=gnu17", "-pthread"],
                ".cc": ["g++", "-static-libstdc++", "-static-libgcc"]}[kind] + FLAGS

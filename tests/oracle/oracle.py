@@ -22,9 +22,8 @@ import tempfile
 import threading
 import time
 
-import check
 import modules
-import pprof
+from judge import check, pprof
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -164,7 +163,7 @@ def truth_of(interpreter, program):
     out = []
     for path in [program.path] + program.also:
         digest = hashlib.sha1(repr((os.stat(interpreter.path).st_mtime_ns, ROOT)).encode())
-        for source in (path, os.path.join(HERE, "truth.py"), *rig_files()):
+        for source in (path, os.path.join(HERE, "truth", "truth.py"), *rig_files()):
             with open(source, "rb") as f:
                 digest.update(f.read())
         folder = os.path.join(CACHE, "oracle", interpreter.name)
@@ -174,7 +173,7 @@ def truth_of(interpreter, program):
             os.makedirs(folder, exist_ok=True)
             os.makedirs(interpreter.scratch, exist_ok=True)
             fresh = os.path.join(interpreter.scratch, "%s-%d.json" % (name, threading.get_ident()))
-            subprocess.run([interpreter.path, os.path.join(HERE, "truth.py"), path, fresh],
+            subprocess.run([interpreter.path, os.path.join(HERE, "truth", "truth.py"), path, fresh],
                            env=interpreter.environment(), cwd=ROOT, check=True, timeout=300,
                            stdout=subprocess.DEVNULL)
             shutil.move(fresh, file)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Is the GIL state of each sample right? gil/states.py runs under each interpreter. The innermost
+"""Is the GIL state of each sample right? gil_states.py runs under each interpreter. The innermost
 function, in Python or in C, tells which state is true, whatever krait says.
 
     gil.py [--full] [--only GLOB] [--seconds N]
@@ -15,9 +15,10 @@ import re
 import subprocess
 import sys
 
-import check
-import oracle
-import pprof
+TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(TESTS, "oracle"))
+import oracle  # noqa: E402
+from judge import check, pprof  # noqa: E402
 
 HZ = 1999
 FEW_UNKNOWN = 0.03
@@ -98,7 +99,7 @@ def due(interpreter):
 def library(interpreter):
     out = os.path.join(interpreter.scratch, "libspin.so")
     os.makedirs(interpreter.scratch, exist_ok=True)
-    source = os.path.join(oracle.HERE, "gil", "spin.c")
+    source = os.path.join(TESTS, "samples", "gil_spin.c")
     subprocess.run(["gcc", "-std=gnu17", "-O2", "-fPIC", "-shared", "-pthread",
                     "-fno-optimize-sibling-calls", "-o", out, source], check=True, timeout=60)
     return out
@@ -107,7 +108,7 @@ def library(interpreter):
 def test(krait, interpreter, seconds):
     what = "gil " + interpreter.name
     out = os.path.join(interpreter.scratch, "gil.pb.gz")
-    program = os.path.join(oracle.HERE, "gil", "states.py")
+    program = os.path.join(TESTS, "samples", "gil_states.py")
     done = subprocess.run(
         [krait, "record", "-q", "-F", str(HZ), "--no-times", "--native=full",
          "--interpreter-frames", "-o", out, "--",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""states.py LIBRARY SECONDS: functions of which each leaves no doubt about the GIL; see ../gil.py.
+"""gil_states.py LIBRARY SECONDS: functions of which each leaves no doubt about the GIL; see gil.py.
 
 Alone at first, then all at once, with hand-overs as often as they can be had. Runs on
 Python 2.7 and 3.x.

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """in_step.py [--full]: are shares right if a program works in step with the sampling?
 
-targets/in_step.py spends known shares of each beat in three functions and measures their CPU time
+in_step_target.py spends known shares of each beat in three functions and measures their CPU time
 by the thread's own clock. No share of the samples may be off by more than three standard errors. By
 chance one right answer of some hundred is. So what is off is measured again, and fails if it is off
 again.
@@ -14,9 +14,8 @@ import subprocess
 import sys
 import tempfile
 
-import oracle
-import pprof
 import shares
+from shares import oracle, pprof
 
 # (sampling rate, beats a second): the same, a multiple of it, a part of it.
 FAST = ((("-F", "99"), 99, 3), (("-F", "999"), 999, 1), (("-F", "999"), 1998, 1), (("-c", "1000000"), 1000, 1))
@@ -28,7 +27,7 @@ FULL = ((("-F", "99"), 12), (("-F", "100"), 12), (("-F", "499"), 8), (("-F", "99
 
 def measured(krait, rate, beats, seconds):
     """{function: (share of the CPU time, share of the samples)} and the number of samples."""
-    program = os.path.join(oracle.HERE, "targets", "in_step.py")
+    program = os.path.join(shares.TESTS, "samples", "in_step_target.py")
     with tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, "o.pb.gz")
         done = subprocess.run(

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# part of: in_step.py, not of the oracle
 """Works in a rhythm: half of each beat in a, three tenths in b, a fifth in c.
 
-in_step.py HZ SECONDS: HZ beats a second of time.perf_counter(), until it had so much CPU time, and
+in_step_target.py HZ SECONDS: HZ beats a second of time.perf_counter(), until it had so much CPU time, and
 prints the thread's CPU time in each of the three as JSON. Reading the clock takes a microsecond or two, most of
 which would be counted for the function beside it: each beat reads it twice in a row, and takes that off.
 """

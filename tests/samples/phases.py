@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# part of: shares.py, not of the oracle
 """Measures the CPU time of its own phases: plain loops, tiny calls, C code, generators, recursion.
 
 phases.py SECONDS: runs for so much CPU time in all and prints {phase: CPU nanoseconds} as JSON.

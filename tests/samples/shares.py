@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """shares.py [VERSION]: do samples fall where the CPU time went?
 
-targets/phases.py measures the CPU time of its phases with the thread's own clock. Of 20,000 samples
+phases.py measures the CPU time of its phases with the thread's own clock. Of 20,000 samples
 no phase's share may be off by more than three standard errors. By chance one of a hundred right
 profilers would fail somewhere among all phases and versions. So what is off is measured again, and
 fails if it is off again.
@@ -15,8 +15,10 @@ import subprocess
 import sys
 import tempfile
 
-import oracle
-import pprof
+TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(TESTS, "oracle"))
+import oracle  # noqa: E402
+from judge import pprof  # noqa: E402
 
 SAMPLES = 20000
 HZ = 3999
@@ -26,7 +28,7 @@ ERRORS = 3
 def measured(krait, interpreter, folder):
     """{phase: (share of the CPU time, share of the samples)} and the number of samples."""
     out = os.path.join(folder, interpreter.name + ".pb.gz")
-    program = os.path.join(oracle.HERE, "targets", "phases.py")
+    program = os.path.join(TESTS, "samples", "phases.py")
     done = subprocess.run(
         [krait, "record", "-q", "-F", str(HZ), "--no-times", "-o", out, "--",
          interpreter.path, program, "%.2f" % (1.06 * SAMPLES / HZ)],

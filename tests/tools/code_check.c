@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Compares what instructions prove (src/unwind/prove/x86_flow.h) with the call frame information of
- * the same functions, for tests/oracle/code_rows.py.
+ * the same functions, for tests/unwind/code_rows.py.
  *
  * code_check FILE...: for each a line "file NAME FUNCTIONS PROVEN INSNS SAME UNTOLD GUESSED", then
  * "why N REASON" for functions that aren't proven, and "differs KEY FUNCTION WHAT" for each

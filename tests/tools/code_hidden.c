@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Compares what instructions prove in a file whose call frame information is hidden with that
- * information; for tests/oracle/code_rows.py.
+ * information; for tests/unwind/code_rows.py.
  *
  * code_hidden FILE HIDDEN: HIDDEN is FILE without it and without symbols, so that only pointers and
  * calls show where functions begin. For each function in which the frame's distance from the stack

@@ -24,7 +24,7 @@ from fractions import Fraction
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "tests", "oracle"))
-import pprof  # noqa: E402
+from judge import pprof  # noqa: E402
 
 KRAIT = os.path.join(ROOT, os.environ.get("KRAIT", "build/release/krait"))
 SECONDS = 60

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* threads PID: prints "TID NAME" for every Python thread of a running process; tests/oracle. */
+/* threads PID: prints "TID NAME" for every Python thread of a running process; tests/live. */
 #include "python/heap/threads.h"
 #include "live.h"
 

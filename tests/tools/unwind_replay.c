@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The kernel program's unwinder, compiled for the host, on stacks that gdb has written down
- * (tests/oracle/gdb_stops.py). Usage: unwind_replay DIRECTORY [N]. Prints for each thread in it a
+ * (tests/unwind/gdb_stops.py). Usage: unwind_replay DIRECTORY [N]. Prints for each thread in it a
  * line: "TID ADDRESS ... OUTCOME"; the innermost address is the program counter, the others lie one
  * byte before return addresses, except behind a signal's frame. Every Nth rule is spoilt, so that a
  * test can see that a wrong one is noticed.

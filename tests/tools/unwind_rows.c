@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Prints the unwind rows of ELF files, for tests/oracle/unwind_rows.py. unwind_rows FILE...: for
+ * Prints the unwind rows of ELF files, for tests/unwind/unwind_rows.py. unwind_rows FILE...: for
  * each a line "file NAME ROWS RULES FDES BAD MICROSECONDS WHY", then "row KEY CFA REG OFF OFF2
  * SLOTS RA FP BX" and "fde START END", addresses in hex. -s: the first line only; -t: what call
  * frame information says, nothing else.

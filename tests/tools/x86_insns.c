@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What krait decodes of instructions, for tests/oracle/code_rows.py. Reads what `objdump -dw
+ * What krait decodes of instructions, for tests/unwind/code_rows.py. Reads what `objdump -dw
  * --insn-width=16` prints and writes "length VADDR OURS THEIRS TEXT" where the lengths differ, at
  * the end "refused MNEMONIC COUNT" and "total COUNT". -w: instead each instruction as "BYTES WRITES
  * KIND", the registers that it may change as a mask in hardware numbers.

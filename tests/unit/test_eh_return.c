@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A function that is left by __builtin_eh_return, as GCC makes it: where its return address is in
- * each part. Other code has no rule. libgcc's own: tests/oracle/unwind_rows.py.
+ * each part. Other code has no rule. libgcc's own: tests/unwind/unwind_rows.py.
  */
 #include <setjmp.h>
 #include <stdarg.h>

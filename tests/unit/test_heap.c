@@ -2,7 +2,7 @@
 /*
  * Objects of a hostile process: random words, pointers in circles, huge sizes. The process is this
  * one, read through process_vm_readv. Reads must not crash (ASan, UBSan), must be bounded, and must
- * find no name in nonsense. tests/oracle/threads.sh and classes.sh show with real interpreters that
+ * find no name in nonsense. tests/live/threads.sh and classes.sh show with real interpreters that
  * right structures are read right.
  */
 #include <setjmp.h>

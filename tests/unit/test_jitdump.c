@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Jitdumps: records by hand after the specification, cut anywhere. With a CPython's -X perf_jit:
- * tests/oracle/perf_maps.py.
+ * tests/live/perf_maps.py.
  */
 #include <errno.h>
 #include <setjmp.h>

@@ -2,7 +2,7 @@
 /*
  * Line tables: the corners of the four formats. Expected values follow from the format documents
  * (Objects/lnotab_notes.txt, Objects/locations.md); whole tables of real code objects are compared
- * with the interpreters themselves in tests/oracle/linetable.sh.
+ * with the interpreters themselves in tests/live/linetable.sh.
  */
 #include <limits.h>
 #include <setjmp.h>

@@ -3,7 +3,7 @@
 # code_rows.sh [--full]: what krait reads in instructions against objdump and call frame information; see code_rows.py.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-. tests/oracle/lib.sh
+. tests/tools/lib.sh
 
 tool_build x86_insns
 insns=$TOOL
@@ -12,4 +12,4 @@ check=$TOOL
 tool_build code_hidden
 hidden=$TOOL
 tool_build unwind_rows
-exec python3 -B tests/oracle/code_rows.py "$insns" "$check" "$hidden" "$TOOL" "$@"
+exec python3 -B tests/unwind/code_rows.py "$insns" "$check" "$hidden" "$TOOL" "$@"

@@ -4,7 +4,7 @@
 # it; see code_steps.py.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-. tests/oracle/lib.sh
+. tests/tools/lib.sh
 
 name=code-steps
 python=$(awk -F '\t' '$2 ~ /^3\.12\./ && $3 == "shared" { print $4; exit }' "$INTERPRETERS_TSV" 2>/dev/null || true)
@@ -33,7 +33,7 @@ PY
 functions=$(nm "$library" | awk '$2 ~ /[tT]/ { print $3 }' |
 	grep -E '^[dsz](gemm_kernel|gemm_[io]n?copy|gemm_beta|dot_k|copy_k|swap_k|nrm2_k|scal_k|axpy_k)_(HASWELL|ZEN|SKYLAKEX|COOPERLAKE|SAPPHIRERAPIDS|SANDYBRIDGE|NEHALEM)$' | tr '\n' ' ')
 PYTHONPATH=$packages OPENBLAS_NUM_THREADS=1 KRAIT_ROWS=$WORK/rows KRAIT_TABLES=$WORK/tables KRAIT_LIBRARY=$(basename "$library") \
-	KRAIT_FUNCTIONS=$functions gdb -q -batch -x tests/oracle/code_steps.py \
+	KRAIT_FUNCTIONS=$functions gdb -q -batch -x tests/unwind/code_steps.py \
 	--args "$python" "$WORK/work.py" >"$WORK/log" 2>&1 || true
 steps=$(sed -n 's/^TOTAL \([0-9]*\) steps/\1/p' "$WORK/log")
 wrong=$(grep '^STEPS' "$WORK/log" | grep -v ' unknown 0 wrong 0 ' || true)

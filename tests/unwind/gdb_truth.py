@@ -21,8 +21,10 @@ import sys
 import tempfile
 import time
 
-import modules
-import oracle
+TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(TESTS, "oracle"))
+import modules  # noqa: E402
+import oracle  # noqa: E402
 
 STOPS = 200
 TOOL = os.path.join(oracle.ROOT, "build", "release", "tests", "tools", "unwind_replay")
@@ -76,7 +78,7 @@ def started(interpreter, name):
 def capture(pid, folder, stops):
     environment = dict(os.environ, KRAIT_GDB_OUT=folder, KRAIT_GDB_STOPS=str(stops))
     done = subprocess.run(["gdb", "-nx", "-nh", "-batch", "-p", str(pid), "-x",
-                           os.path.join(oracle.HERE, "gdb_stops.py")], env=environment, check=False,
+                           os.path.join(TESTS, "unwind", "gdb_stops.py")], env=environment, check=False,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, timeout=60 + stops)
     said = re.search(rb"^gdb: .*$", done.stdout, re.M)

@@ -3,7 +3,7 @@
 # unwind_rows.sh [--full]: krait's unwind rows against readelf's; see unwind_rows.py.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-. tests/oracle/lib.sh
+. tests/tools/lib.sh
 
 tool_build unwind_rows
-exec python3 -B tests/oracle/unwind_rows.py "$TOOL" "$@"
+exec python3 -B tests/unwind/unwind_rows.py "$TOOL" "$@"

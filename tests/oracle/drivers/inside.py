@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""sampler.py TARGET SECONDS OUT [FAULT]: samples TARGET from inside, by signals, and writes pprof.
+"""inside.py TARGET SECONDS OUT [FAULT]: samples TARGET from inside, by signals, and writes pprof.
 
 Without a FAULT the profile is right, and made without krait: so it shows whether truth.py is too
 strict. A FAULT is a method of Faulty. It makes one of the mistakes that a profiler can make, and
@@ -10,8 +10,10 @@ import signal
 import sys
 import threading
 
-import pprof
-import truth
+ORACLE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path[:0] = [os.path.join(ORACLE, "truth"), os.path.join(ORACLE, "judge")]
+import pprof  # noqa: E402
+import truth  # noqa: E402
 
 INTERVAL = 0.002  # seconds; ITIMER_PROF would round it up to ticks
 PYTHON = "[python %d.%d]" % sys.version_info[:2]

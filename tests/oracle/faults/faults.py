@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The test of the oracle itself: right profiles must pass, and wrong ones must not.
 
-sampler.py makes the profiles inside of the targets, without krait. It can make each of its faults,
+drivers/inside.py makes the profiles inside of the targets, without krait. It can make each of its faults,
 and check.py must then find something wrong. Without a fault check.py must find nothing wrong.
 """
 import os
@@ -10,9 +10,9 @@ import subprocess
 import sys
 import tempfile
 
-import check
-import oracle
-import pprof
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import oracle  # noqa: E402
+from judge import check, pprof  # noqa: E402
 
 # fault: program that shows it, versions (first, last) in which it can be made
 FAULTS = {
@@ -58,7 +58,7 @@ ENOUGH = 50  # samples that show a fault; a busy machine gives fewer in that tim
 def sampled(interpreter, program, fault, folder, times=1):
     """A report on the program, sampled from inside."""
     out = os.path.join(folder, "%s-%s.pb.gz" % (interpreter.name, fault or "right"))
-    command = [interpreter.path, os.path.join(oracle.HERE, "sampler.py"), program.path,
+    command = [interpreter.path, os.path.join(oracle.HERE, "drivers", "inside.py"), program.path,
                str(times * SECONDS.get(program.name, 0.3)), out]
     subprocess.run(command + ([fault] if fault else []), check=True, timeout=300, cwd=oracle.ROOT,
                    env=interpreter.environment(), stdout=subprocess.DEVNULL)

@@ -11,9 +11,8 @@ import subprocess
 import sys
 import tempfile
 
-import check
-import oracle
-import pprof
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import oracle  # noqa: E402
 
 # fault: (program that shows it, first version, last version)
 FAULTS = {
@@ -55,7 +54,7 @@ SECONDS = 1.0
 def build(folder):
     library = os.path.join(folder, "fault_preload.so")
     subprocess.run(["gcc", "-shared", "-fPIC", "-O1", "-D_GNU_SOURCE", "-I" + oracle.ROOT + "/abi",
-                    "-o", library, os.path.join(oracle.HERE, "fault_preload.c"), "-ldl"], check=True)
+                    "-o", library, os.path.join(oracle.HERE, "faults", "fault_preload.c"), "-ldl"], check=True)
     return library
 
 

@@ -11,10 +11,10 @@ import random
 import sys
 import tempfile
 
-import native
-import oracle
-import order
-import pprof
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import native  # noqa: E402
+import oracle  # noqa: E402
+from judge import order, pprof  # noqa: E402
 
 MARK = pprof.Location("[krait]", order.NATIVE_MARK + ": why]", "", 0, 0, 0)
 STACKS = 100  # each fault is made in so many different ones

@@ -11,7 +11,7 @@ import json
 import os
 import re
 
-import check
+from judge import check
 
 INTERPRETER = re.compile(r"python|^host-")  # files that an interpreter consists of
 OUTERMOST = re.compile(r"^(_start|__libc_start_main.*|__libc_start_call_main|Py_BytesMain|Py_Main"
@@ -26,8 +26,8 @@ UNMATCHED = NATIVE_MARK + ": doesn't match the Python frames]"
 PART = 64  # frames
 FOREIGN = "another file's Python frame"
 MATCHERS = {}
-HERE = os.path.dirname(os.path.abspath(__file__))
-OWN = tuple(os.path.join(HERE, name) + os.sep for name in ("native", "targets"))
+ORACLE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+OWN = os.path.join(ORACLE, "targets") + os.sep
 
 
 def matches(pattern, text):

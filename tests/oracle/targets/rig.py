@@ -9,7 +9,7 @@ import sys
 import time
 
 tracing = None  # truth.py puts its Tracer here: then a target runs two rounds and returns
-seconds = None  # sampler.py puts a duration here; else it is the first argument
+seconds = None  # drivers/inside.py puts a duration here; else it is the first argument
 
 
 def run(round_):

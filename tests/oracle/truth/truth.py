@@ -13,8 +13,8 @@ import sys
 import threading
 import types
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "targets"))
+ORACLE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(ORACLE, "targets"))
 CO_OPTIMIZED = 1
 CO_GENERATORS = 0x20 | 0x80 | 0x200  # and coroutines, asynchronous generators
 

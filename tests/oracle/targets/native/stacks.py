@@ -11,7 +11,7 @@ import os
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(os.path.dirname(HERE), "targets"))
+sys.path.insert(0, os.path.dirname(HERE))
 sys.path.insert(0, os.environ.get("KRAIT_ORACLE_TMP", "/tmp/krait-oracle"))
 import rig  # noqa: E402
 
