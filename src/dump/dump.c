@@ -59,6 +59,7 @@ static int set_up(struct dump *d)
 					 .interpreter_frames = d->config.interpreter_frames,
 					 .end_positions = true,
 					 .start_ns = d->start_ns,
+					 .texts = d->config.texts,
 					 .may_see = d->config.may_see,
 					 .wait = d->config.wait ? wait : NULL};
 	struct walker_config walker = {.layout = dump_layout,

@@ -86,8 +86,9 @@ struct dump_config {
 	bool native, leaf;
 	bool kernel; /* show the kernel's frames */
 	bool interpreter_frames;
-	struct unwind_cache *cache;   /* cache of unwind tables; NULL: none */
-	bool (*may_see)(int procdir); /* may the user see this process? NULL: all */
+	struct unwind_cache *cache;	   /* cache of unwind tables; NULL: none */
+	const struct collect_texts *texts; /* as in struct collect_config */
+	bool (*may_see)(int procdir);	   /* may the user see this process? NULL: all */
 	/* May the user see a thread of this user and group? Set together with .may_see. */
 	bool (*is_own)(uint32_t uid, uint32_t gid);
 	/* collect_config.wait; its @ctx is .wait_ctx */

@@ -53,12 +53,12 @@ static bool is_where_it_began(int procdir)
 	return streq(str_cstr(&place), cwd);
 }
 
-void source_init(struct source *s, const struct proc *proc)
+void source_init(struct source *s, const struct proc *proc, const struct dump_texts *texts)
 {
 	_cleanup_proc_facts_ struct proc_facts f = {};
 	_cleanup_proc_ struct proc seen = {proc->tgid, fcntl(proc->dirfd, F_DUPFD_CLOEXEC, 0)};
 
-	*s = (struct source){.proc = proc, .root = -1, .cwd = -1};
+	*s = (struct source){.proc = proc, .texts = texts, .root = -1, .cwd = -1};
 	if (proc_facts_read(proc, NULL, &f) || proc_owner_read(proc->dirfd, &s->owner))
 		return;
 	s->start_ns =
@@ -116,9 +116,16 @@ static int split(struct source_file *f)
 	return r;
 }
 
+static void drop_text(struct source_file *f)
+{
+	free(f->text);
+	f->text = NULL;
+}
+
 static void read_file(const struct source *s, struct source_file *f)
 {
-	_cleanup_close_ int fd = is_source(f->path) ? open_as_owner(s, f->path) : -1;
+	bool may = s->root >= 0 && is_source(f->path);
+	_cleanup_close_ int fd = may ? open_as_owner(s, f->path) : -1;
 	struct stat st;
 	ssize_t got;
 
@@ -128,10 +135,29 @@ static void read_file(const struct source *s, struct source_file *f)
 	got = f->text ? far_pread(fd, f->text, (size_t)st.st_size, 0) : -1;
 	f->n = got > 0 ? (size_t)got : 0;
 	f->changed = timespec_ns(st.st_mtim) > s->start_ns;
-	if (got >= 0 && !split(f))
+	if (got < 0 || split(f))
+		drop_text(f);
+}
+
+static void take_text(struct source_file *f, const struct str *text)
+{
+	f->text = malloc(text->n);
+	if (!f->text)
 		return;
-	free(f->text);
-	f->text = NULL;
+	memcpy(f->text, text->s, text->n);
+	f->n = text->n;
+	if (split(f))
+		drop_text(f);
+}
+
+static void find_text(const struct source *s, struct source_file *f)
+{
+	const struct str *text = dump_texts_find(s->texts, (uint32_t)s->proc->tgid, f->path);
+
+	if (text)
+		take_text(f, text);
+	else
+		read_file(s, f);
 }
 
 static struct source_file *file_of(struct source *s, const char *path)
@@ -149,13 +175,13 @@ static struct source_file *file_of(struct source *s, const char *path)
 		free_file(f);
 		return NULL;
 	}
-	read_file(s, f);
+	find_text(s, f);
 	return f;
 }
 
 const char *source_line(struct source *s, const char *path, int line, size_t *n, bool *changed)
 {
-	const struct source_file *f = s->root < 0 ? NULL : file_of(s, path);
+	const struct source_file *f = s->proc ? file_of(s, path) : NULL;
 	size_t from, to;
 
 	if (!f || !f->text || line < 1 || (size_t)line > f->lines.n)

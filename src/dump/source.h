@@ -2,7 +2,8 @@
 /*
  * Lines of the program's source. A program sets the names of its files itself (co_filename) and may
  * name any file. So only regular files called .py, .pyw or .pyx are read, below the process's own
- * root, and only those that the process could read too.
+ * root, and only those that the process could read too. What no file holds is in the process's
+ * memory.
  */
 #ifndef DUMP_SOURCE_H
 #define DUMP_SOURCE_H
@@ -10,13 +11,15 @@
 #include "base/map.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "dump/texts.h"
 #include "proc/owner.h"
 #include "proc/proc.h"
 
 /* One process, and its files that were read. */
 struct source {
-	const struct proc *proc; /* borrowed */
-	int root;		 /* descriptor of its root directory; -1: not available */
+	const struct proc *proc;	/* borrowed */
+	const struct dump_texts *texts; /* texts in processes' memory; borrowed */
+	int root;			/* descriptor of its root directory; -1: not available */
 	/* descriptor of the directory where relative names begin; -1: not known */
 	int cwd;
 	struct proc_owner owner; /* the user with whose rights files are opened */
@@ -33,8 +36,8 @@ struct source_file {
 	VEC(size_t) lines; /* offset of each line in .text */
 };
 
-/* @proc is borrowed. Never fails: without the right to read, there are no lines. */
-void source_init(struct source *s, const struct proc *proc);
+/* @proc and @texts are borrowed. Never fails: without the right to read, there are no lines. */
+void source_init(struct source *s, const struct proc *proc, const struct dump_texts *texts);
 void source_fini(struct source *s);
 
 /*

@@ -227,9 +227,10 @@ static int may_see_memory(const struct source_rules *r, const struct met *m)
 	return source_memory_shown(r, &owner) ? 0 : -EPERM;
 }
 
-bool source_files_wants_text(struct source_files *f, uint32_t tgid, uint64_t start_boot_ns,
-			     const char *name, const char *path)
+bool source_files_wants_text(void *files, uint32_t tgid, uint64_t start_boot_ns, const char *name,
+			     const char *path)
 {
+	struct source_files *f = files;
 	struct met m = {.start_boot_ns = start_boot_ns, .tgid = tgid};
 	bool named = file_of(f, name, &m.path);
 	uint32_t id, known = f->asked.n;
@@ -248,8 +249,9 @@ bool source_files_wants_text(struct source_files *f, uint32_t tgid, uint64_t sta
 	return !r;
 }
 
-void source_files_met_text(struct source_files *f, const char *path, const struct str *text)
+void source_files_met_text(void *files, uint32_t tgid, const char *path, const struct str *text)
 {
+	struct source_files *f = files;
 	uint32_t id;
 	struct named_file *file = file_of(f, path, &id);
 

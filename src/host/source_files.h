@@ -60,12 +60,13 @@ void source_files_met(struct source_files *f, uint32_t tgid, uint64_t start_boot
 		      const char *path);
 
 /*
- * For collect_config.wants_text and .met_text: is the source text of code wanted that no file has;
- * here is that text. If it is missing for one of the processes, none is shown.
+ * For collect_texts.wants and .met: is the source text of code wanted that no file has; here is
+ * that text. If it is missing for one of the processes, none is shown. @files is a struct
+ * source_files *.
  */
-bool source_files_wants_text(struct source_files *f, uint32_t tgid, uint64_t start_boot_ns,
-			     const char *name, const char *path);
-void source_files_met_text(struct source_files *f, const char *path, const struct str *text);
+bool source_files_wants_text(void *files, uint32_t tgid, uint64_t start_boot_ns, const char *name,
+			     const char *path);
+void source_files_met_text(void *files, uint32_t tgid, const char *path, const struct str *text);
 
 /* For render_options.open_source. @files is a struct source_files *. */
 _must_use_ int source_files_open(void *files, const char *path, int64_t *since_ns);

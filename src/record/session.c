@@ -82,21 +82,6 @@ static void adapter_met_file(void *ctx, uint32_t tgid, uint64_t start_boot_ns, c
 	source_files_met(s->sources, tgid, start_boot_ns, path);
 }
 
-static bool adapter_wants_text(void *ctx, uint32_t tgid, uint64_t start_boot_ns, const char *name,
-			       const char *path)
-{
-	struct session *s = ctx;
-
-	return source_files_wants_text(s->sources, tgid, start_boot_ns, name, path);
-}
-
-static void adapter_met_text(void *ctx, uint32_t tgid, const char *path, const struct str *text)
-{
-	struct session *s = ctx;
-
-	source_files_met_text(s->sources, path, text);
-}
-
 static bool adapter_wait(void *ctx, const char *what, unsigned done)
 {
 	return patience_has(&((struct session *)ctx)->patience, what, done);
@@ -479,8 +464,7 @@ static int make_collector(struct session *s)
 		.added = adapter_added,
 		.wait = adapter_wait,
 		.met_file = s->sources ? adapter_met_file : NULL,
-		.wants_text = s->sources ? adapter_wants_text : NULL,
-		.met_text = adapter_met_text,
+		.texts = s->texts,
 	};
 	int r = allow_files(&config.max_files);
 

@@ -71,7 +71,8 @@ struct session {
 	bool end_positions; /* profile_location.end_column is wanted */
 	struct profile *profile;
 	VEC(struct profile_label) labels;
-	struct source_files *sources; /* NULL: no source text is wanted */
+	struct source_files *sources;	   /* NULL: no source text of files is wanted */
+	const struct collect_texts *texts; /* NULL: no source text in memory is wanted */
 	struct sampler *sampler;
 	struct sideband *sideband;
 	struct unwind_cache *cache; /* NULL: none */

@@ -127,7 +127,8 @@ def two_kernels():
 
 @case
 def dumped():
-    """krait dump uses the same names, for a thread that runs and for one that waits."""
+    """krait dump uses the same names and has the cells' text, for a thread that runs and for one
+    that waits."""
     for wait in "while True: sum(range(500))", "time.sleep(60)":
         with folder() as d:
             with open(d + "/app.py", "w") as f:
@@ -135,8 +136,52 @@ def dumped():
             with kit.Background(kit.PYTHON, d + "/app.py", 7) as target:
                 kit.wait_for(lambda: "last" in krait("dump", "-p", target.pid).stdout, 20)  # pylint: disable=cell-var-from-loop
                 said = krait("dump", "-p", target.pid).stdout
-            check(re.search(r'File "/tmp/ipykernel_\d+/In \[8\]", line 4, in <module>\n', said) and
-                  re.search(r'/In \[8\]", line 2, in last\n', said), said)
+            check(re.search(r'File "/tmp/ipykernel_\d+/In \[8\]", line 4, in <module>\n    last\(\)\n', said), said)
+            check(re.search(r'/In \[8\]", line 2, in last\n    %s\n' % re.escape(wait), said), said)
+
+
+# Two cells with one number; <other> has the text of another function, <none> has none.
+SEVERAL = """
+import linecache, os, sys, threading, time
+class Shell:
+    compile = None
+    def get_ipython(self):
+        return self
+shell = Shell()
+shell.compile = Shell()
+shell.compile._filename_map = {}
+def start(name, text, lines):
+    linecache.cache[name] = len(text), None, lines, name
+    user = {"__name__": "__main__", "get_ipython": shell.get_ipython, "__builtins__": __builtins__}
+    exec(compile(text, name, "exec"), user)
+    threading.Thread(target=user["waits"], daemon=True).start()
+for i, word in enumerate(("one", "two")):
+    name = "/tmp/ipykernel_%d/%d.py" % (os.getpid(), 4000000000 + i)
+    shell.compile._filename_map[name] = 7
+    text = "import time\\ndef waits():\\n    time.sleep(60)  # %s\\n" % word
+    start(name, text, text.splitlines(True))
+text = "import time\\ndef waits():\\n    time.sleep(60)  # %s\\n"
+start("<made>", text % "made", (text % "made").splitlines(True))
+start("<other>", text % "other", (text % "other").replace("waits", "others").splitlines(True))
+start("<none>", text % "none", [])
+print("ready", flush=True)
+time.sleep(60)
+"""
+
+
+@case
+def dumped_text_of_this_code():
+    """krait dump shows a text only if it is known to be that of the code that runs."""
+    with kit.Background(kit.PYTHON, "-c", SEVERAL, stdout=subprocess.PIPE) as target:
+        target.process.stdout.readline()
+        said = krait("dump", "-p", target.pid).stdout
+        short, json = krait("dump", "-p", target.pid, "--short").stdout, krait("dump", "-p", target.pid, "--json").stdout
+    lines = said.split("\n")
+    below = [(re.sub(r".*[/\"]([^/\"]+)\".*", r"\1", line), after.strip()) for line, after in zip(lines, lines[1:]) if ", in waits" in line]
+    check(sorted(name for name, _ in below) == ["<made>", "<none>", "<other>", "In [7]", "In [7]"], said)
+    check(all((after == "time.sleep(60)  # made") == (name == "<made>") for name, after in below), said)
+    check(said.count("time.sleep(60)  #") == 1, said)
+    check("time.sleep(60)" not in short + json and "waits" in short and "waits" in json, short + json)
 
 
 NOTEBOOK = """
@@ -147,7 +192,8 @@ manager.start_kernel()
 client = manager.client()
 client.start_channels()
 client.wait_for_ready(timeout=60)
-recorder = subprocess.Popen([*sys.argv[1:], "-p", str(manager.provisioner.pid)])
+pid, krait, stacks = str(manager.provisioner.pid), sys.argv[2], sys.argv[1]
+recorder = subprocess.Popen([*sys.argv[2:], "-p", pid])
 time.sleep(2)
 SPIN = '''
 def spin(seconds):
@@ -159,6 +205,10 @@ def spin(seconds):
 for cell in "import sys", SPIN, "%time spin(0.5)", SPIN.replace("spin", "turn") + "turn(0.5)", "%%time\\nspin(0.5)":
     client.execute_interactive(cell, timeout=60)
 recorder.wait()
+client.execute("import time\\ndef waits():\\n    time.sleep(60)\\nwaits()")
+time.sleep(2)
+with open(stacks, "w") as f:
+    subprocess.run([krait, "dump", "-p", pid], stdout=f)
 client.stop_channels()
 manager.shutdown_kernel(now=True)
 """
@@ -166,19 +216,23 @@ manager.shutdown_kernel(now=True)
 
 @kit.full_case
 def kernel():
-    """ipykernel as pip installs it: functions of cells 2 and 4."""
+    """ipykernel as pip installs it: functions of cells 2 and 4, and a dump of cell 6."""
     with folder() as d:
         venv = subprocess.run([kit.PYTHON, "-m", "venv", d + "/venv"], check=False)
         python = d + "/venv/bin/python"
         pip = venv.returncode or subprocess.run([python, "-m", "pip", "install", "-q", "ipykernel", "jupyter_client"], check=False).returncode
         if pip:
             raise kit.Skip("no ipykernel")
-        subprocess.run([python, "-c", NOTEBOOK, kit.KRAIT, "record", "-q", "-d", "12", "-o", d + "/o.html"], check=True, env={**os.environ, "HOME": d},
+        subprocess.run([python, "-c", NOTEBOOK, d + "/stacks", kit.KRAIT, "record", "-q", "-d", "12", "-o", d + "/o.html"], check=True, env={**os.environ, "HOME": d},
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         krait("report", d + "/o.html", "-o", d + "/o.pb.gz")
         seen = files_of(kit.pprof.read(d + "/o.pb.gz"))
         texts = {path.rpartition("/")[2]: text for path, text in kit.page_text(d + "/o.html").items()}
         check(all("sum(range(500))" in texts[name] and "def %s(seconds):" % function in texts[name] for name, function in (("In [2]", "spin"), ("In [4]", "turn"))), texts)
+        with open(d + "/stacks", encoding="utf-8") as f:
+            stacks = f.read()
+        check(re.search(r'/In \[6\]", line 4, in <module>\n    waits\(\)\n', stacks) and
+              re.search(r'/In \[6\]", line 3, in waits\n    time\.sleep\(60\)\n', stacks), stacks)
         total = sum(seen.values())
         check(seen["In [2]", "spin"] > 0.5 * total and seen["In [4]", "turn"] > 0.25 * total, "%s" % seen)
         check(seen["In [2]", "spin"] + seen["In [4]", "turn"] > 0.97 * total, "%s" % seen)

@@ -25,7 +25,9 @@ struct run {
 	struct dump *dump;
 	struct proc_match match;
 	struct dump_running running;
-	struct patience patience; /* how long reading files may still take */
+	struct dump_texts texts;	    /* source text from the processes' memory */
+	struct collect_texts collect_texts; /* how .texts is filled */
+	struct patience patience;	    /* how long reading files may still take */
 	/* exit code: why the first process that was asked for can't be shown */
 	int code;
 };
@@ -171,7 +173,7 @@ static void print_one(const struct run *x, struct dump_print *to, const struct d
 
 	to->source = &source;
 	if (!x->o->json && !p->locked)
-		source_init(&source, dump_proc(x->dump, i));
+		source_init(&source, dump_proc(x->dump, i), &x->texts);
 	/* Read last: an end before this would go unnoticed. */
 	to->life = dump_life(x->dump, i);
 	if (x->o->json)
@@ -237,10 +239,12 @@ static void warn_of_unreadable(void)
 static int dump(struct run *x)
 {
 	const struct session_options *o = &x->o->record.session;
+	bool sourced = !x->o->json && !x->o->short_frames && !x->o->print;
 	struct dump_config config = {.native = o->native != NATIVE_MODE_NONE,
 				     .leaf = o->native == NATIVE_MODE_LEAF,
 				     .kernel = o->kernel,
 				     .interpreter_frames = o->interpreter_frames,
+				     .texts = sourced ? &x->collect_texts : NULL,
 				     .wait = wait_on,
 				     .wait_ctx = x};
 	struct dump_process *list;
@@ -265,7 +269,7 @@ static int dump(struct run *x)
 	if (r)
 		return r;
 	n = dump_processes(x->dump, &list);
-	dump_running_read(&x->running, x->o, list, n);
+	dump_running_read(&x->running, x->o, config.texts, list, n);
 	dump_note_holders(x->dump);
 	r = print_all(x);
 	dump_running_fini(&x->running);
@@ -286,6 +290,7 @@ int cmd_dump(const struct dump_options *o)
 
 	(void)setpriority(PRIO_PROCESS, 0, NICENESS);
 	proc_match_init(&x.match);
+	x.collect_texts = (struct collect_texts){&x.texts, dump_texts_wants, dump_texts_met};
 	reader_look_first();
 	r = dump(&x);
 	if (r && r != -EPIPE)
@@ -295,6 +300,7 @@ int cmd_dump(const struct dump_options *o)
 	freed = dump_close(x.dump);
 	freed &= !session_hangs(&x.running.session);
 	keeper_close();
+	dump_texts_fini(&x.texts);
 	if (freed)
 		return x.code;
 	/* A thread hangs in a file and may use memory that exit() frees. */

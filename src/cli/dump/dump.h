@@ -63,11 +63,11 @@ struct dump_running {
 
 /*
  * Samples those threads of the @n @processes that are running, and stores their stacks in them. The
- * stacks are in a profile of their own, which lives until dump_running_fini(). Prints a warning if
- * that isn't possible.
+ * stacks are in a profile of their own, which lives until dump_running_fini(). @texts: as in struct
+ * collect_config. Prints a warning if that isn't possible.
  */
 void dump_running_read(struct dump_running *x, const struct dump_options *o,
-		       struct dump_process *processes, size_t n);
+		       const struct collect_texts *texts, struct dump_process *processes, size_t n);
 void dump_running_fini(struct dump_running *x);
 
 /*

@@ -166,7 +166,7 @@ static void mark_waiting(struct dump_running *x)
 }
 
 void dump_running_read(struct dump_running *x, const struct dump_options *o,
-		       struct dump_process *processes, size_t n)
+		       const struct collect_texts *texts, struct dump_process *processes, size_t n)
 {
 	struct session *s = &x->session;
 	int r;
@@ -174,6 +174,7 @@ void dump_running_read(struct dump_running *x, const struct dump_options *o,
 	*x = (struct dump_running){};
 	session_init(s, &x->options);
 	s->end_positions = true;
+	s->texts = texts;
 	map_init(&x->threads);
 	map_init(&x->whole);
 	x->options.event = "cpu-clock";

@@ -9,6 +9,7 @@
 #include "cli/color.h"
 #include "cli/dump/dump.h"
 #include "live/text.h"
+#include "picture/html/source_text.h"
 
 #define SOURCE_COLUMNS 200 /* how many columns of a source line are shown */
 /* how many equal frames in a row are shown, as in CPython's tracebacks */
@@ -129,9 +130,23 @@ static void take_text(const char *line, size_t n, struct str *ret)
 		str_add_c(ret, line[i] && line[i] != '\t' ? line[i] : ' ');
 }
 
-static void put_source(const struct dump_print *to, const struct profile_location *l,
-		       const char *file)
+/* Is the text that of another function, so that its lines aren't what runs? */
+static bool is_others(const struct dump_print *to, const struct profile_function *f)
 {
+	const char *file = profile_get_string(to->profile, f->file), *line;
+	bool changed;
+	size_t n;
+
+	if (f->start_line <= 0)
+		return false;
+	line = source_line(to->source, file, f->start_line, &n, &changed);
+	return !line || !source_line_begins(line, n, profile_get_string(to->profile, f->name));
+}
+
+static void put_source(const struct dump_print *to, const struct profile_location *l,
+		       const struct profile_function *f)
+{
+	const char *file = profile_get_string(to->profile, f->file);
 	_cleanup_str_ struct str text = {}, shown = {};
 	bool changed = false;
 	size_t n, indent = 0;
@@ -144,6 +159,8 @@ static void put_source(const struct dump_print *to, const struct profile_locatio
 	while (indent < n && (line[indent] == ' ' || line[indent] == '\t' || line[indent] == '\f'))
 		indent++;
 	if (indent == n)
+		return;
+	if (!changed && is_others(to, f))
 		return;
 	if (changed) {
 		fputs("    [the file was changed after the process began]\n", to->out);
@@ -170,7 +187,7 @@ static void put_python(const struct dump_print *to, const struct profile_locatio
 	fputs(", in ", to->out);
 	dump_put_text(to->out, profile_get_string(to->profile, f->name));
 	fputc('\n', to->out);
-	put_source(to, l, file);
+	put_source(to, l, f);
 }
 
 static void put_native(const struct dump_print *to, const struct profile_location *l,

@@ -31,7 +31,9 @@
 struct recording {
 	const struct record_options *options;
 	struct session session;
-	struct source_files sources;   /* .session.sources points here if source text is wanted */
+	/* .session.sources and .session.texts point here if source text is wanted */
+	struct source_files sources;
+	struct collect_texts texts;
 	struct output output, summary; /* summary: only with --summary-json */
 	char *path;		       /* path of the output */
 	/* the first sentence of the report; set when the output is written */
@@ -439,7 +441,10 @@ static int find_sources(struct recording *x)
 
 	if (!streq(x->options->format->name, "html") || rules.mode == SOURCE_NONE)
 		return 0;
+	x->texts =
+		(struct collect_texts){&x->sources, source_files_wants_text, source_files_met_text};
 	x->session.sources = &x->sources;
+	x->session.texts = &x->texts;
 	return source_files_init(&x->sources, &rules, x->options->session.cmd);
 }
 

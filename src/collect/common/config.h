@@ -49,6 +49,19 @@ struct collect_unwind_ops {
 	bool fills_aside;
 };
 
+/* Who wants the source text of files that only processes themselves have. */
+struct collect_texts {
+	void *ctx;
+	/*
+	 * Is the text of this file of process @tgid wanted? @name is the process's name of the
+	 * file, @path the profile's. If so, met() is called with the text, whose lines end in
+	 * newlines, or with "" if the process doesn't have it.
+	 */
+	bool (*wants)(void *ctx, uint32_t tgid, uint64_t start_boot_ns, const char *name,
+		      const char *path);
+	void (*met)(void *ctx, uint32_t tgid, const char *path, const struct str *text);
+};
+
 struct collect_config {
 	struct profile *profile;
 	const struct collect_ops *ops;
@@ -101,15 +114,8 @@ struct collect_config {
 	 * nobody is told.
 	 */
 	void (*met_file)(void *ctx, uint32_t tgid, uint64_t start_boot_ns, const char *path);
-	/*
-	 * Does the caller want the source text of a file that only the process itself has? @name is
-	 * the process's name of the file, @path the profile's. If so, met_text() is called with the
-	 * text, whose lines end in newlines, or with "" if the process doesn't have it. NULL: no
-	 * text is wanted.
-	 */
-	bool (*wants_text)(void *ctx, uint32_t tgid, uint64_t start_boot_ns, const char *name,
-			   const char *path);
-	void (*met_text)(void *ctx, uint32_t tgid, const char *path, const struct str *text);
+	/* who wants source text of files that only processes themselves have; NULL: nobody */
+	const struct collect_texts *texts;
 	/*
 	 * Called again and again while the collector waits for a thread that works on a file. @what
 	 * says what it waits for, as in "names of /usr/lib/libx.so". @done changes whenever a

@@ -48,14 +48,14 @@ static size_t take(struct collect *c, const struct process *p, struct py_body re
 
 static bool may_have_text(const struct collect *c, const char *file)
 {
-	return c->config.wants_text && file && py_text_may_be_cached(file);
+	return c->config.texts && file && py_text_may_be_cached(file);
 }
 
 static void has_no_text(struct collect *c, uint32_t tgid, const char *path)
 {
 	const struct str none = {};
 
-	c->config.met_text(c->config.ctx, tgid, path, &none);
+	c->config.texts->met(c->config.texts->ctx, tgid, path, &none);
 }
 
 void bodies_left_out(struct collect *c, const struct process *p, const struct py_code *code)
@@ -113,15 +113,16 @@ static const struct process *owner_of_text(const struct collect *c, const struct
 static void find_text(struct collect *c, const struct wanted_text *t)
 {
 	const struct py_layout *layout = c->config.ops->layout(c->config.ctx, t->layout);
+	const struct collect_texts *texts = c->config.texts;
 	const struct process *p = owner_of_text(c, t);
 	_cleanup_str_ struct str text = {};
 
 	if (p && p->unwanted)
 		return;
-	if (!c->config.wants_text(c->config.ctx, t->tgid, t->start_boot_ns, t->name, t->path))
+	if (!texts->wants(texts->ctx, t->tgid, t->start_boot_ns, t->name, t->path))
 		return;
 	if (p && layout && !py_cached_text((pid_t)t->tgid, layout, &p->where, t->name, &text))
-		c->config.met_text(c->config.ctx, t->tgid, t->path, &text);
+		texts->met(texts->ctx, t->tgid, t->path, &text);
 	else
 		has_no_text(c, t->tgid, t->path);
 }

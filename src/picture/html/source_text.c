@@ -83,13 +83,27 @@ const char *source_text_line(const struct source_text *t, int32_t line, size_t *
 	return t->text.s + start;
 }
 
+static const char *last_part(const char *name)
+{
+	const char *dot = strrchr(name, '.');
+
+	return dot ? dot + 1 : name;
+}
+
+bool source_line_begins(const char *line, size_t n, const char *name)
+{
+	const char *last = last_part(name);
+
+	return *last == '<' || memmem(line, n, last, strlen(last)) || memchr(line, '@', n);
+}
+
 bool source_text_begins(const struct source_text *t, const char *name, int32_t start)
 {
-	const char *dot = strrchr(name, '.'), *last = dot ? dot + 1 : name, *line;
+	const char *line;
 	size_t n;
 
-	if (start <= 0 || *last == '<')
+	if (start <= 0 || *last_part(name) == '<')
 		return true;
 	line = source_text_line(t, start, &n);
-	return line && (memmem(line, n, last, strlen(last)) || memchr(line, '@', n));
+	return line && source_line_begins(line, n, name);
 }

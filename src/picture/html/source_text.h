@@ -27,8 +27,9 @@ const char *source_text_line(const struct source_text *t, int32_t line, size_t *
 
 /*
  * Could function @name begin in line @start? True if the line shows its name, a decorator or a
- * lambda.
+ * lambda. source_line_begins(): in this line of @n bytes.
  */
+bool source_line_begins(const char *line, size_t n, const char *name);
 bool source_text_begins(const struct source_text *t, const char *name, int32_t start);
 
 #endif
