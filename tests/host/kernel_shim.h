@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#undef fail /* bpf/ has a function of that name */
 
 /* Global functions without prototypes, and attributes of the BPF target. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
@@ -39,11 +40,11 @@
 #define __uint(name, n)				int(*name)[n]
 #define __type(name, t)				t *name
 #define __array(name, t)			t *name[1]
-#define barrier()				__asm__ volatile("" ::: "memory")
+#define barrier()				shim_barrier()
 
 #define bpf_core_field_exists(field)		((void)sizeof(field), shim.newest)
-#define bpf_core_enum_value_exists(type, value) false
-#define bpf_core_type_size(type)		sizeof(type)
+#define bpf_core_enum_value_exists(type, value) shim.newest
+#define bpf_core_type_size(type)		SHIM_REGS_BYTES /* of struct pt_regs */
 
 #define SHIM_READ(p, field)                                                                        \
 	({                                                                                         \
@@ -62,8 +63,11 @@
 #define BPF_CORE_READ_STR_INTO(dst, p, a, b)                                                       \
 	__builtin_memcpy(dst, SHIM_READ(p, a)->b, sizeof(*(dst)))
 
-#define SHIM_MAPS    16
-#define SHIM_ENTRIES 64
+#define SHIM_MAPS	32
+#define SHIM_ENTRIES	64
+#define SHIM_MEMORY	128
+#define SHIM_SENT_BYTES 2048
+#define SHIM_REGS_BYTES (21 * sizeof(uint64_t)) /* x86-64; words that the kernel saves on entry */
 
 struct shim_map {
 	const void *map;
@@ -79,17 +83,43 @@ struct shim_map {
 static struct shim {
 	struct task_struct *task; /* the current task */
 	uint64_t now_ns;
-	bool newest; /* the kernel has the fields of the newest versions */
-	bool full;   /* the ring refuses */
+	bool newest;	  /* the kernel has the fields and helpers of the newest versions */
+	bool full;	  /* the ring refuses */
+	uint64_t tick_ns; /* each reading of the clock advances it by this */
+	uint32_t cpu;
+	uint64_t ring_used;	/* bytes in the ring, of SHIM_RING_BYTES */
+	const void *regs;	/* the task's user registers, as the kernel saved them */
+	const uint64_t *kernel; /* the kernel's frames */
+	long n_kernel;		/* their number; negative: an error */
+	unsigned kernel_asked;	/* how often they were taken */
+	/* User space or another CPU acts between two reads of a map value. May be NULL. */
+	void (*at_barrier)(void);
+	struct {
+		uint64_t addr;
+		const void *bytes;
+		size_t n;
+	} memory[SHIM_MEMORY]; /* the target's memory; nothing else is readable */
+	size_t n_memory;
 	struct shim_map map[SHIM_MAPS];
 	size_t n_maps;
 	struct {
+		const void *ring;
 		size_t n;
 		uint64_t flags;
-		uint8_t bytes[512];
+		uint8_t bytes[SHIM_SENT_BYTES];
 	} sent[SHIM_ENTRIES];
 	size_t n_sent;
 } shim;
+
+#define SHIM_RING_BYTES 4096
+
+static inline void shim_barrier(void)
+{
+	__asm__ volatile("" ::: "memory");
+	if (shim.at_barrier)
+		shim.at_barrier();
+	__asm__ volatile("" ::: "memory");
+}
 
 static inline void shim_add(const void *map, size_t key_bytes, size_t value_bytes, bool array)
 {
@@ -117,7 +147,8 @@ static inline struct shim_map *shim_find(const void *map)
 	for (size_t i = 0; i < shim.n_maps; i++)
 		if (shim.map[i].map == map)
 			return &shim.map[i];
-	fail_msg("a map that the test doesn't know");
+	print_error("a map that the test doesn't know\n");
+	_fail(__FILE__, __LINE__);
 	return NULL;
 }
 
@@ -176,22 +207,63 @@ static inline long bpf_core_read(void *dst, uint32_t n, const void *src)
 	return 0;
 }
 
-/* Reads of the target's memory fail: no test has any. */
+/* Gives the target @n bytes at @addr. They are read from @bytes each time. */
+static inline void shim_give(uint64_t addr, const void *bytes, size_t n)
+{
+	assert_true(shim.n_memory < SHIM_MEMORY);
+	shim.memory[shim.n_memory].addr = addr;
+	shim.memory[shim.n_memory].bytes = bytes;
+	shim.memory[shim.n_memory++].n = n;
+}
+
 static inline long bpf_probe_read_user(void *dst, uint32_t n, const void *src)
 {
-	(void)src;
+	uint64_t addr = (uintptr_t)src;
+
+	for (size_t i = 0; i < shim.n_memory; i++) {
+		uint64_t at = addr - shim.memory[i].addr;
+
+		if (at > shim.memory[i].n || n > shim.memory[i].n - at)
+			continue;
+		memcpy(dst, (const uint8_t *)shim.memory[i].bytes + at, n);
+		return 0;
+	}
 	memset(dst, 0, n);
 	return -14; /* EFAULT */
 }
 
+static inline long bpf_probe_read_kernel(void *dst, uint32_t n, const void *src)
+{
+	memcpy(dst, src, n);
+	return 0;
+}
+
+static inline const void *bpf_task_pt_regs(struct task_struct *task)
+{
+	assert_ptr_equal(task, shim.task);
+	return shim.regs;
+}
+
+static inline long bpf_get_stack(const void *ctx, void *dst, uint32_t n, uint64_t flags)
+{
+	(void)ctx;
+	assert_int_equal(flags, 0); /* the kernel's frames, none left out */
+	shim.kernel_asked++;
+	if (shim.n_kernel <= 0)
+		return shim.n_kernel;
+	assert_true((size_t)shim.n_kernel * sizeof(uint64_t) <= n);
+	memcpy(dst, shim.kernel, (size_t)shim.n_kernel * sizeof(uint64_t));
+	return shim.n_kernel * (long)sizeof(uint64_t);
+}
+
 static inline uint64_t bpf_ktime_get_ns(void)
 {
-	return shim.now_ns;
+	return shim.now_ns += shim.tick_ns;
 }
 
 static inline uint32_t bpf_get_smp_processor_id(void)
 {
-	return 0;
+	return shim.cpu;
 }
 
 static inline uint64_t bpf_get_current_task(void)
@@ -207,17 +279,17 @@ static inline struct task_struct *bpf_get_current_task_btf(void)
 static inline uint64_t bpf_ringbuf_query(const void *ring, uint64_t flags)
 {
 	(void)ring;
-	return flags == BPF_RB_RING_SIZE ? 4096 : 0;
+	return flags == BPF_RB_RING_SIZE ? SHIM_RING_BYTES : shim.ring_used;
 }
 
 static inline long bpf_ringbuf_output(const void *ring, const void *data, uint64_t n,
 				      uint64_t flags)
 {
-	(void)ring;
 	if (shim.full)
 		return -11; /* EAGAIN */
 	assert_true(shim.n_sent < SHIM_ENTRIES && n <= sizeof(shim.sent[0].bytes));
 	memcpy(shim.sent[shim.n_sent].bytes, data, n);
+	shim.sent[shim.n_sent].ring = ring;
 	shim.sent[shim.n_sent].n = n;
 	shim.sent[shim.n_sent++].flags = flags;
 	return 0;

@@ -1,0 +1,474 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One sample from its event to its records: which threads are sampled, which parts of a stack are
+ * taken in which state of the process, in which order the records are sent, and that a sample that
+ * meets another one on its CPU is counted.
+ */
+#include "kernel_shim.h"
+#include "kernel_task.h"
+
+#include "capture.bpf.h"
+
+#define TGID	 50
+#define PARENT	 40
+#define WEIGHT	 10101010
+#define THREAD_P 0x7f0000000700ull /* the thread pointer */
+
+static const uint64_t kernel[] = {0xffffffff81000010, 0xffffffff81000020, 0xffffffff81000030};
+
+static struct made parent, process;
+static struct bpf_perf_event_data ctx;
+static const uint8_t regs[SHIM_REGS_BYTES];
+
+static void set_state(__u8 state)
+{
+	struct proc_entry entry = {.state = state};
+	__u32 tgid = TGID;
+
+	read_key(&process.task, TGID, &entry.key);
+	bpf_map_update_elem(&procs, &tgid, &entry, BPF_ANY);
+}
+
+static int setup(void **state)
+{
+	__u32 parents = PARENT, one = 1;
+
+	(void)state;
+	shim_clear();
+	shim_map(walk_states);
+	shim_map(walk_outs);
+	shim_map(walk_addresses);
+	shim_map(native_states);
+	shim_map(native_outs);
+	shim_map(stagings);
+	shim_map(layouts);
+	shim_map(counters);
+	shim_map(procs);
+	shim_map(several);
+	shim_map(spaces);
+	shim_map(early_unmaps);
+	shim_map(exes);
+	shim_map(roots);
+	shim_map(suspects);
+	shim_map(crowds);
+	shim_map(meetings);
+	shim_map(absent_quotas);
+	shim_map(codes_sent);
+	shim_map(stacks_sent);
+	shim_add(&rings, sizeof(__u32), 8, true);
+	make(&parent, PARENT, NULL);
+	make(&process, TGID, &parent);
+	process.task.stack = (void *)THREAD_P; /* x86: where the host's struct has thread.fsbase */
+	process.task.se.sum_exec_runtime = 5 * SECOND;
+	shim.task = &process.task;
+	shim.now_ns = 100 * SECOND;
+	shim.regs = regs;
+	shim.kernel = kernel;
+	shim.n_kernel = 3;
+	bpf_map_update_elem(&roots, &parents, &one, BPF_ANY);
+	SHIM_SET(kernel_stacks, (bool){true});
+	SHIM_SET(follow_children, (bool){true});
+	crowded_until_ns = 0;
+	settled = false;
+	sent_epoch = 0;
+	longest_ns = long_samples = 0;
+	set_state(PROC_NATIVE);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	assert_int_equal(walk_state(SLOT_PERF)->users, 0); /* it was given back, whatever came */
+	shim_clear();
+	SHIM_SET(measures, (bool){false});
+	SHIM_SET(native_mode, (__u8){NATIVE_MODE_NONE});
+	SHIM_SET(pidns_inum, (__u32){0});
+	return 0;
+}
+
+static __u64 counted(__u32 counter)
+{
+	return *(__u64 *)bpf_map_lookup_elem(&counters, &counter);
+}
+
+static void take_in(bool user_mode)
+{
+	struct moment m = {
+		.task = &process.task, .ctx = &ctx, .user_mode = user_mode, .weight = WEIGHT};
+
+	shim.n_sent = 0;
+	capture(&m, SLOT_PERF);
+}
+
+/* Takes a sample of the thread, which is in the kernel. */
+static void take(void)
+{
+	take_in(false);
+}
+
+static const void *sent(size_t i)
+{
+	assert_true(i < shim.n_sent);
+	return shim.sent[i].bytes;
+}
+
+static __u8 sent_type(size_t i)
+{
+	return *(const __u8 *)sent(i);
+}
+
+/* The sample that was sent last. */
+static const struct rec_sample *sample(void)
+{
+	assert_true(shim.n_sent);
+	return sent(shim.n_sent - 1);
+}
+
+/* A new stack is sent before its sample, its frames before it, and once only. */
+static void test_records(void **state)
+{
+	const struct rec_native *native;
+	const struct rec_stack *stack;
+	__u64 id;
+
+	(void)state;
+	take();
+	assert_int_equal(shim.n_sent, 3);
+	assert_int_equal(sent_type(0), REC_NATIVE);
+	assert_int_equal(sent_type(1), REC_STACK);
+	assert_int_equal(sent_type(2), REC_SAMPLE);
+	native = sent(0);
+	stack = sent(1);
+	id = sample()->stack;
+	assert_int_not_equal(id, 0);
+	assert_int_equal(native->stack, id);
+	assert_int_equal(native->n_kernel, 3);
+	assert_int_equal(native->n, 0);
+	assert_memory_equal(native + 1, kernel, sizeof(kernel));
+	assert_int_equal(shim.sent[0].n, sizeof(*native) + sizeof(kernel));
+	assert_int_equal(stack->stack, id);
+	assert_int_equal(stack->n, 0);
+	assert_int_equal(stack->proc.tgid, TGID);
+	take();
+	assert_int_equal(shim.n_sent, 1);
+	assert_int_equal(sample()->stack, id);
+	shim.n_kernel = 2; /* another stack */
+	take();
+	assert_int_equal(shim.n_sent, 3);
+	assert_int_not_equal(sample()->stack, id);
+	shim.n_kernel = 3;
+	sent_epoch++; /* user space has forgotten all stacks */
+	take();
+	assert_int_equal(shim.n_sent, 3);
+	assert_int_not_equal(sample()->stack, id);
+	assert_int_equal(counted(COUNT_SAMPLES), 4);
+	assert_int_equal(counted(COUNT_STACKS_SENT), 3);
+}
+
+static void test_sample(void **state)
+{
+	(void)state;
+	process.task.pid = TGID + 3;
+	process.task.self_exec_id = 2;
+	set_state(PROC_NATIVE);
+	take();
+	assert_int_equal(sample()->type, REC_SAMPLE);
+	assert_int_equal(sample()->tid, TGID + 3);
+	assert_int_equal(sample()->proc.tgid, TGID);
+	assert_int_equal(sample()->proc.exec_id, 2);
+	assert_int_equal(sample()->proc.start_ns, TGID * SECOND);
+	assert_int_equal(sample()->time_ns, 100 * SECOND);
+	assert_int_equal(sample()->weight, WEIGHT);
+	assert_int_equal(sample()->runtime_ns, 5 * SECOND);
+	assert_int_equal(sample()->outcome, WALK_OK);
+	assert_int_equal(sample()->gil, GIL_NONE);
+	/* Before 5.11 the task's fields are read by calls. */
+	shim.newest = false;
+	walk_state(SLOT_PERF)->tp = 0;
+	take();
+	assert_int_equal(sample()->tid, TGID + 3);
+	assert_int_equal(sample()->proc.exec_id, 2);
+	assert_int_equal(sample()->runtime_ns, 5 * SECOND);
+	assert_int_equal(walk_state(SLOT_PERF)->tp, THREAD_P);
+}
+
+/* A stack that the ring refused is sent again with the next sample. */
+static void test_refused(void **state)
+{
+	(void)state;
+	shim.full = true;
+	take();
+	assert_int_equal(shim.n_sent, 0);
+	shim.full = false;
+	take();
+	assert_int_equal(shim.n_sent, 3);
+}
+
+static void test_kernel_frames(void **state)
+{
+	(void)state;
+	take_in(true); /* user code ran: the kernel has no frames */
+	assert_int_equal(shim.n_sent, 1);
+	assert_int_equal(sample()->stack, 0);
+	assert_int_equal(shim.kernel_asked, 0);
+	SHIM_SET(kernel_stacks, (bool){false});
+	take();
+	assert_int_equal(shim.kernel_asked, 0);
+	assert_int_equal(sample()->stack, 0);
+	SHIM_SET(kernel_stacks, (bool){true});
+	shim.n_kernel = -14;
+	take();
+	assert_int_equal(sample()->stack, 0);
+}
+
+/* How each state of a process is shown; @with_kernel: with the kernel's frames. */
+static void test_states(void **state)
+{
+	static const struct {
+		__u8 state, outcome;
+		bool with_kernel;
+	} rows[] = {
+		{PROC_PENDING, WALK_PENDING, false}, {PROC_UNSUPPORTED, WALK_UNSUPPORTED, true},
+		{PROC_NATIVE, WALK_OK, true},	     {PROC_CROWDED, WALK_CROWDED, false},
+		{PROC_UNASKED, WALK_PENDING, false}, {PROC_LINKING, WALK_NO_PYTHON, false},
+	};
+
+	(void)state;
+	crowded_until_ns = 200 * SECOND;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		set_state(rows[i].state);
+		take();
+		assert_int_equal(sample()->type, REC_SAMPLE);
+		assert_int_equal(sample()->outcome, rows[i].outcome);
+		assert_int_equal(sample()->stack != 0, rows[i].with_kernel);
+	}
+	set_state(PROC_UNSUPPORTED);
+	take();
+	assert_int_equal(sample()->gil, GIL_UNKNOWN);
+	assert_int_equal(counted(COUNT_IGNORED), 0);
+	set_state(PROC_IGNORED);
+	take();
+	set_state(PROC_HOST);
+	take();
+	assert_int_equal(shim.n_sent, 0);
+	assert_int_equal(counted(COUNT_IGNORED), 2);
+}
+
+/* A linked process that runs the interpreter's own program hasn't got to Python yet. */
+static void test_starting(void **state)
+{
+	__u32 tgid = TGID;
+
+	(void)state;
+	set_state(PROC_LINKING);
+	((struct proc_entry *)bpf_map_lookup_elem(&procs, &tgid))->where.own_program = 1;
+	take();
+	assert_int_equal(sample()->outcome, WALK_STARTING);
+}
+
+static void test_not_sampled(void **state)
+{
+	__u32 none = 0;
+
+	(void)state;
+	process.task.flags = PF_KTHREAD;
+	take();
+	assert_int_equal(shim.n_sent, 0);
+	process.task.flags = 0;
+	SHIM_SET(pidns_inum, (__u32){300}); /* a PID namespace that the process isn't in */
+	take();
+	assert_int_equal(shim.n_sent, 0);
+	SHIM_SET(pidns_inum, none);
+	assert_int_equal(counted(COUNT_SAMPLES), 0);
+	assert_int_equal(counted(COUNT_IGNORED), 0);
+	take();
+	assert_int_equal(counted(COUNT_SAMPLES), 1);
+}
+
+/* In a PID namespace of its own krait speaks of processes by their numbers there. */
+static void test_namespace(void **state)
+{
+	__u32 tgid = TGID % 10, one = 1;
+
+	(void)state;
+	SHIM_SET(pidns_inum, (__u32){200});
+	bpf_map_update_elem(&roots, &tgid, &one, BPF_ANY);
+	process.pid.pid.numbers[1].nr = 7;
+	tgid = 7;
+	bpf_map_update_elem(&roots, &tgid, &one, BPF_ANY);
+	take(); /* a process that isn't known yet */
+	assert_int_equal(sample()->proc.tgid, 7);
+	assert_int_equal(sample()->tid, 7);
+}
+
+/* A process that isn't known: user space hears of it before its first sample. */
+static void test_new_process(void **state)
+{
+	__u64 refused;
+
+	(void)state;
+	process.task.start_time++;
+	shim.full = true;
+	take(); /* user space couldn't name it */
+	refused = counted(COUNT_NO_ROOM);
+	assert_int_equal(refused, 1);
+	shim.full = false;
+	take();
+	assert_int_equal(shim.n_sent, 2);
+	assert_int_equal(sent_type(0), REC_PROC);
+	assert_int_equal(sample()->outcome, WALK_PENDING);
+	assert_int_equal(sample()->proc.start_ns, TGID * SECOND + 1);
+	/* Within execve() there is no image to be recognized. */
+	process.task.start_time++;
+	process.mm.start_code = 0;
+	take();
+	assert_int_equal(shim.n_sent, 0);
+	assert_int_equal(counted(COUNT_EXEC), 1);
+	assert_int_equal(counted(COUNT_NO_ROOM), refused);
+}
+
+/* A thread in do_exit(): its memory may be gone, so only the kernel's frames are taken. */
+static void test_ending(void **state)
+{
+	struct signal_struct ends = {.flags = SIGNAL_GROUP_EXIT};
+
+	(void)state;
+	process.task.flags = PF_EXITING;
+	process.task.signal = &ends;
+	set_state(PROC_PYTHON);
+	take();
+	assert_int_equal(sample()->type, REC_SAMPLE_END);
+	assert_int_equal(sample()->outcome, WALK_ENDING);
+	assert_int_not_equal(sample()->stack, 0);
+	ends.flags = 0; /* the thread alone ends */
+	take();
+	assert_int_equal(sample()->outcome, WALK_NO_PYTHON);
+	set_state(PROC_CROWDED);
+	take();
+	assert_int_equal(sample()->outcome, WALK_CROWDED);
+	set_state(PROC_PENDING); /* nobody could ask it any more */
+	take();
+	assert_int_equal(shim.n_sent, 0);
+	process.task.start_time++;
+	take();
+	assert_int_equal(shim.n_sent, 0);
+	assert_int_equal(counted(COUNT_NO_ROOM), 0);
+}
+
+/* Between vfork() and the child's own memory: that memory is its parent's. */
+static void test_parents_memory(void **state)
+{
+	struct signal_struct ends = {.flags = SIGNAL_GROUP_EXIT};
+
+	(void)state;
+	process.task.start_time++; /* not met yet */
+	process.task.mm = parent.task.mm;
+	process.task.se.sum_exec_runtime = NEW_THREAD_NS - 1;
+	take();
+	assert_int_equal(shim.n_sent, 0);
+	process.task.vfork_done = (void *)&process; /* the parent waits: still before execve() */
+	take();
+	assert_int_equal(sent_type(0), REC_PROC);
+	process.task.vfork_done = NULL;
+	process.task.signal = &ends; /* another thread of the process ends it */
+	set_state(PROC_PYTHON);
+	take();
+	assert_int_equal(sample()->type, REC_SAMPLE);
+	assert_int_equal(sample()->outcome, WALK_NO_PYTHON);
+	process.task.mm = &process.mm;
+	process.task.start_time++;
+	take();
+	assert_int_equal(sent_type(0), REC_PROC);
+}
+
+/* A Python process whose thread state isn't readable: user space hears what is absent. */
+static void test_absent(void **state)
+{
+	const struct rec_absent *absent;
+	__u32 tgid = TGID;
+	struct py_where *where;
+
+	(void)state;
+	set_state(PROC_PYTHON);
+	where = &((struct proc_entry *)bpf_map_lookup_elem(&procs, &tgid))->where;
+	where->gil = PY_GIL_CURRENT;
+	where->tss = PY_TSS_TLS_STATIC;
+	where->tls_offset = -0x700;
+	take();
+	assert_int_equal(shim.n_sent, 4); /* frames of the kernel, stack, sample, then that */
+	assert_int_equal(sent_type(2), REC_SAMPLE);
+	assert_int_equal(((const struct rec_sample *)sent(2))->outcome, WALK_TLS_FAULT);
+	absent = sent(3);
+	assert_int_equal(absent->type, REC_ABSENT);
+	assert_int_equal(absent->range[ABSENT_THREAD].addr, THREAD_P - 0x700);
+	assert_int_equal(shim.sent[3].flags, BPF_RB_FORCE_WAKEUP);
+	/* What was absent in this sample isn't reported with the next. */
+	set_state(PROC_CROWDED);
+	crowded_until_ns = 200 * SECOND;
+	take();
+	assert_int_equal(sample()->outcome, WALK_CROWDED);
+	assert_int_equal(shim.sent[shim.n_sent - 1].bytes[0], REC_SAMPLE);
+}
+
+/* The state is in use: the sample is counted, nothing is sent or changed. */
+static void test_busy(void **state)
+{
+	static struct walk before;
+	struct walk *w;
+
+	(void)state;
+	take();
+	w = walk_take(SLOT_PERF);
+	assert_non_null(w);
+	before = *w;
+	take();
+	take();
+	assert_int_equal(shim.n_sent, 0);
+	assert_int_equal(counted(COUNT_BUSY), 2);
+	assert_int_equal(counted(COUNT_SAMPLES), 1);
+	assert_memory_equal(w, &before, sizeof(before));
+	walk_give_back(w);
+	take();
+	assert_int_equal(shim.n_sent, 1);
+	assert_int_equal(counted(COUNT_BUSY), 2);
+}
+
+/* How long samples take is measured if asked. */
+static void test_measured(void **state)
+{
+	(void)state;
+	shim.tick_ns = SAMPLE_NS;
+	take();
+	assert_int_equal(longest_ns, 0);
+	SHIM_SET(measures, (bool){true});
+	take();
+	assert_true(longest_ns >= SAMPLE_NS && longest_ns % SAMPLE_NS == 0);
+	assert_int_equal(long_samples, 1);
+	shim.tick_ns = 1;
+	take();
+	assert_true(longest_ns >= SAMPLE_NS);
+	assert_int_equal(long_samples, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_records, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_sample, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_kernel_frames, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_states, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_starting, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_not_sampled, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_namespace, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_new_process, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_ending, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_parents_memory, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_absent, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_busy, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_measured, setup, teardown),
+	};
+
+	return cmocka_run_group_tests_name("capture", tests, NULL, NULL);
+}
