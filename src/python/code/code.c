@@ -69,7 +69,10 @@ int py_code_set_text(struct py_code *code, enum code_text which, const uint8_t *
 	case CODE_FILENAME:
 		return set_string(&code->file, w, raw, bytes);
 	case CODE_NAME:
-		/* co_qualname (3.11+) has more. */
+		/*
+		 * The name isn't needed if there is a qualified one (co_qualname, 3.11+), which
+		 * says more.
+		 */
 		return code->text[CODE_QUALNAME].addr ? 0 : set_string(&code->name, w, raw, bytes);
 	case CODE_QUALNAME:
 		return set_string(&code->name, w, raw, bytes);

@@ -13,8 +13,8 @@
 #include "records.h"
 
 struct py_code {
-	uint64_t addr; /* in the target */
-	/* abi/check.h; identifies the object, together with .addr and the process */
+	uint64_t addr; /* address of the code object in the target */
+	/* the object's check (abi/check.h); identifies it together with .addr and the process */
 	uint64_t check;
 	/* the most qualified name that is known; UTF-8, one line; NULL: not known (yet) */
 	char *name;
@@ -29,20 +29,21 @@ struct py_code {
 	 */
 	char *made_in;
 	/*
-	 * co_filename unchanged (py_code_find_modules() may change it); UTF-8, one line; NULL: not
-	 * known (yet)
+	 * co_filename, which py_code_find_modules() may change; UTF-8, one line; NULL: not known
+	 * (yet)
 	 */
 	char *file;
 	uint8_t *linetable;
 	uint32_t linetable_bytes;
 	int32_t firstlineno;
-	int32_t firsttraceable; /* 3.11+: in code units; 0 in older versions */
-	uint16_t version;	/* major << 8 | minor */
-	uint8_t missing; /* 1 << enum code_text: texts that py_code_fill_from_process() may read */
-	bool internal;	 /* CPython's own helper code: not shown to users */
-	uint32_t round;	 /* for the code's owner: the round in which it came last */
-	uint64_t serial; /* for the code's owner: a number that no other code ever had */
-	/* addresses and lengths of the texts as they were when it was first met */
+	int32_t firsttraceable; /* 3.11+: _co_firsttraceable, in code units; 0 in older versions */
+	uint16_t version;	/* Python's version: major << 8 | minor */
+	/* bits 1 << enum code_text of texts that py_code_fill_from_process() may still read */
+	uint8_t missing;
+	bool internal;	 /* the code is one of CPython's own helpers, which aren't shown to users */
+	uint32_t round;	 /* for the owner of this struct: the round in which the code came last */
+	uint64_t serial; /* for the owner of this struct: a number that no other code ever had */
+	/* addresses and lengths of the texts as they were when the code object was first met */
 	struct wire_text text[CODE_TEXT_MAX];
 };
 
@@ -53,8 +54,8 @@ struct py_code {
  */
 _must_use_ int py_code_from_record(const struct rec_code *rec, size_t n, unsigned version,
 				   struct py_code **ret);
-void py_code_free(struct py_code *code);	  /* NULL is fine */
-size_t py_code_bytes(const struct py_code *code); /* memory that it takes */
+void py_code_free(struct py_code *code);	  /* @code may be NULL */
+size_t py_code_bytes(const struct py_code *code); /* Returns the memory that @code takes. */
 
 static inline void cleanup_py_code(struct py_code **code)
 {
@@ -89,13 +90,13 @@ struct py_position py_code_position(const struct py_code *code, int lasti);
 _must_use_ int py_code_qualify(struct py_code *code, pid_t pid, const struct py_layout *layout,
 			       uint64_t self_obj, uint64_t self_type);
 
-/* A module's body. .globals: the module's dict, from rec_code.globals. */
+/* A module's body (its top-level code). .globals: the module's dict, from rec_code.globals. */
 struct py_body {
 	struct py_code *code;
 	uint64_t globals;
 };
 
-#define PY_BODIES 16 /* bodies whose modules are found in one request */
+#define PY_BODIES 16 /* how many bodies' modules are found in one request */
 
 /*
  * Could py_code_find_modules() find something? True for a module's body, code without a file, and a

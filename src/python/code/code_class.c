@@ -13,19 +13,19 @@
 #include "python/heap/heap.h"
 
 #define MAX_MRO	  64
-#define MAX_DEPTH 4 /* of wrappers around a function */
-/* bytes read of each class attribute, up to func_qualname of 3.6-3.9 */
+#define MAX_DEPTH 4 /* the most wrappers around one function that are looked through */
+/* bytes read of each class attribute: up to func_qualname of 3.6-3.9 */
 #define PIECE		   112
 #define BATCH		   32
 #define BUDGET		   (4ull << 20)
-#define FLAG_HEAPTYPE	   (1ull << 9)	/* Py_TPFLAGS_HEAPTYPE */
-#define FLAG_NESTED	   0x10		/* CO_NESTED: defined in a function */
-#define FLAG_TYPE_SUBCLASS (1ull << 31) /* Py_TPFLAGS_TYPE_SUBCLASS */
+#define FLAG_HEAPTYPE	   (1ull << 9) /* flag of a type: Py_TPFLAGS_HEAPTYPE */
+#define FLAG_NESTED	   0x10	       /* flag of a code object: CO_NESTED, defined in a function */
+#define FLAG_TYPE_SUBCLASS (1ull << 31) /* flag of a type: Py_TPFLAGS_TYPE_SUBCLASS */
 
 enum kind { KIND_OTHER, KIND_FUNCTION, KIND_WRAPPER, KIND_PROPERTY, KIND_CACHED, KIND_LRU };
 
 static const struct {
-	const char *name; /* tp_name */
+	const char *name; /* the type's name, tp_name */
 	enum kind kind;
 } kinds[] = {
 	{"function", KIND_FUNCTION},	  {"staticmethod", KIND_WRAPPER},
@@ -36,13 +36,14 @@ static const struct {
 struct search {
 	struct heap h;
 	const struct py_code *code;
-	struct { /* types that were met so far */
+	struct { /* types of attributes that were met so far */
 		uint64_t type;
 		enum kind kind;
 	} seen[16];
 	unsigned n_seen;
-	uint64_t class, function, key; /* the result */
-	bool old_style;		       /* .class is a classobj of 2.7 */
+	/* the result: the class, its function, and the key of that */
+	uint64_t class, function, key;
+	bool old_style; /* .class is an old-style class of 2.7 (classobj) */
 };
 
 static enum kind kind_of(struct search *s, uint64_t type)
@@ -77,7 +78,7 @@ static bool find_wrapped(struct search *s, uint64_t obj, enum kind kind, int dep
 	case KIND_FUNCTION:
 		dict = heap_ptr(h, obj + h->h.func_dict);
 		return dict && find_in_object(s, heap_dict_find(h, dict, "__wrapped__"), depth);
-	case KIND_PROPERTY: /* prop_get, prop_set, prop_del */
+	case KIND_PROPERTY: /* a property object: prop_get, prop_set, prop_del */
 		if (find_in_object(s, heap_ptr(h, obj + h->head + 8), depth) ||
 		    find_in_object(s, heap_ptr(h, obj + h->head + 16), depth))
 			return true;
@@ -117,7 +118,7 @@ static uint64_t load(const uint8_t *p)
 	return v;
 }
 
-/* May the function be in this object? @raw: the object's first bytes. */
+/* Can the wanted function be in this object? @raw: the object's first bytes. */
 static bool may_hold(struct search *s, const uint8_t *raw)
 {
 	uint64_t type = load(raw + s->h.l->ob_type);
@@ -190,7 +191,7 @@ static bool find_in_classobj(struct search *s, uint64_t class, int depth)
 	return false;
 }
 
-/* Only classes that a class statement made have Python functions. */
+/* Only classes made by a class statement have Python functions, so others are skipped. */
 static bool find_in_class(struct search *s, uint64_t class)
 {
 	struct heap *h = &s->h;
@@ -248,18 +249,19 @@ static int class_name(struct search *s, struct str *out)
 		return heap_str(h, heap_ptr(h, s->class + h->head + 16), out);
 	if (!PY_HAS(h->l->can, OLD_CLASSES))
 		return heap_str(h, heap_ptr(h, s->class + h->h.ht_qualname), out);
-	/* tp_name of a heap type points into its ht_name string. */
+	/* The tp_name of a heap type points into its ht_name string. */
 	at = heap_ptr(h, s->class + h->l->type_name);
 	r = at ? heap_read(h, at, name, sizeof(name)) : -EFAULT;
 	if (r)
 		return r;
 	if (!memchr(name, '\0', sizeof(name)))
-		return -ENAMETOOLONG; /* the beginning may be another class's name */
+		/* the name is cut off: its beginning may be another class's name */
+		return -ENAMETOOLONG;
 	str_add(out, name);
 	return 0;
 }
 
-/* 3.x: is __qualname__ equal to @name, and not copied from another function? */
+/* Of 3.x: is __qualname__ equal to @name, and not copied from another function? */
 static bool agrees_3(struct search *s, const char *name)
 {
 	struct heap *h = &s->h;
@@ -279,7 +281,8 @@ static bool agrees_3(struct search *s, const char *name)
 static bool is_of_several(struct search *s)
 {
 	struct heap *h = &s->h;
-	uint64_t globals = heap_ptr(h, s->function + h->h.func_code + 8); /* func_globals */
+	/* address of the function's globals, func_globals */
+	uint64_t globals = heap_ptr(h, s->function + h->h.func_code + 8);
 	uint32_t flags;
 
 	return heap_read(h, s->code->addr + h->l->code_flags, &flags, sizeof(flags)) ||

@@ -28,7 +28,7 @@ static int read_bytes(struct heap *h, uint64_t data, size_t n, uint8_t **ret)
 	return r;
 }
 
-/* Does the same as hash_object() in bpf/python/code.bpf.h. */
+/* Computes the hash that hash_object() in bpf/python/code.bpf.h computes. */
 static int mix_object(struct heap *h, uint64_t addr, bool is_bytes, uint64_t *acc)
 {
 	_cleanup_free_ uint8_t *buf = NULL;
@@ -51,7 +51,7 @@ static int mix_object(struct heap *h, uint64_t addr, bool is_bytes, uint64_t *ac
 	return r;
 }
 
-/* Does the same as check_contents() in bpf/python/code.bpf.h. */
+/* Computes what check_contents() in bpf/python/code.bpf.h computes. */
 static int check_contents(struct heap *h, uint64_t code, uint32_t firstlineno, uint64_t *ret)
 {
 	const struct py_layout *l = h->l;
@@ -159,7 +159,7 @@ int py_code_fill_from_process(struct py_code *code, pid_t pid, const struct py_l
 	return r;
 }
 
-/* Reads where the texts are, and marks all of them as missing. */
+/* Reads where the code object's texts are, and marks all of them as missing. */
 static int read_fields(struct heap *h, struct py_code *code)
 {
 	const struct py_layout *l = h->l;

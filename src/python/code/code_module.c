@@ -18,7 +18,7 @@
 #include "python/heap/heap.h"
 
 #define BUDGET	     (4ull << 20)
-#define MODULE_BYTES 512 /* of a name */
+#define MODULE_BYTES 512 /* the most bytes of a module's name */
 
 static int read_item(struct heap *h, const heap_items *items, const char *key, struct str *ret)
 {
@@ -27,7 +27,7 @@ static int read_item(struct heap *h, const heap_items *items, const char *key, s
 	return value ? heap_str(h, value, ret) : -ENOENT;
 }
 
-/* Is it "<frozen NAME>"? "<frozen os>" belongs to os. */
+/* Tells whether @file is "<frozen NAME>" of module @name: "<frozen os>" belongs to os. */
 static bool is_frozen(const char *file, const char *name)
 {
 	size_t n = strlen(name);
@@ -76,7 +76,7 @@ static int check_name(const struct py_code *code, struct heap *h, const char *na
 	return h->l->code_version ? py_code_check_same(code, h) : -ENOENT;
 }
 
-#define CELL_BYTES 64 /* longest path of a cell's file that heap_find() can look for */
+#define CELL_BYTES 64 /* the longest path of a notebook cell's file that heap_find() can look for */
 
 /* The part of @file that stands for the cell: its last part. NULL: it isn't a cell's. */
 static const char *cell_part(const char *file)
@@ -98,14 +98,15 @@ struct question {
 	size_t n;
 	struct {
 		uint64_t globals;
-		char cell[CELL_BYTES + 1]; /* "": not a cell */
+		/* file of a notebook cell; "": the code isn't of a cell */
+		char cell[CELL_BYTES + 1];
 	} of[PY_BODIES];
 };
 
-/* __name__ and __file__ of a module; "": it has none. */
+/* What the child answers: __name__ and __file__ of a module; "": it has none. */
 struct answer {
 	char name[MODULE_BYTES], file[PATH_MAX];
-	uint64_t cell; /* the cell's number; 0: not known */
+	uint64_t cell; /* number of the notebook cell; 0: not known */
 };
 
 static void put(struct heap *h, const heap_items *items, const char *key, char *ret, size_t most)
@@ -117,13 +118,13 @@ static void put(struct heap *h, const heap_items *items, const char *key, char *
 }
 
 /*
- * The cell's number: get_ipython.__self__.compile._filename_map[@file] of IPython 8 and 9; 0: not
- * known.
+ * Reads a cell's number, get_ipython.__self__.compile._filename_map[@file] of IPython 8 and 9; 0:
+ * not known.
  */
 static uint64_t find_cell(struct heap *h, const heap_items *globals, const char *file)
 {
 	uint64_t method = heap_find(h, globals, "get_ipython"), number = 0;
-	/* PyMethodObject.im_self follows im_func. */
+	/* In a PyMethodObject im_self follows im_func. */
 	uint64_t shell = method ? heap_ptr(h, method + h->head + sizeof(uint64_t)) : 0;
 	uint64_t compile = shell ? heap_attr(h, shell, "compile") : 0;
 	uint64_t cells = compile ? heap_attr(h, compile, "_filename_map") : 0;
@@ -148,7 +149,7 @@ static void find_one(struct heap *h, uint64_t globals, const char *cell, struct 
 	vec_fini(&items);
 }
 
-/* A reader_task: runs in the child that reads. */
+/* A reader_task (proc/reader.h): finds the modules of bodies, in the child that reads. */
 static ssize_t find_all(pid_t pid, void *bytes, size_t most)
 {
 	_cleanup_free_ struct heap_pages *pages = heap_pages_new();
@@ -163,14 +164,14 @@ static ssize_t find_all(pid_t pid, void *bytes, size_t most)
 	return (ssize_t)(q.n * sizeof(*a));
 }
 
-/* Was it compiled from a text at run time, like <string>? */
+/* Tells whether the code was compiled from a text at run time, as <string> is. */
 static bool is_made(const struct py_code *code)
 {
 	return code->file[0] == '<' && str_ends(code->file, ">") &&
 	       !str_starts(code->file, "<frozen ");
 }
 
-/* Sets .file to "/tmp/ipykernel_7/In [3]". The folder tells the cells of two kernels apart. */
+/* Sets .file to "/tmp/ipykernel_7/In [3]". Its folder tells the cells of two kernels apart. */
 static int set_cell(struct py_code *code, uint64_t number)
 {
 	_cleanup_str_ struct str file = {};

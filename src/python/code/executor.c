@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Recognizes executors by their first function; see executor.h. */
+/* Recognizes executors (machine code of CPython's JIT) by their first function; see executor.h. */
 #include "python/code/executor.h"
 
 #include "base/util.h"
 #include "unwind/prove/x86_insn.h"
 
-/* bytes; Debian's has 33; python-build-standalone's has 43, with a frame pointer */
+/*
+ * the most bytes of that first function: Debian's has 33; python-build-standalone's 43, with a
+ * frame pointer
+ */
 #define SHIM_MAX 64
 
 /*
@@ -14,7 +17,7 @@
  */
 static const uint8_t arguments[] = {0x49, 0x89, 0xfc, 0x49, 0x89, 0xf5, 0x49, 0x89, 0xd6};
 
-/* Offset of the first instruction of another kind than @a and @b. */
+/* Returns the offset of the first instruction of another kind than @a and @b. */
 static size_t skip(const uint8_t *bytes, size_t n, enum x86_kind a, enum x86_kind b)
 {
 	struct x86_insn insn;
@@ -26,7 +29,7 @@ static size_t skip(const uint8_t *bytes, size_t n, enum x86_kind a, enum x86_kin
 	return at;
 }
 
-/* Offset of the second function if an executor begins at @bytes; else 0. */
+/* If an executor begins at @bytes, returns the offset of its second function; else 0. */
 static size_t find_chain(const uint8_t *bytes, size_t n)
 {
 	size_t at, chain;
@@ -34,7 +37,7 @@ static size_t find_chain(const uint8_t *bytes, size_t n)
 
 	n = MIN(n, (size_t)SHIM_MAX);
 	at = skip(bytes, n, X86_PUSH, X86_MOVE);
-	/* skip() also passed the moves of the arguments. */
+	/* The moves of the arguments are among what skip() skipped. */
 	if (at < sizeof(arguments) ||
 	    memcmp(bytes + at - sizeof(arguments), arguments, sizeof(arguments)) ||
 	    !x86_decode(bytes + at, n - at, &insn) || insn.kind != X86_CALL)

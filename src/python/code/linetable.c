@@ -97,7 +97,7 @@ static int clamp_col(int64_t col)
 	return col >= 0 && col <= INT_MAX ? (int)col : -1;
 }
 
-/* Kinds of location entries in 3.11+, PyCodeLocationInfoKind; 0-9 are short forms. */
+/* Kinds of entries in a location table (3.11+), PyCodeLocationInfoKind; 0-9 are short forms. */
 enum { LOC_ONE_LINE = 10, LOC_NO_COLUMNS = 13, LOC_LONG = 14, LOC_NONE = 15 };
 
 /* Decodes the rest of an entry whose first byte has @kind; adds its delta to @line. */
@@ -130,7 +130,7 @@ static struct py_position next_location(struct cursor *c, unsigned kind, int64_t
 	return pos;
 }
 
-/* 3.11+: entries of different lengths, each for 1-8 code units. */
+/* Reads a location table (3.11+): entries of different lengths, each for 1-8 code units. */
 static struct py_position from_locations(const uint8_t *table, size_t n, int first, int lasti)
 {
 	struct cursor c = {table, table + n};
@@ -166,9 +166,10 @@ bool py_linetable_reaches(unsigned version, const uint8_t *table, size_t n, int 
 	}
 	for (size_t i = 0; i < n; i++) {
 		if (!(table[i] & 0x80))
-			continue; /* not the first byte of an entry, see from_locations() */
+			continue; /* no entry begins with this byte, see from_locations() */
 		if (end > lasti / 2)
-			return true; /* the entry for @lasti is complete: the next one has begun */
+			/* the entry for @lasti is complete, because the next one has begun */
+			return true;
 		end += (table[i] & 7) + 1;
 	}
 	return false;
@@ -179,7 +180,7 @@ struct py_position py_linetable_position(unsigned version, const uint8_t *table,
 {
 	uint64_t can = py_can(version);
 
-	if (lasti < 0 || !n) /* Nuitka makes empty tables up to 3.11 */
+	if (lasti < 0 || !n) /* Nuitka makes empty line tables up to 3.11 */
 		return only_line(firstlineno);
 	if (PY_HAS(can, LINE_RANGES))
 		return from_ranges(table, n, firstlineno, lasti);

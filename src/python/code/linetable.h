@@ -10,8 +10,10 @@
 #include "base/util.h"
 
 struct py_position {
-	int line, end_line; /* 0: no line (artificial instruction); .end_line 0: not known */
-	int col, end_col;   /* UTF-8 byte offsets, from 0; -1: not known (always before 3.11) */
+	/* lines of the instruction; 0: none (an artificial instruction); .end_line 0: not known */
+	int line, end_line;
+	/* columns as UTF-8 byte offsets, from 0; -1: not known (always before 3.11) */
+	int col, end_col;
 };
 
 /*

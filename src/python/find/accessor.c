@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Interprets loads, calls and returns of accessor functions, for all machines. */
+/* Interprets loads, calls and returns of accessor functions: what all machines have in common. */
 #include "python/find/accessor_internal.h"
 
-#define CODE_BYTES 128 /* the longest one seen has 80 */
+#define CODE_BYTES 128 /* how many bytes of an accessor are read; the longest one seen has 80 */
 
 struct accessor accessor_read(struct elf_file *elf, uint64_t vaddr)
 {
@@ -108,7 +108,7 @@ void decoder_leave(struct decoder *d, bool is_call, struct value through)
 	if (is_call && reloc_is(d, through, d->relocs->desc)) {
 		d->reg[d->result] = (struct value){V_DESC, through.x + 8, 0};
 	} else if (is_call && reloc_is(d, arg, d->relocs->module)) {
-		/* registers that the callee preserves aren't needed */
+		/* what the callee preserves in registers isn't needed here */
 		memset(d->reg, 0, sizeof(d->reg));
 		d->reg[d->result] = (struct value){V_BLOCK, arg.x, 0};
 	} else if (arg.kind == V_INT) {

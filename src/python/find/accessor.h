@@ -13,10 +13,11 @@
 
 enum access {
 	ACCESS_NONE = 0,
-	ACCESS_GLOBAL,	 /* returns the pointer at .addr */
-	ACCESS_KEY,	 /* returns the value of a pthread key; the key, an int, is at .addr */
-	ACCESS_ARGUMENT, /* returns the result of another function for the object at .addr */
-	ACCESS_TLS,	 /* returns *(thread pointer + .offset) */
+	ACCESS_GLOBAL, /* the accessor returns the pointer at .addr */
+	ACCESS_KEY, /* it returns the value of the pthread key whose number, an int, is at .addr */
+	/* it calls another function for the object at .addr, and returns its result */
+	ACCESS_ARGUMENT,
+	ACCESS_TLS, /* it returns *(thread pointer + .offset) */
 	/*
 	 * returns *(TLS block + .offset); the block is that of the GOT pair {module, offset} at
 	 * .addr
@@ -31,14 +32,14 @@ enum access {
 
 struct accessor {
 	enum access kind;
-	uint64_t addr; /* as in the file */
+	uint64_t addr; /* an address as in the ELF file */
 	int64_t offset;
 };
 
 /* Decodes the function at @vaddr. Never fails: code that isn't understood gives ACCESS_NONE. */
 struct accessor accessor_read(struct elf_file *elf, uint64_t vaddr);
 
-/* One for each machine; accessor_read() chooses. @n: bytes of code at @vaddr. */
+/* The readers for each machine; accessor_read() chooses one. @n: bytes of code at @vaddr. */
 struct accessor accessor_x86(struct elf_file *elf, const uint8_t *code, size_t n, uint64_t vaddr);
 struct accessor accessor_arm64(struct elf_file *elf, const uint8_t *code, size_t n, uint64_t vaddr);
 

@@ -7,7 +7,7 @@
 #include <elf.h>
 #include "python/find/accessor_internal.h"
 
-enum { SP = 31 }; /* also the zero register; neither is needed */
+enum { SP = 31 }; /* register 31 is also the zero register; nobody here needs either */
 
 static struct value get(struct decoder *d, unsigned reg)
 {
@@ -25,7 +25,7 @@ static int64_t sign_extend(uint64_t v, unsigned bits)
 	return (int64_t)(v << (64 - bits)) >> (64 - bits);
 }
 
-/* adrp, adr; @pc: address of the instruction. */
+/* Applies adrp or adr; @pc: address of the instruction. */
 static void page_address(struct decoder *d, uint32_t w, uint64_t pc)
 {
 	int64_t imm = sign_extend((w >> 29 & 3) | (uint64_t)(w >> 5 & 0x7ffff) << 2, 21);
@@ -34,7 +34,7 @@ static void page_address(struct decoder *d, uint32_t w, uint64_t pc)
 	set(d, w & 31, (struct value){V_ADDR, addr, 0});
 }
 
-/* movz, movn, movk */
+/* Applies movz, movn or movk. */
 static void move_immediate(struct decoder *d, uint32_t w)
 {
 	unsigned shift = (w >> 21 & 3) * 16, op = w >> 29 & 3;
@@ -60,7 +60,8 @@ static bool load(struct decoder *d, uint32_t w)
 		base = value_plus(base, (int64_t)(w >> 10 & 0xfff) << (wide ? 3 : 2));
 	else if ((w & 0xbfe00c00) == 0xb8400000)
 		base = value_plus(base, sign_extend(w >> 12 & 0x1ff, 9));
-	else if ((w & 0xbfe0fc00) == 0xb8606800) /* no extension, no shift */
+	/* ldr with a register offset, neither extended nor shifted */
+	else if ((w & 0xbfe0fc00) == 0xb8606800)
 		base = value_add(base, get(d, w >> 16 & 31));
 	else
 		return false;
@@ -68,7 +69,7 @@ static bool load(struct decoder *d, uint32_t w)
 	return true;
 }
 
-/* add with an immediate or a register. */
+/* Applies add with an immediate or a register. */
 static bool add(struct decoder *d, uint32_t w)
 {
 	struct value v = get(d, w >> 5 & 31);
@@ -86,9 +87,9 @@ static bool add(struct decoder *d, uint32_t w)
 /* Stores, and pairs that are saved on the stack or restored. What a pair loads is unknown. */
 static bool save_restore(struct decoder *d, uint32_t w)
 {
-	if ((w & 0xbfc00000) == 0xb9000000 || (w & 0xbfe00000) == 0xb8000000) /* str, stur */
+	if ((w & 0xbfc00000) == 0xb9000000 || (w & 0xbfe00000) == 0xb8000000) /* str or stur */
 		return true;
-	if ((w & 0x7e000000) != 0x28000000) /* stp, ldp of any addressing */
+	if ((w & 0x7e000000) != 0x28000000) /* not stp or ldp, of any addressing */
 		return false;
 	if (w >> 22 & 1) {
 		set(d, w & 31, (struct value){V_UNKNOWN});
@@ -107,7 +108,8 @@ static bool branch(struct decoder *d, uint32_t w)
 	else if ((w & 0x7c000000) == 0x14000000) /* b, bl */
 		decoder_leave(d, w >> 31, unknown);
 	else if ((w & 0xfffffc1f) ==
-		 0xd63f0000) /* blr: only to a TLS descriptor's resolver, which gets it in x0 */
+		 /* blr calls only a TLS descriptor's resolver, which gets the descriptor in x0 */
+		 0xd63f0000)
 		decoder_leave(d, true, get(d, 0));
 	else if (w == 0xd65f03c0) /* ret */
 		decoder_return(d);
@@ -128,7 +130,7 @@ static void step(struct decoder *d)
 	memcpy(&w, d->code + d->at, sizeof(w));
 	d->at += sizeof(w);
 	if ((w & 0xfffff01f) == 0xd503201f || (w & 0x7f80001f) == 0x7100001f)
-		return;			    /* nop, bti, paciasp, autiasp; cmp with an immediate */
+		return; /* nop, bti, paciasp, autiasp, or cmp with an immediate */
 	if ((w & 0xffffffe0) == 0xd53bd040) /* mrs x, tpidr_el0 */
 		set(d, w & 31, (struct value){V_TP, 0, 0});
 	else if ((w & 0x1f000000) == 0x10000000)

@@ -11,16 +11,16 @@
 
 #include "python/find/accessor.h"
 
-/* What is known of the value in a register or memory operand. */
+/* What is known of a value, which is in a register or an operand in memory. */
 enum value_kind {
 	V_UNKNOWN = 0,
-	V_ADDR,	  /* the constant or the address in the file x */
-	V_LOADED, /* the 64 bits at address x */
-	V_INT,	  /* the 32 bits at address x */
-	V_TP,	  /* thread pointer + off */
-	V_BLOCK,  /* TLS block of the GOT pair at x, + off */
+	V_ADDR,	  /* the value is x, a constant or an address in the file */
+	V_LOADED, /* the value is the 64 bits at address x */
+	V_INT,	  /* the value is the 32 bits at address x */
+	V_TP,	  /* the value is thread pointer + off */
+	V_BLOCK,  /* the value is an address in a TLS block: that of the GOT pair at x, + off */
 	V_DESC,	  /* the offset from the thread pointer that the word at x leads to, + off */
-	V_DESC_TP /* the same, with the thread pointer added */
+	V_DESC_TP /* as the value above, with the thread pointer added */
 };
 
 struct value {
@@ -29,29 +29,29 @@ struct value {
 	int64_t off;
 };
 
-/* Types of relocations, which differ between machines. */
+/* Types of relocations for thread-local variables; they differ between machines. */
 struct tls_relocs {
-	uint32_t module; /* of a GOT pair: DTPMOD64 */
-	uint32_t offset; /* initial-exec: TPOFF64, TPREL */
-	uint32_t desc;	 /* of a TLS descriptor */
+	uint32_t module; /* type of a GOT pair's relocation: DTPMOD64 */
+	uint32_t offset; /* type of an initial-exec relocation: TPOFF64, TPREL */
+	uint32_t desc;	 /* type of a TLS descriptor's relocation */
 };
 
 struct decoder {
 	struct elf_file *elf;
 	const struct tls_relocs *relocs;
 	const uint8_t *code;
-	size_t n, at; /* .n: bytes of code; .at: offset of the next one */
+	size_t n, at; /* .n: how many bytes of code there are; .at: offset of the next one */
 	uint64_t vaddr;
 	struct value reg[32];
-	unsigned arg, result; /* registers of the first argument and of the result */
-	size_t branch;	      /* target of the last conditional branch; 0: none */
+	unsigned arg, result; /* numbers of the registers of the first argument and of the result */
+	size_t branch; /* offset that the last conditional branch leads to; 0: there was none */
 	struct accessor ret;
 	bool done, bad;
 };
 
 void decoder_finish(struct decoder *d, enum access kind, uint64_t addr, int64_t offset);
 
-/* @v + @disp */
+/* Returns @v with @disp added. */
 struct value value_plus(struct value v, int64_t disp);
 
 /* Sum of two registers: of the thread pointer and an offset, or of two constants. */
@@ -60,7 +60,7 @@ struct value value_add(struct value a, struct value b);
 /* Result of a load of 8 (@wide) or 4 bytes from @mem; may finish the decoder. */
 struct value decoder_load(struct decoder *d, struct value mem, bool wide);
 
-/* A conditional branch by @disp bytes from .at. */
+/* Notes a conditional branch by @disp bytes from .at. */
 void decoder_branch(struct decoder *d, int64_t disp);
 
 /*

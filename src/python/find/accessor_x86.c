@@ -13,10 +13,10 @@ enum { RAX = 0, RDI = 7 };
 struct insn {
 	uint8_t rex, op;
 	bool fs;
-	/* from ModRM */
+	/* register operands, by ModRM */
 	unsigned reg, rm;
 	bool is_mem, absolute;
-	struct value mem; /* address of the operand */
+	struct value mem; /* address of the operand in memory */
 };
 
 static uint64_t fetch(struct decoder *d, size_t bytes)
@@ -57,7 +57,8 @@ static void modrm(struct decoder *d, struct insn *in, size_t imm)
 	if ((b & 7) == 4) {
 		uint8_t sib = (uint8_t)fetch(d, 1);
 
-		in->absolute = mod == 0 && sib == 0x25; /* no base, no index, disp32 */
+		/* ModRM says: no base, no index, only a displacement of 32 bits */
+		in->absolute = mod == 0 && sib == 0x25;
 		d->bad |= mod == 0 && (sib & 7) == 5 && !in->absolute;
 	} else if (mod == 0 && (b & 7) == 5) {
 		int64_t disp = fetch_signed(d, 4);
@@ -75,10 +76,11 @@ static void modrm(struct decoder *d, struct insn *in, size_t imm)
 		in->mem = value_plus(base, fetch_signed(d, mod == 1 ? 1 : 4));
 }
 
-/* The operand's address counts from the thread pointer (segment register fs). */
+/* Loads a word at an address that counts from the thread pointer (segment register fs). */
 static void load_fs(struct decoder *d, const struct insn *in)
 {
-	if (in->absolute && in->mem.x == 0) /* the word there points to itself */
+	/* the first word at the thread pointer points to itself */
+	if (in->absolute && in->mem.x == 0)
 		d->reg[in->reg] = (struct value){V_TP, 0, 0};
 	else
 		d->reg[in->reg] =
@@ -95,7 +97,7 @@ static void load(struct decoder *d, const struct insn *in)
 		d->reg[in->reg] = decoder_load(d, in->mem, in->rex & 8);
 }
 
-/* add r, r/m: an accessor adds only the thread pointer, to a TLS offset. */
+/* Applies add r, r/m: an accessor adds only the thread pointer, to a TLS offset. */
 static void add(struct decoder *d, const struct insn *in)
 {
 	struct value v = {V_UNKNOWN};
@@ -111,13 +113,13 @@ static void two_bytes(struct decoder *d, struct insn *in)
 
 	if (op >= 0x80 && op <= 0x8f)
 		decoder_branch(d, fetch_signed(d, 4));
-	else if (op == 0x1e || op == 0x1f) /* endbr64, nop */
+	else if (op == 0x1e || op == 0x1f) /* endbr64 or nop */
 		modrm(d, in, 0);
 	else
 		d->bad = true;
 }
 
-/* Group FF: calls and jumps through memory. */
+/* Applies group FF: calls and jumps through memory. */
 static void group_ff(struct decoder *d, struct insn *in)
 {
 	modrm(d, in, 0);
@@ -136,7 +138,7 @@ static void move_immediate(struct decoder *d, const struct insn *in)
 	d->reg[(in->op & 7) | (in->rex & 1) << 3] = (struct value){V_ADDR, imm, 0};
 }
 
-/* A jump inside the function; only forward. */
+/* Applies a jump inside the function; only forward jumps are followed. */
 static void jump(struct decoder *d, int64_t disp)
 {
 	if (disp < 0 || (uint64_t)disp >= d->n - d->at)
@@ -145,7 +147,7 @@ static void jump(struct decoder *d, int64_t disp)
 		d->at += (size_t)disp;
 }
 
-/* Instructions without ModRM; false: it is another one. */
+/* Applies an instruction without ModRM; false: it is another one. */
 static bool plain(struct decoder *d, struct insn *in)
 {
 	if (in->op >= 0x50 && in->op <= 0x57)
@@ -181,7 +183,7 @@ static void with_modrm(struct decoder *d, struct insn *in)
 		modrm(d, in, 0);
 		d->reg[in->reg] = in->mem;
 		break;
-	case 0x89: /* between registers; stores don't matter */
+	case 0x89: /* mov between registers; a store doesn't matter */
 		modrm(d, in, 0);
 		if (!in->is_mem)
 			d->reg[in->rm] = d->reg[in->reg];
@@ -201,7 +203,7 @@ static void with_modrm(struct decoder *d, struct insn *in)
 		modrm(d, in, 0);
 		d->reg[in->rm].kind = V_UNKNOWN;
 		break;
-	case 0x81: /* sub $imm,%rsp; cmpq $imm,mem */
+	case 0x81: /* sub $imm,%rsp, or cmpq $imm,mem */
 		modrm(d, in, 4);
 		fetch(d, 4);
 		break;
@@ -211,7 +213,7 @@ static void with_modrm(struct decoder *d, struct insn *in)
 		break;
 	case 0x39:
 	case 0x3b:
-	case 0x85: /* comparisons */
+	case 0x85: /* a comparison, which changes no register */
 		modrm(d, in, 0);
 		break;
 	case 0xff:

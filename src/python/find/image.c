@@ -18,7 +18,7 @@ void image_unsupported(struct py_image *image, const char *fmt, ...)
 {
 	va_list ap;
 
-	if (image->unsupported[0]) /* the first reason is the actual cause */
+	if (image->unsupported[0]) /* keeps the first reason, which is the actual cause */
 		return;
 	va_start(ap, fmt);
 	vsnprintf(image->unsupported, sizeof(image->unsupported), fmt, ap);
@@ -89,7 +89,9 @@ static void find_all_symbols(struct image_ctx *c)
 		find_symbols(c, false);
 }
 
-/* 3.10+: the section `.PyRuntime` has only _PyRuntime. It stays when symbols are stripped. */
+/*
+ * Finds _PyRuntime by the section `.PyRuntime` (3.10+), which has nothing else and isn't stripped.
+ */
 static bool find_runtime(struct image_ctx *c)
 {
 	const struct elf_symbol *sym = &c->sym[SYM__PyRuntime];
@@ -182,7 +184,7 @@ static void name_it(struct py_image *image, const char *what, unsigned version)
 		image_unsupported(image, "%s", what);
 }
 
-/* Is it an interpreter of 32 bits? Nothing but its name shows that. */
+/* Tells whether the file is an interpreter of 32 bits; nothing but its name shows that. */
 static bool is_32_bit_python(int fd, const char *path)
 {
 	const char *name = path_base(path);

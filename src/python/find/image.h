@@ -13,13 +13,14 @@
 struct py_image {
 	uint32_t hex_version; /* PY_VERSION_HEX, such as 0x030d12f0; patch level 0: not known */
 	struct py_layout layout;
-	struct py_where where; /* addresses in the file (add the load bias); .layout isn't used */
-	uint64_t code_type;    /* address of PyCode_Type in the file */
+	/* addresses of the interpreter in the file (add the load bias); .layout isn't used */
+	struct py_where where;
+	uint64_t code_type; /* address of PyCode_Type in the file */
 	bool free_threaded, debug;
-	bool exec_fixed; /* ET_EXEC: the bias is 0 */
-	/* lowest p_vaddr of an executable PT_LOAD (the kernel's mm.start_code) */
+	bool exec_fixed; /* the file is ET_EXEC, so its bias is 0 */
+	/* lowest p_vaddr of the file's executable PT_LOADs (the kernel's mm.start_code) */
 	uint64_t start_vaddr;
-	/* why it can't be profiled ("PyPy 3.11", "free-threaded 3.13"); "": it can */
+	/* why the interpreter can't be profiled ("PyPy 3.11", "free-threaded 3.13"); "": it can */
 	char unsupported[128];
 };
 

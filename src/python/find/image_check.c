@@ -6,11 +6,11 @@
  */
 #include "python/find/image_internal.h"
 
-#define MEMBERS_MAX 64 /* PyCode_Type has about 20 */
-/* size of PyMemberDef {char *name; int type; Py_ssize_t offset; int flags; char *doc} */
+#define MEMBERS_MAX 64 /* the most members of a type that are read; PyCode_Type has about 20 */
+/* size of struct PyMemberDef {char *name; int type; Py_ssize_t offset; int flags; char *doc} */
 #define MEMBER_SIZE 40
 
-/* Offsets in PyTypeObject, counted from tp_name; the same since 2.7. */
+/* Offsets of fields in PyTypeObject, counted from tp_name; the same since 2.7. */
 #define TYPE_BASICSIZE 8
 #define TYPE_MEMBERS   216
 
@@ -22,7 +22,7 @@ static bool is_string(struct image_ctx *c, uint64_t vaddr, const char *s)
 	return n <= sizeof(buf) && elf_file_read(c->elf, vaddr, buf, n) == n && !memcmp(buf, s, n);
 }
 
-/* Is a type object whose tp_name is at @tp_name called "code"? */
+/* Tells whether the type whose tp_name is at @tp_name is called "code". */
 static bool is_code_type(struct image_ctx *c, uint64_t tp_name)
 {
 	uint64_t name;
@@ -30,7 +30,7 @@ static bool is_code_type(struct image_ctx *c, uint64_t tp_name)
 	return elf_file_pointer(c->elf, tp_name, &name) && is_string(c, name, "code");
 }
 
-/* Offset of the member in krait's layout; -1: the layout doesn't have it. */
+/* Returns the offset that krait's layout has for the member @name; -1: it has none. */
 static int expected_offset(struct image_ctx *c, uint64_t name)
 {
 	const struct py_layout *l = &c->image->layout;
@@ -94,7 +94,10 @@ void image_check(struct image_ctx *c)
 		return;
 	}
 	type += l->type_name;
-	/* Since 3.11 this is the size without the instructions, which follow the fixed part. */
+	/*
+	 * Since 3.11 tp_basicsize is the size without the instructions, which follow the fixed
+	 * part.
+	 */
 	elf_file_read_u64(c->elf, type + TYPE_BASICSIZE, &basicsize);
 	if (!elf_file_pointer(c->elf, type + TYPE_MEMBERS, &members) ||
 	    !members_agree(c, members, &agree) || agree < 4 ||

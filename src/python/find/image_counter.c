@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "python/find/image_internal.h"
 
-#define INTERP_MAX  (1u << 20) /* 3.15 has 250 KiB */
+#define INTERP_MAX  (1u << 20) /* the most bytes of a PyInterpreterState; 3.15's has 250 KiB */
 #define CACHE_WORDS (4096 * 16 / 4)
 
 void image_counter_symbol(struct image_ctx *c)
@@ -24,7 +24,7 @@ void image_counter_symbol(struct image_ctx *c)
 	c->image->where.codes_made = sym.value;
 }
 
-/* 1 in 3.13, FUNC_VERSION_FIRST_VALID (2) since 3.14. */
+/* Is @word the first function version? It is 1 in 3.13, FUNC_VERSION_FIRST_VALID (2) since 3.14. */
 static bool is_first_version(uint32_t word)
 {
 	return word == 1 || word == 2;

@@ -25,7 +25,8 @@ static void static_waits(struct image_ctx *c)
 		first = MIN(first, s->value);
 		end = MAX(end, s->value + s->size);
 	}
-	if (end - first > STATICS_BYTES) /* other variables may lie between them */
+	/* they are so far apart that other variables may lie between them */
+	if (end - first > STATICS_BYTES)
 		return;
 	w->gil_wait = first;
 	w->gil_wait_bytes = (uint16_t)(end - first);
@@ -38,7 +39,7 @@ static void lock_waits(struct image_ctx *c)
 	c->image->where.gil_wait_bytes = 4;
 }
 
-/* 3.7-3.11 */
+/* Finds the GIL in _PyRuntime: 3.7-3.11. */
 static void runtime_gil(struct image_ctx *c)
 {
 	struct py_where *w = &c->image->where;
@@ -68,5 +69,5 @@ void image_gil(struct image_ctx *c)
 	} else if (PY_HAS(can, GIL_IN_RUNTIME)) {
 		w->gil = PY_GIL_CURRENT;
 		runtime_gil(c);
-	} /* 3.13+: already filled in from the debug offsets */
+	} /* of 3.13+: the debug offsets have filled it in already */
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Shared by the files that look for an interpreter in an ELF file. */
+/* What the files share that look for an interpreter in an ELF file. */
 #ifndef PYTHON_IMAGE_INTERNAL_H
 #define PYTHON_IMAGE_INTERNAL_H
 
@@ -8,27 +8,27 @@
 #include "python/layout/tables.h"
 
 /* clang-format off */
-/* Symbols that are looked up, once per file: X(name). */
+/* The symbols that are looked up in a file, once: X(name). */
 #define IMAGE_SYMBOLS(X)                                                                           \
-	X(_PyRuntime)		       /* 3.7+, exported */                                        \
-	X(Py_Version)		       /* 3.11+, exported */                                       \
+	X(_PyRuntime)		       /* 3.7+, exported: the runtime's state */                   \
+	X(Py_Version)		       /* 3.11+, exported: the version */                          \
 	X(PyCode_Type)                                                                             \
 	X(PyGILState_GetThisThreadState)                                                           \
 	X(PyInterpreterState_Head)                                                                 \
-	X(_PyThreadState_Current)      /* <= 3.6, exported */                                      \
-	X(interp_head)		       /* <= 3.6, local */                                         \
-	X(autoTLSkey)		       /* <= 3.6, local */                                         \
+	X(_PyThreadState_Current)      /* <= 3.6, exported: the running thread's state */          \
+	X(interp_head)		       /* <= 3.6, local: the list of interpreters */               \
+	X(autoTLSkey)		       /* <= 3.6, local: the key of thread states */               \
 	X(interpreter_lock)	       /* 2.7, local: the GIL */                                   \
-	X(gil_locked)		       /* 3.6, local, as those that follow */                      \
+	X(gil_locked)		       /* 3.6, local, as the GIL's variables below */              \
 	X(gil_last_holder)                                                                         \
 	X(gil_cond)                                                                                \
 	X(gil_mutex)                                                                               \
 	X(switch_cond)                                                                             \
 	X(switch_mutex)                                                                            \
-	X(PyString_Type)	       /* 2.x */                                                   \
-	X(_Py_RefTotal)		       /* Py_REF_DEBUG builds up to 3.11 */                        \
-	X(_Py_GetRefTotal)	       /* the same, to 3.x */                                      \
-	X(rpython_startup_code)	       /* PyPy */                                                  \
+	X(PyString_Type)	       /* only in 2.x */                                           \
+	X(_Py_RefTotal)		       /* in builds with Py_REF_DEBUG up to 3.11 */                \
+	X(_Py_GetRefTotal)	       /* likewise only in builds with Py_REF_DEBUG, 3.x */        \
+	X(rpython_startup_code)	       /* only PyPy has it */                                      \
 	X(pypy_main_startup)                                                                       \
 	X(pypy_setup_home)
 /* clang-format on */
@@ -40,12 +40,13 @@ enum image_symbol {
 		SYM_MAX
 };
 
-/* An ELF file while it is examined. */
+/* What is known of an ELF file while an interpreter is looked for in it. */
 struct image_ctx {
 	struct elf_file *elf;
-	struct elf_symbol sym[SYM_MAX]; /* all zero: the file doesn't have it */
-	uint64_t runtime;		/* vaddr of _PyRuntime; 0: none */
-	uint64_t runtime_size;		/* 0: not known */
+	/* the symbols of IMAGE_SYMBOLS; all zero: the file doesn't have it */
+	struct elf_symbol sym[SYM_MAX];
+	uint64_t runtime;      /* vaddr of _PyRuntime; 0: the file has none */
+	uint64_t runtime_size; /* size of _PyRuntime; 0: not known */
 	struct py_image *image;
 };
 
@@ -73,7 +74,7 @@ void image_gil(struct image_ctx *c);
 /* 3.12: fills the field of image->where that has the address of the count of code objects. */
 void image_counter_symbol(struct image_ctx *c);
 
-/* The same for 3.13+. */
+/* As the function above, for 3.13 and later. */
 void image_counter_value(struct image_ctx *c, const struct py_debug_offsets *d);
 
 /*
@@ -88,20 +89,20 @@ uint64_t image_find_code_type(struct image_ctx *c);
 /* Finds _PyRuntime without a symbol or section (3.13+), by its cookie; 0: not found. */
 uint64_t image_find_cookie(struct image_ctx *c);
 
-/* Goes through initialised writable data, block by block. */
+/* Goes through the initialised writable data of a file, block by block. */
 struct image_scan {
 	struct elf_file *elf;
 	size_t load;
-	uint64_t vaddr; /* address of the block */
-	size_t n;	/* bytes in the block */
-	uint64_t left;	/* bytes that may still be read */
+	uint64_t vaddr; /* address of the present block, in the file */
+	size_t n;	/* bytes in the present block */
+	uint64_t left;	/* how many bytes of the file may still be read */
 	uint8_t bytes[32768];
 };
 
 void image_scan_init(struct image_scan *s, struct elf_file *elf);
-bool image_scan_next(struct image_scan *s); /* false: there is no more */
+bool image_scan_next(struct image_scan *s); /* Goes on to the next block; false: there is none. */
 
-/* Marks the image as recognized, but not usable, and why. */
+/* Notes that the image is an interpreter that can't be profiled, and why. */
 void image_unsupported(struct py_image *image, const char *fmt, ...) _printf_(2, 3);
 
 #endif

@@ -14,7 +14,7 @@ static struct accessor read_accessor(struct image_ctx *c, enum image_symbol whic
 	return accessor_read(c->elf, c->sym[which].value);
 }
 
-/* 2.7, 3.6: variables with local symbols, which a stripped file doesn't have. */
+/* Finds the roots of 2.7 and 3.6: variables with local symbols, which stripped files don't have. */
 static void old_roots(struct image_ctx *c)
 {
 	struct py_where *w = &c->image->where;
@@ -28,7 +28,7 @@ static void old_roots(struct image_ctx *c)
 	if (!w->interp_head)
 		image_unsupported(c->image, "CPython %u.%u stripped of its symbols",
 				  c->image->layout.version >> 8, c->image->layout.version & 0xff);
-	/* 2.7's key isn't a pthread key; it has its own list (Python/thread.c: keyhead). */
+	/* The key of 2.7 isn't a pthread key: Python/thread.c has its own list, keyhead. */
 	if (PY_HAS(c->image->layout.can, LISTED_STATES))
 		return;
 	w->tss_key = c->sym[SYM_autoTLSkey].value;
@@ -48,7 +48,7 @@ static uint64_t accessor_key(struct image_ctx *c)
 
 	if (a.kind == ACCESS_KEY)
 		return a.addr;
-	/* Before 3.12 the argument may be the structure that holds the Py_tss_t. */
+	/* Before 3.12 the accessor's argument may be the structure that holds the Py_tss_t. */
 	if (a.kind == ACCESS_ARGUMENT && PY_HAS(c->image->layout.can, TSS_ARGUMENT))
 		return a.addr + 4;
 	return 0;

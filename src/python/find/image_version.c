@@ -32,7 +32,8 @@ static unsigned version_by_name(struct image_ctx *c)
 }
 
 /*
- * "3.8.18", "3.8.0rc1", "3.9.2+": PY_VERSION_HEX without the serial number; 0: it isn't a version.
+ * Turns "3.8.18", "3.8.0rc1", "3.9.2+" into PY_VERSION_HEX without the serial number; 0: no
+ * version.
  */
 static uint32_t parse_version(const char *s, size_t n)
 {
@@ -111,7 +112,10 @@ unsigned image_mutex_growth(struct image_ctx *c)
 
 	if (elf_file_machine(c->elf) != ELF_AARCH64)
 		return 0;
-	/* musl's pthread_mutex_t has 40 bytes everywhere. */
+	/*
+	 * With musl, which a needed file's name shows, pthread_mutex_t has 40 bytes on all
+	 * machines.
+	 */
 	for (size_t i = 0; (s = elf_file_needed(c->elf, i)); i++) {
 		if (str_starts(s, "libc.musl-") || streq(s, "libc.so"))
 			return 0;
@@ -130,7 +134,7 @@ uint32_t image_version(struct image_ctx *c)
 		return hex;
 	version = row ? row->version : version_by_name(c);
 	hex = version_by_string(c, version);
-	if (!hex && !row && version) /* the name may be wrong */
+	if (!hex && !row && version) /* the version by the file's name alone, which may be wrong */
 		hex = version_by_string(c, 0);
 	if (!hex && row)
 		return (uint32_t)version << 16 | (uint32_t)row->patch_first << 8;

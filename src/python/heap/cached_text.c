@@ -12,15 +12,15 @@
 
 enum {
 	INTERPRETERS = 64,
-	FILE_BYTES = 64, /* longest key that heap_find() can look for */
+	FILE_BYTES = 64, /* length of the longest key that heap_find() can look for */
 	LINES = 1 << 14,
 	LINE_BYTES = 1 << 16,
 	BUDGET = 8 << 20,
 };
 
-#define LIST_FLAG  25 /* Py_TPFLAGS_LIST_SUBCLASS */
+#define LIST_FLAG  25 /* number of the type flag Py_TPFLAGS_LIST_SUBCLASS */
 #define TUPLE_FLAG 26
-#define ITEMS	   4 /* of the tuple; a lazy entry (3.5+) has one item */
+#define ITEMS	   4 /* items of an entry, a tuple; a lazy entry (3.5+) has one */
 
 struct question {
 	struct py_layout layout;
@@ -47,13 +47,13 @@ static bool is_kind(struct heap *h, uint64_t obj, unsigned flag)
 	return type && heap_type_field(h, type, TYPE_FLAGS) >> flag & 1;
 }
 
-/* The list of lines; 0: there is none. */
+/* Returns the list of lines of a file in linecache.cache; 0: there is none. */
 static uint64_t find_lines(struct heap *h, uint64_t interp, const char *file)
 {
 	uint64_t cache = heap_module_find(h, interp, "linecache", "cache"), items[ITEMS];
 	uint64_t entry = cache ? heap_dict_find(h, cache, file) : 0;
 
-	/* PyVarObject.ob_size follows the header. */
+	/* In the tuple, PyVarObject.ob_size follows the header. */
 	if (!is_kind(h, entry, TUPLE_FLAG) || heap_ptr(h, entry + h->head) != ITEMS ||
 	    heap_read(h, entry + h->l->tuple_items, items, sizeof(items)))
 		return 0;
@@ -66,7 +66,7 @@ static int add_line(struct heap *h, uint64_t line, uint8_t raw[static LINE_BYTES
 	struct wire_text w;
 	int r;
 
-	/* The same test as is_str() in heap.c. */
+	/* This is the test that is_str() in heap.c makes. */
 	if (!type || !(heap_type_field(h, type, TYPE_FLAGS) >> (h->l->str_state ? 28 : 27) & 1))
 		return -EINVAL;
 	r = heap_str_head(h, line, false, &w, &data, &hash);
@@ -76,7 +76,7 @@ static int add_line(struct heap *h, uint64_t line, uint8_t raw[static LINE_BYTES
 	return r ? r : text_add_line(&w, raw, text_raw_bytes(&w), ret);
 }
 
-/* PyListObject: ob_size, ob_item. */
+/* Appends the lines of a PyListObject (ob_size, ob_item) to the text. */
 static int add_lines(struct heap *h, uint64_t list, struct str *ret)
 {
 	_cleanup_free_ uint8_t *raw = malloc(LINE_BYTES);
@@ -109,7 +109,7 @@ static int find_text(struct heap *h, const struct question *q, struct str *ret)
 	return lines ? add_lines(h, lines, ret) : -ENOENT;
 }
 
-/* A reader_task: runs in the child that reads. */
+/* A reader_task (proc/reader.h): finds the source text, in the child that reads. */
 static ssize_t find(pid_t pid, void *bytes, size_t most)
 {
 	_cleanup_free_ struct heap_pages *pages = heap_pages_new();

@@ -12,7 +12,7 @@
 #include "base/str.h"
 #include "layout.h"
 
-/* Could @file, a co_filename, be that of such code, with lines in linecache? */
+/* Tells whether @file, a co_filename, may be of code whose lines only linecache has. */
 bool py_text_may_be_cached(const char *file);
 
 /*

@@ -9,7 +9,7 @@
 #include "python/heap/peek.h"
 #include "python/heap/text.h"
 
-#define GIL_HEAD 16 /* ob_refcnt, ob_type */
+#define GIL_HEAD 16 /* bytes of an object's header in a build with a GIL: ob_refcnt, ob_type */
 
 bool heap_is_known(unsigned version)
 {
@@ -50,11 +50,12 @@ static bool spend(struct heap *h, size_t cost)
 	return true;
 }
 
-#define PAGE_COST  512 /* of the budget: a whole page takes little more time than a few bytes */
+/* how much of the budget one page costs: it takes little more time than a few bytes */
+#define PAGE_COST  512
 #define SMALL_READ 1024
 #define FEW_READS  64
 
-/* The page at @start; NULL if it can't be read, and *@e is -errno. */
+/* Returns the page at @start; NULL if it can't be read, and *@e is -errno then. */
 static const uint8_t *page_at(struct heap *h, uint64_t start, int *e)
 {
 	size_t i = start / HEAP_PAGE % HEAP_PAGES;
@@ -124,7 +125,7 @@ static size_t read_some(struct heap *h, const uint64_t *addr, size_t n, size_t b
 		got = 0;
 	if ((size_t)got == n * bytes)
 		return n;
-	/* A part of the unreadable piece may have been read. */
+	/* Of the piece that can't be read a part may have arrived; it is cleared. */
 	memset(buf + (size_t)got / bytes * bytes, 0, bytes);
 	return (size_t)got / bytes + 1;
 }
@@ -142,7 +143,7 @@ void heap_read_many(struct heap *h, const uint64_t *addr, size_t n, size_t bytes
 		done += read_some(h, addr + done, n - done, bytes, buf + done * bytes);
 }
 
-/* In str objects of all versions, length, cached hash and state follow each other. */
+/* What a str object has one after another in all versions: length, cached hash, state. */
 struct str_head {
 	uint64_t len, hash, state;
 };
@@ -175,7 +176,10 @@ int heap_str_head(struct heap *h, uint64_t addr, bool is_bytes, struct wire_text
 	return 0;
 }
 
-/* Py_TPFLAGS_STRING_SUBCLASS (2.7), Py_TPFLAGS_UNICODE_SUBCLASS. */
+/*
+ * Tells by flags of its type, Py_TPFLAGS_STRING_SUBCLASS (2.7) or Py_TPFLAGS_UNICODE_SUBCLASS,
+ * whether @obj is a string.
+ */
 static bool is_str(struct heap *h, uint64_t obj)
 {
 	uint64_t type = heap_ptr(h, obj + h->l->ob_type);
@@ -209,7 +213,7 @@ int heap_str_begin(struct heap *h, uint64_t addr, size_t most, struct str *out)
 	return r ? r : text_to_utf8(&w, raw, n, out);
 }
 
-#define DIGIT_BITS 30 /* of one digit of a PyLong on 64-bit machines */
+#define DIGIT_BITS 30 /* bits of one digit of a Python int on 64-bit machines */
 
 /*
  * 2.7: a PyInt has a C long; a PyLong has ob_size, as in 3.x. 3.12+: lv_tag is digits << 3 | sign.
@@ -222,11 +226,13 @@ bool heap_int(struct heap *h, uint64_t addr, uint64_t *ret)
 	if (!h->known)
 		return false;
 	flags = type ? heap_type_field(h, type, TYPE_FLAGS) : 0;
-	if (PY_HAS(h->l->can, PLAIN_INTS) && flags >> 23 & 1) { /* Py_TPFLAGS_INT_SUBCLASS */
+	/* the type has Py_TPFLAGS_INT_SUBCLASS: an int of 2.7 */
+	if (PY_HAS(h->l->can, PLAIN_INTS) && flags >> 23 & 1) {
 		*ret = heap_ptr(h, addr + h->head);
 		return true;
 	}
-	if (!(flags >> 24 & 1)) /* Py_TPFLAGS_LONG_SUBCLASS */
+	/* the type lacks Py_TPFLAGS_LONG_SUBCLASS, so the object isn't an int */
+	if (!(flags >> 24 & 1))
 		return false;
 	n = heap_ptr(h, addr + h->head);
 	if (PY_HAS(h->l->can, TAGGED_INTS))

@@ -15,27 +15,34 @@
 #include "python/layout/tables.h"
 #include "records.h"
 
-/* Offsets from the end of PyTypeObject's header: tp_basicsize to tp_mro. */
+/*
+ * Fields of PyTypeObject; their offsets count from the end of its header: tp_basicsize to tp_mro.
+ */
 #define HEAP_TYPE_FIRST 16
 #define HEAP_TYPE_BYTES 320
 
 /* The pages of the process that were read last: small objects lie close together. */
-#define HEAP_PAGE  4096
-#define HEAP_PAGES 64 /* direct mapped */
+#define HEAP_PAGE 4096
+/* how many pages are kept; an address has only one place among them (direct mapped) */
+#define HEAP_PAGES 64
 struct heap_pages {
-	uint64_t start[HEAP_PAGES]; /* 0: the slot is empty */
+	uint64_t start[HEAP_PAGES]; /* address of each kept page; 0: this place is empty */
 	uint8_t bytes[HEAP_PAGES][HEAP_PAGE];
 };
 
-/* Freed by the caller with free(); NULL: out of memory. */
+/* Makes an empty cache, which the caller frees with free(); NULL: out of memory. */
 struct heap_pages *heap_pages_new(void);
 
 struct heap {
 	pid_t pid;
 	const struct py_layout *l;
 	struct py_heap_row h;
-	bool known; /* dicts, ints and attributes of this version can be read; strings always can */
-	uint16_t head;	 /* sizeof(PyObject) */
+	/*
+	 * krait knows how this version's dicts, ints and attributes look; strings can always be
+	 * read
+	 */
+	bool known;
+	uint16_t head;	 /* sizeof(PyObject) in this version */
 	uint64_t budget; /* bytes that may still be read; each call also costs HEAP_CALL_COST */
 	struct heap_type {
 		uint64_t addr;
@@ -59,12 +66,13 @@ struct heap {
  */
 bool heap_is_known(unsigned version);
 
-/* @l must stay valid as long as @h. */
+/* Prepares @h for reading process @pid. @l must stay valid as long as @h. */
 void heap_init(struct heap *h, pid_t pid, const struct py_layout *l);
 
-/* 0; -errno of peek(); -E2BIG: the budget is used up. No messages. */
+/* Reads memory at @addr. 0; -errno of peek(); -E2BIG: the budget is used up. No messages. */
 _must_use_ int heap_read(struct heap *h, uint64_t addr, void *buf, size_t n);
-uint64_t heap_ptr(struct heap *h, uint64_t addr); /* 0: it can't be read */
+/* reads the pointer at @addr; 0: it can't be read */
+uint64_t heap_ptr(struct heap *h, uint64_t addr);
 
 /*
  * Reads @bytes (up to 256) at each of @n addresses, with few system calls, into @buf, one after the
@@ -82,17 +90,17 @@ _must_use_ int heap_str_head(struct heap *h, uint64_t addr, bool is_bytes, struc
 
 /* Appends the text of the str object, as text_to_utf8() does; -EINVAL: it isn't a str. */
 _must_use_ int heap_str(struct heap *h, uint64_t addr, struct str *out);
-/* The same for its first @most bytes, a multiple of 4. */
+/* As heap_str(), for the first @most bytes of the string, a multiple of 4. */
 _must_use_ int heap_str_begin(struct heap *h, uint64_t addr, size_t most, struct str *out);
 
-/* Value of an int from 0 to 2^64 - 1; false: it isn't one. */
+/* Reads the value of an int from 0 to 2^64 - 1; false: the object isn't one. */
 bool heap_int(struct heap *h, uint64_t addr, uint64_t *ret);
 
-/* Is @name the tp_name of type @type? */
+/* Tells whether @name is the tp_name of the type at @type. */
 bool heap_type_is(struct heap *h, uint64_t type, const char *name);
 
 struct heap_item {
-	uint64_t key, value; /* addresses of objects */
+	uint64_t key, value; /* addresses of the key's and the value's object */
 };
 typedef VEC(struct heap_item) heap_items;
 
@@ -112,10 +120,10 @@ uint64_t heap_dict_find(struct heap *h, uint64_t dict, const char *key);
  */
 _must_use_ int heap_attrs(struct heap *h, uint64_t obj, heap_items *ret);
 
-/* One of these attributes; 0: there is none. */
+/* Returns an attribute of @obj with one of these names; 0: there is none. */
 uint64_t heap_attr(struct heap *h, uint64_t obj, const char *name);
 
-/* sys.modules[@module].@name of the interpreter at @interp; 0: there is none. */
+/* Returns sys.modules[@module].@name of the interpreter at @interp; 0: there is none. */
 uint64_t heap_module_find(struct heap *h, uint64_t interp, const char *module, const char *name);
 
 /*
@@ -130,7 +138,7 @@ enum heap_type_field {
 	TYPE_MRO = 328,
 };
 
-/* 0 if it can't be read. */
+/* Reads a field of a type; 0 if it can't be read. */
 uint64_t heap_type_field(struct heap *h, uint64_t type, enum heap_type_field field);
 
 #endif

@@ -12,12 +12,16 @@
 /* The entries of a dict: 16 or 24 bytes each, with hash (only if 24), key and value. */
 struct table {
 	uint64_t entries, n;
-	uint64_t values; /* address of pointers to values; 0: values are in the entries */
+	/* address of the array of pointers to values; 0: values are in the entries */
+	uint64_t values;
 	unsigned entry_bytes;
-	unsigned skip; /* bytes before the key: 8 if there is a hash */
+	unsigned skip; /* bytes before the key in an entry: 8 if it begins with a hash */
 };
 
-/* PyDictKeysObject up to 3.10: dk_refcnt, dk_size, dk_lookup, dk_usable, dk_nentries, indices. */
+/*
+ * Reads PyDictKeysObject up to 3.10: dk_refcnt, dk_size, dk_lookup, dk_usable, dk_nentries,
+ * indices.
+ */
 static int keys_3_6(struct heap *h, uint64_t keys, struct table *t)
 {
 	uint64_t head[5], width;
@@ -35,7 +39,10 @@ static int keys_3_6(struct heap *h, uint64_t keys, struct table *t)
 	return 0;
 }
 
-/* Since 3.11: refcnt, {u8 log2_size, log2_index_bytes, kind, ...}, usable, nentries, indices. */
+/*
+ * Reads PyDictKeysObject since 3.11: refcnt, {u8 log2_size, log2_index_bytes, kind, ...}, usable,
+ * nentries, indices.
+ */
 static int keys_3_11(struct heap *h, uint64_t keys, struct table *t)
 {
 	uint64_t head[4];
@@ -46,7 +53,11 @@ static int keys_3_11(struct heap *h, uint64_t keys, struct table *t)
 		return r;
 	log2_index_bytes = head[1] >> 8 & 0xff;
 	kind = head[1] >> 16 &
-	       0xff; /* DICT_KEYS_GENERAL, _UNICODE, _SPLIT; str keys have no hash */
+	       /*
+	        * kinds are DICT_KEYS_GENERAL, _UNICODE, _SPLIT; only the first, for any keys, has
+	        * hashes
+	        */
+	       0xff;
 	if (log2_index_bytes > 30 || kind > 2)
 		return -EINVAL;
 	*t = (struct table){.entries = keys + sizeof(head) + (1ull << log2_index_bytes),
@@ -62,12 +73,15 @@ static int keys_table(struct heap *h, uint64_t keys, uint64_t values, struct tab
 
 	if (r)
 		return r;
-	/* 3.13: PyDictValues begins with four u8, padded to 8. */
+	/* Since 3.13 PyDictValues begins with four u8, padded to 8 bytes. */
 	t->values = values && PY_HAS(h->l->can, VALUES_HEAD) ? values + 8 : values;
 	return 0;
 }
 
-/* 2.7: ma_fill, ma_used, ma_mask, ma_table: an open hash table of {hash, key, value}. */
+/*
+ * Reads a dict of 2.7: ma_fill, ma_used, ma_mask, ma_table, an open hash table of {hash, key,
+ * value}.
+ */
 static int dict_2_7(struct heap *h, uint64_t dict, struct table *t)
 {
 	uint64_t head[4];
@@ -81,7 +95,7 @@ static int dict_2_7(struct heap *h, uint64_t dict, struct table *t)
 	return 0;
 }
 
-/* ma_used, ma_version_tag, ma_keys, ma_values. */
+/* Reads a dict since 3.6: ma_used, ma_version_tag, ma_keys, ma_values. */
 static int dict_table(struct heap *h, uint64_t dict, struct table *t)
 {
 	uint64_t head[4];
@@ -137,7 +151,8 @@ int heap_dict(struct heap *h, uint64_t dict, heap_items *ret)
 /* bytes of a str object that are compared: its header and up to 64 characters */
 #define KEY_BYTES 160
 #define BATCH	  64
-#define FIRST	  8 /* the first batch is small: a module's own attributes come first */
+/* how many entries the first batch has: few, as a module's own attributes come first */
+#define FIRST 8
 
 /* Are the bytes @raw at the beginning of an object those of the ASCII str @key? */
 static bool is_key(const struct heap *h, const uint8_t *raw, const char *key, size_t n)
@@ -151,7 +166,7 @@ static bool is_key(const struct heap *h, const uint8_t *raw, const char *key, si
 		return true;
 	memcpy(&state, raw + l->str_state, sizeof(state));
 	state >>= l->str_kind_shift;
-	/* one byte for each character, compact, ASCII */
+	/* the str is compact and ASCII, with one byte for each character */
 	return (state & 7) == 1 && (state >> 3 & 3) == 3;
 }
 
@@ -187,8 +202,8 @@ uint64_t heap_dict_find(struct heap *h, uint64_t dict, const char *key)
 	return value;
 }
 
-#define FLAG_INLINE_VALUES (1u << 2) /* Py_TPFLAGS_INLINE_VALUES, 3.13+ */
-#define FLAG_MANAGED_DICT  (1u << 4) /* Py_TPFLAGS_MANAGED_DICT, 3.11+ */
+#define FLAG_INLINE_VALUES (1u << 2) /* flag of a type, Py_TPFLAGS_INLINE_VALUES, 3.13+ */
+#define FLAG_MANAGED_DICT  (1u << 4) /* flag of a type, Py_TPFLAGS_MANAGED_DICT, 3.11+ */
 
 /*
  * 3.11+: finds the dict, or the values, of an instance with a managed dict. A pointer to them is
@@ -253,6 +268,6 @@ uint64_t heap_module_find(struct heap *h, uint64_t interp, const char *module, c
 	uint64_t modules = heap_ptr(h, interp + h->l->interp_modules);
 	uint64_t found = heap_dict_find(h, modules, module);
 
-	/* PyModuleObject.md_dict follows the header. */
+	/* In a PyModuleObject md_dict follows the header. */
 	return found ? heap_dict_find(h, heap_ptr(h, found + h->head), name) : 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads with process_vm_readv(2), in a child; see peek.h. */
+/* Reads memory of a process with process_vm_readv(2), in a child; see peek.h. */
 #include "python/heap/peek.h"
 
 #include <errno.h>
@@ -9,9 +9,9 @@
 #include "proc/proc.h"
 #include "proc/reader.h"
 
-#define THREADS_MAX 16 /* at most so many threads are tried */
+#define THREADS_MAX 16 /* how many threads of a process are tried at most */
 
-/* Reads by the first thread through which the kernel finds the memory. */
+/* Reads through the first thread by which the kernel finds the process's memory. */
 static ssize_t read_by_thread(pid_t pid, const struct iovec *to, const struct iovec *from, size_t n)
 {
 	_cleanup_proc_ struct proc p = PROC_INIT;

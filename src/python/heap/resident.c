@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Touches the memory that a walk reads; see resident.h. */
+/* Touches the memory that a walk will read, so that it is resident; see resident.h. */
 #include "python/heap/resident.h"
 
 #include "base/clock.h"
 #include "python/heap/heap.h"
 #include "python/heap/text.h"
 
-#define PAGE	   4096u
-#define AT_ONCE	   64	       /* pages read by one system call */
-#define TEXT_MOST  (64u << 10) /* bytes of a name or a line table: ABI_LINETABLE_BYTES */
+#define PAGE	4096u
+#define AT_ONCE 64 /* how many pages one system call reads */
+/* the most bytes of a name or a line table, as in ABI_LINETABLE_BYTES */
+#define TEXT_MOST  (64u << 10)
 #define STACK_MOST (256u << 10)
-#define CODES	   1024 /* how many code objects are remembered; a power of two */
-/* bytes of a PyFrameObject, a function, a _PyCFrame, or a generator's exception state */
+#define CODES	   1024 /* how many code objects are remembered as read; a power of two */
+/* bytes read of a PyFrameObject, a function, a _PyCFrame, or a generator's exception state */
 #define OBJECT_BYTES 128
 /* bytes of a PyThreadState: what a walk reads, and the first _PyCFrame, which follows it */
-#define TSTATE_BYTES  512
-#define CODE_BYTES    256 /* bytes of a PyCodeObject's fields */
-#define SHIM_OWNER    3	  /* enum _frameowner: this and higher ones have no code object */
+#define TSTATE_BYTES 512
+#define CODE_BYTES   256 /* bytes read of a PyCodeObject's fields */
+/* frames whose owner (enum _frameowner) is this or higher have no code object */
+#define SHIM_OWNER    3
 #define MAX_CFRAMES   64
 #define MAX_DATA_PART 4
 
@@ -24,7 +26,7 @@ struct stack_reader {
 	struct resident *r;
 	struct heap heap;
 	const struct py_layout *l;
-	uint64_t seen[CODES]; /* code objects; the index is a hash of the address */
+	uint64_t seen[CODES]; /* code objects that were read; the index is a hash of the address */
 };
 
 static bool is_over(const struct resident *r)
@@ -45,7 +47,8 @@ static void touch(struct resident *r, struct heap *h, uint64_t addr, uint64_t by
 
 		for (; n < AT_ONCE && page < end; page += PAGE)
 			at[n++] = page;
-		h->budget = HEAP_BUDGET; /* here pages and time are the bounds instead */
+		/* the heap's own budget isn't used up here: pages and time bound the work */
+		h->budget = HEAP_BUDGET;
 		heap_read_many(h, at, n, 1, byte);
 		r->pages += n;
 	}
@@ -112,7 +115,7 @@ static bool is_shim(struct stack_reader *s, uint64_t frame)
 	       !heap_read(&s->heap, frame + s->l->frame_owner, &owner, 1) && owner >= SHIM_OWNER;
 }
 
-/* @frame, the frames that it leads to, and their code objects. */
+/* Touches @frame, the frames that it leads to, and their code objects. */
 static void bring_frames(struct stack_reader *s, uint64_t frame)
 {
 	const struct py_layout *l = s->l;
@@ -141,7 +144,7 @@ static void bring_data_stack(struct stack_reader *s, uint64_t tstate)
 	}
 }
 
-/* 3.11, 3.12: the evaluation loops, the innermost first. Returns the innermost frame. */
+/* Of 3.11, 3.12: touches the evaluation loops, innermost first. Returns the innermost frame. */
 static uint64_t bring_loops(struct stack_reader *s, uint64_t cframe)
 {
 	uint64_t at = s->l->cframe_current_frame, frame = pointer(s, cframe + at);

@@ -15,12 +15,12 @@
 
 struct resident {
 	pid_t pid;
-	uint64_t until_ns; /* CLOCK_MONOTONIC; nothing is read later */
-	size_t pages;	   /* pages that were asked for so far */
-	size_t most;	   /* limit of .pages */
+	uint64_t until_ns; /* the time, CLOCK_MONOTONIC, after which nothing is read */
+	size_t pages;	   /* how many pages were asked for so far */
+	size_t most;	   /* the most pages that may be asked for (.pages) */
 };
 
-/* Reads the @bytes at @addr. */
+/* Reads the @bytes at @addr, so that they become resident. */
 void resident_range(struct resident *r, uint64_t addr, uint64_t bytes);
 
 /*

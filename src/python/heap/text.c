@@ -21,7 +21,7 @@ static bool is_surrogate(uint32_t c)
 	return c >= 0xd800 && c <= 0xdfff;
 }
 
-/* Length of the UTF-8 sequence that begins with @first; 0: no sequence does. */
+/* Returns the length of the UTF-8 sequence that begins with @first; 0: no sequence does. */
 static size_t utf8_length(uint8_t first)
 {
 	if (first < 0x80)
@@ -71,7 +71,7 @@ static bool is_utf8(const uint8_t *p, const uint8_t *end, bool cut)
 	return true;
 }
 
-/* Next code point; false at the end (an incomplete last one is left out). */
+/* Reads the next code point; false at the end, where an incomplete one is left out. */
 static bool next(struct reader *r, uint32_t *ret)
 {
 	size_t left = (size_t)(r->end - r->p);
@@ -102,7 +102,7 @@ static bool is_control(uint32_t c)
 	return c < 0x20 || (c >= 0x7f && c <= 0x9f) || c == 0x2028 || c == 0x2029;
 }
 
-/* UTF-8 of one code point, without a NUL; returns the number of bytes. */
+/* Writes one code point as UTF-8, without a NUL; returns the number of bytes. */
 static size_t encode_plain(uint32_t c, char buf[static 8])
 {
 	if (c > 0x10ffff || is_surrogate(c))

@@ -10,7 +10,8 @@
 #include "base/str.h"
 #include "records.h"
 
-#define TEXT_MAX_BYTES 4096 /* bytes of one name in UTF-8, including the ellipsis of a cut */
+/* the most bytes of a name in UTF-8, including the ellipsis where it is cut */
+#define TEXT_MAX_BYTES 4096
 
 /*
  * Appends to @out the text that @w describes. @raw: its @n bytes, hostile, with any alignment.
@@ -31,7 +32,7 @@ _must_use_ int text_to_utf8(const struct wire_text *w, const uint8_t *raw, size_
 _must_use_ int text_add_line(const struct wire_text *w, const uint8_t *raw, size_t n,
 			     struct str *out);
 
-/* Bytes of @w's text in the target: len * (kind or 1). */
+/* Returns how many bytes @w's text has in the target: len * (kind or 1). */
 uint64_t text_raw_bytes(const struct wire_text *w);
 
 #endif

@@ -11,8 +11,9 @@
 #include "python/heap/tids.h"
 
 #define MAX_INTERPRETERS 256
-#define NAME_BYTES	 1024  /* bytes read of a name: at least 256 characters */
-#define MAX_THREADS	 32768 /* usual limit of threads in a process (threads-max, pid_max) */
+#define NAME_BYTES	 1024 /* bytes read of a thread's name: at least 256 characters */
+/* the most threads that are read; the usual limit of a process (threads-max, pid_max) */
+#define MAX_THREADS 32768
 
 void py_thread_names_fini(struct py_thread_names *names)
 {
@@ -29,17 +30,18 @@ const char *py_thread_name_of(const struct py_thread_names *names, pid_t tid)
 	return NULL;
 }
 
-/* A Thread object while its tid isn't known yet. */
+/* A Thread object of `threading` while the thread's tid isn't known yet. */
 struct found {
-	uint64_t native; /* Thread._native_id: tid in the target's PID namespace; 0: none */
+	/* Thread._native_id: the tid in the target's PID namespace; 0: there is none */
+	uint64_t native;
 };
 
 struct reader {
 	struct heap heap;
 	const struct py_where *where;
 	struct py_thread_names *ret;
-	VEC(struct found) found; /* same indices as .ret->list */
-	struct map by_ident;	 /* ident -> index */
+	VEC(struct found) found; /* Thread objects; the indices are those of .ret->list */
+	struct map by_ident;	 /* Thread.ident -> index in .found */
 	struct py_tids tids;
 };
 
@@ -149,7 +151,7 @@ struct packed {
 	size_t n;
 };
 
-/* Bytes of the answer, or -ENOBUFS. */
+/* Packs the names into an answer. Returns its bytes, or -ENOBUFS. */
 static ssize_t pack(const struct reader *r, uint8_t *bytes, size_t most)
 {
 	size_t n = 0;
@@ -204,7 +206,7 @@ static void end(struct reader *r)
 	vec_fini(&r->found);
 }
 
-/* A reader_task: runs in the child that reads. */
+/* A reader_task (proc/reader.h): reads the names, in the child that reads. */
 static ssize_t read_names(pid_t pid, void *bytes, size_t most)
 {
 	_cleanup_free_ struct heap_pages *pages = heap_pages_new();
@@ -223,7 +225,7 @@ static ssize_t read_names(pid_t pid, void *bytes, size_t most)
 	return n;
 }
 
-/* 0; -ENOBUFS: there are too many names for an answer; -errno. */
+/* Asks the child for the names. 0; -ENOBUFS: they don't fit into an answer; -errno. */
 static int ask_names(struct reader *r, pid_t pid)
 {
 	_cleanup_free_ uint8_t *bytes = malloc(READER_TASK_BYTES);

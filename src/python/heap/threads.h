@@ -15,16 +15,19 @@
 #include "base/vec.h"
 #include "layout.h"
 
-/* What the caller knows about a thread. */
+/* What the caller knows of a thread. */
 struct py_thread_id {
-	pid_t tid;   /* krait's PID namespace */
-	uint64_t tp; /* thread pointer, from a sample */
+	pid_t tid;   /* tid in krait's PID namespace */
+	uint64_t tp; /* the thread's thread pointer, from a sample */
 };
 
 struct py_thread_name {
-	uint64_t ident; /* threading's: pthread_self() = thread pointer + where->self_offset */
-	pid_t tid;	/* krait's PID namespace; 0: couldn't be found out */
-	char *name;	/* UTF-8, one line (text.h), not empty */
+	/*
+	 * the thread's ident in `threading`: pthread_self() = thread pointer + where->self_offset
+	 */
+	uint64_t ident;
+	pid_t tid;  /* tid in krait's PID namespace; 0: it couldn't be found out */
+	char *name; /* the thread's name: UTF-8, one line (text.h), not empty */
 };
 
 struct py_thread_names {
@@ -44,7 +47,7 @@ _must_use_ int py_thread_names(pid_t pid, const struct py_layout *layout,
 			       size_t n, struct py_thread_names *ret);
 void py_thread_names_fini(struct py_thread_names *names);
 
-/* The name of thread @tid; NULL: there is none. */
+/* Returns the name of thread @tid; NULL: it has none. */
 const char *py_thread_name_of(const struct py_thread_names *names, pid_t tid);
 
 #endif

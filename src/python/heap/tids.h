@@ -11,12 +11,12 @@
 #include "python/heap/heap.h"
 
 struct py_tids {
-	struct map by_native; /* tid in the target's PID namespace -> tid in krait's */
+	struct map by_native; /* tid in the target's PID namespace -> tid in krait's own */
 };
 
 /* Reads which threads process @pid (krait's PID namespace) has now. 0, -ESRCH, -ENOMEM, -errno. */
 _must_use_ int py_tids_read(struct py_tids *t, pid_t pid);
-void py_tids_fini(struct py_tids *t); /* zeroed is fine */
+void py_tids_fini(struct py_tids *t); /* a zeroed @t is fine */
 
 /* tid in krait's PID namespace; 0: there is no such thread. @native: gettid() of the thread. */
 pid_t py_tid_by_native(const struct py_tids *t, uint64_t native);

@@ -10,13 +10,14 @@
 #include "base/vec.h"
 #include "python/heap/tids.h"
 
-/* One PyThreadState. */
+/* What is read of one PyThreadState. */
 struct py_tstate {
 	uint64_t addr, interp;
 	/* address of the pointer to it: in an interpreter, or in the state before it */
 	uint64_t slot;
-	uint64_t ident; /* thread_id: pthread_self() = thread pointer + where->self_offset */
-	pid_t tid; /* krait's PID namespace; 0: couldn't be found out, or there is no such thread */
+	uint64_t ident; /* its thread_id: pthread_self() = thread pointer + where->self_offset */
+	/* tid in krait's PID namespace; 0: it couldn't be found out, or there is no such thread */
+	pid_t tid;
 };
 typedef VEC(struct py_tstate) py_tstates;
 

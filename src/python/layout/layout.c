@@ -10,14 +10,14 @@
 #include "python/layout/tables.h"
 
 /* clang-format off */
-/* Headers of objects, the same since 3.6; PyASCIIObject lost wstr in 3.12 (PEP 623). */
+/* Headers of Python objects, the same since 3.6; PyASCIIObject lost wstr in 3.12 (PEP 623). */
 #define OBJECTS_3_6                                                                                \
 	.ob_type = 8, .type_name = 24, .tuple_items = 24, .bytes_data = 32, .str_length = 16,      \
 	.str_hash = 24, .str_state = 32, .str_kind_shift = 2
 #define STRINGS_3_6  OBJECTS_3_6, .str_ascii = 48, .str_compact = 72
 #define STRINGS_3_12 OBJECTS_3_6, .str_ascii = 40, .str_compact = 56
 
-/* Capabilities, by row. */
+/* Capabilities of the versions, one name for each row of the table. */
 #define CAN_2_7                                                                                    \
 	(PY_CAN(OLD_CLASSES) | PY_CAN(PLAIN_INTS) | PY_CAN(OPEN_DICTS) | PY_CAN(LOCK_GIL) |        \
 	 PY_CAN(LISTED_STATES) | PY_CAN(LNOTAB) | PY_CAN(FRAME_A_LOOP) | PY_CAN(TRACE_REFS))
@@ -37,7 +37,7 @@
 	(PY_CAN_FROM_3_12 | PY_CAN(GIL_ACTIVE) | PY_CAN(TRACE_REFS) | PY_CAN(VALUES_TAGGED) |      \
 	 PY_CAN(COUNTER_SYMBOL))
 
-/* The beginning of PyInterpreterState and PyThreadState is the same from 3.6 to 3.10. */
+/* Where PyInterpreterState and PyThreadState begin, they are the same from 3.6 to 3.10. */
 #define STATES_3_6                                                                                 \
 	.walk = PY_WALK_OBJECT, .interp_next = 0, .interp_tstate_head = 8, .tstate_next = 8,       \
 	.tstate_interp = 16, .tstate_frame = 24, .frame_back = 24, .frame_code = 32,               \
@@ -111,7 +111,7 @@ static const struct py_layout layouts[] = {
 		.code_linetable = 112,
 	},
 	{
-		.version = 0x0308, /* new: co_posonlyargcount */
+		.version = 0x0308, /* in 3.8 code objects got co_posonlyargcount */
 		.can = CAN_3_8,
 		STATES_3_6,
 		STRINGS_3_6,
@@ -147,7 +147,8 @@ static const struct py_layout layouts[] = {
 		.code_linetable = 120,
 	},
 	{
-		.version = 0x030a, /* f_lasti is in code units; co_linetable replaces co_lnotab */
+		/* in 3.10 f_lasti counts code units, and co_linetable replaces co_lnotab */
+		.version = 0x030a,
 		.can = CAN_3_10,
 		STATES_3_6,
 		STRINGS_3_6,
@@ -224,7 +225,7 @@ static const struct py_layout layouts[] = {
 		.tstate_exc_state = 256,
 		.tstate_root_cframe = 272,
 		.interp_gil = 384,
-		.tstate_gil = 24, /* _status */
+		.tstate_gil = 24, /* PyThreadState._status in 3.12 */
 		.gil_bit = 1 << 4,
 		.cframe_current_frame = 0,
 		.frame_code = 0,
@@ -304,7 +305,7 @@ struct py_runtime_row py_runtime_grow(const struct py_runtime_row *row, unsigned
 
 	if (r.size)
 		r.size += growth;
-	if (r.tstate_current) { /* up to 3.11: the GIL is before both */
+	if (r.tstate_current) { /* up to 3.11 the GIL lies before both, so it doesn't move */
 		r.tstate_current += growth;
 		r.tss_key += growth;
 	}
@@ -312,8 +313,8 @@ struct py_runtime_row py_runtime_grow(const struct py_runtime_row *row, unsigned
 }
 
 /*
- * Py_TRACE_REFS (pydebug up to 3.7, --with-trace-refs up to 3.12): _ob_next and _ob_prev come
- * first.
+ * With Py_TRACE_REFS (pydebug up to 3.7, --with-trace-refs up to 3.12) _ob_next and _ob_prev
+ * precede an object.
  */
 void py_layout_trace_refs(struct py_layout *l)
 {
@@ -335,7 +336,7 @@ void py_layout_trace_refs(struct py_layout *l)
 		*fields[i] += 16;
 	for (size_t i = 0; i < ARRAY_SIZE(optional); i++)
 		*optional[i] += *optional[i] ? 16 : 0;
-	/* Only frames up to 3.10 are objects. */
+	/* Only up to 3.10 frames are objects, so that their offsets grow too. */
 	for (size_t i = 0; i < ARRAY_SIZE(frame) && l->walk == PY_WALK_OBJECT; i++)
 		*frame[i] += 16;
 }

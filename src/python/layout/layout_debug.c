@@ -53,7 +53,7 @@
 	X(stackpointer) X(tlbc_index)                                                              \
 	CODE(X) X(co_tlbc) OBJECT(X) TYPE(X) TUPLE(X) LIST(X) SET(X) SCALARS(X) GC(X)
 
-/* The newest list; also tried for newer minor versions. */
+/* Members of the newest version's debug offsets; newer minor versions are tried with them. */
 #define MEMBERS_3_15(X)                                                                            \
 	HEAD(X)                                                                                    \
 	X(interp_size) X(interp_id) X(interp_next) X(threads_head) X(threads_main) INTERP(X)       \
@@ -85,7 +85,8 @@ static const uint8_t order_3_15[] = {MEMBERS_3_15(X)};
 
 #define CAN_3_15 (PY_CAN_FROM_3_12 | PY_CAN(VALUES_HEAD))
 #define CAN_3_14 (CAN_3_15 | PY_CAN(HIDDEN_EXECUTORS))
-#define CAN_3_13 (CAN_3_15 | PY_CAN(FREE_THREADED)) /* krait's tests never ran a newer one */
+/* newer free-threaded builds never ran in the tests */
+#define CAN_3_13 (CAN_3_15 | PY_CAN(FREE_THREADED))
 
 static const struct order {
 	uint16_t version;
@@ -110,7 +111,7 @@ static const struct relation {
 	uint8_t a, b;
 	int8_t delta;
 } relations[] = {
-	/* The header of an object, and what follows it directly: ob_size, then the data. */
+	/* the header of an object; right behind it ob_size, then the data */
 	{ M_ob_type, M_object_size, -8 },
 	{ M_tuple_length, M_object_size, 0 },
 	{ M_list_length, M_object_size, 0 },
@@ -122,7 +123,7 @@ static const struct relation {
 	{ M_bytes_data, M_object_size, 16 },
 	{ M_str_state, M_object_size, 16 },
 	{ M_ascii_size, M_object_size, 24 },
-	/* PyCodeObject: co_flags, co_version and _co_firsttraceable are derived from these. */
+	/* PyCodeObject: from these co_flags, co_version and _co_firsttraceable are derived */
 	{ M_co_argcount, M_object_size, 36 },
 	{ M_co_firstlineno, M_co_argcount, 16 },
 	{ M_co_localsplusnames, M_co_firstlineno, 28 },
@@ -131,16 +132,16 @@ static const struct relation {
 	{ M_co_name, M_co_filename, 8 },
 	{ M_co_qualname, M_co_name, 8 },
 	{ M_co_linetable, M_co_qualname, 8 },
-	/* PyThreadState begins with prev, next, interp. */
+	/* PyThreadState begins with prev, next, interp, in this order */
 	{ M_thread_next, M_thread_prev, 8 },
 	{ M_thread_interp, M_thread_next, 8 },
 	{ M_native_thread_id, M_thread_id, 8 },
-	/* _PyInterpreterFrame begins with f_executable, previous and ends with localsplus[1]. */
+	/* _PyInterpreterFrame begins with f_executable, previous, and ends with localsplus[1] */
 	{ M_previous, M_executable, 8 },
 	{ M_frame_size, M_localsplus, 8 },
 };
 
-/* .member lies inside the structure whose size is .size, at a multiple of .align. */
+/* A member that must lie inside the structure of size .size, at a multiple of .align. */
 static const struct inside {
 	uint8_t member, size, align;
 } insides[] = {
@@ -178,7 +179,7 @@ static int check_relations(const uint64_t *m)
 	return 0;
 }
 
-/* Checks what no relation covers: absolute sizes, and members that may be missing. */
+/* Checks what no row of relations[] covers: absolute sizes, and members that may be missing. */
 static int check_sizes(const uint64_t *m)
 {
 	bool free_threaded = m[M_free_threaded] == 1;
@@ -266,7 +267,7 @@ static void fill(const uint64_t *m, struct py_layout *ret)
 		.can = py_debug_can((unsigned)(m[M_version] >> 16)),
 		.version = (uint16_t)(m[M_version] >> 16),
 		.walk = PY_WALK_CURRENT,
-		/* PyASCIIObject.state: in free-threaded 3.14 `interned` became a whole byte. */
+		/* in PyASCIIObject.state of free-threaded 3.14 `interned` became a whole byte */
 		.str_kind_shift = m[M_free_threaded] && m[M_version] >= 0x030e0000 ? 8 : 2,
 	};
 #define TAKE(field, member) ret->field = (uint16_t)m[M_##member]
@@ -348,14 +349,18 @@ static void derive_collecting(const uint64_t *m, struct py_layout *ret)
  */
 static void derive(const uint64_t *m, struct py_layout *ret)
 {
-	ret->code_flags = ret->code_argcount - 4; /* co_flags comes directly before co_argcount */
-	ret->code_version = ret->code_firstlineno + 24; /* five ints are between them */
-	ret->frame_globals = ret->frame_code + 24; /* previous and f_funcobj are between them */
-	ret->str_hash = ret->str_length + 8;	   /* length, hash, state */
-	ret->str_compact = ret->str_ascii + 16;	   /* utf8_length, utf8 */
+	/* co_flags comes right before co_argcount, which is an int */
+	ret->code_flags = ret->code_argcount - 4;
+	/* five ints lie between co_firstlineno and co_version */
+	ret->code_version = ret->code_firstlineno + 24;
+	/* previous and f_funcobj lie between f_executable and f_globals */
+	ret->frame_globals = ret->frame_code + 24;
+	ret->str_hash = ret->str_length + 8; /* the order is length, hash, state */
+	/* utf8_length and utf8 come before the data of a compact string */
+	ret->str_compact = ret->str_ascii + 16;
 	derive_gil(m, ret);
 	derive_collecting(m, ret);
-	/* order: _co_firsttraceable, co_extra, [co_tlbc,] co_code_adaptive */
+	/* the order is _co_firsttraceable, co_extra, [co_tlbc,] co_code_adaptive */
 	ret->code_firsttraceable = ret->code_adaptive - (m[M_co_tlbc] ? 24 : 16);
 }
 

@@ -31,7 +31,7 @@ _must_use_ int py_layout_from_debug_offsets(const uint8_t *runtime, size_t n,
 struct py_runtime_row {
 	uint16_t version;
 	uint8_t patch_first, patch_last;
-	uint32_t size; /* of the release build; 0: varies */
+	uint32_t size; /* size of _PyRuntime in a release build; 0: it varies */
 	uint32_t interp_head, tstate_current, tss_key;
 	/*
 	 * The PyThreadState * that Py_FinalizeEx() sets for good. It follows the flags that say how
@@ -40,29 +40,32 @@ struct py_runtime_row {
 	uint32_t finalizing;
 };
 
-/* A copy of @row for mutexes that are @growth bytes larger together. */
+/* Returns a copy of @row for a build whose mutexes are @growth bytes larger together. */
 struct py_runtime_row py_runtime_grow(const struct py_runtime_row *row, unsigned growth);
 
-/* 3.7-3.11: address of the GIL. It ends where struct _gilstate_runtime_state begins. */
+/*
+ * Returns the address of the GIL of 3.7-3.11, which ends where struct _gilstate_runtime_state
+ * begins.
+ */
 static inline uint64_t py_gil_before(uint64_t tstate_current, unsigned growth)
 {
 	return tstate_current - 8 - PY_GIL_WAIT_BYTES - growth - PY_GIL_WAIT;
 }
 
-/* NULL: there is no such row. */
+/* Returns the row of a version; NULL: there is none. */
 const struct py_runtime_row *py_runtime_table(unsigned version, unsigned patch);
 const struct py_runtime_row *py_runtime_by_size(uint64_t size);
 
-#define PY_COOKIE     "xdebugpy" /* first 8 bytes of _PyRuntime from 3.13 on */
-#define PY_DEBUG_READ 1024	 /* bytes that are read of it; _Py_DebugOffsets has 888 in 3.15 */
+#define PY_COOKIE     "xdebugpy" /* the first 8 bytes of _PyRuntime from 3.13 on */
+#define PY_DEBUG_READ 1024 /* how many bytes of _Py_DebugOffsets are read; in 3.15 it has 888 */
 
-/* The contents of _Py_DebugOffsets, after they were checked. */
+/* The contents of _Py_DebugOffsets that krait uses, after they were checked. */
 struct py_debug_offsets {
 	struct py_layout layout;
 	uint32_t hex_version;
 	bool free_threaded;
 	uint64_t runtime_size, interp_size, interp_head, finalizing;
-	uint8_t gil; /* enum py_gil */
+	uint8_t gil; /* enum py_gil: what proves that a thread holds the GIL */
 };
 
 /* Reads these from the first @n bytes of _PyRuntime; -ENOTSUP with a message: a check failed. */
@@ -71,17 +74,20 @@ _must_use_ int py_debug_offsets(const uint8_t *runtime, size_t n, struct py_debu
 /* Adds the two pointers that Py_TRACE_REFS puts before every object (up to 3.12). */
 void py_layout_trace_refs(struct py_layout *layout);
 
-/* Offsets that only readers of objects need, besides py_layout's; bytes from the object's start. */
+/*
+ * Offsets that only readers of objects need, beside those of py_layout; in bytes from the object's
+ * start.
+ */
 struct py_heap_row {
 	uint16_t version;
-	uint16_t ht_qualname, ht_cached_keys;	      /* PyHeapTypeObject; 0 in 2.7 */
-	uint16_t func_code, func_dict, func_qualname; /* PyFunctionObject */
+	uint16_t ht_qualname, ht_cached_keys;	      /* fields of PyHeapTypeObject; 0 in 2.7 */
+	uint16_t func_code, func_dict, func_qualname; /* fields of PyFunctionObject */
 };
 
-/* NULL: this version isn't known. */
+/* Returns the row of a version; NULL: krait doesn't know its objects. */
 const struct py_heap_row *py_heap_table(unsigned version);
 
-/* Capabilities of every version since 3.11, and since 3.12. */
+/* The capabilities that all versions since 3.11, and since 3.12, have. */
 #define PY_CAN_FROM_3_11                                                                           \
 	(PY_CAN(RUNTIME) | PY_CAN(PREINIT) | PY_CAN(RUNTIME_READY) | PY_CAN(NATIVE_ID) |           \
 	 PY_CAN(LOG2_KEYS) | PY_CAN(MANAGED_DICTS))
@@ -94,6 +100,6 @@ const struct py_heap_row *py_heap_table(unsigned version);
  * newest one. 0: not known.
  */
 uint64_t py_can(unsigned version);
-uint64_t py_debug_can(unsigned version); /* the same, for 3.13 and later only */
+uint64_t py_debug_can(unsigned version); /* Returns the capabilities of a version from 3.13 on. */
 
 #endif
