@@ -8,28 +8,29 @@
 #include "symbol/text_line.h"
 
 #define BLOCK (64u << 10)
-/* bytes; Debian's has 5 MB; with every module and KALLSYMS_ALL: 30 MB */
+/* the most bytes of /proc/kallsyms; Debian's has 5 MB; with every module and KALLSYMS_ALL: 30 MB */
 #define TEXT_MAX (256u << 20)
-/* bytes of code from _stext on; modules and BPF programs are further away */
+/* how far the kernel's code reaches from _stext on; modules and BPF programs are further away */
 #define IMAGE_MAX (128u << 20)
-/* bytes that a function reaches at most, if no symbol of its module follows */
+/* how many bytes a function has at most, if no symbol of its module follows */
 #define REACH_MAX (64u << 10)
 
 /* Of symbols that aren't code only the address is used: the function before them ends there. */
 struct kernel_symbol {
 	uint64_t start;
-	uint32_t name;	      /* in text */
-	uint32_t rank : 2;    /* enum rank: of the symbols at one address the lowest is kept */
-	uint32_t module : 30; /* in text; 0 = "" */
+	uint32_t name; /* offset of the symbol's name in .text */
+	/* enum rank: of the symbols at one address the one with the lowest rank is kept */
+	uint32_t rank : 2;
+	uint32_t module : 30; /* offset of the module's name in .text; 0: "" */
 };
 
 enum rank { RANK_GLOBAL, RANK_WEAK, RANK_LOCAL, RANK_NOT_CODE };
 
 struct kernel_names {
-	VEC(struct kernel_symbol) list; /* ascending, one for each address */
+	VEC(struct kernel_symbol) list; /* symbols, ascending, one for each address */
 	struct str text;
-	uint64_t any_addr; /* all addresses or-ed */
-	uint64_t stext;	   /* address of _stext; 0: there is no such symbol */
+	uint64_t any_addr; /* all addresses, or-ed together: 0 if the kernel hides them */
+	uint64_t stext;	   /* address of the symbol _stext; 0: there is none */
 };
 
 static uint32_t add_text(struct str *s, const char *p, size_t n)
@@ -79,7 +80,7 @@ static enum rank rank_of(char type)
 }
 
 /*
- * Adds "ffffffff81000000 T _stext" or "ffffffffc0000000 t foo\t[mod]"; any other line is left out.
+ * Adds a line "ffffffff81000000 T _stext" or "ffffffffc0000000 t foo\t[mod]"; leaves out any other.
  */
 static int add_line(struct kernel_names *k, const char *line, size_t n)
 {
@@ -99,7 +100,7 @@ static int add_line(struct kernel_names *k, const char *line, size_t n)
 	return k->text.failed ? -ENOMEM : vec_push(&k->list, s);
 }
 
-/* By address, then the best first: the order of symbol_table.h without sizes. */
+/* Orders symbols by address, then the best first, as symbol_table.h does, but without sizes. */
 static int compare(const void *a, const void *b, void *text)
 {
 	const struct kernel_symbol *x = a, *y = b;
@@ -232,7 +233,7 @@ int kernel_names_open(int fd, struct kernel_names **ret)
 	return 0;
 }
 
-/* Index of the last symbol at or before @addr; SIZE_MAX: none. */
+/* Returns the index of the last symbol at or before @addr; SIZE_MAX: there is none. */
 static size_t search(const struct kernel_names *k, uint64_t addr)
 {
 	return count_upto(k->list.v, k->list.n, start, addr) - 1;
@@ -243,7 +244,7 @@ static bool is_runtime_code(const char *module)
 	return streq(module, "bpf") || streq(module, "ftrace") || streq(module, "kprobes");
 }
 
-/* The function that holds @addr, or NULL. */
+/* Returns the function that holds @addr, or NULL. */
 static const struct kernel_symbol *find(const struct kernel_names *k, uint64_t addr)
 {
 	size_t i = search(k, addr);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Names of kernel addresses from /proc/kallsyms, which includes modules and BPF programs. */
+/* Finds names of kernel addresses in /proc/kallsyms, which includes modules and BPF programs. */
 #ifndef SYMBOL_KERNEL_NAMES_H
 #define SYMBOL_KERNEL_NAMES_H
 
@@ -13,7 +13,7 @@ struct kernel_names;
  * -errno; with a message.
  */
 _must_use_ int kernel_names_open(int fd, struct kernel_names **ret);
-void kernel_names_free(struct kernel_names *k); /* NULL is fine */
+void kernel_names_free(struct kernel_names *k); /* @k may be NULL */
 
 /* The same from @n bytes of text, which may end in the middle of a line. */
 _must_use_ int kernel_names_parse(const char *text, size_t n, struct kernel_names **ret);
@@ -33,6 +33,7 @@ const char *kernel_names_find(const struct kernel_names *k, uint64_t addr, const
  */
 uint64_t kernel_names_relative(const struct kernel_names *k, uint64_t addr);
 
-size_t kernel_names_bytes(const struct kernel_names *k); /* memory that it holds */
+/* Returns the memory that @k holds, in bytes. */
+size_t kernel_names_bytes(const struct kernel_names *k);
 
 #endif

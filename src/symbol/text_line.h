@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads fields of lines that begin with hexadecimal numbers (kallsyms, perf maps). */
+/* Reads fields of text lines that begin with hexadecimal numbers (kallsyms, perf maps). */
 #ifndef SYMBOL_TEXT_LINE_H
 #define SYMBOL_TEXT_LINE_H
 

@@ -34,7 +34,7 @@ static size_t part_at(const char *s, size_t *number_n)
 }
 
 struct parts {
-	/* where each part begins; the one after the last: the rest */
+	/* where each part of the name begins; the last one: where the rest does */
 	const char *at[MOST_PARTS + 1];
 	size_t number[MOST_PARTS];
 	size_t n;
@@ -52,7 +52,7 @@ static void split(const char *s, struct parts *ret)
 	ret->at[ret->n] = s;
 }
 
-/* The name after the counting number; NULL: there is no number. */
+/* Returns what follows the counting number in a name; NULL: there is no number. */
 static const char *behind_number(const char *s)
 {
 	const char *name = s;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Python names of functions that Cython compiled, from their symbols. Symbols are hostile input. */
+/* Turns symbols of functions that Cython compiled into Python names. Symbols are hostile input. */
 #ifndef SYMBOL_CYTHON_NAME_H
 #define SYMBOL_CYTHON_NAME_H
 

@@ -16,8 +16,9 @@
 #include "proc/files.h"
 #include "symbol/elf/debuginfod.h"
 
-#define DEBUG_DIR  "/usr/lib/debug"
-#define LINK_BYTES (NAME_MAX + 1 + 3 + 4) /* the name, padding, the checksum */
+#define DEBUG_DIR "/usr/lib/debug"
+/* the contents of .gnu_debuglink: the name, padding, the checksum */
+#define LINK_BYTES (NAME_MAX + 1 + 3 + 4)
 
 /*
  * Limit: bytes of all files whose checksum is computed. Only files that are found by name need one.
@@ -28,8 +29,9 @@
 struct search {
 	struct elf_file *f;
 	uint8_t id[ELF_BUILD_ID_MAX];
-	size_t id_n;		 /* 0: the file has no build id */
-	char link[NAME_MAX + 1]; /* "": the file has no .gnu_debuglink */
+	size_t id_n; /* bytes of the build id; 0: the file has none */
+	/* name that .gnu_debuglink has; "": the file has no such section */
+	char link[NAME_MAX + 1];
 	uint32_t link_crc;
 	struct str *refused;
 };
@@ -64,7 +66,7 @@ static int checksum(int fd, uint32_t *ret)
 	return n < 0 ? -errno : 0;
 }
 
-/* NULL if the file at @fd belongs to @s->f, else the reason why not. */
+/* Tells why the file at @fd doesn't belong to @s->f; NULL: it does. */
 static const char *mismatch(const struct search *s, int fd, const char *path, bool by_link)
 {
 	_cleanup_elf_ struct elf_file *f = NULL;

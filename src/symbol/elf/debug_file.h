@@ -10,7 +10,8 @@
 #include "base/str.h"
 #include "elf/elf_file.h"
 
-#define MINI_DEBUG_MAX (128u << 20) /* bytes unpacked; Fedora's largest have 10 MB */
+/* the most bytes of .gnu_debugdata, unpacked; Fedora's largest have 10 MB */
+#define MINI_DEBUG_MAX (128u << 20)
 
 /*
  * Unpacks the ELF file in .gnu_debugdata of @f, whose descriptor is @fd, into anonymous memory, and

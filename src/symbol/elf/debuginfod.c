@@ -17,7 +17,8 @@
 #ifdef KRAIT_STATIC
 int debuginfod_fetch(const uint8_t *id, size_t n)
 {
-	static bool said; /* one thread asks, once for each file */
+	/* whether the user was told; needs no lock, as one thread asks, once for each file */
+	static bool said;
 
 	if (getenv("DEBUGINFOD_URLS") && !said)
 		log_info("DEBUGINFOD_URLS is set, but a static krait can't load libdebuginfod");
@@ -53,7 +54,8 @@ struct library {
 /* The time of all fetches together: the time during which at least one fetch runs. */
 static struct {
 	pthread_mutex_t lock;
-	uint64_t most_ns, spent_ns, since_ns; /* .since_ns: when the running fetches began */
+	/* time for fetches: at most, spent so far, and when the running ones began */
+	uint64_t most_ns, spent_ns, since_ns;
 	unsigned running, unfetched;
 	bool over;
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER, .most_ns = DEBUGINFOD_SECONDS * NSEC_PER_SEC};
@@ -63,7 +65,7 @@ static uint64_t spent(uint64_t now)
 	return all.spent_ns + (all.running ? now - all.since_ns : 0);
 }
 
-/* False: no time is left for another fetch. */
+/* Begins a fetch. False: no time is left for another one. */
 static bool begin(void)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
@@ -79,7 +81,7 @@ static bool begin(void)
 	return may;
 }
 
-/* @r: the fetch's result. */
+/* Ends a fetch, whose result was @r. */
 static void end(int r)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
@@ -111,7 +113,7 @@ static int is_enough(struct debuginfod_client *c, long a, long b)
 	return over || worker_cancelled();
 }
 
-/* The library isn't unloaded, because libcurl may break then. */
+/* libdebuginfod isn't unloaded, because libcurl may break then. */
 static bool load(struct library *l)
 {
 	void *so = dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL);

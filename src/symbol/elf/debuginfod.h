@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Debug files from the servers that DEBUGINFOD_URLS names, if libdebuginfod is installed. */
+/* Gets debug files from the servers in DEBUGINFOD_URLS, if libdebuginfod is installed. */
 #ifndef SYMBOL_DEBUGINFOD_H
 #define SYMBOL_DEBUGINFOD_H
 
@@ -17,7 +17,7 @@
 #define DEBUGINFOD_SECONDS 10
 _must_use_ int debuginfod_fetch(const uint8_t *id, size_t n);
 
-/* How many times -ETIME was returned. */
+/* Returns how often -ETIME was returned, because no time was left for a fetch. */
 unsigned debuginfod_unfetched(void);
 
 /* For tests: forgets all fetches so far, and allows @ns for all that follow. */

@@ -56,7 +56,7 @@ static bool run(demangle_fn *fn, const char *name, struct output *out)
 	return out->s.n;
 }
 
-/* Demangled @name. NULL: it isn't in this language, or out of memory. */
+/* Demangles @name. NULL: the name isn't of this language, or out of memory. */
 static char *demangle_by(demangle_fn *fn, const char *name)
 {
 	struct output out = {};

@@ -7,7 +7,7 @@
 
 enum symbol_language { LANGUAGE_UNKNOWN, LANGUAGE_C, LANGUAGE_CPP, LANGUAGE_RUST, LANGUAGE_GO };
 
-/* bytes of a demangled name; a longer one is cut, and ends in "..." */
+/* the most bytes of a demangled name; a longer one is cut, and ends in "..." */
 #define SYMBOL_SHOWN_MAX 4096
 
 /*

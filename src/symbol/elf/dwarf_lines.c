@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds the file that has the DWARF; see dwarf_lines.h. */
+/* Finds the file that has the DWARF of another one; see dwarf_lines.h. */
 #include "symbol/elf/dwarf_lines.h"
 
 #include "base/error.h"

@@ -16,7 +16,7 @@ struct elf_names {
 
 struct reader {
 	struct elf_names *names;
-	const struct elf_load *loads; /* of the file that runs */
+	const struct elf_load *loads; /* loadable segments of the file that runs */
 	size_t loads_n;
 };
 
@@ -31,14 +31,20 @@ static bool is_code(const struct reader *rd, uint64_t vaddr)
 	return false;
 }
 
-/* $x, $d, $x.3 mark where code and data begin, for disassemblers (AArch64, RISC-V). */
+/*
+ * Is @name one of $x, $d, $x.3, which mark for disassemblers where code and data begin (AArch64,
+ * RISC-V)?
+ */
 static bool is_mapping_symbol(const char *name, const struct elf_symbol *sym)
 {
 	return sym->type == STT_NOTYPE && name[0] == '$' && strchr("adtx", name[1]) && name[1] &&
 	       (name[2] == '\0' || name[2] == '.');
 }
 
-/* Lower is better. In this order: with a size, FUNC, global, weak, local. */
+/*
+ * Ranks a symbol; lower is better. Better are: with a size, FUNC, global, weak, local, in this
+ * order.
+ */
 static uint8_t rank(const struct elf_symbol *sym)
 {
 	unsigned bind = sym->bind == STB_LOCAL ? 2 : sym->bind == STB_WEAK ? 1 : 0;
@@ -82,7 +88,7 @@ static int read_companion(struct reader *rd, int fd, struct elf_file **ret)
 
 static int read_symbols(struct elf_names *n, struct elf_file *f, int fd, int root)
 {
-	/* stays open until symbols are sorted: names are borrowed */
+	/* stays open until the symbols are sorted, because their names are borrowed from it */
 	_cleanup_elf_ struct elf_file *companion = NULL;
 	_cleanup_close_ int other = -1;
 	struct reader rd = {.names = n};

@@ -14,13 +14,14 @@
 struct elf_names;
 
 struct elf_name {
-	const char *name;     /* as in the file (mangled); valid as long as the struct elf_names */
-	uint64_t start, size; /* of the symbol, vaddr; size 0: not known */
+	/* the name as it is in the file (mangled); valid as long as the struct elf_names */
+	const char *name;
+	uint64_t start, size; /* vaddr of the symbol, and its size; 0: not known */
 };
 
 /* A range of addresses (vaddr) that is one function according to its unwind information. */
 struct elf_range {
-	uint64_t start, end; /* end exclusive */
+	uint64_t start, end; /* addresses of the function (vaddr); end exclusive */
 };
 
 /*
@@ -31,7 +32,7 @@ struct elf_range {
  * names.
  */
 _must_use_ int elf_names_open(int fd, const char *path, int root, struct elf_names **ret);
-void elf_names_free(struct elf_names *n); /* NULL is fine */
+void elf_names_free(struct elf_names *n); /* @n may be NULL */
 
 /*
  * Finds the symbol that covers @vaddr; false: none does. If several do, the innermost counts: the
@@ -44,10 +45,10 @@ void elf_names_free(struct elf_names *n); /* NULL is fine */
 bool elf_names_find(const struct elf_names *n, uint64_t vaddr, const struct elf_range *function,
 		    struct elf_name *ret);
 
-/* Why debug files that were found weren't used, or NULL. Also logged, with -v. */
+/* Tells why debug files that were found weren't used, or NULL. It is also logged, with -v. */
 const char *elf_names_refused(const struct elf_names *n);
 
-size_t elf_names_bytes(const struct elf_names *n); /* memory that it holds */
-size_t elf_names_count(const struct elf_names *n); /* number of symbols */
+size_t elf_names_bytes(const struct elf_names *n); /* Returns the memory that @n holds, in bytes. */
+size_t elf_names_count(const struct elf_names *n); /* Returns the number of symbols. */
 
 #endif

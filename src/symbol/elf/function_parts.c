@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds the functions that parts belong to; see function_parts.h. */
+/* Finds the functions that their parts (such as .cold) belong to; see function_parts.h. */
 #include "symbol/elf/function_parts.h"
 
 #include <errno.h>
@@ -11,13 +11,13 @@
 #include "unwind/rows/rows.h"
 #include "unwind/prove/x86_insn.h"
 
-#define PIECE_MOST (1u << 20) /* bytes of one piece */
+#define PIECE_MOST (1u << 20) /* the most bytes of a piece of code that are examined */
 #define TOTAL_MOST (24u << 20)
-#define MARKS	   (1u << 20) /* a power of two */
+#define MARKS	   (1u << 20) /* number of entries of scan.marks, a power of two */
 #define PASSES	   32
 
 struct function_parts {
-	struct map whole; /* start of a part -> start of its function */
+	struct map whole; /* start of a part -> start of the function it belongs to */
 };
 
 struct jump {
@@ -34,9 +34,9 @@ enum {
 struct scan {
 	struct elf_file *f;
 	struct unwind_rows rows;
-	bool *is_part, *marks; /* .marks: by the low bits of a key, may a part begin there? */
+	bool *is_part, *marks; /* .marks: whether a part may begin at keys with these low bits */
 	uint32_t *whose;
-	VEC(struct jump) jumps; /* jumps into parts */
+	VEC(struct jump) jumps; /* jumps that lead into parts */
 	uint8_t *bytes;
 };
 
@@ -54,7 +54,7 @@ static const struct unwind_rule *rule_at(const struct scan *s, uint32_t key)
 	return unwind_rows_find(&s->rows, s->rows.base + key);
 }
 
-/* Finds the pieces that begin in the middle of a function; returns how many. */
+/* Finds the pieces that begin in the middle of a function; returns how many there are. */
 static size_t find_parts(struct scan *s)
 {
 	size_t n = 0;
@@ -69,7 +69,7 @@ static size_t find_parts(struct scan *s)
 	return n;
 }
 
-/* Index of the part that begins at @key, or SIZE_MAX. */
+/* Returns the index of the part that begins at @key, or SIZE_MAX. */
 static size_t part_at(const struct scan *s, uint64_t key)
 {
 	size_t i = key <= UINT32_MAX && s->marks[key % MARKS]
@@ -79,7 +79,7 @@ static size_t part_at(const struct scan *s, uint64_t key)
 	return i-- && s->rows.fdes.v[i].start == key && s->is_part[i] ? i : SIZE_MAX;
 }
 
-/* The instruction at @key, in piece @from, jumps to @to. */
+/* Notes that the instruction at @key, in piece @from, jumps to @to. */
 static int note_jump(struct scan *s, uint32_t from, uint32_t key, uint64_t to)
 {
 	const struct unwind_rule *here, *there;
@@ -91,7 +91,8 @@ static int note_jump(struct scan *s, uint32_t from, uint32_t key, uint64_t to)
 	there = rule_at(s, (uint32_t)to);
 	if (here && there && !memcmp(here, there, sizeof(*here)))
 		return vec_push(&s->jumps, (struct jump){from, (uint32_t)part});
-	s->whose[part] = SEVERAL; /* the linker merged identical code of several functions */
+	/* the part belongs to several functions, whose identical code the linker merged */
+	s->whose[part] = SEVERAL;
 	return 0;
 }
 

@@ -19,7 +19,7 @@ struct function_parts;
  * table, and files with more than 24 MiB of code); -ENOMEM with a message.
  */
 _must_use_ int function_parts_open(struct elf_file *f, struct function_parts **ret);
-void function_parts_free(struct function_parts *p); /* NULL is fine */
+void function_parts_free(struct function_parts *p); /* @p may be NULL */
 
 /*
  * Start of the function whose part begins exactly at @start (vaddr). 0: no part begins there, or
@@ -27,7 +27,7 @@ void function_parts_free(struct function_parts *p); /* NULL is fine */
  */
 uint64_t function_parts_find(const struct function_parts *p, uint64_t start);
 
-/* Bytes of memory that it holds. */
+/* Returns the memory that @p holds, in bytes. */
 size_t function_parts_bytes(const struct function_parts *p);
 
 #endif

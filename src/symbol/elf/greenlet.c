@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Recognizes greenlet's functions; see greenlet.h. */
+/* Recognizes the functions of greenlet; see greenlet.h. */
 #include <string.h>
 
 #include "symbol/elf/greenlet.h"

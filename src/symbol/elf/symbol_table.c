@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Symbols by address; see symbol_table.h. */
+/* Keeps symbols sorted by address; see symbol_table.h. */
 #include "symbol/elf/symbol_table.h"
 
 #include "base/error.h"
 #include "base/slice.h"
 
-#define NONE	     UINT32_MAX
-#define NESTING_LOOK 64 /* steps outwards in a search; code isn't nested deeper */
+#define NONE UINT32_MAX
+/* how many enclosing symbols a search goes through; code isn't nested deeper */
+#define NESTING_LOOK 64
 
 void symbol_table_fini(struct symbol_table *t)
 {
@@ -48,7 +49,7 @@ int symbol_table_add(struct symbol_table *t, const char *name, uint64_t start, u
  */
 #define COMPARED_BYTES 256
 
-/* By start, then the worst first. */
+/* Orders symbols by start, and those with the same start from worst to best. */
 static int compare(const void *a, const void *b)
 {
 	const struct symbol_candidate *x = a, *y = b;

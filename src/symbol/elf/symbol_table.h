@@ -10,33 +10,34 @@
 #include "base/str.h"
 #include "base/vec.h"
 
-#define SYMBOLS_MAX	  (4u << 20)   /* Chromium has 1,500,000 */
-#define SYMBOL_NAMES_MAX  (256u << 20) /* bytes of names */
-#define SYMBOL_NAME_BYTES 8192	       /* bytes of one name; "..." replaces the rest */
-#define SYMBOLS_MEASURED  (512u << 20) /* bytes of names that are read to find their lengths */
+#define SYMBOLS_MAX	  (4u << 20)   /* the most symbols of a file; Chromium has 1,500,000 */
+#define SYMBOL_NAMES_MAX  (256u << 20) /* the most bytes of all names together */
+#define SYMBOL_NAME_BYTES 8192	       /* the most bytes of one name; "..." replaces the rest */
+/* the most bytes of names that are read to find their lengths */
+#define SYMBOLS_MEASURED (512u << 20)
 
 struct symbol_candidate {
 	uint64_t start;
-	const char *name; /* borrowed until symbol_table_sort() */
+	const char *name; /* the symbol's name; borrowed until symbol_table_sort() */
 	uint32_t size;
-	uint16_t bytes; /* of the name, at most SYMBOL_NAME_BYTES */
-	uint8_t under;	/* leading underscores, at most UINT8_MAX */
-	uint8_t rank;	/* of the symbols with the same start the lowest wins */
+	uint16_t bytes; /* length of .name, at most SYMBOL_NAME_BYTES */
+	uint8_t under;	/* number of leading underscores, at most UINT8_MAX */
+	uint8_t rank;	/* of the symbols with the same start the one with the lowest rank wins */
 };
 
 struct symbol {
 	uint64_t start;
 	uint32_t size, name;
-	uint32_t outer; /* index of the nearest symbol before it that ends after it */
+	uint32_t outer; /* index of the nearest symbol before this one that ends after it */
 };
 
 struct symbol_table {
 	VEC(struct symbol_candidate) candidates;
-	/* ascending by start; of those with the same start the best is last */
+	/* symbols, ascending by start; of those with the same start the best is last */
 	VEC(struct symbol) list;
 	struct str names;
-	size_t measured; /* bytes of candidates' names that were read */
-	size_t dropped;	 /* symbols beyond a limit */
+	size_t measured; /* how many bytes of names were read to find their lengths */
+	size_t dropped;	 /* how many symbols were left out because of a limit */
 };
 
 void symbol_table_fini(struct symbol_table *t);
@@ -55,10 +56,10 @@ _must_use_ int symbol_table_add(struct symbol_table *t, const char *name, uint64
  */
 _must_use_ int symbol_table_sort(struct symbol_table *t);
 
-/* The innermost symbol whose size covers @addr, or NULL. */
+/* Returns the innermost symbol whose size covers @addr, or NULL. */
 const struct symbol *symbol_table_find(const struct symbol_table *t, uint64_t addr);
 
-/* The last symbol that starts at or before @addr, or NULL. */
+/* Returns the last symbol that starts at or before @addr, or NULL. */
 const struct symbol *symbol_table_before(const struct symbol_table *t, uint64_t addr);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Ranges of addresses; where ranges overlap, the latest counts; see code_map.h. */
+/* Keeps ranges of addresses; where they overlap, the latest counts; see code_map.h. */
 #include "symbol/madecode/code_map.h"
 
 #include "base/cleanup.h"
@@ -85,7 +85,7 @@ static void paint(const struct late *late, const uint64_t *points, size_t n, uin
 	}
 }
 
-/* Joins adjacent cells of one owner into one range. */
+/* Joins adjacent cells (address ranges) that one late range owns. */
 static int collect(const struct late *late, const uint64_t *points, size_t n, const uint32_t *owner,
 		   struct code_map *ret)
 {
@@ -109,7 +109,7 @@ static int collect(const struct late *late, const uint64_t *points, size_t n, co
 	return 0;
 }
 
-/* Computes the visible parts of @late: ascending, without overlaps. */
+/* Computes which parts of the ranges @late stay visible: ascending, without overlaps. */
 static int uncover(const struct late *late, struct code_map *ret)
 {
 	_cleanup_free_ uint64_t *points = reallocarray(NULL, 2 * late->n, sizeof(*points));
@@ -124,7 +124,7 @@ static int uncover(const struct late *late, struct code_map *ret)
 	return collect(late, points, n, owner, ret);
 }
 
-/* Appends the part of @e from @start to @end, unless it is empty. */
+/* Appends the part of range @e from @start to @end, unless it is empty. */
 static int push_part(struct code_map *ret, const struct code_range *e, uint64_t start, uint64_t end)
 {
 	return start < end
@@ -148,7 +148,8 @@ static int overlay(const struct code_map *m, const struct code_map *fresh, struc
 			r = push_part(ret, e, from, f->start);
 			from = MAX(from, f->end);
 			if (f->end > e->end)
-				break; /* @f also covers the beginning of the next range */
+				/* the late range @f also covers the beginning of the next one */
+				break;
 			r = r ? r : vec_push(&ret->list, *f);
 		}
 		r = r ? r : push_part(ret, e, from, e->end);

@@ -9,13 +9,13 @@
 #include "base/vec.h"
 
 struct code_range {
-	uint64_t start, end; /* end exclusive, start < end */
-	uint64_t first;	     /* start of the code, before other ranges covered parts of it */
-	uint32_t name;	     /* chosen by the map's user, who knows its meaning */
+	uint64_t start, end; /* addresses of the code; end exclusive, start < end */
+	uint64_t first;	     /* where the code began, before later ranges covered parts of it */
+	uint32_t name;	     /* a number that the map's user chose, who knows what it means */
 };
 
 struct code_map {
-	/* [0, sorted): ascending, without overlaps; the rest in order of time */
+	/* [0, sorted): settled ranges, ascending, without overlaps; the rest: in order of time */
 	VEC(struct code_range) list;
 	size_t sorted;
 };
@@ -34,7 +34,7 @@ _must_use_ int code_map_add(struct code_map *m, uint64_t start, uint64_t size, u
  */
 _must_use_ int code_map_settle(struct code_map *m);
 
-/* The settled range that holds @addr, or NULL. */
+/* Returns the settled range that holds @addr, or NULL. */
 const struct code_range *code_map_find(const struct code_map *m, uint64_t addr);
 
 #endif

@@ -21,13 +21,14 @@
 #include "symbol/elf/symbol_table.h"
 #include "unwind/compile.h"
 
-#define WHOLE_BYTES (64u << 10) /* a file of at most this size is read in one piece */
-#define TURNS_MOST  64 /* how many new entries may be met when the list is followed again */
-#define TRIES_MOST  8  /* how often a list that changes is followed again */
-/* work of one request to the child that reads (proc/reader.h) */
+/* a file of gdb's list with at most so many bytes is read in one piece */
+#define WHOLE_BYTES (64u << 10)
+#define TURNS_MOST  64 /* how many new entries may be met when gdb's list is followed again */
+#define TRIES_MOST  8  /* how often gdb's list is followed again when it changes */
+/* the work of one request to the child that reads (proc/reader.h) */
 #define WORK_PEEK (10 * WORK_CALL)
 
-/* Layout in the process, 64-bit. */
+/* The layout of gdb's structures in a 64-bit process. */
 struct descriptor {
 	uint32_t version, action;
 	uint64_t relevant, first;
@@ -43,19 +44,19 @@ struct known_descriptor {
 
 struct gdb_jit {
 	struct symbol_table table;
-	unwind_rows_vec rows; /* of each file that has any; the files own them */
-	/* after a cut reading, the last ones are files that it didn't reach */
+	unwind_rows_vec rows; /* rows of each file that has any; the files own them */
+	/* files of the list; after a cut reading the last ones are those that it didn't reach */
 	VEC(struct file *) files;
 	VEC(struct known_descriptor) descriptors;
 	struct gdb_jit_stats stats;
 	bool goes_on;
 };
 
-/* An entry, and the headers that say where its code is. */
+/* An entry of gdb's list, with the headers that say where its code is. */
 struct head {
 	struct entry entry;
 	Elf64_Ehdr elf;
-	Elf64_Shdr *sections; /* NULL: the file isn't understood */
+	Elf64_Shdr *sections; /* section headers of the file; NULL: the file isn't understood */
 };
 
 struct function {
@@ -69,7 +70,7 @@ struct span {
 	bool shared;
 };
 
-/* A range of the process's memory that was read. */
+/* A range of the process's memory that was read for a file. */
 struct range {
 	uint64_t at, n;
 };
@@ -83,32 +84,36 @@ struct file {
 	uint64_t at;
 	struct entry entry;
 	VEC(struct range) ranges;
-	size_t n_head; /* the first ranges: the entry, and the headers that say where its code is */
+	/* how many of .ranges come first: the entry, and the headers that say where its code is */
+	size_t n_head;
 	uint64_t hash, head_hash;
 	/* a part couldn't be read or was beyond a limit: another reading may learn more */
 	bool part;
-	bool is_same; /* at the beginning of this reading its memory had the same contents */
+	/* when this reading began, the file's memory had the same contents as before */
+	bool is_same;
 	bool is_named, is_malformed;
 	VEC(struct function) functions;
-	VEC(struct span) spans; /* sections with code */
-	VEC(void *) names;	/* string tables; .functions point into them */
+	VEC(struct span) spans; /* sections of the file that hold code */
+	VEC(void *) names;	/* string tables of the file; .functions point into them */
 	uint64_t bytes;
 	struct unwind_rows rows;
 };
 
 struct reader {
 	gdb_jit_peek *peek;
-	gdb_jit_peek_pieces *pieces; /* NULL: pieces are read one by one */
+	/* function that reads many pieces at once; NULL: pieces are read one by one */
+	gdb_jit_peek_pieces *pieces;
 	void *arg;
-	size_t left;  /* bytes that this reading may still read */
-	bool cut;     /* the thread's slice is used up */
-	size_t fresh; /* files that this reading was the first to read completely */
+	size_t left;  /* how many bytes this reading may still read */
+	bool cut;     /* this reading was cut, because the thread's slice is used up */
+	size_t fresh; /* how many files this reading was the first to read completely */
 	struct gdb_jit *jit;
-	struct file *file;   /* the file that is being read */
-	uint8_t *whole;	     /* its contents, if it is small; NULL: it is read in parts */
-	uint64_t whole_left; /* bytes of .whole that were counted, but not used for a part yet */
-	struct map known;    /* files of the reading before: address -> index + 1 */
-	struct map seen;     /* files of this reading: likewise */
+	struct file *file; /* the file of gdb's list that is being read */
+	uint8_t *whole; /* the contents of that file, if it is small; NULL: it is read in parts */
+	/* how many bytes of .whole were counted, but not used for a part yet */
+	uint64_t whole_left;
+	struct map known; /* the files of the reading before: address -> index + 1 */
+	struct map seen;  /* the files of this reading: address -> index + 1 */
 	VEC(struct span) spans;
 };
 
@@ -183,7 +188,7 @@ static int peek_file(struct reader *rd, uint64_t at, void *buf, size_t n)
 	return r;
 }
 
-/* Counts work. If there is too much, the whole file counts as incomplete. */
+/* Counts work for a file. If there is too much, the whole file counts as incomplete. */
 static bool spend(struct reader *rd, uint64_t work)
 {
 	rd->cut |= !slice_spend(work);
@@ -252,7 +257,7 @@ static bool is_understood(const Elf64_Ehdr *h)
 	       h->e_shnum <= GDB_JIT_SECTIONS_MAX;
 }
 
-/* Fails only if the entry itself can't be read. */
+/* Reads an entry and its file's headers. Fails only if the entry itself can't be read. */
 static int read_head(struct reader *rd, uint64_t at, struct head *ret)
 {
 	_cleanup_free_ Elf64_Ehdr *elf = NULL;
@@ -297,7 +302,7 @@ static int add_symbol(struct reader *rd, const struct head *h, const Elf64_Sym *
 											   : 0});
 }
 
-/* 0; -EBADMSG: the table can't be read. */
+/* Reads the symbol table of a file. 0; -EBADMSG: it can't be read. */
 static int read_symbols(struct reader *rd, const struct head *h, const Elf64_Shdr *table)
 {
 	_cleanup_free_ Elf64_Sym *symbols = NULL;
@@ -326,7 +331,7 @@ static int read_symbols(struct reader *rd, const struct head *h, const Elf64_Shd
 	return r;
 }
 
-/* The header of .eh_frame, if it was loaded; NULL: there is none. */
+/* Returns the header of .eh_frame if that was loaded; NULL: it wasn't, or there is none. */
 static const Elf64_Shdr *find_eh_frame(struct reader *rd, const struct head *h)
 {
 	const Elf64_Shdr *s, *end = h->sections + h->elf.e_shnum, *names;
@@ -348,7 +353,7 @@ static void *read_memory(struct reader *rd, uint64_t at, uint64_t n)
 	return n ? read_block(rd, at, n, WORK_CODE) : NULL;
 }
 
-/* What is known of a file's code. */
+/* What is known of the code of one file. */
 struct code {
 	VEC(struct elf_load) places;
 	VEC(struct code_memory) copies;
@@ -382,7 +387,7 @@ static int find_code(const struct head *h, struct code *ret)
 static int rows_of_tables(struct reader *rd, const struct head *h, struct code *ret)
 {
 	const Elf64_Shdr *eh = find_eh_frame(rd, h);
-	/* CPython 3.15's: .eh_frame is only in the file, and is relocated there */
+	/* CPython 3.15's files: .eh_frame is only in the file, and is relocated there */
 	bool linked = h->elf.e_type != ET_REL;
 	_cleanup_free_ uint8_t *bytes =
 		!eh	 ? NULL
@@ -419,7 +424,7 @@ static int rows_of_code(struct reader *rd, const struct head *h, struct code *re
 					false, &ret->rows);
 }
 
-/* 0 also if there are no rows: the code still has its names. */
+/* Reads the rows of a file. 0 also if there are none: its code still has names. */
 static int read_rows(struct reader *rd, const struct head *h)
 {
 	_cleanup_(code_fini) struct code c = {};
@@ -488,7 +493,7 @@ static int read_entry(struct reader *rd, uint64_t at, const struct gdb_jit *befo
 		rd->file = known;
 		return 0;
 	}
-	file_put(rd->file); /* a file that wasn't kept */
+	file_put(rd->file); /* frees a file that wasn't kept */
 	rd->file = calloc(1, sizeof(*rd->file));
 	if (!rd->file)
 		return -ENOMEM;
@@ -496,7 +501,7 @@ static int read_entry(struct reader *rd, uint64_t at, const struct gdb_jit *befo
 	return read_new(rd, at);
 }
 
-/* Adds .file to the list of files. */
+/* Adds .file, which was read, to the list of files. */
 static int keep_file(struct reader *rd)
 {
 	struct file *f = rd->file;
@@ -652,7 +657,8 @@ bool gdb_jit_looks_same(const struct gdb_jit *j, gdb_jit_peek *peek, void *arg)
 
 /* Files whose memory is read again, as many in one request as fit into it. */
 #define PIECES_MOST 64
-#define BATCH_BYTES (320u << 10) /* of one file; enough for the largest table of sections */
+/* the most bytes of one file's ranges; the largest table of sections fits */
+#define BATCH_BYTES (320u << 10)
 
 struct batch {
 	struct iovec pieces[PIECES_MOST];
@@ -702,7 +708,7 @@ static void add_to_batch(struct batch *b, struct file *f, bool head)
 	b->files[b->n_files++] = f;
 }
 
-/* Counts work that belongs to no file that is being read. */
+/* Counts work that belongs to no single file. */
 static bool spend_beside(struct reader *rd, uint64_t work)
 {
 	bool left = slice_spend(work);
@@ -785,7 +791,7 @@ static bool is_unchanged(struct reader *rd)
 	return gdb_jit_looks_same(rd->jit, rd->peek, rd->arg);
 }
 
-/* Reads the current entries of all files; zeros where one can't be read. */
+/* Reads the entries of all files as they are now; an entry that can't be read is all zero. */
 static void read_entries(struct reader *rd, struct entry *ret)
 {
 	size_t n = rd->jit->files.n, some;
@@ -883,7 +889,7 @@ static int keep_listed(struct reader *rd, const bool *listed)
 	return r ? r : n ? 0 : -EAGAIN;
 }
 
-/* The list changed while it was read. Keeps the files that stayed in it. */
+/* Called when gdb's list changed while it was read: keeps the files that stayed in it. */
 static int settle_changes(struct reader *rd)
 {
 	size_t n = rd->jit->files.n;
@@ -899,7 +905,7 @@ static int settle_changes(struct reader *rd)
 	return keep_listed(rd, listed);
 }
 
-/* Checks what was read against the current list. @r: the result of the reading. */
+/* Checks what was read against gdb's list as it is now. @r: the result of the reading. */
 static int settle(struct reader *rd, int r)
 {
 	int checked = r == -ENOMEM ? r : check_files(rd, rd->jit, true);
@@ -909,7 +915,7 @@ static int settle(struct reader *rd, int r)
 	return settle_changes(rd);
 }
 
-/* Finds the files of the reading before that needn't be read again. */
+/* Finds the files that the reading before read, and that needn't be read again. */
 static int find_known(struct reader *rd, const struct gdb_jit *before)
 {
 	int r = before ? check_files(rd, before, false) : 0;
@@ -939,7 +945,7 @@ static int collect_spans(struct reader *rd)
 /* If two sections claim an address, one of them no longer exists. Which one, nobody can tell. */
 static void find_shared(struct reader *rd)
 {
-	struct span *reaching = NULL; /* the section so far that ends last */
+	struct span *reaching = NULL; /* of the sections so far the one that ends last */
 
 	if (rd->spans.n)
 		qsort(rd->spans.v, rd->spans.n, sizeof(*rd->spans.v), compare_spans);
@@ -1006,7 +1012,10 @@ static int make_table(struct reader *rd)
 	vec_foreach(f, &rd->jit->files)
 		r = r ? r : add_functions(rd, *f);
 	r = r ? r : symbol_table_sort(&rd->jit->table);
-	if (r == -EFBIG) { /* all symbols have sizes, so no symbol is taken for a missing one */
+	/*
+	 * symbols beyond the limit are missing; as all have sizes, none is taken for a missing one
+	 */
+	if (r == -EFBIG) {
 		rd->jit->stats.dropped++;
 		r = 0;
 	}

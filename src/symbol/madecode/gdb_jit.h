@@ -18,22 +18,23 @@
  * counted and left out. These are the oldest: a list begins with the latest file.
  */
 #define GDB_JIT_FILES_MAX    16384
-#define GDB_JIT_BYTES_MAX    (32u << 20) /* of tables and names */
-#define GDB_JIT_SECTIONS_MAX 4096	 /* of one file */
+#define GDB_JIT_BYTES_MAX    (32u << 20) /* the most bytes of symbol tables and names */
+#define GDB_JIT_SECTIONS_MAX 4096	 /* the most sections of one file */
 
 struct gdb_jit;
 
 struct gdb_jit_stats {
-	size_t files, symbols; /* that are in use */
-	size_t malformed;      /* files that weren't understood */
-	size_t dropped;	       /* files beyond a limit */
-	size_t doubtful;       /* sections that share addresses with another: left out */
+	size_t files, symbols; /* how many files, and symbols, are in use */
+	size_t malformed;      /* how many files weren't understood */
+	size_t dropped;	       /* how many files were left out because of a limit */
+	/* how many sections were left out because they share addresses with another one */
+	size_t doubtful;
 };
 
-/* Copies @n bytes at @addr of the process. 0 or -errno. */
+/* Copies @n bytes at @addr of the process into @buf. 0 or -errno. */
 typedef int gdb_jit_peek(void *arg, uint64_t addr, void *buf, size_t n);
 
-/* Copies @n pieces into @buf, one after the other, @bytes in all. */
+/* Copies @n pieces of the process's memory into @buf, one after the other, @bytes in all. */
 struct iovec;
 typedef int gdb_jit_peek_pieces(void *arg, const struct iovec *pieces, size_t n, void *buf,
 				size_t bytes);
@@ -54,7 +55,7 @@ _must_use_ int gdb_jit_read(gdb_jit_peek *peek, void *arg, const uint64_t *descr
 _must_use_ int gdb_jit_read_on(const struct gdb_jit *before, gdb_jit_peek *peek,
 			       gdb_jit_peek_pieces *pieces, void *arg, const uint64_t *descriptors,
 			       size_t n, struct gdb_jit **ret);
-void gdb_jit_free(struct gdb_jit *j); /* NULL is fine */
+void gdb_jit_free(struct gdb_jit *j); /* @j may be NULL */
 
 /*
  * True if the descriptors show no registration since the reading. Then a new reading can't name
@@ -74,7 +75,7 @@ bool gdb_jit_goes_on(const struct gdb_jit *j);
  */
 const char *gdb_jit_find(const struct gdb_jit *j, uint64_t addr, uint64_t *start);
 
-/* The unwind rows of each file; valid as long as @j. */
+/* Returns the unwind rows of each file; valid as long as @j. */
 const unwind_rows_vec *gdb_jit_rows(const struct gdb_jit *j);
 
 struct gdb_jit_stats gdb_jit_stats(const struct gdb_jit *j);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads records of code made at run time; see jitdump.h. */
+/* Reads records of code made at run time from a jitdump file; see jitdump.h. */
 #include "symbol/madecode/jitdump.h"
 
 #include <errno.h>
@@ -9,10 +9,10 @@
 #include "base/slice.h"
 
 #define MAGIC	    0x4a695444u
-#define NAME_BYTES  4096 /* read of a name; a longer one is cut */
+#define NAME_BYTES  4096 /* how many bytes of a name are read; a longer one is cut */
 #define HEADER_MIN  40
 
-#define WORK_RECORD 2000 /* work of a slice: two reads, and an entry (perf_map.c) */
+#define WORK_RECORD 2000 /* the work of one record: two reads, and an entry (perf_map.c) */
 
 enum { RECORD_LOAD = 0, RECORD_MOVE = 1 };
 
@@ -26,7 +26,7 @@ struct record {
 	uint64_t time;
 };
 
-/* Follows the record's head. The NUL-terminated name comes next, then the code itself. */
+/* What follows the head of a record of code; then come the NUL-terminated name and the code. */
 struct load {
 	uint32_t pid, tid;
 	uint64_t vma, addr, size, index;
@@ -59,7 +59,7 @@ static bool read_header(struct jitdump *d)
 	return true;
 }
 
-/* @n: bytes of the body that were read. False: they make no sense. */
+/* Reads a record of code. @n: bytes of its body that were read. False: they make no sense. */
 static bool take_load(const union body *b, size_t n, struct jitdump_code *ret)
 {
 	const char *name = b->bytes + sizeof(b->load);

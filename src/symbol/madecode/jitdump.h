@@ -12,22 +12,24 @@
 #define JITDUMP_RECORDS_MAX (2u << 20)
 
 struct jitdump {
-	int fd;		 /* borrowed */
-	uint64_t offset; /* of the next record; 0: the header wasn't read yet */
-	/* a record's size makes no sense, or there are too many records: reading ends */
+	int fd; /* descriptor of the jitdump file; borrowed */
+	/* where in the file the next record begins; 0: the header wasn't read yet */
+	uint64_t offset;
+	/* reading ended, because a record's size makes no sense, or there are too many records */
 	bool broken;
-	size_t records;	  /* records that were read */
-	size_t malformed; /* records whose contents make no sense */
+	size_t records;	  /* how many records were read */
+	size_t malformed; /* how many records have contents that make no sense */
 };
 
 struct jitdump_code {
-	uint64_t start, size; /* .size isn't 0; .start + .size doesn't wrap */
-	uint64_t index;	      /* the writer's number for this code */
-	const char *name;     /* NULL: the code with this index has moved here */
+	/* address and size of the code; .size isn't 0; .start + .size doesn't wrap */
+	uint64_t start, size;
+	uint64_t index;	  /* number that the writer of the file gave to this code */
+	const char *name; /* name of the code; NULL: the code with this .index has moved here */
 	size_t name_n;
 };
 
-/* Takes one piece of code. 0, or -errno, which ends the reading. */
+/* Gets one piece of code. 0, or -errno, which ends the reading. */
 typedef int jitdump_fn(void *arg, const struct jitdump_code *code);
 
 /*

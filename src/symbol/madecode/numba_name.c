@@ -14,7 +14,7 @@
 
 #define IDENTIFIER_MAX 4096
 
-/* The text of "4leaf" at *p; moves *p past it. NULL: there is none. */
+/* Returns the text of an identifier like "4leaf" at *@p; moves *@p past it. NULL: there is none. */
 static const char *take_identifier(const char **p, size_t *n)
 {
 	const char *text;
@@ -45,7 +45,7 @@ static void add_identifier(struct str *out, const char *text, size_t n)
 	}
 }
 
-/* Does @p begin with the ABI tag that counts compilations? */
+/* Does @p begin with the ABI tag in which numba counts compilations? */
 static bool has_number(const char *p)
 {
 	size_t n;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Python names of functions that numba compiled, from their symbols. Hostile input. */
+/* Turns symbols of functions that numba compiled into Python names. Hostile input. */
 #ifndef SYMBOL_NUMBA_NAME_H
 #define SYMBOL_NUMBA_NAME_H
 

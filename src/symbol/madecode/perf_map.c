@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads names of code made at run time; see perf_map.h. */
+/* Reads names of code made at run time, from perf maps and jitdumps; see perf_map.h. */
 #include "symbol/madecode/perf_map.h"
 
 #include <stdio.h>
@@ -18,7 +18,7 @@
 #include "symbol/text_line.h"
 
 #define LINE_BYTES  ((size_t)PERF_MAP_NAME_BYTES + 40)
-#define REFRESH_MAX (256u << 20) /* bytes that one refresh reads; the next one reads the rest */
+#define REFRESH_MAX (256u << 20) /* how many bytes one refresh reads; the next one reads the rest */
 #define BLOCK_BYTES (64u << 10)
 
 /*
@@ -29,12 +29,12 @@
 #define WORK_COPY  8
 
 struct perf_map {
-	int text;	     /* descriptor of perf-PID.map; -1: there is none */
-	uint64_t offset;     /* up to which it was read */
-	struct str line;     /* the beginning of a line that isn't complete yet */
-	struct jitdump dump; /* this struct owns .fd; -1: there is none */
-	struct map indices;  /* index of code in the dump -> offset of its name in .names */
-	struct str names;    /* NUL-terminated */
+	int text;	 /* descriptor of perf-PID.map; -1: there is none */
+	uint64_t offset; /* offset in the perf map up to which it was read */
+	struct str line; /* the beginning of the perf map's last line, which isn't complete yet */
+	struct jitdump dump; /* the jitdump; its .fd is owned here; -1: there is none */
+	struct map indices;  /* index of code in the jitdump -> offset of its name in .names */
+	struct str names;    /* names of all entries, each NUL-terminated */
 	struct code_map code;
 	struct perf_map_stats stats;
 	/* this refresh made room once, which takes as much work as reading a million lines */
@@ -79,7 +79,7 @@ static void perf_map_freep(struct perf_map **m)
 	perf_map_free(*m);
 }
 
-/* Offset of a copy of @name in .names; UINT32_MAX: no room. */
+/* Returns the offset of a copy of @name in .names; UINT32_MAX: no room. */
 static uint32_t add_name(struct perf_map *m, const char *name, size_t n)
 {
 	uint32_t at = (uint32_t)m->names.n;
@@ -108,7 +108,7 @@ static int add_range(struct perf_map *m, uint64_t start, uint64_t size, uint32_t
 	return m->names.failed ? -ENOMEM : code_map_add(&m->code, start, size, name);
 }
 
-/* Adds "7f2c8a3c2000 5c py::f:/srv/app.py"; @n without the newline. */
+/* Adds a line "7f2c8a3c2000 5c py::f:/srv/app.py" of @n bytes, without the newline. */
 static int add_line(struct perf_map *m, const char *line, size_t n)
 {
 	const char *p = line, *end = line + n;
@@ -233,7 +233,7 @@ static int add_code(void *arg, const struct jitdump_code *code)
 	return add_range(m, code->start, code->size, name);
 }
 
-/* Current size of @fd; @before if it can't be found out. */
+/* Returns the current size of the file @fd; @before if it can't be found out. */
 static uint64_t file_size(int fd, uint64_t before)
 {
 	struct stat st;
@@ -270,7 +270,7 @@ int perf_map_add_dump(struct perf_map *m, int fd)
 	return perf_map_refresh(m);
 }
 
-/* Reads the ids that the process has in its own namespaces from PROCDIR/status. */
+/* Reads from PROCDIR/status the ids that the process has in its own namespaces. */
 static int read_status(const struct proc *proc, struct proc_status *ret)
 {
 	int r = proc_status_read(proc->dirfd, "status", ret);
@@ -290,7 +290,10 @@ static bool is_before(struct timespec time, uint64_t since_ns)
 	return since_ns && timespec_ns(time) < wall_ns + since_ns;
 }
 
-/* Descriptor, or -errno with a message; -EACCES: the file belongs to another user. */
+/*
+ * Opens a map file or jitdump of a process. Descriptor, or -errno + message; -EACCES: it is another
+ * user's.
+ */
 static int open_file(const struct proc *proc, uint64_t since_ns, const struct proc_status *status,
 		     const char *form)
 {

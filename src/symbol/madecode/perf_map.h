@@ -12,16 +12,16 @@
 
 struct perf_map;
 
-/* Limits. Entries beyond them are counted and left out. */
+/* The most entries of a process. Those beyond it are counted and left out. */
 #define PERF_MAP_ENTRIES_MAX (1u << 20)
-#define PERF_MAP_NAMES_MAX   (128u << 20) /* bytes */
-#define PERF_MAP_NAME_BYTES  4096	  /* of one name; the rest is cut off */
+#define PERF_MAP_NAMES_MAX   (128u << 20) /* the most bytes of all names of a process */
+#define PERF_MAP_NAME_BYTES  4096	  /* the most bytes of one name; the rest is cut off */
 
 struct perf_map_stats {
-	size_t entries;	  /* entries in use */
-	size_t malformed; /* lines and records that aren't entries */
-	size_t dropped;	  /* entries beyond a limit */
-	bool unread;	  /* a file has more than was read */
+	size_t entries;	  /* how many entries are in use */
+	size_t malformed; /* how many lines and records aren't entries */
+	size_t dropped;	  /* how many entries were left out because of a limit */
+	bool unread;	  /* a file has more bytes than were read */
 };
 
 /*
@@ -32,7 +32,7 @@ struct perf_map_stats {
  * another user).
  */
 _must_use_ int perf_map_open(const struct proc *proc, uint64_t since_ns, struct perf_map **ret);
-void perf_map_free(struct perf_map *m); /* NULL is fine */
+void perf_map_free(struct perf_map *m); /* @m may be NULL */
 
 /*
  * Reads what was appended since the last time; if a file has become shorter, reads it from its
@@ -52,7 +52,7 @@ const char *perf_map_find(const struct perf_map *m, uint64_t addr, uint64_t *sta
 
 struct perf_map_stats perf_map_stats(const struct perf_map *m);
 
-/* Bytes of memory that its tables take. */
+/* Returns how many bytes of memory the tables of @m take. */
 size_t perf_map_bytes(const struct perf_map *m);
 
 /*
@@ -65,7 +65,7 @@ _must_use_ int perf_map_add_dump(struct perf_map *m, int fd);
  * An empty map without files; perf_map_add_dump() or perf_map_feed() fills it. perf_map_feed() adds
  * @n bytes of text, which may end in the middle of a line.
  */
-struct perf_map *perf_map_new(void); /* NULL on out of memory */
+struct perf_map *perf_map_new(void); /* returns NULL if memory lacks */
 _must_use_ int perf_map_feed(struct perf_map *m, const char *text, size_t n);
 
 #endif

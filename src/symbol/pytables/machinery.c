@@ -55,7 +55,7 @@ static const char *const patterns[] = {
 	"_PyTier2Interpreter",
 	"_Py_EnterRecursive*",
 	"_Py_HandlePending",
-	"_TAIL_CALL_*", /* 3.14, built with tail calls: a function for each opcode */
+	"_TAIL_CALL_*", /* 3.14, if built with tail calls: a function for each opcode */
 	"PyEval_Eval*",
 	"PyFrame_BlockPop",
 	"PyFrame_BlockSetup",
@@ -70,9 +70,9 @@ static const char *const patterns[] = {
 	"initialize_locals",
 	"make_pending_calls",
 	"_make_pending_calls",
-	"py_trampoline_evaluator", /* -X perf */
+	"py_trampoline_evaluator", /* with -X perf: runs frames by trampolines */
 
-	/* The evaluation loop rewrites its own instructions (3.11 and later). */
+	/* In 3.11 and later, the evaluation loop rewrites its own instructions. */
 	"_PyCode_Quicken",
 	"_PyCode_Warmup",
 	"_Py_Specialize_*",
@@ -82,7 +82,7 @@ static const char *const patterns[] = {
 	"specialize_*",
 	"unspecialize",
 
-	/* Calling an object, of whatever type. */
+	/* Functions that call an object, of whatever type. */
 	"_PyCFunction_FastCall*",
 	"_PyCallMethodDescriptor*",
 	"_PyCFunction_Vectorcall*",
@@ -156,7 +156,8 @@ static const char *const patterns[] = {
 	"cfunction_call*",
 	"cfunction_check_kwargs",
 	"cfunction_enter_call",
-	"cfunction_vectorcall", /* in method_names.h: stands for any of the next */
+	/* name from method_names.h that stands for any of those that follow */
+	"cfunction_vectorcall",
 	"cfunction_vectorcall_*",
 	"classmethoddescr_call",
 	"function_call",
@@ -177,8 +178,8 @@ static const char *const patterns[] = {
 	"_PyObject_SlotCompare",
 	"_Py_slot_tp_*",
 	"richcmp_*",
-	"__new__",  /* method_names.h: tp_new_wrapper */
-	"slot___*", /* method_names.h: the slot's function for __add__, whatever its symbol */
+	"__new__",  /* name from method_names.h for tp_new_wrapper */
+	"slot___*", /* names from method_names.h for a slot's function of __add__ and the like */
 	"slot_am_*",
 	"slot_bf_*",
 	"slot_mp_*",
@@ -186,7 +187,7 @@ static const char *const patterns[] = {
 	"slot_sq_*",
 	"slot_tp_*",
 	"tp_new_wrapper",
-	"wrap___*", /* likewise: the wrapper */
+	"wrap___*", /* names from method_names.h for the wrappers of slots */
 	"wrap_binaryfunc*",
 	"wrap_buffer",
 	"wrap_call",
@@ -212,7 +213,7 @@ static const char *const patterns[] = {
 	"wrap_ternaryfunc*",
 	"wrap_unaryfunc",
 
-	/* Resuming a generator, a coroutine, an asynchronous generator. */
+	/* Functions that resume a generator, a coroutine, an asynchronous generator. */
 	"_PyAsyncGenASend_Send",
 	"_PyCoro_GetAwaitableIter",
 	"_PyGen_ClearFrame",
@@ -250,7 +251,7 @@ static const char *const patterns[] = {
 	"gen_throw_current_exception",
 	"gen_try_set_executing",
 
-	/* From the start of the program or thread to the first Python frame. */
+	/* Functions between the start of the program or thread and the first Python frame. */
 	"_PyRun_*",
 	"_Py_UnixMain",
 	"_pymain_*",
@@ -271,7 +272,9 @@ static const char *const patterns[] = {
 	"thread_run",
 };
 
-/* The same functions, by the names that method_names.h finds in a stripped file's tables. */
+/*
+ * The same functions as above, by the names that method_names.h finds in a stripped file's tables.
+ */
 static const char *const from_tables[] = {
 	"async_generator.am_anext",
 	"async_generator_asend.am_send",
@@ -306,15 +309,15 @@ static const char *const from_tables[] = {
 	"wrapper_descriptor.tp_call",
 };
 
-/* Names that match a pattern but aren't machinery. */
+/* Names that match a pattern of machinery but aren't machinery. */
 static const char *const exceptions[] = {
-	"_PyFrame_GetLocals", /* locals() */
+	"_PyFrame_GetLocals", /* this is what locals() calls */
 	"pymain_import_readline",
 	"pymain_init",
 	"pymain_free",
 };
 
-/* Length of the function's own name, without suffixes. */
+/* Returns the length of the function's own name in @symbol, without suffixes. */
 static size_t own_length(const char *symbol)
 {
 	return symbol[0] ? 1 + strcspn(symbol + 1, ".@/") : 0;
@@ -371,7 +374,7 @@ bool machinery_is_eval(const char *symbol, unsigned int major)
 
 bool machinery_is_import(const char *symbol)
 {
-	/* __import__ and exec are names from method_names.h */
+	/* of these, __import__ and exec are names that method_names.h gives */
 	static const char *const imports[] = {
 		"PyImport_*",  "_PyEval_ImportFrom",   "_PyEval_ImportName*", "_PyEval_LazyImport*",
 		"_PyImport_*", "__import__",	       "builtin___import__*", "builtin_exec*",
@@ -385,7 +388,7 @@ bool machinery_is_gc(const char *symbol)
 {
 	static const char *const entries[] = {
 		"PyGC_Collect",	       "_PyGC_Collect*",
-		"_Py_RunGC",	       "collect", /* up to 3.11 */
+		"_Py_RunGC",	       "collect", /* the collector up to 3.11 */
 		"collect_generations", "collect_with_callback",
 		"gc_collect",	       "gc_collect_*",
 	};

@@ -20,32 +20,34 @@
 #define NAMES_MAX 65536
 
 struct entry {
-	char *name;	/* finish_names() puts the owner's name before it */
-	uint32_t owner; /* index in scan.owners + 1, or 0 */
-	bool shared;	/* several owners have it: its name stays without an owner */
-	bool method;	/* from a method table, not a slot or an opcode */
-	bool several;	/* it also has other names */
-	bool owned;	/* set by finish_names(): its owner is known */
+	char *name; /* name of the function; finish_names() puts its owner's name before it */
+	/* the type or module that has it: index in scan.owners + 1; 0: none is known */
+	uint32_t owner;
+	bool shared; /* several owners have the function, so that its name stays without an owner */
+	bool method; /* the name is from a method table, not from a slot or an opcode */
+	bool several; /* the function also has other names */
+	bool owned;   /* the name has its owner's name before it, by finish_names() */
 };
 
 struct method_names {
-	struct map by_start; /* address of a function -> index in .entries */
+	struct map by_start; /* address of a function -> its index in .entries */
 	VEC(struct entry) entries;
-	size_t text_bytes; /* of all names; kept because it is asked for in every flush */
+	size_t text_bytes; /* bytes of all names; kept, because every flush asks for them */
 };
 
 struct scan {
 	struct python_data d;
 	struct method_names *names;
-	struct map tables;  /* address of a method table -> index in .owners */
-	struct map slots;   /* address of a PyType_Slot array with such a table -> the same index */
-	VEC(char *) owners; /* names of types and modules; NULL: not known */
+	struct map tables; /* address of a method table -> index of its owner in .owners */
+	/* address of a PyType_Slot array that has such a table -> index of its owner in .owners */
+	struct map slots;
+	VEC(char *) owners; /* names of types and modules; NULL: the name isn't known */
 	VEC(struct python_type) types;
 	struct map known_types;
-	bool old; /* Python 2.7 */
+	bool old; /* the file is of Python 2.7 */
 };
 
-/* METH_* of CPython's methodobject.h: exactly one calling convention, and flags that go with it. */
+/* Are these METH_* flags of methodobject.h: one calling convention, and flags that go with it? */
 static bool are_flags(uint64_t flags)
 {
 	uint64_t how = flags & (0x1 | 0x4 | 0x8 | 0x80), with = flags & ~how;
@@ -55,7 +57,7 @@ static bool are_flags(uint64_t flags)
 	return !(with & 0x2) || how & (0x1 | 0x80);
 }
 
-/* Is there a struct PyMethodDef: name, function, flags, doc; 32 bytes? */
+/* Can a struct PyMethodDef be at @at: name, function, flags, doc; 32 bytes? */
 static bool is_method(const struct scan *s, uint64_t at, char name[static 80])
 {
 	return python_data_is_code(&s->d, python_data_word(&s->d, at + 8)) &&
@@ -63,7 +65,7 @@ static bool is_method(const struct scan *s, uint64_t at, char name[static 80])
 	       python_data_name(&s->d, python_data_word(&s->d, at), false, name);
 }
 
-/* Adds a name, unless the function has one: the first one stays. */
+/* Adds the name of a function, unless it has one: the first name stays. */
 static int add(struct method_names *n, uint64_t start, const char *name, uint32_t owner)
 {
 	struct entry e = {.owner = owner};
@@ -96,7 +98,7 @@ static int add_method(struct method_names *n, uint64_t start, const char *name, 
 	return r;
 }
 
-/* Finds the method tables in a piece of data. */
+/* Finds the method tables in one piece of data. */
 static int find_methods(struct scan *s, const struct data_piece *piece)
 {
 	uint64_t end = piece->vaddr + piece->n * 8, last = 0;
@@ -284,7 +286,7 @@ static int finish_names(struct scan *s)
 	return 0;
 }
 
-/* Names the garbage collector itself. Python code reaches only a function that calls it. */
+/* Names the garbage collector. Python code reaches only a function that calls it. */
 static int add_collector(struct scan *s)
 {
 	struct slot_arg arg = {.names = s->names};
@@ -330,7 +332,7 @@ static int find_init(const char *name, const struct elf_symbol *sym, void *arg)
 	return str_starts(name, "PyInit_") || streq(name, "PyType_Ready");
 }
 
-/* Is it an interpreter or an extension module? */
+/* Tells whether the file is an interpreter or an extension module. */
 static bool is_python(struct elf_file *f)
 {
 	return elf_file_symbol_table(f, true, find_init, NULL) > 0;

@@ -20,7 +20,7 @@ struct method_names;
  * -ENOMEM with a message.
  */
 _must_use_ int method_names_open(struct elf_file *f, struct method_names **ret);
-void method_names_free(struct method_names *n); /* NULL is fine */
+void method_names_free(struct method_names *n); /* @n may be NULL */
 
 /*
  * Name of the function that starts exactly at @start (vaddr); NULL if no table has it. Valid as
@@ -35,6 +35,7 @@ const char *method_names_find(const struct method_names *n, uint64_t start);
 const char *method_names_method(const struct method_names *n, uint64_t start);
 
 size_t method_names_count(const struct method_names *n);
-size_t method_names_bytes(const struct method_names *n); /* memory that it holds */
+/* Returns the memory that @n holds, in bytes. */
+size_t method_names_bytes(const struct method_names *n);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds the table by its form; see opcode_handlers.h. */
+/* Finds the table of opcode handlers by its form; see opcode_handlers.h. */
 #include "symbol/pytables/opcode_handlers.h"
 
 #include <stdio.h>
@@ -8,14 +8,15 @@
 #include "base/str.h"
 #include "elf/function_starts.h"
 
-#define OPCODES	    256
-#define RUN_MAX	    (4 * OPCODES) /* 3.14 has one table, 3.15 two */
+#define OPCODES 256
+/* the most words of a run: 3.14 has one table of handlers, 3.15 two */
+#define RUN_MAX	    (4 * OPCODES)
 #define BLOCK_WORDS 8192
 
-/* Bytes of read-only data; python-build-standalone's 3.14 has 6 MiB. */
+/* The most bytes of read-only data that are searched; python-build-standalone's 3.14 has 6 MiB. */
 #define CONSTANTS_MAX (32u << 20)
 
-/* 3.14 has 228 functions. 29 opcodes are unused and share one. */
+/* How many different handlers a table has at least: 3.14 has 228; 29 unused opcodes share one. */
 #define MIN_DISTINCT 128
 #define MIN_SHARED   8
 
@@ -27,8 +28,8 @@ struct run {
 
 struct search {
 	struct function_starts starts;
-	struct run now;	  /* the run that ends at the current word */
-	struct run table; /* the last one that was found */
+	struct run now;	  /* the run of words that ends at the present one */
+	struct run table; /* the run that was found last and is a table */
 	size_t found;
 };
 
@@ -39,7 +40,7 @@ static int compare_words(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* Counts the different words, and how often the most frequent one occurs. */
+/* Counts different words of a table, and how often the most frequent one occurs. */
 static void count_words(const uint64_t words[static OPCODES], size_t *distinct, size_t *most)
 {
 	uint64_t sorted[OPCODES];
@@ -154,7 +155,7 @@ static int is_handler(const char *name, const struct elf_symbol *sym, void *arg)
 	return str_starts(name, "_TAIL_CALL_");
 }
 
-/* Is it an interpreter built like this, without symbols for the functions? */
+/* Is the file an interpreter with such a table, without symbols for the handlers? */
 static bool lacks_names(struct elf_file *f)
 {
 	static const char *const loop = "_PyEval_EvalFrameDefault";
@@ -177,7 +178,7 @@ int opcode_handlers(const struct python_data *d, type_slot_fn *fn, void *arg)
 	r = function_starts_read(d->f, &s->starts);
 	if (!r && s->starts.vaddrs.n >= MIN_DISTINCT)
 		r = search_file(s, d);
-	/* If there are two, nobody knows which one is right. */
+	/* If there are two tables, nobody knows which one is right, so neither is used. */
 	if (!r && s->found == 1)
 		r = give_all(&s->table, fn, arg);
 	function_starts_fini(&s->starts);

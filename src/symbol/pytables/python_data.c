@@ -5,7 +5,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 
-/* Reads the words of a segment, as many as the file has. */
+/* Reads the words of a segment, as many of them as the file has. */
 static int read_words(struct elf_file *f, uint64_t vaddr, size_t n, uint64_t *words)
 {
 	for (size_t i = 0; i < n;) {
@@ -21,7 +21,7 @@ static int read_words(struct elf_file *f, uint64_t vaddr, size_t n, uint64_t *wo
 
 		if (elf_file_reloc(f, vaddr + i * 8, &reloc) &&
 		    !elf_file_pointer(f, vaddr + i * 8, &words[i]))
-			words[i] = 0; /* it points into another file */
+			words[i] = 0; /* a word that points into another file counts as 0 */
 	}
 	return 0;
 }

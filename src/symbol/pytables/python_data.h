@@ -7,8 +7,8 @@
 #include "elf/elf_file.h"
 
 struct data_piece {
-	uint64_t vaddr; /* a multiple of 8 */
-	size_t n;	/* number of words */
+	uint64_t vaddr; /* address of the first word, a multiple of 8 */
+	size_t n;	/* number of words in the segment */
 	uint64_t *words;
 };
 
@@ -17,14 +17,14 @@ struct python_data {
 	VEC(struct data_piece) pieces;
 };
 
-/* Loads the writable segments, at most @max bytes in all. 0 or -ENOMEM. */
+/* Loads the writable segments of a file, at most @max bytes in all. 0 or -ENOMEM. */
 _must_use_ int python_data_load(struct python_data *d, struct elf_file *f, size_t max);
 void python_data_fini(struct python_data *d);
 
-/* The word at @vaddr; 0: it wasn't loaded. */
+/* Returns the word at @vaddr; 0: it wasn't loaded. */
 uint64_t python_data_word(const struct python_data *d, uint64_t vaddr);
 
-/* Does @vaddr lie in a segment of code? */
+/* Tells whether @vaddr lies in a segment of code. */
 bool python_data_is_code(const struct python_data *d, uint64_t vaddr);
 
 /*

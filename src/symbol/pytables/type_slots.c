@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads the slots of types; see type_slots.h. Layout: CPython's Include/cpython/object.h. */
+/* Reads the slots of types, as laid out in CPython's Include/cpython/object.h; see type_slots.h. */
 #include "symbol/pytables/type_slots.h"
 
 struct slot {
-	uint16_t offset; /* in PyTypeObject */
+	uint16_t offset; /* offset of the slot in PyTypeObject */
 	const char *name;
 };
 
@@ -118,7 +118,7 @@ int type_slots(const struct python_data *d, const struct python_type *t, bool ol
 		if (direct[i].offset < 336 || t->head + direct[i].offset + 8 <= t->size)
 			r = give(d, at + direct[i].offset, t, direct[i].name, fn, arg);
 	}
-	/* Python 2 has other lists: none for async, and more fields in the others. */
+	/* Python 2 has other lists of slots: none for async, and more fields in the others. */
 	for (size_t i = 0; i < ARRAY_SIZE(lists) && !r && !old; i++) {
 		uint64_t list = python_data_word(d, at + lists[i].offset);
 
@@ -227,7 +227,8 @@ static uint64_t call_target(const struct elf_section *text, const uint8_t *code,
 int common_callees(const struct python_data *d, const char *symbol, uint64_t start,
 		   const char *name, type_slot_fn *fn, void *arg)
 {
-	uint8_t one[1024], other[512]; /* the function at @start has no known size */
+	/* bytes of both functions, as the one at @start has no known size */
+	uint8_t one[1024], other[512];
 	struct elf_section text;
 	struct elf_symbol sym;
 	size_t n, m;

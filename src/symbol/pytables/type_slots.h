@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Functions in the slots of a PyTypeObject, with the names of the slots. */
+/* Finds the functions in the slots of a PyTypeObject, with the names of the slots. */
 #ifndef SYMBOL_TYPE_SLOTS_H
 #define SYMBOL_TYPE_SLOTS_H
 
 #include "symbol/pytables/python_data.h"
 
-/* Offsets with the usual head of objects; a free-threaded build's is 16 bytes longer. */
+/* Offsets in objects with the usual header; that of a free-threaded build is 16 bytes longer. */
 enum { TYPE_METHODS = 232, MODULE_NAME = 40, MODULE_SIZE = 56, MODULE_METHODS = 64 };
 /*
  * struct PyType_Spec; ids of slots (Include/typeslots.h: Py_tp_methods is 64 since 3.2; the last
@@ -14,18 +14,21 @@ enum { TYPE_METHODS = 232, MODULE_NAME = 40, MODULE_SIZE = 56, MODULE_METHODS = 
 enum { SPEC_SLOTS = 24, SLOT_METHODS = 64, SLOT_MAX = 100 };
 
 struct python_type {
-	/* .head: 16 in a free-threaded build, else 0; .size 0: not known */
+	/*
+	 * address of the type; 16 in a free-threaded build, else 0; size of its objects, 0: not
+	 * known
+	 */
 	uint64_t at, head, size;
-	char name[80]; /* tp_name */
+	char name[80]; /* the type's name, tp_name */
 };
 
-/* Can there be a type at @at? Then @name is its name. */
+/* Tells whether a type can be at @at. Then @name is its name. */
 bool type_check(const struct python_data *d, uint64_t at, uint64_t head, char name[static 80]);
 
-/* Takes a function. A result other than 0 ends the search and is returned. */
+/* Gets one function. A result other than 0 ends the search and is returned. */
 typedef int type_slot_fn(void *arg, uint64_t start, const char *slot);
 
-/* Calls @fn for the functions of a type. @old: Python 2. */
+/* Calls @fn for each function in the slots of a type. @old: Python 2. */
 int type_slots(const struct python_data *d, const struct python_type *t, bool old, type_slot_fn *fn,
 	       void *arg);
 
