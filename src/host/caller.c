@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The user behind sudo, and the environment as it was typed; see caller.h. */
+/* Finds the user behind sudo, and the environment as that user had it; see caller.h. */
 #include "host/caller.h"
 
 #include <grp.h>
@@ -32,7 +32,7 @@ static bool number_from(const char *variable, unsigned int *ret)
 	return true;
 }
 
-/* One line of /proc/PID/status, without its name; false if there is none. */
+/* Reads one line of /proc/PID/status, without its name; false if there is none. */
 static bool status_line(pid_t pid, const char *name, char *line, size_t size)
 {
 	char path[64];
@@ -55,7 +55,7 @@ static pid_t parent_of(pid_t pid)
 	return status_line(pid, "PPid:", line, sizeof(line)) ? atoi(line) : 0;
 }
 
-/* The nearest ancestor for which @test is true, or 0. */
+/* Returns the nearest ancestor process for which @test is true, or 0. */
 static pid_t find_ancestor(bool (*test)(pid_t pid, const void *arg), const void *arg)
 {
 	pid_t pid = getppid();
@@ -113,7 +113,7 @@ static int find_groups(struct caller *c)
 	c->groups.n = 0;
 	r = users_get(c->uid, &u);
 	if (r)
-		return 0; /* a user without an entry: the primary group alone */
+		return 0; /* a user without an entry in /etc/passwd has the primary group alone */
 	r = users_groups(u.name, &c->groups);
 	users_fini(&u);
 	return r;

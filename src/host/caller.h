@@ -15,11 +15,11 @@
 #include "proc/open_as.h"
 
 struct caller {
-	bool other; /* krait was started by sudo; false: only .env is set */
+	bool other; /* sudo has started krait for another user; false: only .env is set */
 	uid_t uid;
 	gid_t gid;
 	gid_vec groups;
-	/* the caller's environment; empty: krait's own environment is right */
+	/* the caller's environment; empty: that of krait itself is right */
 	struct environment env;
 };
 

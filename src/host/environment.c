@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Environments of other processes, and krait's own as it was given; see environment.h. */
+/* Reads environments of other processes, and krait's own as it was given; see environment.h. */
 #include "host/environment.h"
 
 #include <errno.h>
@@ -8,9 +8,10 @@
 #include "base/str.h"
 #include "host/users.h"
 
-#define MAX_BYTES (4u << 20) /* the kernel allows all strings a quarter of the stack, 2 MiB */
+/* the most bytes that are read: the kernel allows all strings a quarter of the stack, 2 MiB */
+#define MAX_BYTES (4u << 20)
 
-/* Variables that sudo sets for its command: the caller's own values are wanted. */
+/* Variables that sudo sets for its command; krait wants the caller's own values of them. */
 static const char *const set_by_sudo[] = {
 	"PATH", "HOME", "USER", "LOGNAME", "USERNAME", "SHELL", "MAIL", "TERM",
 };
@@ -52,7 +53,7 @@ int environment_set(struct environment *e, const char *entry)
 		free(copy);
 		return r;
 	}
-	e->v.n -= e->v.n > 0; /* the NULL */
+	e->v.n -= e->v.n > 0; /* takes off the NULL at the end, where there is one */
 	e->v.v[e->v.n++] = copy;
 	e->v.v[e->v.n++] = NULL;
 	return 0;
@@ -65,7 +66,7 @@ int environment_parse(struct environment *e, const char *text, size_t n)
 		int r;
 
 		if (length == n)
-			return 0; /* not terminated: cut off */
+			return 0; /* the last string isn't terminated: the text is cut off */
 		if (name_length(text) < length) {
 			r = environment_set(e, text);
 			if (r)

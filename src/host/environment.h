@@ -10,7 +10,7 @@
 #include "base/vec.h"
 
 struct environment {
-	VEC(char *) v; /* "NAME=value", heap; the last one is NULL unless empty */
+	VEC(char *) v; /* heap strings "NAME=value"; after them comes NULL, unless there are none */
 };
 
 void environment_fini(struct environment *e);
@@ -37,10 +37,10 @@ _must_use_ int environment_of_user(struct environment *e, uid_t uid);
 /* Adds krait's own variables to @e, except those that sudo sets (PATH, HOME, SUDO_*, ...). */
 _must_use_ int environment_add_own(struct environment *e);
 
-/* Sets or adds a copy of @entry, "NAME=value"; the NULL stays at the end. */
+/* Sets @entry, "NAME=value", or adds it, as a copy; the NULL stays at the end. */
 _must_use_ int environment_set(struct environment *e, const char *entry);
 
-/* The value of variable @name, or NULL. */
+/* Returns the value of variable @name, or NULL. */
 const char *environment_get(const struct environment *e, const char *name);
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Kernels on which sampling can freeze the machine, by patch level; see kernel_danger.h. */
+/* Knows kernels on which sampling can freeze the machine, by patch level; see kernel_danger.h. */
 #include "host/kernel_danger.h"
 
 #include <ctype.h>
@@ -11,7 +11,7 @@
 
 #define ANY_PATCH UINT32_MAX
 
-/* Patch levels from 0 to below `fixed` freeze. */
+/* Of these versions the patch levels below `fixed` can freeze. */
 static const struct {
 	unsigned int major, minor, fixed;
 } dangerous[] = {
@@ -39,7 +39,7 @@ static bool take_same_series(struct kernel_version *ret, const char *text)
 	return true;
 }
 
-/* The same for any word of @text, or for the last: "Ubuntu 6.2.0-39.40-generic 6.2.16". */
+/* Finds a version in any word of @text, or in the last: "Ubuntu 6.2.0-39.40-generic 6.2.16". */
 static bool take_from_words(struct kernel_version *ret, const char *text, bool last_only)
 {
 	bool found = false;
@@ -100,7 +100,7 @@ bool kernel_at_least(const struct kernel_version *v, unsigned int major, unsigne
 	return v->major > major || (v->major == major && v->minor >= minor);
 }
 
-/* The text of /proc/version_signature, which only Ubuntu has; false if there is none. */
+/* Reads /proc/version_signature, which only Ubuntu has; false if there is none. */
 static bool read_signature(char *buf, size_t n)
 {
 	_cleanup_fclose_ FILE *f = fopen("/proc/version_signature", "re");

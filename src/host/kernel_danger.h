@@ -16,7 +16,7 @@
 
 struct kernel_version {
 	unsigned int major, minor, patch;
-	bool patch_known; /* false: patch is a distribution's 0 */
+	bool patch_known; /* the patch level is known; false: .patch is a distribution's 0 */
 };
 
 /*
@@ -31,11 +31,12 @@ _must_use_ int kernel_version_parse(struct kernel_version *ret, const char *rele
 enum kernel_danger {
 	KERNEL_SAFE,
 	KERNEL_FREEZES,
-	KERNEL_MAY_FREEZE, /* some patch levels are dangerous, and this kernel's isn't known */
+	/* some patch levels of this version can freeze, and this kernel's level isn't known */
+	KERNEL_MAY_FREEZE,
 };
 enum kernel_danger kernel_danger(const struct kernel_version *v);
 
-/* True if @v is @major.@minor or newer. */
+/* Tells whether @v is @major.@minor or newer. */
 bool kernel_at_least(const struct kernel_version *v, unsigned int major, unsigned int minor);
 
 /* Gets the version of the running kernel. 0, or -EINVAL + message. */

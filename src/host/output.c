@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Temporary name and rename; see output.h. */
+/* Writes a file under a temporary name, and renames it at the end; see output.h. */
 #include "host/output.h"
 
 #include <errno.h>
@@ -45,12 +45,12 @@ static mode_t mode_of(const struct place *p)
 	return 0666 & (own ? p->st.st_mode : 0666);
 }
 
-/* A file without a name in the directory. Descriptor or -errno. */
+/* Opens a file without a name in the directory. Descriptor or -errno. */
 static int open_unnamed(struct output *o)
 {
 	int fd;
 
-	/* The file gets its name through /proc, which may be missing in a container. */
+	/* An unnamed file gets its name through /proc, which may be missing in a container. */
 	if (access("/proc/self/fd", X_OK))
 		return -ENOENT;
 	fd = openat(o->place.dir, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, mode_of(&o->place));
@@ -74,11 +74,12 @@ static int open_temporary(struct output *o)
 			return fd;
 		r = -errno;
 	}
-	free(TAKE_PTR(o->temporary)); /* the name is another's, or unused: nothing to remove */
+	/* nothing to remove: the temporary name is another file's, or unused */
+	free(TAKE_PTR(o->temporary));
 	return r;
 }
 
-/* Descriptor or -errno + message. */
+/* Opens a file that will replace another one. Descriptor or -errno + message. */
 static int open_to_replace(struct output *o, const char *path)
 {
 	int fd = open_unnamed(o);
@@ -203,7 +204,8 @@ static int name_it(struct output *o)
 			return 0;
 		r = -errno;
 	}
-	free(TAKE_PTR(o->temporary)); /* the name is another's, or unused: nothing to remove */
+	/* nothing to remove: the temporary name is another file's, or unused */
+	free(TAKE_PTR(o->temporary));
 	return r;
 }
 

@@ -14,12 +14,12 @@
 
 struct output {
 	FILE *stream;
-	char *path;	    /* the file's path as it was given, NULL = stdout */
-	struct place place; /* where the file will be; its .dir is valid if .replaces */
+	char *path;	    /* path of the file as it was given; NULL: standard output */
+	struct place place; /* where the file will be; its .dir is valid only if .replaces */
 	/* the file is put into .place at the end; false: it is written in place (a FIFO) */
 	bool replaces;
 	bool unnamed;	 /* the file has no name until the end */
-	char *temporary; /* the file's name in the directory until the end, NULL = none */
+	char *temporary; /* name that the file has in its directory until the end; NULL: none */
 	/*
 	 * path of a directory that krait made, to remove unless the file is put into it; NULL =
 	 * none
@@ -54,7 +54,7 @@ bool output_same(const struct output *a, const struct output *b);
  */
 _must_use_ int output_commit(struct output *o);
 
-/* Removes a file that wasn't committed. */
+/* Removes the file unless it was committed. */
 void output_fini(struct output *o);
 
 #endif

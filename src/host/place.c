@@ -20,11 +20,11 @@
 struct walk {
 	struct place *p;
 	const char *path; /* the path as it was given, for messages */
-	char *rest;	  /* the part of the path that isn't walked yet (heap) */
+	char *rest;	  /* the part of the path that is still to be walked (heap) */
 	bool follow;
 	unsigned int links;
-	bool said;     /* the message is set */
-	int forbidden; /* -errno if the kernel refuses a link on the way */
+	bool said;     /* the error message is already set */
+	int forbidden; /* -errno if the kernel refuses a link on the way; else 0 */
 };
 
 static const char *kind_of(mode_t mode)
@@ -50,7 +50,7 @@ static int check_owner(int dir, const char *path, const char *name, const struct
 		       path, name, kind_of(st->st_mode), st->st_uid);
 }
 
-/* May the link @name be followed? 0 or -errno. */
+/* Checks whether the link @name may be followed. 0 or -errno. */
 static int check_link(struct walk *w, const char *name, const struct stat *st)
 {
 	_cleanup_close_ int fd = -1;
@@ -63,8 +63,8 @@ static int check_link(struct walk *w, const char *name, const struct stat *st)
 	if (r)
 		return r;
 	/*
-	 * Would the kernel refuse it? By fs.protected_symlinks, a mount with nosymfollow, a
-	 * security module.
+	 * Asks the kernel to follow the link: fs.protected_symlinks, a mount with nosymfollow, or a
+	 * security module may forbid it.
 	 */
 	fd = openat(w->p->dir, name, O_PATH | O_CLOEXEC);
 	if (fd < 0 && errno != ENOENT)
@@ -118,7 +118,7 @@ static bool is_of_proc(int fd)
 	return !fstatfs(fd, &fs) && fs.f_type == PROC_SUPER_MAGIC;
 }
 
-/* Ends the walk. @fd: the file that is there, -1 = none. */
+/* Ends the walk. @fd: the file that the path leads to, -1: there is none. */
 static int end_at(struct walk *w, const char *name, int fd, const struct stat *st)
 {
 	strcpy(w->p->name, name);
@@ -153,7 +153,7 @@ static int next_name(struct walk *w, char name[static NAME_MAX + 1])
 	memcpy(name, w->rest + slashes, n);
 	name[n] = '\0';
 	memmove(w->rest, w->rest + slashes + n, strlen(w->rest + slashes + n) + 1);
-	return n ? 0 : -EISDIR; /* "/", or a slash at the end */
+	return n ? 0 : -EISDIR; /* -EISDIR: the path is "/", or has a slash at its end */
 }
 
 /*
@@ -185,7 +185,7 @@ static int step(struct walk *w)
 	if (fd == -ENOENT && last)
 		return end_at(w, name, -1, NULL);
 	if (fd == -ENOENT && !w->rest[strspn(w->rest, "/")])
-		return -EISDIR; /* "new/" */
+		return -EISDIR; /* -EISDIR: a path like "new/" can't name a new file */
 	if (fd < 0)
 		return fd;
 	if (fstat(fd, &st))
@@ -216,7 +216,8 @@ int place_find(struct place *p, const char *path, bool follow)
 		r = step(&w);
 	free(w.rest);
 	if (r > 0)
-		r = w.forbidden; /* checked last: the walk may have set a better message */
+		/* the refusal of a link comes last: the walk may have set a better message */
+		r = w.forbidden;
 	if (!r)
 		return 0;
 	place_fini(p);
@@ -235,7 +236,7 @@ int place_open(const struct place *p, const char *path)
 		    O_WRONLY | O_NOCTTY | O_CLOEXEC | (p->handed ? 0 : O_NOFOLLOW));
 	if (fd < 0 || fstat(fd, &st))
 		return err_sys(-errno, "can't write %s", path);
-	/* @p->fd holds the inode, so its number can't be another file's. */
+	/* @p->fd holds the inode, so no other file can have got its number. */
 	if (st.st_dev != p->st.st_dev || st.st_ino != p->st.st_ino)
 		return err_set(-EPERM, "can't write %s: another file has just been put there",
 			       path);

@@ -17,11 +17,14 @@
 #include "base/util.h"
 
 struct place {
-	int dir;		 /* the directory (O_PATH); -1 = none */
+	int dir;		 /* descriptor of the directory (O_PATH); -1: none */
 	char name[NAME_MAX + 1]; /* the last component of the path, never "." or ".." */
-	/* the file called .name (O_PATH), described by .st; -1 = there is none */
+	/*
+	 * descriptor of the file called .name (O_PATH), which .st describes; -1: there is no such
+	 * file
+	 */
 	int fd;
-	bool handed; /* the name stands for an open file of a process, like /dev/stdout */
+	bool handed; /* the path stands for an open file of a process, as /dev/stdout does */
 	struct stat st;
 };
 

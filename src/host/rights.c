@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Capabilities: what krait has, needs and gives up; see rights.h. */
+/* Knows which capabilities krait has, needs and gives up; see rights.h. */
 #include "host/rights.h"
 
 #include <errno.h>
@@ -16,11 +16,11 @@
 #include "proc/perf_paranoid.h"
 
 #ifndef CAP_PERFMON
-#define CAP_PERFMON 38 /* 5.8 */
+#define CAP_PERFMON 38 /* of kernel 5.8 */
 #define CAP_BPF	    39
 #endif
 #ifndef CAP_CHECKPOINT_RESTORE
-#define CAP_CHECKPOINT_RESTORE 40 /* 5.9 */
+#define CAP_CHECKPOINT_RESTORE 40 /* of kernel 5.9 */
 #endif
 
 #define BIT(cap) (1ull << (cap))
@@ -120,11 +120,14 @@ bool rights_may_see(int procdir)
 {
 	char link[64];
 
-	/* PTRACE_MODE_READ_FSCREDS guards the link of a namespace; kernel threads have one too. */
+	/*
+	 * Reading a namespace's link needs PTRACE_MODE_READ_FSCREDS; kernel threads have such links
+	 * too.
+	 */
 	return readlinkat(procdir, "ns/pid", link, sizeof(link)) > 0;
 }
 
-/* Sets the effective set to @effective, as far as that is permitted. */
+/* Makes the capabilities @effective effective, as far as they are permitted. */
 static void set_effective(uint64_t effective)
 {
 	_cleanup_cap_ cap_t caps = cap_get_proc();
@@ -262,7 +265,7 @@ static int set_mode(int fd, const char *path)
 	bool group = !users_group_id(RIGHTS_GROUP, &gid);
 	struct stat st;
 
-	/* chown() removes capabilities, so it comes first. */
+	/* chown() removes capabilities of the file, so it comes before they are set. */
 	if (fchown(fd, 0, group ? gid : (gid_t)-1) || fstat(fd, &st))
 		return err_sys(-errno, "can't make root the owner of '%s'", path);
 	if (fchmod(fd, group ? 0750 : (st.st_mode & 0755) | 0111))

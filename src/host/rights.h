@@ -12,9 +12,9 @@
 #include "base/util.h"
 
 enum right_kind {
-	RIGHT_NEEDED,  /* nothing works without it; --grant gives it */
-	RIGHT_GRANTED, /* helps with one's own processes; --grant gives it */
-	RIGHT_OTHERS,  /* needed for other users' processes; root has it */
+	RIGHT_NEEDED,  /* a capability without which nothing works; --grant gives it */
+	RIGHT_GRANTED, /* a capability that helps with one's own processes; --grant gives it */
+	RIGHT_OTHERS,  /* a capability that other users' processes need; root has it */
 };
 
 /*
@@ -35,8 +35,9 @@ struct rights {
 	 * were split from it
 	 */
 	uint64_t effective;
-	uid_t uid;	/* real user id */
-	bool from_file; /* an ordinary user has .effective by the binary's file capabilities */
+	uid_t uid; /* krait's real user id */
+	/* krait's user isn't root, and .effective comes from the binary's file capabilities */
+	bool from_file;
 };
 
 void rights_read(struct rights *r);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a container takes away; see sandbox.h. */
+/* Finds out what a container takes away; see sandbox.h. */
 #include "host/sandbox.h"
 
 #include <errno.h>
@@ -13,14 +13,14 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 
-/* PROC_USER_INIT_INO, include/linux/proc_ns.h: the host's user namespace. */
+/* Inode of the host's user namespace: PROC_USER_INIT_INO, include/linux/proc_ns.h. */
 #define HOST_USER_NS 0xeffffffdu
 
-/* How gVisor always describes its kernel: pkg/sentry/syscalls/linux/linux64.go. */
+/* The kernel release that gVisor always shows: pkg/sentry/syscalls/linux/linux64.go. */
 #define GVISOR_RELEASE "4.4.0"
 #define GVISOR_VERSION "#1 SMP Sun Jan 10 15:06:54 PST 2016"
 
-/* Not a command of bpf(2): the kernel returns EINVAL. */
+/* No command of bpf(2) has this number: a kernel that lets the call through says EINVAL. */
 #define NO_SUCH_COMMAND 0x7fffffff
 
 static bool is_gvisor(void)
@@ -37,7 +37,9 @@ bool sandbox_is_user_namespace(const char *path)
 	return stat(path, &st) == 0 && st.st_ino != HOST_USER_NS;
 }
 
-/* SECCOMP_MODE_FILTER in /proc/self/status; systemd's services have it too. */
+/*
+ * Tells whether krait has SECCOMP_MODE_FILTER (/proc/self/status), as services of systemd have too.
+ */
 static bool is_filtered(void)
 {
 	_cleanup_fclose_ FILE *f = fopen("/proc/self/status", "re");
@@ -59,14 +61,14 @@ static bool is_refused(long r)
 	return r < 0 && (errno == EPERM || errno == ENOSYS);
 }
 
-/* The first system call that krait needs and a seccomp profile forbids, or NULL. */
+/* Returns the first system call that krait needs and a seccomp profile forbids, or NULL. */
 static const char *forbidden(void)
 {
 	if (!is_filtered())
 		return NULL;
 	if (is_refused(syscall(SYS_bpf, NO_SUCH_COMMAND, NULL, 0)))
 		return "bpf";
-	/* Without attributes the kernel returns EFAULT. */
+	/* Without attributes this call fails with EFAULT, unless it is refused before. */
 	return is_refused(syscall(SYS_perf_event_open, NULL, 0, -1, -1, 0)) ? "perf_event_open"
 									    : NULL;
 }

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include "base/util.h"
 
-/* Is krait in another user namespace than the host's? @path: "/proc/self/ns/user". */
+/* Tells whether krait is in another user namespace than the host's. @path: "/proc/self/ns/user". */
 bool sandbox_is_user_namespace(const char *path);
 
 /* Why krait can't record in this container, and what helps: shown by krait doctor. */

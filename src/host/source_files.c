@@ -16,13 +16,13 @@
 #include "proc/stat.h"
 
 enum {
-	MAX_PATHS = 1 << 16, /* a program could name any number */
+	MAX_PATHS = 1 << 16, /* the most paths that are noted: a program could name any number */
 	MAX_MET = 1 << 20,
-	MAX_COMPARED = 4 << 20, /* bytes; longer files aren't shown */
-	MAX_TEXT = 8 << 20,	/* bytes from memory of processes */
+	MAX_COMPARED = 4 << 20, /* the most bytes of a file; longer ones aren't shown */
+	MAX_TEXT = 8 << 20,	/* the most bytes of source text from memory of processes */
 };
 
-/* A file as a process named it. */
+/* A source file as one process named it. */
 struct met {
 	uint64_t start_boot_ns;
 	uint32_t tgid, path;
@@ -120,7 +120,8 @@ static void add_owner(struct source_files *f, struct named_file *file, struct pr
 		if (*known == id)
 			return;
 	file->own = true;
-	file->several |= !id || vec_push(&file->owners, id); /* no memory: the file isn't shown */
+	/* if memory lacks, the file isn't shown */
+	file->several |= !id || vec_push(&file->owners, id);
 }
 
 /*
@@ -260,7 +261,7 @@ void source_files_met_text(void *files, uint32_t tgid, const char *path, const s
 	file->textless |= !text->n;
 	if (!text->n)
 		return;
-	if (file->text.n) { /* another process's */
+	if (file->text.n) { /* the text is another process's */
 		file->several |=
 			file->text.n != text->n || memcmp(file->text.s, text->s, text->n) != 0;
 		return;
@@ -278,7 +279,8 @@ static int open_text(const struct str *text, int64_t *since_ns)
 		return -errno;
 	if (pwrite(fd, text->s, text->n, 0) != (ssize_t)text->n)
 		return -EIO;
-	*since_ns = INT64_MAX / 2; /* the text is as it was when it ran */
+	/* the text can't have changed since: the code was compiled from it */
+	*since_ns = INT64_MAX / 2;
 	return TAKE_FD(fd);
 }
 

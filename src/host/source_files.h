@@ -12,10 +12,10 @@
 #include "host/source_open.h"
 
 struct named_file {
-	int fd;	      /* descriptor of the file, if it is in a container's own root; -1: none */
-	bool own;     /* a process with krait's own root named the file */
-	bool gone;    /* a process named the file and had ended before it could be examined */
-	bool several; /* the name stands for different files */
+	int fd;	      /* descriptor of the file if it is in the root of a container; -1: none */
+	bool own;     /* a process that has krait's own root named the file */
+	bool gone;    /* a process named the file, but had ended before it could be examined */
+	bool several; /* the name stands for different files in different processes */
 	/*
 	 * the text isn't the caller's own: the file is in a container, or the text in the memory of
 	 * another user's process
@@ -24,23 +24,22 @@ struct named_file {
 	/* a process named the file, and the process's text of it couldn't be read */
 	bool textless;
 	struct str text;  /* source text from a process's memory, if no file has it; or "" */
-	int64_t since_ns; /* when the first process started that named the file, wall clock */
+	int64_t since_ns; /* wall clock time when the first process started that named the file */
 	VEC(uint32_t)
-	owners; /* owners of the processes with krait's root: ids in
-			       * source_files.owners */
+	owners; /* owners of the processes that have krait's root: ids in source_files.owners */
 };
 
 struct source_files {
 	struct source_rules rules;
 	/* only what the caller started is recorded, so a process that has ended was the caller's */
 	bool command;
-	int root;	     /* krait's own root directory */
-	uint64_t mount, ino; /* number of the mount, and inode, of .root */
+	int root;	     /* descriptor of krait's own root directory */
+	uint64_t mount, ino; /* number of the mount, and inode, of the directory .root */
 	struct intern paths, met, owners;
-	VEC(struct proc_owner) owner_of; /* by id in .owners, - 1 */
-	VEC(struct named_file) files;	 /* by id in .paths, - 1 */
-	struct intern asked;		 /* processes and names whose text was asked for */
-	size_t kept, max_kept;		 /* how many descriptors are open, and may be */
+	VEC(struct proc_owner) owner_of; /* owners; the index is the id in .owners - 1 */
+	VEC(struct named_file) files;	 /* files; the index is the id in .paths - 1 */
+	struct intern asked;		 /* pairs of process and name whose text was asked for */
+	size_t kept, max_kept;		 /* how many descriptors are open, and may be open */
 	size_t text_bytes;
 };
 
@@ -68,7 +67,7 @@ bool source_files_wants_text(void *files, uint32_t tgid, uint64_t start_boot_ns,
 			     const char *path);
 void source_files_met_text(void *files, uint32_t tgid, const char *path, const struct str *text);
 
-/* For render_options.open_source. @files is a struct source_files *. */
+/* The function for render_options.open_source. @files is a struct source_files *. */
 _must_use_ int source_files_open(void *files, const char *path, int64_t *since_ns);
 
 #endif

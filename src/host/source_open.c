@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Opening source files without krait's rights; see source_open.h. */
+/* Opens source files without krait's own rights; see source_open.h. */
 #include "host/source_open.h"
 
 #include <errno.h>
@@ -82,8 +82,8 @@ bool source_owner_may(const struct source_rules *r, int root, const char *path, 
 
 	if (owner->uid == 0 || owner->uid == caller_uid(r))
 		return true;
-	if (geteuid()) /* krait sees only its own user's processes then, and can't become another
-		        * user */
+	/* krait isn't root: it sees only its own user's processes and can't become another user */
+	if (geteuid())
 		return false;
 	theirs = file_open_as(&u, FILE_NO_LINK, root, path);
 	return theirs >= 0 && !far_stat(fd, &a) && !far_stat(theirs, &b) && a.st_dev == b.st_dev &&
@@ -110,6 +110,6 @@ int source_root_of(const struct source_rules *r, int procdir)
 	struct opener u = caller_of(r);
 
 	if (!r->caller->other && geteuid() == 0)
-		u.as_is = true; /* root may; only files are then opened as nobody */
+		u.as_is = true; /* root opens some files as it is; all others only as nobody */
 	return open_as(&u, open_root, procdir, "root");
 }

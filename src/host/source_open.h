@@ -25,7 +25,7 @@ struct source_rules {
  */
 _must_use_ int source_open_below(const struct source_rules *r, int root, const char *path);
 
-/* As source_open_below(), below krait's own root. */
+/* As source_open_below(), for a path below krait's own root. */
 _must_use_ int source_open(const struct source_rules *r, const char *path);
 
 /*
@@ -52,7 +52,7 @@ bool source_owner_may(const struct source_rules *r, int root, const char *path, 
  */
 _must_use_ int source_root_of(const struct source_rules *r, int procdir);
 
-/* May a file be shown at all by its name, @path? */
+/* Tells whether the name @path alone allows a file to be shown. */
 bool source_named(const char *path);
 
 #endif

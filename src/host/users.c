@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* /etc/passwd and /etc/group without name services; see users.h. */
+/* Reads /etc/passwd and /etc/group without name services; see users.h. */
 #include "host/users.h"
 
 #include <grp.h>

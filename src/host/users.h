@@ -15,7 +15,7 @@ typedef VEC(gid_t) gid_vec;
 
 struct user {
 	gid_t gid;
-	char *name, *home, *shell; /* heap */
+	char *name, *home, *shell; /* heap strings */
 };
 
 /* Finds user @uid in /etc/passwd. 0; -ENOENT if there is none; -errno. No message. */

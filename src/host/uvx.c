@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Leaves uvx's own environment; see uvx.h. */
+/* Leaves the environment that uvx has made for krait; see uvx.h. */
 #include "host/uvx.h"
 
 #include <dirent.h>
@@ -24,7 +24,7 @@ static bool same_file(const char *a, const char *b)
 	return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* Is krait the only distribution? uv's environments have no pip. */
+/* Tells whether krait is the only distribution in @site: environments of uv have no pip either. */
 static bool has_krait_alone(const char *site)
 {
 	_cleanup_closedir_ DIR *d = opendir(site);
@@ -81,7 +81,7 @@ int uvx_leave(struct environment *e)
 	_cleanup_free_ char *bin = rest ? strndup(path, rest - path) : NULL;
 	_cleanup_free_ char *to = rest ? strdup(rest + 1) : NULL;
 
-	/* uv sets UV, its own path, for what it starts. */
+	/* uv sets the variable UV, its own path, for what it starts. */
 	if (!bin || !to || !value(e, "UV") || !is_kraits(bin) || is_activated(e, bin))
 		return 0;
 	return set_path(e, to);
