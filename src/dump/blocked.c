@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the kernel program of bpf/events/tasks.bpf.c says of blocked threads. */
+/* Reads from the kernel program of bpf/events/tasks.bpf.c why threads are blocked. */
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,7 +20,7 @@ static void take(void *ctx, const struct rec_task *rec)
 	if ((pid_t)rec->tid == (pid_t)syscall(SYS_gettid) && rec->off_ns && !d->clock_offset_ns)
 		d->clock_offset_ns = d->read_ns - rec->off_ns;
 	if (d->config.is_own && !d->config.is_own(rec->uid, rec->gid))
-		return; /* may_see() was asked before; the process has exec'ed since */
+		return; /* may_see() allowed this process before, but it has exec'ed since */
 	if (!vec_push(&d->blocked, *rec))
 		(void)!map_put(&d->by_tid, rec->tid, d->blocked.n);
 }
@@ -73,7 +73,8 @@ void dump_blocked_regs(const struct rec_task *rec, struct walker_regs *ret)
 void dump_blocked_call(const struct rec_task *rec, struct task_place *ret)
 {
 #if defined(__x86_64__)
-	static const uint8_t at[] = {14, 13, 12, 7, 9, 8}; /* di si dx r10 r8 r9 */
+	/* indexes in .regs of the arguments: di si dx r10 r8 r9 */
+	static const uint8_t at[] = {14, 13, 12, 7, 9, 8};
 
 	ret->call = rec->has_regs && (long)rec->regs[15] >= 0 ? (long)rec->regs[15] : TASK_NO_CALL;
 	for (size_t i = 0; i < ARRAY_SIZE(at); i++)

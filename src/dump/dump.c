@@ -15,7 +15,7 @@
 #include "python/heap/heap.h"
 #include "python/heap/peek.h"
 
-/* CPU time for lists of sockets: reading 100,000 connections once takes some 50 ms. */
+/* CPU time for reading lists of sockets: 100,000 connections take some 50 ms once. */
 #define SOCKETS_NS (200 * NSEC_PER_MSEC)
 
 static void on_record(void *ctx, const void *data, size_t n)
@@ -154,7 +154,7 @@ static int denied(pid_t pid, const char *why)
 		       pid, why, self_under_sudo(), pid);
 }
 
-/* Stacks are read from the process's memory, so that must be readable. */
+/* Checks that the memory of process @pid, which has the stacks, can be read. */
 static int check_readable(const struct dump *d, pid_t pid)
 {
 	uint64_t word;

@@ -18,22 +18,26 @@
 
 struct dump_thread {
 	pid_t tid;
-	bool python;	  /* the thread has a Python thread state */
-	uint64_t ident;	  /* what threading.get_ident() gives in the thread; 0: not known */
-	bool steady;	  /* the thread didn't run while its stack was read */
+	bool python;	/* the thread has a PyThreadState */
+	uint64_t ident; /* what threading.get_ident() gives in the thread; 0: not known */
+	/* the thread didn't run while its stack was read, so the stack is of one moment */
+	bool steady;
 	struct wait wait; /* what the thread is doing */
 	enum gil_state gil;
 	/* if this thread waits for the GIL: the thread that holds it; 0: not known */
 	pid_t gil_holder;
-	bool gil_moved;	      /* when .gil_holder itself was read, it didn't hold the GIL */
-	uint64_t gil_held_ns; /* .gil_holder has held it for at least this long; 0: not known */
+	/* when the thread .gil_holder itself was read, it didn't hold the GIL any more */
+	bool gil_moved;
+	/* the thread .gil_holder has held the GIL for at least this long; 0: not known */
+	uint64_t gil_held_ns;
 	enum walk_outcome outcome;
 	enum native_outcome native;
-	struct profile *profile; /* the profile that .stack is in; NULL: dump_profile() */
-	uint32_t stack;		 /* id of the stack in the profile; 0: none */
+	/* the profile that .stack is in; NULL: the one of dump_profile() */
+	struct profile *profile;
+	uint32_t stack; /* id of the thread's stack in the profile; 0: it has none */
 	/* for how many ns the thread has been blocked or ready to run; 0: not known */
 	uint64_t since_ns;
-	char target[128]; /* what descriptor wait.fd is: a path, "socket:[1234]"; any bytes */
+	char target[128]; /* what the descriptor wait.fd is: a path, "socket:[1234]"; any bytes */
 	/* If .target is a socket: where its other end is; "": not known. */
 	char peer[SOCKET_TEXT_BYTES];
 	/* the thread's name in Python, else in the kernel; owned by the profile; "": not known */
@@ -63,12 +67,13 @@ struct dump_process {
 	pid_t pid;
 	/* version of the process's Python, major << 8 | minor; 0: the process isn't Python */
 	uint16_t version;
-	/* versions of further interpreters in the process; 0: there are no more */
+	/* versions of further interpreters in the process, ended by a 0 */
 	uint16_t more[ABI_INTERPRETERS];
 	/* the Python is newer than krait knows: threads may lack their names */
 	bool newer;
 	/*
-	 * proc_is_locked() is true of the process: threads have only the kernel's frames and names
+	 * proc_is_locked() is true of the process: of its threads only the kernel knows frames and
+	 * names
 	 */
 	bool locked;
 	/*
@@ -76,22 +81,22 @@ struct dump_process {
 	 * FILE"; "": none.
 	 */
 	char other[sizeof(struct collect_other)];
-	const char *name, *cgroup, *container; /* owned by the profile */
-	/* ascending by tid, the process's first thread first */
+	const char *name, *cgroup, *container; /* texts that the profile owns */
+	/* threads, ascending by tid, the process's first thread first */
 	VEC(struct dump_thread) threads;
 };
 
 struct dump_config {
-	/* native: show native frames; leaf: only those of the innermost Python function */
+	/* native: native frames are shown; leaf: only those of the innermost Python function */
 	bool native, leaf;
-	bool kernel; /* show the kernel's frames */
+	bool kernel; /* frames of the kernel are shown */
 	bool interpreter_frames;
 	struct unwind_cache *cache;	   /* cache of unwind tables; NULL: none */
 	const struct collect_texts *texts; /* as in struct collect_config */
 	bool (*may_see)(int procdir);	   /* may the user see this process? NULL: all */
 	/* May the user see a thread of this user and group? Set together with .may_see. */
 	bool (*is_own)(uint32_t uid, uint32_t gid);
-	/* collect_config.wait; its @ctx is .wait_ctx */
+	/* as collect_config.wait; .wait_ctx is its @ctx */
 	bool (*wait)(void *ctx, const char *what, unsigned done);
 	void *wait_ctx;
 };
@@ -141,8 +146,8 @@ void dump_note_holders(struct dump *d);
  * files.
  */
 enum dump_life dump_life(const struct dump *d, size_t i);
-const char *dump_life_word(enum dump_life life);  /* for --json */
-const char *dump_life_words(enum dump_life life); /* for people */
+const char *dump_life_word(enum dump_life life);  /* word for this state in --json */
+const char *dump_life_words(enum dump_life life); /* words for this state, for people */
 const struct proc *dump_proc(const struct dump *d, size_t i);
 
 /*

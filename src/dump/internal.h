@@ -12,7 +12,7 @@
 #include "python/heap/tstates.h"
 #include "sampler/tasks.h"
 
-/* What is needed to read a thread; in the same order as dump_process.threads. */
+/* What is needed to read one thread; the index is that in dump_process.threads. */
 struct work {
 	bool done, gone;
 	struct task_look look; /* the latest look at the thread */
@@ -20,26 +20,27 @@ struct work {
 };
 
 struct interpreter {
-	struct py_where where; /* the interpreter; addresses are those in the process */
+	struct py_where where; /* where the interpreter is; addresses are those in the process */
 	py_tstates states;
 	/* Read before the stacks, so that threads that live for a moment have names too. */
 	struct py_thread_names names;
-	struct map by_tid; /* tid -> index + 1 in .states, | MORE_STATES */
+	/* tid -> index + 1 in .states, with MORE_STATES if the thread has several */
+	struct map by_tid;
 };
 
-/* What is needed to read a process; in the same order as dump.processes. */
+/* What is needed to read one process; the index is that in dump.processes. */
 struct target {
 	struct proc proc;
 	struct proc_key key;
-	/* the process's first thread had already ended when the process was taken in */
+	/* the process's first thread had ended before the dump took the process in */
 	bool zombie;
 	uint32_t space; /* slot of the process's mappings in the store; 0: none yet */
 	struct interpreter python[ABI_INTERPRETERS];
-	size_t n_python; /* number of its interpreters; 0: the process isn't Python */
+	size_t n_python; /* number of the process's interpreters; 0: the process isn't Python */
 	VEC(struct work) work;
 };
 
-/* bit in interpreter.by_tid: the thread has several thread states */
+/* bit in a value of interpreter.by_tid: the thread has several thread states */
 #define MORE_STATES (1ull << 32)
 
 struct dump {
@@ -51,19 +52,19 @@ struct dump {
 	VEC(struct py_layout *) layouts;
 	VEC(struct target) targets;
 	VEC(struct dump_process) processes;
-	struct proc_several found; /* what collect_examine() found last */
+	struct proc_several found; /* the interpreters that collect_examine() found last */
 	uint64_t start_ns;	   /* when the dump began, CLOCK_MONOTONIC */
-	uint64_t sockets_ns;	   /* CPU time, in ns, that is left for reading lists of sockets */
-	int kallsyms;		   /* /proc/kallsyms, -1: none */
+	uint64_t sockets_ns; /* CPU time, in ns, that may still be spent on lists of sockets */
+	int kallsyms;	     /* descriptor of /proc/kallsyms; -1: none */
 	/* reads the kernel's records of threads; NULL: not permitted, or the kernel is too old */
 	struct tasks *tasks;
 	VEC(struct rec_task) blocked;
-	struct map by_tid;	  /* tid -> index + 1 in .blocked */
-	uint64_t read_ns;	  /* when .blocked was read */
-	uint64_t clock_offset_ns; /* CLOCK_MONOTONIC minus the scheduler's clock */
+	struct map by_tid; /* tid -> index + 1 in .blocked, the kernel's records of threads */
+	uint64_t read_ns;  /* when .blocked was read, CLOCK_MONOTONIC */
+	uint64_t clock_offset_ns; /* what CLOCK_MONOTONIC has more than the scheduler's clock */
 };
 
-/* feed.c: takes what src/collect would send to the kernel programs. */
+/* feed.c: takes what src/collect otherwise sends to the kernel programs. */
 extern const struct collect_ops dump_collect_ops;
 extern const struct collect_unwind_ops dump_unwind_ops;
 const struct py_layout *dump_layout(void *ctx, uint16_t index);
@@ -78,7 +79,10 @@ void dump_read_blocked(struct dump *d);
  * called, and its count of switches hasn't changed since; else NULL.
  */
 const struct rec_task *dump_blocked(const struct dump *d, pid_t tid, const struct task_look *look);
-/* Nanoseconds since @sched_ns of the scheduler's clock; 0: not known, or @sched_ns is 0. */
+/*
+ * Returns the nanoseconds since @sched_ns of the scheduler's clock; 0: not known, or @sched_ns is
+ * 0.
+ */
 uint64_t dump_since_ns(const struct dump *d, uint64_t sched_ns);
 void dump_blocked_regs(const struct rec_task *rec, struct walker_regs *ret);
 /*
@@ -92,7 +96,7 @@ _must_use_ int dump_threads(struct dump *d);
 
 /* names.c: takes the threads' names over from the profile. */
 void dump_take_names(struct dump *d);
-/* A copy of @text that the profile owns; "" without memory. */
+/* Returns a copy of @text that the profile owns; "" if memory lacks. */
 const char *dump_text(struct dump *d, const char *text);
 
 #endif

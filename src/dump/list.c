@@ -6,7 +6,8 @@
 #include "base/log.h"
 #include "dump/internal.h"
 
-#define LIST_TRIES 5 /* reads of Python's list until two in a row are equal */
+/* how often Python's list of threads is read until it is the same twice in a row */
+#define LIST_TRIES 5
 
 static bool same_states(const py_tstates *a, const py_tstates *b)
 {
@@ -70,7 +71,7 @@ static int list_threads(struct target *t, struct dump_process *p)
 	return r;
 }
 
-/* If Python's names can't be read, the kernel's are shown. */
+/* Names the threads; where Python's names can't be read, by the kernel's. */
 static void list_names(struct dump *d, pid_t pid, struct interpreter *one)
 {
 	py_thread_names_fini(&one->names);
@@ -96,5 +97,5 @@ int dump_list(struct dump *d, size_t i)
 	for (size_t k = 0; !r && k < t->n_python; k++)
 		r = list_python(d, t->proc.tgid, &t->python[k]);
 	r = r ? r : list_threads(t, &d->processes.v[i]);
-	return r == -ESRCH ? 0 : r; /* the process has ended meanwhile */
+	return r == -ESRCH ? 0 : r; /* -ESRCH: the process has ended meanwhile */
 }

@@ -26,7 +26,8 @@ uint64_t dump_sampled_thread(const struct profile *p, uint32_t labels)
 
 struct index {
 	struct dump *d;
-	struct map threads; /* dump_thread_key() -> process << 32 | thread */
+	/* dump_thread_key() of a thread -> index of its process << 32 | of the thread */
+	struct map threads;
 };
 
 /*

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The lists of sockets in /proc/PID/net (Documentation/networking/proc_net_tcp.rst); see socket.h.
+ * Reads the lists of sockets in /proc/PID/net (Documentation/networking/proc_net_tcp.rst); see
+ * socket.h.
  */
 #include "dump/socket.h"
 
@@ -13,7 +14,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 
-#define STATE_LISTEN 10 /* include/net/tcp_states.h */
+#define STATE_LISTEN 10 /* TCP's state "listening" in include/net/tcp_states.h */
 
 /*
  * Parses "0100007F:1F90", or 32 digits before the colon: words of the address in host byte order,
@@ -58,7 +59,7 @@ bool socket_inet_line(const char *line, const char *kind, uint64_t inode,
 	struct in6_addr own_addr, peer_addr;
 	bool six;
 
-	/* Columns: sl local rem st tx:rx tr:when retrnsmt uid timeout inode */
+	/* Columns of /proc/net/tcp: sl local rem st tx:rx tr:when retrnsmt uid timeout inode */
 	if (sscanf(line, " %*u: %47s %47s %x %*s %*s %*s %*u %*u %llu", own, peer, &state,
 		   &found) != 4 ||
 	    found != inode)
@@ -81,7 +82,7 @@ bool socket_unix_line(const char *line, uint64_t inode, char ret[static SOCKET_T
 	unsigned long long found;
 	int path = 0;
 
-	/* Columns: Num: RefCount Protocol Flags Type St Inode Path */
+	/* Columns of /proc/net/unix: Num: RefCount Protocol Flags Type St Inode Path */
 	if (sscanf(line, "%*x: %*x %*x %*x %*x %*x %llu%n", &found, &path) != 1 || !path ||
 	    found != inode)
 		return false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Source lines with the rights of the process they belong to; see source.h. */
+/* Reads source lines with the rights of the process that they belong to; see source.h. */
 #include "dump/source.h"
 
 #include <fcntl.h>
@@ -14,13 +14,13 @@
 #include "proc/open_as.h"
 #include "proc/stat.h"
 
-#define SOURCE_BYTES  (8u << 20) /* the most bytes of one file */
+#define SOURCE_BYTES  (8u << 20) /* the most bytes of one source file */
 #define SOURCE_FILES  4096
 #define ENVIRON_BYTES (1u << 20)
-/* resolution of a process's start time and of file times */
+/* how exact a process's start time and times of files are */
 #define CLOCK_STEPS (20 * NSEC_PER_MSEC)
 
-/* The variable in which shells keep their working directory. NULL: it isn't there. */
+/* Returns the variable in which shells keep their working directory; NULL: it isn't there. */
 static const char *started_in(const struct str *environment)
 {
 	static const char name[] = "PWD=";

@@ -15,14 +15,14 @@
 #include "proc/owner.h"
 #include "proc/proc.h"
 
-/* One process, and its files that were read. */
+/* One process, with those of its source files that were read. */
 struct source {
 	const struct proc *proc;	/* borrowed */
 	const struct dump_texts *texts; /* texts in processes' memory; borrowed */
 	int root;			/* descriptor of its root directory; -1: not available */
 	/* descriptor of the directory where relative names begin; -1: not known */
 	int cwd;
-	struct proc_owner owner; /* the user with whose rights files are opened */
+	struct proc_owner owner; /* the user with whose rights the source files are opened */
 	/* When the process started, since the epoch; a file that is newer may have been changed. */
 	uint64_t start_ns;
 	VEC(struct source_file *) files;
@@ -30,10 +30,10 @@ struct source {
 
 struct source_file {
 	char *path;
-	char *text; /* NULL: no line of this file is shown */
+	char *text; /* text of the file; NULL: no line of it is shown */
 	size_t n;
 	bool changed;	   /* the file changed after the process started */
-	VEC(size_t) lines; /* offset of each line in .text */
+	VEC(size_t) lines; /* offset of each line of the file in .text */
 };
 
 /* @proc and @texts are borrowed. Never fails: without the right to read, there are no lines. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Unwind tables in krait's own memory; see store.h. */
+/* Keeps unwind tables in krait's own memory; see store.h. */
 #include "dump/store.h"
 
 #include <errno.h>
@@ -56,7 +56,7 @@ static int add_rows(void *ctx, const struct unwind_chunk *chunk, uint32_t *numbe
 	return c ? 0 : -ENOMEM;
 }
 
-/* Adds the rules of @rows. number[i] becomes rule i's number in this store. */
+/* Adds the rules of @rows to this store. number[i] becomes the number that rule i has there. */
 static int number_rules(struct store *s, const struct unwind_rows *rows, uint32_t **number)
 {
 	int r = 0;

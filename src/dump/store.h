@@ -12,13 +12,14 @@
 
 /* Numbers begin at 1: table 0 means none, rule 0 says nothing, slot 0 is no process. */
 struct store {
-	VEC(struct unwind_chunk *) chunks; /* each holds rows or mappings (struct space_chunk) */
+	/* chunks, each of which holds rows or mappings (struct space_chunk) */
+	VEC(struct unwind_chunk *) chunks;
 	VEC(struct unwind_table) tables;
 	VEC(struct unwind_rule) rules;
 	VEC(struct unwind_space) spaces;
 };
 
-_must_use_ int store_init(struct store *s); /* 0 or -ENOMEM */
+_must_use_ int store_init(struct store *s); /* returns 0 or -ENOMEM */
 void store_fini(struct store *s);
 
 /*

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One thread in /proc; see task.h. Formats: kernel, fs/proc/array.c, fs/proc/base.c, lib/syscall.c.
+ * Reads one thread in /proc; see task.h. Formats: kernel, fs/proc/array.c, fs/proc/base.c,
+ * lib/syscall.c.
  */
 #include "dump/task.h"
 
@@ -72,7 +73,7 @@ bool task_place_parse(const char *text, struct task_place *ret)
 		p.arg[i] = v[i];
 	p.sp = v[n - 3];
 	p.pc = v[n - 2];
-	if (!p.sp && !p.pc) /* a kernel thread: it has no user code */
+	if (!p.sp && !p.pc) /* of a kernel thread, which has no user code */
 		p.call = TASK_NO_CALL;
 	*ret = p;
 	return true;
@@ -84,7 +85,7 @@ static void read_wchan(int procdir, pid_t tid, char ret[static TASK_WCHAN_BYTES]
 	char path[48];
 
 	snprintf(path, sizeof(path), "task/%d/wchan", tid);
-	/* "0": the thread runs, or krait may not know */
+	/* "0" means that the thread runs, or that krait may not know */
 	if (!proc_file_read(procdir, path, TASK_WCHAN_BYTES - 1, &text) &&
 	    !streq(str_cstr(&text), "0"))
 		snprintf(ret, TASK_WCHAN_BYTES, "%s", str_cstr(&text));

@@ -15,34 +15,36 @@
  * task_struct.nvcsw + nivcsw, counted when the thread leaves the CPU)
  */
 struct task_look {
-	char state; /* as in /proc/PID/stat: 'R', 'S', 'D', 'T', 't', 'Z', 'I', ... */
+	/* the thread's state as /proc/PID/stat has it: 'R', 'S', 'D', 'T', 't', 'Z', 'I', ... */
+	char state;
 	uint64_t switches;
 };
 
-/* @procdir: descriptor of /proc/PID. Returns 0, -ESRCH or -errno, without a message. */
+/* Takes a look at a thread. @procdir: descriptor of /proc/PID. 0, -ESRCH or -errno, no message. */
 _must_use_ int task_look(int procdir, pid_t tid, struct task_look *ret);
 
-/* Did the thread neither run at the looks @a and @b nor between them? */
+/* Tells whether the thread ran neither at the looks @a and @b nor between them. */
 static inline bool task_stayed(const struct task_look *a, const struct task_look *b)
 {
 	return a->state == b->state && a->state != 'R' && a->switches == b->switches;
 }
 
-/* How often the thread came onto a CPU so far (/proc/PID/schedstat); 0: not known. */
+/* Returns how often the thread has got a CPU so far (/proc/PID/schedstat); 0: not known. */
 uint64_t task_runs(int procdir, pid_t tid);
 
 /* the thread is blocked, but not in a system call: a page fault, a stop */
-#define TASK_NO_CALL	 (-1)
-#define TASK_UNKNOWN	 (-2) /* the thread runs, or krait lacks the right to know */
+#define TASK_NO_CALL (-1)
+/* value of .call: the thread runs, or krait lacks the right to know */
+#define TASK_UNKNOWN	 (-2)
 #define TASK_WCHAN_BYTES 64
 
 struct task_place {
-	long call; /* number of the system call, or TASK_* */
+	long call; /* number of the system call in which the thread is, or TASK_... */
 	uint64_t arg[6];
 	/* stack pointer and program counter of user code; 0: not known */
 	uint64_t sp, pc;
 	bool runs; /* the thread isn't blocked any more: .call isn't known */
-	/* kernel function that the thread sleeps in; "": not known, or it runs */
+	/* kernel function in which the thread sleeps; "": not known, or it runs */
 	char wchan[TASK_WCHAN_BYTES];
 };
 
@@ -50,8 +52,7 @@ struct task_place {
 void task_place_read(int procdir, pid_t tid, struct task_place *ret);
 
 /*
- * Parse /proc/PID/status and /proc/PID/syscall. False: the text contradicts itself or tells
- * nothing.
+ * Parse /proc/PID/status and /proc/PID/syscall. False: the text contradicts itself or says nothing.
  */
 bool task_look_parse(const char *text, struct task_look *ret);
 bool task_place_parse(const char *text, struct task_place *ret);

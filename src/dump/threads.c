@@ -31,11 +31,11 @@ struct reader {
 	struct dump_process *p;
 	struct dump_thread *thread;
 	struct work *work;
-	bool patient; /* more tries are worth it, to get registers and the kernel's stack */
-	bool last;    /* this is the last try: what it reads is shown */
+	bool patient; /* it is worth trying again to get the thread's registers and kernel stack */
+	bool last;    /* this is the last try: what it reads of the thread is shown */
 };
 
-/* Describes the thread as interpreter @one knows it. False: @one doesn't know it. */
+/* Describes the thread as interpreter @one knows it. False: that doesn't know the thread. */
 static bool describe_in(const struct reader *r, const struct interpreter *one,
 			struct walker_thread *ret)
 {
@@ -118,7 +118,7 @@ static enum native_outcome walk_native(const struct reader *r, const struct walk
 	return n;
 }
 
-/* True if rows are missing that krait can still make; asks for them. */
+/* Asks for rows that the walk lacked and krait can still make. True: there are such. */
 static bool wants_rows(const struct reader *r, const struct walker_thread *w)
 {
 	enum native_outcome n = r->thread->native;
@@ -162,7 +162,7 @@ static bool walk(struct reader *r, const struct walker_thread *w, const struct r
 	if (task_look(r->t->proc.dirfd, t->tid, &after))
 		return false;
 	stayed = task_stayed(&r->work->look, &after);
-	/* It is ready to run, but hasn't been on a CPU since. */
+	/* The thread is ready to run, but hasn't been on a CPU since it was looked at. */
 	if (!stayed && rec && rec->runs)
 		stayed = task_runs(r->t->proc.dirfd, t->tid) == rec->runs;
 	/*
@@ -181,7 +181,7 @@ static bool walk(struct reader *r, const struct walker_thread *w, const struct r
  */
 #define TASK_FROZEN 0x8000
 
-/* Notes what the thread is doing, and for how long. */
+/* Notes what the thread waits for or does, and for how long. */
 static void tell_wait(struct reader *r, const struct rec_task *rec, const struct task_place *place)
 {
 	struct dump_thread *t = r->thread;
@@ -214,7 +214,7 @@ static void show(struct reader *r, const struct rec_task *rec, const struct task
 
 enum tried { DONE, AGAIN, NEEDS_ROWS };
 
-/* Shows only what the kernel says: this thread's memory can't be read. */
+/* Shows only what the kernel says of this thread, because its memory can't be read. */
 static enum tried look_only(struct reader *r)
 {
 	const struct rec_task *rec = dump_blocked(r->d, r->thread->tid, &r->work->look);
@@ -284,7 +284,7 @@ static enum tried try_with_rows(struct reader *r)
 	return tried;
 }
 
-/* Returns the number of threads that must be read again. */
+/* Reads each thread once. Returns the number of those that must be read again. */
 static size_t one_round(struct dump *d, int tries)
 {
 	size_t again = 0;
@@ -312,14 +312,14 @@ static void note_holder(const struct dump_thread *holder, struct dump_thread *t)
 	bool held = holder->gil == GIL_HELD, known = holder->gil != GIL_UNKNOWN;
 
 	t->gil_moved = known && !held;
-	/* If the holder has been blocked since then, it took the GIL before that. */
+	/* If the holder has been blocked since then, it took the GIL before. */
 	t->gil_held_ns =
 		held && holder->steady && holder->wait.kind != WAIT_RUNNABLE ? holder->since_ns : 0;
 }
 
 static void note_holders(struct dump_process *p)
 {
-	struct map threads = {}; /* tid -> index */
+	struct map threads = {}; /* tid -> index of the thread */
 
 	map_init(&threads);
 	for (size_t i = 0; i < p->threads.n; i++)
@@ -339,7 +339,7 @@ void dump_note_holders(struct dump *d)
 		note_holders(p);
 }
 
-/* Threads that ended before they were read aren't shown. */
+/* Leaves out threads that ended before they were read. */
 static void leave_out(const struct target *t, struct dump_process *p)
 {
 	size_t kept = 0;

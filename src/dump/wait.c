@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The rules by which a thread's wait is named; see wait.h. */
+/* Names what a thread waits for, by rules; see wait.h. */
 #include "dump/wait.h"
 
 #include <sys/syscall.h>
 
-/* The numbers differ between architectures, and some calls exist only on some. */
+/* Numbers of system calls differ between architectures; some calls exist only on some. */
 #define CALL(name) .call_name = #name, .call = SYS_##name
 #define NO_FD	   .fd = -1
 #define ANY	   .call = TASK_UNKNOWN, .fd = -1
@@ -90,7 +90,7 @@ const struct wait_rule wait_rules[] = {
 	{CALL(accept4), .kind = WAIT_IO, .fd = 0},
 	{CALL(connect), .kind = WAIT_IO, .fd = 0},
 	{CALL(sendfile), .kind = WAIT_IO, .fd = 0},
-	/* The call may wait for either end. */
+	/* splice() may wait for either of its ends, so no descriptor is named. */
 	{CALL(splice), .wchan = "pipe_wait_readable", .kind = WAIT_IO, .fd = 0},
 	{CALL(splice), .wchan = "pipe_wait_writable", .kind = WAIT_IO, .fd = 2},
 	{CALL(splice), .kind = WAIT_IO, NO_FD},
@@ -124,7 +124,7 @@ const struct wait_rule wait_rules[] = {
 	{CALL(msgsnd), .kind = WAIT_IO, NO_FD},
 	{CALL(getrandom), .kind = WAIT_IO, NO_FD},
 	{CALL(execve), .kind = WAIT_IO, NO_FD},
-	/* These wait for a network file system that doesn't answer. */
+	/* These calls wait for a network file system that doesn't answer. */
 	{CALL(newfstatat), .kind = WAIT_IO, NO_FD},
 	{CALL(statx), .kind = WAIT_IO, NO_FD},
 	{CALL(statfs), .kind = WAIT_IO, NO_FD},
@@ -217,13 +217,15 @@ static bool fits(const struct wait_rule *r, const struct task_place *p)
 {
 	if (r->call_name && r->call != p->call)
 		return false;
-	/* (p)select(0, ...) and (p)poll(fds, 0, ...): time.sleep() up to 3.10. */
+	/*
+	 * (p)select(0, ...) and (p)poll(fds, 0, ...) with a time limit are time.sleep() up to 3.10.
+	 */
 	if (r->idle && p->arg[streq(r->call_name, "poll") || streq(r->call_name, "ppoll")])
 		return false;
 	return !r->wchan || str_starts(p->wchan, r->wchan);
 }
 
-/* What the state alone says; WAIT_BLOCKED: the rules must say more. */
+/* Returns what the thread's state says; WAIT_BLOCKED: only the rules can say more. */
 static enum wait_kind by_state(char state)
 {
 	switch (state) {

@@ -38,26 +38,28 @@ enum wait_kind {
 
 /* A thread waits in this way if all that is set here fits; the first rule that fits counts. */
 struct wait_rule {
-	const char *call_name; /* name of the system call; NULL: any, or none */
+	/* name of the system call that the rule is for; NULL: any, or none */
+	const char *call_name;
 	long call;
 	bool idle; /* fits only if the call has no descriptor: its first or second argument is 0 */
-	const char *wchan; /* beginning of the kernel function's name; NULL: any */
+	const char *wchan; /* beginning of the name of the kernel function that sleeps; NULL: any */
 	enum wait_kind kind;
-	int fd; /* number of the call's argument that is a descriptor, -1 = none */
+	int fd; /* which argument of the call is the descriptor; -1: none is */
 };
-extern const struct wait_rule wait_rules[]; /* the last one is WAIT_BLOCKED, which always fits */
+/* the rules, tried in order; the last one is WAIT_BLOCKED, which always fits */
+extern const struct wait_rule wait_rules[];
 
 struct wait {
 	enum wait_kind kind;
-	const char *call; /* name of the system call, NULL: none, or it has no rule */
-	int fd;		  /* the descriptor that the thread waits for, -1 = none */
-	bool disk;	  /* the sleep is uninterruptible: state D */
+	const char *call; /* name of the system call; NULL: there is none, or it has no rule */
+	int fd;		  /* the descriptor that the thread waits for; -1: none */
+	bool disk;	  /* the thread sleeps uninterruptibly: state D */
 };
 
 /* What a thread with this @look does at this @place. @place isn't used if the thread runs. */
 struct wait wait_of(const struct task_look *look, const struct task_place *place);
 
-const char *wait_word(enum wait_kind kind);  /* for --json */
-const char *wait_words(enum wait_kind kind); /* for people */
+const char *wait_word(enum wait_kind kind);  /* word for this kind of wait in --json */
+const char *wait_words(enum wait_kind kind); /* words for this kind of wait, for people */
 
 #endif

@@ -18,7 +18,7 @@
 #include "dump/walker.h"
 #include "python/heap/peek.h"
 
-/* the smallest page of any machine: either all of it is mapped or nothing */
+/* size of the smallest page of any machine: all of a page is mapped, or nothing */
 #define PAGE_BYTES 4096u
 #define PAGES_BITS 6
 
@@ -29,14 +29,14 @@
  */
 struct pages {
 	bool off;
-	uint64_t addr[1 << PAGES_BITS]; /* 0: unused */
+	uint64_t addr[1 << PAGES_BITS]; /* address of each page; 0: this place is unused */
 	char data[1 << PAGES_BITS][PAGE_BYTES];
 };
 
 struct walker {
 	struct walker_config config;
 	struct pages pages;
-	struct map codes, stacks; /* what was sent: wire ids */
+	struct map codes, stacks; /* wire ids of the code objects and stacks that were sent */
 	struct walk walk;
 	struct walk_out out;
 	struct walk_addrs addrs;
@@ -47,7 +47,7 @@ struct walker {
 	enum gil_state gil;
 };
 
-/* The walkers take no argument; this is the walker of the current call. */
+/* The walkers of bpf/ take no argument, so this is the walker of the current call. */
 static __thread struct walker *at;
 
 static void forget_pages(struct walker *w)
@@ -70,7 +70,7 @@ static const char *page_at(uint64_t addr)
 	return p->data[i];
 }
 
-/* False: not all bytes could be read. */
+/* Copies memory of the process. False: not all bytes could be read. */
 static bool read_pages(void *dst, uint32_t n, uint64_t addr)
 {
 	while (n) {
@@ -87,7 +87,7 @@ static bool read_pages(void *dst, uint32_t n, uint64_t addr)
 	return true;
 }
 
-/* As bpf_probe_read_user(): reads all or nothing. */
+/* Reads memory of the process as bpf_probe_read_user() does: all or nothing. */
 walk_inline long read_user(void *dst, __u32 n, __u64 addr)
 {
 	int r = 0;
@@ -270,7 +270,8 @@ static uint64_t gil_holder(const struct walker *w, const struct py_layout *l)
 	uint64_t holder = 0;
 	int32_t locked = 0;
 
-	if (PY_HAS(l->can, LOCK_GIL)) /* before 3.0 only the current thread state tells */
+	/* before 3.0 only the current thread state tells who holds the GIL */
+	if (PY_HAS(l->can, LOCK_GIL))
 		return read_u64(w->walk.where.tstate_current);
 	if (!find_gil(&w->walk, l, &g) || !g.locked || !g.holder ||
 	    read_user(&locked, sizeof(locked), g.locked) || locked != 1 ||
@@ -287,7 +288,7 @@ enum gil_state walker_gil(struct walker *w, const struct walker_thread *t, const
 	enum gil_state state;
 
 	at = w;
-	forget_pages(w); /* other threads write there meanwhile */
+	forget_pages(w); /* forgets the pages that were read: other threads write there meanwhile */
 	w->walk.gil_read = 0;
 	*holder = 0;
 	if (!t->where)

@@ -17,21 +17,21 @@ struct walker;
 
 struct walker_config {
 	const struct py_layout *(*layout)(void *ctx, uint16_t index);
-	/* takes a record of @n bytes, valid during the call */
+	/* gets a record of @n bytes, which is valid during the call */
 	void (*record)(void *ctx, const void *data, size_t n);
 	void *ctx;
 	const struct store *store;
-	bool leaf; /* native frames only up to the innermost Python frame */
+	bool leaf; /* native frames are unwound only up to the innermost Python frame */
 };
 
-struct walker *walker_new(const struct walker_config *config); /* NULL: out of memory */
+struct walker *walker_new(const struct walker_config *config); /* returns NULL if memory lacks */
 void walker_free(struct walker *w);
 
 struct walker_thread {
 	struct proc_key proc;
-	/* the thread's interpreter; NULL: the thread isn't Python */
+	/* the interpreter of the thread; NULL: the thread isn't Python */
 	const struct py_where *where;
-	/* the thread's process isn't Python either: no Python frames are missing then */
+	/* the thread's process isn't Python either, so no Python frames are missing */
 	bool other;
 	uint64_t tp; /* the thread's thread pointer */
 	/*
@@ -42,16 +42,16 @@ struct walker_thread {
 	uint32_t space; /* slot of the process's mappings in the store; 0: none */
 };
 
-/* Registers of a blocked thread, by DWARF number; 0: not known. */
+/* Registers of a blocked thread, by their DWARF numbers; 0: not known. */
 #define WALKER_REGS 32
 struct walker_regs {
 	uint64_t pc, reg[WALKER_REGS];
 };
 
-/* Has the thread Python frames in interpreter .where, which must not be NULL? */
+/* Tells whether the thread has Python frames in interpreter .where, which must not be NULL. */
 bool walker_runs(struct walker *w, const struct walker_thread *t);
 
-/* Walks the thread's Python frames. *hash differs if the frames differ. */
+/* Walks the thread's Python frames. *@hash differs whenever the frames differ. */
 enum walk_outcome walker_python(struct walker *w, const struct walker_thread *t, uint64_t *hash);
 
 /*
@@ -74,7 +74,7 @@ enum native_outcome walker_native(struct walker *w, const struct walker_thread *
 /* The address in the outermost native frame found, where unwinding ended; 0: no frame was found. */
 uint64_t walker_end(const struct walker *w);
 
-/* Hands on, as records, what was walked last and a sample of it. */
+/* Hands on, as records, what was walked last, and a sample of that. */
 void walker_send(struct walker *w, pid_t tid, uint64_t time_ns);
 
 #endif
