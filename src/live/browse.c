@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What keys do; see browse.h. */
+/* Does what keys of `krait top` mean; see browse.h. */
 #include "live/browse.h"
 
 #include <limits.h>
@@ -103,7 +103,7 @@ static int show_table(struct browse *b, enum live_table table)
 	return browse_refresh(b);
 }
 
-/* Shows or hides frames of a kind; everything is counted anew. */
+/* Shows or hides frames of a kind; after that everything is counted anew. */
 static int toggle_kind(struct browse *b, enum frame_kind kind, enum frame_kind too)
 {
 	struct live *l = b->shown->live;
@@ -137,7 +137,7 @@ static int open_or_enter(struct browse *b, enum page page)
 	return b->shown->rows.n ? tree_open(b, page) : 0;
 }
 
-/* Shows only this process or thread, or all again. */
+/* Shows only the chosen process or thread, or all of them again. */
 static int zoom_to(struct browse *b)
 {
 	struct table *v = b->shown;
@@ -260,7 +260,7 @@ static void remove_character(struct str *b)
 		b->s[b->n] = '\0';
 }
 
-/* A key typed at the prompt; a filter takes effect while it is typed. */
+/* Handles a key that was typed at the prompt; a filter takes effect while it is typed. */
 static int prompt_key(struct browse *b, int key, enum browse_do *ret)
 {
 	if (key == KEY_ENTER)
@@ -278,7 +278,7 @@ static int prompt_key(struct browse *b, int key, enum browse_do *ret)
 	return browse_refresh(b);
 }
 
-/* Keys that mean the same on every page. Returns false for any other key. */
+/* Handles keys that mean the same on every page. False: @key is another one. */
 static bool common_key(struct browse *b, int key, enum browse_do *ret)
 {
 	switch (key) {

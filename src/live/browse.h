@@ -27,17 +27,22 @@ enum browse_do {
 
 /* What the head of the screen shows; filled by the session's owner before drawing. */
 struct browse_facts {
-	const char *target; /* "pid 123", "every Python process" */
-	/* @recent: the seconds that shares refer to; 0: the last interval. */
+	const char *target; /* words for what is recorded: "pid 123", "every Python process" */
+	/*
+	 * sampling rate, seconds of an interval, and seconds that shares refer to (0: the last
+	 * interval)
+	 */
 	double hz, interval, recent;
 	uint64_t interval_samples;
 	uint64_t samples, lost, incomplete, unknown, unsupported;
-	unsigned processes, threads; /* how many were sampled since the start */
+	/* how many processes and threads were sampled since the start */
+	unsigned processes, threads;
 	/* how many of .processes and .threads were alive at the end of the last interval */
 	unsigned processes_alive, threads_alive;
-	unsigned condensed; /* how often rare code was summed up (condensed) */
-	double cpu, gil;    /* percent of one CPU in the last interval; -1: not known */
-	double gc;	    /* percent of all samples of the last interval */
+	unsigned condensed; /* how often rare code was condensed */
+	double cpu, gil; /* .cpu and .gil: percent of one CPU in the last interval; -1: not known */
+	/* part of all samples of the last interval that are in the garbage collector, in percent */
+	double gc;
 };
 
 /* A line of the tree page. */
@@ -45,13 +50,13 @@ struct tree_line {
 	uint32_t node;
 	uint16_t indent;
 	bool has_children, open;
-	bool only; /* the only child of the line above, so it isn't indented further */
+	bool only; /* the node is the only child of the line above, so it isn't indented further */
 };
 
-/* A box of the flame view, as it was drawn last. */
+/* A box of the flame view, where it was drawn last. */
 struct flame_box {
 	uint32_t node;
-	int y, from, to; /* the box's line on the screen, and its columns [from, to) */
+	int y, from, to; /* the line of the screen that the box is in, and its columns [from, to) */
 };
 
 struct browse {
@@ -59,29 +64,31 @@ struct browse {
 	struct browse_facts facts;
 	enum page page, before_help;
 	bool paused, ended;
-	bool invert; /* trees begin with the innermost functions; the user can turn them round */
+	bool invert; /* trees begin with the innermost functions; a key turns them round */
 
 	/*
 	 * The table. If .held, a row was chosen with a key, and the chosen line follows the row of
 	 * .key.
 	 */
-	size_t at, from; /* chosen line; first line on the screen */
+	size_t at, from; /* index of the chosen line, and of the first line on the screen */
 	uint64_t key;
 	bool held;
 
-	/* Tree and flame pages show one row: this one. */
+	/* The tree of the row that the tree page and the flame page show. */
 	struct calltree tree;
 	char *opened; /* name of the row that is shown */
 	VEC(struct tree_line) lines;
-	struct map toggled; /* node -> 1 or 2: opened or closed by hand */
+	struct map toggled; /* node -> 1: opened by hand, 2: closed by hand */
 	size_t tree_at, tree_from;
-	/* flame page, nodes of .tree: the node that fills the picture; the chosen node */
+	/*
+	 * of the flame page, as nodes of .tree: the one that fills the picture, and the chosen one
+	 */
 	uint32_t zoom, chosen;
 	VEC(struct flame_box) boxes;
 
 	enum prompt prompt;
 	struct str input;
-	char message[256]; /* shown until the next key */
+	char message[256]; /* message in the last line, until the next key */
 	/* how many lines of the list were on the screen when it was last drawn */
 	int page_rows;
 };
@@ -107,7 +114,7 @@ _must_use_ int browse_key(struct browse *b, int key, enum browse_do *ret);
 /* Shows a message in the last line until the next key. */
 void browse_say(struct browse *b, const char *fmt, ...) _printf_(2, 3);
 
-/* Draws everything. 0 or -ENOMEM + message. */
+/* Draws the whole screen. 0 or -ENOMEM + message. */
 _must_use_ int browse_draw(struct browse *b, struct screen *s);
 
 /*
@@ -119,11 +126,11 @@ _must_use_ int tree_refresh(struct browse *b);
 _must_use_ int tree_key(struct browse *b, int key);
 void tree_draw(struct browse *b, struct screen *s, int top, int bottom);
 
-/* browse_flame.c */
+/* browse_flame.c: handles a key of the flame page */
 _must_use_ int flame_key(struct browse *b, int key);
 _must_use_ int flame_draw(struct browse *b, struct screen *s, int top, int bottom);
 
-/* What the help says of each key; the last entry has no .keys. */
+/* What the help page says of each key; the last entry has no .keys. */
 extern const struct browse_help {
 	const char *keys, *meaning;
 } browse_help[];

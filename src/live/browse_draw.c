@@ -7,8 +7,8 @@
 
 #include "base/cleanup.h"
 
-#define HEAD_ROWS 3 /* target, totals, names of the tables */
-#define GC_LEAST  1 /* percent; below this GC isn't shown */
+#define HEAD_ROWS 3 /* rows of the head: target, totals, names of the tables */
+#define GC_LEAST  1 /* a share of GC in percent below which it isn't shown */
 
 enum style draw_style(const struct profile *p, uint32_t location)
 {
@@ -116,7 +116,7 @@ static void draw_tables(struct browse *b, struct screen *s)
 	}
 	if (*v->filter)
 		put(s, STYLE_WARN, "  /%s", v->filter);
-	/* Native and kernel frames are hidden at first; key n shows them. */
+	/* At first native and kernel frames are hidden; key n shows them. */
 	if (!v->live->hide[KIND_NATIVE] || !v->live->hide[KIND_KERNEL])
 		put(s, STYLE_DIM, "  with %s%s%s", v->live->hide[KIND_NATIVE] ? "" : "native",
 		    v->live->hide[KIND_NATIVE] || v->live->hide[KIND_KERNEL] ? "" : ", ",
@@ -130,7 +130,7 @@ static void draw_headings(struct browse *b, struct screen *s)
 
 		if (!table_has(b->shown, c, s->cols))
 			continue;
-		/* The mark shows the sorted column also where neither bold nor colour is seen. */
+		/* A * marks the sorted column also where neither bold nor colour is seen. */
 		snprintf(text, sizeof(text), "%s%s", c == b->shown->sort ? "*" : "", c->heading);
 		if (!c->value)
 			put(s, STYLE_HEAD, "   %s", text);

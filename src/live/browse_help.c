@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The help page: what the keys do. */
+/* Draws the help page, which says what the keys do. */
 #include "live/browse.h"
 
 const struct browse_help browse_help[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The opened row's callers or callees as a tree; see browse.h. */
+/* Shows callers or callees of the opened row as a tree; see browse.h. */
 #include "live/browse.h"
 
 #include <stdio.h>
@@ -73,7 +73,7 @@ static bool is_open(const struct browse *b, uint32_t node)
 	return n[node].since > 0 && n[node].since >= n[0].since / (100 / OPEN_PERCENT);
 }
 
-/* Nodes that are still to be listed, the next one last. */
+/* Nodes that are still to be listed; the last one is next. */
 struct todo {
 	uint32_t node;
 	uint16_t indent;

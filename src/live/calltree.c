@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 
-#define MAX_DEPTH 1024 /* deeper frames count for their ancestor at this depth */
+#define MAX_DEPTH 1024 /* frames deeper than this count for their ancestor at this depth */
 
 static struct live_only swap_only(struct live *l, struct live_only only)
 {
@@ -14,20 +14,20 @@ static struct live_only swap_only(struct live *l, struct live_only only)
 	return before;
 }
 
-/* A hash of both: different pairs may have the same key, see child(). */
+/* Returns a hash of both arguments; different pairs may have the same one, see child(). */
 static uint64_t child_key(uint32_t parent, uint64_t key)
 {
 	return key ^ (uint64_t)parent * 0x9e3779b97f4a7c15ull;
 }
 
-/* The child of @parent with @key, created if needed; 0: there is no room. */
+/* Returns the child of @parent with @key, made if there was none; 0: there is no room. */
 static uint32_t child(struct calltree *t, uint32_t parent, uint64_t key, uint32_t location)
 {
 	uint64_t at = child_key(parent, key);
 	const uint64_t *found;
 	struct calltree_node node = {.key = key, .parent = parent, .location = location};
 
-	/* Children whose keys collide are told apart by probing the next keys. */
+	/* Children whose hashes are equal are told apart by trying the next numbers. */
 	for (found = map_get(&t->children, at); found; found = map_get(&t->children, ++at))
 		if (t->nodes.v[*found].parent == parent && t->nodes.v[*found].key == key)
 			return *found;
@@ -94,7 +94,7 @@ static void add_stack(struct calltree *t, const struct profile_sample *s, bool l
 		if (t->nodes.v[node].depth >= MAX_DEPTH)
 			break;
 		key = live_key(t->live, t->table, loc[at]);
-		/* Consecutive frames of one module are one node. */
+		/* Consecutive frames of one module are one node of the tree. */
 		if (t->table == LIVE_MODULES && key == last_key)
 			continue;
 		last_key = key;

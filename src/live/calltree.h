@@ -8,30 +8,34 @@
 
 #include "live/live.h"
 
-#define CALLTREE_MAX_NODES (1u << 19) /* the most nodes of a tree: 30 MiB */
+#define CALLTREE_MAX_NODES (1u << 19) /* the most nodes of a tree, which take 30 MiB */
 
 struct calltree_node {
 	uint64_t key;
-	uint32_t parent, location; /* node 0 is the root; its .location is 0 */
-	uint32_t first, next;	   /* first child, next sibling; 0: none */
-	uint32_t tick;		   /* the number of the interval that .last counts */
+	/*
+	 * indexes of the parent node (node 0 is the root), and id of the location; the root's is 0
+	 */
+	uint32_t parent, location;
+	uint32_t first, next; /* indexes of the first child and of the next sibling; 0: none */
+	uint32_t tick;	      /* number of the interval that .last counts */
 	uint16_t depth;
-	/* value in interval .tick, and since the start; both with all nodes below */
+	/* value in the interval .tick, and since the start; both with all nodes below this one */
 	int64_t last, since;
 };
 
 struct calltree {
 	struct live *live;
-	enum live_table table; /* what one node is: a function, a line or a module */
-	/* the tree has whole stacks of a thread or process, from the thread's start */
+	enum live_table table; /* what one node stands for: a function, a line or a module */
+	/* the tree has whole stacks of a thread or process, beginning where the thread starts */
 	bool everything;
-	uint64_t key; /* if not .everything: the row that the tree is of */
+	uint64_t key; /* key of the row that the tree is of; unused if .everything */
 	struct live_only only;
 	bool callers;
 	VEC(struct calltree_node) nodes;
-	struct map children; /* hash of parent and key -> index of the node; 0 = none */
-	uint32_t tick;	     /* the tick of .live that was added last */
-	uint64_t no_room;    /* how many samples' paths were cut short for lack of room */
+	struct map children; /* hash of parent and key -> index of the child's node; 0: none */
+	uint32_t tick;	     /* the interval (tick of .live) that was added last */
+	/* how many samples have a path that was cut short, because there was no room */
+	uint64_t no_room;
 };
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The columns: which value each shows. */
+/* The columns of the tables of `krait top`: which value each shows. */
 #include "live/table.h"
 
 double table_share(const struct table *v, const struct live_count *n, enum live_span span)

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/str.h"
 
-/* Key of code without a symbol: such code has one row for each file. */
+/* Flag in the key of code without a symbol: such code has one row for each file. */
 #define KEY_MAPPING (1ull << 63)
 
 static void take_keys(struct live *l)
@@ -39,7 +39,7 @@ struct live *live_new(struct profile *p, const struct view_options *filter)
 	return l;
 }
 
-/* Drops what is stored by ids of the profile. */
+/* Drops everything that is stored by ids of the profile. */
 static void forget_known(struct live *l)
 {
 	if (l->select.o)
@@ -193,7 +193,7 @@ const char *live_text(const struct live *l, uint64_t key)
 	return key ? intern_get(&l->texts, (uint32_t)key, NULL) : "";
 }
 
-/* Returns an id of .texts; 0: no memory. */
+/* Returns the module of a location as an id of .texts; 0: memory lacks. */
 static uint32_t module_of(struct live *l, uint32_t location)
 {
 	const struct render_names *names;
@@ -222,7 +222,7 @@ uint64_t live_key(struct live *l, enum live_table table, uint32_t location)
 				   : at->function;
 }
 
-/* Removes frames of hidden kinds from .scratch, unless nothing would be left. */
+/* Removes frames of hidden kinds from .scratch, unless none would be left. */
 static void leave_out_kinds(struct live *l)
 {
 	size_t kept = 0;
@@ -262,7 +262,7 @@ static uint64_t key_of_who(const struct live_who *who, enum live_table table)
 	return table == LIVE_THREADS ? (uint64_t)who->pid << 32 | who->tid : who->pid;
 }
 
-/* The row of @key, created if it is new; NULL: there is no room. */
+/* Returns the row of @key, made if there was none; NULL: there is no room. */
 static struct live_row *row_of(struct live *l, uint64_t key, uint32_t location, uint32_t labels)
 {
 	const uint64_t *i = map_get(&l->index, key);
@@ -282,7 +282,7 @@ static struct live_row *row_of(struct live *l, uint64_t key, uint32_t location, 
 		found->tick = l->tick;
 		found->self[LIVE_RECENT] = found->total[LIVE_RECENT] = (struct live_count){};
 	}
-	found->labels = labels; /* the latest labels: a process may have got another name */
+	found->labels = labels; /* takes the latest labels: a process may have got another name */
 	return found;
 }
 
@@ -295,7 +295,7 @@ static void add_count(struct live_count *to, const struct live_count *n)
 	to->gc += n->gc;
 }
 
-/* What is being added, and to which spans. */
+/* A sample that is being added, and the spans that it counts in. */
 struct fold {
 	struct live *l;
 	bool spans[LIVE_SPANS];
@@ -331,7 +331,7 @@ static void add_frames(struct fold *f, uint32_t stack)
 		add_row(f, live_key(f->l, f->l->table, loc[i]), loc[i], i == 0);
 }
 
-/* Asks the whole stack, hidden frames included. */
+/* Tells whether the stack, hidden frames included, is in the garbage collector. */
 static bool is_gc(struct live *l, uint32_t stack)
 {
 	size_t n = 0;
@@ -378,7 +378,7 @@ int live_add(struct live *l, const struct profile_sample *s)
 	return sums_add(&l->now, &timeless);
 }
 
-/* Adds the last interval to .since, as far as there is room. */
+/* Adds the sums of the last interval to .since, as far as there is room. */
 static int keep(struct live *l)
 {
 	int r = 0;
@@ -392,8 +392,9 @@ static int keep(struct live *l)
 	return r;
 }
 
-#define LEAST_PART 1.0 /* seconds; shorter intervals are collected into one part */
-#define ABOUT	   0.1 /* seconds; an interval is never exactly as long as requested */
+/* in seconds: intervals that are shorter are collected into one part of the window */
+#define LEAST_PART 1.0
+#define ABOUT	   0.1 /* tolerance in seconds: an interval is never exactly as long as requested */
 
 static int add_sums(struct sums *to, const struct sums *from)
 {

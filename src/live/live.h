@@ -17,8 +17,9 @@
 #include "view/names/names.h"
 #include "view/select.h"
 
-#define LIVE_MAX_SUMS (1u << 19) /* the most distinct pairs of stack and thread: 40 MiB */
-#define LIVE_MAX_ROWS (1u << 18) /* the most rows of the table: 45 MiB */
+/* the most distinct pairs of stack and thread, which take 40 MiB */
+#define LIVE_MAX_SUMS (1u << 19)
+#define LIVE_MAX_ROWS (1u << 18) /* the most rows of the tables, which take 45 MiB */
 
 /* Recent: the last interval or, with .window, the latest intervals that cover that time. */
 enum live_span { LIVE_RECENT, LIVE_SINCE, LIVE_SPANS };
@@ -29,22 +30,22 @@ enum live_table {
 	/* from this table on, a row stands for whose samples they are, not for code */
 	LIVE_THREADS,
 	LIVE_PROCESSES,
-	LIVE_BY, /* values of the label live.by; only if that is set */
+	LIVE_BY, /* the table of values of the label live.by; only if that is set */
 	LIVE_TABLES,
 };
 
-/* The label "gil" of a sample. */
+/* What a sample's label "gil" says. */
 enum live_gil { LIVE_GIL_UNKNOWN, LIVE_GIL_HELD, LIVE_GIL_OTHER };
 
 struct live_count {
-	/* value: the profile's default value, in nanoseconds where it is time */
+	/* number of samples, and the profile's default value, in nanoseconds if that is time */
 	int64_t samples, value;
 	/*
 	 * held: part of .value with the GIL; known: part of .value for which the GIL's state is
 	 * known
 	 */
 	int64_t held, known;
-	int64_t gc; /* part of .value in the garbage collector, by view_stack_kind() */
+	int64_t gc; /* the part of .value that is in the garbage collector, by view_stack_kind() */
 };
 
 /* One line of the table. A row of a thread, process or label has the same self and total. */
@@ -52,7 +53,8 @@ struct live_row {
 	uint64_t key;
 	/* Labels: one label set of the row, for its name; 0 in tables of code. */
 	uint32_t location, labels;
-	uint32_t tick; /* the tick that .self and .total[LIVE_RECENT] belong to: live_self() */
+	/* the interval in which .self and .total[LIVE_RECENT] were counted: live_self() */
+	uint32_t tick;
 	/* the number of the stack that counted the row last: a stack counts it once */
 	uint32_t turn;
 	struct live_count self[LIVE_SPANS], total[LIVE_SPANS];
@@ -63,19 +65,19 @@ struct live_row {
  * texts.
  */
 struct live_only {
-	uint32_t pid, tid; /* strings of the profile */
-	uint32_t text;	   /* the value of label .by: an id of live.texts */
+	uint32_t pid, tid; /* process and thread, as strings of the profile */
+	uint32_t text;	   /* value of the label .by, as an id of live.texts */
 };
 
 struct live_who {
-	uint32_t pid, tid; /* strings of the profile */
+	uint32_t pid, tid; /* process and thread, as strings of the profile */
 	/* the value of label .by: an id of live.texts; 0: the sample has no such label */
 	uint32_t text;
-	uint8_t gil; /* enum live_gil */
+	uint8_t gil; /* enum live_gil: what the samples' label "gil" says */
 	bool known;
 };
 
-/* Intervals that leave the window together. */
+/* Intervals that leave the window of recent time together. */
 struct live_part {
 	struct sums sums;
 	double seconds;
@@ -85,39 +87,41 @@ struct live {
 	struct profile *p;
 	unsigned value; /* index of the value that is shown */
 	uint32_t key_pid, key_tid, key_gil;
-	VEC(struct live_who) who; /* by label set id: whose samples have the set */
-	uint32_t first_pid;	  /* the pid of the first sample */
+	VEC(struct live_who) who; /* by id of a label set: the process and thread that have it */
+	uint32_t first_pid;	  /* pid of the first sample */
 	bool several;		  /* samples of several processes were seen */
 	/* sums of the interval that is being filled, of the last interval, and since the start */
 	struct sums now, last, since;
-	/* how many seconds LIVE_RECENT covers; 0: the last interval alone */
+	/* how many seconds the span LIVE_RECENT covers; 0: the last interval alone */
 	double window;
-	VEC(struct live_part) parts; /* the parts of the window, the oldest first */
-	struct sums merged;	     /* the sum of all .parts */
-	struct live_count interval;  /* the part of the last interval that is shown */
+	VEC(struct live_part) parts; /* parts of the window of recent time, the oldest first */
+	struct sums merged;	     /* the sum of the window's .parts */
+	struct live_count interval;  /* what of the last interval is shown */
 	double interval_seconds;
-	double seconds[LIVE_SPANS];	   /* how long each span is */
-	struct live_count all[LIVE_SPANS]; /* all that is shown, in each span: 100 % */
+	double seconds[LIVE_SPANS]; /* how many seconds each span is long */
+	/* the sum of what is shown in each span, which is 100 % */
+	struct live_count all[LIVE_SPANS];
 	enum live_table table;
 	struct live_only only;
-	bool hide[KIND_MAX]; /* frames of this kind count for their caller: live_stack() */
-	const char *by;	     /* the label that the table LIVE_BY groups by, or NULL */
-	struct intern texts; /* names of modules, values of .by */
-	/* by location id: the module's id in .texts; 0: not looked up yet */
+	bool hide[KIND_MAX]; /* frames of this kind count for their callers: live_stack() */
+	const char *by;	     /* label by whose values the table LIVE_BY groups; NULL: none */
+	struct intern texts; /* interned texts: names of modules, values of label .by */
+	/* by location id: id in .texts of its module; 0: not looked up yet */
 	VEC(uint32_t) modules;
-	struct render_names *names;	   /* see live_names() */
+	struct render_names *names;	   /* names of frames as they are shown, by live_names() */
 	size_t names_functions;		   /* number of functions when .names was made */
-	const struct view_options *filter; /* the user's filter words; NULL = none */
-	/* .filter, applied to the profile as of the latest tick */
+	const struct view_options *filter; /* the filter words of the user; NULL: none */
+	/* result of .filter on the profile, as of the latest interval */
 	struct select select;
 	size_t selected_locations, selected_labels;
 	VEC(uint32_t) scratch;
 	VEC(struct live_row) rows;
-	struct map index; /* key of a row -> its index in .rows, + 1 */
+	struct map index; /* key of a row -> its index in .rows + 1 */
 	uint32_t tick, turn;
-	/* samples whose stack exceeded LIVE_MAX_SUMS: counted in .all, missing in .since */
+	/* samples beyond LIVE_MAX_SUMS stacks: counted in .all, but missing in .since */
 	uint64_t not_kept;
-	uint64_t no_row; /* how many counts were dropped because there was no row left */
+	/* how many counts were dropped because there was no room for another row */
+	uint64_t no_row;
 };
 
 /*
@@ -125,9 +129,9 @@ struct live {
  * types already. With @filter->by there is a table by that label.
  */
 struct live *live_new(struct profile *p, const struct view_options *filter);
-void live_free(struct live *l); /* NULL is fine */
+void live_free(struct live *l); /* @l may be NULL */
 
-/* The sums of the recent span. */
+/* Returns the sums of the recent span. */
 static inline const struct sums *live_recent(const struct live *l)
 {
 	return l->window > 0 ? &l->merged : &l->last;
@@ -142,10 +146,10 @@ _must_use_ int live_add(struct live *l, const struct profile_sample *s);
  */
 _must_use_ int live_tick(struct live *l, double seconds);
 
-/* Drops all samples; counting begins anew. */
+/* Drops all samples, so that counting begins anew. */
 void live_reset(struct live *l);
 
-/* Bytes of memory of all that grows with the samples. */
+/* Returns how much memory everything takes that grows with the samples. */
 size_t live_bytes(const struct live *l);
 
 /*
@@ -165,7 +169,7 @@ uint64_t live_new_key(struct condense *c, enum live_table table, uint64_t key);
 /* Shows another table, or the samples of other processes or threads. */
 void live_show(struct live *l, enum live_table table, struct live_only only);
 
-/* The row's count in a span; zero if the row isn't in it. */
+/* Returns the count of a row in a span; zero if the row isn't in it. */
 struct live_count live_self(const struct live *l, const struct live_row *row, enum live_span span);
 struct live_count live_total(const struct live *l, const struct live_row *row, enum live_span span);
 
@@ -178,7 +182,7 @@ const uint32_t *live_stack(struct live *l, uint32_t stack, size_t *n);
 /* The key of the row of @table that a location belongs to. @table: functions, lines or modules. */
 uint64_t live_key(struct live *l, enum live_table table, uint32_t location);
 
-/* The text of a row of modules or of .by, from its key. */
+/* Returns the text of a row of modules or of label values, by the row's key. */
 const char *live_text(const struct live *l, uint64_t key);
 
 /*
@@ -187,10 +191,10 @@ const char *live_text(const struct live *l, uint64_t key);
  */
 const struct render_names *live_names(struct live *l);
 
-/* Process, thread, label value and GIL state of a label set. */
+/* Returns process, thread, label value and GIL state of a label set. */
 const struct live_who *live_who(struct live *l, uint32_t labels);
 
-/* Is a sample shown? Depends on .only and on the filter words. */
+/* Tells whether a sample is shown, which .only and the filter words decide. */
 bool live_shows(struct live *l, const struct profile_sample *s);
 
 #endif

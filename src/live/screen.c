@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Turns lines into escape sequences; see screen.h. */
+/* Turns lines of the screen into escape sequences; see screen.h. */
 #include "live/screen.h"
 
 #include "base/error.h"
 #include "live/text.h"
 
-/* SGR codes. .color is left out if the screen has no colours. */
+/* Terminal codes (SGR) of the styles. .color is left out if the screen has no colours. */
 static const struct {
 	const char *shape, *color;
 } styles[STYLES] = {
@@ -35,7 +35,7 @@ int screen_resize(struct screen *s, int rows, int cols)
 		return err_set(-ENOMEM, "out of memory for the screen");
 	s->rows = MAX(rows, 1);
 	s->cols = MAX(cols, 1);
-	/* No drawn line is equal to this, so all lines are sent. */
+	/* this differs from every line that is drawn, so all lines are sent */
 	for (int y = 0; y < s->rows; y++)
 		str_add_c(&s->lines[y].shown, '\n');
 	return 0;

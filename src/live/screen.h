@@ -13,21 +13,24 @@ enum style {
 	STYLE_PLAIN,
 	STYLE_BOLD,
 	STYLE_DIM,
-	STYLE_HEAD,	/* headings: reversed */
-	STYLE_SELECTED, /* the chosen line: reversed and bold, up to the end of the line */
+	STYLE_HEAD,	/* of headings: reversed */
+	STYLE_SELECTED, /* of the chosen line: reversed and bold, up to its end */
 	STYLE_PYTHON,
 	STYLE_NATIVE,
 	STYLE_KERNEL,
 	STYLE_MARK,
 	STYLE_WARN,
-	/* boxes of a flame graph alternate between two styles, so that neighbours differ */
+	/*
+	 * of boxes in a flame graph, which alternate between two styles so that neighbours differ
+	 */
 	STYLE_BOX,
 	STYLE_BOX2,
 	STYLES,
 };
 
 struct screen_line {
-	struct str now, shown; /* bytes of the line: as drawn now; as last sent to the terminal */
+	/* text of the line as it is drawn now, and as it was last sent to the terminal */
+	struct str now, shown;
 	struct str plain;
 	int width;
 	bool selected;
@@ -45,7 +48,7 @@ void screen_fini(struct screen *s);
 /* Sets the size, at least 1 x 1. Then all lines are sent again. 0 or -ENOMEM + message. */
 _must_use_ int screen_resize(struct screen *s, int rows, int cols);
 
-/* Empties all lines. */
+/* Empties all lines of the screen. */
 void screen_clear(struct screen *s);
 
 /* Continues at line @y. If there is no such line, what is written is dropped. */
@@ -61,7 +64,7 @@ void screen_put_frame(struct screen *s, enum style style, const char *frame, int
 void screen_put_right(struct screen *s, enum style style, const char *text, int width);
 /* Appends spaces up to column @x. */
 void screen_pad(struct screen *s, enum style style, int x);
-int screen_x(const struct screen *s); /* the column in which the current line ends */
+int screen_x(const struct screen *s); /* returns the column in which the current line ends */
 int screen_left(const struct screen *s);
 
 /* Appends to @out the bytes that update the terminal: only lines that changed. */

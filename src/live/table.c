@@ -70,7 +70,10 @@ static bool is_code(enum live_table table)
 	return TABLE_OF(table) & TABLE_OF_CODE;
 }
 
-/* CPU% of code is its total, and narrow terminals don't show that column. */
+/*
+ * Sorts by column @name; for CPU% of code, which narrow terminals don't show, and unknown names by
+ * SELF%.
+ */
 static void sort_like(struct table *v, const char *name)
 {
 	if (is_code(v->live->table) && streq(name, "cpu"))
@@ -201,10 +204,10 @@ void table_number(const struct table *v, enum table_unit unit, double value, str
 		str_addf(ret, "%.0f", value);
 }
 
-/* What sorting compares, computed once for each row: a number or a name. */
+/* What rows are sorted by: a number or a name, computed once for each row. */
 struct sort_key {
 	double number;
-	size_t name; /* where the name begins in sorter.names */
+	size_t name; /* offset of the row's name in sorter.names */
 	int64_t since;
 	uint64_t key;
 	uint32_t row;

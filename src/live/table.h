@@ -18,11 +18,11 @@ enum table_unit { UNIT_PERCENT, UNIT_VALUE, UNIT_TEXT };
 struct table;
 
 struct table_column {
-	const char *name;    /* for --sort and JSON: "self" */
-	const char *heading; /* "SELF%" */
+	const char *name;    /* the column's name for --sort and JSON: "self" */
+	const char *heading; /* the column's heading: "SELF%" */
 	const char *meaning; /* what the help says of the column */
 	unsigned tables;     /* which tables have the column: bits TABLE_OF() */
-	/* in characters, with the space before the column; 0: the rest of the line */
+	/* width in characters, with the space before the column; 0: the rest of the line */
 	int width;
 	int from_width; /* the column is shown on terminals of at least this width */
 	enum table_unit unit;
@@ -33,13 +33,13 @@ struct table_column {
 	double (*value)(const struct table *v, const struct live_row *row);
 };
 
-extern const struct table_column table_columns[]; /* the last one has no name */
+extern const struct table_column table_columns[]; /* the columns; the last entry has no name */
 
 struct table {
 	struct live *live;
 	struct profile *p;
-	bool clock;			 /* values are CPU time */
-	const struct table_column *sort; /* a column of the live table */
+	bool clock;			 /* the profile's values are CPU time */
+	const struct table_column *sort; /* the column that rows are sorted by */
 	bool ascending;
 	/*
 	 * How tables of code, and the other tables, were sorted when they were last shown; .sort is
@@ -49,14 +49,15 @@ struct table {
 		const struct table_column *sort;
 		bool ascending;
 	} orders[2];
-	char filter[128];   /* shows rows that contain this text, in any case; "": all */
-	VEC(uint32_t) rows; /* indexes into live->rows, of the rows that are shown, in order */
+	/* text that shown rows contain, upper or lower case; "": all rows are shown */
+	char filter[128];
+	VEC(uint32_t) rows; /* the rows that are shown, in order, as indexes into live->rows */
 };
 
 void table_init(struct table *v, struct live *l, bool clock);
 void table_fini(struct table *v);
 
-/* Does the table have this column now, on a terminal of @width columns? */
+/* Tells whether the table has this column now, on a terminal of @width columns. */
 bool table_has(const struct table *v, const struct table_column *c, int width);
 
 /* Fills .rows; to be called after each tick and each change. 0 or -ENOMEM + message. */
@@ -76,16 +77,16 @@ bool table_sort(struct table *v, const char *name);
 /* Sorts by the next column to the right (@step 1) or to the left (-1). */
 void table_sort_step(struct table *v, int step);
 
-/* The name of a row as it is shown: "qualname (file:line)", "MainThread (tid 12)". */
+/* Appends the name of a row as it is shown: "qualname (file:line)", "MainThread (tid 12)". */
 void table_name(struct table *v, const struct live_row *row, struct str *ret);
-/* The name of a location's function, line or module, as the tables show it. */
+/* Appends the name of a location's function, line or module, as the tables show it. */
 void table_location_name(struct table *v, enum live_table table, uint32_t location,
 			 struct str *ret);
 
-/* The filter for the samples of a row of threads, processes or label values. */
+/* Returns the filter for the samples of a row of threads, processes or label values. */
 struct live_only table_only(const struct table *v, const struct live_row *row);
 
-/* A number as a column shows it: "12.3", "1:02:03", "-". */
+/* Formats a number as a column shows it: "12.3", "1:02:03", "-". */
 void table_number(const struct table *v, enum table_unit unit, double value, struct str *ret);
 
 /*
@@ -97,7 +98,7 @@ double table_share(const struct table *v, const struct live_count *n, enum live_
 double table_gil(const struct live_count *n);
 double table_gc(const struct live_count *n);
 
-const char *table_word(enum live_table table); /* "functions" */
+const char *table_word(enum live_table table); /* the table's word: "functions" */
 /* The table @step places to the right of the current one, or to the left. */
 enum live_table table_beside(const struct table *v, int step);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Raw mode, keys and size of the terminal; see terminal.h. */
+/* Handles raw mode, keys and size of the terminal; see terminal.h. */
 #include "live/terminal.h"
 
 #include <errno.h>
@@ -13,7 +13,9 @@
 /* the rest of a sequence arrives this soon after its escape, even over a slow line */
 #define ESCAPE_MS 30
 
-/* Enter: the alternate screen, without a cursor and without line wrapping. Leave: undoes that. */
+/*
+ * enter[] turns on the alternate screen, without a cursor and line wrapping; leave[] undoes that.
+ */
 static const char enter[] = "\033[?1049h\033[?25l\033[?7l\033[2J";
 static const char leave[] = "\033[0m\033[?7h\033[?25h\033[?1049l";
 
@@ -146,7 +148,7 @@ static int sequence(struct terminal *t)
 {
 	static const struct {
 		char final;
-		unsigned number; /* the number before a ~ */
+		unsigned number; /* number before the ~ of an escape sequence */
 		int key;
 	} known[] = {{'A', 0, KEY_UP},	     {'B', 0, KEY_DOWN},      {'C', 0, KEY_RIGHT},
 		     {'D', 0, KEY_LEFT},     {'H', 0, KEY_HOME},      {'F', 0, KEY_END},

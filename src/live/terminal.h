@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The terminal of the interactive screen: single keys, the alternate screen, its size. */
+/* The terminal of an interactive screen: single keys, the alternate screen, its size. */
 #ifndef LIVE_TERMINAL_H
 #define LIVE_TERMINAL_H
 
 #include <termios.h>
 #include "base/str.h"
 
-/* A character's key is its Unicode number. */
+/* Keys; a key that types a character is its Unicode number. */
 enum key {
 	KEY_NONE,
 	KEY_TAB = '\t',
@@ -27,7 +27,8 @@ enum key {
 
 struct terminal {
 	int in, out;
-	int resized_fd; /* readable when the size has changed; then call terminal_resized() */
+	/* descriptor that is readable when the size has changed; call terminal_resized() then */
+	int resized_fd;
 	bool raw;
 	struct termios before;
 	unsigned char input[256];
@@ -39,7 +40,7 @@ struct terminal {
  * blocked, also after terminal_close(). 0 or -errno + message.
  */
 _must_use_ int terminal_open(struct terminal *t);
-/* Restores the terminal. */
+/* Puts the terminal back into the state that it was in. */
 void terminal_close(struct terminal *t);
 /*
  * Restores the terminal from a signal handler: never blocks and closes nothing. @terminal: struct
@@ -47,20 +48,20 @@ void terminal_close(struct terminal *t);
  */
 void terminal_restore(void *terminal);
 
-/* The terminal's size; 24 x 80 if it doesn't tell. */
+/* Gets the terminal's size; 24 x 80 if the terminal doesn't tell. */
 void terminal_size(const struct terminal *t, int *rows, int *cols);
-/* Has the size changed since the last call? */
+/* Tells whether the size has changed since the last call. */
 bool terminal_resized(struct terminal *t);
 
 /* Reads what was typed; to be called when .in is readable. False: the terminal is gone. */
 bool terminal_read(struct terminal *t);
-/* The next key of what was read; KEY_NONE: there is none. */
+/* Returns the next key of what was read; KEY_NONE: there is none. */
 int terminal_key(struct terminal *t);
 
 /* Writes @bytes to the terminal. 0 or -errno + message. */
 _must_use_ int terminal_write(const struct terminal *t, const struct str *bytes);
 
-/* Does the environment say that the terminal shows UTF-8? */
+/* Tells whether the environment says that the terminal shows UTF-8. */
 bool terminal_is_utf8(void);
 
 #endif

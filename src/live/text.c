@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Widths of characters, and names cut to fit; see text.h. */
+/* Measures characters, and cuts names so that they fit; see text.h. */
 #include "live/text.h"
 
 #include "base/visible.h"
 
-#define LEAST_PLACE 8 /* columns; a shorter piece of " (app.py:12)" tells nothing */
+/* fewest columns for a place like " (app.py:12)": a shorter piece tells nothing */
+#define LEAST_PLACE 8
 
 struct range {
 	uint32_t from, to;
@@ -37,7 +38,7 @@ static bool is_in(const struct range *r, size_t n, uint32_t c)
 struct character {
 	const char *s;
 	int bytes, width;
-	bool ok; /* false: the character is shown as '?' */
+	bool ok; /* the character can be shown; false: '?' stands for it */
 };
 
 /* The character at @s, which must not be at the end. Each byte that isn't UTF-8 counts as one. */
