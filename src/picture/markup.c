@@ -47,7 +47,9 @@ uint32_t markup_next(const char **s)
 	return c;
 }
 
-/* Blocks of East Asian wide characters and emoji (Unicode's EastAsianWidth.txt, W and F, rounded).
+/*
+ * Is @c of a block of East Asian wide characters or emoji (Unicode's EastAsianWidth.txt, W and F,
+ * rounded)?
  */
 static bool wide(uint32_t c)
 {
@@ -140,7 +142,9 @@ void markup_add_xml(struct str *b, const char *s, size_t n)
 	add_markup(b, s, n, "");
 }
 
-/* Writes character references, which are never markup (CommonMark 0.31, section 2.5). */
+/*
+ * As character references (CommonMark 0.31, section 2.5) the characters of a name are never markup.
+ */
 void markup_add_md(struct str *b, const char *s, size_t n)
 {
 	add_markup(b, s, n, "\\`*_[]~|$");
@@ -201,7 +205,7 @@ static void add_number(struct str *b, int64_t value, unsigned digits)
 		str_addf(b, ".%0*llu", (int)digits, (unsigned long long)part);
 }
 
-/* Writes three significant digits. */
+/* Appends a number with three significant digits. */
 static void add_scaled(struct str *b, double v, const char *unit)
 {
 	str_addf(b, "%.*f %s", v >= 99.95 ? 0 : v >= 9.995 ? 1 : 2, v, unit);

@@ -11,12 +11,12 @@
 #include "picture/html/html_tree.h"
 #include "view/shape/roots.h"
 
-/* A box of the first picture, which the preview draws. */
+/* A box of the first picture that the page shows, which the preview draws. */
 struct html_wide {
 	/* of a group: the number of functions, plus the id of one of its label sets */
 	uint32_t key;
 	uint32_t depth;
-	int64_t total[2]; /* the box's value on each side */
+	int64_t total[2]; /* value of the box on each side of a comparison */
 };
 
 struct html {
@@ -28,14 +28,15 @@ struct html {
 	struct str title;
 	unsigned value; /* index of the value type that is shown first */
 	unsigned sides; /* 2 if two recordings are compared, else 1 */
-	bool large;	/* the page takes long to read: it gets a preview */
-	bool grouped;	/* the first picture has groups below its root */
+	bool large;	/* the page takes long to read, so it gets a preview */
+	bool grouped;	/* in the first picture boxes are grouped below its root */
 	bool timed;	/* samples have times */
-	bool *used;	/* by label set id: does a sample have the label set? */
+	bool *used;	/* by id of a label set: whether a sample has it */
 	int64_t totals[PROFILE_MAX_VALUES];
 	/* the part of .totals that is below 0, as a positive number: it isn't drawn */
 	int64_t less[PROFILE_MAX_VALUES];
-	VEC(struct html_wide) preview; /* preorder, [0] the root; empty: no preview */
+	/* boxes of the preview in preorder, [0] the root; empty: there is no preview */
+	VEC(struct html_wide) preview;
 };
 
 /*

@@ -20,7 +20,7 @@ int64_t html_usual(const struct html *h, unsigned v)
 		       : 0;
 }
 
-/* The value of the first type; values below 0 aren't drawn. */
+/* Returns the value of the first type; one below 0 isn't drawn, so it counts as 0. */
 static uint64_t first_of(const int64_t *values)
 {
 	return (uint64_t)MAX(values[0], (int64_t)0);

@@ -10,12 +10,12 @@
 #include <stdio.h>
 #include "profile/profile.h"
 
-/* The label that tells the side, and its values. */
+/* The label whose values are the two sides of a comparison. */
 #define HTML_DIFF_LABEL	 "diff"
 #define HTML_DIFF_BEFORE "before"
 #define HTML_DIFF_AFTER	 "after"
 
-/* Which values of a function have changed by more than noise. */
+/* Which values of a function have changed by more than noise between the sides. */
 enum {
 	HTML_DIFF_SELF = 1,
 	HTML_DIFF_SELF_SHARE = 2,
@@ -25,15 +25,16 @@ enum {
 
 /* What a page that compares two recordings needs beyond the profile. All pointers are borrowed. */
 struct html_diff {
-	const char *name[2];	   /* names of the sides: files, or labels */
-	const char *verdict, *sum; /* sentences for the reader */
-	const char *per;	   /* what .counts count; NULL: nothing, or wall time */
-	/* > 0: divisors that make the first value of the two sides comparable */
+	const char *name[2];	   /* names of the two sides: files, or values of a label */
+	const char *verdict, *sum; /* sentences that tell the reader the result, and the sums */
+	const char *per;	   /* what .counts counts; NULL: nothing, or wall time */
+	/* if > 0: what the first value is divided by so that the two sides are comparable */
 	double counts[2];
-	int64_t duration_ns[2];	      /* 0: not known */
-	bool timed;		      /* noise was estimated from blocks of time */
-	const uint8_t *changed;	      /* HTML_DIFF_*, by location id of the page's profile */
-	struct profile *recording[2]; /* the recordings to embed, in place of the page's profile */
+	int64_t duration_ns[2]; /* duration of each side; 0: not known */
+	bool timed;		/* the noise was estimated from blocks of time */
+	const uint8_t *changed; /* HTML_DIFF_* bits, by location id of the page's profile */
+	/* both recordings, if the page holds them instead of its own profile */
+	struct profile *recording[2];
 	/*
 	 * .file: for each side, the file of a function's lines, by location id of the page's
 	 * profile. "": several files; NULL: the function isn't on that side. .file[i] itself may be
@@ -48,7 +49,7 @@ struct html_diff {
 
 struct html;
 
-/* Writes ,"diff":{...} into the header. 0 or -ENOMEM. */
+/* Writes ,"diff":{...} into the page's header. 0 or -ENOMEM. */
 _must_use_ int html_put_diff(struct html *h, FILE *out);
 
 #endif

@@ -13,9 +13,9 @@ struct header {
 	FILE *out;
 	struct str buf;
 	VEC(const char *) strings;
-	/* address of a string -> index in .strings; works because names are interned */
+	/* address of a string -> its index in .strings, because strings are interned */
 	struct map string_at;
-	VEC(uint32_t) ids; /* ids that are to be written as numbers */
+	VEC(uint32_t) ids; /* ids of texts that the header refers to as numbers */
 	bool failed;
 };
 
@@ -74,7 +74,7 @@ static void put_use(struct header *d)
 	put_pair(d, "cpuUse", str_cstr(&words));
 }
 
-/* Groupings that aren't labels; ui/samples.js has the same words. */
+/* Words for groupings that aren't labels; ui/samples.js has the same ones. */
 #define BY_PROGRAM     "process, by name"
 #define BY_THREAD_NAME "thread, by name"
 
@@ -124,7 +124,7 @@ static void put_meta(struct header *d)
 	fputc(']', d->out);
 }
 
-/* The index of a text in "strings". */
+/* Returns the index of a text in the header's "strings". */
 static uint32_t string(struct header *d, const char *s)
 {
 	uint64_t *found = map_get(&d->string_at, (uintptr_t)s);
@@ -161,7 +161,7 @@ static void add_id(struct header *d, uint32_t id)
 	d->failed |= vec_push(&d->ids, id) != 0;
 }
 
-/* The colour within its family: a digit after the family's letter. */
+/* Returns the function's colour within its family: a digit after the family's letter. */
 static uint32_t member(const struct function *f)
 {
 	return f->class[1] ? f->class[1] - '0' : 0;

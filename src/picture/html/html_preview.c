@@ -14,14 +14,14 @@
 struct preview {
 	struct html *h;
 	const struct profile_sum *sums;
-	VEC(uint64_t) order; /* order of .sums: group << 32 | index */
-	uint32_t *box_of;    /* box of a node */
-	uint32_t *seen;	     /* by box: the stamp of the last group that has it */
+	VEC(uint64_t) order; /* samples in order: group << 32 | index in .sums */
+	uint32_t *box_of;    /* index of the box of a node */
+	uint32_t *seen;	     /* by box: number (stamp) of the last group that has it */
 	/* by box: its values in the current group, .h->sides of them from i * .h->sides */
 	int64_t *total;
-	uint32_t stamp;	    /* the stamp of the current group */
-	VEC(double) widths; /* widths of all boxes in all groups */
-	double least;	    /* the preview has boxes wider than this */
+	uint32_t stamp;	    /* number of the current group */
+	VEC(double) widths; /* widths of the boxes of all groups */
+	double least;	    /* boxes of the preview are wider than this */
 };
 
 static int largest_first(const void *a, const void *b)
@@ -38,7 +38,7 @@ static int ascending(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Leaves out values below 0, so that no box is wider than its parent. */
+/* Adds @value to @sum unless it is below 0, so that no box is wider than its parent. */
 static void add(int64_t *sum, int64_t value)
 {
 	if (__builtin_add_overflow(*sum, MAX(value, 0), sum))
@@ -51,7 +51,7 @@ static unsigned side_of(const struct html *h, uint32_t labels)
 	       streq(profile_label_text(h->p, labels, HTML_DIFF_LABEL), HTML_DIFF_AFTER);
 }
 
-/* The width as the page draws it; no box is wider than its parent. */
+/* Returns a box's width as the page draws it; no box is wider than its parent. */
 static double width(const struct html *h, const int64_t *total)
 {
 	const struct html_diff *d = h->opt->diff;
@@ -103,7 +103,7 @@ static int prepare(struct preview *g, size_t n_sums)
 	return 0;
 }
 
-/* Sums up one group. */
+/* Sums up the samples of one group. */
 static void sum_up(struct preview *g, size_t from, size_t to)
 {
 	const struct html_tree *t = &g->h->tree;
@@ -154,7 +154,8 @@ static int each(struct preview *g, take_fn take)
 
 		for (to = from + 1; to < n && g->order.v[to] >> 32 == g->order.v[from] >> 32;)
 			to++;
-		if (from || to < n || !g->stamp) /* a single group is summed up once */
+		/* if there is a single group, it is summed up once */
+		if (from || to < n || !g->stamp)
 			sum_up(g, from, to);
 		r = take_group(g, g->h->functions.keys.n + sum->labels, take);
 	}

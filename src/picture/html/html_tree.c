@@ -10,10 +10,12 @@
  * Nodes and boxes as they are found, before they are numbered. A recording has millions of nodes.
  */
 struct draft {
-	uint32_t box, next; /* .next: another node of the same box; 0: this is the last one */
+	/* index of the box, and .next: another node of the same box; 0: this is the last one */
+	uint32_t box, next;
 };
 struct draft_box {
-	uint32_t nodes, children, next; /* heads of lists, and the next sibling; 0: none */
+	/* heads of lists of nodes and children, and the next sibling; 0: none */
+	uint32_t nodes, children, next;
 };
 
 /*
@@ -27,13 +29,13 @@ struct place {
 struct builder {
 	struct html_tree *t;
 	const struct functions *fs;
-	uint32_t *spot_of; /* by location id; [0]: for stacks without frames */
+	uint32_t *spot_of; /* by location id: the spot; [0] is for stacks without frames */
 	VEC(struct draft) nodes;
 	VEC(struct draft_box) boxes;
-	struct intern node_at, box_at; /* struct place */
+	struct intern node_at, box_at; /* node and box of a struct place */
 	/* nodes and locations of the stack before this one; most stacks share their root ends */
 	VEC(uint32_t) path, locations;
-	uint32_t *number; /* by draft node: its number in the result */
+	uint32_t *number; /* by number of a draft node: its number in the result */
 };
 
 static int compare_spots(const void *a, const void *b)
@@ -66,7 +68,7 @@ static struct html_spot spot_of(const struct builder *b, uint32_t location)
 	return s;
 }
 
-/* Notes where the spots of each function begin. */
+/* Notes at which spot each function begins. */
 static int index_spots(struct html_tree *t, uint32_t n_functions)
 {
 	uint32_t i = 0;
@@ -133,7 +135,7 @@ static uint32_t node_at(struct builder *b, uint32_t parent, uint32_t spot)
 	return b->boxes.v[box].nodes = id;
 }
 
-/* Finds or creates the node where a stack ends. */
+/* Finds or makes the node where stack @id ends. */
 static int add_stack(struct builder *b, uint32_t id, uint32_t *ret)
 {
 	size_t n, same = 0;
@@ -181,7 +183,7 @@ static int compare_keys(const void *a, const void *b, void *arg)
 	uint32_t y = place_of(&builder->box_at, *(const uint32_t *)b)->at;
 
 	return x < y ? 1
-		     /* Largest first: a stack takes off the last one first. */
+		     /* the largest first: what is put on a pile last comes off first */
 		     : -(x > y);
 }
 
@@ -227,7 +229,7 @@ static int number_nodes(struct builder *b, const struct draft_box *draft, struct
 }
 
 struct visit {
-	uint32_t draft, parent; /* .parent: number in the result */
+	uint32_t draft, parent; /* number of the draft node, and of its parent in the result */
 };
 typedef VEC(struct visit) visits;
 

@@ -14,7 +14,7 @@
 
 /* Spots are sorted by function, line, column, end, so those of a function are neighbours. */
 struct html_spot {
-	uint32_t function; /* key of the function in struct functions */
+	uint32_t function; /* number of the function in struct functions */
 	int32_t line, column, end_line, end_column;
 };
 
@@ -24,10 +24,10 @@ struct html_spot {
  */
 struct html_box {
 	uint32_t parent, key, depth;
-	uint32_t first, n; /* the box's nodes: html_tree.nodes[first .. first + n) */
+	uint32_t first, n; /* the nodes of the box: html_tree.nodes[first .. first + n) */
 };
 
-/* A spot under one caller's spot. [0] is the root's node. */
+/* A node: a spot below one caller's spot. [0] is the root. */
 struct html_node {
 	uint32_t parent, spot;
 };
@@ -42,7 +42,7 @@ struct html_tree {
 	VEC(uint32_t) first_spot;
 	VEC(struct html_box) boxes;
 	VEC(struct html_node) nodes;
-	uint32_t *node_of_stack; /* by stack id: index of the node where the stack ends */
+	uint32_t *node_of_stack; /* by stack id: index of the node in which the stack ends */
 	/* values of the samples that end at node i: n_values of them from i * n_values */
 	int64_t *self;
 	unsigned n_values;

@@ -9,24 +9,24 @@
 #include "base/str.h"
 #include "base/vec.h"
 
-/* A file that the page names. */
+/* A source file that the page names. */
 struct page_file {
 	char *path;
 	/* the file had changed when the page was written, so the page has no text of it */
 	bool changed;
-	bool foreign;	 /* --source wasn't given for the file, so the page has no text of it */
-	size_t from, to; /* the file's lines: page_text.lines[from .. to) */
+	bool foreign; /* the page has no text of the file, because --source wasn't given for it */
+	size_t from, to; /* which lines are of this file: page_text.lines[from .. to) */
 };
 
 struct page_line {
 	int32_t line; /* number of the line in the file, from 1 */
-	size_t at;    /* offset of its text in page_text.text */
+	size_t at;    /* offset of the line's text in page_text.text */
 };
 
 struct page_text {
 	VEC(struct page_file) files;
-	VEC(struct page_line) lines; /* lines that aren't empty */
-	struct str text;	     /* the lines' texts, each followed by a NUL */
+	VEC(struct page_line) lines; /* the lines of all files that aren't empty */
+	struct str text;	     /* texts of the lines, each followed by a NUL */
 };
 
 /*
@@ -36,7 +36,7 @@ struct page_text {
 _must_use_ int page_text_read(struct page_text *t, const struct str *json);
 void page_text_fini(struct page_text *t);
 
-/* What the page says of file @path; NULL: nothing. */
+/* Returns what the page says of file @path; NULL: nothing. */
 const struct page_file *page_text_file(const struct page_text *t, const char *path);
 
 /* Line @line of @file without its newline; NULL: the page doesn't have it, or it is empty. */

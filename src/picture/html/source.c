@@ -13,16 +13,16 @@
 #include "picture/markup.h"
 
 enum {
-	MAX_ALL = 8 << 20,	 /* bytes of text in a page */
-	MAX_LINE = 400,		 /* bytes shown of a line */
-	MAX_LINES = 3000,	 /* lines shown of a function whose end isn't known */
-	AFTER = 2,		 /* lines shown after the last line that was sampled */
-	MAX_TAKEN = 8 * MAX_ALL, /* bytes taken from another page, with what JSON adds */
+	MAX_ALL = 8 << 20, /* the most bytes of source text in a page */
+	MAX_LINE = 400,	   /* the most bytes of one line that are shown */
+	MAX_LINES = 3000,  /* the most lines that are shown of a function whose end isn't known */
+	AFTER = 2,	   /* how many lines are shown after the last one that was sampled */
+	MAX_TAKEN = 8 * MAX_ALL, /* the most bytes taken from another page, with what JSON adds */
 };
 
-/* The lines of one sampled function. */
+/* Which lines of one sampled function are shown. */
 struct part {
-	uint32_t rank; /* rank of .path */
+	uint32_t rank; /* position of .path among all paths in order */
 	int32_t start, first, last;
 	const char *name, *path;
 };
@@ -30,13 +30,13 @@ struct part {
 struct sources {
 	struct functions *fs;
 	const struct render_options *opt;
-	void *arg; /* argument of opt->open_source */
+	void *arg; /* argument for opt->open_source */
 	FILE *out;
 	VEC(struct part) parts;
-	/* text of the present file; reused for one file after the other */
+	/* text of the file that is read now; reused for one file after the other */
 	struct source_text text;
 	struct str json;
-	size_t left; /* bytes of text that may still be written */
+	size_t left; /* how many bytes of text may still be written */
 	bool any;
 };
 
@@ -76,7 +76,7 @@ static int name_parts(struct functions *fs, struct part *parts)
 	return 0;
 }
 
-/* Finds which lines of each function are shown. */
+/* Finds out which lines of each function are shown. */
 static void find_lines(const struct functions *fs, struct part *parts)
 {
 	for (uint32_t id = 1; id <= profile_n_locations(fs->p); id++) {
@@ -140,7 +140,7 @@ static void put_text(struct sources *s, const char *line, size_t n)
 	s->left -= MIN(s->left, n);
 }
 
-/* Writes runs of lines; parts that touch become one run. */
+/* Writes lines of a file in runs: parts of the file that touch become one run. */
 static void put_runs(struct sources *s, const struct part *p, const struct part *end)
 {
 	int32_t done = 0;

@@ -9,7 +9,8 @@
 #include "base/clock.h"
 #include "base/far.h"
 
-enum { MAX_FILE = 4 << 20 }; /* bytes; people write no longer source files */
+/* the most bytes of a file: nobody writes longer source files by hand */
+enum { MAX_FILE = 4 << 20 };
 
 /*
  * A file's time is that of the last clock tick; a process's start is given in hundredths of a
@@ -50,7 +51,7 @@ int source_text_read(struct source_text *t, int fd, int64_t since_ns)
 {
 	int r = read_all(t, fd);
 
-	/* After reading, so that a change in between is noticed. */
+	/* This comes after the reading, so that a change of the file in between is noticed. */
 	if (!r)
 		r = check_age(fd, since_ns);
 	t->lines.n = 0;

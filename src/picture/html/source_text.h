@@ -11,7 +11,7 @@
 
 struct source_text {
 	struct str text;
-	VEC(size_t) lines; /* offset of each line in .text */
+	VEC(size_t) lines; /* offset of each line of the file in .text */
 };
 
 /*
@@ -22,7 +22,7 @@ struct source_text {
 _must_use_ int source_text_read(struct source_text *t, int fd, int64_t since_ns);
 void source_text_fini(struct source_text *t);
 
-/* Line @line (from 1) without its newline, @n bytes; NULL if there is none. */
+/* Returns line @line (from 1) without its newline, @n bytes; NULL if there is none. */
 const char *source_text_line(const struct source_text *t, int32_t line, size_t *n);
 
 /*

@@ -24,7 +24,8 @@ enum {
 #define SVG_MIN_PX 0.1
 
 struct svg_box {
-	uint32_t node, function; /* indexes into svg.tree.nodes and svg.functions */
+	/* indexes of the box's node in svg.tree.nodes, and of its function in svg.functions */
+	uint32_t node, function;
 	/* where the box begins: the value of all that lies to the left of it */
 	int64_t start;
 };
@@ -36,9 +37,9 @@ struct svg {
 	struct functions named;
 	struct roots roots;
 	struct tree tree;
-	VEC(struct function) functions; /* sampled functions, in order of first use */
-	VEC(struct svg_box) boxes;	/* parents first, left to right */
-	uint32_t depth;			/* number of rows of boxes */
+	VEC(struct function) functions; /* the sampled functions, in order of their first use */
+	VEC(struct svg_box) boxes;	/* boxes: parents first, then from left to right */
+	uint32_t depth;			/* number of rows of boxes in the picture */
 	uint32_t not_drawn;		/* number of boxes that weren't drawn */
 	/*
 	 * not_drawn_value: the value of boxes that weren't drawn; threshold: boxes with a smaller

@@ -54,7 +54,7 @@ static void add_label(const struct function *f, size_t columns, struct str *b)
 	str_add(b, "</tspan>");
 }
 
-/* The first entry of tree.lines for @node, or the end. */
+/* Returns the first entry of tree.lines for @node, or the end. */
 static size_t first_line(const struct tree *t, uint32_t node)
 {
 	size_t low = 0, high = t->lines.n;
@@ -94,7 +94,7 @@ static void add_lines(const struct svg *s, uint32_t node, struct str *b)
 		str_addf(b, ", %zu more", end - i);
 }
 
-/* Appends a line that says where the function is. */
+/* Appends a line that says in which file the function is. */
 static void add_place(const struct function *f, const char *place, struct str *b)
 {
 	if (!*place || f->root)

@@ -8,7 +8,7 @@
 
 #include "picture/markup.h"
 
-/* "native", "native, C++". */
+/* Appends what a function is: "native", "native, C++". */
 static void add_kind(const struct function *f, struct str *b)
 {
 	_cleanup_str_ struct str kind = {};

@@ -6,7 +6,7 @@
 #include <time.h>
 #include "picture/markup.h"
 
-/* Longer titles (a command line) are cut, to leave room for the controls. */
+/* Longer titles, like a long command line, are cut, so that the controls have room. */
 enum { TITLE_COLUMNS = 64 };
 
 static void add_title(const struct svg *s, size_t columns, struct str *b)
@@ -47,7 +47,7 @@ static void add_date(const struct profile_meta *meta, struct str *b)
 	char date[64];
 	struct tm tm;
 
-	/* In UTC, so that a recording gives the same picture on every machine. */
+	/* The time is given in UTC, so that a recording makes the same picture on every machine. */
 	if (meta->time_ns <= 0 || !gmtime_r(&t, &tm) ||
 	    !strftime(date, sizeof(date), " \xc2\xb7 %Y-%m-%d %H:%M UTC", &tm))
 		return;
@@ -94,7 +94,7 @@ static const struct {
 } families[] = {{'p', "148"}, {'q', "148"}, {'s', "148"}, {'i', ""}, {'n', "02"},
 		{'j', ""},    {'k', "02"},  {'g', ""},	  {'m', ""}};
 
-/* Draws a family's swatch, with stripes, because a family has many colours. */
+/* Draws a swatch of a colour family, with stripes, because a family has many colours. */
 static void add_swatch(size_t row, double x, struct str *b)
 {
 	size_t n = *families[row].members ? strlen(families[row].members) : 1;

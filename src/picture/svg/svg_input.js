@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Reacts to the reader: controls, details of a box, mouse and keyboard. See svg_model.js.
+// Reacts to the reader: controls, details of a box, mouse and keyboard; see svg_model.js.
 
 const input = html('input', {
 	type: 'search', placeholder: 'Search (Ctrl-F)',
@@ -17,7 +17,7 @@ const bar = svg.appendChild(element(SVG, 'foreignObject', {id: 'bar', height: BA
 const details = svg.appendChild(element(SVG, 'foreignObject',
 	{id: 'details', width: 1, height: 1, style: 'display:none'}, html('div', {})));
 
-// Shows details of a box, beside the pointer or the focused box.
+// Shows the details of a box, beside the pointer or the focused box.
 
 function lineRows(i) {
 	const lines = data.lines[i], out = [], value = data.value[i] || 1, limit = 8;
@@ -80,7 +80,7 @@ function hideDetails() {
 	details.style.display = 'none';
 }
 
-// Mouse and keyboard.
+// Handles mouse and keyboard.
 
 const indexOf = new Map(boxes.map((box, i) => [box.g, i]));
 
@@ -165,7 +165,7 @@ const keys = {
 function onKey(event) {
 	const typing = event.target === input;
 	if ((event.ctrlKey || event.metaKey) && event.key === 'f' && !typing) {
-		// when pressed again in the field, the browser's own search opens
+		// pressed again in the field, the keys open the browser's own search
 		event.preventDefault();
 		find();
 		return;

@@ -4,9 +4,9 @@
 // come from the JSON that svg_data.c wrote; entry i is box i.
 
 const SVG = 'http://www.w3.org/2000/svg', HTML = 'http://www.w3.org/1999/xhtml';
-// Same values as in svg.h.
+// These values are the same as in svg.h.
 const MARGIN = 12, ROW = 18, HEADER = 88, FOOTER = 34, PAD = 4, BAR_WIDTH = 400, BAR_HEIGHT = 56;
-// Width that the controls need beside the title and the numbers.
+// These widths are what the controls need beside the title and the numbers.
 const NARROW = 860, CONTROLS_WIDTH = 306 + 3 * MARGIN;
 
 const svg = document.currentScript.ownerSVGElement;
@@ -16,7 +16,7 @@ const data = JSON.parse(byId('krait-boxes').textContent);
 const boxes = [...byId('boxes').children].map((g) => {
 	const [title, rect, text] = g.children;
 	const box = {g, rect, text, title: title.textContent};
-	title.remove(); // the details replace it
+	title.remove(); // the details show what this title says
 	return box;
 });
 const count = boxes.length;
@@ -52,7 +52,7 @@ function element(namespace, name, attributes, ...children) {
 }
 const html = (name, attributes, ...children) => element(HTML, name, attributes, ...children);
 
-// Numbers, formatted as markup.c formats them.
+// Formats numbers as markup.c does.
 
 const grouped = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, ',');
 
@@ -77,7 +77,7 @@ function percent(part, whole) {
 	return v.toFixed(v >= 0.0995 || v === 0 ? 1 : v >= 0.00995 ? 3 : 4) + ' %';
 }
 
-// Labels, formatted as svg_box.c formats them.
+// Formats labels of boxes as svg_box.c does.
 
 const WIDE =
 	/[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;

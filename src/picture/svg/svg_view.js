@@ -85,7 +85,7 @@ function follow() {
 	bar.firstChild.classList.toggle('floating', floating);
 }
 
-// Zoom and search.
+// Zooms and searches.
 
 function zoom(i) {
 	state.zoom = i;
@@ -122,7 +122,7 @@ function search(query) {
 	remember();
 }
 
-// Value of the hits within box @i; a hit inside another hit counts once.
+// Sums the values of the hits within box @i; a hit inside another hit counts once.
 function matched(i) {
 	let sum = 0, end = -1;
 	for (const h of hits) {
@@ -141,7 +141,7 @@ function report() {
 		result.textContent = '';
 		return;
 	}
-	// Boxes that aren't drawn aren't searched.
+	// Boxes that aren't drawn can't be searched.
 	const least = data.notDrawn && matched(0) < total ? 'at least ' : '';
 	let text = `matched ${least}${percent(matched(0), whole)} of all`;
 	if (state.zoom)
@@ -161,7 +161,7 @@ function remember() {
 	try {
 		window.history.replaceState(null, '', p.size ? '#' + p : location.pathname);
 	} catch {
-		// This document doesn't allow it; the picture works without it.
+		// this document allows no such access; the picture works without it
 	}
 }
 
