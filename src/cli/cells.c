@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Computes widths with the C library's wcwidth(); see cells.h. */
+/* Computes how wide text is with the C library's wcwidth(); see cells.h. */
 #include "cli/cells.h"
 
 #include <locale.h>
@@ -75,7 +75,7 @@ int cells_width(const char *s, size_t n)
 	return width;
 }
 
-/* Appends characters as long as they fit. Returns the columns they take. */
+/* Appends characters of @s as long as they fit. Returns how many columns they take. */
 static int add_part(struct str *b, const char *s, int columns)
 {
 	int width = 0;
@@ -102,7 +102,7 @@ int cells_add(struct str *b, const char *s, int columns, bool keep_end, bool fil
 	bool cut = left > 0 && columns > 0, ok;
 
 	if (cut && keep_end) {
-		/* Skips one more, to make room for the mark at the beginning. */
+		/* One more character is skipped, so that the mark at the beginning has room. */
 		for (left++; *s && left > 0;)
 			left -= next(&s, &ok);
 		str_add(b, "…");

@@ -23,7 +23,7 @@ int cells_terminal_width(FILE *f);
  */
 unsigned cells_terminal_height(FILE *f);
 
-/* The columns that the first @n bytes of @s take when printed. */
+/* Returns how many columns the first @n bytes of @s take when printed. */
 int cells_width(const char *s, size_t n);
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Colours in the terminal; see color.h. */
+/* Gives the colours of text in the terminal; see color.h. */
 #include "cli/color.h"
 
 #include <stdlib.h>

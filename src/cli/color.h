@@ -16,7 +16,7 @@ enum color { COLOR_OFF, COLOR_RED, COLOR_GREEN, COLOR_YELLOW };
  */
 bool color_wanted(enum color_mode mode, FILE *f);
 
-/* The escape sequence; "" if not @wanted. */
+/* Returns the escape sequence of a colour; "" if not @wanted. */
 const char *color_code(bool wanted, enum color color);
 
 #endif

@@ -5,9 +5,9 @@
 
 #include "cli/options/options.h"
 
-/* Values of option_row.complete: the names of all formats, of all events. */
+/* Values of option_row.complete that stand for words: the names of all formats, of all events. */
 #define COMPLETE_FORMAT "<format>"
-/* the names of all formats, also those of the report itself */
+/* value of option_row.complete: the names of all formats, also those of the report itself */
 #define COMPLETE_REPORT_FORMAT "<report>"
 #define COMPLETE_EVENT	       "<event>"
 
@@ -26,6 +26,6 @@ extern const struct command command_completion;
 extern const struct command command_help;
 extern const struct command command_man;
 extern const struct command command_version;
-extern const struct command command_version_line; /* --version */
+extern const struct command command_version_line; /* the command behind --version */
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Exit codes: a contract with scripts and CI jobs, the same for every command. */
+/* Exit codes; scripts and CI jobs rely on them. They are the same for every command. */
 #ifndef CLI_EXIT_H
 #define CLI_EXIT_H
 
-/* X(NAME, code, words for the man page) */
+/* The exit codes: X(NAME, code, words for the man page). */
 #define EXIT_CODES(X)                                                                              \
 	X(DONE, 0, "done; also without a single sample, with a warning")                           \
 	X(FAILED, 1,                                                                               \

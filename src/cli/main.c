@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Entry point: finds the command that the first word names. */
+/* The program's beginning: finds the command that the first word names. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "cli/words.h"
 #include "host/rights.h"
 
-/* Words that stand for a command without being its name. */
+/* Returns the command for a word that stands for one without being its name. */
 static const struct command *command_by_alias(const char *word)
 {
 	if (streq(word, "--version") || streq(word, "-V"))

@@ -5,7 +5,7 @@
 
 #include "base/str.h"
 
-/* For `krait version`: appends ", NAME VERSION" of each library that only recording needs. */
+/* For `krait version`: appends ", NAME VERSION" for each library that only recording needs. */
 void parts_add_recording(struct str *ret);
 
 /* For `krait completion`: the events that can be recorded, NULL-terminated. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Source text of a recording of any age; see source_recorded.h. */
+/* Finds source text for a recording of any age; see source_recorded.h. */
 #include "cli/source_recorded.h"
 
 #include <sys/stat.h>
@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/str.h"
 
-enum { MOST_NAMED = 20 }; /* files named in one line of text */
+enum { MOST_NAMED = 20 }; /* how many files one line of text names */
 
 int64_t source_ran(struct profile *p, const char *path)
 {

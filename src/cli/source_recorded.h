@@ -17,14 +17,15 @@
 struct source_recorded {
 	struct source_rules rules;
 	struct profile *p;
-	int64_t since_ns;	 /* when the recording ran, wall clock */
-	VEC(const char *) shown; /* files whose lines went into a page; strings of .p */
+	int64_t since_ns; /* when the recording ran, wall clock time */
+	/* files whose lines went into a page, as strings of the profile .p */
+	VEC(const char *) shown;
 };
 
-/* The render_options.open_source for a page of the recording, or NULL. */
+/* The function for render_options.open_source of a page of the recording, or NULL. */
 #define SOURCE_OF_PAGE(s) ((s)->rules.mode == SOURCE_ALL ? source_open_recorded : NULL)
 
-/* For render_options.source_shown. @recorded: struct source_recorded *. */
+/* The function for render_options.source_shown. @recorded: struct source_recorded *. */
 void source_shown(void *recorded, const char *path);
 
 /* Prints which files have lines in @output (NULL: standard output), and forgets them. */
@@ -39,7 +40,7 @@ int64_t source_ran(struct profile *p, const char *path);
 /* The text of a function is what ran if its file didn't change after this time. */
 int64_t source_since(const struct source_recorded *s, uint32_t function);
 
-/* For render_options.open_source. @recorded: struct source_recorded *. */
+/* The function for render_options.open_source. @recorded: struct source_recorded *. */
 _must_use_ int source_open_recorded(void *recorded, const char *path, int64_t *since_ns);
 
 #endif

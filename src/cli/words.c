@@ -22,13 +22,14 @@ static void say(enum log_level level, const char *text)
 {
 	static const char *const prefix[] = {"error: ", "warning: ", "", "", ""};
 
-	flockfile(stderr); /* so that a whole line is written, whichever thread writes it */
+	/* locks the stream, so that a line is written whole whichever thread writes it */
+	flockfile(stderr);
 	erase_progress();
 	fprintf(stderr, "krait: %s%s\n", prefix[level], text);
 	funlockfile(stderr);
 }
 
-/* Is there a terminal for a progress line? Not with TERM=dumb. */
+/* Tells whether a terminal is there for a progress line. TERM=dumb has none. */
 static bool progress_wanted(void)
 {
 	const char *term = getenv("TERM");

@@ -6,7 +6,7 @@
 #ifndef CLI_WORDS_H
 #define CLI_WORDS_H
 
-/* Begins to print messages. */
+/* From now on messages are printed. */
 void words_begin(void);
 
 #endif

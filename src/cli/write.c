@@ -31,7 +31,7 @@ static int write_as_caller(struct output *out, const char *path, int (*fn)(void 
 	err_memory_begin();
 	if (!r)
 		r = fn(arg, out->stream);
-	/* A later failure may have replaced the message. */
+	/* -ENOMEM: a later failure may have replaced the message */
 	if (r == -ENOMEM)
 		r = err_nomem();
 	return r ? r : output_commit(out);
@@ -51,7 +51,8 @@ int write_output(const char *path, int (*fn)(void *arg, FILE *out), void *arg)
 		caller_leave(&caller);
 	}
 	caller_fini(&caller);
-	if (r && r != -EPIPE) /* a reader that has seen enough, such as `head`, needs no message */
+	/* -EPIPE: a reader that has seen enough, such as `head`, needs no message */
+	if (r && r != -EPIPE)
 		log_error("%s", err_msg());
 	return r ? EXIT_FAILED : EXIT_DONE;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Writing what a command made from profile files, and choosing the format. */
+/* Writes what a command made from profile files, and chooses the format. */
 #ifndef CLI_WRITE_H
 #define CLI_WRITE_H
 
@@ -26,7 +26,7 @@ _must_use_ int write_output(const char *path, int (*fn)(void *arg, FILE *out), v
 _must_use_ int write_profile_to(FILE *out, struct profile *p, const struct render_format *format,
 				const struct render_options *opt);
 
-/* Writes @p to @path in @format; as write_output(). */
+/* Writes @p to @path in @format. Returns what write_output() returns. */
 _must_use_ int write_file(struct profile *p, const char *path, const struct render_format *format,
 			  const struct render_options *opt);
 

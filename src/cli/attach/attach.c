@@ -25,7 +25,8 @@ struct output_format {
 };
 
 struct attach_options {
-	const struct output_format *format; /* NULL: krait's own page, named as krait names it */
+	/* format of the output; NULL: krait's own page, named as krait names it */
+	const struct output_format *format;
 	const char *output, *duration;
 	uint32_t rate_hz;
 	enum mode mode;
@@ -56,7 +57,7 @@ FORMAT(flamegraph)
 FORMAT(gecko)
 FORMAT(jsonl)
 
-/* Parses "10000", "10k" or "10khz". */
+/* Parses a sampling rate: "10000", "10k" or "10khz". */
 static int set_rate(void *field, const char *text)
 {
 	char digits[32];
@@ -86,7 +87,7 @@ static int set_mode(void *field, const char *text)
 
 #define FIELD(f) offsetof(struct attach_options, f)
 
-/* clang-format would format rows in a macro as statements. */
+/* clang-format is off here, because it would format rows in a macro as statements. */
 /* clang-format off */
 #define ROW_FORMAT(word, text)                                                                     \
 	{.name = #word, .set = set_##word, .field = FIELD(format), .help = (text)}
@@ -153,7 +154,7 @@ static const struct option_refusal refused[] = {
 
 typedef VEC(char *) word_vec;
 
-/* The command line of `krait record` or `krait top`. Texts are borrowed. */
+/* The words of a command line of `krait record` or `krait top`, which are borrowed. */
 struct words {
 	word_vec list;
 	struct str output, rate;
@@ -183,7 +184,7 @@ static void add_output(struct words *w, const struct attach_options *o, const ch
 	} else if (o->output) {
 		add_option(w, "--output", o->output);
 	}
-	/* The page shows lines of functions anyway. */
+	/* Only this format needs the option: a page shows lines of functions anyway. */
 	if (f == &collapsed)
 		add(w, "--lines");
 	if (o->browser)
@@ -254,7 +255,7 @@ static int run_attach(const struct command *self, int argc, char **argv)
 	return call(&w, &o);
 }
 
-/* What follows the script belongs to the script, options too. */
+/* What follows the script on the command line belongs to the script, options too. */
 static int run_run(const struct command *self, int argc, char **argv)
 {
 	struct attach_options o = {};

@@ -20,7 +20,7 @@
 #include "view/shape/tree.h"
 
 struct diff_options {
-	pattern_texts side[DIFF_SIDES]; /* --a, --b */
+	pattern_texts side[DIFF_SIDES]; /* values of --a and --b */
 	VEC(const char *) fail_texts;
 	VEC(struct fail_rule) rules;
 	const char *per, *value, *output, *format_name;
@@ -246,7 +246,7 @@ static int check(struct diff_options *o, const struct operands *operands)
 	return r ? r : view_options_check(&o->view);
 }
 
-/* Takes the source text from a page, because its files may have changed since. */
+/* Takes the source text from a page, because the files may have changed since it was made. */
 static int take_text(const struct diff_options *o, const char *path, const char *tag,
 		     struct str *text)
 {
@@ -328,7 +328,7 @@ static bool take_runs(const struct diff_options *o, struct diff_facts *f)
 	return true;
 }
 
-/* Chooses the value type of both sides, and their divisors. */
+/* Chooses the value type of both sides of the comparison, and their divisors. */
 static int choose_measure(const struct diff_options *o, struct diff_facts *f)
 {
 	const struct profile_meta *a = profile_meta(f->diff.p[DIFF_A]);
@@ -337,7 +337,7 @@ static int choose_measure(const struct diff_options *o, struct diff_facts *f)
 	int at[DIFF_SIDES] = {tree_value(f->diff.p[DIFF_A], name), 0};
 
 	at[DIFF_B] = at[DIFF_A] < 0 ? 0 : tree_value(f->diff.p[DIFF_B], name);
-	/* Tools have different names for time. */
+	/* Tools have different names for time, so a time of another name is taken. */
 	if (at[DIFF_B] < 0 && !o->value &&
 	    streq(a->values[a->default_value].unit, b->values[b->default_value].unit))
 		at[DIFF_B] = (int)b->default_value;

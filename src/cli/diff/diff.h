@@ -10,18 +10,19 @@
 #include "view/unmatched.h"
 
 struct diff_facts {
-	const char *name[DIFF_SIDES]; /* the names of the two sides: files, or labels */
+	/* names of the two sides of the comparison: files, or values of a label */
+	const char *name[DIFF_SIDES];
 	struct diff diff;
-	const char *type, *unit; /* the values' type, and their unit */
+	const char *type, *unit; /* the type of the compared values, and its unit */
 	/*
 	 * What a unit of work is: "requests", "run"; NULL: a second of wall time, or nothing
 	 * (by_share).
 	 */
 	const char *per;
-	uint64_t runs[DIFF_SIDES];  /* if .per is "run": whole runs that ended with 0; else 0 */
-	const char *by;		    /* root frames of a page; rows of a table; or NULL */
-	bool groups;		    /* rows are groups by .by, not functions */
-	struct unmatched unmatched; /* patterns that match on neither side */
+	uint64_t runs[DIFF_SIDES]; /* if .per is "run": how many whole runs ended with 0; else 0 */
+	const char *by; /* label by which a page is grouped or a table has rows; NULL: none */
+	bool groups;	/* rows are groups by the label .by, not functions */
+	struct unmatched unmatched; /* the user's patterns that match on neither side */
 
 	struct str unjudged; /* what fail_rule_unjudged() says of the limits of --fail-if */
 	struct str unmarked; /* what fail_rule_unmarked() says of the limits of --fail-if */
@@ -40,7 +41,7 @@ struct diff_style {
 	int width;
 };
 
-/* 0 or -errno + message. */
+/* Prints the comparison as text. 0 or -errno + message. */
 _must_use_ int diff_print_text(const struct diff_facts *f, const struct diff_style *style,
 			       FILE *out);
 _must_use_ int diff_print_md(const struct diff_facts *f, const struct diff_style *style, FILE *out);
@@ -77,14 +78,14 @@ const struct diff_row *diff_share_moved(const struct diff_facts *f, int way, enu
 
 /* diff_add_value(): appends a value of the measure: "338 ms/s", "1.2 ms", "33.8 %". */
 void diff_add_value(const struct diff_facts *f, double value, struct str *b);
-/* Appends "+15.7 %", "new" or "gone". */
+/* Appends a relative change: "+15.7 %", "new" or "gone". */
 void diff_add_relative(const struct diff_cost *c, struct str *b);
 
 /* A limit: --fail-if "self:NAME>+5%", "total:json.*>2points". */
 struct fail_rule {
-	const char *text; /* as it was typed; borrowed */
+	const char *text; /* the limit as it was typed; borrowed */
 	enum diff_what what;
-	char *name; /* a pattern; heap */
+	char *name; /* the name in the limit, a pattern; heap */
 	bool less, points;
 	/* the limit in percent or, if .points, in points; negative for a decrease */
 	double limit;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* --fail-if: a limit for the change of a function, for CI; see diff.h. */
+/* Judges --fail-if: a limit for the change of a function, for CI; see diff.h. */
 #include <ctype.h>
 #include <math.h>
 #include "base/error.h"
@@ -35,7 +35,8 @@ int fail_rule_parse(const char *text, struct fail_rule *ret)
 	char *end;
 
 	*ret = (struct fail_rule){.text = text};
-	if (str_starts(text, "own:") || str_starts(text, "self:")) /* stored rules have this word */
+	/* "own" is what older versions called "self"; stored rules have it */
+	if (str_starts(text, "own:") || str_starts(text, "self:"))
 		ret->what = DIFF_SELF;
 	else if (str_starts(text, "total:"))
 		ret->what = DIFF_TOTAL;
@@ -83,7 +84,7 @@ static bool is_beside(const struct fail_rule *r, const struct diff_facts *f)
 	return f->diff.work_known && r->what == DIFF_SELF && !r->points;
 }
 
-/* Is the change more than noise? */
+/* Tells whether the change is more than noise. */
 static bool is_sure(const struct fail_rule *r, const struct diff_facts *f,
 		    const struct diff_cost *c)
 {
@@ -119,17 +120,17 @@ static void explain(const struct fail_rule *r, const struct diff_facts *f,
 	str_addf(why, ", beyond --fail-if '%s'", r->text);
 }
 
-/* What the rows that a limit names show; NULL: no such row. */
+/* What the rows that a limit names show; a row is NULL if there is none. */
 struct found {
 	bool any;
 	const struct diff_row *hit;	 /* the first row that exceeds the limit */
-	const struct diff_row *doubtful; /* beyond the limit, but perhaps by chance */
+	const struct diff_row *doubtful; /* a row beyond the limit, but perhaps by chance */
 	/*
 	 * of the rows beyond the limit that changed only as much as most functions: the one with
 	 * the largest change
 	 */
 	const struct diff_row *shared;
-	/* of the new functions, if the limit's name is a pattern: the largest one */
+	/* of the new functions that the limit's pattern matches the largest one */
 	const struct diff_row *added;
 };
 

@@ -16,13 +16,13 @@ struct page {
 	const struct diff_facts *f;
 	struct profile *to;
 	struct profile_copy copy[DIFF_SIDES];
-	/* by key of each side's costs: the row; NULL: there is none */
+	/* by key of each side's costs: the row of the comparison; NULL: there is none */
 	const struct diff_row **rows[DIFF_SIDES];
 	uint32_t *stacks[DIFF_SIDES];
-	/* index of the page's value -> the side's */
+	/* index of a value of the page -> its index on each side */
 	unsigned values[PROFILE_MAX_VALUES][DIFF_SIDES];
 
-	enum diff_side side; /* the side that is being copied */
+	enum diff_side side; /* the side whose samples are being copied */
 	struct profile_label label;
 };
 
@@ -127,7 +127,7 @@ static uint32_t take_stack(struct page *g, uint32_t id)
 	return *at = profile_stack(g->to, to, n);
 }
 
-/* Times of both sides count from the side's own start. */
+/* The times of each side count from that side's own start. */
 static int take_sample(void *arg, const struct profile_sample *s)
 {
 	struct page *g = arg;
@@ -150,7 +150,7 @@ static int take_side(struct page *g, enum diff_side side)
 	return profile_each(g->f->diff.p[side], take_sample, g);
 }
 
-/* What changed: costs if the work is known, else shares. */
+/* Returns HTML_DIFF_* bits for what changed: costs if the work is known, else shares. */
 static uint8_t flags(const struct diff_facts *f, const struct diff_row *row)
 {
 	const struct diff_cost *self = &row->of[DIFF_SELF], *total = &row->of[DIFF_TOTAL];
@@ -203,7 +203,7 @@ static const char **row_files(const struct page *g, enum diff_side side)
 	return out;
 }
 
-/* One side's html_diff.file. The caller frees it. NULL: no memory. */
+/* Makes one side's html_diff.file, which the caller frees. NULL: memory lacks. */
 static const char **all_files(const struct page *g, enum diff_side of)
 {
 	_cleanup_free_ const char **files = row_files(g, of);

@@ -11,7 +11,7 @@
 #include "cli/options/view_options.h"
 #include "picture/markup.h"
 
-/* Appends a cell and its mark, right-justified in @width columns. */
+/* Appends a cell of the table and its mark, right-justified in @width columns. */
 static void add_cell(struct str *row, const struct str *cell, const char *mark, int width)
 {
 	int n = cells_width(str_cstr(cell), cell->n) + (int)strlen(mark);
@@ -21,7 +21,7 @@ static void add_cell(struct str *row, const struct str *cell, const char *mark, 
 	str_add(row, mark);
 }
 
-/* Is the cost nothing on both sides? The function's total may have changed. */
+/* Is the function's own cost nothing on both sides? Its total may have changed all the same. */
 static bool is_nothing(const struct diff_cost *c)
 {
 	return c->value[DIFF_A] <= 0 && c->value[DIFF_B] <= 0;
@@ -72,7 +72,10 @@ static enum columns columns_in(int width)
 			     : WITHOUT_AFTER;
 }
 
-/* Shares have a column of their own only if the other changes aren't shares. */
+/*
+ * Returns the most columns that the table can have; shares need some only if the other changes
+ * aren't shares.
+ */
 static enum columns most_columns(const struct diff_facts *f)
 {
 	return has_costs(f) ? ALL_COLUMNS : WITHOUT_SHARE;
@@ -139,7 +142,7 @@ static void add_folded(const struct diff_facts *f, struct str *b)
 			 n, n == 1 ? "" : "s", str_cstr(&names), n > NAMED ? ", ..." : "");
 }
 
-/* Lines of a sentence; the names in it may have any length. */
+/* the most lines of a sentence, in which names may have any length */
 #define MOST_LINES 8
 
 static void print_words(FILE *out, const char *s, int width)
@@ -185,7 +188,10 @@ static bool has_marks(const struct diff_facts *f, unsigned limit, enum columns c
 	return false;
 }
 
-/* Also explains a change without a mark, because a large one looks like news. */
+/*
+ * Prints what the marks mean. A change without a mark is explained too, because a large one looks
+ * like news.
+ */
 static void print_legend(const struct diff_facts *f, unsigned limit, enum columns columns,
 			 const char *mark, FILE *out)
 {
@@ -250,7 +256,7 @@ int diff_print_text(const struct diff_facts *f, const struct diff_style *style, 
 	diff_add_verdict(f, &verdict);
 	diff_add_doubt(f, &doubt);
 	diff_add_gc(f, &gc);
-	if (has_costs(f)) /* otherwise the verdict has it */
+	if (has_costs(f)) /* if there are no costs, the verdict says it */
 		diff_add_sum(f, &sum);
 	print_words(out, str_cstr(&verdict), style->width);
 	if (doubt.n)
@@ -360,7 +366,7 @@ static void put_text(FILE *out, const char *key, const char *text)
 	json_put_string(out, text);
 }
 
-/* Writes the work; if it isn't known, also the shares that moved most. */
+/* Writes how much work was done; if that isn't known, also which shares moved most. */
 static void put_work(const struct diff_facts *f, FILE *out)
 {
 	enum diff_what what;

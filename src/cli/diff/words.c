@@ -5,8 +5,10 @@
 #include "cli/diff/diff.h"
 #include "picture/markup.h"
 
-#define LONG_END 80   /* ends of commands in krait's own words are shorter */
-#define WHOLE	 0.14 /* the machine's speed alone mostly changes all costs by less */
+/* bytes; the words that krait itself writes at the end of a command are shorter */
+#define LONG_END 80
+/* if all costs change by a smaller part than this, the machine's speed alone may be the cause */
+#define WHOLE 0.14
 
 void diff_add_value(const struct diff_facts *f, double value, struct str *b)
 {
@@ -52,7 +54,7 @@ static const char *type_words(const struct diff_facts *f)
 	return streq(f->type, "cpu") ? "CPU time" : f->type;
 }
 
-/* Appends the singular: "request" for "requests". */
+/* Appends the singular of the unit of work: "request" for "requests". */
 static void add_one(const struct diff_facts *f, struct str *b)
 {
 	size_t n = strlen(f->per);
@@ -65,7 +67,7 @@ static void add_one(const struct diff_facts *f, struct str *b)
 		str_add(b, f->per);
 }
 
-/* Appends ": 1.23 s before, 1.80 s after". */
+/* Appends what both sides cost: ": 1.23 s before, 1.80 s after". */
 static void add_both(const struct diff_facts *f, const struct diff_cost *c, struct str *b)
 {
 	diff_add_value(f, c->value[DIFF_A], b);
@@ -117,7 +119,7 @@ void diff_add_gc(const struct diff_facts *f, struct str *b)
 			 100 * gc[DIFF_A], 100 * gc[DIFF_B]);
 }
 
-/* Appends "Per run (both commands ran to their end)" or "Per request". */
+/* Appends what costs refer to: "Per run (both commands ran to their end)" or "Per request". */
 static void add_measure(const struct diff_facts *f, struct str *b)
 {
 	const uint64_t *n = f->runs;
@@ -313,7 +315,7 @@ static const struct diff_row *most_doubtful(const struct diff_facts *f, enum dif
 	return most;
 }
 
-/* Another stretch of time of the same program may give another result. */
+/* Appends the doubt that another stretch of time of the same program may give another result. */
 void diff_add_doubt(const struct diff_facts *f, struct str *b)
 {
 	const struct diff_row *own = most_doubtful(f, DIFF_SELF);

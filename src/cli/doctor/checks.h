@@ -5,11 +5,11 @@
 
 #include "cli/doctor/doctor.h"
 
-/* Adds a finding with its text. NULL: out of memory. */
+/* Adds a finding with its text. NULL: memory lacks. */
 struct finding *finding_add(struct doctor *d, const char *name, enum finding_state state,
 			    const char *fmt, ...) _printf_(4, 5);
 
-/* Sets the remedy of a finding. @f may be NULL. */
+/* Sets the remedy (a command that helps) of a finding. @f may be NULL. */
 void finding_remedy(struct finding *f, const char *fmt, ...) _printf_(2, 3);
 
 /*

@@ -181,7 +181,7 @@ struct doctor_options {
 	enum color_mode color;
 };
 
-/* Explains the capabilities that file @path now has, to the one who granted them. */
+/* Explains the capabilities that the file @path has now, to the user who granted them. */
 static void say_granted(FILE *out, const char *path)
 {
 	gid_t gid;
@@ -208,7 +208,7 @@ static void say_granted(FILE *out, const char *path)
 		      out);
 }
 
-/* --grant: gives capabilities to the binary that is running. */
+/* --grant: gives capabilities to the program file of the running krait. */
 static int grant(void)
 {
 	_cleanup_free_ char *path = realpath("/proc/self/exe", NULL);
@@ -229,7 +229,7 @@ static int grant(void)
 	return EXIT_DONE;
 }
 
-/* --forget: removes the cache of the user, or of the user who called sudo. */
+/* --forget: removes krait's cache of the user, or of the user who called sudo. */
 static int forget(void)
 {
 	_cleanup_(caller_fini) struct caller by = {};

@@ -14,15 +14,15 @@ enum finding_state { FINDING_OK, FINDING_WARN, FINDING_FAIL };
 struct finding {
 	const char *name;
 	enum finding_state state;
-	struct str text;   /* what was found, in one line */
-	struct str remedy; /* the command that helps, or empty */
+	struct str text;   /* the finding in one line */
+	struct str remedy; /* the command that helps against the finding; empty: none */
 };
 
 struct doctor {
-	const char *root; /* "", or a directory that stands for / (tests) */
+	const char *root; /* directory that stands for / in tests; else "" */
 	struct rights rights;
 	VEC(struct finding) findings;
-	bool failed; /* out of memory */
+	bool failed; /* memory was lacking for a finding */
 };
 
 void doctor_fini(struct doctor *d);
@@ -30,10 +30,12 @@ void doctor_fini(struct doctor *d);
 /* Runs all checks. Changes nothing on the machine. */
 void doctor_examine(struct doctor *d);
 
-/* True if no check failed, so that krait can record here. */
+/* Tells whether no check failed, so that krait can record here. */
 bool doctor_usable(const struct doctor *d);
 
-/* Prints the findings to @out. @problems_only: without what is fine (after a failed recording). */
+/*
+ * Prints the findings to @out. @problems_only: leaves out what is fine (after a failed recording).
+ */
 void doctor_print(FILE *out, const struct doctor *d, bool problems_only, bool colored);
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Checks of krait doctor about the kernel: version, type information, limits, clock. */
+/* Checks for krait doctor what concerns the kernel: version, type information, limits, clock. */
 #include "cli/doctor/checks.h"
 
 #include <linux/capability.h>
@@ -53,7 +53,7 @@ void check_lockdown(struct doctor *d)
 	char text[128];
 	struct finding *f;
 
-	/* In confidentiality mode (LOCKDOWN_BPF_READ_KERNEL), every read of kernel memory fails. */
+	/* In confidentiality mode (LOCKDOWN_BPF_READ_KERNEL) no read of kernel memory succeeds. */
 	if (!doctor_file(d, "/sys/kernel/security/lockdown", text, sizeof(text)) ||
 	    !strstr(text, "[confidentiality]"))
 		return;
@@ -69,7 +69,7 @@ void check_memlock(struct doctor *d)
 	struct rlimit limit;
 	struct finding *f;
 
-	/* From 5.11 on, maps are charged to the memory cgroup instead. */
+	/* From 5.11 on BPF maps count for the memory cgroup, not for the limit on locked memory. */
 	if (kernel_version_running(&v) || kernel_at_least(&v, 5, 11) ||
 	    getrlimit(RLIMIT_MEMLOCK, &limit))
 		return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Checks of krait doctor about rights, limits on sampling, and containers. */
+/* Checks for krait doctor what concerns rights, limits on sampling, and containers. */
 #include "cli/doctor/checks.h"
 
 #include <stdio.h>
@@ -12,11 +12,11 @@
 #include "proc/container.h"
 #include "sampler/sampler.h"
 
-/* PROC_PID_INIT_INO, include/linux/proc_ns.h: the host's PID namespace. */
+/* Inode of the host's PID namespace: PROC_PID_INIT_INO, include/linux/proc_ns.h. */
 #define HOST_PID_NS 0xeffffffcu
 
 #define FILE_BYTES  65536
-#define SHORT_ID    12 /* people type this many digits of a container's id */
+#define SHORT_ID    12 /* how many digits of a container's id people usually type */
 
 static bool in_pid_namespace(const struct doctor *d)
 {
@@ -126,7 +126,7 @@ void check_programs(struct doctor *d)
 	int r;
 
 	if (*d->root || rights_check(&d->rights))
-		/* the check is about the running kernel, and without rights its result is known */
+		/* the check concerns the running kernel only; without rights its result is known */
 		return;
 	if (!check_sandbox(d, true))
 		return;
@@ -144,7 +144,7 @@ void check_programs(struct doctor *d)
 	finding_remedy(f, "krait record -vv -d 1 2> krait.log, and report that file");
 }
 
-/* Reads a number from a file; @otherwise if there is none. */
+/* Reads a number from a file; returns @otherwise if there is none. */
 static long number_in(const struct doctor *d, const char *path, long otherwise)
 {
 	char text[32];
@@ -168,7 +168,7 @@ static void check_rate(struct doctor *d)
 		finding_remedy(f, "sudo sysctl kernel.perf_event_max_sample_rate=100000");
 		return;
 	}
-	/* 0 and 100 disable the kernel's limit. */
+	/* The values 0 and 100 switch the kernel's limit off. */
 	if (percent <= 0 || percent == 100)
 		finding_add(d, "sample rate", FINDING_OK, "at most %ld Hz, not throttled", rate);
 	else

@@ -52,7 +52,7 @@ static int add(struct run *x, pid_t pid)
 	return dump_add(x->dump, pid);
 }
 
-/* Adds one process that was asked for, with its children. */
+/* Adds process @pid, which was asked for, with its children. */
 static void add_tree(struct run *x, pid_t pid)
 {
 	pid_vec tree = {};
@@ -303,7 +303,7 @@ int cmd_dump(const struct dump_options *o)
 	dump_texts_fini(&x.texts);
 	if (freed)
 		return x.code;
-	/* A thread hangs in a file and may use memory that exit() frees. */
+	/* exit() can't be used: a thread hangs in a file, and may use memory that exit() frees. */
 	fflush(NULL);
 	_exit(x.code);
 }

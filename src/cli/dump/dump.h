@@ -15,16 +15,16 @@
 struct dump_print;
 
 struct dump_options {
-	/* the targets; must be first, because option rows are shared with record */
+	/* the targets; comes first, because rows of record's option table point into it */
 	struct record_options record;
 	bool json, short_frames;
-	/* Prints each process in place of krait's own text; may be NULL. */
+	/* prints each process in place of krait's own text; NULL: krait's own */
 	void (*print)(void *arg, const struct dump_print *to, const struct dump_process *p,
 		      const struct proc *proc);
 	void *print_arg;
 };
 
-/* Names of the files of a profile; zero-initialised is empty. */
+/* The files that the frames of a profile name; all zero is empty. */
 struct dump_files {
 	struct profile *profile;
 	struct render_names *names;
@@ -37,27 +37,29 @@ struct render_names *dump_names(struct dump_files *files, struct profile *p);
 struct dump_print {
 	FILE *out;
 	struct profile *profile;
-	struct source *source; /* source text of the process that is printed */
-	enum dump_life life;   /* state of the process that is printed */
+	struct source *source; /* gives source text of the process that is printed */
+	/* whether the process that is printed goes on, has ended, or isn't known */
+	enum dump_life life;
 	bool colored;
-	/* show kernel frames; shown anyway if nothing else is known of the process */
+	/* kernel frames are shown; they are anyway if nothing else is known of the process */
 	bool kernel;
 	bool short_frames;	  /* one line for each frame, without source */
-	struct dump_files *files; /* names of files, for short frames */
+	struct dump_files *files; /* short names of files for frames of one line */
 };
 void dump_print_text(const struct dump_print *to, const struct dump_process *p);
 
-/* Prints one process as JSON, for programs. */
+/* Prints one process as JSON. */
 void dump_print_json(const struct dump_print *to, const struct dump_process *p);
 
-/* Samples of running threads. */
+/* The samples of threads that run. */
 struct dump_running {
 	struct session session;
 	struct session_options options;
-	struct map threads;   /* dump_thread_key() -> struct dump_thread * */
-	struct map whole;     /* struct dump_thread * of threads whose stack lacks nothing */
-	uint64_t seen, taken; /* numbers of samples in the profile */
-	/* the latest samples had all mappings and unwind tables that they needed */
+	struct map threads; /* dump_thread_key() of a thread -> its struct dump_thread */
+	struct map whole;   /* struct dump_thread of each thread whose stack lacks nothing */
+	/* how many samples of the profile were seen, and how many were taken */
+	uint64_t seen, taken;
+	/* the latest samples had all the mappings and unwind tables that they needed */
 	bool clean;
 };
 
@@ -79,7 +81,7 @@ const uint32_t *dump_frames(const struct dump_print *to, const struct dump_threa
 /* Does what `krait dump` was asked to do; returns the exit code (exit.h). */
 int cmd_dump(const struct dump_options *o);
 
-/* Writes @s without characters that a terminal would obey. */
+/* Writes @s; characters that a terminal would obey are replaced. */
 void dump_put_text(FILE *out, const char *s);
 
 /* Describes in a few words what a thread is doing. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* `krait dump --json`: the contents of the text, for programs. man/krait.1.in describes it. */
+/* Prints for `krait dump --json` what the text has. man/krait.1.in describes it. */
 #include "base/json.h"
 #include "cli/dump/dump.h"
 
@@ -17,7 +17,7 @@ static void put_string(FILE *out, const char *before, const char *key, const cha
 		fputs("null", out);
 }
 
-/* @value 0: not known, nothing is written. */
+/* Writes a member @key; if @value is 0, which means not known, writes nothing. */
 static void put_number(FILE *out, const char *key, long value)
 {
 	put_key(out, ", ", key);
@@ -27,7 +27,7 @@ static void put_number(FILE *out, const char *key, long value)
 		fputs("null", out);
 }
 
-/* @ns 0: not known, nothing is written. */
+/* Writes a member @key in seconds; if @ns is 0, which means not known, writes nothing. */
 static void put_seconds(FILE *out, const char *key, uint64_t ns)
 {
 	put_key(out, ", ", key);

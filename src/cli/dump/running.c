@@ -15,7 +15,7 @@
 
 #define SAMPLE_HZ 997
 #define DRAIN_NS  (4 * NSEC_PER_MSEC)
-/* Time for all threads to be sampled, once the unwind tables are ready. */
+/* How long all running threads are sampled, once the unwind tables are ready. */
 #define TURN_NS (250 * NSEC_PER_MSEC)
 /* Time for unwind tables; those of a very large file take longer than anyone waits. */
 #define MOST_NS (1000 * NSEC_PER_MSEC)
@@ -37,7 +37,7 @@ static enum gil_state gil_label(const struct profile *p, uint32_t set)
 	return GIL_UNKNOWN;
 }
 
-/* Is a stack whole? Its marks would say what is missing. */
+/* Tells whether a stack is whole; its marks would say what is missing. */
 static bool is_whole(const struct profile *p, uint32_t stack)
 {
 	size_t n;
@@ -64,7 +64,9 @@ static int take_sample(void *arg, const struct profile_sample *sample)
 		return 0;
 	at = map_get(&x->threads, dump_sampled_thread(p, sample->labels));
 	t = at ? (struct dump_thread *)(uintptr_t)*at : NULL;
-	/* A whole stack is kept; otherwise the latest one is the best available. */
+	/*
+	 * A whole stack of a thread is kept; as long as there is none, the latest one is the best.
+	 */
 	if (!t || map_get(&x->whole, *at))
 		return 0;
 	if (x->clean && is_whole(p, sample->stack) && map_put(&x->whole, *at, 1))
@@ -76,7 +78,7 @@ static int take_sample(void *arg, const struct profile_sample *sample)
 	return 0;
 }
 
-/* Samples taken before mappings and unwind tables were ready. */
+/* Returns how many samples were taken before mappings and unwind tables were ready. */
 static uint64_t early_samples(const struct session *s)
 {
 	struct collect_stats st;
@@ -96,7 +98,7 @@ static int take_samples(struct dump_running *x, uint64_t early)
 	return r ? err_sys(r, "samples") : 0;
 }
 
-/* Are unwind tables still being made, while some thread's stack isn't whole? */
+/* Tells whether unwind tables are still being made while some thread's stack isn't whole. */
 static bool waits_for_rows(const struct dump_running *x)
 {
 	if (!collect_rows_coming(x->session.collect))
@@ -133,7 +135,7 @@ static int sample(struct dump_running *x)
 	return r ? r : take_samples(x, early);
 }
 
-/* Lists the threads that are running, and adds their processes as targets. */
+/* Lists the threads that run, and adds their processes as targets. */
 static int list(struct dump_running *x, struct dump_process *list, size_t n)
 {
 	int r = 0;
@@ -141,7 +143,8 @@ static int list(struct dump_running *x, struct dump_process *list, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		size_t before = x->threads.n;
 
-		if (list[i].locked) /* a sample needs the process's identity, which can't be read */
+		/* to be sampled, a process needs an identity, and this one's can't be read */
+		if (list[i].locked)
 			continue;
 		x->options.all |= !list[i].version;
 		vec_foreach(t, &list[i].threads)
@@ -154,7 +157,7 @@ static int list(struct dump_running *x, struct dump_process *list, size_t n)
 	return r;
 }
 
-/* If no sample came in all that time, other programs have the CPUs. */
+/* Marks running threads of which no sample came as waiting: other programs have the CPUs. */
 static void mark_waiting(struct dump_running *x)
 {
 	map_foreach(slot, &x->threads) {
@@ -184,7 +187,8 @@ void dump_running_read(struct dump_running *x, const struct dump_options *o,
 	x->options.kernel = o->record.session.kernel;
 	x->options.interpreter_frames = o->record.session.interpreter_frames;
 	r = list(x, processes, n);
-	if (x->options.pids.n > 1) /* of several processes, any one may end at any time */
+	/* of several processes any one may end at any time, which is no error */
+	if (x->options.pids.n > 1)
 		vec_fini(&x->options.pids);
 	if (!r && !x->threads.n)
 		return;

@@ -12,7 +12,7 @@
 #include "picture/html/source_text.h"
 
 #define SOURCE_COLUMNS 200 /* how many columns of a source line are shown */
-/* how many equal frames in a row are shown, as in CPython's tracebacks */
+/* how many equal frames in a row are shown, as in tracebacks of CPython */
 #define MOST_ALIKE 3
 
 void dump_put_text(FILE *out, const char *s)
@@ -63,7 +63,7 @@ static void add_holder(const struct dump_thread *t, struct str *ret)
 
 void dump_state_words(const struct dump_thread *t, struct str *ret)
 {
-	/* Without the kernel program, nothing more is known. */
+	/* without the kernel program, this is all that is known of a running thread */
 	if (t->wait.kind == WAIT_RUNNING && !t->steady)
 		str_add(ret, "on a CPU, or ready to run");
 	else
@@ -83,13 +83,14 @@ void dump_state_words(const struct dump_thread *t, struct str *ret)
 		str_add(ret, ", uninterruptible");
 	if (t->gil == GIL_HELD)
 		str_add(ret, ", holds the GIL");
-	if (t->gil == GIL_WAITING) { /* it was stopped while it waited */
+	/* a thread that was stopped (by a signal) while it waited for the GIL */
+	if (t->gil == GIL_WAITING) {
 		str_add(ret, ", waits for the GIL");
 		add_holder(t, ret);
 	}
 }
 
-/* How many columns the first @n bytes of @s take. */
+/* Returns how many columns the first @n bytes of @s take. */
 static int columns_of(const char *s, size_t n)
 {
 	_cleanup_str_ struct str part = {};
@@ -123,7 +124,9 @@ static void put_carets(const struct dump_print *to, const struct profile_locatio
 	fprintf(to->out, "%s\n", color_code(to->colored, COLOR_OFF));
 }
 
-/* A NUL would end the text, and tabs have no fixed width. */
+/*
+ * Takes a source line over without NULs, which would end it, and tabs, which have no fixed width.
+ */
 static void take_text(const char *line, size_t n, struct str *ret)
 {
 	for (size_t i = 0; i < n; i++)
@@ -213,7 +216,7 @@ static void put_native(const struct dump_print *to, const struct profile_locatio
 	fputc('\n', to->out);
 }
 
-/* A mark may quote names of a target's files: [unsupported: ...]. */
+/* Prints a mark, which may quote names of a target's files: [unsupported: ...]. */
 static void put_mark(const struct dump_print *to, const char *text)
 {
 	fputs("  ", to->out);
@@ -240,7 +243,10 @@ static const char *file_of(const struct dump_print *to, uint32_t function)
 	return profile_get_string(to->profile, profile_get_function(to->profile, function)->file);
 }
 
-/* Prints "  Event.wait (threading.py:655)". Native functions take one line anyway. */
+/*
+ * Prints a frame in one line: "  Event.wait (threading.py:655)". Native functions take one line
+ * anyway.
+ */
 static void put_short(const struct dump_print *to, const struct profile_location *l,
 		      const struct profile_function *f)
 {
@@ -282,7 +288,7 @@ const uint32_t *dump_frames(const struct dump_print *to, const struct dump_threa
 	return t->stack ? profile_get_stack(in->profile, t->stack, n) : NULL;
 }
 
-/* Are both frames the same line of the same Python function? */
+/* Tells whether both frames are the same line of the same Python function. */
 static bool is_alike(const struct dump_print *in, uint32_t one, uint32_t other)
 {
 	const struct profile_location *a = profile_get_location(in->profile, one),
@@ -327,7 +333,7 @@ static void put_thread(const struct dump_print *to, const struct dump_thread *t)
 	put_frames(to, t);
 }
 
-/* Prints each version once. */
+/* Prints the versions of the process's interpreters, each once. */
 static void put_versions(const struct dump_print *to, const struct dump_process *p)
 {
 	fprintf(to->out, ", Python %u.%u", p->version >> 8, p->version & 0xff);
@@ -341,14 +347,14 @@ void dump_print_text(const struct dump_print *all, const struct dump_process *p)
 	const char *words = dump_life_words(all->life);
 	struct dump_print here = *all, *to = &here;
 
-	/* Otherwise nothing would be shown of its threads. */
+	/* Without kernel frames nothing would be shown of the threads of such a process. */
 	here.kernel |= p->locked || !p->version;
 
 	fprintf(to->out, "Process %d: ", p->pid);
 	dump_put_text(to->out, *p->name ? p->name : "[unknown]");
 	if (p->version)
 		put_versions(to, p);
-	else if (to->life == LIFE_GOES_ON) /* otherwise it can't be known */
+	else if (to->life == LIFE_GOES_ON) /* only while the process goes on can this be known */
 		fputs(", not Python", to->out);
 	fprintf(to->out, ", %zu thread%s\n", p->threads.n, p->threads.n == 1 ? "" : "s");
 	if (*words)

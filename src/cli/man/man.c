@@ -164,7 +164,7 @@ static void reasons(const char *of, const struct mark_words *rows, size_t n)
 	fputs(".RE\n", stdout);
 }
 
-/* Prints the marks that no walk ends with. */
+/* Prints the marks that aren't outcomes of a walk. */
 static void other_marks(void)
 {
 	bool of_walk[MARK_MAX] = {[MARK_INCOMPLETE] = true};

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The command: reads messages on standard input, and writes answers on standard output. */
+/*
+ * The command `krait mcp`: reads messages on standard input, and writes answers on standard output.
+ */
 #include "cli/mcp/mcp.h"
 
 #include <errno.h>
@@ -14,12 +16,13 @@
 #include "cli/options/values.h"
 
 struct mcp_options {
-	const char *directory; /* directory for recordings; NULL: recording isn't offered */
+	/* directory for recordings; NULL: the tool that records isn't offered */
+	const char *directory;
 };
 
 struct input {
-	struct str line; /* the current message, as far as it was read */
-	bool too_long;	 /* the current message is too long: the rest of it is discarded */
+	struct str line; /* the message that is being read, as far as it has come */
+	bool too_long; /* the message that is being read is too long: the rest of it is discarded */
 };
 
 static int put(const struct str *answer)

@@ -10,8 +10,8 @@
 #include "base/str.h"
 #include "base/util.h"
 
-#define MCP_LINE_BYTES	 (1u << 20)  /* the longest message */
-#define MCP_ANSWER_BYTES (32u << 10) /* the longest answer of a tool */
+#define MCP_LINE_BYTES	 (1u << 20)  /* the most bytes of a message */
+#define MCP_ANSWER_BYTES (32u << 10) /* the most bytes of a tool's answer */
 
 /*
  * Answers one message of @n bytes, without its newline. Appends the answer as a line to @ret;
@@ -19,10 +19,10 @@
  */
 void mcp_answer(const char *directory, const char *line, size_t n, struct str *ret);
 
-/* Appends the error for a message that was too long. */
+/* Appends the error that answers a message which was too long. */
 void mcp_too_long(struct str *ret);
 
-/* Appends the list of tools as a JSON array. */
+/* Appends the list of tools that are offered, as a JSON array. */
 void mcp_list_tools(struct str *ret);
 
 /*

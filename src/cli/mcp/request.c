@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* JSON-RPC: parses a message and writes its answer. */
+/* Parses a JSON-RPC message and writes its answer. */
 #include <errno.h>
 
 #include "base/error.h"
@@ -7,7 +7,7 @@
 #include "base/json_in.h"
 #include "cli/mcp/mcp.h"
 
-/* JSON-RPC 2.0, section 5.1. */
+/* Error codes of JSON-RPC 2.0, section 5.1. */
 enum rpc_error {
 	RPC_PARSE = -32700,
 	RPC_REQUEST = -32600,
@@ -18,23 +18,24 @@ enum rpc_error {
 
 #define NO_ID "null"
 
-/* A part of the message's text. */
+/* A part of a message's text. */
 struct part {
 	const char *at;
 	size_t n;
 };
 
 struct request {
-	struct part id, params; /* .n is 0 if the message has none */
+	/* values of the message's members "id" and "params"; .n is 0 if it has none */
+	struct part id, params;
 	struct str method;
 };
 
-/* Takes any value, as it is written. */
+/* Takes a JSON value as it is written, whatever its kind. */
 static int take_part(struct json_in *in, struct part *ret)
 {
 	int r = json_in_skip(in);
 
-	/* Leaves out blanks before the value. */
+	/* Leaves out the blanks before the value. */
 	while (!r && ret->at < in->at && strchr(" \t\r\n", *ret->at))
 		ret->at++;
 	ret->n = r ? 0 : (size_t)(in->at - ret->at);
@@ -106,7 +107,7 @@ void mcp_too_long(struct str *ret)
 	add_error(ret, NO_ID, RPC_PARSE, str_cstr(&why));
 }
 
-/* The value of @key in object @params; .n is 0 if it is missing. */
+/* Returns the value of @key in the object @params; .n is 0 if it is missing. */
 static struct part member(const struct part *params, const char *name)
 {
 	_cleanup_str_ struct str key = {};
@@ -126,7 +127,7 @@ static struct part member(const struct part *params, const char *name)
 	return r ? (struct part){} : found;
 }
 
-/* A string member; "" if it is missing. */
+/* Gets a member that is a string; "" if it is missing. */
 static void member_text(const struct part *params, const char *name, struct str *ret)
 {
 	struct part value = member(params, name);
@@ -155,7 +156,7 @@ static void initialize(const struct request *q, struct str *ret)
 		 revision, KRAIT_VERSION);
 }
 
-/* Returns 0, or an error with a message. */
+/* Does what the message asks for. Returns 0, or an error with a message. */
 static enum rpc_error call(const char *directory, const struct request *q, struct str *ret)
 {
 	_cleanup_str_ struct str name = {}, text = {};

@@ -19,10 +19,10 @@
 
 extern char **environ;
 
-#define GRACE_MS 2000 /* time to write what was recorded */
+#define GRACE_MS 2000 /* milliseconds that a tool has to write what it recorded */
 #define KILL_MS	 1000
 
-static volatile sig_atomic_t running; /* the tool's process; 0: none */
+static volatile sig_atomic_t running; /* process id of the tool that runs; 0: none does */
 
 static void end_with_tool(int number)
 {
@@ -37,7 +37,7 @@ void mcp_take_signals(void)
 	static const int ends[] = {SIGTERM, SIGINT, SIGHUP};
 
 	signal(SIGPIPE, SIG_IGN);
-	/* if the parent ignored SIGCHLD, the tool would be reaped unseen */
+	/* if krait's parent ignores SIGCHLD, the tool would be reaped unseen */
 	signal(SIGCHLD, SIG_DFL);
 	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
 		signal(ends[i], end_with_tool);
@@ -65,7 +65,7 @@ static int start(char *const *argv, int out, pid_t *ret)
 	return r ? err_sys(r, "can't start krait") : 0;
 }
 
-/* Keeps the beginning; counts the rest. */
+/* Keeps the beginning of a tool's output; counts the rest. */
 static void keep(struct str *ret, const char *bytes, size_t n, size_t *cut)
 {
 	size_t room = ret->n < MCP_ANSWER_BYTES ? MCP_ANSWER_BYTES - ret->n : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The tools: each is a krait command with a few of its options. */
+/* The tools that krait mcp offers: each is a krait command with a few of its options. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -24,7 +24,7 @@ enum argument {
 	ARG_MAX
 };
 
-/* What is known of each argument. The largest value is for numbers. */
+/* What is known of each argument of a tool. The largest value is for numbers. */
 static const struct {
 	const char *name, *description;
 	int64_t most;
@@ -41,22 +41,22 @@ static const struct {
 
 #define BIT(argument) (1u << (argument))
 
-/* The arguments given; 0 or an empty text: not given. */
+/* The arguments that a call gave; 0 or an empty text: it didn't give this one. */
 struct given {
 	int64_t numbers[ARG_MAX];
 	struct str texts[ARG_MAX];
 };
 
-typedef VEC(char *) word_vec; /* owned */
+typedef VEC(char *) word_vec; /* words that the vector owns */
 
 struct tool {
 	const char *name, *description;
-	unsigned takes, needs; /* BIT() of arguments */
+	unsigned takes, needs; /* arguments that the tool takes, and needs, as bits BIT() */
 	bool writes;
 	int (*call)(const char *directory, const struct given *g, struct str *ret);
 };
 
-/* Adds "--option=" and its value, or a word and "". */
+/* Adds "--option=" followed by its value, or a word followed by "". */
 static int add_word(word_vec *words, const char *option, const char *value)
 {
 	_cleanup_str_ struct str word = {};
@@ -77,13 +77,13 @@ static int add_number(word_vec *words, const char *option, int64_t number)
 	return add_word(words, option, text);
 }
 
-/* Adds a file. A file whose name looks like an option is refused. */
+/* Adds a file to the command line; refuses one whose name looks like an option. */
 static int add_file(word_vec *words, const struct str *file)
 {
 	return add_word(words, *str_cstr(file) == '-' ? "./" : "", str_cstr(file));
 }
 
-/* Completes @words, runs krait with them, and frees them. @r: an earlier error. */
+/* Completes the command line @words, runs krait with it, and frees it. @r: an earlier error. */
 static int run(word_vec *words, int r, unsigned seconds, struct str *ret)
 {
 	r = r ? r : vec_push(words, NULL);
@@ -94,7 +94,7 @@ static int run(word_vec *words, int r, unsigned seconds, struct str *ret)
 	return r > 0 ? 1 : r;
 }
 
-#define PATIENCE 60u /* seconds that a tool may take in addition to those it was asked for */
+#define PATIENCE 60u /* how many seconds a tool may take beyond those that it was asked to record */
 
 static int call_list(const char *directory, const struct given *g, struct str *ret)
 {
@@ -139,7 +139,7 @@ static int call_diff(const char *directory, const struct given *g, struct str *r
 	return run(&words, r, PATIENCE, ret);
 }
 
-/* Is it a name that can't lead out of the directory? */
+/* Tells whether it is a name that can't lead out of the directory. */
 static bool is_plain(const char *name)
 {
 	return *name && *name != '.' && *name != '-' && strlen(name) <= 100 &&

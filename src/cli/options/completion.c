@@ -9,7 +9,7 @@
 #include "cli/parts.h"
 #include "format/format.h"
 
-/* Prints the words that row->complete stands for, separated by @separator. */
+/* Prints the words that row->complete stands for, with @separator between them. */
 static void print_words(const struct option_row *row, char separator)
 {
 	if (streq(row->complete, COMPLETE_FORMAT) || streq(row->complete, COMPLETE_REPORT_FORMAT)) {
@@ -31,7 +31,7 @@ static bool is(const struct option_row *row, const char *complete)
 	return row->complete && streq(row->complete, complete);
 }
 
-/* Prints a text for use within a shell's single quotes. */
+/* Prints a text in such a way that it can stand within a shell's single quotes. */
 static void quoted(const char *s)
 {
 	for (; *s; s++) {
@@ -58,7 +58,8 @@ static void bash_values(const struct command *c)
 			print_words(row, ' ');
 			putchar('\'');
 		} else {
-			fputs("return", stdout); /* files, which is bash's default */
+			/* completes file names, which is what bash does without more */
+			fputs("return", stdout);
 		}
 		fputs(" ;;\n", stdout);
 	}
@@ -125,7 +126,7 @@ static void zsh_action(const struct option_row *row)
 	}
 }
 
-/* '[' and ':' have a meaning in specifications for _arguments. */
+/* Prints a help text for _arguments, in whose specifications '[' and ':' have a meaning. */
 static void zsh_help(const struct option_row *row)
 {
 	putchar('[');

@@ -30,7 +30,7 @@ static void wrapped(FILE *out, const char *text, int column)
 	fputc('\n', out);
 }
 
-/* Prints a name and its meaning in two columns. */
+/* Prints the name of an option or command and its meaning, in two columns. */
 static void entry(FILE *out, const char *name, const char *text)
 {
 	int n = fprintf(out, "  %s", name);

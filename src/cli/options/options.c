@@ -30,7 +30,10 @@ const char *options_similar(const char *typed, const char *const *words)
 	for (; *words; words++) {
 		unsigned int d = word_distance(typed, *words);
 
-		/* The beginning of a word is similar to the word: "--dur" to "--duration". */
+		/*
+		 * The typed beginning of a word is similar to the whole word: "--dur" to
+		 * "--duration".
+		 */
 		if (strlen(typed) >= 3 && str_starts(*words, typed))
 			d = 1;
 		if (d < best_distance) {
@@ -163,7 +166,7 @@ static int take_letters(struct parser *p, const char *letters)
 	return 0;
 }
 
-#define SUGGESTED 600 /* bytes of a command line that a message repeats */
+#define SUGGESTED 600 /* how many bytes of a command line a message repeats */
 
 void options_add_command(struct str *b, const char *name, char **options, int n_options,
 			 char **words, int n_words)
@@ -253,7 +256,7 @@ int options_parse(const struct command *c, int argc, char **argv, void *fields,
 	return r;
 }
 
-/* Is the value of the option in @word the next word? */
+/* Tells whether the value of the option in @word is the next word of the command line. */
 static bool value_follows(const struct command *c, const char *word)
 {
 	const struct option_row *row;

@@ -16,16 +16,17 @@
 typedef int (*option_set_fn)(void *field, const char *value);
 
 struct option_row {
-	const char *group; /* heading in --help; NULL: that of the row before */
-	const char *name;  /* without the dashes; NULL ends the table */
-	char letter;	   /* short form, or 0 */
+	const char *group; /* heading above the option in --help; NULL: that of the row before */
+	const char *name;  /* long name of the option, without the dashes; NULL ends the table */
+	char letter;	   /* letter of the option's short form; 0: none */
 	const char *arg;   /* name of the value: "PID"; NULL: the option takes none */
 	/* what it does, in a few lines; begins in lower case, has no full stop at the end */
 	const char *help;
-	const char *initial;  /* the default in words, or NULL */
-	const char *complete; /* what shells offer: words separated by spaces, or COMPLETE_* */
-	option_set_fn set;    /* stores the value; NULL: the row is that of --help */
-	size_t field;	      /* offset of the field in the command's options */
+	const char *initial; /* default of the option in words; NULL: none */
+	/* words that a shell offers as the value, separated by spaces, or COMPLETE_... */
+	const char *complete;
+	option_set_fn set; /* function that stores the value; NULL: the row is that of --help */
+	size_t field;	   /* offset of the option's field in the command's options */
 };
 
 #define COMPLETE_FILE	 "<file>"
@@ -43,33 +44,40 @@ struct option_refusal {
 
 struct command {
 	const char *name;
-	const char *summary;		      /* one line in `krait --help` */
-	const char *const *synopsis;	      /* what can be typed after "krait"; NULL-terminated */
-	const char *const *examples;	      /* "command\tmeaning"; NULL-terminated; NULL: none */
-	const struct option_row *rows;	      /* the last row has no name */
-	const struct option_refusal *refused; /* the last one has no name; NULL: none */
-	/* name of the operand ("COMMAND"), or NULL if it takes none */
+	const char *summary;	     /* what the command does, in one line of `krait --help` */
+	const char *const *synopsis; /* what can be typed after "krait"; NULL-terminated */
+	/* examples, each "command\tmeaning"; NULL-terminated; NULL: none */
+	const char *const *examples;
+	const struct option_row *rows; /* the options; the last row has no name */
+	/*
+	 * options of other tools that are refused with advice; the last one has no name; NULL: none
+	 */
+	const struct option_refusal *refused;
+	/* name of the command's operand ("COMMAND"); NULL: it takes none */
 	const char *operand;
-	unsigned max_operands; /* the most operands; 0: one, if .operand is set */
-	bool operand_is_file;  /* shells complete file names */
-	bool takes_command;    /* a command line may follow "--" */
-	bool reads_files;      /* needs no rights except to files */
-	bool hidden;	       /* left out of --help and completions */
-	bool borrowed;	       /* has another tool's options, so messages don't refer to it */
+	/* the most operands that the command takes; 0: one, if .operand is set */
+	unsigned max_operands;
+	bool operand_is_file; /* the operand is a file, so that shells complete names of files */
+	bool takes_command;   /* the words of a program to run may follow "--" */
+	bool reads_files;     /* the command reads files: it needs no rights except to these */
+	bool hidden;	      /* the command is left out of --help and completions */
+	/* the options are those of another tool, so messages don't refer to --help */
+	bool borrowed;
 	/* Parses the rest of the command line and executes it; returns the exit code. */
 	int (*run)(const struct command *self, int argc, char **argv);
 };
 
-/* All commands; NULL-terminated. Options without a command are the first one's. */
+/* All commands; NULL-terminated. Options without a command belong to the first one. */
 extern const struct command *const commands[];
-const struct command *command_by_name(const char *name); /* NULL if there is none */
+/* returns NULL if no command has this name */
+const struct command *command_by_name(const char *name);
 
-/* The words of a command line that aren't options. */
+/* The words of a command line that aren't options or their values. */
 struct operands {
-	const char *operand; /* the first operand, or NULL */
-	char **words;	     /* all operands: argv[0..n), to whose beginning they were moved */
+	const char *operand; /* the first operand; NULL: there is none */
+	char **words; /* the operands: argv[0..n), as parsing moved them to the beginning of argv */
 	unsigned n;
-	char **cmd; /* what follows "--", NULL-terminated, or NULL */
+	char **cmd; /* the words after "--", NULL-terminated; NULL: there is no "--" */
 };
 
 #define OPTIONS_HELP_ASKED 1
@@ -109,7 +117,7 @@ static inline const char *options_interpreter(const char *word)
 	return str_ends(word, ".py") ? "python3 " : "";
 }
 
-/* The word of @words (NULL-terminated) that @typed most likely means, or NULL. */
+/* Returns the word of @words (NULL-terminated) that @typed most likely means, or NULL. */
 const char *options_similar(const char *typed, const char *const *words);
 
 #endif

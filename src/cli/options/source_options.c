@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* --source and --no-source; see source_options.h. */
+/* Handles --source and --no-source; see source_options.h. */
 #include "cli/options/source_options.h"
 
 #include "base/error.h"

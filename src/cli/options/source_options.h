@@ -9,7 +9,7 @@
 #include "cli/options/values.h"
 #include "host/source_open.h"
 
-/* --source, --no-source */
+/* Values of --source and --no-source. */
 struct source_options {
 	bool all, none;
 };

@@ -69,7 +69,8 @@ static int read_digits(const char **text, uint64_t max, uint64_t *ret)
 	return 0;
 }
 
-#define PIDS_MOST 16384 /* the most that the kernel programs can follow (map `roots`) */
+/* how many processes --pid can name: the most that the kernel programs can follow (map `roots`) */
+#define PIDS_MOST 16384
 
 int value_pid(void *field, const char *text)
 {
@@ -107,7 +108,7 @@ static uint64_t unit_ns(const char *unit)
 	return 0;
 }
 
-/* Reads ".25" at *@text as a fraction of @unit; 0 if there is none. */
+/* Reads a fraction ".25" at *@text, as a part of @unit; 0 if there is none. */
 static int read_fraction(const char **text, uint64_t unit, uint64_t *ret)
 {
 	const char *s = *text;
@@ -235,7 +236,7 @@ int value_label(void *field, const char *text)
 	return vec_push(labels, (struct profile_label_text){text, equals - text, equals + 1});
 }
 
-/* The index of @text in @words (NULL-terminated), or -EINVAL. */
+/* Returns the index of @text in @words (NULL-terminated), or -EINVAL. */
 static int find_word(const char *const *words, const char *text)
 {
 	for (int i = 0; words[i]; i++)

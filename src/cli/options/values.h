@@ -10,26 +10,33 @@
 #include "base/util.h"
 #include "cli/options/options.h"
 
-int value_flag(void *field, const char *text);	  /* bool: true; @text is NULL */
-int value_no_flag(void *field, const char *text); /* bool: false; @text is NULL */
-int value_more(void *field, const char *text);	  /* int: one more each time; @text is NULL */
-int value_string(void *field, const char *text);  /* const char *: @text, not empty */
-/* VEC(const char *): appends @text, not empty */
+int value_flag(void *field, const char *text);	  /* sets a bool to true; @text is NULL */
+int value_no_flag(void *field, const char *text); /* sets a bool to false; @text is NULL */
+int value_more(void *field, const char *text);	  /* adds 1 to an int each time; @text is NULL */
+/* sets a const char * to @text, which may not be empty */
+int value_string(void *field, const char *text);
+/* appends @text, which may not be empty, to a VEC(const char *) */
 int value_strings(void *field, const char *text);
-int value_pid(void *field, const char *text);	    /* VEC(pid_t): 1 to 2^31-1, each once */
-int value_time(void *field, const char *text);	    /* uint64_t ns: 0, 10, 1.5s, 500ms, 2m */
-int value_duration(void *field, const char *text);  /* as value_time(), > 0: how long to sample */
-int value_frequency(void *field, const char *text); /* uint32_t Hz: 1 to 1,000,000; 10k */
-int value_times(void *field, const char *text);	    /* uint64_t: a number of times, from 1 on */
-int value_count(void *field, const char *text);	    /* uint64_t: 1 to 2^62; k M G */
-int value_label(void *field, const char *text);	    /* VEC(struct profile_label_text): KEY=VALUE */
-int value_memory(void *field, const char *text);    /* uint64_t bytes: 8M to 4G; K M G */
-int value_native(void *field, const char *text);    /* enum native_mode */
-int value_color(void *field, const char *text);	    /* enum color_mode */
-int value_times_exact(void *field, const char *text); /* enum profile_times; @text is NULL */
+/* appends a process id, 1 to 2^31-1, to a VEC(pid_t); each once */
+int value_pid(void *field, const char *text);
+/* sets a uint64_t in ns from 0, 10, 1.5s, 500ms, 2m */
+int value_time(void *field, const char *text);
+/* as value_time(), for a duration: more than 0 */
+int value_duration(void *field, const char *text);
+int value_frequency(void *field, const char *text); /* sets a uint32_t in Hz: 1 to 1,000,000; 10k */
+/* sets a uint64_t to a number of times, at least 1 */
+int value_times(void *field, const char *text);
+int value_count(void *field, const char *text); /* sets a uint64_t to a number, 1 to 2^62; k M G */
+/* appends KEY=VALUE to a VEC(struct profile_label_text) */
+int value_label(void *field, const char *text);
+int value_memory(void *field, const char *text); /* sets a uint64_t in bytes: 8M to 4G; K M G */
+int value_native(void *field, const char *text); /* sets an enum native_mode by its word */
+int value_color(void *field, const char *text);	 /* sets an enum color_mode by its word */
+/* sets an enum profile_times to exact times; @text is NULL */
+int value_times_exact(void *field, const char *text);
 int value_times_none(void *field, const char *text);
 
-/* The row for commands that print in colour. @at: offset of an enum color_mode. */
+/* The row of --color, for commands that print in colour. @at: offset of an enum color_mode. */
 #define VALUE_COLOR_ROW(at)                                                                        \
 	{                                                                                          \
 		.name = "color", .arg = "WHEN", .set = value_color, .field = (at),                 \

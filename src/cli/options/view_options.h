@@ -11,27 +11,31 @@
 #include "view/unmatched.h"
 #include "view/view.h"
 
-int view_value_pattern(void *field, const char *text);	 /* pattern_texts */
-int view_value_label(void *field, const char *text);	 /* pattern_texts: "KEY=PATTERN" */
-int view_value_kind(void *field, const char *text);	 /* unsigned: sets one more bit */
-int view_value_lines(void *field, const char *text);	 /* enum view_grain */
-int view_value_functions(void *field, const char *text); /* enum view_grain */
-int view_value_modules(void *field, const char *text);	 /* enum view_grain */
+int view_value_pattern(void *field, const char *text); /* appends a pattern to pattern_texts */
+int view_value_label(void *field, const char *text);   /* appends "KEY=PATTERN" to pattern_texts */
+/* sets one more bit of an unsigned: a kind of frames */
+int view_value_kind(void *field, const char *text);
+int view_value_lines(void *field, const char *text);	 /* sets an enum view_grain to lines */
+int view_value_functions(void *field, const char *text); /* sets an enum view_grain to functions */
+int view_value_modules(void *field, const char *text);	 /* sets an enum view_grain to modules */
 
-int view_value_until(void *field, const char *text);   /* uint64_t ns, > 0 */
-int view_value_package(void *field, const char *text); /* pattern_texts: "shop", "company.shop" */
+/* sets a uint64_t in ns to the end of what is shown, > 0 */
+int view_value_until(void *field, const char *text);
+/* appends a package ("shop", "company.shop") to pattern_texts */
+int view_value_package(void *field, const char *text);
 
-int view_value_native(void *field, const char *text); /* enum view_native */
+int view_value_native(void *field, const char *text); /* sets an enum view_native by its word */
 
-int view_value_rows(void *field, const char *text); /* unsigned: 1 to a million rows of a table */
+/* sets an unsigned to the rows of a table, 1 to a million */
+int view_value_rows(void *field, const char *text);
 
-/* Warns of the package that view_mine() returned. */
+/* Warns of the package name that view_mine() returned, which no frame has. */
 void view_say_unknown(const char *package);
 
-/* The heading of a table whose rows are the values of label @by. */
+/* Returns the heading of a table whose rows are the values of label @by. */
 const char *view_by_heading(const char *by);
 
-/* Checks what no single option can. 0, or -EINVAL + message. */
+/* Checks what concerns several options together. 0, or -EINVAL + message. */
 _must_use_ int view_options_check(const struct view_options *o);
 
 /*
@@ -39,7 +43,7 @@ _must_use_ int view_options_check(const struct view_options *o);
  * -ENOMEM + message.
  */
 _must_use_ int view_options_warn(const struct view_options *o, struct profile *p);
-/* warns of patterns that matched nothing so far */
+/* warns of patterns that have matched nothing yet */
 void view_options_warn_of(const struct unmatched *u);
 
 #define VIEW_ROW(base, member) .field = (base) + offsetof(struct view_options, member)

@@ -12,18 +12,19 @@
 #include "cli/py_spy/py_spy.h"
 #include "proc/stat.h"
 
-#define CMDLINE_BYTES (64u << 10) /* how many bytes of a command line are read and shown */
+/* how many bytes of a process's command line are read and shown */
+#define CMDLINE_BYTES (64u << 10)
 
 struct printer {
 	const struct py_spy_options *o;
 	FILE *out;
 	const struct dump_print *to;
-	int root;	  /* root directory of the process that is printed, or -1 */
-	unsigned printed; /* number of Python processes */
-	bool locked;	  /* the process that was asked for hangs, so nothing can be read of it */
+	int root;	  /* root directory of the process that is printed; -1: none */
+	unsigned printed; /* how many Python processes were printed */
+	bool locked; /* the process that was asked for hangs, so that nothing of it can be read */
 };
 
-/* Is the thread running or waiting for a CPU? /proc/PID/task/TID/stat then says R. */
+/* Tells whether the thread runs or waits for a CPU: /proc/PID/task/TID/stat says R then. */
 static bool is_active(const struct dump_thread *t)
 {
 	return t->wait.kind == WAIT_RUNNING || t->wait.kind == WAIT_RUNNABLE;
@@ -42,7 +43,7 @@ struct shown {
 	int line;
 };
 
-/* Returns false if py-spy doesn't show such a frame. */
+/* Makes a frame as py-spy would; false: py-spy doesn't show such a frame. */
 static bool frame_of(const struct printer *x, struct profile *p, struct render_names *names,
 		     uint32_t id, struct str *text, struct shown *ret)
 {
@@ -159,7 +160,7 @@ static void put_json(const struct printer *x, const struct dump_process *p)
 	bool first = true;
 
 	fputs("[\n", x->out);
-	/* py-spy prints the latest thread first. */
+	/* goes backwards, because py-spy prints the latest thread first */
 	for (size_t i = p->threads.n; i--;) {
 		if (!p->threads.v[i].python)
 			continue;
@@ -241,7 +242,8 @@ int py_spy_dump(const struct py_spy_options *o)
 	record_options_init(&to.record);
 	r = vec_push(&to.record.session.pids, o->pid);
 	to.record.session.no_children =
-		!o->subprocesses || o->json; /* py-spy's JSON covers one process */
+		/* one process is printed; py-spy's JSON never has more */
+		!o->subprocesses || o->json;
 	to.record.session.kernel = false;
 	to.record.session.native = o->native ? NATIVE_MODE_FULL : NATIVE_MODE_NONE;
 	to.record.session.interpreter_frames = !o->native;

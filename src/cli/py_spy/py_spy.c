@@ -15,7 +15,7 @@
 #include "cli/options/values.h"
 
 #define RATE_HZ	  100
-#define MAX_WORDS 4096 /* the most words of a program that "--" doesn't precede */
+#define MAX_WORDS 4096 /* the most words of a program on a command line without "--" */
 
 static int set_pid(void *field, const char *text)
 {
@@ -61,7 +61,7 @@ static int set_format(void *field, const char *text)
 
 #define FIELD(f) offsetof(struct py_spy_options, f)
 
-/* clang-format would format rows in a macro as statements. */
+/* clang-format is off here, because it would format rows in a macro as statements. */
 /* clang-format off */
 #define ROW_PID                                                                                    \
 	{.group = "Options", .name = "pid", .letter = 'p', .arg = "PID", .set = set_pid,           \
@@ -197,7 +197,7 @@ int py_spy_exit_code(int code)
 	}
 }
 
-/* Makes the program's words a NULL-terminated list, as after "--". */
+/* Makes a NULL-terminated list of the program's words, as if they came after "--". */
 static int take_program(const struct operands *operands, struct py_spy_options *o, char ***ret)
 {
 	o->program = operands->cmd;
@@ -301,7 +301,7 @@ static const struct command parts[] = {
 
 #define PREFIX strlen("py-spy ")
 
-/* As in py-spy, the beginning of a command's name is enough. */
+/* Finds a command by the beginning of its name, as py-spy does. */
 static const struct command *part_by_word(const char *word)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)

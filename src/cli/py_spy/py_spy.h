@@ -13,15 +13,15 @@
 
 enum py_spy_format { PY_SPY_FLAMEGRAPH, PY_SPY_RAW, PY_SPY_SPEEDSCOPE, PY_SPY_CHROMETRACE };
 
-#define PY_SPY_NO_TIME 1 /* .duration_ns, in ns, of --duration 0, which only checks permission */
+#define PY_SPY_NO_TIME 1 /* value of .duration_ns for --duration 0, which only checks permission */
 
 struct py_spy_options {
-	pid_t pid; /* the process to examine; 0: none was named */
+	pid_t pid; /* id of the process to examine; 0: none was named */
 	/* words of the program to run, NULL-terminated; NULL: none was named */
 	char **program;
 	const char *output;   /* path of the output; NULL: krait makes a name */
-	uint64_t duration_ns; /* how long to record; 0: without a limit */
-	uint64_t delay_ns;    /* top's interval */
+	uint64_t duration_ns; /* how long to record; 0: until the program ends or a signal comes */
+	uint64_t delay_ns;    /* length of an interval of top */
 	uint32_t rate_hz;
 	enum py_spy_format format;
 	int locals;
@@ -29,12 +29,12 @@ struct py_spy_options {
 	bool full_filenames, hideprogress, capture, ignored;
 };
 
-/* Execute a command; return the exit code. */
+/* Execute the command and return the exit code. */
 int py_spy_record(const struct py_spy_options *o);
 int py_spy_top(const struct py_spy_options *o);
 int py_spy_dump(const struct py_spy_options *o);
 
-/* py-spy's exit code for krait's @code. */
+/* Returns py-spy's exit code for krait's @code. */
 int py_spy_exit_code(int code);
 
 /*

@@ -15,8 +15,10 @@
 #include "cli/py_spy/py_spy.h"
 
 struct format {
-	const char *own, *extension; /* krait's name of the format */
-	const char *what, *next;     /* "Wrote WHAT"; what to do with it, or NULL */
+	/* the format's name in krait, and the extension of its files */
+	const char *own, *extension;
+	/* words after "Wrote ", and what to do with the file; NULL: nothing */
+	const char *what, *next;
 };
 
 static const struct format formats[] = {
@@ -29,7 +31,7 @@ static const struct format formats[] = {
 				"Visit chrome://tracing or https://ui.perfetto.dev/ to view"},
 };
 
-/* How samples are changed before they are written, and how many there were. */
+/* How samples are changed before they are written, and how many there are. */
 struct shaping {
 	const struct py_spy_options *o;
 	uint64_t samples;
@@ -42,7 +44,7 @@ static int shape(void *arg, struct profile **p)
 	return py_spy_shape(s->o, p, &s->samples);
 }
 
-/* Names a file "123-2026-11-27T10-17-30+0000.svg". */
+/* Makes a name for the output: "123-2026-11-27T10-17-30+0000.svg". */
 static int name_file(const struct py_spy_options *o, struct str *ret)
 {
 	time_t now = time(NULL);
@@ -59,7 +61,7 @@ static int name_file(const struct py_spy_options *o, struct str *ret)
 	return ret->failed ? err_nomem() : 0;
 }
 
-/* Sets the targets and the frequency. */
+/* Sets the targets and the frequency of the recording. */
 static int set_targets(const struct py_spy_options *o, struct record_options *to)
 {
 	to->session.cmd = o->program;
@@ -83,7 +85,10 @@ static void say_start(const struct py_spy_options *o, const char *lead)
 	fflush(stdout);
 }
 
-/* Writes no file without samples: whoever finds a file must find this recording's. */
+/*
+ * Says that there are no samples. No file is written then, so that a file is always of this
+ * recording.
+ */
 static int say_nothing(const struct py_spy_options *o, const char *path)
 {
 	if (o->duration_ns == PY_SPY_NO_TIME)
@@ -107,13 +112,16 @@ static int record(const struct py_spy_options *o, struct record_options *to)
 {
 	struct shaping s = {.o = o};
 	_cleanup_str_ struct str path = {};
-	/* py-spy shows progress instead, but only if it captures the program's output. */
+	/*
+	 * py-spy puts this before its messages, unless it shows progress and captures the program's
+	 * output
+	 */
 	const char *lead = o->capture && !o->hideprogress ? "" : "py-spy> ";
 	int r = 0;
 
 	if (!o->output)
 		r = name_file(o, &path);
-	else /* in py-spy, "-" is an ordinary file */
+	else /* the file is called "-", which is an ordinary name in py-spy */
 		str_addf(&path, "%s%s", streq(o->output, "-") ? "./" : "", o->output);
 
 	r = r ? r : set_targets(o, to);
@@ -131,7 +139,7 @@ static int record(const struct py_spy_options *o, struct record_options *to)
 	r = record_options_check(to);
 	if (r)
 		return r;
-	/* py-spy has no `import NAME` frames; it shows the import machinery as Python frames. */
+	/* py-spy has no frames `import NAME`: it shows Python's import machinery. */
 	to->session.interpreter_frames = !o->native;
 	say_start(o, lead);
 	log_set_level(LOG_WARN);
@@ -158,9 +166,9 @@ int py_spy_record(const struct py_spy_options *o)
 	return EXIT_FAILED;
 }
 
-#define DELAY_MIN_MS 100ull /* krait top's shortest interval */
+#define DELAY_MIN_MS 100ull /* the shortest interval of krait top */
 
-/* Runs `krait top`, because the screen is krait's own. */
+/* Runs `krait top`: the screen is krait's own, not py-spy's. */
 int py_spy_top(const struct py_spy_options *o)
 {
 	uint64_t delay_ms = MAX(o->delay_ns / NSEC_PER_MSEC, DELAY_MIN_MS);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Changes a recording to what py-spy shows; see py_spy.h. */
+/* Changes a recording so that it has what py-spy shows; see py_spy.h. */
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -17,10 +17,10 @@ struct shape {
 	const struct py_spy_options *o;
 	struct profile *from, *to;
 	struct profile_copy copy;
-	struct render_names *names; /* names of .from */
-	uint32_t mark;		    /* mapping in .to of frames that consist of a text only */
-	uint32_t *locations;	    /* id in .from -> id in .to; 0: not made yet */
-	int root;		    /* root directory of the process, or -1 */
+	struct render_names *names; /* names of the frames of .from */
+	uint32_t mark;		    /* id in .to of the mapping of frames that are only a text */
+	uint32_t *locations; /* id of a location in .from -> its id in .to; 0: not made yet */
+	int root;	     /* root directory of the process; -1: none */
 	uint64_t samples;
 };
 
@@ -33,7 +33,7 @@ int py_spy_root(pid_t pid)
 	return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* Is the directory (the first @n bytes of @path) a package? */
+/* Tells whether the directory (the first @n bytes of @path) is a package. */
 static bool is_package(int root, const char *path, size_t n)
 {
 	char init[PATH_MAX];
@@ -42,7 +42,7 @@ static bool is_package(int root, const char *path, size_t n)
 	return length > 0 && (size_t)length < sizeof(init) && !faccessat(root, init, F_OK, 0);
 }
 
-/* The beginning of the name of a directory or file that ends at @end. */
+/* Returns where the name of the directory or file begins that ends at @end. */
 static const char *name_before(const char *path, const char *end)
 {
 	while (end > path && end[-1] != '/')
@@ -50,7 +50,7 @@ static const char *name_before(const char *path, const char *end)
 	return end;
 }
 
-/* The end of @path from its outermost package on. */
+/* Returns the part of @path from its outermost package on. */
 static const char *from_package(const char *path, int root)
 {
 	const char *part = name_before(path, path + strlen(path));
@@ -99,7 +99,7 @@ static int line_of(const struct shape *s, const struct profile_location *l)
 	return l->line;
 }
 
-/* Makes a frame that consists of @text. */
+/* Makes a frame that is only @text. */
 static uint32_t text_frame(struct shape *s, const char *text)
 {
 	struct profile_function f = {.name = profile_string(s->to, text)};
@@ -108,7 +108,7 @@ static uint32_t text_frame(struct shape *s, const char *text)
 	return profile_location(s->to, &l);
 }
 
-/* Makes "hot (app.py:5)". */
+/* Makes a frame with the text "hot (app.py:5)". */
 static uint32_t raw_frame(struct shape *s, uint32_t id)
 {
 	const struct profile_location *l = profile_get_location(s->from, id);
@@ -172,7 +172,7 @@ static uint32_t process_frame(struct shape *s, uint32_t labels)
 	return text_frame(s, str_cstr(&text));
 }
 
-/* py-spy shows no frames of the kernel or of the garbage collector. */
+/* Tells whether py-spy shows the frame; it shows none of the kernel or the garbage collector. */
 static bool is_shown(const struct shape *s, uint32_t id)
 {
 	switch (profile_get_mapping(s->from, profile_get_location(s->from, id)->mapping)->kind) {

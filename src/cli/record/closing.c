@@ -15,7 +15,7 @@
 #include "symbol/elf/debuginfod.h"
 #include "view/cpu_words.h"
 
-/* Below this share of one CPU, the target is called "hardly on the CPU". */
+/* A target that used less than this percentage of one CPU was "hardly on the CPU". */
 #define HARDLY_PERCENT 1.0
 
 /*
@@ -24,7 +24,8 @@
  */
 #define AMISS_PERCENT 1.0
 #define OWN_PERCENT   5.0
-#define OWN_LEAST_NS  NSEC_PER_SEC /* every recording uses some CPU time at its end */
+/* krait's own CPU time below this isn't mentioned: each recording uses some at its end */
+#define OWN_LEAST_NS NSEC_PER_SEC
 
 static void add_line(struct closing *c, struct closing_line l, const char *fmt, va_list ap)
 {
@@ -59,7 +60,7 @@ static void note(struct closing *c, bool amiss, const char *fmt, ...)
 
 static void line_as(struct closing *c, const char *key, const char *fmt, ...) _printf_(3, 4);
 
-/* Adds a line that the recording keeps under a key of its own. */
+/* Adds a line that the recording keeps as a comment with a key of its own. */
 static void line_as(struct closing *c, const char *key, const char *fmt, ...)
 {
 	va_list ap;
@@ -145,14 +146,14 @@ static void add_counter(struct closing *c, enum bpf_counter i)
 		     sampler_counter_words(i));
 }
 
-/* Adds what the end of the recording didn't wait for. */
+/* Adds what krait would have read, if the recording's end had waited for it. */
 static void add_unread(const struct session *s, struct closing *c)
 {
 	const struct collect_stats *st = &c->m->collect;
 	char text[64];
 	const char *why = patience_words(&s->patience, text, sizeof(text));
 
-	if (s->prompt) /* everything was shown */
+	if (s->prompt) /* with .prompt everything was shown already */
 		return;
 	if (st->unread_files == 1)
 		line(c, LOG_WARN, "functions of %s have no names: %s", st->unread_file, why);
@@ -365,7 +366,7 @@ static void add_condensed(const struct session *s, struct closing *c)
 		     s->prompt ? "" : "; --memory may allow more");
 }
 
-/* Says what was asked for, what came of it, and what would help. */
+/* Says what was asked for, that no sample came of it, and what would help. */
 static void say_nothing_came(const struct session *s, struct closing *c)
 {
 	const struct session_options *o = s->options;
@@ -430,7 +431,8 @@ static void add_presence(const struct session *s, struct closing *c)
 		     share);
 }
 
-#define ENOUGH_SAMPLES 1000 /* needed to estimate the number of events to some percent */
+/* how many samples an estimate of the number of events needs to be right to some percent */
+#define ENOUGH_SAMPLES 1000
 
 /*
  * If the kernel adapts how many events a sample stands for, the number is that of all processes on

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The closing lines: the figures of a recording (record/summary.h) in words and as JSON. */
+/* The closing lines of a recording: its figures (record/summary.h) in words and as JSON. */
 #ifndef CLI_RECORD_CLOSING_H
 #define CLI_RECORD_CLOSING_H
 
@@ -12,14 +12,14 @@ typedef unsigned long long ull;
 
 struct closing_line {
 	enum log_level level;
-	bool kept;	 /* the line goes into the recording, printed or not */
-	const char *key; /* with .kept: the key of the recording's comment; NULL: by .level */
+	bool kept;	 /* the recording keeps the line as a comment, printed or not */
+	const char *key; /* with .kept: the key of that comment; NULL: the one of .level */
 	char *text;
 };
 
-/* Zero-initialise. */
+/* The closing lines. Zero-initialise. */
 struct closing {
-	const struct summary *m; /* the figures that the lines are about */
+	const struct summary *m; /* the figures that the lines tell */
 	VEC(struct closing_line) lines;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Messages and exit codes of failed sessions; see fail.h. */
+/* Prints messages for failed sessions, and chooses their exit codes; see fail.h. */
 #include "cli/record/fail.h"
 
 #include <errno.h>

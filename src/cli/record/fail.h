@@ -12,7 +12,7 @@
  */
 int fail_code(int r);
 
-/* Prints the current error message, with advice. Returns @code. */
+/* Prints the current error message, with advice. Returns @code, an exit code. */
 int fail(const struct session *s, int code);
 
 /*

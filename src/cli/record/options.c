@@ -191,11 +191,11 @@ static int check_native(const struct record_options *o)
 	return 0;
 }
 
-/* Labels that every sample has (src/collect), for --by. */
+/* Labels that src/collect gives to every sample, so that --by can name them. */
 static const char *const own_labels[] = {"process", "thread",	 "pid", "tid",
 					 "cgroup",  "container", "gil"};
 
-/* Will samples surely have this label? */
+/* Tells whether samples will certainly have this label. */
 static bool is_known_label(const struct record_options *o, const char *key)
 {
 	const struct session_options *s = &o->session;
@@ -259,7 +259,7 @@ static int check_folded(const struct record_options *o)
 	return 0;
 }
 
-/* Refuses what the format's writer would refuse after the recording. */
+/* Refuses before the recording what the format's writer would refuse after it. */
 static int check_times(const struct record_options *o)
 {
 	struct event event;
@@ -279,7 +279,7 @@ static int check_times(const struct record_options *o)
 	return 0;
 }
 
-/* Picks the format: --format, -f, the file's extension, else the page. */
+/* Chooses the format: by --format, -f, the file's extension; else a page. */
 static int check_output(struct record_options *o)
 {
 	int r;

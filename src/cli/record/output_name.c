@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Makes the name of the output if none was given; see output_name.h. */
+/* Makes a name for the output if the user gave none; see output_name.h. */
 #include "cli/record/output_name.h"
 
 #include <ctype.h>
@@ -9,9 +9,10 @@
 #include "format/format.h"
 #include "proc/proc.h"
 
-#define MAX_NAME 64 /* file names can have at most 255 bytes */
+/* the most bytes of the program's name in the file's name, which may have 255 */
+#define MAX_NAME 64
 
-/* The name that the process of @cmd will have. */
+/* Finds out which name the process of the command @cmd will have. */
 static void name_of_command(char **cmd, struct str *ret)
 {
 	_cleanup_str_ struct str line = {};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The name of the output if none was given. */
+/* Makes a name for the output if the user gave none. */
 #ifndef CLI_RECORD_OUTPUT_NAME_H
 #define CLI_RECORD_OUTPUT_NAME_H
 

@@ -36,10 +36,10 @@ struct recording {
 	struct collect_texts texts;
 	struct output output, summary; /* summary: only with --summary-json */
 	char *path;		       /* path of the output */
-	/* the first sentence of the report; set when the output is written */
+	/* the first sentence of the report; set once the output is written */
 	struct str headline;
 	int stopped;	   /* the signal that ended the recording, or 0 */
-	uint64_t shown_ns; /* when progress was shown last, CLOCK_MONOTONIC */
+	uint64_t shown_ns; /* when progress was last shown, CLOCK_MONOTONIC */
 };
 
 static void show_progress(void *ctx, uint64_t now)
@@ -102,7 +102,7 @@ static void describe_end(struct recording *x, const struct summary *m, int broke
 		profile_add_comment(x->session.profile, COMMENTS_ENDED, "what it started goes on");
 }
 
-/* Applies the filters, and prints how many samples they left out. */
+/* Applies the filters to the profile, and prints how many samples they left out. */
 static int apply_filters(struct recording *x)
 {
 	struct view_options upright = x->options->view;
@@ -214,7 +214,7 @@ static int name_output(struct recording *x)
 	return x->path ? 0 : err_set(-ENOMEM, "out of memory");
 }
 
-/* Prints how long the program waited, which the shares of the headline don't show. */
+/* Prints how long the program waited, of which the shares of the first sentence say nothing. */
 static void say_use(struct recording *x)
 {
 	_cleanup_str_ struct str words = {};
@@ -242,7 +242,7 @@ static void say_not_written(struct recording *x)
 		 earlier ? "; the file of that name is from an earlier time" : "");
 }
 
-/* Prints what was found, and how to see more. */
+/* Prints what was found and where it was written, and how to see more. */
 static void say_written(struct recording *x)
 {
 	_cleanup_str_ struct str path = {};
@@ -328,7 +328,8 @@ static int write_with_closing(struct recording *x, const struct closing *closing
 			 &x->headline))
 		log_info("%s", err_msg());
 	r = leaves_nothing(x) ? 0 : write_profile(x, &x->output);
-	if (r && r != -EPIPE) /* a reader that has seen enough, such as `head`, needs no message */
+	/* -EPIPE: a reader that has seen enough, such as `head`, needs no message */
+	if (r && r != -EPIPE)
 		log_error("%s", err_msg());
 	if (r && is_of_the_place(r))
 		write_elsewhere(x);
@@ -414,7 +415,9 @@ static int prepare(struct recording *x)
 	return spawn_start(&x->session.spawn, x->options->session.cmd, become_command, x);
 }
 
-/* --if-permitted: runs the command without a profile. It may already wait for its start. */
+/*
+ * --if-permitted: runs the command without a profile. The command may already wait for its start.
+ */
 static int run_unprofiled(struct recording *x)
 {
 	int r = 0;
@@ -434,7 +437,7 @@ static int run_unprofiled(struct recording *x)
 	return spawn_wait(&x->session.spawn);
 }
 
-/* Source text is only for pages. */
+/* Prepares source text, which only pages have. */
 static int find_sources(struct recording *x)
 {
 	struct source_rules rules = {.caller = &x->session.caller, .mode = x->options->source_mode};
@@ -482,7 +485,7 @@ static int record(struct recording *x)
 	if (r)
 		return fail(&x->session,
 			    x->session.spawn.exit_code ? x->session.spawn.exit_code : fail_code(r));
-	log_info("sampling began"); /* packaging/python waits for this line */
+	log_info("sampling began"); /* packaging/python waits for this message */
 	broken = sample(x);
 	r = finish(x, broken);
 	return broken && r == EXIT_DONE ? EXIT_FAILED : r;
@@ -513,7 +516,8 @@ int cmd_record(const struct record_options *o)
 	session_bound_init(&x.session);
 	signals_take();
 	code = record(&x);
-	session_end_sampling(&x.session); /* its threads must end before ids change */
+	/* ends the session's threads, which must not run when ids of the profile change */
+	session_end_sampling(&x.session);
 	close_outputs(&x);
 	session_fini(&x.session);
 	source_files_fini(&x.sources);

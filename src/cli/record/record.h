@@ -17,26 +17,29 @@
 struct render_format;
 
 struct record_options {
-	struct session_options session; /* whom to sample, how, which frames; must be first */
+	struct session_options session; /* whom to sample, how, and which frames; must come first */
 
-	/* Output. */
-	const char *output;		    /* file; "-": stdout; NULL: record.c makes a name */
-	const struct render_format *format; /* by --format, -f or the extension; never NULL */
-	const char *value;		    /* value type; NULL: the format's default */
-	bool annotate;			    /* only if the format is folded */
+	/* Where and how the output is written. */
+	/* name of the output; "-": standard output; NULL: record.c makes a name */
+	const char *output;
+	/* the format, by --format, -f or the extension; never NULL */
+	const struct render_format *format;
+	const char *value; /* name of the value type that is written; NULL: the format's default */
+	bool annotate;	   /* --annotate, for folded stacks only */
 	enum profile_times times;
-	struct view_options view; /* which part of the recording is written */
-	const char *summary_json; /* file for the closing lines as JSON; NULL: none; "-": stdout */
-	bool open;		  /* show the output when it is written */
+	struct view_options view; /* which part of the recording is written (filters) */
+	/* file for the closing lines as JSON; "-": standard output; NULL: none */
+	const char *summary_json;
+	bool open; /* --open: the output is shown when it is written */
 	struct source_options source;
-	enum source_mode source_mode; /* only if the format is html */
+	enum source_mode source_mode; /* whether a page has source text */
 	enum color_mode color;
 
-	/* Conduct. */
-	bool require_samples; /* return EXIT_FAILED if there are no samples */
-	bool if_permitted;    /* without rights, run cmd unprofiled, with one warning */
-	bool end_command;     /* at the recording's end, kill cmd and ignore its exit code */
-	int verbose; /* -q -1, default 0, -v 1, -vv 2; log_set_level() was already called */
+	/* How the command behaves. */
+	bool require_samples; /* EXIT_FAILED is returned if there are no samples */
+	bool if_permitted;    /* without rights, cmd runs unprofiled, with one warning */
+	bool end_command; /* when the recording ends, cmd is killed, and its exit code ignored */
+	int verbose;	  /* -q -1, default 0, -v 1, -vv 2; log_set_level() already has it */
 
 	/*
 	 * Replaces the profile before it is written. 0, or -errno + message. NULL: the profile
@@ -44,9 +47,9 @@ struct record_options {
 	 */
 	int (*reshape)(void *arg, struct profile **p);
 	void *reshape_arg;
-	bool bare; /* render_options.bare */
+	bool bare; /* as render_options.bare */
 
-	/* For parsing. */
+	/* Needed only while options are parsed. */
 	const char *format_name;
 	bool folded, quiet;
 };
@@ -60,7 +63,7 @@ void record_options_fini(struct record_options *o);
  */
 _must_use_ int record_options_check(struct record_options *o);
 
-/* Is --by a label that only the intervals of --label-intervals could bring? */
+/* Is --by a label that samples can have only from the intervals of --label-intervals? */
 bool record_by_interval(const struct record_options *o);
 
 /* Does what `krait record` was asked to do; returns the exit code (exit.h). */

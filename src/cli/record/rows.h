@@ -12,11 +12,12 @@
 
 #define RECORD_FIELD(f) offsetof(struct record_options, f)
 
-/* clang-format would format rows in a macro as statements. */
+/* clang-format is off here, because it would format rows in a macro as statements. */
 /* clang-format off */
 
 /*
- * @whom: which processes --pid includes; @beside: the options with which --no-children makes sense.
+ * Rows of target options. @whom: which processes --pid includes; @beside: options that make sense
+ * with --no-children.
  */
 #define RECORD_ROWS_TARGETS_OF(whom, beside)                                                       \
 	{.group = "Targets (none of them = every Python process on the machine)",                  \

@@ -8,14 +8,15 @@
 #include "base/error.h"
 #include "cli/report/report.h"
 
-/* how many numbers in a name are examined; further ones count as different */
+/* how many numbers in a name are compared; further ones count as different */
 #define MOST_NUMBERS 32
 
 struct fold {
-	const char *text; /* name of the group's first member, without its id; borrowed */
+	const char *text; /* name of the group's first member, up to its id; borrowed */
 	size_t text_n;
 	char *key;
-	uint32_t differ; /* which numbers of the text differ; bit 0 is the first number */
+	/* which numbers of .text differ between members; bit 0 is the first number */
+	uint32_t differ;
 	struct report_share share;
 };
 
@@ -62,7 +63,7 @@ static void add_folded(struct str *b, const char *text, size_t n, const uint32_t
 	}
 }
 
-/* Returns which numbers differ between two names with the same key. */
+/* Returns, as bits, which numbers differ between two names with the same key. */
 static uint32_t compare_numbers(const char *a, const char *b)
 {
 	uint32_t differ = 0;
@@ -97,7 +98,7 @@ static int compare_values(const void *va, const void *vb)
 	return strcmp(a->name, b->name);
 }
 
-/* Names a group: N only where the numbers of its members differ. */
+/* Names a group; N stands only for numbers in which its members differ. */
 static int name_group(struct fold *f)
 {
 	_cleanup_str_ struct str b = {};
@@ -139,7 +140,7 @@ static int add_folds(const report_shares *s, const char *id, folds *ret)
 	return 0;
 }
 
-/* Takes one entry for each group, whose members are neighbours; frees the others. */
+/* Keeps one entry of each group, whose members come one after the other; frees the others. */
 static int take_groups(folds *all, report_shares *ret)
 {
 	size_t first = 0;

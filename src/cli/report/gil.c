@@ -13,14 +13,14 @@
 #include "cli/report/report.h"
 #include "view/shape/roots.h"
 
-#define INDENT "     " /* how a continued line begins */
+#define INDENT "     " /* blanks at the beginning of a continued line */
 
 struct lines {
 	struct str *out;
-	int width, used; /* columns */
+	int width, used; /* columns of a line, and how many of them are used */
 };
 
-/* Appends a text; begins a new line if it wouldn't fit. */
+/* Appends a text; begins a new line first if it wouldn't fit. */
 static void add_words(struct lines *l, const char *text)
 {
 	int n = cells_width(text, strlen(text));
@@ -49,7 +49,7 @@ static const char *state_words(const char *state)
 	return state;
 }
 
-#define LEAST_PERCENT 0.95 /* percent; smaller shares get no row of their own */
+#define LEAST_PERCENT 0.95 /* a smaller share, in percent, has no row of its own */
 
 static void add_shares(const struct report_facts *f, const report_shares *shares, struct lines *l)
 {
@@ -74,11 +74,12 @@ static bool is_off_cpu(const struct report_facts *f)
 	return streq(profile_meta(f->p)->values[f->value].type, "off_cpu");
 }
 
-/* A process, and how long its threads were sampled with the GIL. */
+/* A process whose threads had the GIL in samples, and for how long. */
 struct holder {
-	uint32_t labels, tid; /* one of its label sets; the thread that was found first */
+	/* one of the process's label sets, and the thread that was found first */
+	uint32_t labels, tid;
 	int64_t held;
-	bool threads; /* several threads of the process were sampled with the GIL */
+	bool threads; /* more than one thread of the process had the GIL */
 };
 
 struct holders {
@@ -136,7 +137,7 @@ static void add_held(const struct report_facts *f, const struct holders *h, stru
 	if (!most)
 		return;
 	percent = (int)(100.0 * (double)most->held / (double)profile_meta(f->p)->duration_ns);
-	/* a process with several interpreters, each with its own GIL */
+	/* above 100 %: a process has several interpreters, each with its own GIL */
 	if (percent <= 0 || percent > 100)
 		return;
 	str_addf(out, "GIL held at least %d %% of the wall time (a holder that sleeps isn't seen)",
@@ -186,5 +187,5 @@ int report_add_gil(const struct report_facts *f, int width, struct str *out)
 		r = add_wall_time(f, out);
 	}
 	report_shares_fini(&shares);
-	return r == -EINVAL ? 0 : r; /* no sample has the label */
+	return r == -EINVAL ? 0 : r; /* -EINVAL: no sample has the label */
 }

@@ -37,7 +37,10 @@ int headline_add(struct profile *p, const char *value, bool inverted, struct str
 	r = r ? r : profile_sums(p, &f.sums, &f.n_sums);
 	r = r ? r : report_find_costs(&f, COSTS_BY_FILE, inverted);
 	if (!r)
-		/* Sorted as in the report: the sentence about a difference uses the first row. */
+		/*
+		 * Costs are sorted as in the report, because the sentence about a difference uses
+		 * the first row.
+		 */
 		costs_sort(&f.costs);
 	if (!r && costs_whole(&f.costs))
 		report_add_lede(&f, b);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The first sentence of `krait report`, for other views of a profile. */
+/* Makes the first sentence of `krait report`, for other views of a profile. */
 #ifndef CLI_REPORT_HEADLINE_H
 #define CLI_REPORT_HEADLINE_H
 

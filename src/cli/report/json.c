@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The report for programs: all rows, not only the first. */
+/* Prints the report for programs, as JSON: all rows, not only the first. */
 #include <errno.h>
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -20,7 +20,7 @@ static const char *unit_of(const struct report_facts *f)
 	return profile_is_count(unit) ? "count" : unit;
 }
 
-/* Writes a further member; it is a fraction if the values have fractions. */
+/* Writes a member with a value; with fractions if the values have them. */
 static void put_value(const struct report_facts *f, const char *key, int64_t value, FILE *out)
 {
 	fprintf(out, ", \"%s\": ", key);
@@ -80,7 +80,7 @@ static int put_shares(const struct report_facts *f, const char *by, const char *
 	report_shares shares = {};
 	int r = report_shares_of(f, by, &shares);
 
-	if (r == -EINVAL) /* no sample has the label */
+	if (r == -EINVAL) /* -EINVAL: no sample has the label */
 		return 0;
 	fprintf(out, "  \"%s\": [", key);
 	for (size_t i = 0; !r && i < shares.n; i++) {
@@ -94,7 +94,7 @@ static int put_shares(const struct report_facts *f, const char *by, const char *
 	return r;
 }
 
-/* Writes the last lines of the text: what kinds of code ran. */
+/* Writes which kinds of code ran, as the last lines of the text do. */
 static void put_kinds(const struct report_facts *f, FILE *out)
 {
 	const char *apart = "";
@@ -129,7 +129,7 @@ static void put_tables(const struct report_facts *f, FILE *out)
 	fputs("\n}\n", out);
 }
 
-/* Writes what the file's reader left out or mended. */
+/* Writes what the reader of the file left out or mended. */
 static void put_notes(const struct report_facts *f, FILE *out)
 {
 	const char *apart = "";

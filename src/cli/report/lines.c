@@ -8,7 +8,7 @@
 #include "cli/report/report.h"
 #include "picture/markup.h"
 
-#define PERCENT_WIDTH 11 /* columns of a percentage, with the blanks after it */
+#define PERCENT_WIDTH 11 /* how many columns a percentage takes, with the blanks after it */
 
 static const char changed[] = "(the file changed since)";
 
@@ -17,8 +17,8 @@ struct lines {
 	const struct cost_lines *lines;
 	const struct report_style *style;
 	struct str *b;
-	int for_place;	 /* columns */
-	unsigned hidden; /* enum source_hidden bits of all lines */
+	int for_place;	 /* columns for the place (file and line) of each row */
+	unsigned hidden; /* enum source_hidden bits of all lines: why source text isn't shown */
 };
 
 static void add_place(const struct lines *x, const struct cost_line *l, struct str *b)
@@ -106,7 +106,7 @@ static void add_md(struct lines *x, const struct cost_line *l)
 	str_add(x->b, " |\n");
 }
 
-/* The columns that the places need; the source text gets the rest. */
+/* Returns how many columns the places need; the source text gets the rest. */
 static int place_width(const struct lines *x, size_t n)
 {
 	int widest = 0, most = MAX((x->style->width - PERCENT_WIDTH) * 2 / 5, 20);

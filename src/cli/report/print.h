@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the parts of the report share for text and Markdown: text.c, tree.c. */
+/* What text.c and tree.c share to print the report as text and as Markdown. */
 #ifndef CLI_REPORT_PRINT_H
 #define CLI_REPORT_PRINT_H
 
@@ -9,12 +9,13 @@ struct report_printer {
 	const struct report_facts *f;
 	const struct report_style *style;
 	FILE *out;
-	struct str row, shares; /* shares: lines that follow the tables */
-	unsigned above;		/* rows printed so far, if that matters */
+	/* the row that is being composed, and shares: lines that follow the tables */
+	struct str row, shares;
+	unsigned above; /* how many rows were printed so far, where that matters */
 	bool md;
 };
 
-/* Prints the row that was composed, without trailing blanks. */
+/* Prints the composed row without trailing blanks, and empties it. */
 void report_end_row(struct report_printer *p);
 
 /*
@@ -23,7 +24,7 @@ void report_end_row(struct report_printer *p);
  */
 bool report_keeps_end(const struct report_printer *p, uint32_t location);
 
-/* Prints the heaviest paths. 0 or -errno + message. */
+/* Prints the tree of the heaviest paths. 0 or -errno + message. */
 _must_use_ int report_print_tree(struct report_printer *p);
 
 #endif

@@ -27,7 +27,7 @@ struct report_options {
 	struct render_options render;
 	struct view_options view;
 	struct report_style style;
-	/* Prints the report itself, if .format isn't set. */
+	/* prints the report itself, if .format isn't set */
 	int (*print)(const struct report_facts *f, const struct report_style *style, FILE *out);
 	enum color_mode color;
 	struct source_options source;
@@ -110,7 +110,7 @@ static bool is_report(struct report_options *o)
 		name = "text";
 	if (!name && str_ends(o->output, ".md"))
 		name = "md";
-	/* .speedscope.json and similar extensions are other formats. */
+	/* .speedscope.json and similar extensions are those of other formats. */
 	if (!name && str_ends(o->output, ".json") && !render_known_file(o->output))
 		name = "json";
 	if (!name)
@@ -163,7 +163,7 @@ static int check(struct report_options *o, const struct operands *operands)
 	return view_options_check(&o->view);
 }
 
-/* Removes what the filters don't let through. */
+/* Removes from the profile what the filters don't let through. */
 static int apply_filters(const struct report_options *o, struct report_facts *f)
 {
 	int r;
@@ -179,7 +179,7 @@ static int apply_filters(const struct report_options *o, struct report_facts *f)
 	return r;
 }
 
-/* Refuses --per-process or --per-thread before anything is printed, if no sample has the label. */
+/* Refuses --per-process or --per-thread, before anything is printed, if no sample has its label. */
 static int check_per(const struct report_facts *f, bool wanted, const char *what)
 {
 	int r = wanted ? roots_check(f->p, f->sums, f->n_sums, what) : 0;
@@ -208,7 +208,7 @@ static int find_facts(const struct report_options *o, struct report_facts *f)
 	return 0;
 }
 
-/* Rows of a table if no number is given. */
+/* How many rows a table has if --limit doesn't say it. */
 #define ROWS	 10
 #define FEW_ROWS 5
 
@@ -337,7 +337,7 @@ static int run(const struct command *self, int argc, char **argv)
 		r = EXIT_USAGE;
 	}
 	log_set_level(o.quiet ? LOG_WARN : LOG_NOTE);
-	/* A number that was given counts, even if it doesn't fit. */
+	/* A number that --limit gave counts, even if so many rows don't fit. */
 	o.style.fit = !o.style.limit;
 	if (r < 0)
 		r = report(&o, operands.operand);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What `krait report` shows without -o: the facts, and functions that print them. */
+/* What `krait report` shows on the terminal: the facts, and the functions that print them. */
 #ifndef CLI_REPORT_REPORT_H
 #define CLI_REPORT_REPORT_H
 
@@ -15,33 +15,33 @@ struct report_facts {
 	struct profile *p;
 	unsigned value; /* index of the value type that is shown */
 	struct view_totals totals;
-	bool filtered, frames_left_out; /* the filters left out samples, frames */
+	bool filtered, frames_left_out; /* filters left out samples; they left out frames */
 	struct profile_sum *sums;
 	size_t n_sums;
-	struct costs costs; /* what functions and lines cost, sorted */
+	struct costs costs; /* what functions and lines cost, the largest first */
 	struct lede lede;
-	struct source_recorded source; /* whose source text may be shown */
-	struct page_text page;	       /* the source text in the file itself, if it is a page */
+	struct source_recorded source; /* rules which files' source text may be shown */
+	struct page_text page;	       /* the source text in the profile file, if it is a page */
 };
 
 struct report_style {
-	unsigned limit;	 /* rows of a table */
-	bool fit;	 /* use fewer rows if they wouldn't fit into .height */
-	unsigned height; /* rows of the terminal; 0: no terminal */
+	unsigned limit;	 /* the most rows of a table */
+	bool fit;	 /* fewer rows are printed if more wouldn't fit into .height */
+	unsigned height; /* rows of the terminal; 0: output isn't a terminal */
 	bool tree, per_process, per_thread;
-	enum view_grain grain; /* what a row stands for */
+	enum view_grain grain; /* what a row stands for: function, line or module */
 	bool colored;
 	int width;
 	const char *by;
 };
 
-#define REPORT_TALL 40 /* a terminal with this many rows has room for long tables */
+#define REPORT_TALL 40 /* rows of a terminal that has room for long tables */
 
 /* Why source text is shown only with --source. Bits, which are combined for several lines. */
 enum source_hidden {
 	SOURCE_SHOWN,
-	SOURCE_FOREIGN = 1, /* another user's file */
-	SOURCE_PRIVATE = 2, /* root's file, which others may not read, and root is asking */
+	SOURCE_FOREIGN = 1, /* the file belongs to another user */
+	SOURCE_PRIVATE = 2, /* root asks, and the file is root's and not readable for others */
 };
 
 /*
@@ -49,18 +49,19 @@ enum source_hidden {
  * if known.
  */
 struct report_source_line {
-	struct str text; /* empty: not shown */
-	size_t from, to; /* byte offsets; equal: not known, or it is the whole text */
-	bool changed;	 /* the file isn't the one that ran */
+	struct str text; /* the source line; empty: it isn't shown */
+	/* byte offsets of the expression in .text; equal: not known, or it is all of .text */
+	size_t from, to;
+	bool changed; /* the file on disk isn't the one that ran */
 	enum source_hidden hidden;
 };
 
-/* Never fails: text that may not be shown is left empty. */
+/* Finds a source line. Never fails: text that may not be shown is left empty. */
 void report_source_find(const struct report_facts *f, const struct cost_line *l,
 			struct report_source_line *ret);
 void report_source_line_fini(struct report_source_line *l);
 
-/* Appends the first lines of .costs, which must be sorted. @md: as Markdown. */
+/* Appends the first lines of @f->costs, which must be sorted. @md: as Markdown. */
 void report_add_lines(const struct report_facts *f, const struct cost_lines *lines,
 		      const struct report_style *style, bool md, struct str *b);
 double report_percent(const struct report_facts *f, int64_t value);
@@ -100,7 +101,7 @@ bool report_is_note(const char *comment);
 struct report_share {
 	char *name;
 	int64_t value;
-	unsigned n; /* number of processes or threads; 0: one */
+	unsigned n; /* number of processes or threads that the row is of; 0: one */
 };
 typedef VEC(struct report_share) report_shares;
 _must_use_ int report_shares_of(const struct report_facts *f, const char *by, report_shares *ret);

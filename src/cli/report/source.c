@@ -27,7 +27,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\f' || c == '\r';
 }
 
-/* Marks an expression in @line: @n bytes, of which the first @indent aren't shown. */
+/* Marks an expression in a source line of @n bytes, of which the first @indent aren't shown. */
 static void mark(struct report_source_line *ret, const struct profile_location *l, size_t n,
 		 size_t indent)
 {
@@ -50,7 +50,7 @@ static void take(struct report_source_line *ret, const struct profile_location *
 		n--;
 	while (indent < n && is_blank(line[indent]))
 		indent++;
-	/* A NUL would end the text, and tabs have no fixed width. */
+	/* NULs, which would end the text, and tabs, which have no fixed width, are replaced. */
 	for (size_t i = indent; i < n; i++)
 		str_add_c(&ret->text, line[i] && line[i] != '\t' ? line[i] : ' ');
 	if (!ret->text.failed)

@@ -13,8 +13,9 @@
 #include "picture/markup.h"
 #include "view/cpu_words.h"
 
-#define OWN_ROWS 3 /* own lines shown in a terminal with few rows */
-#define NOTES	 8 /* a file of another tool may have any number of notes */
+#define OWN_ROWS 3 /* how many of the lines of one's own code a terminal with few rows shows */
+/* the most notes of a file that are printed: a file of another tool may have any number */
+#define NOTES 8
 
 void report_end_row(struct report_printer *p)
 {
@@ -30,7 +31,8 @@ static void add_percent(struct report_printer *p, int64_t value)
 	report_add_percent(p->f, p->md ? NULL : p->style, value, &p->row);
 }
 
-#define MD_COLUMNS 200 /* the most columns of a name, so that the summary stays readable */
+/* the most columns of a name in Markdown, so that a summary stays readable */
+#define MD_COLUMNS 200
 
 static void add_code(struct str *b, const char *s, bool keep_end)
 {
@@ -54,7 +56,7 @@ bool report_keeps_end(const struct report_printer *p, uint32_t location)
 	return l && profile_get_mapping(p->f->p, l->mapping)->kind == KIND_PYTHON;
 }
 
-#define GC_LEAST 0.5 /* percent of all */
+#define GC_LEAST 0.5 /* a share of the garbage collector below this, in percent, isn't mentioned */
 
 /*
  * Appends how much of a function's own time is garbage collection. Appends nothing if that is
@@ -64,7 +66,7 @@ static void add_gc_part(const struct report_printer *p, const struct cost *c, st
 {
 	double share = report_percent(p->f, c->gc);
 
-	/* If everything is the collector's, it isn't worth saying. */
+	/* If the garbage collector has everything, its share isn't worth a sentence. */
 	if (p->f->costs.kinds[KIND_GC] == p->f->costs.all || !c->location)
 		return;
 	if (share >= GC_LEAST && costs_kind(&p->f->costs, c->location) != KIND_GC)
@@ -157,7 +159,7 @@ static void print_lines(struct report_printer *p, const struct cost_lines *lines
 	str_clear(&p->row);
 }
 
-/* Would the table of own lines repeat the table of all lines? */
+/* Tells whether the table of one's own lines would repeat the table of all lines. */
 static bool are_alike(const struct cost_lines *own, const struct cost_lines *all, size_t n)
 {
 	for (size_t i = 0; i < MIN(own->list.n, n); i++)
@@ -168,7 +170,7 @@ static bool are_alike(const struct cost_lines *own, const struct cost_lines *all
 	return true;
 }
 
-#define BELOW 3 /* rows at least of the next table */
+#define BELOW 3 /* how many rows of the next table must fit below */
 
 static void print_own_lines(struct report_printer *p)
 {
@@ -218,7 +220,7 @@ static void end_shares(struct report_printer *p, bool none)
 	str_clear(&p->row);
 }
 
-/* The kinds of the innermost frames. All in the collector counts as the collector's. */
+/* Adds the kinds of the innermost frames; what runs in the garbage collector counts as GC. */
 static void add_kinds(struct report_printer *p)
 {
 	static const char *const words[KIND_MAX] = {
@@ -231,7 +233,7 @@ static void add_kinds(struct report_printer *p)
 	end_shares(p, first);
 }
 
-/* In Markdown each line is a paragraph. */
+/* Adds the lines about the GIL; in Markdown each is a paragraph. */
 static int add_gil(struct report_printer *p)
 {
 	_cleanup_str_ struct str b = {};
@@ -244,7 +246,7 @@ static int add_gil(struct report_printer *p)
 	return r;
 }
 
-/* @many: what several are called: "threads". */
+/* Prints a share. @many: what several of its kind are called: "threads". */
 static void print_share(struct report_printer *p, const struct report_share *s, const char *many,
 			bool code)
 {
@@ -341,7 +343,7 @@ static void print_head(struct report_printer *p)
 	report_end_row(p);
 }
 
-/* Prints what the file's reader left out or mended, each in a row. */
+/* Prints what the reader of the file left out or mended, each in a row. */
 static void print_notes(struct report_printer *p)
 {
 	unsigned n = 0;
@@ -365,7 +367,7 @@ static void print_notes(struct report_printer *p)
 	}
 }
 
-/* @most: columns in a terminal. */
+/* Prints a sentence, in a terminal with lines of at most @most columns. */
 static void print_sentence(struct report_printer *p, struct str *b, int most)
 {
 	_cleanup_str_ struct str md = {};
@@ -379,14 +381,14 @@ static void print_sentence(struct report_printer *p, struct str *b, int most)
 	} else {
 		cells_add(&p->row, str_cstr(b), most, false, false);
 	}
-	/* The sentence wraps. */
+	/* In a terminal the sentence is broken into lines. */
 	if (!p->md)
 		p->above += (unsigned)(MAX(cells_width(str_cstr(&p->row), p->row.n) - 1, 0) /
 				       p->style->width);
 	report_end_row(p);
 }
 
-/* Printed before the shares, which are of little time then. */
+/* Prints how long the program ran and waited, before the shares, which may be of little time. */
 static void print_use(struct report_printer *p)
 {
 	_cleanup_str_ struct str b = {};
@@ -407,7 +409,7 @@ static void print_lede(struct report_printer *p)
 	print_sentence(p, &b, costs_whole(&p->f->costs) ? 2 * p->style->width - 1 : INT32_MAX);
 }
 
-/* Prints shares, unless --by already asked for the same. */
+/* Prints shares by other labels, unless --by has asked for them already. */
 static int print_other_shares(struct report_printer *p, const char *of)
 {
 	const char *by = p->style->tree ? NULL : p->style->by;

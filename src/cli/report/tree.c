@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The report's tree of the heaviest paths. */
+/* Prints the tree of the heaviest paths in the report. */
 #include <math.h>
 #include "base/error.h"
 #include "cli/cells.h"
@@ -8,12 +8,12 @@
 #include "view/view.h"
 
 #define TREE_ROWS  60
-#define TREE_LEAST 0.01 /* paths with a smaller part of all aren't shown */
+#define TREE_LEAST 0.01 /* a path with a smaller part of the whole isn't shown */
 
 /* this many library frames, each the only call of the one before, are shown as one row */
 #define FOLDED_LEAST 3
 #define FOLDED_SHARE 0.95
-#define PACKAGES     3 /* how many packages the row of folded frames names */
+#define PACKAGES     3 /* how many packages the row for folded frames names */
 
 static int by_value(const void *arg, const struct tree_node *a, const struct tree_node *b)
 {
@@ -27,7 +27,7 @@ static int by_value(const void *arg, const struct tree_node *a, const struct tre
 struct visit {
 	uint32_t node;
 	int indent;
-	bool only; /* the only call of the row above that is worth a row */
+	bool only; /* this is the only call of the row above that is worth a row */
 };
 
 /* This mark distinguishes calls of each other from calls side by side, at the same indentation. */
@@ -68,7 +68,7 @@ static void print_node(struct report_printer *p, const struct tree *t, const str
 	print_row(p, n->value, v, str_cstr(&name), report_keeps_end(p, location));
 }
 
-/* Returns how many children are worth a row; they come first, largest first. */
+/* Returns how many children of a node are worth a row; they come first, largest first. */
 static uint32_t shown_children(const struct report_printer *p, const struct tree *t, uint32_t node)
 {
 	const struct tree_node *n = &t->nodes.v[node];
@@ -96,7 +96,7 @@ static uint32_t library_frame(const struct report_printer *p, const struct tree 
 		       : 0;
 }
 
-/* Does it have a single call, which has nearly all of its time? */
+/* Does the node have a single call, which has nearly all of its time? */
 static bool passes_on(const struct report_printer *p, const struct tree *t, uint32_t node)
 {
 	return shown_children(p, t, node) == 1 &&
@@ -115,7 +115,7 @@ static unsigned count_folded(const struct report_printer *p, const struct tree *
 	return n;
 }
 
-/* Appends "django" or "libz.so.1". */
+/* Appends the name of a frame's package or library: "django", "libz.so.1". */
 static void add_package(const struct report_printer *p, uint32_t location, struct str *b)
 {
 	bool python = costs_is_python(&p->f->costs, location);
@@ -125,7 +125,7 @@ static void add_package(const struct report_printer *p, uint32_t location, struc
 	str_add_n(b, str_cstr(&module), python ? strcspn(str_cstr(&module), ".") : module.n);
 }
 
-/* Is @name one of the names in @text, which blanks and commas divide? */
+/* Tells whether @name is one of the names in @text, which blanks and commas separate. */
 static bool is_listed(const char *text, const char *name)
 {
 	size_t n = strlen(name);

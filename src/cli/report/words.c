@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The report's sentences, and whose the samples are; see report.h. */
+/* Makes the report's sentences, and says whose code the samples are in; see report.h. */
 #include <errno.h>
 #include <math.h>
 #include "base/cleanup.h"
@@ -48,7 +48,7 @@ void report_add_totals(const struct report_facts *f, struct str *b)
 	const struct profile_value_type *v = &profile_meta(f->p)->values[f->value];
 
 	markup_add_value(b, f->costs.all, v->unit);
-	/* Appends "1.2 s of CPU time" or "25 context-switches". */
+	/* The value is put as "1.2 s of CPU time" or "25 context-switches". */
 	str_addf(b, profile_is_count(v->unit) ? " %s" : " of %s", report_value_words(f));
 }
 
@@ -126,7 +126,7 @@ static void add_of_it(const struct report_facts *f, int64_t value, struct str *b
 	str_addf(b, " %.0f %%", 100.0 * value / f->costs.all);
 }
 
-/* Appends the line with most of the value, or else what is called. */
+/* Appends the line that has most of the function's value, or else what it calls. */
 static void add_parts(const struct report_facts *f, bool at_line, struct str *b)
 {
 	const struct lede *l = &f->lede;
@@ -226,7 +226,8 @@ static void add_function(const struct report_facts *f, struct str *b)
 {
 	bool many = profile_is_count(profile_meta(f->p)->values[f->value].unit);
 	const struct lede *l = &f->lede;
-	int64_t value = is_at_line(l) ? l->line_value : l->value; /* of what is named first */
+	/* the value of the line or function that is named first */
+	int64_t value = is_at_line(l) ? l->line_value : l->value;
 
 	str_addf(b, "%.0f %%", 100.0 * value / f->costs.all);
 	if (!l->small)
@@ -262,7 +263,10 @@ static bool is_too_few(const struct report_facts *f)
 	return too_few && f->value && n < LEAST_SAMPLES;
 }
 
-/* With filters, the question is what used CPU time, not whether the program waited. */
+/*
+ * Tells whether the report says how long the program waited; with filters the question is what used
+ * CPU time.
+ */
 static bool waits(const struct report_facts *f)
 {
 	return !f->filtered && streq(profile_meta(f->p)->values[f->value].type, "cpu") &&

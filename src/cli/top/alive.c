@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Asks with signal 0, which works without /proc; see alive.h. */
+/* Finds out with signal 0, which works without /proc, which processes live; see alive.h. */
 #include "cli/top/alive.h"
 
 #include <errno.h>
@@ -8,7 +8,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Returns 0 for samples that were summed up, whose label isn't a number. */
+/*
+ * Returns a process or thread id from a label; 0 for condensed samples, whose label isn't a number.
+ */
 static uint64_t id_of(const struct profile *p, uint32_t set, const char *key)
 {
 	const char *text = profile_label_text(p, set, key);
@@ -22,7 +24,7 @@ static void take_set(struct alive *a, const struct profile *p, uint32_t set)
 {
 	uint64_t pid = id_of(p, set, "pid"), tid = id_of(p, set, "tid");
 
-	/* Without memory, some aren't counted. */
+	/* if memory lacks, some aren't counted */
 	if (pid)
 		(void)!map_put(&a->processes, pid, pid);
 	if (pid && tid)

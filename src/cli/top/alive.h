@@ -9,10 +9,11 @@
 #include "base/map.h"
 #include "profile/profile.h"
 
-/* Zero-initialise. */
+/* The processes and threads that are alive. Zero-initialise. */
 struct alive {
-	struct map processes, threads; /* ids of those that were alive at the last look */
-	size_t sets;		       /* number of the profile's label sets that were looked at */
+	/* ids of the processes, and of the threads, that were alive at the last look */
+	struct map processes, threads;
+	size_t sets; /* how many label sets of the profile were looked at */
 };
 
 /*
@@ -20,7 +21,7 @@ struct alive {
  * of all are alive.
  */
 void alive_look(struct alive *a, const struct profile *p);
-/* To be called after the profile was condensed: its ids have changed. */
+/* Must be called after the profile was condensed, because its ids have changed then. */
 void alive_condensed(struct alive *a);
 void alive_fini(struct alive *a);
 

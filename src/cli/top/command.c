@@ -17,15 +17,19 @@
 #include "record/signals.h"
 
 #define KEEP_BYTES (64u << 10)
-#define WAIT_MS	   100 /* the longest time until the command's end, or a stop signal, is noticed */
+/* milliseconds after which the command's end, or a stop signal, is noticed at the latest */
+#define WAIT_MS 100
 
 struct child {
 	struct caller *caller;
-	/* null: becomes its standard input; out: takes its output; -1: krait's own */
+	/*
+	 * null: descriptor that becomes the command's standard input; out: gets its output; -1:
+	 * krait's own is used
+	 */
 	int null, out;
 };
 
-/* Runs in the child between fork and exec. */
+/* Prepares the command, in the child between fork and exec. */
 static int prepare(void *arg)
 {
 	const struct child *c = arg;
@@ -41,7 +45,7 @@ static int prepare(void *arg)
 	return caller_become(c->caller);
 }
 
-/* Redirects the command's input and output, because the screen has the terminal. */
+/* Redirects the command's input and output, because the terminal shows the screen. */
 static int redirect(struct top *t, struct child *c)
 {
 	int fds[2];
@@ -68,7 +72,7 @@ int top_command_start(struct top *t)
 	return r;
 }
 
-/* Keeps the last KEEP_BYTES of the output. */
+/* Keeps the last KEEP_BYTES of the command's output. */
 static void keep(struct top *t, const char *bytes, size_t n)
 {
 	str_add_n(&t->said, bytes, n);

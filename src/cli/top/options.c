@@ -12,9 +12,10 @@
 #include "cli/record/rows.h"
 #include "cli/top/top.h"
 
-#define INTERVAL_MIN_NS	 (100 * NSEC_PER_MSEC)
-#define PLAIN_ROWS	 20
-#define TABLE_NOT_CHOSEN LIVE_TABLES /* for parsing */
+#define INTERVAL_MIN_NS (100 * NSEC_PER_MSEC)
+#define PLAIN_ROWS	20
+/* value of the table while options are parsed: none was chosen */
+#define TABLE_NOT_CHOSEN LIVE_TABLES
 
 #define FIELD(f)	 offsetof(struct top_options, f)
 
@@ -126,7 +127,7 @@ static const struct option_refusal refused[] = {
 	{},
 };
 
-/* Processes and threads have tables of their own, whose rows have ids. */
+/* Chooses the table. Processes and threads have tables of their own, whose rows have ids. */
 static int choose_table(struct top_options *o)
 {
 	const char *by = o->record.view.by;
@@ -146,7 +147,7 @@ static int choose_table(struct top_options *o)
 	return 0;
 }
 
-/* Names of columns as users type them, and in JSON. */
+/* Names of columns as users may type them, each with the column's name in JSON. */
 static const char *const own_columns[][2] = {
 	{"own", "self"}, {"own-share", "self-share"}, {"own-time", "self-time"}};
 
@@ -158,7 +159,7 @@ static bool can_sort(enum live_table table, const char *name)
 	return false;
 }
 
-/* Is there a terminal that can move its cursor, and keys from it? */
+/* Tells whether a terminal is there that can move its cursor, and keys come from it. */
 static bool is_interactive(void)
 {
 	const char *term = getenv("TERM");

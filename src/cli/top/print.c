@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Prints an interval as text or as a line of JSON, for scripts. */
+/* Prints an interval of krait top as text or as a line of JSON, for scripts. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "cli/top/top.h"
 #include "live/text.h"
 
-#define PLAIN_WIDTH 100 /* columns for wider terminals are left out */
+#define PLAIN_WIDTH 100 /* width in characters; columns for wider terminals are left out */
 
 typedef unsigned long long ull;
 

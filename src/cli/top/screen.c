@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The interactive screen of krait top: reads keys, ends intervals, draws lines. */
+/* Runs the interactive screen of krait top: reads keys, ends intervals, draws lines. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -18,16 +18,16 @@
 
 #define INTERVAL_MIN_NS (100 * NSEC_PER_MSEC)
 #define INTERVAL_MAX_NS (60 * NSEC_PER_SEC)
-#define IDLE_MS		100 /* the longest time until a stop signal is noticed */
+#define IDLE_MS		100 /* milliseconds after which a stop signal is noticed at the latest */
 
 struct interactive {
 	struct top *top;
 	struct terminal terminal;
 	struct screen screen;
 	struct browse browse;
-	struct str target; /* who is sampled, in words */
+	struct str target; /* words for who is sampled */
 	bool quit;
-	unsigned intervals; /* number of intervals that had something to show */
+	unsigned intervals; /* how many intervals had something to show */
 };
 
 static void add_names(struct str *b, const char *what, const char *const *v, size_t n)
@@ -49,7 +49,7 @@ static void describe(const struct session_options *o, struct str *b)
 		str_add(b, o->all ? "every process" : "every Python process");
 }
 
-/* Writes a file as the user who asked, like everything that krait writes. */
+/* Writes a file with the rights of the user who asked for it, as krait always does. */
 static int write_named(struct top *t, const char *path, int (*fn)(struct interactive *i, FILE *f),
 		       struct interactive *i)
 {
@@ -202,7 +202,8 @@ static void notice_end(struct interactive *i, uint64_t now)
 	i->browse.paused = false;
 }
 
-#define LOOK_AT 3 /* after this many intervals, the program has shown most of what it does */
+/* how many intervals to watch: by then the program has shown most of what it does */
+#define LOOK_AT 3
 
 /* Shows patterns that match nothing on the screen too, because the closing lines come late. */
 static int say_unmatched(struct interactive *i)
@@ -325,7 +326,7 @@ int top_screen(struct top *t)
 	enum log_level level = log_level();
 	int r;
 
-	/* messages would tear the screen; the closing lines repeat them */
+	/* messages would spoil the screen; the closing lines repeat them */
 	log_set_level(LOG_ERROR);
 	r = set_up(&i);
 	r = r ? r : run(&i);

@@ -53,7 +53,8 @@ void top_facts(const struct top *t, struct browse_facts *ret)
 		.gil = -1,
 		.gc = table_gc(last),
 	};
-	if (!ret->condensed) { /* after condensing, ended ones are a single one in the profile */
+	/* after condensing, all ended processes are a single one in the profile */
+	if (!ret->condensed) {
 		ret->processes = (unsigned)t->census.processes.n;
 		ret->threads = (unsigned)t->census.threads.n;
 	}
@@ -67,14 +68,14 @@ void top_facts(const struct top *t, struct browse_facts *ret)
 		ret->gil = ret->cpu * last->held / last->value;
 }
 
-/* Shares of a single second jump, and rows would too. */
+/* Shares are of so many seconds: those of a single one jump, and so would rows. */
 #define RECENT_SECONDS 10
 
 /* A session may run for days, so its samples must not fill the disk, nor its stacks the memory. */
-#define KEEP_SAMPLES   (4u << 20) /* number of samples that keep their times: 25 MB in a file */
+#define KEEP_SAMPLES   (4u << 20) /* how many samples keep their times; they take 25 MB in a file */
 #define CONDENSE_BYTES (32u << 20)
 #define KEEP_FUNCTIONS 8192
-/* the most bytes of the profile, if a single interval brings so much */
+/* the most bytes of the profile, even if a single interval brings so much */
 #define MAX_BYTES (256u << 20)
 
 static int bound_samples(struct top *t)
@@ -172,7 +173,7 @@ static int drain_last(struct top *t)
 	return r < 0 ? r : collect_flush(t->session->collect, true);
 }
 
-/* Prints what is left if the targets end in the middle of an interval. */
+/* Prints what came since the last interval, if the targets end in the middle of one. */
 static int print_rest(struct top *t, uint64_t now)
 {
 	int r = drain_last(t);
@@ -219,7 +220,7 @@ static int make_live(struct top *t)
 	if (!t->live)
 		return err_set(-ENOMEM, "out of memory");
 	t->live->table = t->options->table;
-	/* A script gets single intervals, and sums them up as it likes. */
+	/* with --json a script gets single intervals, and sums them up as it likes */
 	t->live->window = t->options->json ? 0 : RECENT_SECONDS;
 	t->live->hide[KIND_NATIVE] = t->live->hide[KIND_KERNEL] = !t->options->with_native;
 	t->live->hide[KIND_JIT] = !t->options->with_native;
@@ -254,9 +255,11 @@ static int finish(struct top *t, int r)
 	_cleanup_(closing_fini) struct closing closing = {};
 	int code;
 
-	t->session->patience.over = true; /* names that come now wouldn't be seen */
+	/* names are no longer waited for: nobody would see them */
+	t->session->patience.over = true;
 	r = fail_stop(t->session, r);
-	if (!r && !t->session->condensed) /* after condensing, what matched may be gone */
+	/* after condensing, the names that a pattern matched may be gone */
+	if (!r && !t->session->condensed)
 		r = view_options_warn(&t->options->record.view, t->session->profile);
 	summary_take(&m, t->session);
 	closing_compose(&closing, t->session, &m);
@@ -303,7 +306,7 @@ int cmd_top(const struct top_options *o)
 	s.prompt = true;
 	s.patient = !o->record.session.pids.n && !o->record.session.cmd;
 	signals_take();
-	/* what is shown was already seen, so a signal may end krait at once */
+	/* the user has already seen what is shown, so a signal may end krait at once */
 	signals_phase(SIGNALS_WRITTEN);
 	code = top(&t);
 	table_fini(&t.shown);

@@ -12,15 +12,15 @@
 #include "record/session.h"
 
 struct top_options {
-	/* must be first: shared rows of option tables point into it */
+	/* options of record; come first, because shared rows of option tables point into them */
 	struct record_options record;
 	uint64_t interval_ns;
-	uint64_t times; /* intervals to print before the end; 0: no end */
-	uint64_t rows;	/* of a printed table; 0: all */
+	uint64_t times; /* how many intervals to print; 0: no end */
+	uint64_t rows;	/* how many rows a printed table has; 0: all */
 	bool json, plain, with_native;
 	enum live_table table;
 	const char *sort;
-	const char *filter; /* NULL: none */
+	const char *filter; /* words that filter rows; NULL: none */
 };
 
 struct top {
@@ -28,22 +28,23 @@ struct top {
 	struct session *session;
 	struct live *live;
 	struct table shown;
-	uint64_t tick_ns; /* CLOCK_MONOTONIC of the latest tick */
-	/* how many samples the profile may have before their times are dropped */
+	uint64_t tick_ns; /* when the latest interval ended, CLOCK_MONOTONIC */
+	/* with so many samples in the profile, their times are dropped */
 	uint64_t fold_at;
-	uint64_t interval_ns; /* can be changed with keys */
+	uint64_t interval_ns; /* length of an interval; keys can change it */
 	uint64_t printed;
-	struct census census; /* used until the profile is condensed for the first time */
+	/* which processes and threads live; used until the profile is first condensed */
+	struct census census;
 	struct alive alive;
-	/* how many bytes the memory that grows may have before the profile is condensed */
+	/* once the memory that grows has so many bytes, the profile is condensed */
 	uint64_t condense_at;
-	struct browse *browse; /* NULL: no screen */
+	struct browse *browse; /* the screen's state; NULL: there is no screen */
 	/*
 	 * read end of the command's output while the screen has the terminal; -1: no more to come
 	 */
 	int said_fd;
-	struct str said; /* the end of that output */
-	bool said_more;	 /* its beginning was dropped */
+	struct str said; /* the end of the command's output */
+	bool said_more;	 /* the beginning of that output was dropped */
 };
 
 /* Fills what the head of the screen shows, except .target. */
@@ -53,12 +54,12 @@ void top_facts(const struct top *t, struct browse_facts *ret);
 _must_use_ int top_print_plain(struct top *t);
 _must_use_ int top_print_json(struct top *t);
 
-/* Runs the interactive screen until it is ended. 0 or -errno + message. */
+/* Runs the interactive screen until the user or a signal ends it. 0 or -errno + message. */
 _must_use_ int top_screen(struct top *t);
 
 /* command.c: starts the command after "--". 0 or -errno + message. */
 _must_use_ int top_command_start(struct top *t);
-/* Reads the output that the command has written since the last call. */
+/* Reads what the command has written since the last call. */
 void top_command_listen(struct top *t);
 /*
  * To be called when the screen is gone: prints the command's output, waits for its end, returns its
@@ -71,7 +72,7 @@ int top_command_finish(struct top *t);
  * + message.
  */
 _must_use_ int top_tick(struct top *t, uint64_t now);
-/* Ends an interval at once. 0 or -errno + message. */
+/* Ends the current interval at once. 0 or -errno + message. */
 _must_use_ int top_tick_now(struct top *t, uint64_t now);
 
 /* Keeps memory and disk use bounded; each tick calls it. 0 or -errno + message. */
