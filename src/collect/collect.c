@@ -99,26 +99,28 @@ int collect_fd(const struct collect *c)
 	return c->natives->worker ? worker_fd(c->natives->worker) : -1;
 }
 
-/* In the last flush: waits for the names that stacks need. */
+/* In the last flush: waits until the names that stacks need have been read. */
 static void await_names(struct collect *c)
 {
 	stacks_ask_for_names(c);
 	native_work_take(c, true);
 }
 
-/* How long each flush may read code that was made at run time. */
+/* How long each flush may read code that was made at run time, of all processes together. */
 #define MADE_CODE_NS (50 * NSEC_PER_MSEC)
 
 /* Takes in what has come since the last flush, other than records from the rings. */
 static void take_in(struct collect *c)
 {
 	first_look(c);
-	native_work_take(c, false); /* symbols and rows that threads made */
-	memory_keep_to(c);	    /* before names are used, so that no name in use is given up */
+	/* takes over the symbols and rows that worker threads have made */
+	native_work_take(c, false);
+	/* this comes before names are used, so that no name in use is given up */
+	memory_keep_to(c);
 	absent_take(c);
 }
 
-/* Forgets the tables that the kernel's maps gave up for others. */
+/* Forgets tables of rows that the kernel's maps have given up to make room. */
 static void take_given_up(struct collect *c)
 {
 	uint32_t table;
@@ -137,7 +139,7 @@ static void take_given_up(struct collect *c)
  */
 static void look_after_processes(struct collect *c, bool last)
 {
-	thread_names(c, last); /* names threads that were met when samples were handed on */
+	thread_names(c, last); /* names the threads that were met when samples were handed on */
 	process_look_again(c);
 	space_read_stale(c);
 	c->flushes++;
@@ -156,17 +158,18 @@ int collect_flush(struct collect *c, bool last)
 
 	c->last = last;
 	crowd_turn(c, NULL);
-	bodies_find(c); /* modules get names, after which the frames of imports are named */
+	bodies_find(c); /* names modules; after that the frames of imports can be named */
 	c->asked_ns = 0;
 	jit_flush(c);
-	take_in(c); /* takes in results that don't come from the rings */
+	take_in(c); /* takes over results that don't come from the rings */
 	if (last)
 		await_names(c);
 	r = hand_on_all(c, last, stacks_name(c, last));
 	look_after_processes(c, last);
 	take_given_up(c);
-	process_forget_ended(c); /* this flush refers to none of them any more */
-	crowd_tell(c);		 /* after all costs of this flush were charged */
+	/* this comes here because nothing of this flush refers to these processes any more */
+	process_forget_ended(c);
+	crowd_tell(c); /* this comes after all costs of this flush were charged */
 	if (!r && (profile_failed(c->profile) || c->no_memory))
 		r = err_set(-ENOMEM, "out of memory for the profile");
 	c->no_memory = false;
@@ -181,7 +184,7 @@ bool collect_news(struct collect *c)
 	return news;
 }
 
-/* Counts the names that stacks needed and that weren't read until the end. */
+/* Counts the names that stacks needed and that weren't read before the end. */
 static void count_unread(const struct collect *c, struct collect_stats *ret)
 {
 	ret->unread_kernel = kernel_is_asked(c);

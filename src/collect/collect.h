@@ -25,7 +25,7 @@ struct collect *collect_new(const struct collect_config *config);
  */
 bool collect_free(struct collect *c);
 
-/* Takes one record of @n bytes. A malformed one is counted. */
+/* Takes one record of @n bytes. A malformed one is only counted. */
 void collect_record(struct collect *c, const void *data, size_t n);
 
 /*
@@ -76,7 +76,7 @@ uint32_t collect_kernel_stack(struct collect *c, const __u64 *pc, size_t n);
 bool collect_want_rows(struct collect *c, uint32_t version, uint64_t pc);
 void collect_await(struct collect *c);
 
-/* Are rows that some stack needs being made, or completed? */
+/* Tells whether rows that some stack needs are being made, or completed. */
 bool collect_rows_coming(const struct collect *c);
 
 /*
@@ -90,7 +90,7 @@ struct collect_mapping {
 	uint64_t addr, len, offset, dev, ino;
 	const char *path;
 	uint64_t time_ns;
-	bool gone; /* the process has ended or exec'ed since */
+	bool gone; /* the process has ended, or has exec'ed, since then */
 };
 
 /*
@@ -106,7 +106,7 @@ void collect_exec(struct collect *c, uint32_t tgid, uint64_t time_ns);
 /* Process @tgid, the command of `krait record --`, has just exec'ed. */
 void collect_started(struct collect *c, uint32_t tgid);
 
-/* Side band events were lost. Processes that may have become Python are examined again. */
+/* Side band events were lost: examines processes again that may have become Python meanwhile. */
 void collect_look_again(struct collect *c);
 
 /*
@@ -123,7 +123,7 @@ _must_use_ int collect_examine(struct collect *c, pid_t tgid);
  */
 void collect_prepare(struct collect *c, uint64_t until_ns);
 
-/* Sampling begins: the profile's time 0 is now, at @start_ns (CLOCK_MONOTONIC). */
+/* Sampling begins: @start_ns (CLOCK_MONOTONIC) becomes time 0 of the profile. */
 void collect_begin(struct collect *c, uint64_t start_ns);
 
 /*

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Takes the ids of a condensed profile; see collect.h and profile/condense.h. */
+/*
+ * Puts the ids of a condensed profile in place of the old ones; see collect.h and
+ * profile/condense.h.
+ */
 #include <errno.h>
 
 #include "base/error.h"

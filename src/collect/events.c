@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Events of the side band: mappings, names and ends of threads, execs; see collect.h. */
+/* Takes in events of the side band: mappings, names and ends of threads, execs; see collect.h. */
 #include <sys/mman.h>
 
 #include "base/cleanup.h"
@@ -38,7 +38,8 @@ static bool is_interpreter(struct collect *c, uint32_t tgid, const struct mappin
 	if (budget_is_left(&c->intake->strangers, of_strangers, clock_ns(CLOCK_MONOTONIC)))
 		return holds_interpreter(c, tgid, m, path);
 	c->stats.looks_refused++;
-	return image_is_library(path); /* then its next sample examines it, on its user's budget */
+	/* if it isn't examined now, the process's next sample does it, on its user's budget */
+	return image_is_library(path);
 }
 
 static void examine_mapped(struct collect *c, struct process *p)

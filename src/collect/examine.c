@@ -97,7 +97,7 @@ static int locate(struct collect *c, const struct proc *proc, const struct maps 
 	return 0;
 }
 
-/* Sets *ret: all interpreters, the first of them at @where. */
+/* Finds all interpreters of a process, the first of them at @where, for *@ret. */
 static void locate_others(struct collect *c, const struct proc *proc, const struct maps *maps,
 			  const struct image_found *found, const struct py_where *where,
 			  struct proc_several *ret)
@@ -133,7 +133,7 @@ static int describe(struct collect *c, struct process *p, const struct proc *pro
 	struct py_where where;
 	int r = locate(c, proc, maps, found, exe, &where);
 
-	/* the interpreter is being loaded; the process's next sample asks again */
+	/* -EAGAIN: the interpreter is still being loaded; the process's next sample asks again */
 	if (r == -EAGAIN)
 		return 0;
 	if (r)
@@ -145,7 +145,7 @@ static int describe(struct collect *c, struct process *p, const struct proc *pro
 		return 1;
 	p->where = where;
 	set_python(c, p, found->first.file->image.layout.version);
-	if (several_set(c, p, &all)) /* failed: then only the first interpreter is shown */
+	if (several_set(c, p, &all)) /* if this fails, only the first interpreter is shown */
 		log_info("%s", err_msg());
 	r = c->config.ops->set_proc(c->config.ctx, &p->key, PROC_PYTHON, &p->where, NULL, p->slot);
 	space_wanted(p, SPACE_GONE);
@@ -159,7 +159,7 @@ static int ignore(struct collect *c, struct process *p)
 	return c->config.ops->set_proc(c->config.ctx, &p->key, PROC_IGNORED, NULL, NULL, 0);
 }
 
-/* Settles that the process isn't Python. With --all, its native stacks are shown. */
+/* Settles that a process isn't Python. With --all its native stacks are shown. */
 static int settle(struct collect *c, struct process *p)
 {
 	if (!c->config.all_processes)
@@ -232,11 +232,11 @@ static void adopt(struct collect *c, struct process *p, const struct rec_proc *r
 	p->facts_due_ns = clock_ns(CLOCK_MONOTONIC) + FACTS_APART_NS;
 	facts_read_start(p, &proc);
 	teach_exe(c, &proc, &rec->exe);
-	/* the kernel program had forgotten the process's slot */
+	/* the kernel program had forgotten the slot of the process's mappings */
 	if (p->slot && rec->space != p->slot)
 		(void)!c->config.ops->set_proc(c->config.ctx, &p->key, p->state, &p->where, NULL,
 					       p->slot);
-	else if (!rec->space) /* a fork that uses its parent's mappings */
+	else if (!rec->space) /* a forked process that uses its parent's mappings still */
 		space_wanted(p, SPACE_GONE);
 }
 
@@ -363,7 +363,7 @@ static int none_found(const struct proc *proc)
 	return fd == -EACCES || fd == -EPERM ? fd : 0;
 }
 
-/* Is @proc to be shown, by its name, control group and container? */
+/* Tells whether name, control group and container of @proc are those that are wanted. */
 static bool matches(const struct collect *c, const struct proc *proc)
 {
 	_cleanup_proc_facts_ struct proc_facts facts = {};
@@ -392,12 +392,12 @@ static int expect(struct collect *c, const struct proc *proc, const struct proc_
 	p->where = all->where[0];
 	p->place = *place;
 	set_python(c, p, version);
-	if (several_set(c, p, all)) /* failed: then only the first interpreter is shown */
+	if (several_set(c, p, all)) /* if this fails, only the first interpreter is shown */
 		log_info("%s", err_msg());
 	return c->config.ops->set_proc(c->config.ctx, &key, PROC_PYTHON, &p->where, place, 0);
 }
 
-#define EAGER_NS NSEC_PER_SEC /* how long after an exec Python loads what it begins with */
+#define EAGER_NS NSEC_PER_SEC /* for how long after an exec Python loads what it begins with */
 
 void process_expect_first(struct collect *c, const struct proc *proc, const struct py_where *where,
 			  const struct proc_stat *stat, uint16_t version)

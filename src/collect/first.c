@@ -13,7 +13,7 @@
 #include "proc/stat.h"
 
 #define LOOK_APART_NS (NSEC_PER_MSEC / 2)
-/* how long to look after an exec; the image is loaded within 1 ms */
+/* for how long to look after an exec; the image is loaded within 1 ms of it */
 #define LOOK_FOR_NS (20 * NSEC_PER_MSEC)
 
 void collect_started(struct collect *c, uint32_t tgid)

@@ -24,7 +24,7 @@
 
 /* Most files of one command. A Python with numpy, pandas and the like maps some 150. */
 #define FILES_MOST  256
-#define NEEDED_MOST 128 /* most libraries that one file needs; libtorch needs 20 */
+#define NEEDED_MOST 128 /* the most libraries that one file needs; libtorch needs 20 */
 
 #ifdef __x86_64__
 #define TRIPLET "x86_64-linux-gnu"
@@ -41,7 +41,10 @@ static const char *const library_dirs[] = {
 	"/lib",		 "/usr/lib",	      "/usr/local/lib",
 };
 
-/* Do mappings show other numbers than stat() does? They do on btrfs and overlayfs. */
+/*
+ * Tells whether mappings show other numbers of devices and inodes than stat(), as on btrfs and
+ * overlayfs.
+ */
 static bool shows_other_numbers(int fd)
 {
 	struct statfs fs;
@@ -85,7 +88,7 @@ static bool will_be_mapped(int fd, struct mapping *ret)
 	return !shows_other_numbers(fd) || read_own_mapping(fd, ret);
 }
 
-/* The path that mappings show: without symbolic links. */
+/* Returns the path that mappings show for the file @fd: without symbolic links. */
 static char *real_path(int fd)
 {
 	char link[64], path[PATH_MAX];
@@ -155,7 +158,7 @@ static void add_needed(struct collect *c, const char *runpath, const char *path,
 	}
 }
 
-#define DEPTH_MOST 4 /* how deep to follow libraries that libraries need */
+#define DEPTH_MOST 4 /* how deep the libraries that libraries need are followed */
 
 static void add_libraries(struct collect *c, int fd, const char *path, unsigned depth)
 {

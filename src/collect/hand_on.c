@@ -73,7 +73,7 @@ static bool is_proved(const struct process *p)
 	       (p->state == PROC_PYTHON && p->walked);
 }
 
-#define NOTES 8 /* most notes of one kind about processes with samples */
+#define NOTES 8 /* the most notes of each kind about processes with samples */
 
 /* Adds a comment to the profile, unless the profile has it already. */
 static void note(struct collect *c, const char *key, const char *value)
@@ -121,7 +121,7 @@ static int hand_on(struct collect *c, struct waiting *w, bool last)
 	int r;
 
 	crowd_turn(c, p);
-	/* the kernel program recognized the process before krait had looked at it */
+	/* the kernel program had recognized the process before krait could look at it */
 	if (p->unwanted)
 		return 1;
 	if (w->rec.outcome == WALK_PENDING && !is_proved(p)) {

@@ -38,7 +38,7 @@ static void keep_code(struct collect *c, struct process *p, struct py_code *code
 	together_met(c, p, code);
 }
 
-/* Index of the process that a record belongs to; -ENOMEM. */
+/* Returns the index of the process that a record belongs to; -ENOMEM. */
 static long owner_of(struct collect *c, const struct proc_key *key)
 {
 	long p = process_of(c, key);
@@ -59,7 +59,8 @@ static void look_into(struct collect *c, struct py_code *code, const struct rec_
 {
 	uint64_t began_ns = clock_ns(CLOCK_MONOTONIC);
 
-	if (collect_is_full(c)) /* no memory for more lines until the profile is condensed */
+	/* memory is full: until the profile is condensed, the code object keeps only some lines */
+	if (collect_is_full(c))
 		py_code_cut_lines(code, LINES_LEFT);
 	if (c->asked_ns > ASKED_NS || collect_is_full(c))
 		return;
@@ -77,7 +78,7 @@ static void on_code(struct collect *c, const struct rec_code *rec, size_t n)
 	struct py_code *code = NULL;
 	int r = -EINVAL;
 
-	/* It was sent before; the kernel's list of what was sent has forgotten it. */
+	/* The code object was sent before; the kernel program has forgotten that it was. */
 	if (p >= 0 && code_met(c, (uint32_t)p, rec->code, rec->check))
 		return;
 	if (layout && p >= 0)
@@ -261,7 +262,7 @@ void collect_record(struct collect *c, const void *data, size_t n)
 		on_code(c, data, n);
 		break;
 	case REC_NATIVE:
-		/* the record's process isn't looked up, so nobody is charged */
+		/* nobody is charged, because the record's process isn't looked up */
 		crowd_turn(c, NULL);
 		on_native(c, data, n);
 		break;

@@ -13,40 +13,41 @@
 #include "collect/space/space.h"
 #include "collect/stack/stack.h"
 
-/* Records and events that came, and what they wait for. */
+/* The records and events that came, and what they wait for. */
 struct intake {
-	/* samples that weren't handed on; collect.n_waiting is their number */
+	/* samples that weren't handed on yet; collect.n_waiting is their number */
 	VEC(struct waiting) waiting;
-	/* native parts whose stacks haven't come yet, the oldest first */
+	/* native parts of stacks that haven't come themselves yet, the oldest first */
 	VEC(struct raw_native *) unpaired;
 	VEC(struct collect_unsupported) unsupported;
-	struct map taught; /* executables that teach_exe() has told the kernel programs of */
-	/* CPU time for looking into unknown files of unknown processes (events.c) */
+	/* files of executables that teach_exe() has told the kernel programs of */
+	struct map taught;
+	/* CPU time for looking into files that unknown processes map (events.c) */
 	struct budget strangers;
 };
 
-/* An executable, and what the kernel programs were told of it. */
+/* An executable, with what the kernel programs were told of it. */
 struct taught_program {
 	struct exe_key key;
 	struct exe_entry entry;
-	uint16_t version; /* Python version, as process.version */
+	uint16_t version; /* version of its Python, as in process.version */
 };
 
-/* The command that `krait record --` runs. */
+/* What is known of the command that `krait record --` runs. */
 struct command {
-	char *path;			     /* path of the command's executable; NULL: none */
+	char *path; /* path of the command's executable; NULL: it isn't known */
 	VEC(struct taught_program) programs; /* executables that the command may run */
 	/*
 	 * After its exec: it is looked at from .due_ns until .until_ns (CLOCK_MONOTONIC), until it
 	 * is loaded.
 	 */
 	struct first_look {
-		uint32_t tgid; /* the command's process; 0: there is nothing to look at */
+		uint32_t tgid; /* number of the command's process; 0: there is none to look at */
 		uint64_t due_ns, until_ns;
 	} first;
 };
 
-/* intake.c */
+/* intake.c: frees what is waiting */
 void intake_fini(struct collect *c);
 
 /*

@@ -19,7 +19,7 @@ static size_t names_bytes(const struct native_file *f)
 	       (f->lines ? dwarf_file_bytes(f->lines) : 0);
 }
 
-/* Gives up a file's names. They are read again when a stack needs them. */
+/* Gives up the names of a file. They are read again when a stack needs them. */
 static void give_up_names(struct collect *c, struct native_file *f)
 {
 	log_info("%s: its names made room for others: %zu KiB", f->path, names_bytes(f) >> 10);
@@ -47,7 +47,7 @@ static struct native_file *find_oldest(const struct collect *c)
 	return oldest;
 }
 
-/* The process whose registered code was read longest ago; NULL: there is none. */
+/* Returns the process whose registered code was read longest ago; NULL: there is none. */
 static struct process *find_oldest_list(const struct collect *c)
 {
 	struct process *oldest = NULL;

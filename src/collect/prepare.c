@@ -65,7 +65,7 @@ static struct native_file *first_left(const struct collect *c)
 	return first;
 }
 
-/* Gives the thread work. False: all is done, and nothing is left to give. */
+/* Gives the worker jobs. False: all is done, and no job is left to give. */
 static bool prepare_some(struct collect *c)
 {
 	struct native_file *f;

@@ -10,7 +10,7 @@
 
 #define ALL_USERS UINT32_MAX
 
-/* How the collector answers the kernel programs: sampler_*(), or functions of a test. */
+/* How the collector answers the kernel programs: functions sampler_*(), or those of a test. */
 struct collect_ops {
 	int (*add_layout)(void *ctx, const struct py_layout *layout, uint16_t *index);
 	const struct py_layout *(*layout)(void *ctx, uint16_t index);
@@ -28,7 +28,7 @@ struct collect_ops {
 	void (*crowd)(void *ctx, uint32_t uid, uint64_t until_ns);
 };
 
-/* The store of unwind rows and mappings: unwind_store_*(), where each function is described. */
+/* The store of unwind rows and mappings: functions unwind_store_*(), which are described there. */
 struct unwind_rows;
 struct unwind_fde;
 struct unwind_cache;
@@ -66,33 +66,36 @@ struct collect_config {
 	struct profile *profile;
 	const struct collect_ops *ops;
 	void *ctx;
-	const struct collect_unwind_ops *unwind; /* NULL: stacks have no native frames */
-	/* the kernel programs notice when memory is unmapped: sampler_sees_unmaps() */
+	/* the store of rows; NULL: stacks have no native frames */
+	const struct collect_unwind_ops *unwind;
+	/* the kernel programs notice it when memory is unmapped: sampler_sees_unmaps() */
 	bool sees_unmaps;
 	/*
 	 * The caller empties the side band before each flush: collect_mapped() was called for all
 	 * mappings made before the last flush.
 	 */
 	bool sees_mapped;
-	struct unwind_cache *cache; /* compiled rows on disk; NULL: there is no cache */
-	/* /proc/kallsyms, opened with the right to see addresses (borrowed); -1: not readable */
+	struct unwind_cache *cache; /* cache of compiled rows on disk; NULL: there is none */
+	/*
+	 * descriptor of /proc/kallsyms, opened with the right to see addresses (borrowed); -1: none
+	 */
 	int kallsyms;
-	bool interpreter_frames; /* show the interpreter's own functions, too */
+	bool interpreter_frames; /* the interpreter's own functions are shown too */
 	/*
 	 * of native frames, show only those below the innermost Python frame, and the garbage
 	 * collector
 	 */
 	bool leaf;
-	/* show the kernel's addresses as they are, not relative to its start */
+	/* addresses of the kernel are shown as they are, not relative to its start */
 	bool kernel_addresses;
-	bool native_lines;  /* look up lines and inlined functions in DWARF */
-	bool end_positions; /* keep where expressions end: profile_location.end_column */
+	bool native_lines;  /* lines and inlined functions are looked up in DWARF */
+	bool end_positions; /* it is recorded where expressions end: profile_location.end_column */
 	/* samples are shown as they come, so no sample waits for names that take long */
 	bool prompt;
-	bool all_processes;	  /* record processes without Python, too */
-	bool whole_machine;	  /* no process was asked for by number or started by krait */
-	struct proc_match *match; /* which processes are wanted; NULL: all */
-	const struct profile_label *labels; /* labels of the user's, for every sample */
+	bool all_processes;		    /* processes without Python are recorded too */
+	bool whole_machine;		    /* no process was named by number or started by krait */
+	struct proc_match *match;	    /* which processes are wanted; NULL: all of them */
+	const struct profile_label *labels; /* labels that the user gave for every sample */
 	size_t n_labels;
 	/*
 	 * Limit of collect_bytes() + collect_kept_bytes(), in bytes. Beyond it no new stacks are
@@ -104,10 +107,10 @@ struct collect_config {
 	 * rows. 0: no limit.
 	 */
 	size_t max_files;
-	/* CLOCK_MONOTONIC at the profile's time 0; collect_begin() replaces it */
+	/* time 0 of the profile, CLOCK_MONOTONIC; collect_begin() sets it anew */
 	uint64_t start_ns;
-	bool clock; /* weights of samples are nanoseconds */
-	/* may the process be shown to the user? NULL: every process may */
+	bool clock; /* weights of samples are in nanoseconds */
+	/* tells whether the user may see a process; NULL: every process may be shown */
 	bool (*may_see)(int procdir);
 	/*
 	 * Called for each file that code of a process is from, possibly more than once. NULL:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How many bytes a recording keeps, and how many it may keep. */
+/* Adds up how many bytes a recording keeps, and how many it may keep. */
 #include "collect/common/state.h"
 
 /* Lower limit for one job: rows and names of Debian's static python3 need 17 MiB. */

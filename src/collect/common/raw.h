@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Records that wait, in the form in which they came. */
+/* Records that wait to be named or handed on, in the form in which they came. */
 #ifndef COLLECT_COMMON_RAW_H
 #define COLLECT_COMMON_RAW_H
 
@@ -11,29 +11,32 @@
 /* A sample that wasn't handed to the profile yet. */
 struct waiting {
 	struct rec_sample rec;
-	uint32_t process; /* index into processes.all */
+	uint32_t process; /* the sample's process, as an index into processes.all */
 	uint32_t flush;	  /* value of collect.flushes when the sample came */
 };
 
 /* A stack that has no name yet. */
 struct raw_stack {
 	uint64_t id;
-	uint32_t process; /* index into processes.all */
+	uint32_t process; /* the stack's process, as an index into processes.all */
 	uint16_t n;
 	uint8_t outcome;
-	bool pins;	/* the process isn't forgotten until this stack has its names */
+	/* this stack keeps its process and mappings from being forgotten until it has its names */
+	bool pins;
 	uint32_t flush; /* value of collect.flushes when the stack came */
 	struct wire_frame *frames;
-	struct raw_native *native; /* NULL: there are no native or kernel frames */
+	struct raw_native *native; /* native and kernel frames; NULL: there are none */
 };
 
 /* The native and kernel frames of a stack. */
 struct raw_native {
 	uint64_t id;
-	uint32_t version; /* of the space: which reading of the mappings the addresses belong to */
+	/* version of the space: by which reading of the mappings the addresses were unwound */
+	uint32_t version;
 	uint16_t n, n_kernel;
 	uint8_t outcome;
-	uint64_t pc[]; /* first .n_kernel kernel frames, then native frames */
+	/* addresses: first .n_kernel of kernel frames, then those of native frames */
+	uint64_t pc[];
 };
 
 #endif

@@ -25,23 +25,25 @@ struct collect {
 	struct collect_config config;
 	struct profile *profile;
 	struct collect_stats stats;
-	uint64_t start_boot_ns; /* CLOCK_BOOTTIME at the profile's time 0 */
-	bool began;		/* sampling has begun: collect_begin() was called */
-	/* number of the current flush, from 1 on; only collect_flush() increments it */
+	uint64_t start_boot_ns; /* time 0 of the profile, on CLOCK_BOOTTIME */
+	bool began;		/* collect_begin() was called: sampling has begun */
+	/* number of the current flush, from 1 on; only collect_flush() increases it */
 	uint32_t flushes;
-	bool last;	   /* this is the last flush */
-	bool hurried;	   /* .config.wait has returned false: don't wait any more */
-	bool news;	   /* what collect_news() returns next */
-	bool no_memory;	   /* memory ran out while a record was taken in; the next flush fails */
-	uint64_t asked_ns; /* CPU time spent of ASKED_NS since the last flush */
-	uint32_t marks;	   /* profile id of the mapping that marks have */
-	size_t n_waiting;  /* samples in intake.waiting, which weren't handed on yet */
+	bool last;    /* the current flush is the last one */
+	bool hurried; /* .config.wait has returned false: names are no longer waited for */
+	bool news;    /* what collect_news() returns next */
+	/* memory was lacking while a record was taken in, so that the next flush fails */
+	bool no_memory;
+	/* CPU time that was spent of ASKED_NS (asking processes) since the last flush */
+	uint64_t asked_ns;
+	uint32_t marks;	  /* profile id of the mapping in which marks lie */
+	size_t n_waiting; /* number of samples in intake.waiting, which weren't handed on yet */
 	struct {
-		size_t codes; /* bytes of all code objects */
-		size_t maps;  /* bytes of what perf maps and jitdumps say */
-		size_t names; /* bytes of the names and lines of all files, at the last flush */
-		size_t rows;  /* bytes of native_file.fdes of all files, at the last flush */
-		/* bytes of all processes' lists of code registered for gdb, at the last flush */
+		size_t codes; /* bytes that all code objects take */
+		size_t maps;  /* bytes that the contents of perf maps and jitdumps take */
+		size_t names; /* bytes that names and lines of all files took at the last flush */
+		size_t rows;  /* bytes that native_file.fdes of all files took at the last flush */
+		/* bytes that all lists of code registered for gdb took at the last flush */
 		size_t lists;
 	} kept;
 
@@ -52,7 +54,8 @@ struct collect {
 	struct made *made;	     /* state of madecode/ (madecode/made.h) */
 	struct stacks *stacks;	     /* state of stack/ (stack/stack.h) */
 	struct intake *intake;	     /* state of intake.c (collect/internal.h) */
-	struct command *command;     /* what is known of the command (collect/internal.h) */
+	/* state of first.c and the like: what is known of the command (collect/internal.h) */
+	struct command *command;
 };
 
 /*

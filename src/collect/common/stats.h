@@ -16,11 +16,14 @@ struct collect_unsupported {
 	unsigned processes;
 };
 
-/* Processes with a second interpreter that is initialised but not shown. */
+/*
+ * Of processes with a second interpreter that is initialised but isn't shown: how many, and which.
+ */
 struct collect_other {
 	unsigned processes;
 	uint32_t tgid;
-	char name[32]; /* name of the last interpreter that isn't shown, like "CPython 3.9" */
+	/* name of the interpreter that was met last and isn't shown, like "CPython 3.9" */
+	char name[32];
 	/* path of the file of interpreter .name, or as much of its beginning as fits */
 	char file[256];
 };
@@ -32,7 +35,7 @@ struct collect_stats {
 	 * there was none.
 	 */
 	uint16_t newer_version;
-	uint64_t samples; /* samples in the profile */
+	uint64_t samples; /* number of samples in the profile */
 	/* sum of the weights of all samples in the profile, in the event's unit */
 	uint64_t weight;
 	/*
@@ -40,9 +43,10 @@ struct collect_stats {
 	 * long enough (thread.c)
 	 */
 	uint64_t cpu_ns;
-	uint64_t came;			     /* samples taken in the CPU time that .cpu_ns counts */
-	uint64_t outcomes[WALK_OUTCOME_MAX]; /* samples by how the walk ended */
-	uint64_t native[NATIVE_OUTCOME_MAX]; /* samples by how unwinding ended */
+	uint64_t came; /* number of samples that were taken in the CPU time .cpu_ns */
+	uint64_t outcomes[WALK_OUTCOME_MAX]; /* number of samples by the outcome of the walk */
+	/* number of samples by the outcome of native unwinding */
+	uint64_t native[NATIVE_OUTCOME_MAX];
 	/* samples of processes that turned out not to be Python; they aren't in the profile */
 	uint64_t not_python;
 	/*
@@ -50,63 +54,69 @@ struct collect_stats {
 	 * profile
 	 */
 	uint64_t unknown;
-	/* processes that .may_see (config.h) didn't allow to be shown, Python or not */
+	/* number of processes, Python or not, that .may_see (config.h) forbade to show */
 	unsigned foreign;
 	uint64_t broken_records, lost_stacks, lost_names;
 	uint64_t map_malformed,
-		map_dropped;  /* entries of perf maps and jitdumps: malformed; beyond a limit */
-	unsigned maps_unread; /* processes whose perf maps or jitdumps weren't read to their end */
+		/* entries of perf maps and jitdumps: how many were malformed, or beyond a limit */
+		map_dropped;
+	/* number of processes whose perf maps or jitdumps weren't read to their end */
+	unsigned maps_unread;
 	/* how often an unwind table of a file or of code made at run time made room for others */
 	uint64_t rows_given_up;
 	/* how often there was no room for a file's rows; they are tried again later */
 	uint64_t rows_refused;
-	uint64_t rows_too_large; /* files whose rows are too large for the kernel's maps */
+	/* number of files whose rows are too large for the kernel's maps */
+	uint64_t rows_too_large;
 	/* how often names of a file, or a process's registered code, made room for others */
 	uint64_t names_given_up;
-	/* how often a file was looked through only in part, because its slice ended */
+	/* how often a file was examined only in part, because the slice was spent */
 	uint64_t looks_cut;
 	/*
 	 * how often a file wasn't looked into, because files had taken too much time: those that
 	 * processes of the same uid, all processes, or processes that aren't known map
 	 */
 	uint64_t looks_refused;
-	unsigned unread_files; /* files whose names were wanted, but weren't read until the end */
+	/* number of files whose names were needed, but weren't read before the end */
+	unsigned unread_files;
 	/* path of the first file that .unread_files counts, or as much of its end as fits */
 	char unread_file[256];
-	/* processes and file systems that didn't answer reads of their memory or files */
+	/* reads of memory or files that weren't answered, by process and file system */
 	struct reader_stats unreadable;
-	unsigned unfetched; /* debug files that there was no time to fetch from servers */
+	unsigned unfetched; /* number of debug files that there was no time to fetch from servers */
 	/*
 	 * how often lines of native code weren't looked up, because config.wait had ended the wait
 	 */
 	uint64_t unlined;
-	bool unread_kernel; /* the kernel's names were wanted, but weren't read until the end */
+	bool unread_kernel; /* names of the kernel were needed, but weren't read before the end */
 	/*
 	 * how often a process's lists of code registered for gdb couldn't be read, after some tries
 	 */
 	uint64_t lists_refused;
 	struct {
-		/* pages of memory that weren't resident, and were read for the kernel program */
+		/* number of absent pages that krait has read for the kernel program */
 		uint64_t pages;
 		/*
 		 * how often a read was refused: a budget was spent, too many reads were under way,
 		 * or one hangs
 		 */
 		uint64_t refused;
-		unsigned processes; /* processes of which a read was refused */
-		/* the first process of which a read was refused: "PID (name)" */
+		/* number of processes of which a read of absent memory was refused */
+		unsigned processes;
+		/* the first process of which such a read was refused: "PID (name)" */
 		char first[64];
 	} absent;
 	struct {
-		uint64_t times;	    /* how often upkeep (upkeep.h) was put off */
-		unsigned processes; /* processes whose upkeep was put off */
+		uint64_t times;	    /* how often the upkeep (upkeep.h) of a process was put off */
+		unsigned processes; /* number of processes whose upkeep was put off */
 		char first[64];	    /* the first process whose upkeep was put off: "PID (name)" */
 	} put_off;
 	struct {
-		unsigned processes; /* new processes that were only counted for a while (crowd.h) */
+		/* number of new processes whose samples were only counted for a while (crowd.h) */
+		unsigned processes;
 		/*
-		 * samples of crowded processes that krait knows nothing of; they aren't in the
-		 * profile
+		 * number of samples of crowded processes of which nothing else is known; the
+		 * profile lacks them
 		 */
 		uint64_t samples;
 		/* the first process that was only counted: "PID, name"; "": it may not be named */
@@ -114,11 +124,11 @@ struct collect_stats {
 	} crowded;
 	/* processes whose lists of code registered for gdb were too long to be read whole */
 	unsigned lists_cut;
-	/* processes with samples in the profile; threads that had samples */
+	/* number of processes with samples in the profile, and of threads with samples */
 	unsigned processes, threads;
 	size_t stacks, codes;
 	struct {
-		size_t stacks, codes, threads; /* how many are in memory now */
+		size_t stacks, codes, threads; /* how many of each are in memory now */
 	} kept;
 	const struct collect_unsupported *unsupported;
 	size_t n_unsupported;

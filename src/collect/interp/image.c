@@ -261,11 +261,12 @@ int image_key(int fd, struct exe_key *ret)
 
 struct image_file *image_of_fd(struct collect *c, int fd, const char *path, struct exe_key *key)
 {
-	/* Some file systems (tmpfs) don't give the key. Then the first sample has it. */
+	/* Some file systems (tmpfs) give no key. Then the first sample of a process has it. */
 	if (image_key(fd, key))
 		return NULL;
 	if (map_get(&c->images->index, file_key(key->dev, key->ino)))
-		return NULL; /* the kernel programs were told of the file when it was met */
+		/* NULL: the kernel programs were told of the file when it was first met */
+		return NULL;
 	return keep_file(c, NULL, key->dev, key->ino, fd, path);
 }
 
@@ -343,7 +344,11 @@ void image_teach(struct collect *c, const struct proc *proc, const struct maps *
 		e.lib_dynamic = f->dynamic.vaddr;
 		e.lib_check = f->dynamic.check;
 		if (!e.debug_slot || !e.lib_dynamic)
-			return; /* then only the event of a mapping shows that it is Python */
+			/*
+			 * if this isn't known, only the event of a mapping shows that the process
+			 * is Python
+			 */
+			return;
 	}
 	(void)!c->config.ops->add_exe(c->config.ctx, exe, &e);
 }

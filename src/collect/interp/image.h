@@ -30,28 +30,29 @@ struct file_version {
 /* What was found in one ELF file. .dev and .ino are those that mappings show. */
 struct image_file {
 	uint64_t dev, ino;
-	int fd; /* -1: the file isn't held open */
+	int fd; /* descriptor of the file; -1: it isn't held open */
 	struct file_version version;
-	/* the kernel programs know that processes of this executable are Python */
+	/* the kernel programs know that a process of this executable is Python */
 	bool is_known_program;
 	bool is_python;
-	struct py_image image; /* set if .is_python */
+	struct py_image image; /* the interpreter in the file; set if .is_python */
 	struct elf_dynamic dynamic;
-	/* vaddr and file offset of the executable PT_LOAD with the lowest p_vaddr */
+	/* vaddr and file offset of the file's executable PT_LOAD with the lowest p_vaddr */
 	uint64_t text_start, text_offset;
-	bool exec_fixed; /* ET_EXEC: loaded at its own addresses */
+	bool exec_fixed; /* the file is ET_EXEC: it is loaded at the addresses that it names */
 };
 
-/* The files that were looked into. */
+/* The files that were looked into for an interpreter. */
 struct images {
-	VEC(struct image_file *) files; /* pointers, so that they stay valid when files are added */
-	struct map index;		/* file_key() -> 1 + index into .files of the latest file */
-	/* numbers of the processes that image_left_out() has counted */
+	/* the files; they are pointers, which stay valid when files are added */
+	VEC(struct image_file *) files;
+	struct map index; /* file_key() -> 1 + index in .files of the file that came last with it */
+	/* numbers of processes that image_left_out() has counted */
 	struct map others;
-	unsigned held; /* number of files whose .fd is open */
+	unsigned held; /* how many files have an open .fd */
 };
 
-/* False: out of memory. */
+/* Makes the state of this room. False: memory lacks. */
 _must_use_ bool images_init(struct collect *c);
 void images_fini(struct collect *c);
 
@@ -94,26 +95,28 @@ int image_key(int fd, struct exe_key *ret);
  */
 struct image_file *image_of_fd(struct collect *c, int fd, const char *path, struct exe_key *key);
 
-/* Does the file's name suggest that it holds an interpreter? */
+/* Tells whether the file's name suggests that an interpreter is in it. */
 bool image_named_python(const char *path);
 
-/* By its name, is the file a library that is nothing but an interpreter? */
+/* Tells by the file's name whether it is a library that is nothing but an interpreter. */
 bool image_is_library(const char *path);
 
-/* An interpreter in a process. */
+/* An interpreter in a process: its file, and where that is mapped. */
 struct image_at {
 	struct image_file *file;
-	const struct mapping *at; /* lowest executable mapping of .file */
+	/* the mapping of .file with the lowest address of those that are executable */
+	const struct mapping *at;
 };
 
 struct image_found {
 	struct image_at first, others[ABI_INTERPRETERS - 1];
 	size_t n_others;
-	/* another initialised interpreter, which isn't shown; .file NULL: there is none */
+	/* another interpreter, initialised but not shown; its .file is NULL if there is none */
 	struct image_at left_out;
 	/* there are several interpreters; none is initialised (yet), as far as they can be read */
 	bool idle;
-	bool waits; /* there are several interpreters, and not all are initialised */
+	/* the process has several interpreters, and not all of them are initialised yet */
+	bool waits;
 };
 
 /*

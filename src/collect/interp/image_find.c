@@ -12,7 +12,7 @@
 #include "proc/files.h"
 #include "python/heap/peek.h"
 
-#define MAX_CANDIDATES 8 /* most files with an interpreter that are considered in one process */
+#define MAX_CANDIDATES 8 /* the most files with an interpreter that are considered in one process */
 
 /* Is the interpreter of a file initialised in the process? The more certain, the higher. */
 enum use { USE_NONE, USE_UNKNOWN, USE_INITIALISED };
@@ -20,8 +20,9 @@ enum use { USE_NONE, USE_UNKNOWN, USE_INITIALISED };
 struct candidate {
 	struct image_at is;
 	enum use use;
-	uint32_t order;	 /* if there are several files: number by loaded_order() */
-	bool is_program; /* the file is the process's executable */
+	/* if there are several files: which one was loaded first, by loaded_order() */
+	uint32_t order;
+	bool is_program; /* this file is the process's executable */
 };
 
 struct search {
@@ -157,7 +158,7 @@ static void sort(struct search *s)
 		}
 }
 
-/* Finds out which interpreters are initialised. Returns how many are. */
+/* Finds out which interpreters of the process are initialised. Returns how many are. */
 static size_t judge(struct search *s)
 {
 	size_t n = 0;

@@ -20,8 +20,8 @@
 #define PHDRS_MOST	64
 #define DYNAMIC_MOST	256
 #define FILES_MOST	1024
-#define NAMESPACES_MOST 16 /* glibc: DL_NNS */
-/* limit for all reads, because the main thread waits for them */
+#define NAMESPACES_MOST 16 /* the most namespaces of a dynamic loader: DL_NNS of glibc */
+/* the most time for all reads, because the main thread waits for them */
 #define MOST_NS (100 * NSEC_PER_MSEC)
 
 /*
@@ -35,7 +35,7 @@ struct file {
 	uint64_t bias, name, dynamic, next;
 };
 
-/* What a child is to find out from the process's memory, and the answer. */
+/* A question that a child answers by reading the process's memory, and the answer. */
 struct question {
 	uint64_t phdrs, n_phdrs, n;
 	uint64_t bias[LOADED_MOST];
@@ -60,7 +60,7 @@ static bool read_auxv(const struct proc *proc, uint64_t *phdrs, uint64_t *n)
 	return *phdrs && *n && *n <= PHDRS_MOST;
 }
 
-/* Address of the program's dynamic section; 0: it has none. */
+/* Returns the address of the program's dynamic section; 0: it has none. */
 static uint64_t find_dynamic(pid_t pid, const struct question *q)
 {
 	Elf64_Phdr phdrs[PHDRS_MOST];
@@ -77,7 +77,7 @@ static uint64_t find_dynamic(pid_t pid, const struct question *q)
 	return dynamic ? dynamic + bias : 0;
 }
 
-/* Address of the loader's struct r_debug; 0: it isn't known (yet). */
+/* Returns the address of the loader's struct r_debug; 0: it isn't known (yet). */
 static uint64_t find_debug(pid_t pid, const struct question *q, uint64_t until_ns)
 {
 	uint64_t at = find_dynamic(pid, q);
@@ -117,7 +117,7 @@ static bool number_all(pid_t pid, struct question *q)
 {
 	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + MOST_NS;
 	uint64_t at = find_debug(pid, q, until_ns);
-	/* does struct debug have .next? the first namespace's version says so for all */
+	/* whether struct debug has .next; the version in the first namespace's says it for all */
 	bool several = false;
 	uint32_t number = 0;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* In which order a process's dynamic loader loaded files; see loaded.c. */
+/* Finds out in which order a process's dynamic loader loaded files; see loaded.c. */
 #ifndef COLLECT_LOADED_H
 #define COLLECT_LOADED_H
 
@@ -9,7 +9,7 @@
 #include "proc/proc.h"
 
 #define LOADED_UNKNOWN UINT32_MAX
-#define LOADED_MOST    64 /* most files that can be asked for at once */
+#define LOADED_MOST    64 /* the most files that can be asked for at once */
 
 /*
  * Sets @order[i] to the number of files that were loaded before the file whose bias is @bias[i].

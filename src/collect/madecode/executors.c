@@ -5,17 +5,19 @@
  * new piece comes every few milliseconds; only new pieces are analysed.
  */
 #include "base/cleanup.h"
-#include "check.h" /* abi */
+#include "check.h" /* the one of abi/ */
 #include "collect/madecode/made.h"
 #include "python/code/executor.h"
 #include "python/heap/peek.h"
 
-#define MOST_BYTES (32u << 20)	/* most bytes of a process's code that are searched */
-#define MOST_NEW   (4u << 20)	/* most new bytes that are analysed at a time: some 100 ms */
-#define LONGEST	   (256u << 10) /* longest piece; the longest one seen had 12 KiB */
-/* the name that CPython 3.15 gives such code, without what isn't known here */
+/* the most bytes of a process's code in which CPython's executors are searched */
+#define MOST_BYTES (32u << 20)
+/* the most new bytes that are analysed at a time; these take some 100 ms */
+#define MOST_NEW (4u << 20)
+#define LONGEST	 (256u << 10) /* the most bytes of an executor; the longest one seen had 12 KiB */
+/* the name that CPython 3.15 gives to executors, less what isn't known here */
 #define NAME	   "py::jit"
-#define MOST_RULES 64 /* most rules of one piece; 18 were seen */
+#define MOST_RULES 64 /* the most rules of one executor; 18 were seen */
 
 bool executors_possible(const struct collect *c, const struct process *p)
 {
@@ -29,7 +31,7 @@ static void executors_fini(executor_vec *v)
 	vec_fini(v);
 }
 
-/* Adds the stretches of @rows' code that have rules to @ret->compiled. */
+/* Adds to @ret->compiled the stretches of code for which @rows have rules. */
 static int note_code(const struct unwind_rows *rows, struct reading *ret)
 {
 	int r = 0;
@@ -50,9 +52,10 @@ static int note_code(const struct unwind_rows *rows, struct reading *ret)
 
 struct search {
 	pid_t pid;
-	executor_vec *before, *now; /* the pieces of the last reading and of this one */
-	size_t left, fresh;	    /* bytes that may still be searched, and analysed */
-	bool partial;		    /* .fresh wasn't enough for all new pieces */
+	executor_vec *before, *now; /* the executors of the last reading, and of this one */
+	/* how many bytes may still be searched, and how many of them analysed */
+	size_t left, fresh;
+	bool partial; /* .fresh was too small for all new executors */
 };
 
 /*
@@ -65,7 +68,7 @@ static int understand(struct search *s, const struct code_memory *code, struct e
 
 	if (code->n > s->fresh || !slice_spend(code->n * WORK_CODE)) {
 		s->partial = true;
-		ret->bytes = 0; /* not now: the next reading tries this piece again */
+		ret->bytes = 0; /* it isn't analysed now; the next reading tries it again */
 		return 0;
 	}
 	s->fresh -= code->n;

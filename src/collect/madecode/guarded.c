@@ -14,9 +14,9 @@
 #include "python/heap/peek.h"
 
 #define PAGE 4096u
-/* longest function: comparing so many bytes costs 3 us a sample */
+/* the most bytes of a guarded function: comparing so many takes 3 us a sample */
 #define MOST_BYTES (16u << 10)
-#define MOST_CODE  64 /* most functions that are kept of one process */
+#define MOST_CODE  64 /* the most guarded functions that are kept of one process */
 /* two looks at a process are so many times as far apart as a look takes */
 #define READ_SHARE    200
 #define READ_APART_NS (50 * NSEC_PER_MSEC)
@@ -49,7 +49,7 @@ void guarded_want(struct collect *c, uint32_t version, uint64_t pc)
 			return;
 	if (g->n_wanted < ARRAY_SIZE(g->wanted))
 		g->wanted[g->n_wanted++] = pc;
-	c->news = true; /* so that the code is read soon */
+	c->news = true; /* makes the next flush come soon, which reads the code */
 }
 
 static void drop(struct process *p, size_t i)

@@ -22,7 +22,7 @@
  */
 #define OPEN_SOON_NS  (50 * NSEC_PER_MSEC)
 #define OPEN_APART_NS NSEC_PER_SEC
-/* a map isn't read more often, as what was appended costs time (perf_map.h) */
+/* a perf map isn't read more often than this, as what was appended takes time (perf_map.h) */
 #define REFRESH_APART_NS (50 * NSEC_PER_MSEC)
 
 /*
@@ -37,10 +37,10 @@
 #define READ_SHARE 10
 #define ALL_BYTES  ((size_t)512 << 20)
 
-/* What reading the perf maps and jitdumps of all processes may cost. */
+/* What reading perf maps and jitdumps of all processes may cost, and has cost. */
 struct jit_reading {
 	struct budget budget;
-	uint64_t left; /* work (base/slice.h) that may still be done in this flush */
+	uint64_t left; /* work (base/slice.h) that may still be spent in this flush */
 };
 
 bool jit_init(struct collect *c)
@@ -75,7 +75,7 @@ static bool may_read(const struct collect *c, const struct process *p, uint64_t 
 /* One reading of one process's files, within the work that is left in this flush. */
 struct reading_slice {
 	struct slice slice;
-	uint64_t began_ns; /* CPU time of this thread when the reading began */
+	uint64_t began_ns; /* CPU time of this thread when the reading of a file began */
 };
 
 static void begin_reading(const struct collect *c, struct reading_slice *s)
@@ -177,7 +177,7 @@ static void jit_mapped(struct collect *c, struct process *p, const struct proc *
 	end_reading(c, p, &slice);
 }
 
-/* Looks for a perf map again: the process may have made it since. */
+/* Looks again for a perf map that wasn't there: the process may have made it since. */
 static void open_late(struct collect *c, struct process *p)
 {
 	_cleanup_proc_ struct proc proc = PROC_INIT;
@@ -216,7 +216,8 @@ const char *jit_name(struct collect *c, struct process *p, uint64_t pc, uint64_t
 	name = clock_ns(CLOCK_MONOTONIC) - p->made->jit.looked_ns < REFRESH_APART_NS
 		       ? perf_map_find(p->made->jit.map, pc, start)
 		       : NULL;
-	return name ? name : look_again(c, p, pc, start); /* a stack is named once, so look again */
+	/* without a name the map is read again, because a stack is named only once */
+	return name ? name : look_again(c, p, pc, start);
 }
 
 void jit_stats(const struct process *p, struct collect_stats *ret)

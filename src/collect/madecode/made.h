@@ -17,17 +17,19 @@
 #include "profile/condense.h"
 #include "unwind/rows/rows.h"
 
-/* The name of code at some address. */
+/* The name of code that lies at some address. */
 struct made_name {
-	const char *text;   /* the name that the process gives the code; NULL: none, or .symbol */
-	const char *symbol; /* a symbol of an ELF file that the process registered; NULL: none */
-	uint64_t start;	    /* address where the function begins, if it has a name */
-	bool machinery;	    /* the code belongs to the interpreter's machinery and has no name */
+	/* name that the process gives to the code; NULL: none, or it is in .symbol */
+	const char *text;
+	/* name that is a symbol of an ELF file which the process registered; NULL: none */
+	const char *symbol;
+	uint64_t start; /* address where the named function begins */
+	bool machinery; /* the code has no name and belongs to the interpreter's machinery */
 };
 
-/* One kind of such code. Functions that a kind doesn't need are NULL. */
+/* One kind of code made at run time. Functions that a kind doesn't need are NULL. */
 struct code_source {
-	/* A mapping is read: see the functions of the same names in struct space_code. */
+	/* Mappings are read: these are as the functions of the same names in struct space_code. */
 	void (*met)(struct collect *c, struct process *p, const struct proc *proc,
 		    const struct mapping *m, const char *path, bool is_file);
 	uint64_t (*until)(const struct process *p, const struct mapping *m, uint64_t at);
@@ -42,14 +44,17 @@ struct code_source {
 	/* Sets *ret, and returns true, if this kind knows the code at @pc in stack @raw. */
 	bool (*name)(struct collect *c, const struct raw_stack *raw, uint64_t pc,
 		     struct made_name *ret);
-	/* a name holds only for some of a stack's samples; registered_stack() decides */
+	/*
+	 * a name of this kind holds only for some of a stack's samples; registered_stack() says for
+	 * which
+	 */
 	bool dated;
 	/*
 	 * Called at the end of each flush: reads what may have changed, of one process in any case,
 	 * and of others until @until_ns (CLOCK_MONOTONIC).
 	 */
 	void (*refresh)(struct collect *c, uint64_t until_ns);
-	/* The kernel's maps gave up @table, which may be of this kind or another. */
+	/* The kernel's maps have given up @table, which may be of this kind or of another. */
 	void (*given_up)(struct collect *c, uint32_t table);
 	/*
 	 * Frees what is kept of a process. Called when the process is forgotten, and again when its
@@ -58,11 +63,13 @@ struct code_source {
 	void (*close)(struct collect *c, struct process *p);
 };
 
-/* The kinds, in this order: the first one that knows some code names it. */
+/*
+ * The kinds of code made at run time, in this order: the first one that knows some code names it.
+ */
 extern const struct code_source jit_source, trampoline_source, registered_source, executors_source,
 	guarded_source;
 
-/* The functions of struct code_source, for all kinds together. */
+/* The functions of struct code_source, each of which calls those of all kinds. */
 extern const struct space_code made_code_of_spaces;
 bool made_ready(struct collect *c, const struct raw_stack *raw, uint64_t pc);
 /* @plain: without the kinds that are .dated. Sets *dated if such a kind named the code. */
@@ -86,15 +93,15 @@ uint32_t made_location(struct collect *c, const struct made_name *name, uint64_t
 
 #define GUARDED_WANTED	 16
 
-/* A piece of code that CPython 3.14's JIT compiler made; see executors.c. */
+/* An executor: a piece of code that the JIT compiler of CPython 3.14 made; see executors.c. */
 struct executor {
 	uint64_t start;
 	size_t bytes;
-	uint64_t check; /* check_bytes() of the piece's bytes */
+	uint64_t check; /* check_bytes() over the executor's code */
 	struct unwind_rows rows;
 };
 typedef VEC(struct executor) executor_vec;
-/* A stretch of code of CPython's compiler that has rows. */
+/* A stretch of code of CPython's JIT compiler that has rows. */
 struct compiled_code {
 	uint64_t start, end;
 };
@@ -106,61 +113,66 @@ struct compiled_code {
  * registered.c.
  */
 struct reading {
-	struct gdb_jit *jit; /* NULL: this struct holds no reading */
-	/* stretches of CPython's compiler's code, ascending, not overlapping */
+	struct gdb_jit *jit; /* the reading; NULL: there is none in this struct */
+	/* stretches of code of CPython's JIT compiler, ascending, not overlapping */
 	VEC(struct compiled_code) compiled;
-	/* addresses of the gdb lists that were known; the rest is 0 */
+	/* addresses of the gdb lists that were known then; the rest of the array is 0 */
 	uint64_t lists[REGISTERED_LISTS];
-	/* there is more code of CPython's compiler than was analysed */
+	/* not all code of CPython's JIT compiler was analysed */
 	bool partial;
 	uint64_t from_ns, to_ns;
-	/* lasting mappings (space.h) when the reading ended, with their keys in .rows */
+	/*
+	 * lasting mappings (space.h) when the reading ended, with the keys that they have in .rows
+	 */
 	VEC(struct unwind_place) code;
 	struct unwind_rows rows; /* rows of the code in .code */
-	uint32_t table;		 /* table with .rows; 0: none */
+	uint32_t table;		 /* number of the table that has .rows; 0: none */
 };
 struct registered {
-	bool wanted; /* a stack has code without a name, so the lists are to be read */
-	/* version of the mappings whose files were all searched for gdb's lists */
+	bool wanted; /* a stack has code without a name, so that gdb's lists are to be read */
+	/* version of the mappings whose files were all searched for a list of gdb's */
 	uint32_t searched;
-	uint64_t at[REGISTERED_LISTS]; /* addresses of the descriptors of gdb's lists */
+	/* addresses of the descriptors of gdb's lists, in the process */
+	uint64_t at[REGISTERED_LISTS];
 	size_t n;
-	struct reading readings[2]; /* the latest reading, then the one before */
-	executor_vec executors;	    /* pieces that the latest reading found */
+	struct reading readings[2]; /* the two latest readings, the last one first */
+	executor_vec executors;	    /* executors that the latest reading found */
 	uint64_t due_ns;
-	bool cut;	  /* a list was too long to be read whole; counted in stats.lists_cut */
-	unsigned tries;	  /* failed readings since the last one that succeeded */
-	uint32_t read_at; /* collect.flushes when all that could be known was read last */
+	bool cut; /* stats.lists_cut counts already that a list was too long to be read whole */
+	unsigned tries; /* how many readings have failed since one succeeded */
+	/* number of the flush (collect.flushes) that last read everything there was */
+	uint32_t read_at;
 };
 
-/* A process's guarded code, and where to look for more; see guarded.c. */
+/* The guarded code of a process, and where more of it may be; see guarded.c. */
 struct guarded {
-	/* functions as whole pages, not overlapping; the oldest first */
+	/* guarded functions as whole pages, not overlapping; the oldest first */
 	VEC(struct space_part) code;
-	uint64_t wanted[GUARDED_WANTED]; /* addresses at which stacks broke off */
+	/* addresses at which stacks broke off, where guarded code may be */
+	uint64_t wanted[GUARDED_WANTED];
 	size_t n_wanted;
-	uint64_t due_ns; /* .wanted isn't looked at before (CLOCK_MONOTONIC) */
+	uint64_t due_ns; /* .wanted isn't looked at before this time (CLOCK_MONOTONIC) */
 };
 
-/* A process's perf map and jitdumps; see jit.c. */
+/* The perf map and the jitdumps of a process; see jit.c. */
 struct jit {
-	struct perf_map *map; /* NULL: no file was found (yet) */
-	uint64_t looked_ns;   /* CLOCK_MONOTONIC when the files were looked for or read last */
-	uint8_t tries;	      /* how often a perf map that isn't there was looked for */
-	uint64_t due_ns;      /* the files aren't read again before (CLOCK_MONOTONIC) */
-	size_t bytes;	      /* bytes of .map, as counted in collect.kept.maps */
+	struct perf_map *map; /* contents of the files; NULL: no file was found (yet) */
+	uint64_t looked_ns;   /* when the files were last looked for or read, CLOCK_MONOTONIC */
+	uint8_t tries;	      /* how often a perf map was looked for and wasn't there */
+	uint64_t due_ns;      /* the files aren't read again before this time (CLOCK_MONOTONIC) */
+	size_t bytes;	      /* how many bytes of .map collect.kept.maps has counted */
 	/* .refused: the perf map may not be used; .dumped: a mapped jitdump was found and tried */
 	bool refused, dumped;
 };
 
-/* What is kept of one process's code that lies in no file. */
+/* What is known of the code of one process that lies in no file. */
 struct made_code {
 	struct jit jit;
 	struct registered registered;
 	struct guarded guarded;
 };
 
-/* State that the kinds share between all processes. */
+/* The state of each kind of run-time code for all processes together. */
 struct made {
 	struct jit_reading *maps;	   /* state of jit.c */
 	struct registered_all *registered; /* state of registered.c */
@@ -170,13 +182,13 @@ struct made {
 struct registered_all {
 	/* wire id of a stack with registered code -> what registered_stacks.c packs for it */
 	struct map by_stack;
-	bool rows; /* rows of registered code were in use at some time */
-	/* index into processes.live of the process whose registered code is read next */
+	bool rows; /* rows of registered code have been in use at some time */
+	/* the process whose registered code is read next, as an index into processes.live */
 	size_t turn;
-	uint64_t due_ns; /* no registered code is read before (CLOCK_MONOTONIC) */
+	uint64_t due_ns; /* registered code isn't read before this time (CLOCK_MONOTONIC) */
 };
 
-/* False: out of memory. */
+/* Makes the state of this room. False: memory lacks. */
 _must_use_ bool made_init(struct collect *c);
 void made_fini(struct collect *c);
 _must_use_ bool jit_init(struct collect *c);
@@ -217,7 +229,7 @@ _must_use_ int registered_note(struct collect *c, const struct raw_stack *raw, u
  */
 uint32_t registered_stack(struct collect *c, const struct waiting *w, uint32_t named,
 			  uint8_t *native);
-/* Forgets what registered_note() noted for the stack with wire id @id. */
+/* Forgets what registered_note() has noted for the stack with this wire id. */
 void registered_forget_stack(struct collect *c, uint64_t id);
 /* Replaces the ids of stacks by those of the condensed profile. False: out of memory. */
 _must_use_ bool registered_condense(struct collect *c, struct condense *k);
@@ -247,7 +259,7 @@ const struct reading *reading_of_stack(struct collect *c, const struct raw_stack
 size_t registered_bytes(const struct process *p);
 void registered_give_up(struct collect *c, struct process *p);
 
-/* executors.c: may the process have code of CPython 3.14's compiler? */
+/* executors.c: tells whether the process may have code of CPython 3.14's JIT compiler. */
 bool executors_possible(const struct collect *c, const struct process *p);
 /*
  * Adds the pieces found in @ret->code to @ret, and their rows to @files. The process keeps

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which reading of a process's registered code holds for some code; see registered.c. */
+/* Decides which reading of a process's registered code holds for some code; see registered.c. */
 #include "collect/madecode/made.h"
 
 const struct reading *reading_of(const struct process *p, const struct space_map *m, uint64_t pc)

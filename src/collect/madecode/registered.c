@@ -23,18 +23,18 @@
 
 /* least time between two readings of a process, as a multiple of what one took */
 #define READ_SHARE 10
-#define ALL_SHARE  20 /* as READ_SHARE, for rounds of readings of several processes */
+#define ALL_SHARE  20 /* as READ_SHARE, but for rounds of readings of several processes */
 /*
  * Limit of the work for one reading. The lists of a program with a thousand functions of 1 KB take
  * 40 ms.
  */
 #define READ_WORK	(50 * SLICE_MS)
-#define READ_WORK_START (200 * SLICE_MS) /* before sampling begins */
-/* tries to read lists that keep changing; then stacks stop waiting for them */
+#define READ_WORK_START (200 * SLICE_MS) /* work for a reading before sampling begins */
+/* how often lists that keep changing are read; after that stacks don't wait for them */
 #define TRIES 3
-/* additional time until lists that couldn't be read in TRIES are tried again */
+/* how much later lists that couldn't be read in TRIES are tried again */
 #define TRY_APART_NS (500 * NSEC_PER_MSEC)
-/* time until registered code is read again that was given up for --memory */
+/* how much later registered code is read again that was given up for --memory */
 #define GIVEN_UP_NS (10 * NSEC_PER_SEC)
 
 bool registered_init(struct collect *c)
@@ -123,7 +123,7 @@ static int read_code(const struct proc *proc, struct reading *ret)
 	return r;
 }
 
-/* Joins all rows of the code into one table. */
+/* Joins the rows of all registered code of a process into one table. */
 static int join_rows(struct collect *c, struct process *p, struct reading *ret)
 {
 	const unwind_rows_vec *registered = gdb_jit_rows(ret->jit);
@@ -249,7 +249,7 @@ static void set_table(const struct process *p, struct space_map *m)
 	m->registered = true;
 }
 
-/* Would the mappings get other tables if they were read now? */
+/* Tells whether the mappings would get other tables if they were read now. */
 static bool has_news(const struct process *p, const struct space *latest)
 {
 	vec_foreach(m, &latest->maps) {
@@ -291,7 +291,7 @@ static void keep_reading(struct collect *c, struct process *p, const struct spac
 		  reg->executors.n);
 }
 
-/* Did the latest reading have all lists that are known? */
+/* Tells whether the latest reading had all of gdb's lists that are known. */
 static bool has_lists(const struct registered *reg)
 {
 	const uint64_t *at = reg->readings[0].lists;
@@ -348,7 +348,7 @@ static bool read_process(struct collect *c, struct process *p, const struct spac
 	return searched && (!reg->n || is_read(c, p, latest));
 }
 
-/* Reads process @p if that is wanted. True: it was looked at. */
+/* Reads the registered code of process @p if that is wanted. True: it was looked at. */
 static bool read_wanted(struct collect *c, struct process *p)
 {
 	const struct space *latest = p->made->registered.wanted ? space_latest(c, p) : NULL;
@@ -403,12 +403,14 @@ static bool ready(struct collect *c, const struct raw_stack *raw, uint64_t pc)
 	if (!m || process_has_ended(p) || jit_name(c, p, pc, &start))
 		return true;
 	p->made->registered.wanted = true;
-	/* a fork's stack, with its parent's mappings: the fork's own are read soon */
+	/*
+	 * a fork's stack that was unwound with its parent's mappings: the fork's own are read soon
+	 */
 	if (s->process != raw->process) {
 		space_wanted(p, SPACE_GROWN);
 		return true;
 	}
-	/* Mappings made before the stack was sampled are known one flush later. */
+	/* Mappings that were made before the stack was sampled are known one flush later. */
 	if (raw->flush == c->flushes)
 		return false;
 	return p->made->registered.read_at > raw->flush || is_named(p, m, pc);
@@ -448,7 +450,8 @@ void registered_give_up(struct collect *c, struct process *p)
 		 p->key.tgid, registered_bytes(p) >> 10);
 	registered_close(p);
 	p->made->registered.cut = cut;
-	p->made->registered.tries = TRIES; /* stacks don't wait for this process's lists */
+	/* makes stacks wait no longer for this process's lists */
+	p->made->registered.tries = TRIES;
 	p->made->registered.due_ns = clock_ns(CLOCK_MONOTONIC) + GIVEN_UP_NS;
 	c->stats.names_given_up++;
 }

@@ -22,7 +22,7 @@ size_t registered_until(const struct collect *c, const struct raw_stack *raw)
 
 	if (!c->made->registered->rows || !n || !n->n)
 		return 0;
-	if (!s) /* the mappings aren't known any more */
+	if (!s) /* the mappings by which the stack was unwound aren't known any more */
 		return 1;
 	for (size_t i = 0; i < n->n; i++) {
 		const struct space_map *m = space_map_at(s, n->pc[n->n_kernel + i]);
@@ -46,7 +46,7 @@ int registered_note(struct collect *c, const struct raw_stack *raw, uint32_t pla
 	uint64_t version = never ? 0 : raw->native->version;
 
 	if (version > VERSION_MASK)
-		return -ENOMEM; /* version numbers end after 268 million readings */
+		return -ENOMEM; /* -ENOMEM: version numbers end after 268 million readings */
 	return map_put(&c->made->registered->by_stack, raw->id,
 		       (uint64_t)outcome << OUTCOME_SHIFT | version << VERSION_SHIFT | plain);
 }

@@ -14,9 +14,10 @@
 #include "python/heap/peek.h"
 
 #define STUB_MAX   64
-#define PERIOD_MAX 512 /* most bytes from one copy of the stub to the next */
+#define PERIOD_MAX 512 /* the most bytes from one trampoline to the next */
 
-#define BLOCKS_MAX (16u << 20) /* most bytes of a mapping with blocks: a million functions */
+/* the most bytes of a mapping with trampolines, which are a million functions */
+#define BLOCKS_MAX (16u << 20)
 
 struct trampoline {
 	uint8_t bytes[64], n;
@@ -80,7 +81,7 @@ static const struct {
 struct stub {
 	const uint8_t *bytes;
 	size_t n, period;
-	uint8_t rule[STUB_MAX]; /* the rule that holds at each byte */
+	uint8_t rule[STUB_MAX]; /* which rule holds at each byte of the stub */
 };
 
 /* Index of the instruction at @at, where @rule holds; -1: it isn't one of the known ones. */
@@ -93,7 +94,10 @@ static int find_instruction(const uint8_t *at, uint8_t rule)
 	return -1;
 }
 
-/* Reads the stub at the beginning of @block. False: some instruction isn't known. */
+/*
+ * Reads the stub (a trampoline's code) at the beginning of @block. False: some instruction isn't
+ * known.
+ */
 static bool read_stub(const uint8_t *block, struct stub *s)
 {
 	uint8_t rule = RULE_ENTERED;
@@ -194,7 +198,7 @@ static void given_up(struct collect *c, uint32_t table)
 				c->made->trampolines->list.v[--c->made->trampolines->list.n];
 }
 
-/* The table for the block at @start; 0: the block has no trampolines. */
+/* Returns the table of rows for the block at @start; 0: no trampolines are in it. */
 static uint32_t table_at(struct collect *c, const struct process *p, uint64_t start)
 {
 	_cleanup_free_ uint8_t *block = malloc(TRAMPOLINE_BYTES);

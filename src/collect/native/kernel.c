@@ -16,9 +16,9 @@
 #define WAIT_MAX_NS (60 * WAIT_MIN_NS)
 
 struct kernel {
-	struct kernel_names *names; /* NULL: no names were read yet, or there are none */
+	struct kernel_names *names; /* the names; NULL: they weren't read yet, or there are none */
 	bool asked;
-	uint64_t unknown; /* the address without a name for which names are being read */
+	uint64_t unknown; /* the address without a name because of which names are being read */
 	/*
 	 * names aren't read again before .retry_ns (CLOCK_MONOTONIC); .wait_ns: the wait until
 	 * then, 0: never read
@@ -50,7 +50,7 @@ static const char *find(const struct collect *c, uint64_t pc, const char **modul
 	return k->names ? kernel_names_find(k->names, pc, module) : NULL;
 }
 
-/* The first address in @pc[@n] that has no name; 0: all have one. */
+/* Returns the first address in @pc[@n] that has no name; 0: all have one. */
 static uint64_t first_unknown(const struct collect *c, const uint64_t *pc, size_t n)
 {
 	const char *module;
@@ -72,7 +72,7 @@ void kernel_take(struct collect *c, struct kernel_names *names, const char *why)
 		kernel_names_free(k->names);
 		k->names = names;
 	}
-	/* Code without any name must not make krait read all names again and again. */
+	/* An address that never has a name must not make krait read all names again and again. */
 	k->wait_ns = !k->wait_ns || find(c, k->unknown, &module) ? WAIT_MIN_NS
 								 : MIN(k->wait_ns * 2, WAIT_MAX_NS);
 	k->retry_ns = clock_ns(CLOCK_MONOTONIC) + k->wait_ns;

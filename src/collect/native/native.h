@@ -25,64 +25,68 @@ struct native_file {
 	char *path;
 	/* open as long as rows or names may still be needed; -1: the file can't be opened */
 	int fd;
-	uint32_t index; /* index for native_file_at(), from 1 on */
+	uint32_t index; /* number of the file for native_file_at(), from 1 on */
 	/*
 	 * root directory of a process that maps the file, to find the debug file: a descriptor of
 	 * natives.roots; -1: krait's own
 	 */
 	int root;
 	uint32_t table;
-	uint32_t mapping; /* profile id of the file's mapping; 0: not made yet */
-	/* page of the lowest executable vaddr; keys of rows are relative to it */
+	uint32_t mapping; /* profile id of the mapping of this file; 0: not made yet */
+	/* page of the file's lowest executable vaddr; keys of rows are relative to it */
 	uint64_t base;
-	VEC(struct elf_load) loads; /* the file's executable segments */
-	/* functions with unwind information, ascending; keys relative to .base */
+	VEC(struct elf_load) loads; /* the executable segments of the file */
+	/* functions with unwind information, ascending; their keys are relative to .base */
 	VEC(struct unwind_fde) fdes;
 	struct elf_names *names;
-	/* collect.flushes when a name in the file was last asked for */
+	/* number of the flush (collect.flushes) in which a name of the file was last asked for */
 	uint32_t used_at;
-	struct dwarf_file *lines;     /* lines in DWARF; NULL: none, or not wanted */
-	struct method_names *methods; /* names of functions without a symbol; NULL: none */
-	/* to which functions split-off parts belong; NULL: not known */
+	struct dwarf_file *lines; /* lines by DWARF; NULL: there are none, or they aren't wanted */
+	/* names of functions that have no symbol; NULL: there are none */
+	struct method_names *methods;
+	/* to which functions the parts split off from them belong; NULL: not known */
 	struct function_parts *parts;
 	/*
 	 * how many of the processes examined before the recording map the file; 1 more if it was
 	 * foreseen
 	 */
 	uint32_t mapped;
-	/* exported functions were looked through: .interpreter and .exit are known */
+	/* exported functions of the file were looked up, so .interpreter and .exit are known */
 	bool looked;
-	/* a process has mapped the file; until then it is only foreseen */
+	/* a process has mapped the file; before that krait only expects it to be mapped */
 	bool met;
-	/* the file holds CPython itself: a function's name may show that it is machinery */
+	/* the file has CPython in it: a function's name may show that it is machinery */
 	bool interpreter;
-	uint64_t exit; /* vaddr of exit() if the file is the C library, else 0 */
+	uint64_t exit; /* vaddr of exit() if the file is the C library; else 0 */
 	enum { NAMES_NONE, NAMES_ASKED, NAMES_TRIED } named;
 	enum { LIST_NONE, LIST_ASKED, LIST_TRIED } list_found;
-	/* vaddr of the list of code made at run time (symbol/madecode/gdb_jit.h); 0: none */
+	/*
+	 * vaddr of gdb's list of code made at run time (symbol/madecode/gdb_jit.h); 0: there is
+	 * none
+	 */
 	uint64_t list;
 	enum { ROWS_NONE, ROWS_ASKED, ROWS_THERE, ROWS_REFUSED } rows;
-	bool proving;  /* further rows of the file are being made: native_rows_prove() */
-	bool uncached; /* the cache on disk has no rows of the file: native_rows_want_cached() */
-	uint64_t retry_ns; /* rows aren't compiled again before (CLOCK_MONOTONIC) */
-	uint32_t tries;	   /* how often rows were put off until .retry_ns */
+	bool proving;	   /* more rows of the file are being made by native_rows_prove() */
+	bool uncached;	   /* the cache on disk lacks rows of the file: native_rows_want_cached() */
+	uint64_t retry_ns; /* rows aren't compiled again before this time (CLOCK_MONOTONIC) */
+	uint32_t tries;	   /* how often the making of rows was put off until .retry_ns */
 	/* when to try the file again, as its file system didn't answer (CLOCK_MONOTONIC); else 0 */
 	uint64_t again_ns;
 };
 
-/* All files with native code, and who works on them. */
+/* All files with native code, and the worker that reads them. */
 struct natives {
 	VEC(struct native_file *) files;
-	size_t open;	  /* number of files whose .fd is open */
-	struct map index; /* file_key() -> 1 + index into .files of the latest file */
-	/* root directories of the containers whose processes map files */
+	size_t open;	  /* how many files have an open .fd */
+	struct map index; /* file_key() -> 1 + index in .files of the file that came last with it */
+	/* root directories of containers whose processes map files */
 	root_vec roots;
-	struct worker *worker;	    /* NULL: stacks have no native frames */
+	struct worker *worker;	    /* the worker; NULL: stacks have no native frames */
 	struct kernel *kernel;	    /* state of kernel.c */
 	struct known_places *known; /* state of known.c */
 };
 
-/* 0 or -errno. */
+/* Makes the state of this room. 0 or -errno. */
 _must_use_ int natives_init(struct collect *c);
 /*
  * Ends the work on files. False: a job still runs. Then the files and all else that it reads must
@@ -118,7 +122,7 @@ bool native_file_changed(const struct native_file *f);
 bool native_file_vaddr(const struct native_file *f, uint64_t offset, uint64_t *vaddr);
 /* The name of a function in a file, as it is found by an address. */
 struct native_name {
-	const char *text; /* the name; NULL: none. The file owns it. */
+	const char *text; /* name of the function, which the file owns; NULL: none */
 	/* .text is a symbol of the file; else it is the function's name in Python code */
 	bool symbol;
 	/*
@@ -135,14 +139,16 @@ struct native_name native_file_name(struct native_file *f, uint64_t vaddr);
 
 /* What the function at an address means for merging stacks: a set; 0: not looked up yet. */
 enum native_is {
-	IS_MACHINERY = 1 << 0, /* machinery (machinery.h), in a file that holds an interpreter */
+	/* flag: the function is machinery (machinery.h), in a file with an interpreter */
+	IS_MACHINERY = 1 << 0,
 	IS_EVAL_2 = 1 << 1,
 	IS_EVAL_3 = 1 << 2,
-	IS_GREENLET_START = 1 << 3, /* see greenlet.h for this and the next two */
+	/* flags: what greenlet.h knows of the function; also the next two */
+	IS_GREENLET_START = 1 << 3,
 	IS_GREENLET_SWITCH = 1 << 4,
 	IS_GREENLET_EXPOSING = 1 << 5,
-	IS_NAMELESS = 1 << 6, /* a function without a name, in a file that holds an interpreter */
-	IS_KNOWN = 1 << 7,    /* always set: the function was looked up */
+	IS_NAMELESS = 1 << 6, /* flag: the function has no name, in a file with an interpreter */
+	IS_KNOWN = 1 << 7,    /* flag, always set once the function was looked up */
 };
 uint8_t native_file_is(struct collect *c, struct native_file *f, uint64_t vaddr);
 
@@ -157,16 +163,16 @@ bool native_file_called_main(const struct native_file *f, uint64_t vaddr);
  */
 uint32_t native_file_location(struct collect *c, struct native_file *f, uint64_t vaddr);
 
-/* The rows of a file, with what belongs to them. */
+/* The rows of a file, and what belongs to them. */
 typedef VEC(struct unwind_fde) fde_vec;
 struct native_rows {
 	struct unwind_rows rows;
-	fde_vec eval;  /* the functions of the evaluation loop */
-	bool compiled; /* the rows were compiled, not loaded from the cache */
-	bool partial;  /* much code without unwind information is left for native_rows_prove() */
+	fde_vec eval;  /* the functions of the evaluation loop in the file */
+	bool compiled; /* the rows were compiled; false: the cache had them */
+	bool partial; /* much code has no unwind information, and is left for native_rows_prove() */
 	/* if .compiled and there is a cache: the file's key before the file was read */
 	struct unwind_cache_key key;
-	struct elf_reads reads; /* if .key is set: what was read of the file */
+	struct elf_reads reads; /* what was read of the file, if .key is set */
 };
 
 /* native_rows.c: has the file's rows made, because a stack needs them. */
@@ -176,7 +182,7 @@ void native_rows_want(struct collect *c, struct native_file *f);
  * they aren't made.
  */
 void native_rows_want_cached(struct collect *c, struct native_file *f);
-/* Are rows of the file, or further ones, being made? */
+/* Tells whether rows of the file, or more rows, are being made. */
 static inline bool native_rows_coming(const struct native_file *f)
 {
 	return f->rows == ROWS_ASKED || f->proving;
@@ -205,7 +211,7 @@ _must_use_ int native_rows_prove(const struct native_file *f, struct native_rows
  */
 _must_use_ int native_rows_fill(const struct collect_config *config, const struct native_file *f,
 				const struct native_rows *rows);
-/* Writes rows to the cache; called in a thread. 0 or -errno + message. */
+/* Writes rows to the cache; called in a worker's thread. 0 or -errno + message. */
 _must_use_ int native_rows_keep(const struct native_file *f, struct unwind_cache *cache,
 				struct native_rows *rows);
 /*
@@ -254,9 +260,9 @@ bool kernel_ready(struct collect *c, const uint64_t *pc, size_t n);
  */
 bool kernel_lacks(struct collect *c, const uint64_t *pc, size_t n, bool *ask);
 void kernel_take(struct collect *c, struct kernel_names *names, const char *why);
-/* Are the kernel's names being read? */
+/* Tells whether names of the kernel are being read. */
 bool kernel_is_asked(const struct collect *c);
-/* Profile id of the location of the kernel's code at @pc. */
+/* Returns the profile id of the location of the kernel's code at @pc. */
 uint32_t kernel_location(struct collect *c, uint64_t pc);
 
 /*
@@ -265,9 +271,9 @@ uint32_t kernel_location(struct collect *c, uint64_t pc);
  */
 struct known_native {
 	uint64_t vaddr;
-	uint32_t file;	   /* .index of the file */
-	uint32_t location; /* profile id; 0: not made yet */
-	uint8_t is;	   /* set of enum native_is; 0: not looked up yet */
+	uint32_t file;	   /* native_file.index of the file */
+	uint32_t location; /* profile id of the location; 0: not made yet */
+	uint8_t is;	   /* bits of enum native_is for the function; 0: not looked up yet */
 };
 _must_use_ bool known_natives_init(struct collect *c);
 struct known_native *known_native(struct collect *c, const struct native_file *f, uint64_t vaddr);

@@ -29,7 +29,7 @@
 
 #define VDSO_PATH      "[vdso]"
 #define VDSO_MAX_BYTES (64u << 10)
-/* limit of work to find a build id; notes usually have some hundred bytes */
+/* the most work for finding a build id; notes usually have some hundred bytes */
 #define NOTES_WORK (2 * SLICE_MS)
 #define AGAIN_NS   (2 * NSEC_PER_SEC)
 
@@ -42,7 +42,7 @@ static bool is_vdso(const struct mapping *m, const char *path)
 	return streq(path, VDSO_PATH) && m->start > UINT32_MAX;
 }
 
-/* A descriptor of a copy of the vDSO; -errno + message. */
+/* Returns a descriptor of a copy of the vDSO; -errno + message. */
 static int open_vdso(void)
 {
 	uintptr_t at = getauxval(AT_SYSINFO_EHDR);
@@ -120,7 +120,7 @@ static void find_functions(struct elf_file *elf, struct native_file *f)
 	f->exit = sym[1].value ? sym[2].value : 0;
 }
 
-/* Reads the headers of a file alone: segments and build id. */
+/* Reads only the headers of a file: segments and build id. */
 static int read_headers(struct collect *c, struct native_file *f)
 {
 	_cleanup_elf_ struct elf_file *elf = NULL;
@@ -252,7 +252,7 @@ static struct native_file *find_known(const struct collect *c, const struct proc
 	const uint64_t *i = map_get(&c->natives->index, file_key(m->dev, m->ino));
 	struct native_file *latest = i ? c->natives->files.v[*i - 1] : NULL;
 
-	/* A mapping without inode is the vDSO's, which is no file. */
+	/* A mapping without inode belongs to the vDSO, which is no file. */
 	if (!latest || !m->ino || file_unchanged(latest->fd, proc, m, &latest->version))
 		return latest;
 	vec_foreach(f, &c->natives->files)
@@ -273,7 +273,8 @@ static struct native_file *find_answered(const struct collect *c, const struct p
 
 	if (!f || !f->again_ns || clock_ns(CLOCK_MONOTONIC) < f->again_ns)
 		return f;
-	f->version = (struct file_version){}; /* matches no file: the entry isn't found again */
+	/* this version equals that of no file, so the entry isn't found again */
+	f->version = (struct file_version){};
 	return NULL;
 }
 

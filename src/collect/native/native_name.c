@@ -13,15 +13,15 @@
 #include "symbol/pytables/machinery.h"
 #include "symbol/pytables/method_names.h"
 
-#define MAX_INLINED 64 /* most functions at one address, which are inlined into each other */
+#define MAX_INLINED 64 /* the most functions that are inlined into each other at one address */
 
-/* The function around @vaddr by the file's unwind information; NULL: none. */
+/* Finds the function around @vaddr by the file's unwind information; NULL: none. */
 static const struct unwind_fde *find_fde(const struct native_file *f, uint64_t vaddr)
 {
 	return unwind_fde_find(f->fdes.v, f->fdes.n, vaddr - f->base);
 }
 
-/* Where the code around @vaddr begins, which belongs to no known function. */
+/* Returns where the code around @vaddr begins, which belongs to no known function. */
 static uint64_t gap_start(const struct native_file *f, uint64_t vaddr)
 {
 	size_t i = count_upto(f->fdes.v, f->fdes.n, end, vaddr - f->base);
@@ -130,7 +130,7 @@ static uint32_t line_location(struct collect *c, struct native_file *f,
 	return loc->outer;
 }
 
-/* Reads bytes of the file's code; false: the file doesn't have them. */
+/* Reads bytes of the file's code; false: the file doesn't have so many. */
 static bool read_code(const struct native_file *f, uint64_t vaddr, uint8_t *bytes, size_t n)
 {
 	vec_foreach(l, &f->loads)

@@ -27,9 +27,9 @@
  * How long to wait until rows are tried again that were given up, or for which there was no room.
  */
 #define RETRY_SECONDS 2
-#define RETRY_DOUBLED 5u /* the wait doubles so often */
+#define RETRY_DOUBLED 5u /* how often the time until the next try doubles */
 
-/* The symbols of the evaluation loop, which give its ranges of addresses. */
+/* The symbols of the evaluation loop, by which its ranges of addresses are found. */
 struct eval_ranges {
 	const char *name;
 	struct elf_symbol found[MAX_EVAL_RANGES];
@@ -41,7 +41,7 @@ static int take_eval(const char *name, const struct elf_symbol *sym, void *arg)
 	struct eval_ranges *e = arg;
 	size_t n = strlen(e->name);
 
-	/* Also its parts and clones: .cold, .part.0, .constprop.1, .lto_priv.2. */
+	/* A symbol's parts and clones count too: .cold, .part.0, .constprop.1, .lto_priv.2. */
 	if (!strncmp(name, e->name, n) && (!name[n] || name[n] == '.') && sym->size &&
 	    e->n < MAX_EVAL_RANGES)
 		e->found[e->n++] = *sym;
@@ -81,7 +81,7 @@ static int find_eval(struct elf_file *elf, const struct unwind_rows *rows, fde_v
 typedef int read_fn(const struct native_file *f, struct unwind_cache *cache, struct elf_file *elf,
 		    struct native_rows *ret);
 
-/* Loads rows from the cache on disk. */
+/* Loads the rows of a file from the cache on disk. */
 static int load_rows(const struct native_file *f, struct unwind_cache *cache, struct elf_file *elf,
 		     struct native_rows *ret)
 {
@@ -93,7 +93,7 @@ static int load_rows(const struct native_file *f, struct unwind_cache *cache, st
 	return err_set(-ENOENT, "%s: no rows on disk", f->path);
 }
 
-/* Loads rows from the cache on disk, or else compiles them. */
+/* Gets the rows of a file: from the cache on disk, or else by compiling them. */
 static int read_rows(const struct native_file *f, struct unwind_cache *cache, struct elf_file *elf,
 		     struct native_rows *ret)
 {
@@ -209,7 +209,8 @@ static void keep_functions(struct collect *c, struct native_file *f, const struc
 	}
 	memcpy(f->fdes.v, rows->fdes.v, rows->fdes.n * sizeof(*f->fdes.v));
 	f->fdes.n = rows->fdes.n;
-	known_natives_forget(c); /* begin and end of functions have changed */
+	/* what is known of places is wrong now: begin and end of functions have changed */
+	known_natives_forget(c);
 }
 
 static void try_later(struct native_file *f)
@@ -259,7 +260,7 @@ void native_rows_take(struct collect *c, struct native_file *f, struct native_ro
 void native_rows_take_proven(struct collect *c, struct native_file *f, struct native_rows *rows,
 			     int r, const char *why)
 {
-	if (f->rows != ROWS_THERE) /* the rows were given up meanwhile */
+	if (f->rows != ROWS_THERE) /* the rows were given up while the thread worked */
 		return;
 	f->fdes.n = 0;
 	known_natives_forget(c);

@@ -27,23 +27,23 @@
 
 struct job;
 
-/* One kind of work that a thread does on a file. */
+/* One kind of work on a file that a worker thread does. */
 struct step {
-	void (*run)(struct worker_job *job); /* does the work, in the thread */
+	void (*run)(struct worker_job *job); /* does the work, in the worker's thread */
 	/*
 	 * Takes the results over, on the main thread. Returns the next step of the job; NULL: none.
 	 */
 	const struct step *(*done)(struct collect *c, struct job *j);
 	enum {
-		FOR_STACKS, /* stacks wait for the result */
-		/* stacks are better with the result, and the next recording can use it */
+		FOR_STACKS, /* for stacks, which wait for the result */
+		/* for stacks, which are better with the result, and for the next recording */
 		FOR_BOTH,
-		FOR_NEXT /* only the next recording can use the result */
+		FOR_NEXT /* for the next recording alone */
 	} use;
 };
 
 struct job {
-	struct worker_job job; /* must be the first member */
+	struct worker_job job; /* must be the first member, because workers know only this one */
 	const struct step *step;
 	struct native_file *file;
 	const struct collect_config *config;
@@ -55,11 +55,11 @@ struct job {
 	struct kernel_names *kernel;
 	uint64_t list;
 	uint64_t asked_ns, compile_ns;
-	/* .cut: the slice ended the work early; .counted: that is counted in the statistics */
+	/* .cut: the slice ended the work early; .counted: the statistics have that */
 	bool cut, counted;
 	int r;
-	char *why;	/* message for .r */
-	bool no_memory; /* memory ran out for a part of the result; the rest is used */
+	char *why;	/* text of the error .r */
+	bool no_memory; /* memory was lacking for a part of the result; the rest is used */
 };
 
 /*
@@ -167,7 +167,7 @@ static int read_names(struct job *j, int root)
 		log_info("%s: no lines: %s", f->path, err_about(err_msg(), f->path));
 		j->lines = NULL;
 	}
-	/* The last step: if it fails, its error is the job's. */
+	/* This is the last step: its error, if any, is the job's. */
 	return elf_names_open(f->fd, f->path, root, &j->names);
 }
 
@@ -419,9 +419,9 @@ static void take(struct collect *c, struct job *j)
 		job_free(j);
 }
 
-#define ASK_MS 50 /* interval at which config.wait is asked */
+#define ASK_MS 50 /* milliseconds after which config.wait is asked again */
 
-/* Says what the collector waits for, as in "names of /usr/lib/libx.so". */
+/* Says in words what the collector waits for: "names of /usr/lib/libx.so". */
 static const char *describe(struct collect *c, char *text, size_t n)
 {
 	const char *step = NULL;

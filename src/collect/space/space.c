@@ -18,14 +18,17 @@
 #include "collect/process/upkeep.h"
 #include "collect/space/space.h"
 
-#define SPACES_KEPT  16 /* readings kept of one process; more if unnamed stacks pin them */
-#define READ_SOON_NS (5 * NSEC_PER_MSEC) /* least time between two readings of one process */
-/* least time between two readings, as a multiple of one reading's CPU time */
-#define READ_SHARE    10
-#define READ_APART_NS (100 * NSEC_PER_MSEC) /* upper bound of the time that READ_SHARE gives */
+/* how many readings of one process's mappings are kept; more if unnamed stacks pin them */
+#define SPACES_KEPT 16
+/* least time between two readings of one process's mappings */
+#define READ_SOON_NS (5 * NSEC_PER_MSEC)
+/* least time between two readings, as a multiple of the CPU time that one takes */
+#define READ_SHARE 10
+/* upper bound of the time between two readings that READ_SHARE gives */
+#define READ_APART_NS (100 * NSEC_PER_MSEC)
 /* readings because of unknown code, after which the time between two of them doubles each time */
 #define FREE_READS 8
-/* after so long without a reading, FREE_READS counts anew */
+/* after so long without a reading of mappings, FREE_READS counts anew */
 #define READ_RESET_NS (10 * NSEC_PER_SEC)
 
 static void space_free(struct space *s)
@@ -43,7 +46,7 @@ bool spaces_init(struct collect *c, const struct space_code *code)
 	return c->spaces;
 }
 
-/* Frees the index; the spaces were freed with their processes. */
+/* Frees the index of spaces; these themselves were freed with their processes. */
 void spaces_fini(struct collect *c)
 {
 	if (c->spaces)
@@ -147,7 +150,7 @@ static uint64_t same_since(const struct space *before, const struct space_map *m
 		       : read_ns;
 }
 
-/* Adds a mapping of no file: its code was made at run time. */
+/* Adds a mapping that has no file: the code in it was made at run time. */
 static int add_anonymous(struct collect *c, struct process *p, const struct mapping *m,
 			 struct space *s)
 {
@@ -177,7 +180,7 @@ static int add_mapping(struct collect *c, struct process *p, const struct proc *
 	struct native_file *f = native_file_of(c, proc, m, path, &at.file);
 
 	c->spaces->code->met(c, p, proc, m, path, f);
-	if (!f) /* no file, or a file without code: /dev/zero, a memfd */
+	if (!f) /* the mapping has no file, or a file without code: /dev/zero, a memfd */
 		return add_anonymous(c, p, m, s);
 	if (!native_file_vaddr(f, m->offset, &at.vaddr))
 		at.file = 0;
@@ -313,7 +316,8 @@ static int try_to_read(struct collect *c, struct process *p)
 				    .read_ns = began_ns,
 				    .remade_ns = UINT64_MAX};
 	vec_foreach(m, &maps.list)
-		if (m->start < SPACE_UNUSED) /* not [vsyscall] */
+		/* not [vsyscall], which lies in the upper half of the address space */
+		if (m->start < SPACE_UNUSED)
 			r = r ? r : add_mapping(c, p, &proc, &maps, m, s);
 	r = r ? r : hand_over_checked(c, p, &proc, &maps, s, &head);
 	r = r ? r : keep_space(c, p, s);
@@ -347,7 +351,7 @@ static uint64_t due_ns(const struct process *p)
 {
 	uint64_t apart = MIN(MAX(READ_SOON_NS, p->read_ns * READ_SHARE), READ_APART_NS);
 
-	/* eager: half of the time is spent on reading */
+	/* of an eager process: half of the time may be spent on reading */
 	if (p->eager && p->space_ns < p->eager_ns)
 		return p->space_ns + 2 * p->read_ns;
 

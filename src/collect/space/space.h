@@ -16,16 +16,16 @@
 struct collect;
 struct process;
 
-/* One executable mapping, or a part of one. */
+/* An executable mapping of a process, or a part of one. */
 struct space_map {
 	uint64_t start, end;
-	uint64_t vaddr; /* address in the file that .start maps */
-	uint32_t file;	/* index for native_file_at(); 0: no file, or not known */
-	uint32_t table; /* unwind table of a mapping without a file; 0: none */
-	uint32_t key;	/* key of .start in .table */
-	/* the process registered the code of .table, and the table holds until .remade_ns */
+	uint64_t vaddr; /* the vaddr in the file that lies at .start */
+	uint32_t file;	/* number of the file for native_file_at(); 0: no file, or it isn't known */
+	uint32_t table; /* number of the unwind table of a mapping without a file; 0: none */
+	uint32_t key;	/* key that .start has in .table */
+	/* .table is of code that the process registered, and holds until .remade_ns */
 	bool registered;
-	bool lasting; /* mapping_is_lasting() of the mapping */
+	bool lasting; /* mapping_is_lasting() says that the mapping lasts */
 	/*
 	 * If .lasting: from when until when (CLOCK_MONOTONIC) it held one and the same code.
 	 * .remade_ns UINT64_MAX: it still does.
@@ -46,15 +46,15 @@ struct space {
 	uint32_t version, process;
 	/* stacks of this version that wait for names; the space isn't forgotten before this is 0 */
 	uint32_t users;
-	/* what collect_unwind_ops.unmaps() returned before the mappings were read */
+	/* what collect_unwind_ops.unmaps() gave before the mappings were read */
 	uint64_t unmaps;
-	uint64_t read_ns; /* CLOCK_MONOTONIC when reading began */
-	/* the latest .since_ns and the earliest .remade_ns of .maps */
+	uint64_t read_ns; /* when the reading of the mappings began, CLOCK_MONOTONIC */
+	/* of all .maps the latest .since_ns and the earliest .remade_ns */
 	uint64_t since_ns, remade_ns;
-	VEC(struct space_map) maps; /* ascending by address */
+	VEC(struct space_map) maps; /* the mappings, ascending by address */
 };
 
-/* A part of a mapping that has an unwind table of its own. */
+/* A part of a mapping that has its own unwind table. */
 struct space_part {
 	uint64_t start, end;
 	uint32_t table;
@@ -83,20 +83,20 @@ struct space_code {
 };
 
 struct spaces {
-	struct map by_version; /* version -> struct space * */
+	struct map by_version; /* version of a space -> struct space */
 	uint32_t last;	       /* version that the latest reading of mappings got */
 	const struct space_code *code;
 };
 
-/* False: out of memory. */
+/* Makes the state of this room. False: memory lacks. */
 _must_use_ bool spaces_init(struct collect *c, const struct space_code *code);
 void spaces_fini(struct collect *c);
 
-/* Reads the mappings of the process now. */
+/* Reads the mappings of a process now. */
 void space_read(struct collect *c, struct process *p);
-/* Reads the mappings of processes that may have changed; called once a flush. */
+/* Reads the mappings of processes where they may have changed; called once a flush. */
 void space_read_stale(struct collect *c);
-/* When mappings have to be read next (CLOCK_MONOTONIC); UINT64_MAX: none have to. */
+/* Returns when mappings have to be read next (CLOCK_MONOTONIC); UINT64_MAX: never. */
 uint64_t space_due_ns(const struct collect *c);
 void space_forget(struct collect *c, struct process *p);
 /*
@@ -117,7 +117,7 @@ void space_unpin(struct collect *c, uint32_t version);
  */
 const struct space *space_latest(const struct collect *c, const struct process *p);
 const struct space *space_at(const struct collect *c, uint32_t version);
-/* Frees @table, once the kernel program has got mappings without it. */
+/* Frees @table once the kernel program has mappings without it. */
 void space_retire_table(struct process *p, uint32_t table);
 void space_free_tables(struct collect *c, struct process *p);
 const struct space_map *space_map_at(const struct space *s, uint64_t pc);

@@ -13,7 +13,7 @@
 struct body {
 	uint32_t process;
 	uint16_t layout;
-	uint64_t code; /* code_key() of the code object */
+	uint64_t code; /* code_key() of the body's code object */
 	uint64_t globals;
 };
 
@@ -30,10 +30,10 @@ struct wanted_text {
 
 struct bodies {
 	VEC(struct body) list;
-	VEC(struct wanted_text) texts; /* texts that weren't asked for yet */
+	VEC(struct wanted_text) texts; /* source texts that processes weren't asked for yet */
 };
 
-/* False: out of memory. */
+/* Makes the state of bodies.c. False: memory lacks. */
 _must_use_ bool bodies_init(struct collect *c);
 void bodies_fini(struct collect *c);
 
@@ -45,7 +45,7 @@ void bodies_met(struct collect *c, uint32_t process, const struct py_code *code,
  * have text under the same name.
  */
 void bodies_left_out(struct collect *c, const struct process *p, const struct py_code *code);
-/* Finds names and texts; called once a flush, before stacks are named. */
+/* Finds the modules of bodies, and source texts; called once a flush, before stacks are named. */
 void bodies_find(struct collect *c);
 
 /* frozen.c: names the bodies whose process needn't be asked, and takes them off the list. */

@@ -10,7 +10,7 @@
 #include "collect/stack/stack.h"
 
 #define FROZEN	    "<frozen "
-#define STACKS_MOST 64 /* how many of the latest stacks are searched for a body's caller */
+#define STACKS_MOST 64 /* how many of the latest stacks are searched for what called a body */
 /* how many frames of these stacks are looked at for all bodies of a flush: 1 to 5 ms */
 #define FRAMES_MOST (1 << 18)
 

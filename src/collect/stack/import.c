@@ -17,9 +17,9 @@
 
 struct folding {
 	struct collect *c;
-	/* profile id of the mapping that the process's Python functions have */
+	/* profile id of the mapping in which the process's Python functions lie */
 	uint32_t python;
-	uint32_t bootstrap, external; /* profile ids of BOOTSTRAP and EXTERNAL */
+	uint32_t bootstrap, external; /* profile ids of the file names BOOTSTRAP and EXTERNAL */
 	const uint32_t *loc;
 	size_t n;
 };
@@ -30,7 +30,7 @@ static const struct profile_function *function_of(const struct folding *f,
 	return loc && loc->function ? profile_get_function(f->c->profile, loc->function) : NULL;
 }
 
-/* The function of frame @i if it belongs to importlib, else NULL. */
+/* Returns the function of frame @i if it belongs to importlib, else NULL. */
 static const struct profile_function *importlib_at(const struct folding *f, size_t i)
 {
 	const struct profile_location *loc = profile_get_location(f->c->profile, f->loc[i]);
@@ -151,7 +151,7 @@ static const struct {
 	{"FrozenImporter.exec_module", "_imp.get_frozen_object"},
 };
 
-/* The next Python frame beyond frame @i; @step: 1 outwards, -1 inwards. */
+/* Returns the next Python frame after frame @i; @step: 1 outwards, -1 inwards. */
 static const struct profile_location *next_python(const struct folding *f, size_t i, int step)
 {
 	while ((i += (size_t)step) < f->n) {
@@ -172,7 +172,7 @@ static const char *name_of(const struct folding *f, const struct profile_locatio
 		       : "";
 }
 
-/* The builtin that _call_with_frames_removed() at @i runs; NULL: not known. */
+/* Returns the builtin that _call_with_frames_removed() at @i runs; NULL: not known. */
 static const char *removed_builtin(const struct folding *f, size_t i)
 {
 	const char *caller = name_of(f, next_python(f, i, 1));

@@ -15,20 +15,20 @@
 struct native_frame {
 	struct native_file *file;
 	uint64_t pc, vaddr;
-	uint8_t is;	       /* set of enum native_is; 0: the frame lies in no file */
-	struct made_name made; /* name of a frame that lies in no file */
+	uint8_t is; /* bits of enum native_is for the frame; 0: the frame lies in no file */
+	struct made_name made; /* name of the frame if it lies in no file */
 };
 
 struct merge {
 	struct collect *c;
 	const struct raw_stack *raw;
 	const struct raw_native *native;
-	VEC(struct native_frame) frames; /* the frames of .native, with their names */
+	VEC(struct native_frame) frames; /* the frames of .native, each with its name */
 	merge_python_fn *python;
 	void *arg;
 	struct merged *out;
-	uint16_t version; /* Python version of the stack's Python frames */
-	size_t next;	  /* index of the Python frame that is merged next */
+	uint16_t version; /* version of Python in the stack's Python frames */
+	size_t next;	  /* index of the Python frame that is to be merged next */
 	/*
 	 * leaf mode, and there are native frames beyond it: of those, only the garbage collector's
 	 * are shown
@@ -59,7 +59,7 @@ static uint64_t in_mapping(const struct merge *m, uint64_t addr)
 	return map ? addr - map->start : addr & 4095;
 }
 
-/* The location of code without a name. @offset: of the code in its mapping. */
+/* Returns the location of code without a name. @offset: where in its mapping the code is. */
 static uint32_t unknown_location(struct collect *c, uint64_t offset)
 {
 	struct profile_mapping mapping = {.name = profile_string(c->profile, "[unknown]"),
@@ -148,7 +148,7 @@ static void push_native(struct merge *m, const struct native_frame *f)
 		push(m, at);
 }
 
-/* Adds the Python frames up to @end, which stand for their evaluation loop @f. */
+/* Adds the Python frames up to @end in place of their evaluation loop @f. */
 static void push_loop(struct merge *m, const struct native_frame *f, size_t end)
 {
 	python_until(m, end);
@@ -177,7 +177,7 @@ static bool is_partial(const struct merge *m)
 	return m->raw->n && !(m->raw->frames[m->raw->n - 1].flags & FRAME_ENTRY);
 }
 
-/* Adds the first @n native frames, with Python frames in place of their loops. */
+/* Adds the first @n native frames, with Python frames in place of evaluation loops. */
 static void push_owned(struct merge *m, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -513,7 +513,7 @@ static bool merge_native(struct merge *m, bool counted, bool whole)
 	return true;
 }
 
-/* Is the innermost Python frame's loop among the native frames? */
+/* Tells whether the evaluation loop of the innermost Python frame is among the native frames. */
 static bool reaches_python(const struct merge *m)
 {
 	for (size_t i = 0; m->raw->n && i < m->frames.n; i++)
@@ -565,7 +565,10 @@ void merge_stack(struct collect *c, const struct raw_stack *raw, uint16_t versio
 		      : cut_at_greenlet(&m, counted) ? NATIVE_WHOLE
 						     : m.native->outcome;
 	if (ret->native == NATIVE_NO_ROWS && !is_new_file(&m))
-		/* It lies in code made at run time: nothing says that rows will come. */
+		/*
+		 * The frame lies in code made at run time, for which nothing says that rows will
+		 * come.
+		 */
 		ret->native = NATIVE_NO_RULE;
 	if (!c->config.interpreter_frames)
 		find_nameless_machinery(&m, counted);
@@ -576,7 +579,8 @@ void merge_stack(struct collect *c, const struct raw_stack *raw, uint16_t versio
 		merge_leaf(&m);
 		ret->native = NATIVE_CONTRADICTED;
 	}
-	if (m.leaf && ret->native != NATIVE_WHOLE) /* all frames that were asked for are there */
+	/* unwinding didn't reach the start, but all frames that were asked for are there */
+	if (m.leaf && ret->native != NATIVE_WHOLE)
 		ret->native = NATIVE_LEAF;
 	if (is_broken(&m, ret->native))
 		mark_break(&m, ret->native);

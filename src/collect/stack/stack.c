@@ -17,13 +17,13 @@ uint32_t stack_mark(struct collect *c, enum mark mark, const char *what)
 
 	mark_add(&text, mark, what);
 	if (text.failed)
-		return profile_no_memory(p); /* 0 alone would say: no mark is needed */
+		return profile_no_memory(p); /* a 0 alone would mean that no mark is needed */
 	f.name = profile_string(p, str_cstr(&text));
 	return profile_location(p, &(struct profile_location){.mapping = c->marks,
 							      .function = profile_function(p, &f)});
 }
 
-/* The mark for a walk that didn't reach the thread's start. */
+/* Returns the mark for a walk that didn't reach the start of the thread's stack. */
 static uint32_t outcome_mark(struct collect *c, uint8_t outcome, const struct process *p)
 {
 	return stack_mark(c, mark_of_walk(outcome),
@@ -58,7 +58,7 @@ static uint32_t make_code_location(struct collect *c, const struct process *p,
 	};
 
 	struct profile_location l = {
-		.mapping = mapping_of(c, p, code), /* 0: out of memory */
+		.mapping = mapping_of(c, p, code), /* 0: memory lacks */
 		.function = profile_function(prof, &f),
 		.line = pos.line,
 		.column = pos.col >= 0 ? pos.col + 1 : 0,
@@ -108,7 +108,7 @@ struct naming {
 	 * interpreter
 	 */
 	uint32_t python;
-	bool importlib; /* the stack has functions of importlib */
+	bool importlib; /* the stack has functions of importlib, which import.c folds */
 	unsigned missing;
 };
 
@@ -146,7 +146,7 @@ bool stack_has_code(const struct process *p, const struct raw_stack *raw)
 	return true;
 }
 
-/* The Python version of a stack: all its Python frames belong to one interpreter. */
+/* Returns the Python version of a stack: all its Python frames belong to one interpreter. */
 static uint16_t version_of(const struct process *p, const struct raw_stack *raw)
 {
 	const struct py_code *code = raw->n ? find_code(p, &raw->frames[0]) : NULL;
@@ -165,7 +165,7 @@ static uint32_t end_mark(struct naming *n)
 	return n->missing ? missing_mark(n->c, n->missing) : 0;
 }
 
-/* What is known of a stack that was named, besides its frames. */
+/* What is known, beside the frames, of a stack that was named. */
 struct outcome {
 	bool registered;
 	enum native_outcome native;
@@ -222,10 +222,7 @@ static uint32_t make_cut_stack(struct collect *c, const struct raw_stack *raw, s
 	return make_stack(c, &cut, true, ret);
 }
 
-/*
- * Names @raw without anything that registered code says: the plain stack. @until:
- * registered_until().
- */
+/* Names the plain stack of @raw: without what registered code says. @until: registered_until(). */
 static uint32_t make_plain_stack(struct collect *c, const struct raw_stack *raw, size_t until,
 				 struct outcome *ret)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Stacks: taken in as records, named, and remembered by their ids. */
+/* Stacks: taken in as records, named, and remembered by their wire ids. */
 #ifndef COLLECT_STACK_H
 #define COLLECT_STACK_H
 
@@ -19,21 +19,21 @@
 #include "records.h"
 
 struct stacks {
-	struct map named; /* wire id -> the profile's stack, as stacks.c packs it */
+	struct map named; /* wire id -> stack of the profile, as stacks.c packs it */
 	VEC(struct raw_stack) raw;
 	/* wire id of a stack that ended where a file had no rows -> native_file.index */
 	struct map rowless;
-	struct recent *recent;	    /* ids of .named that came or were used last; NULL: none yet */
+	struct recent *recent; /* wire ids of .named that came or were used last; NULL: none yet */
 	struct known_frames *known; /* state of known.c */
 	struct bodies *bodies;	    /* state of bodies.c */
 };
 
-/* stacks.c. False: out of memory. */
+/* stacks.c: makes the state of this room. False: memory lacks. */
 _must_use_ bool stacks_init(struct collect *c);
 void stacks_fini(struct collect *c);
 void raw_stack_fini(struct raw_stack *raw);
 
-/* Has stack @id come before, and wasn't given up since? */
+/* Tells whether stack @id has come before and wasn't given up since. */
 bool stack_is_there(struct collect *c, uint64_t id);
 /*
  * Adds @raw, whose id isn't there, and takes ownership of its memory. 0 or -ENOMEM; then the caller
@@ -45,7 +45,7 @@ _must_use_ int stack_add(struct collect *c, const struct raw_stack *raw);
  * not named yet are kept.
  */
 _must_use_ int stacks_name(struct collect *c, bool last);
-/* Has all names read that stacks wait for. */
+/* Has those names read for which stacks wait. */
 void stacks_ask_for_names(struct collect *c);
 /*
  * The profile's stack of sample @w; 0: it has no name yet. *native: how the native part ended, as
@@ -65,7 +65,7 @@ void stack_wants_rows(struct collect *c, const struct raw_native *native);
  */
 void stack_wants_rows_again(struct collect *c, uint64_t id);
 
-/* stack.c: profile id of a location that is a mark; 0: out of memory. */
+/* stack.c: returns the profile id of a location that is a mark; 0: memory lacks. */
 uint32_t stack_mark(struct collect *c, enum mark mark, const char *what);
 
 /*
@@ -73,7 +73,7 @@ uint32_t stack_mark(struct collect *c, enum mark mark, const char *what);
  * native part ended, as it is shown. 0: out of memory.
  */
 uint32_t stack_name(struct collect *c, const struct raw_stack *raw, enum native_outcome *native);
-/* Have all code objects of @raw come? */
+/* Tells whether all code objects of @raw have come. */
 bool stack_has_code(const struct process *p, const struct raw_stack *raw);
 uint32_t stack_mark_only(struct collect *c, uint8_t outcome, const struct process *p);
 
@@ -87,14 +87,14 @@ bool merge_ready(struct collect *c, const struct raw_stack *raw);
  * version of these frames; 0: not known. @fn is called with @arg for the Python frames.
  */
 struct merged {
-	VEC(uint32_t) loc; /* profile locations, innermost first */
+	VEC(uint32_t) loc; /* locations of the profile, innermost frame first */
 	bool failed;
-	/* set by the caller: don't use names of code sources that are .dated */
+	/* set by the caller: names of code sources with .dated aren't used */
 	bool plain;
-	bool registered;	    /* a source that is .dated has named a frame */
-	enum native_outcome native; /* how the native part ended, as it is shown */
+	bool registered;	    /* a code source with .dated has named a frame */
+	enum native_outcome native; /* how the native part of the stack ended, as it is shown */
 };
-/* Adds Python frames [from, to) of the stack to merged.loc. */
+/* Adds the Python frames [from, to) of the stack to merged.loc. */
 typedef void merge_python_fn(void *arg, size_t from, size_t to);
 void merge_stack(struct collect *c, const struct raw_stack *raw, uint16_t version,
 		 merge_python_fn *fn, void *arg, struct merged *ret);
@@ -122,13 +122,13 @@ _must_use_ int import_name_builtins(struct collect *c, uint32_t python, struct m
  * (.code, .lasti) is 0.
  */
 struct known_python {
-	uint64_t code; /* py_code.serial of the code object */
+	uint64_t code; /* py_code.serial of the frame's code object */
 	int32_t lasti;
 	uint32_t location;
 };
 _must_use_ bool known_init(struct collect *c);
 struct known_python *known_python(struct collect *c, const struct py_code *code, int lasti);
-/* Forgets all entries, because profile ids have changed. */
+/* Forgets what is known of frames, because profile ids have changed. */
 void known_forget(struct collect *c);
 
 #endif

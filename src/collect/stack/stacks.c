@@ -15,7 +15,8 @@
  * Values of .named: the low 32 bits are the profile's stack, above them is how its native part
  * ended.
  */
-#define UNNAMED	     0 /* the stack waits in .raw; no stack of the profile has this id */
+/* value for a stack that waits in .raw; no stack of the profile has this id */
+#define UNNAMED	     0
 #define NATIVE_SHIFT 32
 
 bool stacks_init(struct collect *c)
@@ -60,7 +61,7 @@ static void note_recent(struct collect *c, uint64_t id)
 	if (!s->recent)
 		s->recent = calloc(1, sizeof(*s->recent));
 	if (!s->recent)
-		return; /* no memory: then all stacks are kept */
+		return; /* if memory lacks for this, all stacks are kept */
 	recent_to_front(s->recent, id, &gone);
 	if (!gone || !map_del(&s->named, gone))
 		return;
