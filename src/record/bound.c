@@ -23,9 +23,9 @@
  */
 #define SHARE	   4
 
-#define NODE_BYTES 110	 /* a node of the stacks' tree (view/shape/tree.c, html_tree.c) */
-#define KEEP_BYTES 32768 /* for so many bytes one function is kept, with its stacks */
-/* Least time between two condensings, in which pending samples are added. */
+#define NODE_BYTES 110 /* bytes of a node in the tree of stacks (view/shape/tree.c, html_tree.c) */
+#define KEEP_BYTES 32768 /* one function, with its stacks, is kept for so many bytes of memory */
+/* the least time between two condensings, so that pending samples are added in between */
 #define APART_NS     NSEC_PER_SEC
 
 #define RESERVE_STEP ((size_t)8 << 20)
@@ -122,7 +122,7 @@ static int add_stack(void *arg, const struct profile_sample *sample)
 	return sums_add(arg, &s);
 }
 
-/* Begins to condense: all samples so far decide what is kept. */
+/* Begins to condense the profile: all samples so far decide what is kept. */
 static int begin(struct session *s, struct condense *c)
 {
 	struct sums none = {}, by_stack;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Counts by the profile's labels; see census.h. */
+/* Counts processes and threads by the labels of the profile; see census.h. */
 #include "record/census.h"
 
 static void take_set(struct census *c, const struct profile *p, uint32_t set)

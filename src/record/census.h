@@ -10,10 +10,10 @@
 #include "base/map.h"
 #include "profile/profile.h"
 
-/* What census_take() has counted. Zero-initialise. */
+/* The processes and threads that census_take() has counted. Zero-initialise. */
 struct census {
 	struct map processes, threads;
-	size_t sets; /* how many label sets of the profile were counted */
+	size_t sets; /* how many label sets of the profile were already counted */
 };
 
 /*

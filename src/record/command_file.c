@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* PATH, `#!` and env; see command_file.h. */
+/* Finds the file of a command: by PATH, `#!` and env; see command_file.h. */
 #include "record/command_file.h"
 
 #include <errno.h>
@@ -10,10 +10,9 @@
 
 #include "base/cleanup.h"
 
-#define MAX_SCRIPTS                                                                                \
-	4		   /* followed: a script's interpreter may be a script; the kernel follows 4
-			    * too */
-#define FIRST_LINE     256 /* the kernel's BINPRM_BUF_SIZE */
+/* how many interpreters are followed: a script's may be a script; the kernel follows 4 too */
+#define MAX_SCRIPTS    4
+#define FIRST_LINE     256
 #define DEFAULT_SEARCH "/bin:/usr/bin"
 
 /* Opens a regular file for reading, if it may be executed. */
@@ -56,7 +55,7 @@ static int find(const char *word, const char *search, char path[PATH_MAX])
 	return fd;
 }
 
-/* The program that follows `env` in a line, after env's options and variables. */
+/* Returns the program that follows `env` in a line, after env's options and variables. */
 static char *behind_env(char **rest)
 {
 	char *word;

@@ -21,7 +21,7 @@
 #include "proc/open_as.h"
 #include "profile/intervals.h"
 
-/* Keeps a warning in the recording, and for the user. */
+/* Adds a warning to the recording, where the user finds it too. */
 static void _printf_(2, 3) warn(struct session *s, const char *fmt, ...)
 {
 	char *text;
@@ -75,7 +75,7 @@ static int open_file(const struct session *s)
 	return fd < 0 ? err_sys(fd, "can't be read") : fd;
 }
 
-/* Reads at most one byte more than is allowed. */
+/* Reads a file, at most one byte more than is allowed. */
 static int read_file(int fd, struct str *text)
 {
 	static char buf[1 << 16];
@@ -120,7 +120,7 @@ static void sort_forks(struct session *s)
 	     INTERVALS_MAX_FORKS);
 }
 
-/* Adds the processes that have samples, and those whose labels they may inherit. */
+/* Adds to @pids the processes with samples, and those whose labels they may inherit. */
 static int add_pids(const struct session *s, struct map *pids)
 {
 	const struct profile *p = s->profile;
@@ -159,7 +159,7 @@ void label_intervals_met(struct session *s, const struct profile_sample *sample)
 
 struct clocks {
 	const struct session *session;
-	bool unknown; /* the clock of some process isn't known */
+	bool unknown; /* for some process it isn't known how its clock is shifted */
 };
 
 /* The shift that all processes share; krait's own if none is known. False: they differ. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Labels that the target itself gives to its time, in a file of intervals. */
+/* Adds labels that the target itself gives to its time, in a file of intervals. */
 #ifndef RECORD_LABEL_INTERVALS_H
 #define RECORD_LABEL_INTERVALS_H
 

@@ -14,35 +14,41 @@
 
 struct session_options {
 	/* Targets. pids and cmd exclude each other; nothing set = every Python process. */
-	VEC(pid_t) pids;	      /* in krait's PID namespace; > 0; no value twice */
-	VEC(const char *) comms;      /* globs for the names of processes */
-	VEC(const char *) cgroups;    /* globs for the paths of control groups */
-	VEC(const char *) containers; /* names, or beginnings of ids */
-	char **cmd; /* NULL-terminated command that the caller starts in session.spawn, or NULL */
-	bool no_children; /* only the processes of .pids themselves */
+	VEC(pid_t) pids; /* numbers of target processes in krait's PID namespace; > 0; none twice */
+	VEC(const char *) comms; /* target processes: globs for their names */
+	/* target processes: globs for the paths of their control groups */
+	VEC(const char *) cgroups;
+	/* target processes: names of containers, or beginnings of their ids */
+	VEC(const char *) containers;
+	/* command that the caller starts in session.spawn, NULL-terminated; NULL: none */
+	char **cmd;
+	/* only the processes of .pids themselves are targets, not their children */
+	bool no_children;
 
 	/* Sampling. Exactly one of freq_hz and count is non-zero. */
-	uint64_t duration_ns; /* 0 = until a signal or the end of all targets */
+	uint64_t duration_ns; /* how long to sample; 0: until a signal or the end of all targets */
 	uint32_t freq_hz;
-	uint64_t count;	   /* how much of the event, in its unit (ns for clocks), makes a sample */
-	const char *event; /* perf's name, as event_parse() takes it */
+	/* how much of the event makes a sample, in the event's unit (ns for clocks) */
+	uint64_t count;
+	const char *event; /* name of the event, as event_parse() takes it */
 
 	/* Native and kernel frames. */
 	/* which native frames are wanted; in stacks without Python always all of them */
 	enum native_mode native;
-	bool interpreter_frames; /* NATIVE_MODE_FULL only: don't hide the interpreter's own
-				  * frames */
+	/* with NATIVE_MODE_FULL: the interpreter's own frames aren't hidden */
+	bool interpreter_frames;
 	/* native frames get lines and inlined functions, by DWARF; not with NATIVE_MODE_NONE */
 	bool native_lines;
-	bool kernel; /* the kernel's frames are wanted too */
+	bool kernel; /* frames of the kernel are wanted too */
 	/* addresses in the kernel are shown as they are, for users who may know them */
 	bool kernel_addresses;
-	/* record other processes than Python too; only without .pids and .cmd */
+	/* other processes than Python are recorded too; only without .pids and .cmd */
 	bool all;
 	/* for the unwind tables: bytes, 8 MiB to 4 GiB, BPF maps included; 0: krait chooses */
 	uint64_t unwind_memory;
 
-	uint64_t memory; /* for what is recorded: bytes, 8 MiB to 4 GiB; 0: krait chooses */
+	/* bytes that what is recorded may take, 8 MiB to 4 GiB; 0: krait chooses */
+	uint64_t memory;
 
 	/* Labels for every sample; the file with the target's own intervals, or NULL. */
 	VEC(struct profile_label_text) labels;

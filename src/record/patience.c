@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A deadline that a user can shorten; see patience.h. */
+/* A deadline for a wait, which the user can shorten by signals; see patience.h. */
 #include "record/patience.h"
 
 #include <stdio.h>
@@ -8,7 +8,8 @@
 #include "base/log.h"
 #include "record/signals.h"
 
-#define SAY_AFTER_NS NSEC_PER_SEC /* a shorter wait is hardly noticed */
+/* after this time the user is told what is waited for: a shorter wait is hardly noticed */
+#define SAY_AFTER_NS NSEC_PER_SEC
 #define SAY_AGAIN_NS (500 * NSEC_PER_MSEC)
 
 void patience_begin(struct patience *p)
@@ -16,7 +17,7 @@ void patience_begin(struct patience *p)
 	if (p->began_ns)
 		return;
 	p->began_ns = p->came_ns = clock_ns(CLOCK_MONOTONIC);
-	p->signals = MIN(signals_count(), 1u); /* the first one ended the sampling */
+	p->signals = MIN(signals_count(), 1u); /* the first signal has ended the sampling */
 }
 
 static bool is_hurried(const struct patience *p)

@@ -9,16 +9,16 @@
 
 #include "base/util.h"
 
-#define PATIENCE_SECONDS 5 /* how long the end waits without anything coming */
-#define PATIENCE_LIMIT	 6 /* the wait takes at most so many times that long, in all */
+#define PATIENCE_SECONDS 5 /* how many seconds the end of a recording waits while nothing comes */
+#define PATIENCE_LIMIT	 6 /* all in all the wait takes at most so many times .seconds */
 
 struct patience {
-	unsigned seconds;  /* without anything coming; 0: PATIENCE_SECONDS */
-	uint64_t began_ns; /* when the wait began, CLOCK_MONOTONIC; 0: it hasn't */
-	uint64_t came_ns;  /* when something came last */
+	unsigned seconds;  /* how long to wait while nothing comes; 0: PATIENCE_SECONDS */
+	uint64_t began_ns; /* when the wait began, CLOCK_MONOTONIC; 0: it hasn't yet */
+	uint64_t came_ns;  /* when something that is waited for came last */
 	uint64_t said_ns;  /* when the user was last told what is waited for */
-	unsigned done;	   /* the last value that patience_has() was given */
-	unsigned signals;  /* signals that came before the wait began: 0, or 1 for all of them */
+	unsigned done;	   /* how much was done when patience_has() was last asked */
+	unsigned signals; /* how many signals came before the wait began: 0, or 1 for all of them */
 	bool said, over;
 };
 

@@ -31,7 +31,7 @@
  */
 #define POLL_MS		100
 #define POLL_SETTLED_MS 400
-#define POLL_SAMPLES	400 /* the most samples of one CPU between two drains */
+#define POLL_SAMPLES	400 /* the most samples that one CPU takes between two drains */
 #define SETTLED_NS	NSEC_PER_SEC
 
 int session_check_permitted(struct session *s)
@@ -158,7 +158,8 @@ static void follow_cpus(struct session *s)
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	int r;
 
-	if (now < s->cpus_ns) /* a drain may have other causes than time, and come often */
+	/* not each drain, because other causes than time may make them frequent */
+	if (now < s->cpus_ns)
 		return;
 	s->cpus_ns = now + POLL_SETTLED_MS * NSEC_PER_MSEC;
 	if (!cpus_changed(&s->cpus))
@@ -211,7 +212,8 @@ bool session_finished(struct session *s, uint64_t now)
 	if (s->options->duration_ns && now - s->start_ns >= s->options->duration_ns)
 		return true;
 	if (s->options->cmd)
-		return spawn_is_over(&s->spawn); /* reaped after session_use_end() */
+		/* the command is reaped only after session_use_end() */
+		return spawn_is_over(&s->spawn);
 	return session_targets_ended(s, now);
 }
 
@@ -275,7 +277,7 @@ int session_stop(struct session *s)
 
 	s->end_ns = clock_ns(CLOCK_MONOTONIC);
 	add_result(&f, sampler_enable(s->sampler, false));
-	session_use_end(s); /* takes some time, but no sample is later than .end_ns */
+	session_use_end(s); /* it takes some time, but no sample is later than .end_ns */
 	(void)spawn_ended(&s->spawn);
 	patience_begin(&s->patience);
 	sideband_drain(s->sideband);

@@ -51,7 +51,7 @@ static int adapter_exe(void *ctx, const struct exe_key *key, const struct exe_en
 {
 	struct session *s = ctx;
 
-	/* With a filter, or an ordinary user's rights, each process must be examined first. */
+	/* no executable is told to the kernel programs if each process must be examined first */
 	return s->filtered || s->rights.from_file ? 0 : sampler_add_exe(s->sampler, key, e);
 }
 
@@ -228,7 +228,7 @@ static void on_fork(void *ctx, uint32_t tgid, uint32_t tid, uint32_t parent_tgid
 	label_intervals_forked(s, &(struct interval_fork){time_ns, tgid, parent_tgid, parent_tid});
 	if (!s->match.by_pid)
 		return;
-	/* The kernel program itself finds descendants, unless a parent has ended meanwhile. */
+	/* The kernel program itself finds descendants, unless a parent ended in the meantime. */
 	if (proc_match_fork(&s->match, parent_tgid, tgid) || sampler_add_root(s->sampler, tgid))
 		s->unfollowed++;
 }
@@ -335,7 +335,7 @@ static bool wants_kernel(const struct session *s)
 #define UNWIND_LEAST	((uint64_t)64 << 20)
 #define UNWIND_MOST	((uint64_t)512 << 20)
 #define UNWIND_SHARE	256
-#define UNWIND_SMALLEST ((uint64_t)8 << 20) /* the least that .unwind_memory allows */
+#define UNWIND_SMALLEST ((uint64_t)8 << 20) /* the smallest value that .unwind_memory may have */
 #define UNWIND_PART                                                                                \
 	4 /* one part in so many of a small control group's memory, which counts the tables */
 
@@ -385,7 +385,7 @@ static int open_kernel_side(struct session *s)
 	return r ? r : sideband_open(&s->sideband, &side);
 }
 
-/* The cache of unwind tables. Everything works without one too. */
+/* Makes the cache of unwind tables, without which everything works too. */
 static void make_cache(struct session *s)
 {
 	_cleanup_free_ char *dir = caller_cache_dir(&s->caller);
@@ -402,7 +402,7 @@ static void make_cache(struct session *s)
  */
 #define FREE_FILES 24
 
-/* How many descriptors are in use: all below the lowest free one. */
+/* Returns how many descriptors are in use: all below the lowest free one. */
 static size_t open_files(void)
 {
 	int fd = fcntl(0, F_DUPFD_CLOEXEC, 0);
@@ -470,7 +470,7 @@ static int make_collector(struct session *s)
 
 	if (r)
 		return r;
-	/* Opened before krait gives up the right to see addresses. */
+	/* This file is opened before krait gives up the right to see addresses. */
 	if (wants_kernel(s))
 		config.kallsyms = s->kallsyms_fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
 	s->collect = collect_new(&config);

@@ -32,24 +32,28 @@
 
 /* What keeps a session within its memory; see bound.c. */
 struct session_bound {
-	uint64_t due_ns; /* the profile isn't condensed again before, CLOCK_MONOTONIC */
-	void *reserve;	 /* address space that is never touched */
+	uint64_t due_ns; /* the profile isn't condensed again before this time, CLOCK_MONOTONIC */
+	void *reserve;	 /* address space in reserve, which is never touched */
 	size_t reserve_bytes;
 };
 
-/* A process whose times are read at both ends of the recording; see use.c. */
+/* A process whose times are read at the beginning and at the end of the recording; see use.c. */
 struct session_use {
 	pid_t pid;
-	struct run_time first, last; /* .at_ns 0: the process wasn't there, or its parent had reaped
-				      * it */
-	uint64_t exited_ns; /* CLOCK_MONOTONIC: when its main thread exited; 0: not known */
+	/*
+	 * the times that were read; .at_ns is 0 if the process wasn't there, or was reaped by its
+	 * parent
+	 */
+	struct run_time first, last;
+	/* when the process's main thread exited, CLOCK_MONOTONIC; 0: not known */
+	uint64_t exited_ns;
 	/*
 	 * the process waits so much that krait dump could show where; also set if that isn't known
 	 */
 	bool waits;
 };
 
-/* What would help, beside the message: the caller words it. */
+/* Advice that would help, beside the error message; the caller puts it into words. */
 enum session_advice {
 	SESSION_ADVICE_NONE,
 	SESSION_ADVICE_CHILDREN, /* a process isn't Python, and its children weren't examined */
@@ -63,11 +67,11 @@ struct session {
 	struct caller caller;
 	struct event event;
 	struct proc_match match;
-	bool filtered; /* processes are chosen by name, cgroup or container */
-	/* the most bytes of the profile's tables; 0 = no limit; set before session_set_up() */
+	bool filtered; /* target processes are chosen by name, cgroup or container */
+	/* the most bytes of the profile's tables; 0: no limit; set before session_set_up() */
 	size_t max_bytes;
-	bool prompt;	    /* collect_config.prompt */
-	bool patient;	    /* sampler_config.patient */
+	bool prompt;	    /* becomes collect_config.prompt */
+	bool patient;	    /* becomes sampler_config.patient */
 	bool end_positions; /* profile_location.end_column is wanted */
 	struct profile *profile;
 	VEC(struct profile_label) labels;
@@ -75,58 +79,61 @@ struct session {
 	const struct collect_texts *texts; /* NULL: no source text in memory is wanted */
 	struct sampler *sampler;
 	struct sideband *sideband;
-	struct unwind_cache *cache; /* NULL: none */
+	struct unwind_cache *cache; /* cache of unwind tables; NULL: none */
 	struct collect *collect;
 	struct spawn spawn;
 	/* Called for each sample with .added_ctx; NULL: not. May be set after session_set_up(). */
 	int (*added)(void *ctx, const struct profile_sample *sample);
 	void *added_ctx;
-	char *title;		    /* the command line, NULL = made from the profile */
-	enum session_advice advice; /* set by session_start() if it fails */
+	char *title; /* the command line for the profile; NULL: made from what was recorded */
+	enum session_advice advice; /* what would help, set by session_start() if it fails */
 	int epoll_fd;
-	VEC(int) target_fds; /* pidfds of the processes of .pids, in .epoll_fd */
-	/* wanted processes of which threads have ended: they are to be checked */
+	VEC(int) target_fds; /* pidfds of the processes of .pids; .epoll_fd watches them */
+	/* target processes of which a thread has ended: they are to be checked */
 	struct map exits;
-	uint64_t ended_ns; /* the targets aren't checked again before, CLOCK_MONOTONIC */
+	/* whether targets have ended isn't checked again before this time, CLOCK_MONOTONIC */
+	uint64_t ended_ns;
 	struct cpus_watch cpus;
-	/* the profile is to say how much processes ran and waited; set before session_start() */
+	/* the profile tells how much processes ran and waited; set before session_start() */
 	bool tells_use;
 	struct {
 		VEC(struct session_use) all;
-		bool taken; /* .taken_ns is known */
+		bool taken; /* .taken_ns is set */
 		/*
 		 * CPU time, in ns, that was charged to no thread: at first since the machine's
 		 * start, at the end during the recording.
 		 */
 		uint64_t taken_ns;
 	} uses;
-	uint64_t watched_until_ns; /* until then the command's mappings wake krait up; 0: not, or no
-				    * more */
-	uint64_t cpus_ns;	   /* CPUs aren't checked again before, CLOCK_MONOTONIC */
-	int kallsyms_fd;	   /* /proc/kallsyms, -1: none */
+	/* until this time mappings of the command wake krait up; 0: not, or no longer */
+	uint64_t watched_until_ns;
+	/* whether CPUs came or went isn't checked again before this time, CLOCK_MONOTONIC */
+	uint64_t cpus_ns;
+	int kallsyms_fd;	   /* descriptor of /proc/kallsyms; -1: none */
 	uint64_t start_ns, end_ns; /* when sampling began and ended, CLOCK_MONOTONIC */
-	bool more;		   /* records are left in the rings */
-	uint64_t news_ns;	   /* when something unknown came last, CLOCK_MONOTONIC */
-	uint64_t trim_ns;	   /* when memory is given back to the system next */
-	uint64_t start_cpu_ns;	   /* krait's own CPU time until sampling began */
+	bool more;		   /* the last drain left records in the rings */
+	uint64_t news_ns;	   /* when collect_news() was last true, CLOCK_MONOTONIC */
+	uint64_t trim_ns;	   /* when memory is next given back to the system */
+	uint64_t start_cpu_ns;	   /* CPU time that krait itself had used when sampling began */
 	uint64_t sideband_lost;
-	/* for .options->label_intervals: pid -> ns by which the process's clock is shifted */
+	/* with .options->label_intervals: pid -> ns by which that process's clock is shifted */
 	struct map clocks;
 	/*
 	 * For .options->label_intervals: processes that were started; at most one more than are
 	 * examined.
 	 */
 	interval_fork_vec forks;
-	/* faults of the file .options->label_intervals, for the user */
+	/* faults in the file .options->label_intervals, in words for the user */
 	VEC(char *) interval_warnings;
-	unsigned condensed; /* how often the profile was condensed */
-	bool void_ids; /* condensing failed half-way: pending samples hold stale ids and can't be
-		        * added */
+	unsigned condensed; /* how often the profile was condensed so far */
+	/* condensing failed half-way: pending samples have stale ids and can't be added any more */
+	bool void_ids;
 	struct session_bound bound;
 	struct patience patience; /* how long the end of the recording still waits for names */
-	bool abandoned;		  /* a thread still works on a file: see session_hangs() */
-	uint64_t unfollowed;	  /* child processes for which the kernel's table of roots had no
-				   * room */
+	/* a thread was left behind that still works on a file: see session_hangs() */
+	bool abandoned;
+	/* number of child processes for which the kernel's table of roots had no room */
+	uint64_t unfollowed;
 };
 
 /* Prepares a session that records what @o says. @o is borrowed. */
@@ -142,7 +149,7 @@ void session_fini(struct session *s);
  */
 bool session_hangs(const struct session *s);
 
-/* After sampling, when the figures have been taken: frees everything but the profile. */
+/* After sampling, when the figures were taken: frees everything but the profile. */
 void session_end_sampling(struct session *s);
 
 /*
@@ -165,7 +172,7 @@ void session_exit(struct session *s, uint32_t tgid, uint32_t tid);
  */
 void session_exits(struct session *s);
 
-/* True once every process of .pids has ended. */
+/* Tells whether every process of .pids has ended. */
 bool session_targets_ended(struct session *s, uint64_t now_ns);
 
 /*
@@ -185,7 +192,7 @@ _must_use_ int session_check_permitted(struct session *s);
  */
 _must_use_ int session_start(struct session *s);
 
-/* Returns holes in the heap to the system, which glibc does only on demand. */
+/* Gives holes in the heap back to the system, which glibc does only on demand. */
 void session_give_back_memory(void);
 
 /*
@@ -197,7 +204,7 @@ _must_use_ int session_drain(struct session *s);
 /* Was the session told to stop, is its time over, or have its targets ended? */
 bool session_finished(struct session *s, uint64_t now);
 
-/* The longest sleep before the next session_drain(), in ms. */
+/* Returns the longest sleep before the next session_drain(), in ms. */
 int session_wait_ms(const struct session *s, uint64_t now);
 
 /*
@@ -245,7 +252,7 @@ pid_t session_use_living(struct session *s);
 /* Is there enough memory for any recording? 0 or -ENOMEM + message with what it needs. */
 _must_use_ int session_check_memory(void);
 
-/* Sets how much memory the recording may take; before session_set_up(). */
+/* Sets how much memory the recording may take; to be called before session_set_up(). */
 void session_bound_init(struct session *s);
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Ctrl-C and its kin; see signals.h. */
+/* Handles Ctrl-C and other signals that end a recording; see signals.h. */
 #include "record/signals.h"
 
 #include <signal.h>
@@ -15,10 +15,10 @@
  */
 #define SAME_SIGNAL_NS (500 * NSEC_PER_MSEC)
 
-#define ABORTS	       3 /* the number of the signal that ends krait */
+#define ABORTS	       3 /* how many signals it takes until krait ends at once */
 #define ABORTS_WRITTEN 2
 
-/* 0, or the number of the first signal, with SENT_BY_PROCESS. */
+/* 0, or the number of the first signal that asked to stop, with SENT_BY_PROCESS. */
 static volatile sig_atomic_t stop_flag;
 static volatile sig_atomic_t count;
 static volatile sig_atomic_t aborts = ABORTS;
@@ -31,12 +31,12 @@ static uint64_t counted_at_ns;
  */
 static bool ignores_terminal;
 
-/* Called when a signal ends krait; NULL: nothing is. */
+/* Function that is called when a signal ends krait; NULL: none is. */
 static void (*undo)(void *);
 static void *undo_arg;
 
 static const int stopping[] = {SIGINT, SIGTERM, SIGHUP};
-static sigset_t blocked_before; /* when krait started */
+static sigset_t blocked_before; /* the signals that were blocked when krait started */
 
 static void undo_now(void)
 {
@@ -59,7 +59,7 @@ static void end_by(int number)
 
 static void on_signal(int number, siginfo_t *info, void *context)
 {
-	/* The terminal's signals come from the kernel, with SI_KERNEL > 0. */
+	/* Signals of the terminal come from the kernel: si_code is SI_KERNEL > 0. */
 	bool sent = info->si_code <= 0;
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
@@ -85,7 +85,7 @@ static void install(int flags)
 {
 	struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | flags};
 
-	/* The first call of clock_ns() takes a lock, which the handler mustn't do. */
+	/* clock_ns() takes a lock when it is first called, which must not happen in the handler. */
 	(void)clock_ns(CLOCK_MONOTONIC);
 	sigemptyset(&action.sa_mask);
 	for (size_t i = 0; i < ARRAY_SIZE(stopping); i++)
@@ -115,7 +115,8 @@ void signals_take(void)
 	install(0);
 	unblock();
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN); /* a limit of file sizes is then an error, like a full disk */
+	/* without this signal, reaching a limit of file sizes is an error, like a full disk */
+	signal(SIGXFSZ, SIG_IGN);
 }
 
 void signals_phase(enum signals_phase phase)
@@ -129,7 +130,7 @@ unsigned signals_count(void)
 	return (unsigned)count;
 }
 
-/* The handler has SA_RESETHAND: raise() then does what the signal does by default. */
+/* As the handler has SA_RESETHAND, raise() does what the signal does by default. */
 static void on_deadly(int number)
 {
 	undo_now();
@@ -172,7 +173,7 @@ bool signals_stop_was_sent(void)
 
 void signals_give_back(void)
 {
-	/* exec() itself resets handlers, but keeps ignored signals ignored. */
+	/* exec() itself resets handlers, but signals that are ignored stay ignored. */
 	signal(SIGPIPE, SIG_DFL);
 	signal(SIGXFSZ, SIG_DFL);
 	if (ignores_terminal)

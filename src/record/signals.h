@@ -20,16 +20,18 @@
  */
 void signals_take(void);
 
-/* What krait is doing, which decides what a signal means. */
+/* What krait is doing; it decides what a signal means. */
 enum signals_phase {
-	/* as described at the beginning of this file; calls that sleep return EINTR */
+	/* what signals mean is at the beginning of this file; calls that sleep return EINTR */
 	SIGNALS_RECORDING,
-	SIGNALS_WRITING, /* as SIGNALS_RECORDING, but calls that write are restarted */
-	SIGNALS_WRITTEN, /* nothing can be lost any more: the second signal ends krait */
+	/* as SIGNALS_RECORDING, but a call that writes is restarted after a signal */
+	SIGNALS_WRITING,
+	/* the recording is written and can't be lost: the second signal ends krait */
+	SIGNALS_WRITTEN,
 };
 void signals_phase(enum signals_phase phase);
 
-/* The signal that asked to stop, or 0. */
+/* Returns the signal that asked to stop, or 0. */
 int signals_stop(void);
 
 /* How many signals have come; those within half a second of the one before count as the same. */
@@ -47,7 +49,7 @@ bool signals_stop_was_sent(void);
  */
 void signals_undo(void (*f)(void *), void *arg);
 
-/* For a child between fork and exec: restores what krait changed. */
+/* For a child between fork and exec: restores the signals that krait changed. */
 void signals_give_back(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The command: a child that waits at a pipe before exec; see spawn.h. */
+/* Starts the command in a child that waits at a pipe before exec; see spawn.h. */
 #include "record/spawn.h"
 
 #include <fcntl.h>
@@ -13,11 +13,12 @@
 #include "base/log.h"
 #include "record/signals.h"
 
-#define SIGNALED 128 /* a shell's exit code for a signal, without the signal's number */
+/* what a shell's exit code has more than the number of the signal that ended a program */
+#define SIGNALED 128
 
-/* What a failing child sends through its pipe. */
+/* What a failing child tells krait through its pipe. */
 struct failure {
-	int error; /* positive errno */
+	int error; /* errno of the failure, positive */
 	enum { IN_PREPARE, IN_EXEC } where;
 };
 
@@ -30,10 +31,10 @@ static void send_failure(int fd, int error, int where)
 	struct failure f = {error, where};
 
 	if (write(fd, &f, sizeof(f)) < 0)
-		return; /* krait is gone: nobody reads it */
+		return; /* krait is gone, so nobody reads what the child would say */
 }
 
-/* The child: waits, then becomes the command. */
+/* Runs in the child: waits, then becomes the command. */
 static _Noreturn void child(const struct pipes *p, char **argv, int (*prepare)(void *), void *arg)
 {
 	char go;
@@ -49,7 +50,7 @@ static _Noreturn void child(const struct pipes *p, char **argv, int (*prepare)(v
 	do
 		r = read(p->go[0], &go, 1);
 	while (r < 0 && errno == EINTR && !signals_stop());
-	if (signals_stop()) /* Ctrl-C before the command ran */
+	if (signals_stop()) /* Ctrl-C came before the command ran */
 		_exit(SIGNALED + signals_stop());
 	if (r != 1)
 		_exit(SPAWN_NOT_RUNNABLE);
@@ -117,7 +118,8 @@ int spawn_start(struct spawn *s, char **argv, int (*prepare)(void *arg), void *a
 	s->pid = pid;
 	s->go_fd = TAKE_FD(p.go[1]);
 	s->error_fd = TAKE_FD(p.error[0]);
-	s->pidfd = syscall(SYS_pidfd_open, pid, 0); /* 5.3; .pidfd may be -1 */
+	/* pidfd_open() needs Linux 5.3; .pidfd may be -1 */
+	s->pidfd = syscall(SYS_pidfd_open, pid, 0);
 	return 0;
 }
 
@@ -142,7 +144,7 @@ static void remember_end(struct spawn *s, int status)
 	s->ended = true;
 }
 
-/* waitpid() until it reports something; false if it failed. */
+/* Calls waitpid() until it reports something; false if it failed. */
 static bool reap(struct spawn *s)
 {
 	int status;
@@ -238,7 +240,8 @@ void spawn_say_goes_on(struct spawn *s)
 
 int spawn_wait(struct spawn *s)
 {
-	bool passed_on = signals_stop(); /* the caller passes on a signal that came before */
+	/* whether a signal came before: the caller passes that one on to the command */
+	bool passed_on = signals_stop();
 
 	while (!s->ended) {
 		int status;

@@ -16,21 +16,23 @@
  */
 enum { SPAWN_FAILED = 1, SPAWN_NOT_RUNNABLE = 126, SPAWN_NOT_FOUND = 127 };
 
-/* What would help, beside the message: the caller words it. */
+/* Advice that would help, beside the error message; the caller puts it into words. */
 enum spawn_advice {
 	SPAWN_ADVICE_NONE,
-	SPAWN_ADVICE_INTERPRETER, /* a Python script isn't executable: name the interpreter first */
-	SPAWN_ADVICE_PATH,	  /* PATH has no such command: give its path */
+	/* the command is a Python script that isn't executable: name the interpreter first */
+	SPAWN_ADVICE_INTERPRETER,
+	SPAWN_ADVICE_PATH, /* no folder of PATH has the command: give its path */
 };
 
 struct spawn {
-	pid_t pid;    /* process id of the child, which becomes the command; 0 = none */
-	int pidfd;    /* readable when the process has ended, for poll(); -1 = none */
-	int go_fd;    /* closing it or writing lets the child go on */
-	int error_fd; /* the child's failure, or end of file when the command runs */
+	pid_t pid; /* process id of the child, which becomes the command; 0: none */
+	int pidfd; /* pidfd of the child, readable when it has ended; -1: none */
+	int go_fd; /* pipe for which the child waits: closing it or writing lets the child go on */
+	/* pipe that brings the child's failure, or end of file when the command runs */
+	int error_fd;
 	const char *name;
-	int exit_code;		  /* set once spawn_ended(): as a shell would give it */
-	enum spawn_advice advice; /* set by spawn_go() if it fails */
+	int exit_code; /* exit code of the command as a shell would give it; set by spawn_ended() */
+	enum spawn_advice advice; /* what would help, set by spawn_go() if it fails */
 	bool ended;
 };
 
@@ -48,7 +50,7 @@ _must_use_ int spawn_start(struct spawn *s, char **argv, int (*prepare)(void *ar
  */
 void spawn_await_seen(const struct spawn *s);
 
-/* For @prepare: the command's standard output becomes @fd. 0 or -errno. */
+/* For @prepare: makes @fd the command's standard output. 0 or -errno. */
 _must_use_ int spawn_say_to(int fd);
 
 /*
@@ -60,7 +62,7 @@ _must_use_ int spawn_go(struct spawn *s);
 /* Has the command ended? Never waits. It isn't reaped, so that /proc keeps its times. */
 bool spawn_is_over(const struct spawn *s);
 
-/* Has the command ended? Never waits. If it has, reaps it and sets s->exit_code. */
+/* Tells whether the command has ended; never waits. If so, reaps it and sets s->exit_code. */
 bool spawn_ended(struct spawn *s);
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Taking the figures; see summary.h. */
+/* Takes the figures of a recording; see summary.h. */
 #include "record/summary.h"
 
 #include <stdio.h>
@@ -16,7 +16,7 @@
 #define RATE_PERCENT	5.0
 #define SIGMAS		3
 
-/* Peak resident memory, the rings' mappings included, in bytes. */
+/* Returns the peak of resident memory in bytes, the mappings of the rings included. */
 static size_t peak_rss(void)
 {
 	_cleanup_fclose_ FILE *f = fopen("/proc/self/status", "re");
@@ -57,7 +57,7 @@ static unsigned count_processes(const struct profile *p)
 	return n;
 }
 
-/* Copies the list, which is needed after the collector is gone. */
+/* Copies the list of unsupported processes, which is needed after the collector is gone. */
 static void own_unsupported(struct collect_stats *st)
 {
 	struct collect_unsupported *own = calloc(st->n_unsupported + 1, sizeof(*own));
@@ -81,7 +81,8 @@ static void take_figures(struct summary *m, struct session *s)
 	m->map_bytes = sampler_map_bytes(s->sampler);
 	collect_stats(s->collect, &m->collect);
 	own_unsupported(&m->collect);
-	if (!s->condensed) /* else all that have ended are one process there */
+	/* after condensing, all processes that have ended are one in the profile */
+	if (!s->condensed)
 		m->collect.processes = count_processes(s->profile);
 	m->own_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	m->start_cpu_ns = s->start_cpu_ns;
@@ -100,7 +101,7 @@ static void take_figures(struct summary *m, struct session *s)
 	m->missing = summary_missing(m->due, m->collect.samples);
 }
 
-/* CPU time by the samples; 0: they don't tell it. */
+/* Returns the CPU time according to the samples; 0: they don't tell it. */
 static uint64_t sampled_ns(const struct session *s, const struct summary *m)
 {
 	return summary_is_cpu_time(&s->event) ? m->collect.samples * s->event.period : 0;

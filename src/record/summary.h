@@ -17,10 +17,11 @@ struct summary {
 	uint64_t due, missing;
 	/* how many samples came per second of the targets' CPU time; 0 = not known */
 	double reached_hz;
-	/* krait's own CPU time: in all; until sampling began */
+	/* CPU time of krait itself: in all, and until sampling began */
 	uint64_t own_cpu_ns, start_cpu_ns;
 	size_t own_rss_bytes, map_bytes;
-	pid_vec daemons; /* started by the command, and going on after its end; ascending */
+	/* processes that the command started, and that go on after its end; ascending */
+	pid_vec daemons;
 };
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which processes a recording is about, and whether they are still there. */
+/* Finds out which processes a recording is about, and whether they are still there. */
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -47,7 +47,7 @@ static int examine_tree(struct session *s, pid_t pid, const pid_vec *tree)
 			return is;
 		if (is == 1 || is == -EAGAIN)
 			session_use_add(s, tree->v[i]);
-		/* A process that hangs is examined when it goes on. */
+		/* A process that hangs is examined later, when it goes on. */
 		any |= is == 1 || is == -EAGAIN || is == -ETIMEDOUT || (!is && s->options->all);
 		if (is < 0 && is != -ESRCH && !why) {
 			why = strdup(err_msg());
@@ -63,7 +63,7 @@ static int examine_tree(struct session *s, pid_t pid, const pid_vec *tree)
 		       s->options->no_children ? "" : ", nor is a child of it");
 }
 
-/* Adds a process that was asked for by pid, and its tree. */
+/* Adds a process that was named by number, and its children, as targets. */
 static int add_target(struct session *s, pid_t pid)
 {
 	pid_vec tree = {};
@@ -142,7 +142,7 @@ void session_exit(struct session *s, uint32_t tgid, uint32_t tid)
 {
 	if (!s->match.by_pid || !map_get(&s->match.pids, tgid))
 		return;
-	/* The first thread isn't always the last to end. */
+	/* The first thread of a process isn't always the last to end. */
 	if (tid == tgid || map_put(&s->exits, tgid, 1))
 		drop_if_ended(s, tgid);
 }

@@ -15,7 +15,7 @@
 #include "record/session.h"
 #include "record/signals.h"
 
-/* How long a thread that is ready is read again, until it has run. */
+/* Milliseconds for which a thread that is ready is read again, until it has run. */
 #define WHOLE_MS 20
 
 /*
@@ -27,7 +27,8 @@
 /* krait dump is worth suggesting for a process that waits one part in so many of the time */
 #define WORTH_LOOKING 10
 
-#define TOLD_MOST     64 /* the most processes that are listed; a machine may have thousands */
+/* the most processes that are listed in the recording; a machine may have thousands */
+#define TOLD_MOST 64
 
 void session_use_add(struct session *s, pid_t pid)
 {
@@ -37,7 +38,7 @@ void session_use_add(struct session *s, pid_t pid)
 		(void)!vec_push(&s->uses.all, u);
 }
 
-/* Reads again the times that aren't whole, of processes that are still there. */
+/* Reads times again that aren't whole, of processes that are still there. */
 static bool read_again(struct session *s)
 {
 	bool left = false;
@@ -112,7 +113,7 @@ static void add_new(struct session *s, pid_t pid)
 
 	if (run_time_read(pid, &u.first) || u.first.start_ns < began_ns)
 		return;
-	/* At its beginning it had run for nothing. */
+	/* When the process began, it had not run yet. */
 	u.first = (struct run_time){.at_ns = s->start_ns + (u.first.start_ns - began_ns),
 				    .start_ns = u.first.start_ns,
 				    .runs = 1,
@@ -156,7 +157,7 @@ static void split(const struct session *s, const struct session_use *u, struct c
 
 	ret->ran_ms = ms(since(u->first.ran_ns, u->last.ran_ns));
 	ret->queued_ms = ms(since(u->first.queued_ns, u->last.queued_ns));
-	/* Nothing was taken from a thread that never got a CPU. */
+	/* Of a thread that never got a CPU nobody has taken time. */
 	cpu_use_split(ret, u->last.runs == u->first.runs && u->last.state != 'R'
 				   ? 0
 				   : ms(s->uses.taken_ns + slack));
@@ -197,11 +198,11 @@ static bool measure(const struct session *s, const struct session_use *u, const 
 	return ret->wall_ms > 0;
 }
 
-/* Processes with samples by pid, and the known times of some. */
+/* The processes with samples, by pid, and the times of those that are known. */
 struct told {
-	struct map names; /* process label's string by pid */
+	struct map names; /* pid -> string of the process label */
 	unsigned known;
-	uint64_t cpu_ms; /* CPU time of the known processes together */
+	uint64_t cpu_ms; /* CPU time of all known processes together */
 };
 
 static void tell(struct session *s, struct told *t, const struct cpu_use *u)
@@ -269,7 +270,8 @@ void session_use_tell(struct session *s, uint64_t sampled_ns)
 {
 	struct told t = {};
 
-	if (!s->tells_use || s->condensed) /* then processes that ended are one */
+	/* after condensing, processes that ended are a single one */
+	if (!s->tells_use || s->condensed)
 		return;
 	find_names(s, &t);
 	vec_foreach(u, &s->uses.all)
@@ -299,7 +301,8 @@ pid_t session_use_living(struct session *s)
 	pid_t only = 0, first = first_of(s);
 	unsigned n = 0;
 
-	if (s->options->cmd && signals_stop()) /* the command was told to end too */
+	/* the signal that stopped krait told the command to end too */
+	if (s->options->cmd && signals_stop())
 		return 0;
 	vec_foreach(u, &s->uses.all) {
 		if (!u->waits || !lives(u->pid))
