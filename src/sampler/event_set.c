@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Sampling events on all CPUs: opens and switches them, and counts their throttling. */
+/* Opens sampling events on all CPUs, switches them, and counts how the kernel throttles them. */
 #include "sampler/events.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ uint32_t event_max_sample_rate(void)
 	return f && fscanf(f, "%u", &v) == 1 ? v : 0;
 }
 
-/* @period: as in struct rate. */
+/* Returns the attributes of an event. @period: as in struct rate. */
 static struct perf_event_attr attr_of(const struct event *e, uint64_t period)
 {
 	struct perf_event_attr attr = {
@@ -34,13 +34,16 @@ static struct perf_event_attr attr_of(const struct event *e, uint64_t period)
 		.exclude_hv = e->exclude_kernel,
 		.precise_ip = e->precise,
 		.use_clockid = 1,
-		.clockid = CLOCK_MONOTONIC, /* the clock of the times in THROTTLE records */
+		.clockid = CLOCK_MONOTONIC, /* THROTTLE records give their time on this clock */
 	};
 
-	/* arm64's PMU refuses it; the program drops hardware events of the idle task. */
+	/*
+	 * arm64's PMU refuses exclude_idle; the kernel program drops hardware events of the idle
+	 * task.
+	 */
 	attr.exclude_idle = e->type == PERF_TYPE_SOFTWARE;
 	attr.freq = !e->period;
-	attr.sample_period = period; /* the same word as .sample_freq */
+	attr.sample_period = period; /* this is the same word of the union as .sample_freq */
 	return attr;
 }
 
@@ -124,7 +127,7 @@ static void close_part(struct event_cpu *c)
 	close(c->fd);
 }
 
-/* Opens all events of @cpu, or none. */
+/* Opens all events of @cpu, or none of them. */
 static int open_cpu(struct event_set *s, int cpu, bool watch_throttle)
 {
 	struct rate rate = {.cpu = cpu};
@@ -144,7 +147,9 @@ static void warn_of_limit(const struct event *e)
 {
 	uint32_t max = event_max_sample_rate();
 
-	/* A fixed period is accepted above the limit, and then throttled in every tick. */
+	/*
+	 * The kernel accepts a fixed period that is too short, and then throttles it in every tick.
+	 */
 	if (e->clock && max && NSEC_PER_SEC / e->period > max)
 		log_warn("%llu Hz is above the kernel's limit of %u: samples will be throttled; "
 			 "raise it with `sysctl kernel.perf_event_max_sample_rate=%llu`",
@@ -160,12 +165,13 @@ int event_set_open(struct event_set *ret, const struct event *e, bool watch_thro
 	if (r)
 		return r;
 	if (getrandom(&s.random, sizeof(s.random), GRND_NONBLOCK) < 0)
-		s.random = clock_ns(CLOCK_MONOTONIC); /* early after boot */
+		/* early after boot the kernel has no random numbers yet */
+		s.random = clock_ns(CLOCK_MONOTONIC);
 	warn_of_limit(e);
 	vec_foreach(cpu, &cpus) {
 		r = open_cpu(&s, *cpu, watch_throttle);
 		if (r == -ENODEV || r == -ENXIO) {
-			gone = r; /* this CPU went offline since the list was read */
+			gone = r; /* this CPU has gone offline since the list was read */
 			r = 0;
 		}
 		if (r)
@@ -236,7 +242,9 @@ void event_set_vary(struct event_set *s)
 	}
 }
 
-/* THROTTLE and UNTHROTTLE: {u64 time, id, stream_id}; LOST: {u64 id, lost}. */
+/*
+ * Counts a record: THROTTLE and UNTHROTTLE are {u64 time, id, stream_id}; LOST is {u64 id, lost}.
+ */
 static void count_record(struct event_set *s, struct event_cpu *c,
 			 const struct perf_event_header *h)
 {

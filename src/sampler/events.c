@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Sampling events by name and rate: turns `-e`, `-F`, `-c` into fields of perf_event_attr. */
+/* Turns an event and its rate (`-e`, `-F`, `-c`) into fields of perf_event_attr. */
 #include "sampler/events.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 	(PERF_COUNT_HW_CACHE_##cache | PERF_COUNT_HW_CACHE_OP_##op << 8 |                          \
 	 PERF_COUNT_HW_CACHE_RESULT_##result << 16)
 
-/* X(name, other name, perf type, config); names as in perf(1). */
+/* The events by name: X(name, other name, perf type, config); names as in perf(1). */
 #define EVENTS(X)                                                                                  \
 	X("cpu-clock", "", SOFTWARE, PERF_COUNT_SW_CPU_CLOCK)                                      \
 	X("task-clock", "", SOFTWARE, PERF_COUNT_SW_TASK_CLOCK)                                    \
@@ -101,7 +101,7 @@ static bool parse_modifiers(struct event *e, const char *s)
 	return true;
 }
 
-/* "r1a8": an event code of this CPU's own PMU. */
+/* Reads "r1a8": the code of an event of this CPU's own PMU. */
 static bool parse_raw(struct event *e, const char *base)
 {
 	char *end;
@@ -152,8 +152,8 @@ int event_parse(struct event *ret, const char *spec)
 }
 
 /*
- * The shortest period of a clock: perf_swevent_start_hrtimer() (kernel/events/core.c) raises a
- * shorter one to it.
+ * The shortest period of a clock: perf_swevent_start_hrtimer() (kernel/events/core.c) raises
+ * shorter ones to it.
  */
 #define CLOCK_MIN_NS 10000
 
@@ -163,7 +163,7 @@ int event_set_rate(struct event *e, uint32_t hz, uint64_t count)
 
 	if ((hz != 0) == (count != 0))
 		return err_set(-EINVAL, "give a frequency or a count, not both and not 0");
-	if (count >> 63) /* perf_event_open: sample_period & (1ULL << 63) is EINVAL */
+	if (count >> 63) /* perf_event_open() refuses periods of 2^63 and more with EINVAL */
 		return err_set(-EINVAL, "a count of %llu is too large", (unsigned long long)count);
 	if (e->clock && period < CLOCK_MIN_NS)
 		return err_set(

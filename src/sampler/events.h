@@ -13,14 +13,14 @@
 #include "sampler/rate.h"
 
 struct event {
-	char name[48]; /* the event's name as given, with modifiers: "cycles:u" */
+	char name[48]; /* name of the event as the user gave it, with modifiers: "cycles:u" */
 	uint32_t type; /* PERF_TYPE_* */
 	uint64_t config;
 	bool exclude_user, exclude_kernel;
-	uint8_t precise;      /* perf_event_attr.precise_ip */
-	bool clock;	      /* cpu-clock, task-clock: periods are nanoseconds */
-	char sample_type[48]; /* the name of the values' type: "cpu", "cycles", ... */
-	const char *unit;     /* "nanoseconds" or "count" */
+	uint8_t precise; /* becomes perf_event_attr.precise_ip */
+	bool clock;	 /* the event is a clock (cpu-clock, task-clock): periods are nanoseconds */
+	char sample_type[48]; /* name for the type of the samples' value: "cpu", "cycles", ... */
+	const char *unit;     /* unit of the samples' value: "nanoseconds" or "count" */
 	/* the average period, in the event's unit; 0 = the kernel adapts the period to .hz */
 	uint64_t period;
 	/* the rate that was asked for, per second; 0 when a period was asked for */
@@ -40,7 +40,7 @@ _must_use_ int event_parse(struct event *ret, const char *spec);
  */
 _must_use_ int event_set_rate(struct event *e, uint32_t hz, uint64_t count);
 
-/* The names of all events that event_parse() knows, NULL-terminated. */
+/* Returns the names of all events that event_parse() knows, NULL-terminated. */
 const char *const *event_names(void);
 
 /*
@@ -49,11 +49,11 @@ const char *const *event_names(void);
  */
 void event_available(struct str *ret);
 
-/* A sampling event, opened on one CPU. */
+/* A sampling event as it was opened on one CPU. */
 struct event_cpu {
 	int cpu, fd;
-	unsigned part;		  /* index into .period of the CPU's struct rate */
-	uint64_t throttled_at_ns; /* since when the kernel has stopped the event, 0 = it runs */
+	unsigned part;		  /* which .period of the CPU's struct rate the event has */
+	uint64_t throttled_at_ns; /* since when the kernel has stopped the event; 0: it runs */
 	/*
 	 * only for records THROTTLE, UNTHROTTLE and LOST; no samples come, because the program
 	 * returns 0
@@ -63,12 +63,12 @@ struct event_cpu {
 
 struct event_set {
 	struct event event;
-	VEC(struct event_cpu) cpus; /* all events; those of one CPU are neighbours */
-	VEC(struct rate) rates;	    /* one for each CPU, in the same order */
+	VEC(struct event_cpu) cpus; /* all events; those of one CPU come one after the other */
+	VEC(struct rate) rates;	    /* the rates of the CPUs, in the order of .cpus */
 	uint64_t random;
-	uint64_t throttled;	/* how often the kernel stopped an event for the rest of a tick */
+	uint64_t throttled; /* how often the kernel has stopped an event for the rest of a tick */
 	uint64_t throttle_lost; /* how often a ring was full, so that .throttled is too low */
-	/* how long events were stopped, without the events that still are */
+	/* how long events were stopped in all, without those that still are */
 	uint64_t throttled_ns;
 };
 
@@ -84,10 +84,10 @@ void event_set_close(struct event_set *s);
 /* Switches all events on or off (PERF_EVENT_IOC_ENABLE, _DISABLE). 0 or -errno. */
 _must_use_ int event_set_enable(struct event_set *s, bool on);
 
-/* Reads the throttle rings into .throttled. */
+/* Reads the rings that tell of throttling, and adds to .throttled. */
 void event_set_poll(struct event_set *s);
 
-/* Counts @n records that came from @cpu. */
+/* Counts @n records that have come from @cpu. */
 void event_set_came(struct event_set *s, int cpu, uint64_t n);
 
 /*
@@ -95,7 +95,7 @@ void event_set_came(struct event_set *s, int cpu, uint64_t n);
  */
 void event_set_vary(struct event_set *s);
 
-/* The value of kernel.perf_event_max_sample_rate, 0 if not readable. */
+/* Returns the value of kernel.perf_event_max_sample_rate; 0 if it isn't readable. */
 uint32_t event_max_sample_rate(void);
 
 #endif

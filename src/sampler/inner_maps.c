@@ -14,7 +14,7 @@ int inner_maps_put(int outer, const uint32_t *number, const int *fd, uint32_t n)
 
 	if (!bpf_map_update_batch(outer, number, fd, &done, NULL))
 		return 0;
-	for (uint32_t i = 0; i < n; i++) { /* Linux before 5.14 */
+	for (uint32_t i = 0; i < n; i++) { /* before Linux 5.14 the maps are filled one by one */
 		if (bpf_map_update_elem(outer, &number[i], &fd[i], BPF_ANY))
 			return -errno;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the files of src/sampler that load programs share. */
+/* What those files of src/sampler share that load programs. */
 #ifndef SAMPLER_INTERNAL_H
 #define SAMPLER_INTERNAL_H
 
@@ -23,18 +23,19 @@ struct sampler {
 	struct sample_bpf *skel;
 	struct unwind_store *unwind;
 	bool sees_unmaps, enabled;
-	int rings_fd; /* epoll descriptor of all rings */
+	int rings_fd; /* epoll descriptor that watches all rings */
 	uint64_t taken, turn_ends_ns;
 	struct event_set events;
-	VEC(struct bpf_link *) links;	/* links of the programs that watch unmapping */
-	VEC(struct cpu_ring) cpu_rings; /* kept while a CPU is offline */
+	VEC(struct bpf_link *) links; /* links that attach the programs which watch unmapping */
+	/* rings of the CPUs; that of a CPU that is offline is kept */
+	VEC(struct cpu_ring) cpu_rings;
 	struct py_layout layouts[ABI_MAX_LAYOUTS];
 	unsigned n_layouts;
-	struct map several; /* the tgids that are in the kernel's map `several` */
+	struct map several; /* numbers of the processes that are in the kernel's map `several` */
 	int n_cpus;
 };
 
-/* Shows a message of libbpf, at -vv. */
+/* Shows a message of libbpf, if the level is -vv. */
 int sampler_log_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap);
 
 /*
@@ -47,7 +48,7 @@ uint32_t sampler_pidns(void);
 _must_use_ int per_cpu_open(struct sampler *s);
 void per_cpu_close(struct sampler *s);
 
-/* Drains the rings of all CPUs, as sampler_drain() does. */
+/* Does the work of sampler_drain(): drains the rings of all CPUs. */
 _must_use_ int per_cpu_drain(struct sampler *s);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which processes have ended; see lives.h. */
+/* Finds out which processes have ended; see lives.h. */
 #include "sampler/lives.h"
 
 /*

@@ -11,22 +11,22 @@
 #include "base/util.h"
 
 struct lives {
-	struct map of; /* what is known of each process, by tgid */
-	bool unsure;   /* memory was lacking for a record that shows that a process goes on */
+	struct map of; /* what is known of each process, by its tgid */
+	bool unsure;   /* memory was lacking for a record that would show that a process goes on */
 };
 
-/* Forgets all records: those of a new drain follow. */
+/* Forgets all records, before those of a new drain come. */
 void lives_clear(struct lives *l);
 void lives_fini(struct lives *l);
 
-/* Called for each record, in any order. */
-/* a fork or an exec began the process, with one thread */
+/* These are called for each record, in any order. */
+/* a fork or an exec has begun the process, which has one thread then */
 void lives_began(struct lives *l, uint32_t tgid);
-void lives_thread(struct lives *l, uint32_t tgid); /* the process started one more thread */
-/* the process's first thread ended */
+void lives_thread(struct lives *l, uint32_t tgid); /* the process has started one more thread */
+/* the first thread of the process has ended */
 void lives_ended(struct lives *l, uint32_t tgid, uint64_t time_ns);
 
-/* Has the image that process @tgid had at @time_ns certainly ended? */
+/* Tells whether the image that process @tgid had at @time_ns has certainly ended. */
 bool lives_gone(const struct lives *l, uint32_t tgid, uint64_t time_ns);
 
 #endif

@@ -21,7 +21,7 @@
  */
 #define TURNS_NS   (200 * NSEC_PER_MSEC)
 #define TURN_LEAST (5 * NSEC_PER_MSEC)
-#define TURN_CHECK 32 /* records */
+#define TURN_CHECK 32 /* how many records of a ring are read before the time is looked at */
 
 static bool on_record(void *ctx, const void *data, size_t n)
 {
@@ -31,7 +31,7 @@ static bool on_record(void *ctx, const void *data, size_t n)
 	return !(++s->taken % TURN_CHECK) && clock_ns(CLOCK_MONOTONIC) >= s->turn_ends_ns;
 }
 
-/* Once sampling has stopped nothing is added any more: then everything is read. */
+/* Once sampling has stopped, nothing is added to the rings any more: then all of them is read. */
 int per_cpu_drain(struct sampler *s)
 {
 	uint64_t share_ns = TURNS_NS / (s->cpu_rings.n ? s->cpu_rings.n : 1);
@@ -88,7 +88,7 @@ static int make_ring(struct sampler *s, int cpu)
 	return map_ring(s, &s->cpu_rings.v[s->cpu_rings.n - 1], bytes);
 }
 
-/* Gives the kernel program the rings from number @first on. */
+/* Gives the kernel program the rings with number @first and higher. */
 static int put_rings(struct sampler *s, size_t first)
 {
 	VEC(uint32_t) number = {};
@@ -117,7 +117,7 @@ static bool has_ring(const struct sampler *s, int cpu)
 	return false;
 }
 
-/* Attaches the program; closing the event detaches it. */
+/* Attaches the program to an event; closing the event detaches it. */
 static int attach(struct sampler *s, const struct event_cpu *c)
 {
 	if (ioctl(c->fd, PERF_EVENT_IOC_SET_BPF, bpf_program__fd(s->skel->progs.on_sample)))

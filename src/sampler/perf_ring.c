@@ -18,7 +18,7 @@
 #include "proc/perf_paranoid.h"
 #include "sampler/wrapped.h"
 
-#define RECORD_MAX 65536 /* perf_event_header.size is 16 bits */
+#define RECORD_MAX 65536 /* the most bytes of a record: perf_event_header.size has 16 bits */
 
 int perf_event_open_fd(struct perf_event_attr *attr, pid_t pid, int cpu)
 {
@@ -108,7 +108,7 @@ const struct perf_event_header *perf_ring_peek(struct perf_ring *r)
 
 	if (!left)
 		return NULL;
-	/* Records are multiples of 8 bytes: a header never wraps. */
+	/* Records have multiples of 8 bytes, so that a header never wraps around. */
 	memcpy(&h, r->data + at, sizeof(h));
 	size = h.size;
 	if (size < sizeof(h) || size % 8 || size > left || size > r->bytes) {
@@ -131,7 +131,7 @@ void perf_ring_next(struct perf_ring *r)
 
 void perf_ring_end(struct perf_ring *r)
 {
-	/* The reads above come before the kernel's next writes there. */
+	/* The reads above must be done before the kernel may write there again. */
 	if (r->page)
 		__atomic_store_n(&r->page->data_tail, r->tail, __ATOMIC_RELEASE);
 }

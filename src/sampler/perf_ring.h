@@ -12,17 +12,17 @@
 #include "base/util.h"
 
 struct perf_ring {
-	/* the ring's first page; NULL: the ring isn't mapped */
+	/* first page of the ring; NULL: the ring isn't mapped */
 	struct perf_event_mmap_page *page;
 	const uint8_t *data;
-	size_t bytes, page_bytes; /* size of .data, a power of two; size of a page */
-	/* up to where records were read; up to where they were written at perf_ring_begin() */
+	size_t bytes, page_bytes; /* bytes in .data, a power of two, and bytes of a page */
+	/* up to where records were read, and up to where they were written at perf_ring_begin() */
 	uint64_t tail, head;
-	uint64_t malformed; /* how often reading stopped at an impossible size */
-	uint8_t *wrapped;   /* room for a record that wraps around; perf: at most 64 KiB */
+	uint64_t malformed; /* how often reading stopped at a record of an impossible size */
+	uint8_t *wrapped;   /* room for a record that wraps around; perf's have at most 64 KiB */
 };
 
-/* perf_event_open(2). The descriptor (close-on-exec) or -errno, without a message. */
+/* Calls perf_event_open(2). Returns the descriptor (close-on-exec) or -errno, without a message. */
 _must_use_ int perf_event_open_fd(struct perf_event_attr *attr, pid_t pid, int cpu);
 
 /*
@@ -35,7 +35,7 @@ int perf_event_error(int r, const char *what);
 _must_use_ int perf_ring_map(struct perf_ring *r, int fd, size_t bytes);
 void perf_ring_unmap(struct perf_ring *r);
 
-/* Notes how much has been written by now. True: there is something to read. */
+/* Notes up to where records were written. True: there are some to read. */
 bool perf_ring_begin(struct perf_ring *r);
 
 /*
@@ -46,7 +46,7 @@ bool perf_ring_begin(struct perf_ring *r);
 const struct perf_event_header *perf_ring_peek(struct perf_ring *r);
 void perf_ring_next(struct perf_ring *r);
 
-/* Returns the space of records that were read to the kernel. */
+/* Gives the kernel back the space of the records that were read. */
 void perf_ring_end(struct perf_ring *r);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Periods drawn at random; see rate.h. */
+/* Draws periods of sampling at random; see rate.h. */
 #include "sampler/rate.h"
 
 #include <math.h>
@@ -16,13 +16,13 @@
 /* A change costs each part half a sample on average, so it waits for this many periods. */
 #define LEAST_PERIODS 64
 
-/* A CPU with hardly any records needs no change. */
+/* A CPU that has brought fewer records needs no change of its periods. */
 #define LEAST_RECORDS 32
 
 /* A counter doesn't make up for the cost of a change, which is 0.2 % of its samples. */
 #define LEAST_RECORDS_COUNTER 256
 
-/* Dropped samples are made up for at this part of the rate at most. */
+/* Dropped samples are made up for by more samples, which are at most this part of the rate. */
 #define EXTRA_MOST 0.1
 
 unsigned rate_parts(const struct event *e)
@@ -32,7 +32,7 @@ unsigned rate_parts(const struct event *e)
 	return NSEC_PER_SEC / e->period >= PARTS_MANY_HZ ? RATE_PARTS_MAX : 2;
 }
 
-static uint64_t next_random(uint64_t *random) /* splitmix64 */
+static uint64_t next_random(uint64_t *random) /* the generator of random numbers is splitmix64 */
 {
 	uint64_t z = *random += 0x9e3779b97f4a7c15ull;
 
@@ -65,7 +65,7 @@ static void draw_clock(struct rate *r, const struct event *e, uint64_t now_ns, u
 
 	if (r->since_ns)
 		settle(r, ns);
-	/* The next change will cost each part half a sample. */
+	/* The next change of periods will cost each part half a sample. */
 	r->extra_per_ns = (r->owed + 0.5 * r->parts) / (double)MAX(ns, e->period);
 	r->extra_per_ns = MAX(0.0, MIN(r->extra_per_ns, EXTRA_MOST * rate));
 	for (unsigned i = 0; i < r->parts; i++)
@@ -74,10 +74,10 @@ static void draw_clock(struct rate *r, const struct event *e, uint64_t now_ns, u
 		r->period[i] = (uint64_t)MIN(sum / x[i] / (rate + r->extra_per_ns), 0x1p62);
 }
 
-/* perf_event_open() takes no more than 2^63 - 1. */
+/* The longest period: perf_event_open() takes none above 2^63 - 1. */
 #define PERIOD_MOST (UINT64_MAX >> 1)
 
-/* A program may have a rhythm of fewer events than this. */
+/* Periods of fewer events than this may keep time with a rhythm of the program. */
 #define RHYTHM_MOST 1000
 
 static bool has_small_factor(uint64_t n)
@@ -100,7 +100,8 @@ static uint64_t draw_count(uint64_t count, uint64_t *random)
 
 	if (count == 1)
 		return 1;
-	if (count < FEW) /* of a period of 1 the kernel doesn't report that it is in force */
+	/* avoids a period of 1, of which the kernel doesn't say when it comes into force */
+	if (count < FEW)
 		n += 2;
 	n |= 1;
 	while (n < PERIOD_MOST && has_small_factor(n))
@@ -115,7 +116,8 @@ void rate_draw(struct rate *r, const struct event *e, uint64_t now_ns, uint64_t 
 		draw_clock(r, e, now_ns, random);
 	else if (e->period)
 		r->period[0] = draw_count(e->period, random);
-	else if (!r->since_ns) /* at first not above what was asked for, which might be refused */
+	/* the first rate isn't above the wanted one, because that might be refused */
+	else if (!r->since_ns)
 		r->period[0] = e->hz;
 	else
 		r->period[0] = MAX((uint64_t)1, (uint64_t)(e->hz * factor(random)));

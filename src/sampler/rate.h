@@ -20,11 +20,11 @@ struct event;
 
 struct rate {
 	int cpu;
-	unsigned parts; /* number of events of the CPU */
+	unsigned parts; /* number of sampling events of the CPU */
 	/* period of each event of the CPU; its rate in Hz if the kernel adapts the period */
 	uint64_t period[RATE_PARTS_MAX];
-	uint64_t since_ns; /* since when the periods are in force, 0 = not yet */
-	uint64_t records;  /* how many records came from this CPU since .since_ns */
+	uint64_t since_ns; /* since when the present periods are in force; 0: they aren't yet */
+	uint64_t records;  /* how many records came from this CPU after .since_ns */
 	/*
 	 * Clocks: a change drops what had passed of each period. .owed: samples that were dropped
 	 * and not made up for yet; .extra_per_ns: samples taken in addition, to make up for them.
@@ -32,13 +32,13 @@ struct rate {
 	double owed, extra_per_ns;
 };
 
-/* How many sampling events a CPU has for event @e. */
+/* Returns how many sampling events a CPU has for event @e. */
 unsigned rate_parts(const struct event *e);
 
-/* Draws new periods. @random: the state of the generator, any number at first. */
+/* Draws new periods. @random: state of the generator, which may be any number at first. */
 void rate_draw(struct rate *r, const struct event *e, uint64_t now_ns, uint64_t *random);
 
-/* Is it time to draw new periods again? */
+/* Tells whether it is time to draw new periods. */
 bool rate_is_due(const struct rate *r, const struct event *e, uint64_t now_ns);
 
 #endif

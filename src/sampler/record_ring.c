@@ -52,7 +52,7 @@ void record_ring_unmap(struct record_ring *r)
 	*r = (struct record_ring){};
 }
 
-/* The @n bytes after the header at @at. */
+/* Returns the @n bytes after the record header at @at. */
 static const void *record_at(struct record_ring *r, uint64_t at, size_t n)
 {
 	return ring_record(r->data, r->bytes, (at + BPF_RINGBUF_HDR_SZ) & (r->bytes - 1), n,
@@ -77,7 +77,7 @@ int record_ring_read(struct record_ring *r, record_ring_take take, void *ctx)
 		if (!(word & BPF_RINGBUF_DISCARD_BIT))
 			stop = take(ctx, record_at(r, at, n), n);
 		at += size;
-		/* The reads above come before the kernel's next writes there. */
+		/* The reads above must be done before the kernel may write there again. */
 		__atomic_store_n(r->consumed, at, __ATOMIC_RELEASE);
 	}
 	return stop;

@@ -9,7 +9,7 @@
 
 #include "base/util.h"
 
-/* the most bytes of a record: STAGING_BYTES of bpf/send.bpf.h */
+/* the most bytes of one record: STAGING_BYTES of bpf/send.bpf.h */
 #define RECORD_RING_MAX (128u << 10)
 
 struct record_ring {
@@ -21,11 +21,11 @@ struct record_ring {
 	 */
 	const uint64_t *produced;
 	const uint8_t *data;
-	size_t bytes, page_bytes; /* size of .data, a power of two of pages; size of a page */
-	uint8_t *wrapped;	  /* room for a record that wraps around */
+	size_t bytes, page_bytes; /* bytes in .data, a power of two of pages, and bytes of a page */
+	uint8_t *wrapped;	  /* room for a record that wraps around the ring's end */
 };
 
-/* Maps the ring @fd of @bytes, as in bpf_attr.max_entries. 0 or -errno. */
+/* Maps the ring @fd, which has @bytes (bpf_attr.max_entries). 0 or -errno. */
 _must_use_ int record_ring_map(struct record_ring *r, int fd, size_t bytes);
 void record_ring_unmap(struct record_ring *r);
 

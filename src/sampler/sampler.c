@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Loading, attaching, draining; see sampler.h. */
+/* Loads, attaches and drains the kernel programs; see sampler.h. */
 #include "sampler/sampler.h"
 
 #include <bpf/bpf.h>
@@ -203,7 +203,7 @@ static int update(struct bpf_map *map, const void *key, const void *value)
 	return bpf_map_update_elem(bpf_map__fd(map), key, value, BPF_ANY) ? -errno : 0;
 }
 
-/* Lets a process that was judged unwanted be judged again at its next sample. */
+/* Has a process that was found unwanted judged again at its next sample. */
 static void forget_if_ignored(struct sampler *s, pid_t tgid)
 {
 	int fd = bpf_map__fd(s->skel->maps.procs);
@@ -222,7 +222,8 @@ int sampler_add_root(struct sampler *s, pid_t tgid)
 
 	if (r)
 		return err_sys(r, "can't add process %d", tgid);
-	forget_if_ignored(s, tgid); /* it may have been sampled before it was a root */
+	/* it may have been sampled, and found unwanted, before it became a root */
+	forget_if_ignored(s, tgid);
 	return 0;
 }
 
@@ -366,7 +367,7 @@ static uint64_t read_counter(struct sampler *s, uint32_t counter)
 	return sum;
 }
 
-/* "memlock:\tN" in fdinfo is what the map's memory costs, since kernel 4.12. */
+/* Since kernel 4.12, "memlock:\tN" in fdinfo tells what memory the map costs. */
 static size_t fd_memory(int fd)
 {
 	char path[64], line[256];

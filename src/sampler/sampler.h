@@ -14,18 +14,19 @@
 
 struct sampler_config {
 	struct event event;
-	bool whole_machine; /* every process is sampled; else only those of sampler_add_root() */
-	/* processes that aren't Python are sampled too; with .whole_machine and .native */
+	bool whole_machine; /* every process is sampled; false: only those of sampler_add_root() */
+	/* also processes that aren't Python are sampled; with .whole_machine and .native */
 	bool all_processes;
-	/* the descendants of the processes of sampler_add_root() are sampled too */
+	/* descendants of the processes of sampler_add_root() are sampled too */
 	bool follow_children;
 	bool watch_throttle;
 	bool patient; /* sampler_fd() wakes only for a process that must be examined, not for a
 		       * known executable */
 	enum native_mode native;
-	bool native_instructions; /* send addresses of instructions, not only of functions */
-	bool kernel;		  /* read kernel stacks */
-	size_t unwind_bytes;	  /* the most bytes of memory of the unwind tables */
+	/* frames have the address of the instruction, not only that of the function */
+	bool native_instructions;
+	bool kernel;	     /* kernel stacks are read */
+	size_t unwind_bytes; /* the most bytes that the unwind tables may take */
 	/* size of each CPU's ring, a power of two of pages; 0 = by the number of CPUs */
 	size_t ring_bytes;
 	/* Called by sampler_drain() for each record; the bytes are valid during the call. */
@@ -46,7 +47,7 @@ struct sampler;
 _must_use_ int sampler_open(struct sampler **ret, const struct sampler_config *config);
 void sampler_close(struct sampler *s);
 
-/* libbpf's version: "1.1". */
+/* Returns the version of libbpf: "1.1". */
 const char *sampler_library_version(void);
 
 /* Starts and stops taking samples. 0 or -errno + message. */
@@ -55,7 +56,7 @@ _must_use_ int sampler_enable(struct sampler *s, bool on);
 /* Adds a process that was asked for (-p, --), even before it runs Python. 0 or -errno. */
 _must_use_ int sampler_add_root(struct sampler *s, pid_t tgid);
 
-/* Removes a process of sampler_add_root() that has ended: its pid may become another process's. */
+/* Removes a process of sampler_add_root() that has ended, as its number may become another's. */
 void sampler_remove_root(struct sampler *s, pid_t tgid);
 
 /*
@@ -89,10 +90,10 @@ _must_use_ int sampler_set_proc(struct sampler *s, const struct proc_key *key,
  * such processes.
  */
 _must_use_ int sampler_set_several(struct sampler *s, const struct proc_several *several);
-/* The next sample of this process asks user space, whatever the process's executable says. */
+/* Makes the next sample of this process ask user space, whatever its executable says. */
 void sampler_suspect(struct sampler *s, pid_t tgid);
 
-/* Adds an executable whose processes the kernel program may recognize by itself. */
+/* Adds an executable by which the kernel program may recognize processes by itself. */
 _must_use_ int sampler_add_exe(struct sampler *s, const struct exe_key *key,
 			       const struct exe_entry *entry);
 
@@ -134,16 +135,16 @@ int sampler_fd(const struct sampler *s);
 _must_use_ int sampler_drain(struct sampler *s);
 
 struct sampler_stats {
-	uint64_t counters[COUNT_MAX]; /* enum bpf_counter, summed over CPUs */
+	uint64_t counters[COUNT_MAX]; /* the values of enum bpf_counter, summed over CPUs */
 	uint64_t throttled, throttled_ns;
 	/*
-	 * time and number of the programs' runs by the kernel's statistics, 0 unless
+	 * time, and number, of the programs' runs, by the kernel's statistics; 0 unless
 	 * kernel.bpf_stats_enabled
 	 */
 	uint64_t run_ns, run_count;
-	/* the longest run of a program, 0 unless kernel.bpf_stats_enabled */
+	/* time of the longest run of a program; 0 unless kernel.bpf_stats_enabled */
 	uint64_t longest_ns;
-	/* how many runs took more than 0.5 ms, 0 unless kernel.bpf_stats_enabled */
+	/* how many runs took more than 0.5 ms; 0 unless kernel.bpf_stats_enabled */
 	uint64_t long_samples;
 	/*
 	 * Runs that the kernel skipped because a BPF program ran on that CPU already
@@ -162,7 +163,7 @@ void sampler_stats(struct sampler *s, struct sampler_stats *ret);
 /* How many bytes of memory the BPF maps have, as far as the kernel tells it. */
 size_t sampler_map_bytes(struct sampler *s);
 
-/* What counter @i (enum bpf_counter) counts. */
+/* Returns in words what counter @i (enum bpf_counter) counts. */
 const char *sampler_counter_words(unsigned i);
 
 #endif

@@ -28,7 +28,7 @@ struct sideband {
 	VEC(struct channel) cpus;
 	struct sideband_config config;
 	struct sideband_stats stats;
-	/* which processes have ended, by the records that are being drained */
+	/* which processes have ended, according to the records of this drain */
 	struct lives lives;
 	int epfd;
 	/*
@@ -38,7 +38,7 @@ struct sideband {
 	struct channel watched;
 };
 
-#define WATCHED 0xffffffffu /* number of .watched in .epfd */
+#define WATCHED 0xffffffffu /* value in .epfd that stands for .watched */
 
 struct body_mmap2 {
 	uint32_t tgid, tid;
@@ -64,7 +64,7 @@ struct body_lost {
 	uint64_t id, lost;
 };
 
-/* A record between its header and its time. */
+/* A record of the side band, between its header and its time. */
 struct record {
 	const struct perf_event_header *h;
 	const uint8_t *body;
@@ -184,7 +184,7 @@ static bool dispatch(struct sideband *s, const struct record *r)
 		return on_task(s, r);
 	case PERF_RECORD_LOST:
 		return on_lost(s, r);
-	default: /* a newer kernel's record: nothing that was asked for */
+	default: /* a kind that only a newer kernel has: krait didn't ask for it */
 		return true;
 	}
 }
@@ -199,7 +199,7 @@ static void note_life(struct sideband *s, const struct record *r, uint64_t now_n
 {
 	struct body_task b = {};
 
-	/* A COMM record begins with the tgid too. */
+	/* A COMM record, too, begins with the tgid. */
 	memcpy(&b, r->body, MIN(r->n, sizeof(b)));
 	if (r->h->type == PERF_RECORD_COMM && r->h->misc & PERF_RECORD_MISC_COMM_EXEC)
 		lives_began(&s->lives, b.tgid);
@@ -220,7 +220,8 @@ static void note_lives(struct sideband *s, uint64_t now_ns)
 {
 	lives_clear(&s->lives);
 	vec_foreach(c, &s->cpus) {
-		struct perf_ring ring = c->ring; /* the records stay */
+		/* the drain reads a copy, so that the records stay in the ring */
+		struct perf_ring ring = c->ring;
 		const struct perf_event_header *h;
 
 		for (; (h = perf_ring_peek(&ring)); perf_ring_next(&ring)) {
@@ -272,7 +273,10 @@ static void forget_hung_up(struct sideband *s)
 			epoll_ctl(s->epfd, EPOLL_CTL_DEL, s->cpus.v[ev[i].data.u32].fd, NULL);
 }
 
-/* An MMAP2 with a path of PATH_MAX (kernel/events/core.c, perf_event_mmap_event()). */
+/*
+ * The size of an MMAP2 record with a path of PATH_MAX (kernel/events/core.c,
+ * perf_event_mmap_event()).
+ */
 #define LONGEST_RECORD (sizeof(struct body_mmap2) + PATH_MAX + 64)
 
 /* Notes what has been written by now. True if a ring was so full that a record may not have fit. */
@@ -316,7 +320,10 @@ size_t sideband_drain(struct sideband *s)
 		if (!dispatch(s, &r))
 			s->stats.malformed++;
 		perf_ring_next(&c->ring);
-		/* Callbacks may take long: return the space as soon as it is read. */
+		/*
+		 * The ring's space is given back as soon as it was read, because callbacks may take
+		 * long.
+		 */
 		perf_ring_end(&c->ring);
 	}
 	vec_foreach(it, &s->cpus)
@@ -335,7 +342,7 @@ static int open_event(pid_t tid, int cpu, uint32_t wakeup_bytes)
 		.sample_type = PERF_SAMPLE_TIME,
 		.sample_id_all = 1,
 		.disabled = 1,
-		.exclude_kernel = 1, /* nothing is sampled: asks for fewer rights */
+		.exclude_kernel = 1, /* nothing is sampled here, so fewer rights are asked for */
 		.mmap = 1,
 		.mmap2 = 1,
 		.comm = 1,
@@ -358,7 +365,7 @@ static int open_channel(struct sideband *s, int cpu)
 	int r;
 
 	if (fd == -ENODEV || fd == -ENXIO)
-		return 0; /* went offline since the list was read */
+		return 0; /* the CPU has gone offline since the list was read */
 	if (fd < 0)
 		return perf_event_error(fd, "watching which process maps which file");
 	r = perf_ring_map(&c.ring, fd, s->config.ring_bytes);

@@ -17,15 +17,16 @@
  */
 struct sideband_mmap {
 	uint32_t tgid, tid;
-	/* the mapping's address, its length, and its offset in the file, in bytes */
+	/* address and length of the mapping, and its offset in the file, in bytes */
 	uint64_t addr, len, pgoff;
-	/* number of the file system, major << 20 | minor, as in /proc/PID/maps */
+	/* number of the mapped file's file system, major << 20 | minor, as in /proc/PID/maps */
 	uint64_t dev;
 	uint64_t ino, ino_generation;
-	uint32_t prot, flags; /* PROT_*, MAP_* */
-	const char *path;     /* any bytes; "//anon", "[vdso]", "//toolong" without a path */
+	uint32_t prot, flags; /* protection and flags of the mapping: PROT_*, MAP_* */
+	/* path of the file, any bytes; without one "//anon", "[vdso]", "//toolong" */
+	const char *path;
 	uint64_t time_ns;
-	bool gone; /* the process, or this image of it, has certainly ended since */
+	bool gone; /* the process, or this image of it, has certainly ended since then */
 };
 
 /*
@@ -38,7 +39,7 @@ struct sideband_ops {
 	/* A thread got a new name. @exec: execve set it, which has replaced the process's image. */
 	void (*comm)(void *ctx, uint32_t tgid, uint32_t tid, const char *comm, bool exec,
 		     uint64_t time_ns);
-	/* A new thread (tgid == parent_tgid) or process. */
+	/* A thread (tgid == parent_tgid) or a process was started. */
 	void (*fork)(void *ctx, uint32_t tgid, uint32_t tid, uint32_t parent_tgid,
 		     uint32_t parent_tid, uint64_t time_ns);
 	/*
@@ -57,8 +58,8 @@ struct sideband_ops {
 struct sideband_config {
 	const struct sideband_ops *ops;
 	void *ctx;
-	size_t ring_bytes; /* size of each CPU's ring; 0 = SIDEBAND_RING_BYTES */
-	/* how many bytes in a ring wake the reader; 0 = every record does */
+	size_t ring_bytes; /* bytes of each CPU's ring; 0: SIDEBAND_RING_BYTES */
+	/* how many bytes in a ring wake the reader; 0: any record does */
 	uint32_t wakeup_bytes;
 };
 
@@ -79,10 +80,10 @@ void sideband_close(struct sideband *s);
  */
 _must_use_ int sideband_renew_cpus(struct sideband *s);
 
-/* A descriptor for epoll: readable when there is something to drain. */
+/* Returns a descriptor for epoll that is readable when there is something to drain. */
 int sideband_fd(const struct sideband *s);
 
-/* Calls back for everything recorded until now. Returns the number of records. */
+/* Calls back for everything that was recorded until now. Returns the number of records. */
 size_t sideband_drain(struct sideband *s);
 
 /*
@@ -90,13 +91,13 @@ size_t sideband_drain(struct sideband *s);
  * sideband_unwatch(). One thread at a time. 0 or -errno + message.
  */
 _must_use_ int sideband_watch(struct sideband *s, pid_t tid);
-void sideband_unwatch(struct sideband *s); /* does nothing if no thread is watched */
+void sideband_unwatch(struct sideband *s); /* does nothing if no thread is being watched */
 
 struct sideband_stats {
 	uint64_t records, lost, malformed;
-	/* how many records were of processes outside krait's PID namespace */
+	/* number of records of processes outside krait's PID namespace */
 	uint64_t foreign;
-	size_t cpus, ring_bytes; /* how many CPUs have a ring; bytes of all rings together */
+	size_t cpus, ring_bytes; /* how many CPUs have a ring, and how many bytes all rings have */
 };
 void sideband_stats(const struct sideband *s, struct sideband_stats *ret);
 

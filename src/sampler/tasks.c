@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads a task iterator; see tasks.h. */
+/* Reads the state of threads from a task iterator; see tasks.h. */
 #include "sampler/tasks.h"
 
 #include <bpf/bpf.h>
@@ -67,7 +67,7 @@ int tasks_want(struct tasks *t, pid_t tgid, bool want)
 	return 0;
 }
 
-/* Hands on the whole records in @buf; returns their size in bytes. */
+/* Hands on the records that are whole in @buf; returns their size in bytes. */
 static size_t take(const uint8_t *buf, size_t n, void (*fn)(void *ctx, const struct rec_task *rec),
 		   void *ctx)
 {

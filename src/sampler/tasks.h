@@ -13,9 +13,9 @@
 
 struct tasks;
 
-/* Loads the program that reads threads. 0 or -errno + message. */
+/* Loads the program that reads the state of threads. 0 or -errno + message. */
 _must_use_ int tasks_open(struct tasks **ret);
-void tasks_close(struct tasks *t); /* NULL is fine */
+void tasks_close(struct tasks *t); /* @t may be NULL */
 
 /*
  * Adds the threads of process @tgid to those that are read, or removes them. 0 or -errno + message.

@@ -8,10 +8,11 @@
 #include "sampler/inner_maps.h"
 #include "sampler/unwind_internal.h"
 
-#define SLAB_BYTES  (UNWIND_SLAB_CHUNKS * sizeof(struct unwind_chunk))
-#define LIMBO_WORTH 64 /* chunks: waiting for so many is better than taking more memory */
+#define SLAB_BYTES (UNWIND_SLAB_CHUNKS * sizeof(struct unwind_chunk))
+/* from so many chunks in .limbo on, waiting for them is better than taking more memory */
+#define LIMBO_WORTH 64
 
-/* Bytes of the maps that always exist. */
+/* Bytes of the maps that exist even without any rows. */
 #define FIXED_BYTES                                                                                \
 	(UNWIND_MAX_TABLES * sizeof(struct unwind_table) +                                         \
 	 UNWIND_MAX_KERNEL_RULES * sizeof(struct unwind_rule) +                                    \
@@ -83,13 +84,14 @@ static int add_slabs(struct unwind_store *s, size_t chunks)
 	r = make_slabs(s, first, fd, n);
 	pthread_mutex_lock(&s->lock);
 	for (uint32_t i = 0; !r && i < n; i++)
-		s->slabs.v[s->slabs.n++] = fd[i]; /* room for all slabs was reserved */
+		/* this can't fail: room for all slabs was reserved */
+		s->slabs.v[s->slabs.n++] = fd[i];
 	for (uint32_t i = n * UNWIND_SLAB_CHUNKS; !r && i; i--)
 		r = vec_push(&s->free, chunk + i - 1);
 	return r;
 }
 
-/* Makes the first @n of @limbo usable again. */
+/* Makes the first @n numbers in @limbo usable again. */
 static int let_go(chunk_vec *limbo, size_t n, chunk_vec *free)
 {
 	int r = vec_reserve(free, free->n + n);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the files of the unwind store share. */
+/* What the files of the store of unwind rows share. */
 #ifndef SAMPLER_UNWIND_INTERNAL_H
 #define SAMPLER_UNWIND_INTERNAL_H
 
@@ -14,12 +14,12 @@ typedef VEC(uint32_t) chunk_vec;
 
 /* Rows in the kernel's maps: of one table, or of several with the same rows. */
 struct unwind_tree {
-	struct unwind_table table; /* the table as in the kernel's map, all but .used */
+	struct unwind_table table; /* the table as it is in the kernel's map, except .used */
 	/* numbers of all chunks of the tree, the lowest level first; their contents never change */
 	chunk_vec chunks;
-	size_t entries; /* number of entries in the lowest level */
-	uint32_t refs;	/* how many tables have this tree, and threads compare it */
-	/* for how many seconds no sample used the tree, for unwind_make_room() */
+	size_t entries; /* how many entries the lowest level of the tree has */
+	uint32_t refs;	/* how many tables have this tree, and how many threads compare it */
+	/* for how many seconds no sample has used the tree; for unwind_make_room() */
 	int32_t unused;
 };
 
@@ -30,29 +30,36 @@ struct space {
 struct unwind_store {
 	struct unwind_store_maps maps;
 	uint32_t max_slabs;
-	/* Protects what follows; not held while the kernel waits or rows are written. */
+	/*
+	 * Protects the members below; not held while the kernel is waited for or rows are written.
+	 */
 	pthread_mutex_t lock;
-	pthread_mutex_t supply; /* held while more chunks are made; taken before .lock */
+	pthread_mutex_t supply; /* held while chunks are made; taken before .lock */
 	/*
 	 * descriptors of the slabs; the array never moves: a chunk that was taken is written
 	 * without the lock
 	 */
 	VEC(int) slabs;
-	/* numbers of unused chunks; a program may still read those in .limbo */
+	/* numbers of chunks that aren't used; those in .limbo may still be read by a program */
 	chunk_vec free, limbo;
-	VEC(struct unwind_tree *) tables; /* by the table's number; NULL = the table is empty */
+	/* trees by number of the table; NULL: the table is empty */
+	VEC(struct unwind_tree *) tables;
 	VEC(uint32_t)
 	/*
-	 * numbers of tables that were emptied to make room, until unwind_store_given_up() returns
-	 * them
+	 * numbers of tables that were emptied to make room; unwind_store_given_up() returns and
+	 * forgets them
 	 */
 	given_up;
-	/* numbers of unused tables; a program may still know those in .limbo_tables */
+	/*
+	 * numbers of tables that aren't used; those in .limbo_tables may still be known to a
+	 * program
+	 */
 	chunk_vec free_tables, limbo_tables;
-	/* rule_key(), or the next free key after it -> the rule's number */
+	/* rule_key(), or the next key that was free -> number of the rule */
 	struct map rule_index;
 	VEC(struct unwind_rule) rules;
-	struct unwind_space *shared; /* the entries of map `spaces`, in shared memory */
+	/* the entries of map `spaces`, in memory shared with the kernel */
+	struct unwind_space *shared;
 	VEC(struct space) spaces;
 	VEC(uint32_t) free_spaces;
 };
@@ -70,11 +77,11 @@ static inline void unwind_unlockp(struct unwind_store **s)
 #define _locked_ _cleanup_(unwind_unlockp) struct unwind_store *
 
 /*
- * All functions below except unwind_put(), unwind_chunk_write() and unwind_chunk_read() are called
- * with the lock held.
+ * All functions below, but for unwind_put(), unwind_chunk_write() and unwind_chunk_read(), are
+ * called with .lock held.
  */
 
-/* unwind_chunks.c: sets the entry @key of the BPF map @map; 0 or -errno. */
+/* unwind_chunks.c: sets entry @key of the BPF map @map. 0 or -errno. */
 _must_use_ int unwind_put(int map, uint32_t key, const void *value);
 
 /* How many chunks there are at most; how many can be had without giving up a table. */
@@ -100,7 +107,7 @@ _must_use_ int unwind_chunk_read(const struct unwind_store *s, uint32_t chunk, v
 _must_use_ int unwind_number_rules(struct unwind_store *s, const struct unwind_rows *rows,
 				   uint32_t **ret);
 
-/* unwind_table.c: forgets what user space knows of @table, without telling the kernel. */
+/* unwind_table.c: forgets what user space knows of @table; tells the kernel nothing. */
 void unwind_table_forget(struct unwind_store *s, uint32_t table);
 
 /*

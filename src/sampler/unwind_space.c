@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Processes' mappings in the unwind store; see unwind_store.h. */
+/* Keeps the mappings of processes in the unwind store; see unwind_store.h. */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -38,7 +38,7 @@ int unwind_store_open(struct unwind_store **ret, const struct unwind_store_maps 
 		free(s);
 		return err_sys(-errno, "can't map the table of mappings");
 	}
-	/* Number 0 of each means "none"; rule 0 says nothing (UNWIND_UNKNOWN). */
+	/* Of each kind number 0 means "none"; rule 0 says nothing (UNWIND_UNKNOWN). */
 	if (vec_reserve(&s->slabs, slabs) || vec_push(&s->tables, NULL) ||
 	    vec_push(&s->spaces, (struct space){}) || vec_push(&s->rules, none) ||
 	    map_put(&s->rule_index, rule_key(&none), 0)) {
@@ -74,7 +74,7 @@ void unwind_store_close(struct unwind_store *s)
 	free(s);
 }
 
-/* The kernel's number of @rule. */
+/* Returns the number that @rule has in the kernel's map. */
 static int number_rule(struct unwind_store *s, const struct unwind_rule *rule, uint32_t *ret)
 {
 	uint64_t key = rule_key(rule), *known;

@@ -15,7 +15,7 @@ struct unwind_store;
 
 #define UNWIND_KEEP_SECONDS 10
 
-/* Descriptors of the maps `slabs`, `unwind_tables`, `unwind_rules` and `spaces` (borrowed). */
+/* Descriptors of the maps `slabs`, `unwind_tables`, `unwind_rules`, `spaces`; borrowed. */
 struct unwind_store_maps {
 	int slabs, tables, rules, spaces;
 };
@@ -66,11 +66,11 @@ uint32_t unwind_store_given_up(struct unwind_store *s);
  */
 uint32_t unwind_store_epoch(void);
 
-/* Gets a slot for a process's mappings. 0; -ENOSPC: there are too many processes. */
+/* Gets a slot for the mappings of a process. 0; -ENOSPC: there are too many processes. */
 _must_use_ int unwind_store_new_space(struct unwind_store *s, uint32_t *slot);
 void unwind_store_free_space(struct unwind_store *s, uint32_t slot);
 
-/* How often something executable of the process in @slot has been unmapped. */
+/* Returns how often something executable was unmapped in the process of @slot. */
 uint64_t unwind_store_unmaps(const struct unwind_store *s, uint32_t slot);
 
 /*
@@ -95,7 +95,7 @@ void unwind_store_read_space(struct unwind_store *s, uint32_t slot, bool begins)
  */
 void unwind_store_allow_space(struct unwind_store *s, uint32_t slot, uint64_t at_unmaps);
 
-/* How many bytes of memory the slabs have. */
+/* Returns how many bytes of memory the slabs take. */
 size_t unwind_store_bytes(struct unwind_store *s);
 
 #endif

@@ -75,7 +75,7 @@ void unwind_store_free_table(struct unwind_store *s, uint32_t table)
 	(void)!vec_push(&held->limbo_tables, table);
 }
 
-/* @table, which is empty, takes over a reference to @tree. */
+/* Gives @table, which is empty, the tree @tree; takes over a reference to it. */
 static int set_tree(struct unwind_store *s, uint32_t table, struct unwind_tree *tree)
 {
 	int r;
@@ -100,7 +100,7 @@ static int get_chunk(void *ctx, size_t i, struct unwind_chunk *c)
 				      : -ENOENT;
 }
 
-/* Chunks in a tree never change, so they are compared without the lock. */
+/* Compares @table's rows with others, without the lock, because chunks in a tree never change. */
 static bool has_rows(struct unwind_store *s, const struct unwind_tree *tree,
 		     const struct unwind_entries *entries)
 {
@@ -132,7 +132,7 @@ static struct unwind_tree *find_same(struct unwind_store *s, const struct unwind
 	return NULL;
 }
 
-/* Empties @table, and numbers the rules of @entries, which were made from @rows. */
+/* Empties @table, and gives the rules of @entries, which were made from @rows, their numbers. */
 static int prepare(struct unwind_store *s, uint32_t table, const struct unwind_rows *rows,
 		   struct unwind_entries *entries)
 {
@@ -200,7 +200,7 @@ static int put_chunk(void *ctx, const struct unwind_chunk *c, uint32_t *number)
 	return unwind_chunk_write(f->store, *number, c);
 }
 
-/* Writes @entries, which are used up, as the tree of @table. */
+/* Writes @entries as the tree of @table, and uses them up. */
 static int write_tree(struct unwind_store *s, uint32_t table, struct unwind_entries *entries)
 {
 	struct filling f = {s, calloc(1, sizeof(*f.tree))};
@@ -246,7 +246,7 @@ struct unused {
 	const struct unwind_tree *tree;
 };
 
-/* Orders tables: longest unused first; tables of one tree are neighbours. */
+/* Orders tables: the longest unused first; tables with one tree come together. */
 static int longest_first(const void *a, const void *b)
 {
 	const struct unwind_tree *x = ((const struct unused *)a)->tree,
@@ -257,7 +257,7 @@ static int longest_first(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* A tree is unused for as long as all of its tables are. */
+/* Notes how long trees are unused, which they are while all their tables are. */
 static void note_unused(struct unwind_store *s)
 {
 	uint32_t now = unwind_store_epoch();
@@ -280,7 +280,7 @@ static void note_unused(struct unwind_store *s)
 
 typedef VEC(struct unused) unused_vec;
 
-/* Finds the tables that nothing needs now; *@chunks: how many chunks these have. */
+/* Finds the tables that nothing needs now; *@chunks: how many chunks they have. */
 static int find_unused(struct unwind_store *s, unused_vec *ret, size_t *chunks)
 {
 	const struct unwind_tree *counted = NULL;
