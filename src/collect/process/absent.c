@@ -26,13 +26,14 @@
 #define JOB_PAGES     4096
 #define JOB_NS	      (100 * NSEC_PER_MSEC)
 #define JOBS	      64
-#define STUCK_NS      (2 * NSEC_PER_SEC) /* a read that takes longer hangs: no disk is that slow */
-#define END_MS	      200
-/* most bytes read of one range; the largest is ABI_LINETABLE_BYTES */
+/* a read that takes longer hangs, because no disk is that slow */
+#define STUCK_NS (2 * NSEC_PER_SEC)
+#define END_MS	 200
+/* the most bytes read of one range of memory; the largest is ABI_LINETABLE_BYTES */
 #define RANGE_BYTES (64u << 10)
 
 struct absent_job {
-	struct worker_job job; /* must be the first member */
+	struct worker_job job; /* must be the first member, because workers know only this one */
 	struct rec_absent rec;
 	struct py_layout layout;
 	bool is_python;
@@ -42,7 +43,7 @@ struct absent_job {
 
 struct absent {
 	struct worker *worker;
-	/* jobs that a worker has, or has finished, and that weren't taken back yet */
+	/* how many jobs a worker has, or has finished, that weren't taken back yet */
 	unsigned jobs;
 	struct absent_spent all;
 };
@@ -126,7 +127,8 @@ static bool give(struct collect *c, struct absent *a, const struct rec_absent *r
 	if (!j)
 		return false;
 	j->job.run = run;
-	j->job.group = rec->proc.tgid; /* a read that hangs blocks one thread only */
+	/* jobs of one process form a group, so that a read that hangs blocks one thread only */
+	j->job.group = rec->proc.tgid;
 	j->rec = *rec;
 	j->is_python = layout != NULL;
 	if (layout)

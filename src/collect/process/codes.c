@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The code objects of processes; see codes.h. */
+/* Keeps the code objects of processes; see codes.h. */
 #include "collect/process/codes.h"
 
 #include <stdlib.h>
@@ -7,9 +7,9 @@
 #include "collect/process/recent.h"
 
 struct codes {
-	struct recent_codes *recent; /* NULL: no code object has come yet */
-	uint32_t round;		     /* how often codes_next_round() was called */
-	uint64_t serial;	     /* py_code.serial of the code object that came last */
+	struct recent_codes *recent; /* code objects that came last; NULL: none has come yet */
+	uint32_t round;	 /* how often codes_next_round() was called: the present round */
+	uint64_t serial; /* py_code.serial of the code object that came last of all */
 };
 
 struct recent_codes {
@@ -72,7 +72,7 @@ static void note_recent(struct collect *c, uint32_t process, uint64_t code, uint
 	if (!all->recent)
 		all->recent = calloc(1, sizeof(*all->recent));
 	if (!all->recent)
-		return; /* no memory: then all code objects are kept */
+		return; /* if memory lacks for this, all code objects are kept */
 	i = recent_to_front(&all->recent->ids, id, &gone);
 	of = all->recent->of[sent_set_of(id) % SENT_SETS];
 	last = of[i];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The code objects of processes. Those that haven't come for long are given up. */
+/* Keeps the code objects of processes. Those that haven't come for long are given up. */
 #ifndef COLLECT_PROCESS_CODES_H
 #define COLLECT_PROCESS_CODES_H
 
@@ -9,13 +9,13 @@
 #include "collect/process/process.h"
 #include "python/code/code.h"
 
-/* Key of a code object among those of its process. */
+/* Returns the key of a code object among those of its process. */
 static inline uint64_t code_key(uint64_t code, uint64_t check)
 {
 	return code ^ check * 0x9e3779b97f4a7c15ull;
 }
 
-/* The code object with this code_key(). NULL: it hasn't come, or was given up. */
+/* Returns the code object with this code_key(). NULL: it hasn't come, or was given up. */
 static inline struct py_code *code_of(const struct process *p, uint64_t key)
 {
 	const uint64_t *i = map_get(&p->code_index, key);
@@ -23,7 +23,7 @@ static inline struct py_code *code_of(const struct process *p, uint64_t key)
 	return i ? p->codes.v[*i - 1] : NULL;
 }
 
-/* False: out of memory. */
+/* Makes the state of codes.c. False: memory lacks. */
 _must_use_ bool codes_init(struct collect *c);
 void codes_fini(struct collect *c);
 
@@ -35,7 +35,7 @@ struct py_code *code_met(struct collect *c, uint32_t process, uint64_t code, uin
  */
 _must_use_ bool code_keep(struct collect *c, struct process *p, struct py_code *code);
 
-/* Gives up the code objects that didn't come since the last call. */
+/* Gives up the code objects that haven't come since the last call. */
 void codes_next_round(struct collect *c);
 /* Frees the code objects of a process that is forgotten. */
 void codes_forget(struct collect *c, struct process *p);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The budgets for new processes; see crowd.h. */
+/* Budgets for what new processes cost; see crowd.h. */
 #include "collect/process/crowd.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "collect/process/process.h"
 #include "collect/process/upkeep.h"
 
-/* New processes wait at most this long because of what earlier ones have cost. */
+/* the longest time that new processes wait because of what earlier ones have cost */
 #define DEBT_NS (2 * NSEC_PER_SEC)
 
 bool crowd_init(struct collect *c)
@@ -31,7 +31,7 @@ static const struct crowd_limits *limits(const struct collect *c)
 	return c->config.whole_machine ? &of_bystanders : &of_asked;
 }
 
-/* 1 + index of user @uid into .users; 0: no memory. */
+/* Returns 1 + the index of user @uid in .users; 0: memory lacks. */
 uint32_t crowd_user_of(struct crowds *w, uint32_t uid)
 {
 	const uint64_t *known = map_get(&w->by_uid, uid + 1ull);

@@ -23,25 +23,26 @@ struct rec_proc;
 struct crowd_user {
 	uint32_t uid;
 	struct budget budget;
-	uint64_t told_ns; /* .until_ns of the last collect_ops.crowd() for this user */
+	uint64_t told_ns; /* the .until_ns that collect_ops.crowd() was last given for this user */
 };
 
 struct crowds {
-	struct map by_uid; /* 1 + uid -> 1 + index into .users */
+	struct map by_uid; /* 1 + uid -> 1 + index of the user in .users */
 	VEC(struct crowd_user) users;
 	struct budget all;
 	uint64_t all_told_ns;
 	/* whose new process krait works for now: 1 + index into .users; 0: no new process */
 	uint32_t turn;
-	uint64_t since_ns; /* CPU time (upkeep_begin()) when .turn last changed */
-	uint64_t now_ns;   /* CLOCK_MONOTONIC when .turn last changed, or crowd_tell() was called */
+	uint64_t since_ns; /* CPU time (as of upkeep_begin()) when .turn last changed */
+	/* when .turn last changed or crowd_tell() was last called, CLOCK_MONOTONIC */
+	uint64_t now_ns;
 };
 
-/* False: out of memory. */
+/* Makes the state of crowd.c. False: memory lacks. */
 _must_use_ bool crowd_init(struct collect *c);
 void crowd_fini(struct collect *c);
 
-/* 1 + index of user @uid into .users; 0: no memory. */
+/* Returns 1 + the index of user @uid in .users; 0: memory lacks. */
 uint32_t crowd_user_of(struct crowds *w, uint32_t uid);
 /* Is the budget of this user (1 + index; 0: not known) spent, or that of all users? */
 bool crowd_is_over(const struct collect *c, uint32_t user);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which new processes are only counted; see crowd.h. */
+/* Decides which new processes are only counted; see crowd.h. */
 #include <stdio.h>
 
 #include "base/clock.h"
@@ -64,9 +64,10 @@ static void leave(struct collect *c, struct process *p)
 
 bool crowd_meet(struct collect *c, struct process *p, const struct rec_proc *rec)
 {
-	if (!rec->new && !p->user) /* entries that krait itself made aren't marked new */
+	/* the entries that krait itself has made in the kernel's map aren't marked new */
+	if (!rec->new && !p->user)
 		return false;
-	if (has_stacks(p)) { /* the kernel's map had dropped the process's entry for a while */
+	if (has_stacks(p)) { /* the kernel's map had lost the process's entry for a while */
 		if (is_counted_only(rec->state))
 			tell_state(c, p, p->state);
 		return false;

@@ -16,7 +16,10 @@
 #include "proc/files.h"
 #include "proc/stat.h"
 
-/* Reads the working directory, which is cut off the paths of its files (view/names/dirs.h). */
+/*
+ * Reads the working directory of a process; it is cut off the paths of its files
+ * (view/names/dirs.h).
+ */
 static void read_directory(struct process *p, const struct proc *proc)
 {
 	char path[PATH_MAX];
@@ -63,7 +66,7 @@ static void read_entry(struct process *p, const struct proc *proc)
 	if (!aside_read(proc->dirfd, "cmdline", ARGUMENTS_BYTES, &words))
 		proc_entry_from(p->name, str_cstr(&words), words.n, &entry);
 	script = proc_entry_script(p->name, str_cstr(&words), words.n);
-	if (script && !entry.n) /* else the arguments name the package */
+	if (script && !entry.n) /* otherwise the arguments name the package */
 		read_script(p, proc, script, &entry);
 	str_clear(&words);
 	if (!aside_read(proc->dirfd, "environ", ENVIRONMENT_BYTES, &words))
@@ -71,13 +74,13 @@ static void read_entry(struct process *p, const struct proc *proc)
 	p->entry = str_take(&entry);
 }
 
-/* Reads name, control group and container. False: the process isn't wanted (config.match). */
+/* Reads name, control group and container of a process. False: it isn't wanted (config.match). */
 static bool read_all(struct collect *c, struct process *p, const struct proc *proc)
 {
 	_cleanup_proc_facts_ struct proc_facts facts = {};
 
 	if (proc_facts_read(proc, p->name_is_said ? p->name : NULL, &facts))
-		return true; /* the process is gone: keep what was read before */
+		return true; /* the process is gone: what was read before stays */
 	p->start_boot_ns = facts.start_boot_ns;
 	free(p->name);
 	free(p->cgroup);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Limits of the CPU time for looking into files that processes map; see look.h. */
+/* Limits the CPU time for looking into files that processes map; see look.h. */
 #include "collect/process/look.h"
 
 #include <stdlib.h>
@@ -15,12 +15,12 @@
  * program with 1,000,000 local symbols would take 100 ms.
  */
 #define WHOLE_WORK	 (20 * SLICE_MS)
-#define WHOLE_WORK_START (100 * SLICE_MS) /* before sampling begins */
+#define WHOLE_WORK_START (100 * SLICE_MS) /* work for looking into a file before sampling begins */
 #define SMALL_WORK	 (1 * SLICE_MS)
 
 struct look_budgets {
 	struct budget all;
-	struct map user; /* 1 + uid -> 1 + index into .users */
+	struct map user; /* 1 + uid -> 1 + index of the user's budget in .users */
 	VEC(struct budget) users;
 };
 

@@ -15,15 +15,15 @@
 
 struct collect;
 
-/* False: out of memory. */
+/* Makes the state of look.c. False: memory lacks. */
 _must_use_ bool look_init(struct collect *c);
 void look_fini(struct collect *c);
 
-/* A file that is being looked into; in the caller's storage. */
+/* A look into a file: its limits and its cost; in the caller's storage. */
 struct look {
 	struct slice slice;
 	uint64_t began_ns; /* CPU time of this thread when the look began */
-	uint32_t tgid;	   /* the process that maps the file; 0: none */
+	uint32_t tgid;	   /* number of the process that maps the file; 0: none */
 	/*
 	 * the user whose budget is charged for the look: 1 + index into look_budgets.users, which
 	 * has an entry for each uid; 0: no user is known, so no user's budget is charged

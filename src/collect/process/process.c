@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Questions about one process; see process.h. */
+/* Answers questions about one process; see process.h. */
 #include <stdio.h>
 #include <sys/stat.h>
 

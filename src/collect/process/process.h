@@ -24,9 +24,9 @@ struct py_code;
 /* Why the mappings of a process have to be read; the most urgent reason is last. */
 enum space_stale {
 	SPACE_FRESH,
-	SPACE_ODD,   /* a stack has an address that lies in no known mapping */
-	SPACE_GROWN, /* something was mapped */
-	SPACE_GONE,  /* no mappings are known, or something was unmapped: nothing can be unwound */
+	SPACE_ODD,   /* a stack has an address that lies in no mapping that is known */
+	SPACE_GROWN, /* something was mapped since the mappings were read */
+	SPACE_GONE,  /* no mappings are known, or something was unmapped: no stack can be unwound */
 };
 
 /*
@@ -37,34 +37,36 @@ struct process {
 	/* Who the process is, and what it runs. */
 	struct proc_key key;
 	enum proc_state state;
-	uint16_t version; /* version of the interpreter: major << 8 | minor */
+	uint16_t version; /* version of the process's Python: major << 8 | minor */
 	uint32_t mapping; /* profile id of the mapping "[python 3.12]" */
 	/*
-	 * start time in /proc (CLOCK_BOOTTIME), which differs for a later process with this number
+	 * start time in /proc (CLOCK_BOOTTIME); another process that gets this number has another
+	 * one
 	 */
 	uint64_t start_boot_ns;
 	char unsupported[128];
-	/* if .state is PROC_PYTHON: where the interpreter is, in absolute addresses */
+	/* where the interpreter is, in absolute addresses; if .state is PROC_PYTHON */
 	struct py_where where;
-	/* .where and the places of the process's other interpreters; NULL: there is no other */
+	/* .where and the places of all further interpreters; NULL: there are none */
 	struct proc_several *several;
-	struct later_look later; /* when to look whether another interpreter is initialised */
+	struct later_look later; /* when to look again whether another interpreter is initialised */
 
 	/* What is known of the process so far. */
 	/* examined before the first sample: .key has only a .tgid, or is a former image's */
 	bool expected;
-	bool walked;   /* a sample of the process had Python frames */
-	bool reported; /* the process is counted in intake.unsupported */
-	bool unwanted; /* not shown: the process isn't wanted, or .foreign */
+	bool walked;   /* a sample of the process has had Python frames */
+	bool reported; /* intake.unsupported has counted the process */
+	bool unwanted; /* the process isn't shown, because it isn't wanted or is .foreign */
 	bool foreign;  /* the user may not see the process (config.may_see) */
-	bool headless; /* the first thread has ended (so .ended is set), but other threads go on */
-	bool replaced; /* an exec has replaced this image; the process goes on with another one */
-	uint8_t ended; /* flushes since the process's end, from 1 on; 0: it runs */
+	bool headless; /* the first thread has ended (so .ended is set), but others go on */
+	bool replaced; /* an exec has replaced this image: the process goes on as another image */
+	/* how many flushes came since the process ended, counting from 1; 0: it runs */
+	uint8_t ended;
 	/* The memory was freed. The place stays as long as anything refers to the process. */
 	bool forgotten;
-	struct image_place place; /* if .expected: the place of the image that was examined */
+	struct image_place place; /* place of the image that was examined; if .expected */
 	uint64_t samples;
-	uint64_t seen_ns; /* time of the latest record of the process (CLOCK_MONOTONIC) */
+	uint64_t seen_ns; /* when the latest record of the process was made, CLOCK_MONOTONIC */
 
 	/* How much still refers to the process. */
 	/*
@@ -75,16 +77,17 @@ struct process {
 	/* stacks of the process that wait for names; it isn't forgotten before this is 0 */
 	uint32_t unnamed;
 
-	/* What the process is called, and what it was told to run (facts.c). */
+	/* What the process is called, and what its arguments say it runs (facts.c). */
 	char *name, *cgroup, *container;
-	/* packages that the process was told to run (proc/entry.h); NULL: not read */
+	/* packages that the arguments name (proc/entry.h); NULL: not read */
 	char *entry;
-	/* package that the process's console script imports; NULL: there is none */
+	/* package that the process's console script imports; NULL: it runs none */
 	char *launched;
-	char *directory; /* working directory when the process was met; NULL: not known, or / */
-	/* the first record has the name, so .name stays, whatever /proc says later */
+	char *directory; /* working directory when krait met the process; NULL: not known, or / */
+	/* .name is from the first record, and stays whatever /proc says later */
 	bool name_is_said;
-	char comm[PROC_COMM_BYTES]; /* the kernel's name of the first thread; "": not known yet */
+	/* name of the first thread that the kernel has; "": not known yet */
+	char comm[PROC_COMM_BYTES];
 	/*
 	 * When name, control group and container are read next (CLOCK_MONOTONIC), and .samples when
 	 * they were read last.
@@ -94,45 +97,47 @@ struct process {
 	/* Budgets: what the process may cost. */
 	struct budget looked; /* CPU time for looking into files that the process maps (look.h) */
 	struct budget upkeep;
-	bool upkeep_waits; /* upkeep was put off, and hasn't been done since */
-	bool upkeep_named; /* the process is counted in stats.put_off.processes */
+	bool upkeep_waits; /* upkeep of the process was put off, and hasn't been done since */
+	bool upkeep_named; /* stats.put_off.processes has counted the process */
 	struct absent_spent absent;
-	/* whose budget for new processes pays: 1 + index into crowds.users; 0: nobody's */
+	/*
+	 * the user whose budget for new processes is charged: 1 + index in crowds.users; 0: none is
+	 */
 	uint32_t user;
-	uint64_t new_until_ns; /* until then .user's budget pays (CLOCK_MONOTONIC) */
-	bool crowded;	       /* the process is counted in stats.crowded.processes */
+	uint64_t new_until_ns; /* until this time (CLOCK_MONOTONIC) .user's budget is charged */
+	bool crowded;	       /* stats.crowded.processes has counted the process */
 
 	/* The process's threads (thread.c). */
-	struct map threads; /* tid -> 1 + index into threads.all */
+	struct map threads; /* tid -> 1 + index of the thread in threads.all */
 	/*
 	 * When names of threads were looked for last (0: never), when they are looked for next (0:
 	 * no thread was met), and how long to wait after that.
 	 */
 	uint64_t names_looked_ns, names_due_ns, names_apart_ns;
-	/* samples of the process that came; a sample that had to wait counts again */
+	/* how many samples of the process came; one that had to wait counts again */
 	uint64_t names_samples;
 
 	/* The process's code objects (codes.c). */
 	VEC(struct py_code *) codes;
-	struct map code_index; /* code_key() -> 1 + index into .codes */
+	struct map code_index; /* code_key() -> 1 + index of the code object in .codes */
 
 	/* The process's mappings (space/). */
-	uint32_t slot; /* place in the kernel's map `spaces`; 0: none */
-	/* how often mappings were read because of unknown code since the last pause (space.c) */
+	uint32_t slot; /* slot of the process's mappings in the kernel's map `spaces`; 0: none */
+	/* how often unknown code was a reason to read mappings, since the last pause (space.c) */
 	uint32_t reads;
 	enum space_stale space_stale;
-	/* until .eager_ns (CLOCK_MONOTONIC), mappings are read as often as they change */
+	/* the process is eager: until .eager_ns mappings are read as often as they change */
 	bool eager;
 	uint64_t eager_ns;
-	uint64_t space_ns;    /* CLOCK_MONOTONIC when mappings were read last */
-	uint64_t read_ns;     /* CPU time of the last reading of mappings, not counting waits */
-	VEC(uint32_t) spaces; /* versions of the mappings that are kept, the latest last */
-	/* tables that the kernel program may use until it gets new mappings */
+	uint64_t space_ns;    /* when mappings were last read, CLOCK_MONOTONIC */
+	uint64_t read_ns;     /* CPU time that the last reading of mappings took, without waits */
+	VEC(uint32_t) spaces; /* versions of the spaces that are kept, the latest last */
+	/* tables that the kernel program may use until it has new mappings */
 	VEC(uint32_t) old_tables;
 	struct made_executable {
 		uint64_t start, end, time_ns;
-		uint32_t version; /* latest reading of the mappings before .time_ns */
-	} made_executable;	  /* memory made executable last: older code there is gone */
+		uint32_t version; /* version of the latest reading of mappings before .time_ns */
+	} made_executable; /* memory that was made executable last: older code there is gone */
 
 	/*
 	 * The process's code that lies in no file (madecode/made.h); NULL: this place in the table
@@ -152,23 +157,25 @@ struct forgotten {
 
 struct processes {
 	VEC(struct process) all;
-	VEC(uint32_t) live;		 /* indices into .all of processes that weren't forgotten */
-	VEC(struct forgotten) forgotten; /* the process that was forgotten first is first */
-	VEC(uint32_t) free;		 /* indices into .all that can be reused */
-	struct map by_key;		 /* process_key_hash() -> 1 + index into .all */
-	/* process number -> 1 + index into .all of its newest image */
+	VEC(uint32_t) live; /* processes that weren't forgotten, as indices in .all */
+	/* processes that were forgotten; the one forgotten first comes first */
+	VEC(struct forgotten) forgotten;
+	VEC(uint32_t) free; /* indices in .all that are free to be used again */
+	struct map by_key;  /* process_key_hash() -> 1 + index of the process in .all */
+	/* process number -> 1 + index in .all of the newest image with it */
 	struct map by_tgid;
-	/* process number -> time of its latest exec that the side band reported */
+	/* process number -> time of the latest exec of which the side band told */
 	struct map execs;
-	struct budget upkeep;	   /* upkeep of all processes (upkeep.c) */
+	struct budget upkeep;	   /* budget for the upkeep of all processes (upkeep.c) */
 	struct threads *threads;   /* state of thread.c */
 	struct codes *codes;	   /* state of codes.c */
 	struct look_budgets *look; /* state of look.c */
 	struct crowds *crowds;	   /* state of crowd.c */
 	struct packages *packages; /* state of together.c */
-	/* state of absent.c; NULL: no process had absent memory yet */
+	/* state of absent.c; NULL: no process has had absent memory yet */
 	struct absent *absent;
-	size_t made_bytes; /* size of what process.made points to */
+	/* size of the made code's state of one process, to which process.made points */
+	size_t made_bytes;
 	/*
 	 * Frees what the other rooms keep for a process. Called when the process is forgotten, and
 	 * again when its place is reused or the collector ends.
@@ -176,10 +183,10 @@ struct processes {
 	void (*close)(struct collect *c, struct process *p);
 };
 
-/* @made_bytes, @close: struct processes describes them. False: out of memory. */
+/* Makes the state of this room. @made_bytes, @close: see struct processes. False: memory lacks. */
 _must_use_ bool processes_init(struct collect *c, size_t made_bytes,
 			       void (*close)(struct collect *c, struct process *p));
-/* False: a read of memory hangs (absent_fini()). */
+/* Frees the state of this room. False: a read of memory hangs (absent_fini()). */
 _must_use_ bool processes_fini(struct collect *c);
 
 static inline struct process *process_at(const struct collect *c, uint32_t i)
@@ -187,7 +194,7 @@ static inline struct process *process_at(const struct collect *c, uint32_t i)
 	return &c->processes->all.v[i];
 }
 
-/* The process with index @i into .live. */
+/* Returns the process that .live has at index @i. */
 static inline struct process *process_live(const struct collect *c, size_t i)
 {
 	return process_at(c, c->processes->live.v[i]);
@@ -203,13 +210,13 @@ static inline bool process_has_ended(const struct process *p)
 	return p->ended && !p->headless;
 }
 
-/* Are native stacks of the process unwound? */
+/* Tells whether native stacks of the process are unwound. */
 static inline bool has_stacks(const struct process *p)
 {
 	return p->state == PROC_PYTHON || p->state == PROC_NATIVE || p->state == PROC_UNSUPPORTED;
 }
 
-/* Asks space/ to read the mappings of the process soon. */
+/* Asks the room space/ to read the mappings of the process soon. */
 static inline void space_wanted(struct process *p, enum space_stale why)
 {
 	p->space_stale = MAX(p->space_stale, why);
@@ -228,13 +235,13 @@ long process_of(struct collect *c, const struct proc_key *key);
 uint64_t process_key_hash(const struct proc_key *k);
 void process_drop_index(struct map *m, uint64_t key, uint32_t i);
 
-/* The newest image of process @tgid; NULL: none is known. */
+/* Returns the newest image of process @tgid; NULL: none is known. */
 struct process *process_newest(const struct collect *c, uint32_t tgid);
 
 /* Do other threads go on? To be called after the process's first thread has ended. */
 bool process_has_threads(const struct process *p);
 
-/* Have all threads of the process ended, or has an exec replaced it? */
+/* Tells whether all threads of the process have ended, or an exec has replaced it. */
 bool process_is_gone(const struct process *p);
 
 /* Is @proc the same process as @p, and not a later one with its number? */
@@ -266,7 +273,7 @@ uint32_t process_mapping_of(struct collect *c, uint16_t version);
  * object that came before that record.
  */
 void process_is_python(struct collect *c, struct process *p, uint16_t version);
-/* Notes that an interpreter of this version was met. */
+/* Notes that an interpreter of this version has been met. */
 void process_note_version(struct collect *c, uint16_t version);
 
 /*
@@ -276,9 +283,9 @@ void process_note_version(struct collect *c, uint16_t version);
  */
 bool facts_read(struct collect *c, struct process *p, const struct proc *proc);
 bool facts_renew(struct collect *c, struct process *p);
-/* Takes the names of the process that the kernel program has read. */
+/* Takes over the names of the process that the kernel program has read. */
 void facts_from_record(struct process *p, const struct rec_proc *rec);
-/* Reads the process's working directory, and which package it was told to run. */
+/* Reads the process's working directory, and which package its arguments name. */
 void facts_read_start(struct process *p, const struct proc *proc);
 
 #endif

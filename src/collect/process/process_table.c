@@ -11,7 +11,7 @@ uint64_t process_key_hash(const struct proc_key *k)
 	return k->start_ns * 0x9e3779b97f4a7c15ull ^ (uint64_t)k->exec_id << 32 ^ k->tgid;
 }
 
-/* Marks @p as ended, because another image has its process number. */
+/* Marks @p as ended, because another image has got its process number. */
 static void replace(struct process *p)
 {
 	p->replaced = true;
@@ -74,7 +74,7 @@ long process_of(struct collect *c, const struct proc_key *key)
 	}
 	if (map_put(&c->processes->by_key, process_key_hash(key), i + 1) ||
 	    (!p.replaced && map_put(&c->processes->by_tgid, key->tgid, i + 1))) {
-		/* No record may find the empty place by this key. */
+		/* By this key no record may find the place, which is empty now. */
 		process_drop_index(&c->processes->by_key, process_key_hash(key), i);
 		c->processes->live.n--;
 		free(p.made);
@@ -92,7 +92,7 @@ void process_exited(struct collect *c, uint32_t tgid, uint32_t tid, uint64_t tim
 
 	if (exec_ns && *exec_ns <= time_ns)
 		map_del(&c->processes->execs, tgid);
-	if (p || tid == tgid) /* the first record of a short-lived process may come later */
+	if (p || tid == tgid) /* the first record of a short-lived process may come only later */
 		thread_ended(c, p, tgid, tid, time_ns);
 	thread_give_up(c, time_ns);
 	if (!p)
@@ -112,7 +112,8 @@ void process_execed(struct collect *c, uint32_t tgid, uint64_t time_ns)
 
 	(void)!map_put(&c->processes->execs, tgid, time_ns);
 	if (!p || p->seen_ns > time_ns)
-		return; /* @p is the new image already: its records came first */
+		/* @p is the new image already, because its records came before the exec's */
+		return;
 	several_forget(c, p);
 	replace(p);
 	map_del(&c->processes->by_tgid, tgid);

@@ -14,7 +14,7 @@
 #include "collect/process/together.h"
 
 #define FLUSHES_AFTER_END 3
-/* how long after a process was forgotten records of it may still come */
+/* how long after a process was forgotten its records may still come */
 #define FORGOTTEN_NS (10 * NSEC_PER_SEC)
 
 static void free_memory(struct collect *c, struct process *p)

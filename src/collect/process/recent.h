@@ -15,7 +15,7 @@
 
 #define RECENT_KEPT (2 * SENT_WAYS)
 
-/* In each set the latest id is first; 0: the place is unused. */
+/* Sets of ids; in each the latest is first; 0: the place is unused. */
 struct recent {
 	uint64_t id[SENT_SETS][RECENT_KEPT];
 };

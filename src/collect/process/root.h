@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Root directories of processes. */
+/* Knows the root directories of processes. */
 #ifndef COLLECT_PROCESS_ROOT_H
 #define COLLECT_PROCESS_ROOT_H
 
@@ -16,12 +16,13 @@ struct proc;
  * gone.
  */
 struct target_root {
-	uint64_t mount, ino; /* .mount: the mount's number, which isn't reused while .fd is open */
+	/* .mount: number of the mount, which no other one gets while .fd is open */
+	uint64_t mount, ino;
 	int fd;
 };
 typedef VEC(struct target_root) root_vec;
 
-/* Is @fd on the mount of krait's own root directory? Nobody unmounts that one. */
+/* Tells whether @fd is on the mount of krait's own root directory, which nobody unmounts. */
 bool root_has(int fd);
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Processes with several interpreters; see several.c. */
+/* Knows the processes that have several interpreters; see several.c. */
 #ifndef COLLECT_SEVERAL_H
 #define COLLECT_SEVERAL_H
 
@@ -19,7 +19,7 @@ struct later_look {
 	uint64_t due_ns, apart_ns;
 };
 
-/* Are both lists of interpreters the same? NULL: a process with one interpreter. */
+/* Tells whether both lists have the same interpreters. NULL: a process with only one. */
 bool several_same(const struct proc_several *a, const struct proc_several *b);
 
 /*
@@ -29,10 +29,10 @@ bool several_same(const struct proc_several *a, const struct proc_several *b);
 _must_use_ int several_set(struct collect *c, struct process *p, const struct proc_several *all);
 void several_forget(struct collect *c, struct process *p);
 
-/* Has the Python version of at least one of @p's interpreters this capability? */
+/* Tells whether the version of at least one interpreter of @p has this capability. */
 bool several_has(const struct collect *c, const struct process *p, enum py_capability can);
 
-/* Examines @p again later: then it shows which of its interpreters are initialised. */
+/* Has @p examined again later, when it may show which of its interpreters are initialised. */
 void several_wait(struct process *p);
 /*
  * To be called after @p was examined: decides whether and when it is examined again. @waits: not

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The labels of samples, which say who ran. They are made once per thread. */
+/* Makes the labels of samples, which say who ran, once for each thread. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -20,10 +20,11 @@
  * and the main thread when a program imports `threading`.
  */
 #define NAMES_APART_NS (50 * NSEC_PER_MSEC)
-#define NAMES_SAMPLES  3 /* how many samples of the process the first look waits for */
+/* how many samples of the process come before names of threads are first read */
+#define NAMES_SAMPLES 3
 /* as NAMES_SAMPLES, for a process of which only the main thread was met */
 #define NAMES_ALONE    16
-#define NAMES_FIRST_NS NSEC_PER_SEC /* longest time that the first look waits */
+#define NAMES_FIRST_NS NSEC_PER_SEC /* the longest time until names of threads are first read */
 
 /*
  * CPU time from which on a thread counts for the rate of samples. In a shorter time, the periods
@@ -32,17 +33,17 @@
 #define LONG_ENOUGH_NS (100 * NSEC_PER_MSEC)
 
 struct thread {
-	uint32_t tid;	  /* 0: this place is free */
-	uint32_t process; /* index into processes.all */
-	/* profile ids of the thread's label sets; 0: not made yet */
+	uint32_t tid;	  /* number of the thread; 0: this place is free */
+	uint32_t process; /* the thread's process, as an index into processes.all */
+	/* profile ids of the thread's label sets; 0: this one isn't made yet */
 	uint32_t labels[GIL_STATE_MAX];
-	bool own[GIL_STATE_MAX]; /* which of .labels no other thread's samples have */
-	uint64_t first_ns;	 /* the thread's CPU time when counting began; 0: not yet */
-	uint64_t last_ns;	 /* the thread's CPU time at its last sample */
-	/* samples from .first_ns until .last_ns; samples at .last_ns */
+	bool own[GIL_STATE_MAX]; /* whether no other thread's samples have this one of .labels */
+	uint64_t first_ns;	 /* CPU time of the thread when counting began; 0: it hasn't yet */
+	uint64_t last_ns;	 /* CPU time of the thread at its last sample */
+	/* number of samples from .first_ns until .last_ns, and of samples at .last_ns */
 	uint64_t came, since;
-	uint64_t ended_ns; /* when the thread ended and its number became free; 0: it runs */
-	bool named;	   /* .name is Python's name of the thread, else the kernel's */
+	uint64_t ended_ns; /* when the thread ended, so that its number became free; 0: it runs */
+	bool named;	   /* .name is the thread's name in Python; else the kernel's */
 	char name[64];
 };
 
@@ -57,13 +58,13 @@ struct thread_end {
 
 struct threads {
 	VEC(struct thread) all;
-	VEC(uint32_t) free;	     /* indices into .all */
-	VEC(struct thread_end) ends; /* sorted by time, the earliest first */
+	VEC(uint32_t) free;	     /* indices in .all that are free */
+	VEC(struct thread_end) ends; /* ends of threads by time, the earliest first */
 	struct ended_threads {
-		unsigned n; /* number of threads that were given up after their end */
-		/* sums over the threads given up, as in collect_stats.cpu_ns and .came */
+		unsigned n; /* how many threads were given up after their end */
+		/* sums over the threads that were given up, for collect_stats.cpu_ns and .came */
 		uint64_t cpu_ns, came;
-		/* time of the side band's event at which threads were given up last */
+		/* time of the side band's event at which threads were last given up */
 		uint64_t at_ns;
 	} ended;
 };
@@ -280,7 +281,7 @@ static void give_up(struct collect *c, struct thread *t)
 
 	if (vec_push(&c->processes->threads->free, i))
 		return;
-	if (at && *at == i + 1) /* else a newer thread has its number */
+	if (at && *at == i + 1) /* otherwise a newer thread has got the number */
 		map_del(by_tid, t->tid);
 	add_rate(t, &c->processes->threads->ended.cpu_ns, &c->processes->threads->ended.came);
 	c->processes->threads->ended.n++;
@@ -369,7 +370,8 @@ uint32_t thread_labels(struct collect *c, uint32_t process, const struct rec_sam
 	add_runtime(t, rec->runtime_ns);
 	if (!t->labels[rec->gil])
 		label(c, p, t, rec->gil);
-	if (profile_failed(c->profile)) /* some labels of the set may be missing */
+	/* of this set some labels may be missing, because memory lacked */
+	if (profile_failed(c->profile))
 		t->labels[rec->gil] = 0;
 	return t->labels[rec->gil];
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Threads: their labels, their names, and how long they ran. */
+/* Keeps threads: their labels, their names, and how long they ran. */
 #ifndef COLLECT_THREAD_H
 #define COLLECT_THREAD_H
 
@@ -12,13 +12,13 @@
 
 struct collect;
 
-/* False: out of memory. */
+/* Makes the state of thread.c. False: memory lacks. */
 _must_use_ bool threads_init(struct collect *c);
 void threads_fini(struct collect *c);
 
-/* Number of places for threads, free ones included. */
+/* Returns how many places there are for threads, free ones included. */
 size_t threads_kept(const struct collect *c);
-/* Replaces the ids of label sets by those of the condensed profile. */
+/* Puts the ids of the condensed profile's label sets in place of the old ones. */
 void threads_condense(struct collect *c, struct condense *k);
 
 /*
@@ -27,13 +27,13 @@ void threads_condense(struct collect *c, struct condense *k);
  */
 uint32_t thread_labels(struct collect *c, uint32_t process, const struct rec_sample *rec);
 
-/* A sample of the thread came that has to wait for its stack. */
+/* Notes that a sample of the thread has come, which has to wait for its stack. */
 void thread_meet(struct collect *c, uint32_t process, const struct rec_sample *rec);
 
 /* Reads the kernel's names of those threads of @p that have none because @p was only counted. */
 void thread_name_nameless(struct collect *c, const struct process *p);
 
-/* Something that @p's labels say has changed: they are made anew. */
+/* Has the labels of @p's threads made anew, because something that they say has changed. */
 void thread_forget_labels(struct collect *c, struct process *p);
 
 /*
@@ -58,7 +58,7 @@ void thread_names(struct collect *c, bool last);
  * side band.
  */
 void thread_give_up(struct collect *c, uint64_t now_ns);
-/* Gives up all threads of a process that is forgotten. */
+/* Gives up all threads of process @p, which is being forgotten. */
 void thread_forget_all(struct collect *c, struct process *p);
 
 #endif

@@ -19,7 +19,7 @@
 #include "proc/open_as.h"
 #include "proc/proc.h"
 
-#define LOOKS_MOST 16 /* most packages that are looked for in a recording */
+#define LOOKS_MOST 16 /* the most packages that are looked for in a recording */
 /*
  * Most tries for one package. Each takes at most as long as distribution_of() allows, and each time
  * the page cache has more of what is read.
@@ -27,11 +27,11 @@
 #define TRIES	     8
 #define SCRIPT_BYTES (4 << 10)
 
-/* A package whose distribution is looked for. */
+/* A package of which the installed distribution is looked for. */
 struct together {
-	char *key;		 /* container and directory of the package */
-	char *file;		 /* one file of the package, to find it by; NULL: none yet */
-	struct proc_key process; /* the process that had code of the package last */
+	char *key;		 /* container and directory of the package, as one text */
+	char *file;		 /* a file of the package, by which it is found; NULL: none yet */
+	struct proc_key process; /* the process that last had code of the package */
 	unsigned tries;
 	bool done;
 };
@@ -95,7 +95,7 @@ static int open_same(const struct process *p, struct proc *ret)
 	return r ? r : process_is(p, ret) ? 0 : -ESRCH;
 }
 
-/* Notes a package that @p runs, so that together_look() looks for it. */
+/* Notes a package that @p runs; together_look() looks for it later. */
 static void want(struct collect *c, const struct process *p, const char *file)
 {
 	size_t site = distribution_site(file), n = strcspn(file + site, "/.");
@@ -145,7 +145,7 @@ static bool is_launcher(const struct py_code *code)
 	       strstr(code->file, "bin/") && code->name && streq(code->name, "<module>");
 }
 
-/* Opens a console script with the rights of its process's user. */
+/* Opens a console script with the rights of the user of its process. */
 static int open_launcher(const struct proc *proc, const char *file)
 {
 	_cleanup_close_ int root = openat(proc->dirfd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);

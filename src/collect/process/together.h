@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which other packages were installed together with a package that a process runs. */
+/* Finds out which packages were installed together with a package that a process runs. */
 #ifndef COLLECT_PROCESS_TOGETHER_H
 #define COLLECT_PROCESS_TOGETHER_H
 
@@ -9,11 +9,11 @@ struct collect;
 struct process;
 struct py_code;
 
-/* False: out of memory. */
+/* Makes the state of together.c. False: memory lacks. */
 _must_use_ bool together_init(struct collect *c);
 void together_fini(struct collect *c);
 
-/* A code object of process @p came, and was added to .codes. */
+/* Notes that a code object of process @p has come, and was added to .codes. */
 void together_met(struct collect *c, struct process *p, const struct py_code *code);
 /* Called at each flush: looks for packages that were noted, as long as ASKED_NS allows. */
 void together_look(struct collect *c);
