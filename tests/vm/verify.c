@@ -2,7 +2,9 @@
 /*
  * Loads BPF object files as they are and says whether this kernel's verifier took them and what
  * that cost, without anything of krait's user space:
- *	verify FILE...
+ *	verify [--all-options] FILE...
+ * --all-options sets every byte of the constants that user space sets (.rodata) to 1: all options
+ * are on, so no program has code that the verifier leaves out. It
  * prints "OBJECT FILE ok|refused MS ms", and per program "PROGRAM NAME", followed by the last
  * lines of the verifier's log: "processed N insns ...", or why it refused.
  */
@@ -57,13 +59,32 @@ static int collect_logs(struct bpf_object *object)
 	return 0;
 }
 
-static int verify(const char *path)
+static void set_all_options(struct bpf_object *object)
+{
+	struct bpf_map *map;
+
+	bpf_object__for_each_map(map, object)
+	{
+		size_t n = bpf_map__value_size(map);
+		void *value = malloc(n);
+
+		if (value && strstr(bpf_map__name(map), ".rodata")) {
+			memset(value, 1, n);
+			bpf_map__set_initial_value(map, value, n);
+		}
+		free(value);
+	}
+}
+
+static int verify(const char *path, int all_options)
 {
 	struct bpf_object *object = bpf_object__open_file(path, NULL);
 	struct bpf_program *program;
 	double start = now_ms();
 	int err;
 
+	if (object && all_options)
+		set_all_options(object);
 	if (!object || collect_logs(object)) {
 		printf("OBJECT %s unreadable: %s\n", path, strerror(errno));
 		return -1;
@@ -84,12 +105,13 @@ static int verify(const char *path)
 int main(int argc, char **argv)
 {
 	struct rlimit unlimited = {RLIM_INFINITY, RLIM_INFINITY};
-	int bad = 0;
+	int bad = 0, all_options;
 
 	setrlimit(RLIMIT_MEMLOCK, &unlimited); /* before 5.11 maps count against it */
 	libbpf_set_print(print_warning);
-	for (int i = 1; i < argc; i++)
-		bad |= verify(argv[i]) != 0;
+	all_options = argc > 1 && !strcmp(argv[1], "--all-options");
+	for (int i = 1 + all_options; i < argc; i++)
+		bad |= verify(argv[i], all_options) != 0;
 	fflush(stdout);
 	return bad;
 }

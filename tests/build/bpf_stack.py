@@ -1,0 +1,291 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""The BPF stack that each program and its subprograms take together, from the object file alone.
+
+A program whose combined stack is larger than 512 bytes doesn't load, on 5.10 above all, and only
+there does anybody notice. check_max_stack_depth() in the kernel's kernel/bpf/verifier.c adds the
+stacks of a chain of calls, each rounded up to 32 bytes (from 6.8 on to 16 where a JIT compiles).
+This does the same: the calls are the object's, a stack reaches down to the lowest offset from r10.
+
+bpf_stack.py [OBJECT...]: says for each program of the objects (krait's) whether it is within the
+limits, and whether each function's depth is the one in the kernel's own log. Then programs at the
+limits and a word beyond are built: the kernel and this must say the same of them."""
+
+import os
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+OBJECTS = ["build/release/bpf/events/%s.bpf.o" % n for n in ("sample", "tasks")]
+
+MAX_STACK = 512  # MAX_BPF_STACK
+MAX_CALLS = 8  # MAX_CALL_FRAMES
+ROUND = 32
+
+STT_FUNC, SHF_EXECINSTR, SHT_SYMTAB, SHT_REL = 2, 4, 2, 9
+FP = 10  # r10, the frame pointer
+CALL, PSEUDO_CALL = 0x85, 1
+LD_IMM64, PSEUDO_FUNC = 0x18, 4
+MOV64_REG, ADD64_IMM = 0xBF, 0x07
+LDX, ST, STX = 1, 2, 3  # classes that reach memory at a register's value plus an offset
+
+
+class Bad(Exception):
+    """What this can't judge."""
+
+
+class Object:
+    """The functions of an ELF file of the BPF target, and what they call."""
+
+    def __init__(self, path):
+        self.path = path
+        with open(path, "rb") as f:
+            self.data = f.read()
+        if self.data[:6] != b"\x7fELF\x02\x01" or self.half(18) != 247:  # EM_BPF
+            raise Bad("%s is no BPF object" % path)
+        self.read_sections()
+        self.read_functions()
+
+    def half(self, at):
+        return struct.unpack_from("<H", self.data, at)[0]
+
+    def read_sections(self):
+        at, n, names = struct.unpack_from("<Q", self.data, 40)[0], self.half(60), self.half(62)
+        # name, type, flags, addr, offset, size, link, info, align, entsize
+        self.sections = [
+            struct.unpack_from("<IIQQQQIIQQ", self.data, at + 64 * i) for i in range(n)
+        ]
+        self.names = names
+
+    def text(self, section, at):
+        begin = self.sections[section][4] + at
+        return self.data[begin : self.data.index(b"\0", begin)].decode()
+
+    def rows(self, section, layout):
+        return struct.iter_unpack(layout, self.bytes(section))
+
+    def bytes(self, section):
+        return self.data[section[4] : section[4] + section[5]]
+
+    def read_functions(self):
+        """self.functions: (section, offset) -> name; self.relocated: the same -> symbol."""
+        table = next(s for s in self.sections if s[1] == SHT_SYMTAB)
+        # name, info, other, section, value, size
+        self.symbols = list(self.rows(table, "<IBBHQQ"))
+        self.functions, self.size, self.relocated = {}, {}, {}
+        for name, info, _, section, value, size in self.symbols:
+            if info & 15 == STT_FUNC:
+                self.functions[section, value] = self.text(table[6], name)
+                self.size[section, value] = size
+        for s in self.sections:
+            if s[1] == SHT_REL and self.sections[s[7]][2] & SHF_EXECINSTR:
+                for offset, info in self.rows(s, "<QQ"):
+                    self.relocated[s[7], offset] = self.symbols[info >> 32]
+
+    def programs(self):
+        """The functions that the kernel calls: those of the sections other than .text."""
+        return sorted(
+            at
+            for at in self.functions
+            if self.text(self.names, self.sections[at[0]][0]) != ".text"
+        )
+
+    def instructions(self, function):
+        """(offset, opcode, destination, source, offset of memory, constant) of each."""
+        section, at = function
+        code = self.bytes(self.sections[section])[at : at + self.size[function]]
+        for i, (op, regs, off, imm) in enumerate(struct.iter_unpack("<BBhi", code)):
+            yield at + 8 * i, op, regs & 15, regs >> 4, off, imm
+
+    def calls(self, function):
+        """The functions that @function calls, each once, in the order of the calls."""
+        section, called = function[0], []
+        for at, op, _, src, _, imm in self.instructions(function):
+            if op == LD_IMM64 and src == PSEUDO_FUNC:
+                raise Bad("%s passes a function to a helper" % self.functions[function])
+            if op != CALL or src != PSEUDO_CALL:
+                continue
+            symbol = self.relocated.get((section, at))
+            if symbol:  # as libbpf does it, bpf_object__reloc_code()
+                target = symbol[3], symbol[4] + 8 * (imm + 1)
+            else:
+                target = section, at + 8 * (imm + 1)
+            if target not in self.functions:
+                raise Bad("%s calls what is no function" % self.functions[function])
+            if target not in called:
+                called.append(target)
+        return called
+
+    def depth(self, function):
+        """
+        How far the function's stack reaches below r10: by what it loads and stores there, and by
+        the addresses that it computes (for helpers, which get the address and a size).
+        """
+        lowest = 0
+        copies = set()  # registers that hold r10's value
+        for _, op, dst, src, off, imm in self.instructions(function):
+            base = src if op & 7 == LDX else dst if op & 7 in (ST, STX) else None
+            if base == FP or base in copies:
+                lowest = min(lowest, off)
+            if op == ADD64_IMM and dst in copies:
+                lowest = min(lowest, imm)
+            if op == MOV64_REG and src == FP:
+                copies.add(dst)
+            elif op & 7 not in (ST, STX):
+                copies.discard(dst)
+        return -lowest
+
+    def order(self, program):
+        """The program and its subprograms in the order in which libbpf appends them."""
+        found = []
+
+        def visit(function):
+            found.append(function)
+            for called in self.calls(function):
+                if called not in found:
+                    visit(called)
+
+        visit(program)
+        return found
+
+    def deepest(self, function, above=()):
+        """The chain of calls with the most stack: its sum, its functions."""
+        if function in above:
+            raise Bad("%s calls itself" % self.functions[function])
+        if len(above) == MAX_CALLS:
+            raise Bad("more than %d functions call each other in a chain" % MAX_CALLS)
+        chains = [self.deepest(c, above + (function,)) for c in self.calls(function)]
+        below, chain = max(chains, default=(0, []))
+        return rounded(max(self.depth(function), 1), ROUND) + below, [function] + chain
+
+
+def rounded(n, to):
+    return (n + to - 1) // to * to
+
+
+def judge(o, program):
+    """(Is it within the limits?, what it takes)"""
+    try:
+        total, chain = o.deepest(program)
+    except Bad as e:
+        return False, str(e)
+    chain = " > ".join("%s %d" % (o.functions[f], o.depth(f)) for f in chain)
+    return total <= MAX_STACK, "%d bytes of %d: %s" % (total, MAX_STACK, chain)
+
+
+bad = 0
+
+
+def verdict(name, why):
+    global bad
+    bad |= bool(why)
+    print("FAIL bpf-stack %s: %s" % (name, why) if why else "PASS bpf-stack %s" % name)
+
+
+def load(tool, path):
+    """What tests/vm/verify.c says of the object, for each program."""
+    r = subprocess.run([tool, "--all-options", path], capture_output=True, errors="replace")
+    head, *parts = r.stdout.split("PROGRAM ")
+    return " ok " in head, {p.split()[0]: p for p in parts}, r.stdout
+
+
+def differs(o, program, log):
+    """How the depths differ from those of the verifier, which counts in words; None: they don't."""
+    depths = re.search(r"^stack depth ([0-9+]+)", log, re.M)
+    if not depths:
+        return "the verifier gave no depths: " + log.strip()[-300:]
+    own = [(o.functions[f], rounded(o.depth(f), 8)) for f in o.order(program)]
+    its = [rounded(int(n), 8) for n in depths[1].split("+")]
+    if len(own) != len(its):
+        return "%d functions, in the verifier %d" % (len(own), len(its))
+    return "; ".join("%s %d, in the verifier %d" % (n, a, b) for (n, a), b in zip(own, its) if a != b)
+
+
+def check(path, tool):
+    o = Object(path)
+    logs = load(tool, path)[1] if tool else {}
+    for program in o.programs():
+        name = o.functions[program]
+        ok, what = judge(o, program)
+        print("# %s: %s" % (name, what))
+        verdict(name, None if ok else what)
+        if tool:
+            verdict(name + "-verifier", differs(o, program, logs.get(name, "")))
+
+
+SOURCE = """
+char LICENSE[] __attribute__((section("license"))) = "Dual BSD/GPL";
+static long (*load_bytes)(const void *, unsigned, void *, unsigned) = (void *)26;
+"""
+FUNCTION = """
+%s int f%d(void *ctx) {
+	char text[%d];
+	load_bytes(ctx, 0, text, sizeof(text)); /* bpf_skb_load_bytes() */
+	return text[0]%s;
+}
+"""
+# The stack of each function of a chain, whether it is within the limits, and whether this kernel
+# says so too. The programs are socket filters, because from 6.13 on the kernel gives each function
+# of a tracing program a stack of its own.
+CHAINS = [
+    ("fits", [256, 256], True, True),
+    ("a-word-more", [256, 264], False, True),
+    ("rounded-to-32", [200, 200, 72], False, False),  # a new kernel rounds to 16
+    ("eight-calls", [16] * 8, True, True),
+    ("nine-calls", [16] * 9, False, True),
+]
+
+
+def build(folder, name, sizes):
+    source = SOURCE
+    for i in reversed(range(len(sizes))):
+        first = '__attribute__((section("socket")))'
+        source += FUNCTION % (
+            "static __attribute__((noinline))" if i else first,
+            i,
+            sizes[i],
+            " + f%d(ctx)" % (i + 1) if i + 1 < len(sizes) else "",
+        )
+    path = os.path.join(folder, name)
+    with open(path + ".c", "w") as f:
+        f.write(source)
+    clang = os.environ.get("CLANG", "clang")
+    flags = ["-target", "bpf", "-mcpu=v2", "-O2", "-g", "-c", "-o", path + ".o", path + ".c"]
+    subprocess.run([clang] + flags, check=True)
+    return path + ".o"
+
+
+def check_faults(folder, tool):
+    """Programs at the limits and beyond: this and the kernel must say the same of them."""
+    for name, sizes, fits, everywhere in CHAINS:
+        path = build(folder, name, sizes)
+        o = Object(path)
+        ok, what = judge(o, o.programs()[0])
+        verdict(name, None if ok == fits else "%s: %s" % ("taken" if ok else "refused", what))
+        if tool and everywhere:
+            loads, _, log = load(tool, path)
+            verdict(name + "-kernel", None if loads == fits else "the kernel: " + log[-400:])
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        tool = None
+        if os.geteuid():
+            print("SKIP bpf-stack-verifier: only root loads BPF programs")
+        else:
+            tool = os.path.join(folder, "verify")
+            libs = subprocess.check_output(["pkg-config", "--libs", "libbpf"], text=True).split()
+            source = os.path.join(ROOT, "tests/vm/verify.c")
+            subprocess.run(["cc", "-o", tool, source] + libs, check=True)
+        for path in sys.argv[1:] or OBJECTS:
+            check(path, tool)
+        check_faults(folder, tool)
+    return bad
+
+
+if __name__ == "__main__":
+    os.chdir(ROOT)
+    sys.exit(main())
