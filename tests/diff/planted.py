@@ -38,6 +38,10 @@ KRAIT = os.path.join(ROOT, os.environ.get("KRAIT", "build/release/krait"))
 SECONDS = float(os.environ.get("KRAIT_PLANTED_SECONDS", "5"))
 HZ = 1999
 REGRESSIONS = (5, 5, 10, 25)  # percent of a round
+# The C library returns memory to the kernel when the end of its heap is free. Whether zlib's buffers
+# lie there is settled when a process begins, and then compressing takes twice the time or half. So
+# the programs keep their memory.
+os.environ.update(MALLOC_TRIM_THRESHOLD_=str(1 << 30), MALLOC_MMAP_THRESHOLD_=str(32 << 20))
 failed = False
 
 # The end of each program: a round calls each function with its number of steps. The arguments say
