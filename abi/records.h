@@ -16,6 +16,7 @@
 /* the most kernel frames in one stack: the default of kernel.perf_event_max_stack */
 #define ABI_MAX_KERNEL	127
 #define ABI_MAX_LAYOUTS 128
+#define ABI_MAX_SOURCES 16 /* event sources of a recording; rec_sample.source has 4 bits */
 /* the most bytes that are copied of one name; raw, up to 4 bytes a code point */
 #define ABI_NAME_BYTES	    16384
 #define ABI_LINETABLE_BYTES 65536
@@ -58,9 +59,10 @@ struct proc_key {
 
 struct rec_sample {
 	__u8 type; /* REC_SAMPLE, or REC_SAMPLE_END for a sample of a thread that is in do_exit() */
-	__u8 outcome; /* enum walk_outcome: how the walk along the Python frames ended */
-	__u8 gil;     /* enum gil_state: what the thread does with the GIL */
-	__u8 native;  /* enum native_outcome: how the native unwinding ended */
+	__u8 outcome;	 /* enum walk_outcome: how the walk along the Python frames ended */
+	__u8 gil : 4;	 /* enum gil_state: what the thread does with the GIL */
+	__u8 source : 4; /* the event that the sample is of, by its place in the recording */
+	__u8 native;	 /* enum native_outcome: how the native unwinding ended */
 	__u32 tid;
 	__u64 time_ns;
 	__u64 stack; /* the stack's wire id; 0: the stack has no frames */

@@ -121,7 +121,7 @@ int main(int argc, char **argv)
 {
 	size_t n = (argc > 1 ? strtoul(argv[1], NULL, 10) : 10) * 1000000, before, after;
 	struct profile *p = profile_new();
-	struct collect_config config = {.profile = p, .ops = &ops, .clock = true};
+	struct collect_config config = {.profile = p, .ops = &ops, .n_sources = 1};
 	struct collect *c = p ? collect_new(&config) : NULL;
 	struct collect_stats st;
 	double begin;

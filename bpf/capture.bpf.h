@@ -25,7 +25,9 @@ struct moment {
 	void *ctx;		  /* the program's context, for bpf_get_stack() */
 	/* The context begins with the thread's user registers; otherwise the kernel ran. */
 	bool user_mode;
-	__u64 weight; /* what the sample counts for, in the unit of its event */
+	bool kernel_stack; /* the kernel's frames are wanted, if the kernel ran */
+	__u8 source;	   /* rec_sample.source */
+	__u64 weight;	   /* what the sample counts for, in the unit of its event */
 };
 
 /* Which parts of a thread's stack are taken. Each value includes those before it. */
@@ -186,7 +188,7 @@ walk_inline __u32 take_kernel(const struct moment *m, const struct walk *w, stru
 {
 	long n;
 
-	if (!kernel_stacks || w->user_mode)
+	if (!m->kernel_stack || w->user_mode)
 		return 0;
 	n = bpf_get_stack(m->ctx, no->pc, ABI_MAX_KERNEL * sizeof(__u64), 0);
 	if (n < 0 || n > (long)(ABI_MAX_KERNEL * sizeof(__u64)))
@@ -254,7 +256,7 @@ walk_inline void send_sample(struct rec_sample *rec, const struct walk *w)
 /* Takes one sample with the state @w, which no other program uses meanwhile. */
 walk_inline void capture_in(const struct moment *m, struct walk *w)
 {
-	struct rec_sample rec = {.type = REC_SAMPLE, .weight = m->weight};
+	struct rec_sample rec = {.type = REC_SAMPLE, .source = m->source, .weight = m->weight};
 	struct walk_out *out;
 	bool exits, young;
 	__u32 flags;

@@ -202,6 +202,19 @@ enum bpf_func_id___regs {
 #define PF_KTHREAD 0x00200000
 
 /* The context of a task iterator, 5.8+. */
+struct perf_event_attr {
+	__u32 wakeup_events;
+} CORE;
+
+struct perf_event {
+	struct perf_event_attr attr;
+} CORE;
+
+/* What the kernel itself has as the context of a perf program (include/linux/perf_event.h). */
+struct bpf_perf_event_data_kern {
+	struct perf_event *event;
+} CORE;
+
 struct seq_file;
 struct bpf_iter_meta {
 	struct seq_file *seq;

@@ -17,9 +17,15 @@ const volatile bool patient;	   /* wake user space only for records that it has 
 
 const volatile __u8 native_mode;	 /* enum native_mode */
 const volatile bool native_instructions; /* instructions, not only functions: lines are shown */
-const volatile bool kernel_stacks;
-const volatile bool measures;	    /* how long samples take: longest_ns, long_samples */
-const volatile __u64 sample_weight; /* of each sample; 0 = the event's period */
+const volatile bool measures;		 /* how long samples take: longest_ns, long_samples */
+
+/* The recording's events. */
+const volatile __u32 n_sources;
+const volatile struct {
+	__u64 weight;	    /* of each sample; 0 = the period in force */
+	__u64 kernel_stack; /* != 0: its samples have the kernel's frames */
+} source_config[ABI_MAX_SOURCES];
+
 const volatile __u32 kernel_stack_bytes = 16384; /* arch: THREAD_SIZE; used before 5.15 */
 
 /* False until user space has described the processes that run already. */

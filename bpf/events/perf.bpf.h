@@ -8,14 +8,32 @@
 
 #include "capture.bpf.h"
 
+/*
+ * Which of the recording's events runs the program. The program sees a part of its context that
+ * doesn't say it; in the kernel's own view of the context is the event, whose .wakeup_events is the
+ * number that user space gave it. (bpf_get_attach_cookie() would say the same from 5.15 on.)
+ */
+walk_inline __u32 source_of(const struct bpf_perf_event_data *ctx)
+{
+	const struct bpf_perf_event_data_kern *kern = (const void *)ctx;
+
+	if (n_sources < 2)
+		return 0;
+	return (__u32)bounded(BPF_CORE_READ(kern, event, attr.wakeup_events), ABI_MAX_SOURCES);
+}
+
 SEC("perf_event")
 int on_sample(struct bpf_perf_event_data *ctx)
 {
+	__u32 source = source_of(ctx);
+	__u64 weight = source_config[source].weight;
 	struct moment m = {
 		.task = (void *)bpf_get_current_task(),
 		.ctx = ctx,
+		.source = (__u8)source,
 		.user_mode = CTX_USER_MODE(ctx),
-		.weight = sample_weight ? sample_weight : ctx->sample_period,
+		.kernel_stack = source_config[source].kernel_stack,
+		.weight = weight ? weight : ctx->sample_period,
 	};
 
 	if (armed)

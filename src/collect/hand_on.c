@@ -159,8 +159,8 @@ static int hand_on(struct collect *c, struct waiting *w, bool last)
 	s.time_ns = w->rec.time_ns > c->config.start_ns
 			    ? (int64_t)(w->rec.time_ns - c->config.start_ns)
 			    : 0;
-	s.values[0] = 1;
-	s.values[1] = (int64_t)w->rec.weight;
+	s.values[0] = !w->rec.source; /* docs/decisions/0021 */
+	s.values[1 + w->rec.source] = (int64_t)w->rec.weight;
 	r = profile_add(c->profile, &s);
 	if (!r && c->config.added)
 		r = c->config.added(c->config.ctx, &s);
@@ -171,7 +171,8 @@ static int hand_on(struct collect *c, struct waiting *w, bool last)
 	if (!p->samples)
 		note_process(c, p);
 	c->stats.samples++;
-	c->stats.weight += w->rec.weight;
+	c->stats.sources[w->rec.source].samples++;
+	c->stats.sources[w->rec.source].weight += w->rec.weight;
 	c->stats.outcomes[w->rec.outcome]++;
 	c->stats.native[native]++;
 	c->stats.processes += !p->samples++;

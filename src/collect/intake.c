@@ -201,7 +201,7 @@ static void on_sample(struct collect *c, const struct rec_sample *rec)
 	long p = owner_of(c, &rec->proc);
 
 	if (p < 0 || rec->outcome >= WALK_OUTCOME_MAX || rec->native >= NATIVE_OUTCOME_MAX ||
-	    rec->gil >= GIL_STATE_MAX) {
+	    rec->gil >= GIL_STATE_MAX || rec->source >= c->config.n_sources) {
 		broken(c);
 		return;
 	}

@@ -51,6 +51,7 @@ static int make_profile(struct dump *d)
 static int set_up(struct dump *d)
 {
 	struct collect_config collect = {.profile = d->profile,
+					 .n_sources = 1,
 					 .ops = &dump_collect_ops,
 					 .ctx = d,
 					 .unwind = d->config.native ? &dump_unwind_ops : NULL,

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What a session records, and how. The caller fills and checks it, and keeps it, with all that it
- * points to, as long as the session. Zeros are valid except for .event and for one of .freq_hz and
- * .count.
+ * points to, as long as the session. Zeros are valid except for one of .freq_hz and .count.
  */
 #ifndef RECORD_OPTIONS_H
 #define RECORD_OPTIONS_H
@@ -25,12 +24,14 @@ struct session_options {
 	/* only the processes of .pids themselves are targets, not their children */
 	bool no_children;
 
-	/* Sampling. Exactly one of freq_hz and count is non-zero. */
+	/*
+	 * Sampling. Exactly one of freq_hz and count is non-zero; events that name a rate
+	 * themselves don't use it.
+	 */
 	uint64_t duration_ns; /* how long to sample; 0: until a signal or the end of all targets */
 	uint32_t freq_hz;
-	/* how much of the event makes a sample, in the event's unit (ns for clocks) */
-	uint64_t count;
-	const char *event; /* name of the event, as event_parse() takes it */
+	uint64_t count; /* how much of an event, in its unit (ns for clocks), makes a sample */
+	VEC(const char *) events; /* perf's names, as event_parse() takes them; none = cpu-clock */
 
 	/* Native and kernel frames. */
 	/* which native frames are wanted; in stacks without Python always all of them */

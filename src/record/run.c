@@ -177,9 +177,22 @@ static void follow_cpus(struct session *s)
 /* Varies a period by up to 10 %, so that the work of a drain isn't in step with anything. */
 #define VARIED(ns, now) ((ns) * (900 + (now) % 201) / 1000)
 
+/* The most samples of one CPU in a second; 0: not known. */
+static uint64_t samples_hz(const struct session *s)
+{
+	uint64_t hz = 0;
+
+	for (unsigned i = 0; i < s->events.n; i++) {
+		if (!s->events.v[i].hz)
+			return 0;
+		hz += s->events.v[i].hz;
+	}
+	return hz;
+}
+
 static uint64_t poll_ms(const struct session *s, uint64_t now)
 {
-	uint32_t hz = s->options->freq_hz;
+	uint64_t hz = samples_hz(s);
 
 	if (!hz || now - s->news_ns < SETTLED_NS)
 		return POLL_MS;

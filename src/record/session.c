@@ -278,11 +278,15 @@ static int make_profile(struct session *s)
 		return err_sys(-ENOMEM, "profile");
 	m = profile_meta(s->profile);
 	m->values[0] = (struct profile_value_type){"samples", "count"};
-	m->values[1] = (struct profile_value_type){s->event.sample_type, s->event.unit};
-	m->n_values = 2;
+	for (unsigned i = 0; i < s->events.n; i++) {
+		const struct event *e = &s->events.v[i];
+
+		m->values[1 + i] = (struct profile_value_type){e->sample_type, e->unit};
+	}
+	m->n_values = 1 + s->events.n;
 	m->default_value = 1;
 	m->period_type = m->values[1];
-	m->period = s->event.period ? s->event.period : 1;
+	m->period = s->events.v[0].period ? s->events.v[0].period : 1;
 	vec_foreach(l, &s->options->labels) {
 		struct profile_label label = {
 			profile_string_n(s->profile, l->key, l->key_len),
@@ -316,20 +320,21 @@ void session_describe_target(struct session *s)
 	}
 }
 
-static int make_event(struct session *s)
-{
-	int r = event_parse(&s->event, s->options->event);
-
-	return r ? r : event_set_rate(&s->event, s->options->freq_hz, s->options->count);
-}
-
 /*
  * A counter that counts only in user code overflows there, but interrupts a little later, maybe in
  * the kernel.
  */
+static bool event_wants_kernel(const struct session *s, const struct event *e)
+{
+	return s->options->kernel && !e->exclude_kernel;
+}
+
 static bool wants_kernel(const struct session *s)
 {
-	return s->options->kernel && !s->event.exclude_kernel;
+	for (unsigned i = 0; i < s->events.n; i++)
+		if (event_wants_kernel(s, &s->events.v[i]))
+			return true;
+	return false;
 }
 
 #define UNWIND_LEAST	((uint64_t)64 << 20)
@@ -361,7 +366,7 @@ static bool is_whole_machine(const struct session *s)
 static int open_kernel_side(struct session *s)
 {
 	struct sampler_config config = {
-		.event = s->event,
+		.n_sources = s->events.n,
 		.whole_machine = is_whole_machine(s),
 		.all_processes = s->options->all,
 		.follow_children = !s->options->no_children,
@@ -369,7 +374,6 @@ static int open_kernel_side(struct session *s)
 		.patient = s->patient,
 		.native = s->options->native,
 		.native_instructions = s->options->native_lines,
-		.kernel = wants_kernel(s),
 		.unwind_bytes = unwind_bytes(s),
 		.record = on_record,
 		.ctx = s,
@@ -380,8 +384,12 @@ static int open_kernel_side(struct session *s)
 	 */
 	struct sideband_config side = {
 		.ops = &sideband_ops, .ctx = s, .wakeup_bytes = SIDEBAND_RING_BYTES / 2};
-	int r = sampler_open(&s->sampler, &config);
+	int r;
 
+	for (unsigned i = 0; i < s->events.n; i++)
+		config.sources[i] = (struct sampler_source){s->events.v[i],
+							    event_wants_kernel(s, &s->events.v[i])};
+	r = sampler_open(&s->sampler, &config);
 	return r ? r : sideband_open(&s->sideband, &side);
 }
 
@@ -438,6 +446,7 @@ static int allow_files(size_t *ret)
 
 static int make_collector(struct session *s)
 {
+	const struct event *cpu = session_events_cpu(&s->events);
 	struct collect_config config = {
 		.profile = s->profile,
 		.ops = &collect_ops,
@@ -458,7 +467,8 @@ static int make_collector(struct session *s)
 		.labels = s->labels.v,
 		.n_labels = s->labels.n,
 		.max_bytes = s->max_bytes,
-		.clock = s->event.clock,
+		.n_sources = s->events.n,
+		.cpu_source = cpu ? (int)(cpu - s->events.v) : -1,
 		.may_see = s->rights.from_file ? rights_may_see : NULL,
 		.prompt = s->prompt,
 		.added = adapter_added,
@@ -494,7 +504,7 @@ void session_init(struct session *s, const struct session_options *o)
 
 int session_set_up(struct session *s)
 {
-	int r = make_event(s);
+	int r = session_events_parse(&s->events, s->options);
 
 	if (!r)
 		r = make_match(s);

@@ -24,6 +24,7 @@
 #include "proc/run_time.h"
 #include "profile/condense.h"
 #include "profile/intervals.h"
+#include "record/events.h"
 #include "record/options.h"
 #include "record/patience.h"
 #include "record/spawn.h"
@@ -65,7 +66,7 @@ struct session {
 	const struct session_options *options;
 	struct rights rights;
 	struct caller caller;
-	struct event event;
+	struct session_events events;
 	struct proc_match match;
 	bool filtered; /* target processes are chosen by name, cgroup or container */
 	/* the most bytes of the profile's tables; 0: no limit; set before session_set_up() */

@@ -69,17 +69,16 @@ static void own_unsupported(struct collect_stats *st)
 	st->unsupported = own;
 }
 
-bool summary_is_cpu_time(const struct event *e)
-{
-	return e->clock && !e->exclude_user && !e->exclude_kernel;
-}
-
 static void take_figures(struct summary *m, struct session *s)
 {
+	const struct event *cpu = session_events_cpu(&s->events);
+
 	*m = (struct summary){.wall_ns = s->end_ns - s->start_ns};
 	sampler_stats(s->sampler, &m->kernel);
 	m->map_bytes = sampler_map_bytes(s->sampler);
 	collect_stats(s->collect, &m->collect);
+	if (cpu)
+		m->cpu_samples = m->collect.sources[cpu - s->events.v].samples;
 	own_unsupported(&m->collect);
 	/* after condensing, all processes that have ended are one in the profile */
 	if (!s->condensed)
@@ -92,19 +91,20 @@ static void take_figures(struct summary *m, struct session *s)
 	 * evens out. Between threads whose CPU time is counted and threads too short for that it
 	 * doesn't: all samples of the latter may be such late ones.
 	 */
-	if (!summary_is_cpu_time(&s->event) || !s->event.period ||
-	    m->collect.came * 2 < m->collect.samples)
+	if (!cpu || m->collect.came * 2 < m->cpu_samples)
 		return;
-	m->due = m->collect.cpu_ns / s->event.period;
+	m->due = m->collect.cpu_ns / cpu->period;
 	m->reached_hz =
 		m->collect.cpu_ns ? m->collect.came / summary_seconds(m->collect.cpu_ns) : 0;
-	m->missing = summary_missing(m->due, m->collect.samples);
+	m->missing = summary_missing(m->due, m->cpu_samples);
 }
 
 /* Returns the CPU time according to the samples; 0: they don't tell it. */
 static uint64_t sampled_ns(const struct session *s, const struct summary *m)
 {
-	return summary_is_cpu_time(&s->event) ? m->collect.samples * s->event.period : 0;
+	const struct event *cpu = session_events_cpu(&s->events);
+
+	return cpu ? m->cpu_samples * cpu->period : 0;
 }
 
 void summary_take(struct summary *m, struct session *s)

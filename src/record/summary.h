@@ -10,9 +10,10 @@ struct summary {
 	struct sampler_stats kernel;
 	struct collect_stats collect;
 	uint64_t wall_ns;
+	uint64_t cpu_samples; /* of the event that counts CPU time; 0: there is none */
 	/*
-	 * for clocks: how many samples the targets' CPU time makes due; how many of these didn't
-	 * come
+	 * for that event: how many samples the targets' CPU time makes due; how many of these
+	 * didn't come
 	 */
 	uint64_t due, missing;
 	/* how many samples came per second of the targets' CPU time; 0 = not known */
@@ -35,9 +36,6 @@ uint64_t summary_missing(uint64_t due, uint64_t came);
  * and so much that it matters?
  */
 bool summary_rate_is_off(uint64_t due, uint64_t came);
-
-/* Does event @e count all CPU time? With :u or :k some of it is left out on purpose. */
-bool summary_is_cpu_time(const struct event *e);
 
 /*
  * Takes the figures after session_stop(), before the sampler is closed. Adds to the profile, as

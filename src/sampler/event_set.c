@@ -22,8 +22,11 @@ uint32_t event_max_sample_rate(void)
 	return f && fscanf(f, "%u", &v) == 1 ? v : 0;
 }
 
-/* Returns the attributes of an event. @period: as in struct rate. */
-static struct perf_event_attr attr_of(const struct event *e, uint64_t period)
+/*
+ * @period: as in struct rate. @id: of the source; nobody waits for the event's ring, so nothing
+ * else comes of .wakeup_events.
+ */
+static struct perf_event_attr attr_of(const struct event *e, uint64_t period, uint32_t id)
 {
 	struct perf_event_attr attr = {
 		.type = e->type,
@@ -33,6 +36,7 @@ static struct perf_event_attr attr_of(const struct event *e, uint64_t period)
 		.exclude_kernel = e->exclude_kernel,
 		.exclude_hv = e->exclude_kernel,
 		.precise_ip = e->precise,
+		.wakeup_events = id,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC, /* THROTTLE records give their time on this clock */
 	};
@@ -58,7 +62,7 @@ static bool available(const char *name)
 		return false;
 	e.period = 1u << 20;
 	e.exclude_kernel = true;
-	attr = attr_of(&e, e.period);
+	attr = attr_of(&e, e.period, 0);
 	fd = perf_event_open_fd(&attr, 0, -1);
 	return fd >= 0;
 }
@@ -103,7 +107,7 @@ static int open_error(int r, const struct event *e)
 static int open_part(struct event_set *s, const struct rate *rate, unsigned part,
 		     bool watch_throttle)
 {
-	struct perf_event_attr attr = attr_of(&s->event, rate->period[part]);
+	struct perf_event_attr attr = attr_of(&s->event, rate->period[part], s->id);
 	_cleanup_close_ int fd = perf_event_open_fd(&attr, -1, rate->cpu);
 	struct event_cpu c = {.cpu = rate->cpu, .part = part};
 	int r;
@@ -156,9 +160,9 @@ static void warn_of_limit(const struct event *e)
 			 NSEC_PER_SEC / e->period, max, NSEC_PER_SEC / e->period);
 }
 
-int event_set_open(struct event_set *ret, const struct event *e, bool watch_throttle)
+int event_set_open(struct event_set *ret, const struct event *e, uint32_t id, bool watch_throttle)
 {
-	struct event_set s = {.event = *e};
+	struct event_set s = {.event = *e, .id = id};
 	cpu_vec cpus = {};
 	int r = cpus_online(&cpus), gone = 0;
 

@@ -2,6 +2,7 @@
 /* Turns an event and its rate (`-e`, `-F`, `-c`) into fields of perf_event_attr. */
 #include "sampler/events.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 
@@ -74,7 +75,7 @@ static int unknown(const char *spec)
 	return err_set(
 		-EINVAL,
 		"unknown event '%.60s'; there are %s and rHEX, each also with :u (user) or :k "
-		"(kernel)",
+		"(kernel), or with a rate of its own, as in NAME/period=1/ or NAME/freq=99/",
 		spec, str_cstr(&list));
 }
 
@@ -133,31 +134,13 @@ static bool parse_base(struct event *e, const char *base)
 	return parse_raw(e, base);
 }
 
-int event_parse(struct event *ret, const char *spec)
-{
-	struct event e = {};
-	char base[sizeof(e.name)];
-	size_t n = strcspn(spec, ":");
-
-	if (strlen(spec) >= sizeof(e.name))
-		return unknown(spec);
-	memcpy(e.name, spec, strlen(spec) + 1);
-	memcpy(base, spec, n);
-	base[n] = '\0';
-	if (!parse_base(&e, base) || (spec[n] && !parse_modifiers(&e, spec + n + 1)))
-		return unknown(spec);
-	e.unit = e.clock ? "nanoseconds" : "count";
-	*ret = e;
-	return 0;
-}
-
 /*
  * The shortest period of a clock: perf_swevent_start_hrtimer() (kernel/events/core.c) raises
  * shorter ones to it.
  */
 #define CLOCK_MIN_NS 10000
 
-int event_set_rate(struct event *e, uint32_t hz, uint64_t count)
+static int set_rate(struct event *e, uint32_t hz, uint64_t count)
 {
 	uint64_t period = count ? count : e->clock && hz ? NSEC_PER_SEC / hz : 0;
 
@@ -173,4 +156,64 @@ int event_set_rate(struct event *e, uint32_t hz, uint64_t count)
 	e->hz = hz;
 	e->period = period;
 	return 0;
+}
+
+/* Reads "period=N" or "freq=HZ", @n characters of @s. */
+static bool parse_term(struct event *e, const char *s, size_t n)
+{
+	bool period = str_starts(s, "period=");
+	const char *digits = s + strlen(period ? "period=" : "freq=");
+	char *end;
+	uint64_t v;
+
+	if (!period && !str_starts(s, "freq="))
+		return false;
+	if (!isdigit((unsigned char)*digits))
+		return false;
+	errno = 0;
+	v = strtoull(digits, &end, 10);
+	if (end != s + n || errno || !v || (!period && v > UINT32_MAX))
+		return false;
+	e->own_rate = true;
+	e->period = period ? v : 0;
+	e->hz = period ? 0 : (uint32_t)v;
+	return true;
+}
+
+/* Reads what follows the name: ":MODIFIERS", "/RATE/" or "/RATE/MODIFIERS". */
+static bool parse_rest(struct event *e, const char *rest)
+{
+	size_t n;
+
+	if (*rest != '/')
+		return !*rest || parse_modifiers(e, rest + 1);
+	n = strcspn(++rest, "/");
+	return rest[n] && parse_term(e, rest, n) &&
+	       (!rest[n + 1] || parse_modifiers(e, rest + n + 1));
+}
+
+int event_parse(struct event *ret, const char *spec)
+{
+	struct event e = {};
+	size_t n = strcspn(spec, ":/");
+	const char *modifiers = strrchr(spec, spec[n]); /* behind the last ':' or '/' */
+	int r;
+
+	if (strlen(spec) >= sizeof(e.name))
+		return unknown(spec);
+	memcpy(e.name, spec, n);
+	if (!parse_base(&e, e.name) || !parse_rest(&e, spec + n))
+		return unknown(spec);
+	if (spec[n] && modifiers[1])
+		snprintf(e.name + n, sizeof(e.name) - n, ":%s", modifiers + 1);
+	e.unit = e.clock ? "nanoseconds" : "count";
+	r = e.own_rate ? set_rate(&e, e.hz, e.period) : 0;
+	if (!r)
+		*ret = e;
+	return r;
+}
+
+int event_set_rate(struct event *e, uint32_t hz, uint64_t count)
+{
+	return e->own_rate ? 0 : set_rate(e, hz, count);
 }

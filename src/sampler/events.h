@@ -13,7 +13,7 @@
 #include "sampler/rate.h"
 
 struct event {
-	char name[48]; /* name of the event as the user gave it, with modifiers: "cycles:u" */
+	char name[48]; /* the event's name with its modifiers: "cycles:u" */
 	uint32_t type; /* PERF_TYPE_* */
 	uint64_t config;
 	bool exclude_user, exclude_kernel;
@@ -25,16 +25,18 @@ struct event {
 	uint64_t period;
 	/* the rate that was asked for, per second; 0 when a period was asked for */
 	uint32_t hz;
+	bool own_rate; /* the event itself names its rate: .hz or .period is set */
 };
 
 /*
- * Parses NAME[:MODIFIERS]: a name of the list below, or rHEX (raw); modifiers u (user), k (kernel),
- * p (precise, up to ppp). Doesn't set the rate. 0; -EINVAL with a message that names the events.
+ * Parses NAME[:MODIFIERS] or NAME/RATE/[MODIFIERS], as perf does: a name of the list below, or rHEX
+ * (raw); modifiers u (user), k (kernel), p (precise, up to ppp); RATE is period=N or freq=HZ. 0;
+ * -EINVAL with a message, for an unknown event with the names of all.
  */
 _must_use_ int event_parse(struct event *ret, const char *spec);
 
 /*
- * Sets the rate: exactly one of @hz and @count is not 0. Clocks get the period 1e9 / hz. 0; -EINVAL
+ * Sets the rate of an event that names none itself: exactly one of @hz and @count is not 0. Clocks get the period 1e9 / hz. 0; -EINVAL
  * with a message for a rate that no kernel offers (a clock period under 10 us: cpu-clock's hrtimer
  * would quietly take 10 us).
  */
@@ -63,6 +65,7 @@ struct event_cpu {
 
 struct event_set {
 	struct event event;
+	uint32_t id; /* of the source: perf_event_attr.wakeup_events, where the program finds it */
 	VEC(struct event_cpu) cpus; /* all events; those of one CPU come one after the other */
 	VEC(struct rate) rates;	    /* the rates of the CPUs, in the order of .cpus */
 	uint64_t random;
@@ -78,7 +81,8 @@ struct event_set {
  * failure nothing stays open. -ENOENT/-EOPNOTSUPP: this machine lacks the event (the message names
  * those it has); -EACCES/-EPERM; -EINVAL: above kernel.perf_event_max_sample_rate, ...
  */
-_must_use_ int event_set_open(struct event_set *ret, const struct event *e, bool watch_throttle);
+_must_use_ int event_set_open(struct event_set *ret, const struct event *e, uint32_t id,
+			      bool watch_throttle);
 void event_set_close(struct event_set *s);
 
 /* Switches all events on or off (PERF_EVENT_IOC_ENABLE, _DISABLE). 0 or -errno. */
@@ -87,7 +91,7 @@ _must_use_ int event_set_enable(struct event_set *s, bool on);
 /* Reads the rings that tell of throttling, and adds to .throttled. */
 void event_set_poll(struct event_set *s);
 
-/* Counts @n records that have come from @cpu. */
+/* Counts @n samples that have come from @cpu. */
 void event_set_came(struct event_set *s, int cpu, uint64_t n);
 
 /*

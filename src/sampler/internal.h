@@ -25,10 +25,10 @@ struct sampler {
 	bool sees_unmaps, enabled;
 	int rings_fd; /* epoll descriptor that watches all rings */
 	uint64_t taken, turn_ends_ns;
-	struct event_set events;
-	VEC(struct bpf_link *) links; /* links that attach the programs which watch unmapping */
-	/* rings of the CPUs; that of a CPU that is offline is kept */
-	VEC(struct cpu_ring) cpu_rings;
+	uint64_t came[ABI_MAX_SOURCES]; /* samples of each source that a drain took from a ring */
+	struct event_set sources[ABI_MAX_SOURCES]; /* .config.n_sources */
+	VEC(struct bpf_link *) links;		   /* links of the programs that watch unmapping */
+	VEC(struct cpu_ring) cpu_rings;		   /* kept while a CPU is offline */
 	struct py_layout layouts[ABI_MAX_LAYOUTS];
 	unsigned n_layouts;
 	struct map several; /* numbers of the processes that are in the kernel's map `several` */
@@ -48,7 +48,13 @@ uint32_t sampler_pidns(void);
 _must_use_ int per_cpu_open(struct sampler *s);
 void per_cpu_close(struct sampler *s);
 
-/* Does the work of sampler_drain(): drains the rings of all CPUs. */
+/* Switches all events on or off. 0 or -errno + message. */
+_must_use_ int per_cpu_enable(struct sampler *s, bool on);
+
+/* After a drain: reads how often events were throttled, and changes periods that are due. */
+void per_cpu_vary(struct sampler *s);
+
+/* Drains the rings of all CPUs, as sampler_drain() does. */
 _must_use_ int per_cpu_drain(struct sampler *s);
 
 #endif

@@ -26,7 +26,10 @@
 static bool on_record(void *ctx, const void *data, size_t n)
 {
 	struct sampler *s = ctx;
+	const struct rec_sample *rec = data;
 
+	if (rec->type == REC_SAMPLE || rec->type == REC_SAMPLE_END)
+		s->came[rec->source]++;
 	s->config.record(s->config.ctx, data, n);
 	return !(++s->taken % TURN_CHECK) && clock_ns(CLOCK_MONOTONIC) >= s->turn_ends_ns;
 }
@@ -39,15 +42,16 @@ int per_cpu_drain(struct sampler *s)
 	int more = 0;
 
 	vec_foreach(ring, &s->cpu_rings) {
-		uint64_t before = s->taken;
 		int r;
 
+		memset(s->came, 0, sizeof(s->came));
 		s->turn_ends_ns = s->enabled ? clock_ns(CLOCK_MONOTONIC) + turn_ns : UINT64_MAX;
 		r = record_ring_read(&ring->records, on_record, s);
 		if (r < 0)
 			return err_sys(r, "can't read the ring of CPU %d", ring->cpu);
 		more |= r;
-		event_set_came(&s->events, ring->cpu, s->taken - before);
+		for (unsigned i = 0; i < s->config.n_sources; i++)
+			event_set_came(&s->sources[i], ring->cpu, s->came[i]);
 	}
 	return more;
 }
@@ -137,19 +141,55 @@ static int open_rings(struct sampler *s)
 	return r ? r : put_rings(s, before);
 }
 
-static int open_events(struct sampler *s)
+static int open_source(struct sampler *s, unsigned source)
 {
-	const struct event_set before = s->events;
-	int r = event_set_open(&s->events, &s->config.event, s->config.watch_throttle);
+	const struct event_set before = s->sources[source];
+	int r = event_set_open(&s->sources[source], &s->config.sources[source].event, source,
+			       s->config.watch_throttle);
 
 	if (r)
 		return r;
-	s->events.throttled = before.throttled;
-	s->events.throttle_lost = before.throttle_lost;
-	s->events.throttled_ns = before.throttled_ns;
-	vec_foreach(c, &s->events.cpus)
+	s->sources[source].throttled = before.throttled;
+	s->sources[source].throttle_lost = before.throttle_lost;
+	s->sources[source].throttled_ns = before.throttled_ns;
+	vec_foreach(c, &s->sources[source].cpus)
 		r = r ? r : attach(s, c);
 	return r;
+}
+
+static int open_sources(struct sampler *s)
+{
+	int r = 0;
+
+	for (unsigned i = 0; !r && i < s->config.n_sources; i++)
+		r = open_source(s, i);
+	return r;
+}
+
+static void close_sources(struct sampler *s)
+{
+	for (unsigned i = 0; i < s->config.n_sources; i++)
+		event_set_close(&s->sources[i]);
+}
+
+int per_cpu_enable(struct sampler *s, bool on)
+{
+	int r = 0;
+
+	for (unsigned i = 0; i < s->config.n_sources; i++) {
+		int q = event_set_enable(&s->sources[i], on);
+
+		r = r ? r : q;
+	}
+	return r;
+}
+
+void per_cpu_vary(struct sampler *s)
+{
+	for (unsigned i = 0; i < s->config.n_sources; i++) {
+		event_set_poll(&s->sources[i]);
+		event_set_vary(&s->sources[i]);
+	}
 }
 
 int per_cpu_open(struct sampler *s)
@@ -160,12 +200,12 @@ int per_cpu_open(struct sampler *s)
 	if (s->rings_fd < 0)
 		return err_sys(-errno, "epoll");
 	r = open_rings(s);
-	return r ? r : open_events(s);
+	return r ? r : open_sources(s);
 }
 
 void per_cpu_close(struct sampler *s)
 {
-	event_set_close(&s->events);
+	close_sources(s);
 	vec_foreach(ring, &s->cpu_rings) {
 		record_ring_unmap(&ring->records);
 		close(ring->fd);
@@ -181,7 +221,7 @@ int sampler_renew_cpus(struct sampler *s)
 
 	if (r)
 		return r;
-	event_set_close(&s->events);
-	r = open_events(s);
-	return r || !s->enabled ? r : event_set_enable(&s->events, true);
+	close_sources(s);
+	r = open_sources(s);
+	return r || !s->enabled ? r : per_cpu_enable(s, true);
 }

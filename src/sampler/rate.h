@@ -23,8 +23,8 @@ struct rate {
 	unsigned parts; /* number of sampling events of the CPU */
 	/* period of each event of the CPU; its rate in Hz if the kernel adapts the period */
 	uint64_t period[RATE_PARTS_MAX];
-	uint64_t since_ns; /* since when the present periods are in force; 0: they aren't yet */
-	uint64_t records;  /* how many records came from this CPU after .since_ns */
+	uint64_t since_ns; /* since when the periods are in force, 0 = not yet */
+	uint64_t records;  /* how many samples came from this CPU since .since_ns */
 	/*
 	 * Clocks: a change drops what had passed of each period. .owed: samples that were dropped
 	 * and not made up for yet; .extra_per_ns: samples taken in addition, to make up for them.

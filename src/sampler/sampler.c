@@ -115,6 +115,18 @@ static bool has_statistics(void)
 	return f && fgetc(f) == '1';
 }
 
+static void describe_sources(struct sampler *s)
+{
+	s->skel->rodata->n_sources = s->config.n_sources;
+	for (unsigned i = 0; i < s->config.n_sources; i++) {
+		const struct sampler_source *source = &s->config.sources[i];
+
+		s->skel->rodata->source_config[i].weight =
+			source->event.clock ? source->event.period : 0;
+		s->skel->rodata->source_config[i].kernel_stack = source->kernel;
+	}
+}
+
 static int load(struct sampler *s)
 {
 	int r;
@@ -137,9 +149,8 @@ static int load(struct sampler *s)
 	s->skel->rodata->patient = s->config.patient;
 	s->skel->rodata->native_mode = s->config.native;
 	s->skel->rodata->native_instructions = s->config.native_instructions;
-	s->skel->rodata->kernel_stacks = s->config.kernel;
 	s->skel->rodata->measures = has_statistics();
-	s->skel->rodata->sample_weight = s->config.event.clock ? s->config.event.period : 0;
+	describe_sources(s);
 	bpf_map__set_max_entries(s->skel->maps.slabs, unwind_store_slabs(s->config.unwind_bytes));
 	s->skel->rodata->pidns_inum = sampler_pidns();
 	r = sample_bpf__load(s->skel);
@@ -189,7 +200,7 @@ void sampler_close(struct sampler *s)
 
 int sampler_enable(struct sampler *s, bool on)
 {
-	int r = event_set_enable(&s->events, on);
+	int r = per_cpu_enable(s, on);
 
 	s->skel->bss->unwind_epoch = unwind_store_epoch();
 	if (on)
@@ -338,9 +349,7 @@ int sampler_drain(struct sampler *s)
 	int r = per_cpu_drain(s);
 
 	s->skel->bss->unwind_epoch = unwind_store_epoch();
-
-	event_set_poll(&s->events);
-	event_set_vary(&s->events);
+	per_cpu_vary(s);
 	return r;
 }
 
@@ -404,9 +413,12 @@ void sampler_stats(struct sampler *s, struct sampler_stats *ret)
 	struct bpf_prog_info info = {};
 	uint32_t n = sizeof(info);
 
-	*ret = (struct sampler_stats){.throttled = s->events.throttled,
-				      .throttled_ns = s->events.throttled_ns /
-						      rate_parts(&s->config.event)};
+	*ret = (struct sampler_stats){};
+	for (unsigned i = 0; i < s->config.n_sources; i++) {
+		ret->sources[i].throttled = s->sources[i].throttled;
+		ret->sources[i].throttled_ns =
+			s->sources[i].throttled_ns / rate_parts(&s->config.sources[i].event);
+	}
 	for (uint32_t i = 0; i < COUNT_MAX; i++)
 		ret->counters[i] = read_counter(s, i);
 	ret->skipped = skipped_runs(s);

@@ -12,10 +12,17 @@
 #include "sampler/events.h"
 #include "sampler/unwind_store.h"
 
-struct sampler_config {
+/* One of the events of a recording. Its samples carry its index as rec_sample.source. */
+struct sampler_source {
 	struct event event;
-	bool whole_machine; /* every process is sampled; false: only those of sampler_add_root() */
-	/* also processes that aren't Python are sampled; with .whole_machine and .native */
+	bool kernel; /* its samples have the kernel's frames */
+};
+
+struct sampler_config {
+	struct sampler_source sources[ABI_MAX_SOURCES];
+	unsigned n_sources; /* at least 1 */
+	bool whole_machine; /* every process is sampled; else only those of sampler_add_root() */
+	/* processes that aren't Python are sampled too; with .whole_machine and .native */
 	bool all_processes;
 	/* descendants of the processes of sampler_add_root() are sampled too */
 	bool follow_children;
@@ -23,10 +30,8 @@ struct sampler_config {
 	bool patient; /* sampler_fd() wakes only for a process that must be examined, not for a
 		       * known executable */
 	enum native_mode native;
-	/* frames have the address of the instruction, not only that of the function */
-	bool native_instructions;
-	bool kernel;	     /* kernel stacks are read */
-	size_t unwind_bytes; /* the most bytes that the unwind tables may take */
+	bool native_instructions; /* send addresses of instructions, not only of functions */
+	size_t unwind_bytes;	  /* the most bytes of memory of the unwind tables */
 	/* size of each CPU's ring, a power of two of pages; 0 = by the number of CPUs */
 	size_t ring_bytes;
 	/* Called by sampler_drain() for each record; the bytes are valid during the call. */
@@ -135,8 +140,11 @@ int sampler_fd(const struct sampler *s);
 _must_use_ int sampler_drain(struct sampler *s);
 
 struct sampler_stats {
-	uint64_t counters[COUNT_MAX]; /* the values of enum bpf_counter, summed over CPUs */
-	uint64_t throttled, throttled_ns;
+	uint64_t counters[COUNT_MAX]; /* enum bpf_counter, summed over CPUs */
+	/* of each source: how often the kernel stopped it for the rest of a tick, and how long */
+	struct {
+		uint64_t throttled, throttled_ns;
+	} sources[ABI_MAX_SOURCES];
 	/*
 	 * time, and number, of the programs' runs, by the kernel's statistics; 0 unless
 	 * kernel.bpf_stats_enabled

@@ -127,6 +127,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	struct profile *p = profile_new();
 	struct collect_config config = {.profile = p,
+					.n_sources = 2,
 					.ops = &ops,
 					.kallsyms = -1,
 					.start_ns = 500,

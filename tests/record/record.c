@@ -58,7 +58,7 @@ static int record(struct session *s)
 
 int main(int argc, char **argv)
 {
-	struct session_options o = {.event = "cpu-clock", .freq_hz = 999, .cmd = argv + 1};
+	struct session_options o = {.freq_hz = 999, .cmd = argv + 1};
 	struct session s;
 	int r;
 

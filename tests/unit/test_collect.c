@@ -99,7 +99,7 @@ static int set_up(void **state, struct collect_config config)
 	config.ops = &ops;
 	config.kallsyms = -1;
 	config.start_ns = 500;
-	config.clock = true;
+	config.n_sources = 1;
 	f->profile = profile_new();
 	profile_meta(f->profile)->n_values = 2;
 	config.profile = f->profile;

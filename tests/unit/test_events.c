@@ -118,7 +118,7 @@ static void must_open(const char *spec, uint32_t hz, uint64_t count)
 
 	must_parse(spec);
 	assert_int_equal(event_set_rate(&e, hz, count), 0);
-	r = event_set_open(&set, &e, true);
+	r = event_set_open(&set, &e, 0, true);
 	if (r == -EACCES || r == -EPERM || r == -ENOSYS)
 		skip_for(err_msg());
 	if (r)
@@ -233,7 +233,7 @@ static void test_missing_event(void **state)
 		skip_for("this machine has every event");
 	}
 	assert_int_equal(event_set_rate(&e, 99, 0), 0);
-	r = event_set_open(&set, &e, false);
+	r = event_set_open(&set, &e, 0, false);
 	if (r == -EACCES || r == -EPERM) {
 		str_fini(&list); /* skip() jumps over the cleanup */
 		skip_for(err_msg());
@@ -251,7 +251,7 @@ static void test_too_fast(void **state)
 	must_parse("page-faults");
 	if (!max || max >= 100000000 || event_set_rate(&e, max + 1, 0))
 		skip_for("kernel.perf_event_max_sample_rate isn't readable, or has no limit");
-	r = event_set_open(&set, &e, false);
+	r = event_set_open(&set, &e, 0, false);
 	if (r == -EACCES || r == -EPERM)
 		skip_for(err_msg());
 	assert_int_equal(r, -EINVAL);

@@ -23,7 +23,7 @@ struct fixture {
 static int setup(void **state)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
-	struct collect_config config = {.kallsyms = -1, .unwind = &unwind};
+	struct collect_config config = {.kallsyms = -1, .n_sources = 1, .unwind = &unwind};
 
 	if (!f)
 		return -1;

@@ -120,7 +120,7 @@ static void no_record(void *ctx, const void *data, size_t n)
  */
 void check_programs(struct doctor *d)
 {
-	struct sampler_config config = {.record = no_record};
+	struct sampler_config config = {.n_sources = 1, .record = no_record};
 	struct sampler *s;
 	struct finding *f;
 	int r;
@@ -130,9 +130,9 @@ void check_programs(struct doctor *d)
 		return;
 	if (!check_sandbox(d, true))
 		return;
-	r = event_parse(&config.event, "cpu-clock");
+	r = event_parse(&config.sources[0].event, "cpu-clock");
 	if (!r)
-		r = event_set_rate(&config.event, 99, 0);
+		r = event_set_rate(&config.sources[0].event, 99, 0);
 	if (!r)
 		r = sampler_open(&s, &config);
 	if (!r) {

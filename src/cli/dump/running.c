@@ -180,7 +180,6 @@ void dump_running_read(struct dump_running *x, const struct dump_options *o,
 	s->texts = texts;
 	map_init(&x->threads);
 	map_init(&x->whole);
-	x->options.event = "cpu-clock";
 	x->options.freq_hz = SAMPLE_HZ;
 	x->options.no_children = true;
 	x->options.native = o->record.session.native;

@@ -186,6 +186,18 @@ static void add_unread(const struct session *s, struct closing *c)
 		     why);
 }
 
+static void add_throttled(const struct session *s, struct closing *c, unsigned source)
+{
+	uint64_t n = c->m->kernel.sources[source].throttled;
+
+	if (n)
+		line(c, LOG_WARN,
+		     "the kernel throttled sampling%s%s %llu times, %.1f s in all; "
+		     "sysctl kernel.perf_cpu_time_max_percent=0 stops that",
+		     s->events.n > 1 ? " of " : "", s->events.n > 1 ? s->events.v[source].name : "",
+		     (ull)n, summary_seconds(c->m->kernel.sources[source].throttled_ns));
+}
+
 static void add_losses(const struct session *s, struct closing *c)
 {
 	const struct collect_stats *st = &c->m->collect;
@@ -210,11 +222,8 @@ static void add_losses(const struct session *s, struct closing *c)
 		line(c, LOG_WARN,
 		     "%llu samples (%.1f %%) never came: the targets' CPU time makes %llu due",
 		     (ull)c->m->missing, summary_percent(c->m->missing, c->m->due), (ull)c->m->due);
-	if (c->m->kernel.throttled)
-		line(c, LOG_WARN,
-		     "the kernel throttled sampling %llu times, %.1f s in all; "
-		     "sysctl kernel.perf_cpu_time_max_percent=0 stops that",
-		     (ull)c->m->kernel.throttled, summary_seconds(c->m->kernel.throttled_ns));
+	for (unsigned i = 0; i < s->events.n; i++)
+		add_throttled(s, c, i);
 	if (st->broken_records)
 		line(c, LOG_WARN, "%llu records made no sense", (ull)st->broken_records);
 	if (st->lost_stacks)
@@ -375,11 +384,11 @@ static void say_nothing_came(const struct session *s, struct closing *c)
 			     : o->containers.n ? "--container"
 					       : NULL;
 
-	if (!summary_is_cpu_time(&s->event))
+	if (!session_events_cpu(&s->events))
 		line(c, LOG_WARN,
 		     "no samples: no %s, or too few of them for one sample, came while Python ran; "
 		     "without -e CPU time is sampled",
-		     o->event);
+		     s->events.v[0].name);
 	else if (o->cmd && c->m->collect.foreign)
 		line(c, LOG_WARN,
 		     "no samples: what '%s' ran is another user's; `sudo %s record` shows it too",
@@ -418,13 +427,14 @@ static bool tells_use(const struct session *s)
 
 static void add_presence(const struct session *s, struct closing *c)
 {
+	const struct event *cpu = session_events_cpu(&s->events);
 	double share =
-		summary_percent(c->m->collect.samples * (double)s->event.period, c->m->wall_ns);
+		summary_percent(cpu ? c->m->cpu_samples * (double)cpu->period : 0, c->m->wall_ns);
 	bool told = tells_use(s);
 
 	if (!c->m->collect.samples)
 		say_nothing_came(s, c);
-	else if (!told && summary_is_cpu_time(&s->event) && share < HARDLY_PERCENT)
+	else if (!told && cpu && share < HARDLY_PERCENT)
 		line(c, LOG_NOTE,
 		     "the target was hardly on the CPU (%.2f %% of one): it waits; "
 		     "this profile shows only where it ran",
@@ -438,16 +448,19 @@ static void add_presence(const struct session *s, struct closing *c)
  * If the kernel adapts how many events a sample stands for, the number is that of all processes on
  * that CPU. Events of one process may never be sampled.
  */
-static void add_too_few(const struct session *s, struct closing *c)
+static void add_too_few(const struct session *s, struct closing *c, unsigned source)
 {
-	const struct event *e = &s->event;
+	const struct event *e = &s->events.v[source];
+	uint64_t n = c->m->collect.sources[source].samples;
+	_cleanup_str_ struct str all = {};
 
-	if (e->period || e->clock || e->type != PERF_TYPE_SOFTWARE || !c->m->collect.samples ||
-	    c->m->collect.samples >= ENOUGH_SAMPLES)
+	if (e->period || e->clock || e->type != PERF_TYPE_SOFTWARE || !n || n >= ENOUGH_SAMPLES)
 		return;
-	line_as(c, COMMENTS_TOO_FEW, "%llu sample%s at %u Hz only estimate%s %s; -c 1 counts them",
-		(ull)c->m->collect.samples, c->m->collect.samples == 1 ? "" : "s", e->hz,
-		c->m->collect.samples == 1 ? "s" : "", e->name);
+	if (s->events.n > 1)
+		str_addf(&all, "-e %s/period=1/", e->sample_type);
+	line_as(c, COMMENTS_TOO_FEW, "%llu sample%s at %u Hz only estimate%s %s; %s counts them",
+		(ull)n, n == 1 ? "" : "s", e->hz, n == 1 ? "s" : "", e->name,
+		all.n ? str_cstr(&all) : "-c 1");
 }
 
 #define DAEMONS_NAMED 3
@@ -478,7 +491,8 @@ static void add_daemons(const struct session *s, struct closing *c)
 void closing_compose(struct closing *c, const struct session *s, const struct summary *m)
 {
 	const struct collect_stats *st = &m->collect;
-	double asked_hz = s->event.period ? (double)NSEC_PER_SEC / s->event.period : 0;
+	const struct event *cpu = session_events_cpu(&s->events);
+	double asked_hz = cpu ? (double)NSEC_PER_SEC / cpu->period : 0;
 	uint64_t own_ns = m->own_cpu_ns - m->start_cpu_ns;
 	double own = summary_percent(own_ns, m->wall_ns);
 
@@ -487,11 +501,12 @@ void closing_compose(struct closing *c, const struct session *s, const struct su
 	line(c, LOG_NOTE, "%llu sample%s of %u process%s in %.1f s", (ull)st->samples,
 	     st->samples == 1 ? "" : "s", st->processes, st->processes == 1 ? "" : "es",
 	     summary_seconds(m->wall_ns));
-	add_too_few(s, c);
+	for (unsigned i = 0; i < s->events.n; i++)
+		add_too_few(s, c, i);
 	if (m->reached_hz > 0)
 		note(c, summary_rate_is_off(m->due, st->came),
 		     "%.0f samples a CPU-second (asked: %.0f)", m->reached_hz, asked_hz);
-	else if (summary_is_cpu_time(&s->event) && st->samples)
+	else if (cpu && m->cpu_samples)
 		note(c, false,
 		     "sampling rate not known: most threads ran too briefly to measure it (asked: "
 		     "%.0f)",

@@ -42,7 +42,10 @@ static void json_unsupported(FILE *f, const struct collect_stats *st)
 static void json_write(FILE *f, const struct session *s, const struct summary *m, const char *path)
 {
 	const struct collect_stats *st = &m->collect;
+	uint64_t throttled = 0;
 
+	for (unsigned i = 0; i < s->events.n; i++)
+		throttled += m->kernel.sources[i].throttled;
 	fputs("{\n  \"output\": ", f);
 	if (path)
 		json_put_string(f, path);
@@ -53,7 +56,7 @@ static void json_write(FILE *f, const struct session *s, const struct summary *m
 	fprintf(f, "  \"reached_hz\": %.2f,\n  \"due\": %llu,\n  \"missing\": %llu,\n",
 		m->reached_hz, (ull)m->due, (ull)m->missing);
 	fprintf(f, "  \"lost_records\": %llu,\n  \"throttled\": %llu,\n",
-		(ull)sampler_lost(&m->kernel), (ull)m->kernel.throttled);
+		(ull)sampler_lost(&m->kernel), (ull)throttled);
 	json_counts(f, "outcomes", outcome_names, st->outcomes, WALK_OUTCOME_MAX);
 	json_counts(f, "native_outcomes", native_names, st->native, NATIVE_OUTCOME_MAX);
 	json_unsupported(f, st);

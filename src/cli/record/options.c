@@ -24,7 +24,8 @@ static const struct option_row rows[] = {
 	RECORD_ROWS_SAMPLING(
 		"until Ctrl-C or the end of the targets",
 		"how long: 10, 10s, 500ms, 2m; with -- it ends the recording, not the command",
-		"999 with --pid and --, 99 for the machine"),
+		"999 with --pid and --, 99 for the machine",
+		"; may be repeated: each event is a value of the recording"),
 
 	RECORD_ROWS_NATIVE,
 	{.name = "kernel-addresses",
@@ -121,8 +122,7 @@ static const struct option_row rows[] = {
 
 void record_options_init(struct record_options *o)
 {
-	*o = (struct record_options){
-		.session = {.event = "cpu-clock", .native = NATIVE_MODE_LEAF, .kernel = true}};
+	*o = (struct record_options){.session = {.native = NATIVE_MODE_LEAF, .kernel = true}};
 }
 
 void record_options_fini(struct record_options *o)
@@ -132,6 +132,7 @@ void record_options_fini(struct record_options *o)
 	vec_fini(&o->session.cgroups);
 	vec_fini(&o->session.containers);
 	vec_fini(&o->session.labels);
+	vec_fini(&o->session.events);
 	view_options_fini(&o->view);
 }
 
@@ -157,16 +158,12 @@ static int check_targets(const struct record_options *o)
 static int check_sampling(struct record_options *o)
 {
 	struct session_options *s = &o->session;
-	struct event event;
-	int r = event_parse(&event, s->event);
 
-	if (r)
-		return r;
 	if (s->freq_hz && s->count)
 		return err_set(-EINVAL, "--frequency and --count exclude each other; keep one");
 	if (!s->freq_hz && !s->count)
 		s->freq_hz = s->cmd || s->pids.n ? FREQ_PROCESS_HZ : FREQ_MACHINE_HZ;
-	return event_set_rate(&event, s->freq_hz, s->count);
+	return session_events_parse(&o->events, s);
 }
 
 static int check_native(const struct record_options *o)
@@ -215,18 +212,36 @@ bool record_by_interval(const struct record_options *o)
 	return o->view.by && o->session.label_intervals && !is_known_label(o, o->view.by);
 }
 
+/* The event whose value --value names; NULL: there is none. Without --value the first. */
+static const struct event *shown_event(const struct record_options *o)
+{
+	for (unsigned i = 0; i < o->events.n; i++)
+		if (!o->value || streq(o->value, o->events.v[i].sample_type))
+			return &o->events.v[i];
+	return NULL;
+}
+
+static int check_value(const struct record_options *o)
+{
+	_cleanup_str_ struct str list = {};
+
+	if (shown_event(o) || streq(o->value, "samples"))
+		return 0;
+	for (unsigned i = 0; i < o->events.n; i++)
+		str_addf(&list, "%s%s", i + 1 < o->events.n ? ", " : " and ",
+			 o->events.v[i].sample_type);
+	return err_set(-EINVAL, "--value %s isn't recorded; there are samples%s", o->value,
+		       str_cstr(&list));
+}
+
 /* Refuses now what would fail only when the recording is written, which would be lost. */
 static int check_shown(const struct record_options *o)
 {
-	struct event event;
 	const char *by = o->view.by;
-	int r = event_parse(&event, o->session.event);
+	int r = check_value(o);
 
 	if (r)
 		return r;
-	if (o->value && !streq(o->value, "samples") && !streq(o->value, event.sample_type))
-		return err_set(-EINVAL, "--value %s isn't recorded; there are samples and %s",
-			       o->value, event.sample_type);
 	if (by && !o->session.label_intervals && !is_known_label(o, by))
 		return err_set(
 			-EINVAL,
@@ -262,20 +277,17 @@ static int check_folded(const struct record_options *o)
 /* Refuses before the recording what the format's writer would refuse after it. */
 static int check_times(const struct record_options *o)
 {
-	struct event event;
-	int r = event_parse(&event, o->session.event);
+	const struct event *event = shown_event(o);
 
-	if (r)
-		return r;
 	if (o->times == PROFILE_TIMES_NONE)
 		return err_set(-EINVAL, "the format %s shows times; leave --no-times out",
 			       o->format->name);
-	if (!event.clock || (o->value && streq(o->value, "samples")))
+	if (!event || !event->clock)
 		return err_set(-EINVAL,
 			       "the format %s shows how long things take, and %s doesn't tell; "
 			       "leave %s out",
-			       o->format->name, event.clock ? o->value : event.name,
-			       event.clock ? "--value" : "--event");
+			       o->format->name, o->value ? o->value : event->name,
+			       o->value ? "--value" : "--event");
 	return 0;
 }
 

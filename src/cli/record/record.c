@@ -45,7 +45,8 @@ struct recording {
 static void show_progress(void *ctx, uint64_t now)
 {
 	struct recording *x = ctx;
-	const struct session_options *o = &x->options->session;
+	const struct session_events *events = &x->session.events;
+	const struct event *first = &events->v[0];
 	struct collect_stats st;
 	char rate[96];
 
@@ -53,13 +54,15 @@ static void show_progress(void *ctx, uint64_t now)
 		return;
 	x->shown_ns = now;
 	collect_stats(x->session.collect, &st);
-	if (o->freq_hz)
-		snprintf(rate, sizeof(rate), "at %u Hz", o->freq_hz);
-	else if (x->session.event.clock)
-		snprintf(rate, sizeof(rate), "every %llu ns", (unsigned long long)o->count);
+	if (events->n > 1)
+		snprintf(rate, sizeof(rate), "%u events", events->n);
+	else if (first->hz)
+		snprintf(rate, sizeof(rate), "at %u Hz", first->hz);
+	else if (first->clock)
+		snprintf(rate, sizeof(rate), "every %llu ns", (unsigned long long)first->period);
 	else
-		snprintf(rate, sizeof(rate), "one in %llu %s", (unsigned long long)o->count,
-			 x->session.event.name);
+		snprintf(rate, sizeof(rate), "one in %llu %s", (unsigned long long)first->period,
+			 first->name);
 	log_progress("Sampling %s, %.0f s, %llu samples — Ctrl-C to stop", rate,
 		     (double)(now - x->session.start_ns) / NSEC_PER_SEC,
 		     (unsigned long long)st.samples);

@@ -11,6 +11,7 @@
 #include "cli/color.h"
 #include "cli/options/source_options.h"
 #include "profile/sample_order.h"
+#include "record/events.h"
 #include "record/options.h"
 #include "view/view.h"
 
@@ -18,6 +19,7 @@ struct render_format;
 
 struct record_options {
 	struct session_options session; /* whom to sample, how, and which frames; must come first */
+	struct session_events events;	/* those of .session, parsed */
 
 	/* Where and how the output is written. */
 	/* name of the output; "-": standard output; NULL: record.c makes a name */

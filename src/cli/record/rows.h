@@ -55,7 +55,7 @@
 	RECORD_ROWS_TARGETS_OF("this process, its children and theirs, also later ones",           \
 			       "with --pid or --")
 
-#define RECORD_ROWS_SAMPLING(until, how_long, hz)                                                  \
+#define RECORD_ROWS_SAMPLING(until, how_long, hz, several)                                                 \
 	{.group = "Sampling",                                                                      \
 	 .name = "duration",                                                                       \
 	 .letter = 'd',                                                                            \
@@ -81,12 +81,12 @@
 	{.name = "event",                                                                          \
 	 .letter = 'e',                                                                            \
 	 .arg = "EVENT",                                                                           \
-	 .set = value_string,                                                                      \
-	 .field = RECORD_FIELD(session.event),                                                     \
+	 .set = value_strings,                                                                     \
+	 .field = RECORD_FIELD(session.events),                                                    \
 	 .initial = "cpu-clock",                                                                   \
 	 .complete = COMPLETE_EVENT,                                                               \
 	 .help = "what to sample on: a perf event by name, :u or :k after it for user or kernel "  \
-		 "code only"}
+		 "code only, /period=N/ or /freq=HZ/ for a rate of its own" several}
 
 #define RECORD_ROW_NATIVE(title)                                                                   \
 	{.group = (title),                                                                         \

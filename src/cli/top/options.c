@@ -113,7 +113,7 @@ static const struct option_row rows[] = {
 	RECORD_ROWS_WORDS,
 
 	RECORD_ROWS_SAMPLING("until it is ended", "how long: 10, 10s, 500ms, 2m",
-			     "999 with --pid and --, 99 for the machine"),
+			     "999 with --pid and --, 99 for the machine", ""),
 
 	RECORD_ROWS_NATIVE,
 
@@ -194,6 +194,9 @@ static int check(struct top_options *o)
 	if (o->record.view.invert && (o->json || o->plain))
 		return err_set(-EINVAL, "--invert turns the trees of the screen around; a printed "
 					"table has none");
+	if (o->record.session.events.n > 1)
+		return err_set(-EINVAL, "top shows one event; keep one --event. krait record takes "
+					"several");
 	return record_options_check(&o->record);
 }
 

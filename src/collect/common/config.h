@@ -109,7 +109,8 @@ struct collect_config {
 	size_t max_files;
 	/* time 0 of the profile, CLOCK_MONOTONIC; collect_begin() sets it anew */
 	uint64_t start_ns;
-	bool clock; /* weights of samples are in nanoseconds */
+	unsigned n_sources; /* events: the profile's value of each is 1 + rec_sample.source */
+	int cpu_source;	    /* whose samples are due by CPU time; -1: none */
 	/* tells whether the user may see a process; NULL: every process may be shown */
 	bool (*may_see)(int procdir);
 	/*

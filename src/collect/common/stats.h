@@ -36,14 +36,15 @@ struct collect_stats {
 	 */
 	uint16_t newer_version;
 	uint64_t samples; /* number of samples in the profile */
-	/* sum of the weights of all samples in the profile, in the event's unit */
-	uint64_t weight;
+	struct {
+		uint64_t samples, weight; /* weight: their sum, in the event's unit */
+	} sources[ABI_MAX_SOURCES];	  /* those samples, by their event */
 	/*
 	 * CPU time from the first to the last counted sample of each thread, of threads that ran
 	 * long enough (thread.c)
 	 */
 	uint64_t cpu_ns;
-	uint64_t came; /* number of samples that were taken in the CPU time .cpu_ns */
+	uint64_t came; /* samples of .cpu_source taken in the CPU time that .cpu_ns counts */
 	uint64_t outcomes[WALK_OUTCOME_MAX]; /* number of samples by the outcome of the walk */
 	/* number of samples by the outcome of native unwinding */
 	uint64_t native[NATIVE_OUTCOME_MAX];

@@ -367,7 +367,8 @@ uint32_t thread_labels(struct collect *c, uint32_t process, const struct rec_sam
 
 	if (!t)
 		return 0;
-	add_runtime(t, rec->runtime_ns);
+	if (rec->source == c->config.cpu_source)
+		add_runtime(t, rec->runtime_ns);
 	if (!t->labels[rec->gil])
 		label(c, p, t, rec->gil);
 	/* of this set some labels may be missing, because memory lacked */

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The events of a recording, made from what the options say. */
+#ifndef RECORD_EVENTS_H
+#define RECORD_EVENTS_H
+
+#include "record/options.h"
+#include "records.h"
+#include "sampler/events.h"
+
+/* Each event has a value of the profile, and the first value counts samples. */
+#define SESSION_EVENTS                                                                             \
+	(PROFILE_MAX_VALUES - 1 < ABI_MAX_SOURCES ? PROFILE_MAX_VALUES - 1 : ABI_MAX_SOURCES)
+
+struct session_events {
+	struct event v[SESSION_EVENTS]; /* the first is what the profile is mainly about */
+	unsigned n;			/* at least 1 */
+};
+
+/* 0; -EINVAL with a message: an event or its rate is wrong, or events can't be told apart. */
+_must_use_ int session_events_parse(struct session_events *ret, const struct session_options *o);
+
+/* The first event that counts CPU time; NULL: there is none. */
+const struct event *session_events_cpu(const struct session_events *all);
+
+/* Does event @e count all CPU time? With :u or :k some of it is left out on purpose. */
+bool event_is_cpu_time(const struct event *e);
+
+#endif

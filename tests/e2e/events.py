@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Several events in one recording: each is a value of the profile, and counts what it counts
+alone. The truth is the kernel's own count for the process, which the program asks for."""
+import json
+import math
+import os
+import sys
+
+import kit
+from kit import check, folder
+
+PAGES, SLEEPS, SECONDS, DEPTH = 20000, 400, 1.5, 60
+# Each function says what the kernel counted while it ran.
+WORKS = """
+import json, mmap, resource, time
+def counts():
+    r = resource.getrusage(resource.RUSAGE_THREAD)
+    return r.ru_minflt + r.ru_majflt, r.ru_nvcsw + r.ru_nivcsw, time.thread_time()
+said = {}
+def tell(name, before):
+    said[name] = [b - a for a, b in zip(before, counts())]
+def faults(m):
+    before = counts()
+    for i in range(%(PAGES)d):
+        m[i * 4096] = 1
+    tell("faults", before)
+def switches():
+    before = counts()
+    for _ in range(%(SLEEPS)d):
+        time.sleep(0.0005)
+    tell("switches", before)
+def works():
+    before = counts()
+    end = time.thread_time() + %(SECONDS)g
+    while time.thread_time() < end:
+        pass
+    tell("works", before)
+def deep(n, m):
+    if n:
+        return deep(n - 1, m)
+    return faults(m)
+m = mmap.mmap(-1, %(PAGES)d * 4096)
+m.madvise(mmap.MADV_NOHUGEPAGE)
+deep(%(DEPTH)d, m)
+switches()
+works()
+print(json.dumps(said))
+""" % globals()
+FUNCTIONS = ("faults", "switches", "works")
+CLOCK, FAULTS, SWITCHES = "cpu-clock", "page-faults/period=1/", "context-switches/period=1/"
+VALUES = ("page-faults", "context-switches", "cpu")  # in the order of counts()
+
+
+class Recorded:
+    """What a recording has of each function, {(function, value): sum}, and what the kernel says."""
+
+    def __init__(self, d, *options):
+        script, out = os.path.join(d, "works.py"), os.path.join(d, "o.pb.gz")
+        with open(script, "w") as f:
+            f.write(WORKS)
+        done = kit.krait("record", *options, "--times", "-o", out, "--summary-json", d + "/summary",
+                         "--", kit.PYTHON, script, timeout=120)
+        check(done.returncode == 0, done.stderr)
+        with open(d + "/summary") as f:
+            self.summary = json.load(f)
+        self.said = done.stderr
+        self.truth = json.loads(done.stdout)
+        self.profile = kit.pprof.read(out)
+        self.types = [name for name, _ in self.profile.sample_types]
+        self.sums = {}
+        for sample in self.profile.samples:
+            frames = [l.name for l in self.profile.stack(sample) if l.kind == "python"]
+            for function in set(FUNCTIONS).intersection(frames):
+                for name, value in zip(self.types, sample.values):
+                    self.sums[function, name] = self.sums.get((function, name), 0) + value
+
+    def agrees(self, value):
+        """The value is what the kernel counted, in each function."""
+        for function in FUNCTIONS:
+            truth = self.truth[function][VALUES.index(value)]
+            got = self.sums.get((function, value), 0)
+            if value == "cpu":
+                truth, got = truth * 999, got * 999 / 1e9  # in samples
+                within = 4 * math.sqrt(truth) + 0.03 * truth + 3
+            else:  # at both ends something counts before or after the program's own look
+                within = 0.002 * truth + 4
+            check(abs(got - truth) <= within, "%s of %s: %.1f, the kernel counted %.1f\n%s" %
+                  (value, function, got, truth, self.said))
+
+
+@kit.case
+def together_as_alone():
+    """Three events in one recording have the values that each has alone: what the kernel counted.
+    "samples" counts those of the first event."""
+    with folder() as d:
+        all_three = Recorded(d, "-e", CLOCK, "-e", FAULTS, "-e", SWITCHES)
+        check(all_three.types == ["samples", "cpu", "page-faults", "context-switches"], all_three.types)
+        check(all_three.profile.period_type == ("cpu", "nanoseconds"), all_three.profile.period_type)
+        for value in VALUES:
+            all_three.agrees(value)
+        for sample in all_three.profile.samples:
+            samples, cpu = sample.values[:2]
+            check(cpu == samples * all_three.profile.period, "%d samples are %d ns" % (samples, cpu))
+        for event, value in ((CLOCK, "cpu"), (FAULTS, "page-faults"), (SWITCHES, "context-switches")):
+            alone = Recorded(d, "-e", event)
+            check(alone.types == ["samples", value], alone.types)
+            alone.agrees(value)
+
+
+@kit.case
+def stacks_stay_whole():
+    """Beside a fast timer, whose samples fall into the walks of page faults, every stack of both
+    events is whole: none has frames of the other's walk."""
+    with folder() as d:
+        got = Recorded(d, "-e", "cpu-clock/freq=20000/", "-e", FAULTS)
+        expected = ["<module>"] + ["deep"] * (DEPTH + 1) + ["faults"]
+        met = [0, 0]
+        for sample in got.profile.samples:
+            frames = [l.name for l in got.profile.stack(sample) if l.kind == "python"]
+            if "deep" not in frames or "tell" in frames or "counts" in frames:
+                continue
+            if frames != expected:  # while the recursion begins and ends
+                check(frames == expected[:len(frames)] and not sample.values[2], frames)
+                continue
+            met[0] += sample.values[0]
+            met[1] += sample.values[2]
+        check(met[0] >= 50 and abs(met[1] - PAGES) <= 0.002 * PAGES + 4, met)
+        check(got.summary["lost_records"] == 0, got.summary)
+
+
+@kit.case
+def refuses():
+    """What makes no sense is refused in a sentence."""
+    kit.refused(2, "events cpu-clock and task-clock would both be the value cpu", "record", "-e", "cpu-clock",
+                "-e", "task-clock", "-d", "1")
+    kit.refused(2, "cpu-clock can't be faster", "record", "-e", "cpu-clock", "-e", "page-faults", "-c", "1")
+    kit.refused(2, "unknown event", "record", "-e", "page-faults/period=0/", "-d", "1")
+    kit.refused(2, "unknown event", "record", "-e", "page-faults/period=1", "-d", "1")
+    kit.refused(2, "cpu-clock can't be faster", "record", "-e", "cpu-clock/period=1/", "-d", "1")
+    kit.refused(2, "--value cycles isn't recorded; there are samples, cpu and page-faults", "record",
+                "-e", "cpu-clock", "-e", "page-faults", "--value", "cycles", "-d", "1")
+    kit.refused(2, "top shows one event", "top", "-e", "cpu-clock", "-e", "page-faults")
+
+
+sys.exit(kit.main())
