@@ -116,7 +116,8 @@ static void note_process(struct collect *c, const struct process *p)
 static int hand_on(struct collect *c, struct waiting *w, bool last)
 {
 	struct process *p = process_at(c, w->process);
-	struct profile_sample s = {};
+	struct profile_sample
+		s; /* values that the profile doesn't have aren't set: that takes time */
 	uint8_t native = w->rec.native;
 	int r;
 

@@ -75,7 +75,7 @@ static bool find_start(const struct calltree *t, const uint32_t *loc, size_t n, 
 	return false;
 }
 
-static void add_stack(struct calltree *t, const struct profile_sample *s, bool last, bool since)
+static void add_stack(struct calltree *t, const struct sums_entry *s, bool last, bool since)
 {
 	int64_t value = s->values[t->live->value];
 	uint64_t key, last_key = t->everything ? 0 : t->key;
@@ -83,9 +83,9 @@ static void add_stack(struct calltree *t, const struct profile_sample *s, bool l
 	size_t n, at;
 	const uint32_t *loc;
 
-	if (!live_shows(t->live, s))
+	if (!live_shows(t->live, &s->key))
 		return;
-	loc = live_stack(t->live, s->stack, &n);
+	loc = live_stack(t->live, s->key.stack, &n);
 	if (!find_start(t, loc, n, &at))
 		return;
 	count(t, 0, value, last, since);
@@ -111,8 +111,7 @@ static void add_all(struct calltree *t, const struct sums *sums, bool last, bool
 {
 	struct live_only before = swap_only(t->live, t->only);
 
-	vec_foreach(s, &sums->entries)
-		add_stack(t, s, last, since);
+	sums_foreach(s, sums) add_stack(t, s, last, since);
 	(void)swap_only(t->live, before);
 }
 

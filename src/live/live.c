@@ -21,6 +21,7 @@ static void take_keys(struct live *l)
 
 struct live *live_new(struct profile *p, const struct view_options *filter)
 {
+	unsigned n_values = profile_meta(p)->n_values;
 	struct live *l = calloc(1, sizeof(*l));
 
 	if (!l)
@@ -31,10 +32,10 @@ struct live *live_new(struct profile *p, const struct view_options *filter)
 	intern_init(&l->texts, 0);
 	l->value = profile_meta(p)->default_value;
 	take_keys(l);
-	sums_init(&l->now);
-	sums_init(&l->last);
-	sums_init(&l->since);
-	sums_init(&l->merged);
+	sums_init(&l->now, n_values);
+	sums_init(&l->last, n_values);
+	sums_init(&l->since, n_values);
+	sums_init(&l->merged, n_values);
 	map_init(&l->index);
 	return l;
 }
@@ -156,7 +157,7 @@ static int select_again(struct live *l)
 	return select_init(&l->select, l->p, l->filter);
 }
 
-static bool filter_shows(struct live *l, const struct profile_sample *s)
+static bool filter_shows(struct live *l, const struct sums_key *s)
 {
 	size_t n = 0;
 	const uint32_t *stack;
@@ -167,7 +168,7 @@ static bool filter_shows(struct live *l, const struct profile_sample *s)
 	return l->select.labels[s->labels] && select_stack(&l->select, stack, n);
 }
 
-bool live_shows(struct live *l, const struct profile_sample *s)
+bool live_shows(struct live *l, const struct sums_key *s)
 {
 	const struct live_who *who = live_who(l, s->labels);
 
@@ -340,42 +341,38 @@ static bool is_gc(struct live *l, uint32_t stack)
 	return n && view_stack_kind(l->p, loc, n, false) == KIND_GC;
 }
 
-static void add_sum(struct fold *f, const struct profile_sample *s)
+static void add_sum(struct fold *f, const struct sums_entry *s)
 {
 	struct live *l = f->l;
-	const struct live_who *who = live_who(l, s->labels);
+	const struct live_who *who = live_who(l, s->key.labels);
 	int64_t value = s->values[l->value];
 
-	if (!live_shows(l, s))
+	if (!live_shows(l, &s->key))
 		return;
 	l->turn++;
-	f->labels = s->labels;
+	f->labels = s->key.labels;
 	f->n = (struct live_count){s->values[0], value, who->gil == LIVE_GIL_HELD ? value : 0,
 				   who->gil != LIVE_GIL_UNKNOWN ? value : 0,
-				   is_gc(l, s->stack) ? value : 0};
+				   is_gc(l, s->key.stack) ? value : 0};
 	for (unsigned i = 0; i < LIVE_SPANS; i++)
 		if (f->spans[i])
 			add_count(&l->all[i], &f->n);
 	if (l->table >= LIVE_THREADS)
 		add_row(f, key_of_who(who, l->table), 0, true);
 	else
-		add_frames(f, s->stack);
+		add_frames(f, s->key.stack);
 }
 
 static void fold(struct live *l, const struct sums *sums, bool last, bool since)
 {
 	struct fold f = {.l = l, .spans = {last, since}};
 
-	vec_foreach(s, &sums->entries)
-		add_sum(&f, s);
+	sums_foreach(s, sums) add_sum(&f, s);
 }
 
 int live_add(struct live *l, const struct profile_sample *s)
 {
-	struct profile_sample timeless = *s;
-
-	timeless.time_ns = -1;
-	return sums_add(&l->now, &timeless);
+	return sums_add(&l->now, &(struct sums_key){s->stack, s->labels, -1}, s->values);
 }
 
 /* Adds the sums of the last interval to .since, as far as there is room. */
@@ -383,11 +380,12 @@ static int keep(struct live *l)
 {
 	int r = 0;
 
-	vec_foreach(s, &l->last.entries) {
-		if (l->since.entries.n >= LIVE_MAX_SUMS)
+	sums_foreach(s, &l->last)
+	{
+		if (l->since.n >= LIVE_MAX_SUMS)
 			l->not_kept += s->values[0];
 		else if (!r)
-			r = sums_add(&l->since, s);
+			r = sums_add(&l->since, &s->key, s->values);
 	}
 	return r;
 }
@@ -400,8 +398,7 @@ static int add_sums(struct sums *to, const struct sums *from)
 {
 	int r = 0;
 
-	vec_foreach(s, &from->entries)
-		r = r ? r : sums_add(to, s);
+	sums_foreach(s, from) r = r ? r : sums_add(to, &s->key, s->values);
 	return r;
 }
 
@@ -420,7 +417,7 @@ static int move_window(struct live *l, double seconds)
 	if (!l->parts.n || l->parts.v[l->parts.n - 1].seconds >= LEAST_PART - ABOUT) {
 		struct live_part part = {};
 
-		sums_init(&part.sums);
+		sums_init(&part.sums, l->last.n_values);
 		r = vec_push(&l->parts, part) ? err_set(-ENOMEM, "out of memory") : 0;
 	}
 	if (r)
@@ -486,11 +483,6 @@ void live_reset(struct live *l)
 	clear_rows(l);
 	memset(l->seconds, 0, sizeof(l->seconds));
 	l->not_kept = 0;
-}
-
-static size_t sums_bytes(const struct sums *s)
-{
-	return s->entries.cap * sizeof(*s->entries.v) + s->n_slots * sizeof(*s->slots);
 }
 
 size_t live_bytes(const struct live *l)

@@ -195,6 +195,6 @@ const struct render_names *live_names(struct live *l);
 const struct live_who *live_who(struct live *l, uint32_t labels);
 
 /* Tells whether a sample is shown, which .only and the filter words decide. */
-bool live_shows(struct live *l, const struct profile_sample *s);
+bool live_shows(struct live *l, const struct sums_key *s);
 
 #endif

@@ -33,7 +33,7 @@ static int compare(const void *va, const void *vb)
 	return a->key > b->key ? -1 : a->key < b->key;
 }
 
-static int64_t value_of(const struct condense *c, const struct profile_sample *s)
+static int64_t value_of(const struct condense *c, const struct sums_entry *s)
 {
 	return s->values[profile_meta(c->copy.to)->default_value];
 }
@@ -54,10 +54,11 @@ static bool meet(struct condense *c, uint32_t function)
 
 static void weigh_functions(struct condense *c, const struct sums *sums, int64_t *values)
 {
-	vec_foreach(s, &sums->entries) {
+	sums_foreach(s, sums)
+	{
 		size_t n = 0;
 		const uint32_t *loc =
-			s->stack ? profile_get_stack(c->copy.from, s->stack, &n) : NULL;
+			s->key.stack ? profile_get_stack(c->copy.from, s->key.stack, &n) : NULL;
 
 		c->turn++;
 		for (size_t i = 0; i < n; i++) {
@@ -91,12 +92,13 @@ static int choose_functions(struct condense *c)
 /* Keeps the functions and stacks that have samples in @last, the last interval. */
 static void keep_last(struct condense *c, const struct sums *last)
 {
-	vec_foreach(s, &last->entries) {
+	sums_foreach(s, last)
+	{
 		size_t n = 0;
 		const uint32_t *loc =
-			s->stack ? profile_get_stack(c->copy.from, s->stack, &n) : NULL;
+			s->key.stack ? profile_get_stack(c->copy.from, s->key.stack, &n) : NULL;
 
-		c->detail[s->stack] = WHOLE;
+		c->detail[s->key.stack] = WHOLE;
 		for (size_t i = 0; i < n; i++)
 			c->functions[location_at(c, loc[i])->function] = true;
 	}
@@ -179,10 +181,11 @@ static int weigh_stacks(struct condense *c, enum detail detail, const struct sum
 {
 	uint64_t hash, *at;
 
-	vec_foreach(s, &sums->entries) {
-		if (!s->stack || c->detail[s->stack] < INNERMOST)
+	sums_foreach(s, sums)
+	{
+		if (!s->key.stack || c->detail[s->key.stack] < INNERMOST)
 			continue;
-		if (hash_frames(c, s->stack, detail, &hash))
+		if (hash_frames(c, s->key.stack, detail, &hash))
 			return -ENOMEM;
 		at = map_get(values, hash);
 		if (at)
@@ -220,14 +223,15 @@ static int choose_stacks(struct condense *c, enum detail detail)
 		r = weigh_stacks(c, detail, c->sums[i], &values);
 	r = r ? r : leave_heaviest(&values, c->keep);
 	for (size_t i = 0; !r && i < c->n_sums; i++) {
-		vec_foreach(s, &c->sums[i]->entries) {
-			if (!s->stack || c->detail[s->stack] < INNERMOST)
+		sums_foreach(s, c->sums[i])
+		{
+			if (!s->key.stack || c->detail[s->key.stack] < INNERMOST)
 				continue;
-			r = hash_frames(c, s->stack, detail, &hash);
+			r = hash_frames(c, s->key.stack, detail, &hash);
 			if (r)
 				break;
 			if (map_get(&values, hash))
-				c->detail[s->stack] = detail;
+				c->detail[s->key.stack] = detail;
 		}
 	}
 	return r;
@@ -311,8 +315,7 @@ int condense_begin(struct condense *c, struct profile *p, const struct sums *las
 	}
 	c->sums = NULL;
 	add_own(c);
-	vec_foreach(s, &last->entries)
-		(void)condense_labels_whole(c, s->labels);
+	sums_foreach(s, last)(void) condense_labels_whole(c, s->key.labels);
 	return 0;
 }
 
@@ -364,26 +367,27 @@ uint32_t condense_labels_whole(struct condense *c, uint32_t id)
 }
 
 /* 0 or -ENOMEM + message. */
-static int renew(struct condense *c, const struct profile_sample *s, struct profile_sample *ret)
+static int renew(struct condense *c, uint32_t *stack, uint32_t *labels)
 {
-	*ret = *s;
-	ret->stack = condense_stack(c, s->stack);
-	ret->labels = condense_labels(c, s->labels);
-	if ((s->stack && !ret->stack) || profile_failed(c->copy.to))
+	uint32_t before = *stack;
+
+	*stack = condense_stack(c, before);
+	*labels = condense_labels(c, *labels);
+	if ((before && !*stack) || profile_failed(c->copy.to))
 		return err_set(-ENOMEM, "out of memory");
 	return 0;
 }
 
 int condense_sums(struct condense *c, struct sums *s)
 {
-	struct profile_sample sample;
 	struct sums now;
 	int r = 0;
 
-	sums_init(&now);
-	for (size_t i = 0; !r && i < s->entries.n; i++) {
-		r = renew(c, &s->entries.v[i], &sample);
-		r = r ? r : sums_add(&now, &sample);
+	sums_init(&now, s->n_values);
+	sums_foreach(e, s)
+	{
+		r = r ? r : renew(c, &e->key.stack, &e->key.labels);
+		r = r ? r : sums_add(&now, &e->key, e->values);
 	}
 	sums_fini(s);
 	*s = now;
@@ -393,8 +397,8 @@ int condense_sums(struct condense *c, struct sums *s)
 static int take_sample(void *arg, const struct profile_sample *s)
 {
 	struct condense *c = arg;
-	struct profile_sample sample;
-	int r = renew(c, s, &sample);
+	struct profile_sample sample = *s;
+	int r = renew(c, &sample.stack, &sample.labels);
 
 	return r ? r : profile_add(c->copy.to, &sample);
 }

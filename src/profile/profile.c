@@ -509,7 +509,7 @@ size_t profile_bytes(const struct profile *p)
 
 int profile_add(struct profile *p, const struct profile_sample *s)
 {
-	return samplelog_add(&p->log, s);
+	return samplelog_add(&p->log, s, p->meta.n_values);
 }
 
 int profile_each(struct profile *p, int (*fn)(void *arg, const struct profile_sample *s), void *arg)
@@ -577,7 +577,7 @@ int profile_forget_times(struct profile *p)
 		struct profile_sample s = {
 			.stack = sums[i].stack, .labels = sums[i].labels, .time_ns = -1};
 
-		memcpy(s.values, sums[i].values, sizeof(s.values));
+		memcpy(s.values, sums[i].values, p->meta.n_values * sizeof(*s.values));
 		r = profile_add(p, &s);
 	}
 	if (r) {

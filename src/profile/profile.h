@@ -50,7 +50,11 @@ static inline bool profile_same_type(const struct profile_value_type *a,
 	return streq(a->type, b->type) && streq(a->unit, b->unit);
 }
 
-#define PROFILE_MAX_VALUES 4
+/*
+ * How many values samples may have. Sums and stored samples take memory only for those that the
+ * profile has.
+ */
+#define PROFILE_MAX_VALUES 16
 
 /* krait's own recordings have values[0] = samples/count; another tool's file may not. */
 struct profile_meta {
@@ -247,7 +251,7 @@ struct profile_sample {
 
 /*
  * Appends a sample; 0 or -ENOMEM. Takes tens of ns. A negative time means none. Values beyond
- * meta.n_values must be 0. A full disk loses nothing: samples then stay in memory.
+ * meta.n_values aren't kept. A full disk loses nothing: samples then stay in memory.
  */
 _must_use_ int profile_add(struct profile *p, const struct profile_sample *s);
 
@@ -287,7 +291,7 @@ uint64_t profile_n_samples(const struct profile *p);
  */
 struct profile_sum {
 	uint32_t stack, labels;
-	int64_t values[PROFILE_MAX_VALUES];
+	const int64_t *values; /* meta.n_values; in the same block of memory as the sums */
 };
 _must_use_ int profile_sums(struct profile *p, struct profile_sum **ret, size_t *n);
 

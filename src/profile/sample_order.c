@@ -103,16 +103,16 @@ static int find_groups(struct sorter *s)
 static int add_to_window(void *arg, const struct profile_sample *sample)
 {
 	struct sorter *s = arg;
-	struct profile_sample bucket = *sample;
+	struct sums_key key = {sample->stack, sample->labels, sample->time_ns};
 	uint32_t rank = s->stack_rank[sample->stack];
 
 	if (rank < s->first_rank || rank > s->last_rank)
 		return 0;
 	if (s->times == PROFILE_TIMES_NONE)
-		bucket.time_ns = -1;
-	else if (s->times == PROFILE_TIMES_10MS && bucket.time_ns >= 0)
-		bucket.time_ns -= bucket.time_ns % BUCKET_NS;
-	return sums_add(&s->sums, &bucket);
+		key.time_ns = -1;
+	else if (s->times == PROFILE_TIMES_10MS && key.time_ns >= 0)
+		key.time_ns -= key.time_ns % BUCKET_NS;
+	return sums_add(&s->sums, &key, sample->values);
 }
 
 static int by_key(const void *a, const void *b)
@@ -131,27 +131,30 @@ static int by_key(const void *a, const void *b)
 /* Hands out the sums of groups @first to @last, for the stacks of the present window. */
 static int do_window(struct sorter *s, uint64_t first, uint64_t last)
 {
+	struct profile_sample sample;
 	size_t n;
 	int r;
 
 	sums_clear(&s->sums);
 	r = samplelog_each(profile_log(s->p), group_first_ns(first), group_last_ns(s, last),
 			   add_to_window, s);
-	n = s->sums.entries.n;
+	n = s->sums.n;
 	if (r || !n)
 		return r;
 	if (vec_reserve(&s->keys, n))
 		return err_set(-ENOMEM, "out of memory for sorting samples");
 	for (size_t i = 0; i < n; i++) {
-		const struct profile_sample *e = &s->sums.entries.v[i];
+		const struct sums_key *e = &sums_at(&s->sums, i)->key;
 
 		s->keys.v[i] = (struct sort_key){group_of(s, e->time_ns), e->time_ns,
 						 s->stack_rank[e->stack], s->labels_rank[e->labels],
 						 (uint32_t)i};
 	}
 	qsort(s->keys.v, n, sizeof(*s->keys.v), by_key);
-	for (size_t i = 0; i < n && !r; i++)
-		r = s->fn(s->arg, &s->sums.entries.v[s->keys.v[i].entry]);
+	for (size_t i = 0; i < n && !r; i++) {
+		sums_sample(&s->sums, sums_at(&s->sums, s->keys.v[i].entry), &sample);
+		r = s->fn(s->arg, &sample);
+	}
 	return r;
 }
 
@@ -213,7 +216,7 @@ int profile_each_sum(struct profile *p, enum profile_times times,
 	struct sorter s = {.p = p, .times = times, .last_rank = UINT32_MAX, .fn = fn, .arg = arg};
 	int r = profile_rank_stacks(p, &s.stack_rank);
 
-	sums_init(&s.sums);
+	sums_init(&s.sums, profile_meta(p)->n_values);
 	map_init(&s.counts);
 	if (!r)
 		r = profile_rank_labels(p, &s.labels_rank);

@@ -6,7 +6,7 @@
  *            bit 3    the time is less than that of the sample before (with code 3: there is none)
  *            bits 4-5 bytes of stack id, less one
  *            bits 6-7 time: 0, 1, 2 = difference in 2, 3, 4 bytes; 3 = eight bytes, absolute
- *   stack id, [label set], [time], [1 byte: which values follow, then each as zigzag varint]
+ *   stack id, [label set], [time], [varint: bit i = value i follows; then each as zigzag varint]
  * little-endian. Ids and times have fixed lengths instead of varints: no loop, no branch per byte.
  */
 #include <errno.h>
@@ -18,7 +18,7 @@
 #include "profile/samplelog.h"
 
 #define SAMPLELOG_BLOCK 65536u
-#define RECORD_MAX	(1 + 4 + 4 + 8 + 1 + 10 * PROFILE_MAX_VALUES)
+#define RECORD_MAX	(1 + 4 + 4 + 8 + 3 + 10 * PROFILE_MAX_VALUES)
 #define RECORD_RESERVE	(RECORD_MAX + 8) /* stores are 8 bytes wide */
 #define LABELS_EXPLICIT 3
 #define LABELS_WIDE	0x8000u
@@ -157,20 +157,32 @@ static inline uint8_t *put_labels(uint8_t *at, uint32_t labels)
 	return put(at, labels, 2);
 }
 
-static uint8_t *put_values(uint8_t *at, const int64_t *old, const int64_t *v)
+static uint8_t *put_varint(uint8_t *at, uint64_t v)
 {
-	uint8_t *mask = at++;
+	for (; v >= 0x80; v >>= 7)
+		*at++ = (uint8_t)(v | 0x80);
+	*at++ = (uint8_t)v;
+	return at;
+}
 
-	*mask = 0;
-	for (unsigned i = 0; i < PROFILE_MAX_VALUES; i++) {
-		uint64_t z = ((uint64_t)v[i] << 1) ^ (uint64_t)(v[i] >> 63);
+/* Which of the @n values changed: a bit for each. */
+static inline unsigned changed(const int64_t *old, const int64_t *v, unsigned n)
+{
+	unsigned mask = 0;
 
-		if (v[i] == old[i])
-			continue;
-		*mask |= (uint8_t)(1u << i);
-		for (; z >= 0x80; z >>= 7)
-			*at++ = (uint8_t)(z | 0x80);
-		*at++ = (uint8_t)z;
+	for (unsigned i = 0; i < n; i++)
+		mask |= (unsigned)(v[i] != old[i]) << i;
+	return mask;
+}
+
+static uint8_t *put_values(uint8_t *at, unsigned mask, int64_t *last, const int64_t *v)
+{
+	at = put_varint(at, mask);
+	for (; mask; mask &= mask - 1) {
+		unsigned i = (unsigned)__builtin_ctz(mask);
+
+		at = put_varint(at, ((uint64_t)v[i] << 1) ^ (uint64_t)(v[i] >> 63));
+		last[i] = v[i];
 	}
 	return at;
 }
@@ -192,11 +204,11 @@ static inline uint8_t *put_time(uint8_t *at, int64_t last_ns, int64_t time_ns, u
 	return put(at, diff, code + 2);
 }
 
-int samplelog_add(struct samplelog *l, const struct profile_sample *s)
+int samplelog_add(struct samplelog *l, const struct profile_sample *s, unsigned n_values)
 {
 	struct samplelog_state *st = &l->state;
 	int64_t time_ns = s->time_ns < 0 ? -1 : s->time_ns;
-	unsigned head, stack_bytes = bytes_of(s->stack);
+	unsigned head, mask, stack_bytes = bytes_of(s->stack);
 	uint8_t *start, *at;
 	int r = reserve(l);
 
@@ -207,14 +219,14 @@ int samplelog_add(struct samplelog *l, const struct profile_sample *s)
 	head = mru_use(st, s->labels) | (stack_bytes - 1) << STACK_SHIFT;
 	if ((head & 3) == LABELS_EXPLICIT)
 		at = put_labels(at, s->labels);
-	at = put_time(at, st->last.time_ns, time_ns, &head);
-	if (memcmp(st->last.values, s->values, sizeof(s->values))) {
+	at = put_time(at, st->time_ns, time_ns, &head);
+	mask = changed(st->values, s->values, n_values);
+	if (mask) {
 		head |= F_VALUES;
-		at = put_values(at, st->last.values, s->values);
-		memcpy(st->last.values, s->values, sizeof(s->values));
+		at = put_values(at, mask, st->values, s->values);
 	}
 	*start = (uint8_t)head;
-	st->last.time_ns = time_ns < 0 ? st->last.time_ns : time_ns;
+	st->time_ns = time_ns < 0 ? st->time_ns : time_ns;
 	l->open.n = (uint32_t)(at - l->open.mem);
 	l->open.samples++;
 	l->open.first_ns = MIN(l->open.first_ns, time_ns);
@@ -240,24 +252,28 @@ static inline uint32_t get_labels(const uint8_t **at)
 	return v < LABELS_WIDE ? v : (v & ~LABELS_WIDE) << 16 | (uint32_t)get(at, 2);
 }
 
+static uint64_t get_varint(const uint8_t **at)
+{
+	unsigned shift = 0;
+	uint64_t v = 0;
+
+	do {
+		v |= (uint64_t)(**at & 0x7f) << shift;
+		shift += 7;
+	} while (*(*at)++ & 0x80);
+	return v;
+}
+
 static void get_values(const uint8_t **at, int64_t *v)
 {
-	unsigned mask = (unsigned)get(at, 1);
+	for (unsigned mask = (unsigned)get_varint(at); mask; mask &= mask - 1) {
+		uint64_t z = get_varint(at);
 
-	for (unsigned i = 0; i < PROFILE_MAX_VALUES; i++) {
-		unsigned shift = 0;
-		uint64_t z = 0;
-
-		if (!(mask & (1u << i)))
-			continue;
-		do {
-			z |= (uint64_t)(**at & 0x7f) << shift;
-			shift += 7;
-		} while (*(*at)++ & 0x80);
-		v[i] = (int64_t)(z >> 1) ^ -(int64_t)(z & 1);
+		v[__builtin_ctz(mask)] = (int64_t)(z >> 1) ^ -(int64_t)(z & 1);
 	}
 }
 
+/* @s: the sample before it in the block, which has the values that didn't change. */
 static const uint8_t *decode(const uint8_t *at, struct samplelog_state *st,
 			     struct profile_sample *s)
 {
@@ -271,12 +287,11 @@ static const uint8_t *decode(const uint8_t *at, struct samplelog_state *st,
 		s->time_ns = head & F_BACK ? -1 : (int64_t)get(&at, 8);
 	} else {
 		diff = get(&at, code + 2);
-		s->time_ns = (int64_t)((uint64_t)st->last.time_ns + (head & F_BACK ? -diff : diff));
+		s->time_ns = (int64_t)((uint64_t)st->time_ns + (head & F_BACK ? -diff : diff));
 	}
-	st->last.time_ns = s->time_ns < 0 ? st->last.time_ns : s->time_ns;
+	st->time_ns = s->time_ns < 0 ? st->time_ns : s->time_ns;
 	if (head & F_VALUES)
-		get_values(&at, st->last.values);
-	memcpy(s->values, st->last.values, sizeof(s->values));
+		get_values(&at, s->values);
 	return at;
 }
 
@@ -284,7 +299,7 @@ static int each_in_block(const uint8_t *at, uint32_t n, int64_t first_ns, int64_
 			 int (*fn)(void *arg, const struct profile_sample *s), void *arg)
 {
 	struct samplelog_state st = {};
-	struct profile_sample s;
+	struct profile_sample s = {};
 	int r = 0;
 
 	while (n-- && !r) {

@@ -16,7 +16,8 @@
 
 /* What the next sample is coded against; all zero at the start of every block. */
 struct samplelog_state {
-	struct profile_sample last;
+	int64_t values[PROFILE_MAX_VALUES];
+	int64_t time_ns;	     /* of the last sample that has a time */
 	uint32_t mru[SAMPLELOG_MRU]; /* ids of the label sets used last, latest first */
 };
 
@@ -41,8 +42,12 @@ struct samplelog {
 void samplelog_init(struct samplelog *l);
 void samplelog_fini(struct samplelog *l);
 
-/* Appends sample @s; 0 or -ENOMEM + message. A negative time is stored as -1. */
-_must_use_ int samplelog_add(struct samplelog *l, const struct profile_sample *s);
+/*
+ * Appends sample @s, of which the first @n_values values may differ from 0. 0 or -ENOMEM + message.
+ * A negative time is stored as -1.
+ */
+_must_use_ int samplelog_add(struct samplelog *l, const struct profile_sample *s,
+			     unsigned n_values);
 
 /*
  * Calls @fn for the samples with first_ns <= time <= last_ns, in the order added; blocks outside

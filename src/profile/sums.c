@@ -7,32 +7,38 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/vec.h"
 #include "profile/sums.h"
 
-void sums_init(struct sums *s)
+void sums_init(struct sums *s, unsigned n_values)
 {
-	*s = (struct sums){};
+	*s = (struct sums){.n_values = n_values};
 	if (getrandom(&s->seed, sizeof(s->seed), GRND_NONBLOCK) < 0)
 		s->seed = (uintptr_t)s;
 }
 
 void sums_fini(struct sums *s)
 {
-	vec_fini(&s->entries);
+	free(s->entries);
 	free(s->slots);
 	*s = (struct sums){};
 }
 
 void sums_clear(struct sums *s)
 {
-	s->entries.n = 0;
+	s->n = 0;
 	if (s->slots)
 		memset(s->slots, 0, s->n_slots * sizeof(*s->slots));
 }
 
-static size_t home(const struct sums *s, const struct profile_sample *e)
+size_t sums_bytes(const struct sums *s)
 {
-	const uint64_t key[2] = {(uint64_t)e->stack << 32 | e->labels, (uint64_t)e->time_ns};
+	return s->cap * sums_entry_size(s) + s->n_slots * sizeof(*s->slots);
+}
+
+static size_t home(const struct sums *s, const struct sums_key *k)
+{
+	const uint64_t key[2] = {(uint64_t)k->stack << 32 | k->labels, (uint64_t)k->time_ns};
 
 	return XXH3_64bits_withSeed(key, sizeof(key), s->seed) & (s->n_slots - 1);
 }
@@ -42,16 +48,16 @@ static int grow_slots(struct sums *s)
 	size_t size = s->n_slots ? s->n_slots * 2 : 256;
 	uint32_t *slots;
 
-	if (s->entries.n < s->n_slots / 4 * 3)
+	if (s->n < s->n_slots / 4 * 3)
 		return 0;
-	slots = s->entries.n < UINT32_MAX - 1 ? calloc(size, sizeof(*slots)) : NULL;
+	slots = s->n < UINT32_MAX - 1 ? calloc(size, sizeof(*slots)) : NULL;
 	if (!slots)
 		return -ENOMEM;
 	free(s->slots);
 	s->slots = slots;
 	s->n_slots = size;
-	for (size_t i = 0; i < s->entries.n; i++) {
-		size_t at = home(s, &s->entries.v[i]);
+	for (size_t i = 0; i < s->n; i++) {
+		size_t at = home(s, &sums_at(s, i)->key);
 
 		while (slots[at])
 			at = (at + 1) & (size - 1);
@@ -60,64 +66,86 @@ static int grow_slots(struct sums *s)
 	return 0;
 }
 
-void sums_values(int64_t *to, const int64_t *v)
+void sums_values(int64_t *to, const int64_t *v, unsigned n)
 {
-	for (unsigned i = 0; i < PROFILE_MAX_VALUES; i++) {
+	for (unsigned i = 0; i < n; i++) {
 		if (__builtin_add_overflow(to[i], v[i], &to[i]))
 			to[i] = v[i] < 0 ? INT64_MIN : INT64_MAX;
 	}
 }
 
-int sums_add(struct sums *s, const struct profile_sample *sample)
+static bool same_key(const struct sums_key *a, const struct sums_key *b)
 {
+	return a->stack == b->stack && a->labels == b->labels && a->time_ns == b->time_ns;
+}
+
+int sums_add(struct sums *s, const struct sums_key *key, const int64_t *values)
+{
+	struct sums_entry *e;
 	size_t at;
 
 	if (grow_slots(s))
 		goto no_memory;
-	for (at = home(s, sample); s->slots[at]; at = (at + 1) & (s->n_slots - 1)) {
-		struct profile_sample *e = &s->entries.v[s->slots[at] - 1];
-
-		if (e->stack == sample->stack && e->labels == sample->labels &&
-		    e->time_ns == sample->time_ns) {
-			sums_values(e->values, sample->values);
+	for (at = home(s, key); s->slots[at]; at = (at + 1) & (s->n_slots - 1)) {
+		e = sums_at(s, s->slots[at] - 1);
+		if (same_key(&e->key, key)) {
+			sums_values(e->values, values, s->n_values);
 			return 0;
 		}
 	}
-	if (vec_push(&s->entries, *sample))
+	if (vec_grow((void **)&s->entries, &s->cap, s->n + 1, sums_entry_size(s)))
 		goto no_memory;
-	s->slots[at] = (uint32_t)s->entries.n;
+	e = sums_at(s, s->n++);
+	e->key = *key;
+	memcpy(e->values, values, s->n_values * sizeof(*values));
+	s->slots[at] = (uint32_t)s->n;
 	return 0;
 no_memory:
 	return err_set(-ENOMEM, "out of memory for the sums of samples");
 }
 
-static int add_timeless(void *arg, const struct profile_sample *sample)
+void sums_sample(const struct sums *s, const struct sums_entry *e, struct profile_sample *ret)
 {
-	struct profile_sample s = *sample;
+	*ret = (struct profile_sample){
+		.stack = e->key.stack, .labels = e->key.labels, .time_ns = e->key.time_ns};
+	memcpy(ret->values, e->values, s->n_values * sizeof(*e->values));
+}
 
-	s.time_ns = -1;
-	return sums_add(arg, &s);
+static int add_timeless(void *arg, const struct profile_sample *s)
+{
+	struct sums_key key = {.stack = s->stack, .labels = s->labels, .time_ns = -1};
+
+	return sums_add(arg, &key, s->values);
+}
+
+/* Gives the array and, behind it, the values that it points to: one block of memory. */
+static struct profile_sum *copy_out(const struct sums *s)
+{
+	size_t each = sizeof(struct profile_sum) + s->n_values * sizeof(int64_t);
+	struct profile_sum *ret = calloc(s->n ? s->n : 1, each), *at = ret;
+	int64_t *values = (int64_t *)(ret + s->n);
+
+	if (!ret)
+		return NULL;
+	sums_foreach(e, s)
+	{
+		*at++ = (struct profile_sum){e->key.stack, e->key.labels, values};
+		memcpy(values, e->values, s->n_values * sizeof(*values));
+		values += s->n_values;
+	}
+	return ret;
 }
 
 int profile_sums(struct profile *p, struct profile_sum **ret, size_t *n)
 {
 	_cleanup_(sums_fini) struct sums s;
-	struct profile_sum *out;
 	int r;
 
-	sums_init(&s);
+	sums_init(&s, profile_meta(p)->n_values);
 	r = profile_each(p, add_timeless, &s);
 	if (r)
 		return r;
-	out = calloc(s.entries.n ? s.entries.n : 1, sizeof(*out));
-	if (!out)
-		return err_set(-ENOMEM, "out of memory for the sums of samples");
-	for (size_t i = 0; i < s.entries.n; i++) {
-		out[i].stack = s.entries.v[i].stack;
-		out[i].labels = s.entries.v[i].labels;
-		memcpy(out[i].values, s.entries.v[i].values, sizeof(out[i].values));
-	}
-	*ret = out;
-	*n = s.entries.n;
-	return 0;
+	*ret = copy_out(&s);
+	*n = s.n;
+	return *ret ? 0 : err_set(-ENOMEM, "out of memory for the sums of samples");
 }

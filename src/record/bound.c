@@ -115,11 +115,8 @@ static int keep_reserve(struct session *s)
 
 static int add_stack(void *arg, const struct profile_sample *sample)
 {
-	struct profile_sample s = *sample;
-
-	s.labels = 0;
-	s.time_ns = -1;
-	return sums_add(arg, &s);
+	return sums_add(arg, &(struct sums_key){.stack = sample->stack, .time_ns = -1},
+			sample->values);
 }
 
 /* Begins to condense the profile: all samples so far decide what is kept. */
@@ -130,7 +127,7 @@ static int begin(struct session *s, struct condense *c)
 	size_t keep = MAX(profile_n_stacks(s->profile) / 4, s->max_bytes / KEEP_BYTES);
 	int r;
 
-	sums_init(&by_stack);
+	sums_init(&by_stack, profile_meta(s->profile)->n_values);
 	r = profile_each(s->profile, add_stack, &by_stack);
 	r = r ? r : condense_begin(c, s->profile, &none, all, ARRAY_SIZE(all), keep);
 	sums_fini(&by_stack);

@@ -108,12 +108,12 @@ static int take_sample(void *arg, const struct profile_sample *s)
 {
 	struct maker *m = arg;
 	int64_t value = s->values[m->d->value[m->side]];
-	struct profile_sample one = {.stack = s->stack, .values = {value}};
 
 	if (value <= 0)
 		return 0;
-	one.time_ns = block_of(m, s->time_ns);
-	return sums_add(&m->sums, &one);
+	return sums_add(&m->sums,
+			&(struct sums_key){.stack = s->stack, .time_ns = block_of(m, s->time_ns)},
+			&value);
 }
 
 static void add_to(struct noise_row *row, enum diff_side side, int64_t block, double value)
@@ -126,22 +126,23 @@ static int spread(struct maker *m)
 {
 	struct costs *c = &m->d->costs[m->side];
 
-	vec_foreach(e, &m->sums.entries) {
+	sums_foreach(e, &m->sums)
+	{
 		double value = (double)e->values[0];
 		const uint32_t *keys, *row_of = m->row_of[m->side];
 		size_t n;
 
-		if (costs_is_gc(c, e->stack))
+		if (costs_is_gc(c, e->key.stack))
 			m->d->gc[m->side] += value;
-		keys = costs_keys(c, e->stack, &n);
+		keys = costs_keys(c, e->key.stack, &n);
 		if (!keys)
 			return -ENOMEM;
-		m->noise.all[m->side][e->time_ns] += value;
+		m->noise.all[m->side][e->key.time_ns] += value;
 		m->noise.sum[m->side] += value;
-		add_to(&m->self[row_of[c->keys.of[costs_owner(c, e->stack)]]], m->side, e->time_ns,
-		       value);
+		add_to(&m->self[row_of[c->keys.of[costs_owner(c, e->key.stack)]]], m->side,
+		       e->key.time_ns, value);
 		for (size_t i = 0; i < n; i++)
-			add_to(&m->total[row_of[keys[i]]], m->side, e->time_ns, value);
+			add_to(&m->total[row_of[keys[i]]], m->side, e->key.time_ns, value);
 	}
 	return 0;
 }
@@ -168,7 +169,7 @@ static int take_side(struct maker *m, enum diff_side side)
 	r = profile_each(p, find_end, m);
 	if (r)
 		return r;
-	sums_init(&m->sums);
+	sums_init(&m->sums, 1);
 	r = profile_each(p, take_sample, m);
 	if (!r && spread(m))
 		r = err_set(-ENOMEM, "out of memory");

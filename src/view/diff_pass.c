@@ -31,12 +31,11 @@ static int take_sample(void *arg, const struct profile_sample *s)
 {
 	struct passing *g = arg;
 	int64_t value = s->values[g->d->value[g->side]];
-	struct profile_sample one = {.stack = s->stack, .values = {value}};
 
 	if (value <= 0)
 		return 0;
 	g->sum += (double)value;
-	return sums_add(&g->sums, &one);
+	return sums_add(&g->sums, &(struct sums_key){.stack = s->stack}, &value);
 }
 
 /* The factor from a side's values to the measure, negative for side A. */
@@ -53,9 +52,10 @@ static int spread(struct passing *g)
 	double one = weight(g);
 	uint32_t below[MAX_CHANGED];
 
-	vec_foreach(e, &g->sums.entries) {
+	sums_foreach(e, &g->sums)
+	{
 		size_t n, n_below = 0;
-		const uint32_t *keys = costs_keys(c, e->stack, &n);
+		const uint32_t *keys = costs_keys(c, e->key.stack, &n);
 
 		if (!keys)
 			return -ENOMEM;
@@ -78,7 +78,7 @@ static int take_side(struct passing *g, enum diff_side side)
 
 	g->side = side;
 	g->sum = 0;
-	sums_init(&g->sums);
+	sums_init(&g->sums, 1);
 	r = profile_each(g->d->p[side], take_sample, g);
 	if (!r && spread(g))
 		r = err_set(-ENOMEM, "out of memory");

@@ -210,9 +210,9 @@ static bool in_time(const struct viewer *v, int64_t time_ns)
 	       (!v->o->until_ns || (uint64_t)time_ns < v->o->until_ns);
 }
 
-static void add_up(int64_t *sums, const int64_t *values)
+static void add_up(int64_t *sums, const int64_t *values, unsigned n)
 {
-	for (unsigned i = 0; i < PROFILE_MAX_VALUES; i++)
+	for (unsigned i = 0; i < n; i++)
 		if (__builtin_add_overflow(sums[i], values[i], &sums[i]))
 			sums[i] = INT64_MAX;
 }
@@ -220,11 +220,12 @@ static void add_up(int64_t *sums, const int64_t *values)
 static int take_sample(void *arg, const struct profile_sample *s)
 {
 	struct viewer *v = arg;
+	unsigned n_values = profile_meta(v->from)->n_values;
 	struct profile_sample to = *s;
 
 	v->totals.all_samples++;
 	v->timed += s->time_ns >= 0;
-	add_up(v->totals.all, s->values);
+	add_up(v->totals.all, s->values, n_values);
 	if (!v->select.labels[s->labels] || !in_time(v, s->time_ns))
 		return 0;
 	to.stack = stack_of(v, s->stack);
@@ -242,7 +243,7 @@ static int take_sample(void *arg, const struct profile_sample *s)
 	if (to.time_ns >= 0)
 		to.time_ns -= (int64_t)v->o->since_ns;
 	v->totals.shown_samples++;
-	add_up(v->totals.shown, s->values);
+	add_up(v->totals.shown, s->values, n_values);
 	return profile_add(v->to, &to);
 }
 

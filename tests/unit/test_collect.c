@@ -719,7 +719,7 @@ static void test_condensed(void **state)
 	struct condense c;
 	size_t bytes = 0;
 
-	sums_init(&none);
+	sums_init(&none, 2);
 	send_proc(f);
 	/* Three flushes: after some more the process, which doesn't exist, is forgotten. */
 	for (uint64_t i = 1; i <= 15000; i++) {

@@ -86,14 +86,40 @@ static void test_values_and_labels(void **state)
 	assert_string_equal(seen.version[0], "x");
 	profile_free(seen.p);
 
-	for (unsigned i = 0; i < 4; i++)
-		profile_meta(in[1])->values[i] = (struct profile_value_type){
-			(const char *[]){"a", "b", "c", "d"}[i], "count"};
-	profile_meta(in[1])->n_values = 4;
-	assert_int_equal(profile_merge(in, 2, NULL, 0, &seen.p), -E2BIG);
-	assert_non_null(strstr(err_msg(), "more than 4 kinds of values"));
 	for (size_t i = 0; i < 2; i++)
 		profile_free(in[i]);
+}
+
+/* The first profile has two values. @n others fit beside them, or the merge is refused. */
+static void check_many_values(unsigned n, bool fits)
+{
+	static const char *const types[] = {"a", "b", "c", "d", "e", "f", "g", "h",
+					    "i", "j", "k", "l", "m", "n", "o"};
+	struct profile *in[2] = {made(1, 1, 1, "1"), made(1, 1, 2, "2")};
+	struct seen seen = {};
+
+	for (unsigned i = 0; i < n; i++)
+		profile_meta(in[1])->values[i] = (struct profile_value_type){types[i], "count"};
+	profile_meta(in[1])->n_values = n;
+	assert_int_equal(profile_merge(in, 2, NULL, 0, &seen.p), fits ? 0 : -E2BIG);
+	if (fits) {
+		assert_int_equal(profile_each(seen.p, see, &seen), 0);
+		assert_int_equal(seen.values[0][1], 1000);
+		assert_int_equal(seen.values[1][1], 0);
+		assert_int_equal(seen.values[1][2], 2);
+		assert_int_equal(seen.values[1][3], 2000);
+		profile_free(seen.p);
+	} else {
+		assert_non_null(strstr(err_msg(), "more than 16 kinds of values"));
+	}
+	for (size_t i = 0; i < 2; i++)
+		profile_free(in[i]);
+}
+
+static void test_many_values(void **state)
+{
+	check_many_values(14, true);
+	check_many_values(15, false);
 }
 
 /* Two of one type stay two, in every profile that has them; one alone is the first. */
@@ -156,9 +182,8 @@ static void test_runs(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_times),
-		cmocka_unit_test(test_values_and_labels),
-		cmocka_unit_test(test_type_twice),
+		cmocka_unit_test(test_times),	    cmocka_unit_test(test_values_and_labels),
+		cmocka_unit_test(test_many_values), cmocka_unit_test(test_type_twice),
 		cmocka_unit_test(test_runs),
 	};
 

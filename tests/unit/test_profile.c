@@ -220,6 +220,8 @@ static struct profile_sample random_sample(uint64_t *seed, int64_t *now)
 		s.values[1] = (int64_t)next_random(seed) - (1 << 30);
 	if (what == 4)
 		s.values[3] = INT64_MIN + (int64_t)next_random(seed) % 2;
+	if (what == 5)
+		s.values[PROFILE_MAX_VALUES - 1] = (int64_t)next_random(seed);
 	return s;
 }
 
@@ -247,6 +249,8 @@ static void check_log(unsigned n)
 	struct replay r = {.seed = n};
 	uint64_t seed = n;
 	int64_t now = 0;
+
+	profile_meta(p)->n_values = PROFILE_MAX_VALUES;
 
 	for (unsigned i = 0; i < n; i++) {
 		struct profile_sample s = random_sample(&seed, &now);
@@ -306,6 +310,7 @@ static void sums_add_up(void **state)
 	uint64_t seed = 3;
 	size_t n, distinct = 0;
 
+	profile_meta(p)->n_values = 2;
 	for (unsigned i = 0; i < N; i++) {
 		struct profile_sample s = {
 			.stack = 1 + (uint32_t)next_random(&seed) % STACKS,

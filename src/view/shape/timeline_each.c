@@ -65,12 +65,9 @@ static bool in_window(const struct walk *w, const struct profile_sample *s)
 static int add_to_window(void *arg, const struct profile_sample *s)
 {
 	struct walk *w = arg;
-	struct profile_sample copy = *s;
+	struct sums_key key = {s->stack, s->labels, time_of(w, s)};
 
-	if (!in_window(w, s))
-		return 0;
-	copy.time_ns = time_of(w, s);
-	return sums_add(&w->sums, &copy);
+	return in_window(w, s) ? sums_add(&w->sums, &key, s->values) : 0;
 }
 
 static int by_key(const void *va, const void *vb)
@@ -94,18 +91,19 @@ static int end_run(struct walk *w)
 	return has ? w->reader->run(w->arg, &w->run, w->run_last_ns) : 0;
 }
 
-static int add_to_run(struct walk *w, const struct profile_sample *s)
+static int add_to_run(struct walk *w, const struct sums_entry *e)
 {
+	const struct sums_key *s = &e->key;
 	int r;
 
 	if (w->has_run && !w->reader->every_sample && s->stack == w->run.stack &&
 	    (s->time_ns < 0) == (w->run.time_ns < 0) && s->time_ns - w->run_last_ns <= w->gap_ns) {
-		sums_values(w->run.values, s->values);
+		sums_values(w->run.values, e->values, w->sums.n_values);
 		w->run_last_ns = s->time_ns;
 		return 0;
 	}
 	r = end_run(w);
-	w->run = *s;
+	sums_sample(&w->sums, e, &w->run);
 	w->run_last_ns = s->time_ns;
 	w->has_run = true;
 	return r;
@@ -114,13 +112,13 @@ static int add_to_run(struct walk *w, const struct profile_sample *s)
 /* Sorts the samples in the window. */
 static int sort_window(struct walk *w)
 {
-	size_t n = w->sums.entries.n;
+	size_t n = w->sums.n;
 
 	if (vec_reserve(&w->keys, n + 1))
 		return NO_MEMORY;
 	w->keys.n = n;
 	for (size_t i = 0; i < n; i++) {
-		const struct profile_sample *s = &w->sums.entries.v[i];
+		const struct sums_key *s = &sums_at(&w->sums, i)->key;
 
 		w->keys.v[i] = (struct key){s->time_ns, w->t->of_labels[s->labels],
 					    w->stack_rank[s->stack], (uint32_t)i};
@@ -147,7 +145,7 @@ static int do_threads(struct walk *w)
 	for (uint32_t i = w->first; i <= w->last && !r; i++) {
 		r = w->reader->begin(w->arg, &w->t->threads.v[i]);
 		for (; !r && at < w->keys.n && w->keys.v[at].thread == i; at++)
-			r = add_to_run(w, &w->sums.entries.v[w->keys.v[at].entry]);
+			r = add_to_run(w, sums_at(&w->sums, w->keys.v[at].entry));
 		if (!r)
 			r = end_run(w);
 		if (!r)
@@ -207,7 +205,7 @@ static int do_groups(struct walk *w, uint64_t first, uint64_t last)
 		last_ns--; /* group 0: -1 */
 	r = fill_window(w, first_ns, last_ns);
 	for (size_t i = 0; i < w->keys.n && !r; i++)
-		r = add_to_run(w, &w->sums.entries.v[w->keys.v[i].entry]);
+		r = add_to_run(w, sums_at(&w->sums, w->keys.v[i].entry));
 	return r;
 }
 
@@ -266,7 +264,7 @@ int timeline_each(struct timeline *t, const struct timeline_reader *reader, void
 	struct walk w = {.t = t, .reader = reader, .arg = arg, .gap_ns = gap(t->p)};
 	int r = profile_rank_stacks(t->p, &w.stack_rank);
 
-	sums_init(&w.sums);
+	sums_init(&w.sums, profile_meta(t->p)->n_values);
 	map_init(&w.counts);
 	if (!r)
 		r = do_all(&w);
