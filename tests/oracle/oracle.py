@@ -23,6 +23,7 @@ import threading
 import time
 
 import modules
+from drivers import krait
 from judge import check, pprof
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -236,11 +237,8 @@ class Oracle:
     def record(self, name, pids, seconds, times):
         """Makes a recording and returns its path."""
         out = os.path.join(self.work, name + ".pb.gz")
-        command = [self.options.krait, "record", "-q", "-F", str(self.hz), "-d",
-                   "%.2f" % seconds, "-o", out, *self.record_options]
-        command += [] if times else ["--no-times"]
-        for pid in pids:
-            command += ["-p", str(pid)]
+        extra = ["-q", *self.record_options, *([] if times else ["--no-times"])]
+        command = krait.command(self.options.krait, pids, seconds, self.hz, out, extra)
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
                               timeout=seconds + 120, check=False)
         if done.returncode:
@@ -368,7 +366,7 @@ def arguments(full_samples):
     parser.add_argument("--program", help="target programs: globs, a comma between them")
     parser.add_argument("--samples", type=int, help="in each interpreter, all programs together")
     parser.add_argument("--hz", type=int, help="where the usual rate is more than the machine can do")
-    parser.add_argument("--krait", default=os.path.join(ROOT, "build", "release", "krait"))
+    parser.add_argument("--krait", default=krait.BUILT)
     parser.add_argument("--keep", metavar="DIR", help="leave the profiles there")
     parser.add_argument("--batch", type=int, default=16, help="programs profiled at once")
     parser.add_argument("--examples", type=int, default=2, help="wrong stacks shown")

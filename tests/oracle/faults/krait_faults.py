@@ -13,6 +13,7 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import oracle  # noqa: E402
+from drivers import krait  # noqa: E402
 
 # fault: (program that shows it, first version, last version)
 FAULTS = {
@@ -67,8 +68,7 @@ class Spoilt(oracle.Oracle):
 
     def record(self, name, pids, seconds, times):
         out = os.path.join(self.work, "o.pb.gz")
-        command = [self.options.krait, "record", "-F", str(oracle.HZ), "-d", str(SECONDS),
-                   "-o", out, "-p", str(pids[0])]
+        command = krait.command(self.options.krait, pids, SECONDS, oracle.HZ, out)
         environment = dict(os.environ, LD_PRELOAD=self.library)
         if self.fault:
             environment["KRAIT_FAULT"] = self.fault

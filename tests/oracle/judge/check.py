@@ -19,9 +19,13 @@ ABSENT = ("[no Python]", "[interpreter starting]", "[interpreter ending]")
 
 
 class Truth(object):
-    """The call tree of a target, with an index for each question that a sample asks."""
+    """The call tree of a target, with an index for each question that a sample asks.
 
-    def __init__(self, *paths):
+    names: gives the names that a code object may have, for profiles without first lines; see
+    loose.py. Without it a frame must name the first line too."""
+
+    def __init__(self, *paths, **options):
+        self.names = options.get("names")
         self.codes, self.own, self.anywhere = [], [], set()
         self.by_key = collections.defaultdict(list)
         # (file, name, first) -> node that calls it -> [(node, code, call)]
@@ -40,8 +44,8 @@ class Truth(object):
             code["positions"] = set(map(tuple, code["positions"])) if code["positions"] else None
             code["ends"] = set(map(tuple, code["ends"])) if code.get("ends") else None
             self.codes.append(code)
-            for name in code["names"]:
-                self.by_key[(code["file"], name, code["first"])].append(code)
+            for key in self.keys(code):
+                self.by_key[key].append(code)
         self.own += data["own"]
         self.anywhere |= set(base + i for i in data["anywhere"])
         label = path if base else ""  # nodes of several truths have names of their own
@@ -53,10 +57,15 @@ class Truth(object):
             parent = (label, parent) if parent else 0
             code = self.codes[code_id]
             entry = (node, code, (line, column))
-            for name in code["names"]:
-                key = (code["file"], name, code["first"])
+            for key in self.keys(code):
                 self.children[key][parent].append(entry)
                 self.by_code[key].append(entry)
+
+    def keys(self, code):
+        """What pprof.Location.key is in the frames of this code."""
+        if self.names:
+            return [(code["file"], name, 0) for name in self.names(code)]
+        return [(code["file"], name, code["first"]) for name in code["names"]]
 
     def is_own(self, location):
         return any(location.file.startswith(prefix) for prefix in self.own)
@@ -85,6 +94,16 @@ def short(text):
     return text if len(text) < 120 else "%s...%s" % (text[:50], text[-50:])
 
 
+def shown(stack, at):
+    """The frames around frame number @at, a line each."""
+    lines = ["%s%s (%s:%d:%d) first %d" % ("> " if i == at else "  ", short(l.name),
+                                           short(l.file), l.line, l.column, l.first)
+             for i, l in enumerate(stack)]
+    if len(lines) > 14:
+        lines = lines[:3] + ["  ..."] + lines[max(3, at - 4):at + 4][-10:]
+    return "\n  ".join(lines)
+
+
 class Report(object):
     def __init__(self):
         self.samples = self.startup = self.foreign = self.empty = self.truncated = 0
@@ -110,12 +129,7 @@ class Report(object):
 
     def example(self, kind, count, stack, at):
         if len(self.examples) < 12:
-            shown = ["%s%s (%s:%d:%d) first %d" % ("> " if i == at else "  ", short(l.name),
-                                                   short(l.file), l.line, l.column, l.first)
-                     for i, l in enumerate(stack)]
-            if len(shown) > 14:
-                shown = shown[:3] + ["  ..."] + shown[max(3, at - 4):at + 4][-10:]
-            self.examples.append("%s, %d samples:\n  %s" % (kind, count, "\n  ".join(shown)))
+            self.examples.append("%s, %d samples:\n  %s" % (kind, count, shown(stack, at)))
 
 
 class Checker(object):
@@ -236,8 +250,8 @@ class Checker(object):
         return (error[0], error[1], marks, frames) if error else ("ok", 0, marks, frames)
 
 
-def load(paths, contract=False):
-    return Checker((Contracted if contract else Truth)(*paths), contract)
+def load(paths, contract=False, names=None):
+    return Checker((Contracted if contract else Truth)(*paths, names=names), contract)
 
 
 class Contracted(Truth):

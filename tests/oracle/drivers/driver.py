@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a driver is: how a profiler is run on one process, and how its file is read.
+
+A driver knows nothing of what is true. It gives stacks as the tool wrote them, root first, as
+locations of judge/pprof.py. What the tool doesn't say (first lines, columns) is 0 in them.
+"""
+import re
+import shlex
+import shutil
+import subprocess
+
+from judge import pprof
+
+PYTHON = "[python]"
+
+
+class Driver:
+    """One profiler. A subclass sets these, and writes command(), stacks() and loses()."""
+    name = ""
+    package = ""          # of PyPI
+    install = ""          # the command that installs it
+    tools = ()            # names of its program, the first that is found counts
+    version_option = "--version"
+    exits = (0,)          # exit codes of a run that went well
+    first_lines = False   # does it say on which line a code object begins?
+
+    def __init__(self, tool=None, options=()):
+        self.options = list(options)
+        found = [t for t in self.tools if shutil.which(t)]
+        self.tool = shlex.split(tool) if tool else found[:1]
+
+    def missing(self, _interpreter):
+        """Why it can't be run, in words; None if it can."""
+        if not self.tool or not shutil.which(self.tool[0]):
+            return "%s isn't installed; to install it: %s (or name the program with --tool)" % (
+                self.name, self.install)
+        done = run(self.tool + [self.version_option])
+        if done.returncode:
+            return "%s can't run here: %s" % (" ".join(self.tool), last_line(done.stdout))
+        return None
+
+    def version(self, _interpreter):
+        return number(run(self.tool + [self.version_option]).stdout)
+
+    def command(self, interpreter, pid, seconds, hz, out):
+        """The command that samples process @pid for @seconds and writes the file @out."""
+        raise NotImplementedError
+
+    def stacks(self, out):
+        """(number of samples, locations) of each stack in the file @out."""
+        raise NotImplementedError
+
+    def loses(self, said):
+        """{what: number} of what the tool itself says that it didn't get. @said: its output."""
+        raise NotImplementedError
+
+
+def run(command):
+    try:
+        return subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, timeout=60, check=False)
+    except OSError as error:
+        return subprocess.CompletedProcess(command, 127, str(error).encode())
+
+
+def last_line(output):
+    return (output.decode(errors="replace").strip().split("\n") or [""])[-1]
+
+
+def number(output):
+    """The first number with a dot in what a tool prints of itself."""
+    found = re.search(r"\d+\.\d[\w.]*", output.decode(errors="replace"))
+    return found.group() if found else "of unknown version"
+
+
+def plain(said):
+    """A tool's output without colours."""
+    return re.sub(r"\x1b\[[\d;]*m", "", said)
+
+
+def counts(said, **patterns):
+    """{what: sum of the numbers that its pattern finds}; "_" in a name stands for a space."""
+    return {what.replace("_", " "): sum(int(n) for n in re.findall(pattern, said))
+            for what, pattern in patterns.items()}
+
+
+def frame(name, file, line, column=0, end=(0, 0)):
+    return pprof.Location(PYTHON, name, file, 0, line, column, end=end)
+
+
+def mark(text):
+    """A place in a stack of which the tool says that it doesn't know it."""
+    return pprof.Location("", "[%s]" % text, "", 0, 0, 0)

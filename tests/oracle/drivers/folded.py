@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Any tool that writes folded stacks with lines.
+
+A line is frames, root first, with ";" between them, a space, and a number of samples. A frame is
+NAME (FILE:LINE) as py-spy writes it, or FILE:NAME:LINE as Austin and Python's sampler do. What
+has no line (processes, threads) is no frame. A frame in brackets, [LIKE THIS], says that the tool
+doesn't know what was there.
+"""
+import re
+import shlex
+
+from drivers import driver
+
+SPACED = re.compile(r"^(.*) \((.*):(\d+)\)$")
+COLONS = re.compile(r"^(.*):([^:]*):(\d+)$")
+
+
+def location(text):
+    """The frame @text as a location, a mark, or None if it is neither."""
+    found = SPACED.match(text)
+    if found:
+        return driver.frame(found.group(1), found.group(2), int(found.group(3)))
+    found = COLONS.match(text)
+    if found:
+        return driver.frame(found.group(2), found.group(1), int(found.group(3)))
+    return driver.mark(text.strip("[]")) if text.startswith("[") else None
+
+
+def stacks(path, weight=int):
+    """(number of samples, locations) of each line. @weight makes the number of a line's last
+    word."""
+    with open(path, encoding="utf-8", errors="surrogateescape") as f:
+        for line in f:
+            stack, _, count = line.rstrip("\n").rpartition(" ")
+            if stack and not line.startswith("#"):
+                frames = [location(text) for text in stack.split(";")]
+                yield weight(count), [each for each in frames if each]
+
+
+class Folded(driver.Driver):
+    """--tool is the whole command; {pid}, {seconds}, {hz} and {out} in it are replaced."""
+    name = "folded"
+    install = "give its command with --tool 'TOOL -p {pid} -d {seconds} -r {hz} -o {out}'"
+
+    def missing(self, interpreter):
+        if self.tool and not any("{out}" in word for word in self.tool):
+            return "--tool has no {out}, so where the tool writes isn't known"
+        return None if self.tool else self.install
+
+    def version(self, _interpreter):
+        return shlex.join(self.tool)
+
+    def command(self, _interpreter, pid, seconds, hz, out):
+        return [word.format(pid=pid, seconds=seconds, hz=hz, out=out) for word in self.tool]
+
+    def stacks(self, out):
+        return stacks(out)
+
+    def loses(self, said):
+        return {}

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""krait. It says the first lines and columns of frames too, so these are compared as well."""
+import os
+
+from drivers import driver
+from judge import pprof
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+BUILT = os.path.join(ROOT, "build", "release", "krait")
+
+
+def command(krait, pids, seconds, hz, out, options=()):
+    """The command that records processes @pids."""
+    line = [krait, "record", "-F", str(hz), "-d", "%.2f" % seconds, "-o", out, *options]
+    for pid in pids:
+        line += ["-p", str(pid)]
+    return line
+
+
+class Krait(driver.Driver):
+    name = "krait"
+    install = "make"
+    tools = (BUILT, "krait")
+    first_lines = True
+
+    def command(self, _interpreter, pid, seconds, hz, out):
+        return command(self.tool[0], [pid], seconds, hz, out,
+                       ["--format", "pprof", *self.options])
+
+    def stacks(self, out):
+        profile = pprof.read(out)
+        for sample in profile.samples:
+            yield sample.values[0], profile.stack(sample)
+
+    def loses(self, said):
+        return driver.counts(
+            said, lost=r"(\d+) (?:records lost|samples? without a stack|samples \([\d.]+ %\) never)")

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""profiling.sampling, which comes with Python from 3.15 on, and profiles the same version alone.
+Its folded stacks have shortened files, and its frames of the collector, <GC>, aren't Python's."""
+import re
+
+from drivers import driver, folded
+
+
+class Sampling(driver.Driver):
+    name = "profiling.sampling"
+    install = "it comes with Python 3.15: take that, as in --python 3.15"
+
+    def missing(self, interpreter):
+        if interpreter.version < (3, 15):
+            return "%s profiles Python from 3.15 on, not %s" % (
+                self.name, ".".join(map(str, interpreter.version)))
+        return None
+
+    def version(self, interpreter):
+        return "of Python " + ".".join(map(str, interpreter.version))
+
+    def command(self, interpreter, pid, seconds, hz, out):
+        return [interpreter.path, "-m", "profiling.sampling", "attach", "--all-threads",
+                "--sampling-rate", str(hz), "--duration", str(seconds), "--collapsed",
+                "--output", out, *self.options, str(pid)]
+
+    def stacks(self, out):
+        for count, stack in folded.stacks(out):
+            yield count, [f for f in stack if not (f.name.startswith("<") and f.file in ("~", ""))]
+
+    def loses(self, said):
+        lost = driver.counts(said, missed=r"missed (\d+) samples")
+        taken = sum(int(n) for n in re.findall(r"Captured (\d+) samples", said))
+        rate = sum(float(n) for n in re.findall(r"Error rate: ([\d.]+)", said))
+        return dict(lost, failed=round(taken * rate / 100))

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Judges the stacks of any profiler, by what it says and by nothing else.
+
+check.py compares stacks that name the first line of each code object, its qualified name and its
+whole path. A profiler that says less isn't wrong for that. Here a frame may be any code object of
+that file whose qualified name, or the last part of it, is the frame's name; a file may be
+shortened at its front; what has no column is compared by lines.
+"""
+import collections
+
+from judge import check
+
+KINDS = ("right", "stack", "line", "column", "name", "order", "incomplete", "not judged")
+WRONG = ("stack", "line", "column", "name", "order")
+CALLED = {"impossible": "stack", "wrong line": "line", "wrong name": "name"}
+NEAR = 2  # frames on either side of a mistake where two may have changed places
+
+
+def names(code):
+    """What a profiler may call this code object."""
+    return set(code["names"]) | {name.rpartition(".")[2] for name in code["names"]}
+
+
+class Files:
+    """Finds the file of the truth that a shortened path means."""
+
+    def __init__(self, files, own):
+        self.whole, self.known = set(files), {}
+        for file in sorted(files, key=lambda file: any(file.startswith(p) for p in own)):
+            parts = file.split("/")
+            for first in range(len(parts)):
+                self.known["/".join(parts[first:])] = file
+
+    def whole_path(self, file):
+        return file if file in self.whole else self.known.get(file, file)
+
+
+class Judge:
+    """Sorts the stacks of one program. @first_lines: the profiler says them, and is held to it."""
+
+    def __init__(self, paths, contract, first_lines):
+        self.checker = check.load(paths, contract, None if first_lines else names)
+        truth = self.checker.truth
+        self.files = Files({code["file"] for code in truth.codes}, truth.own)
+        self.known = {}
+        self.counts = collections.Counter()
+        self.examples = []
+
+    def frame(self, location, column=True):
+        """The location as the truth spells it, without its column if that isn't asked for."""
+        if location.kind != "python":
+            return location
+        end = (location.end_line, location.end_column) if column else (0, 0)
+        return type(location)(location.mapping, location.name,
+                              self.files.whole_path(location.file), location.first, location.line,
+                              location.column if column else 0, end=end)
+
+    def wrong(self, stack):
+        """(kind of error or None, index, marks, Python frames); see check.Checker."""
+        kind, at, marks, frames = self.checker.classify(stack)
+        if kind == "foreign" and not all(check.is_source(f.file) for f in frames):
+            kind = "wrong name"
+        return kind, at, marks, frames
+
+    def sort(self, stack):
+        """(one of KINDS, index of the frame, frames)."""
+        kind, at, marks, frames = self.wrong([self.frame(each) for each in stack])
+        marks = [m for m in marks if m != "[truncated]"]
+        if kind == "ok":
+            return ("incomplete" if marks else "right"), 0, frames
+        if kind in ("empty", "foreign"):
+            return ("incomplete" if frames and marks else "not judged"), 0, frames
+        lines = [self.frame(each, column=False) for each in stack]
+        if kind == "wrong line" and self.wrong(lines)[0] == "ok":
+            return "column", at, frames
+        if kind != "wrong name" and self.swapped(frames, at):
+            return "order", at, frames
+        return CALLED[kind], at, frames
+
+    def swapped(self, frames, at):
+        """Would the stack be right if two neighbours near frame @at changed places?"""
+        for first in range(max(0, at - NEAR), min(len(frames) - 1, at + NEAR)):
+            other = list(frames)
+            other[first], other[first + 1] = other[first + 1], other[first]
+            if other != frames and self.wrong(other)[0] == "ok":
+                return True
+        return False
+
+    def add(self, count, stack):
+        key = tuple((f.kind, f.key, f.line, f.column, f.end_line, f.end_column) for f in stack)
+        if key not in self.known:
+            self.known[key] = self.sort(stack)
+            kind, at, frames = self.known[key]
+            if kind in WRONG:
+                self.examples.append("%s\n  %s" % (kind, check.shown(frames, at)))
+        self.counts[self.known[key][0]] += count
+
+    def judged(self):
+        """How many samples could be compared with the truth."""
+        return sum(self.counts.values()) - self.counts["not judged"] - self.counts["incomplete"]
