@@ -83,7 +83,8 @@ class Benchmarks:
             function = sorted(cost)[turn % len(cost)]
             planted = (function, "%.6f" % (1 + percent / 100 * whole / cost[function]))
         subprocess.run([SCRIPT, "record", "-n", str(self.o.runs), "-F", HZ, "-o", out, "--", sys.executable, self.paths[name],
-                        str(max(round(self.o.seconds / whole), 20)), *planted], check=True, stderr=subprocess.DEVNULL, env=self.env)
+                        str(max(round(self.o.seconds / whole), 20)), *planted], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                       env=self.env)
 
     def fails(self, before, after, what):
         done = subprocess.run([SCRIPT, "compare", before, after, LIMIT], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8",
