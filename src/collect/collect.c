@@ -139,7 +139,8 @@ static void take_given_up(struct collect *c)
  */
 static void look_after_processes(struct collect *c, bool last)
 {
-	thread_names(c, last); /* names the threads that were met when samples were handed on */
+	/* names the threads that were met when samples were handed on */
+	thread_names(c, last ? NAMES_OF_ALL : NAMES_OF_DUE);
 	process_look_again(c);
 	space_read_stale(c);
 	c->flushes++;

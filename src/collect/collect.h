@@ -49,12 +49,23 @@ size_t collect_bytes(const struct collect *c);
 size_t collect_kept_bytes(const struct collect *c);
 
 /*
- * To be called after the profile was condensed (profile/condense.h) and the kernel programs were
- * told to send everything again (sampler_send_again()). Takes the profile's new ids, and gives up
- * the code objects that didn't come since the last call. 0 or -ENOMEM + message.
+ * To be called while the profile is rebased (profile/rebase.h): takes the new ids of all that
+ * samples to come may refer to. Samples that wait are added after it. 0 or -ENOMEM + message.
  */
-struct condense;
-_must_use_ int collect_condense(struct collect *c, struct condense *condense);
+struct rebase;
+_must_use_ int collect_rebase(struct collect *c, struct rebase *r);
+
+/*
+ * The kernel programs were told to send everything again (sampler_send_again()): gives up the code
+ * objects that didn't come since the last call.
+ */
+void collect_next_round(struct collect *c);
+
+/*
+ * Reads the names of threads that were met since their process was asked last: they also become
+ * the names in samples that were added before. For a profile that is about to be handed over.
+ */
+void collect_name_threads(struct collect *c);
 
 /*
  * When a flush has something to do even without new records (CLOCK_MONOTONIC); UINT64_MAX: it has

@@ -77,8 +77,8 @@ void browse_condense(struct browse *b, struct condense *c)
 	b->held = b->key != 0;
 	if (!b->opened)
 		return;
-	t->only.pid = profile_copy_string(&c->copy, t->only.pid);
-	t->only.tid = profile_copy_string(&c->copy, t->only.tid);
+	t->only.pid = profile_copy_string(&c->rebase.copy, t->only.pid);
+	t->only.tid = profile_copy_string(&c->rebase.copy, t->only.tid);
 	if (!t->everything)
 		t->key = live_new_key(c, t->table, t->key);
 	if (t->only.text || !(t->everything || t->key))

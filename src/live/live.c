@@ -513,22 +513,22 @@ uint64_t live_new_key(struct condense *c, enum live_table table, uint64_t key)
 	uint32_t high = (uint32_t)(key >> 32), low = (uint32_t)key;
 
 	if (table == LIVE_THREADS)
-		return (uint64_t)profile_copy_string(&c->copy, high) << 32 |
-		       profile_copy_string(&c->copy, low);
+		return (uint64_t)profile_copy_string(&c->rebase.copy, high) << 32 |
+		       profile_copy_string(&c->rebase.copy, low);
 	if (table == LIVE_PROCESSES)
-		return profile_copy_string(&c->copy, low);
+		return profile_copy_string(&c->rebase.copy, low);
 	if (table > LIVE_LINES)
 		return 0;
 	if (key & KEY_MAPPING)
-		return KEY_MAPPING | profile_copy_mapping(&c->copy, low);
+		return KEY_MAPPING | profile_copy_mapping(&c->rebase.copy, low);
 	return table == LIVE_LINES ? (uint64_t)condense_function(c, high) << 32 | low
 				   : condense_function(c, low);
 }
 
 int live_condensed(struct live *l, struct condense *c)
 {
-	struct live_only only = {.pid = profile_copy_string(&c->copy, l->only.pid),
-				 .tid = profile_copy_string(&c->copy, l->only.tid)};
+	struct live_only only = {.pid = profile_copy_string(&c->rebase.copy, l->only.pid),
+				 .tid = profile_copy_string(&c->rebase.copy, l->only.tid)};
 	_cleanup_free_ char *text = strdup(live_text(l, l->only.text));
 	int r = text ? condense_sums(c, &l->since) : err_set(-ENOMEM, "out of memory");
 

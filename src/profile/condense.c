@@ -35,12 +35,12 @@ static int compare(const void *va, const void *vb)
 
 static int64_t value_of(const struct condense *c, const struct sums_entry *s)
 {
-	return s->values[profile_meta(c->copy.to)->default_value];
+	return s->values[profile_meta(c->rebase.copy.to)->default_value];
 }
 
 static const struct profile_location *location_at(const struct condense *c, uint32_t location)
 {
-	return profile_get_location(c->copy.from, location);
+	return profile_get_location(c->rebase.copy.from, location);
 }
 
 /* Is the function met for the first time in this turn? */
@@ -58,7 +58,8 @@ static void weigh_functions(struct condense *c, const struct sums *sums, int64_t
 	{
 		size_t n = 0;
 		const uint32_t *loc =
-			s->key.stack ? profile_get_stack(c->copy.from, s->key.stack, &n) : NULL;
+			s->key.stack ? profile_get_stack(c->rebase.copy.from, s->key.stack, &n)
+				     : NULL;
 
 		c->turn++;
 		for (size_t i = 0; i < n; i++) {
@@ -72,7 +73,7 @@ static void weigh_functions(struct condense *c, const struct sums *sums, int64_t
 
 static int choose_functions(struct condense *c)
 {
-	size_t n = profile_n_functions(c->copy.from);
+	size_t n = profile_n_functions(c->rebase.copy.from);
 	_cleanup_free_ int64_t *values = calloc(n + 1, sizeof(*values));
 	weights w = {};
 
@@ -96,7 +97,8 @@ static void keep_last(struct condense *c, const struct sums *last)
 	{
 		size_t n = 0;
 		const uint32_t *loc =
-			s->key.stack ? profile_get_stack(c->copy.from, s->key.stack, &n) : NULL;
+			s->key.stack ? profile_get_stack(c->rebase.copy.from, s->key.stack, &n)
+				     : NULL;
 
 		c->detail[s->key.stack] = WHOLE;
 		for (size_t i = 0; i < n; i++)
@@ -149,7 +151,7 @@ static int add_frame(struct condense *c, uint64_t frame)
 static int make_frames(struct condense *c, uint32_t stack, enum detail detail)
 {
 	size_t n, inner = 1;
-	const uint32_t *loc = profile_get_stack(c->copy.from, stack, &n);
+	const uint32_t *loc = profile_get_stack(c->rebase.copy.from, stack, &n);
 	int r = 0;
 
 	while (inner < n && (detail == WHOLE || is_inlined(c, loc, n, inner - 1)))
@@ -247,7 +249,7 @@ static void add_own(struct condense *c)
 {
 	static const char *const ended[][2] = {
 		{"pid", CONDENSE_ENDED}, {"tid", CONDENSE_ENDED}, {"thread", "[ended]"}};
-	struct profile *p = c->copy.to;
+	struct profile *p = c->rebase.copy.to;
 	struct profile_mapping m = {.name = profile_string(p, MARK_MAPPING), .kind = KIND_MARK};
 
 	c->rare = profile_location(p, &(struct profile_location){.mapping = profile_mapping(p, &m),
@@ -259,7 +261,8 @@ static void add_own(struct condense *c)
 
 static int choose(struct condense *c, const struct sums *last, uint32_t rare)
 {
-	size_t n = profile_n_functions(c->copy.from), stacks = profile_n_stacks(c->copy.from) + 1;
+	size_t n = profile_n_functions(c->rebase.copy.from),
+	       stacks = profile_n_stacks(c->rebase.copy.from) + 1;
 	int r;
 
 	c->functions = calloc(n + 1, sizeof(*c->functions));
@@ -281,10 +284,6 @@ static int choose(struct condense *c, const struct sums *last, uint32_t rare)
 
 static void fini(struct condense *c)
 {
-	struct profile *before = (struct profile *)c->copy.from;
-
-	profile_copy_fini(&c->copy);
-	profile_free(before);
 	free(c->functions);
 	free(c->seen);
 	free(c->detail);
@@ -292,27 +291,31 @@ static void fini(struct condense *c)
 	vec_fini(&c->locations);
 }
 
+/* Ends it: frees what the profile held before, or gives it back if @r is an error. Returns that. */
+static int end(struct condense *c, int r)
+{
+	struct profile *before = NULL;
+
+	fini(c);
+	r = rebase_end(&c->rebase, r, &before);
+	profile_free(before);
+	return r;
+}
+
 int condense_begin(struct condense *c, struct profile *p, const struct sums *last,
 		   const struct sums *const *sums, size_t n, size_t keep)
 {
-	struct profile *before = profile_new();
 	uint32_t rare = rare_function(p);
 	int r;
 
 	*c = (struct condense){.sums = sums, .n_sums = n, .keep = keep};
-	if (!before || !rare) {
-		profile_free(before);
-		return err_set(-ENOMEM, "out of memory");
-	}
-	profile_swap(p, before);
-	r = profile_copy_init(&c->copy, before, p);
-	r = r ? r : choose(c, last, rare);
-	if (r) {
-		profile_swap(p, before);
-		c->copy.from = before;
-		fini(c);
-		return err_set(-ENOMEM, "out of memory");
-	}
+	r = rare ? rebase_begin(&c->rebase, p) : err_set(-ENOMEM, "out of memory");
+	if (r)
+		return r;
+	c->rebase.condense = c;
+	r = choose(c, last, rare);
+	if (r)
+		return end(c, err_set(r, "out of memory"));
 	c->sums = NULL;
 	add_own(c);
 	sums_foreach(s, last)(void) condense_labels_whole(c, s->key.labels);
@@ -322,8 +325,8 @@ int condense_begin(struct condense *c, struct profile *p, const struct sums *las
 uint32_t condense_function(struct condense *c, uint32_t id)
 {
 	if (!id || c->functions[id])
-		return profile_copy_function(&c->copy, id);
-	return profile_get_location(c->copy.to, c->rare)->function;
+		return profile_copy_function(&c->rebase.copy, id);
+	return profile_get_location(c->rebase.copy.to, c->rare)->function;
 }
 
 static uint32_t new_location(struct condense *c, uint64_t frame)
@@ -333,37 +336,39 @@ static uint32_t new_location(struct condense *c, uint64_t frame)
 	if (frame == RARE)
 		return c->rare;
 	if (!(frame & LINELESS))
-		return profile_copy_location(&c->copy, (uint32_t)frame);
+		return profile_copy_location(&c->rebase.copy, (uint32_t)frame);
 	l = (struct profile_location){
-		.mapping = profile_copy_mapping(&c->copy, (uint32_t)(frame >> 32) & INT32_MAX),
-		.function = profile_copy_function(&c->copy, (uint32_t)frame)};
-	return profile_location(c->copy.to, &l);
+		.mapping =
+			profile_copy_mapping(&c->rebase.copy, (uint32_t)(frame >> 32) & INT32_MAX),
+		.function = profile_copy_function(&c->rebase.copy, (uint32_t)frame)};
+	return profile_location(c->rebase.copy.to, &l);
 }
 
 uint32_t condense_stack(struct condense *c, uint32_t id)
 {
-	if (!id || c->copy.stacks[id])
-		return id ? c->copy.stacks[id] : 0;
+	if (!id || c->rebase.copy.stacks[id])
+		return id ? c->rebase.copy.stacks[id] : 0;
 	if (make_frames(c, id, c->detail[id]))
 		return 0;
 	c->locations.n = 0;
 	for (size_t i = c->frames.n; i--;)
 		if (vec_push(&c->locations, new_location(c, c->frames.v[i])))
 			return 0;
-	c->copy.stacks[id] = profile_stack(c->copy.to, c->locations.v, c->locations.n);
-	return c->copy.stacks[id];
+	c->rebase.copy.stacks[id] =
+		profile_stack(c->rebase.copy.to, c->locations.v, c->locations.n);
+	return c->rebase.copy.stacks[id];
 }
 
 uint32_t condense_labels(struct condense *c, uint32_t id)
 {
 	size_t n = c->keeps_ended ? 0 : ARRAY_SIZE(c->ended);
 
-	return id ? profile_copy_labels(&c->copy, id, c->ended, n) : 0;
+	return id ? profile_copy_labels(&c->rebase.copy, id, c->ended, n) : 0;
 }
 
 uint32_t condense_labels_whole(struct condense *c, uint32_t id)
 {
-	return id ? profile_copy_labels(&c->copy, id, NULL, 0) : 0;
+	return id ? profile_copy_labels(&c->rebase.copy, id, NULL, 0) : 0;
 }
 
 /* 0 or -ENOMEM + message. */
@@ -373,7 +378,7 @@ static int renew(struct condense *c, uint32_t *stack, uint32_t *labels)
 
 	*stack = condense_stack(c, before);
 	*labels = condense_labels(c, *labels);
-	if ((before && !*stack) || profile_failed(c->copy.to))
+	if ((before && !*stack) || profile_failed(c->rebase.copy.to))
 		return err_set(-ENOMEM, "out of memory");
 	return 0;
 }
@@ -400,16 +405,12 @@ static int take_sample(void *arg, const struct profile_sample *s)
 	struct profile_sample sample = *s;
 	int r = renew(c, &sample.stack, &sample.labels);
 
-	return r ? r : profile_add(c->copy.to, &sample);
+	return r ? r : profile_add(c->rebase.copy.to, &sample);
 }
 
 int condense_end(struct condense *c, int r)
 {
-	struct profile *before = (struct profile *)c->copy.from;
+	struct profile *before = (struct profile *)c->rebase.copy.from;
 
-	r = r ? r : profile_each(before, take_sample, c);
-	if (r)
-		profile_swap(c->copy.to, before);
-	fini(c);
-	return r;
+	return end(c, r ? r : profile_each(before, take_sample, c));
 }

@@ -13,13 +13,13 @@
 #define PROFILE_CONDENSE_H
 
 #include "base/vec.h"
-#include "profile/copy.h"
+#include "profile/rebase.h"
 #include "profile/sums.h"
 
 #define CONDENSE_ENDED "0" /* value of the label "pid" in samples whose own value was given up */
 
 struct condense {
-	struct profile_copy copy; /* .from: the old profile; .to: the condensed one */
+	struct rebase rebase; /* its .copy: from the old profile to the condensed one */
 	/* the values of stacks, borrowed; only while functions and stacks are chosen */
 	const struct sums *const *sums;
 	size_t n_sums, keep;
@@ -36,14 +36,14 @@ struct condense {
 };
 
 /*
- * Empties @p, which has no samples until condense_end(). The @n @sums give the values of stacks;
- * what is in @last stays whole. Whoever holds ids asks for the new ones meanwhile. 0, or -ENOMEM +
- * message: then @p is unchanged.
+ * Empties @p as rebase_begin() does. The @n @sums give the values of stacks; what is in @last stays
+ * whole. Whoever holds ids asks for the new ones meanwhile. 0, or -ENOMEM + message: then @p is
+ * unchanged.
  */
 _must_use_ int condense_begin(struct condense *c, struct profile *p, const struct sums *last,
 			      const struct sums *const *sums, size_t n, size_t keep);
 
-/* New ids, for what .copy can't translate itself. Without memory: profile_failed(). */
+/* New ids, for what profile_copy can't translate itself. Without memory: profile_failed(). */
 uint32_t condense_function(struct condense *c, uint32_t id);
 uint32_t condense_stack(struct condense *c, uint32_t id);
 uint32_t condense_labels(struct condense *c, uint32_t id);

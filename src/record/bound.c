@@ -64,15 +64,15 @@ void session_bound_init(struct session *s)
 
 int session_condense(struct session *s, struct condense *c)
 {
+	int r;
+
 	sampler_send_again(s->sampler);
-	vec_foreach(l, &s->labels)
-		*l = (struct profile_label){profile_copy_string(&c->copy, l->key),
-					    profile_copy_string(&c->copy, l->value)};
-	s->trim_ns = 0;
 	if (!s->condensed++)
 		profile_add_comment(s->profile, "note",
 				    "what was rare is summed up as [rare code] and [ended]");
-	return collect_condense(s->collect, c);
+	r = session_rebase(s, &c->rebase);
+	collect_next_round(s->collect);
+	return r;
 }
 
 void session_bound_release(struct session *s)
@@ -141,7 +141,7 @@ static int condense(struct session *s)
 
 	if (r)
 		return r;
-	c.keeps_ended = profile_n_labels(c.copy.from) <= c.keep;
+	c.keeps_ended = profile_n_labels(c.rebase.copy.from) <= c.keep;
 	r = condense_end(&c, session_condense(s, &c));
 	s->void_ids = r;
 	return r;

@@ -24,6 +24,7 @@
 #include "proc/run_time.h"
 #include "profile/condense.h"
 #include "profile/intervals.h"
+#include "profile/rebase.h"
 #include "record/events.h"
 #include "record/options.h"
 #include "record/patience.h"
@@ -127,7 +128,8 @@ struct session {
 	/* faults in the file .options->label_intervals, in words for the user */
 	VEC(char *) interval_warnings;
 	unsigned condensed; /* how often the profile was condensed so far */
-	/* condensing failed half-way: pending samples have stale ids and can't be added any more */
+	unsigned windows;   /* how many windows were handed over so far */
+	/* rebasing failed half-way: pending samples have stale ids and can't be added any more */
 	bool void_ids;
 	struct session_bound bound;
 	struct patience patience; /* how long the end of the recording still waits for names */
@@ -266,9 +268,32 @@ _must_use_ int session_bound(struct session *s);
 void session_bound_release(struct session *s);
 
 /*
- * The profile is being condensed (condense_begin()): replaces the ids that the session holds. 0 or
- * -ENOMEM + message.
+ * The profile is being condensed (condense_begin()): replaces the ids that the session holds, and
+ * has everything sent again. 0 or -ENOMEM + message.
  */
 _must_use_ int session_condense(struct session *s, struct condense *c);
+
+/* window.c */
+
+/*
+ * The profile is being rebased (profile/rebase.h): replaces the ids that the session holds. 0 or
+ * -ENOMEM + message.
+ */
+_must_use_ int session_rebase(struct session *s, struct rebase *r);
+
+/*
+ * Cuts the recording: *ret is a profile of the samples that were added since the last cut, which
+ * the caller frees, and .profile goes on without them. Call it between two drains (for example in
+ * session_run()'s @turn); session_stop() completes the last window, which stays in .profile. 0 or
+ * -errno + message: then nothing was cut, and nothing more can be recorded.
+ *
+ * Each sample is in exactly one window. It is added once its stack has all its names, so no window
+ * misses a name that is still being read: a sample that waits for one comes in a later window, with
+ * its own time. Times count from the recording's begin (profile_meta.time_ns) in all windows, and
+ * .duration_ns is from then to the cut. What a window can miss is what is found out later about
+ * samples before: the name that a thread gets after the cut (its samples have the kernel's name),
+ * the labels of .label_intervals, and comments that are added later. It has the comments so far.
+ */
+_must_use_ int session_window(struct session *s, struct profile **ret);
 
 #endif

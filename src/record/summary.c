@@ -80,8 +80,11 @@ static void take_figures(struct summary *m, struct session *s)
 	if (cpu)
 		m->cpu_samples = m->collect.sources[cpu - s->events.v].samples;
 	own_unsupported(&m->collect);
-	/* after condensing, all processes that have ended are one in the profile */
-	if (!s->condensed)
+	/*
+	 * after condensing, all processes that have ended are one in the profile; after windows, it
+	 * has those of the last window
+	 */
+	if (!s->condensed && !s->windows)
 		m->collect.processes = count_processes(s->profile);
 	m->own_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	m->start_cpu_ns = s->start_cpu_ns;

@@ -270,8 +270,11 @@ void session_use_tell(struct session *s, uint64_t sampled_ns)
 {
 	struct told t = {};
 
-	/* after condensing, processes that ended are a single one */
-	if (!s->tells_use || s->condensed)
+	/*
+	 * after condensing, processes that ended are a single one; windows that were handed over had
+	 * some of them
+	 */
+	if (!s->tells_use || s->condensed || s->windows)
 		return;
 	find_names(s, &t);
 	vec_foreach(u, &s->uses.all)

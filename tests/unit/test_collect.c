@@ -2,6 +2,7 @@
 /*
  * Records in, profile out: the order of records, missing records, broken records. Needs no kernel.
  */
+#include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -737,7 +738,8 @@ static void test_condensed(void **state)
 		bytes = MAX(bytes, collect_bytes(f->collect));
 		assert_int_equal(condense_begin(&c, f->profile, &none, sums, ARRAY_SIZE(sums), 100),
 				 0);
-		assert_int_equal(collect_condense(f->collect, &c), 0);
+		assert_int_equal(collect_rebase(f->collect, &c.rebase), 0);
+		collect_next_round(f->collect);
 		assert_int_equal(condense_end(&c, 0), 0);
 		collect_stats(f->collect, &st);
 		/* Records of this round may still be needed. */
@@ -785,6 +787,96 @@ static void send_thread_as(struct fixture *f, uint8_t type, uint32_t tid, uint64
 static void send_thread(struct fixture *f, uint32_t tid, uint64_t time_ns)
 {
 	send_thread_as(f, REC_SAMPLE, tid, time_ns);
+}
+
+/* Cuts a window, as session_window() does. */
+static struct profile *cut(struct fixture *f)
+{
+	struct profile *window = NULL;
+	struct rebase r;
+
+	collect_name_threads(f->collect);
+	assert_int_equal(rebase_begin(&r, f->profile), 0);
+	assert_int_equal(rebase_end(&r, collect_rebase(f->collect, &r), &window), 0);
+	return window;
+}
+
+/* The window has one sample, of thread "prog", with these two frames, the innermost first. */
+static void expect_window(struct profile *window, const char *leaf, const char *root)
+{
+	struct fixture f = {.profile = window};
+	struct seen seen = samples(&f);
+
+	assert_int_equal(seen.n, 1);
+	assert_int_equal(seen.last.values[1], 1000);
+	assert_string_equal(frame_name(&f, seen.last.stack, 0, 2), leaf);
+	assert_string_equal(frame_name(&f, seen.last.stack, 1, 2), root);
+	assert_string_equal(profile_label_text(window, seen.last.labels, "thread"), "prog");
+	assert_int_equal(profile_meta(window)->n_values, 2);
+	profile_free(window);
+}
+
+/* A sample that waits at a cut, and one whose stack came before it, are in the window after it. */
+static void test_windows(void **state)
+{
+	struct fixture *f = *state;
+	struct profile *first, *second, *third;
+
+	send_proc(f);
+	send_code(f, 0x10, "leaf");
+	send_code(f, 0x20, "root");
+	send_stack(f, 99, (uint64_t[]){0x10, 0x20}, 2, WALK_OK);
+	send_sample(f, 99, WALK_OK);
+	send_stack(f, 98, (uint64_t[]){0x30, 0x20}, 2, WALK_OK);
+	send_sample(f, 98, WALK_OK);
+	assert_int_equal(flushed(f, false).samples, 1);
+	first = cut(f);
+	send_code(f, 0x30, "late");
+	assert_int_equal(flushed(f, false).samples, 2);
+	second = cut(f);
+	assert_int_equal(samples(f).n, 0);
+	send_sample(f, 99, WALK_OK);
+	assert_int_equal(flushed(f, true).samples, 3);
+	third = cut(f);
+	expect_window(second, "late", "root");
+	expect_window(first, "leaf", "root");
+	expect_window(third, "leaf", "root");
+}
+
+/* What only samples before the cut had isn't carried over. */
+static void test_windows_carry(void **state)
+{
+	struct fixture *f = *state;
+	struct profile *window;
+
+	send_proc(f);
+	for (uint64_t i = 1; i <= 1000; i++)
+		send_thread(f, (uint32_t)i, 2500);
+	assert_int_equal(flushed(f, false).samples, 1000);
+	assert_true(profile_n_labels(f->profile) >= 1000);
+	window = cut(f);
+	assert_int_equal(profile_n_labels(f->profile), 0);
+	assert_int_equal(profile_n_labels(window), 1000);
+	profile_free(window);
+}
+
+/* If the new ids can't all be had, the profile is what it was. */
+static void test_window_undone(void **state)
+{
+	struct fixture *f = *state;
+	struct profile *window = NULL;
+	struct rebase r;
+
+	send_proc(f);
+	send_code(f, 0x10, "leaf");
+	send_stack(f, 99, (uint64_t[]){0x10}, 1, WALK_OK);
+	send_sample(f, 99, WALK_OK);
+	assert_int_equal(flushed(f, false).samples, 1);
+	assert_int_equal(rebase_begin(&r, f->profile), 0);
+	assert_int_equal(samples(f).n, 0);
+	assert_int_equal(rebase_end(&r, -ENOMEM, &window), -ENOMEM);
+	assert_null(window);
+	assert_string_equal(frame_name(f, samples(f).last.stack, 0, 1), "leaf");
 }
 
 /*
@@ -1034,6 +1126,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_sampled_after_end, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_long, setup_long, teardown),
 		cmocka_unit_test_setup_teardown(test_condensed, setup_long, teardown),
+		cmocka_unit_test_setup_teardown(test_windows, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_windows_carry, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_window_undone, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_short_threads, setup_long, teardown),
 		cmocka_unit_test_setup_teardown(test_thread_of_a_waiting_stack, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_end_alone, setup, teardown),

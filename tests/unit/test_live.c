@@ -373,8 +373,8 @@ static void condense(size_t keep, struct browse *b)
 	struct condense c;
 
 	assert_int_equal(live_condense(l, &c, keep), 0);
-	python = profile_copy_mapping(&c.copy, python);
-	native = profile_copy_mapping(&c.copy, native);
+	python = profile_copy_mapping(&c.rebase.copy, python);
+	native = profile_copy_mapping(&c.rebase.copy, native);
 	if (b)
 		browse_condense(b, &c);
 	assert_int_equal(live_condensed(l, &c), 0);

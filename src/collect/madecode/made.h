@@ -14,7 +14,7 @@
 #include "base/vec.h"
 #include "collect/common/raw.h"
 #include "collect/space/space.h"
-#include "profile/condense.h"
+#include "profile/rebase.h"
 #include "unwind/rows/rows.h"
 
 /* The name of code that lies at some address. */
@@ -231,8 +231,8 @@ uint32_t registered_stack(struct collect *c, const struct waiting *w, uint32_t n
 			  uint8_t *native);
 /* Forgets what registered_note() has noted for the stack with this wire id. */
 void registered_forget_stack(struct collect *c, uint64_t id);
-/* Replaces the ids of stacks by those of the condensed profile. False: out of memory. */
-_must_use_ bool registered_condense(struct collect *c, struct condense *k);
+/* Replaces the ids of stacks by those of the rebased profile. False: out of memory. */
+_must_use_ bool registered_rebase(struct collect *c, struct rebase *r);
 /*
  * Called before sampling begins: lets lists be read at once, however long the readings before took.
  */

@@ -77,12 +77,12 @@ void registered_forget_stack(struct collect *c, uint64_t id)
 	map_del(&c->made->registered->by_stack, id);
 }
 
-bool registered_condense(struct collect *c, struct condense *k)
+bool registered_rebase(struct collect *c, struct rebase *r)
 {
 	bool done = true;
 
 	map_foreach(slot, &c->made->registered->by_stack) {
-		uint32_t now = condense_stack(k, (uint32_t)slot->value);
+		uint32_t now = rebase_stack(r, (uint32_t)slot->value);
 
 		slot->value = (slot->value & ~(uint64_t)UINT32_MAX) | now;
 		done &= now != 0;

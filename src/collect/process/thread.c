@@ -10,6 +10,7 @@
 #include "collect/process/upkeep.h"
 #include "proc/proc.h"
 #include "proc/stat.h"
+#include "profile/condense.h"
 #include "python/heap/threads.h"
 
 #define MAX_LABELS 32
@@ -499,7 +500,17 @@ static bool is_names_time(const struct process *p, uint64_t now)
 	return now >= p->names_due_ns || (!p->names_looked_ns && p->names_samples >= enough);
 }
 
-void thread_names(struct collect *c, bool last)
+/* meet() sets .names_apart_ns back, and each look doubles it. */
+static bool is_wanted(const struct process *p, enum names_of which, uint64_t now)
+{
+	if (which == NAMES_OF_ALL)
+		return true;
+	if (!p->names_due_ns)
+		return false;
+	return which == NAMES_OF_NEW ? p->names_apart_ns == NAMES_APART_NS : is_names_time(p, now);
+}
+
+void thread_names(struct collect *c, enum names_of which)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
@@ -509,7 +520,7 @@ void thread_names(struct collect *c, bool last)
 
 		if (process_has_ended(p) || p->state != PROC_PYTHON || !p->walked)
 			continue;
-		if (!last && (!p->names_due_ns || !is_names_time(p, now) || !upkeep_may(c, p, now)))
+		if (!is_wanted(p, which, now) || (which != NAMES_OF_ALL && !upkeep_may(c, p, now)))
 			continue;
 		p->names_looked_ns = now;
 		p->names_due_ns = now + p->names_apart_ns;
@@ -521,12 +532,17 @@ void thread_names(struct collect *c, bool last)
 	}
 }
 
-void threads_condense(struct collect *c, struct condense *k)
+/*
+ * Samples so far, of threads that run, keep their labels in a condensed profile. In an empty one a
+ * thread's sets are made again when it is sampled again.
+ */
+void threads_rebase(struct collect *c, struct rebase *r)
 {
 	/* Sets that differed may have become one, so no set is a thread's own any more. */
 	vec_foreach(t, &c->processes->threads->all)
 		for (size_t i = 0; t->tid && i < GIL_STATE_MAX; i++) {
-			t->labels[i] = condense_labels_whole(k, t->labels[i]);
+			t->labels[i] =
+				r->condense ? condense_labels_whole(r->condense, t->labels[i]) : 0;
 			t->own[i] = false;
 		}
 }

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "collect/process/process.h"
-#include "profile/condense.h"
+#include "profile/rebase.h"
 #include "records.h"
 
 struct collect;
@@ -18,8 +18,8 @@ void threads_fini(struct collect *c);
 
 /* Returns how many places there are for threads, free ones included. */
 size_t threads_kept(const struct collect *c);
-/* Puts the ids of the condensed profile's label sets in place of the old ones. */
-void threads_condense(struct collect *c, struct condense *k);
+/* Puts the ids of the rebased profile's label sets in place of the old ones. */
+void threads_rebase(struct collect *c, struct rebase *r);
 
 /*
  * Profile id of the label set of the sampled thread; 0: no memory. Also counts the sample and the
@@ -50,8 +50,14 @@ void thread_comm(struct collect *c, const struct process *p, uint32_t tid, const
 /* Sets .threads, .cpu_ns and .came of *ret. */
 void thread_runtimes(const struct collect *c, struct collect_stats *ret);
 
-/* Reads Python's names of threads, where it is time. @last: of all processes, whatever the time. */
-void thread_names(struct collect *c, bool last);
+/* Of which processes Python's names of threads are read. */
+enum names_of {
+	NAMES_OF_DUE, /* where it is time */
+	NAMES_OF_NEW, /* where a thread was met since they were read last */
+	NAMES_OF_ALL,
+};
+/* Reads Python's names of threads. All but NAMES_OF_ALL keep to the budget (upkeep.h). */
+void thread_names(struct collect *c, enum names_of which);
 
 /*
  * Gives up threads that ended long ago, to make room for others. @now_ns: time of an event of the

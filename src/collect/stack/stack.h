@@ -14,7 +14,7 @@
 #include "collect/native/native.h"
 #include "collect/process/codes.h"
 #include "collect/process/process.h"
-#include "profile/condense.h"
+#include "profile/rebase.h"
 #include "profile/mark.h"
 #include "records.h"
 
@@ -52,8 +52,8 @@ void stacks_ask_for_names(struct collect *c);
  * the kernel program says; becomes the outcome that is shown.
  */
 uint32_t stack_of_sample(struct collect *c, const struct waiting *w, uint8_t *native);
-/* Replaces the ids of stacks by those of the condensed profile. False: out of memory. */
-_must_use_ bool stacks_condense(struct collect *c, struct condense *k);
+/* Replaces the ids of stacks by those of the rebased profile. False: out of memory. */
+_must_use_ bool stacks_rebase(struct collect *c, struct rebase *r);
 
 /*
  * Has rows made for the code at which unwinding of @native stopped, because the kernel program has

@@ -210,14 +210,13 @@ void stacks_ask_for_names(struct collect *c)
 		(void)merge_ready(c, raw);
 }
 
-bool stacks_condense(struct collect *c, struct condense *k)
+bool stacks_rebase(struct collect *c, struct rebase *r)
 {
 	bool done = true;
 
 	known_forget(c);
 	map_foreach(slot, &c->stacks->named) {
-		uint32_t now =
-			slot->value == UNNAMED ? 0 : condense_stack(k, (uint32_t)slot->value);
+		uint32_t now = slot->value == UNNAMED ? 0 : rebase_stack(r, (uint32_t)slot->value);
 
 		if (slot->value == UNNAMED)
 			continue;

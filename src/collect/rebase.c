@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Puts the ids of a condensed profile in place of the old ones; see collect.h and
- * profile/condense.h.
+ * Puts the ids of a rebased profile in place of the old ones; see collect.h and profile/rebase.h.
  */
+#include "profile/rebase.h"
+
 #include <errno.h>
 
 #include "base/error.h"
 #include "collect/internal.h"
 #include "collect/process/codes.h"
 #include "collect/process/thread.h"
-#include "profile/condense.h"
 
 static void take_mappings(struct collect *c, struct profile_copy *copy)
 {
@@ -20,19 +20,25 @@ static void take_mappings(struct collect *c, struct profile_copy *copy)
 		(*f)->mapping = profile_copy_mapping(copy, (*f)->mapping);
 }
 
-int collect_condense(struct collect *c, struct condense *k)
+int collect_rebase(struct collect *c, struct rebase *r)
 {
 	bool done;
 
 	known_natives_forget(c);
-	take_mappings(c, &k->copy);
-	threads_condense(c, k);
-	/*
-	 * Samples that are on the way have the old ids of their stacks. Samples that come later
-	 * bring their stacks.
-	 */
-	done = stacks_condense(c, k);
-	done &= registered_condense(c, k);
-	codes_next_round(c);
+	take_mappings(c, &r->copy);
+	threads_rebase(c, r);
+	/* Samples to come bring a stack only if the kernel programs haven't sent it before. */
+	done = stacks_rebase(c, r);
+	done &= registered_rebase(c, r);
 	return done && !profile_failed(c->profile) ? 0 : err_set(-ENOMEM, "out of memory");
+}
+
+void collect_next_round(struct collect *c)
+{
+	codes_next_round(c);
+}
+
+void collect_name_threads(struct collect *c)
+{
+	thread_names(c, NAMES_OF_NEW);
 }

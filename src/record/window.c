@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Hands over what was recorded so far, while the recording goes on; see session.h. */
+#include <errno.h>
+
+#include "base/clock.h"
+#include "profile/rebase.h"
+#include "record/session.h"
+
+int session_rebase(struct session *s, struct rebase *r)
+{
+	vec_foreach(l, &s->labels)
+		*l = (struct profile_label){profile_copy_string(&r->copy, l->key),
+					    profile_copy_string(&r->copy, l->value)};
+	s->trim_ns = 0;
+	return collect_rebase(s->collect, r);
+}
+
+int session_window(struct session *s, struct profile **ret)
+{
+	struct rebase rebase;
+	int r;
+
+	collect_name_threads(s->collect);
+	r = rebase_begin(&rebase, s->profile);
+	if (r)
+		return r;
+	r = rebase_end(&rebase, session_rebase(s, &rebase), ret);
+	s->void_ids = r;
+	if (r)
+		return r;
+	s->windows++;
+	profile_meta(*ret)->duration_ns = (int64_t)(clock_ns(CLOCK_MONOTONIC) - s->start_ns);
+	return 0;
+}

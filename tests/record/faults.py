@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What windows.c records: page faults in three threads, in code some of which is new. A thread that
+comes late, and one that has its name from the beginning."""
+import mmap
+import sys
+import threading
+import time
+
+
+def touch(pages):
+    with mmap.mmap(-1, pages * mmap.PAGESIZE) as m:
+        for i in range(pages):
+            m[i * mmap.PAGESIZE] = 1
+
+
+def deep(n):
+    return deep(n - 1) if n else touch(2)
+
+
+def work(end):
+    """Each thread stays, because its name can't be read once it has ended."""
+    i = 0
+    while time.monotonic() < end:
+        made = {"touch": touch}
+        exec("\n" * (i % 50) + "def new_%d():\n  touch(2)" % i, made)
+        made["new_%d" % i]()
+        deep(i % 20)
+        i += 1
+        time.sleep(0.05)
+    over.release()
+    if threading.current_thread() is not threading.main_thread():
+        stop.wait()
+
+
+over = threading.Semaphore(0)
+stop = threading.Event()
+print("ready", flush=True)
+sys.stdin.readline()
+end = time.monotonic() + 2
+threading.Thread(target=work, args=(end,), name="early").start()
+work(end - 1)
+threading.Thread(target=work, args=(end,), name="late").start()
+work(end)
+for i in range(4):
+    over.acquire()
+print("done", flush=True)
+sys.stdin.readline()
+stop.set()
