@@ -12,12 +12,14 @@
 #define TGID	 50
 #define PARENT	 40
 #define WEIGHT	 10101010
+#define SOURCE	 11
 #define THREAD_P 0x7f0000000700ull /* the thread pointer */
 
 static const uint64_t kernel[] = {0xffffffff81000010, 0xffffffff81000020, 0xffffffff81000030};
 
 static struct made parent, process;
 static struct bpf_perf_event_data ctx;
+static bool kernel_stack; /* the event's samples have the kernel's frames */
 static const uint8_t regs[SHIM_REGS_BYTES];
 
 static void set_state(__u8 state)
@@ -66,7 +68,7 @@ static int setup(void **state)
 	shim.kernel = kernel;
 	shim.n_kernel = 3;
 	bpf_map_update_elem(&roots, &parents, &one, BPF_ANY);
-	SHIM_SET(kernel_stacks, (bool){true});
+	kernel_stack = true;
 	SHIM_SET(follow_children, (bool){true});
 	crowded_until_ns = 0;
 	settled = false;
@@ -94,8 +96,12 @@ static __u64 counted(__u32 counter)
 
 static void take_in(bool user_mode)
 {
-	struct moment m = {
-		.task = &process.task, .ctx = &ctx, .user_mode = user_mode, .weight = WEIGHT};
+	struct moment m = {.task = &process.task,
+			   .ctx = &ctx,
+			   .user_mode = user_mode,
+			   .kernel_stack = kernel_stack,
+			   .source = SOURCE,
+			   .weight = WEIGHT};
 
 	shim.n_sent = 0;
 	capture(&m, SLOT_PERF);
@@ -180,6 +186,7 @@ static void test_sample(void **state)
 	assert_int_equal(sample()->proc.start_ns, TGID * SECOND);
 	assert_int_equal(sample()->time_ns, 100 * SECOND);
 	assert_int_equal(sample()->weight, WEIGHT);
+	assert_int_equal(sample()->source, SOURCE);
 	assert_int_equal(sample()->runtime_ns, 5 * SECOND);
 	assert_int_equal(sample()->outcome, WALK_OK);
 	assert_int_equal(sample()->gil, GIL_NONE);
@@ -212,11 +219,11 @@ static void test_kernel_frames(void **state)
 	assert_int_equal(shim.n_sent, 1);
 	assert_int_equal(sample()->stack, 0);
 	assert_int_equal(shim.kernel_asked, 0);
-	SHIM_SET(kernel_stacks, (bool){false});
+	kernel_stack = false;
 	take();
 	assert_int_equal(shim.kernel_asked, 0);
 	assert_int_equal(sample()->stack, 0);
-	SHIM_SET(kernel_stacks, (bool){true});
+	kernel_stack = true;
 	shim.n_kernel = -14;
 	take();
 	assert_int_equal(sample()->stack, 0);
