@@ -110,14 +110,25 @@ static void note_process(struct collect *c, const struct process *p)
 }
 
 /*
+ * Sets the values that the profile has (docs/decisions/0021). To set those that it doesn't have
+ * would take time.
+ */
+static void set_values(const struct collect *c, const struct rec_sample *rec, int64_t *values)
+{
+	for (unsigned i = 0; i <= c->config.n_sources; i++)
+		values[i] = 0;
+	values[0] = !rec->source;
+	values[1 + rec->source] = (int64_t)rec->weight;
+}
+
+/*
  * Hands sample @w on. 1: it was added, or counted as one that isn't shown. 0: it has to wait.
  * -errno + message.
  */
 static int hand_on(struct collect *c, struct waiting *w, bool last)
 {
 	struct process *p = process_at(c, w->process);
-	struct profile_sample
-		s; /* values that the profile doesn't have aren't set: that takes time */
+	struct profile_sample s;
 	uint8_t native = w->rec.native;
 	int r;
 
@@ -160,8 +171,7 @@ static int hand_on(struct collect *c, struct waiting *w, bool last)
 	s.time_ns = w->rec.time_ns > c->config.start_ns
 			    ? (int64_t)(w->rec.time_ns - c->config.start_ns)
 			    : 0;
-	s.values[0] = !w->rec.source; /* docs/decisions/0021 */
-	s.values[1 + w->rec.source] = (int64_t)w->rec.weight;
+	set_values(c, &w->rec, s.values);
 	r = profile_add(c->profile, &s);
 	if (!r && c->config.added)
 		r = c->config.added(c->config.ctx, &s);
