@@ -89,11 +89,13 @@ static int find_end(void *arg, const struct profile_sample *s)
 {
 	struct maker *m = arg;
 
+	m->length_ns = MAX(m->length_ns, s->time_ns < INT64_MAX ? s->time_ns + 1 : s->time_ns);
+	if (s->values[m->d->value[m->side]] <= 0) /* a sample of another event */
+		return 0;
 	m->samples[m->side]++;
 	m->timed[m->side] += s->time_ns >= 0;
 	if (m->count_at >= 0 && s->values[m->count_at] > 0)
 		m->counted[m->side] += (double)s->values[m->count_at];
-	m->length_ns = MAX(m->length_ns, s->time_ns < INT64_MAX ? s->time_ns + 1 : s->time_ns);
 	return 0;
 }
 
@@ -147,11 +149,19 @@ static int spread(struct maker *m)
 	return 0;
 }
 
-/* The index of the value that counts samples; -1: none. */
-static int find_count(struct profile *p)
+/*
+ * Returns the index of the value that counts the samples of @value; -1: there is none. In a
+ * recording of several events "samples" are those of .period_type (docs/decisions/0021).
+ */
+static int find_count(struct profile *p, unsigned value)
 {
 	const struct profile_meta *meta = profile_meta(p);
+	const struct profile_value_type *shown = &meta->values[value];
 
+	if (!streq(shown->type, "samples") && !profile_same_type(shown, &meta->period_type))
+		for (unsigned i = 0; i < meta->n_values; i++)
+			if (profile_same_type(&meta->values[i], &meta->period_type))
+				return -1;
 	for (unsigned i = 0; i < meta->n_values; i++)
 		if (streq(meta->values[i].type, "samples") && streq(meta->values[i].unit, "count"))
 			return (int)i;
@@ -164,7 +174,7 @@ static int take_side(struct maker *m, enum diff_side side)
 	int r;
 
 	m->side = side;
-	m->count_at = find_count(p);
+	m->count_at = find_count(p, m->d->value[side]);
 	m->length_ns = MAX(profile_meta(p)->duration_ns, (int64_t)1);
 	r = profile_each(p, find_end, m);
 	if (r)
