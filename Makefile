@@ -87,7 +87,7 @@ endif
 # Rooms, from below. What reads files is in all variants; what looks at running programs isn't in BPF=no.
 whole    = $(foreach r,$(1),$(r) $(patsubst src/%/,%,$(wildcard src/$(r)/*/)))
 FILES   := base proc host profile $(call whole,view format picture) cli cli/options cli/report cli/diff cli/merge
-RECORD  := elf $(call whole,unwind python symbol) sampler $(call whole,collect) record
+RECORD  := elf $(call whole,unwind python symbol) $(call whole,sampler collect) record
 RUNNING := $(RECORD) dump live cli/bpf cli/man cli/record cli/top cli/dump cli/doctor cli/attach cli/py_spy cli/mcp
 ROOMS   := $(FILES) $(if $(filter nobpf,$(VARIANT)),cli/no_bpf,$(RUNNING))
 # What records without a command line (tests/record).

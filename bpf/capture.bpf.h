@@ -253,10 +253,10 @@ walk_inline void send_sample(struct rec_sample *rec, const struct walk *w)
 	ring_output(rec, sizeof(*rec), w->urgent ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
 }
 
-/* Takes one sample with the state @w, which no other program uses meanwhile. */
-walk_inline void capture_in(const struct moment *m, struct walk *w)
+/* Takes one sample with the state @w, which no other program uses meanwhile. True: it was sent. */
+walk_inline bool capture_in(const struct moment *m, struct walk *w)
 {
-	struct rec_sample rec = {.type = REC_SAMPLE, .source = m->source, .weight = m->weight};
+	struct rec_sample rec = {.type = REC_SAMPLE, .source = w->source, .weight = m->weight};
 	struct walk_out *out;
 	bool exits, young;
 	__u32 flags;
@@ -265,17 +265,17 @@ walk_inline void capture_in(const struct moment *m, struct walk *w)
 	w->user_mode = m->user_mode;
 	flags = read_task(m->task, &rec, w);
 	if (flags & PF_KTHREAD || !rec.proc.tgid)
-		return;
+		return false;
 	exits = flags & PF_EXITING;
 	young = rec.tid == rec.proc.tgid && rec.runtime_ns < NEW_THREAD_NS;
 	if (exits)
 		rec.type = REC_SAMPLE_END;
 	choose_extent(w->slot, exits, young);
 	if (!take_stack(m, &rec, w))
-		return;
+		return false;
 	out = walk_out(w->slot);
 	if (!out)
-		return;
+		return false;
 	count(COUNT_SAMPLES);
 	/* Before send_code() reads sent_epoch: the stack's value is never the later one. */
 	if (w->hash)
@@ -284,6 +284,7 @@ walk_inline void capture_in(const struct moment *m, struct walk *w)
 	send_sample(&rec, w);
 	if (lacks(&rec, w))
 		send_absent(w->slot);
+	return true;
 }
 
 walk_inline void measure(__u64 ns)
@@ -294,6 +295,15 @@ walk_inline void measure(__u64 ns)
 		long_samples++;
 }
 
+/* Adds up how long samples of each source took: meanwhile no other event runs a program. */
+walk_inline void add_busy(__u32 source, __u64 ns)
+{
+	__u64 *sum = bpf_map_lookup_elem(&source_busy_ns, &source);
+
+	if (sum)
+		*sum += ns;
+}
+
 /*
  * Takes the sample of @m with the state in @slot (enum walk_slot). If the slot is in use, the
  * sample counts as lost.
@@ -301,13 +311,17 @@ walk_inline void measure(__u64 ns)
 walk_inline void capture(const struct moment *m, __u32 slot)
 {
 	struct walk *w = walk_take(slot);
+	bool sent;
 
 	if (!w)
 		return;
 	w->began_ns = bpf_ktime_get_ns();
-	capture_in(m, w);
+	w->source = m->source;
+	sent = capture_in(m, w);
 	if (measures)
 		measure(bpf_ktime_get_ns() - w->began_ns);
+	if (n_sources > 1 && sent)
+		add_busy(w->source, bpf_ktime_get_ns() - w->began_ns);
 	walk_give_back(w);
 }
 

@@ -141,6 +141,14 @@ struct {
 	__type(value, __u64);
 } counters SEC(".maps");
 
+/* With several sources: how long the samples of each took that were sent. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, ABI_MAX_SOURCES);
+	__type(key, __u32);
+	__type(value, __u64);
+} source_busy_ns SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 8192);

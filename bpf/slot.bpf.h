@@ -36,7 +36,7 @@ walk_inline struct walk *walk_take(__u32 slot)
 		count(COUNT_BUSY);
 		return 0;
 	}
-	w->slot = (__u16)slot;
+	w->slot = (__u8)slot;
 	return w;
 }
 

@@ -181,7 +181,8 @@ struct walk {
 	__u32 proving_ns; /* spent of PROVE_NS */
 	struct absent_range absent[ABSENT_MAX]; /* memory that couldn't be read; .addr 0: none */
 	__u32 users;				/* walks that use this state; walk_take() */
-	__u16 slot;				/* enum walk_slot: whose state this is */
+	__u8 slot;				/* enum walk_slot: whose state this is */
+	__u8 source;				/* rec_sample.source */
 	__u16 steps;	  /* frames visited, shims included: bounds a chain that runs in a circle */
 	__u32 hashed;	  /* bytes of HASH_BUDGET that are spent */
 	__u32 staged;	  /* send_code(): bytes in the staging buffer */

@@ -46,7 +46,7 @@ int session_events_parse(struct session_events *ret, const struct session_option
 
 bool event_is_cpu_time(const struct event *e)
 {
-	return e->clock && !e->exclude_user && !e->exclude_kernel;
+	return e->source->clock && !e->exclude_user && !e->exclude_kernel;
 }
 
 const struct event *session_events_cpu(const struct session_events *all)

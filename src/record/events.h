@@ -5,7 +5,7 @@
 
 #include "record/options.h"
 #include "records.h"
-#include "sampler/events.h"
+#include "sampler/sources/event.h"
 
 /* Each event has a value of the profile, and the first value counts samples. */
 #define SESSION_EVENTS                                                                             \

@@ -281,7 +281,7 @@ static int make_profile(struct session *s)
 	for (unsigned i = 0; i < s->events.n; i++) {
 		const struct event *e = &s->events.v[i];
 
-		m->values[1 + i] = (struct profile_value_type){e->sample_type, e->unit};
+		m->values[1 + i] = (struct profile_value_type){e->sample_type, e->source->unit};
 	}
 	m->n_values = 1 + s->events.n;
 	m->default_value = 1;

@@ -96,10 +96,14 @@ static void take_figures(struct summary *m, struct session *s)
 	 */
 	if (!cpu || m->collect.came * 2 < m->cpu_samples)
 		return;
+	for (unsigned i = 0; i < s->events.n; i++)
+		if (&s->events.v[i] != cpu)
+			m->others_ns += m->kernel.sources[i].busy_ns;
 	m->due = m->collect.cpu_ns / cpu->period;
 	m->reached_hz =
 		m->collect.cpu_ns ? m->collect.came / summary_seconds(m->collect.cpu_ns) : 0;
 	m->missing = summary_missing(m->due, m->cpu_samples);
+	m->shadowed = MIN(m->missing, m->others_ns / cpu->period);
 }
 
 /* Returns the CPU time according to the samples; 0: they don't tell it. */

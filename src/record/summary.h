@@ -16,6 +16,11 @@ struct summary {
 	 * didn't come
 	 */
 	uint64_t due, missing;
+	/*
+	 * how long krait sampled the other events; how many of .missing may have fallen due then: a
+	 * kernel that leaves interrupts on meanwhile drops them (bpf_prog_active)
+	 */
+	uint64_t others_ns, shadowed;
 	/* how many samples came per second of the targets' CPU time; 0 = not known */
 	double reached_hz;
 	/* CPU time of krait itself: in all, and until sampling began */

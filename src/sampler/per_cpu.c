@@ -121,10 +121,13 @@ static bool has_ring(const struct sampler *s, int cpu)
 	return false;
 }
 
-/* Attaches the program to an event; closing the event detaches it. */
-static int attach(struct sampler *s, const struct event_cpu *c)
+/* Attaches the source's program; closing the event detaches it. */
+static int attach(struct sampler *s, const struct event_source *source, const struct event_cpu *c)
 {
-	if (ioctl(c->fd, PERF_EVENT_IOC_SET_BPF, bpf_program__fd(s->skel->progs.on_sample)))
+	struct bpf_program *program =
+		bpf_object__find_program_by_name(s->skel->obj, source->program);
+
+	if (ioctl(c->fd, PERF_EVENT_IOC_SET_BPF, bpf_program__fd(program)))
 		return err_sys(-errno, "can't attach to CPU %d", c->cpu);
 	return 0;
 }
@@ -153,7 +156,7 @@ static int open_source(struct sampler *s, unsigned source)
 	s->sources[source].throttle_lost = before.throttle_lost;
 	s->sources[source].throttled_ns = before.throttled_ns;
 	vec_foreach(c, &s->sources[source].cpus)
-		r = r ? r : attach(s, c);
+		r = r ? r : attach(s, s->config.sources[source].event.source, c);
 	return r;
 }
 

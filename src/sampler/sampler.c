@@ -122,7 +122,7 @@ static void describe_sources(struct sampler *s)
 		const struct sampler_source *source = &s->config.sources[i];
 
 		s->skel->rodata->source_config[i].weight =
-			source->event.clock ? source->event.period : 0;
+			source->event.source->clock ? source->event.period : 0;
 		s->skel->rodata->source_config[i].kernel_stack = source->kernel;
 	}
 }
@@ -364,12 +364,13 @@ const char *sampler_counter_words(unsigned i)
 	return i < COUNT_MAX ? words[i] : "";
 }
 
-static uint64_t read_counter(struct sampler *s, uint32_t counter)
+/* Returns the sum over all CPUs of entry @at of a per-CPU array. */
+static uint64_t read_sum(struct sampler *s, const struct bpf_map *map, uint32_t at)
 {
 	uint64_t sum = 0;
 	_cleanup_free_ uint64_t *v = calloc(s->n_cpus, sizeof(*v));
 
-	if (!v || bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.counters), &counter, v))
+	if (!v || bpf_map_lookup_elem(bpf_map__fd(map), &at, v))
 		return 0;
 	for (int i = 0; i < s->n_cpus; i++)
 		sum += v[i];
@@ -418,9 +419,10 @@ void sampler_stats(struct sampler *s, struct sampler_stats *ret)
 		ret->sources[i].throttled = s->sources[i].throttled;
 		ret->sources[i].throttled_ns =
 			s->sources[i].throttled_ns / rate_parts(&s->config.sources[i].event);
+		ret->sources[i].busy_ns = read_sum(s, s->skel->maps.source_busy_ns, i);
 	}
 	for (uint32_t i = 0; i < COUNT_MAX; i++)
-		ret->counters[i] = read_counter(s, i);
+		ret->counters[i] = read_sum(s, s->skel->maps.counters, i);
 	ret->skipped = skipped_runs(s);
 	if (!bpf_obj_get_info_by_fd(bpf_program__fd(s->skel->progs.on_sample), &info, &n)) {
 		ret->run_ns = info.run_time_ns;

@@ -9,7 +9,7 @@
 #include <sys/types.h>
 #include "base/util.h"
 #include "records.h"
-#include "sampler/events.h"
+#include "sampler/sources/event_set.h"
 #include "sampler/unwind_store.h"
 
 /* One of the events of a recording. Its samples carry its index as rec_sample.source. */
@@ -141,9 +141,11 @@ _must_use_ int sampler_drain(struct sampler *s);
 
 struct sampler_stats {
 	uint64_t counters[COUNT_MAX]; /* enum bpf_counter, summed over CPUs */
-	/* of each source: how often the kernel stopped it for the rest of a tick, and how long */
 	struct {
+		/* how often the kernel stopped the source for the rest of a tick, and how long */
 		uint64_t throttled, throttled_ns;
+		/* with several sources: how long krait took for those of its samples that it sent */
+		uint64_t busy_ns;
 	} sources[ABI_MAX_SOURCES];
 	/*
 	 * time, and number, of the programs' runs, by the kernel's statistics; 0 unless

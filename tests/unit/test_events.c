@@ -10,7 +10,7 @@
 #include <time.h>
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "sampler/events.h"
+#include "sampler/sources/event_set.h"
 
 static struct event e;
 static struct event_set set;
@@ -30,19 +30,19 @@ static void must_parse(const char *spec)
 static void test_names(void **state)
 {
 	must_parse("cpu-clock");
-	assert_true(e.clock);
+	assert_true(e.source->clock);
 	assert_int_equal(e.type, PERF_TYPE_SOFTWARE);
 	assert_int_equal(e.config, PERF_COUNT_SW_CPU_CLOCK);
 	assert_string_equal(e.sample_type, "cpu");
-	assert_string_equal(e.unit, "nanoseconds");
+	assert_string_equal(e.source->unit, "nanoseconds");
 	must_parse("cycles:u");
-	assert_false(e.clock);
+	assert_false(e.source->clock);
 	assert_int_equal(e.type, PERF_TYPE_HARDWARE);
 	assert_int_equal(e.config, PERF_COUNT_HW_CPU_CYCLES);
 	assert_true(e.exclude_kernel && !e.exclude_user);
 	assert_string_equal(e.name, "cycles:u");
 	assert_string_equal(e.sample_type, "cycles");
-	assert_string_equal(e.unit, "count");
+	assert_string_equal(e.source->unit, "count");
 	must_parse("cpu-cycles:kpp");
 	assert_true(!e.exclude_kernel && e.exclude_user);
 	assert_int_equal(e.precise, 2);

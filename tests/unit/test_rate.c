@@ -9,8 +9,8 @@
 
 #include "base/error.h"
 #include "base/util.h"
-#include "sampler/events.h"
-#include "sampler/rate.h"
+#include "sampler/sources/event_set.h"
+#include "sampler/sources/rate.h"
 
 #define START_NS 1000
 

@@ -7,7 +7,7 @@
 
 #include <elfutils/libdwfl.h>
 #include <lzma.h>
-#include "sampler/events.h"
+#include "sampler/sources/event.h"
 #include "sampler/sampler.h"
 
 void parts_add_recording(struct str *ret)

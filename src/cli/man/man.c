@@ -15,7 +15,7 @@
 #include "host/rights.h"
 #include "live/browse.h"
 #include "profile/mark.h"
-#include "sampler/events.h"
+#include "sampler/sources/event.h"
 
 /* Prints a text for roff: options aren't hyphenated, and no line begins with a request. */
 static void text(const char *s)

@@ -186,16 +186,45 @@ static void add_unread(const struct session *s, struct closing *c)
 		     why);
 }
 
+/* Where there are several events: " of NAME". */
+static void name_event(const struct session *s, const struct event *e, struct str *ret)
+{
+	if (s->events.n > 1)
+		str_addf(ret, " of %s", e->name);
+}
+
 static void add_throttled(const struct session *s, struct closing *c, unsigned source)
 {
 	uint64_t n = c->m->kernel.sources[source].throttled;
+	_cleanup_str_ struct str of = {};
 
+	name_event(s, &s->events.v[source], &of);
 	if (n)
 		line(c, LOG_WARN,
-		     "the kernel throttled sampling%s%s %llu times, %.1f s in all; "
+		     "the kernel throttled sampling%s %llu times, %.1f s in all; "
 		     "sysctl kernel.perf_cpu_time_max_percent=0 stops that",
-		     s->events.n > 1 ? " of " : "", s->events.n > 1 ? s->events.v[source].name : "",
-		     (ull)n, summary_seconds(c->m->kernel.sources[source].throttled_ns));
+		     str_cstr(&of), (ull)n,
+		     summary_seconds(c->m->kernel.sources[source].throttled_ns));
+}
+
+/* Adds the samples that CPU time makes due and that never came. */
+static void add_missing(const struct session *s, struct closing *c)
+{
+	const struct event *cpu = session_events_cpu(&s->events);
+	const struct summary *m = c->m;
+	_cleanup_str_ struct str of = {}, why = {};
+
+	if (!cpu)
+		return;
+	name_event(s, cpu, &of);
+	if (m->shadowed)
+		str_addf(&why, "; up to %llu of them fell due while krait sampled other events",
+			 (ull)m->shadowed);
+	if (m->missing)
+		line(c, LOG_WARN,
+		     "%llu samples%s (%.1f %%) never came: the targets' CPU time makes %llu due%s",
+		     (ull)m->missing, str_cstr(&of), summary_percent(m->missing, m->due),
+		     (ull)m->due, str_cstr(&why));
 }
 
 static void add_losses(const struct session *s, struct closing *c)
@@ -218,10 +247,7 @@ static void add_losses(const struct session *s, struct closing *c)
 		line(c, LOG_WARN,
 		     "%llu child process%s too many to follow: missing if the parent ended before",
 		     (ull)s->unfollowed, s->unfollowed == 1 ? "" : "es");
-	if (c->m->missing)
-		line(c, LOG_WARN,
-		     "%llu samples (%.1f %%) never came: the targets' CPU time makes %llu due",
-		     (ull)c->m->missing, summary_percent(c->m->missing, c->m->due), (ull)c->m->due);
+	add_missing(s, c);
 	for (unsigned i = 0; i < s->events.n; i++)
 		add_throttled(s, c, i);
 	if (st->broken_records)
@@ -454,7 +480,8 @@ static void add_too_few(const struct session *s, struct closing *c, unsigned sou
 	uint64_t n = c->m->collect.sources[source].samples;
 	_cleanup_str_ struct str all = {};
 
-	if (e->period || e->clock || e->type != PERF_TYPE_SOFTWARE || !n || n >= ENOUGH_SAMPLES)
+	if (e->period || e->source->clock || e->type != PERF_TYPE_SOFTWARE || !n ||
+	    n >= ENOUGH_SAMPLES)
 		return;
 	if (s->events.n > 1)
 		str_addf(&all, "-e %s/period=1/", e->sample_type);
@@ -488,29 +515,52 @@ static void add_daemons(const struct session *s, struct closing *c)
 		     s->prompt ? "top" : "record", str_cstr(&options), all == 1 ? "it" : "them");
 }
 
+/* Adds how many samples there are; of several events, how many of each. */
+static void add_counts(const struct session *s, struct closing *c)
+{
+	const struct collect_stats *st = &c->m->collect;
+	_cleanup_str_ struct str each = {};
+
+	for (unsigned i = 0; s->events.n > 1 && i < s->events.n; i++)
+		str_addf(&each, "%s %llu of %s", i ? "," : ":", (ull)st->sources[i].samples,
+			 s->events.v[i].name);
+	line(c, LOG_NOTE, "%llu sample%s of %u process%s in %.1f s%s", (ull)st->samples,
+	     st->samples == 1 ? "" : "s", st->processes, st->processes == 1 ? "" : "es",
+	     summary_seconds(c->m->wall_ns), str_cstr(&each));
+}
+
+static void add_rate(const struct session *s, struct closing *c)
+{
+	const struct event *cpu = session_events_cpu(&s->events);
+	double asked_hz = cpu ? (double)NSEC_PER_SEC / cpu->period : 0;
+	_cleanup_str_ struct str of = {};
+
+	if (!cpu)
+		return;
+	name_event(s, cpu, &of);
+	if (c->m->reached_hz > 0)
+		note(c, summary_rate_is_off(c->m->due, c->m->collect.came),
+		     "%.0f samples%s a CPU-second (asked: %.0f)", c->m->reached_hz, str_cstr(&of),
+		     asked_hz);
+	else if (c->m->cpu_samples)
+		note(c, false,
+		     "sampling rate not known: most threads ran too briefly to measure it (asked: "
+		     "%.0f)",
+		     asked_hz);
+}
+
 void closing_compose(struct closing *c, const struct session *s, const struct summary *m)
 {
 	const struct collect_stats *st = &m->collect;
-	const struct event *cpu = session_events_cpu(&s->events);
-	double asked_hz = cpu ? (double)NSEC_PER_SEC / cpu->period : 0;
 	uint64_t own_ns = m->own_cpu_ns - m->start_cpu_ns;
 	double own = summary_percent(own_ns, m->wall_ns);
 
 	c->m = m;
 	add_presence(s, c);
-	line(c, LOG_NOTE, "%llu sample%s of %u process%s in %.1f s", (ull)st->samples,
-	     st->samples == 1 ? "" : "s", st->processes, st->processes == 1 ? "" : "es",
-	     summary_seconds(m->wall_ns));
+	add_counts(s, c);
 	for (unsigned i = 0; i < s->events.n; i++)
 		add_too_few(s, c, i);
-	if (m->reached_hz > 0)
-		note(c, summary_rate_is_off(m->due, st->came),
-		     "%.0f samples a CPU-second (asked: %.0f)", m->reached_hz, asked_hz);
-	else if (cpu && m->cpu_samples)
-		note(c, false,
-		     "sampling rate not known: most threads ran too briefly to measure it (asked: "
-		     "%.0f)",
-		     asked_hz);
+	add_rate(s, c);
 	add_outcomes(c);
 	add_losses(s, c);
 	add_unwind_memory(c);

@@ -39,6 +39,25 @@ static void json_unsupported(FILE *f, const struct collect_stats *st)
 	fputs("],\n", f);
 }
 
+static void json_events(FILE *f, const struct session *s, const struct summary *m)
+{
+	fputs("  \"events\": [", f);
+	for (unsigned i = 0; i < s->events.n; i++) {
+		const struct event *e = &s->events.v[i];
+
+		fputs(i ? ", {\"event\": " : "{\"event\": ", f);
+		json_put_string(f, e->name);
+		fputs(", \"value\": ", f);
+		json_put_string(f, e->sample_type);
+		fputs(", \"unit\": ", f);
+		json_put_string(f, e->source->unit);
+		fprintf(f, ", \"samples\": %llu, \"sum\": %llu, \"throttled\": %llu}",
+			(ull)m->collect.sources[i].samples, (ull)m->collect.sources[i].weight,
+			(ull)m->kernel.sources[i].throttled);
+	}
+	fputs("],\n", f);
+}
+
 static void json_write(FILE *f, const struct session *s, const struct summary *m, const char *path)
 {
 	const struct collect_stats *st = &m->collect;
@@ -57,6 +76,8 @@ static void json_write(FILE *f, const struct session *s, const struct summary *m
 		m->reached_hz, (ull)m->due, (ull)m->missing);
 	fprintf(f, "  \"lost_records\": %llu,\n  \"throttled\": %llu,\n",
 		(ull)sampler_lost(&m->kernel), (ull)throttled);
+	fprintf(f, "  \"shadowed\": %llu,\n", (ull)m->shadowed);
+	json_events(f, s, m);
 	json_counts(f, "outcomes", outcome_names, st->outcomes, WALK_OUTCOME_MAX);
 	json_counts(f, "native_outcomes", native_names, st->native, NATIVE_OUTCOME_MAX);
 	json_unsupported(f, st);

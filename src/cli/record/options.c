@@ -12,7 +12,7 @@
 #include "cli/options/view_options.h"
 #include "cli/record/rows.h"
 #include "format/format.h"
-#include "sampler/events.h"
+#include "sampler/sources/event.h"
 
 /* A frequency that isn't in step with timers; perf's default is 99 for the same reason. */
 #define FREQ_PROCESS_HZ 999
@@ -282,7 +282,7 @@ static int check_times(const struct record_options *o)
 	if (o->times == PROFILE_TIMES_NONE)
 		return err_set(-EINVAL, "the format %s shows times; leave --no-times out",
 			       o->format->name);
-	if (!event || !event->clock)
+	if (!event || !event->source->clock)
 		return err_set(-EINVAL,
 			       "the format %s shows how long things take, and %s doesn't tell; "
 			       "leave %s out",

@@ -58,7 +58,7 @@ static void show_progress(void *ctx, uint64_t now)
 		snprintf(rate, sizeof(rate), "%u events", events->n);
 	else if (first->hz)
 		snprintf(rate, sizeof(rate), "at %u Hz", first->hz);
-	else if (first->clock)
+	else if (first->source->clock)
 		snprintf(rate, sizeof(rate), "every %llu ns", (unsigned long long)first->period);
 	else
 		snprintf(rate, sizeof(rate), "one in %llu %s", (unsigned long long)first->period,

@@ -33,7 +33,7 @@ void top_facts(const struct top *t, struct browse_facts *ret)
 	struct collect_stats st;
 	struct sampler_stats kernel;
 	const struct event *event = &t->session->events.v[0];
-	double period = event->clock ? event->period : 0;
+	double period = event->source->clock ? event->period : 0;
 
 	collect_stats(t->session->collect, &st);
 	sampler_stats(t->session->sampler, &kernel);
@@ -225,7 +225,7 @@ static int make_live(struct top *t)
 	t->live->window = t->options->json ? 0 : RECENT_SECONDS;
 	t->live->hide[KIND_NATIVE] = t->live->hide[KIND_KERNEL] = !t->options->with_native;
 	t->live->hide[KIND_JIT] = !t->options->with_native;
-	table_init(&t->shown, t->live, t->session->events.v[0].clock);
+	table_init(&t->shown, t->live, t->session->events.v[0].source->clock);
 	(void)table_sort(&t->shown, t->options->sort);
 	if (t->options->filter)
 		snprintf(t->shown.filter, sizeof(t->shown.filter), "%s", t->options->filter);

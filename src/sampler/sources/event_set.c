@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Opens sampling events on all CPUs, switches them, and counts how the kernel throttles them. */
-#include "sampler/events.h"
+#include "sampler/sources/event_set.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -41,11 +41,7 @@ static struct perf_event_attr attr_of(const struct event *e, uint64_t period, ui
 		.clockid = CLOCK_MONOTONIC, /* THROTTLE records give their time on this clock */
 	};
 
-	/*
-	 * arm64's PMU refuses exclude_idle; the kernel program drops hardware events of the idle
-	 * task.
-	 */
-	attr.exclude_idle = e->type == PERF_TYPE_SOFTWARE;
+	attr.exclude_idle = e->source->skips_idle;
 	attr.freq = !e->period;
 	attr.sample_period = period; /* this is the same word of the union as .sample_freq */
 	return attr;
@@ -154,7 +150,7 @@ static void warn_of_limit(const struct event *e)
 	/*
 	 * The kernel accepts a fixed period that is too short, and then throttles it in every tick.
 	 */
-	if (e->clock && max && NSEC_PER_SEC / e->period > max)
+	if (e->source->clock && max && NSEC_PER_SEC / e->period > max)
 		log_warn("%llu Hz is above the kernel's limit of %u: samples will be throttled; "
 			 "raise it with `sysctl kernel.perf_event_max_sample_rate=%llu`",
 			 NSEC_PER_SEC / e->period, max, NSEC_PER_SEC / e->period);

@@ -8,8 +8,8 @@
  * rate that was asked for, so a sample always weighs the period that was asked for. A counter is
  * one event, and a sample weighs the period that was in force.
  */
-#ifndef SAMPLER_RATE_H
-#define SAMPLER_RATE_H
+#ifndef SAMPLER_SOURCES_RATE_H
+#define SAMPLER_SOURCES_RATE_H
 
 #include <stdbool.h>
 #include <stdint.h>

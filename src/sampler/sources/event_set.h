@@ -1,49 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * What drives sampling: `-e EVENT` with `-F HZ` or `-c COUNT`, opened on every online CPU. The
- * caller attaches the BPF program (bpf_program__attach_perf_event() on each descriptor).
- */
-#ifndef SAMPLER_EVENTS_H
-#define SAMPLER_EVENTS_H
+/* Sampling events on every online CPU. The caller attaches the program to each descriptor. */
+#ifndef SAMPLER_SOURCES_EVENT_SET_H
+#define SAMPLER_SOURCES_EVENT_SET_H
 
 #include "base/str.h"
-#include "base/util.h"
 #include "base/vec.h"
 #include "sampler/perf_ring.h"
-#include "sampler/rate.h"
-
-struct event {
-	char name[48]; /* the event's name with its modifiers: "cycles:u" */
-	uint32_t type; /* PERF_TYPE_* */
-	uint64_t config;
-	bool exclude_user, exclude_kernel;
-	uint8_t precise; /* becomes perf_event_attr.precise_ip */
-	bool clock;	 /* the event is a clock (cpu-clock, task-clock): periods are nanoseconds */
-	char sample_type[48]; /* name for the type of the samples' value: "cpu", "cycles", ... */
-	const char *unit;     /* unit of the samples' value: "nanoseconds" or "count" */
-	/* the average period, in the event's unit; 0 = the kernel adapts the period to .hz */
-	uint64_t period;
-	/* the rate that was asked for, per second; 0 when a period was asked for */
-	uint32_t hz;
-	bool own_rate; /* the event itself names its rate: .hz or .period is set */
-};
-
-/*
- * Parses NAME[:MODIFIERS] or NAME/RATE/[MODIFIERS], as perf does: a name of the list below, or rHEX
- * (raw); modifiers u (user), k (kernel), p (precise, up to ppp); RATE is period=N or freq=HZ. 0;
- * -EINVAL with a message, for an unknown event with the names of all.
- */
-_must_use_ int event_parse(struct event *ret, const char *spec);
-
-/*
- * Sets the rate of an event that names none itself: exactly one of @hz and @count is not 0. Clocks get the period 1e9 / hz. 0; -EINVAL
- * with a message for a rate that no kernel offers (a clock period under 10 us: cpu-clock's hrtimer
- * would quietly take 10 us).
- */
-_must_use_ int event_set_rate(struct event *e, uint32_t hz, uint64_t count);
-
-/* Returns the names of all events that event_parse() knows, NULL-terminated. */
-const char *const *event_names(void);
+#include "sampler/sources/event.h"
+#include "sampler/sources/rate.h"
 
 /*
  * Appends those of event_names() that this machine has, with ", " between. Opens and closes each

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Draws periods of sampling at random; see rate.h. */
-#include "sampler/rate.h"
+#include "sampler/sources/rate.h"
 
 #include <math.h>
 
-#include "sampler/events.h"
+#include "sampler/sources/event.h"
 
 /*
  * The more parts there are, the less it matters that one of them happens to be in step until the
@@ -27,7 +27,7 @@
 
 unsigned rate_parts(const struct event *e)
 {
-	if (!e->clock)
+	if (!e->source->clock)
 		return 1;
 	return NSEC_PER_SEC / e->period >= PARTS_MANY_HZ ? RATE_PARTS_MAX : 2;
 }
@@ -112,7 +112,7 @@ static uint64_t draw_count(uint64_t count, uint64_t *random)
 void rate_draw(struct rate *r, const struct event *e, uint64_t now_ns, uint64_t *random)
 {
 	r->parts = rate_parts(e);
-	if (e->clock)
+	if (e->source->clock)
 		draw_clock(r, e, now_ns, random);
 	else if (e->period)
 		r->period[0] = draw_count(e->period, random);
@@ -129,7 +129,7 @@ bool rate_is_due(const struct rate *r, const struct event *e, uint64_t now_ns)
 {
 	if (!r->since_ns || now_ns < r->since_ns || e->period == 1)
 		return false;
-	if (!e->clock)
+	if (!e->source->clock)
 		return r->records >= LEAST_RECORDS_COUNTER;
 	return r->records >= LEAST_RECORDS && (now_ns - r->since_ns) / e->period >= LEAST_PERIODS;
 }

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One event of a recording, by name and rate: `-e EVENT` with `-F HZ` or `-c COUNT`. */
+#ifndef SAMPLER_SOURCES_EVENT_H
+#define SAMPLER_SOURCES_EVENT_H
+
+#include "base/util.h"
+#include "sampler/sources/source.h"
+
+struct event {
+	const struct event_source *source;
+	char name[48]; /* the event's name with its modifiers: "cycles:u" */
+	uint32_t type; /* PERF_TYPE_* */
+	uint64_t config;
+	bool exclude_user, exclude_kernel;
+	uint8_t precise;      /* perf_event_attr.precise_ip */
+	char sample_type[48]; /* the name of the values' type: "cpu", "cycles", ... */
+	/* the average period, in .source->unit; 0 = the kernel adapts the period to .hz */
+	uint64_t period;
+	/* the rate that was asked for, per second; 0 when a period was asked for */
+	uint32_t hz;
+	bool own_rate; /* the event itself names its rate: .hz or .period is set */
+};
+
+/*
+ * Parses NAME[:MODIFIERS] or NAME/RATE/[MODIFIERS], as perf does: a name of a source's list, or
+ * rHEX (raw); modifiers u (user), k (kernel), p (precise, up to ppp); RATE is period=N or freq=HZ.
+ * 0; -EINVAL with a message, for an unknown event with the names of all.
+ */
+_must_use_ int event_parse(struct event *ret, const char *spec);
+
+/*
+ * Sets the rate of an event that names none itself: exactly one of @hz and @count is not 0. Clocks
+ * get the period 1e9 / hz. 0; -EINVAL with a message for a rate that no kernel offers (a clock
+ * period under 10 us: cpu-clock's hrtimer would quietly take 10 us).
+ */
+_must_use_ int event_set_rate(struct event *e, uint32_t hz, uint64_t count);
+
+/* The names of all events that event_parse() knows, NULL-terminated; valid forever. */
+const char *const *event_names(void);
+
+#endif

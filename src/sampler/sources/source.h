@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Event sources: kinds of events that a stack is taken at, and what a sample of them weighs. A
+ * source is a file of this folder with one struct event_source, and a row of the table in event.c.
+ */
+#ifndef SAMPLER_SOURCES_SOURCE_H
+#define SAMPLER_SOURCES_SOURCE_H
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* An event of a source. Names are those of perf(1). */
+struct source_event {
+	const char *name, *alias; /* alias: another name, NULL: none */
+	uint32_t type;		  /* PERF_TYPE_* */
+	uint64_t config;	  /* as in perf_event_attr */
+};
+
+struct event_source {
+	const char *program; /* the kernel program that takes its samples, by name */
+	const struct source_event *events;
+	unsigned n_events;
+	/* Reads a name that isn't in .events. False: there is no such event. NULL: never. */
+	bool (*parse)(struct source_event *ret, const char *name);
+	const char *value; /* the name of the profile's value; NULL: the event's */
+	const char *unit;  /* of that value and of periods */
+	/*
+	 * Samples fall due by time, and weigh the period that was asked for. Else they fall due by
+	 * counting, and weigh the period in force (rate.h).
+	 */
+	bool clock;
+	uint64_t least_period; /* the kernel takes no shorter one */
+	bool skips_idle;       /* can leave out the idle task (perf_event_attr.exclude_idle) */
+};
+
+extern const struct event_source source_clock, source_counter, source_hardware;
+
+#endif
