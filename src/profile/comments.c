@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A profile's comments; see comments.h. */
+/* Keeps the comments of a profile; see comments.h. */
 #include "profile/comments.h"
 
 #include <stdio.h>
@@ -27,7 +27,7 @@ static int insert(struct comments *c, size_t at, const char *text)
 	return 0;
 }
 
-/* One line stays free, for the number of lines left out. */
+/* Tells whether another line fits; one stays free, for the number of lines left out. */
 static bool fits(const struct comments *c, size_t bytes)
 {
 	return c->list.n < COMMENTS_MAX - 1 && bytes <= COMMENTS_MAX_BYTES - c->bytes;
@@ -78,7 +78,7 @@ bool comments_is_ended(const char *text)
 	return str_starts(text, COMMENTS_ENDED ": ");
 }
 
-/* A limit that nobody reaches; a file may say anything. */
+/* the most runs that a comment may claim; nobody reaches it, but a file may say anything */
 #define MAX_RUNS 1000000000
 
 static uint64_t runs_of(const char *ended)

@@ -24,7 +24,7 @@
  */
 #define COMMENTS_MINE  "mine"
 #define COMMENTS_ENTRY "entry"
-/* Packages that were installed together, separated by spaces. */
+/* Key of a comment: packages that were installed together, separated by spaces. */
 #define COMMENTS_TOGETHER "installed together"
 /* What was left out when another tool's file was read, and what was changed: the report says it. */
 #define COMMENTS_LEFT_OUT "left out"
@@ -33,17 +33,17 @@
 #define COMMENTS_TOO_FEW "too few"
 
 struct comments {
-	VEC(char *) list; /* owned */
+	VEC(char *) list; /* the comments, owned */
 	size_t n_warnings, bytes;
 	uint64_t left_out;
-	bool told; /* the last line says how many were left out */
+	bool told; /* the last comment says how many were left out */
 };
 
 /* Adds a copy of @text. 0, or -ENOMEM + message. */
 _must_use_ int comments_add(struct comments *c, const char *text);
 void comments_fini(struct comments *c);
 
-/* Removes the lines, except warnings, for which @is returns true. */
+/* Removes the comments for which @is returns true, except warnings. */
 void comments_remove(struct comments *c, bool (*is)(const char *text));
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Sums up what is rare; see condense.h. */
+/* Condenses a profile: sums up what is rare; see condense.h. */
 #include "profile/condense.h"
 
 #define XXH_INLINE_ALL
@@ -43,7 +43,7 @@ static const struct profile_location *location_at(const struct condense *c, uint
 	return profile_get_location(c->rebase.copy.from, location);
 }
 
-/* Is the function met for the first time in this turn? */
+/* Tells whether the function is met for the first time in this .turn. */
 static bool meet(struct condense *c, uint32_t function)
 {
 	bool first = c->seen[function] != c->turn;
@@ -90,7 +90,7 @@ static int choose_functions(struct condense *c)
 	return 0;
 }
 
-/* Keeps the functions and stacks that have samples in @last, the last interval. */
+/* Marks the functions and stacks with samples in @last, the last interval, to be kept. */
 static void keep_last(struct condense *c, const struct sums *last)
 {
 	sums_foreach(s, last)
@@ -147,7 +147,7 @@ static int add_frame(struct condense *c, uint64_t frame)
 	return vec_push(&c->frames, frame);
 }
 
-/* Puts what is kept of a stack into .frames, outermost first. */
+/* Puts those frames of a stack into .frames that are kept, outermost first. */
 static int make_frames(struct condense *c, uint32_t stack, enum detail detail)
 {
 	size_t n, inner = 1;
@@ -198,7 +198,7 @@ static int weigh_stacks(struct condense *c, enum detail detail, const struct sum
 	return 0;
 }
 
-/* Leaves only the @keep hashes with the most value. */
+/* Leaves only those @keep hashes in @values that have the largest values. */
 static int leave_heaviest(struct map *values, size_t keep)
 {
 	weights w = {};
@@ -273,8 +273,8 @@ static int choose(struct condense *c, const struct sums *last, uint32_t rare)
 	memset(c->detail, INNERMOST, stacks);
 	r = choose_functions(c);
 	keep_last(c, last);
-	c->functions[rare] = false; /* from an earlier condensing: it stays one function with what
-				     * joins it */
+	/* a function of an earlier condensing stays one function with what joins it now */
+	c->functions[rare] = false;
 	r = r ? r : choose_stacks(c, WHOLE);
 	r = r ? r : choose_stacks(c, FUNCTIONS);
 	for (uint32_t id = 1; id <= n; id++)

@@ -16,23 +16,25 @@
 #include "profile/rebase.h"
 #include "profile/sums.h"
 
-#define CONDENSE_ENDED "0" /* value of the label "pid" in samples whose own value was given up */
+/* value of the label "pid" in samples of processes whose own value was given up */
+#define CONDENSE_ENDED "0"
 
 struct condense {
 	struct rebase rebase; /* its .copy: from the old profile to the condensed one */
 	/* the values of stacks, borrowed; only while functions and stacks are chosen */
 	const struct sums *const *sums;
 	size_t n_sums, keep;
-	bool *functions; /* by function id: is the function kept? */
+	bool *functions; /* by function id: whether the function is kept */
 	uint32_t *seen;	 /* by function id: the last .turn in which the function was met */
 	uint32_t turn;
-	uint8_t *detail;      /* by stack id: enum detail, how much of the stack is kept */
-	VEC(uint64_t) frames; /* frames of the stack that is being made; see condense.c */
+	uint8_t *detail;      /* by stack id: how much of the stack is kept (enum detail) */
+	VEC(uint64_t) frames; /* frames of the stack that is being made, as in condense.c */
 	VEC(uint32_t) locations;
-	uint32_t rare; /* id of the location "[rare code]" */
+	uint32_t rare; /* id of the location that is the mark "[rare code]" */
 	struct profile_label ended[3];
-	bool keeps_ended; /* all labels stay; may be set after condense_begin() */
-	size_t given_up;  /* how many functions were given up */
+	/* labels of ended processes stay too; may be set after condense_begin() */
+	bool keeps_ended;
+	size_t given_up; /* how many functions were given up */
 };
 
 /*
@@ -47,7 +49,9 @@ _must_use_ int condense_begin(struct condense *c, struct profile *p, const struc
 uint32_t condense_function(struct condense *c, uint32_t id);
 uint32_t condense_stack(struct condense *c, uint32_t id);
 uint32_t condense_labels(struct condense *c, uint32_t id);
-/* As condense_labels(), but keeps all labels; call it before condense_labels() for the same id. */
+/*
+ * As condense_labels(), but all labels stay; to be called before condense_labels() for the same id.
+ */
 uint32_t condense_labels_whole(struct condense *c, uint32_t id);
 /* Replaces @s by the sums of its samples under their new ids. 0 or -ENOMEM + message. */
 _must_use_ int condense_sums(struct condense *c, struct sums *s);

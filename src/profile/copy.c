@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Interning one profile's parts in another; see copy.h. */
+/* Copies parts of one profile into another; see copy.h. */
 #include "profile/copy.h"
 
 #include <errno.h>

@@ -34,7 +34,7 @@ uint32_t profile_copy_stack(struct profile_copy *c, uint32_t id);
 uint32_t profile_copy_labels(struct profile_copy *c, uint32_t id, const struct profile_label *extra,
 			     size_t n_extra);
 
-/* A copy of @type whose texts live as long as @to. */
+/* Copies @type; its texts live as long as @to. */
 struct profile_value_type profile_copy_value_type(struct profile *to,
 						  const struct profile_value_type *type);
 

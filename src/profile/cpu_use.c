@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Comments on how much processes ran; see cpu_use.h. */
+/* Makes and reads comments that say how much processes ran; see cpu_use.h. */
 #include "profile/cpu_use.h"
 
 #include <ctype.h>
@@ -58,7 +58,7 @@ static bool take_number(const char **p, uint64_t most, uint64_t *ret)
 	return true;
 }
 
-/* "WORDS 12 ms" */
+/* Reads "WORDS 12 ms". */
 static bool take_ms(const char **p, const char *words, uint64_t *ret)
 {
 	return take(p, words) && take_number(p, MOST_MS, ret) && take(p, " ms");

@@ -10,18 +10,20 @@
 #include "base/str.h"
 #include "base/util.h"
 
-#define CPU_USE "CPU use" /* the comment's key */
+#define CPU_USE "CPU use" /* key of the comments about CPU use */
 
 struct cpu_use {
-	bool all;		  /* for all processes together: .pid, .threads, .name aren't set */
-	uint32_t processes;	  /* if .all: the number of processes */
-	uint32_t pid;		  /* if not .all: id of the process */
-	uint64_t wall_ms, cpu_ms; /* length of the observed time; CPU time of all threads in it */
+	bool all; /* the figures are of all processes together: .pid, .threads, .name aren't set */
+	uint32_t processes; /* number of processes, if .all */
+	uint32_t pid;	    /* id of the process, if not .all */
+	/* how long the process was watched, and the CPU time of all its threads in that time */
+	uint64_t wall_ms, cpu_ms;
 	uint32_t threads;
-	bool main; /* the times of the main thread below are known; together they are .wall_ms */
+	bool main; /* the times of the main thread below are known; their sum is .wall_ms */
 	uint64_t ran_ms, queued_ms, waited_ms;
-	uint64_t unknown_ms; /* the host or interrupts had the CPU, or the thread waited */
-	const char *name;    /* name of the process; after parsing it points into the comment */
+	/* time in which the host or interrupts had the CPU, or the thread waited */
+	uint64_t unknown_ms;
+	const char *name; /* name of the process; in a parsed comment it points into that */
 };
 
 /*
@@ -40,7 +42,7 @@ void cpu_use_print(const struct cpu_use *u, struct str *ret);
  */
 bool cpu_use_parse(const char *comment, struct cpu_use *ret);
 
-/* Is @comment one about CPU use, whatever it says? */
+/* Tells whether @comment is one about CPU use, whatever it says. */
 bool cpu_use_is(const char *comment);
 
 #endif

@@ -14,18 +14,18 @@
 #include "base/nomem.h"
 
 struct segment {
-	uint64_t begin_ns, end_ns; /* exclusive */
-	/* when the interval ends; another interval may hide it earlier */
+	uint64_t begin_ns, end_ns; /* begin and end of the segment; the end isn't part of it */
+	/* end of the segment's interval, which another interval may hide before that */
 	uint64_t interval_end_ns;
 	uint32_t value;
 };
 
 struct track {
 	uint32_t pid, tid, key;
-	size_t first, n; /* segments */
+	size_t first, n; /* the track's segments */
 };
 
-/* Neighbouring tracks: those of one thread, or those for all threads of a process. */
+/* Tracks that come one after the other: of one thread, or for all threads of a process. */
 struct tracks {
 	size_t first, n;
 };
@@ -45,8 +45,8 @@ struct inherited {
 
 struct owner {
 	bool known;
-	uint32_t pid;	  /* 0: not known */
-	bool inherits;	  /* the process may have inherited labels */
+	uint32_t pid;	  /* id of the process; 0: not known */
+	bool inherits;	  /* the process may have inherited labels from its parent */
 	int64_t shift_ns; /* by how many ns the process's clock is shifted */
 	struct tracks thread, process;
 };
@@ -59,12 +59,12 @@ struct labeller {
 	VEC(struct segment) segments;
 	VEC(struct track) tracks;
 	VEC(struct inherited) inherited;
-	struct map children; /* pid -> its last entry in .inherited, + 1 */
-	/* While a track is laid out: intervals that may go on, the latest last. */
+	struct map children; /* pid -> 1 + index of its last entry in .inherited */
+	/* While a track is laid out: the intervals that may go on, the latest last. */
 	VEC(const struct interval *) open;
-	struct owner *owners; /* by label set id: who owns the samples */
-	uint32_t *strings;    /* by id in v->values: id in .p, 0 = not yet */
-	/* by index in v->keys, + 1: string id in .p, 0 = not yet */
+	struct owner *owners; /* by label set id: the process and thread that have it */
+	uint32_t *strings;    /* by id in v->values: id of the string in .p; 0: not made yet */
+	/* by index in v->keys + 1: id of the string in .p; 0: not made yet */
 	uint32_t keys[INTERVALS_MAX_KEYS + 1];
 	VEC(struct profile_label) set;
 };
@@ -115,7 +115,7 @@ static int lay_out_until(struct labeller *l, uint64_t now, uint64_t until)
 	return 0;
 }
 
-/* Lays out one track, @list[0..n), as segments. */
+/* Lays out one track, @list[0..n): turns intervals into segments that don't overlap. */
 static int lay_out(struct labeller *l, const struct interval *list, size_t n)
 {
 	size_t first = l->segments.n;
@@ -214,7 +214,7 @@ static const struct segment *segment_at(const struct labeller *l, const struct t
 	return i && at_ns < s[i - 1].end_ns ? &s[i - 1] : NULL;
 }
 
-/* The label with @key that process @pid has inherited; NULL: none. */
+/* Returns the label with @key that process @pid has inherited; NULL: it has none. */
 static const struct inherited *inherited_at(const struct labeller *l, uint32_t pid, uint32_t key,
 					    uint64_t at_ns)
 {
@@ -227,7 +227,7 @@ static const struct inherited *inherited_at(const struct labeller *l, uint32_t p
 		if (h->begin_ns > at_ns)
 			continue;
 		if (begin_ns != UINT64_MAX && h->begin_ns != begin_ns)
-			break; /* an earlier process with this pid */
+			break; /* this entry is of an earlier process with the same pid */
 		begin_ns = h->begin_ns;
 		if (h->key == key && at_ns < h->end_ns)
 			return h;
@@ -244,7 +244,7 @@ static const struct segment *segment_of_key(const struct labeller *l, const stru
 	return NULL;
 }
 
-/* The label with @key that a sample of the thread that forked would have. */
+/* Returns the label with @key that a sample of the thread that forked would have had then. */
 static bool label_at_fork(const struct labeller *l, const struct interval_fork *f, uint32_t key,
 			  struct inherited *ret)
 {

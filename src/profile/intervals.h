@@ -19,24 +19,25 @@
 #include "base/vec.h"
 #include "profile/profile.h"
 
-#define INTERVALS_MAX_BYTES ((size_t)64 << 20) /* the most bytes of a file of intervals */
-#define INTERVALS_MAX_KEYS  8		       /* the most different keys */
-/* the most different values; the rest become INTERVALS_OTHER */
+/* the most bytes of a file of intervals that are read */
+#define INTERVALS_MAX_BYTES ((size_t)64 << 20)
+#define INTERVALS_MAX_KEYS  8 /* the most different keys in a file of intervals */
+/* the most different values in a file of intervals; others become INTERVALS_OTHER */
 #define INTERVALS_MAX_VALUES 65536
-#define INTERVALS_MAX_TEXT   4096 /* the most bytes of a key or value */
-/* the most labels of all lines; later labels are left out */
+#define INTERVALS_MAX_TEXT   4096 /* the most bytes of a label's key or value */
+/* the most labels of a whole file; those after it are left out */
 #define INTERVALS_MAX_LABELS (1 << 20)
 #define INTERVALS_MAX_FORKS  65536
 #define INTERVALS_OTHER	     "[other]"
 
-/* One label of a line. */
+/* One label of a line in a file of intervals. */
 struct interval {
 	/* the process and thread whose samples get the label; .tid 0: all threads of the process */
 	uint32_t pid, tid;
-	uint32_t key;	/* index in intervals.keys, + 1 */
-	uint32_t value; /* id in intervals.values */
+	uint32_t key;	/* 1 + index of the label's key in intervals.keys */
+	uint32_t value; /* id of the label's value in intervals.values */
 	uint64_t begin_ns, end_ns;
-	uint32_t order; /* number of the label in the file: later labels have higher ones */
+	uint32_t order; /* number of the label in the file; later labels have higher numbers */
 };
 
 struct intervals {
@@ -46,8 +47,8 @@ struct intervals {
 	unsigned n_keys;
 	/* how many lines were read, and how many of them were bad; empty lines don't count */
 	uint64_t lines, bad_lines;
-	uint64_t left_out;   /* how many labels were left out for lack of room */
-	char first_bad[256]; /* what was wrong with the first bad line */
+	uint64_t left_out;   /* how many labels were left out because there was no room */
+	char first_bad[256]; /* says what was wrong with the first bad line */
 };
 
 /*
@@ -61,7 +62,7 @@ _must_use_ int intervals_read(struct intervals *v, const char *text, size_t n,
 void intervals_fini(struct intervals *v);
 
 struct intervals_clock {
-	uint64_t start_ns; /* the profile's time 0, CLOCK_MONOTONIC without a shift */
+	uint64_t start_ns; /* time 0 of the profile, CLOCK_MONOTONIC without a shift */
 	/*
 	 * Gets by how many ns the clock of process @pid is shifted (time namespaces); false: not
 	 * known. NULL: no clock is shifted.
@@ -70,9 +71,9 @@ struct intervals_clock {
 	void *arg;
 };
 
-/* Thread @parent_tid of process @parent started process @pid. */
+/* A process @pid that thread @parent_tid of process @parent has started. */
 struct interval_fork {
-	uint64_t time_ns; /* CLOCK_MONOTONIC without a shift */
+	uint64_t time_ns; /* when the process was started, CLOCK_MONOTONIC without a shift */
 	uint32_t pid, parent, parent_tid;
 };
 typedef VEC(struct interval_fork) interval_fork_vec;

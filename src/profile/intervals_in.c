@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reading the lines of a file of intervals; see intervals.h. */
+/* Reads the lines of a file of intervals; see intervals.h. */
 #include <errno.h>
 #include <stdio.h>
 
@@ -9,9 +9,9 @@
 #include "base/nomem.h"
 #include "profile/intervals.h"
 
-#define MAX_LABELS INTERVALS_MAX_KEYS /* the most labels of a line */
+#define MAX_LABELS INTERVALS_MAX_KEYS /* the most labels of one line */
 
-/* A line; .has: which of the numbers it has. */
+/* A line of the file; .has: which of the numbers it has. */
 struct parsed {
 	int64_t numbers[4];
 	bool has[4];
@@ -22,7 +22,7 @@ struct parsed {
 enum { PID, TID, BEGIN, END };
 static const char *const names[] = {[PID] = "pid", [TID] = "tid", [BEGIN] = "begin", [END] = "end"};
 
-/* Keys that samples have already, and that views rely on. */
+/* Tells whether @key is one that samples have already, and that views rely on. */
 static bool is_own(const char *key)
 {
 	static const char *const own[] = {"pid",    "tid",	 "thread", "process",
@@ -117,7 +117,7 @@ static int key_of(struct intervals *v, const struct str *key)
 			return (int)i + 1;
 	if (v->n_keys == INTERVALS_MAX_KEYS)
 		return err_set(-EINVAL, "more than %d keys in the file", INTERVALS_MAX_KEYS);
-	str_fini(new); /* left by a line that was skipped */
+	str_fini(new); /* frees what a line that was skipped has left */
 	*new = (struct str){};
 	str_add_n(new, key->s, key->n);
 	return new->failed ? err_nomem() : (int)++v->n_keys;
@@ -144,7 +144,7 @@ static int add_label(struct intervals *v, const struct parsed *l, unsigned i)
 	return !new.value || vec_push(&v->list, new) ? err_nomem() : 0;
 }
 
-/* Adds all labels of a line, or none. */
+/* Adds all labels of a line, or none of them. */
 static int add_labels(struct intervals *v, const struct parsed *l)
 {
 	size_t n = v->list.n;
@@ -160,7 +160,7 @@ static int add_labels(struct intervals *v, const struct parsed *l)
 	return r;
 }
 
-/* @number: the line's number in the file. */
+/* Takes a line over. @number: its number in the file. */
 static int take_line(struct intervals *v, struct parsed *l, uint64_t number, const char *text,
 		     size_t n, const struct map *pids)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The lists of abi/marks.h as tables; see mark.h. */
+/* Makes tables of the lists of abi/marks.h; see mark.h. */
 #include "profile/mark.h"
 
 #include "base/util.h"

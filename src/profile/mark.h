@@ -6,13 +6,13 @@
 #include "base/str.h"
 #include "marks.h"
 
-/* The text of @mark, which takes no reason: "[truncated]". */
+/* Returns the text of @mark, which takes no reason: "[truncated]". */
 const char *mark_text(enum mark mark);
 
 /* Appends the text of @mark with @what as its reason: "[incomplete: frame not readable]". */
 void mark_add(struct str *s, enum mark mark, const char *what);
 
-/* Are the @n bytes at @s the text of a mark, with any reason? */
+/* Tells whether the @n bytes at @s are the text of a mark, with any reason. */
 bool mark_is(const char *s, size_t n);
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One profile of several; see merge.h. */
+/* Makes one profile of several; see merge.h. */
 #include "profile/merge.h"
 
 #include <errno.h>
@@ -14,12 +14,12 @@
 struct merge {
 	struct profile *to;
 	VEC(struct profile_label) labels;
-	int64_t start_ns; /* wall clock of the first start; 0 = no profile has one */
-	bool all_ended;	  /* each profile is whole runs that ended with 0 */
+	int64_t start_ns; /* wall clock time of the earliest start; 0: no profile has one */
+	bool all_ended;	  /* each profile is of whole runs that ended with 0 */
 	bool tells_use;	  /* each profile says how much of its time was used; then the merged one
 			   * says it too */
 
-	/* What follows is about the profile that is being merged in. */
+	/* The members below are about the profile that is merged in now. */
 	struct profile_copy copy;
 	int64_t shift_ns;
 	/* for each value of the profile that is being merged in: its index in the merged profile */
@@ -159,7 +159,7 @@ static int take_profile(struct merge *m, struct profile *from)
 	return r ? r : take_comments(m, from);
 }
 
-/* Sets what the first profile and the first start decide for the whole. */
+/* Sets what the first profile, and the earliest start, decide for the result. */
 static void begin(struct merge *m, struct profile *const *in, size_t n)
 {
 	struct profile_meta *meta = profile_meta(m->to), *first = profile_meta(in[0]);
@@ -205,7 +205,7 @@ int profile_merge(struct profile *const *in, size_t n, const struct profile_labe
 		profile_free(m.to);
 		return r;
 	}
-	/* The first profile's values come first, in its order. */
+	/* Value types of the first profile come first, in its order, so its default stays. */
 	profile_meta(m.to)->default_value = profile_meta(in[0])->default_value;
 	*ret = m.to;
 	return 0;

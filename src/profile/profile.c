@@ -20,15 +20,16 @@ struct profile {
 	struct profile_tables t;
 	struct samplelog log;
 	struct str scratch;
+	/* the last two results of profile_get_stack(); each has room for the deepest stack */
 	struct known_stack {
-		uint32_t *v, *nodes; /* leaf first: locations, and their nodes in the tree */
+		uint32_t *v, *nodes; /* locations, leaf first, and their nodes in the tree */
 		size_t n;
-		uint32_t id; /* 0 = none yet */
-	} known[2];	     /* the last results of profile_get_stack(); each has room for the
-			      * deepest stack */
+		uint32_t id; /* id of the stack; 0: none yet */
+	} known[2];
 	size_t stack_cap;
 	unsigned stack_turn;
-	VEC(uint64_t) ran_before; /* by function id - 1; 0 beyond its end */
+	/* by function id - 1: what profile_ran_before() was told; 0 beyond the end */
+	VEC(uint64_t) ran_before;
 	bool failed;
 };
 
@@ -40,7 +41,7 @@ enum frame_kind profile_kind(const char *mapping)
 	} kinds[] =
 		{
 			{"[python", KIND_PYTHON},
-			{"[kernel", KIND_KERNEL}, /* also perf's [kernel.kallsyms] */
+			{"[kernel", KIND_KERNEL}, /* this covers perf's [kernel.kallsyms] too */
 			{"[jit]", KIND_JIT},
 			{"[gc]", KIND_GC},
 			{MARK_MAPPING, KIND_MARK},
@@ -164,7 +165,7 @@ uint32_t profile_mapping(struct profile *p, const struct profile_mapping *m)
 {
 	struct profile_mapping key;
 
-	memset(&key, 0, sizeof(key)); /* padding is compared too */
+	memset(&key, 0, sizeof(key)); /* sets the padding, which is compared too */
 	key.name = m->name;
 	key.build_id = m->build_id;
 	key.kind = m->kind;
@@ -203,7 +204,7 @@ uint32_t profile_location(struct profile *p, const struct profile_location *l)
 {
 	struct profile_location key;
 
-	memset(&key, 0, sizeof(key)); /* padding is compared too */
+	memset(&key, 0, sizeof(key)); /* sets the padding, which is compared too */
 	key.mapping = l->mapping;
 	key.function = l->function;
 	key.outer = l->outer;
@@ -215,7 +216,7 @@ uint32_t profile_location(struct profile *p, const struct profile_location *l)
 	return put(p, &p->t.locations, &key, sizeof(key));
 }
 
-/* Makes both buffers of profile_get_stack() hold @n ids, so that look-ups can't fail. */
+/* Gives both buffers of profile_get_stack() room for @n ids, so that look-ups can't fail. */
 static int reserve_stack(struct profile *p, size_t n)
 {
 	size_t cap = MAX(n, p->stack_cap * 2);
@@ -246,7 +247,7 @@ uint32_t profile_stack(struct profile *p, const uint32_t *locations, size_t n)
 		return 0;
 	}
 	for (size_t i = n; i--;) {
-		p->failed |= !locations[i]; /* its creation failed */
+		p->failed |= !locations[i]; /* an id of 0: this location couldn't be made */
 		if (!locations[i])
 			return 0;
 		at = put(p, &p->t.nodes, &(struct profile_node){at, locations[i]}, 0);

@@ -19,7 +19,10 @@ struct str;
 enum frame_kind { KIND_PYTHON, KIND_NATIVE, KIND_KERNEL, KIND_JIT, KIND_GC, KIND_MARK, KIND_MAX };
 
 struct profile_value_type {
-	/* "samples" and "count", "cpu" and "nanoseconds"; the texts outlive the profile */
+	/*
+	 * type and unit of a value: "samples" and "count", "cpu" and "nanoseconds"; they outlive
+	 * the profile
+	 */
 	const char *type, *unit;
 };
 
@@ -56,13 +59,13 @@ static inline bool profile_same_type(const struct profile_value_type *a,
  */
 #define PROFILE_MAX_VALUES 16
 
-/* krait's own recordings have values[0] = samples/count; another tool's file may not. */
+/* In krait's own recordings values[0] is samples/count; another tool's file may differ. */
 struct profile_meta {
 	struct profile_value_type values[PROFILE_MAX_VALUES];
-	unsigned n_values, default_value; /* .default_value: index into .values */
+	unsigned n_values, default_value; /* number of .values, and the index of the default one */
 	struct profile_value_type period_type;
 	int64_t period;
-	int64_t time_ns; /* when the recording started, wall clock, since the epoch */
+	int64_t time_ns; /* when the recording started, wall clock time since the epoch */
 	int64_t duration_ns;
 	struct comments comments;
 };
@@ -74,12 +77,12 @@ struct profile_meta {
  * the file's own addresses (p_vaddr), .offset is where that code lies in the file.
  */
 struct profile_mapping {
-	uint32_t name, build_id; /* ids of strings; .build_id 0: none */
+	uint32_t name, build_id; /* strings, by id; .build_id 0: none */
 	enum frame_kind kind;
 	uint64_t start, limit, offset;
 };
 struct profile_function {
-	uint32_t name, file; /* ids of strings; .file 0: none */
+	uint32_t name, file; /* strings, by id; .file 0: none */
 	/*
 	 * Id of a string: the symbol as in an ELF file, which tells the language. 0: Python, marks,
 	 * JIT code.
@@ -104,10 +107,10 @@ struct profile_function {
 struct profile_location {
 	/* id of the mapping, never 0; pprof_read() invents a mapping that a file leaves out */
 	uint32_t mapping;
-	uint32_t function; /* id of the function, or 0 */
-	uint32_t outer;	   /* id of the location that this one was inlined into, or 0 */
-	int32_t line;	   /* line in the function's file; 0 = none */
-	int32_t column;	   /* column, from 1, as in pprof; 0 = none */
+	uint32_t function; /* id of the location's function; 0: none */
+	uint32_t outer;	   /* id of the location that this one was inlined into; 0: none */
+	int32_t line;	   /* line in the file of the function; 0: none */
+	int32_t column;	   /* column, counted from 1 as in pprof; 0: none */
 	/* End of the expression, after its last byte, as in co_positions(); 0, 0 = not known. */
 	int32_t end_line, end_column;
 	/*
@@ -117,13 +120,13 @@ struct profile_location {
 	uint64_t address;
 };
 struct profile_label {
-	uint32_t key, value; /* ids of strings */
+	uint32_t key, value; /* strings, by id */
 };
-/* A label that isn't in a profile yet. */
+/* A label that is to be added to a profile. */
 struct profile_label_text {
-	const char *key; /* never empty; not NUL-terminated: key_len bytes */
+	const char *key; /* the key, never empty; not NUL-terminated: key_len bytes */
 	size_t key_len;
-	const char *value; /* may be empty */
+	const char *value; /* the value, which may be empty */
 };
 
 /*
@@ -138,16 +141,16 @@ static inline void profile_check_end(struct profile_location *l)
 		l->end_line = l->end_column = 0;
 }
 
-/* The kind of frames in a mapping with that name. */
+/* Returns the kind that frames in a mapping with this name have. */
 enum frame_kind profile_kind(const char *mapping);
 
-/* Makes an empty profile. NULL: out of memory. */
+/* Makes an empty profile. NULL: memory lacks. */
 struct profile *profile_new(void);
 void profile_free(struct profile *p);
 
 struct profile_meta *profile_meta(struct profile *p);
 
-/* Exchanges all that profiles @a and @b hold, except what profile_meta() returns. */
+/* Exchanges all that profiles @a and @b hold, but for what profile_meta() returns. */
 void profile_swap(struct profile *a, struct profile *b);
 
 /*
@@ -160,7 +163,7 @@ uint32_t profile_mapping(struct profile *p, const struct profile_mapping *m);
 uint32_t profile_function(struct profile *p, const struct profile_function *f);
 uint32_t profile_location(struct profile *p, const struct profile_location *l);
 uint32_t profile_stack(struct profile *p, const uint32_t *locations,
-		       size_t n); /* innermost frame first; @n may be 0 */
+		       size_t n); /* @locations: innermost frame first; @n may be 0 */
 /*
  * profile_stack(), frame by frame, root first, so that the stacks of a deep tree cost no more than
  * its nodes. profile_node(): the node of @location below @parent (0 = the root).
@@ -178,7 +181,7 @@ uint32_t profile_labels(struct profile *p, const struct profile_label *labels, s
  * name may be found out after its first sample. False if the set has no such key.
  */
 bool profile_relabel(struct profile *p, uint32_t id, uint32_t key, uint32_t value);
-/* has an allocation failed since the last profile_forget_failure()? */
+/* tells whether an allocation has failed since the last profile_forget_failure() */
 bool profile_failed(const struct profile *p);
 /*
  * Clears the sticky failure. That is safe: stacks, samples and label sets never refer to objects
@@ -196,7 +199,8 @@ void profile_forget_failure(struct profile *p);
  * A process that ran @function (a valid id) began @ms before the recording; the longest time
  * counts. If the source file changed since then, its text isn't what ran.
  */
-#define PROFILE_MAX_RAN_BEFORE 1000000000000ull /* in ms: 31 years */
+/* the most milliseconds that profile_ran_before() takes: 31 years */
+#define PROFILE_MAX_RAN_BEFORE 1000000000000ull
 void profile_ran_before(struct profile *p, uint32_t function, uint64_t ms);
 uint64_t profile_get_ran_before(const struct profile *p, uint32_t function);
 
@@ -237,7 +241,7 @@ size_t profile_n_labels(const struct profile *p);
 size_t profile_n_nodes(const struct profile *p);
 void profile_get_node(const struct profile *p, uint32_t id, uint32_t *parent, uint32_t *location);
 uint32_t profile_stack_node(const struct profile *p, uint32_t stack);
-size_t profile_bytes(const struct profile *p); /* how many bytes the tables hold */
+size_t profile_bytes(const struct profile *p); /* returns how many bytes the tables hold */
 
 /*
  * A sample: what a stack took, once or in sum. Root frames (--by) aren't part of it: writers add
@@ -245,7 +249,7 @@ size_t profile_bytes(const struct profile *p); /* how many bytes the tables hold
  */
 struct profile_sample {
 	uint32_t stack, labels;
-	int64_t time_ns; /* since profile_meta.time_ns; -1 = none */
+	int64_t time_ns; /* time since profile_meta.time_ns; -1: none */
 	int64_t values[PROFILE_MAX_VALUES];
 };
 
@@ -273,7 +277,7 @@ _must_use_ int profile_each_between(struct profile *p, int64_t first_ns, int64_t
 _must_use_ int profile_change_each(struct profile *p,
 				   int (*fn)(void *arg, struct profile_sample *s), void *arg);
 
-/* Adds "key: value" to the comments. Does nothing without a value or without memory. */
+/* Adds "key: value" to the comments. Does nothing if there is no value, or memory lacks. */
 void profile_add_comment(struct profile *p, const char *key, const char *value);
 
 /*
@@ -282,7 +286,7 @@ void profile_add_comment(struct profile *p, const char *key, const char *value);
  */
 _must_use_ int profile_forget_times(struct profile *p);
 
-/* Number of profile_add() calls; after profile_forget_times() the number of sums. */
+/* Returns how often profile_add() was called; after profile_forget_times() the number of sums. */
 uint64_t profile_n_samples(const struct profile *p);
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Ranks of stacks (by the tree they form) and label sets; see rank.h. */
+/* Puts stacks (by the tree that they form) and label sets in order; see rank.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include "base/cleanup.h"
@@ -61,7 +61,7 @@ static uint32_t *walk_order(const struct intern *nodes)
 
 struct stack_order {
 	const struct intern *stacks;
-	const uint32_t *place; /* by node id: the node's place in the order */
+	const uint32_t *place; /* by node id: the place of the node in the order */
 };
 
 static int by_place(const void *a, const void *b, void *arg)
@@ -83,7 +83,7 @@ static int by_labels(const void *a, const void *b, void *arg)
 	return r ? r : n < m ? -1 : n > m;
 }
 
-/* Turns ids in order into ranks by id. */
+/* Turns ids that are in order into ranks by id. */
 static int to_ranks(const uint32_t *ids, uint32_t n, uint32_t **ret)
 {
 	uint32_t *rank = new_ids(n);

@@ -20,13 +20,14 @@
 #define WINDOW	  (1u << 16)
 
 struct group {
-	uint64_t number, n; /* .number 0: samples without a time; .n: samples in the group */
+	/* .number: which group of time, 0: samples without a time; .n: how many samples it has */
+	uint64_t number, n;
 };
 
 struct sort_key {
 	uint64_t group;
 	int64_t time_ns;
-	uint32_t stack, labels; /* ranks */
+	uint32_t stack, labels; /* ranks of the sample's stack and label set */
 	uint32_t entry;
 };
 
@@ -34,12 +35,14 @@ struct sorter {
 	struct profile *p;
 	enum profile_times times;
 	uint32_t *stack_rank, *labels_rank;
-	uint32_t first_rank, last_rank; /* stacks of the present window */
+	/* ranks of the first and the last stack of the present window */
+	uint32_t first_rank, last_rank;
 	struct map counts;
 	VEC(struct group) groups;
 	struct sums sums;
 	VEC(struct sort_key) keys;
-	uint32_t *per_stack; /* samples of the present group by stack rank; NULL until needed */
+	/* number of samples of the present group by rank of the stack; NULL until needed */
+	uint32_t *per_stack;
 	int (*fn)(void *arg, const struct profile_sample *s);
 	void *arg;
 };
@@ -50,7 +53,7 @@ static uint64_t group_of(const struct sorter *s, int64_t time_ns)
 							     : (uint64_t)(time_ns / GROUP_NS) + 1;
 }
 
-/* The first and the last time of a group's samples in the log. */
+/* Return the first and the last time that samples of a group have in the log. */
 static int64_t group_first_ns(uint64_t group)
 {
 	return group ? (int64_t)(group - 1) * GROUP_NS : -1;

@@ -76,7 +76,7 @@ static bool read_all(int fd, uint8_t *v, size_t n, uint64_t off)
 	return true;
 }
 
-/* Puts the open block away, into the file if possible; 0 or -ENOMEM. */
+/* Closes the open block: puts it into the file, if possible. 0 or -ENOMEM. */
 static int close_block(struct samplelog *l)
 {
 	struct samplelog_block b = l->open;
@@ -103,7 +103,7 @@ static int close_block(struct samplelog *l)
 	return 0;
 }
 
-/* Makes room in the open block for one more sample; 0 or -ENOMEM. */
+/* Makes room for one more sample in the open block. 0 or -ENOMEM. */
 static int reserve(struct samplelog *l)
 {
 	if (l->open.mem && l->open.n + RECORD_RESERVE <= SAMPLELOG_BLOCK)
@@ -120,10 +120,10 @@ static int reserve(struct samplelog *l)
 	return 0;
 }
 
-/* Stores the low @n bytes of @v (up to 8 are overwritten). */
+/* Stores the low @n bytes of @v; overwrites up to 8 bytes. */
 static inline uint8_t *put(uint8_t *at, uint64_t v, unsigned n)
 {
-	for (unsigned i = 0; i < 8; i++) /* one store: compilers see through this */
+	for (unsigned i = 0; i < 8; i++) /* compilers turn this loop into a single store */
 		at[i] = (uint8_t)(v >> (8 * i));
 	return at + n;
 }

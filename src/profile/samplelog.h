@@ -22,19 +22,19 @@ struct samplelog_state {
 };
 
 struct samplelog_block {
-	uint8_t *mem; /* the block's bytes; NULL: they are in the file at .off */
+	uint8_t *mem; /* bytes of the block; NULL: they are in the file at .off */
 	uint64_t off;
 	uint32_t n, samples;
-	/* least and greatest time of the block's samples; -1 counts as a time */
+	/* least and greatest time of the samples in the block; -1 counts as a time */
 	int64_t first_ns, last_ns;
 };
 
 struct samplelog {
-	int fd; /* descriptor of the temporary file; -1: none (yet) */
+	int fd; /* descriptor of the temporary file; -1: there is none (yet) */
 	bool no_file;
 	uint64_t file_size, n;
-	VEC(struct samplelog_block) blocks; /* full blocks */
-	/* the block that is being filled; its .mem has SAMPLELOG_BLOCK bytes or is NULL */
+	VEC(struct samplelog_block) blocks; /* blocks that are full */
+	/* the block that is filled now; its .mem has SAMPLELOG_BLOCK bytes or is NULL */
 	struct samplelog_block open;
 	struct samplelog_state state;
 };

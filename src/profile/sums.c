@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Aggregation of samples; see sums.h. */
+/* Sums samples that have stack and labels in common; see sums.h. */
 #include <sys/random.h>
 
 #define XXH_INLINE_ALL

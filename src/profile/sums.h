@@ -31,7 +31,7 @@ struct sums {
 /* For samples of which the first @n_values values are added up. */
 void sums_init(struct sums *s, unsigned n_values);
 void sums_fini(struct sums *s);
-void sums_clear(struct sums *s); /* removes all entries, keeps the memory */
+void sums_clear(struct sums *s); /* removes all entries; keeps their memory */
 
 /*
  * Adds @values, as many as sums_init() was told of, to the entry of @key. Sums stop at the ends of
