@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Makes a profile whose stacks only say whose the samples are; see view_by(). */
+/*
+ * Makes a profile whose stacks only say which process, thread or label has the samples; see
+ * view_by().
+ */
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/str.h"
@@ -12,7 +15,7 @@ struct owners {
 	struct profile *from, *to;
 	uint32_t mapping;
 	uint32_t *stacks; /* by id of a label set of .from: the stack in .to; 0: not made yet */
-	bool found;	  /* some sample has the label */
+	bool found;	  /* some sample has the label by which samples are grouped */
 };
 
 static const char *name_of(struct owners *o, uint32_t labels, struct str *none)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Sums up functions and lines; see costs.h. */
+/* Sums up what functions and lines cost; see costs.h. */
 #include "view/costs.h"
 
 #include "base/cleanup.h"
@@ -104,7 +104,7 @@ bool costs_is_own(const struct costs *c, uint32_t location)
 {
 	const struct profile_location *l = profile_get_location(c->p, location);
 
-	/* Code that was made from a text counts as its caller's. */
+	/* Code that was made from a text counts for its caller. */
 	return c->python[location] && l->function &&
 	       !profile_get_function(c->p, l->function)->made_in &&
 	       render_names_origin(c->names, l->function) == ORIGIN_OWN;
@@ -179,7 +179,7 @@ static uint64_t line_key(const struct costs *c, uint32_t location)
 	       (uint32_t)l->line;
 }
 
-/* @location 0: the stack has no such line. */
+/* Adds to the costs of a line. @location 0: the stack has no such line. */
 static int add_line(const struct costs *c, struct cost_lines *lines, uint32_t location,
 		    int64_t value)
 {

@@ -14,17 +14,17 @@
 #include "view/names/rank.h"
 
 struct cost {
-	uint32_t key; /* rank of the function's name in costs.keys */
+	uint32_t key; /* number of the function in order of names (costs.keys) */
 	/* id of one of the function's locations; 0: the entry stands for stacks without frames */
 	uint32_t location;
 	int64_t self;  /* value of the samples that the function owns */
 	int64_t gc;    /* the part of .self in stacks with the garbage collector */
-	int64_t total; /* value of all stacks that contain the function */
+	int64_t total; /* value of all stacks in which the function is */
 };
 
 struct cost_line {
-	uint32_t key;	   /* cost.key of one of the functions that have this line */
-	uint32_t location; /* id of the location with the highest value in this line */
+	uint32_t key;	   /* cost.key of one of the functions that have the line */
+	uint32_t location; /* id of the location that has most of the line's value */
 	int32_t line;
 	int64_t self;
 };
@@ -33,7 +33,7 @@ struct cost_line {
 struct cost_lines {
 	VEC(struct cost_line) list;
 	struct map at;
-	int64_t *of; /* by location id: the value */
+	int64_t *of; /* by location id: the value of the line */
 };
 
 /*
@@ -48,25 +48,26 @@ struct costs {
 	struct render_names *names;
 	/* ranks of rows' names; input 0 stands for stacks without frames, input i for location i */
 	struct rank keys;
-	/* one for each key, in this order; after costs_sort() in order of .self */
+	/* a cost for each key, in order of keys; after costs_sort() in order of .self */
 	VEC(struct cost) functions;
-	struct cost_lines lines; /* lines of owners, where they are known */
-	/* Lines of the user's innermost frames; library code that they call counts for them. */
+	struct cost_lines lines; /* lines of the functions that own samples, where they are known */
+	/* Lines of the user's innermost frames; library code that these call counts for them. */
 	struct cost_lines own;
-	/* value of the samples of each kind (view_stack_kind()); value of stacks without frames */
+	/* value of the samples by kind (view_stack_kind()), and of stacks without frames */
 	int64_t kinds[KIND_MAX], no_frames;
 	int64_t all;
 	/* the part of .all that is below 0, as a positive number; comparisons have such values */
 	int64_t less;
-	bool inverted; /* stacks begin with their innermost frame; set after costs_init() */
+	/* stacks begin with their innermost frame (--invert); set after costs_init() */
+	bool inverted;
 	/*
 	 * filters removed frames, so a stack without frames may have had some; set after
 	 * costs_init()
 	 */
 	bool left_out;
 
-	bool *python;	       /* by location id: does the location belong to a Python function? */
-	uint32_t *seen, stamp; /* by key: the last .stamp with which the function was met */
+	bool *python;	       /* by location id: whether it belongs to a Python function */
+	uint32_t *seen, stamp; /* by key: the last .stamp in which the function was met */
 	VEC(uint32_t) unique;
 };
 
@@ -94,7 +95,7 @@ static inline bool costs_is_python(const struct costs *c, uint32_t location)
 	return c->python[location];
 }
 
-/* Does stack @stack contain the garbage collector? */
+/* Tells whether stack @stack contains the garbage collector. */
 bool costs_is_gc(const struct costs *c, uint32_t stack);
 
 /*
@@ -103,10 +104,10 @@ bool costs_is_gc(const struct costs *c, uint32_t stack);
  */
 bool costs_is_own(const struct costs *c, uint32_t location);
 
-/* The innermost frame of the user's own code in a stack; 0: none. */
+/* Returns the innermost frame of the user's own code in a stack; 0: there is none. */
 uint32_t costs_own(const struct costs *c, uint32_t stack);
 
-/* The location of a stack's owner; 0: the stack has no frames. */
+/* Returns the location that owns a stack; 0: the stack has no frames. */
 uint32_t costs_owner(const struct costs *c, uint32_t stack);
 
 /*
@@ -117,14 +118,14 @@ const uint32_t *costs_keys(struct costs *c, uint32_t stack, size_t *n);
 /* Adds up the values with index @value of the sums. 0 or -ENOMEM + message. */
 _must_use_ int costs_add(struct costs *c, const struct profile_sum *sums, size_t n, unsigned value);
 
-/* Adds @v to a sum, which stops at the largest or smallest number. */
+/* Adds @v to a sum, which stops at the largest and the smallest number. */
 static inline void costs_sum(int64_t *sum, int64_t v)
 {
 	if (__builtin_add_overflow(*sum, v, sum))
 		*sum = v < 0 ? INT64_MIN : INT64_MAX;
 }
 
-/* What shares are computed of: all values, negative ones counted as positive. */
+/* Returns what shares refer to: the sum of all values, negative ones taken as positive. */
 static inline int64_t costs_whole(const struct costs *c)
 {
 	int64_t whole;
@@ -135,7 +136,7 @@ static inline int64_t costs_whole(const struct costs *c)
 		       : whole;
 }
 
-/* Sorts functions: largest .self first, whatever its sign; then by total, then by name. */
+/* Sorts functions: largest .self first, whatever its sign; then by total and by name. */
 void costs_sort(struct costs *c);
 
 /* Appends "json.decoder.JSONDecoder.decode", in a table of lines with ":355"; or "[no stack]". */
@@ -155,18 +156,18 @@ void costs_place(const struct costs *c, uint32_t location, int32_t line, struct 
  * most.
  */
 struct lede {
-	uint32_t location; /* 0: there is nothing to say */
+	uint32_t location; /* location of what is named; 0: there is nothing to say */
 	int64_t value;
-	bool own; /* the function is the user's own */
+	bool own; /* the named function is the user's own */
 	/* there is code of the user's own, but no function of it has a tenth of all */
 	bool small;
-	/* @own: .value includes other own functions that it calls, each of them small */
+	/* with @own: .value has in it other own functions that it calls, each of them small */
 	bool flat;
 	/*
 	 * @own: the function also calls other own functions, and their time shows in whole percents
 	 */
 	bool others;
-	uint32_t line; /* @own: the line with most of @value, at least half; 0: none */
+	uint32_t line; /* with @own: the line that has most of @value, at least half; 0: none */
 	int64_t line_value;
 	/*
 	 * @own: location of a function that the own function calls directly with at least a quarter
@@ -174,11 +175,11 @@ struct lede {
 	 */
 	uint32_t callee;
 	int64_t callee_value;
-	int64_t without;      /* @own: value of stacks without own code */
-	uint32_t apart;	      /* the function with most of .without */
-	int64_t apart_value;  /* the value of .apart; 0: less than a quarter of .without */
-	uint32_t around;      /* @own: the framework that runs most of the own code; 0: none */
-	int64_t around_value; /* time that the framework takes itself */
+	int64_t without;      /* with @own: value of the stacks without own code */
+	uint32_t apart;	      /* the function that has most of .without */
+	int64_t apart_value;  /* value of .apart; 0: it is less than a quarter of .without */
+	uint32_t around;      /* with @own: the framework that runs most of the own code; 0: none */
+	int64_t around_value; /* value of what the framework itself takes */
 	/*
 	 * @own: the library's line that the garbage collector, which takes more, is called from; 0:
 	 * none.
@@ -190,11 +191,10 @@ struct lede {
 	 * line
 	 */
 	uint32_t caller;
-	/*
-	 * the garbage collector takes most; then only .value, .caller and .by_function may be set
-	 */
+	/* the garbage collector has most; then only .value, .caller and .by_function may be set */
 	bool gc;
-	bool by_function; /* most calls come from .caller's function, but not from a single line */
+	/* most calls come from the function of .caller, but not from a single line */
+	bool by_function;
 };
 
 /*

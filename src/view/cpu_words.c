@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Says how long a recording's processes didn't run; see cpu_words.h. */
+/* Says in words how long the processes of a recording didn't run; see cpu_words.h. */
 #include "view/cpu_words.h"
 
 #include "profile/cpu_use.h"
 
-#define LITTLE	   0.5	/* part of one CPU: if less was used, the report says so first */
-#define HARDLY	   0.1	/* part of one CPU: if less was used, no function is named */
-#define WORTH_WORD 0.05 /* share of the time that is worth a word */
+#define LITTLE	   0.5	/* if less of one CPU was used, the report says that before all else */
+#define HARDLY	   0.1	/* if less of one CPU was used, the report names no function */
+#define WORTH_WORD 0.05 /* a smaller share of the time isn't mentioned */
 
 /*
  * A process is named if it waited for a CPU for at least this share of its time, and this many
@@ -15,15 +15,15 @@
 #define STARVED	      0.1
 #define STARVED_TIMES 2
 
-/* The sum of what the comments say. */
+/* The sum of what the comments on CPU use say. */
 struct uses {
-	uint64_t wall_ms, cpu_ms; /* times of all processes together */
+	uint64_t wall_ms, cpu_ms; /* wall time and CPU time of all processes together */
 	unsigned processes;
 	/* how many processes have a comment; of how many of these the main thread is known */
 	unsigned told, main;
-	struct cpu_use one;	/* the last process with a comment */
-	struct cpu_use starved; /* the process that waited longest for a CPU */
-	/* times of all main threads together; .unknown_ms may be time that the host took */
+	struct cpu_use one;	/* the last process that has a comment on its CPU use */
+	struct cpu_use starved; /* the process that has waited longest for a CPU */
+	/* times of all main threads together; the host may have taken .unknown_ms */
 	struct cpu_use sum;
 };
 
@@ -96,7 +96,7 @@ static void add_starved(struct str *b, const struct uses *all)
 	str_add(b, ")");
 }
 
-/* Appends shares of the time of all main threads together. */
+/* Appends in which shares of their time all main threads ran and waited. */
 static void add_main_threads(struct str *b, const struct uses *all)
 {
 	const struct cpu_use *sum = &all->sum;

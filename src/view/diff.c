@@ -8,14 +8,14 @@
 #include "profile/sums.h"
 #include "view/noise.h"
 
-#define MAX_FUNCTIONS 200000 /* each takes 1.6 kB */
-/* a function needs so many samples, of both sides together; fewer prove nothing */
+#define MAX_FUNCTIONS 200000 /* the most functions that are compared; each takes 1.6 kB */
+/* how many samples, on both sides together, a function needs: fewer prove nothing */
 #define MIN_SAMPLES 10
 /*
  * A native function that owns less than this part of its total was nearly always called by Python.
  */
 #define HARDLY 0.05
-#define FAR    5 /* standard errors; chance alone reaches no further for any function */
+#define FAR    5 /* standard errors that chance alone doesn't reach for any function */
 /*
  * A function that ran in fewer stretches of time can't be judged. A function that runs all the time
  * has some 20.
@@ -25,14 +25,14 @@
 struct maker {
 	struct diff *d;
 	enum diff_side side;
-	uint32_t *row_of[DIFF_SIDES]; /* by key of each side: index of the row */
+	uint32_t *row_of[DIFF_SIDES]; /* for each side, by key: index of the function's row */
 	struct noise_row *self, *total;
 	struct noise noise;
-	double speed; /* logarithm of the machine's speed, after relative to before */
+	double speed; /* logarithm of how much faster the machine was after than before */
 	struct sums sums;
 	int64_t length_ns;
 	uint64_t timed[DIFF_SIDES], samples[DIFF_SIDES];
-	int count_at; /* index of the value that counts the samples of an entry; -1: none */
+	int count_at; /* index of the value that is the number of samples; -1: there is none */
 	double counted[DIFF_SIDES]; /* sum of the value .count_at on each side */
 };
 
@@ -256,7 +256,7 @@ static int apart(const struct maker *m, const struct noise_row *row, const struc
 	return more ? way : 0;
 }
 
-/* A change counts only if the cost as recorded changed in the same direction. */
+/* A change counts only if the cost as it was recorded changed in the same direction. */
 static bool is_changed(const struct maker *m, const struct diff_cost *c)
 {
 	if (!m->d->work_known)
@@ -376,7 +376,7 @@ static bool has_python(const struct diff *d)
 	return false;
 }
 
-/* Notes whose code the row's function is. */
+/* Notes whose code the function of the row is. */
 static void describe(const struct diff *d, struct diff_row *row, bool python)
 {
 	const double *self = row->of[DIFF_SELF].value, *total = row->of[DIFF_TOTAL].value;

@@ -16,9 +16,9 @@ enum diff_side { DIFF_A, DIFF_B, DIFF_SIDES };
 enum diff_what { DIFF_SELF, DIFF_TOTAL, DIFF_WHATS };
 
 struct diff_cost {
-	double value[DIFF_SIDES];	   /* the value on each side, divided by diff.per */
-	double share[DIFF_SIDES];	   /* the value as a part, 0 to 1, of the side's sum */
-	bool value_changed, share_changed; /* changed by more than noise */
+	double value[DIFF_SIDES];	   /* the cost on each side, divided by diff.per */
+	double share[DIFF_SIDES];	   /* the cost as a part, 0 to 1, of the side's sum */
+	bool value_changed, share_changed; /* value or share has changed by more than noise */
 	/*
 	 * The verdict. If .work_known, it is about the cost: a share that fell because another
 	 * function became dearer is no change of this function. Else it is about the share.
@@ -38,34 +38,39 @@ struct diff_cost {
 };
 
 struct diff_row {
-	/* the function's name with its module: "json.decoder.decode" */
+	/* name of the function, with its module: "json.decoder.decode" */
 	const char *name;
 	/* id of a location of the function on each side; 0: the function isn't on that side */
 	uint32_t location[DIFF_SIDES];
 	struct diff_cost of[DIFF_WHATS];
-	bool own; /* the function is the user's own code */
+	bool own; /* the function is of the user's own code */
 	/* native or kernel code called by Python, whose cost is part of its caller's own cost */
 	bool below;
-	/* The called function whose change explains the change of this one's total; or NULL. */
+	/*
+	 * The function that this one calls, whose change explains the change of its total; or NULL.
+	 */
 	const char *passes_on;
 };
 
 struct diff {
-	struct profile *p[DIFF_SIDES]; /* the two profiles, borrowed */
-	/* index of the value type, which is the same on both sides */
+	struct profile *p[DIFF_SIDES]; /* the two profiles that are compared, borrowed */
+	/* index of the compared value type, which is the same on both sides */
 	unsigned value[DIFF_SIDES];
-	/* Set by the caller before diff_make(): the divisors of each side's values, > 0. */
+	/* Set by the caller before diff_make(): what each side's values are divided by, > 0. */
 	double per[DIFF_SIDES];
-	bool work_known; /* .per says how much work was done: runs, or what the user counted */
-	double runs[DIFF_SIDES]; /* how many whole runs each side merges; 0: not known */
-	bool per_time;		 /* .per is wall time */
-	bool by_share;		 /* there is no divisor: .value is the share */
-	bool timed; /* false: a profile has no times, so samples are taken as independent */
-	size_t blocks, checked; /* blocks of time in a side; functions with enough samples */
-	double all[DIFF_SIDES]; /* the sum of all values of each side, divided by .per */
-	/* The factor by which the costs of all functions changed alike, if .work_known. */
+	/* .per says how much work was done: in runs, or in what the user counted */
+	bool work_known;
+	double runs[DIFF_SIDES]; /* how many whole runs each side consists of; 0: not known */
+	bool per_time;		 /* .per is a wall time */
+	bool by_share;		 /* values aren't divided: .value is the share */
+	bool timed; /* false: a profile has no times, so its samples are taken as independent */
+	/* number of blocks of time in a side, and of functions with enough samples */
+	size_t blocks, checked;
+	double all[DIFF_SIDES]; /* the sum of all values on each side, divided by .per */
+	/* The factor by which the costs of all functions have changed alike, if .work_known. */
 	double speed;
-	double gc[DIFF_SIDES]; /* the garbage collector's share, 0 to 1: costs_is_gc() */
+	/* share of the garbage collector on each side, 0 to 1: costs_is_gc() */
+	double gc[DIFF_SIDES];
 	struct costs costs[DIFF_SIDES];
 	/*
 	 * Changed self costs, the largest first; then changed totals, own code first; then what may
@@ -79,7 +84,7 @@ struct diff {
 _must_use_ int diff_make(struct diff *d);
 void diff_fini(struct diff *d);
 
-/* The value or share of B minus that of A. */
+/* Returns the value or share of side B less that of side A. */
 double diff_change(const struct diff_cost *c);
 double diff_share_change(const struct diff_cost *c);
 

@@ -10,15 +10,15 @@
 #include "profile/sums.h"
 #include "view/diff.h"
 
-#define MAX_CHANGED 256 /* how many rows are examined: those with the largest changes */
-/* the part of a caller's change that may be left unexplained, because of noise */
+#define MAX_CHANGED 256 /* how many rows, those with the largest changes, are examined */
+/* the part of a caller's change that may stay unexplained, because of noise */
 #define REST 0.2
 
 struct passing {
 	struct diff *d;
 	/* by key of the side: the number of the row, from 1; 0: the row isn't examined */
 	uint32_t *at[DIFF_SIDES];
-	size_t n; /* number of changed rows, which are the first ones */
+	size_t n; /* number of rows that have changed; these come first */
 	/* n * n: by how much those samples changed in which row i is a caller of row j. */
 	double *with;
 
@@ -38,7 +38,7 @@ static int take_sample(void *arg, const struct profile_sample *s)
 	return sums_add(&g->sums, &(struct sums_key){.stack = s->stack}, &value);
 }
 
-/* The factor from a side's values to the measure, negative for side A. */
+/* Returns by what a side's values are multiplied to be compared; below 0 for side A. */
 static double weight(const struct passing *g)
 {
 	double per = g->d->work_known ? g->d->per[g->side] : g->sum;

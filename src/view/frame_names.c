@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The names of frames and owners that patterns are matched with; see frame_names.h. */
+/* Lists the names of frames and owners that patterns are matched with; see frame_names.h. */
 #include "view/frame_names.h"
 
 #include "base/cleanup.h"
@@ -52,7 +52,7 @@ int frame_names_of(struct frame_names *n, struct profile *p, const struct render
 		       : 0;
 }
 
-/* Matches "a/b.py:12", then "a/b.py". */
+/* Matches the file with its line, "a/b.py:12", then without it, "a/b.py". */
 static bool match_file(const struct patterns *p, struct str *s, size_t n)
 {
 	char end;
@@ -69,7 +69,7 @@ static bool match_file(const struct patterns *p, struct str *s, size_t n)
 	return found;
 }
 
-/* Matches the module and each package that contains it. Regular expressions don't apply. */
+/* Matches the module and each package that contains it; not for regular expressions. */
 static bool match_package(const struct patterns *p, const char *module)
 {
 	char part[512];

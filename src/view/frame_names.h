@@ -6,16 +6,14 @@
 #include "base/str.h"
 #include "view/view.h"
 
-/*
- * Each name is matched as a whole. Zero-initialise before first use; frame_names_of() overwrites.
- */
+/* The names of a frame, each of which is matched as a whole. Zero-initialise before first use. */
 struct frame_names {
-	/* the frame's names; .file and .path end with ":LINE" */
+	/* names of the frame; .file and .path end with ":LINE" */
 	struct str function, dotted, frame, module, file, path;
-	size_t file_n, path_n; /* their lengths without ":LINE" */
+	size_t file_n, path_n; /* lengths of .file and .path without ":LINE" */
 };
 
-/* Collects the names of a frame. 0 or -ENOMEM. */
+/* Collects the names of a frame into @n, in place of others. 0 or -ENOMEM. */
 _must_use_ int frame_names_of(struct frame_names *n, struct profile *p,
 			      const struct render_names *names, uint32_t location);
 void frame_names_fini(struct frame_names *n);

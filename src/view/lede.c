@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds the function that a report names first; see costs.h. */
+/* Finds which function a report names first; see costs.h. */
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "view/lede.h"
 
-/* What one stack counts for, as locations; 0: none. */
+/* The locations that one stack counts for; 0: none. */
 struct choice {
 	/*
 	 * the innermost frame of the user's code; for a nameless function, its outer one
 	 * (lede_is_part_of())
 	 */
 	uint32_t own;
-	bool named;	 /* .own is final: no frame further out replaces it */
-	uint32_t callee; /* what .own called directly: a Python function, else native code */
-	uint32_t owner;	 /* as costs_owner(), but importlib owns nothing: whoever imports does */
-	uint32_t caller; /* the Python code that called @owner */
-	bool collects;	 /* costs_is_gc() */
+	bool named; /* .own is settled: a frame further out doesn't replace it */
+	/* what the own code called directly: a Python function, else native code */
+	uint32_t callee;
+	/* as costs_owner(), but importlib owns nothing: the code that imports does */
+	uint32_t owner;
+	uint32_t caller; /* the Python code that called .owner */
+	bool collects;	 /* what costs_is_gc() says of the stack */
 };
 
 bool lede_is_importlib(const struct costs *c, uint32_t location)
@@ -60,7 +62,7 @@ static bool is_told(const struct costs *c, uint32_t frame, int64_t least)
 		      "<module>");
 }
 
-/* Notes a Python frame; it is further out than all frames before it. */
+/* Notes a Python frame that is further out than all those before it. */
 static void take_python(const struct costs *c, struct choice *choice, uint32_t frame, int64_t least)
 {
 	bool own = is_told(c, frame, least);
@@ -71,9 +73,10 @@ static void take_python(const struct costs *c, struct choice *choice, uint32_t f
 		choice->callee = frame;
 	if (!choice->owner)
 		choice->owner = frame;
-	/* a function may call itself */
+	/* as a function may call itself, only another one is its caller */
 	else if (!choice->caller && !is_same(c, frame, choice->owner) &&
-		 profile_get_location(c->p, frame)->line > 0) /* `import NAME` has no line */
+		 /* a frame `import NAME` has no line */
+		 profile_get_location(c->p, frame)->line > 0)
 		choice->caller = frame;
 }
 
@@ -104,11 +107,11 @@ static struct choice choose(const struct costs *c, uint32_t stack, int64_t least
 	return choice;
 }
 
-/* Sums by key, and the largest of them. */
+/* Sums by key, with the largest of them. */
 struct tally {
 	struct map of;
 	int64_t most;
-	uint32_t location; /* location of the largest sum */
+	uint32_t location; /* location that has the largest sum */
 };
 
 static int tally_add(struct tally *t, uint64_t key, uint32_t location, int64_t value)
@@ -127,14 +130,14 @@ static int tally_add(struct tally *t, uint64_t key, uint32_t location, int64_t v
 	return 0;
 }
 
-/* One key for all columns of a line. */
+/* Returns one key for all columns of a line. */
 static uint64_t line_key(const struct costs *c, uint32_t location)
 {
 	return (uint64_t)c->keys.of[location] << 32 |
 	       (uint32_t)profile_get_location(c->p, location)->line;
 }
 
-/* What the sums are scanned for. Each has a tally, which gives a location. */
+/* The questions that sums answer. Each has a tally, which gives a location. */
 enum { OWN, LIBRARY, AROUND, WITHOUT, LINE, CALLEE, CALLER, TALLIES };
 
 struct finder {
@@ -142,9 +145,10 @@ struct finder {
 	struct lede *ret;
 	struct trunk trunk;
 	struct tally of[TALLIES];
-	int64_t least;	   /* only functions of the user's with at least this total count */
-	int64_t without;   /* value of stacks without own code */
-	int64_t collected; /* value of the chosen function's stacks with the garbage collector */
+	int64_t least;	 /* a function of the user counts only if its total is at least this */
+	int64_t without; /* value of the stacks without the user's own code */
+	/* value of those stacks of the chosen function that have the garbage collector */
+	int64_t collected;
 };
 
 /*
@@ -178,7 +182,7 @@ static int add_function(struct finder *f, const struct choice *choice, int64_t v
 	return r;
 }
 
-/* Adds to the sums about the one function that was chosen. */
+/* Adds to the sums about the function that was chosen. */
 static int add_detail(struct finder *f, const struct choice *choice, int64_t value)
 {
 	const struct costs *c = f->c;
@@ -218,7 +222,7 @@ static int scan(struct finder *f, const struct profile_sum *sums, size_t n, unsi
 	return r;
 }
 
-#define OWN_LEAST 10 /* the user's code is named only if it has at least a tenth (1/10) */
+#define OWN_LEAST 10 /* the user's code is named if it has at least this part (1/10) */
 
 static bool is_worth(const struct finder *f, const struct tally *t)
 {
@@ -280,13 +284,13 @@ static int find_function(struct finder *f, const struct profile_sum *sums, size_
 	return r;
 }
 
-/* Do readers see the same whole percent? */
+/* Tells whether both values are the same whole percentage of all. */
 static bool is_close(const struct costs *c, int64_t a, int64_t b)
 {
 	return (int)(100.0 * a / c->all + 0.5) == (int)(100.0 * b / c->all + 0.5);
 }
 
-/* A caller in the same file as the library function isn't worth naming. */
+/* Tells whether caller and library function are in one file: then the caller isn't worth naming. */
 static bool is_same_file(const struct costs *c, uint32_t a, uint32_t b)
 {
 	uint32_t f = profile_get_location(c->p, a)->function;
@@ -324,7 +328,7 @@ int costs_lede(const struct costs *c, const struct profile_sum *sums, size_t n, 
 	int r;
 
 	*ret = (struct lede){};
-	if (c->less) /* a share of a negative value says nothing */
+	if (c->less) /* with negative values, shares say nothing */
 		return 0;
 	for (int i = 0; i < TALLIES; i++)
 		map_init(&f.of[i].of);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The parts of costs_lede(). */
+/* The parts of costs_lede(), which finds the lede. */
 #ifndef VIEW_LEDE_H
 #define VIEW_LEDE_H
 
@@ -11,7 +11,7 @@
  */
 bool lede_is_importlib(const struct costs *c, uint32_t location);
 
-/* Is @location in a lambda, a generator expression or a comprehension? */
+/* Tells whether @location is in a lambda, a generator expression or a comprehension. */
 bool lede_is_nameless(const struct costs *c, uint32_t location);
 
 /*
@@ -20,7 +20,7 @@ bool lede_is_nameless(const struct costs *c, uint32_t location);
  */
 bool lede_is_part_of(const struct costs *c, uint32_t nameless, uint32_t outer);
 
-/* Is @location in native code, or in code made at run time? */
+/* Tells whether @location is in native code, or in code made at run time. */
 static inline bool lede_is_native(const struct costs *c, uint32_t location)
 {
 	enum frame_kind kind = costs_kind(c, location);
@@ -34,7 +34,7 @@ static inline bool lede_is_native(const struct costs *c, uint32_t location)
  * that calls it.
  */
 struct trunk {
-	struct map calls; /* the calls, by trunk_key() */
+	struct map calls; /* the calls of the trunk, by trunk_key() */
 };
 
 static inline uint64_t trunk_key(const struct costs *c, uint32_t own, uint32_t callee)
@@ -42,7 +42,7 @@ static inline uint64_t trunk_key(const struct costs *c, uint32_t own, uint32_t c
 	return (uint64_t)c->keys.of[own] << 32 | c->keys.of[callee];
 }
 
-/* Finds the trunk. 0 or -ENOMEM. Call map_fini(&ret->calls) in any case. */
+/* Finds the trunk of @c. 0 or -ENOMEM. Call map_fini(&ret->calls) in any case. */
 _must_use_ int trunk_find(const struct costs *c, const struct profile_sum *sums, size_t n,
 			  unsigned value, struct trunk *ret);
 

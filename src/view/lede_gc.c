@@ -22,7 +22,7 @@ static uint32_t who_collects(const struct costs *c, uint32_t stack)
 	const uint32_t *frames = stack ? profile_get_stack(c->p, stack, &n) : NULL;
 	uint32_t any = 0;
 
-	/* start at the outermost collection, since a finalizer may collect again */
+	/* begins at the outermost collection, because a finalizer may collect again */
 	for (i = n; i > 0; i--)
 		if (costs_kind(c, costs_frame(c, frames, n, i - 1)) == KIND_GC)
 			break;
@@ -82,20 +82,20 @@ static int find_caller(const struct costs *c, const struct profile_sum *sums, si
 	return r;
 }
 
-/* percent; a function with so much of everything isn't a cause worth naming */
+/* percent of everything; a function with so much isn't a cause that is worth naming */
 #define NEARLY_ALL 80
 
-/* A function of the user's code that calls the collector, directly or not. */
+/* A function of the user's own code that calls the collector, directly or not. */
 struct around {
 	/* value of all stacks that contain the function; of those that contain the collector too */
 	int64_t sum, gc;
-	size_t last; /* number of the last stack in which the function was found, from 1 */
+	size_t last; /* number, from 1, of the last stack in which the function was found */
 	uint32_t location;
 };
 
 struct arounds {
 	const struct costs *c;
-	struct map of; /* key -> index in .list */
+	struct map of; /* key of a function -> index in .list */
 	VEC(struct around) list;
 };
 

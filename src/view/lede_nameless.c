@@ -11,7 +11,7 @@ static const struct profile_function *function_of(const struct costs *c, uint32_
 	return id ? profile_get_function(c->p, id) : NULL;
 }
 
-/* The length of a name up to the dot before its last part: "f.<locals>.". */
+/* Returns the length of a name up to the dot before its last part: of "f.<locals>.". */
 static size_t before_last(const char *name)
 {
 	const char *dot = strrchr(name, '.');
@@ -39,7 +39,11 @@ bool lede_is_part_of(const struct costs *c, uint32_t nameless, uint32_t outer)
 	name = profile_get_string(c->p, f->name);
 	of = profile_get_string(c->p, o->name);
 	n = before_last(name);
-	if (!n) /* Before 3.11, and in a module: it is called where it begins. */
+	/*
+	 * If no dot is in the name (before 3.11, or at module level), the function must be called
+	 * where it begins.
+	 */
+	if (!n)
 		return f->start_line == profile_get_location(c->p, outer)->line;
 	length = strlen(of);
 	return n == length + strlen(WITHIN) && str_starts(name, of) &&

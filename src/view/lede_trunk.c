@@ -5,18 +5,18 @@
 /* how many calls of a stack are examined, from the outermost: frameworks are called there */
 #define CALLS	  16
 #define PASSED_ON 10 /* at least a tenth (1/10) of all must go on to more of the user's code */
-#define TRUNK	  80 /* percent of all stacks with the user's code */
+#define TRUNK	  80 /* percent of all stacks with the user's code that the trunk has at least */
 
-/* The calls of a stack from the user's code to other code, each once. */
+/* The calls from the user's code to other code in one stack, each of them once. */
 struct calls {
-	uint64_t passed[CALLS]; /* calls with more of the user's code further in */
+	uint64_t passed[CALLS]; /* calls within which more of the user's code runs */
 	size_t n;
-	uint64_t last; /* the call without more user code further in; 0: there is none */
+	uint64_t last; /* the call within which no more of the user's code runs; 0: there is none */
 };
 
 struct sums {
 	struct map passed, last;
-	int64_t own; /* value of stacks with the user's code */
+	int64_t own; /* value of the stacks with the user's code */
 };
 
 static void pass(struct calls *calls, uint64_t key)
@@ -28,7 +28,7 @@ static void pass(struct calls *calls, uint64_t key)
 		calls->passed[calls->n++] = key;
 }
 
-/* Returns false if the stack has none of the user's code. */
+/* Finds the calls of a stack; false if none of the user's code is in it. */
 static bool find_calls(const struct costs *c, uint32_t stack, struct calls *ret)
 {
 	uint32_t own = 0, callee = 0, native = 0;

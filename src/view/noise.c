@@ -12,12 +12,12 @@
 #include <stdlib.h>
 #include "base/cleanup.h"
 
-#define REPLICATES 1000 /* how often blocks are swapped */
-#define LEVEL	   0.03 /* chance that any function is flagged although nothing changed */
-/* Functions with this share of all have half of that chance for themselves. */
+#define REPLICATES 1000 /* how often blocks of time are swapped */
+#define LEVEL	   0.03 /* chance that any function is flagged although nothing has changed */
+/* functions with at least this share of all have half of that chance for themselves */
 #define LARGE  0.05
-#define LARGER 1.1 /* a row that explains another has at least this many times its share */
-#define WIDTHS 3   /* widths of blocks: one, two and four */
+#define LARGER 1.1 /* a row that explains another one has at least this many times its share */
+#define WIDTHS 3   /* number of block widths: one, two and four blocks */
 /*
  * Two runs differ as if each had so many independent samples; and large functions differ as if
  * their p (1 - p) were at most RUN_MOST.
@@ -25,7 +25,7 @@
 #define RUN_SAMPLES 2000
 #define RUN_MOST    0.08
 
-/* The errors of each block, for sides A and B. */
+/* The errors that each block contributes, on side A and on side B. */
 typedef double block_errors[2][NOISE_BLOCKS];
 
 /*
@@ -37,7 +37,7 @@ struct test {
 	/* which part of the other row's error is also in this row's error; 0: none */
 	double slope;
 	bool share, large;
-	/* difference; its standard error by blocks; factor for phases longer than a block */
+	/* difference, its standard error by blocks, and factor for phases longer than a block */
 	double d, se, inflate;
 };
 
@@ -45,9 +45,9 @@ struct state {
 	struct noise *n;
 	struct test *tests;
 	size_t n_tests;
-	/* sums of all rows' variances, by values and by shares */
+	/* sums of the variances of all rows, by values and by shares */
 	double by_width[2][WIDTHS];
-	double sign[NOISE_BLOCKS][REPLICATES]; /* -1: this replicate swaps this block */
+	double sign[NOISE_BLOCKS][REPLICATES]; /* -1: this repetition swaps this block; else 1 */
 	/*
 	 * For each replicate, the largest error of all differences, in standard errors; separately
 	 * for small and large functions. Small functions are many and have few samples, so their
@@ -76,7 +76,7 @@ static double change(const struct noise *n, bool as_share, const double sum[2], 
 	return measure(n, as_share, 1, sum[1], all[1]) - measure(n, as_share, 0, sum[0], all[0]);
 }
 
-/* The error that each block contributes to the measure of its side. */
+/* Finds the error that each block contributes to what is measured of its side. */
 static void find_errors(const struct noise *n, const struct noise_row *row, bool as_share,
 			block_errors e)
 {
@@ -121,7 +121,7 @@ static double variance(block_errors e, int width)
 	return sum * blocks / (blocks - 1);
 }
 
-/* The variance without times, if samples are independent. */
+/* Returns the variance without times, which holds if samples are independent. */
 static double variance_of_samples(const struct noise *n, const struct noise_row *row, bool as_share)
 {
 	double sum = 0;
@@ -168,7 +168,7 @@ static void allow_for_phases(struct state *s)
 	}
 }
 
-/* Swaps blocks. If nothing changed, the differences that result are those of chance. */
+/* Swaps blocks: if nothing has changed, the differences that result are those of chance. */
 static void swap_blocks(struct state *s, const struct test *t, block_errors e)
 {
 	double error[REPLICATES] = {}, *largest = s->largest[t->large];
@@ -264,7 +264,10 @@ static int add_rows(struct state *s)
 	return 0;
 }
 
-/* splitmix64, with a fixed seed, so that the same profiles give the same verdict. */
+/*
+ * Returns a number of splitmix64 with a fixed seed, so that the same profiles give the same
+ * verdict.
+ */
 static uint64_t next_random(uint64_t *random)
 {
 	uint64_t z = *random += 0x9e3779b97f4a7c15ull;
@@ -293,10 +296,12 @@ static int compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* How many standard errors chance explains, for small and for large functions. */
+/* Finds how many standard errors chance explains, for small and for large functions. */
 static void yardsticks(struct state *s, double c[2])
 {
-	/* Independent samples: the largest of m normal numbers; the tail of each is exp(-c*c/2). */
+	/*
+	 * Of independent samples: the largest of m normal numbers; the tail of each is exp(-c*c/2).
+	 */
 	if (!is_timed(s->n)) {
 		c[0] = c[1] = sqrt(2 * log(2 * (double)s->n_tests / LEVEL));
 		return;
@@ -314,7 +319,7 @@ double noise_between_runs(double share, const double runs[static 2])
 	return one * (2 / (1 + MAX(runs[0], 1.0)) + 2 / (1 + MAX(runs[1], 1.0)));
 }
 
-/* The standard deviation of differences between two runs. */
+/* Returns the standard deviation of differences between two runs. */
 static double between_runs(const struct noise *n, const struct test *t)
 {
 	const struct noise_row *row = &n->rows[t->row];

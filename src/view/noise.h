@@ -15,7 +15,7 @@
 #define NOISE_BLOCKS 48
 #define NOISE_SPEED  0.03
 
-/* The cost of one function in each block of time of the two profiles. */
+/* What one function costs in each block of time of both profiles. */
 struct noise_row {
 	double in[2][NOISE_BLOCKS];
 	double sum[2];
@@ -25,13 +25,13 @@ struct noise_row {
 struct noise {
 	struct noise_row *rows;
 	size_t n;
-	/* the cost of all functions together: in each block of time, and in all */
+	/* what all functions together cost: in each block of time, and in the whole */
 	double all[2][NOISE_BLOCKS], sum[2];
 	double runs[2]; /* number of runs merged in each side; 0 counts as 1 */
-	/* divisor of each side: values are compared as .sum / .per */
+	/* divisor of each side: .sum / .per is compared */
 	double per[2];
-	bool per_time;	  /* .per is wall time, not an amount of work */
-	double sample[2]; /* the average value of a sample */
+	bool per_time;	  /* .per is a wall time, not an amount of work */
+	double sample[2]; /* average value of a sample on each side */
 	bool shares_only;
 	/* Not 0 if there are no times: the value of one sample; samples count as independent. */
 	double poisson[2];

@@ -6,17 +6,17 @@
 #include <math.h>
 #include "view/noise.h"
 
-#define SURE   2.5  /* standard errors */
-#define SOME   0.01 /* part of the cost of all functions; functions with less say little */
-#define ENOUGH 50   /* samples needed on each side */
-#define MOST   100  /* no more functions than that have SOME of all */
+#define SURE   2.5  /* how many standard errors make sure of a change */
+#define SOME   0.01 /* part of the cost of all functions; a function with less says little */
+#define ENOUGH 50   /* how many samples a function needs on each side */
+#define MOST   100  /* the most functions that can have SOME of all */
 
 static double pooled_share(const struct noise *n, const struct noise_row *row)
 {
 	return (row->sum[0] + row->sum[1]) / (n->sum[0] + n->sum[1]);
 }
 
-/* The logarithm of the change of a function's cost, and its standard error. */
+/* Computes the logarithm of the change of a function's cost, and its standard error. */
 static double log_change(const struct noise *n, const struct noise_row *row, double *se)
 {
 	double p = pooled_share(n, row), v = noise_between_runs(p, n->runs) / (p * p);

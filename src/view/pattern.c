@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Matches regular expressions, globs and plain texts; see pattern.h. */
+/* Matches texts with regular expressions, globs and plain texts; see pattern.h. */
 #include "view/pattern.h"
 
 #include <fnmatch.h>
@@ -70,7 +70,7 @@ void patterns_fini(struct patterns *p)
 bool patterns_match_name(const struct patterns *p, const char *name)
 {
 	vec_foreach(one, &p->list)
-		/* "[kernel]" is also a valid glob, so the plain text is compared first. */
+		/* The plain text is compared first, because "[kernel]" is a valid glob too. */
 		if (!one->is_regex &&
 		    (streq(one->text, name) || (one->is_glob && !fnmatch(one->text, name, 0))))
 			return true;

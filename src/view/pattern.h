@@ -10,7 +10,7 @@
 #include "base/vec.h"
 
 struct pattern {
-	const char *text; /* borrowed */
+	const char *text; /* text of the pattern, borrowed */
 	bool is_regex, is_glob;
 	regex_t regex;
 };
@@ -24,11 +24,11 @@ typedef VEC(const char *) pattern_texts;
 /* Checks a pattern. 0, or -EINVAL + a message that says what is wrong with the expression. */
 _must_use_ int pattern_check(const char *text);
 
-/* @texts are borrowed and must outlive @p. 0 or -errno + message. */
+/* Prepares patterns. @texts are borrowed and must outlive @p. 0 or -errno + message. */
 _must_use_ int patterns_init(struct patterns *p, const pattern_texts *texts);
 void patterns_fini(struct patterns *p);
 
-/* Does any pattern of @p match @s? False if @p has no pattern. */
+/* Tells whether any pattern of @p matches @s. False if @p has none. */
 bool patterns_match(const struct patterns *p, const char *s);
 
 /*

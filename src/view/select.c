@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Matches each frame and label set once; see select.h. */
+/* Matches each frame and each label set once; see select.h. */
 #include "view/select.h"
 
 #include "base/cleanup.h"
@@ -43,7 +43,7 @@ static bool same_key(const char *a, const char *b)
 	return n == strcspn(b, "=") && !memcmp(a, b, n);
 }
 
-/* For each key, one of the patterns for that key must match. */
+/* Tells whether a label set matches: of each key one of its patterns must. */
 static bool match_labels(const struct select *s, uint32_t labels)
 {
 	for (size_t i = 0; i < s->o->labels.n; i++) {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which samples and frames match the patterns of a view. For src/view and src/live. */
+/* Decides which samples and frames match the patterns of a view; for src/view and src/live. */
 #ifndef VIEW_SELECT_H
 #define VIEW_SELECT_H
 
 #include "view/view.h"
 
-/* What is known of a location, as bits. */
+/* Bits that say what is known of a location. */
 enum {
 	FRAME_FOCUS = 1,
 	FRAME_IGNORE = 2,
 	FRAME_HIDE = 4,
 	FRAME_SHOW = 8,
-	FRAME_MODULE = 16, /* the frame is in one of the modules asked for */
+	FRAME_MODULE = 16, /* the frame is in one of the modules that were asked for */
 };
 
 struct select {
@@ -20,8 +20,8 @@ struct select {
 	struct patterns processes, threads, modules, focus, ignore, hide, show;
 	/* one list for each entry of o->labels; each has one pattern */
 	struct patterns *label_patterns;
-	uint8_t *frames; /* FRAME_* bits by location id */
-	bool *labels;	 /* by label set id: are samples with this label set shown? */
+	uint8_t *frames; /* by location id: its FRAME_* bits */
+	bool *labels;	 /* by label set id: whether samples with it are shown */
 };
 
 /*
@@ -31,10 +31,10 @@ struct select {
 _must_use_ int select_init(struct select *s, struct profile *p, const struct view_options *o);
 void select_fini(struct select *s);
 
-/* Is a sample with this stack (leaf first) shown, judged by its frames? */
+/* Tells whether the frames of this stack (leaf first) allow a sample with it to be shown. */
 bool select_stack(const struct select *s, const uint32_t *stack, size_t n);
 
-/* Is this frame shown, in a stack that is shown? */
+/* Tells whether this frame is shown in a stack that is shown. */
 bool select_frame(const struct select *s, uint32_t location);
 
 #endif

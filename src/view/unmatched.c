@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds patterns that match nothing; see unmatched.h. */
+/* Finds the patterns of a user that match nothing; see unmatched.h. */
 #include "view/unmatched.h"
 
 #include "base/cleanup.h"
@@ -9,14 +9,14 @@
 #include "view/frame_names.h"
 #include "view/names/names.h"
 
-/* What a pattern is matched with. */
+/* What kind of name a pattern is matched with. */
 enum domain { OF_FRAMES, OF_MODULES, OF_PROCESSES, OF_THREADS, OF_LABELS, OF_KINDS };
 
 struct unmatched_one {
-	/* the option; its pattern, which for --label includes the key */
+	/* the option, and its pattern, which with --label has the key in it */
 	const char *option, *text;
 	enum domain of;
-	struct patterns pattern; /* has one pattern */
+	struct patterns pattern; /* this one pattern */
 	enum frame_kind kind;
 	bool found;
 	struct nearest near;
@@ -82,7 +82,7 @@ void unmatched_fini(struct unmatched *u)
 	vec_fini(&u->list);
 }
 
-/* Offers a module, and the packages that contain it, as near names. */
+/* Adds a module, and the packages that contain it, to the names that may have been meant. */
 static void add_packages(struct nearest *near, const char *module)
 {
 	char part[512];

@@ -11,11 +11,11 @@
 struct unmatched_one;
 
 struct unmatched {
-	VEC(struct unmatched_one) list; /* all patterns */
-	bool any;			/* some profile had samples */
+	VEC(struct unmatched_one) list; /* all patterns of the user */
+	bool any;			/* some profile has had samples */
 };
 
-/* @o is borrowed. 0 or -ENOMEM + message. Call unmatched_fini() in any case. */
+/* Prepares the search. @o is borrowed. 0 or -errno + message. Call unmatched_fini() in any case. */
 _must_use_ int unmatched_init(struct unmatched *u, const struct view_options *o);
 void unmatched_fini(struct unmatched *u);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Makes a profile of what is shown of another; see view.h. */
+/* Makes a profile of that part of another one which is shown; see view.h. */
 #include "view/view.h"
 
 #include "base/cleanup.h"
@@ -25,13 +25,14 @@ struct viewer {
 	struct select select;
 	struct profile *from, *to;
 	struct profile_copy copy;
-	struct render_names *names; /* names of .from, for modules */
-	uint32_t *stacks;	    /* id in .from → id in .to, NOT_SHOWN, or 0: not made yet */
-	/* location in .from → location in .to without .outer; 0: not made yet */
+	struct render_names *names; /* names of the frames of .from, if modules are shown */
+	/* id of a stack in .from -> its id in .to, NOT_SHOWN, or 0: not made yet */
+	uint32_t *stacks;
+	/* location in .from -> location in .to without .outer; 0: not made yet */
 	uint32_t *parts;
-	bool reframed;	/* stacks have changed */
+	bool reframed;	/* some stack has other frames than before */
 	size_t budget;	/* how many bytes .to may take */
-	uint64_t timed; /* number of samples with a time */
+	uint64_t timed; /* number of samples that have a time */
 	struct view_totals totals;
 };
 
@@ -75,7 +76,7 @@ static uint32_t module_function(struct viewer *v, uint32_t id)
 	return profile_function(v->to, &f);
 }
 
-/* A frame at the chosen grain, without .outer. */
+/* Returns a frame as the chosen grain shows it, without .outer. */
 static struct profile_location coarser(struct viewer *v, uint32_t id)
 {
 	struct profile_location l = *profile_get_location(v->from, id);
@@ -89,7 +90,7 @@ static struct profile_location coarser(struct viewer *v, uint32_t id)
 	if (v->o->grain == VIEW_AS_IS)
 		return l;
 	l.column = l.end_line = l.end_column = 0;
-	/* Without a name, only the address says what it is. */
+	/* A frame without a name keeps its address, which alone says what it is. */
 	if (l.function)
 		l.address = 0;
 	if (v->o->grain != VIEW_LINES)
@@ -132,7 +133,7 @@ static enum frame_kind kind_of(const struct viewer *v, uint32_t id)
 	return profile_get_mapping(v->from, profile_get_location(v->from, id)->mapping)->kind;
 }
 
-/* The index, leaf first, from which on native frames are left out. */
+/* Returns the index, leaf first, from which on native frames are left out. */
 static size_t native_from(const struct viewer *v, const uint32_t *stack, size_t n)
 {
 	size_t i = 0;
@@ -173,7 +174,7 @@ static uint32_t reframed_stack(struct viewer *v, const uint32_t *from, size_t n)
 		id = reframe(v, from[i], outer_from, outer_to);
 		outer_from = from[i];
 		outer_to = id;
-		/* Consecutive frames of one module are one box. */
+		/* Consecutive frames of one module become one. */
 		if (v->o->grain == VIEW_MODULES && left && to[left - 1] == id)
 			continue;
 		to[left++] = id;
@@ -183,7 +184,7 @@ static uint32_t reframed_stack(struct viewer *v, const uint32_t *from, size_t n)
 	return profile_stack(v->to, to, left);
 }
 
-/* Returns 0 if out of memory. */
+/* Returns the id in .to of stack @id; 0 if memory lacks. */
 static uint32_t stack_of(struct viewer *v, uint32_t id)
 {
 	const uint32_t *frames = NULL;
@@ -300,7 +301,7 @@ static int make(struct viewer *v)
 	cut_times(v);
 	if (v->o->since_ns || v->o->until_ns) {
 		profile_add_comment(v->to, COMMENTS_ENDED, "cut by --since or --until");
-		/* these are about the whole time */
+		/* comments on CPU use are about the whole time, not the part that is shown */
 		comments_remove(&profile_meta(v->to)->comments, cpu_use_is);
 	}
 	r = r ? r : profile_each(v->from, take_sample, v);

@@ -11,37 +11,41 @@
 
 enum view_grain { VIEW_AS_IS, VIEW_LINES, VIEW_FUNCTIONS, VIEW_MODULES };
 
-/* As NATIVE_MODE_* of abi/unwind.h; LEAF: only frames below the innermost Python function. */
+/*
+ * Which native frames are shown, as NATIVE_MODE_* of abi/unwind.h; LEAF: only those below the
+ * innermost Python function.
+ */
 enum view_native { VIEW_NATIVE_FULL, VIEW_NATIVE_LEAF, VIEW_NATIVE_NONE };
 
-/* Zero-initialised shows all. Texts are borrowed, and must have been checked. */
+/* What of a profile is shown. All zero shows everything. Texts are borrowed, and were checked. */
 struct view_options {
 	/*
 	 * Which samples. Of each kind of filter any pattern may match; all kinds of filters given
 	 * must match.
 	 */
-	pattern_texts processes, threads; /* patterns of names or ids */
+	pattern_texts processes, threads; /* patterns for names or ids of processes and threads */
 	/*
 	 * Module of the innermost frame, or of the innermost Python frame: libz.so.1; json, which
 	 * includes json.decoder.
 	 */
 	pattern_texts modules;
-	/* kinds of samples (view_stack_kind()) as bits 1 << KIND_*; 0: all */
+	/* kinds of samples (view_stack_kind()) that are shown, as bits 1 << KIND_*; 0: all */
 	unsigned kinds;
-	pattern_texts labels;	     /* "KEY=PATTERN" */
-	uint64_t since_ns, until_ns; /* since the start of the recording; 0: no limit */
+	pattern_texts labels;	     /* patterns for labels: "KEY=PATTERN" */
+	uint64_t since_ns, until_ns; /* times since the start of the recording; 0: no limit */
 	/* only stacks with such a frame; only stacks without such a frame */
 	pattern_texts focus, ignore;
 
-	/* Which frames of the stacks that are shown. */
-	pattern_texts hide, show; /* leave out such frames; leave out all others */
-	enum view_grain grain;	  /* what is one frame: a line, a function or a module */
-	enum view_native native;  /* which of the recorded native and kernel frames */
-	bool invert;		  /* stacks are turned round: the innermost frame is first */
+	/* Which frames of the stacks are shown. */
+	/* frames that are left out; frames beside which all others are left out */
+	pattern_texts hide, show;
+	enum view_grain grain;	 /* what one frame is: a line, a function or a module */
+	enum view_native native; /* which of the recorded native and kernel frames are shown */
+	bool invert; /* stacks are turned round, so that the innermost frame is the first */
 
-	const char *by; /* root frames: see render_options.by */
+	const char *by; /* what root frames are made for: see render_options.by */
 
-	pattern_texts mine; /* packages that are the user's own */
+	pattern_texts mine; /* packages that are the user's own ones */
 };
 
 void view_options_fini(struct view_options *o);
@@ -53,7 +57,7 @@ void view_options_fini(struct view_options *o);
  */
 const char *view_mine(const struct view_options *o, struct profile *p);
 
-/* Does @o ask for anything? False: everything is shown, unchanged. */
+/* Tells whether @o asks for anything. False: everything is shown, unchanged. */
 bool view_wanted(const struct view_options *o);
 
 /* Sums of each value: of all samples and of those shown, for shares of both. */
@@ -101,7 +105,10 @@ struct str;
 void view_module(struct profile *p, const struct render_names *names, uint32_t location,
 		 struct str *b);
 
-/* Appends the name with its module, if it has one: "json.decoder.JSONDecoder.decode", "deflate". */
+/*
+ * Appends a frame's name with its module, if it has one: "json.decoder.JSONDecoder.decode",
+ * "deflate".
+ */
 void view_dotted(struct profile *p, const struct render_names *names, uint32_t location,
 		 struct str *b);
 

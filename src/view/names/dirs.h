@@ -6,17 +6,17 @@
 #include "base/vec.h"
 #include "profile/profile.h"
 
-/* File names, as strings of a profile. */
+/* Names of files, as strings of a profile. */
 typedef VEC(uint32_t) dirs_files;
 
 struct dir {
-	const char *path; /* owned by the profile */
-	size_t n;	  /* length of .path without trailing slashes */
+	const char *path; /* path of the directory, owned by the profile */
+	size_t n;	  /* length of .path without slashes at its end */
 };
 
-/* Zero-initialised is empty. */
+/* Directories that a recording names. Zero-initialised is empty. */
 struct dirs {
-	VEC(struct dir) all; /* directories, sorted */
+	VEC(struct dir) all; /* the directories, sorted */
 };
 
 void dirs_fini(struct dirs *d);

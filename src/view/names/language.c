@@ -36,7 +36,10 @@ static bool is_clone(const char *suffix)
 	return false;
 }
 
-/* Go's names have a package, then a dot: runtime.mallocgc, main.(*T).Run, github.com/a/b.F. */
+/*
+ * Tells whether the name is Go's, with a package and a dot: runtime.mallocgc, main.(*T).Run,
+ * github.com/a/b.F.
+ */
 static bool is_go(const char *symbol)
 {
 	const char *slash = strrchr(symbol, '/'), *package = slash ? slash + 1 : symbol;

@@ -12,13 +12,15 @@
 #include "view/names/origin.h"
 #include "view/names/rank.h"
 
-/* .file and .from point into the profile's string. */
+/*
+ * The name of a function's file, and its module; .file and .from point into the profile's string.
+ */
 struct name {
 	const char *file;
-	const char *from; /* the path from where the module's name begins */
-	char *module;	  /* owned */
+	const char *from; /* the path, from where the module's name begins in it */
+	char *module;	  /* name of the module, owned */
 	enum render_origin origin;
-	bool library; /* the file is in a directory of libraries, whoever's */
+	bool library; /* the file is in a directory of libraries, whosever they are */
 };
 
 struct render_names {
@@ -47,7 +49,7 @@ static struct name shorten(const struct origin *o, uint32_t file, const struct d
 	struct name name = {.file = path + (path[cut] ? cut : 0),
 			    .origin = origin_of(o, file, own)};
 
-	/* `python ./app.py` gives the script's file a name that begins so. */
+	/* `python ./app.py` gives the file of the script a name that begins with "./". */
 	while (str_starts(name.file, "./") && name.file[2])
 		name.file += 2;
 	name.library = str_starts(path, "<frozen ") || (cut && cut == library);
@@ -55,7 +57,7 @@ static struct name shorten(const struct origin *o, uint32_t file, const struct d
 	return name;
 }
 
-/* The text that must differ between files. */
+/* Returns that text of a name, module or path, which must differ between files. */
 static const char **text_of(struct name *name, bool module)
 {
 	return module ? &name->from : &name->file;
@@ -178,7 +180,7 @@ static int name_modules(struct render_names *names, const dirs_files *files)
 	return r;
 }
 
-/* Finds the strings that are file names, each once; @names gets their short forms. */
+/* Finds the strings that are names of files, each once; @names gets their short forms. */
 static int shorten_all(struct render_names *names, const struct dirs *dirs)
 {
 	struct profile *p = names->p;
@@ -309,7 +311,7 @@ void render_names_function(const struct render_names *n, uint32_t location, stru
 	}
 }
 
-/* Is it a frame that stands for its whole mapping? */
+/* Tells whether the function stands for its whole mapping, whose name it has. */
 static bool is_name(const struct render_names *n, uint32_t function, const char *mapping)
 {
 	return streq(profile_get_string(n->p, profile_get_function(n->p, function)->name), mapping);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The names of frames as shown: function, file, module, and whose code it is. */
+/* The names of frames as they are shown: function, file, module, and whose code it is. */
 #ifndef VIEW_NAMES_NAMES_H
 #define VIEW_NAMES_NAMES_H
 
@@ -42,7 +42,7 @@ enum render_origin render_names_origin(const struct render_names *n, uint32_t fu
  */
 size_t render_after_kernel(const char *path);
 
-/* The name of a mapping: "libz.so.1" (a file without its directory), "[kernel]"; or "". */
+/* Returns the name of a mapping: "libz.so.1" (a file without its directory), "[kernel]"; or "". */
 const char *render_names_mapping(const struct render_names *n, uint32_t mapping);
 
 /*

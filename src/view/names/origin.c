@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Decides whose code a file is; see origin.h. */
+/* Decides by its file whose code it is; see origin.h. */
 #include "view/names/origin.h"
 
 #include "base/cleanup.h"
 #include "base/str.h"
 
-/* The length of @path up to and including its last "/NAME/", or 0. */
+/* Returns the length of @path up to and with its last "/NAME/", or 0. */
 static size_t after_directory(const char *path, const char *name)
 {
 	size_t n = strlen(name), cut = 0;
@@ -65,7 +65,7 @@ static size_t after_stdlib(const char *path)
 struct origin_cuts origin_cuts(const char *path)
 {
 	return (struct origin_cuts){
-		/* Debian uses the second name. */
+		/* Debian has dist-packages in place of site-packages. */
 		.site = MAX(after_directory(path, "site-packages"),
 			    after_directory(path, "dist-packages")),
 		.stdlib = after_stdlib(path),
@@ -82,7 +82,7 @@ const char *origin_below_archive(const char *file)
 	return file;
 }
 
-/* Could it be a console script, as pip makes it? */
+/* Tells whether the file may be a console script, as pip makes it. */
 static bool may_be_launcher(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -99,10 +99,10 @@ static bool may_be_launcher(const char *path)
 	return false;
 }
 
-/* Functions of a console script. */
+/* Tells whether a console script calls the program in this function. */
 static bool is_start(const char *function)
 {
-	/* setuptools' scripts have the second one. */
+	/* scripts of setuptools have importlib_load_entry_point */
 	return streq(function, "<module>") || streq(function, "importlib_load_entry_point");
 }
 
@@ -169,7 +169,7 @@ static int add_names(struct origin *o, const char *names)
 	return r;
 }
 
-/* Packages that were installed together with one of the user's are the user's too. */
+/* Finds packages that were installed together with one of the user's: these are the user's too. */
 static int find_together(struct origin *o)
 {
 	size_t n = o->packages.n;
@@ -193,7 +193,9 @@ int origin_init(struct origin *o, const struct profile *p)
 	int r;
 
 	*o = (struct origin){.p = p};
-	/* A process's name (proc/name.c) ends so; workers of multiprocessing have other names. */
+	/*
+	 * a process's name (proc/name.c) ends with "-c"; those of multiprocessing's workers don't
+	 */
 	for (uint32_t id = 1; !o->typed && id <= profile_n_labels(p); id++)
 		o->typed = str_ends(profile_label_text(p, id, "process"), " -c");
 	r = find_launchers(o);
@@ -227,7 +229,9 @@ static bool is_typed(const struct origin *o, const char *path)
 	return false;
 }
 
-/* Is the file @path, relative to where it is imported from, in the package? */
+/*
+ * Tells whether the file @path, relative to the directory it is imported from, is in the package.
+ */
 static bool is_in(const struct origin_package *package, const char *path)
 {
 	for (size_t i = 0; i < package->n; i++)
@@ -280,7 +284,10 @@ enum render_origin origin_of(const struct origin *o, uint32_t file, size_t own)
 		return ORIGIN_PACKAGE;
 	if (o->launcher[file])
 		return ORIGIN_PACKAGE;
-	/* A virtual environment is often inside the project, so the longest cut decides. */
+	/*
+	 * A virtual environment is often inside the project, so the longest cut of the path
+	 * decides.
+	 */
 	if (!library || library != cut || is_theirs(o, path + cut, !site))
 		return ORIGIN_OWN;
 	return site ? ORIGIN_PACKAGE : ORIGIN_STDLIB;

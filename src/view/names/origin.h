@@ -15,12 +15,12 @@
  * path has no such directory.
  */
 struct origin_cuts {
-	size_t site;   /* offset after site-packages/ or dist-packages/ */
-	size_t stdlib; /* offset after lib/pythonX.Y/ */
+	size_t site;   /* offset in the path after site-packages/ or dist-packages/ */
+	size_t stdlib; /* offset in the path after lib/pythonX.Y/ */
 };
 struct origin_cuts origin_cuts(const char *path);
 
-/* A package that is the user's although it may be installed: "shop" or "company.shop". */
+/* A package that is the user's even if it is installed: "shop" or "company.shop". */
 struct origin_package {
 	const char *name;
 	size_t n;
@@ -28,14 +28,16 @@ struct origin_package {
 	 * the package was found, not named by the user; then it never covers the standard library
 	 */
 	bool entry;
-	/* the package was only installed together with another package of the user's */
+	/*
+	 * the package is here only because it was installed together with another one of the user's
+	 */
 	bool together;
 };
 
-/* What the rule needs to know of all files of a profile. */
+/* What is known of all files of a profile, which decides whose code a file is. */
 struct origin {
 	const struct profile *p;
-	bool typed; /* <string> is the text that a user gave to `python -c` */
+	bool typed; /* the file <string> is a text that a user gave to `python -c` */
 	/* by string id of a file: the file only starts a package, so it is nobody's code */
 	bool *launcher;
 	VEC(struct origin_package) packages;
@@ -66,7 +68,7 @@ _must_use_ int origin_find_started(struct origin *o);
  */
 void origin_note(struct profile *p);
 
-/* Is any file of @p in the package called @package? */
+/* Tells whether any file of @p is in the package called @package. */
 bool origin_is_there(const struct profile *p, const char *package);
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Turns texts into ordered numbers; see rank.h. */
+/* Gives texts numbers in the order of the texts; see rank.h. */
 #include "view/names/rank.h"
 
 #include "base/cleanup.h"

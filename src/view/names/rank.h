@@ -13,14 +13,14 @@
 #include "base/vec.h"
 
 struct rank {
-	struct str bytes;   /* the texts, each followed by a NUL */
-	VEC(size_t) starts; /* offset in .bytes of input i */
-	uint32_t *of;	    /* rank of input i */
+	struct str bytes;   /* the texts that were added, each followed by a NUL */
+	VEC(size_t) starts; /* offset in .bytes of the i-th input */
+	uint32_t *of;	    /* rank of the i-th input */
 	uint32_t *first;    /* number of an input that has rank r */
-	uint32_t n;	    /* number of ranks */
+	uint32_t n;	    /* how many ranks there are */
 };
 
-/* Zero-initialised is empty. */
+/* Frees @r; a zero-initialised struct is empty. */
 void rank_fini(struct rank *r);
 
 /* Adds a text as the next input, numbered from 0. 0 or -ENOMEM. */
@@ -32,7 +32,7 @@ _must_use_ int rank_add(struct rank *r, const char *text);
  */
 _must_use_ int rank_finish(struct rank *r);
 
-/* The text of a rank below .n; valid as long as @r. */
+/* Returns the text that has a rank below .n; valid as long as @r. */
 const char *rank_text(const struct rank *r, uint32_t rank);
 
 #endif

@@ -97,7 +97,7 @@ static const char *const runners[] = {
 	"watchfiles",
 };
 
-/* A console script may call main() of one of these, which calls the program's. */
+/* Packages whose main() a console script may call, and which call the program's own. */
 static const char *const wrappers[] = {"absl", "asyncclick", "click", "cyclopts", "fire",
 				       "plac", "rich_click", "typer", "tyro"};
 
@@ -119,7 +119,7 @@ bool origin_is_wrapper(const char *name, size_t n)
 	return is_one_of(wrappers, ARRAY_SIZE(wrappers), name, n);
 }
 
-/* Does this function start a program? runpy runs the module of `python -m`. */
+/* Tells whether this function starts a program; runpy runs the module of `python -m`. */
 static bool starts(const struct origin *o, const struct profile_function *f)
 {
 	const char *file = profile_get_string(o->p, f->file);
@@ -192,7 +192,7 @@ void origin_note(struct profile *p)
 	for (size_t i = 0; !r && i < o.packages.n; i++) {
 		const struct origin_package *package = &o.packages.v[i];
 		_cleanup_str_ struct str text = {};
-		/* an earlier comment says that it was installed together */
+		/* an earlier comment says that the package was installed together with another */
 		bool known = package->together;
 
 		str_add_n(&text, package->name, package->n);

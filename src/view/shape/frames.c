@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Numbers frames; see frames.h. */
+/* Gives frames numbers; see frames.h. */
 #include "view/shape/frames.h"
 
 #include "base/cleanup.h"

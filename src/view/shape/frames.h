@@ -10,9 +10,9 @@
 #include "view/names/rank.h"
 
 struct frame_text {
-	struct str name;  /* "qualname", "symbol", "[libfoo.so+0x12]" */
+	struct str name;  /* name of the frame: "qualname", "symbol", "[libfoo.so+0x12]" */
 	const char *file; /* full path of the source file, else of the ELF file; or "" */
-	int32_t line;	  /* 0: none */
+	int32_t line;	  /* line of the frame; 0: none */
 };
 
 struct frames {
@@ -30,16 +30,16 @@ struct frames {
 _must_use_ int frames_init(struct frames *f, struct profile *p, bool functions);
 void frames_fini(struct frames *f);
 
-/* The number of a location's frame, from 0, below f->keys.n. */
+/* Returns the number of a location's frame, from 0, below f->keys.n. */
 uint32_t frames_of(const struct frames *f, uint32_t location);
 
-/* One of the locations of a frame. */
+/* Returns one of the locations of a frame. */
 uint32_t frames_location(const struct frames *f, uint32_t frame);
 
 /* Writes into @t what is shown of a location's frame; @t may be reused. 0 or -ENOMEM + message. */
 _must_use_ int frames_text(const struct frames *f, uint32_t location, struct frame_text *t);
 
-/* "Python", "native", "kernel", ...: the categories that viewers use. */
+/* Returns the category that viewers use for a kind: "Python", "native", "kernel", ... */
 const char *frames_kind(enum frame_kind kind);
 
 #endif

@@ -11,7 +11,7 @@
 #include "base/util.h"
 #include "profile/mark.h"
 
-/* The sizes of the families in svg.css: .p0 to .p9 and so on. */
+/* How many colours each family in svg.css has: .p0 to .p9 and so on. */
 enum { PYTHON_COLOURS = 10, NATIVE_COLOURS = 4, KERNEL_COLOURS = 3 };
 
 /* FNV-1a with 32 bits; the high bits are folded in, because few colours are chosen from it. */
@@ -24,7 +24,7 @@ static uint32_t hash(const char *s)
 	return h ^ h >> 16;
 }
 
-/* Is it `import json`, as src/collect/stack/import.c names it? */
+/* Tells whether the frame is `import json`, as src/collect/stack/import.c names it. */
 static bool is_import(const struct function *f)
 {
 	return f->kind == KIND_PYTHON && str_starts(f->name, "import ") &&
@@ -129,7 +129,7 @@ void functions_fini(struct functions *fs)
 	vec_fini(&fs->made);
 }
 
-/* Makes the name of a location without a symbol; .made owns it. */
+/* Makes the name of a location that has no symbol; .made owns it. */
 static int make_name(struct functions *fs, uint32_t id, struct function *f)
 {
 	const struct profile_location *l = profile_get_location(fs->p, id);
@@ -191,6 +191,6 @@ int functions_get(struct functions *fs, uint32_t key, struct function *ret)
 		ret->name = *ret->module ? ret->module : "[no name]";
 	function_colour(ret);
 	if (fs->made.n > made)
-		ret->module = ""; /* the name contains it */
+		ret->module = ""; /* no module is shown, because the name contains it */
 	return r;
 }

@@ -12,15 +12,16 @@
 
 /* Strings are owned by the profile, by the names, or by whoever made the function. */
 struct function {
-	const char *name, *file, *path, *module; /* file: shortened path; "": none */
-	/* the module, also where .module is "" because the name contains the module */
+	/* texts for the function; .file: shortened path; "": none */
+	const char *name, *file, *path, *module;
+	/* the module, even where .module is "" because the name contains it */
 	const char *mapping;
-	const char *imported; /* Python's name of the module: "json.decoder"; "": none */
+	const char *imported; /* name that Python has for the module: "json.decoder"; "": none */
 	const char *language; /* language of native code; "": not known */
 	enum frame_kind kind;
 	enum render_origin origin;
-	bool root;     /* a root frame (all, a process, a label): no function */
-	char class[3]; /* colour: family and member, as in svg.css */
+	bool root;     /* the frame is a root (all, a process, a label), not a function */
+	char class[3]; /* colour of the function: family and member, as in svg.css */
 	int32_t start_line;
 };
 
@@ -33,7 +34,7 @@ struct functions {
 	struct render_names *names;
 	/* ranks of functions; input 0 stands for stacks without frames, input i for location i */
 	struct rank keys;
-	VEC(char *) made; /* names made for functions; owned */
+	VEC(char *) made; /* names that were made for functions; owned */
 };
 
 /*
@@ -43,13 +44,13 @@ struct functions {
 _must_use_ int functions_init(struct functions *fs, struct profile *p);
 void functions_fini(struct functions *fs);
 
-/* The function of a key below keys.n. 0 or -ENOMEM (no message). */
+/* Gets the function of a key below keys.n. 0 or -ENOMEM (no message). */
 _must_use_ int functions_get(struct functions *fs, uint32_t key, struct function *ret);
 
 /* Sets .class, by the kind of code, its owner, and a stable hash of its module. */
 void function_colour(struct function *f);
 
-/* The kind of a function as readers call it: "your code", "kernel", ... */
+/* Returns the kind of a function as readers call it: "your code", "kernel", ... */
 const char *function_kind_name(const struct function *f);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Makes root frames; see roots.h. */
+/* Makes root frames for processes, threads and labels; see roots.h. */
 #include "view/shape/roots.h"
 
 #include "base/cleanup.h"
 #include "base/error.h"
 
-/* Appends "name (pid 12)", or the part of it that is known. */
+/* Appends "name (pid 12)", or the part of that which is known. */
 static void name_and_id(struct str *b, const char *name, const char *key, const char *id)
 {
 	if (*name && *id)
@@ -65,7 +65,7 @@ static int distinct(struct rank *r, const struct profile *p, const bool *used, t
 	return rank_finish(r);
 }
 
-/* Counts processes, and finds the name that they share. */
+/* Counts processes, and finds the name that all of them share. */
 static int count_processes(struct roots *roots, const struct profile *p, const bool *used)
 {
 	_cleanup_(rank_fini) struct rank names = {}, processes = {};
@@ -122,7 +122,7 @@ static int add_texts(struct roots *roots, const struct profile *p, const char *b
 	return rank_finish(&roots->texts);
 }
 
-/* Which label sets have samples. NULL: out of memory. The caller frees it. */
+/* Returns for each label set whether samples have it. NULL: memory lacks. The caller frees it. */
 static bool *labels_used(const struct profile *p, const struct profile_sum *sums, size_t n)
 {
 	bool *used = calloc((size_t)profile_n_labels(p) + 1, sizeof(*used));
@@ -160,7 +160,7 @@ int roots_init(struct roots *roots, struct profile *p, const struct profile_sum 
 	r = count_processes(roots, p, used);
 	if (r)
 		goto oom;
-	/* --by process already makes a frame for each process. */
+	/* If --by is process, each process has a root frame anyway. */
 	process = roots->n_processes > 1 && !(by && streq(by, "process"));
 	roots->depth = process + !!by;
 	if (roots->depth)

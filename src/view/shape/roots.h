@@ -11,9 +11,9 @@
 #include "view/names/rank.h"
 
 struct roots {
-	unsigned depth;	    /* number of root frames of every sample: 0 to 2 */
-	size_t n_processes; /* number of processes that are shown; 0: the profile doesn't say */
-	char *process;	    /* the name of the process if all have the same one, else NULL */
+	unsigned depth;	    /* how many root frames every sample has: 0 to 2 */
+	size_t n_processes; /* how many processes are shown; 0: the profile doesn't say */
+	char *process;	    /* name of the process if all have the same one, else NULL */
 	struct rank texts;  /* input i * depth + d: root frame d of label set i, outermost first */
 };
 
@@ -23,7 +23,7 @@ struct roots {
  */
 _must_use_ int roots_init(struct roots *roots, struct profile *p, const struct profile_sum *sums,
 			  size_t n, const char *by);
-/* Only checks @by, before anything is written. Returns as roots_init() does. */
+/* Only checks @by, before anything is written. Returns what roots_init() returns. */
 _must_use_ int roots_check(const struct profile *p, const struct profile_sum *sums, size_t n,
 			   const char *by);
 void roots_fini(struct roots *roots);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds the threads, and their samples in order; see timeline.h. */
+/* Finds the threads of a profile, and their samples in order; see timeline.h. */
 #include "view/shape/timeline.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@ static int64_t time_of(const struct timeline *t, const struct profile_sample *s)
 	return t->times ? s->time_ns : -1;
 }
 
-/* A plain number below PROFILE_MADE_UP_ID, else UINT64_MAX. */
+/* Returns a plain number below PROFILE_MADE_UP_ID, else UINT64_MAX. */
 static uint64_t to_number(const char *s)
 {
 	size_t n = strspn(s, "0123456789");
@@ -47,7 +47,7 @@ static int compare_ids(uint64_t a, uint64_t b, const char *x, const char *y)
 	return strcmp(x, y);
 }
 
-/* The text that distinguishes processes. */
+/* Returns the text by which processes are told apart. */
 static const char *process_key(const struct timeline_thread *thread)
 {
 	return *thread->pid ? thread->pid : thread->process;
@@ -63,7 +63,7 @@ static bool same_process(const struct timeline_thread *a, const struct timeline_
 	return !*a->pid == !*b->pid && streq(process_key(a), process_key(b));
 }
 
-/* Sorts threads so that those of a process are neighbours. */
+/* Orders threads so that those of a process come one after the other. */
 static int by_id(const void *va, const void *vb)
 {
 	const struct timeline_thread *a = va, *b = vb;
@@ -76,7 +76,7 @@ static int by_id(const void *va, const void *vb)
 	return r || *a->tid ? r : strcmp(a->name, b->name);
 }
 
-/* Finds what distinguishes threads, for one label set. */
+/* Finds in one label set what tells threads apart. */
 static void set_ids(const struct timeline *t, uint32_t labels, struct timeline_thread *thread)
 {
 	const struct profile *p = t->p;
@@ -109,7 +109,7 @@ static int key_labels(struct timeline *t, struct rank *keys)
 
 		set_ids(t, id, &ids);
 		str_clear(&key);
-		/* A process with the name 12 isn't the process with the number 12. */
+		/* A process called 12 isn't the process number 12. */
 		str_addf(&key, "%c%s\x01%c%s", *ids.pid ? '#' : '=', process_key(&ids),
 			 *ids.tid ? '#' : '=', thread_key(&ids));
 		if (key.failed || rank_add(keys, key.s))
@@ -121,7 +121,7 @@ static int key_labels(struct timeline *t, struct rank *keys)
 struct counting {
 	struct timeline *t;
 	const struct rank *keys;
-	struct timeline_thread *threads; /* by rank of what distinguishes threads */
+	struct timeline_thread *threads; /* threads, by rank of the text that tells them apart */
 };
 
 static int count_sample(void *arg, const struct profile_sample *s)
@@ -143,7 +143,7 @@ static int count_sample(void *arg, const struct profile_sample *s)
 	return 0;
 }
 
-/* Sorts the threads that have samples; .key leads from label sets to them. */
+/* Sorts the threads that have samples; .key leads from label sets to threads. */
 static int list_threads(struct timeline *t, const struct timeline_thread *threads, uint32_t n)
 {
 	uint64_t pid = PROFILE_MADE_UP_ID;

@@ -24,8 +24,8 @@ struct timeline_thread {
 	 * have none, numbers that are larger than any of Linux.
 	 */
 	uint64_t pid_number, tid_number;
-	uint64_t n; /* number of samples */
-	/* time of the first and the last sample; -1: no sample has a time */
+	uint64_t n; /* number of samples of the thread */
+	/* time of the thread's first and last sample; -1: none has a time */
 	int64_t first_ns, last_ns;
 	uint32_t key;
 };
@@ -33,11 +33,11 @@ struct timeline_thread {
 struct timeline {
 	struct profile *p;
 	const char *by;
-	bool times;			     /* false: treat all samples as if they had no time */
-	VEC(struct timeline_thread) threads; /* those with samples; sorted by pid, then tid */
+	bool times; /* whether times are used; false: all samples are treated as if they had none */
+	VEC(struct timeline_thread) threads; /* threads that have samples; by pid, then tid */
 	/* by label set id: index of the thread in .threads; UINT32_MAX: the set has no samples */
 	uint32_t *of_labels;
-	uint64_t untimed; /* number of samples without a time */
+	uint64_t untimed; /* number of samples that have no time */
 };
 
 /*
@@ -58,7 +58,7 @@ struct timeline_reader {
 	int (*begin)(void *arg, const struct timeline_thread *thread);
 	int (*run)(void *arg, const struct profile_sample *run, int64_t last_ns);
 	int (*end)(void *arg, const struct timeline_thread *thread);
-	bool every_sample; /* make each sample a run of its own */
+	bool every_sample; /* each sample is a run of its own */
 };
 
 /*

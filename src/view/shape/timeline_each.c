@@ -14,19 +14,21 @@
 #include "profile/rank.h"
 #include "profile/sums.h"
 
-#define WINDOW	  (1u << 19)			/* samples in memory at a time: 32 MiB */
-#define STEP_NS	  (10 * (int64_t)NSEC_PER_MSEC) /* default resolution of times in a file */
+#define WINDOW (1u << 19) /* the most samples in memory at a time, which take 32 MiB */
+/* resolution of times in a file, unless told otherwise */
+#define STEP_NS	  (10 * (int64_t)NSEC_PER_MSEC)
 #define GROUP_NS  (10 * (int64_t)NSEC_PER_SEC)
 #define NO_MEMORY err_set(-ENOMEM, "out of memory for sorting samples by thread")
 
 struct key {
 	int64_t time_ns;
-	/* .stack is a rank, so that neighbours have most in common */
+	/* ranks and index; .stack is a rank, so that neighbours have most in common */
 	uint32_t thread, stack, entry;
 };
 
 struct group {
-	uint64_t number, n; /* .number 0: samples without a time */
+	/* which group of time, 0: samples without one; and how many samples it has */
+	uint64_t number, n;
 };
 
 struct walk {
@@ -34,13 +36,13 @@ struct walk {
 	const struct timeline_reader *reader;
 	void *arg;
 	uint32_t *stack_rank;
-	uint32_t first, last; /* threads of the current window */
+	uint32_t first, last; /* numbers of the first and last thread of the current window */
 	struct sums sums;
 	VEC(struct key) keys;
-	struct map counts; /* number of a thread's samples by group */
+	struct map counts; /* group -> number of samples that a thread has in it */
 	VEC(struct group) groups;
-	int64_t gap_ns;		   /* samples of a running thread are closer than this */
-	struct profile_sample run; /* not handed out yet if .has_run */
+	int64_t gap_ns;		   /* samples of a thread that runs are closer together than this */
+	struct profile_sample run; /* the run that is being made; not handed out yet if .has_run */
 	int64_t run_last_ns;
 	bool has_run;
 };
@@ -109,7 +111,7 @@ static int add_to_run(struct walk *w, const struct sums_entry *e)
 	return r;
 }
 
-/* Sorts the samples in the window. */
+/* Sorts the samples that are in the window. */
 static int sort_window(struct walk *w)
 {
 	size_t n = w->sums.n;
@@ -136,7 +138,7 @@ static int fill_window(struct walk *w, int64_t first_ns, int64_t last_ns)
 	return r ? r : sort_window(w);
 }
 
-/* Hands out all samples of threads @first to @last. */
+/* Hands out all samples of the threads @first to @last. */
 static int do_threads(struct walk *w)
 {
 	int r = fill_window(w, -1, INT64_MAX);
@@ -193,7 +195,7 @@ static int find_groups(struct walk *w)
 	return 0;
 }
 
-/* Hands out groups @first to @last of one thread. */
+/* Hands out the groups @first to @last of one thread. */
 static int do_groups(struct walk *w, uint64_t first, uint64_t last)
 {
 	int64_t first_ns = first ? (int64_t)(first - 1) * GROUP_NS : -1, last_ns;
@@ -202,14 +204,14 @@ static int do_groups(struct walk *w, uint64_t first, uint64_t last)
 	if (__builtin_mul_overflow((int64_t)last, GROUP_NS, &last_ns) || !w->t->times)
 		last_ns = INT64_MAX;
 	else
-		last_ns--; /* group 0: -1 */
+		last_ns--; /* for group 0, whose samples have no time, this gives -1 */
 	r = fill_window(w, first_ns, last_ns);
 	for (size_t i = 0; i < w->keys.n && !r; i++)
 		r = add_to_run(w, sums_at(&w->sums, w->keys.v[i].entry));
 	return r;
 }
 
-/* Hands out a thread with more samples than a window holds. */
+/* Hands out the samples of a thread that has more than a window holds, in parts. */
 static int do_parts(struct walk *w)
 {
 	const struct timeline_thread *thread = &w->t->threads.v[w->first];

@@ -30,7 +30,7 @@ struct step {
 };
 typedef VEC(struct step) step_vec;
 
-/* The child of @parent, the node at @depth, with @key; 0: out of memory. */
+/* Returns the child of @parent, the node at @depth, with @key; 0: memory lacks. */
 static uint32_t descend(struct tree *t, step_vec *way, size_t depth, uint32_t parent, uint32_t key)
 {
 	uint32_t node;
@@ -163,7 +163,7 @@ int tree_build(struct tree *t, const struct tree_plan *plan)
 			r = add_stack(t, plan, &plan->sums[i], &way);
 	}
 	vec_fini(&way);
-	/* The tables are as large as the tree, and no longer needed. */
+	/* These tables are as large as the tree, and are no longer needed. */
 	intern_fini(&t->children);
 	intern_fini(&t->lines_at);
 	if (!r)

@@ -13,8 +13,9 @@
 #include "view/shape/roots.h"
 
 struct tree_node {
-	uint32_t parent, key, depth; /* the root is node 0, depth 0, key 0 */
-	uint32_t first, n_children;  /* children are tree.order[first .. first + n_children) */
+	/* parent node, key and depth; the root is node 0 with depth 0 and key 0 */
+	uint32_t parent, key, depth;
+	uint32_t first, n_children; /* the children are tree.order[first .. first + n_children) */
 	/*
 	 * value of the chosen type: .value of all samples through the node, .self of those that end
 	 * here
@@ -26,29 +27,29 @@ struct tree_node {
 /* The part of a node's value that was spent in (or called from) a line. */
 struct tree_line {
 	uint32_t node;
-	int32_t line; /* 0: unknown */
+	int32_t line; /* line of the node; 0: not known */
 	int64_t value;
 };
 
 struct tree {
-	VEC(struct tree_node) nodes; /* parents before children */
-	/* by node, then value, largest first; filled only on request */
+	VEC(struct tree_node) nodes; /* all nodes; parents come before their children */
+	/* lines by node, then by value, largest first; filled only on request */
 	VEC(struct tree_line) lines;
 	uint32_t *order;
 	struct intern children,
-		/* (parent, key): index of the node; (node, line): index of the line, + 1 */
+		/* (parent, key) -> index of the node; (node, line) -> 1 + index of the line */
 		lines_at;
 };
 
-/* How to build a tree. All pointers are borrowed. */
+/* Says how to build a tree. All pointers are borrowed. */
 struct tree_plan {
 	struct profile *p;
 	const struct profile_sum *sums;
 	size_t n_sums;
-	const struct roots *roots; /* root frames; their keys are TREE_ROOT | rank */
-	/* by location id: the key of a node for the location, below TREE_ROOT */
+	const struct roots *roots; /* root frames; the keys of their nodes are TREE_ROOT | rank */
+	/* by location id: the key that the location's node has, below TREE_ROOT */
 	const uint32_t *key_of_location;
-	uint32_t no_frames; /* the key for a sample with neither frames nor roots */
+	uint32_t no_frames; /* key of the node for samples with neither frames nor roots */
 	unsigned value;	    /* index of the value type that is summed */
 	bool lines;
 	bool drawn; /* nodes will be drawn as boxes, which can't show values below 0 */
