@@ -13,7 +13,7 @@ static int write_pprof(struct profile *p, FILE *out, const struct render_options
 	return pprof_write(p, out, opt->times);
 }
 
-/* The first row is the format of a recording without -o. */
+/* The formats that krait writes. The first one is that of a recording without -o. */
 const struct render_format render_formats[] = {
 	{"html", {".html"}, "nothing: the recording is embedded", html_write},
 	{"svg", {".svg"}, "nothing: the recording is embedded", svg_write},

@@ -12,13 +12,13 @@
 #include "profile/profile.h"
 
 struct render_format {
-	const char *name;	   /* "folded" */
-	const char *extensions[4]; /* ".folded", ".txt"; NULL-terminated */
-	/* what the format can't hold, for --help and the man page; "nothing" */
+	const char *name;	   /* name of the format: "folded" */
+	const char *extensions[4]; /* extensions of its files: ".folded", ".txt"; NULL-terminated */
+	/* what the format can't hold, in words for --help and the man page; "nothing" */
 	const char *loses;
 	int (*write)(struct profile *p, FILE *out, const struct render_options *opt);
-	bool no_by; /* the format can't show what --by selects */
-	/* the format can't show samples without a time, or values that aren't time */
+	bool no_by; /* the format can't show what --by groups by */
+	/* the format can't show samples without a time, nor values that aren't times */
 	bool needs_times;
 };
 
@@ -31,7 +31,7 @@ extern const size_t render_n_formats;
  */
 const struct render_format *render_by_name(const char *name);
 const struct render_format *render_by_file(const char *path);
-/* as render_by_file(), without a message */
+/* as render_by_file(), but without a message */
 const struct render_format *render_known_file(const char *path);
 
 /* Can the format show root frames @by (may be NULL)? 0, or -EINVAL + message. */

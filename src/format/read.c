@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The table of formats that krait reads, and reading a file's bytes; see read.h. */
+/* The table of formats that krait reads; also reads the bytes of a file; see read.h. */
 #include "format/read.h"
 
 #include <ctype.h>
@@ -21,8 +21,9 @@
 #include "format/v8/cpuprofile_in.h"
 #include "picture/html/source.h"
 
-#define HEAD	  (64u << 10)
-#define MAX_BYTES ((size_t)2 << 30) /* a recording takes 8 bytes for each sample */
+#define HEAD (64u << 10)
+/* the most bytes of a file; a recording takes 8 for each sample */
+#define MAX_BYTES ((size_t)2 << 30)
 
 static bool is_two(const struct read_input *in)
 {
@@ -120,7 +121,7 @@ static bool is_pprof(const struct read_input *in)
 	return false;
 }
 
-/* The first format whose probe accepts a file reads it. */
+/* The formats in order: the first one whose probe accepts a file reads it. */
 static const struct read_format formats[] = {
 	{"html", is_two, read_two_as_one},
 	{"svg", is_svg, read_svg},
@@ -251,7 +252,7 @@ static const struct read_format *find(const uint8_t *data, size_t n)
 	if (found)
 		return found;
 	if (r)
-		return NULL; /* damaged; the message says so */
+		return NULL; /* the embedded recording is damaged, which the message says */
 	list_names(names, sizeof(names));
 	if (n > 0 && (data[0] == '<' || (n > 3 && !memcmp(data, "\xef\xbb\xbf<", 4))))
 		refuse_markup((const char *)data, n);
@@ -275,7 +276,7 @@ int read_profile(const uint8_t *data, size_t n, struct profile **ret)
 	r = f ? f->read(data, n, ret) : -EINVAL;
 	if (r == -ENOMEM)
 		return err_nomem();
-	/* Text that couldn't be stored would be missing from the profile. */
+	/* If memory lacks, a text that couldn't be stored would be missing from the profile. */
 	if (!r && err_memory_failed()) {
 		profile_free(*ret);
 		*ret = NULL;
@@ -318,7 +319,7 @@ static bool worth_reading(const struct bytes *b)
 	return b->n < HEAD || b->v[0] == '<' || is_pstats(b->v, b->n) || find(b->v, b->n);
 }
 
-/* A file's size is known beforehand, a pipe's isn't. */
+/* Tells whether a file is too large; that of a pipe is known only once it was read. */
 static bool is_too_large(int fd, const struct bytes *b)
 {
 	struct stat st;
@@ -342,10 +343,10 @@ static int read_fd(int fd, struct bytes *b)
 		       : 0;
 }
 
-/* What to take from a file. */
+/* What of a file is wanted. */
 struct wanted {
-	struct profile **one, **two; /* its profile, or those of a page that compares two */
-	const char *tag;	     /* or the source text of a page */
+	struct profile **one, **two; /* the file's profile, or both of a page that compares two */
+	const char *tag;	     /* the source text of a page, after this tag */
 	struct str *source;
 };
 

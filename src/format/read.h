@@ -9,16 +9,17 @@
 #include "base/str.h"
 #include "profile/profile.h"
 
-/* What a probe gets. All of it is hostile. */
+/* What the probe of a format gets. All of it may be hostile. */
 struct read_input {
-	const uint8_t *data; /* the whole file, unchanged */
+	const uint8_t *data; /* all bytes of the file, unchanged */
 	size_t n;
-	const uint8_t *head; /* the first bytes of the file, decompressed if it is gzip or zstd */
+	/* the first bytes of the file, decompressed if they are gzip or zstd */
+	const uint8_t *head;
 	size_t head_n;
 };
 
 struct read_format {
-	/* the format's name: as in render_formats, if krait writes the format too */
+	/* name of the format; if krait writes it too, the name in render_formats */
 	const char *name;
 	bool (*probe)(const struct read_input *in);
 	/* Returns 0, or -EINVAL, -E2BIG, -ENOMEM + a message that names the byte and the field. */
@@ -41,7 +42,7 @@ _must_use_ int read_profile_file(const char *path, struct profile **ret);
  * which the label "diff" is "before" or "after". 0, or -errno + message. The caller frees the
  * profiles.
  */
-/* is @data a page that compares two recordings? */
+/* tells whether @data is a page that compares two recordings */
 bool read_two_probe(const uint8_t *data, size_t n);
 _must_use_ int read_two(const uint8_t *data, size_t n, struct profile *ret[2]);
 _must_use_ int read_two_as_one(const uint8_t *data, size_t n, struct profile **ret);

@@ -37,7 +37,7 @@ static int read_side(const uint8_t *data, size_t n, int side, struct profile **r
 	return r ? err_wrap(r, "the recording '%s' in the page", words[side]) : 0;
 }
 
-/* The index of the value called @name; -1: there is none. */
+/* Returns the index of the value called @name; -1: there is none. */
 static int find_value(struct profile *p, const char *name)
 {
 	const struct profile_meta *m = profile_meta(p);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Base64; see base64.h. */
+/* Encodes and decodes base64; see base64.h. */
 #include "format/common/base64.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@ enum { LINE_GROUPS = 30 };
 
 struct encoder {
 	FILE *out;
-	uint8_t rest[3]; /* bytes of an unfinished group */
+	uint8_t rest[3]; /* bytes of a group of three that isn't complete yet */
 	unsigned n_rest, groups;
 };
 
@@ -39,7 +39,7 @@ static ssize_t encoder_write(void *cookie, const char *data, size_t n)
 		put_group(e, e->rest, 3);
 		e->n_rest = 0;
 	}
-	/* fopencookie(3): a write function returns 0 on error, not -1. */
+	/* fopencookie(3): a write function returns 0 on error, not -1 */
 	return ferror(e->out) ? 0 : (ssize_t)n;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Base64 (RFC 4648, section 4), in lines, as text files hold an embedded recording. */
+/* Base64 (RFC 4648, section 4) in lines: text files hold an embedded recording so. */
 #ifndef FORMAT_COMMON_BASE64_H
 #define FORMAT_COMMON_BASE64_H
 

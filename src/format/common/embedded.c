@@ -17,7 +17,8 @@ const char *embedded_find(const char *data, size_t n, const char *tag)
 	return at ? at + strlen(tag) : NULL;
 }
 
-#define END	  "krait-pb" /* follows the recording and its length: 8 bytes, little endian */
+/* these bytes follow the recording and its length (8 bytes, little endian) */
+#define END	  "krait-pb"
 #define END_BYTES (sizeof(uint64_t) + sizeof(END) - 1)
 
 void embedded_put_end(FILE *out, uint64_t n)
@@ -40,7 +41,7 @@ const uint8_t *embedded_at_end(const uint8_t *data, size_t n, size_t *ret_n)
 	return length <= n - END_BYTES ? end - length : NULL;
 }
 
-/* Where the recording begins, or NULL. */
+/* Returns where the embedded recording begins, or NULL. */
 static const char *find_start(const char *data, size_t n)
 {
 	static const char *const tags[] = {EMBEDDED_HTML, EMBEDDED_SVG};

@@ -11,11 +11,11 @@
 
 #define EMBEDDED_SVG  "<metadata id=\"krait-recording\">"
 #define EMBEDDED_HTML "<script type=\"application/octet-stream\" id=\"krait-recording\">"
-/* In a page that compares two recordings. */
+/* Tags before the recordings in a page that compares two. */
 #define EMBEDDED_BEFORE "<script type=\"application/octet-stream\" id=\"krait-before\">"
 #define EMBEDDED_AFTER	"<script type=\"application/octet-stream\" id=\"krait-after\">"
 
-/* The source text of these recordings, in the form of source.h. */
+/* Tag before the source text of the recordings, which has the form of source.h. */
 #define EMBEDDED_SOURCE "<script type=\"application/octet-stream\" id=\"krait-source\">"
 #define EMBEDDED_SOURCE_BEFORE                                                                     \
 	"<script type=\"application/octet-stream\" id=\"krait-source-before\">"

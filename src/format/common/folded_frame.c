@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Takes the text of one frame apart; see folded_frame.h. */
+/* Takes the text of one frame in folded stacks apart; see folded_frame.h. */
 #include "format/common/folded_frame.h"
 
 #include "profile/mark.h"
@@ -25,7 +25,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* The number of digits at the end of @s. */
+/* Returns the number of digits at the end of @s. */
 static size_t digits_at_end(const char *s, size_t n)
 {
 	size_t digits = 0;
@@ -35,7 +35,7 @@ static size_t digits_at_end(const char *s, size_t n)
 	return digits;
 }
 
-/* A line number; 0 if the text isn't a number below 2^31. */
+/* Returns the line number in a text; 0 if the text isn't a number below 2^31. */
 static int32_t number(const char *s, size_t n)
 {
 	int64_t v = 0;
@@ -158,7 +158,7 @@ static void take_place(const char *s, size_t n, struct folded_frame *f)
 	set_place(s, has_line ? n - digits - 1 : n, has_line, f);
 }
 
-/* Reads "name (place)": the last parentheses, if they end the text. */
+/* Reads "name (place)"; only parentheses that end the text count. */
 static bool take_parentheses(const char *s, size_t n, struct folded_frame *f)
 {
 	size_t depth = 0;
@@ -222,7 +222,7 @@ static size_t end_of_v8_name(const char *s, size_t n)
 	return last ? (size_t)(last - s) : n;
 }
 
-/* Takes a number such as ":39" off the end. False: there is none. */
+/* Takes a number such as ":39" off the end of the text. False: there is none. */
 static bool take_number_at_end(const char *s, size_t *n, int32_t *ret)
 {
 	size_t digits = digits_at_end(s, *n);
@@ -263,7 +263,7 @@ static bool take_v8(const char *s, size_t n, struct folded_frame *f)
 	s += end + 1;
 	n -= end + 1;
 	if (take_number_at_end(s, &n, &f->line) && take_number_at_end(s, &n, &column))
-		f->line = column; /* the first number was the column */
+		f->line = column; /* two numbers: the one that was read first is the column */
 	f->file = TEXT(s, n);
 	return true;
 }
@@ -372,7 +372,8 @@ static uint32_t mapping_of(struct profile *p, const struct folded_frame *f)
 	} else if (f->mapping.n) {
 		m.name = string(p, f->mapping);
 		/*
-		 * The mapping's name decides the kind, as in a recording, whatever a suffix says.
+		 * As in a recording, the name of the mapping decides the kind, whatever a suffix
+		 * says.
 		 */
 		m.kind = profile_kind(profile_get_string(p, m.name));
 	} else {
@@ -393,7 +394,7 @@ struct profile_location folded_frame_location(struct profile *p, const struct fo
 	return l;
 }
 
-/* The offset of @what in @s, or @n. */
+/* Returns the offset of @what in @s, or @n if it isn't there. */
 static size_t find(const char *s, size_t n, const char *what)
 {
 	const char *at = memmem(s, n, what, strlen(what));
@@ -401,7 +402,7 @@ static size_t find(const char *s, size_t n, const char *what)
 	return at ? (size_t)(at - s) : n;
 }
 
-/* Reads "NAME (pid 12)". */
+/* Reads krait's root frame of a process or thread: "NAME (pid 12)". */
 static bool root_of_krait(const char *s, size_t n, struct folded_label ret[2])
 {
 	static const struct {
@@ -438,8 +439,8 @@ static bool root_without_name(const char *s, size_t n, struct folded_label ret[2
 }
 
 /*
- * Reads `process 12:"python app.py"`, `thread (12): Main`, `thread (12)`; see src/stack_trace.rs of
- * py-spy.
+ * Reads py-spy's root frames: `process 12:"python app.py"`, `thread (12): Main`, `thread (12)`; see
+ * its src/stack_trace.rs.
  */
 static bool root_of_pyspy(const char *s, size_t n, struct folded_label ret[2])
 {
@@ -464,7 +465,7 @@ static bool root_of_pyspy(const char *s, size_t n, struct folded_label ret[2])
 	return true;
 }
 
-/* Reads "P12", "T34", "T12:34" (process or interpreter: thread), "tid:34". */
+/* Reads Austin's root frames: "P12", "T34", "T12:34" (process or interpreter: thread), "tid:34". */
 static bool root_of_austin(const char *s, size_t n, struct folded_label ret[2])
 {
 	size_t start = has_prefix(s, n, "tid:") ? 4 : 1, digits = digits_at_end(s, n);

@@ -16,8 +16,9 @@ struct folded_text {
 /* The parts point into the frame's text; .n is 0 if a part is missing. */
 struct folded_frame {
 	enum frame_kind kind;
-	bool inlined; /* the function was inlined into the frame before this one */
-	bool unnamed; /* "[libz.so.1+0x1234]": only .mapping and .address are known */
+	bool inlined; /* the function was inlined into that of the frame before this one */
+	/* the frame is like "[libz.so.1+0x1234]": only .mapping and .address are known */
+	bool unnamed;
 	struct folded_text name, file, mapping;
 	int32_t line;
 	uint64_t address;
@@ -35,7 +36,7 @@ bool folded_frame_parse_torch(const char *s, size_t n, struct folded_frame *ret)
 void folded_frame_make(struct folded_text name, struct folded_text place, int32_t line,
 		       struct folded_frame *ret);
 
-/* The frame as a location of @p, except .outer; not interned yet. */
+/* Makes the frame a location of @p, without .outer; it isn't interned yet. */
 struct profile_location folded_frame_location(struct profile *p, const struct folded_frame *f);
 
 /* A label that a root frame stands for; .key is NULL if it is an ordinary frame. */

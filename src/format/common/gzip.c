@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* gzip as a stream; see gzip.h. */
+/* Compresses to gzip as a stream; see gzip.h. */
 #include "format/common/gzip.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include <sys/types.h>
 #include <zlib.h>
 
-enum { GZIP = 16 }; /* zlib.h, deflateInit2(): added to windowBits */
+enum { GZIP = 16 }; /* adding this to windowBits makes deflateInit2() of zlib write gzip */
 
 struct encoder {
 	FILE *out;
@@ -36,7 +36,7 @@ static ssize_t encoder_write(void *cookie, const char *data, size_t n)
 
 	e->z.next_in = (Bytef *)data;
 	e->z.avail_in = n;
-	/* fopencookie(3): a write function returns 0 on error, not -1. */
+	/* fopencookie(3): a write function returns 0 on error, not -1 */
 	return run(e, Z_NO_FLUSH) ? 0 : (ssize_t)n;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Splits text into lines; see lines.h. */
+/* Splits a file's text into lines; see lines.h. */
 #include "format/common/lines.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@ struct splitter {
 	const char *what;
 	int (*take)(void *arg, const struct line *line);
 	void *arg;
-	/* where the next line begins in the uncompressed file; its number, from 1 */
+	/* offset of the next line in the uncompressed file, and the line's number, from 1 */
 	uint64_t off, number;
 };
 
@@ -27,7 +27,7 @@ static int take(struct splitter *s, const char *text, size_t n)
 	return s->take(s->arg, &line);
 }
 
-/* Handles the whole lines in buf[0..n). *used: where the rest begins. */
+/* Handles the lines that are whole in buf[0..n). *@used: where the rest begins. */
 static int take_whole(struct splitter *s, const char *buf, size_t n, size_t *used)
 {
 	int r = 0;
@@ -59,7 +59,7 @@ static int read_all(struct splitter *s, struct unpack *u)
 		r = unpack_more(u, (uint8_t *)buf + have, cap - have, &got);
 		if (r)
 			return r == -EINVAL ? err_wrap(r, "%s", s->what) : r;
-		/* The bytes before @have contain no end of a line. */
+		/* The bytes before @have were searched: no end of a line is in them. */
 		have += got;
 		r = take_whole(s, buf, have, &used);
 		memmove(buf, buf + used, have - used);

@@ -6,9 +6,12 @@
 #include "base/util.h"
 
 struct line {
-	const char *s; /* without its line break; valid during the call */
+	const char *s; /* text of the line, without its line break; valid during the call */
 	size_t n;
-	uint64_t off, number; /* off: of its first byte in the uncompressed file; number: from 1 */
+	/*
+	 * offset of the line's first byte in the uncompressed file, and the line's number, from 1
+	 */
+	uint64_t off, number;
 };
 
 /*

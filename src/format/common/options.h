@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a writer needs beside the profile. */
+/* What the writer of a format needs beside the profile. */
 #ifndef FORMAT_COMMON_OPTIONS_H
 #define FORMAT_COMMON_OPTIONS_H
 
@@ -10,18 +10,20 @@
 struct html_diff;
 
 struct render_options {
-	const char *title; /* for pictures; NULL: made from the profile's metadata */
+	const char *title; /* title of a picture; NULL: made from the profile's metadata */
 	/*
-	 * value type; NULL: the format's default (folded: samples; others: the profile's default)
+	 * name of the value type; NULL: the format's default (folded: samples; others: the
+	 * profile's default)
 	 */
 	const char *value;
 	/*
-	 * root frames: "process", "thread", "cgroup", a label; NULL: process, if there are several
+	 * what root frames are made for: "process", "thread", "cgroup", a label; NULL: processes,
+	 * if there are several
 	 */
 	const char *by;
 	enum profile_times times;
-	bool annotate; /* folded: a suffix after names shows the kind of frame */
-	bool bare;     /* trace: only the list of events, as py-spy writes it */
+	bool annotate; /* for folded: a suffix after each name shows the kind of frame */
+	bool bare;     /* for trace: only the list of events is written, as py-spy does */
 	/*
 	 * Opens a file that the recording names, for the page's source text. Returns a descriptor
 	 * or -errno. The page says so for -EPERM (could be shown on request) and -ESTALE (not the
@@ -32,10 +34,11 @@ struct render_options {
 	void *source_arg;
 	/* Called for each file of which lines are in the page; may be NULL. @arg: .source_arg. */
 	void (*source_shown)(void *arg, const char *path);
-	/* used in place of .open_source: source text that read_source_file() took from a page */
+	/* replaces .open_source: source text that read_source_file() took from a page */
 	const char *source_text;
-	const char *headline;	      /* the page's first sentence; NULL or "": none */
-	const struct html_diff *diff; /* set if the page compares two recordings, else NULL */
+	const char *headline; /* the first sentence of the page; NULL or "": none */
+	/* the comparison, if the page compares two recordings; else NULL */
+	const struct html_diff *diff;
 };
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Columns kept in a temporary file; see spool.h. */
+/* Keeps columns of a table in temporary files; see spool.h. */
 #include "format/common/spool.h"
 
 #include <sys/mman.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads gzip, zstd and plain bytes as one stream; see unpack.h. */
+/* Reads gzip, zstd and uncompressed bytes as one stream; see unpack.h. */
 #include "format/common/unpack.h"
 
 #include <errno.h>
@@ -48,7 +48,7 @@ void unpack_close(struct unpack *u)
 	*u = (struct unpack){};
 }
 
-/* As in gzip(1), concatenated members are one stream. */
+/* Goes on with gzip: members that follow one another are one stream, as in gzip(1). */
 static int more_gzip(struct unpack *u, uint8_t *buf, size_t cap, size_t *got)
 {
 	int r;
@@ -79,7 +79,7 @@ static int more_gzip(struct unpack *u, uint8_t *buf, size_t cap, size_t *got)
 		       u->used - u->z.avail_in, u->z.msg ? u->z.msg : "unknown reason");
 }
 
-/* As in zstd(1), several frames are one stream. */
+/* Goes on with zstd: frames that follow one another are one stream, as in zstd(1). */
 static int more_zstd(struct unpack *u, uint8_t *buf, size_t cap, size_t *got)
 {
 	ZSTD_inBuffer in = {u->data, u->n, u->used};

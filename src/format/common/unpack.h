@@ -13,14 +13,14 @@
 
 struct unpack {
 	const uint8_t *data;
-	size_t n, used; /* number of bytes in .data; how many of them were decompressed */
+	size_t n, used; /* number of bytes in .data, and how many of them were decompressed */
 	enum { UNPACK_PLAIN, UNPACK_GZIP, UNPACK_ZSTD } kind;
-	bool ended; /* all bytes were decompressed */
+	bool ended; /* all bytes of .data were decompressed */
 	z_stream z;
 	ZSTD_DStream *zstd;
 };
 
-/* @data is borrowed and must outlive @u. 0 or -ENOMEM + message. */
+/* Prepares decompression. @data is borrowed and must outlive @u. 0 or -ENOMEM + message. */
 _must_use_ int unpack_open(struct unpack *u, const uint8_t *data, size_t n);
 void unpack_close(struct unpack *u);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See viewer_in.h. */
+/* What the readers of viewers' JSON formats share; see viewer_in.h. */
 #include "format/common/viewer_in.h"
 
 #include <errno.h>
@@ -168,7 +168,7 @@ void viewer_in_set_start(struct profile *p, struct profile_location *l, int32_t 
 	l->function = profile_function(p, &fn);
 }
 
-/* Decompresses the whole text, because parts of it refer to later parts. */
+/* Decompresses the whole file first, because parts of it refer to later parts. */
 static int unpack_all(const char *format, struct unpack *u, size_t budget, struct str *ret)
 {
 	int r = unpack_rest(u, budget, ret);

@@ -9,7 +9,7 @@
 #include "base/json_in.h"
 #include "profile/profile.h"
 
-#define VIEWER_MAX_DEPTH 65536 /* the most frames of a stack */
+#define VIEWER_MAX_DEPTH 65536 /* the most frames that a stack may have */
 #define VIEWER_NO_MEMORY err_set(-ENOMEM, "out of memory for reading the profile")
 
 /*
@@ -42,7 +42,7 @@ int viewer_in_bad(const char *format, const struct json_in *in, const char *fiel
 /* If @r is an error of base/json_in.h, adds format and field to its message. Returns @r. */
 int viewer_in_wrap(const char *format, int r, const char *field);
 
-/* Reads a string. Any other value gives "". */
+/* Reads a string. Any value of another kind gives "". */
 _must_use_ int viewer_in_text(const char *format, struct json_in *in, const char *field,
 			      struct str *ret);
 
@@ -66,7 +66,10 @@ _must_use_ int viewer_in_scaled(const char *format, struct json_in *in, const ch
  * for that.
  */
 struct viewer_counts {
-	/* micro: counts are kept as PROFILE_MICROCOUNT; rounded: fractions are rounded away */
+	/*
+	 * micro: counts are kept as PROFILE_MICROCOUNT; rounded: fractions of counts are rounded
+	 * away
+	 */
 	bool micro, rounded;
 	bool has_fraction, has_large;
 };
@@ -87,7 +90,7 @@ bool viewer_in_counts_again(struct viewer_counts *c);
 _must_use_ int viewer_in_note(struct profile *p, const char *how, uint64_t n, const char *thing,
 			      const char *what);
 
-/* -EINVAL + message if @p and @bytes of other data together exceed @budget. */
+/* Returns -EINVAL + message if @p and @bytes of other data together exceed @budget. */
 _must_use_ int viewer_in_check_memory(const char *format, const struct json_in *in,
 				      const char *field, const struct profile *p, size_t bytes,
 				      size_t budget);

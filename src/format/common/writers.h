@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The writers listed in format.c. Their contract is that of struct render_format.write. */
+/* The functions of the writers in format.c, which do what struct render_format.write says. */
 #ifndef FORMAT_COMMON_WRITERS_H
 #define FORMAT_COMMON_WRITERS_H
 

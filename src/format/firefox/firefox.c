@@ -18,14 +18,15 @@
 
 struct threads {
 	struct firefox *f;
-	FILE *times, *weights, *cpu; /* columns that are written after the stacks */
+	/* columns of the table of samples, which are written after the stacks */
+	FILE *times, *weights, *cpu;
 	struct timeline timeline;
-	bool in_time;	 /* the values are times, written in milliseconds */
-	unsigned digits; /* if not .in_time: how many decimal places the values have */
+	bool in_time;	 /* the values are times, which are written in milliseconds */
+	unsigned digits; /* how many decimal places the values have, if not .in_time */
 	const char *thread_comma, *comma;
-	uint64_t n;	   /* samples written for the thread */
-	int64_t at_ns;	   /* when the last sample ended; at least the sample's time */
-	int64_t period_ns; /* 0: not known */
+	uint64_t n;	   /* how many samples of the thread were written */
+	int64_t at_ns;	   /* when the last sample ended; at least the time of that sample */
+	int64_t period_ns; /* time between two samples; 0: not known */
 };
 
 static void put_ms(FILE *out, int64_t ns)
@@ -114,13 +115,13 @@ static int begin_thread(void *arg, const struct timeline_thread *thread)
 	return 0;
 }
 
-/* If no sample has a time, samples follow one another from the start. */
+/* Writes samples. If none has a time, they follow one another from the start on. */
 static int put_run(void *arg, const struct profile_sample *run, int64_t last_ns)
 {
 	struct threads *t = arg;
 	uint32_t node = profile_stack_node(t->f->p, run->stack);
 	int64_t weight = run->values[t->f->value], time_ns = run->time_ns, first;
-	int64_t ran = MAX(weight, (int64_t)0); /* a negative weight isn't CPU time */
+	int64_t ran = MAX(weight, (int64_t)0); /* a negative weight counts as no CPU time */
 	int64_t gap_ns = MAX(2 * t->period_ns, 20 * (int64_t)NSEC_PER_MSEC);
 
 	if (!weight)
@@ -167,7 +168,7 @@ static int end_thread(void *arg, const struct timeline_thread *thread)
 	return r;
 }
 
-/* The command line and the closing lines appear in the profile's info panel. */
+/* Writes the command line and the closing lines, which the profile's info panel shows. */
 static void put_comments(const struct firefox *f)
 {
 	const struct profile_meta *m = profile_meta(f->p);

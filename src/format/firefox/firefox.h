@@ -18,9 +18,9 @@
  * a name.
  */
 struct firefox_func {
-	uint32_t location; /* id of one of the func's locations */
-	uint32_t name;	   /* index of the name in the file's strings */
-	int64_t source;	   /* index into .sources; -1: none */
+	uint32_t location; /* id of one of the locations of this func */
+	uint32_t name;	   /* index of the func's name in the file's strings */
+	int64_t source;	   /* index of the func's source file in .sources; -1: none */
 };
 
 struct firefox {
@@ -30,12 +30,13 @@ struct firefox {
 	struct render_names *names;
 	unsigned value;
 	/* The strings of the file: 0 is "", then the profile's by id, then these. */
-	struct str made; /* strings that the profile doesn't have: as JSON, each after ",\n" */
+	/* strings that the profile itself doesn't have, as JSON, each after ",\n" */
+	struct str made;
 	uint32_t n_made;
-	uint32_t *func_of; /* by location id: index into .funcs */
+	uint32_t *func_of; /* by location id: index of its func in .funcs */
 	VEC(struct firefox_func) funcs;
-	VEC(uint32_t) sources; /* indexes of source files' names in the file's strings */
-	/* by mapping id: index of the library in the file's "libs"; UINT32_MAX: none */
+	VEC(uint32_t) sources; /* names of source files, as indexes in the file's strings */
+	/* by mapping id: index of its library in the file's "libs"; UINT32_MAX: none */
 	uint32_t *lib_of;
 	uint32_t n_libs;
 	/*
@@ -52,7 +53,7 @@ struct firefox {
 _must_use_ int firefox_tables_init(struct firefox *f);
 void firefox_tables_fini(struct firefox *f);
 
-/* Write "libs" and "shared": everything that isn't of a single thread. */
+/* Write "libs" and "shared", which have everything that isn't of a single thread. */
 void firefox_put_libs(const struct firefox *f);
 void firefox_put_shared(const struct firefox *f);
 

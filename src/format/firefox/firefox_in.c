@@ -8,19 +8,19 @@
 #include "format/firefox/firefox_in_tables.h"
 
 #define NEWEST 75
-#define MS     6 /* 10^6: from milliseconds, as in the file, to nanoseconds */
+#define MS     6 /* power of ten by which milliseconds, as in the file, become nanoseconds */
 
-/* A member of "threads". Its samples are read after all its members are known. */
+/* A thread of the file. Its samples are read once all its members are known. */
 struct thread {
 	struct json_in samples, stack, time, deltas, weight;
 	struct str weight_type, name, process, pid, tid;
-	bool no_name, no_process; /* the name was made up by krait */
+	bool no_name, no_process; /* krait has made up the name of the thread, of the process */
 	bool is_count;
-	unsigned value; /* index of the value type */
+	unsigned value; /* index of the value type of the thread's weights */
 	uint32_t labels;
 };
 
-/* Gives each type of weight a value type of its own. */
+/* Gives each type of weight a value type of its own in the profile. */
 static int take_type(struct ff_reader *r, struct thread *t)
 {
 	static const struct {
@@ -73,7 +73,7 @@ static int read_beside(struct ff_reader *r, struct json_in *in, const char *fiel
 	return err;
 }
 
-/* Reads a weight in the unit of its value; a missing count is 1. */
+/* Reads a weight in the unit of its value; where it is missing it is a count of 1. */
 static int read_weight(struct ff_reader *r, struct thread *t, int64_t *ret)
 {
 	struct json_in *in = &t->weight;
@@ -147,7 +147,7 @@ static int read_samples(struct ff_reader *r, struct thread *t)
 	return err;
 }
 
-/* Finds the lists of "samples", and the type of the weights. */
+/* Finds the lists that "samples" has, and the type of the weights. */
 static int find_samples(struct ff_reader *r, struct thread *t)
 {
 	struct json_in in = t->samples;
@@ -164,7 +164,7 @@ static int find_samples(struct ff_reader *r, struct thread *t)
 			continue;
 		}
 		err = ff_in_field(json_in_skip(&in), "samples");
-		/* null: there is no such list */
+		/* the member is null: the file has no such list */
 		if (in.at[-1] != ']')
 			continue;
 		if (streq(key, "stack"))
@@ -181,13 +181,13 @@ static int find_samples(struct ff_reader *r, struct thread *t)
 	return err;
 }
 
-/* Is it an id that krait writes if the recording has none? */
+/* Tells whether @s is an id that krait writes where the recording has none. */
 static bool is_made_up(const struct ff_reader *r, const struct str *id)
 {
 	return r->of_krait && strtoull(str_cstr(id), NULL, 10) >= PROFILE_MADE_UP_ID;
 }
 
-/* Reads krait's own member, which lists the names that are made up. */
+/* Reads krait's own member of the file, which lists the names that krait has made up. */
 static int read_made_up(struct ff_reader *r, struct json_in *in, struct thread *t)
 {
 	int more, err = ff_in_field(json_in_enter(in, '['), "made_up");
@@ -413,7 +413,7 @@ static int read_file(struct ff_reader *r, struct json_in in)
 	return err ? err : read_threads(r);
 }
 
-/* @counts: in: how counts are kept; out: what kinds of counts the file has. */
+/* Reads the file. @counts: in: how counts are kept; out: what kinds of counts the file has. */
 static int read_once(struct json_in in, size_t n, struct viewer_counts *counts,
 		     struct profile **ret)
 {

@@ -14,7 +14,7 @@ static struct folded_text folded(const char *s)
 	return s ? (struct folded_text){s, strlen(s)} : (struct folded_text){};
 }
 
-/* The file of a function; where it is stored depends on the version. */
+/* Returns the source file of a function; where that is stored depends on the file's version. */
 static const char *file_of(const struct ff_reader *r, int64_t func)
 {
 	const char *file = ff_string(r, ff_cell(r, FUNC_FILE, func));
@@ -51,13 +51,13 @@ static struct profile_location make_location(struct ff_reader *r, int64_t frame)
 	struct profile_location l;
 	struct folded_frame f;
 
-	/* CPython's own profiler stores the files of frozen modules as resources. */
+	/* CPython's own profiler stores the source files of frozen modules as resources. */
 	if (!place.n)
 		place = folded(ff_string(r, ff_cell(r, RESOURCE_NAME, resource_of(r, func))));
 	folded_frame_make(name, place, MAX(line, 0), &f);
 	if (f.unnamed) {
 		/*
-		 * "[kernel+0x1234]" is complete; other addresses get their path from the list of
+		 * "[kernel+0x1234]" says all; other addresses get their path from the list of
 		 * libraries.
 		 */
 		if (lib.n && f.kind != KIND_KERNEL)
@@ -66,7 +66,7 @@ static struct profile_location make_location(struct ff_reader *r, int64_t frame)
 		f.file = file;
 		f.mapping = lib;
 	} else if (r->of_krait && category) {
-		/* A mark; every other kind has a library. */
+		/* A frame of no library is a mark. */
 		f.kind = streq(category, "Python") ? KIND_PYTHON : KIND_MARK;
 		f.file = file;
 		f.mapping = (struct folded_text){};
@@ -141,7 +141,7 @@ static int make_node(struct ff_reader *r, int32_t stack, const struct ff_node *c
 	return made->node ? 0 : VIEWER_NO_MEMORY;
 }
 
-/* Creates the callers of @stack that no earlier stack had, then @stack itself. */
+/* Makes those callers of @stack that no earlier stack had, then @stack itself. */
 static int make_path(struct ff_reader *r, int32_t stack)
 {
 	int32_t caller = stack;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads the tables of a Firefox profile; see firefox_in_tables.h. */
+/* Reads the tables of a Firefox profile, such as frames and funcs; see firefox_in_tables.h. */
 #include "format/firefox/firefox_in_tables.h"
 
 #include "base/error.h"
@@ -10,7 +10,7 @@ enum target { NUMBERS, STACKS, FRAMES, FUNCS, RESOURCES, SOURCES, STRINGS, CATEG
 static const struct {
 	const char *table, *name;
 	enum target target;
-	bool needed; /* null isn't allowed */
+	bool needed; /* the column must not have null */
 	enum ff_column flags;
 	/* which bit of column .flags says whether the cell is set; 0: there is no such bit */
 	int bit;
@@ -241,7 +241,7 @@ static size_t rows_of(const struct ff_reader *r, enum target target, bool *own, 
 		return texts->starts.n;
 	}
 	*own = r->own.columns[of[target]].there;
-	/* A table of resources may lack one of its columns. */
+	/* Of the columns of resources one may be missing. */
 	if (target == RESOURCES)
 		*own |= r->own.columns[RESOURCE_LIB].there;
 	return target == RESOURCES ? MAX(tables_of(r, RESOURCE_NAME)->columns[RESOURCE_NAME].v.n,
@@ -296,7 +296,7 @@ int ff_check_tables(struct ff_reader *r)
 		rows = columns[c].target ? rows_of(r, columns[c].target, &own, &known) : 0;
 		own |= r->own.columns[c].there ||
 		       (columns[c].bit && r->own.columns[columns[c].flags].there);
-		/* Shared columns are checked once, not for every thread. */
+		/* Columns that threads share are checked once, not for every thread. */
 		if (!known || (was && !own))
 			continue;
 		r->shared_checked[c] |= !own;

@@ -13,7 +13,7 @@
 #include "profile/profile.h"
 
 #define FF_FORMAT "firefox"
-#define FF_NONE	  (-1) /* stands for null in a column */
+#define FF_NONE	  (-1) /* the value in a column that stands for null */
 
 enum ff_column {
 	STACK_FRAME,
@@ -27,21 +27,22 @@ enum ff_column {
 	FRAME_LINE,
 	FRAME_COLUMN,
 	FRAME_CATEGORY,
-	FRAME_LIB,   /* from version 70 on; before, the library of the function's resource */
-	FRAME_FLAGS, /* from version 71 on: which columns are set, since 0 may be a value */
+	/* from version 70 on; before that the library is that of the function's resource */
+	FRAME_LIB,
+	FRAME_FLAGS, /* from version 71 on: tells which columns are set, because 0 may be a value */
 	FUNC_NAME,
 	FUNC_FILE,
-	FUNC_SOURCE, /* from version 58 on, in place of FUNC_FILE */
+	FUNC_SOURCE, /* from version 58 on it replaces FUNC_FILE */
 	FUNC_LINE,
 	FUNC_RESOURCE,
-	FUNC_FLAGS, /* from version 75 on */
+	FUNC_FLAGS, /* from version 75 on: tells which columns are set */
 	RESOURCE_LIB,
 	RESOURCE_NAME,
 	SOURCE_FILE,
 	FF_COLUMNS,
 };
 
-/* Bits of FRAME_FLAGS and FUNC_FLAGS. */
+/* Bits in the columns FRAME_FLAGS and FUNC_FLAGS. */
 enum {
 	FRAME_HAS_LIB = 2,
 	FRAME_HAS_CATEGORY = 4,
@@ -52,7 +53,7 @@ enum {
 typedef VEC(int32_t) ff_numbers;
 
 struct ff_texts {
-	struct str bytes; /* each text ends with a NUL */
+	struct str bytes; /* the texts, each with a NUL at its end */
 	VEC(size_t) starts;
 };
 
@@ -66,17 +67,17 @@ struct ff_tables {
 	struct ff_texts strings;
 };
 
-/* What a row of the table of stacks became in the profile. */
+/* What a row of the file's table of stacks became in the profile. */
 struct ff_node {
-	uint32_t node, depth, stack; /* ids in the profile; 0: not created yet */
-	/* the last thread for which the frames of this row were counted */
+	uint32_t node, depth, stack; /* ids in the profile, and depth; 0: not made yet */
+	/* number of the last thread for which the frames of this row were counted */
 	uint32_t thread;
 };
 
 struct ff_reader {
 	struct profile *p;
 	struct viewer_counts counts;
-	/* Samples that were left out; times and weights of samples that aren't numbers. */
+	/* Number of samples that were left out, and of times and weights that aren't numbers. */
 	uint64_t n_no_stack, n_no_number;
 	size_t budget;
 	uint64_t steps;
@@ -84,16 +85,16 @@ struct ff_reader {
 	struct json_in meta, libs, shared_at, threads;
 	bool of_krait;
 	struct ff_texts lib_paths, categories;
-	/* tables of all threads; tables of the thread that is being read */
+	/* the tables for all threads, and those of the thread that is read now */
 	struct ff_tables shared, own;
-	/* by row of the table of frames: location id; 0: not created yet */
+	/* by row of the table of frames: id of the location; 0: not made yet */
 	VEC(uint32_t) locations;
-	VEC(struct ff_node) nodes; /* one for each row of the table of stacks */
-	VEC(int32_t) path;	   /* rows of the table of stacks, leaf first */
+	VEC(struct ff_node) nodes; /* what became of each row of the table of stacks */
+	VEC(int32_t) path;	   /* rows of the table of stacks, innermost frame first */
 	bool shared_checked[FF_COLUMNS];
-	uint32_t thread; /* number of the current thread, from 1 */
+	uint32_t thread; /* number of the thread that is read now, from 1 */
 	struct str key, text;
-	const struct json_in *at; /* the place that error messages name */
+	const struct json_in *at; /* the place in the file that error messages name */
 };
 
 static inline int ff_bad(const struct json_in *in, const char *field, const char *what)
@@ -106,9 +107,10 @@ static inline int ff_in_field(int r, const char *field)
 	return viewer_in_wrap(FF_FORMAT, r, field);
 }
 
-/* firefox_in_tables.c. Functions return 0 or -errno + message unless they say otherwise. */
+/* The functions of firefox_in_tables.c return 0 or -errno + message unless they say otherwise. */
 _must_use_ int ff_add_text(struct ff_texts *to, const struct str *text);
-const char *ff_text(const struct ff_texts *t, int64_t i); /* NULL if there is no text @i */
+/* returns NULL if there is no text number @i */
+const char *ff_text(const struct ff_texts *t, int64_t i);
 void ff_texts_fini(struct ff_texts *t);
 void ff_tables_fini(struct ff_tables *t);
 
@@ -124,7 +126,7 @@ _must_use_ int ff_read_shared(struct ff_reader *r);
  */
 _must_use_ int ff_check_tables(struct ff_reader *r);
 
-/* Skips to the next value, so that a message names its byte. */
+/* Skips blanks before the next value, so that an error message names its byte. */
 void ff_skip_blanks(struct json_in *in);
 
 /* Reads a number of a list: an integer of 31 bits; null and -1 give FF_NONE. */
@@ -135,7 +137,7 @@ _must_use_ int ff_read_number(struct json_in *in, const char *field, int32_t *re
  * shared table; FF_NONE if there is no such row.
  */
 int32_t ff_cell(const struct ff_reader *r, enum ff_column c, int64_t row);
-/* As ff_cell(); but FF_NONE unless @bit is set in the row's column @flags. */
+/* As ff_cell(), but returns FF_NONE unless @bit is set in the row's column @flags. */
 int32_t ff_flagged(const struct ff_reader *r, enum ff_column c, int64_t row, enum ff_column flags,
 		   int bit);
 const char *ff_string(const struct ff_reader *r, int64_t i);

@@ -8,7 +8,7 @@
 
 #include "base/json.h"
 
-/* One category for each enum frame_kind. The first grey one is the profiler's default. */
+/* One category for each enum frame_kind. Firefox takes the first grey one as the default. */
 const char firefox_categories[] =
 	"{\"name\":\"Python\",\"color\":\"yellow\",\"subcategories\":[\"Other\"]},"
 	"{\"name\":\"Native\",\"color\":\"blue\",\"subcategories\":[\"Other\"]},"
@@ -26,7 +26,10 @@ static const struct profile_mapping *mapping_of(const struct firefox *f, uint32_
 	return profile_get_mapping(f->p, profile_get_location(f->p, location)->mapping);
 }
 
-/* breakpadId is needed only to look up symbols, which isn't necessary here. */
+/*
+ * Writes "libs". Its breakpadId would only be needed to look up symbols, which have their names
+ * here.
+ */
 void firefox_put_libs(const struct firefox *f)
 {
 	const char *comma = "";
@@ -82,7 +85,7 @@ static void index_or_null(const struct firefox *f, bool first, int64_t v)
 		fprintf(f->out, "%snull", first ? "" : ",");
 }
 
-/* Writes "name":[expression, ...] for i from @from to below @to. */
+/* Writes "name":[expression, ...] for each i from @from to below @to. */
 #define COLUMN(name, from, to, put, expression)                                                    \
 	do {                                                                                       \
 		fputs("\"" name "\":[", f->out);                                                   \
@@ -156,8 +159,8 @@ static int64_t func_resource(const struct firefox *f, size_t i)
 }
 
 /*
- * "JavaScript" stands for Python here: the profiler can show JavaScript alone, without native
- * frames.
+ * Returns whether a function is "JavaScript", which stands for Python here: Firefox can show that
+ * alone, without native frames.
  */
 static const char *func_is_python(const struct firefox *f, size_t i)
 {
@@ -199,7 +202,7 @@ void firefox_put_shared(const struct firefox *f)
 	COLUMN("lib", 0, f->n_libs, number, (int64_t)i);
 	COLUMN("name", 0, f->n_libs, number, (int64_t)(f->first_lib_name + i));
 	COLUMN("host", 0, f->n_libs, constant, "null");
-	COLUMN("type", 0, f->n_libs, constant, "1"); /* 1: a library */
+	COLUMN("type", 0, f->n_libs, constant, "1"); /* type 1 stands for a library */
 	fprintf(f->out, "\"length\":%u},\n", f->n_libs);
 	fputs("\"nativeSymbols\":{\"libIndex\":[],\"address\":[],\"name\":[],\"functionSize\":[],"
 	      "\"length\":0},\n\"sources\":{",

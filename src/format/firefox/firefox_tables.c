@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Numbers the functions, source files and libraries of a Firefox profile; see firefox.h. */
+/* Numbers functions, source files and libraries for a Firefox profile; see firefox.h. */
 #include "format/firefox/firefox.h"
 
 #include <errno.h>
@@ -49,7 +49,7 @@ static int source_of(struct firefox *f, struct map *at, uint32_t location, int64
  */
 struct func_key {
 	uint32_t name, file, mapping;
-	uint32_t unnamed; /* id of the location, if the location has no name */
+	uint32_t unnamed; /* id of the location if it has no name; else 0 */
 	int32_t start_line;
 };
 
@@ -65,7 +65,7 @@ static struct func_key func_key(const struct firefox *f, uint32_t location)
 	return (struct func_key){fn->name, fn->file, l->mapping, 0, fn->start_line};
 }
 
-/* The number of a key is that of the func, from 1. */
+/* Makes a func for a key; the key's number is that of the func, from 1. */
 static int add_func(struct firefox *f, struct intern *keys, struct map *source_at, uint32_t id)
 {
 	struct func_key key = func_key(f, id);

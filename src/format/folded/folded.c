@@ -64,8 +64,12 @@ static const char *annotation(const struct profile *p, uint32_t location)
 
 struct folded {
 	const struct render_options *opt;
-	unsigned digits;    /* decimal places of values */
-	struct rank frames; /* rank of input 0: MARK_NO_STACK; of input id: that location */
+	unsigned digits; /* how many decimal places the values have */
+	/*
+	 * ranks of frames' texts; input 0 is MARK_NO_STACK, another input is the location with this
+	 * id
+	 */
+	struct rank frames;
 	struct roots roots;
 	struct tree tree;
 };
@@ -107,7 +111,7 @@ static int compare(const void *arg, const struct tree_node *a, const struct tree
 	return a->key < b->key ? -1 : a->key > b->key;
 }
 
-/* Would a reader take the ends of all lines for two counts? */
+/* Tells whether a reader would take the ends of all lines for two counts each. */
 static bool has_two_numbers(const struct folded *f)
 {
 	size_t lines = 0;
@@ -128,7 +132,7 @@ static bool has_two_numbers(const struct folded *f)
 
 struct visit {
 	uint32_t node;
-	size_t prefix; /* bytes of the line before this node's frame */
+	size_t prefix; /* bytes of the line before the frame of this node */
 };
 
 /*
@@ -149,7 +153,10 @@ static int write_lines(struct folded *f, FILE *out)
 		if (v.node) {
 			const char *frame = text(f, n);
 
-			/* A '#' at the start of a line would make the line a comment. */
+			/*
+			 * A line that would begin with '#' begins with a blank: readers would take
+			 * it for a comment.
+			 */
 			if (line.n || *frame == '#')
 				str_add_c(&line, line.n ? ';' : ' ');
 			add_clean(&line, frame);

@@ -13,7 +13,7 @@
 #include "format/common/viewer_in.h"
 #include "profile/mark.h"
 
-/* Same limits as for pprof (pprof_read.c); real files need far less. */
+/* The most memory: as for pprof (pprof_read.c), though real files need far less. */
 #define BUDGET_BASE	 (256ull << 20)
 #define BUDGET_PER_BYTE	 64
 #define SAMPLES_BASE	 (1u << 20)
@@ -28,24 +28,25 @@
  */
 struct form {
 	bool two;     /* every line has two counts, as difffolded.pl writes them */
-	bool micro;   /* counts have fractions */
-	bool rounded; /* some counts are too large to be kept with fractions */
+	bool micro;   /* counts in the file have fractions */
+	bool rounded; /* some counts are too large for being kept with fractions */
 };
 
 struct reader {
 	struct profile *p;
-	size_t budget, bytes; /* .bytes: length of the file */
+	size_t budget, bytes; /* memory that may still be used, and the length of the file */
 	struct form form;
-	int power; /* Austin's counts are multiplied by 10^power; -1: counts are samples */
-	bool one;  /* the file says that each line has one count */
-	/* Austin's full form: each line has time, whether the thread was idle, and bytes */
+	/* Austin's counts are multiplied by 10^power; -1: counts are numbers of samples */
+	int power;
+	bool one; /* a comment of the file says that each line has one count */
+	/* Austin's full form: each line has a time, whether the thread was idle, and bytes */
 	bool full;
 	bool has_fraction, has_large;
 	uint64_t n_lines, n_two, n_bad, bad_at;
-	VEC(uint32_t) frames; /* root first */
-	/* Most frames occur many times, so a frame's text is parsed once. */
+	VEC(uint32_t) frames; /* locations of the present stack, root first */
+	/* Texts of frames, each of which is parsed once because it occurs many times. */
 	struct intern texts;
-	VEC(uint32_t) locations; /* by id of a frame's text, minus 1: id of the location */
+	VEC(uint32_t) locations; /* by id of a frame's text - 1: id of the location */
 	VEC(struct profile_label) labels;
 };
 
@@ -74,7 +75,7 @@ static const char *skip_digits(const char *s, const char *end)
 	return s;
 }
 
-/* Numbers as in JSON, which may also end with a decimal point. */
+/* Accepts a number as in JSON, which here may also end with a decimal point. */
 static bool is_number(struct folded_text t)
 {
 	const char *end = t.s + t.n, *s = t.s + (t.n && *t.s == '-'), *digits = s;
@@ -113,7 +114,7 @@ static bool split_count(const char *s, size_t n, size_t *stack_n, struct folded_
 	return count->s > s && is_number(*count);
 }
 
-/* Converts a count of the file into the profile's unit. */
+/* Converts a count in the file into the unit of the profile. */
 static bool take_count(struct reader *r, struct folded_text text, int64_t *ret)
 {
 	int64_t micro;
@@ -180,7 +181,7 @@ static bool take_root(struct reader *r, const char *s, size_t n)
 					  string(r->p, labels[i].value)};
 
 		if (vec_push(&r->labels, l))
-			return false; /* it is an ordinary frame */
+			return false; /* if memory lacks, it stays an ordinary frame */
 	}
 	return labels[0].key;
 }
@@ -215,7 +216,7 @@ static void reverse(uint32_t *v, size_t n)
 
 #define FULL_MODE "# mode: full"
 
-/* Names the values as austin2speedscope does. */
+/* Names the values of Austin's full form, as austin2speedscope does. */
 static void set_full(struct reader *r)
 {
 	static const struct profile_value_type types[] = {{"cpu", "nanoseconds"},
@@ -232,7 +233,7 @@ static void set_full(struct reader *r)
 	r->full = true;
 }
 
-/* Austin says in a comment what its counts are: microseconds or bytes. */
+/* Reads a comment of Austin's, which says what counts are: microseconds or bytes. */
 static void take_comment(struct reader *r, const char *s, size_t n)
 {
 	static const struct {
@@ -257,7 +258,7 @@ static void take_comment(struct reader *r, const char *s, size_t n)
 	}
 }
 
-/* Parses "TIME,IDLE,BYTES". An idle thread has no CPU time; freed bytes are negative. */
+/* Parses Austin's "TIME,IDLE,BYTES". An idle thread has no CPU time; freed bytes are negative. */
 static bool take_full(struct folded_text t, int64_t values[static PROFILE_MAX_VALUES])
 {
 	const char *end = t.s + t.n, *idle = memchr(t.s, ',', t.n);
@@ -324,7 +325,7 @@ static int take_line(void *arg, const struct line *line)
 
 	while (n && s[n - 1] == '\r')
 		n--;
-	if (!n || s[0] == '#') { /* Austin and Perfetto write comments */
+	if (!n || s[0] == '#') { /* a comment, as Austin and Perfetto write it */
 		take_comment(r, s, n);
 		return 0;
 	}
@@ -370,7 +371,7 @@ static void set_values(struct reader *r)
 	meta->period = 1;
 }
 
-/* Does the file have another form than was assumed while it was read? */
+/* Tells whether the file has another form than was assumed when it was read. */
 static bool is_other_form(struct reader *r)
 {
 	struct form was = r->form;
@@ -408,7 +409,7 @@ static int read_all(struct reader *r, const uint8_t *data, size_t n)
 		set_values(r);
 		err = lines_each(data, n, "folded stacks", take_line, r);
 	} while (!err && is_other_form(r));
-	/* A text that isn't folded stacks may have single lines that look like them. */
+	/* A text of another kind may have single lines that look like folded stacks. */
 	if (!err && r->n_bad && r->n_bad >= r->n_lines)
 		err = bad(r->bad_at, "the line doesn't end with a blank and a count");
 	return err ? err : add_notes(r);
@@ -450,7 +451,7 @@ bool folded_probe(const uint8_t *head, size_t n)
 		struct folded_text count;
 		size_t stack_n;
 
-		/* Of a line longer than @head, only the frames can be recognized. */
+		/* Of a line that is longer than @head only the frames can be recognized. */
 		if (len && s[0] != '#' && s[0] != '\r') {
 			bool is_good = split_count(s, len, &stack_n, &count) ||
 				       (!stop && memchr(s, ';', len));

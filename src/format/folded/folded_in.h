@@ -9,7 +9,7 @@
 
 #include "profile/profile.h"
 
-/* The values of lines with two counts, as difffolded.pl writes them. */
+/* Names of the two values in files with two counts on a line, as difffolded.pl writes them. */
 #define FOLDED_BEFORE "before"
 #define FOLDED_AFTER  "after"
 /*

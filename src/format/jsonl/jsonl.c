@@ -17,7 +17,7 @@ struct jsonl {
 	FILE *out;
 };
 
-/* Writes ,"key":"value" if there is a value. */
+/* Writes ,"key":"value" unless the value is missing. */
 static void put_text(const struct jsonl *j, const char *key, const char *value)
 {
 	if (!*value)
@@ -89,7 +89,7 @@ static void put_mapping(const struct jsonl *j, uint32_t id)
 	fputs("}\n", j->out);
 }
 
-/* A frame that some symbol covers has a name, which may be empty. */
+/* Writes a frame; one that a symbol covers has a name, which may be empty. */
 static void put_frame(const struct jsonl *j, uint32_t id)
 {
 	const struct profile_location *l = profile_get_location(j->p, id);

@@ -13,7 +13,7 @@
 #include "format/common/lines.h"
 #include "format/jsonl/jsonl_line.h"
 
-/* Same limits as for pprof (pprof_read.c); real files need far less. */
+/* The most memory: as for pprof (pprof_read.c), though real files need far less. */
 #define BUDGET_BASE	 (256ull << 20)
 #define BUDGET_PER_BYTE	 64
 #define SAMPLES_BASE	 (1ull << 20)
@@ -26,9 +26,9 @@ struct reader {
 	size_t budget;
 	uint64_t max_samples;
 	bool has_head;
-	struct map mappings, frames, stacks, labels; /* id in the file -> id in the profile */
+	struct map mappings, frames, stacks, labels; /* ids in the file -> ids in the profile */
 	struct jsonl_line line;
-	VEC(uint32_t) frame_ids; /* ids of the locations of the current stack, leaf first */
+	VEC(uint32_t) frame_ids; /* locations of the current stack, leaf first */
 };
 
 /* Sets the message "JSON lines: line N: FIELD: what" and returns -EINVAL. */
@@ -126,7 +126,7 @@ static int32_t to_line(int64_t v)
 	return v < 0 || v > INT32_MAX ? 0 : (int32_t)v;
 }
 
-/* Checks the rules of profile.h for locations: names, and where code was inlined. */
+/* Checks the rules that profile.h has for locations: names, and where code was inlined. */
 static int check_frame(const struct reader *r, const struct profile_location *l)
 {
 	const struct profile_mapping *m = profile_get_mapping(r->p, l->mapping);
@@ -179,7 +179,7 @@ static int take_frame(struct reader *r)
 	return err ? err : put_id(r, &r->frames, profile_location(r->p, &l));
 }
 
-/* An inlined frame must follow the frame that it was inlined into (root first). */
+/* Reads a stack: an inlined frame must follow the one that it was inlined into (root first). */
 static int take_stack(struct reader *r)
 {
 	size_t n = r->line.list.n;
@@ -331,7 +331,9 @@ static size_t skip(const char *s, size_t n, const char *what)
 	return n - i >= m && !memcmp(s + i, what, m) ? i + m : 0;
 }
 
-/* The first member tells. A file whose members were sorted by name isn't recognized. */
+/*
+ * Recognizes the format by the first member; a file with members sorted by name isn't recognized.
+ */
 bool jsonl_probe(const uint8_t *head, size_t n)
 {
 	static const char *const words[] = {"{", "\"type\"", ":", "\"krait\""};

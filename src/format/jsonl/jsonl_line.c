@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads the members of a JSON line; see jsonl_line.h. */
+/* Reads the members of one JSON line; see jsonl_line.h. */
 #include "format/jsonl/jsonl_line.h"
 
 #include <errno.h>
@@ -46,7 +46,7 @@ static int too_many(const char *what, unsigned max)
 	return err_set(-EINVAL, "more than %u %s", max, what);
 }
 
-/* Empties what the line before left; memory is kept. */
+/* Empties what the line before has left; its memory is kept. */
 static void clear(struct jsonl_line *l, uint64_t number)
 {
 	l->number = number;
@@ -215,7 +215,7 @@ static int take_other(struct jsonl_line *l, struct json_in *in, const char *key)
 	return 1;
 }
 
-/* Reads the value of the member @key. */
+/* Reads the value of the member with the name @key. */
 static int take_member(struct jsonl_line *l, struct json_in *in, const char *key)
 {
 	int r = take_other(l, in, key);

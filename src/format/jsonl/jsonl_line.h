@@ -21,7 +21,7 @@ enum jsonl_text {
 	JSONL_TEXTS
 };
 
-/* Addresses are strings: "0x12ab". */
+/* Addresses, which the file has as strings: "0x12ab". */
 enum jsonl_address { JSONL_START, JSONL_LIMIT, JSONL_OFFSET, JSONL_ADDRESS, JSONL_ADDRESSES };
 
 enum jsonl_number {
@@ -53,22 +53,22 @@ struct jsonl_type {
 	struct str type, unit;
 };
 
-/* Members that a line doesn't have are empty or 0. */
+/* The members of a line; those that it doesn't have are empty or 0. */
 struct jsonl_line {
 	uint64_t number;
 	struct str texts[JSONL_TEXTS];
 	int64_t numbers[JSONL_NUMBERS];
 	uint64_t addresses[JSONL_ADDRESSES];
 	bool has_name, has_time;
-	VEC(int64_t) list; /* the numbers of the member "frames" or "values" */
+	VEC(int64_t) list; /* numbers in the member "frames" or "values" */
 	VEC(struct jsonl_label) labels;
-	size_t labels_made; /* this many of .labels have memory of their own */
+	size_t labels_made; /* so many of .labels have memory of their own */
 	struct jsonl_type types[PROFILE_MAX_VALUES], period_type;
 	unsigned n_types;
 	size_t n_comments;
-	/* may be longer than the line's comments, because its strings are reused */
+	/* comments of the line; the vector may be longer, because its strings are reused */
 	VEC(struct str) comments;
-	struct str key; /* for reading */
+	struct str key; /* the key that is being read */
 };
 
 /*
@@ -77,7 +77,7 @@ struct jsonl_line {
 _must_use_ int jsonl_line_read(struct jsonl_line *l, const struct line *line);
 void jsonl_line_fini(struct jsonl_line *l);
 
-/* Value type @t with strings that live as long as @p. */
+/* Returns value type @t, with strings that live as long as @p. */
 struct profile_value_type jsonl_value_type(struct profile *p, const struct jsonl_type *t);
 
 #endif

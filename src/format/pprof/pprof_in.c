@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads protocol buffers from hostile bytes; see pprof_in.h. */
+/* Reads protocol buffers from bytes that may be hostile; see pprof_in.h. */
 #include <errno.h>
 #include <stdarg.h>
 #include "format/pprof/pprof_in.h"
@@ -32,7 +32,7 @@ void pprof_in_close(struct pprof_in *in)
 	*in = (struct pprof_in){};
 }
 
-/* Decompresses into buf[end..cap). */
+/* Decompresses into buf[end..cap), without moving it. */
 static int unpack_here(struct pprof_in *in)
 {
 	size_t got;
@@ -58,7 +58,7 @@ static int fill(struct pprof_in *in, size_t want)
 		in->at = 0;
 	}
 	while (!r && in->end < want && !in->from.ended) {
-		/* The buffer grows as bytes arrive, so a false length costs nothing. */
+		/* The buffer grows as bytes arrive, so that a false length costs no memory. */
 		if (in->end == in->cap) {
 			size_t cap = in->cap ? in->cap * 2 : CHUNK;
 			uint8_t *buf = realloc(in->buf, cap);
@@ -90,7 +90,7 @@ static bool varint(const uint8_t **at, const uint8_t *end, uint64_t *ret)
 	return false;
 }
 
-/* Reads everything except the payload of a PB_BYTES field, whose length goes to f->n. */
+/* Reads a field, but not the payload of a PB_BYTES field, whose length goes to f->n. */
 static int field_head(struct pb_cursor *c, struct pb_field *f)
 {
 	const uint8_t *start = c->at;
@@ -154,7 +154,7 @@ int pb_next(struct pb_cursor *c, struct pb_field *f)
 int pprof_in_next(struct pprof_in *in, struct pb_field *f)
 {
 	struct pb_cursor c = {.what = "Profile"};
-	int r = fill(in, 20); /* the size of a tag and a length */
+	int r = fill(in, 20); /* a tag and a length have at most so many bytes */
 
 	if (r || in->at == in->end)
 		return r;

@@ -11,20 +11,20 @@
 #include "format/common/unpack.h"
 #include "format/pprof/proto.h"
 
-#define PPROF_FIELD_MAX (16u << 20) /* the most bytes of one top-level field */
+#define PPROF_FIELD_MAX (16u << 20) /* the most bytes that a top-level field may have */
 
 struct pprof_in {
 	struct unpack from;
 	uint8_t *buf;
-	size_t cap, at, end; /* buf[at..end) isn't consumed yet */
-	uint64_t base;	     /* offset of buf[0] in the message */
+	size_t cap, at, end; /* bounds of the buffer; buf[at..end) isn't consumed yet */
+	uint64_t base;	     /* offset in the message of buf[0] */
 };
 
 struct pb_field {
 	unsigned number;
 	enum pb_wire wire;
-	uint64_t v; /* the value of PB_VARINT, PB_FIXED32, PB_FIXED64 */
-	/* the @n bytes of PB_BYTES; valid until the next field of the same level */
+	uint64_t v; /* value of a field of kind PB_VARINT, PB_FIXED32 or PB_FIXED64 */
+	/* the @n bytes of a PB_BYTES field; valid until the next field of the same level */
 	const uint8_t *s;
 	size_t n;
 	/* offsets in the message, for errors: of the tag, and of what follows the field's head */
@@ -35,26 +35,26 @@ struct pb_field {
 struct pb_cursor {
 	const uint8_t *at, *end;
 	uint64_t off;
-	const char *what; /* the message's name, for errors */
+	const char *what; /* name of the message, for errors */
 };
 
 /* A scalar field of a message; its value goes to a place in a struct of uint64_t. */
 struct pb_scalar {
 	unsigned number;
-	const char *name; /* "Function.id" */
+	const char *name; /* name of the field: "Function.id" */
 	size_t offset;
 };
 
 typedef VEC(uint64_t) pb_numbers;
 
-/* @data is borrowed and must outlive @in. 0 or -errno + message. */
+/* Prepares reading. @data is borrowed and must outlive @in. 0 or -errno + message. */
 _must_use_ int pprof_in_open(struct pprof_in *in, const uint8_t *data, size_t n);
 void pprof_in_close(struct pprof_in *in);
 
 /* Reads the next top-level field: 1; 0 at the end; -EINVAL or -ENOMEM + message. */
 _must_use_ int pprof_in_next(struct pprof_in *in, struct pb_field *f);
 
-/* Begin to read the message in @f. pb_next() returns as pprof_in_next() does. */
+/* Begin to read the message in field @f. pb_next() returns what pprof_in_next() returns. */
 _must_use_ int pb_enter(const struct pb_field *f, const char *what, struct pb_cursor *c);
 _must_use_ int pb_next(struct pb_cursor *c, struct pb_field *f);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Fills struct profile_meta; to be called after the last field of a file. */
+/* Fills struct profile_meta from a pprof file; to be called after the file's last field. */
 #ifndef FORMAT_PPROF_PPROF_META_H
 #define FORMAT_PPROF_PPROF_META_H
 

@@ -4,7 +4,7 @@
 #include "format/pprof/pprof_out.h"
 #include "base/error.h"
 
-/* Neighbouring samples are nearly equal, so level 6 compresses as well as 9. */
+/* The level of compression: neighbouring samples are nearly equal, so that 6 does as well as 9. */
 #define LEVEL 6
 
 int pprof_out_init(struct pprof_out *o, FILE *f)

@@ -13,15 +13,15 @@ struct pprof_out {
 	FILE *f;
 	z_stream z;
 	size_t n;
-	int error; /* the first error; after it, writing does nothing */
+	int error; /* the first error; after it nothing is written any more */
 	uint8_t raw[1 << 16], packed[1 << 15];
 };
 
-/* Needs much memory, which is on the heap. 0 or -errno + message. */
+/* Prepares compression, which needs much memory, on the heap. 0 or -errno + message. */
 _must_use_ int pprof_out_init(struct pprof_out *o, FILE *f);
 void pprof_out_fini(struct pprof_out *o);
 
-/* Write one top-level field: length-delimited, or an integer (0 isn't written). */
+/* Write one top-level field: length-delimited, or an integer, of which 0 isn't written. */
 void pprof_out_bytes(struct pprof_out *o, unsigned field, const void *s, size_t n);
 void pprof_out_uint(struct pprof_out *o, unsigned field, uint64_t v);
 

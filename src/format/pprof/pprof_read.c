@@ -35,13 +35,13 @@ struct raw_label {
 /* Stacks repeat, so this cache maps the 128-bit hash of a list of location ids to its stack. */
 struct cached_stack {
 	XXH128_hash_t hash;
-	uint32_t stack; /* 0: unused */
+	uint32_t stack; /* id of the stack; 0: this place is unused */
 };
 
 struct reader {
 	struct pprof_tables t;
 	struct profile *p;
-	size_t bytes; /* length of the file */
+	size_t bytes; /* length of the file in bytes */
 	uint64_t work;
 	uint32_t time_key, time_unit;
 	uint64_t seed;
@@ -84,7 +84,7 @@ static int add_label(struct reader *r, uint32_t key, uint32_t value, uint64_t of
 	return vec_push(&r->labels, (struct profile_label){key, value}) ? NO_MEMORY : 0;
 }
 
-/* Stores a numeric label as text, "4096 bytes". The sample's time is handled separately. */
+/* Stores a numeric label as text: "4096 bytes". The time of a sample is handled elsewhere. */
 static int take_number(struct reader *r, const struct raw_label *raw, uint32_t key, uint32_t unit,
 		       struct profile_sample *s)
 {
@@ -218,7 +218,7 @@ static int take_sample(struct reader *r, const struct pb_field *f)
 	return err ? err : profile_add(r->p, &s);
 }
 
-/* One pass: over the samples, or over everything else. */
+/* Goes over the file once: over its samples, or over everything else. */
 static int pass(struct reader *r, const uint8_t *data, size_t n, bool samples)
 {
 	_cleanup_(pprof_in_close) struct pprof_in in;

@@ -219,7 +219,7 @@ int pprof_tables_string(const struct pprof_tables *t, uint64_t index, uint64_t o
 	return 0;
 }
 
-/* Other tools may write any line number; the profile's have 32 bits. */
+/* Returns a line number as the profile has it, in 32 bits; other tools may write any number. */
 static int32_t to_line(uint64_t v)
 {
 	return (int64_t)v > INT32_MAX || (int64_t)v < 0 ? 0 : (int32_t)v;
@@ -297,7 +297,7 @@ static int resolve_functions(struct pprof_tables *t)
 	return 0;
 }
 
-/* A location without symbol gets its address as its name. */
+/* Returns a function for a location without symbol: its name is the address. */
 static uint32_t made_up_function(struct pprof_tables *t, uint64_t address)
 {
 	struct profile_function f = {};
@@ -308,7 +308,9 @@ static uint32_t made_up_function(struct pprof_tables *t, uint64_t address)
 	return profile_function(t->p, &f);
 }
 
-/* Tools without mappings write none. Python is recognized by the source file's name. */
+/*
+ * Returns a mapping for tools that write none. Python is recognized by the name of the source file.
+ */
 static uint32_t made_up_mapping(struct pprof_tables *t, uint32_t function)
 {
 	uint32_t file = profile_get_function(t->p, function)->file;
@@ -326,7 +328,7 @@ static bool may_be_unnamed(const struct pprof_tables *t, uint32_t mapping)
 	       profile_get_mapping(t->p, mapping)->kind != KIND_PYTHON;
 }
 
-/* The end's line is written only if it differs from the line. */
+/* Takes lines and columns over; a file has the end's line only if it differs from the line. */
 static void take_place(const struct pprof_raw_line *line, struct profile_location *l)
 {
 	l->line = to_line(line->line);

@@ -32,13 +32,13 @@ struct pprof_raw_value_type {
 };
 
 struct pprof_id_range {
-	uint32_t first, n; /* a range of pprof_tables.expanded */
+	uint32_t first, n; /* a range of pprof_tables.expanded: first index and length */
 };
 
 struct pprof_tables {
 	struct profile *p;
-	size_t budget;	       /* how many bytes .p and these tables may take */
-	VEC(uint32_t) strings; /* index in the file → id in .p */
+	size_t budget;	       /* how many bytes .p and these tables may take together */
+	VEC(uint32_t) strings; /* index in the file → id of the string in .p */
 	VEC(struct pprof_raw_mapping) mappings;
 	VEC(struct pprof_raw_function) functions;
 	VEC(struct pprof_raw_location) locations;
@@ -56,9 +56,9 @@ struct pprof_tables {
 	 */
 	struct map mapping_ids, function_ids, location_ids;
 	VEC(struct pprof_id_range) ranges;
-	/* ids in .p of the locations that a file's location became, innermost line first */
+	/* ids in .p of the locations that one of the file's became, innermost line first */
 	VEC(uint32_t) expanded;
-	/* for each value of the profile: its index among the file's values */
+	/* for each value of the profile: its index among those of the file */
 	unsigned value_at[PROFILE_MAX_VALUES];
 };
 

@@ -17,7 +17,7 @@ struct writer {
 	struct pprof_out out;
 	enum profile_times times;
 	struct pb msg, part, line;
-	uint32_t main_mapping; /* the profile's id of the mapping that is written first */
+	uint32_t main_mapping; /* id in the profile of the mapping that is written first */
 	uint32_t time_key, time_unit;
 	unsigned n_values;
 };
@@ -70,12 +70,12 @@ static void put_strings(struct writer *w)
 	}
 }
 
-/* What is known of the locations in a mapping. */
+/* Whether locations of a mapping lack names, and whether any has a file or a line. */
 struct known {
 	bool unnamed, files, lines;
 };
 
-/* By the profile's mapping ids. NULL: out of memory. */
+/* Finds out what is known, by id of the mapping in the profile. NULL: memory lacks. */
 static struct known *what_is_known(const struct profile *p)
 {
 	struct known *known = calloc(profile_n_mappings(p) + 1, sizeof(*known));
@@ -241,7 +241,7 @@ static int put_sample(void *arg, const struct profile_sample *s)
 	if (s->time_ns >= 0)
 		put_time(w, s->time_ns);
 	pprof_out_bytes(&w->out, PROFILE_SAMPLE, w->msg.v, w->msg.n);
-	return w->out.error; /* pprof_out_finish() reports the error */
+	return w->out.error; /* pprof_out_finish() reports this error */
 }
 
 /* pprof takes the first mapping for the program's, so that must be Python's if there is one. */

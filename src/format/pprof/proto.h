@@ -68,11 +68,11 @@ enum function_field {
 	FUNCTION_SYSTEM_NAME = 3,
 	FUNCTION_FILENAME = 4,
 	FUNCTION_START_LINE = 5,
-	FUNCTION_RAN_BEFORE = 100, /* krait's own */
-	FUNCTION_MADE_IN = 101,	   /* krait's own */
+	FUNCTION_RAN_BEFORE = 100, /* not pprof's: krait's own field */
+	FUNCTION_MADE_IN = 101,	   /* not pprof's: krait's own field */
 };
 
-/* The numeric label that holds a sample's time, and its unit. */
+/* Key and unit of the numeric label that holds the time of a sample. */
 #define PPROF_TIME_KEY	"time"
 #define PPROF_TIME_UNIT "nanoseconds"
 
@@ -83,7 +83,7 @@ struct pb {
 	bool failed;
 };
 
-/* Makes room for @n more bytes. False: out of memory. */
+/* Makes room for @n more bytes. False: memory lacks. */
 static inline bool pb_reserve(struct pb *b, size_t n)
 {
 	size_t cap = b->cap ? b->cap : 256;
@@ -123,7 +123,7 @@ static inline void pb_tag(struct pb *b, unsigned field, enum pb_wire wire)
 	pb_varint(b, field << 3 | wire);
 }
 
-/* Writes an integer field. 0 is the default and isn't written. */
+/* Writes an integer field, unless it is 0, which is the default. */
 static inline void pb_uint(struct pb *b, unsigned field, uint64_t v)
 {
 	if (!v)

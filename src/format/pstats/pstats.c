@@ -25,7 +25,7 @@
 
 struct cost {
 	int64_t samples, own, all;
-	size_t seen; /* number of the last stack that this entry counted */
+	size_t seen; /* number of the last stack for which this entry was counted */
 };
 
 struct edge {
@@ -40,10 +40,10 @@ struct pstats {
 	/* by number of a frame; the last entry is for stacks without a Python function */
 	struct cost *costs;
 	VEC(struct edge) edges;
-	struct map edge_at; /* caller << 32 | callee */
+	struct map edge_at; /* caller << 32 | callee -> index of the edge */
 	unsigned value;
-	int samples; /* index of the value that counts samples; -1: there is none */
-	double unit; /* one unit of the value, in seconds */
+	int samples; /* index of the value that is the number of samples; -1: there is none */
+	double unit; /* how many seconds a unit of the value is */
 };
 
 static void put_u32(FILE *out, uint32_t v)
@@ -61,7 +61,7 @@ static void put_text(FILE *out, const char *s)
 	fwrite(s, 1, n, out);
 }
 
-/* Numbers of more than 31 bits are written as digits of 15 bits. */
+/* Writes a number; one of more than 31 bits becomes digits of 15 bits. */
 static void put_number(FILE *out, int64_t v)
 {
 	uint32_t n = 0;
@@ -100,7 +100,8 @@ static void put_tuple(FILE *out, uint32_t n)
 
 static int put_key(struct pstats *s, uint32_t function)
 {
-	struct frame_text t = {.file = "~"}; /* pstats' own word for functions without a file */
+	/* "~" is the name that pstats has for a function's missing file */
+	struct frame_text t = {.file = "~"};
 	int r = 0;
 
 	if (function < s->frames.keys.n)
@@ -132,7 +133,10 @@ static int by_callee(const void *va, const void *vb)
 	return a->caller < b->caller ? -1 : a->caller > b->caller;
 }
 
-/* Edges are sorted by callee. @at: where those of @function begin. */
+/*
+ * Writes a function with its edges, which are sorted by callee. @at: where those of @function
+ * begin.
+ */
 static int put_function(struct pstats *s, uint32_t function, size_t *at)
 {
 	int r = put_key(s, function);
@@ -195,7 +199,7 @@ static bool is_python(const struct pstats *s, uint32_t location)
 	return profile_get_mapping(s->p, l->mapping)->kind == KIND_PYTHON;
 }
 
-/* @seen: a number unique to this stack, from 1. */
+/* Adds the stack of a sum. @seen: a number from 1 on that no other stack has. */
 static int add_stack(struct pstats *s, const struct profile_sum *sum, size_t seen)
 {
 	uint32_t none = s->frames.keys.n, caller = none;

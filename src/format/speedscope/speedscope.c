@@ -20,13 +20,13 @@ struct speedscope {
 	FILE *out, *weights;
 	struct frames frames;
 	struct timeline timeline;
-	unsigned value, digits; /* digits: decimal places of weights */
+	unsigned value, digits; /* index of the value, and the decimal places of weights */
 	const char *unit, *comma;
 	bool first_thread;
-	int64_t end; /* sum of the current thread's weights */
+	int64_t end; /* sum of the weights of the current thread */
 };
 
-/* speedscope knows these units, and "none" for counts. */
+/* Returns the unit as speedscope knows it; "none" for counts. */
 static const char *unit_of(const char *unit)
 {
 	static const char *const units[] = {"nanoseconds", "microseconds", "milliseconds",
@@ -84,7 +84,7 @@ static int put_run(void *arg, const struct profile_sample *run, int64_t last_ns)
 	size_t n = 0;
 	const uint32_t *stack = run->stack ? profile_get_stack(s->p, run->stack, &n) : NULL;
 
-	/* A sum that overflows can't be drawn; no real recording is so long. */
+	/* A sum that overflows can't be drawn, but no real recording is so long. */
 	if (!weight || __builtin_add_overflow(s->end, weight, &s->end))
 		return 0;
 	fprintf(s->out, "%s\n[", s->comma);

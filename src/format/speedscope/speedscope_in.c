@@ -16,7 +16,7 @@
 #define MAX_DEPTH VIEWER_MAX_DEPTH
 #define NO_MEMORY VIEWER_NO_MEMORY
 
-/* What was left out, and what was changed. */
+/* Reasons why something was left out or changed. */
 enum odd {
 	NO_FRAME,
 	NO_WEIGHT,
@@ -36,7 +36,7 @@ enum odd {
  */
 struct open_frame {
 	uint32_t location, node;
-	uint32_t index; /* index in the file's table, + 1; only for events */
+	uint32_t index; /* 1 + index of the frame in the file's table; only for events */
 };
 
 struct reader {
@@ -47,20 +47,20 @@ struct reader {
 	 * where the lists "frames" and "profiles" are in the file; .at is NULL if the file has none
 	 */
 	struct json_in frames, profiles;
-	VEC(uint32_t) locations;      /* by index in the file's table of frames: location id */
-	VEC(struct open_frame) stack; /* root first */
-	VEC(uint32_t) n_open;	      /* by index of the frame: how often it is open */
+	VEC(uint32_t) locations; /* by index in the file's table of frames: id of the location */
+	VEC(struct open_frame) stack; /* frames that are open, root first */
+	VEC(uint32_t) n_open;	      /* by index of a frame: how often it is open */
 	struct viewer_counts counts;
 	uint64_t odd[ODDS];
 	struct str key, name, file;
 };
 
-/* A member of "profiles". Its parts are read after all of them are known. */
+/* A profile of the file. Its parts are read once all of them are known. */
 struct part {
 	struct json_in samples, weights, events;
 	struct str type, name, unit;
-	int power;	/* 10^power: from the file's unit to the profile's */
-	unsigned value; /* index of the value */
+	int power;	/* amounts in the file times 10^power are amounts in the profile */
+	unsigned value; /* index of the profile's value */
 	bool is_count, is_austin;
 	uint32_t labels;
 };
@@ -163,7 +163,7 @@ static int read_index(struct reader *r, struct json_in *in, const char *field, u
 	return 0;
 }
 
-/* Reads an amount in the profile's unit. */
+/* Reads an amount (a time or a weight) in the unit of the profile. */
 static int read_amount(struct reader *r, const struct part *part, struct json_in *in,
 		       const char *field, int64_t *ret, bool *known)
 {
@@ -212,7 +212,7 @@ static int add_sample(struct reader *r, const struct part *part, const struct js
 	return s.stack ? profile_add(r->p, &s) : NO_MEMORY;
 }
 
-/* Reads a stack. *known: all of its frames exist. */
+/* Reads a stack. *@known: all of its frames are in the table. */
 static int read_stack(struct reader *r, struct json_in *in, bool *known)
 {
 	int more, err = in_field(json_in_enter(in, '['), "samples");
@@ -235,7 +235,7 @@ static int read_stack(struct reader *r, struct json_in *in, bool *known)
 	return err;
 }
 
-/* Reads a sample and its weight. */
+/* Reads a sample and its weight, from two lists. */
 static int read_sample(struct reader *r, const struct part *part, struct json_in *samples,
 		       struct json_in *weights)
 {
@@ -252,7 +252,7 @@ static int read_sample(struct reader *r, const struct part *part, struct json_in
 	return err ? err : check_memory(r, samples);
 }
 
-/* Skips the rest of the longer list. */
+/* Skips what the longer of two lists has more. */
 static int skip_rest(struct reader *r, struct json_in *in, const char *field)
 {
 	int more, err = 0;
@@ -264,7 +264,7 @@ static int skip_rest(struct reader *r, struct json_in *in, const char *field)
 	return err ? err : in_field(MIN(more, 0), field);
 }
 
-/* Reads two lists of the same length. */
+/* Reads the two lists of samples and weights, which must be of the same length. */
 static int read_sampled(struct reader *r, struct part *part)
 {
 	struct json_in *samples = &part->samples, *weights = &part->weights;
@@ -289,7 +289,7 @@ struct event {
 	struct str type;
 	int64_t at;
 	bool has_at;
-	uint32_t index; /* index of a frame in the file's table, + 1 */
+	uint32_t index; /* 1 + index of the frame in the file's table */
 };
 
 static int read_event(struct reader *r, const struct part *part, struct json_in *in,
@@ -325,7 +325,7 @@ static int open_frame(struct reader *r, const struct json_in *in, uint32_t index
 	return vec_push(&r->stack, open) ? NO_MEMORY : 0;
 }
 
-/* Closes a frame, and all frames that are open inside it. */
+/* Closes a frame, and all frames that were opened inside it. */
 static int close_frame(struct reader *r, uint32_t index)
 {
 	uint32_t closed = 0;
@@ -340,7 +340,7 @@ static int close_frame(struct reader *r, uint32_t index)
 	return 0;
 }
 
-/* Does the event open or close an existing frame, at a known time? */
+/* Tells whether the event opens or closes a frame of the table, at a known time. */
 static bool is_event(const struct event *e)
 {
 	return e->index && e->has_at &&
@@ -369,7 +369,7 @@ static int take_event(struct reader *r, const struct part *part, const struct js
 					      : close_frame(r, e->index);
 }
 
-/* Reads events. What is open between two events becomes a sample. */
+/* Reads events that open and close frames. What is open between two of them becomes a sample. */
 static int read_evented(struct reader *r, struct part *part)
 {
 	struct json_in *in = &part->events;
@@ -527,7 +527,7 @@ static unsigned find_value(struct reader *r, const struct profile_value_type *ty
 	return i;
 }
 
-/* Times of any unit are one value, bytes are another, counts a third. */
+/* Chooses the value for a unit: one for all units of time, one for bytes, one for counts. */
 static void take_unit(struct reader *r, struct part *part)
 {
 	static const struct {
@@ -603,7 +603,7 @@ static int read_part(struct reader *r, struct json_in *in, bool alone)
 	return sampled ? read_sampled(r, &part) : read_evented(r, &part);
 }
 
-/* The default is CPU time, else any time, else the first value. */
+/* Returns the default value: CPU time, else any time, else the first one. */
 static unsigned choose_default(const struct profile_meta *m)
 {
 	unsigned time = 0;
@@ -639,7 +639,7 @@ static int read_profiles(struct reader *r)
 	return err;
 }
 
-/* Finds "frames" in "shared". */
+/* Finds the list "frames" in the member "shared". */
 static int find_frames(struct reader *r, struct json_in *in)
 {
 	int more, err = in_field(json_in_enter(in, '{'), "shared");
@@ -705,7 +705,7 @@ static int add_notes(struct reader *r)
 	return err;
 }
 
-/* Reads the table of frames. */
+/* Reads the file's table of frames. */
 static int prepare_frames(struct reader *r)
 {
 	int err = read_frames(r);
@@ -716,7 +716,7 @@ static int prepare_frames(struct reader *r)
 	return err;
 }
 
-/* Reads the file a second time, because counts have fractions. */
+/* Reads the file again, because counts have fractions after all. */
 static int read_again(struct reader *r, uint64_t steps)
 {
 	int err;

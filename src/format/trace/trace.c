@@ -24,13 +24,13 @@ struct trace {
 	struct frames frames;
 	struct timeline timeline;
 	unsigned value;
-	int64_t slack_ns; /* a shorter gap is closed */
+	int64_t slack_ns; /* gaps between slices that are shorter than this are closed */
 	const char *comma;
 	const struct timeline_thread *thread;
-	/* number of the process of the last thread; UINT64_MAX: there was none */
+	/* number of the process that the last thread was of; UINT64_MAX: none was written yet */
 	uint64_t pid_number;
-	VEC(uint32_t) open; /* frames of the slices that haven't ended, outermost first */
-	int64_t at_ns;	    /* where the last sample ends; -1: there was none */
+	VEC(uint32_t) open; /* frames of the slices that haven't ended yet, outermost first */
+	int64_t at_ns;	    /* when the last sample ends; -1: none was written yet */
 };
 
 static void put_head(struct trace *t, const char *phase)
@@ -41,7 +41,7 @@ static void put_head(struct trace *t, const char *phase)
 	t->comma = ",";
 }
 
-/* Trace events count microseconds. */
+/* Writes a time in microseconds, in which trace events count. */
 static void put_time(struct trace *t)
 {
 	fputs(",\"ts\":", t->out);
@@ -118,7 +118,7 @@ static int open_slice(struct trace *t, uint32_t location)
 	return r;
 }
 
-/* The number of open slices that continue in @stack (leaf first). */
+/* Returns how many of the open slices continue in @stack (leaf first). */
 static size_t common(const struct trace *t, const uint32_t *stack, size_t n)
 {
 	size_t same = 0;

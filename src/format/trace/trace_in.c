@@ -18,28 +18,29 @@
 
 #define FORMAT	  "trace"
 #define NO_MEMORY VIEWER_NO_MEMORY
-#define US	  3    /* 10^3: from microseconds, as in the file, to nanoseconds */
-#define CLIP_NS	  1000 /* slices may overlap by this much, because writers round */
+#define US	  3    /* power of ten by which microseconds, as in the file, become nanoseconds */
+#define CLIP_NS	  1000 /* slices may overlap by so much, because writers of traces round */
 #define DEEPER	  "slices are nested far deeper"
 
 struct slice {
 	int64_t start, end;
-	uint64_t at; /* the offset in the file where the slice's event ends */
+	uint64_t at; /* offset in the file where the event ends that ends the slice */
 	uint32_t thread, location;
-	uint32_t outer; /* the node of the stack that this slice is the innermost frame of */
+	uint32_t outer; /* node of the stack whose innermost frame the slice is */
 };
 
-/* The beginning or the end of a slice. */
+/* The beginning or the end of a slice, as an event of its own. */
 struct mark {
 	int64_t ts;
 	uint64_t at;
 	uint32_t thread, name;
-	uint32_t location; /* location id; 0: the event is the end of a slice */
+	uint32_t location; /* id of the location; 0: the event is the end of a slice */
 };
 
 struct thread {
-	uint32_t pid, tid, name; /* strings of the profile; 0: not known */
-	uint32_t n_profiles;	 /* how many V8 profiles have samples of the thread */
+	/* process, thread and name, as strings of the profile; 0: not known */
+	uint32_t pid, tid, name;
+	uint32_t n_profiles; /* in how many V8 profiles the thread has samples */
 };
 
 /* Reasons why something of the file isn't in the profile. */
@@ -51,23 +52,23 @@ struct reader {
 	uint64_t steps;
 	bool of_krait;
 	VEC(struct thread) threads;
-	struct map thread_at;	 /* pid << 32 | tid -> index */
-	struct map process_name; /* pid -> string */
+	struct map thread_at;	 /* pid << 32 | tid -> index of the thread */
+	struct map process_name; /* pid -> string with the process's name */
 	VEC(struct slice) slices;
 	VEC(struct mark) marks;
-	VEC(uint32_t) open; /* indexes of slices or of marks, outermost first */
+	VEC(uint32_t) open; /* indexes of the slices or marks that are open, outermost first */
 	/* by stack id: 1 + the last thread for which the stack's frames were counted */
 	VEC(uint32_t) counted;
 	uint64_t left_out[LEFT_OUTS];
-	uint64_t cut; /* how many slices outlast their caller */
+	uint64_t cut; /* how many slices last longer than their caller */
 	struct trace_profiles profiles;
 	struct trace_samples samples;
-	unsigned slice_value; /* index of the value that holds the length of slices */
+	unsigned slice_value; /* index of the value for the length of slices */
 	struct str key;
 };
 
 struct event {
-	/* .given: the "name" in "args" */
+	/* texts of an event; .given: the "name" in its "args" */
 	struct str phase, name, category, pid, tid, id, file, given;
 	/* where the event's "args" are in the file; .at is NULL if there are none */
 	struct json_in args;
@@ -176,7 +177,7 @@ static uint32_t intern(struct reader *r, const struct str *s)
 	return s->n ? profile_string_n(r->p, s->s, s->n) : 0;
 }
 
-/* NULL: no memory. */
+/* Returns a thread, made if it is new. NULL: memory lacks. */
 static struct thread *thread_by(struct reader *r, uint32_t pid, uint32_t tid)
 {
 	struct thread t = {.pid = pid, .tid = tid};
@@ -193,7 +194,7 @@ static struct thread *thread_of(struct reader *r, const struct event *e)
 	return thread_by(r, intern(r, &e->pid), intern(r, &e->tid));
 }
 
-/* Reads names of threads and processes. */
+/* Reads an event that names a thread or a process. */
 static int take_metadata(struct reader *r, const struct event *e)
 {
 	struct thread *t;
@@ -240,7 +241,7 @@ static uint32_t location_of(struct reader *r, const struct event *e)
 		l = location_of_krait(r, e, name, file);
 		return profile_location(r->p, &l);
 	}
-	/* PyTorch and viztracer write the place into the name. */
+	/* PyTorch and viztracer write file and line into the name. */
 	if (!file.n && folded_frame_parse_torch(name.s, name.n, &f)) {
 		l = folded_frame_location(r->p, &f);
 		viewer_in_set_start(r->p, &l, f.line);
@@ -338,7 +339,7 @@ static int end_slice(struct reader *r, const struct mark *end, uint32_t *n_open)
 	return 0;
 }
 
-/* Pairs beginnings and ends into slices. */
+/* Makes slices out of beginnings and ends. */
 static int pair_marks(struct reader *r)
 {
 	_cleanup_free_ uint32_t *n_open = calloc(profile_n_strings(r->p) + 1, sizeof(*n_open));
@@ -404,7 +405,7 @@ static int take_event(struct reader *r, const struct json_in *in, const struct e
 		return leave_out(r, NO_PHASE);
 	if (phase != 'B' && phase != 'E' && phase != 'X' && !profile)
 		return 0;
-	/* The limit leaves room to compute ends and differences. */
+	/* With this limit, ends and differences of times can't overflow. */
 	if (!e->has_ts || e->ts < INT64_MIN / 4 || e->ts > INT64_MAX / 4)
 		return leave_out(r, NO_TIME);
 	if (profile)
@@ -412,7 +413,7 @@ static int take_event(struct reader *r, const struct json_in *in, const struct e
 	return phase == 'X' ? add_slice(r, in, e) : add_mark(r, in, e, phase == 'B');
 }
 
-/* Reads an event. Anything that isn't an object is left out. */
+/* Reads one event. An item that isn't an object is left out. */
 static int take_item(struct reader *r, struct json_in *in, struct event *e)
 {
 	struct json_in before = *in;
@@ -427,7 +428,7 @@ static int take_item(struct reader *r, struct json_in *in, struct event *e)
 	return err ? err : take_event(r, in, e);
 }
 
-/* A file that is only a list of events may lack its closing bracket. */
+/* Tells whether the closing bracket is missing, as it may be in a file that is a list of events. */
 static bool ends_open(struct json_in in)
 {
 	while (in.at < in.end && strchr(" \t\r\n,", *in.at) && *in.at)
@@ -448,7 +449,7 @@ static int read_events(struct reader *r, struct json_in *in, bool bare)
 	return err;
 }
 
-/* krait writes "otherData" first. */
+/* Reads who wrote the file; krait writes "otherData" first. */
 static int read_producer(struct reader *r, struct json_in *in)
 {
 	_cleanup_str_ struct str text = {};
@@ -533,7 +534,9 @@ static bool is_made_up(const struct reader *r, uint32_t string)
 	       strtoull(profile_get_string(r->p, string), NULL, 10) >= PROFILE_MADE_UP_ID;
 }
 
-/* @profile: id of the V8 profile; 0: none, or it doesn't matter. */
+/*
+ * Returns the label set of a thread. @profile: id of the V8 profile; 0: none, or it doesn't matter.
+ */
 static uint32_t labels_of(struct reader *r, uint32_t thread, uint32_t profile)
 {
 	const struct thread *t = &r->threads.v[thread];
@@ -579,7 +582,7 @@ static int count_frames(struct reader *r, uint32_t stack, const struct slice *in
 	return 0;
 }
 
-/* Adds a sample of what was open from @from to @to. */
+/* Adds a sample of the slices that were open from @from to @to. */
 static int add_sample(struct reader *r, uint32_t labels, int64_t base, int64_t from, int64_t to)
 {
 	struct profile_sample s = {.labels = labels, .time_ns = from - base};
@@ -601,7 +604,7 @@ static int add_sample(struct reader *r, uint32_t labels, int64_t base, int64_t f
 	return profile_add(r->p, &s);
 }
 
-/* Closes the slices that have ended at @until, and adds samples up to there. */
+/* Closes the slices that have ended by @until, and adds samples up to there. */
 static int close_until(struct reader *r, uint32_t labels, int64_t base, int64_t until, int64_t *at)
 {
 	int err = 0;
@@ -618,7 +621,7 @@ static int close_until(struct reader *r, uint32_t labels, int64_t base, int64_t 
 	return err;
 }
 
-/* Opens a slice. If it outlasts its caller, it ends with the caller. */
+/* Opens a slice. If it lasts longer than its caller, it ends with the caller. */
 static int open_slice(struct reader *r, uint32_t i)
 {
 	struct slice *s = &r->slices.v[i];
@@ -744,7 +747,7 @@ static int add_samples(struct reader *r, int64_t base)
 	return err;
 }
 
-/* Are there slices with a length? Hermes writes one without length for each thread. */
+/* Tells whether any slice has a length; Hermes writes one without for each thread. */
 static bool has_slices(const struct reader *r)
 {
 	bool any = false;

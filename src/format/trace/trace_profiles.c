@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See trace_profiles.h. */
+/* Reads V8 profiles within a trace; see trace_profiles.h. */
 #include "format/trace/trace_profiles.h"
 
 #include <errno.h>
 #include "base/error.h"
 
 #define NO_MEMORY VIEWER_NO_MEMORY
-#define US	  3 /* 10^3: from microseconds, as in the file, to nanoseconds */
+#define US	  3 /* power of ten by which microseconds, as in the file, become nanoseconds */
 
 static int bad(const struct trace_profiles *t, const struct json_in *in, const char *field,
 	       const char *what)
@@ -38,7 +38,7 @@ void trace_profiles_fini(struct trace_profiles *t)
 	str_fini(&t->key);
 }
 
-/* Adds an empty profile. NULL: no memory. */
+/* Adds an empty profile. NULL: memory lacks. */
 static struct trace_profile *add_profile(struct trace_profiles *t,
 					 const struct trace_profile_event *e, uint64_t key)
 {
@@ -49,7 +49,7 @@ static struct trace_profile *add_profile(struct trace_profiles *t,
 		return NULL;
 	}
 	v8_nodes_init(&profile->nodes, t->format, t->p, t->budget, t->steps);
-	/* nodes may be missing: Chrome's buffer was full, or the trace began later */
+	/* nodes may be missing, because Chrome's buffer was full or the trace began later */
 	profile->nodes.partial = true;
 	profile->id = e->id;
 	profile->thread = e->thread;
@@ -65,12 +65,12 @@ static struct trace_profile *profile_of(struct trace_profiles *t,
 	return found ? t->list.v[*found] : add_profile(t, e, key);
 }
 
-/* The members of "data"; .at is NULL if one is missing. */
+/* The members of an event's "data"; .at is NULL if one is missing. */
 struct data {
 	struct json_in start, end, samples, deltas;
 };
 
-/* Reads the nodes at once, because samples refer to them. */
+/* Reads a profile's nodes before its samples, which refer to them. */
 static int read_cpu_profile(struct trace_profiles *t, struct trace_profile *profile,
 			    struct json_in *in, struct data *d)
 {
@@ -135,7 +135,7 @@ static int read_args(struct trace_profiles *t, struct trace_profile *profile, st
 	return err;
 }
 
-/* Reads a time; the limit leaves room for differences. */
+/* Reads a time, within a limit that keeps differences from overflowing. */
 static int read_moment(struct trace_profiles *t, struct json_in *in, const char *field,
 		       int64_t *ret)
 {
@@ -254,7 +254,7 @@ bool trace_profiles_any(const struct trace_profiles *t)
 	return false;
 }
 
-/* The time when sample @i ends. */
+/* Returns when the sample number @i ends. */
 static int64_t end_of(const struct trace_profile *profile, size_t i)
 {
 	if (i + 1 < profile->ticks.n)
@@ -262,7 +262,7 @@ static int64_t end_of(const struct trace_profile *profile, size_t i)
 	return profile->begun && profile->end_ns ? profile->end_ns - profile->start_ns : 0;
 }
 
-/* V8's clock goes back now and then; such a sample has no length. */
+/* Adds the samples of a profile. V8's clock goes back now and then; such a sample has no length. */
 int trace_profile_add(struct trace_profiles *t, struct trace_profile *profile, uint32_t labels,
 		      int64_t base_ns)
 {

@@ -8,25 +8,25 @@
 
 #include "format/v8/v8_nodes.h"
 
-/* A sample of one profile; it lasts until the next one. */
+/* A sample of a V8 profile, which lasts until the next one. */
 struct trace_tick {
-	uint32_t node; /* index into trace_profile.nodes */
-	int64_t at_ns; /* since the profile's start */
+	uint32_t node; /* index of the sample's node in trace_profile.nodes */
+	int64_t at_ns; /* time since the profile's start */
 };
 
 struct trace_profile {
-	uint32_t id; /* string id, in the struct profile, of V8's id of this profile */
+	uint32_t id; /* V8's id of this profile, as a string of the struct profile */
 	/*
 	 * The caller's number of the thread; that of the first chunk if there is no "Profile"
 	 * event.
 	 */
 	uint32_t thread;
-	bool begun;		  /* .start_ns is known */
-	int64_t start_ns, end_ns; /* when the profile began and ended; .end_ns 0: not known */
-	int64_t at_ns;		  /* time of the last sample, relative to .start_ns */
+	bool begun;		  /* .start_ns is set */
+	int64_t start_ns, end_ns; /* when the V8 profile began and ended; .end_ns 0: not known */
+	int64_t at_ns;		  /* time of the last sample, counted from .start_ns */
 	struct v8_nodes nodes;
 	VEC(struct trace_tick) ticks;
-	struct json_in last; /* where this profile's last chunk is in the file, for messages */
+	struct json_in last; /* where in the file the last chunk of this profile is, for messages */
 };
 
 struct trace_profiles {
@@ -35,20 +35,20 @@ struct trace_profiles {
 	size_t budget;
 	uint64_t *steps;
 	VEC(struct trace_profile *) list;
-	struct map at; /* pid << 32 | id (strings) -> index */
-	/* how many samples lack their node, how many nodes lack their caller */
+	struct map at; /* pid << 32 | id (strings) -> index of the V8 profile */
+	/* how many samples lack their node, and how many nodes their caller */
 	uint64_t n_unknown, n_orphans;
 	struct str key;
 };
 
 struct trace_profile_event {
-	bool begins; /* the event is "Profile", else "ProfileChunk" */
+	bool begins; /* the event is a "Profile"; false: a "ProfileChunk" */
 	uint32_t pid, id, thread;
 	int64_t ts_ns;
 	struct json_in args;
 };
 
-/* All pointers are borrowed. */
+/* Prepares reading. All pointers are borrowed. */
 void trace_profiles_init(struct trace_profiles *t, const char *format, struct profile *p,
 			 size_t budget, uint64_t *steps);
 void trace_profiles_fini(struct trace_profiles *t);
@@ -59,10 +59,10 @@ void trace_profiles_fini(struct trace_profiles *t);
  */
 _must_use_ int trace_profiles_take(struct trace_profiles *t, const struct trace_profile_event *e);
 
-/* The earliest start of all profiles; @none if no start is known. */
+/* Returns the earliest start of all V8 profiles; @none if no start is known. */
 int64_t trace_profiles_start(const struct trace_profiles *t, int64_t none);
 
-/* Does any profile have samples? */
+/* Tells whether any V8 profile has samples. */
 bool trace_profiles_any(const struct trace_profiles *t);
 
 /*

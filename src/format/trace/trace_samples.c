@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See trace_samples.h. */
+/* Reads the samples that are a list in a trace; see trace_samples.h. */
 #include "format/trace/trace_samples.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include "format/common/folded_frame.h"
 
 #define NO_MEMORY VIEWER_NO_MEMORY
-#define US	  3 /* 10^3: from microseconds, as in the file, to nanoseconds */
+#define US	  3 /* power of ten by which microseconds, as in the file, become nanoseconds */
 
 static int in_field(const struct trace_samples *t, int r, const char *field)
 {
@@ -29,7 +29,7 @@ void trace_samples_fini(struct trace_samples *t)
 	vec_fini(&t->all);
 }
 
-/* A frame, as it is read. */
+/* A frame as the file has it. */
 struct frame {
 	struct str name, category, parent;
 	int64_t line, start;
@@ -42,7 +42,7 @@ static void frame_fini(struct frame *f)
 	str_fini(&f->parent);
 }
 
-/* Takes a number such as ":12" off the end. False: there is none. */
+/* Takes a number such as ":12" off the end of a text. False: there is none. */
 static bool take_number(struct folded_text *text, int32_t *ret)
 {
 	size_t n = text->n;
@@ -59,7 +59,7 @@ static bool take_number(struct folded_text *text, int32_t *ret)
 	return true;
 }
 
-/* Parses "name(file:line:column)" of Hermes. False: the text isn't of that form. */
+/* Parses "name(file:line:column)", as Hermes writes it. False: the text isn't of that form. */
 static bool parse_hermes(const struct str *name, struct folded_frame *ret)
 {
 	struct folded_text text = {"(anonymous)", 11}, place = {};

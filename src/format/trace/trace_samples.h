@@ -10,8 +10,8 @@
 #include "format/v8/v8_nodes.h"
 
 struct trace_sample {
-	uint32_t node;	   /* index of the sample's node in trace_samples.nodes */
-	uint32_t pid, tid; /* string ids of the profile */
+	uint32_t node;	   /* index in trace_samples.nodes of the sample's node */
+	uint32_t pid, tid; /* process and thread, as strings of the profile */
 	int64_t ts_ns, weight;
 	bool has_ts;
 };
@@ -20,20 +20,20 @@ struct trace_samples {
 	/* where the frames and the samples are in the file; .at is NULL if the file has none */
 	struct json_in frames, list;
 	struct v8_nodes nodes;
-	VEC(uint32_t) callers; /* by node: string id of the caller's name; 0: none */
+	VEC(uint32_t) callers; /* by node: the caller's name, as a string of the profile; 0: none */
 	VEC(struct trace_sample) all;
-	uint64_t n_unknown; /* number of samples whose frame isn't in the file */
+	uint64_t n_unknown; /* number of samples whose frame the file doesn't have */
 };
 
-/* All pointers are borrowed. */
+/* Prepares reading. All pointers are borrowed. */
 void trace_samples_init(struct trace_samples *t, const char *format, struct profile *p,
 			size_t budget, uint64_t *steps);
 void trace_samples_fini(struct trace_samples *t);
 
-/* Reads what .frames and .list point to. 0 or -errno + message, as below. */
+/* Reads the lists that .frames and .list point to. 0 or -errno + message, as below. */
 _must_use_ int trace_samples_read(struct trace_samples *t);
 
-/* Adds sample @s with @labels, as a count. Times are relative to @base_ns. */
+/* Adds sample @s with @labels, as a count of 1. Times are counted from @base_ns. */
 _must_use_ int trace_samples_add(struct trace_samples *t, const struct trace_sample *s,
 				 uint32_t labels, int64_t base_ns);
 

@@ -12,12 +12,12 @@
 
 #define FORMAT	  "cpuprofile"
 #define NO_MEMORY VIEWER_NO_MEMORY
-#define US	  3 /* 10^3: from microseconds, as in the file, to nanoseconds */
+#define US	  3 /* power of ten by which microseconds, as in the file, become nanoseconds */
 
 struct reader {
 	struct profile *p;
 	uint64_t steps;
-	struct json_in samples, deltas; /* .at is NULL if the file has none */
+	struct json_in samples, deltas; /* the lists in the file; .at is NULL if it has none */
 	int64_t start_ns, end_ns;
 	struct v8_nodes nodes;
 	struct str key;
@@ -33,13 +33,13 @@ static int in_field(int r, const char *field)
 	return viewer_in_wrap(FORMAT, r, field);
 }
 
-/* A sample whose length is known once the next one is read. */
+/* A sample that waits for the next one, which tells its length. */
 struct waiting {
-	uint32_t node; /* V8_NO_NODE: none */
+	uint32_t node; /* node of the sample; V8_NO_NODE: there is none */
 	int64_t at_ns;
 };
 
-/* V8's clock goes back now and then; such a sample has no length. */
+/* Adds a sample. V8's clock goes back now and then; such a sample has no length. */
 static int add_sample(struct reader *r, const struct json_in *in, const struct waiting *w,
 		      int64_t until_ns)
 {

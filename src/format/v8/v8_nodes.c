@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See v8_nodes.h. */
+/* Reads the nodes of V8's call trees; see v8_nodes.h. */
 #include "format/v8/v8_nodes.h"
 
 #include <errno.h>
@@ -91,7 +91,7 @@ static int read_call_frame(struct v8_nodes *n, struct json_in *in, int64_t *line
 	return err;
 }
 
-/* Memory beside the profile. */
+/* Returns how much memory is used beside the profile. */
 static size_t bytes_of(const struct v8_nodes *n)
 {
 	return n->list.n * sizeof(*n->list.v) + n->edges.n * sizeof(*n->edges.v) +

@@ -14,27 +14,28 @@
 #define V8_NO_NODE UINT32_MAX
 
 struct v8_node {
-	uint32_t location; /* location id; 0: the node is the root, which is no function */
-	uint32_t parent;   /* index of the parent in v8_nodes.list, + 1; 0: none */
-	uint32_t stack;	   /* stack id; 0: not created yet */
-	uint32_t depth;	   /* number of frames of the node's stack */
-	uint32_t thread;   /* the last thread for which the stack's frames were counted */
+	/* id of the node's location; 0: the node is the root, which is no function */
+	uint32_t location;
+	uint32_t parent; /* 1 + index in v8_nodes.list of the parent; 0: there is none */
+	uint32_t stack;	 /* id of the node's stack; 0: not made yet */
+	uint32_t depth;	 /* how many frames the stack of the node has */
+	uint32_t thread; /* the last thread for which the frames of the stack were counted */
 };
 
-/* A child that a node names by id; resolved after the list is read. */
+/* A child that a node names by its id, which is looked up once the list was read. */
 struct v8_edge {
-	uint32_t parent; /* index of the parent in v8_nodes.list */
-	int64_t child;	 /* id of the child in the file */
+	uint32_t parent; /* index in v8_nodes.list of the parent */
+	int64_t child;	 /* id that the child has in the file */
 };
 
 struct v8_nodes {
-	const char *format; /* the format's name, with which messages begin */
+	const char *format; /* name of the format, with which messages begin */
 	struct profile *p;
 	size_t budget;
-	uint64_t *steps; /* the frames that stacks may still have, see VIEWER_STEPS */
+	uint64_t *steps; /* how many frames the stacks may still have, see VIEWER_STEPS */
 	VEC(struct v8_node) list;
 	VEC(struct v8_edge) edges;
-	struct map at; /* a node's id in the file -> its index in .list */
+	struct map at; /* id of a node in the file -> its index in .list */
 	VEC(uint32_t) leaf_first;
 	struct str key, name, url;
 	/*
@@ -45,7 +46,7 @@ struct v8_nodes {
 	uint64_t n_orphans;
 };
 
-/* All pointers are borrowed. */
+/* Prepares reading. All pointers are borrowed. */
 void v8_nodes_init(struct v8_nodes *n, const char *format, struct profile *p, size_t budget,
 		   uint64_t *steps);
 void v8_nodes_fini(struct v8_nodes *n);
@@ -53,7 +54,7 @@ void v8_nodes_fini(struct v8_nodes *n);
 /* Reads a list of nodes; each call adds more. 0 or -errno + message, as all below. */
 _must_use_ int v8_nodes_read(struct v8_nodes *n, struct json_in *in);
 
-/* The index of node @id, or V8_NO_NODE. */
+/* Returns the index of node @id, or V8_NO_NODE. */
 uint32_t v8_nodes_find(const struct v8_nodes *n, int64_t id);
 
 /*
