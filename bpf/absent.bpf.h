@@ -10,8 +10,9 @@
 #include "maps.bpf.h"
 
 #define ABSENT_QUOTAS 64
-#define ABSENT_BURST  256	  /* records that may be sent at once */
-#define ABSENT_NS     50000000ull /* after these, one record in this time */
+#define ABSENT_BURST  256 /* how many reports of absent memory may be sent at once */
+/* after ABSENT_BURST reports, one more may be sent in this time */
+#define ABSENT_NS 50000000ull
 
 /*
  * How many more reports of absent memory may be sent for one process, on this CPU. @proc: its
@@ -40,7 +41,7 @@ walk_inline bool lacks(const struct rec_sample *rec, const struct walk *w)
 	return w->outcome != WALK_OK || rec->native > NATIVE_TRUNCATED || rec->gil == GIL_UNKNOWN;
 }
 
-/* May one more record be sent for this process? */
+/* Tells whether one more report may be sent for this process. */
 walk_inline bool has_quota(struct walk *w)
 {
 	__u32 i = (w->proc_hash >> 32) % ABSENT_QUOTAS;
@@ -65,7 +66,7 @@ walk_inline bool has_quota(struct walk *w)
 	return true;
 }
 
-/* Reports to user space what this sample couldn't read. */
+/* Reports to user space what memory this sample couldn't read because it is absent. */
 walk_global int send_absent(__u32 slot)
 {
 	struct walk *w = walk_state(slot);

@@ -21,9 +21,9 @@
  * program's.
  */
 struct moment {
-	struct task_struct *task; /* the current one */
-	void *ctx;		  /* the program's context, for bpf_get_stack() */
-	/* The context begins with the thread's user registers; otherwise the kernel ran. */
+	struct task_struct *task; /* the thread that is running, which is sampled */
+	void *ctx;		  /* context of the program, for bpf_get_stack() */
+	/* The context begins with the thread's user registers; false: the kernel ran. */
 	bool user_mode;
 	bool kernel_stack; /* the kernel's frames are wanted, if the kernel ran */
 	__u8 source;	   /* rec_sample.source */
@@ -32,12 +32,12 @@ struct moment {
 
 /* Which parts of a thread's stack are taken. Each value includes those before it. */
 enum extent {
-	EXTENT_NOTHING, /* no sample is recorded */
-	EXTENT_RECORD,	/* the sample alone, without frames */
-	EXTENT_KERNEL,	/* the kernel's frames */
+	EXTENT_NOTHING, /* nothing: no sample is recorded */
+	EXTENT_RECORD,	/* only the sample itself, without frames */
+	EXTENT_KERNEL,	/* the frames of the kernel too */
 	EXTENT_NATIVE,
 	EXTENT_PYTHON,
-	EXTENT_SEVERAL, /* as EXTENT_PYTHON, in a process with several interpreters */
+	EXTENT_SEVERAL, /* what EXTENT_PYTHON takes, in a process with several interpreters */
 };
 
 /*
@@ -51,7 +51,8 @@ walk_inline bool is_in_parents_memory(struct task_struct *task)
 	       BPF_CORE_READ(task, mm) == BPF_CORE_READ(task, real_parent, mm);
 }
 
-#define SIGNAL_GROUP_EXIT 4 /* include/linux/sched/signal.h: all threads of the process end */
+/* flag of include/linux/sched/signal.h: all threads of the process are ending */
+#define SIGNAL_GROUP_EXIT 4
 
 walk_inline bool process_ends(struct task_struct *task)
 {
@@ -183,7 +184,7 @@ walk_inline bool take_python(const struct moment *m, struct rec_sample *rec, str
 	return true;
 }
 
-/* Takes the kernel's frames if the event interrupted the kernel. Returns their number. */
+/* Takes the kernel's frames if the event has interrupted the kernel. Returns their number. */
 walk_inline __u32 take_kernel(const struct moment *m, const struct walk *w, struct native_out *no)
 {
 	long n;
@@ -196,7 +197,7 @@ walk_inline __u32 take_kernel(const struct moment *m, const struct walk *w, stru
 	return (__u32)n / sizeof(__u64);
 }
 
-/* Takes the thread's user registers. False: there are none. */
+/* Takes the thread's user registers. False: it has none. */
 walk_inline bool take_regs_of(const struct moment *m, const struct walk *w, struct native *n)
 {
 	if (w->user_mode) {
@@ -206,7 +207,7 @@ walk_inline bool take_regs_of(const struct moment *m, const struct walk *w, stru
 	return take_saved_regs(w->slot);
 }
 
-/* Takes the kernel's frames, and the native frames if @unwinds. Returns enum native_outcome. */
+/* Takes the kernel's frames, and native ones if @unwinds. Returns enum native_outcome. */
 walk_inline int take_native(const struct moment *m, struct walk *w, bool unwinds)
 {
 	struct native *n = native_state(w->slot);
@@ -277,7 +278,10 @@ walk_inline bool capture_in(const struct moment *m, struct walk *w)
 	if (!out)
 		return false;
 	count(COUNT_SAMPLES);
-	/* Before send_code() reads sent_epoch: the stack's value is never the later one. */
+	/*
+	 * This comes before send_code() reads sent_epoch, so that the stack's value is never the
+	 * later one.
+	 */
 	if (w->hash)
 		w->hash = in_epoch(w->hash);
 	send_stack(w, out);

@@ -27,7 +27,7 @@ typedef _Bool bool;
 
 #define CORE __attribute__((preserve_access_index))
 
-/* uapi/linux/bpf.h: the values are ABI. */
+/* Constants of uapi/linux/bpf.h, whose values are ABI. */
 enum {
 	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,
@@ -74,11 +74,11 @@ struct timespec64 {
 	__s64 tv_sec;
 	long tv_nsec;
 } CORE;
-struct inode___sec { /* 6.11 */
+struct inode___sec { /* as since kernel 6.11 */
 	__s64 i_mtime_sec;
 	__u32 i_mtime_nsec;
 } CORE;
-struct inode___hidden { /* 6.7 */
+struct inode___hidden { /* as since kernel 6.7 */
 	struct timespec64 __i_mtime;
 } CORE;
 struct inode___old {
@@ -104,7 +104,7 @@ struct mm_struct {
 	struct file *exe_file;
 	unsigned long start_code, start_stack, arg_start, arg_end;
 } CORE;
-struct mm_struct___word { /* until 6.17 */
+struct mm_struct___word { /* as up to kernel 6.17 */
 	unsigned long flags;
 } CORE;
 typedef struct {
@@ -120,14 +120,16 @@ typedef struct {
 	__u32 val;
 } CORE kuid_t, kgid_t;
 typedef struct {
-} CORE kernel_cap_t; /* 64 bits: cap[2] until 6.2, then val */
+} CORE kernel_cap_t; /* 64 bits, called cap[2] until kernel 6.2, then val */
 struct cred {
 	kuid_t uid, suid, euid;
 	kgid_t gid, sgid, egid;
 	kernel_cap_t cap_permitted;
 } CORE;
 
-/* The user thread pointer: x86-64 thread.fsbase, aarch64 thread.uw.tp_value. */
+/*
+ * Where the kernel keeps the user thread pointer: x86-64 thread.fsbase, aarch64 thread.uw.tp_value.
+ */
 struct thread_struct___x86 {
 	unsigned long fsbase;
 } CORE;
@@ -175,7 +177,7 @@ struct task_struct {
 struct signal_struct {
 	unsigned int flags;
 } CORE;
-/* 5.14 renamed .state to .__state. */
+/* As since kernel 5.14, which renamed .state to .__state. */
 struct task_struct___state {
 	unsigned int __state;
 } CORE;
@@ -189,11 +191,14 @@ struct task_struct___a64 {
 	struct thread_struct___a64 thread;
 } CORE;
 
-/* bpf_get_current_task_btf(), 5.11+: with it the task's fields are read by loads, not by calls. */
+/*
+ * Whether there is bpf_get_current_task_btf() (5.11+), by which a task's fields are loaded, not
+ * fetched by calls.
+ */
 enum bpf_func_id___btf {
 	BPF_FUNC_get_current_task_btf___btf = 158,
 };
-/* bpf_task_pt_regs(), 5.15+. */
+/* Whether there is bpf_task_pt_regs() (5.15+). */
 enum bpf_func_id___regs {
 	BPF_FUNC_task_pt_regs___regs = 175,
 };
@@ -230,7 +235,7 @@ struct bpf_iter__task {
  */
 #if defined(__TARGET_ARCH_arm64)
 struct bpf_perf_event_data {
-	__u64 regs[31], sp, pc, pstate; /* user_pt_regs */
+	__u64 regs[31], sp, pc, pstate; /* as in user_pt_regs */
 	__u64 sample_period, addr;
 };
 #define CTX_USER_MODE(ctx) (((ctx)->pstate & 0xf) == 0)
@@ -238,7 +243,7 @@ struct bpf_perf_event_data {
 #else
 struct bpf_perf_event_data {
 	__u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs,
-		flags, sp, ss; /* pt_regs */
+		flags, sp, ss; /* as in pt_regs */
 	__u64 sample_period, addr;
 };
 #define CTX_USER_MODE(ctx) (((ctx)->cs & 3) == 3)

@@ -9,11 +9,12 @@
 #include "native/unwind.bpf.h"
 #include "send.bpf.h"
 
-/* Options of the run, constant from load on. */
-const volatile bool whole_machine; /* every process, not only `roots` and their descendants */
+/* Options of the recording, which are constant once the programs are loaded. */
+/* every process is sampled, not only those in `roots` and their descendants */
+const volatile bool whole_machine;
 const volatile bool follow_children;
-const volatile bool all_processes; /* processes without Python too */
-const volatile bool patient;	   /* wake user space only for records that it has to answer */
+const volatile bool all_processes; /* processes without Python are sampled too */
+const volatile bool patient;	   /* only records that user space has to answer wake it */
 
 const volatile __u8 native_mode;	 /* enum native_mode */
 const volatile bool native_instructions; /* instructions, not only functions: lines are shown */
@@ -28,7 +29,7 @@ const volatile struct {
 
 const volatile __u32 kernel_stack_bytes = 16384; /* arch: THREAD_SIZE; used before 5.15 */
 
-/* False until user space has described the processes that run already. */
+/* Set once user space has described the processes that were running before. */
 bool armed;
 
 /*
@@ -38,11 +39,12 @@ bool armed;
  */
 __u64 longest_ns, long_samples;
 
-/* unwind_store_epoch(), set by user space whenever it drains the rings. */
+/* unwind_store_epoch(), which user space sets whenever it drains the rings. */
 __u32 unwind_epoch;
 
 /*
- * sampler_settle(): user space sleeps long. The next record with news (is_news()) wakes it, once.
+ * Set by sampler_settle(): user space sleeps long. The next record with news (is_news()) wakes it,
+ * once.
  */
 bool settled;
 
@@ -97,7 +99,7 @@ struct slab {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, 1); /* set at load: from --unwind-memory */
+	__uint(max_entries, 1); /* the size is set at load, from --unwind-memory */
 	__type(key, __u32);
 	__array(values, struct slab);
 } slabs SEC(".maps");
@@ -122,7 +124,7 @@ struct {
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, WALK_SLOTS); /* set at load: WALK_SLOTS for each CPU */
+	__uint(max_entries, WALK_SLOTS); /* the size is set at load: WALK_SLOTS for each CPU */
 	__type(key, __u32);
 	__type(value, struct staging);
 } stagings SEC(".maps");
@@ -152,15 +154,15 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 8192);
-	__type(key, __u32); /* tgid */
+	__type(key, __u32); /* the key is the tgid */
 	__type(value, struct proc_entry);
 } procs SEC(".maps");
 
-/* Processes with several interpreters. They are few. User space deletes those that have ended. */
+/* The processes with several interpreters, which are few. User space deletes those that ended. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 64);
-	__type(key, __u32); /* tgid */
+	__type(key, __u32); /* the key is the tgid */
 	__type(value, struct proc_several);
 } several SEC(".maps");
 
@@ -169,7 +171,7 @@ walk_inline const struct proc_several *walk_several(__u32 tgid)
 	return bpf_map_lookup_elem(&several, &tgid);
 }
 
-/* User space maps these values into its own memory. */
+/* User space maps the values of this map into its own memory. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -185,7 +187,7 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 4096);
-	__type(key, __u32); /* tgid */
+	__type(key, __u32); /* the key is the tgid */
 	__type(value, __u32);
 } early_unmaps SEC(".maps");
 
@@ -196,19 +198,19 @@ struct {
 	__type(value, struct exe_entry);
 } exes SEC(".maps");
 
-/* Processes that the user asked for. is_wanted() finds their descendants. */
+/* The processes that the user asked for. is_wanted() finds their descendants. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 16384);
-	__type(key, __u32); /* tgid */
+	__type(key, __u32); /* the key is the tgid */
 	__type(value, __u32);
 } roots SEC(".maps");
 
-/* Processes that mapped a libpython, though `exes` says that their executable isn't Python. */
+/* Processes that have mapped a libpython, though by `exes` their executable isn't Python. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 1024);
-	__type(key, __u32); /* tgid */
+	__type(key, __u32); /* the key is the tgid */
 	__type(value, __u32);
 } suspects SEC(".maps");
 
@@ -234,12 +236,12 @@ struct sent codes_sent SEC(".maps"), stacks_sent SEC(".maps");
 /* One ring per CPU, because in an NMI the kernel tries a ring's lock only once. */
 struct ring {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 4096); /* set at load */
+	__uint(max_entries, 4096); /* the size is set at load */
 };
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, 1); /* set at load: CPUs */
+	__uint(max_entries, 1); /* the number of CPUs, set at load */
 	__type(key, __u32);
 	__array(values, struct ring);
 } rings SEC(".maps");
@@ -313,7 +315,7 @@ walk_inline void count(__u32 counter)
 {
 	__u64 *n = bpf_map_lookup_elem(&counters, &counter);
 
-	if (n) /* atomic: a program that interrupts this one counts too */
+	if (n) /* atomically, because a program that interrupts this one counts too */
 		__sync_fetch_and_add(n, 1);
 }
 

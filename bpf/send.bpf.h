@@ -21,8 +21,9 @@
  * space reads names and line tables beyond SEND_BUDGET from the process. Code objects beyond
  * SEND_CODES are sent with the next samples.
  */
-#define SEND_BUDGET (128 << 10) /* bytes of names and line tables: about 40 us */
-#define SEND_CODES  128		/* code objects */
+/* the most bytes of names and line tables that one sample sends: about 40 us */
+#define SEND_BUDGET (128 << 10)
+#define SEND_CODES  128 /* the most code objects that one sample sends */
 
 struct staging {
 	__u8 bytes[STAGING_BYTES + SLACK];
@@ -39,7 +40,7 @@ walk_inline void code_mark(__u64 key);
 walk_inline bool stack_seen(__u64 id);
 walk_inline void stack_mark(__u64 id);
 
-/* Limits @n to @cap, in a form that 5.10's verifier understands. */
+/* Limits @n to @cap, in a form that the verifier of 5.10 understands. */
 walk_inline __u64 clamp_len(__u64 n, __u64 cap)
 {
 	if (n > cap)
@@ -63,10 +64,10 @@ walk_inline __u32 text_field(const struct py_layout *l, __u32 which)
 walk_inline __u64 read_text_head(const struct py_layout *l, __u32 which, struct wire_text *t,
 				 __u64 *data)
 {
-	__u64 head[3] = {}; /* length, hash, state */
+	__u64 head[3] = {}; /* length, hash and state of the str */
 	__u32 state;
 
-	t->len = 0xffffffffu; /* not known */
+	t->len = 0xffffffffu; /* the length isn't known */
 	if (!t->addr || read_user(head, sizeof(head), t->addr + l->str_length))
 		return 0;
 	t->len = head[0] > 0xffffffffu ? 0xffffffffu : (__u32)head[0];
@@ -127,7 +128,8 @@ walk_global int copy_text(__u32 slot, __u32 which)
 		return 0;
 	t->addr = object_u64(w, field - l->code_block);
 	if (which == CODE_NAME && l->code_qualname)
-		return 0; /* only its address is needed: the qualified name contains it */
+		/* only the name's address is needed: the qualified name has the name in it */
+		return 0;
 	n = read_text_head(l, which, t, &data);
 	t->bytes = stage_bytes(w, s, data, n,
 			       which == CODE_LINETABLE ? ABI_LINETABLE_BYTES : ABI_NAME_BYTES);
@@ -264,7 +266,7 @@ walk_global int send_codes(__u32 slot, __u32 first)
 	return refused;
 }
 
-/* Sends the stack in walk_out unless it was sent before, its code objects first. */
+/* Sends the stack in walk_out, its code objects first, unless it was sent before. */
 walk_inline void send_stack(struct walk *w, struct walk_out *out)
 {
 	/*

@@ -26,20 +26,25 @@
 #define walk_unroll
 #endif
 
-#define GROUP_FRAMES 4 /* frames per call of walk_group() */
+#define GROUP_FRAMES 4 /* how many frames one call of walk_group() walks */
 #define FRAME_BYTES  PY_FRAME_BYTES
 /* bytes of a PyFrameObject that are read, from f_back on; f_lasti is up to 96 after it (3.6) */
 #define OBJECT_BYTES 104
 #define BLOCK_BYTES  4096
 #define TEXT_BYTES   256
-#define SLACK	     256 /* after every buffer: the largest access at a masked offset */
+#define SLACK	     256 /* bytes after every buffer: the largest access at a masked offset */
 
-/* Are the frames of the innermost C evaluation loop really its frames? (3.11, 3.12) */
+/* Do the frames of the innermost evaluation loop really belong to it? (3.11, 3.12) */
 enum inner {
 	INNER_PROVED,	/* they lead to walk.outer, or need no proof */
-	INNER_UNPROVED, /* not yet found to lead there */
-	INNER_DROPPED,	/* dropped: the walk restarted in the loop further out, not proved yet */
-	INNER_FOUND,	/* dropped: the walk restarted at a frame that no loop is proved to run */
+	INNER_UNPROVED, /* they haven't been found to lead there yet */
+	/*
+	 * they were dropped: the walk restarted in the next loop further out, which isn't proved
+	 * yet
+	 */
+	INNER_DROPPED,
+	/* they were dropped: the walk restarted at a frame that no loop is proved to run */
+	INNER_FOUND,
 };
 
 /*
@@ -47,18 +52,18 @@ enum inner {
  * yet: until then its link to its caller may be left over from another frame (caller.bpf.h).
  */
 enum fresh {
-	FRESH_NOT, /* it has run one, or its callers are proved */
-	FRESH,	   /* it hasn't, and no caller was met yet */
+	FRESH_NOT, /* the frame has run an instruction, or its callers are proved */
+	FRESH,	   /* it hasn't run one, and no caller was met yet */
 	/*
 	 * its caller is the generator that was resumed last; callers further out aren't proved yet
 	 */
 	FRESH_RESUMED,
 };
 
-/* What is known of the sampled thread's PyThreadState. */
+/* What is known of the PyThreadState of the sampled thread. */
 enum walk_thread { THREAD_UNKNOWN, THREAD_NONE, THREAD_STATE };
 
-/* <= 3.11: is it the interpreter's current thread state? */
+/* Up to 3.11: is it the interpreter's current thread state? */
 enum walk_current { CURRENT_UNKNOWN, CURRENT_NO, CURRENT_YES };
 
 #define MEMO_CODES  64
@@ -66,7 +71,8 @@ enum walk_current { CURRENT_UNKNOWN, CURRENT_NO, CURRENT_YES };
 #define SENT_STACKS 128
 #define PROOF_SETS  512
 #define PROOF_WAYS  2
-#define HASH_BUDGET (512 << 10) /* bytes of names and line tables per sample: about 0.3 ms */
+/* the most bytes of names and line tables that a sample hashes: about 0.3 ms */
+#define HASH_BUDGET (512 << 10)
 
 /*
  * Interrupts are off while a sample is taken, so it may take SAMPLE_NS at most. To prove a code
@@ -77,12 +83,13 @@ enum walk_current { CURRENT_UNKNOWN, CURRENT_NO, CURRENT_YES };
  * machine.
  */
 #define SAMPLE_NS   500000
-#define PROVE_LEAST 192 /* frames */
+#define PROVE_LEAST 192 /* up to so many frames, proving isn't limited in time */
 #define PROVE_NS    130000
-#define PROVE_LATE  16	       /* code objects that are still proved after PROVE_NS */
-#define HASH_LEAST  (64 << 10) /* bytes of HASH_BUDGET */
-#define SEND_NS	    300000
-#define SEND_LEAST  16 /* code objects */
+#define PROVE_LATE  16 /* how many code objects are proved even after PROVE_NS */
+/* up to so many bytes of HASH_BUDGET, proving isn't limited in time */
+#define HASH_LEAST (64 << 10)
+#define SEND_NS	   300000
+#define SEND_LEAST 16 /* so many code objects are sent even if SEND_NS is over */
 
 /*
  * The check of a code object, kept over samples. The key changes whenever another code object could
@@ -99,7 +106,7 @@ enum near_kind { NEAR_CODE, NEAR_NAME, NEAR_TABLE, NEAR_MAX = 4 };
 #define NEAR_BYTES    1024
 #define SHARED_PLACES 256
 
-/* The check of a code object or a file name, valid in one sample. */
+/* The check of a code object or a file name, which is valid in one sample. */
 struct memo {
 	__u64 addr, check, sample;
 };
@@ -110,67 +117,71 @@ struct memo {
  */
 struct shim_memo {
 	__u64 build, offset;
-	__u64 seen; /* how often it was met, at most SHIM_SEEN */
+	__u64 seen; /* how often this distance was met, at most SHIM_SEEN */
 };
 
 #define SHIM_MEMOS 64
-#define SHIM_SEEN  16 /* so often another distance must be met before it replaces this one */
+#define SHIM_SEEN  16 /* how often another distance must be met before it replaces this one */
 
 struct walk {
 	struct proc_key proc;
 	struct py_where where;
-	__u32 space;	       /* slot of its mappings in map `spaces`; 0 = none */
-	__u64 space_before_ns; /* as in struct proc_entry */
-	__u64 tp;	       /* thread pointer of the sampled thread */
-	__u64 sp;	       /* its user stack pointer, 0 = not known */
-	__u64 tstate;	       /* its PyThreadState */
-	__u64 interp;	       /* PyInterpreterState of .tstate */
-	__u64 listed;	       /* search_list(): hash over the thread states in the list */
-	__u32 gil_word;	       /* word at py_layout.tstate_gil of the thread state */
-	__s32 gil_locked;      /* if .gil_read: the GIL's locked */
-	__u64 gil_holder;      /* if .gil_read: the GIL's last_holder */
+	__u32 space;	       /* slot of the process's mappings in map `spaces`; 0: none */
+	__u64 space_before_ns; /* as proc_entry.space_before_ns */
+	__u64 tp;	       /* thread pointer of the thread that is sampled */
+	__u64 sp;	       /* user stack pointer of the sampled thread; 0: not known */
+	__u64 tstate;	       /* PyThreadState of the sampled thread */
+	__u64 interp;	       /* PyInterpreterState that .tstate belongs to */
+	__u64 listed;	       /* of search_list(): hash over the thread states in the list */
+	__u32 gil_word;	       /* word of the thread state at py_layout.tstate_gil */
+	__s32 gil_locked;      /* `locked` of the GIL, if .gil_read */
+	__u64 gil_holder;      /* `last_holder` of the GIL, if .gil_read */
 	__u8 gil_requested;
-	__u8 gil_read;	 /* gil_locked and gil_holder are known */
-	__u8 thread;	 /* enum walk_thread */
-	__u8 current;	 /* enum walk_current */
-	__u64 frame;	 /* next frame to read, 0 = end of the chain */
-	__u64 outer;	 /* 3.11, 3.12: innermost frame of the next C evaluation loop further out */
-	__u64 mark;	 /* an earlier frame of this walk: meeting it again proves a circle */
-	__u64 hash;	 /* over the frames so far: the stack's id */
+	__u8 gil_read; /* .gil_locked and .gil_holder are known */
+	__u8 thread;   /* enum walk_thread: what is known of the thread's state */
+	__u8 current;  /* enum walk_current: whether it is the current thread state */
+	__u64 frame;   /* the frame that is read next; 0: the chain has ended */
+	__u64 outer;   /* 3.11, 3.12: innermost frame of the next evaluation loop further out */
+	/* a frame that this walk has passed: if it meets it again, the chain is a circle */
+	__u64 mark;
+	__u64 hash;	 /* hash over the frames so far: in the end the stack's wire id */
 	__u64 proc_hash; /* hash over .proc, with which .hash begins */
-	__u64 block_start, block_end; /* addresses in the target that block[] holds */
-	__u64 lone;		      /* last frame that wasn't in block[] */
+	__u64 block_start, block_end; /* which addresses of the target block[] holds */
+	__u64 lone;		      /* the last frame that wasn't in block[] */
 	__u64 sample;		      /* number of this walk */
 	__u64 began_ns;		      /* walk_clock() when this walk began */
-	__u64 near[NEAR_MAX];	      /* by kind: address of the NEAR_BYTES that block[] holds */
-	__u64 met[NEAR_MAX]; /* by kind: NEAR_BYTES of the last object that wasn't in them */
-	__u64 shared[SHARED_PLACES]; /* NEAR_BYTES with several objects in an earlier sample */
+	/* for each kind of object: address of the NEAR_BYTES that block[] holds */
+	__u64 near[NEAR_MAX];
+	__u64 met[NEAR_MAX]; /* for each kind: NEAR_BYTES of the last object that wasn't in them */
+	__u64 shared[SHARED_PLACES]; /* NEAR_BYTES that had several objects in an earlier sample */
 	struct memo codes[MEMO_CODES], files[MEMO_FILES];
 	__u64 sent[SENT_STACKS]; /* ids of stacks that were sent, by their low bits */
 	struct proof proofs[PROOF_SETS * PROOF_WAYS];
 	__u64 made_hash;  /* hash over proc_hash, interp and codes_made */
-	__u32 codes_made; /* code objects that the process has made so far; 0 = not known */
-	__u64 acc, acc_addr, acc_len; /* hash_bytes(): accumulator; address and bytes to add */
-	__u64 callers_end;	      /* where .nearest ends */
-	__u64 resumed; /* frame of the generator that was resumed last, 0 = none runs */
-	__u64 nearest; /* last frame of the data stack below a fresh one, 0 = there is none */
-	__u64 caller, caller_code; /* meet_fresh(): frame and code object to judge */
-	__u64 chunk, stack_top;	   /* 3.11, 3.12: of the data stack */
-	__u64 found; /* result of find_running(); INNER_FOUND: frame at which the walk restarted */
+	__u32 codes_made; /* how many code objects the process has made so far; 0: not known */
+	/* of hash_bytes(): the hash so far; address and number of the bytes to add */
+	__u64 acc, acc_addr, acc_len;
+	__u64 callers_end; /* where the callers in .nearest end */
+	__u64 resumed;	   /* frame of the generator that was resumed last; 0: none runs */
+	__u64 nearest;	   /* last frame of the data stack below a fresh one, 0 = there is none */
+	__u64 caller, caller_code; /* of meet_fresh(): the frame to judge, and its code object */
+	__u64 chunk, stack_top;	   /* 3.11, 3.12: present chunk and top of the data stack */
+	/* result of find_running(); with INNER_FOUND the frame at which the walk restarted */
+	__u64 found;
 	struct shim_memo shims[SHIM_MEMOS];
 	__u64 loop; /* 3.11, 3.12: _PyCFrame of the innermost evaluation loop that isn't dropped */
-	__u64 outer_loop;    /* _PyCFrame of the next loop further out */
-	__u16 loop_previous; /* offset of _PyCFrame.previous */
+	__u64 outer_loop;    /* _PyCFrame of the next evaluation loop further out */
+	__u16 loop_previous; /* offset of previous in _PyCFrame */
 	__u8 extent;	     /* enum extent: which parts of the stack are taken */
-	__u8 user_mode;	     /* the event met the thread in user mode */
-	__u32 groups;	     /* evaluation loops in walk_addrs */
-	__u32 n;	     /* frames in walk_out */
+	__u8 user_mode;	     /* the event has met the thread in user mode */
+	__u32 groups;	     /* how many evaluation loops walk_addrs has */
+	__u32 n;	     /* how many frames walk_out has */
 	__u8 outcome, done;
-	__u8 closed;  /* 3.11+: the last frame was the outermost of its C evaluation loop */
-	__u8 urgent;  /* user space is to be woken for this sample */
-	__u8 waits;   /* 3.9: the last frame isn't run by any evaluation loop */
-	__u8 near_on; /* up to 3.10: block[] holds what .near says, no frames */
-	/* near[] was read because of shared[], and has served one object so far. */
+	__u8 closed;  /* 3.11+: the last frame was the outermost of its evaluation loop */
+	__u8 urgent;  /* this sample has to wake user space */
+	__u8 waits;   /* 3.9: no evaluation loop runs the last frame */
+	__u8 near_on; /* up to 3.10: block[] holds what .near says, not frames */
+	/* for each kind: near[] was read because of shared[], and has served one object so far */
 	__u8 lonely[NEAR_MAX];
 	__u8 fresh;	  /* enum fresh */
 	__u8 entered;	  /* find_running(): a function, generator or loop is just being entered */
@@ -195,13 +206,13 @@ struct walk {
 	 */
 	__u8 block[2 * BLOCK_BYTES];
 	__u8 block_slack[SLACK];
-	__u8 object[256]; /* thread state, function, code object that is sent */
+	__u8 object[256]; /* bytes of a thread state, a function, or a code object that is sent */
 	__u8 object_slack[SLACK];
 	__u8 text[TEXT_BYTES];
 	__u8 text_slack[SLACK];
 };
 
-/* Offset in walk.block of a frame that is read alone. */
+/* offset in walk.block of a frame that is read alone */
 #define LONE_FRAME (BLOCK_BYTES + 1024)
 
 struct walk_out {
@@ -209,10 +220,10 @@ struct walk_out {
 	struct wire_frame frame[ABI_MAX_FRAMES];
 };
 
-/* The Python frames of one C evaluation loop (3.11+). */
+/* The Python frames of one evaluation loop (3.11+). */
 struct walk_group {
-	__u64 addr; /* address of its shim, which lies in the loop's C frame; 0 on 3.11 */
-	__u32 last; /* index of its outermost Python frame */
+	__u64 addr; /* address of the loop's shim, which lies in the loop's C frame; 0 on 3.11 */
+	__u32 last; /* index of the outermost Python frame of the loop */
 	__u32 reserved;
 };
 
@@ -230,7 +241,8 @@ struct walk_addrs {
  * or a negative number if memory couldn't be read: then @dst is zeroed or unchanged.
  */
 walk_inline long read_user(void *dst, __u32 n, __u64 addr);
-walk_inline __u64 walk_clock(void); /* nanoseconds; stands still where nothing is in a hurry */
+/* returns nanoseconds; stands still where nothing is in a hurry */
+walk_inline __u64 walk_clock(void);
 walk_inline struct walk *walk_state(__u32 slot);
 walk_inline struct walk_out *walk_out(__u32 slot);
 walk_inline struct walk_addrs *walk_addrs(__u32 slot);
@@ -301,7 +313,7 @@ walk_inline __u32 object_u32(const struct walk *w, __u32 off)
 	return load_u32(w->object + bounded(off, 256));
 }
 
-/* Notes that @n bytes at @addr couldn't be read. */
+/* Notes that @n bytes at @addr couldn't be read because they are absent. */
 walk_inline void note_absent(struct walk *w, enum absent_kind kind, __u64 addr, __u64 n)
 {
 	w->absent[kind].addr = addr;

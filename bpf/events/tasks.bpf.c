@@ -14,13 +14,14 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-const volatile __u32 kernel_stack_bytes = 16384; /* arch: THREAD_SIZE; used before 5.15 */
+/* size of a kernel stack on this architecture (THREAD_SIZE); used before 5.15 */
+const volatile __u32 kernel_stack_bytes = 16384;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 65536);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, __u32); /* tgid */
+	__type(key, __u32); /* the key is the tgid */
 	__type(value, __u32);
 } wanted SEC(".maps");
 
@@ -34,7 +35,7 @@ struct {
 #if defined(__TARGET_ARCH_arm64)
 walk_inline bool read_regs(struct rec_task *rec, const void *at)
 {
-	/* struct user_pt_regs: regs[31], sp, pc */
+	/* struct user_pt_regs of aarch64: regs[31], sp, pc */
 	return !bpf_probe_read_kernel(rec->regs, 33 * sizeof(__u64), at);
 }
 #else
@@ -42,7 +43,8 @@ walk_inline bool read_regs(struct rec_task *rec, const void *at)
 {
 	if (bpf_probe_read_kernel(rec->regs, 21 * sizeof(__u64), at))
 		return false;
-	return (rec->regs[17] & 0xffff) == 0x33; /* __USER_CS; 0x23 is 32-bit code */
+	/* code segment __USER_CS; 0x23 is that of 32-bit code */
+	return (rec->regs[17] & 0xffff) == 0x33;
 }
 #endif
 
@@ -96,7 +98,7 @@ walk_inline void fill(struct rec_task *rec, struct task_struct *task)
 
 	rec->switches = BPF_CORE_READ(task, nvcsw) + BPF_CORE_READ(task, nivcsw);
 	rec->state = state_of(task);
-	/* The field's width differs between kernels: in 7.3 it is one byte between others. */
+	/* The width of on_cpu differs between kernels: in 7.3 it is one byte between others. */
 	rec->on_cpu = BPF_CORE_READ_BITFIELD_PROBED(task, on_cpu) != 0;
 	read_times(rec, task);
 	rec->thread_pointer = thread_pointer_of(task);

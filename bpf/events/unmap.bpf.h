@@ -11,7 +11,7 @@
 #include "native/search.bpf.h"
 #include "process/proc.bpf.h"
 
-/* The mappings of process @tgid, which @task belongs to. NULL: none are known. */
+/* Returns the mappings of process @tgid, which @task belongs to. NULL: none are known. */
 walk_inline struct unwind_space *space_of(struct task_struct *task, __u32 tgid)
 {
 	const struct proc_entry *p = proc_entry_of(tgid);
@@ -49,7 +49,7 @@ walk_inline void on_unmap(struct vm_area_struct *vma)
 	note_unmap(tgid, space_of(task, tgid));
 }
 
-/* Does @s have a mapping between @start and @end? */
+/* Tells whether @s has a mapping between @start and @end. */
 walk_inline bool is_mapped(const struct unwind_space *s, __u64 start, __u64 end)
 {
 	for (__u32 i = 0; i < SPACE_CHUNKS; i++) {

@@ -20,9 +20,10 @@ walk_inline bool run_ahead(struct unwind_regs *regs, __u64 *leaf)
 }
 #else
 #define LEAF_R10  10
-#define AHEAD_MAX 16 /* instructions; in libffi 3.5 a thread executes 11 */
+/* how many instructions are followed; in a trampoline of libffi 3.5 a thread executes 11 */
+#define AHEAD_MAX 16
 
-/* Does @code begin with these @n bytes? @bytes: the first one is the lowest. */
+/* Tells whether @code begins with these @n bytes. The lowest byte of @bytes is the first. */
 walk_inline bool is_code(__u64 code, __u64 bytes, __u32 n)
 {
 	return (code ^ bytes) << (64 - 8 * n) == 0;
@@ -39,7 +40,8 @@ walk_inline __u64 ahead_u64(__u64 at)
 /* Simulates instruction @code. Returns its length; 0: it is a jump or not known here. */
 walk_inline __u32 run_plain(struct unwind_regs *regs, __u64 *r10, __u64 code)
 {
-	__u64 operand = regs->pc + 7 + (__s32)(code >> 24); /* of disp32(%rip) */
+	/* address of the operand disp32(%rip) */
+	__u64 operand = regs->pc + 7 + (__s32)(code >> 24);
 
 	if (is_code(code, 0xfa1e0ff3, 4) || /* endbr64 */
 	    is_code(code, 0x2414894c, 4))   /* mov %r10,(%rsp) */
@@ -69,7 +71,7 @@ walk_inline __u32 run_plain(struct unwind_regs *regs, __u64 *r10, __u64 code)
 	return 0;
 }
 
-/* Where @code jumps to; @pc if it isn't one of the jumps in trampolines. */
+/* Returns where @code jumps to; @pc if it isn't one of the jumps in trampolines. */
 walk_inline __u64 jump_target(__u64 pc, __u64 r10, __u64 code)
 {
 	if (is_code(code, 0x25ff, 2)) /* jmp *disp32(%rip) */

@@ -9,12 +9,13 @@
 
 #include "records.h"
 
-/* The registers that are restored from frame to frame. */
+/* The registers whose values are restored from frame to frame. */
 struct unwind_regs {
 	__u64 pc, sp, fp, bx, lr;
 };
 
-#define UNWIND_MAX_FRAME (64ull << 20) /* a C frame is smaller: ulimit -s is 8 MiB by default */
+/* the largest C frame that is believed: ulimit -s is 8 MiB by default */
+#define UNWIND_MAX_FRAME (64ull << 20)
 
 #if defined(__TARGET_ARCH_arm64) || defined(__aarch64__)
 #define UNWIND_REGS 32
@@ -22,27 +23,28 @@ struct unwind_regs {
 #define REG_FP	    29
 #define REG_SP	    31
 #define REG_BX	    19
-#define REG_RESULT  0 /* of a system call */
+#define REG_RESULT  0 /* DWARF number of the register with the result of a system call */
 /* In a ucontext: uc_mcontext is at 176, in it regs[31] at 8, then sp and pc. */
 #define SIGNAL_PC    440
 #define SIGNAL_SP    432
 #define SIGNAL_FP    416
 #define SIGNAL_BX    336
 #define SIGNAL_LR    424
-#define CALLER_SAVED 0x3ffffu		   /* x0 to x17, by DWARF number */
-#define CODE_BITS    0x0000ffffffffffffull /* without a pointer authentication code */
+#define CALLER_SAVED 0x3ffffu /* x0 to x17 as bits, by DWARF number */
+/* bits of an address without a pointer authentication code */
+#define CODE_BITS 0x0000ffffffffffffull
 #else
 #define UNWIND_REGS  16
-#define SAVED_REGS   21 /* words of struct pt_regs */
+#define SAVED_REGS   21 /* number of words in struct pt_regs */
 #define REG_RESULT   0
 #define REG_BX	     3
 #define REG_FP	     6
 #define REG_SP	     7
-#define SIGNAL_PC    168 /* in a ucontext: uc_mcontext.gregs at 40 */
+#define SIGNAL_PC    168 /* offset of pc in a ucontext: uc_mcontext.gregs begins at 40 */
 #define SIGNAL_SP    160
 #define SIGNAL_FP    120
 #define SIGNAL_BX    128
-#define CALLER_SAVED 0x0f37u /* rax, rdx, rcx, rsi, rdi, r8 to r11, by DWARF number */
+#define CALLER_SAVED 0x0f37u /* rax, rdx, rcx, rsi, rdi, r8 to r11 as bits, by DWARF number */
 #define CODE_BITS    (~0ull)
 #endif
 

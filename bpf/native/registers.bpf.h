@@ -69,7 +69,7 @@ walk_inline __u64 saved_sp(struct task_struct *task)
 	return sp;
 }
 
-/* By DWARF number: ax dx cx bx si di bp sp r8 ... r15. */
+/* Lists registers by DWARF number: ax dx cx bx si di bp sp r8 ... r15. */
 #define LEAF_X86(n, from)                                                                          \
 	do {                                                                                       \
 		(n)->leaf[0] = (from)->ax;                                                         \
@@ -105,11 +105,12 @@ walk_inline bool read_saved(struct native *n, const void *at)
 	if (bpf_probe_read_kernel(n->saved, sizeof(n->saved), at))
 		return false;
 	LEAF_X86(n, regs);
-	return (regs->cs & 0xffff) == 0x33; /* __USER_CS; 0x23 is 32-bit code */
+	/* code segment __USER_CS; 0x23 is that of 32-bit code */
+	return (regs->cs & 0xffff) == 0x33;
 }
 #endif
 
-/* Takes the registers that the kernel saved on entry. 0: there are none. */
+/* Takes the registers that the kernel saved when it was entered. 0: there are none. */
 walk_global int take_saved_regs(__u32 slot)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();

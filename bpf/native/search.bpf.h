@@ -8,10 +8,10 @@
 
 #include "state.bpf.h"
 
-/* Chunk @number; part of the seam of native/unwind.bpf.h. */
+/* Returns chunk @number; part of the seam of native/unwind.bpf.h. */
 walk_inline const struct unwind_chunk *unwind_chunk_at(__u32 number);
 
-/* All ones if a <= b, without a branch: both below 1 << 63. */
+/* Returns all ones if a <= b, else 0, without a branch; a and b are below 1 << 63. */
 walk_inline __u64 not_above(__u64 a, __u64 b)
 {
 	return (__u64)((__s64)(a - b - 1) >> 63);

@@ -8,7 +8,9 @@
 
 #include "maps.bpf.h"
 
-/* Does @s, a copy of @now, hold for process @key? @before_ns: proc_entry.space_before_ns. */
+/*
+ * Tells whether @s, a copy of @now, holds for process @key. @before_ns: proc_entry.space_before_ns.
+ */
 walk_inline bool space_holds(const struct unwind_space *s, const struct unwind_space *now,
 			     const struct proc_key *key, __u64 before_ns)
 {
@@ -41,7 +43,7 @@ walk_inline void copy_space(struct native *n, const struct walk *w)
 	n->space.version = n->space.chunks = 0;
 }
 
-/* Adds the kernel's frames to n->hash. */
+/* Adds the frames of the kernel to n->hash. */
 walk_global int hash_kernel(__u32 slot)
 {
 	struct native_out *no = native_out(slot);

@@ -13,7 +13,7 @@
 #include "native/search.bpf.h"
 #include "state.bpf.h"
 
-#define NATIVE_GROUP_FRAMES 8 /* frames per call of native_group() */
+#define NATIVE_GROUP_FRAMES 8 /* how many frames one call of native_group() unwinds */
 
 /*
  * Of SAMPLE_NS: from NATIVE_LEAST frames on, unwinding ends this long after the sample's beginning.
@@ -32,44 +32,49 @@
 struct native_memo {
 	__u64 pc;
 	__u32 version, value;
-	__u32 into; /* bytes from the row's beginning to pc */
+	__u32 into; /* how many bytes pc is after the beginning of the row */
 	__u32 epoch;
 };
 
 struct native {
-	__u64 saved[SAVED_REGS]; /* scratch: user registers as the kernel saved them */
-	struct unwind_regs regs; /* of the frame that is unwound next */
-	__u64 leaf[UNWIND_REGS]; /* all registers of the innermost frame, by DWARF number */
-	__u64 hash;		 /* over the addresses so far */
-	__u64 woken_ns;		 /* when user space was last woken for missing rows */
-	__u64 loop; /* 3.11: _PyCFrame of the innermost loop whose native frame isn't found yet */
-	__u64 found_pc;		      /* native_lookup(): address to look up */
-	__u64 block_start, block_len; /* part of the C stack that block[] holds */
-	struct unwind_space space;    /* mappings of this process, as of the sample's beginning */
+	__u64 saved[SAVED_REGS]; /* scratch: the user registers as the kernel saved them */
+	struct unwind_regs regs; /* registers in the frame that is unwound next */
+	__u64 leaf[UNWIND_REGS]; /* all registers in the innermost frame, by DWARF number */
+	__u64 hash;		 /* hash over the addresses so far */
+	__u64 woken_ns;		 /* when user space was last woken because rows were missing */
+	/* 3.11: _PyCFrame of the innermost evaluation loop whose native frame isn't found yet */
+	__u64 loop;
+	__u64 found_pc;		      /* for native_lookup(): the address to look up */
+	__u64 block_start, block_len; /* which part of the C stack block[] holds */
+	struct unwind_space space; /* mappings of this process as they were when the sample began */
 	struct native_memo memos[NATIVE_MEMOS];
-	/* native_lookup(): the row's value; bytes from its beginning to .found_pc */
+	/* of native_lookup(): value of the row, and bytes from the row's beginning to .found_pc */
 	__u32 found, found_into;
-	__u32 epoch; /* unwind_epoch; not 0 */
+	__u32 epoch; /* unwind_epoch as it is now; not 0 */
 	__u32 n;
-	__u32 group; /* next group of Python frames whose native frame isn't found yet */
-	__u32 slot;  /* as walk.slot */
+	/*
+	 * next group of Python frames (of one evaluation loop) whose native frame isn't found yet
+	 */
+	__u32 group;
+	__u32 slot; /* the slot of this state, as walk.slot */
 	__u8 outcome, done;
-	__u8 exact;	    /* regs.pc is an instruction, not a return address */
-	__u8 leaf_only;	    /* unwinds only up to the innermost Python frame's evaluation loop */
-	__u8 instructions;  /* notes addresses of instructions, not of rows */
-	__u8 innermost;	    /* regs are those of the innermost frame: all of leaf[] holds */
-	__u8 second;	    /* regs are those of the innermost frame's caller */
-	__u8 found_guarded; /* native_lookup(): the row holds for this lookup only */
+	__u8 exact;	   /* regs.pc is the address of an instruction, not a return address */
+	__u8 leaf_only;	   /* unwinding ends at the evaluation loop of the innermost Python frame */
+	__u8 instructions; /* the addresses of instructions are noted, not those of rows */
+	__u8 innermost;	   /* regs are those in the innermost frame, so that all of leaf[] holds */
+	__u8 second;	   /* regs are those in the innermost frame's caller */
+	__u8 found_guarded; /* of native_lookup(): the row holds for this one look-up */
 	__u8 block[STACK_BLOCK];
 	__u8 block_slack[SLACK];
 };
 
 struct native_out {
 	struct rec_native head;
-	__u64 pc[ABI_MAX_KERNEL + 1 + ABI_MAX_NATIVE]; /* kernel frames, then native ones */
+	/* addresses: those of kernel frames, then those of native ones */
+	__u64 pc[ABI_MAX_KERNEL + 1 + ABI_MAX_NATIVE];
 };
 
-/* More of the seam. */
+/* More of the seam between the walkers and their surroundings. */
 walk_inline struct native *native_state(__u32 slot);
 walk_inline struct native_out *native_out(__u32 slot);
 walk_inline struct unwind_table *unwind_table_at(__u32 number);
@@ -81,7 +86,7 @@ walk_inline void native_end(struct native *n, __u8 outcome)
 	n->done = 1;
 }
 
-/* Number of the chunk that holds the mapping of @pc. */
+/* Returns the number of the chunk that has the mapping of @pc. */
 walk_inline __u32 space_chunk_of(const struct native *n, __u64 pc)
 {
 	__u32 number = n->space.chunk[0];
@@ -99,7 +104,7 @@ walk_inline __u32 space_chunk_of(const struct native *n, __u64 pc)
 	return number;
 }
 
-/* Finds table and key of the code at @pc. Returns 0 or an outcome. */
+/* Finds the table of the code at @pc, and its key in it. Returns 0 or an outcome. */
 walk_inline __u8 find_mapping(const struct native *n, __u64 pc, __u32 *table, __u32 *key)
 {
 	const struct space_chunk *c;
@@ -166,7 +171,8 @@ walk_global int native_lookup(__u32 slot)
 	t = unwind_table_at(table);
 	if (!t || !t->depth)
 		return NATIVE_NO_ROWS;
-	if (t->used != n->epoch) /* written only if it differs, because CPUs share it */
+	/* only if it differs: a write would take the cache line from other CPUs */
+	if (t->used != n->epoch)
 		t->used = n->epoch;
 	n->found_guarded = t->guarded != 0;
 	if (t->guarded && !guard_holds(slot, n->found_pc - key, t->guarded, t->check))
@@ -254,7 +260,7 @@ walk_inline bool is_in_leaf(const struct native *n, __u8 reg)
 	return reg < UNWIND_REGS && (n->innermost || (n->second && CALLER_SAVED >> reg & 1));
 }
 
-/* Value of register @reg in the frame that is unwound. */
+/* Returns the value of register @reg in the frame that is unwound. */
 walk_inline __u64 reg_value(struct native *n, __u8 reg)
 {
 	if (reg == REG_SP)
@@ -269,7 +275,7 @@ walk_inline __u64 reg_value(struct native *n, __u8 reg)
 	return 0;
 }
 
-/* Canonical frame address of the current frame. */
+/* Returns the canonical frame address of the frame that is unwound. */
 walk_inline __u64 frame_address(struct native *n, const struct unwind_rule *rule)
 {
 	__u64 base = reg_value(n, rule->reg), cfa = base + (__s64)rule->off;
@@ -310,13 +316,13 @@ walk_inline void own_group(struct native *n, struct walk *w, struct walk_out *ou
 		return;
 	g = bounded(g, ABI_MAX_FRAMES);
 	at = addrs->group[g].addr;
-	if (!at) /* 3.11: the loop's _PyCFrame */
+	if (!at) /* of 3.11: the _PyCFrame of the loop */
 		at = n->loop;
 	if (!at || at >= cfa)
 		return;
 	n->group = g + 1;
 	if (at < n->regs.sp)
-		return; /* it lies below this frame: no native frame holds it */
+		return; /* it lies below this frame, so no native frame holds it */
 	i = bounded(addrs->group[g].last, ABI_MAX_FRAMES);
 	out->frame[i].flags |= (n->n) << FRAME_OWNER_SHIFT;
 	n->hash = check_mix(n->hash, (__u64)i << 32 | n->n);
@@ -375,11 +381,11 @@ walk_inline void native_up(struct native *n, struct walk *w, struct walk_out *ou
 	n->exact = 0;
 	n->second = n->innermost;
 	n->innermost = 0;
-	if (!pc) /* the C library sets it to 0 below a thread's first frame */
+	if (!pc) /* the C library sets the return address of a thread's first frame to 0 */
 		native_end(n, NATIVE_WHOLE);
 }
 
-/* Is it the first frame of its thread? */
+/* Tells whether the frame is the first one of its thread. */
 walk_inline bool is_outermost(struct native *n, const struct unwind_rule *rule)
 {
 	return rule->cfa == UNWIND_END ||
@@ -410,7 +416,7 @@ walk_inline const struct unwind_rule *rule_of(struct native *n, struct native_me
 	if (rule && rule->cfa != UNWIND_UNKNOWN)
 		return rule;
 	if (row) {
-		row->epoch = 0; /* there may be one soon: docs/decisions/0011 */
+		row->epoch = 0; /* a rule may come soon: docs/decisions/0011 */
 		native_end(n, NATIVE_NO_RULE);
 	}
 	return 0;
@@ -449,14 +455,15 @@ walk_inline void native_step(struct native *n, struct native_out *no, struct wal
 	if (!rule)
 		return;
 	if (n->leaf_only && w->n && (row->value & UNWIND_EVAL) && !w->groups)
-		native_end(n, NATIVE_LEAF); /* up to 3.10 each loop runs one Python frame */
+		/* up to 3.10 each evaluation loop runs one Python frame */
+		native_end(n, NATIVE_LEAF);
 	else if (is_outermost(n, rule))
 		native_end(n, NATIVE_WHOLE);
 	else
 		native_up(n, w, out, addrs, rule);
 }
 
-/* Unwinds up to NATIVE_GROUP_FRAMES frames. 1: the walk is over. */
+/* Unwinds up to NATIVE_GROUP_FRAMES frames. Returns 1 if the unwinding is over. */
 walk_global int native_group(__u32 slot)
 {
 	struct native *n = native_state(slot);

@@ -12,14 +12,14 @@
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1024);
-	__type(key, __u32);   /* uid */
-	__type(value, __u64); /* end of that time; CLOCK_MONOTONIC */
+	__type(key, __u32);   /* the key is the uid */
+	__type(value, __u64); /* the value is the end of that time, CLOCK_MONOTONIC */
 } crowds SEC(".maps");
 
-/* The same for all users together. */
+/* The end of the time in which new processes of any user are only counted. */
 __u64 crowded_until_ns;
 
-/* When sampling began. */
+/* when sampling began */
 __u64 began_ns;
 
 walk_inline __u32 uid_of(struct task_struct *task)
@@ -41,7 +41,7 @@ walk_inline bool is_counted_only(__u8 state)
 	return state == PROC_CROWDED || state == PROC_UNASKED;
 }
 
-/* The state that a process of a crowd gets instead of @state. */
+/* Returns the state that a crowded process gets instead of @state. */
 walk_inline __u8 crowded_state(__u8 state)
 {
 	if (state == PROC_PENDING || state == PROC_UNASKED)

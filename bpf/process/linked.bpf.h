@@ -10,14 +10,15 @@
 
 #include "process/proc.bpf.h"
 
-#define MAX_LIBRARIES	  64  /* a libpython that is linked comes early in the list */
-#define MAX_LINKING_TRIES 200 /* samples; then user space is asked */
+/* how many libraries of the loader's list are looked at; a linked libpython comes early */
+#define MAX_LIBRARIES	  64
+#define MAX_LINKING_TRIES 200 /* after so many samples without a libpython user space is asked */
 
 struct link_map {
 	__u64 addr, name, dynamic, next;
 };
 
-/* Sets w->acc to the check of the dynamic section at @addr. Negative: not readable. */
+/* Sets w->acc to the check of the dynamic section at @addr. Negative: it isn't readable. */
 walk_global int check_library(__u32 slot, __u64 addr)
 {
 	struct walk *w = walk_state(slot);
@@ -31,7 +32,7 @@ walk_global int check_library(__u32 slot, __u64 addr)
 	return 0;
 }
 
-/* Load bias of libpython in the current process, 0 = not mapped (yet). */
+/* Returns the load bias of libpython in the current process; 0: it isn't mapped (yet). */
 walk_inline __u64 find_library(struct walk *w, const struct exe_entry *exe, __u64 bias)
 {
 	__u64 debug = 0, at = 0;

@@ -5,11 +5,13 @@
 
 #include "state.bpf.h"
 
-#define MAX_PIDNS_LEVEL 33 /* kernel: MAX_PID_NS_LEVEL 32, and the host's own */
+/* depth of PID namespaces: MAX_PID_NS_LEVEL (32) of the kernel, and the host's own */
+#define MAX_PIDNS_LEVEL 33
 
-const volatile __u32 pidns_inum; /* krait's own PID namespace, 0 = the host's: no translation */
+/* krait's own PID namespace; 0: it is the host's, so nothing is translated */
+const volatile __u32 pidns_inum;
 
-/* Number of @pid in krait's PID namespace, 0 = not visible there. */
+/* Returns the number of @pid in krait's PID namespace; 0: it isn't visible there. */
 walk_inline __u32 number_of(struct pid *pid)
 {
 	__u32 level = BPF_CORE_READ(pid, level);

@@ -12,8 +12,9 @@
 #include "process/number.bpf.h"
 
 #define MAX_ANCESTORS 16
-#define ASK_FIRST_NS  1000000ull /* between two questions about one process, doubled each time */
-#define ASK_SHIFT_MAX 10	 /* up to a second */
+/* time between two questions about one process; it doubles each time */
+#define ASK_FIRST_NS  1000000ull
+#define ASK_SHIFT_MAX 10 /* how often the time between questions doubles: up to a second */
 
 /* Scratch memory, one per slot, for what is too large for the 512-byte BPF stack. */
 struct meeting {
@@ -45,7 +46,7 @@ walk_inline __u64 thread_pointer(struct task_struct *task)
 	return BPF_CORE_READ(a64, thread.uw.tp_value);
 }
 
-/* Before 5.11: eight calls, 0.5 us. */
+/* Before kernel 5.11 this takes eight calls and 0.5 us. */
 walk_inline __u32 ask_for_task(struct task_struct *task, struct rec_sample *rec, struct walk *w)
 {
 	read_key(task, BPF_CORE_READ(task, tgid), &rec->proc);
@@ -108,7 +109,7 @@ walk_inline bool same_key(const struct proc_key *a, const struct proc_key *b)
 	return a->start_ns == b->start_ns && a->exec_id == b->exec_id && a->tgid == b->tgid;
 }
 
-/* Is @tgid one of the roots, or a descendant of one? */
+/* Tells whether @tgid is one of the roots, or a descendant of one. */
 walk_inline bool is_wanted(struct task_struct *task, __u32 tgid)
 {
 	if (whole_machine || bpf_map_lookup_elem(&roots, &tgid))
@@ -143,7 +144,7 @@ walk_inline __s64 mtime_ns(struct inode *inode)
 	return t.tv_sec * 1000000000ll + t.tv_nsec;
 }
 
-/* The executable's file, as the kernel knows it. */
+/* Reads which file the executable is, as the kernel identifies it. */
 walk_inline void read_exe(struct task_struct *task, struct rec_proc *rec)
 {
 	struct inode *inode = BPF_CORE_READ(task, mm, exe_file, f_inode);
@@ -155,7 +156,7 @@ walk_inline void read_exe(struct task_struct *task, struct rec_proc *rec)
 	rec->exe.mtime_ns = mtime_ns(inode);
 }
 
-/* The state of a process by its executable; PROC_PENDING if that isn't known. */
+/* Returns the state of a process by its executable; PROC_PENDING if that isn't known. */
 walk_inline __u8 known_exe(struct task_struct *task, struct meeting *m)
 {
 	struct exe_entry *exe = bpf_map_lookup_elem(&exes, &m->rec.exe);
@@ -178,7 +179,7 @@ walk_inline __u8 known_exe(struct task_struct *task, struct meeting *m)
 	return PROC_PYTHON;
 }
 
-/* Copies *@p into m->entry. False: the entry was given to another process meanwhile. */
+/* Copies *@p into m->entry. False: the entry has been given to another process meanwhile. */
 walk_inline bool copy_entry(struct meeting *m, const struct proc_entry *p)
 {
 	__builtin_memset(m, 0, sizeof(*m));
@@ -307,7 +308,7 @@ walk_inline bool tell_user(struct meeting *m, __u64 now)
 			    wakes ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
 }
 
-/* Did the process begin after sampling did, or call execve() since it was met? */
+/* Tells whether the process began after sampling did, or has called execve() since it was met. */
 walk_inline bool is_new(const struct proc_key *key)
 {
 	const struct proc_entry *p = proc_entry_of(key->tgid);
@@ -336,7 +337,8 @@ walk_global int meet_process(__u32 slot, __u32 tgid)
 		m->entry.new = is_new(&m->entry.key);
 		if (m->entry.new &&is_crowded(task)) {
 			m->entry.state = crowded_state(m->entry.state);
-			m->entry.space = 0; /* its parent's slot will be reused one day */
+			/* drops the slot, which is the parent's and will be reused one day */
+			m->entry.space = 0;
 		}
 	}
 	if (m->entry.state != PROC_IGNORED && m->entry.state != PROC_HOST) {
@@ -405,7 +407,7 @@ walk_inline const struct proc_entry *current_proc(__u32 slot, struct task_struct
 	if (p && same_key(&p->key, key) && (!is_counted_only(p->state) || is_crowded(task)))
 		return p;
 	if (!BPF_CORE_READ(task, mm, start_code))
-		return 0; /* inside execve(), when neither image is mapped */
+		return 0; /* the thread is inside execve(), when neither image is mapped */
 	if (p && !p->key.start_ns)
 		adopt_process(slot, tgid);
 	else

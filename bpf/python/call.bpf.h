@@ -15,14 +15,14 @@ walk_inline void read_futex_call(struct task_struct *task, struct futex_call *f)
 
 	if (BPF_CORE_READ(regs, syscallno) != CALL_FUTEX)
 		return;
-	f->addr = BPF_CORE_READ(regs, orig_x0); /* regs[0] becomes the result */
+	f->addr = BPF_CORE_READ(regs, orig_x0); /* regs[0] is overwritten with the result */
 	f->op = (__u32)BPF_CORE_READ(regs, regs[1]);
 	f->sp = BPF_CORE_READ(regs, sp);
 }
 #else
 #define CALL_FUTEX 202
 
-/* Part of pt_regs, whose order is ABI. */
+/* The beginning of pt_regs, whose order is ABI. */
 struct call_regs {
 	__u64 si, di, orig_ax, ip, cs, flags, sp;
 };
@@ -33,7 +33,8 @@ walk_inline void read_futex_call(struct task_struct *task, struct futex_call *f)
 	struct call_regs regs;
 
 	if (bpf_probe_read_kernel(&regs, sizeof(regs), at) || regs.orig_ax != CALL_FUTEX ||
-	    (regs.cs & 0xffff) != 0x33) /* __USER_CS: 32-bit code has other system call numbers */
+	    /* not __USER_CS: 32-bit code has other numbers of system calls */
+	    (regs.cs & 0xffff) != 0x33)
 		return;
 	f->addr = regs.di;
 	f->op = (__u32)regs.si;

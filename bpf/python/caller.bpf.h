@@ -17,19 +17,21 @@
 
 #include "state.bpf.h"
 
-#define FRAME_OWN_BYTES 72 /* FRAME_SPECIALS_SIZE words */
-#define GENERATOR_FRAME 32 /* gi_iframe - gi_exc_state */
+#define FRAME_OWN_BYTES 72 /* bytes of a frame's own words: FRAME_SPECIALS_SIZE */
+/* distance of a generator's frame from its exc_state: gi_iframe - gi_exc_state */
+#define GENERATOR_FRAME 32
 #define RESUMED_STEPS	64
 #define SCAN_FRAMES	16
-#define SCANS		16 /* a chunk has 16 KiB, a frame 80 bytes at least */
+/* how many rounds of frames are scanned: a chunk has 16 KiB, a frame at least 80 bytes */
+#define SCANS 16
 
 /* _PyStackChunk: previous, size, top. The first chunk's first word of data isn't used. */
-#define CHUNK_TOP   16 /* words in use, if another chunk follows */
+#define CHUNK_TOP   16 /* offset of .top: words in use, if another chunk follows */
 #define CHUNK_BYTES 24
 
 /* Reads go to w->object, not to the BPF stack: the callers here use most of its 512 bytes. */
 
-/* Where @frame of the data stack, which runs @code, ends; 0 = not readable. */
+/* Returns where @frame of the data stack, which runs @code, ends; 0: it isn't readable. */
 walk_inline __u64 frame_end(struct walk *w, const struct py_layout *l, __u64 frame, __u64 code)
 {
 	if (read_user(w->object, 12, code + l->code_stacksize))
@@ -118,7 +120,7 @@ walk_inline bool find_below(struct walk *w, __u64 chunk, __u64 end)
 {
 	w->nearest = 0;
 	w->callers_end = end;
-	if (end - chunk - CHUNK_BYTES <= 8) { /* the chunk's first frame begins at @end */
+	if (end - chunk - CHUNK_BYTES <= 8) { /* the first frame of the chunk begins at @end */
 		if (read_user(w->object, 8, chunk))
 			return false;
 		chunk = object_u64(w, 0);
@@ -233,7 +235,7 @@ walk_inline bool is_caller(struct walk *w, __u64 frame, bool stacked)
 	return true;
 }
 
-/* The fresh frame's caller; 0: it isn't found. */
+/* Returns the caller of the fresh frame; 0: it isn't found. */
 walk_inline __u64 find_caller(struct walk *w)
 {
 	int above = resumed_is_above(w->slot);
@@ -241,7 +243,7 @@ walk_inline __u64 find_caller(struct walk *w)
 	return above == ABOVE ? w->resumed : above == NOT_ABOVE ? w->nearest : 0;
 }
 
-/* Can the fresh frame's chain end here, with no caller in the data stack? */
+/* Tells whether the fresh frame's chain can end here, with no caller in the data stack. */
 walk_inline bool is_first(struct walk *w)
 {
 	return !w->nearest && (w->fresh == FRESH_RESUMED || resumed_is_above(w->slot) == NOT_ABOVE);

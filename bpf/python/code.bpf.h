@@ -9,9 +9,11 @@
 
 #include "python/near.bpf.h"
 
-#define CODE_BLOCK_BYTES 96  /* from layout.code_block: all fields that the check needs */
-#define SHORT_BYTES	 176 /* of a line table or a file's name, read together with its head */
-/* length, hash, state and all else before the characters */
+/* bytes read from layout.code_block on: they have all fields that the check needs */
+#define CODE_BLOCK_BYTES 96
+/* bytes of a line table or file name that are read together with its head */
+#define SHORT_BYTES 176
+/* bytes before the characters of a str: length, hash, state and all else */
 #define HEAD_BYTES (32 + SHORT_BYTES)
 
 /*
@@ -76,7 +78,7 @@ walk_global int hash_bytes(__u32 slot)
 	return 0;
 }
 
-/* Adds @n bytes at @off of w->block, SHORT_BYTES at most. */
+/* Adds to the hash @n bytes at @off of w->block, SHORT_BYTES at most. */
 walk_global int hash_short(__u32 slot, __u32 off, __u64 n)
 {
 	struct walk *w = walk_state(slot);
@@ -131,7 +133,7 @@ walk_inline bool hash_head(struct walk *w, __s32 head, __u64 *length)
 	return hash != ~0ull;
 }
 
-#define STR_BYTES 24 /* length, hash, state */
+#define STR_BYTES 24 /* bytes of the length, hash and state of a str */
 
 /*
  * Adds a str: length and cached hash, or all its bytes if the hash isn't cached (-1). str and bytes
@@ -195,7 +197,7 @@ walk_inline void remember(const struct walk *w, struct memo *m, __u64 addr, __u6
 	m->sample = w->sample;
 }
 
-/* Adds the name of a file. */
+/* Adds the name of a file to the hash. */
 walk_inline bool hash_filename(struct walk *w, const struct py_layout *l, __u64 file)
 {
 	struct memo *m = memo_of(w->files, MEMO_FILES, file);
@@ -203,7 +205,9 @@ walk_inline bool hash_filename(struct walk *w, const struct py_layout *l, __u64 
 
 	if (!file || !remembers(w, m, file)) {
 		w->acc = 0;
-		/* nothing needs a file name's hash, so it mostly isn't cached */
+		/*
+		 * a file name's hash is needed by nothing, so it mostly isn't cached in the object
+		 */
 		if (!(l->str_state ? hash_str(w, l, file, HEAD_BYTES) : hash_object(w, l, file)))
 			return false;
 		remember(w, m, file, w->acc);
@@ -245,7 +249,7 @@ walk_inline bool is_late(struct walk *w)
 	       (w->hashed >= HASH_LEAST || ++w->proved_late > PROVE_LATE);
 }
 
-/* Computes the check of the code object at @code; false if it isn't readable. */
+/* Computes the check of the code object at @code; false: it isn't readable. */
 walk_inline bool compute_check(struct walk *w, const struct py_layout *l, __u64 code, __u64 *check)
 {
 	__s32 block =
@@ -256,7 +260,8 @@ walk_inline bool compute_check(struct walk *w, const struct py_layout *l, __u64 
 		return false;
 	version = l->code_version ? block_u32(w, at + l->code_version) : 0;
 	if (!version || version >= w->codes_made)
-		w->codes_made = 0; /* not the counter: an object's version is below that */
+		/* this isn't the counter, because an object's version is below that */
+		w->codes_made = 0;
 	if (version) {
 		*check = check_version(version, block_u32(w, at + l->code_firstlineno),
 				       block_u64(w, at + l->code_qualname),
@@ -296,7 +301,7 @@ walk_inline bool compute_in_time(struct walk *w, const struct py_layout *l, __u6
  */
 walk_inline void count_codes(struct walk *w)
 {
-	__u64 list[3] = {}; /* head, main, next_id */
+	__u64 list[3] = {}; /* members head, main, next_id */
 
 	w->codes_made = 0;
 	if (!w->where.codes_made || read_user(list, sizeof(list), w->where.interp_head) ||
@@ -306,7 +311,8 @@ walk_inline void count_codes(struct walk *w)
 	w->made_hash = check_mix(w->proc_hash ^ w->interp, w->codes_made);
 }
 
-#define FUNCTION_BYTES 88 /* from func_code on; func_version is 80 after it */
+/* bytes read of a function from func_code on; func_version lies 80 bytes after that */
+#define FUNCTION_BYTES 88
 
 /*
  * A key for the proof by a function's version; 0: there is none. 3.11: a function gets a version
@@ -370,7 +376,7 @@ walk_inline bool load_check(struct walk *w, const struct py_layout *l, __u64 fun
 		return true;
 	}
 	key = counted ? check_mix(w->made_hash, code) | 1 : function_key(w, l, func, code);
-	if (!key) /* for this sample only, like the memo, which has few places */
+	if (!key) /* the check is kept for this sample only, as the memo has few places */
 		key = check_mix(check_mix(w->proc_hash, w->sample), code) | 1;
 	if (!is_proved(w, key, check)) {
 		if (is_late(w)) {
@@ -387,7 +393,7 @@ walk_inline bool load_check(struct walk *w, const struct py_layout *l, __u64 fun
 	return true;
 }
 
-/* Why load_check() failed. */
+/* Returns the outcome that says why load_check() failed. */
 walk_inline __u8 check_outcome(const struct walk *w, __u64 code)
 {
 	if (!code)

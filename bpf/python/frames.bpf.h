@@ -13,9 +13,10 @@
 #include "python/running.bpf.h"
 #include "python/thread.bpf.h"
 
-#define MAX_STEPS (2 * ABI_MAX_FRAMES + GROUP_FRAMES) /* frames, a shim each, 3.15's sentinel */
+/* the most steps of a walk: the frames, a shim for each, and 3.15's sentinel */
+#define MAX_STEPS (2 * ABI_MAX_FRAMES + GROUP_FRAMES)
 
-/* Reads from the start of the frame's page to the frame's end. */
+/* Reads from the start of the page in which the frame is to the frame's end. */
 walk_inline bool load_block(struct walk *w, __u64 frame)
 {
 	__u64 start = frame & ~(__u64)(BLOCK_BYTES - 1);
@@ -80,7 +81,7 @@ walk_inline void start_stack(struct walk *w)
 	w->hash = w->proc_hash;
 }
 
-/* 3.11, 3.12: has the walk dropped an innermost loop that isn't set up yet? */
+/* Of 3.11, 3.12: tells whether the walk has dropped an innermost loop that isn't set up yet. */
 walk_inline bool began_again(const struct walk *w)
 {
 	return w->inner >= INNER_DROPPED;
@@ -150,7 +151,7 @@ walk_global int walk_anew(__u32 slot)
 		return 0;
 	}
 	w->frame = w->entered || l->frame_is_entry ? 0 : running;
-	w->found = 0; /* no loop shows that it runs that frame */
+	w->found = 0; /* no loop can be shown to run that frame */
 	if (!w->frame)
 		walk_end(w, w->broken);
 	return 0;
@@ -263,20 +264,21 @@ walk_inline void close_group(struct walk *w, struct walk_out *out, struct walk_a
 	w->hash = check_mix(w->hash, FRAME_ENTRY);
 }
 
-/* lasti of a frame that hasn't run an instruction: one before the first */
+/* lasti of a frame that hasn't run an instruction yet: one before the first */
 #define NO_INSTRUCTION (-2)
 
-/* The fields of a frame. */
+/* What the walk needs to know of one frame. */
 struct frame_view {
 	__u64 caller, code, func;
 	__s32 lasti;
-	bool shim;    /* a loop's own frame, made by the interpreter: no Python function */
-	bool stacked; /* lies in the data stack, not in a generator */
-	bool entry;   /* outermost of a C evaluation loop, shims included */
+	/* the frame is an evaluation loop's own, made by the interpreter: no Python function */
+	bool shim;
+	bool stacked; /* the frame lies in the data stack, not in a generator */
+	bool entry;   /* the frame is the outermost of its evaluation loop, shims included */
 	__u32 flags;
 };
 
-/* Reads a _PyInterpreterFrame (3.11+). */
+/* Reads a _PyInterpreterFrame (3.11 and later). */
 walk_inline bool read_iframe(struct walk *w, const struct py_layout *l, struct frame_view *f)
 {
 	__s32 off = load_frame(w, w->frame);
@@ -285,18 +287,20 @@ walk_inline bool read_iframe(struct walk *w, const struct py_layout *l, struct f
 	if (off < 0)
 		return false;
 	f->caller = block_u64(w, off + l->frame_back);
-	f->code = block_u64(w, off + l->frame_code) & ~7ull; /* 3.14+: low bits are tags */
+	/* from 3.14 on the low bits are tags */
+	f->code = block_u64(w, off + l->frame_code) & ~7ull;
 	f->func = l->func_version ? block_u64(w, off + l->frame_func) : 0;
 	f->lasti = (__s32)(block_u64(w, off + l->frame_lasti) - f->code - l->code_adaptive);
 	owner = l->frame_owner ? block_u8(w, off + l->frame_owner) : 0;
-	f->shim = owner >= 3 && !l->frame_is_entry; /* 3.11 has no shims: the value is left over */
+	/* in 3.11, which has no shims, the value is left over from before */
+	f->shim = owner >= 3 && !l->frame_is_entry;
 	f->stacked = !owner;
 	f->entry = f->shim || (l->frame_is_entry && block_u8(w, off + l->frame_is_entry));
 	f->flags = 0;
 	return true;
 }
 
-/* Reads a PyFrameObject (2.7-3.10). Each has a C evaluation loop of its own. */
+/* Reads a PyFrameObject (2.7 to 3.10). An evaluation loop of its own runs each of these. */
 walk_inline bool read_object(struct walk *w, const struct py_layout *l, struct frame_view *f)
 {
 	if (read_user(&w->block[LONE_FRAME], OBJECT_BYTES, w->frame + l->frame_back)) {
@@ -323,7 +327,7 @@ walk_inline bool read_object(struct walk *w, const struct py_layout *l, struct f
  */
 walk_inline bool was_left(struct walk *w, const struct py_layout *l, __u64 frame)
 {
-	return l->tstate_datastack_top && /* datastack_limit follows it */
+	return l->tstate_datastack_top && /* datastack_limit comes after datastack_top */
 	       !read_user(w->object, 16, w->tstate + l->tstate_datastack_top) &&
 	       frame >= object_u64(w, 0) + !!l->frame_is_entry && frame < object_u64(w, 8);
 }
@@ -352,7 +356,7 @@ walk_inline bool is_stale_caller(struct walk *w, const struct py_layout *l,
 {
 	if (!w->fresh)
 		return false;
-	if (f->shim) /* if it isn't the innermost loop's own frame, it is no loop's */
+	if (f->shim) /* a shim that isn't the innermost loop's own frame is no loop's */
 		return l->walk == PY_WALK_CFRAME && !w->closed && w->inner == INNER_UNPROVED &&
 		       f->caller != w->outer;
 	if (l->walk == PY_WALK_CFRAME)
@@ -360,7 +364,7 @@ walk_inline bool is_stale_caller(struct walk *w, const struct py_layout *l,
 	return w->n == 1 && !f->stacked && !f->caller;
 }
 
-/* 3.11, 3.12: do the innermost frame's callers still need a proof? */
+/* Of 3.11, 3.12: tells whether the callers of the innermost frame still need a proof. */
 walk_inline bool is_unproved(const struct walk *w, const struct py_layout *l)
 {
 	return w->fresh && l->walk == PY_WALK_CFRAME;
@@ -378,7 +382,7 @@ walk_global int call_again(__u32 slot)
 		return 0;
 	w->frame = w->fresh == FRESH && w->n == 1 && !w->closed ? find_caller(w) : 0;
 	w->fresh = FRESH_NOT;
-	w->mark = 0; /* the marked frame may be met again, further out */
+	w->mark = 0; /* the walk may meet the marked frame again, further out */
 	if (!w->frame)
 		walk_end(w, WALK_FRAME_TORN);
 	return 0;
@@ -505,7 +509,7 @@ walk_inline int outcome_of_end(struct walk *w)
 	return w->waits && w->n > 1 ? WALK_FRAME_CALLER : WALK_OK;
 }
 
-/* Walks up to GROUP_FRAMES frames. 1: the walk is over. */
+/* Walks up to GROUP_FRAMES frames. Returns 1 if the walk is over. */
 walk_global int walk_group(__u32 slot)
 {
 	struct walk *w = walk_state(slot);
@@ -539,14 +543,14 @@ walk_global int walk_group(__u32 slot)
 			walk_end(w, WALK_FRAME_CYCLE);
 			return 1;
 		}
-		if (!(w->steps & (w->steps - 1))) /* Brent's algorithm: finds every circle soon */
+		if (!(w->steps & (w->steps - 1))) /* Brent's algorithm soon finds any circle */
 			w->mark = w->frame;
 		step(w, out, addrs, l);
 	}
 	return w->done;
 }
 
-/* Begins with an empty stack of process w->proc. */
+/* Begins a walk of process w->proc, with an empty stack. */
 walk_inline void walk_begin(struct walk *w)
 {
 	w->proc_hash = check_mix(w->proc.start_ns, (__u64)w->proc.exec_id << 32 | w->proc.tgid);
@@ -587,8 +591,8 @@ walk_inline void walk_python(struct walk *w, const struct py_layout *l)
 		if (walk_group(w->slot))
 			break;
 	if (!w->n && w->outcome == WALK_OK)
-		w->outcome = WALK_NO_PYTHON; /* a loop that is being entered or left */
-	/* the missing memory may be the whole cause */
+		w->outcome = WALK_NO_PYTHON; /* an evaluation loop is being entered or left */
+	/* that the memory is missing may be the whole cause */
 	if (w->outcome == WALK_FRAME_TORN && w->absent[ABSENT_CODE].addr)
 		w->outcome = WALK_CODE_FAULT;
 	name_absence(w, l);

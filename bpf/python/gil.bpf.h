@@ -24,16 +24,18 @@
 
 #include "python/thread.bpf.h"
 
-#define FUTEX_OP	  0x7f /* without FUTEX_PRIVATE_FLAG, FUTEX_CLOCK_REALTIME */
+/* a futex operation without FUTEX_PRIVATE_FLAG and FUTEX_CLOCK_REALTIME */
+#define FUTEX_OP	  0x7f
 #define FUTEX_WAIT	  0
 #define FUTEX_WAIT_BITSET 9
-/* musl: pthread_cond_timedwait() waits for a word in its own C frame */
+/* with musl, pthread_cond_timedwait() waits for a word in its own C frame */
 #define OWN_STACK_BYTES 4096
-#define LOCK_BYTES	96 /* 2.7: a lock made of a mutex and a condition, without semaphores */
+/* bytes of 2.7's lock, if it is made of a mutex and a condition, without semaphores */
+#define LOCK_BYTES 96
 
-#define NO_WORD		(~0ull)
+#define NO_WORD	   (~0ull)
 
-/* The futex call that the thread is in; op < 0: none. */
+/* The futex call in which the thread is; op < 0: it is in none. */
 struct futex_call {
 	__u64 addr, sp;
 	__s64 op;
@@ -44,7 +46,7 @@ struct gil_place {
 	__u64 holder, locked, wait;
 };
 
-/* 2.7-3.11: the process has one GIL. False: not readable. */
+/* Finds the GIL of a process that has one (2.7-3.11). False: it isn't readable. */
 walk_inline bool find_one_gil(const struct walk *w, const struct py_layout *l, struct gil_place *g)
 {
 	g->holder = w->where.gil_holder;
@@ -59,7 +61,7 @@ walk_inline bool find_one_gil(const struct walk *w, const struct py_layout *l, s
 	return true;
 }
 
-/* Finds the GIL of the thread's interpreter. False: not readable. */
+/* Finds the GIL of the thread's interpreter. False: it isn't readable. */
 walk_inline bool find_gil(const struct walk *w, const struct py_layout *l, struct gil_place *g)
 {
 	__u64 gil = 0;
@@ -85,7 +87,7 @@ walk_inline bool is_waiting_call(const struct futex_call *f)
 	return f->op >= 0 && (op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET);
 }
 
-/* The state of a thread that doesn't hold the GIL. */
+/* Returns the state of a thread that doesn't hold the GIL. */
 walk_inline __u8 without_gil(const struct walk *w, const struct py_layout *l,
 			     const struct gil_place *g, const struct futex_call *f)
 {
@@ -101,7 +103,7 @@ walk_inline __u8 without_gil(const struct walk *w, const struct py_layout *l,
 	return GIL_RELEASED;
 }
 
-/* Reads last_holder and locked, which are neighbours from 3.7 on. False: not readable. */
+/* Reads last_holder and locked, which lie side by side from 3.7 on. False: they aren't readable. */
 walk_inline bool read_gil(struct walk *w, const struct gil_place *g)
 {
 	__u64 both[2] = {};
@@ -134,7 +136,7 @@ walk_inline int says_held(struct walk *w, const struct gil_place *g)
 	return w->gil_locked == 1 && w->gil_holder == w->tstate;
 }
 
-/* 2.7-3.11: the state by the current thread state. */
+/* Of 2.7-3.11: returns the GIL state by the current thread state. */
 walk_inline __u8 by_current(struct walk *w, const struct py_layout *l, const struct futex_call *f)
 {
 	struct gil_place g = {};
@@ -149,7 +151,7 @@ walk_inline __u8 by_current(struct walk *w, const struct py_layout *l, const str
 			locked = w->gil_locked;
 		else if (read_user(&locked, sizeof(locked), g.locked))
 			return GIL_UNKNOWN;
-		if (locked) /* -1: there is none yet */
+		if (locked) /* -1: the GIL isn't made yet */
 			return GIL_HELD;
 	} else if (says_held(w, &g)) {
 		return GIL_UNKNOWN;
@@ -157,7 +159,7 @@ walk_inline __u8 by_current(struct walk *w, const struct py_layout *l, const str
 	return without_gil(w, l, &g, f);
 }
 
-/* 3.12: the state by _status.active. */
+/* Of 3.12: returns the GIL state by _status.active. */
 walk_inline __u8 by_active(struct walk *w, const struct py_layout *l, const struct futex_call *f)
 {
 	bool active = w->gil_word & l->gil_bit;
@@ -178,7 +180,7 @@ walk_inline __u8 by_active(struct walk *w, const struct py_layout *l, const stru
 	return active && state == GIL_RELEASED ? GIL_UNKNOWN : state;
 }
 
-/* 3.13+: the state by holds_gil. */
+/* Of 3.13 and later: returns the GIL state by holds_gil. */
 walk_inline __u8 by_holding(struct walk *w, const struct py_layout *l, const struct futex_call *f)
 {
 	struct gil_place g = {};
@@ -194,7 +196,7 @@ walk_inline __u8 by_holding(struct walk *w, const struct py_layout *l, const str
 	return without_gil(w, l, &g, f);
 }
 
-/* Free-threaded builds. `enabled` is the first word of the GIL. */
+/* Of free-threaded builds: returns the GIL state. `enabled` is the first word of the GIL. */
 walk_inline __u8 by_enabled(const struct walk *w, const struct py_layout *l)
 {
 	__u64 gil = 0;
@@ -208,7 +210,7 @@ walk_inline __u8 by_enabled(const struct walk *w, const struct py_layout *l)
 	return GIL_NONE;
 }
 
-/* The enum gil_state of the thread whose state find_tstate() has searched for. */
+/* Returns the enum gil_state of the thread whose state find_tstate() has searched for. */
 walk_inline __u8 gil_of(struct walk *w, const struct py_layout *l, const struct futex_call *f)
 {
 	if (w->thread != THREAD_STATE)

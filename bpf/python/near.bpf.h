@@ -12,12 +12,12 @@
 
 #include "state.bpf.h"
 
-/* in walk.block: objects that are read alone, one of each kind */
+/* offset in walk.block of objects that are read alone, one of each kind */
 #define LONE_OBJECT  (BLOCK_BYTES + 2048)
-#define OBJECT_SLACK 256	  /* distance of these */
-#define NOWHERE	     (1ull << 63) /* no address in user space */
+#define OBJECT_SLACK 256	  /* bytes from one such object to the next */
+#define NOWHERE	     (1ull << 63) /* an address that isn't in user space */
 
-/* The entry of w->shared for the NEAR_BYTES at @start. */
+/* Returns the entry of w->shared for the NEAR_BYTES at @start. */
 walk_inline __u64 *shared_place(struct walk *w, __u64 start)
 {
 	return &w->shared[bounded(check_mix(0, start) >> 56, SHARED_PLACES)];
@@ -52,7 +52,7 @@ walk_inline bool read_shared(struct walk *w, __u32 kind, __u64 start)
 
 	if (!second && *shared != start)
 		return false;
-	leave_near(w, kind); /* a failed read leaves zeros there */
+	leave_near(w, kind); /* a read that fails leaves zeros there */
 	if (read_user(&w->block[kind * NEAR_BYTES], NEAR_BYTES, start))
 		return false;
 	w->near[kind] = *shared = start;
@@ -100,7 +100,7 @@ walk_global int read_near(__u32 slot, __u32 kind, __u64 addr, __u64 n, __u64 mos
 	}
 	if (read_lone(w, lone, addr, most))
 		return (int)lone;
-	/* the mapping may end after @n bytes */
+	/* the mapping may end @n bytes after @addr */
 	return most > n && read_lone(w, lone, addr, n) ? (int)lone : -1;
 }
 

@@ -12,19 +12,19 @@
 
 #include "python/caller.bpf.h"
 
-#define OWNED_BY_GENERATOR 1 /* enum _frameowner */
-#define EXC_PREVIOUS	   8 /* _PyErr_StackItem.previous_item */
-/* of C stack: the most that an evaluation loop's own C frame takes */
+#define OWNED_BY_GENERATOR 1 /* enum _frameowner: the frame is a generator's */
+#define EXC_PREVIOUS	   8 /* offset of _PyErr_StackItem.previous_item */
+/* how many bytes of C stack an evaluation loop's own C frame takes at most */
 #define EVAL_BYTES 4096
-#define NOT_FOUND  (~0ull) /* w->found */
+#define NOT_FOUND  (~0ull) /* value of w->found: no loop was found */
 
-/* Identifies an interpreter: all its loops have the same layout on the C stack. */
+/* Identifies an interpreter: all its evaluation loops have the same layout on the C stack. */
 walk_inline __u64 build_of(const struct walk *w)
 {
 	return w->proc_hash ^ w->interp;
 }
 
-/* 3.12: the memo with the distance of shims in this interpreter. */
+/* Of 3.12: returns the memo with the distance of shims in this interpreter. */
 walk_inline struct shim_memo *shim_of(struct walk *w)
 {
 	return &w->shims[bounded(check_mix(0, build_of(w)) >> 58, SHIM_MEMOS)];
@@ -52,7 +52,7 @@ walk_inline bool is_shim_offset(struct walk *w, __u64 offset)
 	return m->offset == offset;
 }
 
-/* Has stacked frame @frame run an instruction? */
+/* Tells whether @frame, in the data stack, has run an instruction. */
 walk_inline bool has_run(struct walk *w, const struct py_layout *l, __u64 frame)
 {
 	return !read_user(w->object, FRAME_BYTES, frame) &&
@@ -60,7 +60,7 @@ walk_inline bool has_run(struct walk *w, const struct py_layout *l, __u64 frame)
 		       l->code_adaptive) >= 0;
 }
 
-/* Sets w->resumed to the generator that was resumed before the one it has. */
+/* Sets w->resumed to the generator that was resumed before the one which it has now. */
 walk_inline bool load_resumed_before(struct walk *w, const struct py_layout *l)
 {
 	if (read_user(w->object, 8, w->resumed - GENERATOR_FRAME + EXC_PREVIOUS))
@@ -156,7 +156,8 @@ walk_global int is_not_innermost(__u32 slot, int stacked)
 	innermost = find_running(slot);
 	if (w->entered)
 		return w->found != NOT_FOUND && w->found != frame;
-	return stacked && innermost && innermost == w->resumed; /* it may be just being entered */
+	/* the generator may be about to be entered */
+	return stacked && innermost && innermost == w->resumed;
 }
 
 /*

@@ -10,12 +10,13 @@
 
 #include "python/thread.bpf.h"
 
-/* More of the seam. NULL: process @tgid has a single interpreter. */
+/* More of the seam. Returns NULL if process @tgid has a single interpreter. */
 walk_inline const struct proc_several *walk_several(__u32 tgid);
 
-#define CHOOSE_NS 150000 /* of SAMPLE_NS: after that the best of those looked at is taken */
+/* ns of SAMPLE_NS after which the best of the interpreters looked at is taken */
+#define CHOOSE_NS 150000
 
-/* Returns enum runs for the interpreter w->where. */
+/* Returns enum runs: whether the thread runs in interpreter w->where. */
 walk_global int runs_here(__u32 slot)
 {
 	struct walk *w = walk_state(slot);

@@ -9,10 +9,11 @@
 
 #include "state.bpf.h"
 
-#define MAX_LISTED_THREADS   512	 /* thread states looked at in one sample */
-#define LOOP_BYTES	     (256 << 10) /* of C stack below an evaluation loop, at most */
-#define LOOP_NOT_SET	     (~0ull)	 /* value of w->outer that is no frame's address */
-#define GLIBC_KEYS_PER_BLOCK 32		 /* nptl: PTHREAD_KEY_2NDLEVEL_SIZE */
+#define MAX_LISTED_THREADS 512 /* how many thread states are looked at in one sample */
+/* how many bytes of C stack can lie below an evaluation loop */
+#define LOOP_BYTES	     (256 << 10)
+#define LOOP_NOT_SET	     (~0ull) /* value of w->outer that is no address of a frame: not set */
+#define GLIBC_KEYS_PER_BLOCK 32 /* number of keys in a block of nptl: PTHREAD_KEY_2NDLEVEL_SIZE */
 
 walk_inline __u64 read_u64(__u64 addr)
 {
@@ -53,7 +54,10 @@ walk_inline __u64 tls_u64(struct walk *w, __u64 addr)
 	return v;
 }
 
-/* nptl: specific_1stblock[32] of {seq, data}, then specific[32] pointers to further blocks. */
+/*
+ * Reads a pthread key's value with nptl: specific_1stblock[32] of {seq, data}, then specific[32]
+ * pointers to more blocks.
+ */
 walk_inline __u64 glibc_key_value(struct walk *w, __u32 key)
 {
 	__u64 block = w->tp + (__s64)w->where.tsd_offset;
@@ -70,7 +74,7 @@ walk_inline __u64 glibc_key_value(struct walk *w, __u32 key)
 
 walk_inline __u64 key_value(struct walk *w)
 {
-	/* 3.7+: Py_tss_t {is_initialized, key}; 3.6: a bare int, -1 = unset */
+	/* From 3.7 on a Py_tss_t {is_initialized, key}; in 3.6 an int alone, -1: not set. */
 	__s32 tss[2] = {1, -1};
 	const struct py_layout *l = walk_layout(w->where.layout);
 	__u32 key;
@@ -78,7 +82,7 @@ walk_inline __u64 key_value(struct walk *w)
 	if (!l || (PY_HAS(l->can, RUNTIME) ? read_user(tss, 8, w->where.tss_key - 4)
 					   : read_user(&tss[1], 4, w->where.tss_key))) {
 		note_absent(w, ABSENT_THREAD, w->where.tss_key, 4);
-		w->thread = THREAD_UNKNOWN; /* never touched yet, or not resident */
+		w->thread = THREAD_UNKNOWN; /* the memory was never touched, or isn't resident */
 		return 0;
 	}
 	if (!tss[0] || tss[1] < 0)
@@ -86,13 +90,13 @@ walk_inline __u64 key_value(struct walk *w)
 	key = tss[1];
 	if (w->where.tss == PY_TSS_KEY_GLIBC)
 		return glibc_key_value(w, key);
-	if (key >= 128) /* musl: PTHREAD_KEYS_MAX */
+	if (key >= 128) /* PTHREAD_KEYS_MAX of musl */
 		return 0;
 	return tls_u64(w, tls_u64(w, w->tp + (__s64)w->where.tsd_offset) + 8 * (__u64)key);
 }
 
 /*
- * Offset from the thread pointer to the DTV's address: glibc's tcbhead_t.dtv, musl's struct
+ * Offset of the DTV's address from the thread pointer: glibc's tcbhead_t.dtv, musl's struct
  * pthread.dtv.
  */
 #if defined(__TARGET_ARCH_arm64) || defined(__aarch64__)
@@ -103,7 +107,7 @@ walk_inline __u64 key_value(struct walk *w)
 #define DTV_MUSL  8
 #endif
 
-/* Dynamic TLS: DTV entries are {pointer, to_free} in glibc, pointers in musl. */
+/* Reads dynamic TLS: entries of the DTV are {pointer, to_free} in glibc, pointers in musl. */
 walk_inline __u64 dtv_value(struct walk *w, __u64 pair_addr)
 {
 	__u64 pair[2] = {}, dtv = 0, block = 0;
@@ -116,7 +120,7 @@ walk_inline __u64 dtv_value(struct walk *w, __u64 pair_addr)
 	}
 	dtv = tls_u64(w, w->tp + (__s64)(musl ? DTV_MUSL : DTV_GLIBC));
 	block = tls_u64(w, dtv + (musl ? 8 : 16) * pair[0]);
-	if (!block || block == ~0ull) /* glibc TLS_DTV_UNALLOCATED */
+	if (!block || block == ~0ull) /* TLS_DTV_UNALLOCATED of glibc */
 		return 0;
 	return tls_u64(w, block + pair[1] + w->where.tls_offset);
 }
@@ -290,12 +294,12 @@ walk_inline bool read_current(struct walk *w)
 
 walk_inline bool find_tstate(struct walk *w, const struct py_layout *l)
 {
-	w->thread = THREAD_NONE; /* until a state is found or a read fails */
+	w->thread = THREAD_NONE; /* holds until a state is found or a read fails */
 	w->current = w->where.tstate_current ? CURRENT_NO : CURRENT_UNKNOWN;
 	w->gil_read = 0;
 	if (!w->tp)
-		return false; /* the C library isn't set up yet */
-	/* <= 3.11: in a sub-interpreter, the key still has the thread's first thread state. */
+		return false; /* the C library isn't set up yet, so there is no thread pointer */
+	/* Up to 3.11 the key has the thread's first thread state, even in a sub-interpreter. */
 	if (w->where.tstate_current) {
 		if (!read_current(w))
 			w->current = CURRENT_UNKNOWN;
@@ -333,7 +337,7 @@ walk_inline bool is_further_out(const struct walk *w, const struct py_layout *l,
  */
 walk_inline bool load_cframe(struct walk *w, const struct py_layout *l)
 {
-	__u64 pair[2] = {}, cframe = w->frame; /* pair: current_frame, previous */
+	__u64 pair[2] = {}, cframe = w->frame; /* of a _PyCFrame: current_frame, previous */
 
 	w->frame = 0;
 	if (read_user(pair, sizeof(pair), cframe + l->cframe_current_frame)) {
@@ -343,7 +347,7 @@ walk_inline bool load_cframe(struct walk *w, const struct py_layout *l)
 	}
 	w->frame = pair[0];
 	if (cframe == w->tstate + l->tstate_root_cframe)
-		return true; /* no loop runs; functions that Nuitka has compiled may */
+		return true; /* no evaluation loop runs; functions that Nuitka has compiled may */
 	w->loop = cframe;
 	w->outer_loop = pair[1];
 	w->loop_previous = l->cframe_current_frame + 8u;
@@ -359,8 +363,8 @@ walk_inline bool load_cframe(struct walk *w, const struct py_layout *l)
 }
 
 /*
- * The flags of _PyRuntime's initialization, then the pointer that Py_FinalizeEx() sets for good
- * (pycore_runtime.h).
+ * The flags of _PyRuntime's initialization, and the pointer after them that Py_FinalizeEx() sets
+ * for good (pycore_runtime.h).
  */
 struct runtime_life {
 	__u32 word[6];
@@ -377,22 +381,25 @@ walk_inline __u8 without_python(const struct walk *w, const struct py_layout *l)
 	struct runtime_life r = {};
 	__u32 initialized, begun;
 
-	if (!w->tp) /* the loader runs: the C library isn't set up yet */
+	if (!w->tp) /* the dynamic loader runs: the C library isn't set up yet */
 		return w->where.own_program ? WALK_STARTING : WALK_NO_PYTHON;
 	if (!w->where.finalizing || read_user(&r, sizeof(r), w->where.finalizing - sizeof(r.word)))
 		return WALK_NO_PYTHON;
 	if (r.finalizing)
 		return WALK_ENDING;
 	if (PY_HAS(l->can, RUNTIME_READY)) {
-		/* _initialized, preinitializing, preinitialized, core_initialized, initialized */
+		/*
+		 * the words are _initialized, preinitializing, preinitialized, core_initialized,
+		 * initialized
+		 */
 		initialized = r.word[4];
 		begun = r.word[1] | r.word[2] | r.word[3];
 	} else if (PY_HAS(l->can, PREINIT)) {
-		/* preinitializing, preinitialized, core_initialized, initialized */
+		/* the words are preinitializing, preinitialized, core_initialized, initialized */
 		initialized = r.word[5];
 		begun = r.word[2] | r.word[3] | r.word[4];
 	} else {
-		/* initialized, core_initialized */
+		/* the words are initialized, core_initialized */
 		initialized = r.word[4];
 		begun = r.word[5];
 	}
