@@ -66,7 +66,8 @@ export function quantity(v, unit) {
 		return step ? scaled(v / 1024 ** step, ['', 'KiB', 'MiB', 'GiB'][step]) :
 			grouped(v) + '\u00a0bytes';
 	}
-	if (unit === 'microcount') // may have fractions, see PROFILE_MICROCOUNT
+	// a value in microcounts may have fractions, see PROFILE_MICROCOUNT
+	if (unit === 'microcount')
 		return grouped(Math.trunc(v / 1e6)) +
 			(v % 1e6 ? (Math.abs(v % 1e6) / 1e6).toFixed(6).slice(1).replace(/0+$/,
 			'') : '');
@@ -115,7 +116,7 @@ const WIDE =
 const ASCII = /^[\x20-\x7e]*$/;
 
 /**
- * The columns of a text in a fixed-width font.
+ * Returns how many columns a text takes in a fixed-width font.
  * @param {string} s
  */
 export function columns(s) {
@@ -145,14 +146,14 @@ export function fit(s, limit) {
 }
 
 /**
- * Sets a mark with which anyone can time the page.
+ * Sets a mark, by which anyone can time the page.
  * @param {string} name
  */
 export function mark(name) {
 	performance.mark(name);
 }
 
-const SLICE = 12; // ms
+const SLICE = 12; // milliseconds of work at a time
 let sliceEnd = 0;
 /**
  * True if the current slice is over. Long work is done in slices, so that the page can react to
@@ -160,7 +161,7 @@ let sliceEnd = 0;
  */
 export const sliceOver = () => performance.now() > sliceEnd;
 
-/** Lets input and drawing run. A timer would wait longer than they need. */
+/** Lets the browser handle input and draw. A timer would wait longer than that needs. */
 export async function breathe() {
 	const {port1, port2} = new MessageChannel();
 	await new Promise((done) => {

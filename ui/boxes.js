@@ -21,7 +21,7 @@ function ownShare(of, node) {
 		return selfOf(of.tree, node) / (valueOf(of.tree, node) || 1);
 	if (of.tree.depth[node] > 1)
 		return 0;
-	// at the head of a sandwich, both pictures have the function itself
+	// at the head of a sandwich, where both pictures have the function itself
 	return of === flame ? 1 : selfOf(flame.tree, 1) / (valueOf(flame.tree, 1) || 1);
 }
 
@@ -93,7 +93,7 @@ function votesOf(t, by) {
 	return page.votes.get(t);
 }
 
-const NAMED = 10; // groups in the legend; there is a fill for each
+const NAMED = 10; // how many groups the legend names; there is a fill for each
 
 /**
  * Legend of the largest groups.
@@ -111,13 +111,13 @@ function groupLegend(names, fill) {
 }
 
 /**
- * The meaning of the colours in the timeline.
+ * Says what the colours in the timeline mean.
  * @returns {Array<[string, string[]]>}
  */
 function laneLegend() {
 	const there = new Set(page.data.labels.map((l) => l.gil)),
 		known = GIL.filter((name) => there.has(name));
-	// two states may have the same colour there
+	// in the timeline two states may have the same colour
 	const fills = [...new Set(known.map(laneFill))];
 	return known.length ? [['Timeline, state of the GIL:', []],
 		...fills.map((fill) => /** @type {[string, string[]]} */ ([known.filter((name) =>
@@ -153,7 +153,7 @@ function samplesOf(of, node) {
 		return {count: -1, selfCount: -1};
 	const {data, whole} = page;
 	if (of.tree !== whole) {
-		// unless all samples have the same value, their number isn't known from a sum
+		// a sum doesn't tell the number of samples, unless all have the same value
 		const one = data.samples && data.samples.each[state.value] || NaN;
 		return {count: valueOf(of.tree, node) / one,
 			selfCount: selfOf(of.tree, node) / one};
@@ -163,7 +163,7 @@ function samplesOf(of, node) {
 }
 
 /**
- * The hottest lines of a box.
+ * Returns the hottest lines of a box.
  * @param {number} node @returns {Array<[string, number]>}
  */
 function linesOf(node) {

@@ -13,7 +13,7 @@ import {follow, selfOf, valueOf} from './tree.js';
 import {WORDS, above, flame, isHidden, moduleOf, nodeSums, page, picture, shown, state, structure,
 	weigh} from './view.js';
 
-// Showing.
+// Shows the state on the page.
 
 /**
  * Does something that changes the picture, and marks when it is done.
@@ -64,7 +64,7 @@ export function placeInTime(row) {
 		const from = t.at[k], value = valueOf(t, k);
 		if (t.depth[k] !== row || middle < from || middle >= from + value)
 			continue;
-		// an address has nine digits
+		// numbers in an address have nine digits
 		const off = 2e-9 * all, [left, right] = [a * all - from, b * all - from];
 		Object.assign(flame, {zoom: k, a: left > off ? left / value : 0,
 			b: right < value - off ? right / value : 1});
@@ -88,7 +88,8 @@ function detail() {
 	picture();
 	Object.assign(flame, {zoom: zoom && samePlace(t, zoom, 0),
 		focus: focus > 0 ? samePlace(t, focus, -1) : focus, hover: -1, a, b});
-	if (zoom && !flame.zoom) // it is too narrow in the part that is looked at now
+	// the box is too narrow in the part of time order that is looked at now
+	if (zoom && !flame.zoom)
 		Object.assign(flame, {a: from / all, b: to / all});
 	flame.draw();
 	showPath();
@@ -102,11 +103,12 @@ function detailSoon() {
 }
 
 let saveTimer = 0;
-/** Writes the state into the address, so that a link keeps the view. */
+/** Writes the state into the page's address, so that a link keeps the view. */
 export function saveSoon() {
 	clearTimeout(saveTimer);
 	saveTimer = setTimeout(() => {
-		if (page.early || !page.data.samples) // the address hasn't been read yet
+		// the state in the address hasn't been read yet
+		if (page.early || !page.data.samples)
 			return;
 		history.replaceState(null, '', '#' + writeState(state, flame, above, page.data));
 	}, 200);
@@ -137,7 +139,7 @@ export function sumStrip() {
 }
 
 /**
- * Marks the folded boxes that contain functions which were hit.
+ * Marks those folded boxes in which a function was hit.
  * @param {Uint8Array} hit
  */
 function lightFolded(hit) {
@@ -182,7 +184,7 @@ export function search() {
 	above.hit = query ? flame.hit : null;
 }
 
-// Changing.
+// Changes the state.
 
 /** @param {() => void} set @param {() => void} then */
 export function change(set, then) {
@@ -199,7 +201,7 @@ export function change(set, then) {
 }
 
 /**
- * Makes a change that needs another tree.
+ * Changes the state in a way that needs another tree.
  * @param {() => void} set
  */
 export function reshape(set) {
@@ -210,7 +212,7 @@ export function reshape(set) {
 		unzoom();
 	}, () => {
 		structure();
-		if (group) // it has another number among other groups, or is gone
+		if (group) // among other groups this group has another number, or is gone
 			state.chosen = page.functions.findIndex((f) => f.root && f.name === group);
 		weigh();
 	});
@@ -326,7 +328,7 @@ export function setView(view) {
 	});
 }
 
-/** The function with the highest own time. */
+/** Returns the function with the highest own time. */
 function hottest() {
 	const {functions, stacks} = page, self = new Float64Array(functions.length);
 	for (let i = 1; i < stacks.n; i++)

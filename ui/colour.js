@@ -51,7 +51,7 @@ export const onScheme = (f) => dark.addEventListener('change', () => {
 });
 
 /**
- * For paper, colours are light.
+ * Uses light colours, for paper.
  * @param {boolean} on
  */
 export function forPaper(on) {
@@ -63,7 +63,7 @@ export function family(f) {
 	return f.root ? 'r' : f.imports ? 'i' : f.kind ? 'pnkjgm'[f.kind] : 'pqs'[f.origin];
 }
 
-/** The legend's entries. */
+/** The entries of the legend of kinds. */
 export const FAMILIES = [['p', 'your code'], ['q', 'packages'], ['s', 'standard library'],
 	['i', 'imports'], ['n', 'native'],
 	['j', 'JIT code'], ['k', 'kernel'], ['g', 'garbage collector'], ['m', 'marks']];
@@ -85,7 +85,7 @@ export function fillOf(f) {
 /** @param {string} name */
 export const familyFills = (name) => FILLS[scheme][name];
 
-/** Text on all of these also has a contrast of 4.5:1. */
+/** On all of these fills, text too has a contrast of 4.5:1. */
 const STATES_OF_GIL = {light: {held: '#9ed8ab', waiting: '#ffb27d', released: '#8dbdf2',
 	none: '#e4e4e7', unknown: '#c6c6cb'},
 	dark: {held: '#1f5c2e', waiting: '#8a4603', released: '#1d4a80', none: '#34343a',
@@ -96,11 +96,11 @@ const GIL_IN_LANES = {light: {held: '#2b8a3e', waiting: '#e8590c', released: '#1
 	dark: {held: '#69db7c', waiting: '#ff922b', released: '#74c0fc', none: '#909296',
 		unknown: '#909296'}};
 
-/** The states of the GIL. */
+/** The states of the GIL that are coloured. */
 export const GIL = Object.keys(GIL_IN_LANES.light);
 
 /**
- * The fill in the timeline, where no text is on it.
+ * Returns the fill in the timeline, on which there is no text.
  * @param {string} state
  */
 export const laneFill = (state) =>
@@ -149,7 +149,7 @@ export function mix(from, to, share) {
 }
 
 /**
- * The colour of a share: from nothing to everything.
+ * Returns the colour of a share, from nothing to everything.
  * @param {number} share
  */
 export function heat(share) {

@@ -82,7 +82,7 @@ async function block(id) {
 }
 
 /**
- * Reads in slices, which Response.arrayBuffer() wouldn't do.
+ * Unpacks in slices, which Response.arrayBuffer() wouldn't do.
  * @param {ReadableStream<Uint8Array>} stream
  */
 async function unpacked(stream) {
@@ -277,7 +277,7 @@ export async function readBoxes(d) {
 }
 
 /**
- * Reads the samples, in the order of the file.
+ * Reads the samples in the order that the file has.
  * @param {Data} d @returns {Promise<Samples>}
  */
 export async function readSamples(d) {

@@ -24,7 +24,7 @@ import {kindName} from './colour.js';
  */
 
 /**
- * "app.py:42"
+ * Returns "app.py:42".
  * @param {Fn} f
  */
 export function place(f) {

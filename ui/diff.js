@@ -21,12 +21,12 @@ export const SELF = 1, TOTAL = 4;
 /** @param {number} verdict @param {number} which */
 export const surely = (verdict, which) => Boolean(verdict & 3 * which);
 
-/** Noise was judged for the whole recordings, not for what filters leave. */
+/** Noise was judged for the whole recordings, not for what filters leave of them. */
 export const judged = () => !isFiltered(state.filter) && state.value === page.data.header.value &&
 	state.library === 'shown';
 
 /**
- * Which costs of a function changed by more than noise.
+ * Tells which costs of a function changed by more than noise.
  * @param {number} f
  */
 export const verdictOf = (f) => judged() && f >= 0 ? page.data.header.diff.changed[f] || 0 : 0;
@@ -153,7 +153,7 @@ function ofBoth(part, whole) {
 	return `${share(0)} of before, ${share(1)} of after`;
 }
 
-/** What the filters let through. */
+/** Says in words which part of both sides the filters let through. */
 export function shownOfBoth() {
 	const c = costOf(page.stacks, 0);
 	return ofBoth((side) => side ? c.after : c.before, page.sides.total) +

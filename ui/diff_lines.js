@@ -15,7 +15,7 @@ import {nodeSums, page, state} from './view.js';
  */
 /** @typedef {[Side|undefined, Side|undefined]} Pair */
 
-const MOST = 500; // rows
+const MOST = 500; // the most rows
 
 /**
  * The text of a function's file on one side.

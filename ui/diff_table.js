@@ -86,7 +86,7 @@ function changeCell(c, sure, most) {
 		b.style.width = (100 * x / (most || 1)).toFixed(1) + '%';
 		return b;
 	});
-	// The change of a share is in points, unless it is gone or new.
+	// The change of a share is shown in points, unless the function is gone or new.
 	const pt = points(page.sides, c), part = relative(c);
 	return el('td', {class: 'change', title: sure < 0 ? false : sure ? '* is more than noise' :
 		'without *: may be chance'},
@@ -124,7 +124,7 @@ export function changeTable() {
 		kind.of().flatMap((k) => labelChanges(lasting(k), title(k)));
 	const most = (/** @type {string} */ key) =>
 		rows.reduce((a, r) => Math.max(a, r.cost[key].before, r.cost[key].after), 0);
-	const here = name === 'functions' && judged(); // noise is judged only for functions
+	const here = name === 'functions' && judged(); // noise is judged for functions only
 	const longest = {self: most('self'), total: most('total')};
 	showRows(rows, {
 		order: byChange,

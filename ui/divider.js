@@ -6,11 +6,11 @@ import {byId} from './base.js';
 import {saveSoon} from './change.js';
 import {above, flame, state} from './view.js';
 
-const NARROWEST = 240, KEY_STEP = 32; // px: least width of each side; step of a key
+const NARROWEST = 240, KEY_STEP = 32; // in pixels: the least width of each side, and a key's step
 
 const most = () => Math.max(byId('side').parentElement.clientWidth - NARROWEST, NARROWEST);
 
-/** Places the divider as the state says; 0: as the style does. */
+/** Places the divider where the state says; 0: where the style does. */
 export function placeDivider() {
 	const main = byId('side').parentElement,
 		width = state.side && Math.min(Math.max(state.side, NARROWEST), most());
@@ -35,7 +35,7 @@ function drawTo(width) {
 
 export function listenDivider() {
 	const e = byId('divider');
-	let off = 0; // distance of the pointer from the tables' edge
+	let off = 0; // distance of the pointer from the edge of the tables
 	e.addEventListener('pointerdown', (/** @type {PointerEvent} */ p) => {
 		off = byId('side').getBoundingClientRect().left - p.clientX;
 		e.setPointerCapture(p.pointerId);

@@ -12,8 +12,8 @@ import {children, valueOf} from './tree.js';
 /** @typedef {import('./data.js').Fn} Fn */
 
 export const ROW = 18;
-const LEAST = 0.4; // px; narrower boxes aren't drawn
-const ON_PAPER = 1800; // rows that are printed at most
+const LEAST = 0.4; // pixels; a narrower box isn't drawn
+const ON_PAPER = 1800; // the most rows that are printed
 
 /**
  * @typedef {object} FlameHooks
@@ -40,20 +40,20 @@ export class Flame {
 		this.sheet = scroller.querySelector('.sheet');
 		this.flip = false;
 		this.zoom = 0;
-		this.a = 0; // a, b: the part of the zoomed box that is shown
+		this.a = 0; // .a, .b: which part of the zoomed box is shown
 		this.b = 1;
 		this.focus = -1;
-		this.middle = -1; // the function of a sandwich
+		this.middle = -1; // the function that a sandwich is of
 		/** @type {Uint8Array|null} */
 		this.hit = null;
 		/** @type {(t: Tree, i: number, least?: number) => number[]} */
 		this.order = children;
 		this.width = this.height = this.charWidth = 0;
 		/** @type {number[]} */
-		this.placed = []; // node, x, width of each box
+		this.placed = []; // node, x and width of each box that was drawn
 		this.rows = 0;
 		this.hover = -1;
-		this.top = 0; // .scroller.scrollTop, which is slow to read
+		this.top = 0; // what .scroller.scrollTop is; that itself is slow to read
 		listenGestures(this);
 	}
 
@@ -114,7 +114,7 @@ export class Flame {
 		const scale = width / Math.max(this.b - this.a, 1e-12), start = -this.a * scale;
 		const todo = [this.zoom, start, scale],
 			perValue = scale / (valueOf(t, this.zoom) || 1);
-		// In another order all boxes take their place, whatever their width.
+		// In another order every box takes its place, however narrow it is.
 		const least = this.order === children ? LEAST / perValue : 0;
 		while (todo.length) {
 			const w = todo.pop(), x = todo.pop(), i = todo.pop();
@@ -137,7 +137,7 @@ export class Flame {
 	}
 
 	/**
-	 * The top of a row in the canvas.
+	 * Returns the top of a row in the canvas.
 	 * @param {number} depth
 	 */
 	y(depth) {
@@ -266,7 +266,7 @@ export class Flame {
 		this.b = this.a + span;
 	}
 
-	/** The number of rows that don't fit on paper. */
+	/** Returns the number of rows that don't fit on paper. */
 	cut() {
 		return this.tree ? Math.max(this.rows - ON_PAPER, 0) : 0;
 	}
@@ -277,7 +277,7 @@ export class Flame {
 	 * @param {boolean} on
 	 */
 	forPrint(on) {
-		// Many rows get a lower resolution, to save memory.
+		// With many rows the resolution is lower, to save memory.
 		const n = on && this.tree ? Math.min(this.rows, ON_PAPER) : 0,
 			ratio = n > 400 ? 1 : 2;
 		const first = this.flip ? this.rows - n : 0;
@@ -290,12 +290,12 @@ export class Flame {
 		}));
 	}
 
-	/** How far the picture can be scrolled. */
+	/** Returns how far the picture can be scrolled. */
 	most() {
 		return Math.max(this.rows * ROW - this.height, 0);
 	}
 
-	/** Pixels between the root's end of the picture and the visible part. */
+	/** Returns the pixels between the root's end of the picture and the visible part. */
 	scrolled() {
 		const {scrollTop} = this.scroller;
 		return Math.max(Math.round(this.flip ? this.most() - scrollTop : scrollTop), 0);
@@ -304,11 +304,11 @@ export class Flame {
 	/** @param {number} fromRoot pixels; 0: where all stacks begin */
 	scrollTo(fromRoot) {
 		this.scroller.scrollTop = this.flip ? this.most() - fromRoot : fromRoot;
-		this.top = this.scroller.scrollTop; // its event comes later
+		this.top = this.scroller.scrollTop; // the scroll event comes later
 	}
 
 	/**
-	 * Scrolls a box into view.
+	 * Scrolls so that a box is in view.
 	 * @param {number} node
 	 */
 	reveal(node) {

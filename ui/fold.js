@@ -14,9 +14,10 @@ import {moduleOf} from './view.js';
  *   if it is a single one, else -1
  */
 
-const TRUNK = 0.95, ROWS = 25; // share of all; a trunk with more rows than that is folded at once
-const FEW = 2; // boxes that a trunk has at least
-const NAMES_OF = 3; // packages named in a box, as in krait report --tree
+// share of all by which a trunk is one, and rows from which on it is folded at once
+const TRUNK = 0.95, ROWS = 25;
+const FEW = 2; // the fewest boxes of a trunk that is folded
+const NAMES_OF = 3; // how many packages a box names, as in krait report --tree
 
 /**
  * The calls that nearly all below a box share, except the last one, which calls several functions
@@ -193,7 +194,7 @@ export function folded(t, functions, self) {
 		sums[first.of[i]] += self[i];
 	for (const [i, r] of runs) {
 		if (r.only >= 0)
-			first.fn[i] = r.only; // a single frame of one function stays itself
+			first.fn[i] = r.only; // a single frame of one function isn't folded
 	}
 	const {tree: out, names} = withoutTrunk(first, functions, trunkFn, runs, sums),
 		folds = new Map();

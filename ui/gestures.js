@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Wheel, drag, hover and click on a picture.
+// Handles wheel, drag, hover and click on a picture.
 
 /** @typedef {import('./flame.js').Flame} Flame */
 

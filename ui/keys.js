@@ -10,7 +10,7 @@ import {spokenChange} from './diff.js';
 import {valueOf} from './tree.js';
 import {above, flame, page} from './view.js';
 
-/** The picture that the keyboard is in. */
+/** Returns the picture that has the keyboard. */
 const here = () => above.tree && document.activeElement === above.canvas ? above : flame;
 
 /** @param {import('./flame.js').Flame} of @param {number} node @param {number} step */
@@ -42,7 +42,7 @@ function move(key) {
 		(n.self < 0 ? '' : ', itself ' + percent(n.self, page.total)));
 }
 
-/** The boxes that match, from left to right. */
+/** Returns the boxes that match the search, from left to right. */
 function hits() {
 	const {tree} = page, out = [];
 	for (let i = 1; i < tree.n && flame.hit; i++) {

@@ -92,7 +92,7 @@ function sameAbove({nodeParent, nodeSpot, spotLine, spotFn}, node) {
 const lastBoxes = /** @type {typeof lastAnswer<number[]>} */ (lastAnswer)();
 
 /**
- * All boxes of a function.
+ * Returns all boxes of a function.
  * @param {Int32Array} fn of the boxes @param {number} f
  */
 function allBoxesOf(fn, f) {
@@ -121,7 +121,7 @@ function allBoxesOf(fn, f) {
 export function lineSums(d, t, f, sums, side, native) {
 	const {fn, firstNode, nodeSpot, spotLine, spotColumn, spotEnd} = d, {first} = sums,
 		out = new Map();
-	let outer = 0; // end of the outermost call's subtree
+	let outer = 0; // where the subtree of the outermost call ends
 	for (const box of allBoxesOf(fn, f)) {
 		if (first[firstNode[box]] === first[firstNode[t.end[box]]])
 			continue;
@@ -188,7 +188,7 @@ function code(whole, line, indent) {
 }
 
 /**
- * Why there is no text; '' if there is.
+ * Says why there is no source text; '' if there is.
  * @param {import('./data.js').Source|undefined} source
  */
 export const sourceNote = (source) => !source ? '' :

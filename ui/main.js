@@ -47,7 +47,7 @@ async function takeSamples() {
 		sumSides(page.sides, page.data);
 }
 
-/** Starts a page of two recordings. */
+/** Starts a page that compares two recordings. */
 function startDiff() {
 	page.sides = sidesOf(page.data);
 	state.colour = 'change';
@@ -71,7 +71,7 @@ function recolour() {
 	show();
 }
 
-let kept = [0, 0]; // where pictures on the screen are scrolled to, while they are printed
+let kept = [0, 0]; // where pictures on the screen are scrolled to; kept while they are printed
 
 /** @param {boolean} on */
 function print(on) {
@@ -105,7 +105,10 @@ function listen() {
 	onScheme(recolour);
 }
 
-/** Takes over the state in the address. @returns {boolean} whether there is any */
+/**
+ * Takes over the state in the page's address.
+ * @returns {boolean} whether there is any
+ */
 function restore() {
 	const places = page.early || !page.data.samples ? null :
 		readState(state, flame, above, page.data);
@@ -135,7 +138,7 @@ function restore() {
 	return true;
 }
 
-/** Waits for the rest of the file, which the browser may still be reading. */
+/** Waits for the rest of the page's file, which the browser may still be reading. */
 const loaded = () => new Promise((done) => {
 	if (document.readyState !== 'loading')
 		done(undefined);
@@ -164,7 +167,7 @@ function beginDeep(t) {
 	return deep;
 }
 
-/** The same, for a page that has no samples yet. */
+/** Does what beginDeep() does, for a page that has no samples yet. */
 function deepFromStart() {
 	const {data} = page;
 	page.base = baseTree(data);
@@ -210,7 +213,7 @@ function showEarly({parent, fn, depth, values}) {
 	listen();
 }
 
-/** Shows all boxes. The box among the widest that was zoomed to stays zoomed. */
+/** Shows all boxes. If a box of the preview was zoomed to, it stays zoomed. */
 function endEarly() {
 	page.early = false;
 	if (restore())
@@ -231,7 +234,7 @@ function endEarly() {
 		saveSoon();
 }
 
-/** Shows what the picture's place depends on. */
+/** Shows what the place of the picture depends on. */
 function showAround() {
 	header();
 	tools();
@@ -239,7 +242,7 @@ function showAround() {
 	reserveStrip(page.data);
 }
 
-/** Shows all boxes before the samples are read. Most pages are small. */
+/** Shows all boxes before the samples are read, because most pages are small. */
 function showBoxes() {
 	structure();
 	weigh();
@@ -250,7 +253,7 @@ function showBoxes() {
 	show();
 }
 
-/** Shows everything, with the samples. */
+/** Shows everything, now that the samples are read. */
 function showAll() {
 	structure();
 	weigh();

@@ -43,7 +43,7 @@ function callerSums() {
 
 const lastCallees = /** @type {typeof lastAnswer<Int32Array>} */ (lastAnswer)();
 
-/** The function of each outermost box below the chosen function's. */
+/** Returns the function of each outermost box below the boxes of the chosen function. */
 function calleeBoxes() {
 	const {functions, tree: t} = page;
 	return lastCallees([t],

@@ -36,7 +36,7 @@ export const TABLES = {
 	labels: {title: 'Label', of: () => page.labelKeys},
 };
 
-/** The table that is shown: the chosen one, if it has something to show. */
+/** Returns the table that is shown: the chosen one, if it has something to show. */
 export const tableName = () => isThere(state.table) ? state.table : 'functions';
 
 /**
@@ -94,7 +94,7 @@ function allSums({of, outer, example}, owner) {
 				if (outer[i] >= 0)
 					all[outer[i]] += value;
 			}
-			// Only the last box has a value of its own.
+			// Of these boxes only the last one has a value of its own.
 			const own = sum[begin[r + 1]] - before, f = own ? owner(start[r + 1] - 1) :
 				-1;
 			if (f >= 0 && of[f] >= 0)
@@ -142,7 +142,10 @@ export function groupSums(g, owner) {
 	return bySide;
 }
 
-/** Native code counts as its Python caller's own. @returns {(box: number) => number} */
+/**
+ * Returns who owns a box: native code counts for its Python caller.
+ * @returns {(box: number) => number}
+ */
 export function owners() {
 	const {functions, stacks: {fn, parent}} = page,
 		python = Uint8Array.from(functions, (f) => f.kind === PYTHON && !f.root ? 1 : 0);
@@ -156,13 +159,13 @@ export function owners() {
 	};
 }
 
-/** Is there Python beside other code? Then readers can choose. */
+/** Tells whether there is Python beside other code, so that readers can choose. */
 export function hasBoth() {
 	const there = new Set(page.data.functions.map((f) => f.kind === PYTHON));
 	return there.size === 2;
 }
 
-/** Is the table one of Python functions, and of code that runs without any? */
+/** Tells whether the table is of Python functions, and of code that runs without any. */
 export const isOfPython = () => state.code === 'python' && hasBoth();
 
 // rows of the user's functions that get a note about lines, which takes a look at every box
@@ -198,7 +201,7 @@ function frameRows(which) {
 				TABLES.modules.note)(functions[f]), self: self[i], total: all[i],
 				chosen: one && f === state.chosen,
 			noteLater: withLines.has(i) ? () => hottestLine(f, self[i]) : undefined,
-			// the user's own code comes first in its view
+			// in the view of the user's own code, that comes first
 			rank: family(functions[f]) === 'p' ? 0 : 1,
 			fill: which === 'functions' ? fillOf(functions[f]) : undefined,
 			choose: one ? () => choose(f, false) : which === 'files' ? () =>
@@ -243,7 +246,7 @@ function lines() {
 			page.sources[0]?.get(functions[f].path), shown(), act);
 }
 
-/** After the picture, which is what a zoom is for. */
+/** Shows the lines later than the picture, which is what a zoom is for. */
 export function linesSoon() {
 	clearTimeout(lineTimer);
 	lineTimer = setTimeout(lines, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What depends on the single samples and their labels: filters, groups, threads and processes.
+// Computes what depends on single samples and their labels: filters, groups, threads and processes.
 
 import {lastAnswer} from './base.js';
 import {GC} from './data.js';
@@ -51,7 +51,7 @@ export const groupTitle = (by, name) => ['process', 'thread', PROGRAM, THREAD_NA
 	.includes(by) || name === `[no ${by}]` ? name : by + ' ' + name;
 
 /**
- * 1 for each label set that has samples.
+ * Returns 1 for each label set that samples have.
  * @param {Data} d
  */
 function usedLabels(d) {
@@ -107,7 +107,7 @@ export function inTimeOrder(d, {of, names}, first, weights) {
 	names.forEach((_, g) => {
 		all[upper[g]] += weights[g];
 	});
-	// Infinity minus Infinity isn't a number.
+	// Infinity minus Infinity isn't a number, so times aren't subtracted.
 	const earlier = (/** @type {number} */ a, /** @type {number} */ b) => a < b ? -1 :
 		a > b ? 1 : 0;
 	return [...names.keys()].sort((a, b) => earlier(start[upper[a]], start[upper[b]]) ||
@@ -128,7 +128,7 @@ export function firstTimes({samples: {n, labels, time}, labels: sets}) {
 	return out;
 }
 
-const PIXELS = 1000; // width of a picture; anything narrower than a pixel isn't seen
+const PIXELS = 1000; // width of a picture in pixels; what is narrower than one isn't seen
 
 /**
  * Threads below their processes, in order of time. The threads of a process that are narrower than
@@ -161,7 +161,7 @@ export function threadsInTime(d, v) {
 }
 
 /**
- * Label keys that distinguish samples, without those of processes and threads.
+ * Returns keys of labels that tell samples apart, but not those of processes and threads.
  * @param {Data} d
  */
 export function labelKeys(d) {
@@ -320,7 +320,7 @@ export function sumSamples(d, order, v, pass, sideOf) {
 }
 
 /**
- * Sums by label set.
+ * Returns sums by label set.
  * @param {Data} d @param {number} v @param {Uint8Array|null} pass
  */
 export function labelSums(d, v, pass) {

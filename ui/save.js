@@ -12,7 +12,7 @@ import {above, flame, grouping, page, state} from './view.js';
 
 /** @typedef {import('./flame.js').Flame} Flame */
 
-const TALLEST = 32000; // pixels of height; browsers make no larger canvas
+const TALLEST = 32000; // the most pixels of height; browsers make no larger canvas
 
 /** @param {BlobPart[]} parts @param {string} type @param {string} name */
 function download(parts, type, name) {
@@ -95,13 +95,13 @@ function picturePng(flames, done) {
 }
 
 /**
- * Cleans a text as in folded stacks.
+ * Cleans a text as folded stacks are cleaned.
  * @param {string} text
  */
 const cleaned = (text) => text.replace(/;/g, ':').replace(/[\x00-\x1f\x7f-\x9f\u2028\u2029]/g, ' ');
 
 /**
- * A frame as render_names_frame() in src/view/names/names.c writes it.
+ * Returns a frame as render_names_frame() in src/view/names/names.c writes it.
  * @param {import('./data.js').Fn} f @param {number} line
  */
 function frameText(f, line) {
@@ -111,7 +111,7 @@ function frameText(f, line) {
 	return cleaned(f.name + (where && ` (${where})`));
 }
 
-/** Are samples of several processes shown? They may have the same name. */
+/** Tells whether samples of several processes are shown, which may have the same name. */
 function severalProcesses() {
 	const {data: {labels, samples}, pass} = page, seen = new Set();
 	for (let s = 0; s < samples.n; s++) {

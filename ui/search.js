@@ -10,7 +10,7 @@ import {sideOf} from './tree.js';
 /** @typedef {import('./tree.js').Tree} Tree */
 
 /**
- * The texts that are searched.
+ * Returns the texts of a function that are searched.
  * @param {Fn} f
  */
 const texts = (f) => [f.imported ? f.imported + '.' + f.name : f.name, f.file, f.module];

@@ -143,7 +143,7 @@ function filled(parent, fn, self, scale) {
 	return t;
 }
 
-const PARTS = 4000; // parts of a picture's width; anything narrower isn't seen
+const PARTS = 4000; // parts of the width of a picture; what is narrower than one isn't seen
 
 /**
  * @typedef {{all: (t: Tree, i: number) => number, side: (t: Tree, i: number, side: number) =>
@@ -243,7 +243,8 @@ function callers(t, boxesOf, weight, rest, of) {
 	};
 	while (todo.length) {
 		const g = todo.pop(), {at, sides: own} = g;
-		const alike = at.every((i) => i === at[0]); // all further callers are the same
+		// whether all further callers are the same
+		const alike = at.every((i) => i === at[0]);
 		let node = put(g.up, g.f, own);
 		if (alike) {
 			for (let p = t.parent[at[0]]; p > 0; p = t.parent[p]) {
@@ -264,7 +265,7 @@ function callers(t, boxesOf, weight, rest, of) {
 }
 
 /**
- * Stacks from their leaves.
+ * Makes the tree of stacks that begin with their leaves.
  * @param {Tree} t
  */
 export function inverted(t) {
@@ -295,7 +296,7 @@ export function callersOf(t, f, boxes, of) {
 		around: true};
 }
 
-const COLUMNS = 2000; // more columns than anyone could distinguish
+const COLUMNS = 2000; // the most columns, more than anyone could tell apart
 
 /**
  * Samples one after the other. Neighbours share the boxes of common callers; groups stay apart.

@@ -141,7 +141,7 @@ export function changeOf(c) {
 }
 
 /**
- * "+15.7 %", "new", "gone".
+ * Returns the change as a text: "+15.7 %", "new", "gone".
  * @param {Cost} c
  */
 export function relative(c) {

@@ -14,7 +14,7 @@ const STATES = {view: ['flame', 'time', 'callers', 'sandwich'],
 	library: ['shown', 'folded', 'hidden'],
 	colour: ['kind', 'module', 'self', 'thread', 'gil']};
 
-/** A page of two recordings begins with what changed. */
+/** On a page of two recordings, shows first what changed. */
 export function beginWithChange() {
 	STATES.view = STATES.view.filter((v) => v !== 'time');
 	STATES.colour.unshift('change');

@@ -12,7 +12,7 @@ import {state} from './view.js';
 /** @typedef {import('./data.js').Data} Data */
 
 const LANES = 6, LANE = 17, NAMES = 150, AXIS = 16, ROOM = NAMES - 24;
-const BUCKET = 1e7; // ns: the resolution of recordings without exact times
+const BUCKET = 1e7; // the resolution in ns of recordings that don't have exact times
 
 /**
  * As much of a name as fits beside its lane. A number at its end stays. If the name is a thread
@@ -66,7 +66,7 @@ function lanesOf(d, there, sums, first) {
 	});
 	const order = [...new Set(of.filter((g, i) => g >= 0 && there[i]))].sort((a, b) =>
 		d.header.diff ? names[a] < names[b] ? 1 : -1 : weights[b] - weights[a]);
-	// Readers who ask for groups see more of them.
+	// Readers who ask for groups see more lanes.
 	const most = state.by ? Math.max(LANES, Math.floor(innerHeight / 4 / LANE)) : LANES;
 	let kept = order.length > most ? order.slice(0, most - 1) : order;
 	if (first && !d.header.diff)
@@ -80,7 +80,7 @@ function takePlace(lanes) {
 }
 
 /**
- * Reserves the place that the strip will have.
+ * Reserves the place that the strip will take.
  * @param {Data} d
  */
 export function reserveStrip(d) {
@@ -107,7 +107,7 @@ export class Strip {
 		let last = -1;
 		for (let s = 0; s < n; s++)
 			last = Math.max(last, time[s]);
-		// The exactness of a sample's time.
+		// How exact the time of a sample is.
 		this.step = time.every((t) => t < 0 || t % BUCKET === 0) ? BUCKET :
 			data.header.timeUnitNs;
 		this.end = Math.max(last + this.step, data.header.durationNs);
@@ -167,7 +167,7 @@ export class Strip {
 				this.values[(at + bin) * states + k] += w[s] * (Math.min(to,
 					bin + 1) - Math.max(from, bin)) / (to - from);
 		}
-		this.most = 0; // of all lanes, so that they can be compared
+		this.most = 0; // the highest value of all lanes, so that they can be compared
 		for (let b = 0; b < this.values.length; b += states) {
 			let sum = 0;
 			for (let k = 0; k < states; k++)
@@ -232,7 +232,7 @@ export class Strip {
 	}
 
 	/**
-	 * Dims everything outside the range.
+	 * Dims the strip outside of the chosen range.
 	 * @param {CanvasRenderingContext2D} g @param {number} h
 	 */
 	marked(g, h) {

@@ -32,7 +32,7 @@ export function header() {
 		'Callees of ' + name + says + 'callees has the same numbers.');
 }
 
-const WORTH_A_WORD = 0.01; // share of all
+const WORTH_A_WORD = 0.01; // a share of all that is worth a word
 
 function ownHeader() {
 	const {data, total} = page, h = data.header, [type] = h.values[state.value],
@@ -44,7 +44,7 @@ function ownHeader() {
 		parts.push(quantity(h.diff ? total : data.totals[state.value], unit()) + ' ' +
 			valueName(type) + (h.durationNs > 0 ? ' in ' +
 			quantity(h.durationNs, 'nanoseconds') : ''));
-	// 1: values were counted exactly, not sampled
+	// period 1: values were counted exactly, not sampled
 	if (h.period > 1 && h.periodUnit === 'nanoseconds')
 		parts.push(+(1e9 / h.period).toPrecision(4) + '\u00a0Hz');
 	else if (h.period > 1)
@@ -60,10 +60,10 @@ function ownHeader() {
 	}
 	byId('title').textContent = h.title;
 	byId('title').title = h.title;
-	// how much ran comes before the shares of it
+	// how much ran is said before the shares of it
 	const said = [h.cpuUse, h.headline].filter(Boolean);
 	byId('headline').title = said.join('. ');
-	// A name may be as long as the window.
+	// A name may be as long as the window is wide.
 	byId('headline').replaceChildren(...said.map((text) =>
 		el('span', {}, fit(text, 300) + (text.length > 300 ? '\u2026' : ''))));
 	byId('headline').hidden = !said.length;
@@ -78,12 +78,12 @@ const VIEWS = [['flame', 'By weight', 'Stacks merged, the widest first'],
 	['callers', 'Who called it', 'What ran, and below it who called it'],
 	['sandwich', 'One function', 'A function: its callers above, its callees below']];
 
-// Numbers of processes and threads mean nothing in another recording.
+// Numbers of processes and threads mean nothing in another recording, so they aren't offered.
 const GROUPINGS = /** @type {Array<Array<[string, string]>>} */ ([[['process', 'process'],
 	['thread', 'thread']], [[PROGRAM, 'program'], [THREAD_NAME, 'thread'],
 	['diff', 'before, after']]]);
 
-const FRAMES = ['functions', 'files', 'modules']; // tables with rows for native code
+const FRAMES = ['functions', 'files', 'modules']; // tables that have rows for native code
 
 /** The kinds of code in the recording, and the kind that an address asks for. */
 function familiesThere() {
@@ -92,9 +92,9 @@ function familiesThere() {
 		.map(([, name]) => name);
 }
 
-let optionsOpen = false; // on a narrow screen, the controls are open
+let optionsOpen = false; // whether the controls are open on a narrow screen
 
-/** The button that opens the controls on a narrow screen. */
+/** Makes the button that opens the controls on a narrow screen. */
 function optionsButton() {
 	byId('tools').classList.toggle('open', optionsOpen);
 	return el('button', {type: 'button', class: 'options',
@@ -178,7 +178,7 @@ export function tools() {
 		table();
 		saveSoon();
 	}, state.code === 'all');
-	// The button stays visible, so that the table doesn't move.
+	// The button isn't hidden, so that the table doesn't move.
 	native.toggleAttribute('disabled', !FRAMES.includes(tableName()));
 	refill(byId('tabs'), ...Object.entries(TABLES).filter(([name, t]) => isThere(name) &&
 		(!t.of || t.of().length)).map(([name]) =>
@@ -192,7 +192,7 @@ export function tools() {
 	chips();
 }
 
-/** The filters that are set, each with a button that removes it. */
+/** Shows the filters that are set, each with a button that removes it. */
 export function chips() {
 	const {labels, kind, module, range} = state.filter, list = [];
 	for (const [k, v] of Object.entries(labels)) {
@@ -221,12 +221,12 @@ export function chips() {
 	if (alone.some((value) => value > 0))
 		notes.push((page.sides ? ofBothShown(alone) : percent(alone[0], shown()) +
 			' of shown') + ' is library code that none of yours called');
-	if (page.paper && state.query) // its field isn't printed
+	if (page.paper && state.query) // the search field isn't printed
 		notes.push('search: ' + fit(state.query, 100) + ', ' + byId('matched').textContent);
 	const cut = page.paper ? flame.cut() + above.cut() : 0;
 	if (cut)
 		notes.push(counted(cut, 'deeper row') + ' of the picture left out');
 	showChips(list, notes.join(' \u00b7 '));
 	if (page.sides)
-		legend(); // colours are pale only if noise was judged
+		legend(); // shows pale colours only if noise was judged
 }

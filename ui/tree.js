@@ -163,7 +163,7 @@ export function children(t, i, least) {
 }
 
 /**
- * Children that are shown, in their own order.
+ * Returns the children that are shown, in their own order.
  * @param {Tree} t @param {number} i
  */
 export function inOrder(t, i, least = 0) {
@@ -214,7 +214,7 @@ export function boxesOf({n, fn, end}, f) {
  * @param {number} [from] node that is the first
  */
 export function outermost(t, keyOf, keys, from = 1) {
-	// until: by key, the end of the last such node's subtree.
+	// until[key] is where the subtree of the last node with that key ends.
 	const out = new Int32Array(t.n).fill(-1), {fn, end} = t, until = new Int32Array(keys);
 	for (let i = from; i < t.n; i++) {
 		const k = keyOf[fn[i]];
@@ -269,7 +269,7 @@ export function remap(d, place) {
 export function ordered(parent, fn, to) {
 	const n = parent.length, first = new Int32Array(n).fill(-1),
 		next = new Int32Array(n).fill(-1);
-	// backwards, so that the first child is taken off the stack first
+	// goes backwards, so that the first child is taken off the stack first
 	for (let i = 1; i < n; i++) {
 		next[i] = first[parent[i]];
 		first[parent[i]] = i;

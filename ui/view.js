@@ -39,25 +39,27 @@ export const page = {
 	// only the widest boxes are there, to be zoomed and searched; there are no sums
 	early: false,
 	/** @type {import('./data.js').Sources[]} */
-	sources: [], // by side
+	sources: [], // the sources of each side
 	/** @type {import('./strip.js').Strip|null} */
 	strip: null,
 	/** @type {string[]} */
 	labelKeys: [],
 	/** @type {Parts} */
-	parts: null, // set by main.js, because the parts import change.js, not the other way round
+	// functions that show a part again; set by main.js, because the parts import change.js, not
+	// the other way round
+	parts: null,
 	/** @type {Tree} */
 	base: null,
 	/** @type {Tree & {leaf?: Int32Array}} */
-	stacks: null, // all stacks that are shown; sums refer to them
+	stacks: null, // the tree of all stacks that are shown; sums refer to it
 	/** @type {Tree & {leaf?: Int32Array}} */
 	// .stacks, perhaps with recursion in one box; all pictures except a sandwich are made of
 	// it.
 	whole: null,
 	/** @type {Int32Array|null} */
-	leaf: null, // node in .stacks of each sample; -1: none
+	leaf: null, // node in .stacks for each sample; -1: none
 	/** @type {Tree} */
-	tree: null, // what is drawn: .whole, or made of it
+	tree: null, // the tree that is drawn: .whole, or made of it
 	/** @type {Fn[]} */
 	functions: null,
 	/**
@@ -66,7 +68,7 @@ export const page = {
 	 *   Array<{self: Float64Array, all: Float64Array}>}|null}>} .outer: of the outermost boxes,
 	 *   -1 of others; .sums: the last, and what they are of
 	 */
-	groups: new Map(), // of functions, by table
+	groups: new Map(), // groups of functions, by table
 	/** @type {{f: number, boxes: number[], callees: Tree, ofCallers: Int32Array}|null} */
 	// What a sandwich is made of, whatever is filtered: the function's outermost boxes, their
 	// callees, .of of its callers.
@@ -75,7 +77,7 @@ export const page = {
 	pass: null,
 	total: 0,
 	/** @type {import('./sides.js').Sides|null} */
-	sides: null, // only in a page of two recordings
+	sides: null, // sums of both sides; only on a page of two recordings
 	/**
 	 * @type {{order: Int32Array, first: Int32Array, sums: Float64Array[], hidden:
 	 *   boolean}|null}
@@ -84,13 +86,14 @@ export const page = {
 	// frames are hidden.
 	nodes: null,
 	/** @type {Tree|null} */
-	counts: null, // .whole with the number of samples; made when first asked for
+	counts: null, // a tree as .whole with the number of samples; made when first asked for
 	/** @type {[number, number]|null} */
-	window: null, // the part of time order that is drawn in full
+	window: null, // which part of time order is drawn in full
 	/** @type {Map<string, number>|null} */
-	modules: null, // numbers of modules, for colours; made when first asked for
+	modules: null, // numbers of modules, by which they are coloured; made when first asked for
 	/** @type {WeakMap<Tree, {of: Int32Array, names: string[]}>} */
-	votes: new WeakMap(), // the group of most of each box's samples, for colours
+	// for each box the group that most of its samples are in, by which it is coloured
+	votes: new WeakMap(),
 };
 
 /** @type {Flame} */
@@ -116,7 +119,7 @@ export function moduleOf(f) {
 	return f.origin ? f.imported.split('.')[0] : f.file;
 }
 
-/** What root frames are made of; '': there are none. */
+/** Returns what root frames are made of; '': there are none. */
 export function grouping() {
 	const {data} = page;
 	if (state.by === 'none')
@@ -172,7 +175,8 @@ export function structure() {
 	}
 	page.around = null;
 	page.groups.clear();
-	if (state.chosen >= page.functions.length) // the choice came from an address
+	// the choice came from an address, which may be of another page
+	if (state.chosen >= page.functions.length)
 		state.chosen = -1;
 }
 
@@ -192,7 +196,7 @@ function foldWhole(t) {
 	return t.leaf ? {...out, leaf: leaf.map(of)} : {...out, of: t.of ? t.of.map(of) : out.of};
 }
 
-/** The trees in which samples are added up. */
+/** Returns the trees in which samples are added up. */
 const trees = () => new Set([page.stacks, page.whole]);
 
 /**
@@ -221,7 +225,7 @@ function shownNodes() {
 export const isHidden = (f) => state.library === 'hidden' && f.kind === PYTHON && !f.root &&
 	f.origin > 0;
 
-/** The value of samples without any code that is shown, by side. */
+/** Returns the value of samples without any code that is shown, by side. */
 export function withoutCode() {
 	const {first, sums} = nodeSums();
 	return sums.map((of, side) => state.library === 'hidden' ?
@@ -243,12 +247,12 @@ export function nodeSums() {
 	return page.nodes;
 }
 
-/** The value of everything that is shown. */
+/** Returns the value of everything that is shown. */
 export const shown = () => valueOf(page.stacks, 0);
 
 export function weigh() {
 	const {data} = page;
-	// Both what is more and what is less, as in the report's shares.
+	// The total counts what is more and what is less, as the report's shares do.
 	page.total = data.totals[state.value] + 2 * data.less[state.value];
 	page.pass = data.samples ? passing(data, state.filter, WORDS, false) : null;
 	if (page.nodes)
@@ -273,7 +277,7 @@ function makeAround(f) {
 		ofCallers: new Int32Array(stacks.n).fill(-1)};
 }
 
-/** Makes the tree that is drawn. */
+/** Makes the tree that the picture shows. */
 export function picture() {
 	const {data, stacks, whole, functions, pass} = page, samples = data.samples,
 		f = state.chosen;
