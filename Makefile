@@ -29,7 +29,7 @@ ARCH    := $(firstword $(subst -, ,$(CROSS)))
 VARIANT := $(CROSS)
 endif
 CLANG   ?= clang
-# Ubuntu's /usr/sbin/bpftool only finds the one for the running kernel; any will do here.
+# Ubuntu's /usr/sbin/bpftool only finds the bpftool of the running kernel; here any will do.
 BPFTOOL ?= $(firstword $(wildcard /usr/lib/linux-tools/*/bpftool /usr/sbin/bpftool \
 	     /usr/local/sbin/bpftool) bpftool)
 PREFIX  ?= /usr/local
@@ -77,7 +77,7 @@ LDFLAGS += -static-pie
 LDLIBS  := -ldw $(shell pkg-config --static --libs libbpf libelf 2>/dev/null || echo -lbpf -lelf -lz) -lzstd -lcap -liberty -llzma -lm
 endif
 
-# What is given away says nothing of the directory that it was built in.
+# Files that are given away say nothing of the directory in which they were built.
 HERE_IS := -ffile-prefix-map=$(CURDIR)=.
 ifneq ($(findstring -static,$(LDFLAGS)),)
 CPPFLAGS += -DKRAIT_STATIC
@@ -90,13 +90,13 @@ FILES   := base proc host profile $(call whole,view format picture) cli cli/opti
 RECORD  := elf $(call whole,unwind python symbol) $(call whole,sampler collect) record
 RUNNING := $(RECORD) dump live cli/bpf cli/man cli/record cli/top cli/dump cli/doctor cli/attach cli/py_spy cli/mcp
 ROOMS   := $(FILES) $(if $(filter nobpf,$(VARIANT)),cli/no_bpf,$(RUNNING))
-# What records without a command line (tests/record).
+# The rooms that a recording without a command line needs (tests/record).
 ENGINE  := base proc host profile $(RECORD)
 LIB_SRC := $(filter-out src/cli/main.c,$(sort $(foreach r,$(ROOMS),$(wildcard src/$(r)/*.c))))
 ifeq ($(VARIANT),nobpf)
 LDLIBS  := -lz -lzstd -lcap -lm
 endif
-# An allocation that fails says so by itself (src/base/allocate.c).
+# The linker puts src/base/allocate.c between: an allocation that fails leaves a message.
 LDLIBS += $(foreach f,malloc calloc realloc reallocarray strdup strndup asprintf vasprintf __asprintf_chk __vasprintf_chk,-Wl,--wrap=$(f))
 LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o)
 BPF_SRC := $(sort $(wildcard bpf/events/*.bpf.c))
@@ -133,7 +133,7 @@ $(B)/flags: force
 	@mkdir -p $(B) && printf '%s\n' '$(subst ','\'',$(FLAGS_ID))' | cmp -s - $@ || \
 		printf '%s\n' '$(subst ','\'',$(FLAGS_ID))' > $@
 
-# The version changes with every commit: only what shows it is compiled again.
+# The version changes with every commit, so that only what shows it is compiled again.
 VERSIONED := $(patsubst %.c,$(B)/%.o,$(shell grep -l KRAIT_VERSION src/*/*.c src/*/*/*.c))
 $(VERSIONED): CPPFLAGS += -DKRAIT_VERSION='"$(VERSION)"'
 $(VERSIONED): $(B)/version
@@ -145,7 +145,7 @@ $(B)/%.o: %.c $(B)/flags | $(SKEL) $(ASSET_H)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(KCFLAGS) -MMD -MP -c -o $@ $<
 
-# The walkers of bpf/ compiled for user space. The BPF machine loads unaligned words.
+# The walkers of bpf/, compiled for user space. The BPF machine loads unaligned words, so these may.
 $(B)/src/dump/walker.o: CPPFLAGS += -Ibpf
 $(B)/src/dump/walker.o: KCFLAGS += $(if $(filter asan,$(VARIANT)),-fno-sanitize=alignment)
 
@@ -223,7 +223,7 @@ $(B)/tests/record/windows: $(addprefix $(B)/tests/record/,windows.o stream.o) $(
 	$(call say,LD,$@)
 	$(Q)$(CC) $(KCFLAGS) $(LDFLAGS) $(SAVED:%=-Wl,--wrap=%) -o $@ $^ $(LDLIBS)
 $(B)/tests/host/%.o: CPPFLAGS += -Ibpf
-# The BPF machine loads unaligned words.
+# The BPF machine loads unaligned words, so alignment isn't checked.
 $(B)/tests/host/%.o: KCFLAGS += -fno-sanitize=alignment
 
 fuzzers: ## libFuzzer programs in build/asan/tests/fuzz
@@ -231,7 +231,7 @@ fuzzers: ## libFuzzer programs in build/asan/tests/fuzz
 fuzz-build: $(FUZZ:%=$(B)/tests/fuzz/%)
 $(B)/tests/fuzz/fuzz_walk.o: CPPFLAGS += -Ibpf
 $(B)/tests/fuzz/fuzz_walk.o: KCFLAGS += -fno-sanitize=alignment
-# Without sanitizers: how long a parser takes (tests/fuzz/worst.py).
+# These are built without sanitizers: tests/fuzz/worst.py measures how long a parser takes.
 timed: $(FUZZ:fuzz_%=$(B)/tests/fuzz/timed_%)
 $(B)/tests/fuzz/timed_%: $(B)/tests/fuzz/fuzz_%.o $(B)/tests/fuzz/timed.o $(B)/libkrait.a
 	$(call say,LD,$@)

@@ -8,13 +8,14 @@
 
 #define MAX_STEPS 1024
 
-/* Set before loading. */
-const volatile __u64 first_addr; /* of the pointer to the innermost frame ... */
-const volatile __u32 via_cframe; /* ... or, 3.11 and 3.12, to a _PyCFrame that has it */
+/* These are set before the program is loaded. */
+const volatile __u64 first_addr; /* address of the pointer to the innermost frame ... */
+/* ... or, of 3.11 and 3.12, to a _PyCFrame that has that pointer */
+const volatile __u32 via_cframe;
 const volatile __u32 cframe_off;
-const volatile __u32 back_off; /* of the caller in a frame */
+const volatile __u32 back_off; /* offset in a frame of the pointer to its caller */
 
-/* One thread is sampled: nothing else writes at the same time. */
+/* Only one thread is sampled, so nothing else writes these at the same time. */
 __u64 samples, steps;
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

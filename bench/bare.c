@@ -14,7 +14,7 @@
 #include "live.h"
 #include "bare.skel.h"
 
-/* In bare.bpf.c's .rodata. */
+/* The variables of bare.bpf.c's section .rodata. */
 struct chain_start {
 	uint64_t first_addr;
 	uint32_t via_cframe, cframe_off, back_off;

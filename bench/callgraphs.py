@@ -24,9 +24,9 @@ import speed
 
 HZ = 999
 FAST_HZ = 9999
-FAST_POINTS = 3  # slower than under perf -g, at most
+FAST_POINTS = 3  # points by which krait may slow the target more than perf -g
 WINDOW = 1.5
-VERSION = "3.12"  # the newest that py-spy knows
+VERSION = "3.12"  # the newest Python that py-spy knows
 SETTINGS = (("20 Python frames", 20, None), ("64 native frames", 64, "deep.so"))
 
 
@@ -34,7 +34,8 @@ def chain(depth, library):
     """The functions of bench/target.py from the outermost to the innermost."""
     if not library:
         return ["<module>", "main"] + ["step_%d" % i for i in range(depth)] + ["leaf"]
-    octal = [10 * k + i for k in (*range(10, 18), *range(20, 28)) for i in range(8)]  # deep.c
+    # the functions' names in deep.c end with numbers in octal
+    octal = [10 * k + i for k in (*range(10, 18), *range(20, 28)) for i in range(8)]
     at, functions = octal[0], []
     for _ in range(depth):
         functions.append("deep_%d" % at)
@@ -83,7 +84,8 @@ class Profiler:
 
 def count_krait(path, functions):
     profile = pprof.read(path)
-    causes, young, _ = native.judged(profile)  # while rows aren't ready: native.py has them
+    # young: samples taken while rows weren't ready, which native.py measures
+    causes, young, _ = native.judged(profile)
     total = sum(causes.values())
     wrong = sum(sample.values[0] * is_wrong([short(l.name) for l in profile.stack(sample)], functions)
                 for sample in profile.samples)
@@ -113,7 +115,7 @@ def count_spy(path, said, functions):
 
 
 def short(name):
-    """Of "native_leaf.<locals>.call" the last part."""
+    """Returns the last part of a name like "native_leaf.<locals>.call"."""
     return name.rsplit(".", 1)[-1]
 
 
@@ -167,7 +169,7 @@ def compare(python, setting, rounds):
                       note="%d samples a window" % rows[0][5])
         yield lib.Row(what + ("samples that it could take" if "py-spy" in who else "whole stacks"),
                       middle[3], "%", native.LEAST if "krait" in who else None, True)
-        if "perf" not in who:  # it has no names of Python
+        if "perf" not in who:  # perf has no names of Python functions
             yield lib.Row(what + "wrong samples", sum(row[4] for row in rows), "",
                           0 if "krait" in who else None, note="of %d" % sum(row[5] for row in rows))
 
@@ -199,7 +201,7 @@ def first_whole(profile, file):
 
 
 def ready():
-    """Starts with an empty cache, so that nothing is known of the program."""
+    """Starts with an empty cache of unwind rows, so that nothing is known of the program."""
     program = native.Program(os.path.join(native.BUSY, "polars_.py"))
     with tempfile.TemporaryDirectory() as d, program:
         out = os.path.join(d, "out.pb.gz")

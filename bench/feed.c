@@ -22,7 +22,7 @@ static const struct py_layout *layout(void *ctx, uint16_t index)
 	return &the_layout;
 }
 
-/* No process is examined here: the records have everything. */
+/* No process is examined here, because the records say everything. */
 static const struct collect_ops ops = {.layout = layout};
 
 static double cpu_seconds(void)
@@ -87,7 +87,7 @@ static void send_stack(struct collect *c, unsigned stack)
 	collect_record(c, &rec, sizeof(rec));
 }
 
-/* Samples wait for the next flush at most. */
+/* Flushes, so that samples wait for the next flush at most. */
 static bool flush(struct collect *c, size_t sent)
 {
 	struct collect_stats st;

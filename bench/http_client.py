@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Shared by the measurements that send requests to a server."""
+"""What the measurements share that send requests to a server."""
 
-CONNECTIONS = 4  # at once
+CONNECTIONS = 4  # connections that are open at once
 
 
 def read_answer(f):
-    """Reads one answer, up to the beginning of the next one."""
+    """Reads one answer from the stream, up to the beginning of the next one."""
     length = 0
     while True:
         line = f.readline()

@@ -60,7 +60,7 @@ def run(options):
 
 
 class User:
-    """alice (4711), who may use sudo, with an empty home."""
+    """The user alice (4711), who may use sudo and has an empty home."""
 
     def __init__(self, directory):
         self.index, self.home = directory, os.path.join(directory, "home")
@@ -88,7 +88,7 @@ class User:
         subprocess.run(["chown", "-R", "4711:4711", self.home], check=True)
 
     def types(self, line):
-        """(exit code, what it said)"""
+        """Installs and runs krait. Returns (exit code, what it said)."""
         app = os.path.join(self.home, "app")
         path = "%s/new/bin:%s/bin:%s/bin:/usr/local/bin:/usr/bin:/bin" % (self.home, app, self.index)
         done = subprocess.run(
@@ -106,7 +106,7 @@ class User:
 
 
 def page_opens(home):
-    """A browser shows the one page there is, and the program's function in it."""
+    """Opens the only page in a browser, and looks for the program's function in it."""
     pages = [name for name in os.listdir(home) if name.endswith(".html")]
     done = subprocess.run(
         ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=2000", "--dump-dom",

@@ -18,9 +18,9 @@ import http_client
 import lib
 
 HZ = 999
-PER_SECOND = 50  # on each connection
-WINDOW = 0.6  # seconds
-SETTLE = 0.12  # seconds of each that don't count
+PER_SECOND = 50  # requests a second on each connection
+WINDOW = 0.6  # seconds of one window
+SETTLE = 0.12  # seconds at the beginning of each window that don't count
 
 
 @contextlib.contextmanager
@@ -48,7 +48,7 @@ def drive(s, f, offset, latencies, seconds):
 
 
 def window(clients):
-    """Seconds that each answer took."""
+    """Returns the seconds that each answer took."""
     latencies = []
     threads = [
         threading.Thread(target=drive, args=(*c, i / PER_SECOND / http_client.CONNECTIONS, latencies, WINDOW))
@@ -83,7 +83,7 @@ ALONE, PERF, KRAIT, KRAIT_PYTHON = range(4)
 
 
 def measure(port, pid, seconds):
-    """[latencies by arm] of each round"""
+    """Measures in rounds. Returns [latencies by arm] of each round."""
     rounds, end = [], time.monotonic() + seconds
     with (
         lib.perf_events(None, HZ) as p,

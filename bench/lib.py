@@ -28,7 +28,7 @@ TARGET = os.path.join(ROOT, "bench/target.py")
 
 
 class Skip(Exception):
-    """A measurement can't be made here: the message says what is missing."""
+    """Raised if a measurement can't be made here; the message says what is missing."""
 
 
 class Row:
@@ -63,7 +63,7 @@ def print_table(head, rows):
 
 
 def interpreters():
-    """{"3.12": path}: one ordinary build of each version of the test cache."""
+    """Returns {"3.12": path}: one ordinary build of each version in the test cache."""
     found = {}
     table = os.path.join(CACHE, "interpreters.tsv")
     if not os.path.exists(table):
@@ -92,7 +92,7 @@ def quantile(values, q):
 
 
 def median_interval(values, repeats=2000, seed=1):
-    """Median with its 95 % confidence interval, by resampling."""
+    """Returns the median with its 95 % confidence interval, by resampling."""
     rng = random.Random(seed)
     medians = sorted(statistics.median(rng.choices(values, k=len(values))) for _ in range(repeats))
     return statistics.median(values), medians[int(repeats * 0.025)], medians[int(repeats * 0.975)]
@@ -116,7 +116,7 @@ def rss_bytes(pid, name="VmRSS"):
 
 
 def cpu_seconds(pid):
-    """CPU time of all threads, from schedstat: nanoseconds, not ticks."""
+    """Returns the CPU time of all threads by schedstat, which counts nanoseconds, not ticks."""
     return (
         sum(
             int((read(t + "/schedstat") or "0").split()[0])
@@ -127,7 +127,7 @@ def cpu_seconds(pid):
 
 
 class Sysctl:
-    """Sets kernel parameters for as long as a with block lasts."""
+    """Sets kernel parameters for the time of a with block."""
 
     def __init__(self, **values):
         self.values, self.old = values, {}
@@ -153,7 +153,8 @@ class BpfStats:
     belong to a descriptor, so nothing stays on whatever happens."""
 
     def __enter__(self):
-        self.fd = bpf(32, struct.pack("I", 0) + bytes(124))  # BPF_ENABLE_STATS, BPF_STATS_RUN_TIME
+        # bpf(BPF_ENABLE_STATS) with BPF_STATS_RUN_TIME
+        self.fd = bpf(32, struct.pack("I", 0) + bytes(124))
 
     def __exit__(self, *_):
         os.close(self.fd)
@@ -171,7 +172,7 @@ class Program:
 
 
 def in_background(command):
-    """A profiler: what it says on stderr is kept."""
+    """Runs a profiler, and keeps what it says on stderr."""
     return subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
@@ -217,7 +218,7 @@ class Krait:
                 yield path, text
 
     def program(self, timeout=10):
-        """The program that samples; waits until it is loaded."""
+        """Returns the kernel program that samples; waits until it is loaded."""
         end = time.monotonic() + timeout
         while time.monotonic() < end and self.process.poll() is None:
             for path, text in self.fdinfo("prog_type:\t7"):  # BPF_PROG_TYPE_PERF_EVENT
@@ -234,7 +235,7 @@ class Krait:
         return sum(maps.values())
 
     def counter(self, name):
-        """COUNT_NAME of abi/records.h, over all CPUs."""
+        """Returns a counter of abi/records.h by its name COUNT_..., summed over all CPUs."""
         if not self.counters:
             for _, text in self.fdinfo("map_type:\t6"):  # BPF_MAP_TYPE_PERCPU_ARRAY
                 m = BpfMap(field(text, "map_id"))
@@ -244,7 +245,7 @@ class Krait:
 
 
 def counter_index(name):
-    """Place in the X-macro list BPF_COUNTERS."""
+    """Returns the place of a counter in the list BPF_COUNTERS of abi/records.h."""
     text = read(os.path.join(ROOT, "abi/records.h"))
     text = text[text.index("define BPF_COUNTERS") :]
     return re.findall(r"X\((\w+), \"", text).index(name)
@@ -258,7 +259,7 @@ def bpf(command, attr):
 
 
 class BpfMap:
-    """A per-CPU array with u32 keys and u64 values, by its id."""
+    """A per-CPU BPF array with u32 keys and u64 values, opened by its id."""
 
     def __init__(self, number):
         self.fd = bpf(14, struct.pack("IIII", number, 0, 0, 0) + bytes(112))  # GET_FD_BY_ID
@@ -278,7 +279,7 @@ class BpfMap:
 
 
 def cpu_list_length(text):
-    """Numbers in a list like 0-3,5."""
+    """Returns how many numbers are in a list like 0-3,5."""
     n = 0
     for part in text.strip().split(","):
         a, _, b = part.partition("-")
@@ -295,7 +296,7 @@ class PerfEvents:
     def __init__(self, pid):
         process, self.fds = os.pidfd_open(pid), []
         for path in glob.glob("/proc/%d/fd/*" % pid):
-            with contextlib.suppress(OSError):  # it was open for a moment only
+            with contextlib.suppress(OSError):  # the descriptor was open for a moment only
                 if os.readlink(path) == "anon_inode:[perf_event]":
                     self.fds.append(pidfd_getfd(process, int(os.path.basename(path))))
         os.close(process)
@@ -326,7 +327,7 @@ def pidfd_getfd(process, fd):
 
 
 def perf_command(pids, hz):
-    """perf record without call graphs, of the whole machine without pids."""
+    """Starts perf record without call graphs; without pids, of the whole machine."""
     whose = ["-p", ",".join(str(p) for p in pids)] if pids else ["-a"]
     return ["perf", "record", "-q", "-e", "cpu-clock", "-F", str(hz), "-o", "/dev/null"] + whose
 
@@ -356,7 +357,7 @@ def recorder(pid, hz, *options):
 
 @contextlib.contextmanager
 def krait_events(pid, hz, *options):
-    """The events of a krait record."""
+    """Returns how many events a krait record takes."""
     with recorder(pid, hz, *options) as k:
         k.program()
         time.sleep(0.3)
@@ -365,10 +366,11 @@ def krait_events(pid, hz, *options):
 
 
 class Target:
-    """bench/target.py, spinning at a depth. A process of its own interpreter."""
+    """Runs bench/target.py, which spins at some depth. Its process has its own interpreter."""
 
     def __init__(self, python, threads=0, nice=0, native=None):
-        """native: a library whose deep() makes the stack (bench/deep.c), instead of Python's."""
+        """native: a library whose deep() makes the stack (bench/deep.c), in place of Python's
+        functions."""
         progress = os.memfd_create("progress")
         os.ftruncate(progress, mmap.PAGESIZE)
         self.process = subprocess.Popen(
@@ -393,14 +395,14 @@ class Target:
         return self.speed
 
     def pace(self, seconds):
-        """Rounds a second within the next SECONDS of its spinning, by its own clock."""
+        """Returns the rounds a second in the next SECONDS of its spinning, by its own clock."""
         rounds, at = self._progress()
         time.sleep(seconds)
         rounds_2, at_2 = self._progress()
         return (rounds_2 - rounds) / (at_2 - at)
 
     def _progress(self):
-        """Rounds of this spinning so far, and when the last one ended."""
+        """Returns the rounds of this spinning so far, and when the last one ended."""
         while True:
             got = self.progress[:16]
             if got == self.progress[:16]:
@@ -415,7 +417,7 @@ class Target:
         return int(words[0])
 
     def depth(self, n):
-        """Number of frames in its stack from now on."""
+        """Sets how many frames its stack has from now on."""
         self.process.stdin.write("%d\n" % n)
         self.process.stdin.flush()
         return self._answer()

@@ -12,15 +12,16 @@ import time
 import lib
 
 HZ = 9999
-WINDOW = 1.0  # seconds
+WINDOW = 1.0  # seconds of one window
 
 
 class Perf:
-    """perf record without call graphs; .samples afterwards."""
+    """perf record without call graphs; .samples is how many it took, once it has ended."""
 
     def __init__(self, pids):
         self.command = lib.perf_command(pids, HZ)
-        self.command[self.command.index("-q")] = "--delay=-1"  # off until they are switched on
+        # perf begins switched off, and is switched on later
+        self.command[self.command.index("-q")] = "--delay=-1"
 
     def __enter__(self):
         self.file = tempfile.NamedTemporaryFile()
@@ -41,7 +42,7 @@ def cpu_seconds(targets):
 
 
 def all_the_time(targets, arguments, seconds):
-    """krait's closing summary, and samples / (CPU time x Hz)."""
+    """Returns krait's closing summary, and samples / (CPU time x Hz)."""
     with lib.Krait(arguments) as k:
         k.program()
         time.sleep(0.5)
@@ -52,7 +53,7 @@ def all_the_time(targets, arguments, seconds):
 
 
 def in_turn(targets, arguments, seconds):
-    """[krait's, perf's] samples / (CPU time x Hz), a window each in turn."""
+    """Returns [krait's, perf's] samples / (CPU time x Hz), measured in windows by turns."""
     cpu = [0.0, 0.0]
     with lib.Krait(arguments) as k, Perf([t.pid for t in targets]) as p:
         k.program()

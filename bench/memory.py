@@ -11,7 +11,7 @@ from start import Group
 
 MIB = 1 << 20
 CPUS = 8
-SETTLE = 15  # seconds in which tables and the log of samples reach their size
+SETTLE = 15  # seconds after which tables and the log of samples have reached their size
 
 
 def per_cpu(cpus):
@@ -22,7 +22,7 @@ def per_cpu(cpus):
 
 
 def memory(k):
-    """(bytes now, bytes on 8 CPUs)"""
+    """Returns (bytes now, bytes there would be on 8 CPUs)."""
     now = lib.rss_bytes(k.pid) + k.map_bytes()
     here = lib.cpu_list_length(lib.read("/sys/devices/system/cpu/possible"))
     return now, now + max(0, per_cpu(CPUS) - per_cpu(here))
@@ -46,7 +46,7 @@ def varied(workers, spinning, hz, seconds):
 
 
 def growth(hz, seconds):
-    """Growth of krait's memory beside a program that does the same again and again."""
+    """Measures how krait's memory grows beside a program that does the same again and again."""
     with lib.Target(lib.newest_interpreter()) as target:
         target.depth(20)
         early, late, _, summary = watch(target, hz, seconds)

@@ -19,30 +19,30 @@ sys.path.insert(0, os.path.join(lib.ROOT, "tests/oracle"))
 import modules
 
 ADDRESSES = 10000
-LIBRARIES = (  # Python, package, file in it
-    ("3.12", "polars", "_polars_runtime_32/_polars_runtime.abi3.so"),  # Rust, C
-    ("3.10", "torch==1.12.1+numpy<2", "torch/lib/libtorch_cpu.so"),  # C++
+LIBRARIES = (  # version of Python, package, and a file in the package
+    ("3.12", "polars", "_polars_runtime_32/_polars_runtime.abi3.so"),  # its code is Rust and C
+    ("3.10", "torch==1.12.1+numpy<2", "torch/lib/libtorch_cpu.so"),  # its code is C++
 )
 TOOL = os.path.join(lib.BUILD, "tests/tools/names")
-CUT = 4096  # bytes that krait shows of a name
+CUT = 4096  # the most bytes of a name that krait shows
 COPY = re.compile(r"(@.*|\.(cold|part|constprop|isra|lto_priv|localalias|llvm|warm|__uniq|local)(\.\d+)?)+$")
 
 
 class Symbols:
-    """Functions of a file as nm has them: those with a size, by address."""
+    """The functions of a file as nm lists them: those with a size, by address."""
 
     def __init__(self, path):
         nm = ["nm", "-S", "--defined-only"]
         text = "".join(subprocess.check_output(nm + extra + [path], text=True, stderr=subprocess.DEVNULL)
                        for extra in ([], ["-D"]))
-        self.names = {}  # (start, -size) to linkage names
+        self.names = {}  # (start, -size) of a function -> its linkage names
         for words in map(str.split, text.splitlines()):
             if len(words) == 4 and words[2] in "tTwWi" and int(words[1], 16):
                 self.names.setdefault((int(words[0], 16), -int(words[1], 16)), set()).add(words[3])
         self.keys = sorted(self.names)
 
     def draw(self, rng):
-        """Addresses anywhere in functions, all different."""
+        """Draws addresses anywhere in functions, all of them different."""
         drawn = set()
         while len(drawn) < ADDRESSES:
             start, size = rng.choice(self.keys)
@@ -50,7 +50,7 @@ class Symbols:
         return sorted(drawn)
 
     def at(self, address):
-        """Names of the functions around @address that start last."""
+        """Returns the names of those functions around @address that start last."""
         i = bisect.bisect(self.keys, (address, 0)) - 1
         while address >= self.keys[i][0] - self.keys[i][1]:
             i -= 1
@@ -60,7 +60,7 @@ class Symbols:
 
 
 def shown(names):
-    """{linkage name: as its language writes it}."""
+    """Returns {linkage name: the name as its language writes it}."""
     names = sorted(names)
     out = subprocess.run(["c++filt", "-p", "-i"], input="\n".join(COPY.sub("", n) for n in names), text=True,
                          stdout=subprocess.PIPE, check=True).stdout
@@ -68,7 +68,7 @@ def shown(names):
 
 
 def wrong(symbols, addresses, got):
-    """Addresses with a name that is none of their right names."""
+    """Returns the addresses whose name is none of their right ones."""
     truth = [symbols.at(address) for address in addresses]
     text = shown(set.union(*truth))
     text = {name: t if len(t.encode()) < CUT else t.encode()[:CUT].decode() + "..."
@@ -78,7 +78,7 @@ def wrong(symbols, addresses, got):
 
 
 def measure(path, addresses):
-    """The tool's names, and what they cost: {"cpu_ms": ...}."""
+    """Returns the tool's names, and what they cost: {"cpu_ms": ...}."""
     start = time.monotonic()
     done = subprocess.run([TOOL, "elf", path], input="".join("%x\n" % a for a in addresses),
                           capture_output=True, text=True, check=True)

@@ -24,15 +24,15 @@ from judge import pprof
 BUSY = os.path.join(lib.ROOT, "bench/busy")
 HZ = 999
 WARM_NS = 2 * 1000 * 1000 * 1000
-LEAST = 99.5  # % of stacks
-PYTHON = "3.12"  # of which there are wheels of everything
+LEAST = 99.5  # percent of stacks that must be whole
+PYTHON = "3.12"  # the version of Python for which all packages have wheels
 LISTENS = re.compile(r"(?:running on|Listening at:) http://127\.0\.0\.1:(\d+)")
 MARK = "[incomplete: native stack: "
 START = re.compile(r"_start|clone3?|__clone3?|start_thread|0x[0-9a-f]+|\[.*\+0x[0-9a-f]+\]|")
 
 
 class Program:
-    """One of bench/busy, at work."""
+    """A program of bench/busy, which works while it is recorded."""
 
     def __init__(self, file):
         self.name = os.path.basename(file)[:-3].strip("_")

@@ -15,7 +15,8 @@ import lib
 
 HERE = os.path.join(lib.CACHE, "profilers")
 WINDOW = 0.5
-SETTINGS = ((100, 10, 0), (100, 10, 100), (1000, 10, 0), (1000, 100, 0))  # Hz, depth, idle threads
+# sampling rate in Hz, depth of the stack, number of idle threads
+SETTINGS = ((100, 10, 0), (100, 10, 100), (1000, 10, 0), (1000, 100, 0))
 
 
 def install():
@@ -128,7 +129,7 @@ def profilers(version, python):
 
 
 def compare(python, version, setting, rounds):
-    """{name: median speed, % of alone}"""
+    """Returns {name of the tool: median speed of the target, in % of its speed alone}."""
     hz, depth, threads = setting
     speeds = {}
     with lib.Target(python, threads) as target:

@@ -28,7 +28,7 @@ sys.path[:0] = [str(here / "tests" / "golden")]
 import browser  # noqa: E402  pylint: disable=wrong-import-position
 
 
-# What the page may take: ms, bytes.
+# What the page may take at most: milliseconds, and bytes.
 FIRST_PICTURE, ANSWER, BARE, A_BOX = 300, 50, 150_000, 12
 LIMITED = {"click": "zoom by click", "wheel": "zoom by wheel", "search": "search", "brush": "brush", "brush in a sandwich": "brush in a sandwich"}
 failed = False
@@ -108,7 +108,7 @@ def unpacked(data):
 
 
 def sizes(page):
-    """Bytes of the file's parts."""
+    """Returns how many bytes the parts of the page's file have."""
     text = page.read_text()
     blocks = {}
     for name, body in re.findall(r'<script type="application/octet-stream" id="krait-(\w+)">(.*?)</script>', text, re.S):
@@ -117,7 +117,7 @@ def sizes(page):
 
 
 def answers(b, action, times):
-    """Milliseconds from input to the mark krait:answer."""
+    """Returns the milliseconds from an input to the mark krait:answer."""
     out = []
     for i in range(times):
         before = b.js("performance.getEntriesByName('krait:answer').length")
@@ -132,7 +132,7 @@ def answers(b, action, times):
     return out
 
 
-# How long each input waited for its answer.
+# JavaScript that notes how long each input waited for its answer.
 WAITS = """window.waits = [];
 addEventListener('wheel', (e) => { window.asked = e.timeStamp; }, {capture: true, passive: true});
 new PerformanceObserver((list) => {
@@ -215,7 +215,7 @@ def measure(page, runs):
 
 
 def write(directory, args):
-    """The page of one profile, or of two."""
+    """Makes the page of one profile, or of a comparison of two."""
     krait = os.environ.get("KRAIT", str(here / "build/release/krait"))
     command, seeds = ("diff", (5, 6)) if args.diff else ("report", (5,))
     recordings, page = [directory / f"{seed}.pb.gz" for seed in seeds], directory / "page.html"
@@ -252,7 +252,7 @@ def main():
         for name, times in found.items():
             print(f"{name}: median {statistics.median(times):.1f} ms, worst {max(times):.1f}")
         which = "page of a comparison: " if args.diff else "page: "
-        # The browser is warm from the second time on.
+        # the first run isn't judged, in which the browser is still cold
         judge(which + "first picture, median", statistics.median(first[1:] or first), FIRST_PICTURE, "ms")
         for name, words in LIMITED.items():
             if name in found:

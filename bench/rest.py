@@ -38,7 +38,7 @@ def storm(arguments):
 
 
 def family(pid):
-    """krait and its children."""
+    """Returns the process ids of krait and its children."""
     tasks = os.listdir("/proc/%d/task" % pid)
     texts = [lib.read("/proc/%d/task/%s/children" % (pid, t)) for t in tasks]
     return [pid] + [int(child) for text in texts for child in text.split()]
@@ -49,7 +49,7 @@ def cpu_seconds(pid):
     try:
         return time.clock_gettime(~pid << 3 | 2)
     except OSError:
-        return 0.0  # a child that has ended
+        return 0.0  # a child that has ended in the meantime
 
 
 def forks():
@@ -57,7 +57,8 @@ def forks():
 
 
 def program_seconds(k):
-    """Of all its kernel programs; run_time_ns counts while the kernel's statistics are on."""
+    """Returns the run time of all its kernel programs; run_time_ns counts while the kernel's
+    statistics are on."""
     programs = {
         lib.field(text, "prog_id"): lib.field(text, "run_time_ns")
         for _, text in k.fdinfo("prog_type:")
@@ -66,7 +67,8 @@ def program_seconds(k):
 
 
 def window(k):
-    """krait's CPU, its programs', each % of one CPU; processes that began a second."""
+    """Returns krait's CPU and that of its programs, each in % of one CPU, and the processes that
+    began in a second."""
     pids, began, at = family(k.pid), forks(), time.monotonic()
     own, programs = sum(map(cpu_seconds, pids)), program_seconds(k)
     time.sleep(WINDOW)
@@ -76,7 +78,7 @@ def window(k):
 
 
 def watch(arguments, seconds):
-    """(start in ms of CPU, windows)"""
+    """Returns (milliseconds of CPU for the start, windows)."""
     with storm(arguments), lib.BpfStats(), lib.Krait([]) as k:
         k.program()
         time.sleep(SETTLE)

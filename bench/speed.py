@@ -10,9 +10,9 @@ import time
 
 import lib
 
-WINDOW = 0.1  # seconds
-ROUND = 40  # windows under one start of the profilers
-SETTINGS = ((20, 0), (100, 0), (20, 400))  # depth, idle threads
+WINDOW = 0.1  # seconds of one window
+ROUND = 40  # how many windows are measured before the profilers are started anew
+SETTINGS = ((20, 0), (100, 0), (20, 400))  # depth of the stack, number of idle threads
 
 
 def most_percent(hz, depth):
@@ -22,7 +22,7 @@ def most_percent(hz, depth):
 
 
 def windows(target, depth, hz, perf_options=(), krait_options=()):
-    """[(perf, krait, nothing)] of ROUND windows each: the target's speed."""
+    """Returns [(perf, krait, nothing)] of ROUND windows: how fast the target ran beside each."""
     got, order = [], itertools.cycle(([0, 1, 2], [2, 1, 0], [1, 0, 2], [2, 0, 1]))
     target.depth(depth)
     with (
@@ -42,7 +42,7 @@ def windows(target, depth, hz, perf_options=(), krait_options=()):
 
 
 def compare(targets, hz, seconds):
-    """[[(perf, krait, nothing)] by setting] of as many rounds as the time allows."""
+    """Returns [[(perf, krait, nothing)] by setting], from as many rounds as the time allows."""
     got, end = [[] for _ in SETTINGS], time.monotonic() + seconds
     while time.monotonic() < end or not got[0]:
         for all_of_it, target, (depth, _) in zip(got, targets, SETTINGS):

@@ -12,7 +12,7 @@ import lib
 
 
 class Group:
-    """varied.py with workers, in a process group of its own."""
+    """Runs varied.py with workers, in a process group of its own."""
 
     def __init__(self, python, workers, spinning):
         self.process = subprocess.Popen(
@@ -31,7 +31,7 @@ class Group:
 
 
 def links(pid):
-    """Attached programs: descriptors of perf event links."""
+    """Returns how many programs are attached: descriptors of perf event links."""
     n = 0
     for fd in os.listdir("/proc/%d/fdinfo" % pid):
         n += "link_type:\tperf" in lib.read("/proc/%d/fdinfo/%s" % (pid, fd))
@@ -39,7 +39,7 @@ def links(pid):
 
 
 def start_once(arguments):
-    """(ms to attached, ms to the first stack sent)"""
+    """Returns (ms until the programs are attached, ms until the first stack is sent)."""
     begin, attached, first = time.monotonic(), 0.0, 0.0
     cpus = lib.cpu_list_length(lib.read("/sys/devices/system/cpu/online"))
     with lib.Krait(arguments) as k:

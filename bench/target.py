@@ -18,9 +18,9 @@ import time
 
 FUNCTIONS = 200
 clock = getattr(time, "perf_counter", time.time)
-speed = [0.0]  # rounds a second of the last stay in leaf()
+speed = [0.0]  # rounds a second in the last stay in leaf()
 progress = mmap.mmap(int(sys.argv[2]), mmap.PAGESIZE)
-# Of ordinary length: what a check of the line table costs depends on it.
+# A function of ordinary length, because the check of a line table takes time by its length.
 SOURCE = """
 def step_%(i)d(n, leaf, values=None, limit=%(i)d):
     total = limit
@@ -74,7 +74,7 @@ def leaf(unused):
 
 
 def native_leaf(library):
-    """Instead of Python's: a native stack of that depth below one Python function."""
+    """In place of Python's functions: a native stack of that depth below one Python function."""
     deep = ctypes.CDLL(library).deep
     deep.restype = ctypes.c_long
 
@@ -104,7 +104,8 @@ def main():
     first = make_module(directory)
     shutil.rmtree(directory)
     for _ in range(200):
-        first(FUNCTIONS, lambda unused: None)  # as hot as a program's functions are: specialized
+        # makes the functions hot, so that they are specialized as a program's are
+        first(FUNCTIONS, lambda unused: None)
     native = native_leaf(sys.argv[3]) if len(sys.argv) > 3 else None
     say(0)
     while True:

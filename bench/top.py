@@ -17,10 +17,10 @@ import time
 import lib
 
 STEADY = 20
-STARTED = 66  # a second
+STARTED = 66  # processes that are started in a second
 WINDOW = 5
 
-# Four milliseconds of sleep after each of work.
+# A program that sleeps four milliseconds after each millisecond of work.
 PART_TIME = """
 import time
 while True:
@@ -42,7 +42,7 @@ while True:
     time.sleep(max(0, due - time.monotonic()))
 """
 
-# Children that work for five milliseconds, one after another.
+# A program whose children, one after another, work for five milliseconds each.
 FORKS = """
 import os, time
 def child():
@@ -80,7 +80,7 @@ class Program:
 
 
 class Top:
-    """krait top on a terminal of 80 by 24."""
+    """krait top on a terminal of 80 columns and 24 lines."""
 
     def __init__(self, *options):
         self.master, slave = pty.openpty()
@@ -102,7 +102,7 @@ class Top:
             while os.read(self.master, 1 << 16):
                 pass
         except OSError:
-            pass  # it has ended
+            pass  # the process has ended
 
     def __enter__(self):
         return self
@@ -113,7 +113,7 @@ class Top:
 
 
 def cost(seconds):
-    """Its CPU time, % of a core, in each of several windows."""
+    """Returns krait top's CPU time, in % of a core, in each of several windows."""
     steady = [Program(PART_TIME) for _ in range(STEADY)]
     try:
         with Program(STARTS, str(STARTED)), Top() as top:

@@ -16,11 +16,11 @@ import time
 import lib
 
 DEPTHS = (10, 200)
-HZ = 3999  # warm: the stack is still in the caches at the next sample
+HZ = 3999  # so that caches are warm: the stack is still in them at the next sample
 
 
 def limits(version):
-    """(ns per frame, ratio to the bare loop)"""
+    """Returns (ns per frame, ratio to the bare loop)."""
     v = lib.version_key(version)
     return (110, 1.9) if v >= (3, 12) else (220, 3.5) if v >= (3, 11) else (290, 4.5)
 
@@ -74,7 +74,7 @@ def window(k, program, bare, seconds):
 
 
 def foreign_cost(k, program, bare, target, seconds):
-    """ns of a run for a process that isn't wanted."""
+    """Returns the ns that a run takes for a process that isn't wanted."""
     os.kill(target.pid, signal.SIGSTOP)
     time.sleep(0.01)
     w = window(k, program, bare, seconds)
@@ -83,7 +83,7 @@ def foreign_cost(k, program, bare, target, seconds):
 
 
 def measure(python, windows, seconds, depths=DEPTHS, native=None):
-    """{depth: (frames, [krait ns], [bare ns])}. native: see lib.Target."""
+    """Returns {depth: (frames, [krait ns], [bare ns])}. native: see lib.Target."""
     result = {d: (0, [], []) for d in depths}
     mode = "full" if native else "none"
     with lib.Target(python, nice=-19, native=native) as target, lib.Krait(
@@ -109,7 +109,7 @@ def measure(python, windows, seconds, depths=DEPTHS, native=None):
 
 
 def line(result, which):
-    """(fixed, slope) of the medians at the two depths."""
+    """Returns (fixed part, part for each frame) of the medians at both depths."""
     (n0, *a), (n1, *b) = result.values()
     low, high = statistics.median(a[which]), statistics.median(b[which])
     slope = (high - low) / (n1 - n0)

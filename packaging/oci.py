@@ -20,13 +20,13 @@ CREATED = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(EPOCH))
 
 
 class Layout:
-    """The files of an image layout."""
+    """The files of an OCI image layout."""
 
     def __init__(self):
         self.files = {"oci-layout": b'{"imageLayoutVersion": "1.0.0"}'}
 
     def blob(self, media_type, data, **more):
-        """Adds it. Returns the descriptor by which other files refer to it."""
+        """Adds a file. Returns the descriptor by which other files refer to it."""
         digest = hashlib.sha256(data).hexdigest()
         self.files["blobs/sha256/" + digest] = data
         return dict({"mediaType": TYPE + media_type, "digest": "sha256:" + digest, "size": len(data)}, **more)
@@ -37,7 +37,7 @@ def as_json(value):
 
 
 def tar_of(files):
-    """files: {name: (mode, data)}, no data: a directory."""
+    """Makes a layer. files: {name: (mode, data)}; no data: a directory."""
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w", format=tarfile.USTAR_FORMAT) as tar:
         for name, (mode, data) in sorted(files.items()):

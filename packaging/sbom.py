@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 
-# The libraries that are linked in: licence, and where they come from.
+# The libraries that are linked in, each with its licence and where it comes from.
 LIBRARIES = {
     "zlib": ("Zlib", "https://zlib.net"),
     "zstd": ("BSD-3-Clause OR GPL-2.0-only", "https://github.com/facebook/zstd"),
@@ -21,7 +21,7 @@ LIBRARIES = {
     "elfutils": ("GPL-2.0-or-later OR LGPL-3.0-or-later", "https://sourceware.org/elfutils"),
     "xz": ("LicenseRef-PublicDomain", "https://tukaani.org/xz"),
 }
-# These don't say their versions: the versions of the compiler's packages are taken.
+# These libraries don't say their versions: those of the compiler's packages are taken.
 UNSAID = {
     "glibc": ("LGPL-2.1-or-later", "https://www.gnu.org/software/libc", "libc6-dev"),
     "libiberty": ("LGPL-2.0-or-later", "https://gcc.gnu.org", "libiberty-dev"),
@@ -29,7 +29,7 @@ UNSAID = {
 
 
 def package_version(name):
-    """Debian's version, if this is Debian."""
+    """Returns the version of Debian's package, if this is Debian."""
     done = subprocess.run(["sh", "-c", 'dpkg-query -W -f \'${Version}\' "$1" 2>/dev/null', "sh", name], stdout=subprocess.PIPE)
     return done.stdout.decode() or "NOASSERTION"
 

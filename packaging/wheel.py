@@ -53,7 +53,7 @@ def read(name):
 
 @functools.lru_cache(maxsize=None)
 def version():
-    """The version as make says it, in the form of PEP 440: 0.1+ad9c933.dirty."""
+    """Returns the version that make prints, in the form of PEP 440: 0.1+ad9c933.dirty."""
     said = subprocess.run(["make", "-s", "version"], cwd=ROOT, check=True, stdout=subprocess.PIPE)
     return said.stdout.decode().strip().replace("-", ".")
 
@@ -82,7 +82,7 @@ def zip_bytes(members):
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as z:
         for name, mode, data in members:
             info = zipfile.ZipInfo(name, time.gmtime(max(epoch(), 315532800))[:6])
-            info.create_system = 3  # Unix: the mode counts
+            info.create_system = 3  # 3 is Unix: the file's mode counts
             info.external_attr = (0o100000 | mode) << 16
             info.compress_type = zipfile.ZIP_DEFLATED
             z.writestr(info, data, compresslevel=9)
@@ -90,7 +90,7 @@ def zip_bytes(members):
 
 
 def modules():
-    """The Python package, which calls the program."""
+    """Adds the Python package, which calls the program."""
     where = os.path.join(ROOT, "packaging", "python")
     return [("krait/" + name, 0o644, read(os.path.join(where, "krait", name))) for name in os.listdir(os.path.join(where, "krait")) if name.endswith(".py")]
 
@@ -133,11 +133,12 @@ def tar_add(tar, name, data, mode=0o644):
 
 def make_sdist(directory):
     stem = "krait_profiler-" + version()
-    # An archive has no git: its file VERSION alone says which version it is.
+    # An archive has no git, so its file VERSION alone says which version it is.
     instead = {"VERSION": version().encode() + b"\n"}
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as tar:
-        tar_add(tar, stem + "/PKG-INFO", metadata("3.7"))  # which this file needs
+        # an archive of sources must have this file
+        tar_add(tar, stem + "/PKG-INFO", metadata("3.7"))
         for name in sources():
             mode = 0o755 if os.access(os.path.join(ROOT, name), os.X_OK) else 0o644
             tar_add(tar, stem + "/" + name, instead.get(name) or read(name), mode)
@@ -152,7 +153,7 @@ def needed():
 
 
 def build():
-    """The stripped static binary's path."""
+    """Returns the path of the stripped static binary."""
     if not sys.platform.startswith("linux") or platform.machine() not in TAGS:
         sys.exit("krait runs on Linux on %s alone" % " and ".join(TAGS))
     if subprocess.run(["make", "-s", "STATIC=1", "stripped"], cwd=ROOT).returncode:

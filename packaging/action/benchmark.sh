@@ -22,7 +22,7 @@
 # sudo.
 set -eu
 KRAIT=${KRAIT:-krait}
-MARK='<!-- krait benchmark: ' # the name, and -->
+MARK='<!-- krait benchmark: ' # a comment of the benchmark ends with this, its name and -->
 
 say() { printf 'benchmark.sh: %s\n' "$*" >&2; }
 usage() { sed -n '/^#   bench/,/^#$/s/^# *//p' "$0" >&2; exit 2; }
@@ -48,7 +48,8 @@ record() {
 	done
 	shift $((OPTIND - 1))
 	[ $# -gt 0 ] || usage
-	unset KRAIT_GITLAB_TOKEN GH_TOKEN # the benchmark is code of the branch
+	# the benchmark runs code of the branch, which must not see the tokens
+	unset KRAIT_GITLAB_TOKEN GH_TOKEN
 	find_recorder
 	work=$(mktemp -d)
 	trap 'rm -rf "$work"' EXIT
@@ -105,7 +106,7 @@ compare() {
 		return 0
 	fi
 	[ -z "$page" ] || "$KRAIT" diff -q "$before" "$after" -o "$page"
-	# One --fail-if for each limit, in place of the arguments.
+	# Makes a --fail-if of each limit, in place of the arguments.
 	for limit; do
 		shift
 		set -- "$@" --fail-if "$limit"
@@ -135,7 +136,7 @@ comment_on_github() {
 	fi
 }
 
-# comment_on_gitlab FILE MARK: does the same with a merge request's notes.
+# comment_on_gitlab FILE MARK: puts the file into the merge request's note with this mark.
 comment_on_gitlab() {
 	[ -n "${CI_MERGE_REQUEST_IID:-}" ] || { say "not a merge request: no comment"; return 0; }
 	[ -n "${KRAIT_GITLAB_TOKEN:-}" ] || { say "no KRAIT_GITLAB_TOKEN: no comment"; return 0; }

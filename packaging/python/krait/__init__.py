@@ -5,6 +5,6 @@ nothing itself."""
 
 
 def load_ipython_extension(shell):
-    """%load_ext krait calls this."""
+    """IPython calls this for %load_ext krait."""
     from . import notebook
     notebook.load(shell)

@@ -14,21 +14,22 @@ import tempfile
 from . import recording
 
 GIVEN = ("-o", "--output", "--format", "-f", "--folded", "-p", "--pid", "-q", "--quiet", "-h", "--help", "--open", "--")
-MOST_BYTES = 300000  # a cell's picture makes a notebook larger by no more
+MOST_BYTES = 300000  # bytes by which a cell's picture may make a notebook larger
 # What is tried until the picture is small enough: the least width of a box, of 1200, and whether
 # boxes have the words that a pointer shows.
 SHAPES = ([(width, True) for width in (0, 0.5, 1, 2)] + [(width, False) for width in (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)])
-# The frames that call a cell: they are the same for all cells.
+# Packages whose frames call a cell; these frames are the same for all cells.
 FRAMES = ("IPython", "ipykernel", "ipykernel_launcher", "traitlets", "tornado.platform.asyncio", "asyncio.base_events", "asyncio.events", "asyncio.runners",
           "runpy", os.path.abspath(__file__))
-# The parts of a picture that are for its script and for krait itself.
+# Matches those parts of a picture that are for its script and for krait itself.
 REST = re.compile(r"<metadata\b.*?</metadata>|<script\b.*?</script>| ?The recording is in this file\.", re.DOTALL)
 SIZE = re.compile(r'(<svg [^>]*?) width="[0-9]+" height="[0-9]+"')
 BOX = re.compile(r'<g class="b [^"]*">(<title>[^<]*</title>)<rect x="[^"]*" y="[^"]*" width="([0-9.]+)"[^>]*/>.*?</g>\n?', re.DOTALL)
 
 
 class Failed(Exception):
-    """The cell raised an exception, which IPython has shown already: no second traceback."""
+    """Raised after an exception in the cell, which IPython has shown already: without a second
+    traceback."""
 
     def _render_traceback_(self):
         return []
@@ -66,7 +67,8 @@ def numbered(shell):
     """Code that a cell runs as a cell has the outer cell's number. IPython 9 would give it the next
     one."""
     compiler, number = shell.compile, shell.displayhook.prompt_count
-    cache, own = compiler.cache, "cache" in vars(compiler)  # own: a cell around this one has set it
+    # own: whether a cell around this one has set the cache
+    cache, own = compiler.cache, "cache" in vars(compiler)
     compiler.cache = lambda code, _=0, **more: cache(code, number, **more)
     try:
         yield
@@ -97,7 +99,7 @@ def options_of(line):
 
 
 def run(shell, code, line):
-    """Runs the code, and records it if that is possible."""
+    """Runs the code of a cell, and records it if that is possible."""
     if needs_running_loop(shell, code):
         print("krait: a cell with await can't run below %%%%krait; without it, record this process: krait record -p %d" % os.getpid())
         raise Failed()
@@ -142,7 +144,8 @@ def picture(path):
     if not os.path.exists(svg):
         return None
     with open(svg, encoding="utf-8") as f:
-        text = SIZE.sub(r"\1", REST.sub("", f.read()), 1)  # the notebook decides the width
+        # removes the picture's size, because the notebook decides the width
+        text = SIZE.sub(r"\1", REST.sub("", f.read()), 1)
     for width, titled in SHAPES:
         fits, left_out = smaller(text, width, titled)
         if stored_bytes(fits) <= MOST_BYTES:

@@ -16,7 +16,7 @@ import pytest
 from . import recording
 
 ROWS = 10
-MOST_BYTES = 4000  # of a test's name; krait accepts no longer labels
+MOST_BYTES = 4000  # the most bytes of a test's name, as krait accepts no longer labels
 KEEP_LABELS = (".html", ".svg", ".pb.gz", ".jsonl")
 
 
@@ -36,9 +36,10 @@ def pytest_configure(config):
 
 
 class Tests:
-    """Writes the interval of each test that this process runs."""
+    """Writes an interval for each test that this process runs."""
 
-    now = staticmethod(time.monotonic_ns)  # kept, because a test may put another clock in its place
+    # kept here, because a test may put another clock in its place
+    now = staticmethod(time.monotonic_ns)
 
     def __init__(self, path):
         self.path = path
@@ -116,7 +117,7 @@ class Session:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node):
-        """pytest-xdist is about to start a worker."""
+        """Called when pytest-xdist is about to start a worker."""
         if self.intervals:
             node.workerinput["krait_intervals"] = self.intervals
 
@@ -149,7 +150,7 @@ def seconds(ns):
 
 
 def rows(page):
-    """The tests that took most, each with its hottest own line."""
+    """Prints the tests that took most, each with the hottest line of its own."""
     everything = recording.report(page, "--by", "test")
     if "shares" not in everything:
         raise OSError("krait report can't read it")

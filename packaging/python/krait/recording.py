@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs `krait record` on this very process and its children, in the background."""
+"""Runs `krait record` in the background, on this very process and its children."""
 import json
 import os
 import shutil
@@ -9,13 +9,13 @@ import sysconfig
 import tempfile
 import time
 
-START_S = 60  # at most, until it samples
+START_S = 60  # the most seconds until it must sample
 END_S = 60  # at most, until it has written; krait itself waits 30 s at most for names
 MOST_WORDS = 4000
 
 
 def program():
-    """The krait that is installed beside this Python, else that of PATH."""
+    """Returns the krait that is installed beside this Python, else that of PATH."""
     own = sysconfig.get_path("scripts") or ""
     found = os.environ.get("KRAIT") or shutil.which("krait", path=own) or shutil.which("krait")
     if not found:
@@ -24,7 +24,7 @@ def program():
 
 
 def report(path, *args):
-    """`krait report --json` of a file; {} if there is none."""
+    """Returns what `krait report --json` says of a file; {} if there is none."""
     done = subprocess.run([program(), "report", "--json", *args, path], env=environment(),
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
     try:
@@ -75,7 +75,7 @@ class Recording:
             self.error = self.words() or "krait ended at once"
 
     def end(self):
-        """Once it has returned, .output is there, or .error says why it isn't."""
+        """Stops the recording. After that .output is there, or .error says why it isn't."""
         if not self.process or self.error:
             return
         try:
@@ -91,13 +91,13 @@ class Recording:
                 break
             except subprocess.TimeoutExpired:
                 pass
-        # The exit code isn't asked for: it is lost if other code reaps children.
+        # The exit code isn't looked at: other code that reaps children would take it.
         if not os.path.exists(self.output):
             self.error = self.words() or "krait has written nothing"
 
     def said_all(self):
-        """krait's messages so far."""
-        # pread(), because krait shares the file's offset.
+        """Returns krait's messages so far."""
+        # pread() is used because krait shares the file's offset.
         data = os.pread(self.said.fileno(), os.fstat(self.said.fileno()).st_size, 0)
         return data.decode("utf-8", "replace").strip()
 
