@@ -6,11 +6,11 @@
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 bad=0
-check() { # NAME COMMAND...
+check() { # check NAME COMMAND...: prints PASS if the command succeeds, else FAIL
 	local name=$1; shift
 	if "$@"; then echo "PASS hardening $name"; else echo "FAIL hardening $name: see the log"; bad=1; fi
 }
-has() { grep -E "$1" >/dev/null; } # a regular expression in what is piped in
+has() { grep -E "$1" >/dev/null; } # has REGEX: succeeds if what is piped in matches
 
 program=${KRAIT:-build/release/krait}
 pie() { readelf -hW "$1" | has 'Type: *DYN'; }
@@ -34,7 +34,7 @@ protected() { nm -A "$objects"/proc/*.o | has 'U __stack_chk_fail'; }
 check fortified fortified
 check stack-protector protected
 if [ "$(uname -m)" = x86_64 ]; then
-	# -fcf-protection: a function that is called by pointer begins so.
+	# With -fcf-protection a function that is called by pointer begins with endbr64.
 	landing() { objdump -d --no-show-raw-insn "$objects/cli/main.o" | has 'endbr64'; }
 	check branch-targets landing
 	# -fstack-clash-protection: a frame of more than a page, as this file has one, is touched

@@ -6,7 +6,7 @@ set -uo pipefail
 cd "$(dirname "$0")/../.."
 krait=build/nobpf/krait
 bad=0
-check() { # NAME COMMAND...
+check() { # check NAME COMMAND...: prints PASS if the command succeeds, else FAIL
 	local name=$1; shift
 	if "$@" >build/no-bpf.log 2>&1; then
 		echo "PASS no-bpf $name"
@@ -18,10 +18,10 @@ check() { # NAME COMMAND...
 }
 profile=tests/golden/go-cpu.pb.gz
 none() { ! "$@"; }
-# Its report equals that of the whole krait, which tests/golden/report.py checks.
+# Compares its report with that of the whole krait, which tests/golden/report.py checks.
 same_report() { cmp <("$krait" report "$profile") <(build/release/krait report "$profile"); }
 merges() { "$krait" merge "$profile" "$profile" --format pprof -o - | "$krait" diff "$profile" -; }
-# 3: the build lacks it; the command line isn't wrong.
+# Code 3 says that the build lacks a command; the command line isn't wrong.
 says_why() {
 	local words rc=0
 	words=$("$krait" "$@" 2>&1) || rc=$?

@@ -5,17 +5,17 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 make >/dev/null || exit 1
-# Set once: a commit in between would be a change.
+# The version is set once, because a commit in the meantime would count as a change.
 version=$(cat build/release/version)
 build() { make VERSION="$version" "$@"; }
 bad=0
 mark=build/release/no-op-mark
 
-# since: files below build/release that are newer than the mark.
+# since: prints files below build/release that are newer than the mark.
 since() { find build/release -newer "$mark" -type f ! -name "${mark##*/}"; }
 set_mark() { sleep 0.05; touch "$mark"; sleep 0.05; }
 
-verdict() { # NAME REASON, from the status before
+verdict() { # verdict NAME REASON: prints PASS or FAIL by the exit status before
 	if [ $? = 0 ]; then
 		echo "PASS $1"
 	else
@@ -30,7 +30,7 @@ made=$(since)
 [ -z "$output$made" ]
 verdict no-op-rebuild "made: $output $made"
 
-# rebuilds NAME HEADER OBJECT
+# rebuilds NAME HEADER OBJECT: checks that a change of the header makes the object anew
 rebuilds() {
 	set_mark
 	build -W "$2" "build/release/$3" >/dev/null

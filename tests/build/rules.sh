@@ -5,11 +5,11 @@
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 bad=0
-verdict() { # NAME FINDINGS
+verdict() { # verdict NAME FINDINGS: prints PASS if there are none, else FAIL
 	if [ -z "$2" ]; then echo "PASS rules $1"; else printf '%s\n' "$2"; echo "FAIL rules $1: see the log"; bad=1; fi
 }
 
-# A release archive has no .git: then every file below these directories counts.
+# A release archive has no .git, so every file below these directories counts there.
 files() {
 	git ls-files -- "$@" 2>/dev/null | grep . || find abi bpf src ui tests packaging bench -type f
 }
@@ -82,7 +82,7 @@ verdict rooms "$(awk '
 		may["cli/top"] = may["cli/dump"] = running " cli/record"
 		may["cli/py_spy"] = running " cli/record cli/top cli/dump"
 	}
-	function room(path,   part) { # of a path below src/
+	function room(path,   part) { # returns the room that a path below src/ belongs to
 		split(path, part, "/")
 		return part[1] "/" part[2] in may ? part[1] "/" part[2] : part[1]
 	}
@@ -129,11 +129,12 @@ verdict marks "$(sources | grep -v -e '^abi/marks.h$' -e '^tests/' | xargs grep 
 	grep -vE ':[0-9]+:[[:space:]]*(/?\*|//)|/\*.*"\[')"
 rm -f "$list"
 
-# What a version of CPython differs in, its row in src/python/layout says.
+# The row of a CPython version in src/python/layout says what differs in it; other code doesn't ask
+# for versions.
 verdict versions "$(sources | grep -E '^(src|bpf)/' | grep -v '^src/python/layout/' | grep -v -e '^src/live/text.c$' -e '^src/proc/libc.c$' |
 	xargs grep -nE '\b0x0?(207|3[01][0-9a-f])\b')"
 
-# Each attempt on the page has a test that exists.
+# Each attempt in docs/security.md has a test that exists.
 verdict attempts "$(sed -n 's/^| .* | `\(tests[^ ]*\) \([^`]*\)` |$/\1 \2/p' docs/security.md |
 	while read -r file case; do grep -qsw -e "$case" "$file" || echo "docs/security.md: $file has no $case"; done)"
 
@@ -146,19 +147,19 @@ verdict pipes "$(files tests bench | grep -E '\.sh$|/run$' |
 verdict lru "$(files bpf | xargs grep -n 'lookup_elem(&procs' | grep -v -A1 'bpf/process/proc.bpf.h' ;
 	files bpf | xargs grep -nE 'struct proc_entry \*[a-z]+( =|;|\))' | grep -v 'const struct proc_entry')"
 
-# Every program reads PATH and TERM.
+# The manual page has each variable that is read, except PATH and TERM, which every program reads.
 verdict environment "$(sources | grep '^src/' | xargs grep -hoE 'getenv\("[A-Z_]+"|environment_get\([^"]*"[A-Z_]+"' |
 	grep -oE '[A-Z_]{3,}' | sort -u | grep -vxE 'PATH|TERM' |
 	while read -r name; do grep -qE "^\.B .*\<$name\>" man/krait.1.in || echo "$name isn't in the manual page"; done)"
 
-# Other versions of clang-format give another layout.
+# Only this version of clang-format is asked: others have another layout.
 if [[ $(clang-format --version 2>&1) == *'version 14'* ]]; then
 	verdict layout "$(sources | xargs clang-format --dry-run 2>&1 | grep -E 'warning:' | cut -d: -f1 | sort | uniq -c)"
 else
 	echo "SKIP rules layout: no clang-format 14"
 fi
 if command -v shellcheck >/dev/null; then
-	# Warnings are for a reader to weigh; errors are not.
+	# Only errors of shellcheck count; its warnings are for a reader to weigh.
 	verdict shell "$(scripts | xargs shellcheck -S error 2>&1)"
 else
 	echo "SKIP rules shell: no shellcheck"

@@ -8,7 +8,8 @@ trap 'rm -rf "$work"' EXIT
 cp Makefile VERSION "$work"
 bad=0
 
-# expect NAME PATTERN DIRECTORY [VARIABLE=VALUE...]: make must have a version of this PATTERN there.
+# expect NAME PATTERN DIRECTORY [VARIABLE=VALUE...]: make must print a version of this PATTERN
+# there.
 expect() {
 	name=$1 pattern=$2 directory=$3
 	shift 3
@@ -23,7 +24,7 @@ expect() {
 }
 
 number='[0-9]+\.[0-9.]+'
-# A directory with everything make calls but git.
+# A directory with every program that make calls, except git.
 mkdir "$work/bin"
 for program in make sh cat grep uname find env pkg-config; do
 	ln -s "$(command -v "$program")" "$work/bin/" 2>/dev/null

@@ -19,7 +19,7 @@ static void check_text(const char *s)
 			abort();
 }
 
-/* A line of source text must be one line, and whole. */
+/* A line of source text must be whole, and only one line. */
 static void check_line(const uint8_t *data, size_t n)
 {
 	struct wire_text w = {.kind = data[0] & 7,

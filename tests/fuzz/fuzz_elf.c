@@ -49,7 +49,7 @@ static void add_methods(struct elf_writer *w)
 	ew_symbol(w, "PyCMethod_New", EW_TEXT, 64, 1);
 }
 
-/* All of it lies in one page, so that changes reach it. */
+/* Puts everything into one page, so that changes reach it. */
 static void add_opcodes(struct elf_writer *w)
 {
 	const struct dt_header header = dt_header(EW_CONST);
@@ -61,7 +61,7 @@ static void add_opcodes(struct elf_writer *w)
 	ew_symbol(w, "_PyEval_EvalFrameDefault", EW_TEXT, 16, 1);
 }
 
-/* @data: triples {offset low, offset high, byte}. */
+/* @data: triples {offset low, offset high, byte}, which change the file. */
 static int patched(uint16_t type, uint16_t machine, const uint8_t *data, size_t n)
 {
 	struct elf_writer w;

@@ -7,7 +7,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
-/* NULs separate the lines of the text. */
+/* The lines of the text are separated by NULs. */
 static void read_page(const uint8_t *data, size_t n)
 {
 	const struct str json = {.s = (char *)data, .n = n};

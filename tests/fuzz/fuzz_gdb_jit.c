@@ -77,7 +77,7 @@ static void check_next(const struct gdb_jit *j, const struct memory *m, const ui
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-	/* 254 and 255: the memory never changes. */
+	/* with 254 and 255 the memory never changes */
 	struct memory m = {data + 1, n - 1, n && data[0] < 254 ? data[0] : UINT_MAX};
 	const uint64_t at[] = {BASE, BASE + 24};
 	struct gdb_jit *j = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Any bytes as a jitdump, behind a sound header. */
+/* Takes any bytes as a jitdump, after a sound header. */
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Any bytes as /proc/kallsyms (a container may have a file of its own there). */
+/* Takes any bytes as /proc/kallsyms, where a container may have a file of its own. */
 #include <stdlib.h>
 #include "symbol/kernel_names.h"
 

@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		return 0;
 	memcpy(head, data, sizeof(head));
 	n -= sizeof(head);
-	/* An allocation of its own, so that the sanitizer knows where the table ends. */
+	/* The table gets an allocation of its own, so that the sanitizer knows where it ends. */
 	table = malloc(n + !n);
 	if (!table)
 		return 0;

@@ -37,7 +37,7 @@ static void split(const uint8_t *data, size_t n, words_vec *words)
 	check(!vec_push(words, NULL));
 }
 
-/* What a recording relies on. */
+/* Checks what a recording relies on. */
 static void check_options(const struct record_options *o)
 {
 	check(o->format && (o->session.freq_hz || o->session.count) &&
@@ -59,7 +59,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	int r;
 
 	record_options_init(&o);
-	/* The C library takes endless memory for a regular expression with {N}. */
+	/* Skips {N}, because for such a regular expression the C library takes endless memory. */
 	if (n && memchr(data, '{', n))
 		return 0;
 	split(data, n, &words);

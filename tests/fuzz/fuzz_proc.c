@@ -43,7 +43,7 @@ static void containers(const char *text, size_t n)
 	check(id.n == 0 || id.n == CONTAINER_ID_HEX);
 }
 
-/* Looks for the first file of a distribution's RECORD. */
+/* Looks for the first file that a distribution's RECORD names. */
 static void distributions(const char *bytes, size_t n)
 {
 	_cleanup_str_ struct str text = {}, file = {}, names = {};

@@ -53,7 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 			abort();
 		return 0;
 	}
-	/* With several values nothing is compared: two of them may have one name. */
+	/* With several values nothing is compared, because two of them may have the same name. */
 	value = profile_meta(p)->n_values == 1 ? NULL : "";
 	sum = value ? -1 : total(p);
 	if (sum < 0 || sum > INT64_MAX / 64) {
@@ -63,7 +63,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	f = open_memstream(&text, &text_n);
 	if (!f || folded_write(p, f, &(struct render_options){}) || fclose(f))
 		abort();
-	/* A line whose first frame begins with # is read as a comment. */
+	/*
+	 * A line whose first frame begins with # is skipped, because it would be read as a comment.
+	 */
 	if (text_n > TEXT_MAX || text[0] == '#' || memmem(text, text_n, "\n#", 2)) {
 		profile_free(p);
 		return 0;

@@ -11,7 +11,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
-#define NO_PROCESS 0x7ffffff0u /* the lowest four bits are the input's */
+#define NO_PROCESS 0x7ffffff0u /* the lowest four bits of the process number come from the input */
 
 static const struct py_layout layouts[] = {
 	{.version = 0x207}, {.version = 0x306}, {.version = 0x309}, {.version = 0x30a},
@@ -57,7 +57,7 @@ static void check(bool ok)
 		abort();
 }
 
-/* Gives the record a process that can't exist. */
+/* Gives the record a process number that no process can have. */
 static void disown(uint8_t *rec, size_t n)
 {
 	static const size_t at[] = {[REC_SAMPLE] = offsetof(struct rec_sample, proc),

@@ -10,7 +10,7 @@
 #include "../unit/cfi_writer.h"
 #include "symbol/elf/function_parts.h"
 
-#define HDR	 0xff0 /* in the data, of .eh_frame_hdr */
+#define HDR	 0xff0 /* offset in the data of .eh_frame_hdr */
 #define AT_LARGE 0x100000
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
@@ -63,7 +63,7 @@ static void check_rows(const struct unwind_rows *r, bool aarch64)
 	check(!unwind_rows_find(r, r->base - 1) && !unwind_rows_fde(r, r->base - 1));
 }
 
-/* The code is made of the same bytes. */
+/* Checks rows made of the code, which consists of the same bytes. */
 static void check_parts(int fd, const struct unwind_rows *rows)
 {
 	_cleanup_elf_ struct elf_file *f = NULL;
@@ -119,7 +119,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		ew.eh_frame_hdr = EW_DATA + HDR;
 	if (data[0] & 8)
 		ew.named_sh.sh_flags = SHF_COMPRESSED;
-	memcpy(ew.data + HDR, "\x01\x1b\x03\x3b\x0c\xf0\xff\xff", 8); /* points to EW_DATA */
+	/* the header points to EW_DATA */
+	memcpy(ew.data + HDR, "\x01\x1b\x03\x3b\x0c\xf0\xff\xff", 8);
 	ew_text(&ew, data + 1, n - 1);
 	fd = ew_write(&ew);
 	if (cw_read(fd, &rows))

@@ -21,7 +21,7 @@ static void check(bool ok)
 		abort();
 }
 
-/* The bytes that follow an instruction don't change it. */
+/* Checks that the bytes after an instruction don't change how it is decoded. */
 static void decode(const uint8_t *data, size_t n)
 {
 	struct x86_insn insn, again;
@@ -42,7 +42,7 @@ struct bytes {
 	uint32_t n;
 };
 
-/* Jump tables lie among the instructions. */
+/* Reads from the code itself, so that jump tables lie among the instructions. */
 static size_t read_bytes(void *ctx, int64_t key, void *ret, size_t n)
 {
 	const struct bytes *b = ctx;
@@ -89,7 +89,7 @@ static void flow(const uint8_t *data, uint32_t n, uint32_t start)
 	free(r.info);
 }
 
-/* The bytes as code of CPython's compiler. */
+/* Takes the bytes as code of CPython's JIT compiler. */
 static void executors(const uint8_t *data, size_t n)
 {
 	struct unwind_rows rows;

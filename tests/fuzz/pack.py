@@ -56,7 +56,7 @@ def lines_of(data):
     for i, byte in enumerate(data):
         piece = escaped(byte)
         if piece == r"\0" and data[i + 1 : i + 2].isdigit():
-            piece = r"\x00"  # \0 and the digit would be one number
+            piece = r"\x00"  # \0 and a digit after it would be read as one number
         line += piece
         if byte == 10 or len(line) >= WIDTH:
             yield line
@@ -71,7 +71,7 @@ def kept(line):
 
 
 def name_of(data):
-    """The name that libFuzzer gives to an input that it finds."""
+    """Returns the name that libFuzzer gives to an input that it finds."""
     return hashlib.sha1(data).hexdigest()
 
 
@@ -80,7 +80,7 @@ def is_name(name):
 
 
 def load(fuzzer):
-    """{name: bytes}"""
+    """Reads a file of seeds. Returns {name: bytes}."""
     seeds, name, text = {}, None, []
 
     def end():
@@ -122,7 +122,7 @@ def save(fuzzer, seeds):
 
 
 def add(fuzzer, seeds):
-    """Adds the seeds. They replace those of the same names."""
+    """Adds the seeds to those of the fuzzer, in place of those with the same names."""
     save(fuzzer, dict(load(fuzzer), **seeds))
 
 
@@ -143,7 +143,7 @@ def files_in(directory):
 
 
 def unpack(fuzzer):
-    """Writes each seed as a file. Returns their folder."""
+    """Writes each seed as a file of its own. Returns their folder."""
     folder = os.path.join(BUILD, "seeds", fuzzer)
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)

@@ -21,7 +21,7 @@ import seeds
 sys.path.insert(0, os.path.join(pack.ROOT, "tests", "e2e"))
 import kit  # noqa: E402
 
-# The line tables of these functions have every kind of entry.
+# The line tables of these functions have entries of every kind.
 SOURCE = """# -*- coding: utf-8 -*-
 
 
@@ -147,7 +147,7 @@ def newest(minimum):
 
 
 def perf_files(option, pattern):
-    """What CPython writes for perf while it runs RUNS."""
+    """Returns what CPython writes for perf while it runs RUNS."""
     process = subprocess.Popen([newest((3, 13)), "-I", "-X", option, "-c", RUNS])
     process.wait()
     path = pattern % process.pid
@@ -247,7 +247,7 @@ def kernel_names():
 
 
 def compiled():
-    """gcc's output: whole files for fuzz_elf, their code for fuzz_x86."""
+    """Returns what gcc makes: whole files for fuzz_elf, their code for fuzz_x86."""
     files, code = {}, {}
     with tempfile.TemporaryDirectory() as d:
         source, out, text = d + "/a.c", d + "/out", d + "/text"

@@ -7,7 +7,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 seconds=${1:-1} seed=1
-[ -z "${KRAIT_TEST_FULL:-}" ] || seconds=${1:-600} seed=0 # a random one
+[ -z "${KRAIT_TEST_FULL:-}" ] || seconds=${1:-600} seed=0 # seed 0: a random one
 mkdir -p build/fuzz/crash
 flock Makefile make -j"$(nproc)" fuzzers >build/fuzz/make.log 2>&1 || { cat build/fuzz/make.log; echo "FAIL fuzz: can't build"; exit 1; }
 python3 -B tests/fuzz/pack.py unpack || { echo "FAIL fuzz: no seeds"; exit 1; }

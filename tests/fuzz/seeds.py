@@ -9,7 +9,7 @@ import struct
 
 import pack
 
-PROCESS = struct.pack("<QII", 1000, 0x7ffffff0, 1)  # struct proc_key
+PROCESS = struct.pack("<QII", 1000, 0x7ffffff0, 1)  # bytes of a struct proc_key
 SAMPLE, STACK, CODE, PROC, NATIVE, SAMPLE_END, ABSENT = range(1, 8)
 # Line tables of `def f(n):` in line 7 with two lines below it: 3.11 (locations), 3.10 (line
 # numbers), 2.7 to 3.9 (pairs).
@@ -18,13 +18,13 @@ TABLES = {0x30b: bytes.fromhex("80000000d8040884018804d80b0c8048"), 0x30a: bytes
 
 
 def texts(*all_of_them):
-    """A struct wire_text for each text, then their bytes, each padded to 8."""
+    """Makes a struct wire_text for each text, then their bytes, each padded to 8."""
     out = b"".join(struct.pack("<QIIBB6x", 1, len(data) // max(kind, 1), len(data), kind, kind == 1) for kind, data in all_of_them)
     return out + b"".join(data.ljust((len(data) + 7) & ~7, b"\0") for _, data in all_of_them)
 
 
 def code(version, addr=0x10, layout=0, name=b"f", qualname="K.f\u00e9\u03b1", table=None):
-    """struct rec_code of a function."""
+    """Makes the struct rec_code of a function."""
     kind = 0 if version == 0x207 else 1
     if table is None:
         table = TABLES[version]
@@ -56,12 +56,13 @@ def absent():
 
 
 def rings(*records):
-    """Records as fuzz_records takes them. b"" is a flush."""
+    """Puts records together as fuzz_records takes them. b"" is a flush."""
     return b"".join(struct.pack("<H", len(r)) + r for r in records)
 
 
-RELEASES = 16  # rows of releases[] in tests/host/walk_image.h
-# The lowest three bits say what hostile_value() of tests/host/walk_random.h makes of a word.
+RELEASES = 16  # number of rows of releases[] in tests/host/walk_image.h
+# The lowest three bits of a change say what hostile_value() of tests/host/walk_random.h makes of a
+# word.
 CONSTANT, OTHER_WORD, COPY, NEAR, BIT, END_OF_PAGE = 0, 1, 3, 4, 5, 6
 SAME = NEAR + 8 * 32
 SEND, KEEP_ON_FAULT = 1 << 44, 1 << 47
@@ -76,7 +77,7 @@ def walk(release, changes, flags=SEND, fail_nth=0):
 
 
 def all_over(kind, step, number=0):
-    """32 changes of one kind, STEP words from each other."""
+    """Makes 32 changes of one kind, with STEP words from one to the next."""
     return [(step * i, kind + 8 * (number or i)) for i in range(32)]
 
 

@@ -20,12 +20,12 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 MIB = 1 << 20
 SECONDS = 1.0
 N = 100000
-REC_CODE_TEXTS = 72  # bytes before the texts of struct rec_code
+REC_CODE_TEXTS = 72  # how many bytes of struct rec_code come before the texts
 chance = random.Random(1)
 
 
 def fill(part, *args):
-    """part(0), part(1), ... as far as 1 MiB has room."""
+    """Makes part(0), part(1), ... as far as 1 MiB has room."""
     out, size = [], 0
     for i in range(10 * N):
         piece = part(i, *args)
@@ -58,7 +58,7 @@ def nested(head, opening, tail=b""):
     return (head + opening * MIB)[:MIB - len(tail)] + tail
 
 
-# Profiles.
+# Below: profiles of all formats.
 def folded():
     yield "lines", fill(lambda i: b"a;b;f%d 1\n" % i)
     yield "one-line", b"f;" * ((MIB - 8) // 2) + b"g 1\n"
@@ -227,7 +227,7 @@ def profiles():
             yield kind + "-" + name, data
 
 
-# Files with code.
+# Below: files with code.
 def elf(symbols, names, sections=0):
     """An ELF file with @symbols, of (name offset, address, size), the string table @names, and so
     many more empty @sections."""
@@ -249,7 +249,8 @@ def elf(symbols, names, sections=0):
     header = b"\x7fELF\2\1\1" + b"\0" * 9 + struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, 64, at_sections, 0, 64, 56, 1, 64, count, 4)
     load = struct.pack("<IIQQQQQQ", 1, 5, at_text, 0x1000, 0x1000, len(text), len(text), 4096)
     data = (header + load).ljust(at_text, b"\0") + text + table + strings + kinds
-    data = b"\0" + data.ljust(at_sections, b"\0") + rows  # 0 tells the fuzzer that a file follows
+    # the byte 0 tells the fuzzer that a file follows
+    data = b"\0" + data.ljust(at_sections, b"\0") + rows
     assert len(data) <= MIB + 1 and head <= 4096
     return data
 
@@ -267,7 +268,7 @@ def elfs():
 
 
 def frames():
-    """The fuzzer's first byte, then .debug_frame of code from 0x1000 to 0x2000."""
+    """Makes the fuzzer's first byte, and .debug_frame for code from 0x1000 to 0x2000."""
     def entry(body):
         body += bytes(-len(body) % 4)
         return struct.pack("<I", len(body)) + body
@@ -302,7 +303,7 @@ def frames():
 
 
 def code():
-    """Two bytes that say where a function begins, then code."""
+    """Makes two bytes that say where a function begins, and code after them."""
     yield "nops", b"\0\0" + b"\x90" * (MIB - 8)
     yield "zeros", bytes(MIB)
     yield "prefixes", b"\0\0" + b"\x66" * (MIB - 8)
@@ -395,7 +396,7 @@ def gdb_lists():
 
 
 def demangles():
-    """Whole names, and names that are short enough for the demanglers."""
+    """Makes whole names, and names that are short enough for the demanglers."""
     for name, data in names():
         yield name, data
         yield name + "-short", data[:4095]
@@ -430,7 +431,8 @@ def debug_files():
 
 
 def tables():
-    head = struct.pack("<ii", 1, 0x7fffffff)  # first line, instruction: it comes after all entries
+    # first line, and an instruction that comes after all entries
+    head = struct.pack("<ii", 1, 0x7fffffff)
     yield "continued", head + b"\xff" * (MIB - 16)
     yield "short", head + b"\x80\x00" * (MIB // 2 - 16)
     yield "long", head + (b"\xf0" + b"\xff" * 4000) * 260
@@ -439,7 +441,7 @@ def tables():
 
 
 def records():
-    """The fuzzer's byte for the version, struct rec_code (abi/records.h), then the texts."""
+    """Makes the fuzzer's byte for the version, struct rec_code (abi/records.h), and the texts."""
     def record(version, texts):
         out = bytes(REC_CODE_TEXTS)
         for kind, data in texts:
@@ -455,7 +457,7 @@ def records():
 
 
 def rings():
-    """Records of the kernel programs, as tests/fuzz/seeds.py makes them."""
+    """Makes records of the kernel programs, as tests/fuzz/seeds.py does."""
     def each(make):
         return fill(lambda i: seeds.rings(make(i)))
     yield "samples-without-stacks", each(lambda i: seeds.sample(i + 1))
@@ -486,7 +488,7 @@ def command_lines():
 
 
 def messages():
-    """Messages to `krait mcp`: many members and arguments, long names, deep values."""
+    """Makes messages to `krait mcp`: many members and arguments, long names, deep values."""
     call = b'{"id":1,"method":"tools/call","params":{"name":"report","arguments":{%s}}}'
     yield "members", b"{" + fill(lambda i: b'"%d":0,' % i) + b'"id":1,"method":"ping"}'
     yield "arguments", call % (fill(lambda i: b'"file":"%d",' % i) + b'"file":"x"')
@@ -516,7 +518,7 @@ def intervals():
 
 
 def dwarfs():
-    """A compiler's output: many functions, and many that are inlined into one."""
+    """Lets a compiler make many functions, and many that are inlined into one."""
     with tempfile.TemporaryDirectory() as d:
         for name, text in (("functions", "".join("int f%d(int a){return a+%d;}\n" % (i, i) for i in range(1200))),
                            ("inlined", "volatile int v;\n" + "".join("static inline __attribute__((always_inline)) void g%d(void){v=%d;%s}\n" % (

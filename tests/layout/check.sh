@@ -15,17 +15,18 @@ cache=$(dirname "$INTERPRETERS_TSV")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# Both print "name value" lines; these are told by the tool only.
+# Both programs print lines "name value"; only the tool prints those that match this.
 layout_fields='^(version|str_kind_shift|[a-z]+_[a-z_]+) '
 
-# compile OUT INCLUDE FLAG...: offsets.c against these headers; sid's own (zlib, multiarch) last.
+# compile OUT INCLUDE FLAG...: compiles offsets.c against these headers; sid's own (zlib, multiarch)
+# come last.
 compile() {
 	local out=$1 inc=$2; shift 2
 	"$cc" -w "$@" -I"$inc" -I"$inc/internal" -I"$inc/internal/mimalloc" \
 		-idirafter "$(dirname "$inc")" -o "$out" tests/layout/offsets.c 2>"$out.err"
 }
 
-# include_of NAME: the directory with this interpreter's Python.h.
+# include_of NAME: prints the directory that has this interpreter's Python.h.
 include_of() {
 	local said base dir
 	said=$("$(interpreter_path "$1")" -c 'import sysconfig as s; print(s.get_paths()["include"])') || return 1
@@ -36,7 +37,7 @@ include_of() {
 	return 1
 }
 
-# image_of NAME: the file that holds the interpreter, as mapped.
+# image_of NAME: prints the file that holds the interpreter, as it is mapped.
 image_of() {
 	"$(interpreter_path "$1")" -c '
 import os
@@ -64,7 +65,7 @@ differ() {
 	fi
 }
 
-# roots FILE: where they are relative to _PyRuntime, as nm has it.
+# roots FILE: prints where the roots are relative to _PyRuntime, as nm has them.
 roots() {
 	local runtime
 	runtime=$( (nm -D "$1"; nm "$1" 2>/dev/null) | awk '$3 == "_PyRuntime" { print $1; exit }')
@@ -151,7 +152,8 @@ check_free_threaded() {
 	"$build/libkrait.a" -lelf
 for name in ${*:-$(interpreters_names)}; do
 	case $(interpreter_field "$name" 3) in
-	pypy | chroot | dlopen) ;; # no CPython headers; the same file as another entry
+	# there are no CPython headers, or the file is that of another entry
+	pypy | chroot | dlopen) ;;
 	*) check_interpreter "$name" ;;
 	esac
 done | tee "$work/log"

@@ -15,7 +15,7 @@ pid=
 stop() { [ -z "$pid" ] || kill "$pid" 2>/dev/null || true; pid=; }
 trap 'stop; rm -rf "$work"' EXIT
 
-# The script: works in every version.
+# The script that is looked into, which works in every version.
 cat >"$work/target.py" <<'PY'
 import os, sys, threading, time
 def beta_sleep():
@@ -43,7 +43,7 @@ time.sleep(0.2)
 alpha_main()
 PY
 
-# has LOG FUNCTIONS: one thread's line that contains them in this order.
+# has LOG FUNCTIONS: checks that one thread's line has these functions in this order.
 has() { grep -q -- ": .*$2" "$1" || { echo "FAIL live $name: no thread in $2"; return 1; }; }
 
 check() {

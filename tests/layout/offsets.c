@@ -30,7 +30,8 @@
 #include <code.h>
 #endif
 
-#ifdef OFFSETS_ASM /* for another machine: into the assembly, as .ascii "->name offset" */
+/* for another machine, the offsets go into the assembly, as .ascii "->name offset" */
+#ifdef OFFSETS_ASM
 #define say(name, offset) asm volatile("\n.ascii \"->" name " %c0\"" ::"i"((unsigned long)(offset)))
 #else
 static void say(const char *name, size_t offset)
@@ -92,7 +93,7 @@ static void states(void)
 #endif
 }
 
-/* A bit field's mask is found by setting it. */
+/* Finds the mask of a bit field: sets the field and looks at the bytes. */
 static void gil_bit(void)
 {
 #if VERSION >= 0x030e
@@ -246,7 +247,7 @@ static void objects(void)
 #endif
 }
 
-/* The bit of `kind` in the state word, found by setting it. */
+/* Finds the bit of `kind` in the state word: sets it and looks at the word. */
 static void str_bits(void)
 {
 #if VERSION >= 0x0300 && !defined(OFFSETS_ASM)

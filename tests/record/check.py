@@ -61,7 +61,7 @@ def engine_fails_quietly():
 
 @case
 def engine_alone():
-    """Nothing of src/cli is in the program."""
+    """Checks that nothing of src/cli is in the program."""
     names = subprocess.run(["nm", RECORD], capture_output=True, text=True, check=True).stdout
     check(" session_run\n" in names, "nm has no session_run")
     for name in ("options_parse", "command_record", "words_begin", "cmd_record"):

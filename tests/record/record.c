@@ -62,7 +62,8 @@ int main(int argc, char **argv)
 	struct session s;
 	int r;
 
-	log_set_level(LOG_DEBUG); /* all that could be said: nobody is named to say it */
+	/* all that could be said is let through, but no sink is there to say it */
+	log_set_level(LOG_DEBUG);
 	session_init(&s, &o);
 	session_bound_init(&s);
 	r = argc > 1 ? record(&s) : -EINVAL;

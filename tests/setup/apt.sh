@@ -11,7 +11,7 @@
 debian_mirror() {
 	local uri
 	uri=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Label: Debian' | sed -n 1p)
-	# Origin and label are only known once the lists were fetched.
+	# Origin and label of a source are known only once its lists were fetched.
 	[ -n "$uri" ] || uri=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' |
 		sed -n '\:/debian/$:p' | sed -n 1p)
 	[ -n "$uri" ] || { need debootstrap debootstrap &&
@@ -37,7 +37,7 @@ apt_root() {
 		return 0
 	fi
 	mv "$APT_ROOT/sources.list.new" "$APT_ROOT/sources.list"
-	# Explicit: some callers have errexit off.
+	# The return is explicit because some callers have switched errexit off.
 	apt_in_root apt-get update || return
 	touch "$APT_ROOT/fetched"
 }
@@ -53,7 +53,7 @@ apt_in_root() {
 		-o Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false "${@:2}"
 }
 
-# apt_unpack ROOT PACKAGE...: unpack the packages and all they depend on into ROOT.
+# apt_unpack ROOT PACKAGE...: unpacks the packages and all that they depend on into ROOT.
 apt_unpack() {
 	local root=$1; shift
 	rm -f "$APT_ROOT"/cache/archives/*.deb

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# check.sh: sets up the test interpreters and compares them with tests/interpreters: one line each.
+# check.sh: sets up the test interpreters, and compares each with tests/interpreters in one line.
 set -euo pipefail
 cd "$(dirname "$0")"
 # shellcheck disable=SC2046 # no word or one

@@ -12,7 +12,7 @@ APT_ARCH=arm64
 TRIPLET=aarch64-linux-gnu
 SYSROOT=$KRAIT_TEST_CACHE/sysroot-arm64
 
-# Only the libraries themselves: libc comes with the cross compiler.
+# Fetches only the libraries themselves, because libc comes with the cross compiler.
 fetch() {
 	local packages="libbpf-dev libelf-dev zlib1g-dev libcap-dev libiberty-dev liblzma-dev libdw-dev libzstd-dev"
 	apt_root "$SYSROOT/apt" "$(. /etc/os-release; echo "${VERSION_CODENAME:-sid}")"

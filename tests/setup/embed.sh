@@ -18,7 +18,7 @@ embed_place() {
 	echo "$1/embed/bin/$2"
 }
 
-# embed_linked NAME ROOT MINOR LIBC_ROOT
+# embed_linked NAME ROOT MINOR LIBC_ROOT: builds a program that is linked with libpython
 embed_linked() {
 	local exe
 	exe=$(embed_place "$2" "host-linked-$3")
@@ -28,7 +28,7 @@ embed_linked() {
 	register "$1-shared" shared "$exe"
 }
 
-# embed_dlopen NAME ROOT MINOR LIBC_ROOT
+# embed_dlopen NAME ROOT MINOR LIBC_ROOT: builds a program that opens libpython by dlopen()
 embed_dlopen() {
 	local exe
 	exe=$(embed_place "$2" "host-dlopen-$3")

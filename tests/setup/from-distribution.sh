@@ -16,7 +16,8 @@ setup_distribution_extra() {
 	local minor library root=$KRAIT_TEST_CACHE/dist
 	minor=$(/usr/bin/python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 	library=libpython$minor
-	# Ubuntu's name since 24.04; the old one is known there, without a version.
+	# Takes the name that Ubuntu has used since 24.04; the old one is known there, but has no
+	# version.
 	[[ $(apt-cache policy "$library") == *'Candidate: '[0-9]* ]] || library+=t64
 	need gcc gcc
 	rm -rf "$root/debs"

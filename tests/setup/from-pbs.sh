@@ -16,7 +16,7 @@ setup_pbs() {
 	done
 }
 
-# What Go says about the module, as JSON; a failure is in there too.
+# Prints what Go says about the module, as JSON; that is also where a failure stands.
 pbs_download() {
 	(
 		cd "$KRAIT_TEST_CACHE/pbs/mod" || exit

@@ -27,7 +27,7 @@ setup_sid() {
 	done
 }
 
-# sid_minors: which 3.x sid has now.
+# sid_minors: prints which 3.x sid has now.
 sid_minors() {
 	apt_in_root apt-cache pkgnames python3. | sed -n 's/^python\(3\.[0-9]*\)$/\1/p' | sort -V
 }
@@ -39,7 +39,7 @@ sid_release() {
 	embed_dlopen "python$1-sid" "$SID" "$1" "$SID"
 }
 
-# sid_retarget FROM TO: a copy that runs on this host.
+# sid_retarget FROM TO: makes a copy that runs on this host.
 sid_retarget() {
 	/usr/bin/python3 "$SETUP_DIR/retarget.py" "$1" "$2" "$(echo "$SID"/usr/lib*/ld-linux-*.so.*)"
 }
@@ -55,7 +55,7 @@ setup_sid_chroot() {
 	done
 }
 
-# sid_again: for the steps that add to what setup_sid has made.
+# sid_again: does the steps that add to what setup_sid has made.
 sid_again() {
 	[ -d "$SID/host" ] || fail "sid's release builds are missing"
 	apt_root "$KRAIT_TEST_CACHE/sid/apt" sid

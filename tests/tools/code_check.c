@@ -30,7 +30,7 @@ struct check {
 	int64_t *sp; /* of each byte of the function: rsp's offset from the CFA; 0 = not proven */
 	uint32_t sp_n;
 	unsigned long functions, proven, insns, same, untold, guessed, differing;
-	bool differs; /* in this function */
+	bool differs; /* in this function a row differs */
 	struct {
 		const char *text;
 		unsigned long n;
@@ -110,7 +110,7 @@ static void count_why(struct check *c, const char *why)
 	c->why[i].n++;
 }
 
-/* From every seventh instruction that was proven. */
+/* Starts from every seventh instruction that was proven. */
 static int guesses(struct check *c)
 {
 	const char *why;

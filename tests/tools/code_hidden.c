@@ -16,7 +16,7 @@
 #include "unwind/compile.h"
 #include "unwind/rows/rows.h"
 
-#define SP 7 /* DWARF's number of rsp */
+#define SP 7 /* the number that DWARF has for rsp */
 
 typedef int read_fn(struct elf_file *f, struct unwind_rows *ret);
 

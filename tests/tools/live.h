@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* For tools that look into a running interpreter: finds it, without src/collect. */
+/* Finds the interpreter of a running process without src/collect, for tools that look into it. */
 #ifndef TOOLS_LIVE_H
 #define TOOLS_LIVE_H
 

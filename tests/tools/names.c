@@ -47,7 +47,7 @@ static double cpu_ms(void)
 	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
-/* Not getrusage()'s: that begins with what the parent had when it started this. */
+/* Reads the peak of memory, but not by getrusage(): that begins with what the parent had. */
 static unsigned int peak_kib(void)
 {
 	_cleanup_fclose_ FILE *f = fopen("/proc/self/status", "re");

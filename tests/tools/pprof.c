@@ -25,7 +25,7 @@ enum { SAMPLES = 20000, DEPTH = 12, THREADS = 3 };
 enum { BULK_STACKS = 5000, BULK_DEPTH = 30, BULK_LOCATIONS = 2000 };
 
 /*
- * Names that other tools have trouble with: angle brackets, templates, semicolons, blanks, other
+ * Names with which other tools have trouble: angle brackets, templates, semicolons, blanks, other
  * scripts.
  */
 static const struct {
@@ -88,7 +88,7 @@ static void fill_locations(struct profile *p, uint32_t location[N][LINES])
 	}
 }
 
-/* A random stack, added up in @t as the sample of @thread with @value. */
+/* Makes a random stack, and adds @value to its sum in @t for a sample of @thread. */
 static uint32_t random_stack(struct profile *p, uint32_t location[N][LINES], uint64_t *seed,
 			     struct truth *t, int64_t value)
 {
@@ -195,7 +195,7 @@ static uint32_t native_mapping(struct profile *p, const char *name, const char *
 	return profile_mapping(p, &m);
 }
 
-/* One sample of every kind of frame; pprof-check.py has it written down by hand. */
+/* Makes one sample of every kind of frame; pprof-check.py has the same written down by hand. */
 static int native(const char *name)
 {
 	static const char *const others[] = {"[vdso]", "[jit]", "[gc]", "[krait]"};
@@ -266,7 +266,7 @@ static int unnamed(char **argv)
 	return r;
 }
 
-/* The most memory that was resident, of this program's own image. */
+/* Prints the most memory of this program's own image that was resident. */
 static void print_memory(void)
 {
 	_cleanup_fclose_ FILE *f = fopen("/proc/self/status", "r");
@@ -308,7 +308,7 @@ static void fill_bulk(struct profile *p)
 		location[i] = profile_location(p, &l);
 	}
 	while (profile_n_stacks(p) < BULK_STACKS) {
-		/* Root ends stay for a while, leaf ends change. */
+		/* Root ends of stacks stay the same for a while, leaf ends change. */
 		for (unsigned i = 0; i < BULK_DEPTH; i++) {
 			if (i < 4 || next_random(&seed) % 16 == 0 || !profile_n_stacks(p))
 				frames[i] = location[next_random(&seed) % BULK_LOCATIONS];

@@ -29,13 +29,14 @@ from judge import pprof  # noqa: E402
 KRAIT = os.path.join(ROOT, os.environ.get("KRAIT", "build/release/krait"))
 SECONDS = 60
 NUMBER = re.compile(r"-?\d+(\.\d*)?([eE][-+]?\d+)?$")
-LIMIT = 1 << 62  # moments above a quarter of 64 bits of nanoseconds are none
+LIMIT = 1 << 62  # a time above a quarter of 64 bits of nanoseconds isn't one
 
-Truth = collections.namedtuple("Truth", "format totals n")  # {value: total}; n: samples, for what rounding may add
+# totals: {value: total}; n: number of samples, by which rounding is bounded
+Truth = collections.namedtuple("Truth", "format totals n")
 
 
 def number(value):
-    """A JSON number or a text that is one; None otherwise."""
+    """Returns a JSON number, or a text that is one; None: it is neither."""
     if isinstance(value, bool) or value is None or not NUMBER.match(str(value).strip()):
         return None
     return Fraction(str(value).strip().rstrip("."))
@@ -102,7 +103,7 @@ def firefox(data):
 
 
 def slices(events):
-    """(thread, start, end) of X and of each B with its E."""
+    """Returns (thread, start, end) of each X and of each B with its E."""
     marks = collections.defaultdict(list)
     for i, e in enumerate(events):
         phase, ts = e.get("ph"), number(e.get("ts"))
@@ -129,7 +130,7 @@ def slices(events):
 def trace(events):
     events = [e for e in events if isinstance(e, dict)]
     samples = 0
-    known = collections.defaultdict(set)  # nodes of a profile: Chrome loses some
+    known = collections.defaultdict(set)  # the nodes that the profile has: Chrome loses some
     for e in events:
         data = e["args"].get("data") if e.get("name") in ("Profile", "ProfileChunk") and isinstance(e.get("args"), dict) else None
         nodes = known[e.get("pid"), e.get("id")]
@@ -160,7 +161,8 @@ def of_json(text):
         if not head.startswith("[") or '"ph"' not in head[:65536]:
             return None
         try:
-            data = json.loads(head.rstrip().rstrip(",") + "]", strict=False)  # a list of events need not end
+            # a file that is a list of events needn't end with its bracket
+            data = json.loads(head.rstrip().rstrip(",") + "]", strict=False)
         except ValueError:
             return None
     if isinstance(data, list):
@@ -211,7 +213,7 @@ def run(*args):
 
 
 def sums(path):
-    """{value: total} of JSON lines."""
+    """Returns {value: total} of JSON lines."""
     totals, names = collections.Counter(), []
     with open(path, encoding="utf-8") as f:
         for line in f:
@@ -225,7 +227,7 @@ def sums(path):
 
 
 def look(path, work):
-    """(format, krait's verdict, its words)."""
+    """Returns (format, krait's verdict, its words)."""
     want, lines = truth(path), os.path.join(work, "x.jsonl")
     start = time.monotonic()
     try:

@@ -36,7 +36,7 @@ static uint64_t peek64(const struct target *t, uint64_t addr)
 	return peek(t, addr, &v, sizeof(v)) ? v : 0;
 }
 
-/* Load bias from one mapping of the file. */
+/* Finds the load bias by one mapping of the file. */
 static bool find_bias(struct target *t, struct elf_file *elf, uint64_t start, uint64_t offset)
 {
 	const struct elf_load *loads;
@@ -100,7 +100,7 @@ static uint64_t by_pair(const struct target *t, uint64_t tp, uint64_t pair)
 	return peek64(t, block + peek64(t, pair + 8) + (uint64_t)t->image.where.tls_offset);
 }
 
-/* 2.7: no key; the list, by thread id. */
+/* Of 2.7, which has no key: finds the state in the list, by thread id. */
 static uint64_t by_list(const struct target *t, uint64_t tp)
 {
 	const struct py_layout *l = &t->image.layout;
@@ -181,7 +181,7 @@ static bool check_thread(const struct target *t, pid_t tid)
 	ts = find_tstate(t, regs.fs_base);
 	native = l->tstate_native_thread_id ? peek64(t, ts + l->tstate_native_thread_id) : 0;
 	ok = ts && peek64(t, ts + l->tstate_thread_id) == regs.fs_base;
-	/* In a PID namespace native_thread_id is another number: only shown. */
+	/* In a PID namespace native_thread_id is another number, so it is only shown. */
 	printf("%d %s%s:", tid, ok ? "right" : "WRONG",
 	       native && native != (uint64_t)tid ? " (other native id)" : "");
 	print_frames(t, ts);

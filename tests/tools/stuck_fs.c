@@ -34,7 +34,7 @@
 static struct stat backing;
 static int file, device;
 static const char *name, *comm;
-static char held; /* 's', 'r', 't', 'o' or 'n' */
+static char held; /* which call hangs: 's', 'r', 't', 'o' or 'n' (none) */
 static volatile sig_atomic_t armed, over;
 
 static void on_signal(int number)
@@ -137,7 +137,7 @@ static void serve(const struct fuse_in_header *in, const void *arg)
 	struct fuse_attr_out attr = {.attr_valid = 3600, .attr = attributes(in->nodeid)};
 	struct fuse_open_out open = {.open_flags = FOPEN_KEEP_CACHE};
 
-	/* Past the page cache: what was read once isn't kept. */
+	/* Goes past the page cache, so that nothing that was read once is kept. */
 	if (held == 't' && in->opcode == FUSE_OPEN && is_named(in->pid))
 		open.open_flags = FOPEN_DIRECT_IO;
 

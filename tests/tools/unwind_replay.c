@@ -23,8 +23,8 @@
 
 struct file {
 	char *path;
-	uint32_t table; /* 0: no rows */
-	uint64_t base;	/* of the rows */
+	uint32_t table; /* number of the file's table; 0: there are no rows */
+	uint64_t base;	/* base from which the keys of the rows count */
 	struct elf_load loads[16];
 	size_t n_loads;
 };
@@ -32,7 +32,7 @@ struct file {
 static struct replay {
 	VEC(struct file) files;
 	const char *directory;
-	unsigned long spoilt; /* every Nth rule; 0 = none */
+	unsigned long spoilt; /* every Nth rule is spoilt; 0: none */
 } replay;
 
 static void must(bool ok, const char *what)
@@ -86,7 +86,7 @@ static const struct file *file_of(const char *path)
 	return &replay.files.v[replay.files.n - 1];
 }
 
-/* vaddr of @offset in the file; false if it isn't loaded. */
+/* Finds the vaddr of @offset in the file; false if it isn't loaded. */
 static bool vaddr_of(const struct file *f, uint64_t offset, uint64_t *ret)
 {
 	for (size_t i = 0; i < f->n_loads; i++) {
@@ -112,7 +112,7 @@ static void add_mapping(size_t i, const struct maps *m, const struct mapping *e)
 						      .key = (uint32_t)(vaddr - f->base)});
 }
 
-/* Takes the next @lines of mappings; the files' rows stay. */
+/* Reads the next @lines of mappings; the rows of files stay. */
 static void read_maps(FILE *in, uint64_t lines)
 {
 	_cleanup_maps_ struct maps m = {.truncated = false};
@@ -129,7 +129,8 @@ static void read_maps(FILE *in, uint64_t lines)
 	must(!maps_parse(text, size, MAPS_EXEC, &m), "out of memory");
 	native_no_mappings();
 	vec_foreach(e, &m.list)
-		if (e->start < SPACE_UNUSED) /* not [vsyscall] */
+		/* not [vsyscall], which lies in the upper half of the address space */
+		if (e->start < SPACE_UNUSED)
 			add_mapping(n++, &m, e);
 }
 
@@ -193,7 +194,7 @@ static FILE *open_part(const char *name)
 	return f;
 }
 
-/* The line behind word @name, or NULL. */
+/* Returns the line after the word @name, or NULL. */
 static char *after(char *line, const char *name)
 {
 	size_t n = strlen(name);

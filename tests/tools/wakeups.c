@@ -46,7 +46,8 @@ int main(int argc, char **argv)
 		until = (struct timespec){at / SECOND, at % SECOND};
 		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
 		late[i] = now() - at;
-		if (late[i] > APART_NS) /* what was missed meanwhile isn't late, too */
+		/* what was missed in the meantime doesn't count as late again */
+		if (late[i] > APART_NS)
 			at = now();
 	}
 	for (long long i = 0; i < n; i++)

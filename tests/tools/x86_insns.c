@@ -14,7 +14,7 @@
 
 #define BYTES_MAX 16
 
-/* A mnemonic as a key: up to eight of its letters. */
+/* Returns a mnemonic as a key: up to eight of its letters. */
 static uint64_t mnemonic(const char *text)
 {
 	uint64_t key = 0;
@@ -24,7 +24,7 @@ static uint64_t mnemonic(const char *text)
 	return key;
 }
 
-/* "  VADDR:\tXX XX ...\ttext"; the number of bytes, 0 = another line. */
+/* Parses "  VADDR:\tXX XX ...\ttext". Returns the number of bytes; 0: it is another line. */
 static size_t parse(char *line, uint8_t *bytes, char **text)
 {
 	char *at = strchr(line, '\t'), *end;
@@ -35,7 +35,7 @@ static size_t parse(char *line, uint8_t *bytes, char **text)
 	for (at++; isxdigit((unsigned char)*at) && n < BYTES_MAX; at = end + (*end == ' '))
 		bytes[n++] = (uint8_t)strtoul(at, &end, 16);
 	*text = strchr(at, '\t');
-	if (!*text) /* data among the code is shown as characters */
+	if (!*text) /* the line is data among the code, which is shown as characters */
 		return 0;
 	++*text;
 	return n;
@@ -73,7 +73,7 @@ int main(int argc, char **argv)
 		} else if (writes) {
 			show_writes(bytes, n, &insn);
 		} else if (insn.len != n &&
-			   bytes[0] != 0x9b) { /* fwait, shown as part of the next */
+			   bytes[0] != 0x9b) { /* fwait is shown as part of the next instruction */
 			printf("length %.*s %u %zu %s", (int)strcspn(line, ":"), line, insn.len, n,
 			       text);
 		}

@@ -39,7 +39,7 @@ compile_library() {
 	done
 }
 
-# initramfs_pack ROOT: ROOT as an archive on stdout.
+# initramfs_pack ROOT: writes ROOT as an archive to stdout.
 initramfs_pack() {
 	local path prune=()
 	for path in $initramfs_prune; do
@@ -63,7 +63,7 @@ initramfs_make() {
 	rm -rf "$over"
 }
 
-# bpf_objects: those that belong to the binary under test, else the default build's.
+# bpf_objects: prints those that belong to the binary under test, else the default build's.
 bpf_objects() {
 	local dir
 	for dir in "$(dirname "$VM_KRAIT")/bpf/events" "$VM_OBJECTS"; do

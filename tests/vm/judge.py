@@ -11,9 +11,9 @@ import sys
 FRAME = re.compile(r"(?P<name>.+) \((?P<file>[^()]*):(?P<line>\d+)\)$")
 MARK = re.compile(r"\[(incomplete|truncated|unsupported)")
 LEAST = 100  # of 297 samples in 3 s of CPU time at 99 Hz; a busy host swallows timer ticks
-LEAST_PLANTED = 4  # cases of tests/e2e/planted.py that guest/profile runs
-LEAST_LATE = 40  # of 198 in 2 s
-# The program finding out its own truth, and its class body.
+LEAST_PLANTED = 4  # how many cases of tests/e2e/planted.py guest/profile runs
+LEAST_LATE = 40  # at least this many of 198 samples in 2 s
+# Functions of the program that find out its own truth, and its class body.
 MACHINERY = {"note", "frames", "lines_of", "Alpha"}
 # arm64's vDSO describes none of its functions, and code without tables ends a native stack there
 # (README).
@@ -23,7 +23,8 @@ NOT_EXAMINED, NOT_EXAMINED_MOST = "[incomplete: process not examined yet]", 150
 
 
 class Result:
-    """The machine's output on one of its profiles; @word names the profile (guest/profile)."""
+    """What the machine printed about one of its profiles; @word names the profile
+    (guest/profile)."""
 
     def __init__(self, text, word=""):
         self.lines = [line.rstrip("\r") for line in text.splitlines()]
@@ -60,7 +61,7 @@ def without_vdso_mark(frames):
 
 
 def same_file(shown, true):
-    """Text shortens file names from the left."""
+    """Tells whether names are the same: text shortens file names from the left."""
     return true == shown or true.endswith("/" + shown.lstrip("/"))
 
 
@@ -111,7 +112,7 @@ def judge_cycles(result):
 
 
 def judge_load(result):
-    """(problems, summary) of the verifier's words; (None, why) if it wasn't asked."""
+    """Returns (problems, summary) of the verifier's words; (None, why) if it wasn't asked."""
     said = result.said("VERIFY")
     if not said:
         return None, "no BPF objects were given"
@@ -160,7 +161,7 @@ def judge_hotplug(result):
 
 
 def judge_planted(result):
-    """The same of tests/e2e/planted.py, which says PASS or FAIL itself."""
+    """Judges what tests/e2e/planted.py says, which prints PASS or FAIL itself."""
     if result.code == "none":
         return None, "no statically linked krait (make STATIC=1)"
     said = result.said("PLANTED")
@@ -284,7 +285,7 @@ def main():
     bad |= report(name + "-dump", result, judge_dump(result), console)
     bad |= report(name + "-planted", result, judge_planted(result), console)
     bad |= report(name + "-hotplug", result, judge_hotplug(result), console)
-    if "arm64" in name:  # x86-64 is emulated without counters
+    if "arm64" in name:  # x86-64 is emulated without hardware counters
         result = Result(text, "CYCLES")
         bad |= report(name + "-cycles", result, judge_cycles(result), console)
     return bad

@@ -15,7 +15,7 @@ kernel_suites() {
 	esac
 }
 
-# kernel_get SERIES: prints the path of a vmlinuz; beside it lies its version.
+# kernel_get SERIES: prints the path of a vmlinuz, beside which its version lies.
 kernel_get() {
 	local dir=$VM_CACHE/kernels/$1 suite
 	if [ ! -s "$dir/vmlinuz" ]; then
@@ -37,7 +37,7 @@ kernel_from_suite() {
 	return 1
 }
 
-# kernel_releases SERIES: newest first, as in "6.1.0-56".
+# kernel_releases SERIES: prints the releases, newest first, as in "6.1.0-56".
 kernel_releases() {
 	local series=${1//./\\.}
 	[ "$1" != newest ] || series='[0-9]+\.[0-9]+'

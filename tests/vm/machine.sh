@@ -30,19 +30,19 @@ machine_arm64() {
 	VM_KRAIT=${KRAIT_ARM64:-$VM_DIR/../../build/aarch64-linux-gnu/krait}
 	VM_OBJECTS=$VM_DIR/../../build/aarch64-linux-gnu/bpf/events
 	VM_BUILD="tests/setup/cross-arm64.sh"
-	# The architecture's own pointer authentication costs emulation half its speed.
+	# Emulating the architecture's own pointer authentication would cost half the speed.
 	VM_QEMU=(qemu-system-aarch64 -M virt -accel "tcg,thread=multi" -cpu "max,pauth-impdef=on")
 	VM_CONSOLE=ttyAMA0
 }
 
-# machine_take: for this run alone; two would share kernels and logs.
+# machine_take: locks the folder for this run, because two would share kernels and logs.
 machine_take() {
 	mkdir -p "$VM_CACHE/log"
 	exec 9>"$VM_CACHE/lock"
 	flock 9
 }
 
-# machine_needs: the packages that run it.
+# machine_needs: prints the packages that running the machine needs.
 machine_needs() {
 	case $VM_ARCH in
 	amd64) need qemu-system-x86_64 qemu-system-x86 ;;
@@ -52,7 +52,7 @@ machine_needs() {
 	need /usr/bin/python3 python3
 }
 
-# verifier_build OUT: tests/vm/verify.c for the machine.
+# verifier_build OUT: builds tests/vm/verify.c for the machine.
 verifier_build() {
 	local source=$VM_DIR/verify.c
 	# shellcheck disable=SC2046 # one flag per word

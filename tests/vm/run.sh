@@ -18,7 +18,7 @@ main() {
 	return $bad
 }
 
-# prepare SERIES OUT: what stands in the way is the last line on stderr.
+# prepare SERIES OUT: makes the machine; what stands in the way is the last line on stderr.
 prepare() {
 	local suite base over object
 	machine_needs
@@ -42,7 +42,7 @@ one() {
 	machine_take
 	out=$VM_CACHE/log/${1##*:}
 	rm -f "$out".*
-	# Not in an `if`: errexit would be off in all that this calls.
+	# Not in an `if`, because errexit would be off in all that this calls.
 	set +e
 	( set -e; prepare "${1##*:}" "$out" ) >"$out.setup" 2>&1
 	rc=$?

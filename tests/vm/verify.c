@@ -32,7 +32,7 @@ static double now_ms(void)
 	return t.tv_sec * 1e3 + t.tv_nsec / 1e6;
 }
 
-/* The verifier's last lines: why it refused, and "processed N insns ...". */
+/* Prints the verifier's last lines: why it refused, and "processed N insns ...". */
 static void print_tail(const char *log, int lines)
 {
 	const char *p = log + strlen(log);
@@ -53,7 +53,8 @@ static int collect_logs(struct bpf_object *object)
 
 		if (!log)
 			return -ENOMEM;
-		bpf_program__set_log_buf(program, log, LOG_BYTES); /* lives until exit */
+		/* the buffer lives until the program exits */
+		bpf_program__set_log_buf(program, log, LOG_BYTES);
 		bpf_program__set_log_level(program, 4 /* statistics only */);
 	}
 	return 0;
@@ -107,7 +108,7 @@ int main(int argc, char **argv)
 	struct rlimit unlimited = {RLIM_INFINITY, RLIM_INFINITY};
 	int bad = 0, all_options;
 
-	setrlimit(RLIMIT_MEMLOCK, &unlimited); /* before 5.11 maps count against it */
+	setrlimit(RLIMIT_MEMLOCK, &unlimited); /* before 5.11 maps count against this limit */
 	libbpf_set_print(print_warning);
 	all_options = argc > 1 && !strcmp(argv[1], "--all-options");
 	for (int i = 1 + all_options; i < argc; i++)

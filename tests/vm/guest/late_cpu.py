@@ -35,7 +35,7 @@ def switch(on):
 
 begin = time.monotonic()
 switch(1)
-time.sleep(1)  # krait looks every 100 ms
+time.sleep(1)  # krait looks every 100 ms whether CPUs came
 os.sched_setaffinity(0, {1})
 late(2)
 set_clock(1)

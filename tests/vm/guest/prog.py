@@ -24,8 +24,8 @@ def frames(frame):
 
 
 def lines_of(code):
-    """Every line that the function's instructions have."""
-    if hasattr(code, "co_lines"):  # 3.10
+    """Returns every line that instructions of the function have."""
+    if hasattr(code, "co_lines"):  # since 3.10
         return sorted({line for _, _, line in code.co_lines() if line})
     table, line, lines = code.co_lnotab, code.co_firstlineno, {code.co_firstlineno}
     for delta in table[1::2]:
@@ -35,7 +35,7 @@ def lines_of(code):
 
 
 def note(which):
-    """Called once by each innermost function: remember its chain."""
+    """Is called once by each innermost function, to remember its chain of callers."""
     TRUTH[which] = {"chain": frames(sys._getframe(1)), "cpu": 0.0}
 
 
@@ -75,7 +75,7 @@ def beta_middle(first, end):
 
 
 def beta_outer(first, end):
-    # To its end: returning in the middle would close the generator, on another line.
+    # Runs to its end: a return in the middle would close the generator, on another line.
     for value in beta_middle(first, end):
         last = value
     return last
