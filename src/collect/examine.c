@@ -122,7 +122,7 @@ static int refuse(struct collect *c, struct process *p, const char *reason)
 	(void)!c->config.ops->set_proc(c->config.ctx, &p->key, PROC_UNSUPPORTED, NULL, NULL,
 				       p->slot);
 	space_wanted(p, SPACE_GONE);
-	return err_set(-ENOTSUP, "process %u: %s can't be profiled", p->key.tgid, reason);
+	return err_set(-ENOTSUP, "process %u can't be profiled: %s", p->key.tgid, reason);
 }
 
 static int describe(struct collect *c, struct process *p, const struct proc *proc,
@@ -462,7 +462,7 @@ int collect_examine(struct collect *c, pid_t tgid)
 		return r ? err_wrap(r, "process %d", tgid) : 0;
 	image_left_out(c, (uint32_t)tgid, &maps, &found.left_out);
 	if (found.first.file->image.unsupported[0])
-		return err_set(-ENOTSUP, "process %d: %s can't be profiled", tgid,
+		return err_set(-ENOTSUP, "process %d can't be profiled: %s", tgid,
 			       found.first.file->image.unsupported);
 	r = locate(c, &proc, &maps, &found, read_exe_key(&proc, &exe) ? &exe : NULL, &where);
 	place = (struct image_place){stat.start_code, stat.start_stack};

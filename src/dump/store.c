@@ -15,7 +15,7 @@ int store_init(struct store *s)
 	if (vec_push(&s->tables, (struct unwind_table){}) ||
 	    vec_push(&s->rules, (struct unwind_rule){.cfa = UNWIND_UNKNOWN}) ||
 	    vec_push(&s->spaces, (struct unwind_space){}))
-		return err_sys(-ENOMEM, "unwind tables");
+		return err_sys(-ENOMEM, "can't make unwind tables");
 	return 0;
 }
 
@@ -84,7 +84,7 @@ int store_fill(struct store *s, uint32_t table, const struct unwind_rows *rows,
 		unwind_entries_number(&entries, number);
 	r = r ? r : unwind_tree_write(&entries, add_rows, s, &t);
 	if (r)
-		return err_sys(r, "no room for %zu rows of unwind tables", rows->rows.n);
+		return err_sys(r, "there is no room for %zu rows of unwind tables", rows->rows.n);
 	s->tables.v[table] = t;
 	return 0;
 }

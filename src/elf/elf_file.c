@@ -108,7 +108,7 @@ static int read_header(struct elf_file *f)
 	if (eh.e_ident[EI_CLASS] != ELFCLASS64 || eh.e_ident[EI_DATA] != ELFDATA2LSB)
 		return err_set(-ENOEXEC, "%s: not a 64-bit little-endian ELF file", f->name);
 	if (eh.e_machine != EM_X86_64 && eh.e_machine != EM_AARCH64)
-		return err_set(-ENOEXEC, "%s: neither x86-64 nor AArch64", f->name);
+		return err_set(-ENOEXEC, "%s: the file is for neither x86-64 nor AArch64", f->name);
 	f->machine = eh.e_machine;
 	f->is_program = f->is_exec = eh.e_type == ET_EXEC;
 	if (elf_getshdrstrndx(f->elf, &f->shstrndx) < 0)

@@ -259,7 +259,8 @@ int sampler_add_layout(struct sampler *s, const struct py_layout *layout, uint16
 		return 0;
 	}
 	if (key >= ABI_MAX_LAYOUTS)
-		return err_set(-ENOSPC, "more than %d different interpreters", ABI_MAX_LAYOUTS);
+		return err_set(-ENOSPC, "there are more than %d different interpreters",
+			       ABI_MAX_LAYOUTS);
 	r = update(s->skel->maps.layouts, &key, &l);
 	if (r)
 		return err_sys(r, "can't add an interpreter's layout");

@@ -17,7 +17,7 @@ int unwind_store_new_space(struct unwind_store *s, uint32_t *slot)
 		return 0;
 	}
 	if (s->spaces.n >= UNWIND_MAX_SPACES)
-		return err_set(-ENOSPC, "more than %d processes with native stacks",
+		return err_set(-ENOSPC, "more than %d processes have native stacks",
 			       UNWIND_MAX_SPACES);
 	*slot = s->spaces.n;
 	return vec_push(&s->spaces, (struct space){});
@@ -88,7 +88,8 @@ int unwind_store_set_space(struct unwind_store *s, uint32_t slot, const struct u
 	}
 	for (uint32_t i = 0; i < (r ? new.chunks : old.chunks); i++)
 		unwind_chunk_give_back(s, r ? new.chunk[i] : old.chunk[i]);
-	return r ? err_sys(r, "no room for the mappings of process %u", head->owner_tgid) : 0;
+	return r ? err_sys(r, "there is no room for the mappings of process %u", head->owner_tgid)
+		 : 0;
 }
 
 void unwind_store_allow_space(struct unwind_store *s, uint32_t slot, uint64_t at_unmaps)

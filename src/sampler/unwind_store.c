@@ -27,7 +27,7 @@ int unwind_store_open(struct unwind_store **ret, const struct unwind_store_maps 
 	const struct unwind_rule none = {};
 
 	if (!s)
-		return err_sys(-ENOMEM, "unwind tables");
+		return err_sys(-ENOMEM, "can't make unwind tables");
 	s->maps = *maps;
 	s->max_slabs = slabs;
 	pthread_mutex_init(&s->lock, NULL);
@@ -43,7 +43,7 @@ int unwind_store_open(struct unwind_store **ret, const struct unwind_store_maps 
 	    vec_push(&s->spaces, (struct space){}) || vec_push(&s->rules, none) ||
 	    map_put(&s->rule_index, rule_key(&none), 0)) {
 		unwind_store_close(s);
-		return err_sys(-ENOMEM, "unwind tables");
+		return err_sys(-ENOMEM, "can't make unwind tables");
 	}
 	*ret = s;
 	return 0;

@@ -24,7 +24,7 @@ int unwind_store_new_table(struct unwind_store *s, uint32_t *ret)
 		return 0;
 	}
 	if (held->tables.n >= UNWIND_MAX_TABLES)
-		return err_set(-ENOSPC, "more than %d files with unwind tables", UNWIND_MAX_TABLES);
+		return err_set(-ENOSPC, "more than %d files have unwind tables", UNWIND_MAX_TABLES);
 	*ret = s->tables.n;
 	return vec_push(&s->tables, NULL);
 }
@@ -143,7 +143,7 @@ static int prepare(struct unwind_store *s, uint32_t table, const struct unwind_r
 	empty_table(held, table);
 	r = unwind_number_rules(held, rows, &number);
 	if (r)
-		return err_sys(r, "no room for %zu unwind rules", rows->rules.n);
+		return err_sys(r, "there is no room for %zu unwind rules", rows->rules.n);
 	unwind_entries_number(entries, number);
 	return 0;
 }
@@ -225,7 +225,7 @@ int unwind_store_fill(struct unwind_store *s, uint32_t table, const struct unwin
 	int r = unwind_entries_make(rows, eval, n_eval, &entries);
 
 	if (r)
-		return err_sys(r, "no room for %zu rows of unwind tables", rows->rows.n);
+		return err_sys(r, "there is no room for %zu rows of unwind tables", rows->rows.n);
 	r = prepare(s, table, rows, &entries);
 	if (r)
 		return r;

@@ -215,7 +215,7 @@ static int build_file(struct builder *b, struct elf_file *f)
 	if (!r)
 		r = eh_return_correct(f, b->ret);
 	if (r)
-		return err_sys(r, "%s: call frame information", f->name);
+		return err_sys(r, "%s: can't compile call frame information", f->name);
 	if (b->ret->rows.n)
 		trim(b->ret);
 	return 0;

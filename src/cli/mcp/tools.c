@@ -160,10 +160,12 @@ static int call_record(const char *directory, const struct given *g, struct str 
 		return err_set(-EINVAL, "nothing may be recorded: krait mcp was started without "
 					"--directory");
 	if (!is_plain(name))
-		return err_set(-EINVAL, "name: letters, digits, . _ and -, no . or - first");
+		return err_set(-EINVAL,
+			       "name may have letters, digits, . _ and -, but no . or - first");
 	str_addf(&path, "%s/%s.html", directory, name);
 	if (!lstat(str_cstr(&path), &st) && !S_ISREG(st.st_mode))
-		return err_set(-EINVAL, "%s is there and no regular file; take another name", name);
+		return err_set(-EINVAL, "%s exists and is no regular file; take another name",
+			       name);
 	r = add_word(&words, "record", "");
 	r = r ? r : add_word(&words, "--output=", str_cstr(&path));
 	r = r ? r : add_number(&words, "--duration=", seconds);
@@ -247,7 +249,7 @@ static int read_value(struct json_in *in, int i, struct given *g)
 	if (r)
 		return err_wrap(r, "%s", arguments[i].name);
 	if (g->numbers[i] < 1 || g->numbers[i] > arguments[i].most)
-		return err_set(-EINVAL, "%s: a number from 1 to %lld", arguments[i].name,
+		return err_set(-EINVAL, "%s must be a number from 1 to %lld", arguments[i].name,
 			       (long long)arguments[i].most);
 	return 0;
 }

@@ -56,7 +56,7 @@ static int redirect(struct top *t, struct child *c)
 	c->out = fds[1];
 	c->null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	if (c->null < 0 || fcntl(t->said_fd, F_SETFL, O_NONBLOCK))
-		return err_sys(-errno, "/dev/null");
+		return err_sys(-errno, "can't redirect the command's input and output");
 	return 0;
 }
 

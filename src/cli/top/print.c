@@ -22,7 +22,7 @@ static int flush(struct str *b)
 	if (b->failed)
 		return err_set(-ENOMEM, "out of memory");
 	if (fwrite(str_cstr(b), 1, b->n, stdout) != b->n || fflush(stdout))
-		return err_sys(errno ? -errno : -EIO, "standard output");
+		return err_sys(errno ? -errno : -EIO, "can't write to standard output");
 	return 0;
 }
 

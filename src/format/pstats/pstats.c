@@ -288,7 +288,7 @@ static int put_recording(struct profile *p, FILE *out, const struct render_optio
 		return -EIO;
 	r = pprof_write(p, spool, opt->times);
 	if (!r && (n = ftell(spool)) < 0)
-		r = err_sys(-errno, "temporary file");
+		r = err_sys(-errno, "can't write the temporary file");
 	r = r ? r : spool_move(spool, out);
 	fclose(spool);
 	embedded_put_end(out, (uint64_t)n);

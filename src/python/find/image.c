@@ -160,7 +160,7 @@ static void examine(struct image_ctx *c)
 
 	image->exec_fixed = elf_file_is_exec(c->elf);
 	if (!elf_file_text_start(c->elf, &image->start_vaddr))
-		image_unsupported(image, "no executable segment");
+		image_unsupported(image, "a file without an executable segment");
 	image->debug = c->sym[SYM__Py_RefTotal].value || c->sym[SYM__Py_GetRefTotal].value;
 	image->code_type = c->sym[SYM_PyCode_Type].value;
 	if (!c->runtime || !use_debug_offsets(c))

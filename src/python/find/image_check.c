@@ -89,8 +89,10 @@ void image_check(struct image_ctx *c)
 	    PY_HAS(l->can, TRACE_REFS))
 		py_layout_trace_refs(l);
 	if (!is_code_type(c, type + l->type_name)) {
-		image_unsupported(c->image, "CPython %u.%u whose objects begin in an unknown way",
-				  l->version >> 8, l->version & 0xff);
+		image_unsupported(
+			c->image,
+			"CPython %u.%u whose objects begin in a way that krait doesn't know",
+			l->version >> 8, l->version & 0xff);
 		return;
 	}
 	type += l->type_name;
@@ -102,7 +104,8 @@ void image_check(struct image_ctx *c)
 	if (!elf_file_pointer(c->elf, type + TYPE_MEMBERS, &members) ||
 	    !members_agree(c, members, &agree) || agree < 4 ||
 	    (l->code_adaptive && basicsize != l->code_adaptive))
-		image_unsupported(c->image, "CPython %u.%u with unknown code objects",
+		image_unsupported(c->image,
+				  "CPython %u.%u with code objects that krait doesn't know",
 				  l->version >> 8, l->version & 0xff);
 }
 

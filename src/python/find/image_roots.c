@@ -92,8 +92,7 @@ static void tls_roots(struct image_ctx *c)
 		w->tss = PY_TSS_TLS_WORD;
 		w->tls_got = a.addr;
 	} else {
-		image_unsupported(c->image,
-				  "CPython %u.%u: thread states are found in an unknown way",
+		image_unsupported(c->image, "CPython %u.%u whose thread states krait can't find",
 				  c->image->layout.version >> 8, c->image->layout.version & 0xff);
 	}
 }

@@ -163,16 +163,18 @@ static int check_relations(const uint64_t *m)
 		const struct relation *r = &relations[i];
 
 		if (m[r->a] != m[r->b] + (uint64_t)(int64_t)r->delta)
-			return err_set(-ENOTSUP,
-				       "debug offsets don't fit: %s is %llu beside %s %llu",
-				       names[r->a], (unsigned long long)m[r->a], names[r->b],
-				       (unsigned long long)m[r->b]);
+			return err_set(
+				-ENOTSUP,
+				"its debug offsets contradict each other: %s is %llu, %s is %llu",
+				names[r->a], (unsigned long long)m[r->a], names[r->b],
+				(unsigned long long)m[r->b]);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(insides); i++) {
 		const struct inside *in = &insides[i];
 
 		if (m[in->member] >= m[in->size] || m[in->member] % in->align)
-			return err_set(-ENOTSUP, "debug offsets don't fit: %s %llu in %s %llu",
+			return err_set(-ENOTSUP,
+				       "its debug offset of %s is %llu, not inside of %s, %llu",
 				       names[in->member], (unsigned long long)m[in->member],
 				       names[in->size], (unsigned long long)m[in->size]);
 	}
@@ -205,7 +207,7 @@ static int check_sizes(const uint64_t *m)
 		bad = "interpreters_head";
 	else if (m[M_compact_size] && m[M_compact_size] != m[M_ascii_size] + 16)
 		bad = "compact_size";
-	return bad ? err_set(-ENOTSUP, "debug offsets don't fit: %s", bad) : 0;
+	return bad ? err_set(-ENOTSUP, "krait doesn't know such debug offsets: %s", bad) : 0;
 }
 
 /* Checks that the fields which a walk needs are within the bytes that it reads. */
@@ -221,7 +223,7 @@ static int check_read(const uint64_t *m)
 		bad = "thread_id";
 	else if (m[M_current_frame] >= m[M_thread_id])
 		bad = "current_frame";
-	return bad ? err_set(-ENOTSUP, "%s lies further in than krait reads", bad) : 0;
+	return bad ? err_set(-ENOTSUP, "its %s lies further in than krait reads", bad) : 0;
 }
 
 static const struct order *find_order(unsigned version)
@@ -248,14 +250,14 @@ static int read_members(const uint8_t *runtime, size_t n, uint64_t *m)
 
 	memset(m, 0, M_MAX * sizeof(*m));
 	if (n < 16 || memcmp(runtime, PY_COOKIE, 8) != 0)
-		return err_set(-ENOTSUP, "no debug offsets");
+		return err_set(-ENOTSUP, "it has no debug offsets");
 	memcpy(&version, runtime + 8, sizeof(version));
 	order = version <= UINT32_MAX ? find_order((unsigned)(version >> 16)) : NULL;
 	if (!order || version >> 24 != 3)
-		return err_set(-ENOTSUP, "debug offsets of an unknown version %llx",
+		return err_set(-ENOTSUP, "its debug offsets have the unknown version %llx",
 			       (unsigned long long)version);
 	if (n < order->n * sizeof(uint64_t))
-		return err_set(-ENOTSUP, "debug offsets are cut off");
+		return err_set(-ENOTSUP, "its debug offsets are cut off");
 	for (size_t i = 0; i < order->n; i++)
 		memcpy(&m[order->member[i]], runtime + i * sizeof(uint64_t), sizeof(uint64_t));
 	return 0;

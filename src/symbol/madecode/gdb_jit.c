@@ -1060,7 +1060,7 @@ int gdb_jit_read_on(const struct gdb_jit *before, gdb_jit_peek *peek, gdb_jit_pe
 		r = settle(&rd, r);
 	r = r ? r : make_table(&rd);
 	if (r)
-		return err_sys(r, "list of code registered for gdb");
+		return err_sys(r, "can't read the list of code registered for gdb");
 	rd.jit->goes_on = rd.cut && rd.fresh;
 	if (rd.cut && before && keep_rest(&rd, before))
 		return err_nomem();

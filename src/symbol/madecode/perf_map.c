@@ -257,7 +257,7 @@ int perf_map_refresh(struct perf_map *m)
 		r = jitdump_read(&m->dump, dump, add_code, m);
 	settled = code_map_settle(&m->code);
 	r = r ? r : settled;
-	return r ? err_sys(r, "perf map") : 0;
+	return r ? err_sys(r, "can't read the perf map") : 0;
 }
 
 int perf_map_add_dump(struct perf_map *m, int fd)
@@ -326,7 +326,7 @@ int perf_map_open(const struct proc *proc, uint64_t since_ns, struct perf_map **
 	int r;
 
 	if (!m)
-		return err_sys(-ENOMEM, "perf map");
+		return err_sys(-ENOMEM, "can't read the perf map");
 	r = read_status(proc, &status);
 	if (r)
 		return r;

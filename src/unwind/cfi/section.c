@@ -30,7 +30,7 @@ static int read_loaded(struct elf_file *f, uint64_t vaddr, uint64_t n, struct cf
 			       f->name, (unsigned long long)(n >> 20));
 	bytes = malloc(n);
 	if (!bytes)
-		return err_sys(-ENOMEM, "%s: call frame information", f->name);
+		return err_sys(-ENOMEM, "%s: can't read call frame information", f->name);
 	if (elf_file_read(f, vaddr, bytes, n) != n)
 		return err_set(-EBADMSG, "%s: call frame information is cut off", f->name);
 	ret->bytes = ret->owned = TAKE_PTR(bytes);

@@ -491,7 +491,8 @@ int code_rows_add(struct elf_file *f, struct unwind_rows *rows)
 	r = r ? r : look_into_all(&s, &gaps, rows);
 	vec_fini(&gaps);
 	finder_fini(&s);
-	return r ? err_sys(r, "%s: functions without unwind information", f->name) : 0;
+	return r ? err_sys(r, "%s: can't analyse functions without unwind information", f->name)
+		 : 0;
 }
 
 int code_rows_add_memory(const struct code_memory *code, size_t n, const uint64_t *starts,
