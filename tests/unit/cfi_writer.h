@@ -10,13 +10,13 @@
 #include "unwind/compile.h"
 #include "unwind/rows/rows.h"
 
-#define CW_AT EW_DATA /* where .eh_frame lies, in memory and in the file */
+#define CW_AT EW_DATA /* address of .eh_frame, and its offset in the file */
 
 struct cfi_writer {
 	uint8_t bytes[3072];
-	size_t n, cie; /* cie: offset of the last one */
-	bool debug;    /* .debug_frame */
-	uint8_t enc;   /* of FDEs' addresses */
+	size_t n, cie; /* n: bytes so far; cie: offset of the last CIE */
+	bool debug;    /* the section is .debug_frame */
+	uint8_t enc;   /* encoding of the addresses in FDEs */
 };
 
 static inline void cw_put(struct cfi_writer *w, uint64_t v, size_t bytes)
@@ -33,7 +33,7 @@ static inline void cw_bytes(struct cfi_writer *w, const void *p, size_t n)
 	w->n += n;
 }
 
-/* Length, then id; returns where the length stands. */
+/* Writes an entry's length and id; returns where the length stands. */
 static inline size_t cw_begin(struct cfi_writer *w, uint32_t id)
 {
 	size_t at = w->n;
@@ -43,7 +43,7 @@ static inline size_t cw_begin(struct cfi_writer *w, uint32_t id)
 	return at;
 }
 
-/* Pads with DW_CFA_nop. */
+/* Ends an entry, padded with DW_CFA_nop. */
 static inline void cw_end(struct cfi_writer *w, size_t at)
 {
 	uint32_t length;
@@ -67,7 +67,7 @@ static inline void cw_cie(struct cfi_writer *w, int version, const char *augment
 	if (version == 4)
 		cw_put(w, 8, 2);
 	cw_put(w, ra == 30 ? 4 : 1, 1);
-	cw_put(w, 0x78, 1); /* -8 */
+	cw_put(w, 0x78, 1); /* data alignment -8 */
 	cw_put(w, ra, 1);
 	if (augmentation[0] == 'z')
 		cw_put(w, data_n, 1);
@@ -76,7 +76,7 @@ static inline void cw_cie(struct cfi_writer *w, int version, const char *augment
 	cw_end(w, w->cie);
 }
 
-/* What GCC writes: "zR", pc-relative sdata4, def_cfa rsp+8, rip at cfa-8. */
+/* Writes the CIE that GCC writes: "zR", pc-relative sdata4, def_cfa rsp+8, rip at cfa-8. */
 static inline void cw_usual(struct cfi_writer *w)
 {
 	w->enc = 0x1b;
@@ -91,7 +91,7 @@ static inline void cw_address(struct cfi_writer *w, uint64_t vaddr)
 	cw_put(w, vaddr - here, sizes[w->enc & 15]);
 }
 
-/* An FDE of the last CIE. */
+/* Writes an FDE that belongs to the last CIE. */
 static inline size_t cw_fde(struct cfi_writer *w, uint64_t start, uint64_t n, const void *program,
 			    size_t program_n)
 {
@@ -103,13 +103,13 @@ static inline size_t cw_fde(struct cfi_writer *w, uint64_t start, uint64_t n, co
 	cw_address(w, n);
 	w->enc = enc;
 	if (!w->debug)
-		cw_put(w, 0, 1); /* no augmentation data */
+		cw_put(w, 0, 1); /* the FDE has no augmentation data */
 	cw_bytes(w, program, program_n);
 	cw_end(w, at);
 	return at;
 }
 
-/* Puts the section into a file. */
+/* Puts the section that was written into an ELF file. */
 static inline void cw_place(const struct cfi_writer *w, struct elf_writer *ew)
 {
 	ew->named = w->debug ? ".debug_frame" : ".eh_frame";
@@ -121,7 +121,7 @@ static inline void cw_place(const struct cfi_writer *w, struct elf_writer *ew)
 	memcpy(ew->data, w->bytes, w->n);
 }
 
-/* Compiles it. Returns the result of unwind_rows_read(). */
+/* Compiles the section into rows. Returns the result of unwind_rows_read(). */
 static inline int cw_read(int fd, struct unwind_rows *ret)
 {
 	_cleanup_elf_ struct elf_file *f = NULL;

@@ -16,8 +16,8 @@
 
 #define EW_TEXT	 0x1000u
 #define EW_DATA	 0x2000u
-#define EW_ZERO	 0x3000u  /* first byte behind the data in the file */
-#define EW_END	 0x30000u /* end of its memory */
+#define EW_ZERO	 0x3000u  /* offset in the file of the first byte after the data */
+#define EW_END	 0x30000u /* address where the memory of the data ends */
 #define EW_CONST 0x40000u
 
 struct elf_writer {
@@ -37,11 +37,11 @@ struct elf_writer {
 	size_t note_n;
 	uint64_t entry;
 	bool text_section;
-	bool symtab; /* .symtab instead of .dynsym */
+	bool symtab; /* symbols go into .symtab instead of .dynsym */
 	bool no_sections;
-	uint64_t eh_frame_hdr;	 /* address for PT_GNU_EH_FRAME; 0 = none */
-	uint64_t eh_frame_hdr_n; /* its bytes; 0 = 12 */
-	const char *named;	 /* one more section... */
+	uint64_t eh_frame_hdr;	 /* address for PT_GNU_EH_FRAME; 0: the file has none */
+	uint64_t eh_frame_hdr_n; /* bytes of PT_GNU_EH_FRAME; 0 stands for 12 */
+	const char *named;	 /* name of one more section... */
 	Elf64_Shdr named_sh;
 };
 
@@ -75,7 +75,7 @@ static inline size_t ew_append(uint8_t *to, size_t cap, size_t *used, const void
 	return at;
 }
 
-/* These return the address of what was appended (8-byte aligned). */
+/* These append bytes, and return their address (a multiple of 8). */
 static inline uint64_t ew_text(struct elf_writer *w, const void *bytes, size_t n)
 {
 	return EW_TEXT + ew_append(w->text, sizeof(w->text), &w->text_n, bytes, n);
@@ -134,7 +134,7 @@ static inline void ew_build_id(struct elf_writer *w, const uint8_t *id, uint32_t
 	w->note_n = sizeof(nh) + 4 + ((n + 3) & ~3u);
 }
 
-/* File offsets: everything has its own place, so that sizes may be anything. */
+/* File offsets: each part has a place of its own, so that sizes may be anything. */
 enum {
 	EW_AT_SYM = 0x4000,
 	EW_AT_STR = 0x5000,
@@ -174,7 +174,7 @@ static inline size_t ew_headers(struct elf_writer *w, Elf64_Phdr *ph, Elf64_Shdr
 			       1,
 			       8,
 			       sizeof(Elf64_Sym)};
-	n++; /* .dynstr: when all strings are there */
+	n++; /* .dynstr is written when all strings are there */
 	sh[n++] = (Elf64_Shdr){
 		ew_str(w, ".rela.dyn"),		SHT_RELA,      SHF_ALLOC, 0, EW_AT_RELA,
 		w->rela_n * sizeof(Elf64_Rela), (uint32_t)sym, 0,	  8, sizeof(Elf64_Rela)};
@@ -208,7 +208,7 @@ static inline void ew_put(int fd, off_t at, const void *bytes, size_t n)
 	assert(pwrite(fd, bytes, n, at) == (ssize_t)n);
 }
 
-/* A memfd with the file; the caller closes it. */
+/* Returns a memfd with the file; the caller closes it. */
 static inline int ew_write(struct elf_writer *w)
 {
 	int fd = memfd_create("elf", MFD_CLOEXEC);

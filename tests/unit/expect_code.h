@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Shared by the tests of perf maps and jitdumps. */
+/* What the tests of perf maps and jitdumps share. */
 #ifndef EXPECT_CODE_H
 #define EXPECT_CODE_H
 
@@ -11,7 +11,7 @@
 
 #include "symbol/madecode/perf_map.h"
 
-/* Address @at must have @name, from @start on; NULL: no name. */
+/* Checks that address @at has @name, from @start on; NULL: it has no name. */
 static inline void expect(const struct perf_map *m, uint64_t at, const char *name, uint64_t start)
 {
 	uint64_t got_start = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The names in the tables of a file made by hand. After cmocka.h. */
+/* Opens the names in the tables of a file made by hand. Include it after cmocka.h. */
 #ifndef TESTS_OPEN_NAMES_H
 #define TESTS_OPEN_NAMES_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Profiles of other tools, written as text in a test, and their folded stacks. */
+/* Reads profiles of other tools, written as text in a test, and gives their folded stacks. */
 #ifndef READ_TEXT_H
 #define READ_TEXT_H
 

@@ -63,7 +63,7 @@ static inline char *fold(struct profile *p)
 	return text;
 }
 
-/* The recording in the picture is @p. */
+/* Checks that the recording in the picture is equal to @p. */
 static inline void assert_comes_back(const struct bytes *picture, struct profile *p)
 {
 	_cleanup_free_ char *before = fold(p), *after = NULL;

@@ -13,11 +13,15 @@
 
 struct test_frame {
 	const char *name,
-		*file; /* file NULL: a native frame of libz, a kernel frame, ... by kind */
+		/*
+		 * file of the function; NULL: the frame is native in libz, of the kernel, ... by
+		 * its kind
+		 */
+		*file;
 	int line;
 	enum frame_kind kind;
-	const char *symbol; /* as in the file */
-	uint64_t address;   /* with name "": no symbol covers it */
+	const char *symbol; /* symbol as it is in the file */
+	uint64_t address;   /* address of the frame; its name is "" if no symbol covers it */
 };
 
 static const char *const test_mapping[KIND_MAX] = {

@@ -11,7 +11,9 @@
 #include "elf_writer.h"
 #include "python/find/accessor.h"
 
-/* RIP-relative displacement from the end of an instruction at text offset @end to @addr. */
+/*
+ * Writes the RIP-relative displacement to @addr of the instruction that ends at text offset @end.
+ */
 static void patch(uint8_t *code, size_t at, size_t end, uint64_t addr)
 {
 	int32_t disp = (int32_t)(addr - (EW_TEXT + end));
@@ -230,7 +232,7 @@ static void test_tls_initial_exec(void **state)
 	assert_int_equal(a.addr, got);
 }
 
-/* The fall-through returns NULL; jne leads to the part that matters. */
+/* The path that falls through returns NULL; jne leads to the path that matters. */
 static void test_branch(void **state)
 {
 	uint8_t code[] = {0x83, 0x3d, 0, 0, 0, 0, 0,	0x75, 0x03, 0x31, 0xc0, 0xc3,
@@ -336,7 +338,7 @@ static void test_arm64_descriptor(void **state)
 	assert_int_equal(a.addr, EW_DATA + 16);
 }
 
-/* Other code isn't understood. Nothing loops or reads outside of the function. */
+/* Other code isn't understood, and nothing loops or reads outside of the function. */
 static void test_nonsense(void **state)
 {
 	uint32_t seed = 1;

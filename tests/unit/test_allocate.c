@@ -28,7 +28,8 @@ const char *__asan_default_options(void)
 	return "allocator_may_return_null=1:max_allocation_size_mb=1";
 }
 
-static void *volatile kept; /* the compiler leaves out an allocation that nothing uses */
+/* assigned so that the compiler doesn't leave out an allocation that nothing uses */
+static void *volatile kept;
 
 static bool done(void *p)
 {

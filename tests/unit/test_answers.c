@@ -34,16 +34,18 @@ static void test_kinds(void **state)
 	assert_false(answers_known(disk));
 	assert_false(answers_kind(disk, &(struct file_kind){.type = FUSE_MAGIC}));
 	assert_false(answers_known(disk));
-	assert_true(answers_kind(disk, &(struct file_kind){.type = 0x4d44})); /* vfat */
+	/* the number of vfat */
+	assert_true(answers_kind(disk, &(struct file_kind){.type = 0x4d44}));
 	assert_true(answers_known(disk));
 	assert_false(answers_kind(memory, &(struct file_kind){.type = 0x4d44}));
 	assert_true(answers_kind(memory, &(struct file_kind){.type = TMPFS_MAGIC}));
 	assert_true(answers_known(memory));
-	assert_false(answers_known(again)); /* it was unmounted, and another one has its number */
+	/* that file system was unmounted, and another one has its number now */
+	assert_false(answers_known(again));
 	assert_false(answers_kind(memory, &(struct file_kind){OVERLAYFS_SUPER_MAGIC, true}));
 }
 
-/* An overlay in this mount namespace, at @dir/merged. */
+/* Mounts an overlay in this mount namespace, at @dir/merged. */
 static bool make_overlay(const char *dir)
 {
 	char path[200], options[400];
@@ -80,7 +82,7 @@ static int is_users(pid_t pid, const char *path)
 	return kind.is_users;
 }
 
-/* Root within the namespace is the user who made it. */
+/* Makes root within the namespace the user who made it. */
 static bool map_root(void)
 {
 	static const char *const words[][2] = {{"/proc/self/setgroups", "deny"},
@@ -96,7 +98,7 @@ static bool map_root(void)
 	return done;
 }
 
-/* A user's own: whoever has a namespace of users may mount one in it. */
+/* Mounts an overlay as a user: whoever has a user namespace may mount one in it. */
 static pid_t user_mounts(const char *dir)
 {
 	int ready[2];
@@ -121,7 +123,7 @@ static pid_t user_mounts(const char *dir)
 	return child;
 }
 
-/* Exit code: one bit for each fault; 64: that isn't permitted. */
+/* Looks at files. The exit code has one bit for each fault; 64: this isn't permitted. */
 static int look(const char *dir)
 {
 	int of_root, of_user;

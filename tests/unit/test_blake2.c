@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * BLAKE2b against what Python's hashlib says: hashlib.blake2b(bytes(i % 251 for i in range(n)),
+ * Compares BLAKE2b with Python's hashlib: hashlib.blake2b(bytes(i % 251 for i in range(n)),
  * digest_size=32).
  */
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Environments as they were given, and running as the user behind sudo (needs root). */
+/* Tests environments as they were given, and running as the user behind sudo (needs root). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,7 +37,7 @@ static void test_original(void **state)
 {
 	_cleanup_env_ struct environment own = {}, proc = {};
 
-	unsetenv("PATH"); /* as the C library would */
+	unsetenv("PATH"); /* the C library would do the same */
 	assert_int_equal(environment_original(&own), 0);
 	assert_int_equal(environment_of_process(&proc, getpid()), 0);
 	assert_non_null(environment_get(&own, "PATH"));
@@ -82,7 +82,7 @@ static void test_bad_sudo_variables(void **state)
 	unsetenv("SUDO_UID");
 }
 
-/* In the child: 0 if everything is the caller's. */
+/* Runs in the child: returns 0 if everything is the caller's. */
 static int check_become(void)
 {
 	struct caller c;
@@ -141,13 +141,14 @@ static int check_many_groups(void)
 		return 1;
 	child = fork();
 	if (child == 0) {
-		close(go[1]); /* else it would wait for itself if the parent gives up */
+		close(go[1]); /* otherwise the child would wait for itself if the parent gives up */
 		pretend_sudo();
 		if (read(go[0], &byte, 1) != 1 || caller_find(&c) || c.groups.n != NGROUPS_MAX)
 			_exit(2);
 		_exit(memcmp(c.groups.v, groups, sizeof(groups)) ? 3 : 0);
 	}
-	if (setgroups(NGROUPS_MAX, groups)) /* a user namespace without these numbers */
+	/* this user namespace doesn't have these group numbers */
+	if (setgroups(NGROUPS_MAX, groups))
 		return SKIPPED;
 	if (setresuid(NOBODY, NOBODY, NOBODY) || write(go[1], "", 1) != 1 ||
 	    waitpid(child, &status, 0) != child)

@@ -256,7 +256,7 @@ static void test_unknown_words(void **state)
 	assert_int_equal(parse("-fh"), OPTIONS_HELP_ASKED);
 }
 
-/* Tables: no letter or name twice, words for every option. */
+/* Checks option tables: no letter or name comes twice, and every option has words. */
 static void test_tables(void **state)
 {
 	for (const struct command *const *c = commands; *c; c++)

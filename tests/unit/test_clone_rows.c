@@ -11,9 +11,9 @@
 #include "cfi_writer.h"
 #include "unwind/prove/clone_rows.h"
 
-#define CALL  0x1117u /* a function begins 0x17 bytes before */
+#define CALL  0x1117u /* a function begins 0x17 bytes before this */
 #define BEGIN "\x41\x0e\x10\x41\x0e\x08"
-#define END   "\x07\x10" /* undefined: the return address */
+#define END   "\x07\x10" /* instructions that make the return address undefined */
 
 static const uint8_t clone3[] = {
 	0x0f, 0x05,	  /* syscall */
@@ -37,7 +37,7 @@ static void compile(const uint8_t *bytes, size_t n, const char *program, size_t 
 	cw_usual(&w);
 	cw_fde(&w, CALL - 0x17, 0x17, program, program_n);
 	cw_fde(&w, CALL + n, 0x17, END, 2);
-	cw_fde(&w, CALL + n + 0x18, 0x10, "", 0); /* error */
+	cw_fde(&w, CALL + n + 0x18, 0x10, "", 0); /* the place that the error leads to */
 	ew_init(&ew, ET_DYN);
 	cw_place(&w, &ew);
 	memset(ew.text, 0xcc, sizeof(ew.text));
@@ -71,7 +71,7 @@ static void is_nothing(const uint8_t *bytes, size_t n, const char *program, size
 		assert_int_equal(unwind_rows_find(&rows, CALL + i)->cfa, UNWIND_UNKNOWN);
 }
 
-/* One byte is another: what it was, where, what it is. */
+/* Changes one byte: what it was, where, and what it becomes. */
 static void test_others(void **state)
 {
 	static const struct {
@@ -79,11 +79,11 @@ static void test_others(void **state)
 	} others[] = {
 		{0x05, 1, 0x0b}, /* ud2 */
 		{0xc0, 4, 0xc1}, /* test %rax,%rcx */
-		{0x7c, 5, 0x74}, /* the new thread begins where the error is */
-		{0x1b, 6, 0x60}, /* an error, where nothing is */
+		{0x7c, 5, 0x74}, /* the new thread would begin where the error leads to */
+		{0x1b, 6, 0x60}, /* the error leads where nothing is */
 		{0x74, 7, 0x75}, /* jne */
-		{0x01, 8, 0x40}, /* a new thread, where nothing is */
-		{0xc3, 9, 0x90}, /* runs on */
+		{0x01, 8, 0x40}, /* the new thread begins where nothing is */
+		{0xc3, 9, 0x90}, /* without ret the code runs on */
 		{0xc3, 9, 0xcc},
 	};
 	uint8_t bytes[sizeof(clone3)];
@@ -96,11 +96,11 @@ static void test_others(void **state)
 	}
 	for (size_t n = 1; n < sizeof(clone3); n++)
 		is_nothing(clone3, n, BEGIN, sizeof(BEGIN) - 1);
-	/* Something is still on the stack. */
+	/* Something is still on the stack, so no thread begins there. */
 	is_nothing(clone3, sizeof(clone3), BEGIN, 3);
 }
 
-/* Debian 12's musl 1.2.3. */
+/* Tests the code of Debian 12's musl 1.2.3. */
 static void test_musl(void **state)
 {
 	static const uint8_t clone[] = {0x0f, 0x05, 0x85, 0xc0, 0x75, 0x0f, 0x31, 0xed,
@@ -123,11 +123,11 @@ static void test_musl(void **state)
 	assert_int_equal(clone_rows_musl(bytes + 61, 39, 0x103d, &ranges, &at, &n), 0);
 	assert_int_equal(n, 0);
 	assert_int_equal(ranges.n, 6);
-	assert_int_equal(ranges.v[1].start, 0x100b); /* behind the pop, up to behind the push */
+	assert_int_equal(ranges.v[1].start, 0x100b); /* from after the pop to after the push */
 	assert_int_equal(ranges.v[1].end, 0x1013);
 	assert_int_equal(ranges.v[1].rule.slots, UNWIND_RA_IN_INDEX);
 	assert_int_equal(ranges.v[3].rule.cfa, UNWIND_CLONE);
-	assert_int_equal(ranges.v[4].start, 0x103c + 6); /* from the branch's other way on */
+	assert_int_equal(ranges.v[4].start, 0x103c + 6); /* from the other way of the branch on */
 	assert_int_equal(ranges.v[4].end, 0x103c + 21);
 	assert_int_equal(ranges.v[4].rule.cfa, UNWIND_END);
 	vec_fini(&ranges);

@@ -85,13 +85,14 @@ static void test_being_built(void **state)
 	size_t n = build(&b);
 
 	b.head.firsttraceable = 4;
-	b.head.text[CODE_LINETABLE].bytes = 0; /* not even the length could be read */
+	/* not even the length of the line table could be read */
+	b.head.text[CODE_LINETABLE].bytes = 0;
 	b.head.text[CODE_LINETABLE].len = UINT32_MAX;
 	assert_int_equal(py_code_from_record(&b.head, n, 0x30c, &code), 0);
 	assert_int_equal(py_code_position(code, 0).line, 10);
 	assert_int_equal(py_code_position(code, 6).line, 10);
 	assert_int_equal(py_code_position(code, 8).line, 0);
-	/* No line table came: it has to be fetched. */
+	/* No line table came with the record, so it has to be fetched. */
 	assert_int_equal(code->missing, 1 << CODE_LINETABLE);
 }
 
@@ -106,7 +107,7 @@ static void test_long_table(void **state)
 		unsigned version;
 		const char *table;
 		size_t bytes;
-		int last, next; /* lasti at the end of the first, in the second */
+		int last, next; /* lasti at the end of the first entry, and in the second one */
 	} of[] = {
 		{0x309, "\0\1\4\1\4", 5, 3, 4},
 		{0x30a, "\4\1\4", 3, 1, 2},
@@ -146,7 +147,7 @@ static void test_internal(void **state)
 	}
 }
 
-/* Every cut and every single changed length is refused or harmless (ASan watches). */
+/* Checks that every cut and every single changed length is refused or harmless (ASan watches). */
 static void test_hostile_records(void **state)
 {
 	struct built b;
@@ -178,7 +179,7 @@ static void test_hostile_records(void **state)
 			 -EINVAL);
 }
 
-/* A made-up heap of a 3.12-like interpreter, read back through process_vm_readv. */
+/* Makes the heap of a 3.12-like interpreter, which is read back through process_vm_readv. */
 struct fake_str {
 	uint64_t pad[2], len, hash;
 	uint32_t state, pad2;
@@ -213,7 +214,7 @@ static const struct py_layout fake_layout = {
 	.str_state = offsetof(struct fake_str, state),
 	.str_ascii = offsetof(struct fake_str, data),
 	.str_compact = offsetof(struct fake_str, data),
-	.bytes_data = offsetof(struct fake_str, state), /* bytes have no state word */
+	.bytes_data = offsetof(struct fake_str, state), /* a bytes object has no word `state` */
 };
 
 static void set_str(struct fake_str *s, const char *text)
@@ -316,7 +317,7 @@ static void test_fill_freed(void **state)
 		assert_null(code->name);
 		py_code_free(code);
 	}
-	/* 3.14's flags; an immortal one */
+	/* 3.14 has other flags; this string is immortal */
 	fake_init(&f);
 	f.code.count = 1ull << 55 | 0xc0000000;
 	code = unfilled(&f, version_check(&f));

@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "check.h" /* abi */
+#include "check.h" /* the one of abi/ */
 #include "unwind/prove/x86_flow.h"
 #include "unwind/prove/code_rows.h"
 
-#define BASE 0x100 /* key of the first byte */
+#define BASE 0x100 /* key of the first byte of the code */
 
 struct fixture {
 	struct code_region r;
@@ -125,7 +125,7 @@ static void realigned(void **state)
 	done(&x);
 }
 
-/* The old stack pointer in a word of the realigned frame. */
+/* A realigned frame has the old stack pointer in one of its words. */
 static void realigned_in_memory(void **state)
 {
 	struct fixture x;
@@ -210,7 +210,7 @@ static void guesses(void **state)
 	look(&x, "\xe8\x01\x00\x00\x00\xc3", 6, true);
 	assert_string_equal(x.why, "calls, and may begin elsewhere");
 	done(&x);
-	/* The end of a function that pushed; the bytes lack its beginning. */
+	/* The end of a function that pushed; the bytes lack the function's beginning. */
 	look(&x, "\x31\xc0\x5b\xc3", 4, true);
 	assert_non_null(x.why);
 	done(&x);
@@ -259,7 +259,7 @@ static void calls(void **state)
 	vec_fini(&ranges);
 }
 
-#define TABLE 0x1000 /* its key */
+#define TABLE 0x1000 /* key of the jump table */
 
 static size_t read_table(void *ctx, int64_t key, void *ret, size_t n)
 {
@@ -277,7 +277,7 @@ static size_t read_table(void *ctx, int64_t key, void *ret, size_t n)
 	return n;
 }
 
-/* The jump of a switch goes to the addresses in its table. */
+/* The jump of a switch goes to the addresses in its jump table. */
 static void tables(void **state)
 {
 	static const char says[] = "a jump to where a table or a register says";
@@ -312,12 +312,13 @@ static void tables(void **state)
 	done(&x);
 	code[18] = (char)0xc2;
 
-	memcpy(code, "\x39\xf7\x90", 3); /* cmp %esi,%edi: how many isn't known */
+	memcpy(code, "\x39\xf7\x90", 3); /* cmp %esi,%edi doesn't tell how many entries there are */
 	look_reading(&x, code, n, false, read_table);
 	assert_string_equal(x.why, "an instruction that isn't known");
 	done(&x);
 
-	memcpy(code, "\x83\xff\x02\x77\x07", 5); /* to movslq: with another %rax */
+	/* ja leads to movslq, with another value in %rax */
+	memcpy(code, "\x83\xff\x02\x77\x07", 5);
 	look_reading(&x, code, n, false, read_table);
 	assert_string_equal(x.why, says);
 	done(&x);
@@ -371,7 +372,7 @@ static void never_returning(void **state)
 	look_before(&x, other, sizeof(other) - 1, 0, CODE_START);
 	assert_string_equal(x.why, "an end with another stack pointer than at the start");
 	done(&x);
-	/* A function that never returns, whatever follows. */
+	/* A function that never returns ends here, whatever follows. */
 	look_before(&x, abort, sizeof(abort) - 1, 0, CODE_START);
 	assert_null(x.why);
 	is(&x, 1, 7, 16, UNWIND_SAME, UNWIND_SAME);
@@ -391,7 +392,7 @@ static void endless(void **state)
 	is(&x, 0, 7, 8, UNWIND_SAME, UNWIND_SAME);
 	is(&x, 3, 7, 16, UNWIND_SAME, UNWIND_SAME);
 	done(&x);
-	/* It may begin elsewhere. */
+	/* The function may begin elsewhere. */
 	look_before(&x, bytes, sizeof(bytes) - 1, 8, CODE_START);
 	assert_int_equal(x.ranges.n, 0);
 	done(&x);
@@ -432,7 +433,7 @@ static void guarded(void **state)
 
 	rows = (struct unwind_rows){};
 	assert_int_equal(code_rows_guess(&(struct code_memory){0x7001, 100, bytes + 1}, &rows), 0);
-	assert_int_equal(rows.rows.n, 0); /* it takes more from the stack than it put there */
+	assert_int_equal(rows.rows.n, 0); /* the code takes more from the stack than it put there */
 	assert_int_equal(rows.guarded, 0);
 	unwind_rows_fini(&rows);
 }

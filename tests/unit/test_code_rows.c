@@ -10,9 +10,9 @@
 
 #include "cfi_writer.h"
 
-#define NAMED	0x1100u /* has a symbol */
-#define BETWEEN 0x1200u /* has call frame information */
-#define CALLED	0x1300u /* by the named one */
+#define NAMED	0x1100u /* key of a function that has a symbol */
+#define BETWEEN 0x1200u /* key of a function that has call frame information */
+#define CALLED	0x1300u /* key of a function that the named one calls */
 #define ENTRY	0x1400u
 
 static const uint8_t named[] = {
@@ -20,7 +20,7 @@ static const uint8_t named[] = {
 	0xe8, 0xf7, 0x01, 0x00, 0x00, /* call CALLED */
 	0x48, 0x83, 0xc4, 0x08, 0xc3, /* add $8,%rsp; ret */
 };
-/* It calls, so that it can't be a guess. */
+/* This function calls another one, so that it can't be a guess. */
 static const uint8_t called[] = {
 	0x53,			      /* push %rbx */
 	0xe8, 0xfa, 0xfd, 0xff, 0xff, /* call NAMED */

@@ -38,7 +38,7 @@ static const struct py_layout *get_layout(void *ctx, uint16_t index)
 	return index ? NULL : &layout;
 }
 
-/* The last answers to the kernel programs. */
+/* What the collector has last answered to the kernel programs. */
 static enum proc_state last_state;
 static uint32_t crowd_uid;
 static uint64_t crowd_until_ns, all_until_ns;
@@ -119,7 +119,7 @@ static int setup_machine(void **state)
 	return set_up(state, (struct collect_config){.whole_machine = true});
 }
 
-/* As krait top has it. */
+/* Sets the collector up as krait top does. */
 static int setup_long(void **state)
 {
 	return set_up(state, (struct collect_config){.max_bytes = 4 << 20});
@@ -194,7 +194,7 @@ static void send_stack(struct fixture *f, uint64_t id, const uint64_t *codes, ui
 	collect_record(f->collect, out.s, out.n);
 }
 
-/* One kernel frame. */
+/* Sends a native part that is one kernel frame. */
 static void send_native(struct fixture *f, uint64_t id)
 {
 	struct {
@@ -348,7 +348,7 @@ static void test_process_later(void **state)
 	assert_string_equal(profile_label_text(f->profile, s.labels, "process"), "prog");
 }
 
-/* Its record was lost. */
+/* The record of the process was lost, so nobody knows what it is. */
 static void test_process_never(void **state)
 {
 	struct fixture *f = *state;
@@ -386,12 +386,14 @@ static void test_flush_fails(void **state)
 	struct fixture *f = *state;
 	struct collect_stats st;
 
-	test_in_order(state); /* the profile's own vectors have grown */
+	/* the profile's own vectors have grown before, so that only other allocations fail */
+	test_in_order(state);
 	for (uint64_t id = 1; id <= 9; id++) {
 		send_stack(f, id, (uint64_t[]){0x10, 0x20}, 1 + id % 2, WALK_OK);
 		send_sample(f, id, WALK_OK);
 	}
-	fail_size = sizeof(uint32_t); /* the frames of a stack that is being named: it waits */
+	/* fails the allocation for the frames of a stack that is being named: the stack waits */
+	fail_size = sizeof(uint32_t);
 	assert_int_equal(collect_flush(f->collect, false), 0);
 	assert_int_equal(fail_size, 0);
 	assert_int_equal(samples(f).n, 9);
@@ -409,9 +411,10 @@ static void test_lost(void **state)
 	struct collect_stats st;
 
 	send_proc(f);
-	send_stack(f, 98, (uint64_t[]){0x10}, 1, WALK_OK); /* its code object never comes */
+	/* the code object of this stack never comes */
+	send_stack(f, 98, (uint64_t[]){0x10}, 1, WALK_OK);
 	send_sample(f, 98, WALK_OK);
-	send_sample(f, 99, WALK_OK); /* nor this stack */
+	send_sample(f, 99, WALK_OK); /* this stack never comes either */
 	assert_int_equal(collect_flush(f->collect, true), 0);
 	assert_int_equal(samples(f).n, 2);
 	collect_stats(f->collect, &st);
@@ -449,7 +452,7 @@ static void test_pending(void **state)
 	assert_int_equal(st.samples, 0);
 }
 
-/* This very process: krait looked at it, and it doesn't run Python. */
+/* krait has looked at this very process, which doesn't run Python. */
 static void test_not_python(void **state)
 {
 	struct fixture *f = *state;
@@ -485,7 +488,7 @@ static void test_broken(void **state)
 		if (n)
 			bytes[0] = rand() % 6;
 		if (bytes[0] == REC_PROC && n)
-			continue; /* would look at real processes */
+			continue; /* skips states for which krait would look at real processes */
 		collect_record(f->collect, bytes, n);
 		sent++;
 	}
@@ -557,7 +560,7 @@ static void test_sampled_after_end(void **state)
 	assert_int_equal(codes_after_end(f), 0);
 }
 
-/* This process's image @exec_id had a sample before it was known what it is. */
+/* Sends a sample of this process's image @exec_id before it is known what the process is. */
 static struct collect_stats sampled_pending(struct fixture *f, uint32_t exec_id)
 {
 	struct rec_sample rec = {.type = REC_SAMPLE,
@@ -598,7 +601,7 @@ static void test_first_thread_ends(void **state)
 	assert_int_equal(codes_after_end(f), 0);
 }
 
-/* Meets a process of user @uid that krait has to look at. */
+/* Meets a process of user @uid at which krait has to look. */
 static unsigned crowded_after(struct fixture *f, uint32_t exec_id, uint32_t uid, bool new)
 {
 	struct rec_proc rec = {.type = REC_PROC,
@@ -692,13 +695,14 @@ static void test_long(void **state)
 			early = st.kept.codes + st.kept.stacks;
 	}
 	st = flushed(f,
-		     false); /* in a slow run the process was forgotten meanwhile, and met again */
+		     /* in a slow run the process was forgotten in the meantime, and met again */
+		     false);
 	assert_int_equal(st.samples, MANY);
 	assert_int_equal(st.codes, MANY);
 	assert_int_equal(st.lost_stacks + st.lost_names, 0);
 	assert_true(st.kept.codes <= 65536 && st.kept.stacks <= 65536);
 	assert_true(st.kept.codes + st.kept.stacks < early + early / 10);
-	/* The first one is met again. */
+	/* The code object that came first is sent again. */
 	send_code(f, 64, "f");
 	send_stack(f, 0x9e3779b97f4a7c15u, (uint64_t[]){64}, 1, WALK_OK);
 	send_sample(f, 0x9e3779b97f4a7c15u, WALK_OK);
@@ -722,7 +726,10 @@ static void test_condensed(void **state)
 
 	sums_init(&none, 2);
 	send_proc(f);
-	/* Three flushes: after some more the process, which doesn't exist, is forgotten. */
+	/*
+	 * Three flushes are done; after more of them the process, which doesn't exist, is
+	 * forgotten.
+	 */
 	for (uint64_t i = 1; i <= 15000; i++) {
 		uint64_t epoch = i / 5000 << 32, id = (i * 0x9e3779b97f4a7c15u) ^ epoch;
 		uint64_t code = i * 64;
@@ -742,9 +749,9 @@ static void test_condensed(void **state)
 		collect_next_round(f->collect);
 		assert_int_equal(condense_end(&c, 0), 0);
 		collect_stats(f->collect, &st);
-		/* Records of this round may still be needed. */
+		/* Records of this round may need these code objects still. */
 		assert_int_equal(st.kept.codes, 5000);
-		/* One that was on the way, without its stack. */
+		/* A sample that was on its way, without its stack. */
 		send_sample(f, id, WALK_OK);
 	}
 	st = flushed(f, true);
@@ -906,7 +913,7 @@ static void test_thread_of_a_waiting_stack(void **state)
 	assert_string_equal(profile_label_text(f->profile, s.labels, "thread"), "worker");
 }
 
-/* A thread's number is used again: another name, another CPU time. */
+/* The number of a thread is used again, with another name and another CPU time. */
 static void test_tid_again(void **state)
 {
 	struct fixture *f = *state;
@@ -914,10 +921,12 @@ static void test_tid_again(void **state)
 	send_proc(f);
 	send_thread(f, 7, 2500);
 	assert_int_equal(flushed(f, false).threads, 1);
-	collect_exit(f->collect, key.tgid, 7, 2600); /* told before its last sample is read */
+	/* the thread's end is told before its last sample is read */
+	collect_exit(f->collect, key.tgid, 7, 2600);
 	send_thread(f, 7, 2550);
 	assert_int_equal(flushed(f, false).threads, 1);
-	send_thread_as(f, REC_SAMPLE_END, 7, 2640); /* it isn't over when the side band says so */
+	/* the thread isn't over when the side band says so */
+	send_thread_as(f, REC_SAMPLE_END, 7, 2640);
 	assert_int_equal(flushed(f, false).threads, 1);
 	send_thread(f, 7, 2650);
 	assert_int_equal(flushed(f, false).threads, 2);
@@ -938,7 +947,8 @@ static void test_end_alone(void **state)
 	collect_exit(f->collect, key.tgid, 8, 20 * NSEC_PER_SEC);
 	assert_int_equal(flushed(f, false).threads, 1);
 	send_thread(f, 9, 20 * NSEC_PER_SEC);
-	assert_int_equal(flushed(f, false).kept.threads, 1); /* in its place */
+	/* the new thread takes the place of the old one */
+	assert_int_equal(flushed(f, false).kept.threads, 1);
 }
 
 /* Threads that begin and end between two readings of the side band, one number for all. */
@@ -953,7 +963,7 @@ static void test_tid_again_soon(void **state)
 	for (uint64_t i = 1; i <= 4; i++)
 		send_thread(f, 7, i * 1000 - 1);
 	assert_int_equal(flushed(f, false).threads, 4);
-	/* They are known to have ended, so there is room for others later. */
+	/* These threads are known to have ended, so that others get their places later. */
 	collect_exit(f->collect, key.tgid, 8, 20 * NSEC_PER_SEC);
 	st = flushed(f, false);
 	assert_int_equal(st.threads, 4);
@@ -998,8 +1008,8 @@ static void test_rings(void **state)
 	assert_int_equal(st.lost_stacks, 0);
 	assert_int_equal(samples(f).n, 3);
 	profile_get_stack(f->profile, samples(f).last.stack, &n);
-	assert_int_equal(n, 2); /* its mark, and the kernel's */
-	/* Stacks that never came make room. */
+	assert_int_equal(n, 2); /* the mark, and the kernel's frame */
+	/* Stacks that were announced and never came make room for others. */
 	for (uint64_t id = 100; id < 500; id++)
 		send_native(f, id);
 	send_stack(f, 100, NULL, 0, WALK_NO_PYTHON);
@@ -1008,7 +1018,7 @@ static void test_rings(void **state)
 	assert_int_equal(st.broken_records, 1);
 }
 
-/* This very process, which maps a PyPy, was met and is looked at. */
+/* This very process, which maps a PyPy, was met, and krait looks at it. */
 static struct collect_stats met_pypy(struct fixture *f, struct proc_key own)
 {
 	struct rec_proc proc = {.type = REC_PROC, .state = PROC_PENDING, .proc = own};
@@ -1062,7 +1072,7 @@ static void test_rate(void **state)
 	send_proc(f);
 	for (uint32_t ms = 0; ms < 1000; ms++)
 		send_runtime(f, 1, (ms + 7) / 4 * 4 * NSEC_PER_MSEC);
-	/* Threads of 6 ms are too short to tell a rate. */
+	/* Threads of 6 ms are too short to tell a rate of samples. */
 	for (uint32_t tid = 2; tid < 100; tid++)
 		for (uint32_t ms = 0; ms < 6; ms++)
 			send_runtime(f, tid, ms / 4 * 4 * NSEC_PER_MSEC);

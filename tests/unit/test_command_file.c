@@ -16,7 +16,7 @@ struct tree {
 	char root[64];
 };
 
-/* A file of the tree with these contents. */
+/* Makes a file of the tree with these contents. */
 static void put(struct tree *t, const char *name, const char *text, mode_t mode)
 {
 	char path[256];
@@ -76,7 +76,7 @@ static int teardown(void **state)
 	return r;
 }
 
-/* @word must lead to @file of the tree; NULL: to no file. */
+/* Checks that @word leads to @file of the tree; NULL: to no file. */
 static void assert_leads(struct tree *t, const char *word, const char *file)
 {
 	char search[256], path[PATH_MAX], wanted[256];
@@ -99,7 +99,7 @@ static void test_commands(void **state)
 	char word[256];
 
 	assert_leads(t, "python", "b/python");
-	assert_leads(t, "plain", "b/plain"); /* the first one may not be executed */
+	assert_leads(t, "plain", "b/plain"); /* the first file of that name may not be executed */
 	assert_leads(t, "script", "b/python");
 	assert_leads(t, "env", "b/python");
 	assert_leads(t, "env-options", "b/python");

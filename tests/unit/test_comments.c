@@ -49,7 +49,7 @@ static void test_warnings_come_first(void **state)
 	assert_at(&c, 3, "note: x");
 }
 
-/* A million comments, and the warning at their end. */
+/* Adds a million comments, and a warning after them. */
 static void test_too_many(void **state)
 {
 	_cleanup_(comments_fini) struct comments c = {};
@@ -82,7 +82,7 @@ static void test_too_long(void **state)
 	add(&c, half);
 	add(&c, half);
 	add(&c, half);
-	add(&c, more); /* displaces nothing, because it never fits */
+	add(&c, more); /* this one displaces nothing, because it never fits */
 	assert_int_equal(c.list.n, 3);
 	assert_at(&c, 2, "krait: 2 more comments were left out");
 	more[COMMENTS_MAX_BYTES / 2] = '\0';

@@ -13,7 +13,7 @@
 #include "profile/profile.h"
 #include "view/cpu_words.h"
 
-/* 10 s of @ran and @queued; @taken by the host on all CPUs. */
+/* Makes 10 s in which a process had @ran and @queued; the host took @taken on all CPUs. */
 static struct cpu_use split(uint64_t ran, uint64_t queued, uint64_t taken)
 {
 	struct cpu_use u = {.wall_ms = 10000, .ran_ms = ran, .queued_ms = queued};
@@ -30,21 +30,21 @@ static void test_split(void **state)
 
 	assert_int_equal(u.waited_ms, 9700);
 	assert_int_equal(u.unknown_ms, 0);
-	u = split(200, 100, 300); /* at most that much of the rest */
+	u = split(200, 100, 300); /* the host counts at most for the time that is left */
 	assert_int_equal(u.waited_ms, 9400);
 	assert_int_equal(u.unknown_ms, 300);
 }
 
-/* A busy thread doesn't wait, whatever the host takes from it. */
+/* A busy thread doesn't count as waiting, whatever the host takes from it. */
 static void test_stolen(void **state)
 {
 	assert_int_equal(split(5000, 0, 5000).waited_ms, 0);
 	assert_int_equal(split(4000, 1000, 5000).waited_ms, 0);
-	assert_int_equal(split(7000, 0, 24000).waited_ms, 0); /* from eight CPUs */
+	assert_int_equal(split(7000, 0, 24000).waited_ms, 0); /* taken from eight CPUs together */
 	assert_int_equal(split(7000, 0, 24000).unknown_ms, 3000);
 }
 
-/* Counts that are a tick ahead of the clock. */
+/* The counts are a tick ahead of the clock. */
 static void test_more_than_all(void **state)
 {
 	struct cpu_use u = split(9900, 200, 0);
@@ -103,7 +103,7 @@ static void test_nonsense_is_refused(void **state)
 		"CPU use: pid 1: 0 ms, CPU 0 ms, 1 threads: x",
 		"CPU use: pid 1: 10 ms, CPU 0 ms, 1 threads",
 		"CPU use: pid 1: 10 ms, CPU 0 ms, 1 threads, main thread ran 1 ms: x",
-		/* 9 of 10 ms */
+		/* main thread ran and waited for 9 of 10 ms */
 		("CPU use: pid 1: 10 ms, CPU 0 ms, 1 threads, main thread ran 1 ms, queued 1 ms, "
 		 "waited 7 ms, not known 0 ms: x"),
 	};
@@ -138,7 +138,7 @@ static void test_one_process(void **state)
 	SAYS("app.py ran 30 %, waited for a CPU 0 %, for anything else 0 %; 70 % unknown (waiting, "
 	     "or taken by the machine's host)",
 	     MAIN("1", "300", "1", "300", "0", "0", "700", "app.py"), ALL("300", "1"));
-	/* Its other threads wait for something: only the main thread's waits count. */
+	/* Only the waits of the main thread count; other threads wait for something too. */
 	SAYS("app.py used 2 % of one CPU; its main thread ran 2 %, waited for a CPU 0 %, for "
 	     "anything else 98 %",
 	     MAIN("1", "20", "8", "20", "0", "980", "0", "app.py"), ALL("20", "1"));
@@ -156,7 +156,10 @@ static void test_several_processes(void **state)
 	     "0.5 %, for anything else 98 %",
 	     MAIN("1", "20", "1", "20", "10", "970", "0", "a"),
 	     MAIN("2", "20", "1", "20", "0", "980", "0", "b"), ALL("40", "2"));
-	/* One of three processes waits for a CPU; the master and another worker don't. */
+	/*
+	 * One of three processes waits for a CPU; the master and another worker wait for something
+	 * else.
+	 */
 	SAYS("3 processes used 5 % of one CPU; on average their main threads ran 2 %, waited for a "
 	     "CPU "
 	     "15 % (b, pid 2, 40 %), for anything else 84 %",
@@ -174,7 +177,7 @@ static void test_several_processes(void **state)
 	SAYS("1 process used 1 % of one CPU", ALL("10", "1"));
 }
 
-/* Half a CPU or more was used; how much isn't known. */
+/* Nothing is said if half a CPU or more was used, or if it isn't known how much. */
 static void test_nothing_is_said(void **state)
 {
 	SAYS("", ALL("500", "1"));

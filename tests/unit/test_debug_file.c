@@ -19,7 +19,7 @@
 #include "base/cleanup.h"
 #include "symbol/elf/elf_names.h"
 
-/* root/ is what a target would have as "/". */
+/* makes files; root/ is what a target would have as "/" */
 static const char make_files[] =
 	"set -e; exec 2>/dev/null; mkdir -p root/srv root/usr/lib/debug/srv\n"
 	"printf '%s\\n' 'static __attribute__((noinline)) int hidden(int x) { return x * 3 + 1; }'"
@@ -31,7 +31,7 @@ static const char make_files[] =
 	"for l in lib noid other; do objcopy --only-keep-debug $l.so $l.debug; done\n"
 	"strip -o root/srv/lib.so lib.so\n"
 	"objcopy --strip-all --add-gnu-debuglink=noid.debug noid.so root/srv/noid.so\n"
-	/* https://sourceware.org/gdb/current/onlinedocs/gdb.html/MiniDebugInfo.html */
+	/* as in https://sourceware.org/gdb/current/onlinedocs/gdb.html/MiniDebugInfo.html */
 	"echo hidden > keep; objcopy -S --remove-section .comment --keep-symbols=keep lib.debug "
 	"mini\n"
 	"xz -c mini > mini.xz\n"
@@ -108,7 +108,7 @@ static void test_link(void **state)
 	expect("/srv/noid.so", "noid", NULL, NULL);
 	run("cp noid.debug root/usr/lib/debug/srv/");
 	expect("/srv/noid.so", "noid", "hidden", NULL);
-	run("cp lib.debug root/srv/noid.debug"); /* is looked at first */
+	run("cp lib.debug root/srv/noid.debug"); /* this place is looked at first */
 	expect("/srv/noid.so", "noid", "hidden", "/srv/noid.debug: another build id");
 	run("rm root/usr/lib/debug/srv/noid.debug; cp noid.debug root/srv/; printf x >> "
 	    "root/srv/noid.debug");
@@ -134,7 +134,7 @@ static void test_mini(void **state)
 	expect("/srv/bomb.so", "hidden", NULL, ".gnu_debugdata can't be unpacked");
 }
 
-/* A server is a directory over HTTP. */
+/* a debuginfod server is a directory over HTTP */
 static const char server[] =
 	"import http.server, socketserver, threading\n"
 	"class H(http.server.SimpleHTTPRequestHandler):\n"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Servers that accept and say nothing: all files share one time limit. */
+/* Tests servers that accept and say nothing: all files share one time limit. */
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -18,7 +18,7 @@
 
 #define FILES 6
 
-/* The kernel accepts the connection, and no program ever answers. */
+/* Listens: the kernel accepts the connection, and no program ever answers. */
 static int listen_silently(char *cache)
 {
 	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -63,7 +63,7 @@ static double fetch_all(void)
 	return (double)(clock_ns(CLOCK_MONOTONIC) - began) / NSEC_PER_SEC;
 }
 
-/* The library looks at its time once a second. */
+/* libdebuginfod looks at its time limit once a second. */
 static void test_one_budget(void **state)
 {
 	char cache[64];

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Demangled names. Truth: written by hand, and c++filt over all of libstdc++'s symbols. */
+/*
+ * Tests demangled names. The truth was written by hand, and c++filt gives it for all of libstdc++'s
+ * symbols.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -114,7 +117,7 @@ static void test_parts(void **state)
 	expect("7.", "7.", LANGUAGE_UNKNOWN);
 }
 
-/* Each substitution doubles what is printed: 2^40 bytes if nothing stopped it. */
+/* Each substitution doubles what is printed, to 2^40 bytes if nothing stopped it. */
 static void test_bounded(void **state)
 {
 	char name[1024] = "_Z1fI1AIiiE", *end = name + strlen(name);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Verdicts on numbers made here, and the limits of --fail-if. */
+/* Tests verdicts on numbers made here, and the limits of --fail-if. */
 #include "render_profile.h"
 
 #include <math.h>
@@ -53,7 +53,7 @@ static void test_noise(void **state)
 	assert_false(rows[3].value_changed);
 }
 
-/* All cost in one block, once on either side: that can be chance. */
+/* All cost is in one block of time, once on either side: that can be chance. */
 static void test_burst(void **state)
 {
 	struct noise_row rows[2] = {};
@@ -156,7 +156,9 @@ static void test_start(void **state)
 	assert_false(rows[2].share_changed);
 }
 
-/* The common factor of @n functions' costs, of 1,000 samples each before. */
+/*
+ * Returns the factor that the costs of @n functions have in common, of 1,000 samples each before.
+ */
 static double speed_of(const double *factors, size_t n, int *apart)
 {
 	struct noise_row rows[8] = {};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which packages were installed together, by the files of installed distributions. */
+/* Tests which packages were installed together, by the files of installed distributions. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +9,8 @@
 #include "proc/distribution.h"
 
 static const struct {
-	const char *text, *file, *want; /* NULL: the file isn't of it */
+	/* RECORD, file and expected folder; NULL: the file doesn't belong to it */
+	const char *text, *file, *want;
 } records[] = {
 	{"jobs/__init__.py,sha256=x,1\njobs/sub/a.py,,\nhelpers/__init__.py,,\nhelpers/b.py,,\n",
 	 "jobs/sub/a.py", "jobs helpers"},
@@ -83,7 +84,7 @@ static void test_very_many(void **state)
 	began = spent_ns();
 	assert_true(distribution_from_record(str_cstr(&text), "p0/q/r/m.py", &got));
 	assert_in_range(spent_ns() - began, 0, LIMIT_NS);
-	assert_in_range(got.n, 100, 1024); /* a few of them are told */
+	assert_in_range(got.n, 100, 1024); /* only some of the folders are given */
 }
 
 /* As many bytes as are read, with lines that take long; the file of the first one is asked for. */

@@ -24,7 +24,7 @@ static void test_look(void **state)
 {
 	struct task_look look = {};
 
-	/* A newline in the name is written as \n, two characters. */
+	/* A newline in a process's name is written as \n, two characters. */
 	assert_true(task_look_parse("Name:\tState:\\nState:\tZ\nUmask:\t0\nState:\tD (disk sleep)\n"
 				    "voluntary_ctxt_switches:\t7\n"
 				    "nonvoluntary_ctxt_switches:\t5\n",
@@ -100,11 +100,11 @@ static void test_waits(void **state)
 	assert_int_equal(wait_in('D', TASK_UNKNOWN, 0, 0, "request_wait_answer").kind, WAIT_IO);
 	assert_int_equal(wait_in('S', SYS_ioctl, 7, 0, "").fd, 7);
 	assert_int_equal(wait_in('S', SYS_futex, 0x1000, 0, "").kind, WAIT_LOCK);
-	/* Of two ends of a pipe, the one that isn't ready is named. */
+	/* Of the two ends of tee(), the one that isn't ready is named. */
 	assert_int_equal(wait_in('S', SYS_tee, 3, 4, "pipe_wait_readable").fd, 3);
 	assert_int_equal(wait_in('S', SYS_tee, 3, 4, "pipe_wait_writable").fd, 4);
 	assert_int_equal(wait_in('S', SYS_splice, 3, 0, "wait_woken").fd, -1);
-	/* time.sleep() up to 3.10 */
+	/* this is time.sleep() up to 3.10 */
 	assert_int_equal(wait_in('S', SYS_pselect6, 0, 0, "do_select").kind, WAIT_SLEEP);
 	assert_int_equal(wait_in('S', SYS_pselect6, 4, 0, "do_select").kind, WAIT_POLL);
 	assert_int_equal(wait_in('S', SYS_ppoll, 0x1000, 0, "").kind, WAIT_SLEEP);
@@ -113,7 +113,7 @@ static void test_waits(void **state)
 	assert_int_equal(wait_in('S', SYS_restart_syscall, 0, 0, "do_sys_poll").kind, WAIT_POLL);
 	assert_int_equal(wait_in('S', SYS_restart_syscall, 0, 0, "do_syscall_64").kind, WAIT_SLEEP);
 	assert_int_equal(wait_in('S', SYS_restart_syscall, 0, 0, "x").kind, WAIT_BLOCKED);
-	/* not in a call: a page fault; a call without a rule; nothing known */
+	/* a page fault, which is no call; a call without a rule; nothing known */
 	assert_int_equal(wait_in('D', TASK_NO_CALL, 0, 0, "folio_wait_bit_common").kind, WAIT_IO);
 	w = wait_in('S', SYS_getpid, 0, 0, "some_function");
 	assert_int_equal(w.kind, WAIT_BLOCKED);
@@ -121,7 +121,7 @@ static void test_waits(void **state)
 	assert_int_equal(w.fd, -1);
 	assert_int_equal(wait_in('S', TASK_UNKNOWN, 0, 0, "").kind, WAIT_BLOCKED);
 	assert_int_equal(wait_in('T', SYS_read, 0, 0, "").kind, WAIT_STOPPED);
-	/* Frozen within a call. */
+	/* A thread that was frozen within a system call. */
 	w = wait_in('S', SYS_futex, 0x1000, 0, "get_signal");
 	assert_int_equal(w.kind, WAIT_FROZEN);
 	assert_null(w.call);
@@ -132,7 +132,7 @@ static void test_waits(void **state)
 	assert_int_equal(wait_in('R', SYS_read, 0, 0, "").kind, WAIT_RUNNING);
 }
 
-/* The table's entry for @key: the last one that isn't above it. */
+/* Returns the table's value for @key: that of the last row that isn't above it. */
 static uint32_t look_up(const struct store *s, uint32_t table, uint32_t key)
 {
 	uint32_t at = s->tables.v[table].root, value = 0;
@@ -165,7 +165,7 @@ static void test_store(void **state)
 	assert_int_equal(store_fill(&s, first, &rows, NULL, 0), 0);
 	assert_int_equal(store_fill(&s, table, &rows, &eval, 1), 0);
 	assert_int_equal(s.tables.v[table].depth, 2);
-	/* Nothing lies before the first row. */
+	/* No row holds before the first one. */
 	assert_int_equal(s.rules.v[look_up(&s, table, 15) & UNWIND_RULE_MASK].cfa, UNWIND_UNKNOWN);
 	for (uint32_t i = 1; i < 2000; i++) {
 		uint32_t value = look_up(&s, table, 16 * i + 7);

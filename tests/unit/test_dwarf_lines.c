@@ -72,7 +72,7 @@ static const char *base(const char *path)
 	return slash ? slash + 1 : path ? path : "??";
 }
 
-/* As addr2line -f -i -s prints it, without discriminators. */
+/* Prints the calls at an address as addr2line -f -i -s does, without discriminators. */
 static void print_calls(struct dwarf_file *d, uint64_t at, FILE *out)
 {
 	struct dwarf_call calls[16];
@@ -173,7 +173,7 @@ static void test_units_by_turns(void **state)
 
 	if (*state)
 		skip();
-	list = fdopen(open_at("two", O_RDONLY), "r"); /* a1, a3000, b1, b3000 */
+	list = fdopen(open_at("two", O_RDONLY), "r"); /* functions a1, a3000, b1, b3000 */
 	assert_non_null(list);
 	for (size_t i = 0; i < ARRAY_SIZE(at); i++)
 		assert_int_equal(fscanf(list, "%llx %*s %*s %*s", &at[i]), 1);
@@ -218,7 +218,7 @@ static void test_changed(void **state)
 	}
 }
 
-/* All packed sections of @fd claim to be @bytes unpacked; their number. */
+/* Makes all packed sections of @fd claim @bytes unpacked; returns how many there are. */
 static unsigned claim(int fd, uint64_t bytes)
 {
 	unsigned n = 0;
@@ -239,7 +239,7 @@ static unsigned claim(int fd, uint64_t bytes)
 	return n;
 }
 
-/* Packed sections count by their unpacked size, all together, before any is unpacked. */
+/* The unpacked sizes of packed sections count, all together, before any is unpacked. */
 static void test_packed(void **state)
 {
 	_cleanup_close_ int fd = -1;

@@ -30,7 +30,8 @@ static const uint8_t usual[] = {
 	/* 74 */ 0xc3,
 };
 /* clang-format on */
-#define CFI  "\x41\x0e\x10\x86\x02\x43\x0d\x06\x02\x43\x0c\x02\x08" /* CFA: rcx + 8 at 71 */
+/* the CFA is rcx + 8 from 71 on */
+#define CFI  "\x41\x0e\x10\x86\x02\x43\x0d\x06\x02\x43\x0c\x02\x08"
 #define KEPT ((-0x200 + 0x98 - 16) / 8)
 
 struct fixture {
@@ -57,7 +58,7 @@ static const struct unwind_rule *at(const struct fixture *x, uint32_t off)
 	return unwind_rows_find(&x->rows, EW_TEXT + off);
 }
 
-/* The rule holds at both ends of a part. */
+/* Checks that the rule holds at both ends of a part of the function. */
 static void holds(const struct fixture *x, uint32_t first, uint32_t last, int ra, int fp)
 {
 	assert_ptr_equal(at(x, first), at(x, last));
@@ -80,7 +81,7 @@ static void test_usual(void **state)
 
 	compile(&x, usual, CFI, sizeof(CFI) - 1);
 	assert_int_equal(at(&x, 0)->reg, 7);
-	holds(&x, 4, 38, -1, -2); /* the call itself too: nothing is overwritten yet */
+	holds(&x, 4, 38, -1, -2); /* at the call itself too, because nothing is overwritten yet */
 	holds(&x, 39, 61, KEPT, UNWIND_LOST);
 	assert_int_equal(at(&x, 39)->bx, UNWIND_LOST);
 	unknown(&x, 62, 74);
@@ -94,13 +95,16 @@ static void test_others(void **state)
 		uint8_t off, byte;
 		bool whole;
 	} cases[] = {
-		{7, 0x00, false},  /* another third argument */
-		{11, 0x18, false}, /* another CFA */
-		{34, 0x08, false}, /* another context than got the return address */
-		{27, 0x08, false}, /* another frame's than the hook gets */
-		{46, 0xa0, false}, {53, 0x88, false}, {73, 0xc4, true}, /* mov %rax,%rsp */
-		{24, 0x06, true},					/* no instruction */
-		{57, 0xe9, false}, /* a jump: the call before overwrites */
+		{7, 0x00, false},  /* lea with another third argument */
+		{11, 0x18, false}, /* lea with another CFA */
+		{34, 0x08, false}, /* another context than the one that got the return address */
+		{27, 0x08, false}, /* the frame of another context than the hook gets */
+		{46, 0xa0, false},
+		{53, 0x88, false},
+		{73, 0xc4, true}, /* mov %rax,%rsp */
+		{24, 0x06, true}, /* these bytes are no instruction */
+		/* a jump in place of the last call: the call before it overwrites */
+		{57, 0xe9, false},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -117,7 +121,7 @@ static void test_others(void **state)
 	}
 }
 
-/* Two places where the stack pointer changes. */
+/* In two places the stack pointer changes. */
 static void test_twice(void **state)
 {
 	static const char cfi[] = CFI "\x41\x0c\x07\x08\x41\x0c\x02\x08";
@@ -128,7 +132,7 @@ static void test_twice(void **state)
 	unwind_rows_fini(&x.rows);
 }
 
-/* Two neighbours that aren't understood: rows still ascend. */
+/* Two neighbouring functions aren't understood: rows still ascend. */
 static void test_neighbours(void **state)
 {
 	_cleanup_close_ int fd = -1;

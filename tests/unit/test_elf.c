@@ -62,7 +62,7 @@ static void test_symbols(void **state)
 
 	ew_init(&w, ET_DYN);
 	ew_symbol(&w, "undefined", 0x10, 1, SHN_UNDEF);
-	ew_symbol(&w, "absolute", 0x2010, 2, SHN_ABS); /* as BOLT leaves _PyRuntime */
+	ew_symbol(&w, "absolute", 0x2010, 2, SHN_ABS); /* SHN_ABS, as BOLT leaves _PyRuntime */
 	ew_symbol(&w, "defined", 0x2020, 3, 1);
 	fd = ew_write(&w);
 	f = open_elf(fd);
@@ -89,10 +89,10 @@ static void test_memory(void **state)
 	assert_true(elf_file_is_exec(f));
 	assert_true(elf_file_read_u64(f, EW_DATA, &v));
 	assert_true(v == 0x1122334455667788);
-	/* Across the end of the file's part: zeros follow. */
+	/* Reads across the end of the part that is in the file: zeros follow. */
 	assert_int_equal(elf_file_read(f, EW_ZERO - 4, buf, 8), 8);
 	assert_memory_equal(buf, "\xaa\xaa\xaa\xaa\0\0\0\0", 8);
-	/* Across the end of memory, and outside. */
+	/* Reads across the end of memory, and outside of it. */
 	assert_int_equal(elf_file_read(f, EW_END - 4, buf, 8), 4);
 	assert_int_equal(elf_file_read(f, EW_END, buf, 8), 0);
 	assert_int_equal(elf_file_read(f, UINT64_MAX - 3, buf, 8), 0);
@@ -118,7 +118,7 @@ static void test_relocations(void **state)
 	plain = ew_u64(&w, 0x2345);
 	sym = ew_symbol(&w, "here", 0x2100, 8, 1);
 	undef = ew_symbol(&w, "there", 0, 0, SHN_UNDEF);
-	ew_rela(&w, tls, R_X86_64_DTPMOD64, 0, 0); /* not in order of address */
+	ew_rela(&w, tls, R_X86_64_DTPMOD64, 0, 0); /* not in the order of addresses */
 	ew_rela(&w, relative, R_X86_64_RELATIVE, 0, 0x2222);
 	ew_rela(&w, foreign, R_X86_64_GLOB_DAT, undef, 0);
 	ew_rela(&w, global, R_X86_64_GLOB_DAT, sym, 0);
@@ -155,7 +155,7 @@ static void test_not_elf(void **state)
 	assert_null(f);
 }
 
-/* Cut off anywhere: an error or missing parts, never more. */
+/* A file cut off anywhere gives an error or lacks parts, never has more. */
 static void test_truncated(void **state)
 {
 	static const char *const names[] = {"defined"};
@@ -186,7 +186,7 @@ static void test_truncated(void **state)
 }
 
 #define AT_HEADER(i, field) (EW_AT_SH + (i) * sizeof(Elf64_Shdr) + offsetof(Elf64_Shdr, field))
-enum { SH_STR = 3, SH_DYN = 5 }; /* as ew_headers() numbers them */
+enum { SH_STR = 3, SH_DYN = 5 }; /* numbers of sections as ew_headers() gives them */
 
 static void put_u64(int fd, off_t at, uint64_t v)
 {
@@ -208,7 +208,7 @@ static void test_endless_headers(void **state)
 	assert_int_equal(elf_file_open(fd, "endless", &f), -ENOEXEC);
 }
 
-/* Each of so many is looked for from the first one on. */
+/* Each of very many needed libraries is looked for from the first one on. */
 static void test_endless_needed(void **state)
 {
 	_cleanup_close_ int fd = -1;
@@ -229,7 +229,7 @@ static void test_endless_needed(void **state)
 	assert_null(elf_file_needed(f, 1500));
 }
 
-/* The end of each name would be searched in all bytes behind it. */
+/* For the end of each name, all bytes after it would be searched. */
 static void test_endless_names(void **state)
 {
 	static const char *const names[] = {"defined"};
@@ -252,7 +252,7 @@ static void test_endless_names(void **state)
 	assert_false(elf_file_section(f, ".dynamic", &section));
 }
 
-/* One symbol of a file, by the table that is read from its start. */
+/* Looks up one symbol of a file in the table, as read from its start. */
 static int expect_exported(const char *name, const struct elf_symbol *sym, void *arg)
 {
 	const char *const names[] = {name};
@@ -262,7 +262,7 @@ static int expect_exported(const char *name, const struct elf_symbol *sym, void 
 		return 0;
 	if (elf_file_find_in(arg, true, names, &found, 1) != 1)
 		fail_msg("%s isn't found", name);
-	/* Of several versions of a function any may be found. */
+	/* Of several versions of a function any one may be found. */
 	if (found.value != sym->value)
 		return 0;
 	assert_int_equal(found.type, sym->type);
@@ -296,7 +296,7 @@ static void test_exported(void **state)
 	assert_in_range(checked, 1, UINT_MAX);
 }
 
-/* A slice bounds what is read; without one the same table is read whole. */
+/* A slice bounds how much is read; without a slice the same table is read whole. */
 static void test_slice(void **state)
 {
 	static const char *const names[] = {"defined"};
@@ -320,7 +320,7 @@ static void test_slice(void **state)
 	assert_false(slice.cut);
 }
 
-/* A relocation's tables are read once, however many relocations are asked for. */
+/* The tables of a relocation are read once, however many relocations are asked for. */
 static void test_slice_of_relocations(void **state)
 {
 	_cleanup_close_ int fd = -1;
@@ -336,14 +336,14 @@ static void test_slice_of_relocations(void **state)
 	ew_rela(&w, at, R_X86_64_GLOB_DAT, sym, 0);
 	fd = ew_write(&w);
 	f = open_elf(fd);
-	slice_begin(&slice, 100000); /* the file has 300 bytes of tables, and one relocation */
+	slice_begin(&slice, 100000); /* the file has tables of 300 bytes, and one relocation */
 	for (int i = 0; i < 5000; i++)
 		assert_true(elf_file_pointer(f, at, &v) && v == 0x2100);
 	slice_end(&slice);
 	assert_false(slice.cut);
 }
 
-/* libelf keeps everything that it has read of each. */
+/* libelf keeps everything that it has read, for each note. */
 static void test_endless_notes(void **state)
 {
 	static const uint8_t id[] = {1, 2, 3, 4};

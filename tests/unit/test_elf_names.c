@@ -54,7 +54,8 @@ static void test_cover(void **state)
 	add(&w, "inner", 0x1110, 0x08, STB_LOCAL, STT_FUNC);
 	add(&w, "resolver", 0x1300, 0x08, STB_GLOBAL, STT_GNU_IFUNC);
 	add(&w, "overlaps", 0x1138, 0x10, STB_GLOBAL, STT_FUNC);
-	add(&w, "variable", 0x2100, 0x40, STB_GLOBAL, STT_FUNC); /* not in an executable segment */
+	/* this symbol isn't in an executable segment */
+	add(&w, "variable", 0x2100, 0x40, STB_GLOBAL, STT_FUNC);
 	add(&w, "table", 0x1400, 0x40, STB_GLOBAL, STT_OBJECT);
 	add(&w, "", 0x1500, 0x40, STB_GLOBAL, STT_FUNC);
 	n = open_writer(&w);
@@ -63,10 +64,10 @@ static void test_cover(void **state)
 	expect(n, 0x1100, "first");
 	expect(n, 0x1110, "inner");
 	expect(n, 0x1117, "inner");
-	expect(n, 0x1118, "first"); /* behind the inner one */
+	expect(n, 0x1118, "first"); /* the byte after the inner symbol */
 	expect(n, 0x1138, "overlaps");
 	expect(n, 0x1147, "overlaps");
-	expect(n, 0x1148, NULL); /* a gap */
+	expect(n, 0x1148, NULL); /* no symbol covers this gap */
 	expect(n, 0x11ff, NULL);
 	expect(n, 0x120f, "second");
 	expect(n, 0x1210, NULL);
@@ -94,7 +95,8 @@ static void test_aliases(void **state)
 	add(&w, "longest", 0x1200, 8, STB_GLOBAL, STT_FUNC);
 	add(&w, "longer", 0x1200, 8, STB_GLOBAL, STT_FUNC);
 	add(&w, "longeq", 0x1200, 8, STB_GLOBAL, STT_FUNC);
-	add(&w, "whole", 0x1300, 0x40, STB_LOCAL, STT_FUNC); /* the better one is shorter */
+	/* the better one of two symbols is the shorter one */
+	add(&w, "whole", 0x1300, 0x40, STB_LOCAL, STT_FUNC);
 	add(&w, "head", 0x1300, 0x10, STB_GLOBAL, STT_FUNC);
 	n = open_writer(&w);
 	expect(n, 0x1104, "__global");
@@ -116,7 +118,7 @@ static void test_without_size(void **state)
 	add(&w, "label", 0x1100, 0, STB_GLOBAL, STT_NOTYPE);
 	add(&w, "$x", 0x1140, 0, STB_LOCAL, STT_NOTYPE);
 	add(&w, "$d.17", 0x1144, 0, STB_LOCAL, STT_NOTYPE);
-	add(&w, "$x", 0x1200, 8, STB_LOCAL, STT_FUNC); /* a function may have such a name */
+	add(&w, "$x", 0x1200, 8, STB_LOCAL, STT_FUNC); /* a function may be called $x */
 	add(&w, "next", 0x1160, 4, STB_GLOBAL, STT_FUNC);
 	n = open_writer(&w);
 	assert_int_equal(elf_names_count(n), 3);
@@ -125,8 +127,10 @@ static void test_without_size(void **state)
 	assert_true(elf_names_find(n, 0x1150, &function, &got));
 	assert_string_equal(got.name, "label");
 	assert_int_equal(got.size, 0);
-	assert_false(elf_names_find(n, 0x1150, &late, &got));	  /* another function's code */
-	assert_false(elf_names_find(n, 0x1164, &function, &got)); /* something is in between */
+	/* this address is another function's code */
+	assert_false(elf_names_find(n, 0x1150, &late, &got));
+	/* something lies between these two */
+	assert_false(elf_names_find(n, 0x1164, &function, &got));
 	assert_false(elf_names_find(n, 0x1180, &function, &got));
 	expect(n, 0x1204, "$x");
 	elf_names_free(n);
@@ -191,7 +195,7 @@ struct listed {
 };
 typedef VEC(struct listed) listed_vec;
 
-/* "  12: 0000000000028ac0   38 FUNC    GLOBAL DEFAULT   15 name@@V" */
+/* Reads readelf's lines: "  12: 0000000000028ac0   38 FUNC    GLOBAL DEFAULT   15 name@@V" */
 static void read_list(const char *path, listed_vec *ret)
 {
 	_cleanup_free_ char *command = NULL;
@@ -210,7 +214,7 @@ static void read_list(const char *path, listed_vec *ret)
 		    streq(index, "UND") || (!streq(type, "FUNC") && !streq(type, "IFUNC")))
 			continue;
 		e.start = start;
-		e.size = strtoull(size, NULL, 0); /* large ones are in hexadecimal */
+		e.size = strtoull(size, NULL, 0); /* readelf prints large sizes in hexadecimal */
 		assert_int_equal(vec_push(ret, e), 0);
 	}
 	if (f)
@@ -233,7 +237,7 @@ static const struct listed *look(const listed_vec *list, uint64_t at, const char
 	return best;
 }
 
-/* Every function's first, middle and last byte, and the one behind it. */
+/* Compares the first, middle and last byte of every function, and the byte after it. */
 static void compare(const struct elf_names *n, const listed_vec *list)
 {
 	vec_foreach(e, list) {
@@ -264,7 +268,7 @@ static void test_against_readelf(void **state)
 		listed_vec list = {};
 
 		read_list(paths[i], &list);
-		/* There are more names than readelf sees: a debug file is installed. */
+		/* With an installed debug file, there are more names than readelf sees. */
 		if (n && list.n && elf_names_count(n) <= list.n + 100) {
 			compare(n, &list);
 			files++;

@@ -150,7 +150,7 @@ static void test_open(void **state)
 	assert_true(total() >= 20000000 * set.cpus.n);
 }
 
-/* A test can cause page faults as fast as it likes. */
+/* Causes page faults: a test can do so as fast as it likes. */
 static void touch_pages(size_t n)
 {
 	char *p = mmap(NULL, n * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -212,7 +212,7 @@ static void test_throttled(void **state)
 	meta.data_head += sizeof(off);
 	event_set_poll(&set);
 	assert_int_equal(set.throttled_ns, 6000);
-	set.cpus.n = 0; /* nothing to unmap */
+	set.cpus.n = 0; /* so that nothing is unmapped */
 	vec_fini(&set.cpus);
 }
 
@@ -222,7 +222,7 @@ static void test_missing_event(void **state)
 	int r;
 
 	event_available(&list);
-	/* An event code that no CPU has, or no PMU at all. */
+	/* No CPU has an event code like this, and maybe there is no PMU at all. */
 	must_parse("emulation-faults");
 	if (!strstr(str_cstr(&list), "cycles"))
 		must_parse("cycles");
@@ -235,7 +235,7 @@ static void test_missing_event(void **state)
 	assert_int_equal(event_set_rate(&e, 99, 0), 0);
 	r = event_set_open(&set, &e, 0, false);
 	if (r == -EACCES || r == -EPERM) {
-		str_fini(&list); /* skip() jumps over the cleanup */
+		str_fini(&list); /* freed here, because skip() jumps over the cleanup attribute */
 		skip_for(err_msg());
 	}
 	assert_true(r == -ENOENT || r == -EOPNOTSUPP || r == -ENODEV);

@@ -16,19 +16,19 @@
 
 static const uint8_t debian[] = {
 	0x41, 0x57, 0x41, 0x56, 0x41, 0x55, 0x41, 0x54, 0x53, /* push %r15 ... %r12, %rbx */
-	0x49, 0x89, 0xfc, 0x49, 0x89, 0xf5, 0x49, 0x89, 0xd6, /* the arguments */
+	0x49, 0x89, 0xfc, 0x49, 0x89, 0xf5, 0x49, 0x89, 0xd6, /* moves of the arguments */
 	0xe8, 0x0a, 0x00, 0x00, 0x00,			      /* call chain */
-	0x5b, 0x41, 0x5c, 0x41, 0x5d, 0x41, 0x5e, 0x41, 0x5f, /* pop them */
+	0x5b, 0x41, 0x5c, 0x41, 0x5d, 0x41, 0x5e, 0x41, 0x5f, /* pops of the saved registers */
 	0xc3,						      /* ret */
 };
 static const uint8_t standalone[] = {
 	0x55, 0x48, 0x89, 0xe5,				      /* push %rbp; mov %rsp,%rbp */
 	0x41, 0x57, 0x41, 0x56, 0x41, 0x55, 0x41, 0x54, 0x53, /* push %r15 ... %r12, %rbx */
 	0x50,						      /* push %rax */
-	0x49, 0x89, 0xfc, 0x49, 0x89, 0xf5, 0x49, 0x89, 0xd6, /* the arguments */
+	0x49, 0x89, 0xfc, 0x49, 0x89, 0xf5, 0x49, 0x89, 0xd6, /* moves of the arguments */
 	0xe8, 0x0f, 0x00, 0x00, 0x00,			      /* call chain */
 	0x48, 0x83, 0xc4, 0x08,				      /* add $8,%rsp */
-	0x5b, 0x41, 0x5c, 0x41, 0x5d, 0x41, 0x5e, 0x41, 0x5f, /* pop them */
+	0x5b, 0x41, 0x5c, 0x41, 0x5d, 0x41, 0x5e, 0x41, 0x5f, /* pops of the saved registers */
 	0x5d, 0xc3,					      /* pop %rbp; ret */
 };
 static const uint8_t chain[] = {
@@ -103,7 +103,7 @@ static void is_chain(const struct pages *p, size_t at)
 	is(p, at + 1, 16, 0);
 	is(p, at + 12, 8, 0);
 	is(p, at + 13, 16, 0);
-	is(p, at + 14, 24, 0); /* saved, and still there */
+	is(p, at + 14, 24, 0); /* the registers were saved, and still are */
 	is(p, at + 18, 24, -3);
 	is(p, at + 21, 16, 0);
 	is(p, at + 25, 8, 0);
@@ -121,7 +121,7 @@ static void test_executors(void **state)
 	read_one(p, 0);
 	is(p, 0, 8, 0);
 	is(p, 9, 48, 0);
-	is(p, 23, 48, 0); /* where the call returns to */
+	is(p, 23, 48, 0); /* where the call to the chain returns to */
 	is(p, sizeof(debian) - 1, 8, 0);
 	is_chain(p, sizeof(debian));
 	unwind_rows_fini(&p->rows);
@@ -167,7 +167,7 @@ static void test_unbalanced(void **state)
 	assert_int_equal(unwind_rows_find(&p->rows, AT + sizeof(debian) + 1)->cfa, UNWIND_UNKNOWN);
 }
 
-/* A jump to where memory says: a `switch`. Its cases aren't known. */
+/* A `switch` jumps to where memory says, so its cases aren't known. */
 static void test_jump_by_memory(void **state)
 {
 	static const uint8_t jump[] = {0xff, 0x24, 0xc8}; /* jmp *(%rax,%rcx,8) */
@@ -191,7 +191,7 @@ static void test_rbx(void **state)
 	assert_int_equal(unwind_rows_find(&p->rows, AT + sizeof(debian) - 1)->bx, UNWIND_SAME);
 }
 
-/* Half a million jumps, each of which would be a block of 600 bytes. */
+/* Each of half a million jumps would be a block of 600 bytes. */
 static void test_many_jumps(void **state)
 {
 	size_t n = 1u << 20;
@@ -207,7 +207,7 @@ static void test_many_jumps(void **state)
 	assert_int_equal(unwind_rows_find(&p->rows, AT + sizeof(debian))->cfa, UNWIND_UNKNOWN);
 }
 
-/* Cut off anywhere. */
+/* The code may be cut off anywhere. */
 static void test_short(void **state)
 {
 	struct pages *p = *state;

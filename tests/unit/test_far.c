@@ -16,7 +16,7 @@
 #define BYTES ((uint64_t)300000)
 
 static unsigned reads;
-static uint64_t silent_from = BYTES; /* what lies there or behind doesn't come */
+static uint64_t silent_from = BYTES; /* from this offset on bytes don't come */
 
 static ssize_t read_pattern(uint64_t number, void *bytes, size_t n, uint64_t offset)
 {
@@ -60,11 +60,11 @@ static void test_copy(void **state)
 	reads = 0;
 	assert_true(far_fetch(copy, 200100, 10));
 	assert_int_equal(reads, 0);
-	/* Reads up to the end, and around the present part. */
+	/* Reads up to the end, and around the part that is there. */
 	assert_true(far_fetch(copy, 0, UINT64_MAX));
 	for (uint64_t at = 0; at + 1000 <= BYTES; at += 777)
 		check_bytes(copy, at, 1000, 5);
-	assert_false(far_fetch(fd, 0, 1)); /* nobody may read it as a file */
+	assert_false(far_fetch(fd, 0, 1)); /* nobody may read the descriptor as a file */
 	far_drop(copy);
 	close(fd);
 }
@@ -121,7 +121,7 @@ static void test_forged(void **state)
 		assert_int_equal(far_copy(forged), -1);
 		close(forged);
 	}
-	/* The name of a far file with another secret. */
+	/* This is the name of a far file, but with another secret. */
 	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
 	assert_true(readlink(self, link, sizeof(link) - 1) > 0 && strrchr(link, '-'));
 	number = strrchr(link, '-');

@@ -60,7 +60,7 @@ static void keep(const char *command, const char *const *path, size_t n)
 
 static const char *const paths[] = {"/lib/a.so", "[vdso]", "/lib/with\nnewline", "/lib/b c.so"};
 
-/* The path of the only list. */
+/* Returns the path of the only list. */
 static void list_path(char *ret, size_t n)
 {
 	DIR *d = opendir(dir);
@@ -113,7 +113,7 @@ static void test_no_link(void **state)
 	assert_kept("/bin/a", "");
 }
 
-/* Another command's, one that is cut off, one that is too long. */
+/* Lists of another command, that are cut off, that are too long. */
 static void test_damaged(void **state)
 {
 	char path[512];

@@ -68,7 +68,7 @@ static void assert_times(const char *text, const char *want)
 	profile_free(p);
 }
 
-/* A sample of weight 0 ends a run; deltas add up. */
+/* A sample of weight 0 ends a run of samples; time deltas add up. */
 static void test_times_and_weights(void **state)
 {
 	assert_times(OLD("\"samples\":{\"weightType\":\"tracing-ms\",\"stack\":[0,1,0],"
@@ -89,7 +89,7 @@ static void assert_noted(const char *text, const char *want, const char *note)
 	assert_folded(text, NULL, want);
 }
 
-/* A sample with a fault, and one that is right. */
+/* Reads a faulty sample, and one that is right. */
 static void test_odd(void **state)
 {
 	static const char no_number[] =
@@ -154,7 +154,7 @@ static void test_refused(void **state)
 	}
 }
 
-/* A file with a number replaced: refused at that number, by the list's name. */
+/* Checks that the file with one number replaced is refused at that number, by the list's name. */
 static void assert_refused_at(const char *list, size_t item, const char *with)
 {
 	static const char text[] = "{" META(
@@ -173,7 +173,7 @@ static void assert_refused_at(const char *list, size_t item, const char *with)
 
 	profile_free(read_text(text));
 	str_addf(&key, "\"%s\":[", list);
-	/* "name" is one of two */
+	/* two lists are called "name" */
 	at = strstr(streq(list, "name") ? strstr(text, "funcTable") : text, str_cstr(&key));
 	assert_non_null(at);
 	for (at += key.n; item; item--)
@@ -189,7 +189,7 @@ static void assert_refused_at(const char *list, size_t item, const char *with)
 		fail_msg("'%s' isn't '%s'", err_msg(), str_cstr(&want));
 }
 
-/* Only null and -1 are none. */
+/* Only null and -1 stand for "none". */
 static void test_references(void **state)
 {
 	static const char *const lists[] = {"frame", "prefix",	 "func", "category", "lib",
@@ -215,7 +215,7 @@ static void test_references(void **state)
 	assert_refused_at("resource", 1, "1");
 }
 
-/* If threads have tables of their own, all of these are read. */
+/* If threads have tables of their own, all of them are read. */
 static void test_references_of_threads(void **state)
 {
 	static const char thread[] = "{\"stackTable\":{\"frame\":[0],\"prefix\":[null]},"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Folded stacks of several tools, read: kinds, files, lines, labels, and what is refused. */
+/* Reads folded stacks of several tools: kinds, files, lines, labels, and what is refused. */
 #include "read_text.h"
 
 #include <errno.h>
@@ -119,7 +119,7 @@ static char *folded(struct profile *p)
 	return text;
 }
 
-/* krait's own text comes back as the same text. */
+/* krait's own text is the same after reading and writing. */
 static void test_round_trip(void **state)
 {
 	static const char want[] = "<module> (app.py:3);deflate (libz.so.1);[libz.so.1+0x12] 7\n"
@@ -138,7 +138,7 @@ static void test_lines(void **state)
 		folded(read_text("# a: b\n\nf (a.py:1);;g (a.py:2) 3\r\nf (a.py:1) 2.6\n"
 				 " 5\ntail 12 (x.py:3) 4"));
 
-	/* py-spy's stack without frames */
+	/* py-spy writes a stack without frames so */
 	assert_string_equal(
 		got, "[no stack] 5\nf (a.py:1) 2.6\nf (a.py:1);g (a.py:2) 3\ntail 12 (x.py:3) 4\n");
 }
@@ -154,7 +154,7 @@ static int same_values(void *arg, const struct profile_sample *s)
 	return 0;
 }
 
-/* The same values as austin-python's Metric.parse(). */
+/* Values are those that Metric.parse() of austin-python finds. */
 static void test_austin_full(void **state)
 {
 	static const char text[] =
@@ -173,7 +173,7 @@ static void test_austin_full(void **state)
 	assert_true(folded_probe((const uint8_t *)text, sizeof(text) - 1));
 }
 
-/* Microseconds, as README.md of Austin 3 says; its mode tells of what. */
+/* Austin's counts are microseconds, as README.md of Austin 3 says; its mode tells of what. */
 static void test_austin(void **state)
 {
 	struct profile *p = read_text("# austin: 3.7.0\n# mode: cpu\n\nP1;T0:2;a.py:f:3 7\n");
@@ -255,7 +255,7 @@ static void test_two_counts(void **state)
 	assert_text(two, "before", "a;b 10\n");
 	assert_text(two, "after", "a;b 20\na;c 5.5\n");
 	assert_text("a;b 10 20\na;c 5\n", NULL, "a;b 10 20\na;c 5\n");
-	/* krait's own, where all frames end with a number */
+	/* a file of krait's own, in which all frames end with a number */
 	assert_text("# counts: 1\na;b 10 20\n", NULL, "# counts: 1\na;b 10 20\n");
 }
 
@@ -308,7 +308,7 @@ static void test_empty(void **state)
 	profile_free(p);
 }
 
-/* The same text inlined into two functions is two places. */
+/* A function that is inlined into two others, with the same text, is in two places. */
 static void test_inlined_again(void **state)
 {
 	struct profile *p =
@@ -333,7 +333,7 @@ static void test_inlined_again(void **state)
 	profile_free(p);
 }
 
-/* As many functions in one another as a location of pprof may have. */
+/* Functions may be inlined as deep as a location of pprof may have them. */
 static void test_inlined_deep(void **state)
 {
 	_cleanup_str_ struct str b = {};

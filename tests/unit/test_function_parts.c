@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "symbol/elf/function_parts.h"
 
-#define BYTES 0x40 /* of each piece; they lie next to each other */
+#define BYTES 0x40 /* bytes of each piece, and the pieces lie next to each other */
 
 enum piece { F, G, H, OF_F, OF_PART, OF_BOTH, OF_H, OTHER_FRAME, ENTRY, NOBODYS, PIECES };
 
@@ -32,7 +32,7 @@ static void add_piece(struct cfi_writer *w, enum piece piece, bool part, uint8_t
 	cw_fde(w, at(piece), BYTES, program, sizeof(program));
 }
 
-/* jmp or, with @branch, jne; the @nth of its piece. */
+/* Writes the @nth jump of a piece: jmp or, with @branch, jne. */
 static void jump(uint8_t *text, enum piece from, unsigned nth, enum piece to, bool branch)
 {
 	uint8_t *code = text + from * BYTES + 8 * (nth + 1);
@@ -57,7 +57,7 @@ static void write_text(struct elf_writer *ew)
 	jump(text, H, 0, OF_H, false);
 	jump(text, H, 1, OTHER_FRAME, false);
 	jump(text, OF_F, 0, OF_PART, false);
-	jump(text, OF_F, 1, F, false); /* back again */
+	jump(text, OF_F, 1, F, false); /* this jump leads back again */
 	ew_text(ew, text, sizeof(text));
 }
 
@@ -65,7 +65,7 @@ static void test_pieces(void **state)
 {
 	static const struct {
 		enum piece piece;
-		uint64_t whole; /* piece + 1; 0: not known */
+		uint64_t whole; /* number of the whole piece + 1; 0: not known */
 	} want[] = {{OF_F, F + 1}, {OF_PART, F + 1}, {OF_H, H + 1}, {OF_BOTH}, {OTHER_FRAME},
 		    {ENTRY},	   {NOBODYS},	     {F},	    {G}};
 	_cleanup_elf_ struct elf_file *f = NULL;

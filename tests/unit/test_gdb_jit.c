@@ -58,7 +58,7 @@ static uint64_t address(const void *p)
 	return (uintptr_t)p;
 }
 
-/* Object @i as its generator registers it, with its code at @at. */
+/* Registers object @i as its generator does, with its code at @at. */
 static void put_file(int i, char x, uint64_t at)
 {
 	char name[] = {x, '.', 'o', '\0'};
@@ -112,7 +112,9 @@ static int read_list(struct gdb_jit **ret)
 	return gdb_jit_read(peek_self, NULL, &at, 1, ret);
 }
 
-/* Every address of every function of object @i at @at, and none around them. */
+/*
+ * Checks every address of each function of object @i at @at, and that none around them has a name.
+ */
 static void expect_all(const struct gdb_jit *j, int i, uint64_t at)
 {
 	for (const struct nm *s = symbols[i]; s->size; s++) {
@@ -151,7 +153,7 @@ static void test_names(void **state)
 	gdb_jit_free(j);
 }
 
-/* A linked object's bytes, at the addresses that it says. */
+/* Puts the bytes of a linked object at the addresses that it says. */
 static void put_memory(struct elf_file *f, uint64_t vaddr, uint64_t n)
 {
 	uint64_t page = vaddr & ~(uint64_t)(PAGE - 1);
@@ -165,7 +167,7 @@ static void put_memory(struct elf_file *f, uint64_t vaddr, uint64_t n)
 static struct elf_file *load(char x, struct elf_section *eh)
 {
 	char name[] = {x, '.', 'e', 'x', 'e', '\0'};
-	int fd = open_at(name, O_RDONLY); /* as long as the file is open, to the end */
+	int fd = open_at(name, O_RDONLY); /* open until the end of the test */
 	struct elf_file *f = NULL;
 	struct elf_section text;
 
@@ -177,7 +179,7 @@ static struct elf_file *load(char x, struct elf_section *eh)
 	return f;
 }
 
-/* .eh_frame of object @i is at @at, as its generator has relocated it. */
+/* Puts .eh_frame of object @i at @at, relocated by its generator. */
 static void put_eh_frame(int i, uint64_t at)
 {
 	Elf64_Ehdr *h = (Elf64_Ehdr *)files[i];
@@ -223,7 +225,7 @@ static int join_rows(const struct gdb_jit *j, const struct unwind_place *places,
 	return unwind_rows_join(all->v, all->n, places, n, ret);
 }
 
-/* Object a has tables, b hasn't. */
+/* Object a has tables of rows, object b hasn't. */
 static void test_rows(void **state)
 {
 	const struct unwind_place places[] = {{A_AT, A_AT + PAGE, PAGE},
@@ -247,7 +249,7 @@ static void test_rows(void **state)
 #endif
 	assert_int_equal(unwind_rows_find(&rows, 2 * PAGE - 1)->cfa, UNWIND_UNKNOWN);
 	unwind_rows_fini(&rows);
-	/* What isn't in a place, or only in part, isn't known. */
+	/* Code that lies in no place, or in one only in part, isn't known. */
 	assert_int_equal(join_rows(j, places + 1, 1, &rows), 0);
 	assert_null(unwind_rows_fde(&rows, PAGE));
 	unwind_rows_fini(&rows);
@@ -285,12 +287,12 @@ static void test_broken_lists(void **state)
 	if (*state)
 		skip();
 	put_list();
-	entries[1].next = address(&entries[0]); /* a circle */
+	entries[1].next = address(&entries[0]); /* the list is a circle */
 	assert_int_equal(read_list(&j), -EPROTO);
 	entries[0].prev = address(&entries[1]);
 	assert_int_equal(read_list(&j), -EPROTO);
 	put_list();
-	entries[1].next = 8; /* nothing is there */
+	entries[1].next = 8; /* no memory is at this address */
 	assert_int_equal(read_list(&j), -EFAULT);
 	descriptor.version = 2;
 	assert_int_equal(read_list(&j), -EPROTO);
@@ -299,7 +301,7 @@ static void test_broken_lists(void **state)
 	assert_int_equal(read_list(&j), -EFAULT);
 }
 
-/* Tables of symbols that all have one table of strings: each one's copy counts. */
+/* Many symbol tables share one string table: each copy of that counts. */
 static void test_shared_strings(void **state)
 {
 	enum { TABLES = 500, SYMBOLS = TABLES + 2, STRINGS = 1 };
@@ -324,7 +326,7 @@ static void test_shared_strings(void **state)
 				    .sh_link = STRINGS,
 				    .sh_offset = (uint64_t)((char *)symbol - files[0]),
 				    .sh_size = sizeof(*symbol)};
-	*symbol = (Elf64_Sym){.st_name = 1, /* "ELF..." */
+	*symbol = (Elf64_Sym){.st_name = 1, /* the name begins with the ELF header: "ELF..." */
 			      .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
 			      .st_size = sizeof(text)};
 	memcpy(files[1], files[0], FILE_MAX);
@@ -336,7 +338,7 @@ static void test_shared_strings(void **state)
 	gdb_jit_free(j);
 }
 
-/* The other object is named all the same. */
+/* The other object has its names all the same. */
 static void test_broken_files(void **state)
 {
 	static const uint64_t sizes[] = {0,	     1,		 63,	     64,
@@ -357,7 +359,7 @@ static void test_broken_files(void **state)
 		assert_int_equal(gdb_jit_stats(j).files + gdb_jit_stats(j).malformed, 2);
 		gdb_jit_free(j);
 	}
-	for (size_t i = 0; i < whole; i++) { /* every byte another one, tables point anywhere */
+	for (size_t i = 0; i < whole; i++) { /* changes every byte, so that tables point anywhere */
 		put_list();
 		files[0][i] ^= (char)0xff;
 		assert_int_equal(read_list(&j), 0);
@@ -410,9 +412,9 @@ static void test_changing(void **state)
 	assert_true(changed > 2);
 }
 
-/* Reading the descriptor, or what is nowhere, changes the list. */
+/* Reading the descriptor, or an address where nothing is, changes the list. */
 static struct entry turning;
-static size_t bytes_read; /* of more than entries */
+static size_t bytes_read; /* bytes read, without those of entries */
 
 static int peek_turning(void *arg, uint64_t addr, void *buf, size_t n)
 {
@@ -421,13 +423,13 @@ static int peek_turning(void *arg, uint64_t addr, void *buf, size_t n)
 		descriptor.action++;
 		if (turning.next && descriptor.action > 1)
 			entries[0].prev = address(&turning);
-	} else if (addr == 8) { /* see test_taken_once() */
+	} else if (addr == 8) { /* for test_taken_once() */
 		entries[1].prev = address(&entries[0]);
 	}
 	return peek_self(arg, addr, buf, n);
 }
 
-/* A circle is followed once each time. */
+/* A list that is a circle is followed once in each reading. */
 static void test_circle(void **state)
 {
 	uint64_t at = address(&descriptor);
@@ -463,7 +465,7 @@ static void test_taken_once(void **state)
 	gdb_jit_free(j);
 }
 
-/* Of two lists one can't be followed. */
+/* One of two lists can't be followed. */
 static void test_two_lists(void **state)
 {
 	static struct {
@@ -484,7 +486,7 @@ static void test_two_lists(void **state)
 	gdb_jit_free(j);
 }
 
-/* A long list, of objects whose code is there. */
+/* A long list of objects whose code is there. */
 #define MANY 60
 static struct entry many[MANY];
 static char *objects[MANY], code[MANY][PAGE];
@@ -558,11 +560,11 @@ static void change_list(unsigned what, size_t i)
 		list_first(i);
 	} else if (what == 0) {
 		unlist(i);
-	} else if (what == 1) { /* thrown away, and another one has its memory */
+	} else if (what == 1) { /* the entry was thrown away, and another one has its memory */
 		unlist(i);
 		put_object(i, 'a');
 		list_first(i);
-	} else if (what == 2) { /* unregistered without notice */
+	} else if (what == 2) { /* the entry was unregistered without notice */
 		put_object(i, 'b');
 	} else if (what == 3) {
 		code[i][5] ^= 1;
@@ -718,7 +720,7 @@ static void test_cut(void **state)
 	free_objects();
 }
 
-/* With each @every-th read the list changes; entries from STILL on stay. */
+/* With every @every-th read the list changes; entries from STILL on stay. */
 #define STILL (MANY / 3)
 static unsigned every, changes;
 
@@ -732,7 +734,7 @@ static void disturb(void)
 	descriptor.action ^= 3;
 	if (listed[i]) {
 		unlist(i);
-		memset(&many[i], 0xff, sizeof(many[i])); /* it is another's memory */
+		memset(&many[i], 0xff, sizeof(many[i])); /* the memory is used for something else */
 	} else {
 		put_object(i, "ab"[changes & 1]);
 		list_first(i);
@@ -827,9 +829,10 @@ static void test_numba(void **state)
 		     "c8tJTC_2fWQAliW1xhDE5ArrayIyLi1E1C7mutable7alignedE",
 		     "__gufunc__.<dynamic>.__numba_parfor_gufunc_0x7f2ff0b2b6e0");
 	expect_numba("_ZN3app5outer12_3clocals_3e5innerB2v1Ex", "app.outer.<locals>.inner");
-	expect_numba("_ZN3app9my_add_3eB2v1Ex", "app.my_add_3e"); /* not an escaped character */
+	/* this isn't an escaped character */
+	expect_numba("_ZN3app9my_add_3eB2v1Ex", "app.my_add_3e");
 	expect_numba("_Z1fB2v9x", "f");
-	/* C++'s own, and what isn't whole */
+	/* a name of C++ itself, and one that isn't whole */
 	expect_numba("_ZN3std3fooB5cxx11Ev", NULL);
 	expect_numba("_ZN3app1fEv", NULL);
 	expect_numba("_ZN99app1fB2v1Ev", NULL);

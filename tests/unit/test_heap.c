@@ -24,7 +24,7 @@
 
 static const unsigned versions[] = {0x207, 0x306, 0x307, 0x308, 0x309, 0x30a, 0x30b, 0x30c};
 
-/* xorshift64: the same runs every time. */
+/* xorshift64, so that each run is the same */
 static uint64_t next_random(uint64_t *state)
 {
 	*state ^= *state << 13;
@@ -54,7 +54,7 @@ static struct py_layout layout_of(unsigned version)
 
 	if (l)
 		return *l;
-	/* 3.13+ describe themselves; for garbage 3.12's numbers do as well. */
+	/* Versions from 3.13 on describe themselves; for garbage the numbers of 3.12 do as well. */
 	newest = *py_layout_table(0x30c, 0);
 	newest.version = (uint16_t)version;
 	newest.can = py_can(version);
@@ -120,7 +120,7 @@ static void test_read_many(void **state)
 	heap_read_many(&h, addr, 200, 16, got);
 	for (size_t i = 0; i < sizeof(got); i++)
 		assert_int_equal(got[i], i / 16 % 3 == 1 ? 0xaa : 0);
-	/* Without a budget nothing is read any more. */
+	/* When the budget is used up nothing is read any more. */
 	h.budget = 100;
 	heap_read_many(&h, addr, 200, 16, got);
 	assert_int_equal(got[16], 0);

@@ -16,7 +16,7 @@
 
 struct fake {
 	struct elf_writer w;
-	uint64_t type; /* of PyCode_Type */
+	uint64_t type; /* address of PyCode_Type */
 	uint64_t members;
 };
 
@@ -103,7 +103,9 @@ static void test_string_tells(void **state)
 	assert_int_equal(image.hex_version, 0x03081200);
 }
 
-/* AArch64: glibc's mutexes are larger, musl's aren't; 672 is 3.9's size there, 3.10's elsewhere. */
+/*
+ * On AArch64 glibc's mutexes are larger, musl's aren't; 672 is 3.9's size there, 3.10's elsewhere.
+ */
 static void test_arm64(void **state)
 {
 	struct py_image image;
@@ -126,7 +128,7 @@ static void test_arm64(void **state)
 	assert_int_equal(image.hex_version >> 16, 0x30a);
 }
 
-/* Of 32 bits nothing is read: its name says what it is. */
+/* Nothing of a 32-bit file is read: its name says what it is. */
 static void test_32_bits(void **state)
 {
 	struct py_image image;
@@ -247,7 +249,10 @@ static uint64_t add_new_python(struct fake *f, const uint64_t *offsets, size_t n
 	return runtime;
 }
 
-/* 3.15 without any symbol but the accessor's: section, and type by its own description. */
+/*
+ * 3.15 without any symbol but the accessor's: found by section, and the type by its own
+ * description.
+ */
 static void test_section_and_scan(void **state)
 {
 	static const uint8_t accessor[] = {0x64, 0x48, 0x8b, 0x04, 0x25,
@@ -272,7 +277,7 @@ static void test_section_and_scan(void **state)
 	assert_true(image.exec_fixed);
 }
 
-/* 3.14 without section headers: the cookie. */
+/* 3.14 without section headers is found by its cookie. */
 static void test_cookie(void **state)
 {
 	struct py_image image;

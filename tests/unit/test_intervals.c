@@ -65,7 +65,7 @@ static const char *key(const struct intervals *v, uint32_t key)
 	return str_cstr(&v->keys[key - 1]);
 }
 
-/* The value that a sample gets by the rules in the header. */
+/* Returns the value that a sample gets by the rules in the header. */
 static const char *value_of(const struct wanted *w, const struct profile_sample *s, uint32_t key)
 {
 	uint32_t pid = (uint32_t)atoi(profile_label_text(w->p, s->labels, "pid"));
@@ -130,7 +130,7 @@ static void test_one(void **state)
 	(void)state;
 	read_ok(&v, LINE(1, 1010, 1020, "\"test\":\"a\""));
 	assert_int_equal(intervals_apply(&v, p, &host, NULL, &labelled), 0);
-	assert_int_equal(labelled, 20); /* two threads, ten times */
+	assert_int_equal(labelled, 20); /* two threads, ten times each */
 	profile_free(p);
 }
 
@@ -146,7 +146,7 @@ static void test_nested(void **state)
 			2);
 }
 
-/* Any at all: many equal begins and ends, both keys, all processes and threads. */
+/* Tries random intervals: many equal begins and ends, both keys, all processes and threads. */
 static void test_any(void **state)
 {
 	unsigned seed = 1;
@@ -264,7 +264,7 @@ static bool shift_of(void *arg, uint32_t pid, int64_t *ret_ns)
 	return pid == 1;
 }
 
-/* Process 1 has a clock of its own, that of process 2 isn't known. */
+/* Process 1 has a clock of its own; the clock of process 2 isn't known. */
 static void test_clocks(void **state)
 {
 	const struct intervals_clock clock = {START, shift_of, NULL};
@@ -283,7 +283,7 @@ static void test_clocks(void **state)
 struct wanted_fork {
 	unsigned pid, tid;
 	int64_t time_ns;
-	const char *a, *b; /* values; "": none */
+	const char *a, *b; /* values of both keys; "": the sample has none */
 };
 
 static struct profile *samples_at(const struct wanted_fork *w, size_t n)
@@ -317,7 +317,7 @@ static int look(void *arg, const struct profile_sample *s)
 	return 0;
 }
 
-/* @forks are in order of time. */
+/* Checks inherited labels. @forks are in order of time. */
 static void assert_inherited(const char *lines, struct interval_fork *forks, size_t n_forks,
 			     const struct intervals_clock *clock, const struct wanted_fork *wanted,
 			     size_t n)
@@ -348,7 +348,7 @@ static void test_forks(void **state)
 		{1, 11, 10, "inner", "thread"},
 		{2, 2, 9, "", ""},
 		{2, 2, 10, "inner", "thread"},
-		{2, 22, 11, "", "thread"}, /* inner is over */
+		{2, 22, 11, "", "thread"}, /* the interval "inner" is over */
 		{2, 2, 13, "", "own"},
 		{2, 2, 14, "", "thread"},
 		{2, 2, 18, "", ""},
@@ -364,7 +364,7 @@ static void test_forks(void **state)
 	assert_inherited(lines, forks, ARRAY_SIZE(forks), &host, wanted, ARRAY_SIZE(wanted));
 }
 
-/* The number of a process that has ended is another's. */
+/* A process has the number of one that has ended. */
 static void test_forks_of_one_number(void **state)
 {
 	static const char lines[] =
@@ -380,7 +380,7 @@ static void test_forks_of_one_number(void **state)
 	assert_inherited(lines, forks, ARRAY_SIZE(forks), &host, wanted, ARRAY_SIZE(wanted));
 }
 
-/* The parent's clock is shifted, the child's isn't known. */
+/* The parent's clock is shifted; the child's isn't known. */
 static void test_forks_and_clocks(void **state)
 {
 	const struct intervals_clock clock = {START, shift_of, NULL};
@@ -393,7 +393,7 @@ static void test_forks_and_clocks(void **state)
 			 ARRAY_SIZE(wanted));
 }
 
-/* What is behind the last newline is being written. */
+/* A last line without a newline is still being written. */
 static void test_unfinished(void **state)
 {
 	_cleanup_(intervals_fini) struct intervals v = {};
@@ -423,7 +423,7 @@ static void test_many_values(void **state)
 		set |= streq(profile_label_text(p, id, "a"), INTERVALS_OTHER) |
 		       streq(profile_label_text(p, id, "a"), "65535") << 1 |
 		       streq(profile_label_text(p, id, "a"), "b") << 2;
-	assert_int_equal(set, 3); /* the key is none of the values */
+	assert_int_equal(set, 3); /* no value is equal to the key */
 	profile_free(p);
 }
 

@@ -29,7 +29,7 @@ static void header(struct str *s, uint32_t magic, uint32_t version)
 {
 	u32(s, magic);
 	u32(s, version);
-	u32(s, 40 + 8); /* a later version may have a longer one */
+	u32(s, 40 + 8); /* in a later version the header may be longer */
 	for (int i = 0; i < 3; i++)
 		u32(s, 62);
 	u64(s, 1);
@@ -74,7 +74,7 @@ static void sample(struct str *s)
 {
 	header(s, 0x4a695444, 1);
 	load(s, 0x1000, 0x40, 1, "py::f:/srv/app.py");
-	head(s, 4, 100); /* unwinding information */
+	head(s, 4, 100); /* a record with unwinding information */
 	for (int i = 0; i < 25; i++)
 		u32(s, 0);
 	load(s, 0x2000, 0x10, 2, "two");
@@ -101,7 +101,7 @@ static void expect_all(const struct perf_map *m)
 	expect(m, 0x1018, "later", 0x1010);
 	expect(m, 0x1020, "py::f:/srv/app.py", 0x1000);
 	expect(m, 0x300f, "two", 0x3000);
-	expect(m, 0x4000, NULL, 0); /* what moved there isn't known */
+	expect(m, 0x4000, NULL, 0); /* the name of what moved there isn't known */
 	expect(m, 0x5007, "last", 0x5000);
 	expect(m, 0x5008, NULL, 0);
 	assert_int_equal(perf_map_stats(m).malformed, 1);
@@ -147,7 +147,7 @@ static void test_refused(void **state)
 
 		header(&s, i == 0 ? 0x4454694a : 0x4a695444, i == 1 ? 2 : 1);
 		if (i == 2) {
-			u32(&s, 0); /* a record without a size */
+			u32(&s, 0); /* this record says that it has 0 bytes */
 			u32(&s, 0);
 			u64(&s, 0);
 		}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* JSON as it is written. */
+/* Tests JSON as it is written. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>

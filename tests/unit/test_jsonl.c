@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* JSON lines read: the profile that comes back, and messages on faulty files. */
+/* Reads JSON lines: the profile that comes back, and messages on faulty files. */
 #include "render_profile.h"
 
 #include <errno.h>
@@ -89,7 +89,7 @@ static void test_round_trip(void **state)
 	profile_free(back);
 }
 
-/* Other writers' spaces, order, escapes and members. */
+/* Other writers have other spaces, another order, escapes and more members. */
 static void test_other_writers(void **state)
 {
 	static const char text[] =
@@ -166,7 +166,7 @@ static void test_refused(void **state)
 		assert_refused(cases[i].text, cases[i].want);
 }
 
-/* A chain of @n functions, each inlined into the one before. */
+/* Adds a chain of @n functions, each inlined into the one before. */
 static void add_inlined(struct str *b, unsigned n)
 {
 	str_add(b, HEAD PYTHON "{\"type\":\"frame\",\"id\":1,\"mapping\":1,\"name\":\"f\"}\n");
@@ -177,7 +177,7 @@ static void add_inlined(struct str *b, unsigned n)
 			 i, i - 1);
 }
 
-/* As many as a location of pprof may have. */
+/* A frame may have as many inlined functions as a location of pprof. */
 static void test_inlined(void **state)
 {
 	_cleanup_str_ struct str most = {}, more = {};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Version strings as kernels of distributions have them, and what they mean. */
+/* Tests version strings as kernels of distributions have them, and what they mean. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@ static const struct {
 	unsigned int major, minor, patch;
 	enum kernel_danger danger;
 } cases[] = {
-	/* kernel.org's own */
+	/* kernels of kernel.org */
 	{"5.10.262", "#1 SMP", NULL, 5, 10, 262, KERNEL_SAFE},
 	{"5.18.19", "#1 SMP", NULL, 5, 18, 19, KERNEL_SAFE},
 	{"5.19.0", "#1 SMP", NULL, 5, 19, 0, KERNEL_FREEZES},
@@ -33,7 +33,7 @@ static const struct {
 	{"7.3.0-rc7", "#1 SMP", NULL, 7, 3, 0, KERNEL_SAFE},
 	{"6.3.0-rc1", "#1 SMP", NULL, 6, 3, 0, KERNEL_FREEZES},
 	{"6.1", "#1 SMP", NULL, 6, 1, 0, KERNEL_MAY_FREEZE},
-	/* Debian: uname -r is 6.1.0 whatever the patch level */
+	/* kernels of Debian, whose uname -r says 6.1.0 whatever the patch level is */
 	{"6.1.0-9-amd64", DEBIAN("6.1.27-1"), NULL, 6, 1, 27, KERNEL_FREEZES},
 	{"6.1.0-10-amd64", DEBIAN("6.1.37-1"), NULL, 6, 1, 37, KERNEL_SAFE},
 	{"6.1.0-47-cloud-amd64", DEBIAN("6.1.192-1"), NULL, 6, 1, 192, KERNEL_SAFE},
@@ -41,7 +41,7 @@ static const struct {
 	{"6.12.43+deb13-amd64", DEBIAN("6.12.43-1"), NULL, 6, 12, 43, KERNEL_SAFE},
 	{"5.10.0-23-amd64", "#1 SMP Debian 5.10.179-1 (2023-05-12)", NULL, 5, 10, 179, KERNEL_SAFE},
 	{"6.1.0-9-amd64", "#1 SMP", NULL, 6, 1, 0, KERNEL_MAY_FREEZE},
-	/* Ubuntu: /proc/version_signature ends with upstream's version */
+	/* kernels of Ubuntu, whose /proc/version_signature ends with upstream's version */
 	{"6.2.0-39-generic", "#40~22.04.1-Ubuntu SMP PREEMPT_DYNAMIC",
 	 "Ubuntu 6.2.0-39.40~22.04.1-generic 6.2.16\n", 6, 2, 16, KERNEL_FREEZES},
 	{"5.15.0-91-generic", "#101-Ubuntu SMP", "Ubuntu 5.15.0-91.101-generic 5.15.131\n", 5, 15,
@@ -53,7 +53,10 @@ static const struct {
 	{"6.1.0-1009-oem", "#9-Ubuntu SMP", "Ubuntu 6.1.0-1009.9-oem 6.1.20", 6, 1, 20,
 	 KERNEL_FREEZES},
 	{"6.2.0-39-generic", "#40-Ubuntu SMP", NULL, 6, 2, 0, KERNEL_FREEZES},
-	/* Fedora, Amazon, Proxmox, Google, WSL, Red Hat: upstream's number stands in uname -r */
+	/*
+	 * kernels of Fedora, Amazon, Proxmox, Google, WSL, Red Hat, whose uname -r has upstream's
+	 * number
+	 */
 	{"6.2.9-300.fc38.x86_64", "#1 SMP PREEMPT_DYNAMIC", NULL, 6, 2, 9, KERNEL_FREEZES},
 	{"6.3.12-200.fc38.x86_64", "#1 SMP PREEMPT_DYNAMIC", NULL, 6, 3, 12, KERNEL_SAFE},
 	{"6.1.34-59.116.amzn2023.x86_64", "#1 SMP", NULL, 6, 1, 34, KERNEL_FREEZES},
@@ -62,7 +65,7 @@ static const struct {
 	{"5.15.90.1-microsoft-standard-WSL2", "#1 SMP", NULL, 5, 15, 90, KERNEL_SAFE},
 	{"5.14.0-427.el9.x86_64", "#1 SMP PREEMPT_DYNAMIC", NULL, 5, 14, 0, KERNEL_SAFE},
 	{"6.3.1-arch1-1", "#1 SMP PREEMPT_DYNAMIC Mon, 01 May 2023", NULL, 6, 3, 1, KERNEL_FREEZES},
-	/* another kernel's number in the words around it */
+	/* the words around the version have another kernel's number */
 	{"6.1.0-9-amd64", "#1 SMP built by gcc 12.2.0 on 6.4.1 Debian 6.1.27-1", NULL, 6, 1, 27,
 	 KERNEL_FREEZES},
 };

@@ -66,7 +66,8 @@ static void test_relative(void **state)
 	assert_int_equal(kernel_names_relative(k, 0xffffffffc0000004), 4);
 	assert_int_equal(kernel_names_relative(k, 0xffffffffc0000108), 8);
 	assert_int_equal(kernel_names_relative(k, 0xffffffffc1000000), 0);
-	assert_int_equal(kernel_names_relative(k, 0xffffffff81000010), 0x10); /* of _text */
+	/* relative to _text */
+	assert_int_equal(kernel_names_relative(k, 0xffffffff81000010), 0x10);
 	assert_int_equal(kernel_names_relative(k, 0xffff888000000000), 0);
 	kernel_names_free(k);
 }
@@ -88,14 +89,15 @@ static void test_list(void **state)
 	expect(k, 0xffffffff81200018, NULL, NULL);
 	expect(k, 0xffffffffc0000fff, "alpha", "mod");
 	expect(k, 0xffffffffc0001000, "beta", "mod");
-	expect(k, 0xffffffffc010107f, "gamma", "other"); /* up to its module's next symbol */
+	/* covered up to the next symbol of its module */
+	expect(k, 0xffffffffc010107f, "gamma", "other");
 	expect(k, 0xffffffffc0101080, NULL, NULL);
 	expect(k, 0xffffffffc0200004, "tramp", "ftrace");
 	expect(k, 0xffffffffc020ffff, "tramp", "ftrace");
 	expect(k, 0xffffffffc0210000, NULL, NULL);
 	expect(k, 0xffffffffc0300100, "bpf_prog_1234_main", "bpf");
-	expect(k, 0xffffffffc0310000, NULL, NULL); /* no program is known there */
-	expect(k, 0xffffffffc0600000, NULL, NULL); /* its line wasn't whole */
+	expect(k, 0xffffffffc0310000, NULL, NULL); /* no BPF program is known at this address */
+	expect(k, 0xffffffffc0600000, NULL, NULL); /* the line of this symbol wasn't whole */
 	kernel_names_free(k);
 	kernel_names_free(NULL);
 }
@@ -137,7 +139,8 @@ static void test_hidden(void **state)
 	expect(k, 0xffffffff81000000, "one", "");
 	kernel_names_free(k);
 	write_file(path, "ffffffff81000000 T other\nffffffff81000100 T end\n");
-	assert_int_equal(kernel_names_open(fd, &k), 0); /* from the beginning once more */
+	/* the file is read from its beginning once more */
+	assert_int_equal(kernel_names_open(fd, &k), 0);
 	expect(k, 0xffffffff81000000, "other", "");
 	kernel_names_free(k);
 	unlink(path);
@@ -165,14 +168,15 @@ static void test_this_kernel(void **state)
 		if (sscanf(line, "%llx %c %599s", &at, &type, name) != 3 || !strchr("tTwW", type))
 			continue;
 		got = kernel_names_find(k, at, &module);
-		if (!got) /* a program or module that is gone or new */
+		if (!got) /* the program or module is gone, or new */
 			continue;
 		n++;
 		same += streq(got, name);
 	}
 	fclose(f);
 	print_message("%zu of %zu by this very name\n", same, n);
-	assert_true(n > 1000 && same * 100 > n * 90); /* the others have aliases */
+	/* other addresses have several names (aliases) */
+	assert_true(n > 1000 && same * 100 > n * 90);
 	assert_true(kernel_names_bytes(k) < 64u << 20);
 	kernel_names_free(k);
 }

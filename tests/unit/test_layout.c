@@ -35,7 +35,7 @@ static void test_versions(void **state)
 	assert_null(py_layout_table(0x206, 0));
 }
 
-/* 3.7.4 moved the second half of _PyRuntime. */
+/* With 3.7.4 the second half of _PyRuntime moved. */
 static void test_runtime_rows(void **state)
 {
 	assert_int_equal(py_runtime_table(0x307, 3)->tstate_current, 1392);
@@ -43,10 +43,10 @@ static void test_runtime_rows(void **state)
 	assert_int_equal(py_runtime_by_size(1424)->patch_last, 3);
 	assert_int_equal(py_runtime_by_size(672)->version, 0x30a);
 	assert_null(py_runtime_by_size(0));
-	assert_null(py_runtime_table(0x30f, 0)); /* no key any more */
+	assert_null(py_runtime_table(0x30f, 0)); /* 3.15 has no key of thread states any more */
 }
 
-/* Numbers from the headers of 3.13 and 3.15. */
+/* These numbers come from the headers of 3.13 and 3.15. */
 static void test_debug_offsets(void **state)
 {
 	struct py_layout l;
@@ -87,7 +87,7 @@ static void test_free_threaded(void **state)
 	assert_int_equal(l.code_adaptive, 216);
 }
 
-/* An unknown version: accepted with the newest list if that fits, else refused. */
+/* An unknown version is accepted with the newest list if that fits, else refused. */
 static void test_unknown_version(void **state)
 {
 	uint64_t v[ARRAY_SIZE(debug_offsets_3_15)];
@@ -130,7 +130,7 @@ static void test_moved_members(void **state)
 	}
 }
 
-/* Hostile values: never accepted with an offset outside its structure. */
+/* Hostile values are never accepted with an offset outside of its structure. */
 static void test_hostile_values(void **state)
 {
 	static const uint64_t values[] = {0, 1, 7, 0xffff, 0x10000, 0x7fffffffffffffff, UINT64_MAX};
@@ -154,7 +154,7 @@ static void test_hostile_values(void **state)
 	}
 }
 
-/* Consistent, but beyond what a walk reads of a thread state and a frame. */
+/* The offsets agree, but lie beyond what a walk reads of a thread state and a frame. */
 static void test_further_in(void **state)
 {
 	enum { CURRENT_FRAME = 26, THREAD_ID = 30, FRAME_SIZE = 39, INSTR_PTR = 42, LOCALS, OWNER };
@@ -193,7 +193,7 @@ static void test_short_input(void **state)
 		-ENOTSUP);
 }
 
-/* Py_TRACE_REFS: objects move by 16, thread states and interpreter frames don't. */
+/* With Py_TRACE_REFS objects move by 16, thread states and interpreter frames don't. */
 static void test_trace_refs(void **state)
 {
 	struct py_layout l = *py_layout_table(0x307, 0);

@@ -17,7 +17,7 @@
 #include "proc/files.h"
 #include "proc/libc.h"
 
-#define KEYS 40 /* more than the 32 that lie in struct pthread itself */
+#define KEYS 40 /* more keys than the 32 that lie in struct pthread itself */
 
 static void test_own_library(void **state)
 {

@@ -30,7 +30,7 @@ static void assert_line(struct py_position pos, int line)
 
 static void test_lnotab(void **state)
 {
-	/* +0 bytes +1 line, +6 bytes +2, +2 bytes +255 / -1. */
+	/* The table says: +0 bytes +1 line, +6 bytes +2, +2 bytes +255 / -1. */
 	const uint8_t table[] = {0, 1, 6, 2, 2, 255};
 	size_t n = sizeof(table);
 
@@ -70,14 +70,14 @@ static void test_ranges(void **state)
 static void test_location_kinds(void **state)
 {
 	const uint8_t table[] = {
-		HEAD(0, 1),  0x12,			   /* columns 1-3 */
-		HEAD(9, 2),  0x7f,			   /* columns 79-94 */
-		HEAD(10, 1), 200,  210,			   /* same line */
-		HEAD(12, 1), 4,	   8,			   /* two lines on */
-		HEAD(13, 8), 0x03,			   /* -1 line, no columns */
-		HEAD(14, 1), 0x02, 0x03, 0x05, 0x41, 0x01, /* +1, ends 3 later, 4 to 64 */
-		HEAD(15, 1),				   /* nothing */
-		HEAD(14, 1), 0x00, 0x00, 0x00, 0x00,	   /* no columns in the long form */
+		HEAD(0, 1), 0x12,      /* short form: columns 1-3 */
+		HEAD(9, 2), 0x7f,      /* short form: columns 79-94 */
+		HEAD(10, 1), 200, 210, /* the same line */
+		HEAD(12, 1), 4, 8,     /* two lines further on */
+		HEAD(13, 8), 0x03,     /* one line back, without columns */
+		/* one line on, ends 3 lines later, columns 4 to 64 */
+		HEAD(14, 1), 0x02, 0x03, 0x05, 0x41, 0x01, HEAD(15, 1), /* no location */
+		HEAD(14, 1), 0x00, 0x00, 0x00, 0x00, /* the long form without columns */
 	};
 	size_t n = sizeof(table);
 
@@ -98,13 +98,13 @@ static void test_location_kinds(void **state)
 
 static void test_line_zero(void **state)
 {
-	/* The RESUME of a module stands on line 0 while co_firstlineno is 1. */
+	/* A module's RESUME is on line 0, though co_firstlineno is 1. */
 	assert_line(py_linetable_position(0x30b, TABLE(HEAD(13, 1), 0x03), 1, 0), 0);
 }
 
 static void test_truncated(void **state)
 {
-	/* An entry cut in the middle reads as zeros and never past the table. */
+	/* What is missing of an entry reads as zeros, and nothing past the table is read. */
 	assert_position(py_linetable_position(0x30c, TABLE(HEAD(14, 1)), 7, 0), 7, 7, -1, -1);
 	assert_position(py_linetable_position(0x30c, TABLE(HEAD(14, 1), 0x42), 7, 0), 8, 8, -1, -1);
 	assert_position(py_linetable_position(0x30c, TABLE(HEAD(10, 1), 3), 7, 0), 7, 7, 3, 0);
@@ -114,7 +114,7 @@ static void test_truncated(void **state)
 
 static void test_hostile(void **state)
 {
-	/* Line sums beyond an int, varints that never end, negative lines. */
+	/* Line sums that overflow an int, varints that never end, negative lines. */
 	assert_position(
 		py_linetable_position(0x30c, TABLE(HEAD(13, 1), 0x7e, 0x7f, 0x7f, 0x7f, 0x7f, 0x3f),
 				      INT_MAX, 0),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* krait top over samples that are made here: rows, spans, trees, texts, keys. */
+/* Tests krait top over samples that are made here: rows, spans, trees, texts, keys. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -46,7 +46,7 @@ static uint32_t who(const char *pid, const char *tid, const char *gil)
 	return profile_labels(p, v, ARRAY_SIZE(v));
 }
 
-/* @names: functions, outermost first, one letter each; upper case is native. */
+/* Adds a sample. @names: functions, outermost first, one letter each; upper case is native. */
 static void sample(const char *names, uint32_t labels)
 {
 	struct profile_sample s = {.labels = labels, .time_ns = 5, .values = {1, 10 * MS}};
@@ -135,7 +135,8 @@ static void test_intervals(void **state)
  */
 static void test_window(void **state)
 {
-	static const int a_recent[] = {1, 3, 6, 9, 12, 15}; /* 1, 2, ... in each interval */
+	/* a has 1, 2, ... samples in each interval */
+	static const int a_recent[] = {1, 3, 6, 9, 12, 15};
 	uint32_t me = who("1", "1", "held");
 
 	l->window = 3;
@@ -153,14 +154,14 @@ static void test_window(void **state)
 	assert_row("b", 0, 0, 1, 1);
 	live_show(l, LIVE_FUNCTIONS, (struct live_only){});
 	assert_row("a", 15, 15, 21, 22);
-	/* Short ones are dropped as seconds. */
+	/* Short intervals leave the window as seconds pass. */
 	for (int i = 0; i < 40; i++) {
 		sample("a", me);
 		assert_int_equal(live_tick(l, 0.1), 0);
 	}
 	assert_true(live_self(l, row("a"), LIVE_RECENT).samples >= 29);
 	assert_true(live_self(l, row("a"), LIVE_RECENT).samples <= 40);
-	/* A longer interval is the only recent one. */
+	/* An interval longer than the window is the only recent one. */
 	sample("a", me);
 	assert_int_equal(live_tick(l, 9), 0);
 	assert_row("a", 1, 1, 62, 63);
@@ -169,7 +170,7 @@ static void test_window(void **state)
 	assert_int_equal(l->all[LIVE_RECENT].samples, 0);
 }
 
-/* A column on the last interval has no values of an earlier one. */
+/* A column for the last interval has no values of an earlier one. */
 static void test_columns(void **state)
 {
 	const struct table_column *gil = table_columns;
@@ -190,7 +191,7 @@ static void test_columns(void **state)
 	table_fini(&t);
 }
 
-/* A recursion counts once in total; another table is made from the kept sums. */
+/* A recursive function counts once in total; another table is made from the sums that were kept. */
 static void test_tables(void **state)
 {
 	uint32_t one = who("1", "1", "held"), two = who("1", "2", "waiting");
@@ -224,7 +225,7 @@ static void assert_names(struct table *t, const char *want)
 	assert_string_equal(str_cstr(&names), want);
 }
 
-/* A thread can end before its name was read. */
+/* A thread can end before its name is read. */
 static void test_nameless_thread(void **state)
 {
 	struct table t;
@@ -265,7 +266,7 @@ static void test_modules(void **state)
 	assert_int_equal(live_total(l, r, LIVE_RECENT).samples, 2);
 }
 
-/* --by: a row for each value of a label; one of them alone. */
+/* --by: each value of a label has a row, and one of them can be shown alone. */
 static void test_by(void **state)
 {
 	struct live_only only = {};
@@ -299,11 +300,11 @@ static void test_hidden_frames(void **state)
 	l->hide[KIND_NATIVE] = true;
 	live_show(l, LIVE_FUNCTIONS, (struct live_only){});
 	assert_row("a", 1, 1, 1, 1);
-	assert_row("C", 1, 1, 1, 1); /* nothing else is there */
+	assert_row("C", 1, 1, 1, 1); /* no other row is there */
 	assert_int_equal(l->rows.n, 2);
 }
 
-/* Each path of the open tree as "name:samples" with its depth in dots. */
+/* Prints each path of the open tree as "name:samples", with its depth in dots. */
 static void print_tree(struct browse *b, char *out, size_t size)
 {
 	*out = '\0';
@@ -356,7 +357,7 @@ static void test_tree(void **state)
 	assert_string_equal(text, "1d:2 1c:1 ");
 	press(&b, KEY_ESCAPE);
 	assert_int_equal(b.page, PAGE_TABLE);
-	/* --invert: a thread's tree from its innermost functions. */
+	/* --invert: the tree of a thread begins with its innermost functions. */
 	b.invert = true;
 	press(&b, 'c');
 	press(&b, 't');
@@ -367,7 +368,7 @@ static void test_tree(void **state)
 	table_fini(&t);
 }
 
-/* As krait top does it. */
+/* Condenses as krait top does. */
 static void condense(size_t keep, struct browse *b)
 {
 	struct condense c;
@@ -383,7 +384,7 @@ static void condense(size_t keep, struct browse *b)
 		assert_int_equal(browse_reset(b), 0);
 }
 
-/* A call of each function in @names, with that line, outermost first. */
+/* Adds a call of each function in @names, outermost first, with the line in @lines. */
 static void call(const char *const *names, const int *lines, size_t n, uint32_t labels)
 {
 	struct profile_sample s = {.labels = labels, .time_ns = 5, .values = {1, 10 * MS}};
@@ -405,7 +406,7 @@ static int add_value(void *arg, const struct profile_sample *s)
 
 #define ROUNDS	   400
 #define SMALL	   (1u << 20)
-#define MADE	   20 /* functions that are new, in each round */
+#define MADE	   20 /* how many functions are new in each round */
 #define MOST_BYTES (3 * SMALL / 2)
 
 /*
@@ -448,7 +449,9 @@ static void test_condense(void **state)
 	}
 	assert_true(condensed > 4);
 	condense(8, NULL);
-	/* Functions of the last interval and heavy ones stay; the others become one. */
+	/*
+	 * Functions of the last interval and those with most samples stay; the others become one.
+	 */
 	assert_row("[rare code]", 0, 0, MADE * (ROUNDS - 1), 2 * MADE * (ROUNDS - 1));
 	assert_int_equal(profile_each(p, add_value, &value), 0);
 	assert_int_equal(value, 4ll * MADE * ROUNDS * 10 * MS);
@@ -480,7 +483,7 @@ static void test_condense_stacks(void **state)
 		call(deep, lines, i % 38 + 2, me);
 	}
 	assert_int_equal(live_tick(l, 1), 0);
-	assert_int_equal(live_tick(l, 1), 0); /* none of them is of the last interval */
+	assert_int_equal(live_tick(l, 1), 0); /* no sample is of the last interval */
 	condense(16, NULL);
 	assert_row("main", 0, 0, 0, 2000);
 	assert_row("work", 0, 0, 0, 2000);
@@ -494,10 +497,10 @@ static void test_condense_stacks(void **state)
 		if (profile_get_location(p, l->rows.v[i].location)->line == 7 &&
 		    l->rows.v[i].self[LIVE_SINCE].samples >= 1900)
 			stacks = 0;
-	assert_int_equal(stacks, 0); /* the innermost one's line */
+	assert_int_equal(stacks, 0); /* the line of the innermost function counts */
 }
 
-/* With filter words, which decide by ids. */
+/* Condenses with filter words, which are applied by ids. */
 static void test_condense_filtered(void **state)
 {
 	uint32_t me = who("1", "1", "held");
@@ -513,7 +516,7 @@ static void test_condense_filtered(void **state)
 	}
 }
 
-/* A condensing that fails in the middle changes nothing. */
+/* Condensing that fails half-way changes nothing. */
 static void test_condense_undone(void **state)
 {
 	uint32_t me = who("1", "1", "held"), labels;
@@ -530,7 +533,8 @@ static void test_condense_undone(void **state)
 	assert_string_equal(profile_label_text(p, labels, "tid"), CONDENSE_ENDED);
 	assert_int_equal(profile_n_samples(p), 0);
 	assert_int_equal(condense_end(&c, -EIO), -EIO);
-	assert_int_equal(profile_n_functions(p), functions + 1); /* [rare code] */
+	/* the new function is [rare code] */
+	assert_int_equal(profile_n_functions(p), functions + 1);
 	assert_int_equal(profile_n_stacks(p), stacks);
 	assert_int_equal(profile_each(p, add_value, &value), 0);
 	assert_int_equal(value, 30 * MS);
@@ -572,7 +576,7 @@ static void test_condense_tree(void **state)
 	assert_string_equal(after, "1b:4 2a:4 1[rare code]:1 2a:1 ");
 	assert_row("[rare code]", 0, 0, 1, 2);
 	press(&b, KEY_ESCAPE);
-	assert_int_equal(t.rows.n, 2); /* with a c */
+	assert_int_equal(t.rows.n, 2); /* names that have a c */
 	browse_fini(&b);
 	table_fini(&t);
 }
@@ -668,7 +672,7 @@ static void test_text(void **state)
 	assert_frame_fits("no place at all", 12, "no pl…at all");
 }
 
-/* Lines never take more columns than there are, and only what changed is sent. */
+/* No line takes more columns than there are, and only what changed is sent. */
 static void test_screen(void **state)
 {
 	struct screen s = {.utf8 = true};

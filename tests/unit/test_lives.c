@@ -13,11 +13,12 @@ static void test_one_thread(void **state)
 	struct lives l = {};
 
 	lives_ended(&l, 7, 200);
-	assert_false(lives_gone(&l, 7, 100)); /* it was there before: it may have other threads */
+	/* the process was there before, so it may have other threads */
+	assert_false(lives_gone(&l, 7, 100));
 	lives_began(&l, 7);
 	assert_true(lives_gone(&l, 7, 100));
 	assert_true(lives_gone(&l, 7, 200));
-	assert_false(lives_gone(&l, 7, 201)); /* another one has its number */
+	assert_false(lives_gone(&l, 7, 201)); /* another process has the number now */
 	assert_false(lives_gone(&l, 8, 100));
 	lives_ended(&l, 7, 300);
 	lives_ended(&l, 7, 250);

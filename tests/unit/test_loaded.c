@@ -53,7 +53,7 @@ static void test_as_listed(void **state)
 		assert_int_equal(order[i], i);
 }
 
-/* Files of another namespace count as later. A file that wasn't loaded isn't known. */
+/* Files of another namespace count as loaded later. A file that wasn't loaded isn't known. */
 static void test_apart(void **state)
 {
 	struct link_map *apart;
@@ -73,7 +73,7 @@ static void test_apart(void **state)
 	assert_int_equal(order[f.n - 1], LOADED_UNKNOWN);
 }
 
-/* A list without an end proves nothing for any file. */
+/* A list without an end proves nothing for any file in it. */
 static void test_circle(void **state)
 {
 	struct link_map *first = dlopen(NULL, RTLD_NOW), *last = first;

@@ -27,7 +27,7 @@ static void machinery_is_known(void **state)
 		"_PyEvalFramePushAndInit",
 		"_PyFrame_ClearExceptCode",
 		"PyFrame_New",
-		/* calls */
+		/* functions that call */
 		"_PyFunction_Vectorcall",
 		"_PyFunction_Vectorcall.localalias",
 		"function_call",
@@ -59,7 +59,7 @@ static void machinery_is_known(void **state)
 		"_PyMethodDef_RawFastCallKeywords",
 		"instancemethod_call",
 		"_Py_CheckFunctionResult",
-		/* slots */
+		/* functions in slots */
 		"slot_tp_call",
 		"slot_tp_init",
 		"slot_nb_add",
@@ -75,14 +75,14 @@ static void machinery_is_known(void **state)
 		"vectorcall_method",
 		"call_method.part.0",
 		"call_maybe.constprop.1",
-		/* generators */
+		/* functions of generators */
 		"gen_send_ex",
 		"gen_send_ex2",
 		"gen_iternext",
 		"PyIter_Send",
 		"coro_wrapper_send",
 		"async_gen_asend_send",
-		/* names of method_names.h */
+		/* names that method_names.h gives */
 		"generator.send",
 		"type.tp_call",
 		"method-wrapper.tp_call",
@@ -90,7 +90,7 @@ static void machinery_is_known(void **state)
 		"slot___add__",
 		"wrap___init__",
 		"cfunction_vectorcall",
-		/* start */
+		/* functions that start the program */
 		"Py_Main",
 		"Py_BytesMain",
 		"Py_RunMain",
@@ -122,7 +122,7 @@ static void work_is_never_folded(void **state)
 		"main",
 		"_start",
 		"PyInit_zlib",
-		/* "%d" % x, chr(), zlib.compress(), s += t */
+		/* what "%d" % x, chr(), zlib.compress(), s += t call */
 		"PyUnicode_Format",
 		"unicode_mod",
 		"unicode_format",
@@ -154,7 +154,7 @@ static void work_is_never_folded(void **state)
 		"type.tp_vectorcall",
 		"functools.partial.tp_call",
 		"file.close",
-		/* containers and builtins */
+		/* functions of containers and builtins */
 		"list_sort_impl",
 		"list_sort",
 		"list_vectorcall",
@@ -193,7 +193,7 @@ static void work_is_never_folded(void **state)
 		"weakref_call",
 		"task_step_impl",
 		"atexit_callfuncs",
-		/* memory */
+		/* functions of memory */
 		"PyObject_Malloc",
 		"PyObject_Calloc",
 		"_PyObject_Calloc",
@@ -205,7 +205,7 @@ static void work_is_never_folded(void **state)
 		"PyObject_Free",
 		"type_new",
 		"object_new",
-		/* collecting, importing, compiling, raising */
+		/* functions that collect, import, compile, raise */
 		"gc_collect_main",
 		"collect.constprop.0",
 		"visit_reachable",
@@ -219,7 +219,7 @@ static void work_is_never_folded(void **state)
 		"PyTraceBack_Here",
 		"PyErr_SetObject",
 		"do_raise",
-		/* waiting for the GIL or another thread */
+		/* functions that wait for the GIL or another thread */
 		"PyEval_RestoreThread",
 		"PyEval_SaveThread",
 		"PyEval_AcquireThread",
@@ -228,11 +228,11 @@ static void work_is_never_folded(void **state)
 		"PyGILState_Ensure",
 		"_PyThreadState_Attach",
 		"lock_PyThread_acquire_lock",
-		/* unpacking and matching run iterators and methods */
+		/* unpacking and matching, which run iterators and methods */
 		"_PyEval_UnpackIterable",
 		"_PyEval_UnpackIterableStackRef",
 		"_PyEval_MatchClass",
-		/* the program's own */
+		/* functions of the program itself */
 		"wrap_strftime",
 		"wrap_next_line",
 		"call_method_of_mine",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The words of marks: what is written is known again when it is read. */
+/* Tests the words of marks: what is written is recognized when it is read. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -37,10 +37,10 @@ static void test_added(void **state)
 	assert_int_equal(mark_of_walk(WALK_TLS_FAULT), MARK_INCOMPLETE);
 }
 
-/* Texts in brackets of others, and names that begin like a mark. */
+/* Texts in brackets that others write, and names that begin as a mark does. */
 static void test_others(void **state)
 {
-	assert_mark("[no Python: it starts]", true); /* krait wrote that once */
+	assert_mark("[no Python: it starts]", true); /* an older krait wrote this mark */
 	assert_mark("[truncated", false);
 	assert_mark("[truncated]x", false);
 	assert_mark("[truncated]x]", false);
@@ -52,7 +52,7 @@ static void test_others(void **state)
 	assert_mark("", false);
 }
 
-/* A reader of the manual page finds a sentence behind each. */
+/* Checks that each mark has a sentence, which the reader of the manual page finds after it. */
 static void assert_sentences(const struct mark_words *rows, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {

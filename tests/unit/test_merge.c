@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Several profiles as one: values by type, times by the wall clock, labels. */
+/* Merges several profiles: values by type, times by the wall clock, labels. */
 #include "render_profile.h"
 
 #include <errno.h>
@@ -165,7 +165,7 @@ static const char *merged_end(const char *a, const char *b, size_t *n_lines)
 	return text;
 }
 
-/* Whole runs are counted in one line; the lines of other recordings stay. */
+/* Whole runs are counted in one comment; those of other recordings stay. */
 static void test_runs(void **state)
 {
 	size_t n;

@@ -69,7 +69,7 @@ static void add_spec(struct elf_writer *w, const char *name, uint64_t methods)
 
 static void start(struct elf_writer *w)
 {
-	/* lea TAKEN(%rip), %rax; call: its target isn't taken. */
+	/* lea TAKEN(%rip), %rax takes an address; the target of call isn't taken. */
 	static const uint8_t taker[] = {0x48, 0x8d, 0x05, 0, 0, 0, 0, 0xe8, 0, 0, 0, 0};
 	int32_t to_taken = TAKEN - (NEW + 7);
 

@@ -24,7 +24,7 @@ static void begin(struct elf_writer *w, uint16_t type)
 	ew_symbol(w, "_PyEval_EvalFrameDefault", EW_TEXT, 1, 1);
 }
 
-/* With .eh_frame_hdr. */
+/* Begins a file that has a sound .eh_frame_hdr. */
 static void begin_sound(struct elf_writer *w, uint16_t type)
 {
 	const struct dt_header h = dt_header(EW_CONST);
@@ -33,7 +33,7 @@ static void begin_sound(struct elf_writer *w, uint16_t type)
 	dt_place(w, &h);
 }
 
-/* A run that ends: what is behind it in the segment is no function. */
+/* Adds a run of words that ends: what follows it in the segment is no function. */
 static void add_run(struct elf_writer *w, const uint64_t *words, size_t n)
 {
 	ew_const(w, words, n * 8);
@@ -92,7 +92,7 @@ static void a_relocated_table_is_found(void **state)
 	assert_found(&w);
 }
 
-/* 3.15: one function for every opcode while it traces. */
+/* While it traces, 3.15 has one function for every opcode. */
 static void a_second_table_of_one_function_is_no_other(void **state)
 {
 	uint64_t tables[2 * DT_OPCODES];
@@ -144,24 +144,24 @@ static void other_forms_are_no_table(void **state)
 	uint64_t words[2 * DT_OPCODES];
 	struct elf_writer w;
 
-	/* Too few functions. */
+	/* The table has too few functions. */
 	dt_table(words, 126);
 	begin_sound(&w, ET_EXEC);
 	add_run(&w, words, DT_OPCODES);
 	assert_none(&w);
-	/* No function is there often enough. */
+	/* No function is in the table often enough. */
 	for (size_t i = 0; i < DT_OPCODES; i++)
 		words[i] = dt_handler(i % DT_HANDLERS);
 	begin_sound(&w, ET_EXEC);
 	add_run(&w, words, DT_OPCODES);
 	assert_none(&w);
-	/* Words behind a table that are neither a table nor one function. */
+	/* Words after the table that are neither a table nor one function. */
 	dt_table(words, USED);
 	dt_table(words + DT_OPCODES, 4);
 	begin_sound(&w, ET_EXEC);
 	add_run(&w, words, ARRAY_SIZE(words));
 	assert_none(&w);
-	/* One function alone. */
+	/* The table has one function alone. */
 	for (size_t i = 0; i < DT_OPCODES; i++)
 		words[i] = dt_handler(7);
 	begin_sound(&w, ET_EXEC);
@@ -169,7 +169,7 @@ static void other_forms_are_no_table(void **state)
 	assert_none(&w);
 }
 
-/* A jump table of a switch in a function. */
+/* The words are the jump table of a switch in a function. */
 static void what_points_into_functions_is_no_table(void **state)
 {
 	uint64_t table[DT_OPCODES];
@@ -266,7 +266,7 @@ static void starts_are_believed_only_if_they_fit(void **state)
 	assert_starts(&sound, sizeof(sound) - 1, false);
 	assert_starts(&sound, 12, false);
 	assert_starts(&sound, 11, false);
-	/* Not ascending: nothing can be looked up. */
+	/* The header's addresses don't ascend, so that nothing can be looked up. */
 	h = sound;
 	h.table[20] -= 64;
 	assert_starts(&h, sizeof(h), false);
@@ -278,7 +278,7 @@ static void starts_outside_of_the_file_are_none(void **state)
 	struct elf_writer w;
 	bool has;
 
-	/* The header says more than the segment has. */
+	/* The header claims more entries than the segment has. */
 	h.count = 1u << 19;
 	begin(&w, ET_EXEC);
 	dt_place(&w, &h);

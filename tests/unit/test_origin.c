@@ -6,7 +6,7 @@
 #include "render_profile.h"
 #include "view/names/names.h"
 
-/* Processes ran in /srv/app. */
+/* Files and functions of processes that ran in /srv/app. */
 static const struct {
 	const char *file, *name;
 	enum render_origin want;
@@ -14,7 +14,8 @@ static const struct {
 	{"/srv/app/pkg/a.py", "f", ORIGIN_OWN},
 	{"/srv/app/manage.py", "<module>", ORIGIN_OWN},
 	{"relative.py", "f", ORIGIN_OWN},
-	{"/home/me/src/lib/util.py", "f", ORIGIN_OWN}, /* an editable install */
+	/* a package that was installed as editable */
+	{"/home/me/src/lib/util.py", "f", ORIGIN_OWN},
 	{"/tmp/ipykernel_7/1234.py", "<module>", ORIGIN_OWN},
 	{"/srv/app/venv/lib/python3.12/site-packages/django/http.py", "f", ORIGIN_PACKAGE},
 	{"/usr/lib/python3/dist-packages/yaml/__init__.py", "f", ORIGIN_PACKAGE},
@@ -23,16 +24,17 @@ static const struct {
 	{"/opt/lib64/python3.13t/zipfile.py", "f", ORIGIN_STDLIB},
 	{"<frozen importlib._bootstrap>", "f", ORIGIN_STDLIB},
 	{"<frozen runpy>", "_run_code", ORIGIN_STDLIB},
-	/* What starts a package. */
+	/* Scripts that start a package. */
 	{"/srv/app/venv/bin/gunicorn", "<module>", ORIGIN_PACKAGE},
 	{"/usr/local/bin/pip3.11", "<module>", ORIGIN_PACKAGE},
 	{"/usr/sbin/tool", "<module>", ORIGIN_PACKAGE},
 	{"bin/scrapy", "<module>", ORIGIN_PACKAGE},
 	{"/srv/app/bin/run.py", "<module>", ORIGIN_OWN},
 	{"/srv/app/cabin/run", "<module>", ORIGIN_OWN},
-	{"/srv/app/bin/crunch", "<module>", ORIGIN_OWN}, /* with a function of its own, the next */
+	/* a script with a function of its own, the next one */
+	{"/srv/app/bin/crunch", "<module>", ORIGIN_OWN},
 	{"/srv/app/bin/crunch", "work", ORIGIN_OWN},
-	/* Code without a file. */
+	/* Code that has no file. */
 	{"<string>", "__init__", ORIGIN_PACKAGE},
 	{"<attrs generated init shop.Order>", "__init__", ORIGIN_PACKAGE},
 	{"<__array_function__ internals>", "dot", ORIGIN_PACKAGE},

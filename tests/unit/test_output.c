@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Output files: in place only when whole, links followed, nothing left behind. */
+/* Tests output files: in place only when whole, links followed, nothing left behind. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -55,7 +55,7 @@ static int entries(void)
 
 	while (readdir(d))
 		n++;
-	return n - 2; /* . and .. */
+	return n - 2; /* without . and .. */
 }
 
 static void write_to(const char *path, bool commit)
@@ -93,7 +93,7 @@ static void test_older_file(void **state)
 	assert_int_equal(entries(), 1);
 }
 
-/* The mode of a page that replaces a file of @owner with mode @mode. */
+/* Returns the mode of a page that replaces a file of @owner with mode @mode. */
 static mode_t mode_over(mode_t mode, uid_t owner, mode_t mask)
 {
 	mode_t before = umask(mask);
@@ -137,7 +137,7 @@ static void test_link_is_followed(void **state)
 	assert_int_equal(entries(), 2);
 }
 
-/* Like `krait record -o /dev/stdout > file`: /dev/stdout must not be replaced. */
+/* As for `krait record -o /dev/stdout > file`, /dev/stdout must not be replaced. */
 static void test_descriptor_link(void **state)
 {
 	_cleanup_close_ int fd = open("file", O_WRONLY | O_CREAT, 0600);
@@ -149,7 +149,7 @@ static void test_descriptor_link(void **state)
 	assert_int_equal(entries(), 1);
 }
 
-/* krait chose the name: a link that already has it isn't followed. */
+/* krait chose the name, so a link that already has it isn't followed. */
 static void test_chosen_name(void **state)
 {
 	struct output o;
@@ -168,7 +168,7 @@ static void test_chosen_name(void **state)
 	assert_int_equal(entries(), 2);
 }
 
-/* Opened in one directory, and then the path leads to another. */
+/* The file is opened in one directory; then the path leads to another one. */
 static void test_directory_is_held(void **state)
 {
 	struct output o;
@@ -185,7 +185,7 @@ static void test_directory_is_held(void **state)
 	assert_int_equal(access("b/x", F_OK), -1);
 }
 
-/* Between the open and the end, the name becomes a link. */
+/* Between the opening and the end the name becomes a link. */
 static void test_link_comes_meanwhile(void **state)
 {
 	struct output o;
@@ -238,7 +238,7 @@ static void test_elsewhere(void **state)
 	assert_int_equal(output_commit(&o), 0);
 	output_fini(&o);
 	assert_holds(path, "new");
-	/* An output that isn't committed leaves no file. */
+	/* An output that isn't committed leaves no file behind. */
 	assert_int_equal(output_open_elsewhere(&o, "x.folded"), 0);
 	output_fini(&o);
 	unsetenv("TMPDIR");

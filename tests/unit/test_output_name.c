@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Names of outputs, made of commands and of processes with arbitrary names. */
+/* Tests names of outputs, made of commands and of processes with arbitrary names. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

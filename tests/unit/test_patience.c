@@ -12,7 +12,7 @@
 
 #define STEP_NS (100 * NSEC_PER_MSEC)
 
-/* Seconds until it is over; something comes until @coming seconds have passed. */
+/* Returns the seconds until the wait is over; something comes until @coming seconds have passed. */
 static double waited(double coming)
 {
 	struct patience p = {.seconds = 1};
@@ -36,7 +36,7 @@ static void test_nothing_comes(void **state)
 	assert_true(seconds > 0.8 && seconds < 1.8);
 }
 
-/* Each wait begins anew. */
+/* Each time something comes the wait begins anew. */
 static void test_something_comes(void **state)
 {
 	double seconds = waited(2);

@@ -44,7 +44,7 @@ static void expect_text(const struct perf_map *m)
 	assert_int_equal(perf_map_stats(m).dropped, 0);
 }
 
-/* In two pieces, cut anywhere; then the rest of the last line. */
+/* Reads a text in two pieces, cut anywhere; then the rest of its last line. */
 static void test_text(void **state)
 {
 	for (size_t cut = 0; cut <= strlen(text); cut++) {
@@ -66,7 +66,7 @@ static void test_long_name(void **state)
 	_cleanup_free_ char *name = malloc(3 * PERF_MAP_NAME_BYTES);
 
 	memset(name, 'x', 3 * PERF_MAP_NAME_BYTES);
-	for (int i = 0; i < 2; i++) { /* at once and piece by piece */
+	for (int i = 0; i < 2; i++) { /* the map is read at once, and then piece by piece */
 		assert_int_equal(perf_map_feed(m, i ? "1000 8 " : "2000 8 ", 7), 0);
 		for (int k = 0; k < 3; k++)
 			assert_int_equal(perf_map_feed(m, name, PERF_MAP_NAME_BYTES), 0);
@@ -80,7 +80,7 @@ static void test_long_name(void **state)
 
 #define SPACE 2000
 
-/* One by one, and up to twenty-five at once. */
+/* Entries come one by one, and up to twenty-five at once. */
 static void test_painting(void **state)
 {
 	_cleanup_str_ struct str lines = {};
@@ -146,10 +146,11 @@ static void test_file(void **state)
 	assert_int_equal(proc_open(&self, getpid()), 0);
 	assert_int_equal(perf_map_open(&self, 0, &m), -ENOENT);
 	append(path, "1000 10 one\n20", "w");
-	assert_int_equal(utimensat(AT_FDCWD, path, long_ago, 0), 0); /* an earlier process's */
+	/* the file is as old as an earlier process's */
+	assert_int_equal(utimensat(AT_FDCWD, path, long_ago, 0), 0);
 	assert_int_equal(perf_map_open(&self, 0, &m), -ENOENT);
 	assert_int_equal(utimensat(AT_FDCWD, path, NULL, 0), 0);
-	/* The image before an exec has written it. */
+	/* The image before an exec has written the map. */
 	assert_int_equal(perf_map_open(&self, clock_ns(CLOCK_MONOTONIC) + NSEC_PER_SEC, &m),
 			 -ENOENT);
 	assert_int_equal(perf_map_open(&self, clock_ns(CLOCK_MONOTONIC) - NSEC_PER_SEC, &m), 0);
@@ -159,11 +160,11 @@ static void test_file(void **state)
 	assert_int_equal(perf_map_refresh(m), 0);
 	expect(m, 0x2000, "two", 0x2000);
 	expect(m, 0x1000, "one", 0x1000);
-	append(path, "3000 10 new\n", "w"); /* begun anew */
+	append(path, "3000 10 new\n", "w"); /* the process began its map anew */
 	assert_int_equal(perf_map_refresh(m), 0);
 	expect(m, 0x3000, "new", 0x3000);
 	expect(m, 0x1000, NULL, 0);
-	unlink(path); /* the process is gone, its map too: what was opened stays */
+	unlink(path); /* the process is gone, and its map too: what was opened stays */
 	assert_int_equal(perf_map_refresh(m), 0);
 	expect(m, 0x3000, "new", 0x3000);
 	perf_map_free(m);
@@ -209,13 +210,13 @@ static void test_refused(void **state)
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
 	unlink(path);
 	assert_int_equal(proc_open(&self, getpid()), 0);
-	assert_int_equal(mkfifo(path, 0600), 0); /* opening it for reading would block */
+	assert_int_equal(mkfifo(path, 0600), 0); /* opening the FIFO for reading would block */
 	assert_int_equal(perf_map_open(&self, 0, &m), -EINVAL);
 	unlink(path);
 	assert_int_equal(mkdir(path, 0700), 0);
 	assert_int_equal(perf_map_open(&self, 0, &m), -EINVAL);
 	rmdir(path);
-	/* Another user's file: root's through a link, or any other's if this is root. */
+	/* The file is another user's: root's through a link, or any other's if this is root. */
 	if (geteuid()) {
 		assert_int_equal(symlink("/etc/passwd", path), 0);
 	} else {

@@ -73,13 +73,14 @@ static void test_several(void **state)
 {
 	put(64, 1);
 	put(128, 2);
-	put(64, 3); /* full to the last byte */
+	put(64, 3); /* the ring is full to the last byte */
 	assert_true(perf_ring_begin(&ring));
 	must_read(64, 1);
-	assert_int_equal(page.data_tail, 0); /* not before perf_ring_end() */
+	/* the kernel gets the space back only at perf_ring_end() */
+	assert_int_equal(page.data_tail, 0);
 	perf_ring_end(&ring);
 	assert_int_equal(page.data_tail, 64);
-	put(64, 4); /* written after begin: read next time */
+	put(64, 4); /* a record that is written after begin is read next time */
 	must_read(128, 2);
 	must_read(64, 3);
 	assert_null(perf_ring_peek(&ring));

@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "host/place.h"
 
-#define OTHER 23013 /* another user */
+#define OTHER 23013 /* uid of another user */
 
 static char dir[64];
 
@@ -38,7 +38,7 @@ static void make(const char *path)
 	assert_true(fd >= 0);
 }
 
-/* @path leads to @name in @folder, and something is there or not. */
+/* Checks that @path leads to @name in @folder, where something is or isn't. */
 static void assert_leads(const char *path, const char *folder, const char *name, bool exists)
 {
 	_cleanup_place_ struct place p;
@@ -140,10 +140,10 @@ static void test_open_file_of_a_process(void **state)
 	assert_true(p.handed && p.fd >= 0);
 	again = place_open(&p, path);
 	assert_true(again >= 0);
-	assert_int_equal(lseek(again, 0, SEEK_END), 0); /* truncated */
+	assert_int_equal(lseek(again, 0, SEEK_END), 0); /* the file was truncated */
 }
 
-/* The file that is opened is the one that was checked; else none is. */
+/* The file that is opened is the one that was checked, or none is. */
 static void test_exchanged(void **state)
 {
 	_cleanup_place_ struct place p;
@@ -189,7 +189,7 @@ static void test_owners(void **state)
 	assert_int_equal(chown("open", 0, 0), 0);
 	assert_int_equal(chmod("open", 0775), 0);
 	assert_leads("open/link", ".", "new", false);
-	/* Our own. */
+	/* The directory is the user's own. */
 	assert_int_equal(chmod("open", 01777), 0);
 	assert_int_equal(lchown("open/link", 0, 0), 0);
 	assert_leads("open/link", ".", "new", false);

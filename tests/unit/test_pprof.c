@@ -26,13 +26,13 @@ static uint64_t next_random(uint64_t *state)
 	return *state >> 33;
 }
 
-/* --- writing, and the test's own knowledge of it --- */
+/* Writes profiles, and keeps what the test itself knows of them. */
 
 struct made {
 	struct profile *p;
 	uint32_t stack[STACKS], labels[LABEL_SETS];
 	size_t depth[STACKS];
-	/* [time bucket + 1, 0 = no time] */
+	/* index: time bucket + 1, where 0 is no time */
 	int64_t want[STACKS][LABEL_SETS][BUCKETS + 1][2];
 };
 
@@ -71,7 +71,7 @@ static void fill_tables(struct made *made)
 	uint32_t mapping[2], location[LOCATIONS], frames[32];
 	uint64_t seed = 7;
 
-	/* The kernel's frames come first, though pprof's first mapping has to be Python's. */
+	/* Frames of the kernel come first, though pprof's first mapping has to be Python's. */
 	mapping[0] =
 		profile_mapping(p, &(struct profile_mapping){.name = profile_string(p, "[kernel]"),
 							     .kind = KIND_KERNEL});
@@ -96,7 +96,7 @@ static void fill_tables(struct made *made)
 		for (size_t j = 0; j < made->depth[i]; j++)
 			frames[j] = location[next_random(&seed) % LOCATIONS];
 		if (made->depth[i])
-			frames[0] = location[i]; /* makes it distinct */
+			frames[0] = location[i]; /* this frame makes the stack distinct */
 		made->stack[i] = profile_stack(p, frames, made->depth[i]);
 	}
 	for (unsigned i = 0; i < LABEL_SETS; i++) {
@@ -137,7 +137,7 @@ static struct made *make_profile(unsigned n, unsigned buckets, enum profile_time
 		bucket = s.time_ns < 0 || times == PROFILE_TIMES_NONE
 				 ? 0
 				 : 1 + (unsigned)(s.time_ns / BUCKET);
-		/* Stacks and label sets that are equal count together: the empty ones. */
+		/* Equal stacks and label sets count together: those that are empty. */
 		st = made->depth[st] ? st : 0;
 		la = la % 3 ? la : 0;
 		made->want[st][la][bucket][0]++;
@@ -179,7 +179,7 @@ static uint8_t *gunzip(const char *bytes, size_t n, size_t *out_n)
 	return out;
 }
 
-/* --- a decoder of the test's own: only what it needs --- */
+/* The test's own decoder: only what it needs. */
 
 struct cursor {
 	const uint8_t *at, *end;
@@ -283,7 +283,7 @@ static const char *text(struct decoded *d, uint64_t i)
 	return out;
 }
 
-/* --- the tests --- */
+/* The tests. */
 
 static void check_contract(struct decoded *d, const struct profile *p)
 {
@@ -313,7 +313,8 @@ static void check_contract(struct decoded *d, const struct profile *p)
 	}
 	for (size_t i = 0; i < d->functions.n; i++) {
 		assert_int_equal(number(d->functions.v[i], 1), i + 1);
-		assert_int_equal(number(d->functions.v[i], 3), 0); /* no system_name */
+		/* the function has no system_name */
+		assert_int_equal(number(d->functions.v[i], 3), 0);
 	}
 }
 
@@ -395,7 +396,8 @@ static void check_samples(struct decoded *d, struct made *made, enum profile_tim
 			values = f.number == 2 ? f.bytes : values;
 		}
 		c = ids;
-		stack = c.at ? (unsigned)varint(&c) - 1 : 0; /* its leaf is location stack + 1 */
+		/* the leaf of the stack is location stack + 1 */
+		stack = c.at ? (unsigned)varint(&c) - 1 : 0;
 		check_stack(d, ids, made->p, made->stack[stack]);
 		/* Groups of 10 s in order; in a group the samples of a stack are together. */
 		assert_true((time_ns < 0 ? -1 : time_ns / GROUP) >= group);
@@ -436,8 +438,10 @@ static void sums_are_right_in_buckets(void **state)
 {
 	check_written(1, 1, PROFILE_TIMES_10MS);
 	check_written(4000, BUCKETS, PROFILE_TIMES_10MS);
-	check_written(200000, 2200, PROFILE_TIMES_10MS); /* more than one window */
-	check_written(150000, 100, PROFILE_TIMES_10MS);	 /* a group that doesn't fit in one */
+	/* these samples are more than one window */
+	check_written(200000, 2200, PROFILE_TIMES_10MS);
+	/* one group of these doesn't fit in a window */
+	check_written(150000, 100, PROFILE_TIMES_10MS);
 }
 
 static void sums_are_right_with_exact_times(void **state)
@@ -518,7 +522,7 @@ static void a_full_disk_is_an_error(void **state)
 	made_free(made);
 }
 
-/* Times at the far end: windows must not overflow, order must hold. */
+/* Times are at the far end: windows must not overflow, and the order must hold. */
 static void times_may_be_huge(void **state)
 {
 	static const int64_t times[] = {INT64_MAX, 0, 86400ll * 1000000000, INT64_MAX - 1, 7};

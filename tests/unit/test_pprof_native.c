@@ -50,7 +50,7 @@ static void add(struct profile *p, const uint32_t *stack, size_t n, int64_t valu
 	assert_int_equal(profile_add(p, &s), 0);
 }
 
-/* Stacks: unnamed, middle; and leaf inlined into middle inlined into outer, then unnamed. */
+/* Makes stacks: unnamed, middle; and leaf inlined into middle inlined into outer, then unnamed. */
 static struct profile *make(void)
 {
 	struct profile *p = profile_new();
@@ -149,7 +149,7 @@ static void native_frames_come_back(void **state)
 	profile_free(p);
 }
 
-/* Only the mapping's name decides the kind. */
+/* Only the name of a mapping decides its kind. */
 static void kinds_are_told_by_name(void **state)
 {
 	static const struct {

@@ -47,7 +47,7 @@ static void add_function(struct pb *b, uint64_t id, unsigned name, unsigned file
 	free(m.v);
 }
 
-/* A location with lines in the given functions, numbered 1, 2, ... times ten. */
+/* Adds a location with lines in the given functions, numbered 1, 2, ... times ten. */
 static void add_location(struct pb *b, uint64_t id, uint64_t mapping, uint64_t address,
 			 const uint64_t *functions, size_t n)
 {
@@ -101,7 +101,7 @@ static void add_sample(struct pb *b, int64_t value)
 {
 	struct pb s = {};
 
-	pb_uint(&s, SAMPLE_LOCATION_ID, 900); /* not packed */
+	pb_uint(&s, SAMPLE_LOCATION_ID, 900); /* the field isn't packed */
 	pb_uint(&s, SAMPLE_LOCATION_ID, 5);
 	pb_uint(&s, SAMPLE_LOCATION_ID, 6);
 	pb_uint(&s, SAMPLE_VALUE, (uint64_t)value);
@@ -290,7 +290,8 @@ static void every_cut_is_refused_or_harmless(void **state)
 
 	make_foreign(&b);
 	for (size_t n = 0; n < b.n; n++) {
-		_cleanup_free_ uint8_t *copy = malloc(n ? n : 1); /* for ASan: exact size */
+		/* a copy of the exact size, for ASan */
+		_cleanup_free_ uint8_t *copy = malloc(n ? n : 1);
 
 		memcpy(copy, b.v, n);
 		if (pprof_read(copy, n, &p) == 0)
@@ -367,7 +368,7 @@ static void bad_input_is_named(void **state)
 	free(s.v);
 }
 
-/* gzip of @n bytes, at most 1 MiB of it. */
+/* Compresses @n bytes with gzip; at most 1 MiB comes out. */
 static void compress_into(struct pb *to, const uint8_t *raw, size_t n)
 {
 	z_stream z = {.next_in = (uint8_t *)raw, .avail_in = (unsigned)n};
@@ -394,7 +395,7 @@ static void damaged_gzip_is_named(void **state)
 	profile_free(p);
 	gz.n = n - 5;
 	refuse(&gz, "the gzip data ends early");
-	gz.v[n - 8] ^= 1; /* the checksum */
+	gz.v[n - 8] ^= 1; /* damages the checksum */
 	gz.n = n;
 	refuse(&gz, "the gzip data is damaged");
 	gz.v[n - 8] ^= 1;
@@ -402,7 +403,7 @@ static void damaged_gzip_is_named(void **state)
 	pb_bytes(&gz, 1, "rubbish", 7);
 	refuse(&gz, "the gzip data is damaged");
 
-	/* Two members are one stream. */
+	/* Two gzip members are one stream. */
 	gz.n = 0;
 	compress_into(&gz, b.v, b.n / 2);
 	compress_into(&gz, b.v + b.n / 2, b.n - b.n / 2);
@@ -427,7 +428,7 @@ static void bombs_are_refused(void **state)
 	assert_true(gz.n < 100000);
 	refuse(&gz, "far more samples than a file of this size");
 
-	/* One location of 256 lines, 300 of it in a stack. */
+	/* A location has 256 lines, and a stack has 300 such locations. */
 	b.n = s.n = 0;
 	make_foreign(&b);
 	add_location(&b, 1000, 0, 0, (uint64_t[256]){}, 256);

@@ -38,7 +38,7 @@ static const struct {
 	{"python3|-m|django|runserver|--settings=shop.settings|", "shop"},
 	{"python3|/venv/bin/waitress-serve|--port=80|shop.wsgi:app|", "shop"},
 	{"uwsgi|-w|shop.wsgi|--http|:80|", "shop"},
-	/* Programs that don't take one. */
+	/* Programs whose arguments name no package. */
 	{"python3|app.py|shop.wsgi:app|", ""},
 	{"python3|-m|pytest|shop|", ""},
 	{"python3|/venv/bin/gunicorn", ""},

@@ -206,7 +206,7 @@ static void test_threads(void **state)
 		usleep(100);
 	assert_int_equal(proc_open(&p, getpid()), 0);
 	assert_int_equal(proc_threads(&p, &all), 0);
-	assert_true(all.n >= 2); /* a sanitizer may have one of its own */
+	assert_true(all.n >= 2); /* a sanitizer may have a thread of its own */
 	assert_int_equal(proc_comm(&p, tid, comm), 0);
 	assert_string_equal(comm, "krait sleeper");
 	pthread_cancel(thread);
@@ -222,7 +222,7 @@ static bool has(const pid_vec *v, pid_t pid)
 	return false;
 }
 
-/* A child, its child and one forked by a thread of ours. */
+/* A child, the child's child, and one that a thread of this program forked. */
 static void test_tree_and_match(void **state)
 {
 	pid_t child, grandchild, other = fork();
@@ -316,7 +316,7 @@ static void test_match_globs(void **state)
 	assert_false(fits("app.py", "db@*", "01"));
 }
 
-/* The executable's mapping, from the process's own maps; it comes a moment after exec. */
+/* Returns the executable's mapping in the process's maps, where it comes a moment after exec. */
 static struct mapping exe_mapping(const struct proc *p, const char *exe, struct maps *m)
 {
 	for (int i = 0; i < 1000; i++) {
@@ -374,7 +374,7 @@ static void test_replaced_file(void **state)
 	e = exe_mapping(&p, exe, &m);
 	assert_int_equal(inode_of(file_open_mapping(p.dirfd, &e, exe, &how)), st.st_ino);
 	assert_int_equal(how, can_use_map_files(&p, &e) ? FILE_MAP_FILES : FILE_EXE);
-	/* without map_files (an address that isn't a mapping's): by the executable, by the path */
+	/* without map_files (the address isn't a mapping's), by the executable, then by the path */
 	off = e;
 	off.start += 4096;
 	assert_int_equal(inode_of(file_open_mapping(p.dirfd, &off, exe, &how)), st.st_ino);
@@ -426,7 +426,7 @@ static void test_replaced_file(void **state)
 	unlink(exe);
 }
 
-/* In another mount namespace, where the path leads to another file than here. */
+/* In another mount namespace the path leads to another file than here. */
 static void test_mount_namespace(void **state)
 {
 	_cleanup_proc_ struct proc p = PROC_INIT;
@@ -462,7 +462,7 @@ static void test_mount_namespace(void **state)
 		unlink(exe);
 		skip();
 	}
-	assert_int_equal(read(ready[0], &inner, 1), 0); /* closed by exec */
+	assert_int_equal(read(ready[0], &inner, 1), 0); /* exec has closed the descriptor */
 	close(ready[0]);
 	assert_int_equal(proc_open(&p, child), 0);
 	e = exe_mapping(&p, exe, &m);

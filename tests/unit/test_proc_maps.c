@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* /proc/PID/maps: hand-made lines, and this process's own as dl_iterate_phdr() knows it. */
+/* Reads /proc/PID/maps: hand-made lines, and this process's own as dl_iterate_phdr() knows it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -57,7 +57,7 @@ static void test_paths(void **state)
 		{LINE("/opt/python (deleted)"), "/opt/python", true},
 		{LINE("/new\\012line"), "/new\nline", false},
 		{LINE("\\012\\012"), "\n\n", false},
-		/* only the newline is escaped: other backslashes are the file's own */
+		/* only a newline is escaped: other backslashes are part of the file's name */
 		{LINE("/b\\041\\01"), "/b\\041\\01", false},
 		{LINE("/\xff\xfe\x01"), "/\xff\xfe\x01", false},
 		{LINE("(deleted)"), "(deleted)", false},
@@ -147,7 +147,7 @@ static void test_find(void **state)
 	assert_null(maps_find(&m, 0x5000));
 }
 
-/* Every executable segment that the dynamic linker knows of has its mapping. */
+/* Checks that every executable segment known to the dynamic linker has its mapping. */
 static int check_segments(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	int *seen = arg;
@@ -199,7 +199,8 @@ static void test_many(void **state)
 	fd = open(path, O_RDWR | O_CREAT, 0600);
 	assert_true(fd >= 0 && !ftruncate(fd, (off_t)page));
 	p = mmap(NULL, (size_t)n * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	for (int i = 0; i < n; i++) /* all of the file's beginning: they can't be joined */
+	/* each maps the file's beginning, so that they can't be joined */
+	for (int i = 0; i < n; i++)
 		assert_true(mmap(p + (size_t)i * page, page, PROT_READ, MAP_SHARED | MAP_FIXED, fd,
 				 0) != MAP_FAILED);
 	assert_int_equal(maps_read(dir, MAPS_FILE, &m), 0);
@@ -207,7 +208,7 @@ static void test_many(void **state)
 		seen += e->shared && streq(maps_path(&m, e), path) && !e->deleted;
 	assert_int_equal(seen, n);
 	assert_false(m.truncated);
-	assert_true(m.text.n < 100000); /* the path is kept once */
+	assert_true(m.text.n < 100000); /* the path is kept only once */
 	munmap(p, (size_t)n * page);
 	close(fd);
 	close(dir);
@@ -226,7 +227,7 @@ static void add_text(struct str *text)
 	close(fd);
 }
 
-/* Executable mappings, read in any way, equal those in the text. */
+/* Executable mappings are the same as in the text, in whatever way they are read. */
 static void test_executable(void **state)
 {
 	int dir = open("/proc/self", O_RDONLY | O_DIRECTORY), fd = memfd_create("a\nb", 0);
@@ -245,7 +246,7 @@ static void test_executable(void **state)
 	vec_foreach(e, &want.list) {
 		const struct mapping *got = maps_find(&m, e->start);
 
-		if (e->start >> 63) /* [vsyscall] isn't the process's */
+		if (e->start >> 63) /* [vsyscall] isn't a mapping of the process */
 			continue;
 		assert_non_null(got);
 		assert_string_equal(maps_path(&m, got), maps_path(&want, e));

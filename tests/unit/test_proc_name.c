@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The names of processes. A '|' in a command line below stands for NUL. */
+/* Tests the names of processes. A '|' in a command line below stands for NUL. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,7 +25,7 @@ static const struct {
 	{"/usr/bin/python3|/usr/bin/gunicorn|wsgi:app|", NULL, "gunicorn"},
 	{"python3|-c|print(1)|", NULL, "python3 -c"},
 	{"python3.13t|-Ic|print(1)|", NULL, "python3.13t -c"},
-	/* multiprocessing.spawn.get_command_line(), .forkserver, .resource_tracker */
+	/* commands of multiprocessing: spawn.get_command_line(), .forkserver, .resource_tracker */
 	{"python3|-c|from multiprocessing.spawn import spawn_main; spawn_main(tracker_fd=5, "
 	 "pipe_handle=7)|--multiprocessing-fork|",
 	 NULL, "multiprocessing.spawn"},
@@ -51,15 +51,15 @@ static const struct {
 	{"python3|__main__.py|", NULL, "__main__.py"},
 	{"python3|tool.pyz|", NULL, "tool.pyz"},
 	{"python3|dir/|", NULL, "dir"},
-	/* another argv[0], but the interpreter it is */
+	/* argv[0] is something else, but the program is the interpreter */
 	{"worker|app.py|", "/usr/bin/python3.11", "app.py"},
 	{"x|-m|mod|", "/usr/bin/python3.11 (deleted)", "mod"},
 	{"-python3|app.py|", NULL, "app.py"},
-	/* setproctitle */
+	/* titles that setproctitle sets */
 	{"gunicorn: worker [app]||||", "/usr/bin/python3.11", "gunicorn"},
 	{"[celeryd: celery@host:MainProcess]|", "/usr/bin/python3.11", "celeryd"},
 	{"[celeryd]|", "/usr/bin/python3.11", "celeryd"},
-	/* mod_wsgi: display-name=%{GROUP} over Apache's argv[0], mod_wsgi-express */
+	/* mod_wsgi: display-name=%{GROUP} over Apache's argv[0], and mod_wsgi-express */
 	{"(wsgi:shop)      |-k|start|", "/usr/sbin/apache2", "wsgi:shop"},
 	{"(wsgi:admin)|", "/usr/sbin/httpd", "wsgi:admin"},
 	{"(wsgi:localhost:8000:1000)|", "/usr/sbin/httpd", "wsgi:localhost:8000:1000"},
@@ -68,17 +68,17 @@ static const struct {
 	{"(x)/bin/tool|", "/srv/(x)/bin/tool", "tool"},
 	{"()|", "/usr/sbin/httpd", "()"},
 	{"(|", "/usr/sbin/httpd", "("},
-	/* other programs */
+	/* programs that embed Python */
 	{"/opt/host/embedder|--x|", "/opt/host/embedder", "embedder"},
 	{"uwsgi|--ini|x|", "/usr/bin/uwsgi", "uwsgi"},
 	{"pythonic-tool|a|", "/usr/bin/pythonic-tool", "pythonic-tool"},
 	{"nginx: master process /usr/sbin/nginx|", "/usr/sbin/nginx", "nginx"},
 	{"/usr/sbin/sshd: x|", "/usr/sbin/sshd", "sshd: x"},
-	/* nothing to go by */
+	/* there is nothing to go by */
 	{"", NULL, "kworker/0:1"},
 	{"|", NULL, "kworker/0:1"},
 	{"||||", "/usr/bin/python3", "kworker/0:1"},
-	/* hostile */
+	/* hostile arguments */
 	{"python3|a\nb\x1b[31m.py|", NULL, "a?b?[31m.py"},
 	{"////|", NULL, "/"},
 	{"python3|////|", NULL, "/"},
@@ -91,7 +91,7 @@ static void test_names(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		_cleanup_str_ struct str name = {};
 		size_t n = strlen(cases[i].cmdline);
-		/* exactly as long as the text: a read past its end is caught */
+		/* a buffer exactly as long as the text, so that a read past its end is caught */
 		_cleanup_free_ char *line = malloc(n ? n : 1);
 
 		for (size_t k = 0; k < n; k++)

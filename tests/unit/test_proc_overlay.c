@@ -28,7 +28,7 @@
 
 static char dir[64], lib[128];
 
-/* An overlay whose lower directory has a file "lib" with @text. */
+/* Mounts an overlay whose lower directory has a file "lib" with @text. */
 static bool make_overlay(const char *text)
 {
 	char path[128], options[400];
@@ -76,7 +76,7 @@ static void container(int up, int down)
 	pause();
 }
 
-/* @users: in a mount namespace of its own. */
+/* Starts the child. @users: in a mount namespace of its own. */
 static pid_t start(int up[2], int down[2], bool users)
 {
 	bool made = users || make_overlay("before");
@@ -89,7 +89,7 @@ static pid_t start(int up[2], int down[2], bool users)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (!made || (users && !make_overlay("before")))
 			_exit(2);
-		usleep(50000); /* the file is older than the process, by more than a tick */
+		usleep(50000); /* makes the file older than the process by more than a clock tick */
 		inner = fork();
 		if (!inner)
 			container(up[1], down[0]);
@@ -141,15 +141,15 @@ static void look_at(bool users)
 		if (streq(maps_path(&m, one), lib))
 			e = *one;
 	assert_true(e.ino != 0);
-	e.start += 4096; /* no entry in map_files: what is left without the right to it */
+	e.start += 4096; /* map_files has no entry here, as without the right to it */
 	fd = file_open_mapping(p.dirfd, &e, lib, &how);
 	if (fd < 0)
 		fail_msg("%s", err_msg());
 	assert_true(how == FILE_ROOT || how == FILE_ROOT_OLDER);
-	assert_int_equal(far_pread(fd, text, 5, 0), 5); /* a mount that isn't in this namespace */
+	assert_int_equal(far_pread(fd, text, 5, 0), 5); /* the mount isn't in this namespace */
 	assert_string_equal(text, "befor");
 	close(fd);
-	other = e; /* as where maps shows the lower file's own device */
+	other = e; /* as on kernels where maps shows the lower file's own device */
 	other.dev ^= 1;
 	fd = file_open_mapping(p.dirfd, &other, lib, &how);
 	assert_int_equal(fd >= 0 ? 0 : fd, users ? -ESTALE : 0);
@@ -186,7 +186,7 @@ static void test_users(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_overlay), /* enters the namespace */
+		cmocka_unit_test(test_overlay), /* this test enters the namespace */
 		cmocka_unit_test(test_users),
 	};
 

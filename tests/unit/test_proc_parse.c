@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Texts of /proc and /sys made by hand: stat, status, cgroup, mountinfo, CPU lists. */
+/* Parses texts of /proc and /sys made by hand: stat, status, cgroup, mountinfo, CPU lists. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -45,10 +45,10 @@ static void test_stat(void **state)
 	assert_int_equal(stat_of("77 (python3) S 42" TAIL PLACE "\n", &s), 0);
 	assert_int_equal(s.start_code, 94052);
 	assert_int_equal(s.start_stack, 140722);
-	/* what the kernel writes for who may not trace it */
+	/* the kernel writes this for those who may not trace the process */
 	assert_int_equal(stat_of("77 (python3) S 42" TAIL " 1 1 0 0 0\n", &s), 0);
 	assert_int_equal(s.start_code, 0);
-	/* comm is the target's choice */
+	/* comm is what the target chooses */
 	assert_int_equal(stat_of("77 (a) R 1 (b) c) S 42" TAIL "\n", &s), 0);
 	assert_string_equal(s.comm, "a) R 1 (b) c");
 	assert_int_equal(s.parent, 42);
@@ -63,7 +63,7 @@ static void test_stat_malformed(void **state)
 	static const char text[] = "77 (python3) S 42" TAIL;
 	struct proc_stat s;
 
-	/* A line that is cut before the start time is malformed. */
+	/* A line that ends before the start time is malformed. */
 	for (size_t n = 0; n <= sizeof(text) - sizeof(" 4711 13 14 15"); n++)
 		assert_int_equal(proc_stat_parse(text, n, &s), -EINVAL);
 	assert_int_equal(stat_of(")(", &s), -EINVAL);
@@ -98,7 +98,7 @@ static void assert_cgroup(const char *text, const char *path)
 	assert_string_equal(str_cstr(&s), path);
 }
 
-/* Of which hierarchy that path is. */
+/* Tells of which hierarchy a path is. */
 static void test_controllers(void **state)
 {
 	static const char *const text[][2] = {
@@ -149,7 +149,7 @@ static void test_container(void **state)
 	assert_container("/machine.slice/libpod-" ID ".scope/container", ID);
 	assert_container("/../../../crio-" ID ".scope", ID);
 	assert_container("/machine.slice/libpod-conmon-" ID ".scope", NULL);
-	/* the innermost of two */
+	/* of two containers the innermost one counts */
 	assert_container("/docker/1" ID "/docker/" ID, ID);
 	assert_container("/docker/f0" ID, NULL);
 	assert_container("/docker/" ID "0", NULL);

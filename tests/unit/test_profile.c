@@ -71,12 +71,12 @@ static void invalid_utf8_is_replaced(void **state)
 		{"a\0b", 3,
 		 "a\xef\xbf\xbd"
 		 "b"},
-		{"\xc0\x80", 2, "\xef\xbf\xbd\xef\xbf\xbd"},		     /* overlong */
-		{"\xed\xa0\x80", 3, "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"}, /* surrogate */
-		{"\xf0\x9f\x90", 3, "\xef\xbf\xbd"},			     /* cut short */
+		{"\xc0\x80", 2, "\xef\xbf\xbd\xef\xbf\xbd"}, /* an overlong sequence */
+		{"\xed\xa0\x80", 3, "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"}, /* a surrogate */
+		{"\xf0\x9f\x90", 3, "\xef\xbf\xbd"}, /* a sequence that is cut short */
 		{"\xf0\x9f\x90\x8dz", 5, "\xf0\x9f\x90\x8dz"},
 		{"\xf4\x90\x80\x80", 4, "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
-		/* Unicode 15 table 3-8: 61 F1 80 80 E1 80 C2 62 80 63 */
+		/* the example of Unicode 15, table 3-8: 61 F1 80 80 E1 80 C2 62 80 63 */
 		{"a\xf1\x80\x80\xe1\x80\xc2"
 		 "b\x80"
 		 "c",
@@ -101,7 +101,7 @@ static void objects_are_interned(void **state)
 	struct profile_mapping m = {.name = 1, .kind = KIND_NATIVE, .start = 7};
 	struct profile_location l = {.mapping = 1, .function = 1, .line = 3};
 
-	memset(&m, 0xff, sizeof(m)); /* padding must not count */
+	memset(&m, 0xff, sizeof(m)); /* the padding must not count */
 	m = (struct profile_mapping){.name = 1, .kind = KIND_NATIVE, .start = 7};
 	assert_int_equal(profile_mapping(p, &m), 1);
 	assert_int_equal(profile_location(p, &l), 1);
@@ -139,7 +139,8 @@ static void stacks_keep_their_frames(void **state)
 		assert_int_equal(n, depth[i]);
 		assert_memory_equal(got, frames[i], n * sizeof(*got));
 	}
-	assert_int_equal(profile_n_stacks(p), N - N / MAX_DEPTH); /* the empty ones are one */
+	/* all empty stacks are the same one */
+	assert_int_equal(profile_n_stacks(p), N - N / MAX_DEPTH);
 	profile_free(p);
 }
 
@@ -156,7 +157,7 @@ static void two_stacks_can_be_compared(void **state)
 	profile_free(p);
 }
 
-/* What was asked for again is one of the last two. */
+/* The stack that was asked for again is one of the last two results. */
 static void a_stack_asked_for_again_stays(void **state)
 {
 	struct profile *p = profile_new();
@@ -289,7 +290,7 @@ static void a_full_disk_loses_nothing(void **state)
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
 }
 
-/* Without a file descriptor to spare there is no file at all. */
+/* If no descriptor is left, there is no file at all. */
 static void samples_need_no_file(void **state)
 {
 	struct rlimit old, limit;
@@ -324,7 +325,7 @@ static void sums_add_up(void **state)
 		want[s.stack][s.labels][1] += s.values[1];
 		assert_int_equal(profile_add(p, &s), 0);
 	}
-	/* The same without times: twice, the second time nothing is left to sum up. */
+	/* Without times: twice, and the second time nothing is left to sum up. */
 	for (unsigned round = 0; round < 2; round++) {
 		assert_int_equal(profile_forget_times(p), 0);
 		assert_int_equal(profile_n_samples(p), distinct);

@@ -15,7 +15,7 @@
 #define START_NS 1000
 
 struct seen {
-	uint64_t all, within; /* samples; those in the first part of a beat */
+	uint64_t all, within; /* number of samples, and of those in the first part of a beat */
 };
 
 /* The samples of a part from its beginning at @from until @to, of a program with so many beats. */
@@ -30,13 +30,13 @@ static void take(struct seen *s, uint64_t period, uint64_t from, uint64_t to, do
 	}
 }
 
-/* 0.9 to 1.1 times @ns, as krait sleeps (record/run.c). */
+/* Returns 0.9 to 1.1 times @ns, as krait's sleeps vary (record/run.c). */
 static uint64_t about(uint64_t ns, uint64_t i)
 {
 	return ns * (900 + i * 7919 % 201) / 1000;
 }
 
-/* Calls are as of event_set_vary(), about each @drain_ns. */
+/* Draws periods for a time, with calls as event_set_vary() makes them, about each @drain_ns. */
 static struct seen run(const struct event *e, uint64_t ns, uint64_t drain_ns, double beat_ns,
 		       double share, uint64_t random)
 {
@@ -65,7 +65,7 @@ static void clock_at(struct event *e, uint32_t hz)
 	assert_int_equal(event_set_rate(e, hz, 0), 0);
 }
 
-/* As record/run.c drains. */
+/* Returns the time between two drains in record/run.c. */
 static uint64_t drain_ns(uint32_t hz)
 {
 	return MIN(MAX(400 * 1000ull / hz, 100ull), 400ull) * NSEC_PER_MSEC;

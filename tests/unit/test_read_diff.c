@@ -33,7 +33,7 @@ static struct profile *side(const char *name, int64_t count)
 	return p;
 }
 
-/* The page's own profile doesn't matter here: the first side's. */
+/* Makes a page. Its own profile, that of the first side, doesn't matter here. */
 static struct bytes page(void)
 {
 	static const uint8_t changed[16];
@@ -84,7 +84,7 @@ static void test_both(void **state)
 static void refused(const char *s, size_t n)
 {
 	struct profile *both[2] = {};
-	char *copy = malloc(n + 1); /* so that the sanitizer sees the end */
+	char *copy = malloc(n + 1); /* an exact copy, so that the sanitizer sees its end */
 
 	memcpy(copy, s, n);
 	assert_true(read_two((const uint8_t *)copy, n, both) < 0);
@@ -110,7 +110,7 @@ static void test_broken(void **state)
 	free(b.s);
 }
 
-/* "<tag>text<" as it stands in a page. */
+/* Reads "<tag>text<" as it stands in a page. */
 static int take(const char *base64, struct str *ret)
 {
 	_cleanup_str_ struct str page = {};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reading another process's memory: in pieces, unmapped memory, and memory that doesn't come. */
+/* Reads another process's memory: in pieces, unmapped, and memory that doesn't come. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
@@ -22,10 +22,10 @@
 
 #define BYTES ((size_t)1 << 20)
 
-static uint32_t *numbers; /* in all processes, BYTES of them */
-static char *held;	  /* a page that comes when this process supplies it */
+static uint32_t *numbers; /* BYTES of numbers, the same in all processes */
+static char *held;	  /* a page that comes only when this process supplies it */
 
-/* A process that has both. */
+/* Starts a process that has the numbers and the held page. */
 static pid_t start_target(void)
 {
 	pid_t pid = fork();
@@ -91,13 +91,13 @@ static void test_pieces(void **state)
 
 	assert_int_equal(read_one(pid, got, numbers, BYTES), BYTES);
 	assert_memory_equal(got, numbers, BYTES);
-	/* More pieces than one request has, backwards. */
+	/* Reads more pieces than one request has, backwards. */
 	for (size_t i = 0; i < 200; i++)
 		from[i] = (struct iovec){numbers + 1000 - i, sizeof(*numbers)};
 	assert_int_equal(reader_read(pid, &(struct iovec){got, 800}, from, 200), 800);
 	for (uint32_t i = 0; i < 200; i++)
 		assert_int_equal(got[i], 1000 - i);
-	/* Reads as far as possible, like process_vm_readv(). */
+	/* Reads as far as possible, as process_vm_readv() does. */
 	from[1].iov_base = NULL;
 	assert_int_equal(reader_read(pid, &(struct iovec){got, 800}, from, 200), 4);
 	assert_int_equal(read_one(pid, got, NULL, 8), -EFAULT);
@@ -131,12 +131,12 @@ static void test_memory_that_hangs(void **state)
 	assert_int_equal(got[0], 7);
 	assert_int_equal(reader_stats().processes, 1);
 	assert_int_equal(reader_stats().first, stuck);
-	end(stuck); /* and its memory with it */
+	end(stuck); /* the child is freed, and its memory with it */
 	end(other);
 	reader_close();
 }
 
-/* The latest child of this process; 0: the kernel doesn't tell. */
+/* Returns the latest child of this process; 0: the kernel doesn't tell. */
 static pid_t latest_child(void)
 {
 	char path[64];
@@ -152,7 +152,7 @@ static pid_t latest_child(void)
 	return latest;
 }
 
-/* Somebody kills the child: the next read but one works. */
+/* Somebody kills the child that reads: the next read but one works. */
 static void test_child_is_killed(void **state)
 {
 	pid_t pid = start_target(), child;
@@ -246,7 +246,7 @@ static pid_t start_hog(int cpu)
 	return 0;
 }
 
-/* If the child gets no CPU, the process isn't blamed either. */
+/* If the child that reads gets no CPU, the process isn't blamed for it. */
 static void test_starved_child(void **state)
 {
 	pid_t pid = start_target(), child, hog;

@@ -55,7 +55,7 @@ static void put_byte(uint64_t at, uint8_t byte)
 	data[at % RING] = byte;
 }
 
-/* As the kernel does. */
+/* Puts a record into the ring as the kernel does. */
 static void put(size_t n, uint32_t flags, uint8_t seed)
 {
 	uint32_t word = (uint32_t)n | flags;
@@ -118,7 +118,7 @@ static void test_full(void **state)
 	assert_int_equal(*ring.consumed, *produced);
 }
 
-/* The records before it are free again. */
+/* The space of the records before it is free again. */
 static void test_stops(void **state)
 {
 	for (uint8_t i = 0; i < 5; i++)

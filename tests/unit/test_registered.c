@@ -62,7 +62,7 @@ static void test_outcome_of_the_plain_stack(void **state)
 		assert_int_equal(registered_stack(f->c, &w, NAMED, &got), PLAIN);
 		assert_int_equal(got, outcome);
 	}
-	w.rec.stack = 1; /* nothing is remembered of it */
+	w.rec.stack = 1; /* nothing of this stack is remembered */
 	got = NATIVE_LEAF;
 	assert_int_equal(registered_stack(f->c, &w, NAMED, &got), NAMED);
 	assert_int_equal(got, NATIVE_LEAF);
@@ -87,7 +87,7 @@ static void test_lost_events(void **state)
 	assert_int_equal(process_at(f->c, b)->space_stale, SPACE_FRESH);
 }
 
-/* The number of readings is limited: the oldest one is freed, and no other. */
+/* The number of readings is limited: the oldest is freed, no other one. */
 static void test_memory(void **state)
 {
 	const struct proc_key keys[] = {{.start_ns = 1, .tgid = 0x7ffffff0},
@@ -105,7 +105,7 @@ static void test_memory(void **state)
 				 0);
 		p[k]->made->registered.read_at = 9 - (uint32_t)k;
 	}
-	f->c->config.max_bytes = 16 << 20; /* half of it is for names */
+	f->c->config.max_bytes = 16 << 20; /* half of these bytes is for names */
 	memory_keep_to(f->c);
 	assert_in_range(collect_kept_bytes(f->c), 4 << 20, 8 << 20);
 	f->c->config.max_bytes = 8 << 20;

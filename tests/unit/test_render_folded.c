@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Folded stacks and frame names, byte by byte. */
+/* Tests folded stacks and names of frames, byte by byte. */
 #include "render_profile.h"
 
 #include <errno.h>
@@ -47,7 +47,7 @@ static void test_frames(void **state)
 		      "[truncated];f (<string>) 2\n");
 }
 
-/* Names that a reader would take for something else. */
+/* Tests names that a reader would take for something else. */
 static void test_taken_for_else(void **state)
 {
 	struct profile *p = test_profile();
@@ -109,8 +109,10 @@ static void check_address(uint64_t start, uint64_t offset, uint64_t address, con
 static void test_addresses(void **state)
 {
 	check_address(0, 0, 0x1234, "[libfoo.so+0x1234]");
-	check_address(0x3000, 0x2000, 0x3210, "[libfoo.so+0x3210]"); /* lld: p_vaddr > p_offset */
-	check_address(0x401000, 0x1000, 0x401234, "[libfoo.so+0x401234]"); /* not PIE */
+	/* a library linked by lld, where p_vaddr > p_offset */
+	check_address(0x3000, 0x2000, 0x3210, "[libfoo.so+0x3210]");
+	/* a program that isn't PIE */
+	check_address(0x401000, 0x1000, 0x401234, "[libfoo.so+0x401234]");
 	check_address(0x7f1234501000, 0x1000, 0x7f1234501234, "[libfoo.so+0x1234]");
 	check_address(0x7f1234501000, 0x1000, 0x7f1234599999, "[libfoo.so+0x7f1234599999]");
 }
@@ -222,7 +224,7 @@ static void test_roots(void **state)
 	profile_free(p);
 }
 
-/* One process needs no root frame; its stacks without frames get a mark. */
+/* With one process no root frame is needed; stacks without frames get a mark. */
 static void test_one_process(void **state)
 {
 	struct profile *p = test_profile();
@@ -299,7 +301,7 @@ static void test_formats(void **state)
 	assert_non_null(strstr(err_msg(), "--format fold: no such format; there are "));
 }
 
-/* A stack 50,000 deep: nothing recurses. */
+/* A stack is 50,000 deep: nothing may recurse. */
 static void test_deep(void **state)
 {
 	enum { DEPTH = 50000 };

@@ -133,7 +133,7 @@ static void test_recursion(void **state)
 	profile_free(p);
 }
 
-/* Two threads, two modules, every state of the GIL. */
+/* The profile has two threads, two modules, and every state of the GIL. */
 static void test_gil(void **state)
 {
 	static const char *const states[] = {"held", "waiting", "released", "none"};

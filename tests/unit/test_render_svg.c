@@ -41,7 +41,7 @@ static void test_picture(void **state)
 	profile_free(p);
 }
 
-/* Every kind of frame that isn't Python. tests/golden/svg.py knows the shares. */
+/* A stack has every kind of frame that isn't Python. tests/golden/svg.py knows the shares. */
 static void test_kinds(void **state)
 {
 	struct profile *p = test_profile();
@@ -75,7 +75,7 @@ static void test_kinds(void **state)
 	profile_free(p);
 }
 
-/* The values, their number and the title are the caller's choice. */
+/* The caller chooses the value and the title of the picture. */
 static void test_options(void **state)
 {
 	struct profile *p = shares();
@@ -101,7 +101,7 @@ static void test_recording_comes_back(void **state)
 
 static int extract(const char *s, size_t n)
 {
-	/* A copy of its exact size: reading past it is seen. */
+	/* A copy of the exact size, so that reading past it is seen. */
 	_cleanup_free_ char *copy = n ? memcpy(malloc(n), s, n) : NULL;
 	_cleanup_free_ uint8_t *out = NULL;
 	size_t out_n;
@@ -248,7 +248,7 @@ static void test_roots(void **state)
 	profile_free(p);
 }
 
-/* The same samples give the same picture, in whatever order they came. */
+/* The same samples give the same picture, whatever their order. */
 static void test_stable(void **state)
 {
 	struct bytes b[2];
@@ -272,7 +272,7 @@ static void test_stable(void **state)
 	free(b[1].s);
 }
 
-/* The vectors of RFC 4648, section 10. */
+/* These are the vectors of RFC 4648, section 10. */
 static void test_base64(void **state)
 {
 	static const char *const vectors[][2] = {

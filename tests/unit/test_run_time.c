@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How long a process ran, against its own clocks and the result of wait4(). */
+/* Measures how long a process ran, against its own clocks and the result of wait4(). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,8 +14,7 @@
 #include "base/clock.h"
 #include "proc/run_time.h"
 
-#define TICK_NS                                                                                    \
-	(10 * NSEC_PER_MSEC) /* of CPU time that a thread that runs isn't charged with yet */
+#define TICK_NS (10 * NSEC_PER_MSEC) /* the CPU time that a running thread isn't charged with yet */
 
 static void burn(uint64_t ns)
 {
@@ -44,7 +43,7 @@ static void test_parse(void **state)
 	assert_false(run_time_parse("1 2", &t));
 	assert_true(run_time_parse_taken("cpu  1 2 3 4 5 60 7 800 9 10\ncpu0 1 2\n", &ticks));
 	assert_int_equal(ticks, 867);
-	assert_false(run_time_parse_taken("cpu  1 2 3 4\n", &ticks)); /* before 2.6.11 */
+	assert_false(run_time_parse_taken("cpu  1 2 3 4\n", &ticks)); /* as before kernel 2.6.11 */
 	assert_false(run_time_parse_taken("", &ticks));
 }
 
@@ -59,17 +58,17 @@ static void test_own(void **state)
 	assert_int_equal(pthread_join(other, NULL), 0);
 	assert_int_equal(run_time_read(getpid(), &after), 0);
 	if (!after.runs)
-		skip(); /* a kernel that doesn't count */
+		skip(); /* this kernel doesn't count it */
 	assert_in_range(after.ran_ns - before.ran_ns, 40 * NSEC_PER_MSEC,
 			clock_ns(CLOCK_THREAD_CPUTIME_ID));
-	/* The one that has ended too. */
+	/* The thread that has ended counts too. */
 	assert_in_range(after.cpu_ns - before.cpu_ns, 100 * NSEC_PER_MSEC - 2 * TICK_NS,
 			clock_ns(CLOCK_PROCESS_CPUTIME_ID));
 	assert_int_equal(after.threads, 1);
 	assert_int_equal(after.start_ns, before.start_ns);
 }
 
-/* It has ended, and nobody has waited for it. */
+/* The process has ended, and nobody has waited for it. */
 static void test_zombie(void **state)
 {
 	struct run_time t;

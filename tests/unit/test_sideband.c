@@ -24,7 +24,7 @@
 #include "sampler/sideband.h"
 
 struct seen {
-	char kind; /* 'm', 'c', 'x' (comm by exec), 'f', 'e' */
+	char kind; /* kind of event: 'm' mmap, 'c' comm, 'x' comm by exec, 'f' fork, 'e' exit */
 	uint32_t tgid, tid, parent_tgid, parent_tid;
 	struct sideband_mmap m;
 	char text[300];
@@ -186,7 +186,7 @@ static void test_life_of_a_process(void **state)
 	assert_true(map_e->m.prot & PROT_EXEC);
 	assert_true(map_e->m.len > 0 && map_e->m.len % 4096 == 0);
 	exit_e = must_find('e', (uint32_t)child, (uint32_t)child, NULL);
-	/* in this order, on our clock */
+	/* the events are in this order, on this test's clock */
 	assert_true(before <= fork_e->time_ns && fork_e->time_ns <= exec_e->time_ns &&
 		    exec_e->time_ns <= map_e->time_ns && map_e->time_ns <= exit_e->time_ns &&
 		    exit_e->time_ns <= after);
@@ -211,7 +211,7 @@ static void test_thread(void **state)
 	assert_int_equal(pthread_create(&thread, NULL, thread_main, &tid), 0);
 	pthread_join(thread, NULL);
 	for (int i = 0; i < 100 && !find('e', (uint32_t)getpid(), (uint32_t)tid, NULL); i++) {
-		usleep(1000); /* join() may return just before the kernel's exit record */
+		usleep(1000); /* join() may return just before the kernel writes the exit record */
 		sideband_drain(band);
 	}
 	e = must_find('f', (uint32_t)getpid(), (uint32_t)tid, NULL);
@@ -228,7 +228,7 @@ static void *run_on(void *arg)
 	_exit(read(fds[0], &byte, 1) < 0);
 }
 
-/* A program of which the main thread ends while another one runs. */
+/* Ends the main thread of a program while another thread runs. */
 static _Noreturn void end_first_thread(int *fds)
 {
 	pthread_t thread;
@@ -238,11 +238,11 @@ static _Noreturn void end_first_thread(int *fds)
 		    MAP_FAILED ||
 	    pthread_create(&thread, NULL, run_on, fds))
 		_exit(1);
-	syscall(SYS_exit, 0); /* this thread alone */
+	syscall(SYS_exit, 0); /* ends this thread alone */
 	__builtin_unreachable();
 }
 
-/* Which processes' mappings have certainly gone? */
+/* Tests of which processes the mappings have certainly gone. */
 static void test_gone(void **state)
 {
 	pid_t ended, half_ended, runs;
@@ -327,7 +327,8 @@ static void test_watch(void **state)
 	waitpid(child, NULL, 0);
 	sideband_drain(band);
 	must_find('x', (uint32_t)child, (uint32_t)child, "true");
-	sideband_drain(band); /* the thread has ended: its descriptor doesn't wake any more */
+	/* the watched thread has ended, so its descriptor doesn't wake any more */
+	sideband_drain(band);
 	assert_int_equal(poll(&p, 1, 0), 0);
 	sideband_unwatch(band);
 	close(go[0]);
@@ -369,7 +370,7 @@ static void test_pid_namespace(void **state)
 	assert_null(find('e', 1, 1, NULL));
 }
 
-/* Records that don't fit are counted and reported; later records are read again. */
+/* Records that don't fit are counted and reported; records after them are read again. */
 static void test_lost(void **state)
 {
 	struct sideband_stats stats;
@@ -380,7 +381,7 @@ static void test_lost(void **state)
 	sched_getaffinity(0, sizeof(all), &all);
 	CPU_ZERO(&one);
 	CPU_SET(sched_getcpu(), &one);
-	start(1); /* one page a CPU */
+	start(1); /* rings of one page for each CPU */
 	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
 	for (int i = 0; i < 300; i++) {
 		child = fork();
@@ -389,7 +390,8 @@ static void test_lost(void **state)
 		waitpid(child, NULL, 0);
 	}
 	sideband_drain(band);
-	for (int i = 0; i < 20; i++) { /* LOST comes with the first record that fits again */
+	/* LOST comes together with the first record that fits again */
+	for (int i = 0; i < 20; i++) {
 		child = fork();
 		if (!child)
 			_exit(0);
@@ -406,7 +408,7 @@ static void test_lost(void **state)
 	assert_true(stats.records + lost >= 640);
 }
 
-/* Times ascend over all CPUs, in a storm that wraps the rings many times. */
+/* Times ascend over all CPUs, in a storm that fills the rings many times. */
 static void test_order(void **state)
 {
 	uint64_t last = 0;
@@ -440,7 +442,7 @@ static void test_order(void **state)
 		}
 		seen.n = 0;
 	}
-	assert_true(late <= 5); /* ones that were being written during a drain */
+	assert_true(late <= 5); /* records that were being written during a drain may be late */
 }
 
 static int count_fds(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Lines of /proc/net: the kernel's own, and malformed ones. */
+/* Parses lines of /proc/net: the kernel's own, and malformed ones. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>

@@ -103,7 +103,7 @@ static void test_root(void **state)
 	assert_int_equal(try(SOURCE_ALL, in_dir("other.py")), 0);
 }
 
-/* The ids, groups and capabilities of this thread are the same afterwards. */
+/* Ids, groups and capabilities of this thread are the same as before. */
 static void test_owner(void **state)
 {
 	struct caller caller = {};
@@ -142,7 +142,7 @@ static void test_owner(void **state)
 	cap_free(now);
 }
 
-/* The kernel's word on this process. */
+/* Compares with what the kernel says of this process. */
 static void test_owner_of_process(void **state)
 {
 	_cleanup_close_ int self = open("/proc/self", O_PATH | O_DIRECTORY);

@@ -95,7 +95,7 @@ static void test_prepare_fails(void **state)
 	spawn_fini(&s);
 }
 
-/* The command must not inherit krait's pipes, nor its way with SIGPIPE. */
+/* The command must inherit neither krait's pipes nor its handling of SIGPIPE. */
 static void test_what_is_inherited(void **state)
 {
 	struct spawn s;

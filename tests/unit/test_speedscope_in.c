@@ -21,7 +21,7 @@ static void assert_folded(const char *text, const char *by, const char *want)
 	assert_reads_as(text, &(struct render_options){.by = by}, want);
 }
 
-/* The frames come last, as py-spy writes them; root first. */
+/* The frames come last in the file, as py-spy writes them; stacks are root first. */
 static void test_sampled(void **state)
 {
 	struct profile *p;
@@ -189,7 +189,7 @@ static void test_fractions(void **state)
 	"{\"name\":\"" name "\",\"type\":\"sampled\",\"unit\":\"" unit                             \
 	"\",\"samples\":[[0]],\"weights\":[" weight "]}"
 
-/* austin2speedscope -f: a thread's running time, waiting time and memory. */
+/* austin2speedscope -f writes a thread's running time, waiting time and memory. */
 static void test_values(void **state)
 {
 	static const char austin[] =

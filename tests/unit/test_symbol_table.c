@@ -14,9 +14,9 @@
 
 #define SYMBOLS	   100000u
 #define NAME_BYTES (16u << 20)
-#define MOST_NS	   (5 * NSEC_PER_SEC) /* of CPU time, under ASan; they take 0.1 s */
+#define MOST_NS	   (5 * NSEC_PER_SEC) /* the most CPU time under ASan; the tests take 0.1 s */
 
-/* As many symbols at one address, each named by another part of one text. */
+/* Makes as many symbols at one address, each named by another part of one text. */
 static struct symbol_table make(const char *text, size_t apart)
 {
 	struct symbol_table t = {};
@@ -56,7 +56,7 @@ static void test_equal_names(void **state)
 	expect_fast('a');
 }
 
-/* A name that is cut ends in "..."; a shorter one is whole. */
+/* A name that is too long is cut and ends in "..."; a shorter one is whole. */
 static void test_cut(void **state)
 {
 	char *text = calloc(1, 2 * SYMBOL_NAME_BYTES + 2);

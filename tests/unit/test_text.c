@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Names of a target: kinds, broken code points, control characters, cuts. */
+/* Reads names of a target: kinds, broken code points, control characters, cuts. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -47,7 +47,10 @@ static void test_byte_strings(void **state)
 	assert_text(0, 4, "caf\xe9", 4, "caf\xc3\xa9");
 	assert_text(0, 5, "caf\xc3\xa9", 5, "caf\xc3\xa9");
 	assert_text(0, 4, "\xf0\x9f\x90\x8d", 4, "\xf0\x9f\x90\x8d");
-	/* Overlong, a surrogate, above U+10FFFF, a lone continuation byte: latin-1. */
+	/*
+	 * An overlong sequence, a surrogate, one above U+10FFFF, and a lone continuation byte are
+	 * taken for latin-1.
+	 */
 	assert_text(0, 2, "\xc0\xaf", 2, "\xc3\x80\xc2\xaf");
 	assert_text(0, 3, "\xe0\xa0", 2, ELLIPSIS);
 	assert_text(0, 3, "\xed\xa0\x80", 3, "\xc3\xad\xc2\xa0\\x80");
@@ -88,12 +91,12 @@ static void test_cut(void **state)
 	assert_int_equal(cut_length(1, one, TEXT_MAX_BYTES + 1, &s), TEXT_MAX_BYTES);
 	assert_true(str_ends(s.s, "x" ELLIPSIS));
 	str_clear(&s);
-	/* Three bytes each: 1,364 fit beside the mark, 4,096 isn't a multiple. */
+	/* Of characters of three bytes 1,364 fit beside the mark, as 4,096 isn't a multiple. */
 	for (size_t i = 0; i < ARRAY_SIZE(two); i++)
 		two[i] = 0x4e2d;
 	assert_int_equal(cut_length(2, two, sizeof(two), &s), 1364 * 3 + 3);
 	assert_true(str_ends(s.s, "\xe4\xb8\xad" ELLIPSIS));
-	/* Only the beginning was copied, in the middle of a code point too. */
+	/* Only the beginning was copied, up to the middle of a code point. */
 	assert_text(1, 100, "abc", 3, "abc" ELLIPSIS);
 	assert_text(2, 9, two, 3, "\xe4\xb8\xad" ELLIPSIS);
 	assert_text(0, 9, "ab\xc3", 3, "ab" ELLIPSIS);
@@ -137,7 +140,7 @@ static void test_lines(void **state)
 	assert_line(1, "\n\n", 2, NULL);
 	assert_line(1, "a\0\n", 3, NULL);
 	assert_line(3, "abc", 3, NULL);
-	/* Not all of it came. */
+	/* Not all bytes of the name came. */
 	assert_int_equal(text_add_line(&(struct wire_text){.len = 3, .kind = 1},
 				       (const uint8_t *)"ab", 2, &(struct str){}),
 			 -EINVAL);

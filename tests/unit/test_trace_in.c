@@ -28,7 +28,7 @@ static void assert_folded(const char *text, const char *value, const char *want)
 	assert_reads_as(text, &(struct render_options){.value = value}, want);
 }
 
-/* A list by itself may end anywhere between two events. */
+/* A file that is only a list may end anywhere between two events. */
 static void test_slices(void **state)
 {
 	static const char want[] = "a 7000\na;b 3000\n";
@@ -42,7 +42,9 @@ static void test_slices(void **state)
 	assert_folded("[" EVENT("X", "a", "0", ",\"dur\":10") ",\n" EVENT("X", "b", "2",
 									  ",\"dur\":3") ",\n",
 		      NULL, want);
-	/* Another thread's slices aren't inside, whatever their times; counters are no slices. */
+	/*
+	 * Slices of another thread aren't inside, whatever their times are; counters are no slices.
+	 */
 	assert_folded(TRACE(EVENT("X", "a", "0", ",\"dur\":10") "," EVENT(
 			      "C", "n", "1",
 			      ",\"args\":{\"n\":1}") ","
@@ -51,7 +53,7 @@ static void test_slices(void **state)
 		      NULL, "a 10000\nb 3000\n");
 }
 
-/* Slices without an end or a beginning, or that outlast their caller, are reported. */
+/* Slices that lack an end or a beginning, or outlast their caller, are reported. */
 static void test_odd_slices(void **state)
 {
 	static const char odd[] =
@@ -90,7 +92,7 @@ static void test_pairs(void **state)
 	assert_string_equal(profile_meta(p)->comments.list.v[0],
 			    "left out: 2 slices without a beginning or an end");
 	profile_free(p);
-	/* Each thread has its own. */
+	/* Each thread has its own open slices. */
 	assert_folded(TRACE("{\"ph\":\"B\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":0},"
 			    "{\"ph\":\"E\",\"name\":\"a\",\"pid\":1,\"tid\":2,\"ts\":1},"
 			    "{\"ph\":\"E\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":2}"),
@@ -140,7 +142,7 @@ static void test_odd_events(void **state)
 	assert_odd_event("{}", 100, NULL);
 }
 
-/* PyTorch's functions have the line of their def. */
+/* PyTorch's functions have the line of their `def`. */
 static void test_torch(void **state)
 {
 	static const char text[] = TRACE(EVENT(
@@ -215,7 +217,7 @@ static void test_profile_chunks(void **state)
 	struct profile *p;
 
 	assert_folded(alone, "samples", "f 3\nf;g 1\n");
-	/* 110 to 115, 115 to 117; 117 to 116; 116 to 130 */
+	/* samples from 110 to 115, 115 to 117; 117 to 116; 116 to 130 */
 	assert_folded(alone, "time", "f 21000\n");
 	assert_reads_as(alone, &(struct render_options){.by = "thread"},
 			"tid 2;f 3\ntid 2;f;g 1\n");

@@ -19,7 +19,7 @@ static char dir[64], path[256];
 static struct unwind_cache *cache;
 static struct unwind_cache_key key;
 
-/* A program as the distribution installs it: root's, and unchanged for two seconds. */
+/* A program as a distribution installs it: root's, and unchanged for two seconds. */
 #define PROGRAM "/bin/true"
 static int program;
 static struct elf_file *program_elf;
@@ -79,7 +79,7 @@ static void make_rows(struct unwind_rows *r, size_t n)
 	}
 }
 
-/* Kept with @elf's first bytes as those that were read. */
+/* Stores rows, with the first bytes of @elf as those that were read. */
 static void store(const struct unwind_cache_key *k, const struct unwind_rows *rows,
 		  struct elf_file *elf, int fd)
 {
@@ -131,7 +131,7 @@ static void test_round_trip(void **state)
 	struct stat st;
 
 	assert_false(comes_back());
-	keep(ROWS - 1); /* not worth it */
+	keep(ROWS - 1); /* so few rows aren't worth keeping */
 	assert_int_not_equal(stat(dir, &st), 0);
 	keep(ROWS);
 	assert_true(comes_back());
@@ -143,13 +143,13 @@ static void test_round_trip(void **state)
 	other.bytes++;
 	assert_false(unwind_cache_load(cache, &other, program_elf, &rows));
 	other = key;
-	other.owner++; /* users don't displace others' rows */
+	other.owner++; /* one user's rows don't displace another's */
 	assert_false(unwind_cache_load(cache, &other, program_elf, &rows));
-	other.n = 0; /* no build id */
+	other.n = 0; /* without a build id */
 	assert_false(unwind_cache_load(cache, &other, program_elf, &rows));
 }
 
-/* Each byte of the beginning and some of the rest, each length. */
+/* Damages each byte of the beginning and some of the rest, and cuts at each length. */
 static void test_damaged(void **state)
 {
 	int fd;
@@ -181,7 +181,7 @@ static void test_damaged(void **state)
 	assert_true(comes_back());
 }
 
-/* Whole files whose rows nobody compiles. */
+/* Files that are whole, but have rows that nobody compiled. */
 static void test_nonsense(void **state)
 {
 	for (int what = 0; what < 8; what++) {
@@ -234,7 +234,7 @@ static void test_not_ours(void **state)
 	assert_int_equal(rename(path, elsewhere), 0);
 	assert_int_equal(symlink(elsewhere, path), 0);
 	assert_false(comes_back());
-	keep(ROWS); /* takes the link's place, not its target's */
+	keep(ROWS); /* the file takes the link's place, not its target's */
 	assert_true(comes_back());
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(mkfifo(path, 0600), 0);
@@ -251,7 +251,7 @@ static void test_not_ours(void **state)
 	}
 }
 
-/* Root for somebody else: the file is theirs. */
+/* Root keeps rows for another user, to whom the file belongs. */
 static void test_become(void **state)
 {
 	struct stat st;
@@ -259,7 +259,7 @@ static void test_become(void **state)
 
 	if (geteuid() != 0)
 		skip();
-	slash = strchr(dir + 1, '/'); /* of /tmp */
+	slash = strchr(dir + 1, '/'); /* the first directory below /tmp */
 	slash = strchr(slash + 1, '/');
 	*slash = 0;
 	assert_int_equal(chown(dir, 65534, 65534), 0);
@@ -325,10 +325,10 @@ static void test_bytes(void **state)
 	flip(fd, text + 5007);
 	assert_false(is_served(&k, fd));
 	flip(fd, text + 5007);
-	flip(fd, 24); /* e_entry, in the header */
+	flip(fd, 24); /* changes e_entry, in the header */
 	assert_false(is_served(&k, fd));
 	flip(fd, 24);
-	flip(fd, text + 3000); /* that wasn't read */
+	flip(fd, text + 3000); /* changes a byte that wasn't read */
 	assert_true(is_served(&k, fd));
 	/*
 	 * Rows of root's files may be used without reading the file, but only if its last change is
@@ -337,7 +337,7 @@ static void test_bytes(void **state)
 	k.version = key.version;
 	assert_true(is_served(&k, fd));
 	flip(fd, text + 999);
-	assert_true(is_served(&k, fd)); /* it was noted */
+	assert_true(is_served(&k, fd)); /* the address was noted */
 	k.version.ctime_ns++;
 	assert_false(is_served(&k, fd));
 	assert_int_equal(unlink(copy), 0);
@@ -353,10 +353,11 @@ static void test_bounded(void **state)
 	make_rows(&rows, ROWS);
 	for (k.id[0] = 1; k.id[0] <= 4; k.id[0]++) {
 		store(&k, &rows, program_elf, program);
-		usleep(20000); /* the file system's clock */
+		usleep(20000); /* lets the file system's clock go on */
 	}
 	k.id[0] = 1;
-	assert_true(unwind_cache_load(cache, &k, NULL, &got)); /* used: 2 is the oldest now */
+	/* a load counts as use, so that 2 is the oldest now */
+	assert_true(unwind_cache_load(cache, &k, NULL, &got));
 	unwind_rows_fini(&got);
 	assert_int_equal(stat(path, &st), 0);
 	unwind_cache_trim(cache, 3 * st.st_size);

@@ -13,10 +13,10 @@
 #include "base/error.h"
 #include "cfi_writer.h"
 
-#define DEF_CFA "\x0c\x07\x08\x90\x01" /* rsp+8, rip at CFA-8 */
+#define DEF_CFA "\x0c\x07\x08\x90\x01" /* instructions: CFA = rsp+8, rip at CFA-8 */
 #define PUSH	"\x41\x0e\x10"
 
-/* RSP + offset at @vaddr; 0: unknown. */
+/* Returns the offset of CFA = RSP + offset at @vaddr; 0: unknown. */
 static int cfa_at(const struct unwind_rows *rows, uint64_t vaddr)
 {
 	const struct unwind_rule *rule = unwind_rows_find(rows, vaddr);
@@ -24,7 +24,7 @@ static int cfa_at(const struct unwind_rows *rows, uint64_t vaddr)
 	return rule && rule->cfa == UNWIND_REG && rule->reg == 7 && rule->ra == -1 ? rule->off : 0;
 }
 
-/* The usual function: push at +1, 16 bytes. */
+/* Checks the rows of a usual function: push at +1, 16 bytes. */
 static void check_function(const struct unwind_rows *rows, uint64_t start)
 {
 	const struct unwind_fde *fde = unwind_rows_fde(rows, start);
@@ -47,7 +47,7 @@ static void test_functions(void **state)
 	cw_usual(&w);
 	for (size_t i = 0; i < ARRAY_SIZE(order); i++)
 		cw_fde(&w, order[i], 16, PUSH, 3);
-	cw_put(&w, 0, 4); /* a terminator in the middle, as joined files have it */
+	cw_put(&w, 0, 4); /* a terminator in the middle, as files have it that were joined */
 	cw_usual(&w);
 	cw_fde(&w, 0x1ff0, 16, PUSH, 3);
 	assert_int_equal(cw_compile(&w, &rows), 0);
@@ -57,7 +57,7 @@ static void test_functions(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(order); i++)
 		check_function(&rows, order[i]);
 	check_function(&rows, 0x1ff0);
-	/* Between them, before and behind. */
+	/* No row holds between them, before them and after them. */
 	assert_int_equal(unwind_rows_find(&rows, 0x1120)->cfa, UNWIND_UNKNOWN);
 	assert_int_equal(unwind_rows_find(&rows, 0x13ff)->cfa, UNWIND_UNKNOWN);
 	assert_int_equal(unwind_rows_find(&rows, 0x2000)->cfa, UNWIND_UNKNOWN);
@@ -138,9 +138,9 @@ static void test_augmentations(void **state)
 	static const struct {
 		const char *letters, *data;
 		size_t n;
-		const char *why; /* NULL: fine */
+		const char *why; /* why the CIE isn't accepted; NULL: it is */
 	} cases[] = {
-		{"zPLR", "\x9b\1\2\3\4\x1b\x1b", 7, NULL}, /* C++ */
+		{"zPLR", "\x9b\1\2\3\4\x1b\x1b", 7, NULL}, /* as C++ compilers write it */
 		{"zPLR", "\x00\1\2\3\4\5\6\7\x08\x1b\x1b", 11, NULL},
 		{"zRB", "\x1b", 1, NULL},
 		{"zR", "\x1b\0\0", 3, NULL},
@@ -199,7 +199,7 @@ static void test_broken_cies(void **state)
 	}
 }
 
-/* A hostile file could have them overlap, each as long as the section. */
+/* CIEs of a hostile file could overlap, each as long as the section. */
 static void test_long_cie(void **state)
 {
 	static const uint8_t nops[1024];
@@ -287,7 +287,7 @@ static void test_compressed(void **state)
 	}
 }
 
-/* No section headers: .eh_frame_hdr leads there, a terminator ends it. */
+/* There are no section headers: .eh_frame_hdr leads to the section, a terminator ends it. */
 static void test_no_sections(void **state)
 {
 	for (int i = 0; i < 3; i++) {
@@ -300,11 +300,11 @@ static void test_no_sections(void **state)
 		cw_usual(&w);
 		cw_fde(&w, 0x1100, 16, PUSH, 3);
 		cw_put(&w, 0, 4);
-		cw_usual(&w); /* something else */
+		cw_usual(&w); /* an entry in place of the terminator */
 		cw_fde(&w, 0x1200, 16, PUSH, 3);
 		ew.no_sections = true;
 		ew.eh_frame_hdr = EW_DATA + 0xf00;
-		/* Version, encodings (pc-relative sdata4), pointer. */
+		/* .eh_frame_hdr: version, encodings (pc-relative sdata4), pointer. */
 		memcpy(ew.data + 0xf00, "\x01\x1b\x03\x3b\xfc\xf0\xff\xff", 8);
 		if (i == 1)
 			ew.data[0xf00] = 2;
@@ -329,11 +329,12 @@ static void test_section_lies(void **state)
 		{CW_AT, 0, SHT_PROGBITS, 0},
 		{CW_AT, 4, SHT_PROGBITS, 0},
 		{CW_AT, 64, SHT_NOBITS, 0},
-		{CW_AT, 0x1001, SHT_PROGBITS, -EBADMSG}, /* behind the segment's end in the file */
+		/* the section goes on after the segment's end in the file */
+		{CW_AT, 0x1001, SHT_PROGBITS, -EBADMSG},
 		{CW_AT, 1ull << 40, SHT_PROGBITS, -EFBIG},
 		{0x100000, 64, SHT_PROGBITS, -EBADMSG},
 		{UINT64_MAX - 3, 64, SHT_PROGBITS, -EBADMSG},
-		{0x1ff0, 64, SHT_PROGBITS, -EBADMSG}, /* in two segments */
+		{0x1ff0, 64, SHT_PROGBITS, -EBADMSG}, /* the section is in two segments */
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {

@@ -16,7 +16,7 @@
 #define S     UNWIND_SAME
 #define L     UNWIND_LOST
 
-/* A rule on a register: CFA = reg + off, return address at CFA-8. */
+/* Makes a rule on a register: CFA = reg + off, return address at CFA-8. */
 #define AT(reg_, off_, fp_, bx_)                                                                   \
 	{                                                                                          \
 		UNWIND_REG, reg_, 0, 0, off_, 0, -1, fp_, bx_                                      \
@@ -36,14 +36,14 @@
 	}
 
 struct expected {
-	uint32_t at; /* from the function's start */
+	uint32_t at; /* bytes from the function's start */
 	struct unwind_rule rule;
 };
 
 static void check_rows(const struct unwind_rows *got, const struct expected *want, size_t n)
 {
 	assert_int_equal(got->base, EW_TEXT);
-	/* Before the function: unknown; behind it again, unless it ends so. */
+	/* No rule is known before the function, nor after it, unless it ends so. */
 	assert_int_equal(got->rows.v[0].rule, 0);
 	for (size_t i = 0; i < n; i++) {
 		const struct unwind_rule *rule = unwind_rows_find(got, START + want[i].at);
@@ -76,7 +76,7 @@ static void program(const void *bytes, size_t bytes_n, const struct expected *wa
 	check_rows(&rows, want, n);
 }
 
-/* PROGRAM("bytes", {at, rule}, ...) */
+/* PROGRAM("bytes", {at, rule}, ...) checks the rows of a function with these instructions */
 #define PROGRAM_BAD(bad_, bytes_, ...)                                                             \
 	do {                                                                                       \
 		const struct expected _want[] = {__VA_ARGS__};                                     \
@@ -86,7 +86,7 @@ static void program(const void *bytes, size_t bytes_n, const struct expected *wa
 
 static void test_usual(void **state)
 {
-	/* Nothing but the CIE's. */
+	/* An FDE without instructions has the CIE's rule. */
 	PROGRAM("", {0, RSP(8)});
 	/* push rbp; mov rsp, rbp; push rbx; ... leave; ret */
 	PROGRAM("\x41\x0e\x10\x86\x02"	    /* +1: CFA+16, rbp at -16 */
@@ -95,7 +95,7 @@ static void test_usual(void **state)
 		"\x7f\xc3\x41\x0c\x07\x08", /* +63: rbx restored; +1: rsp+8 */
 		{0, RSP(8)}, {1, AT(7, 16, -2, S)}, {4, AT(6, 16, -2, S)}, {5, AT(6, 16, -2, -3)},
 		{68, AT(6, 16, -2, S)}, {69, AT(7, 8, -2, S)});
-	/* Registers that krait doesn't follow make no rows; nor do rules that stay equal. */
+	/* Registers that krait doesn't follow make no rows, nor do rules that stay equal. */
 	PROGRAM("\x41\x8c\x02\x41\x8f\x03\x41\x0e\x08\x41\x2e\x10", {0, RSP(8)});
 }
 
@@ -104,9 +104,9 @@ static void test_advance(void **state)
 	PROGRAM("\x02\x80\x0e\x10"	       /* advance_loc1 128 */
 		"\x03\x00\x01\x0e\x18"	       /* advance_loc2 256 */
 		"\x04\x00\x02\x00\x00\x0e\x20" /* advance_loc4 512 */
-		"\x40\x0e\x28",		       /* by nothing: the row before it has no room */
+		"\x40\x0e\x28", /* advances by 0, so that the row before it has no room */
 		{0, RSP(8)}, {128, RSP(16)}, {384, RSP(24)}, {896, RSP(40)});
-	/* Rows beyond the function are cut. */
+	/* Rows that begin beyond the function's end are cut off. */
 	PROGRAM("\x03\x00\xf0\x0e\x10\x03\x00\xf0\x0e\x18", {0, RSP(8)});
 	PROGRAM("\x04\xff\xff\xff\xff\x0e\x10\x04\xff\xff\xff\xff", {0, RSP(8)});
 }
@@ -125,26 +125,26 @@ static void test_set_loc(void **state)
 
 static void test_registers(void **state)
 {
-	/* The long forms: rbp at 2*-8, rbx at -3*-8 = +24 */
+	/* The long forms of the instructions: rbp at 2*-8, rbx at -3*-8 = +24. */
 	PROGRAM("\x41\x05\x06\x02\x41\x11\x03\x7d", {0, RSP(8)}, {1, AT(7, 8, -2, S)},
 		{2, AT(7, 8, -2, 3)});
 	PROGRAM("\x41\x2f\x06\x02", {0, RSP(8)}, {1, AT(7, 8, 2, S)});
-	/* restore and restore_extended: what the CIE says, which is nothing. */
+	/* restore and restore_extended bring back what the CIE says, which is nothing. */
 	PROGRAM("\x41\x86\x02\x83\x03\x41\xc6\x41\x06\x03", {0, RSP(8)}, {1, AT(7, 8, -2, -3)},
 		{2, AT(7, 8, S, -3)}, {3, RSP(8)});
-	/* undefined, same_value, in a register, value of the CFA, expressions. */
+	/* Tries undefined, same_value, a register, the value of the CFA, and expressions. */
 	PROGRAM("\x41\x07\x06\x41\x08\x06\x41\x09\x03\x00\x41\x14\x06\x00\x41\x15\x06\x7f"
 		"\x08\x03\x41\x16\x06\x02\x76\x00",
 		{0, RSP(8)}, {1, AT(7, 8, L, S)}, {2, AT(7, 8, S, S)}, {3, AT(7, 8, S, L)},
 		{4, AT(7, 8, L, L)}, {5, AT(7, 8, L, S)});
-	/* 0x7ffe and 0x7fff units are no places. */
+	/* Offsets of 0x7ffe and 0x7fff units stand for no places. */
 	PROGRAM("\x41\x11\x06\x82\x80\x7e\x41\x11\x06\x83\x80\x7e", {0, RSP(8)},
 		{1, AT(7, 8, L, S)}, {2, AT(7, 8, 0x7ffd, S)});
 }
 
 static void test_return_address(void **state)
 {
-	/* At CFA-16; in rdi; behind an expression; same as before. */
+	/* The return address at CFA-16; in rdi; behind an expression; the same as before. */
 	PROGRAM("\x41\x90\x02\x41\x09\x10\x05\x41\xd0\x41\x10\x10\x02\x77\x00\x41\x06\x10",
 		{0, RSP(8)}, {1, {UNWIND_REG, 7, 0, 0, 8, 0, -2, S, S}},
 		{2, {UNWIND_REG, 7, UNWIND_RA_IN_INDEX, 5, 8, 0, S, S, S}}, {3, RSP(8)},
@@ -157,7 +157,7 @@ static void test_return_address(void **state)
 	PROGRAM("\x07\x10", {0, END});
 	PROGRAM("\x08\x10", {0, UNKNOWN});
 	PROGRAM("\x41\x07\x10\x41\x90\x01", {0, RSP(8)}, {1, END}, {2, RSP(8)});
-	/* The caller's stack pointer is elsewhere, or the CFA after all. */
+	/* The caller's stack pointer is elsewhere, or is the CFA after all. */
 	PROGRAM("\x41\x87\x03\x41\x14\x07\x00\x41\x08\x07", {0, RSP(8)}, {1, UNKNOWN}, {2, RSP(8)},
 		{3, UNKNOWN});
 }
@@ -168,7 +168,7 @@ static void test_cfa(void **state)
 	PROGRAM("\x41\x0c\x0a\x00\x41\x0e\x10\x41\x0d\x00\x41\x13\x7c\x41\x12\x06\x7f", {0, RSP(8)},
 		{1, AT(10, 0, S, S)}, {2, AT(10, 16, S, S)}, {3, AT(0, 16, S, S)},
 		{4, AT(0, 32, S, S)}, {5, AT(6, 8, S, S)});
-	/* Register 256 and offsets of 2 GiB don't fit. */
+	/* Register 256 and offsets of 2 GiB don't fit into a rule. */
 	PROGRAM("\x41\x0c\x80\x02\x10\x41\x0c\x07\x80\x80\x80\x80\x08\x41\x0e\x10", {0, RSP(8)},
 		{1, UNKNOWN}, {3, RSP(16)});
 }
@@ -179,7 +179,7 @@ static void test_states(void **state)
 		{0, RSP(8)}, {1, RSP(16)}, {2, AT(7, 24, -2, S)}, {3, AT(6, 16, -2, S)},
 		{4, AT(7, 24, -2, S)}, {5, RSP(16)});
 	PROGRAM_BAD(1, "\x41\x0e\x10\x41\x0b", {0, RSP(8)}, {1, RSP(16)}, {2, UNKNOWN});
-	/* Sixteen are kept; one more ends what is known. */
+	/* Sixteen remembered states are kept; with one more nothing is known from there on. */
 	PROGRAM("\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x41\x0e\x10",
 		{0, RSP(8)}, {1, RSP(16)});
 	PROGRAM_BAD(1,
@@ -190,7 +190,7 @@ static void test_states(void **state)
 
 static void test_broken(void **state)
 {
-	/* An unknown instruction, a MIPS one, aarch64's, one cut off. */
+	/* Tries an unknown instruction, a MIPS one, aarch64's, and one cut off. */
 	PROGRAM_BAD(1, "\x41\x0e\x10\x41\x17\x41\x0e\x18", {0, RSP(8)}, {1, RSP(16)}, {2, UNKNOWN});
 	PROGRAM_BAD(1, "\x41\x1d\1\0\0\0\0\0\0\0", {0, RSP(8)}, {1, UNKNOWN});
 	PROGRAM_BAD(1, "\x41\x2d", {0, RSP(8)}, {1, UNKNOWN});
@@ -198,16 +198,16 @@ static void test_broken(void **state)
 	PROGRAM_BAD(1, "\x41\x0e\x10\x41\x0e\x80\x80", {0, RSP(8)}, {1, RSP(16)}, {2, UNKNOWN});
 	PROGRAM_BAD(1, "\x41\x12\x07\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01", {0, RSP(8)},
 		    {1, UNKNOWN});
-	/* set_loc backwards */
+	/* set_loc may not go backwards */
 	PROGRAM_BAD(1, "\x41\x01\xf0\xef\xff\xff", {0, RSP(8)}, {1, UNKNOWN});
 }
 
 static void test_expressions(void **state)
 {
-	/* OpenSSL: *(rsp+40) + 8, *(rsp-8); and back to rsp, with the offset it had. */
+	/* As in OpenSSL: *(rsp+40) + 8, *(rsp-8); and back to rsp, with the offset that it had. */
 	PROGRAM("\x41\x0f\x05\x77\x28\x06\x23\x08\x41\x0f\x03\x77\x78\x06\x41\x0d\x07", {0, RSP(8)},
 		{1, DEREF(7, 40, 8, 0, S, S)}, {2, DEREF(7, -8, 0, 0, S, S)}, {3, RSP(8)});
-	/* libgcrypt: an offset that is set meanwhile holds from the register on. */
+	/* As in libgcrypt: an offset that is set in between holds from the new register on. */
 	PROGRAM("\x41\x0f\x03\x77\x78\x06\x41\x0e\x20\x41\x0d\x07", {0, RSP(8)},
 		{1, DEREF(7, -8, 0, 0, S, S)}, {3, RSP(32)});
 	/* Without the last step; two of them; a register with nothing; none at all; too far. */
@@ -240,10 +240,12 @@ static void test_realigned(void **state)
 		{0, RSP(8)}, {5, AT(10, 0, S, S)}, {14, AT(10, 0, L, S)},
 		{19, DEREF(6, -8, 0, FP_FP, 0, S)}, {20, DEREF(6, -8, 0, FP_FP | BX_FP, 0, -2)},
 		{52, AT(10, 0, L, L)}, {57, AT(7, 8, L, L)});
-	/* icc's: CFA = rbx+16, rbx at CFA-16, rbp at *(rbp+0). */
+	/* As icc realigns: CFA = rbx+16, rbx at CFA-16, rbp at *(rbp+0). */
 	PROGRAM("\x41\x0c\x03\x10\x83\x02\x41\x10\x06\x02\x76\x00", {0, RSP(8)},
 		{1, AT(3, 16, S, -2)}, {2, {UNWIND_REG, 3, FP_FP, 0, 16, 0, -1, 0, -2}});
-	/* Not at a multiple of 8; a longer expression; another register. */
+	/*
+	 * These aren't understood: not at a multiple of 8; a longer expression; another register.
+	 */
 	PROGRAM("\x41\x10\x06\x02\x76\x04\x10\x03\x03\x76\x00\x06\x41\x10\x06\x02\x73\x00",
 		{0, RSP(8)}, {1, AT(7, 8, L, L)});
 }
@@ -257,14 +259,17 @@ static void test_plt(void **state)
 		{0, RSP(16)}, {6, RSP(24)}, {16, lit11});
 	PROGRAM("\x41\x0f\x0b\x77\x08\x80\x00\x3f\x1a\x3a\x2a\x33\x24\x22", {0, RSP(8)},
 		{1, lit10});
-	/* Another base, another operator. */
+	/* These aren't understood: another base, another operator. */
 	PROGRAM("\x41\x0f\x0b\x77\x10\x80\x00\x3f\x1a\x3b\x2a\x33\x24\x22", {0, RSP(8)},
 		{1, UNKNOWN});
 	PROGRAM("\x41\x0f\x0b\x77\x08\x80\x00\x3f\x1a\x3b\x2b\x33\x24\x22", {0, RSP(8)},
 		{1, UNKNOWN});
 }
 
-/* glibc's __restore_rt, with rsp pointing @shift bytes before the ucontext and rip at @rip. */
+/*
+ * Makes the rule of glibc's __restore_rt, with rsp @shift bytes before the ucontext and rip at
+ * @rip.
+ */
 static void signal_rule(int shift, int rip, struct unwind_rule *ret)
 {
 	_cleanup_unwind_rows_ struct unwind_rows rows = {};

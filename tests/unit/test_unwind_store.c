@@ -16,8 +16,8 @@
 #include "base/error.h"
 #include "sampler/unwind_store.h"
 
-#define SLABS 1			    /* 512 chunks, of which 32 aren't for files */
-#define SMALL (120 * UNWIND_FANOUT) /* rows: 120 chunks and a root */
+#define SLABS 1			    /* 512 chunks, of which 32 can't be used for files */
+#define SMALL (120 * UNWIND_FANOUT) /* rows that take 120 chunks and a root */
 
 static struct unwind_store_maps maps;
 static struct unwind_store *store;
@@ -34,7 +34,7 @@ static int set_up(void **state)
 	int slab = make(BPF_MAP_TYPE_ARRAY, sizeof(struct unwind_chunk), UNWIND_SLAB_CHUNKS, 0, 0);
 
 	if (slab < 0)
-		return 0; /* each test skips */
+		return 0; /* each test skips itself then */
 	maps.slabs = make(BPF_MAP_TYPE_ARRAY_OF_MAPS, sizeof(uint32_t), SLABS, 0, slab);
 	maps.tables =
 		make(BPF_MAP_TYPE_ARRAY, sizeof(struct unwind_table), UNWIND_MAX_TABLES, 0, 0);
@@ -72,7 +72,7 @@ static uint32_t key_of(uint32_t kind, size_t i, size_t n)
 	return (uint32_t)(16 * i + (i + 1 == n ? kind % 16 : 0));
 }
 
-/* @n rows of @kind that alternate between two rules. */
+/* Fills a table with @n rows of @kind that alternate between two rules. */
 static int fill_like(uint32_t table, uint32_t kind, size_t n)
 {
 	_cleanup_unwind_rows_ struct unwind_rows rows = {};
@@ -85,7 +85,7 @@ static int fill_like(uint32_t table, uint32_t kind, size_t n)
 	return unwind_store_fill(store, table, &rows, NULL, 0);
 }
 
-/* Unlike the fifteen tables before. */
+/* Fills a table with rows unlike those of the fifteen tables before. */
 static int fill(uint32_t table, size_t n)
 {
 	return fill_like(table, table, n);
@@ -107,7 +107,7 @@ static struct unwind_table entry(uint32_t table)
 	return t;
 }
 
-/* Marks it as the kernel program does when it looks into it. */
+/* Marks a table as the kernel program does when it looks into it. */
 static void looked_into(uint32_t table, uint32_t seconds_ago)
 {
 	struct unwind_table t = entry(table);
@@ -130,7 +130,7 @@ static struct unwind_chunk chunk_at(uint32_t number)
 	return c;
 }
 
-/* The tree of a table with @n of fill_like()'s rows says what they say. */
+/* Checks that the tree of a table says what @n rows of fill_like() say. */
 static void check_like(uint32_t table, uint32_t kind, uint32_t n)
 {
 	struct unwind_table t = entry(table);
@@ -172,7 +172,7 @@ static void test_least_recently_used(void **state)
 	check(t[0], SMALL);
 	check(t[2], SMALL);
 	check(t[3], SMALL);
-	assert_int_equal(fill(t[1], SMALL), 0); /* needed again */
+	assert_int_equal(fill(t[1], SMALL), 0); /* the table is needed again */
 	assert_int_equal(unwind_store_given_up(store), t[0]);
 	check(t[1], SMALL);
 	check(t[2], SMALL);
@@ -212,7 +212,7 @@ static void test_in_use_stays(void **state)
 		t[i] = new_table();
 	for (size_t i = 0; i < 3; i++)
 		assert_int_equal(fill(t[i], SMALL), 0);
-	looked_into(t[1], UNWIND_KEEP_SECONDS + 5); /* not enough for the next one */
+	looked_into(t[1], UNWIND_KEEP_SECONDS + 5); /* this isn't enough for the next table */
 	assert_int_equal(fill(t[3], 2 * SMALL), -ENOSPC);
 	assert_int_equal(unwind_store_given_up(store), 0);
 	for (size_t i = 0; i < 3; i++)
@@ -270,7 +270,7 @@ static void test_readings(void **state)
 	assert_int_equal(unwind_store_bytes(store), bytes);
 }
 
-/* Given up and filled in turn: no chunk is lost. */
+/* Tables are given up and filled in turn: no chunk is lost. */
 static void test_round(void **state)
 {
 	uint32_t t[3];
@@ -300,7 +300,8 @@ static void test_copies(void **state)
 		assert_int_equal(entry(t[i]).root, entry(t[0]).root);
 	}
 	other = new_table();
-	assert_int_equal(fill_like(other, 2, SMALL), 0); /* as large, and the last row differs */
+	/* the tree is as large, and only the last row differs */
+	assert_int_equal(fill_like(other, 2, SMALL), 0);
 	assert_int_not_equal(entry(other).root, entry(t[0]).root);
 	assert_int_equal(unwind_store_given_up(store), 0);
 	for (size_t i = 0; i + 1 < ARRAY_SIZE(t); i++)
@@ -312,7 +313,8 @@ static void test_copies(void **state)
 	assert_int_equal(fill_like(t[0], 1, SMALL), 0);
 	looked_into(t[19], UNWIND_KEEP_SECONDS + 5);
 	t[1] = new_table();
-	assert_int_equal(fill_like(t[1], 3, 2 * SMALL), -ENOSPC); /* t[0] is in use */
+	/* t[0] is in use, so it isn't given up */
+	assert_int_equal(fill_like(t[1], 3, 2 * SMALL), -ENOSPC);
 	check_like(t[19], 1, SMALL);
 	looked_into(t[0], UNWIND_KEEP_SECONDS + 5);
 	assert_int_equal(fill_like(t[1], 3, 2 * SMALL), 0);
@@ -332,7 +334,7 @@ static void *fill_often(void *arg)
 	return NULL;
 }
 
-/* A thread fills tables while mappings are set: neither gets the other's chunks. */
+/* A thread fills tables while mappings are set: neither gets chunks of the other. */
 static void test_beside(void **state)
 {
 	struct unwind_mapping m[SPACE_MAPPINGS] = {};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The filter words, each on a small profile, seen through the folded writer. */
+/* Tests the filter words, each on a small profile, by the folded writer. */
 #include "render_profile.h"
 
 #include "base/cleanup.h"
@@ -116,7 +116,7 @@ static void test_frames(void **state)
 		    "<module> (/srv/app.py);Spam.run (json/decoder.py);" ZIP " 1\n");
 }
 
-/* Python's names of modules, wherever an archive lies. */
+/* Modules in archives have Python's names, wherever the archive lies. */
 static void test_archives(void **state)
 {
 	static const struct {
@@ -217,7 +217,7 @@ static void assert_dotted(struct profile *p, const char *file, const char *want)
 	render_names_free(names);
 }
 
-/* As Python names them that was started as `python old/app.py`: sys.path begins with old. */
+/* Names as Python gives them if it was started as `python old/app.py`: sys.path begins with old. */
 static void test_modules(void **state)
 {
 	static const char *const files[] = {"/srv/old/app.py", "/srv/old/util.py",
@@ -334,7 +334,7 @@ static void test_deeply_nested(void **state)
 	}
 	assert_int_equal(view_apply(&p, VIEW(.invert = true), NULL), -E2BIG);
 	assert_non_null(strstr(err_msg(), "--invert: stacks as deep as these"));
-	assert_int_equal(profile_n_samples(p), DEPTH); /* as it was */
+	assert_int_equal(profile_n_samples(p), DEPTH); /* the profile is as it was before */
 	assert_int_equal(view_apply(&p,
 				    VIEW(.invert = true, .focus = TEXTS("f99"),
 					 .hide = TEXTS("/f[0-9]{4}/")),

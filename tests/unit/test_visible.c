@@ -34,7 +34,7 @@ static void test_in_place(void **state)
 		     "d\xe2\x80\x8f",
 		     "a?b?c?d?");
 	assert_shown("\xf3\xa0\x81\x81x\xef\xbb\xbf", "?x?");
-	assert_shown("e\xcc\x81\xe2\x80\x8d", "e\xcc\x81\xe2\x80\x8d"); /* an accent, a joiner */
+	assert_shown("e\xcc\x81\xe2\x80\x8d", "e\xcc\x81\xe2\x80\x8d"); /* an accent and a joiner */
 	/* Not UTF-8: one '?' each; ESC in two bytes, a surrogate, the end of a text. */
 	assert_shown("\x9b\xff", "??");
 	assert_shown("\xc0\x9b", "??");
@@ -42,7 +42,7 @@ static void test_in_place(void **state)
 	assert_shown("x\xe2\x80", "x??");
 }
 
-/* @n bytes, written in pieces of @piece. */
+/* Checks how @n bytes are shown that are written in pieces of @piece. */
 static void assert_written(const char *text, size_t n, size_t piece, const char *want)
 {
 	_cleanup_free_ char *got = NULL;

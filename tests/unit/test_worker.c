@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Jobs of other threads: order, waiting, taking back. */
+/* Tests jobs of other threads: order, waiting, taking back. */
 #include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -15,7 +15,7 @@ struct job {
 	struct worker_job job;
 	int number;
 	pthread_t thread;
-	bool blocked; /* signals */
+	bool blocked; /* whether signals were blocked */
 };
 
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
@@ -64,7 +64,7 @@ static void test_order(void **state)
 	worker_wait(w, -1);
 	assert_int_equal(take(w), -1);
 	worker_give(w, &jobs[0].job, false);
-	worker_wait(w, -1); /* its thread is there: it waits */
+	worker_wait(w, -1); /* waits until the job's thread is there */
 	pthread_mutex_lock(&gate);
 	worker_give(w, &jobs[1].job, false);
 	worker_give(w, &jobs[2].job, false);
@@ -73,7 +73,7 @@ static void test_order(void **state)
 	worker_wait(w, -1);
 	assert_true(is_readable(w));
 	assert_int_equal(take(w), 0);
-	for (int n = 1, next = 1; n <= 3; n++) { /* the urgent one at any time */
+	for (int n = 1, next = 1; n <= 3; n++) { /* the urgent job comes at any time */
 		int got = take(w);
 
 		assert_true(got == 3 || got == next);
@@ -132,7 +132,7 @@ struct slow {
 	_Atomic bool go, entered, cancelled, done;
 };
 
-/* Like a job that reads from a file system that doesn't answer. */
+/* Hangs as a job that reads from a file system that doesn't answer. */
 static void hang(struct worker_job *job)
 {
 	struct slow *s = (struct slow *)job;
@@ -194,11 +194,11 @@ static void test_others_go_on(void **state)
 	worker_close(w);
 }
 
-/* The job is told to stop, and doesn't touch memory that is freed meanwhile. */
+/* The job is told to stop, and doesn't touch memory that is freed in the meantime. */
 static void test_abandon(void **state)
 {
 	static struct slow s = {.job.run = hang};
-	static struct worker *w; /* stays */
+	static struct worker *w; /* it stays after the test */
 
 	assert_int_equal(worker_open(&w), 0);
 	worker_give(w, &s.job, false);
