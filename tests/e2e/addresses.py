@@ -47,7 +47,7 @@ OUTPUTS = ("html", "pb.gz", "folded", "jsonl", "speedscope.json", "svg")
 
 
 def symbols():
-    """Start addresses, ascending, and the names at each, of the kernel's own code."""
+    """Returns the start addresses of the kernel's own code, ascending, and the names at each."""
     at = {}
     with open("/proc/kallsyms") as f:
         for line in f:
@@ -71,7 +71,7 @@ def kernel_locations(out):
 
 
 def prove(frames, base):
-    """Frames in [kernel] have the name that kallsyms has at base + address."""
+    """Checks that frames in [kernel] have the name that kallsyms has at base + address."""
     starts, at, _ = symbols()
     proved = 0
     for l in frames:

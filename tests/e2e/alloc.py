@@ -12,10 +12,11 @@ import sys
 
 import kit
 
-FAILURES = 25       # of a command, in the fast tier
-RECORDINGS = 8      # likewise
+FAILURES = 25       # how many allocations of a command fail in the fast tier
+RECORDINGS = 8      # how many allocations of a recording fail in the fast tier
 EVERY = 20          # a recording makes 8,000 allocations and takes half a second: the full tier takes every 20th
-LIMIT = 60          # seconds for one run: it takes some milliseconds, a recording half a second
+# the most seconds of one run: it takes some milliseconds, a recording half a second
+LIMIT = 60
 SEED = int(os.environ.get("KRAIT_ALLOC_SEED") or random.SystemRandom().randrange(10 ** 6))
 FORMATS = {"html": "html", "svg": "svg", "folded": "folded", "pprof": "pb.gz", "jsonl": "jsonl", "speedscope": "speedscope.json",
            "firefox": "firefox.json", "trace": "trace.json", "pstats": "pstats"}
@@ -42,7 +43,7 @@ class Run:
         self.args = list(args[:1]) + (["-o", self.out] if out else []) + list(args[1:])
 
     def run(self, fail=0, rest=False):
-        """With a failure of that allocation, and with @rest of all later ones."""
+        """Runs a command in which that allocation fails, and @rest of all later ones."""
         for path in (self.count, self.out):
             if path and os.path.exists(path):
                 os.unlink(path)
@@ -66,7 +67,7 @@ class Run:
             return f.read()
 
     def wrong(self, good, it):
-        """What is wrong with a run in which an allocation failed, or None."""
+        """Says what is wrong with a run in which an allocation failed; None: nothing is."""
         if it.code is None:
             return "no end after %d s" % LIMIT
         if it.code < 0:
@@ -118,7 +119,7 @@ class Recording(Run):
 
 
 class Setup:
-    """The library, and a small profile in every format."""
+    """The library that makes allocations fail, and a small profile in every format."""
 
     def __init__(self, directory):
         kit.need("gcc")
@@ -153,7 +154,7 @@ def reports():
 
 @kit.case
 def formats():
-    """Every format is written."""
+    """Every format is written while allocations fail."""
     with kit.folder() as directory:
         s = Setup(directory)
         for name, extension in FORMATS.items():
@@ -162,7 +163,7 @@ def formats():
 
 @kit.case
 def comparisons():
-    """Two profiles, compared and merged."""
+    """Two profiles are compared and merged while allocations fail."""
     with kit.folder() as directory:
         s = Setup(directory)
         s.run("diff", "diff", s.profile, s.path("svg"))

@@ -56,7 +56,7 @@ def attach_formats():
             path = os.path.join(folder, name % running.pid)
             check(not done.returncode and os.path.exists(path), "%s: %s" % (word, done.stderr))
             text = krait("report", path, "-o", "-", "--format", "folded").stdout if word == "--flamegraph" \
-                else open(path, encoding="utf-8").read()  # a page holds it packed
+                else open(path, encoding="utf-8").read()  # a page has the recording packed
             check("busy" in text, "%s has no busy()" % name)
         check(any(text.startswith("busy") for text in gecko(folder + "/gecko_%d.json" % running.pid)), "gecko")
         done = krait("attach", "-d", "1", "--mode=gil", "--collapsed", "-o", "g.txt", running.pid, cwd=folder)

@@ -161,7 +161,8 @@ def size_limit():
     command gets the signal as usual."""
     def limited():
         resource.setrlimit(resource.RLIMIT_FSIZE, (8 << 10, 8 << 10))
-        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)  # Python ignores it
+        # Python ignores SIGXFSZ, but krait must not inherit that
+        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
     with folder() as d:
         with open(d + "/x.html", "w") as f:
             f.write("old")
@@ -284,7 +285,7 @@ def damaged(change):
         path = d + "/python3"
         shutil.copy(kit.PYTHON, path)
         with python(executable=path) as target:
-            # A running executable can't be written: a new file takes its name.
+            # A running executable can't be written, so a new file takes its name.
             with open(path, "rb") as f:
                 data = bytearray(f.read())
             os.rename(path, d + "/old")
@@ -319,8 +320,8 @@ for path in sys.argv[1:]:
         whole = f.read()
         files = []
         header = bytearray(whole[:4096])
-        struct.pack_into("<Q", header, 40, 1 << 60)  # e_shoff
-        struct.pack_into("<H", header, 56, 0xffff)   # e_phnum
+        struct.pack_into("<Q", header, 40, 1 << 60)  # the header's e_shoff
+        struct.pack_into("<H", header, 56, 0xffff)   # the header's e_phnum
         for i, data in enumerate((whole[:5000], bytes(header), b"\x7fELF" + b"\xff" * 5000,
                                   whole[:len(whole) // 2])):
             files.append("%s/libpython3.%d.so.1.0" % (d, 8 + i))
@@ -400,7 +401,7 @@ def too_few_to_count():
 
 @kit.case
 def odd_outputs():
-    """/dev/null, /dev/full, a FIFO, a symbolic link: written to, not replaced."""
+    """/dev/null, /dev/full, a FIFO and a symbolic link are written to, not replaced."""
     with folder() as d, python() as target:
         args = ("record", "-p", target.pid, "-d", 0.3, "--format", "folded", "-o")
         full = dict(os.environ, TMPDIR=d)
@@ -489,7 +490,7 @@ def stdout_by_name():
 
 @kit.case
 def few_descriptors():
-    """The error names the limit."""
+    """If few descriptors may be open, the error names the limit."""
     done = subprocess.run(["sh", "-c", "ulimit -n 24; exec '%s' record -d 1 -f" % kit.KRAIT],
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, check=False)
     check(done.returncode == 1 and b"ulimit -n" in done.stderr, repr(done))

@@ -15,7 +15,7 @@ trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$work"' EXIT
 chmod 777 "$work"
 cp "${KRAIT:-build/release/krait}" "$work/krait"
 bad=0
-check() { # NAME COMMAND...
+check() { # check NAME COMMAND...: prints PASS if the command succeeds, else FAIL
 	local name=$1; shift
 	if "$@"; then echo "PASS capabilities $name"; else echo "FAIL capabilities $name: see the log"; bad=1; fi
 }
@@ -34,7 +34,7 @@ def busy_body():
     while time.time() < end: pass
 busy_body()'
 
-sees() { # CAPS PID
+sees() { # sees CAPS PID: checks that krait with these capabilities sees the process
 	rm -f "$work/x.folded"
 	with "$1" "$work/krait" record -q -d 0.5 -o "$work/x.folded" -p "$2" 2>"$work/err"
 	grep -q busy_body "$work/x.folded" 2>/dev/null
@@ -48,7 +48,8 @@ runs() {
 		/usr/bin/python3 -c "${program/60/0.5}" 2>"$work/err" &&
 		grep -q busy_body "$work/x.folded"
 }
-refused() { # CAPS NAMED
+# refused CAPS NAMED: checks that krait with these capabilities refuses, and names the lacking one
+refused() {
 	with "$1" "$work/krait" record -o "$work/x.folded" -- /bin/true 2>"$work/err"
 	[ $? = 3 ] && grep -q "$2 missing" "$work/err"
 }

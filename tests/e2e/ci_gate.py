@@ -41,7 +41,7 @@ for _ in range(60):
 
 
 def run(*command, code=0, **kw):
-    """Runs it; the exit code must be the given one. Returns its standard output."""
+    """Runs a command, whose exit code must be the given one. Returns its standard output."""
     kw["env"] = {**os.environ, "KRAIT": kit.KRAIT, **kw.get("env", {})}
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", timeout=120, check=False, **kw)
     check(done.returncode == code, "exit code %d, not %d: %s%s" % (done.returncode, code, done.stdout[-500:], done.stderr[-500:]))
@@ -60,7 +60,7 @@ def write(path, text, mode=0o644):
 
 
 def record(d, out, times):
-    """Two runs, in which hot() does its work so many times."""
+    """Makes two runs in which hot() does its work so many times."""
     write(d + "/bench.py", BENCHMARK % times)
     run(SCRIPT, "record", "-n", "2", "-o", out, "--", kit.PYTHON, "bench.py", cwd=d)
 
@@ -104,7 +104,8 @@ def gets_baseline():
             check(answer != 401 or "can't be had: HTTP 401" in done.stderr, done.stderr)
             check("job=my job" in said() and "secret" not in said(), said())
     done = subprocess.run([SCRIPT, "baseline", "a.gz"], env=dict(os.environ, **env, CI_API_V4_URL=url), stderr=subprocess.PIPE, encoding="utf-8", check=False)
-    check(done.returncode == 1 and "can't be had" in done.stderr, done)  # nobody listens there any more
+    # nobody listens at that address any more
+    check(done.returncode == 1 and "can't be had" in done.stderr, done)
 
 
 @case
@@ -112,11 +113,11 @@ def benchmark_fails():
     """If the benchmark fails, its exit code is the job's, and there is no recording."""
     with folder() as d:
         run(SCRIPT, "record", "-n", "1", "-o", "a.pb.gz", "--", "sh", "-c", "exit 3", code=3, cwd=d)
-        # It doesn't get the tokens.
+        # The benchmark doesn't get the tokens.
         run(SCRIPT, "record", "-n", "1", "-o", "a.pb.gz", "--", "sh", "-c", "test -z \"$KRAIT_GITLAB_TOKEN$GH_TOKEN\" || exit 5; exit 3", code=3, cwd=d,
             env={"KRAIT_GITLAB_TOKEN": "secret", "GH_TOKEN": "secret"})
         run(SCRIPT, "record", "-n", "1", "-o", "a.pb.gz", "--", "true", code=127, cwd=d, env={"KRAIT": "no-such-krait"})
-        # Not in the first run, which warms up.
+        # The file is written, but not in the first run, which warms up.
         run(SCRIPT, "record", "-n", "1", "-o", "a.pb.gz", "--", "sh", "-c", "test ! -e x && touch x", code=1, cwd=d)
         check(not os.path.exists(d + "/a.pb.gz"), "a recording")
         for wrong in ((), ("record",), ("compare", "a"), ("comment",), ("else",)):
@@ -168,7 +169,7 @@ def comments_on_github():
 
 @contextlib.contextmanager
 def curl_in(d):
-    """A curl in @d that notes what it is called with; what it noted."""
+    """Puts a curl into @d that notes what it is called with; returns what it noted."""
     write(d + "/curl", "#!/bin/sh\necho \"$*\" >>%s/called\nexec %s \"$@\"\n" % (d, shutil.which("curl")), 0o755)
     yield lambda: text_of(d + "/called")
 
@@ -205,7 +206,7 @@ def note(number, text, author=1, system=False):
 
 @case
 def comments_on_gitlab():
-    """The same. The token isn't on a command line."""
+    """The comment goes to GitLab too; the token isn't on a command line."""
     kit.need("curl")
     mine, at = MARK % "a", "/projects/5/merge_requests/9/notes"
     others = [note(1, "the krait benchmark says \"good\""), note(2, "see " + mine), note(3, mine, author=2), note(4, mine, system=True), note(5, MARK % "b"),
@@ -232,7 +233,7 @@ def action():
 
 
 def recipes():
-    """The blocks of docs/ci.md, as a user would type them."""
+    """Returns the blocks of docs/ci.md, as a user would type them."""
     blocks = re.findall(r"\n\n((?:    .*\n|\n)+)", text_of(ROOT + "/docs/ci.md"))
     return [textwrap.dedent(block).strip("\n") + "\n" for block in blocks]
 
@@ -252,7 +253,7 @@ class Github:
         self.env, self.outputs = {}, {}
 
     def wanted(self, condition):
-        """The conditions that action.yml has."""
+        """Evaluates the conditions that action.yml has."""
         on_default = self.branch == "main"
         return {None: not self.failed,
                 "github.ref_name != github.event.repository.default_branch": not self.failed and not on_default,
@@ -391,7 +392,7 @@ def gitlab_recipe():
 
 @case
 def shell_recipe():
-    """As it stands, but for the name of the benchmark."""
+    """The block is taken as it stands, but for the name of the benchmark."""
     with folder() as d:
         record(d, "baseline.pb.gz", 1)
         write(d + "/bench.py", BENCHMARK % 3)

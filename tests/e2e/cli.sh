@@ -28,7 +28,7 @@ expect() {
 	fi
 }
 
-check() { # NAME COMMAND...
+check() { # check NAME COMMAND...: prints PASS if the command succeeds, else FAIL
 	local name=$1; shift
 	if "$@"; then pass "$name"; else fail "$name" "$*"; fi
 }
@@ -149,7 +149,7 @@ signals() {
 	wait $target 2>/dev/null
 }
 
-# -d with -- ends the recording, not the command.
+# With -- COMMAND, -d ends the recording and not the command.
 duration_and_command() {
 	expect duration-leaves-command 3 samples record -d 0.5 -o d.folded -- \
 		sh -c 'python3 -c "import time; time.sleep(1)"; echo done; exit 3'

@@ -10,7 +10,7 @@ import sys
 import kit
 from kit import check, folder
 
-# Three quarters of the CPU time in one function of the two.
+# A program with three quarters of its CPU time in one of two functions.
 WORKS = """
 import time
 def much(seconds):
@@ -23,7 +23,7 @@ for _ in range(8):
     much(0.09)
     little(0.03)
 """
-# As BLAS and OpenMP do: threads that never run Python.
+# A program with threads that never run Python, as BLAS and OpenMP have them.
 SPINS = """
 #include <pthread.h>
 static volatile int stop;
@@ -45,7 +45,8 @@ library.end()
 def lines(done):
     check(done.returncode == 0, done.stderr)
     said = [line[len("krait: "):] for line in done.stderr.splitlines()]
-    return [line for line in said if ", waited for a CPU " not in line]  # on a busy machine: waits.py
+    # leaves out what is said on a busy machine: waits.py tests that
+    return [line for line in said if ", waited for a CPU " not in line]
 
 
 @kit.case

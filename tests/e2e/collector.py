@@ -93,7 +93,7 @@ def told_first():
         got = said(*rest, (17, *MAIN, "load:9", "f:1", *GC), (16, *MAIN, "load:9", "g:2", *GC), (7, *MAIN, "h:3", *GC))
         check(got == words + ", called from app.load", "of what more than half is called in: " + got)
         check(said(*rest, (40, "/lib/libc.so.6 start", *GC)) == words, "from no Python code")
-        # A finalizer that collects again is the first collection's doing.
+        # Work of a finalizer that collects again counts for the first collection.
         check(said(*rest, (40, *MAIN, "work:5", GC[0], "__del__:7", *GC)) == words + ", called from app.py:5", "finalizer")
         got = said((25, *MAIN, "work:5", *GC), (30, *MAIN, "work:5"), (45, *MAIN, "a:3"))
         check(got == "55 % of the CPU time is at app.py:5 (work), of it the garbage collector 25 %", got)
@@ -189,7 +189,8 @@ def top_says_it():
     shown, truth = json.loads(done.stdout), 100 * float(re.search(r"0\.\d{4}", done.stderr)[0])
     check(abs(shown["last"]["gc_percent"] - truth) < 5, "%s, not %s" % (shown["last"], truth))
     rows = {r["function"]: r["self"]["gc_percent"] for r in shown["rows"] if r["kind"] == "python" and r["self"]["samples"] > 20}
-    check(rows["work"] == 0 and rows["deeper"] > 90, str(rows))  # only finalizers and callbacks call that one
+    # only finalizers and callbacks call this function
+    check(rows["work"] == 0 and rows["deeper"] > 90, str(rows))
 
 
 # The first thread's finalizer sleeps in a collection; the other one computes, in Python that C

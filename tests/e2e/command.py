@@ -21,7 +21,7 @@ SHORT = "sum(i & 3 for i in range(3000000))"
 
 @kit.case
 def exit_codes():
-    """The command's own code; 128+n for a signal; 126 and 127."""
+    """The exit code is the command's own; 128+n for a signal; 126 and 127."""
     with folder() as d:
         plain = d + "/plain"
         with open(plain, "w") as f:
@@ -51,7 +51,7 @@ def script_without_its_interpreter():
 
 @kit.case
 def from_the_first_instruction():
-    """The import phase is in the profile; the command's streams are its own."""
+    """The profile has the command's imports; the command's streams are its own."""
     with folder() as d:
         done = krait("record", "-F", 4999, "-o", d + "/o.pb.gz", "--", kit.PYTHON, "-c",
                      "import sys; print(sys.stdin.read() * 2); import decimal, asyncio, json\n"
@@ -327,7 +327,7 @@ def named_late():
 
 
 def on_a_terminal(*args):
-    """krait's messages on a terminal."""
+    """Returns krait's messages on a terminal."""
     pid, terminal = pty.fork()
     if pid == 0:
         os.execv(KRAIT, [KRAIT] + list(args))
@@ -335,7 +335,7 @@ def on_a_terminal(*args):
     try:
         while chunk := os.read(terminal, 4096):
             said += chunk
-    except OSError:  # EIO: the last one has closed it
+    except OSError:  # EIO: the last process has closed the terminal
         pass
     os.waitpid(pid, 0)
     os.close(terminal)
@@ -344,7 +344,7 @@ def on_a_terminal(*args):
 
 @kit.case
 def progress_line():
-    """What was asked for, on a terminal only."""
+    """On a terminal only, krait says what it was asked for."""
     with folder() as d, python() as target:
         args = ("record", "-p", str(target.pid), "-d", "0.8", "-o", d + "/o.svg")
         for rate, words in ((("-F", "499"), "Sampling at 499 Hz"),
@@ -432,14 +432,14 @@ def interrupt_of_a_background_job():
 def held_up(d):
     """A krait that is blocked in writing its output. Yields the descriptor from which the output
     can be read."""
-    fifo = d + "/o.html"  # more than a pipe holds
+    fifo = d + "/o.html"  # more bytes than a pipe holds
     os.mkfifo(fifo)
     reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
     with python() as target, kit.recorder(fifo, "-F", "999", "-p", target.pid) as running:
         kit.runs(target.pid, 0.2)
         running.process.send_signal(signal.SIGINT)
         kit.wait_for(lambda: select.select([reader], [], [], 0)[0], 30)
-        time.sleep(0.6)  # what comes within 0.5 s is the same one (timeout(1) signals twice)
+        time.sleep(0.6)  # a signal within 0.5 s counts as the same one (timeout(1) signals twice)
         check(running.process.poll() is None, "the writing isn't held up")
         yield running.process, reader
     os.close(reader)
@@ -488,7 +488,7 @@ if os.fork() == 0:
 
 
 def check_daemon(d, *options):
-    with open(d + "/said", "w") as said:  # a pipe would be the daemon's too
+    with open(d + "/said", "w") as said:  # not a pipe, because the daemon would have it too
         code = subprocess.call([KRAIT, "record", "-o", d + "/o.folded", "--", kit.PYTHON, "-c",
                                 DAEMON, d + "/pid", *options], stdout=said, stderr=said, timeout=30)
     kit.wait_for(lambda: os.path.exists(d + "/pid") and os.path.getsize(d + "/pid"), 10)
@@ -650,7 +650,7 @@ def no_room_for_children():
 
 @kit.case
 def no_ring():
-    """A CPU without a ring, as if it had come online after krait began."""
+    """A CPU has no ring, as if it had come online after krait began."""
     cpus = sorted(os.sched_getaffinity(0))
     if len(cpus) < 2:
         raise kit.Skip("one CPU")
@@ -664,7 +664,7 @@ def no_ring():
 
 @kit.case
 def children_too():
-    """Children of -p, present and later; --no-children leaves them out."""
+    """Children of -p are recorded, present and later ones; --no-children leaves them out."""
     source = """
 import os, time
 def early(): 

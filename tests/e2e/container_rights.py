@@ -21,7 +21,7 @@ COMMAND = ("/krait", "record", "-f", "--", "/usr/bin/python3", "-c", BUSY)
 
 
 def from_go():
-    """default.json as it is in the module."""
+    """Returns default.json as it is in the Go module."""
     done = subprocess.run([ROOT + "/tests/setup/go.sh", "seccomp", "github.com/moby/profiles/seccomp@v0.2.3"], stdout=subprocess.PIPE,
                           encoding="utf-8", check=False)
     if done.returncode:
@@ -30,7 +30,7 @@ def from_go():
 
 
 def from_debian():
-    """seccomp.json from the package, which is unpacked and not installed."""
+    """Returns seccomp.json of the package, which is unpacked and not installed."""
     at = os.path.join(kit.CACHE, "containers-common")
     os.makedirs(at, exist_ok=True)
     path = at + "/usr/share/containers/seccomp.json"
@@ -76,7 +76,7 @@ def refused(*words, **kw):
 
 
 def as_docker(said, profile, capabilities):
-    """The rights that `docker run` would give with the options in the sentence."""
+    """Returns the rights that `docker run` would give with the options in krait's sentence."""
     options = shlex.split(re.search(r"docker run (.*?) \.\.\.", said)[1])
     for option, value in zip(options[::2], options[1::2]):
         if option == "--cap-add":
@@ -89,7 +89,7 @@ def as_docker(said, profile, capabilities):
 
 
 def in_a_pod(said):
-    """The capabilities that the sentence names for a pod."""
+    """Returns the capabilities that krait's sentence names for a pod."""
     found = re.search(r"capabilities: \{add: \[(.*?)\]", said)
     return tuple(found[1].split(", ")) if found else ()
 
@@ -154,7 +154,7 @@ def rootless():
 
 
 class in_background:
-    """A container that runs; the host's number of its program."""
+    """Runs a container; .pid is the host's number of its program."""
 
     def __init__(self, d, *args, **kw):
         os.chmod(d, 0o755)
@@ -199,7 +199,7 @@ def gvisor():
     code, out, err = sandbox.run("/bin/uname", "-r", runtime=runtime)
     if code or out.strip() != "4.4.0":
         raise kit.Skip("runsc doesn't run here: %s" % (err or out).strip()[-200:])
-    # This runsc knows no CAP_BPF and doesn't start with it.
+    # This version of runsc knows no CAP_BPF, and doesn't start with it.
     said = refused("this is gVisor", runtime=runtime)
     works(**as_docker(said, from_go(), RIGHTS))
 

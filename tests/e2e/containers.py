@@ -20,7 +20,7 @@ OTHER = "fedcba9876543210" * 4
 
 
 def hierarchy():
-    """Where cgroup v2 is mounted."""
+    """Returns where cgroup v2 is mounted."""
     with open("/proc/self/mounts") as f:
         for line in f:
             _, at, kind = line.split()[:3]
@@ -61,7 +61,7 @@ def running_in(at):
 
 
 def record(*args):
-    """(samples of busy, krait's messages, containers in the labels of samples)"""
+    """Returns (samples of busy, krait's messages, containers in the labels of samples)."""
     with folder() as d:
         out = d + "/x.pb.gz"
         done = krait("record", "-o", out, "-d", "0.5", "-F", "499", *args)
@@ -116,7 +116,7 @@ def users():
 
 
 def leave_cgroups(pid):
-    """To the root of each hierarchy."""
+    """Moves the process to the root of each hierarchy."""
     with open("/proc/self/mounts") as f:
         for line in f:
             _, at, kind = line.split()[:3]

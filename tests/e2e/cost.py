@@ -3,13 +3,13 @@
 import os
 import time
 
-MOST = 0.05  # of a CPU
+MOST = 0.05  # the part of a CPU that krait may take
 SECONDS = 3
-WINDOWS = 3  # one of them: a single reading takes long where the machine is busy
+WINDOWS = 3  # one of these windows must do: a single reading takes long where the machine is busy
 
 
 def tasks(pid):
-    """krait and its children."""
+    """Returns the process ids of krait and its children."""
     texts = [open("/proc/%d/task/%s/children" % (pid, t)).read()
              for t in os.listdir("/proc/%d/task" % pid)]
     return [pid] + [int(child) for text in texts for child in text.split()]
@@ -24,7 +24,7 @@ def cpu(pid):
 
 
 def share(pid):
-    """What krait takes from now on, of a CPU."""
+    """Returns which part of a CPU krait takes from now on."""
     pids, at = tasks(pid), time.monotonic()
     before = sum(map(cpu, pids))
     time.sleep(SECONDS)

@@ -9,7 +9,7 @@ cd "$(dirname "$0")/../.."
 . tests/setup/apt.sh
 set +e
 bad=0
-check() { # NAME COMMAND...
+check() { # check NAME COMMAND...: prints PASS if the command succeeds, else FAIL
 	local name=$1; shift
 	if "$@"; then echo "PASS deb $name"; else echo "FAIL deb $name: see the log"; bad=1; fi
 }
@@ -34,7 +34,7 @@ same_needs() {
 
 build() { packaging/deb.sh >"$work/build.log" 2>&1 || { tail -n 30 "$work/build.log"; return 1; }; }
 
-# The maintainer's address isn't a real one: nothing of krait is published yet.
+# The maintainer's address isn't a real one, because nothing of krait is published yet.
 lint() {
 	local said
 	said=$(lintian --allow-root --suppress-tags bogus-mail-host,bogus-mail-host-in-debian-changelog build/deb/*.changes 2>&1)
@@ -43,7 +43,7 @@ lint() {
 }
 
 in_root() { tests/setup/in-root.sh "$root" env DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 "$@"; }
-told() { # yes or no, for group and forget: what debconf knows before it asks
+told() { # told GROUP FORGET: sets what debconf knows before it asks, yes or no each
 	printf 'krait krait/group boolean %s\nkrait krait/forget boolean %s\n' "$1" "$2" | in_root debconf-set-selections
 }
 install_it() { in_root apt-get install -y -q "$PWD/build/deb/$deb" >>"$work/log" 2>&1 || { tail -n 20 "$work/log"; return 1; }; }
@@ -54,13 +54,13 @@ listed() {
 	( cd "$root" && find . -xdev -path ./tmp -prune -o -path ./root/.cache -prune -o -path ./run -prune -o -path ./var/cache -prune -o -path ./var/lib/apt -prune -o \
 		-path ./var/log -prune -o -path ./var/lib/dpkg -prune -o -name '*-' -prune -o -print | LC_ALL=C sort; cut -d: -f1 etc/group )
 }
-mode_is() { # MODE GROUP-OF-THE-ROOT
+mode_is() { # mode_is MODE GROUP-OF-THE-ROOT: checks mode and group of the installed krait
 	local gid
 	gid=$(sed -n "s/^$2:[^:]*:\([0-9]*\):.*/\1/p" "$root/etc/group")
 	[ "$(stat -c '%a %g' "$root/usr/bin/krait")" = "$1 $gid" ] || { stat "$root/usr/bin/krait"; return 1; }
 }
 no_capabilities() { [ -z "$(getcap "$root/usr/bin/krait")" ]; }
-group_runs() { # a member records; its profile has the function
+group_runs() { # Checks that a member of the group records, and that the profile has the function.
 	in_root sh -c 'adduser --quiet --disabled-password --gecos "" alice && adduser --quiet alice krait
 		cd /home/alice && runuser -u alice -- krait record -q -o a.folded -- python3 -c "
 import time
@@ -82,7 +82,7 @@ one_suite() {
 	in_root true
 	in_root apt-get update -q >>"$work/log" 2>&1
 	told false false
-	# Its dependencies are installed first, so that the lists differ by krait alone.
+	# The dependencies are installed first, so that the lists of files differ by krait alone.
 	install_it; in_root apt-get purge -y -q krait >>"$work/log" 2>&1
 	listed >"$work/before"
 	check "$suite-install" install_it

@@ -104,7 +104,8 @@ def clock_is_set():
         check(abs(summary["samples"] - summary["due"]) < 0.1 * summary["due"] + 5,
               "%d samples, %d due" % (summary["samples"], summary["due"]))
         times = [s.labels["time"] for s in profile.samples]
-        check(0 <= min(times) and max(times) < 1e9 * (summary["wall_seconds"] + 0.001),  # which has milliseconds
+        # this format's times are in milliseconds
+        check(0 <= min(times) and max(times) < 1e9 * (summary["wall_seconds"] + 0.001),
               "%d to %d ns of %.3f s" % (min(times), max(times), summary["wall_seconds"]))
         kit.sees(d + "/o.pb.gz")
 
@@ -118,7 +119,8 @@ def stopped():
                         "--summary-json", d + "/s.json") as running:
             kit.wait_for(lambda: kit.attached(running.pid), 30)
             kit.runs(target.pid, 0.3)
-            os.killpg(running.pid, signal.SIGSTOP)  # as a terminal's Ctrl-Z does, its children too
+            # stops krait and its children, as Ctrl-Z on a terminal does
+            os.killpg(running.pid, signal.SIGSTOP)
             time.sleep(3)
             os.killpg(running.pid, signal.SIGCONT)
             said = running.process.communicate(timeout=60)[1].decode()
@@ -149,7 +151,7 @@ def few_descriptors():
         args = ["-F", 999, "-d", 0.3, "-o", d + "/o.pb.gz"]
         kit.refused(1, "ulimit -n", "top", "-n", 1, "-p", target.pid, preexec_fn=limit(40))
         kit.refused(1, "ulimit -n", "record", *args, preexec_fn=limit(40))
-        # With more it is refused by the same word, or it works.
+        # With more descriptors krait refuses with the same word, or it works.
         for n in range(64, 4096, 32):
             done = krait("record", "-p", target.pid, *args, preexec_fn=limit(n))
             if done.returncode == 0:

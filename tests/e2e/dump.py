@@ -32,7 +32,7 @@ sleeps_here()
 
 
 def dump(*args):
-    """The processes, by pid."""
+    """Returns the processes of krait dump --json, by pid."""
     done = krait("dump", "--json", *args)
     check(done.returncode == 0, "exit code %d: %s" % (done.returncode, done.stderr))
     return {process["pid"]: process for process in json.loads(done.stdout)["processes"]}
@@ -43,7 +43,7 @@ def names(thread, kind="python"):
 
 
 def ready(source, *args, executable=kit.PYTHON):
-    """The program, once it said so."""
+    """Starts the program; waits until it has said that it is ready."""
     running = kit.Background(executable, "-c", source, *args, stdout=subprocess.PIPE)
     check(running.process.stdout.read(5) == b"ready", "the program doesn't start")
     time.sleep(0.1)
@@ -174,7 +174,7 @@ def relative_names():
     executable = next((path for name, _, _, path in kit.interpreters() if name == "python3.8-pyenv"), None)
     if not executable:
         raise kit.Skip("no Python 3.8")
-    # Itself: a shell in between would set PWD.
+    # the interpreter itself is started: a shell in between would set PWD
     executable = subprocess.check_output([executable, "-c", "import sys; print(sys.executable)"], text=True).strip()
     with kit.folder() as folder:
         here, there = [os.path.join(folder, name) for name in ("here", "there")]
@@ -216,7 +216,7 @@ def odd_text():
                 target.process.stdout.readline()
                 time.sleep(1)
                 done = subprocess.run([kit.KRAIT, "dump", "-p", str(target.pid)], capture_output=True, timeout=60, check=False)
-        said = done.stdout.decode("utf-8").split("\n")  # fails if it isn't UTF-8
+        said = done.stdout.decode("utf-8").split("\n")  # this fails if the output isn't UTF-8
         check(any('"a?b"' in row for row in said), said[:3])
         at = next(i for i, row in enumerate(said) if row.endswith("line 5, in sleeps"))
         clean = line.replace("\t", " ").replace("\u202e", "?").replace("\x9b", "?")
@@ -291,7 +291,7 @@ def frozen():
                     time.sleep(0.2)
                     threads = dump("-p", target.pid)[target.pid]["threads"]
                 except OSError:
-                    continue  # no right to, as in a container
+                    continue  # krait has no right to, as in a container
                 finally:
                     with open(control, "w") as f:
                         f.write(thaw)
@@ -442,16 +442,17 @@ lock.acquire()
     check(not names(leaf, "mark") and not names(full, "mark"), "not whole: %s" % full)
 
 
-# kill, tkill, tgkill, ptrace, rt_sigqueueinfo, rt_tgsigqueueinfo, pidfd_send_signal
+# Numbers of kill, tkill, tgkill, ptrace, rt_sigqueueinfo, rt_tgsigqueueinfo, pidfd_send_signal.
 TO_STOP = {"x86_64": (62, 200, 234, 101, 129, 297, 424), "aarch64": (129, 130, 131, 117, 138, 240, 424)}
 
 
 def forbid_stopping():
     """From now on the kernel ends this process if it makes one of these calls (seccomp)."""
     calls = TO_STOP[os.uname().machine]
-    rows = [(0x20, 0, 0, 0)]  # the call's number
+    rows = [(0x20, 0, 0, 0)]  # loads the number of the call
     rows += [(0x15, len(calls) - i, 0, call) for i, call in enumerate(calls)]
-    rows += [(0x06, 0, 0, 0x7fff0000), (0x06, 0, 0, 0x80000000)]  # goes on; ends
+    # two ends: the call goes on, or the process is ended
+    rows += [(0x06, 0, 0, 0x7fff0000), (0x06, 0, 0, 0x80000000)]
     program = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *row) for row in rows))
     filters = struct.pack("HP", len(rows), ctypes.addressof(program))
     libc = ctypes.CDLL(None)
@@ -563,13 +564,14 @@ def bare_code():
             with kit.Background(kit.PYTHON, "-c", source, library, function,
                                 stdout=subprocess.PIPE) as target:
                 target.process.stdout.read(5)
-                os.setpriority(os.PRIO_PROCESS, target.pid, -10)  # it gets its turn on a busy machine
+                # so that it gets its turn on a busy machine
+                os.setpriority(os.PRIO_PROCESS, target.pid, -10)
                 time.sleep(0.3)
                 done = krait("dump", "--json", "--native=full", "-p", target.pid,
                              env=dict(os.environ, XDG_CACHE_HOME=os.path.join(folder, function)))
                 thread, = json.loads(done.stdout)["processes"][0]["threads"]
                 if thread["state"] == "runnable":
-                    continue  # it hasn't got one all the same
+                    continue  # it hasn't got its turn all the same
                 native = names(thread, "native")
                 check(function in native and native[0] == "_start" and not names(thread, "mark"),
                       str(thread))
@@ -680,7 +682,7 @@ def not_python():
         check("__libc_start_main" in names(thread, "native"), str(thread))
     with open("/proc/2/comm") as f:
         if f.read() != "kthreadd\n":
-            return  # in a PID namespace
+            return  # inside a PID namespace process 2 isn't kthreadd
     thread, = dump("-p", 2)[2]["threads"]
     check("kthreadd" in names(thread, "kernel") and not thread["system_call"], str(thread))
 
@@ -713,7 +715,7 @@ def ends_meanwhile():
     """If a process ends while it is read, krait says so of that one and of no other."""
     for args in (), ("--json",):
         with ready(SLEEPS, "1000") as long, ready(SLEEPS) as ends, ready(SLEEPS) as stays:
-            # What krait says of the first one is more than a pipe holds.
+            # What krait says of the first process is more than a pipe holds.
             with kit.Background(kit.KRAIT, "dump", *args, "-p", long.pid, "-p", ends.pid, "-p", stays.pid,
                                 stdout=subprocess.PIPE) as dumps:
                 wait_for(lambda: waits_for_reader(dumps.pid), 20)
@@ -893,7 +895,7 @@ def other_users():
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
                               check=False)
     with kit.folder() as folder:
-        # Where the build is, nobody may not look.
+        # nobody may not look into the folder of the build, so it gets a copy.
         copy = os.path.join(folder, "krait")
         subprocess.run(["cp", kit.KRAIT, copy], check=True)
         os.chmod(folder, 0o755)
@@ -904,13 +906,13 @@ def other_users():
                 check(len(done.stderr.splitlines()) == 1, done.stderr)
                 check(done.returncode == 3, "exit code %d: %s" % (done.returncode, done.stderr))
                 check("`sudo %s dump -p %d`" % (copy, target.pid) in done.stderr, done.stderr)
-                # Root of a container may have no more.
+                # The root user of a container may have no more than these.
                 done = subprocess.run(["setpriv", "--bounding-set=-all", "--inh-caps=-all", copy, "dump", "-p", "1"],
                                       stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8",
                                       timeout=60, check=False)
                 check(done.returncode == 3 and "although this is root" in done.stderr
                       and "sudo" not in done.stderr, done.stderr)
-            # What their rights allow: everything that doesn't take a kernel program.
+            # Rights allow everything that doesn't take a kernel program.
             with kit.Background(*nobody, kit.PYTHON, "-c", SLEEPS, "1",
                                 stdout=subprocess.PIPE) as target:
                 target.process.stdout.read(5)
@@ -962,7 +964,7 @@ def short():
             whole, more = (krait("dump", "-p", target.pid, *args).stdout for args in ((), ("-v",)))
             kernel = names(dump("-p", target.pid)[target.pid]["threads"][0], "kernel")
     lines = text.splitlines()
-    # The line of deep() that sleeps is one below the one that told.
+    # The line of deep() that sleeps is one below the line that said it.
     want = [f.replace(script + ":6", script + ":8") if "deep" in f else f for f in frames[:-1]]
     got = [re.match(r"  (\S+) \((.*)\)$", line).expand(r"\1 \2") for line in lines[3:] if not line.startswith("  native: ")]
     check(len(want) == 4 and len(got) == len(want) and all(g.split(" ")[0] == w.split(" ")[0] and w.endswith(g.split(" ")[1].split("/")[-1])

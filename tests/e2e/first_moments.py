@@ -11,15 +11,15 @@ import sys
 import kit
 from kit import case, check
 
-# Until krait has looked, or has compiled unwind tables.
+# Outcomes until krait has looked, or has compiled unwind tables.
 LATE = {"outcomes": ["PENDING"], "native_outcomes": ["NO_SPACE", "UNMAPPED", "NO_ROWS"]}
 RUNS = 4
-WARM, COLD = 0.01, 0.02  # promised is twice as much of a cold one
-TRIES = 3  # a machine that is busy with something else keeps krait from a CPU
+WARM, COLD = 0.01, 0.02  # docs promise twice as much for a cold cache
+TRIES = 3  # tries, because a machine that is busy with something else keeps krait from a CPU
 
 
 def program():
-    """The quickstart's program, or one of the standard library alone that takes as long."""
+    """Returns the quickstart's program, or one of the standard library alone that takes as long."""
     source = subprocess.check_output(
         [kit.PYTHON, "-c", "import _pydecimal; print(_pydecimal.__file__)"], text=True).strip()
     if subprocess.run([kit.PYTHON, "-c", "import pygments"], stderr=subprocess.DEVNULL,
@@ -71,7 +71,7 @@ def warm_cache():
 
 @case
 def cold_cache():
-    """A command that was never recorded: at most 4 %."""
+    """Of a command that was never recorded at most 4 % is missing."""
     at_most(COLD, False)
 
 
@@ -190,13 +190,13 @@ def rows_are_there(mbytes, cold):
 
 @case
 def large_library():
-    """As large as OpenBLAS."""
+    """A library as large as OpenBLAS has its rows in time."""
     rows_are_there(OPENBLAS, 0.995)
 
 
 @case
 def larger_library():
-    """Larger than what is looked through beforehand."""
+    """A library that is larger than what krait looks through beforehand."""
     rows_are_there(TORCH, 0.2)
 
 

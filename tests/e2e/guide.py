@@ -21,13 +21,13 @@ HEADING = re.compile(r"^ *(own +total|share|total|before +after) ")
 NAME = re.compile(r"(?:[a-z_]+\.)+[a-z_<][a-z_.<>]*|\([a-z_]+\.py:\d+\)")
 SERVER = "127.0.0.1:8077"
 ASKS = "import urllib.request\nwhile True: urllib.request.urlopen('http://%s/').read()"
-NOT_RUN = "--container"  # there is no container
-EXITS = {"--fail-if": 4}  # batch.py is slower than its baseline
+NOT_RUN = "--container"  # this task needs a container, and there is none
+EXITS = {"--fail-if": 4}  # this task ends with 4, because batch.py is slower than its baseline
 SLOW, QUICK = "min(r[2] for r in top)", "top[0][2]"
 
 
 def tasks():
-    """{number: (commands, other indented lines)} of the guide."""
+    """Returns {number: (commands, other indented lines)} of the guide's tasks."""
     with open(os.path.join(kit.ROOT, "docs", "guide.md"), encoding="utf-8") as f:
         parts = re.split(r"(?m)^## (\d+)\..*$", f.read())[1:]
     for number, text in zip(parts[::2], parts[1::2]):
@@ -73,7 +73,7 @@ class Place:
 
 
 def serve(place):
-    """gunicorn, asked for pages."""
+    """Starts gunicorn, and asks it for pages."""
     place.start("gunicorn", "-w", "2", "-b", SERVER, "shop.app:app")
     for left in range(100, -1, -1):
         try:

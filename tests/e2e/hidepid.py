@@ -19,7 +19,7 @@ BRIEF = kit.BUSY.replace("while True:", "import time\n    end = time.time() + 0.
 
 
 class Place:
-    """A krait with file capabilities, and a mount namespace whose /proc hides."""
+    """Runs a krait with file capabilities, in a mount namespace whose /proc hides."""
 
     def __init__(self, d, how):
         os.chmod(d, 0o777)
@@ -71,13 +71,13 @@ def both(how):
 
 @case
 def invisible():
-    """hidepid=2: other processes' numbers aren't there."""
+    """With hidepid=2 the numbers of other processes aren't there."""
     both("2")
 
 
 @case
 def without_access():
-    """hidepid=1: their numbers are there, and nothing else."""
+    """With hidepid=1 the numbers of other processes are there, and nothing else."""
     both("1")
 
 

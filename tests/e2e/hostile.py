@@ -94,7 +94,7 @@ SECONDS = 60 if kit.FULL else 6
 
 def spoiled(path, seconds):
     with folder() as d, python() as honest:
-        # They outlast the recording, also where its start is slow.
+        # The hostile programs outlast the recording, also where its start is slow.
         hostile = [Background(path, "-c", HOSTILE, seed, seconds + 60, cwd=kit.ROOT,
                               stderr=subprocess.DEVNULL) for seed in (1000, 2000)]
         try:
@@ -263,7 +263,7 @@ def endless_code():
 
 @kit.case
 def endless_mappings():
-    """Tens of thousands of mappings: krait starts in time."""
+    """A program has tens of thousands of mappings: krait starts in time all the same."""
     source = """
 import mmap
 keep = []

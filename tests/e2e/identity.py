@@ -59,7 +59,7 @@ for function in (unnamed_long, unnamed_short):
             break
 print(again)
 """
-# The only thread with samples, few of them, isn't the main one.
+# A program of which the only thread with samples, few of them, isn't the main one.
 LONE = """
 import sys, threading, time
 def lone():
@@ -73,7 +73,7 @@ thread = threading.Thread(target=lone, name="Lone")
 thread.start()
 thread.join()
 """
-# One file under several names, one after the other.
+# The code of one file, which is executed under several names, one after the other.
 BODY = "import builtins; builtins.burn_in(__name__)\n"
 IMPORTS = BURN + """
 import builtins, importlib, importlib.util, sys
@@ -184,7 +184,7 @@ def thread_numbers():
         check(not count[function, True], "%d samples of %s in the named thread" % (
             count[function, True], function))
         check(count[function, False] > 20, "%s: hardly a sample" % function)
-    # Until its name is known it has the kernel's, as the one before has.
+    # Until its name is known a thread has the kernel's, as the one before has.
     check(count["named", True] > count["named", False], "the named one has no name")
 
 
@@ -210,7 +210,7 @@ def lone_thread():
 
 
 def place_of(python):
-    """The executable of an interpreter that is in it, and its PYTHONHOME."""
+    """Returns the executable of an interpreter that is in it, and its PYTHONHOME."""
     text = "import os, sys; print(os.readlink('/proc/self/exe')); print(sys.base_prefix)"
     return subprocess.run([python, "-c", text], check=True, stdout=subprocess.PIPE,
                           encoding="utf-8").stdout.split("\n")[:2]
@@ -218,7 +218,7 @@ def place_of(python):
 
 @kit.case
 def executable_rewritten():
-    """A file that gets another interpreter in place, its inode the same."""
+    """A file gets another interpreter in place, so that its inode is the same."""
     places = [place_of(path) for name, _, _, path in kit.interpreters()
               if name in ("python3-dist", "python3-dist-dbg")]
     if len(places) != 2:
@@ -336,7 +336,7 @@ def layers_of_an_overlay():
     check(sum(held) <= 4, "%d descriptors of two files" % sum(held))
 
 
-# argv: its control group's file of processes once it is late.
+# argv: the file of its control group's processes, into which it writes once it is late.
 CHANGING = BURN + """
 import os, sys
 def early():
@@ -353,7 +353,7 @@ late()
 
 
 def control_group():
-    """The directory of a new one."""
+    """Returns the directory of a new control group."""
     with open("/proc/self/mountinfo") as f:
         mounts = [line.split() for line in f]
     for mount in mounts:
@@ -439,7 +439,7 @@ def interpreter_of_another_thread(python):
             count["inside" if "inside" in names else "outside" if "outside" in names else ""] += (
                 sample.values[0])
     print("  %s: %s" % (python, dict(count)))
-    for name in ("inside", "outside"):  # 0.4 s each, at 4,999 Hz
+    for name in ("inside", "outside"):  # works for 0.4 s each, at 4,999 Hz
         check(0.9 * 2000 < count[name] < 1.1 * 2000, "%d of 2,000 samples of %s" % (
             count[name], name))
     check(not count[""], "%d samples without a caller" % count[""])

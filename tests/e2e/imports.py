@@ -46,14 +46,14 @@ time.sleep(0.3)  # a module's name is read while the process is there
 """,
 }
 
-# Function of app.py: the Python frames below it up to the innermost module's body.
+# Function of app.py: the Python frames below it, up to the body of the innermost module.
 BODIES = {
     "statement": (["import pkg.sub.slow", "<module>"],
                   ["import pkg.sub.slow", "<module>", "import plain", "<module>"]),
     "call": (["import_module", "import other", "<module>"],),
     "loader": (["exec_module", "exec", "<module>"],),
     "code": (["<module>"],),
-    "many": (),  # each is over before krait looks
+    "many": (),  # each of these imports is over before krait looks
 }
 
 
@@ -65,7 +65,7 @@ def make(d):
 
 
 def last_name(frame):
-    """Without the class."""
+    """Returns the name of a frame without its class."""
     return frame.name if frame.name.startswith("import ") else frame.name.rpartition(".")[2]
 
 
@@ -131,7 +131,8 @@ while time.process_time() < end:
 # A builtin, and what the interpreter's own function is called that is called for it.
 BUILTINS = {"compile": "builtin_compile", "exec": "builtin_exec", "__import__": "builtin___import__", "_imp.create_dynamic": "_imp_create_dynamic",
             "_imp.exec_dynamic": "_imp_exec_dynamic", "_imp.exec_builtin": "_imp_exec_builtin"}
-ONE_CODE = {"_imp.exec_dynamic", "_imp.exec_builtin"}  # do the same: compilers make them one function
+# functions that do the same, which compilers make one
+ONE_CODE = {"_imp.exec_dynamic", "_imp.exec_builtin"}
 
 
 def builtins_of(profile):

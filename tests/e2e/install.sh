@@ -10,7 +10,7 @@ make install DESTDIR="$root" PREFIX=/usr >"$root/log" 2>&1 || { cat "$root/log";
 share=$root/usr/share
 krait=$root/usr/bin/krait
 
-# Every option of --help stands in the manual page.
+# Checks that the manual page has every option of --help.
 all_options_documented() {
 	local option
 	for option in $("$krait" record --help | grep -oE '^ .{0,5} --[a-z-]+' | grep -oE -- '--[a-z-]+'); do
@@ -21,13 +21,13 @@ all_options_documented() {
 no_markers_left() { ! grep -n '^@' "$share/man/man1/krait.1"; }
 lint_is_silent() { [ -z "$(groff -man -ww -z -Tutf8 "$share/man/man1/krait.1" 2>&1)" ]; }
 
-# Each schema of the repository is where the manual page says.
+# Checks that each schema of the repository is where the manual page says.
 schemas_are_there() {
 	local place
 	place=$(grep -oE '\(/usr/local/share/[a-z/]+' "$share/man/man1/krait.1") && diff -r docs/schema "$root/usr/${place#(/usr/local/}"
 }
 
-in_bash() { # LINE... : what Tab offers for these words
+in_bash() { # in_bash LINE...: prints what Tab offers for these words
 	bash --norc -c '. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _krait
 		echo "${COMPREPLY[*]}"' bash "$share/bash-completion/completions/krait" "$@"
 }
@@ -64,7 +64,7 @@ print(re.findall(r"\nIS: ([^\r\n]*)", out)[-1].strip() if "\nIS: " in out else o
 PY
 }
 
-equals() { # WANTED GOT
+equals() { # equals WANTED GOT: compares two texts
 	[ "${2% }" = "$1" ] || { echo "wanted '$1', got '$2'"; return 1; }
 }
 

@@ -90,7 +90,7 @@ last.wait()
 
 
 def spent(path):
-    """CPU seconds by item, of the program's own clock."""
+    """Returns the CPU seconds of each item, by the program's own clock."""
     seconds = {}
     with open(path + ".truth") as f:
         for line in map(json.loads, f):
@@ -99,7 +99,7 @@ def spent(path):
 
 
 def record(d, *args, code=0):
-    """Of WORKS; (what was said, the recording)."""
+    """Records WORKS. Returns (what was said, the recording)."""
     for name in ("i", "i.truth"):
         if os.path.exists(os.path.join(d, name)):
             os.remove(os.path.join(d, name))
@@ -184,7 +184,8 @@ def by():
     """--by and --label take the labels, and the report shows a root frame of each."""
     with folder() as d:
         krait("record", "-q", "-o", d + "/o.folded", "--label-intervals", d + "/i", "--by", "item", "--", kit.PYTHON, "-c", WORKS, d + "/i")
-        roots = {line.split(";")[1] for line in open(d + "/o.folded")}  # behind the process
+        # the labels come after the process
+        roots = {line.split(";")[1] for line in open(d + "/o.folded")}
         check({"px", "py", "cx", "cy", "both", "[no item]"} <= roots, "%s" % roots)
         _, _ = record(d)
         done = krait("report", d + "/o.pb.gz", "--label", "item=cx", "-o", "-", "--format", "folded")
@@ -192,7 +193,8 @@ def by():
 
 
 def refused_lines(d, text, *words):
-    """A recording whose file has this; it is whole and says these words."""
+    """Makes a recording whose file of intervals has this; checks that it is whole and says these
+    words."""
     with open(d + "/f", "wb") as f:
         f.write(text)
     done = krait("record", "-o", d + "/p.pb.gz", "--label-intervals", d + "/f", "--by", "item", "--", kit.PYTHON, "-c", "for i in range(3000000): i")

@@ -157,7 +157,8 @@ def build(d):
 
 
 def record(text, *options):
-    """The profile of program `text`; its marks are those that the summary counts."""
+    """Returns the profile of program `text`; checks that its marks are those that the summary
+    counts."""
     with folder() as d:
         build(d)
         script, out = os.path.join(d, "program.py"), os.path.join(d, "o.pb.gz")

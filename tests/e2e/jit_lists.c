@@ -46,7 +46,7 @@ static char *read_file(const char *path, size_t *n)
 	return file;
 }
 
-#define EH_FRAME_AT 2048 /* in the page with the code */
+#define EH_FRAME_AT 2048 /* offset of .eh_frame in the page with the code */
 
 /*
  * Section @i of @file goes to @to, with references relative to their own place: R_X86_64_PC32,
@@ -116,7 +116,7 @@ struct jit_code_entry *load(const char *path, void *at)
 	return e;
 }
 
-/* Takes it out of the list. Its code and its file stay. */
+/* Takes entry @e out of gdb's list. Its code and its file stay. */
 void unregister(struct jit_code_entry *e)
 {
 	if (e->prev)
@@ -138,7 +138,7 @@ void unload(struct jit_code_entry *e, void *at)
 	munmap(at, 4096);
 }
 
-/* Other code at @at, in the same mapping, and not in the list. */
+/* Puts other code at @at, in the same mapping, which isn't in the list. */
 void exchange(const char *path, void *at)
 {
 	size_t n;
@@ -152,14 +152,14 @@ void exchange(const char *path, void *at)
 	free(file);
 }
 
-/* @n of them, in pages that follow each other. */
+/* Loads @n objects, in pages that follow each other. */
 void load_many(const char *path, char *at, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)
 		load(path, at + i * 4096ul);
 }
 
-/* Another one comes and goes, so many microseconds apart, for ever. */
+/* Lets another object come and go, so many microseconds apart, for ever. */
 void come_and_go(const char *path, void *at, unsigned us)
 {
 	for (;;) {

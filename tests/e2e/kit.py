@@ -39,22 +39,22 @@ def main():
 main()
 """
 CASES = []
-# For with_packages().
+# Package sets for with_packages().
 WEB = ("web", "3.13", "django", "gunicorn", "fastapi", "uvicorn", "uvloop", "flask", "celery", "scrapy", "pytest")
 
 
 class Skip(Exception):
-    """Something the test needs isn't here."""
+    """Raised when something that the test needs isn't here."""
 
 
 def case(function):
-    """Registers a test; its docstring says what must hold."""
+    """Registers a test case; its docstring says what must hold."""
     CASES.append(function)
     return function
 
 
 def full_case(function):
-    """A case of the full tier only: it takes long and rarely fails."""
+    """Registers a case of the full tier only, which takes long and rarely fails."""
     return case(function) if FULL else function
 
 
@@ -64,7 +64,7 @@ def check(condition, text):
 
 
 def interpreters():
-    """(name, version tuple, kind, path) of every test interpreter."""
+    """Returns (name, version tuple, kind, path) of every test interpreter."""
     with open(os.path.join(CACHE, "interpreters.tsv")) as f:
         for line in f:
             name, version, kind, path = line.rstrip("\n").split("\t")
@@ -72,7 +72,7 @@ def interpreters():
 
 
 def interpreter(kind, minimum=(0, 0)):
-    """Path of the newest interpreter of a kind."""
+    """Returns the path of the newest interpreter of a kind."""
     found = [(version, path) for _, version, k, path in interpreters()
              if k == kind and version >= minimum]
     if not found:
@@ -81,7 +81,7 @@ def interpreter(kind, minimum=(0, 0)):
 
 
 def shared():
-    """(executable, its libpython, its prefix) of each interpreter that has one."""
+    """Returns (executable, its libpython, its prefix) of each interpreter that has one."""
     config = "import sys, sysconfig as s; print(sys.executable, s.get_config_var('LIBDIR'), " \
              "s.get_config_var('INSTSONAME'), sys.prefix)"
     for _, version, kind, path in interpreters():
@@ -95,14 +95,14 @@ def shared():
 
 
 def krait(*args, timeout=60, text=None, **kw):
-    """Runs krait to its end; .returncode, .stdout and .stderr as text."""
+    """Runs krait to its end; the result has .returncode, and .stdout and .stderr as text."""
     return subprocess.run([KRAIT] + [str(a) for a in args], input=text, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, encoding="utf-8", errors="replace",
                           timeout=timeout, check=False, **kw)
 
 
 def page_header(path, page):
-    """What a recording's page, written to that name, knows of it."""
+    """Returns what the page of a recording, written under that name, knows of it."""
     check(krait("report", path, "-o", page, timeout=120).returncode == 0, "no page")
     with open(page) as f:
         block = re.search(r'id="krait-view">\s*([^<]*)<', f.read())[1]
@@ -124,7 +124,7 @@ def page_text(page):
 
 
 def refused(code, words, *args, **kw):
-    """krait must exit with code and one sentence on stderr that has these words."""
+    """Checks that krait exits with code, and with one sentence on stderr that has these words."""
     done = krait(*args, **kw)
     said = done.stderr.strip()
     check(done.returncode == code, "exit code %d, not %d: %s" % (done.returncode, code, said))
@@ -157,14 +157,14 @@ class Background:
         return self.process.wait()
 
     def finish(self, number=signal.SIGINT, timeout=30):
-        """A signal to the process alone; its exit code and what it said."""
+        """Sends a signal to the process alone. Returns its exit code and what it said."""
         self.process.send_signal(number)
         _, said = self.process.communicate(timeout=timeout)
         return self.process.returncode, said.decode(errors="replace")
 
 
 def recorder(out, *args, **kw):
-    """krait record in the background, once it samples."""
+    """Starts krait record in the background, and waits until it samples."""
     running = Background(KRAIT, "record", "-o", out, *args, **kw)
     try:
         wait_for(lambda: attached(running.pid) or running.process.poll() is not None, 30)
@@ -176,7 +176,7 @@ def recorder(out, *args, **kw):
 
 
 def attached(pid):
-    """Does this process hold perf events?"""
+    """Tells whether this process holds perf events."""
     try:
         return any("perf_event" in name for name in open_files(pid))
     except OSError:
@@ -184,7 +184,7 @@ def attached(pid):
 
 
 def open_files(pid):
-    """What the descriptors of that process lead to; it may close some meanwhile."""
+    """Returns what the descriptors of that process lead to; it may close some in the meantime."""
     for fd in os.listdir("/proc/%d/fd" % pid):
         with contextlib.suppress(FileNotFoundError):
             yield os.readlink("/proc/%d/fd/%s" % (pid, fd))
@@ -199,7 +199,7 @@ def wait_for(condition, seconds):
 
 
 def cpu_seconds(pid):
-    """Of all its threads, in the kernel's 10 ms."""
+    """Returns the CPU time of all its threads, in the kernel's steps of 10 ms."""
     with open("/proc/%d/stat" % pid) as f:
         fields = f.read().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
@@ -213,7 +213,7 @@ def runs(pid, seconds, most=60):
 
 
 def child_of(pid):
-    """The first child of a process, once it has run for a while."""
+    """Returns the first child of a process, once it has run for a while."""
     def find():
         with open("/proc/%d/task/%d/children" % (pid, pid)) as f:
             return f.read().split()
@@ -224,7 +224,7 @@ def child_of(pid):
 
 
 def python(source=BUSY, executable=PYTHON, **kw):
-    """A Python program in the background."""
+    """Starts a Python program in the background."""
     running = Background(executable, "-c", source, **kw)
     time.sleep(0.15)
     return running
@@ -245,13 +245,13 @@ def share(out, name, file=None, pids=None):
 
 
 def sees(out, name="busy", least=0.9, file=None, pids=None):
-    """Most samples of a profile must have this function."""
+    """Checks that most samples of a profile have this function."""
     total, found = share(out, name, file, pids)
     check(total >= 20, "only %d samples" % total)
     check(found >= least * total, "%d of %d samples have %s" % (found, total, name))
 
 
-WHOLE = 0.99  # of an honest program's stacks
+WHOLE = 0.99  # the part of an honest program's stacks that must be whole
 
 
 def whole(out, pid):
@@ -278,8 +278,9 @@ def folder():
 
 
 def main():
-    """Runs the cases of the calling script; names of cases may be given."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("FAIL: terminated"))  # what it started ends too
+    """Runs the cases of the calling script, or those that are named."""
+    # exits on SIGTERM, so that what it started ends too
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("FAIL: terminated"))
     script = os.path.basename(sys.argv[0]).rsplit(".", 1)[0]
     failed = False
     for function in CASES:
@@ -297,7 +298,7 @@ def main():
         except AssertionError as error:
             failed = True
             print("FAIL %s: %s" % (name, str(error).replace("\n", " | ")), flush=True)
-        except Exception:  # a broken test is a failure with its place
+        except Exception:  # a test that breaks is a failure, with its place
             failed = True
             print("FAIL %s: %s" % (name, traceback.format_exc().strip().splitlines()[-1]))
             traceback.print_exc()
@@ -331,7 +332,7 @@ def install_packages(version, place, packages):
 
 
 def ran(command):
-    """Nothing if it succeeds, else its last line."""
+    """Runs a command. Returns nothing if it succeeds, else its last line."""
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", timeout=1200,
                           check=False)
     return (done.stdout.strip() or "no word").split("\n")[-1] if done.returncode else ""
@@ -343,7 +344,7 @@ def need(command):
 
 
 def preloaded(directory, source, *defines):
-    """An environment in which krait calls these functions instead of a library's."""
+    """Makes an environment in which krait calls these functions instead of a library's."""
     need("gcc")
     if b"libbpf" not in subprocess.run(["ldd", KRAIT], stdout=subprocess.PIPE, check=False).stdout:
         raise Skip("libbpf is linked statically")

@@ -10,7 +10,7 @@ bad=0
 work=$(mktemp -d)
 trap 'rm -rf --one-file-system "$work"' EXIT
 
-check() { # CASE COMMAND...
+check() { # check CASE COMMAND...: prints PASS if the command succeeds, else FAIL
 	local case=$1; shift
 	if "$@"; then echo "PASS $test_name $case"; else echo "FAIL $test_name $case: see the log"; bad=1; fi
 }

@@ -18,7 +18,7 @@ from judge import pprof
 
 
 def record(d, attack, honest, seconds=1, *more):
-    """(krait's CPU seconds, its summary, what it said) of a recording of both."""
+    """Records both programs. Returns (krait's CPU seconds, its summary, what it said)."""
     command = [kit.KRAIT, "record", "-v", "-p", attack.pid, "-p", honest.pid, "-d", seconds, "-F", 499,
                "--summary-json", d + "/s.json", "-o", d + "/o.pb.gz", *more]
     with open(d + "/said", "w+") as said:
@@ -312,7 +312,7 @@ def many_mappings():
         beside(d, MAPPINGS, seconds=6, most=2.2)
 
 
-# Command lines of 2 MB, of processes that live for a moment.
+# A program whose processes live for a moment and have command lines of 2 MB.
 ARGUMENTS = r"""
 import os, subprocess, sys
 words = ["x" * 130000] * 15

@@ -19,8 +19,8 @@ KILLS = 100 if kit.FULL else 10
 
 
 def kernel_objects():
-    """Ids of all BPF programs, maps and links of the machine."""
-    # Ubuntu's own only finds the one for the running kernel; any will do here.
+    """Returns the ids of all BPF programs, maps and links of the machine."""
+    # Ubuntu's own bpftool only finds that of the running kernel; here any will do.
     tool = next(iter(glob.glob("/usr/lib/linux-tools/*/bpftool")), "bpftool")
     kit.need(tool)
     out = {}
@@ -32,12 +32,12 @@ def kernel_objects():
 
 
 def of_krait(objects):
-    """bpftool's own programs, and other people's, come and go: krait's have its names."""
+    """bpftool's own programs, and other people's, come and go; krait's are known by their names."""
     return {o for o in objects if not o[2].startswith("pid_iter")}
 
 
 def held():
-    """Kinds and ids of the objects that a process has open."""
+    """Returns the kinds and ids of the BPF objects that a process has open."""
     found = set()
     for path in glob.iglob("/proc/[0-9]*/fdinfo/*"):
         try:

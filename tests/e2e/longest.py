@@ -17,7 +17,7 @@ import sys
 import kit
 from kit import check, folder
 
-FEW = 0.05  # share of samples of more than 0.5 ms
+FEW = 0.05  # the share of samples that may take more than 0.5 ms
 TRIES = 6
 STATISTICS = "/proc/sys/kernel/bpf_stats_enabled"
 
@@ -36,7 +36,7 @@ NEW_AGAIN = """
         g.append(d["f"])
     g[-1](g, 899)
 """
-# A thousand different functions.
+# A program with a thousand different functions.
 DEEP = """
 import time
 g = []
@@ -107,7 +107,7 @@ def new_functions():
 
 @kit.case
 def deep_functions():
-    """As deep as krait looks, and no two frames of one function."""
+    """The stack is as deep as krait looks, and no two frames are of one function."""
     longest(DEEP, DEEP_AGAIN, "deep functions")
 
 
@@ -146,7 +146,7 @@ def native_functions():
 
 
 def late(program, seconds):
-    """The 99th percentile of the delay of a real-time thread's wake-ups, in us."""
+    """Returns the 99th percentile of the delay of a real-time thread's wake-ups, in us."""
     said = subprocess.run([program, "1", str(seconds)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8")
     if said.returncode:
         raise kit.Skip(said.stderr.strip())

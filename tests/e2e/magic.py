@@ -30,7 +30,7 @@ def planted_little(seconds):
     end = time.process_time() + seconds
     while time.process_time() < end: sum(range(300))
 """
-# Of the two, by the kernel's clock; the cell's last value is its Out.
+# A cell that measures two functions by the kernel's clock; its last value is its Out.
 MEASURED = """%%krait
 a = time.process_time()
 planted_much(0.9)
@@ -88,7 +88,7 @@ OLDEST = ("notes-3.8", "3.8", "ipykernel")
 
 
 def run_cells(d, *sources, program=kit.KRAIT, packages=NEWEST):
-    """The outputs of each."""
+    """Runs cells; returns the outputs of each."""
     with open(d + "/in.json", "w") as f:
         json.dump(sources, f)
     done = subprocess.run([kit.with_packages(*packages), "-c", DRIVER, d + "/in.json", d + "/out.json"], env=environment(d, program),
@@ -111,7 +111,7 @@ def picture_of(outputs):
 
 
 def notebook(sources, outputs):
-    """As the notebook's server writes it: nbformat 4, texts as lists of lines."""
+    """Writes a notebook as the notebook's server does: nbformat 4, texts as lists of lines."""
     def lines(value):
         return value.splitlines(True) if isinstance(value, str) else value
     cells = []
@@ -124,7 +124,7 @@ def notebook(sources, outputs):
 
 
 def share_in(svg, name):
-    """A box's share of all, as its title says it."""
+    """Returns a box's share of all, as its title says it."""
     found = re.search(r"%s[^<]*?([0-9.]+) %%" % name, svg)
     check(found, "no %s in the picture" % name)
     return float(found[1]) / 100
@@ -173,7 +173,7 @@ def in_other_cells():
 
 @kit.full_case
 def in_an_old_kernel():
-    """The same with IPython 8 under Python 3.8, which counts cells another way."""
+    """The same holds with IPython 8 under Python 3.8, which counts cells in another way."""
     shows_where(OLDEST)
 
 
@@ -237,7 +237,7 @@ def until(b, expression, wanted, seconds=90):
 
 
 def drawn(b):
-    """The one picture that JupyterLab shows, drawn."""
+    """The only picture that JupyterLab shows is drawn."""
     (width, room, source), = json.loads(until(b, PICTURES, lambda p: len(json.loads(p)) == 1))
     check(room / 2 < width <= room and "planted_much" in source, "%s of %s points: %s" % (width, room, source[:200]))
 

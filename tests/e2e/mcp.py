@@ -46,7 +46,7 @@ class Client:
         return said
 
     def call(self, tool, **arguments):
-        """The text of an answer, which must not be an error."""
+        """Returns the text of a tool's answer, which must not be an error."""
         result = self.ask("tools/call", name=tool, arguments=arguments)["result"]
         check(not result["isError"], result)
         check(len(result["content"][0]["text"]) < 33000, "too long an answer")

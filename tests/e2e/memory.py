@@ -52,7 +52,7 @@ main(float(sys.argv[1]))
 
 
 def record(d, *args, seconds=1.5):
-    """(closing lines, summary, what the program says, profile)."""
+    """Returns (closing lines, summary, what the program says, profile)."""
     done = krait("record", "-F", HZ, "-o", d + "/o.pb.gz", "--summary-json", d + "/o.json", *args,
                  "--", PYTHON, "-c", CHURN, seconds, timeout=120)
     check(done.returncode == 0, "exit code %d: %s" % (done.returncode, done.stderr))
@@ -233,7 +233,7 @@ def symbols_of_libraries():
 
 
 def group(mib):
-    """A new memory control group, v1 or v2, with this limit."""
+    """Makes a new memory control group, v1 or v2, with this limit."""
     for tree, name in ("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max"):
         path = "%s/krait-test-%d" % (tree, os.getpid())
         try:
@@ -250,7 +250,7 @@ def group(mib):
 
 
 def in_group(mib, *args):
-    """As krait(), in a control group of so much memory."""
+    """Runs krait() in a control group that may take so much memory."""
     path = group(mib)
 
     def enter():

@@ -10,7 +10,7 @@ make -s STATIC=1 stripped || { echo "FAIL musl: no static binary"; exit 1; }
 
 mkdir "$work/with" "$work/without"
 wheel=$(packaging/wheel.py build/static/stripped/krait "$(uname -m)" "$work/with")
-# pip looks at the name.
+# pip looks at the name of the wheel
 cp "$work/with/$wheel" "$work/without/$(sed 's/\.musllinux_[a-z0-9_]*//' <<<"$wheel")"
 
 in_root() { tests/setup/in-root.sh "$root" env PATH=/usr/local/bin:/usr/bin:/bin HOME=/tmp PYTHONDONTWRITEBYTECODE=1 "$@"; }
@@ -30,13 +30,13 @@ def busy_of_musl():
 
 busy_of_musl()
 END
-records() { # names, and the lines of the loop
+records() { # records: checks names, and the lines of the loop
 	in_root "$work/env/bin/krait" record -q --lines -o "$work/x.folded" -- python3 "$work/app.py" &&
 		grep -q 'busy_of_musl (.*app\.py:[56])' "$work/x.folded" || { tail -n 5 "$work/x.folded"; return 1; }
 }
 
 check no-glibc no_glibc
-in_root true # what it mounts stays as folders
+in_root true # what in_root mounts stays as folders
 listed "$root" >"$work/root.before"
 check environment in_root python3 -m venv "$work/env"
 listed "$work/env" >"$work/env.before"

@@ -10,7 +10,7 @@ import time
 import kit
 
 
-# Hangs in mmap(), its list of mappings locked.
+# A program that hangs in mmap(), so that its list of mappings is locked.
 LOCKED = """
 import mmap, os, sys, threading
 def maps():
@@ -31,7 +31,8 @@ class Mute:
     ATTRIBUTES = struct.pack("=6Q10I", 2, 4096, 8, 0, 0, 0, 0, 0, 0, 0o100644, 1, 0, 0, 0, 4096, 0)
     ANSWERS = {26: struct.pack("=4I2HI", 7, 22, 0, 0, 1, 1, 4096),  # INIT
                1: struct.pack("=4Q2I", 2, 0, 1000, 1000, 0, 0) + ATTRIBUTES,  # LOOKUP
-               3: struct.pack("=Q2I", 1000, 0, 0) + ATTRIBUTES, 15: bytes(4096)}  # GETATTR, READ
+               # answers to GETATTR, READ
+               3: struct.pack("=Q2I", 1000, 0, 0) + ATTRIBUTES, 15: bytes(4096)}
     READ, WRITE = 15, 16
 
     def __init__(self, place):

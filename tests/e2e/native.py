@@ -49,7 +49,7 @@ def record(pid, d, *args, seconds=1):
 
 
 def outcomes(d):
-    """How unwinding ended, of a recording with --summary-json d/s.json."""
+    """Returns how unwinding ended in a recording with --summary-json d/s.json."""
     with open(d + "/s.json") as f:
         return json.load(f)["native_outcomes"]
 
@@ -71,7 +71,7 @@ def leaf_is(name):
 
 
 def stripped_library(d):
-    """A library without symbols and its debug file's place by build id."""
+    """Makes a library without symbols, and returns its debug file's place by build id."""
     with open(d + "/work.c", "w") as f:
         f.write(WORK_C)
     lib = d + "/libwork.so"
@@ -128,7 +128,7 @@ int main(void) { for (;;) work(); }
 
 
 def built_with_musl(d, source):
-    """Names of the programs in @d, linked in both ways."""
+    """Returns the names of the programs in @d, linked in both ways."""
     with open(d + "/source.c", "w") as f:
         f.write(source)
     for name, link in (("static", ["-static"]), ("dynamic", [])):
@@ -181,7 +181,7 @@ def musl_threads():
             check(not mixed, "%s: %d stacks of two threads: %s" % (name, len(mixed), mixed[:2]))
 
 
-# As a machine with many containers has them.
+# A program with many libraries, as a machine with many containers has them.
 MANY_LIBRARIES = """
 import glob, mmap, shutil, sys, zlib
 library = glob.glob("/usr/lib/*/liblzma.so.5")[0]
@@ -262,7 +262,8 @@ while True:
 
 @kit.case
 def functions_that_nothing_describes():
-    """Two functions in a row, without unwind information: neither has the other's name."""
+    """Two functions without unwind information lie next to each other: neither has the other's
+    name."""
     if os.uname().machine != "x86_64":
         raise Skip("assembly for x86-64")
     with folder() as d:
@@ -281,7 +282,7 @@ def functions_that_nothing_describes():
                 name, 100 * right, 100 * wrong))
 
 
-# It calls __kernel_vsyscall() (AT_SYSINFO) for getpid().
+# A 32-bit program that calls __kernel_vsyscall() (AT_SYSINFO) for getpid().
 PROGRAM_32 = """
 asm(".globl _start\\n_start: mov %esp, %eax\\npush %eax\\ncall run");
 void run(unsigned *stack)
@@ -323,7 +324,7 @@ def vdso_of_32_bits():
         check(not wrong, "%d frames of the 64-bit library" % len(wrong))
 
 
-# Numbers so small that each is there once: nothing is allocated or freed.
+# A loop over numbers so small that each exists once: nothing is allocated or freed.
 LOOP = """
 def loop():
     while True:
@@ -339,7 +340,7 @@ int main(int argc, char **argv) { return Py_BytesMain(argc, argv); }
 
 
 def loop_is_python(command, d, env):
-    """The innermost frame is the loop's, without any of C below it."""
+    """The innermost frame is the loop's evaluation loop, without any C below it."""
     with Background(*command, "-c", LOOP, env=env) as target:
         kit.runs(target.pid, 0.3)
         check(target.process.poll() is None, "%s doesn't run" % command[0])
@@ -381,7 +382,7 @@ def whole_from_the_start(d):
     with kit.python(SLEEPER, d + "/sleeper") as target:
         kit.runs(target.pid, 0.1)
         for wanted in ["-p", target.pid], ["--comm", "sleeper"]:
-            for _ in range(5):  # tables may take longer where much else runs
+            for _ in range(5):  # several tries, because tables may take longer where much else runs
                 done = krait("record", *wanted, "--native=full", "-d", "500ms", "-F", 999,
                              "-o", d + "/o.pb.gz")
                 check(done.returncode == 0, done.stderr)
@@ -630,7 +631,7 @@ other.switch()
 
 @kit.case
 def a_greenlet_without_python():
-    """One that runs C functions alone begins its stack too, and nothing breaks off."""
+    """A process that runs C functions alone begins its stack too, and nothing breaks off."""
     version, executable = max((version, path) for _, version, kind, path in kit.interpreters()
                               if kind in ("static", "shared") and version <= (3, 15))
     with folder() as d, Background(executable, "-c", GREENLET_IN_C,
@@ -678,7 +679,7 @@ def all_processes():
             seen = {}
             for sample in profile.samples:
                 pid, stack = sample.labels.get("pid"), profile.stack(sample)
-                # Until its exec the process is a copy of this one.
+                # Until its exec the process is a copy of this one, so its samples don't count.
                 if pid in pids and sample.labels["process"] != os.path.basename(__file__):
                     names = [frame.name for frame in stack]
                     n = seen.setdefault(pid, [0, 0])
@@ -720,7 +721,7 @@ while True:
 
 
 def code_of(pid):
-    """Where the executable's code lies."""
+    """Returns where the executable's code lies."""
     exe = os.readlink("/proc/%d/exe" % pid)
     with open("/proc/%d/maps" % pid) as f:
         start, end = next(line.split()[0].split("-") for line in f if line.split()[1:] and
@@ -822,7 +823,8 @@ outermost()
 
 
 def is_called_in_order(stack):
-    """Python functions in their order, each behind the trampoline that is named after it."""
+    """Returns the Python functions in their order, each after the trampoline that is named after
+    it."""
     names = [f.name for f in stack if f.kind == "python"]
     # In the first moments, before mappings are read and tables made, only Python frames are sure.
     whole = stack[0].kind == "native"
@@ -844,7 +846,7 @@ def is_called_in_order(stack):
 
 
 def trampolines(option, since, modes):
-    """In the fast tier, of one build of each version."""
+    """In the fast tier one build of each version is tested."""
     with contextlib.ExitStack() as ends, folder() as d:
         targets = []
         for name, version, kind, path in kit.interpreters():
@@ -880,7 +882,7 @@ def trampolines(option, since, modes):
 
 @kit.case
 def perf_trampolines():
-    """-X perf: a stub between the evaluation loops of every Python function."""
+    """With -X perf a stub lies between the evaluation loops of every Python function."""
     trampolines("perf", (3, 12), ([], ["--interpreter-frames"]))
 
 
@@ -891,7 +893,7 @@ def perf_jit_trampolines():
     trampolines("perf_jit", (3, 13), ([],))
 
 
-# What the compiler makes of a loop that calls, back and forth through C.
+# A program of which the JIT compiler makes a loop that calls, back and forth through C.
 COMPILED = """
 def leaf():
     total = 0
@@ -986,7 +988,7 @@ def nameless_machinery():
 
 
 def compiles(path):
-    """Has this interpreter a compiler?"""
+    """Tells whether this interpreter has a compiler."""
     ask = [path, "-c", "import sys; sys.exit(not sys._jit.is_enabled())"]
     return not subprocess.run(ask, env=dict(os.environ, PYTHON_JIT="1"), check=False,
                               stderr=subprocess.DEVNULL).returncode
@@ -1103,7 +1105,7 @@ caller()
 
 @kit.case
 def kernel_code_that_is_loaded_later():
-    """A BPF program that didn't exist when krait read the kernel's names."""
+    """A BPF program that didn't exist when krait read the kernel's names has its name."""
     with folder() as d, Background(kit.PYTHON, "-c", BPF_PROGRAM, "krait_test", 3) as target:
         time.sleep(0.5)
         profile = record(target.pid, d, seconds=6)

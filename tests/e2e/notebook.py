@@ -53,7 +53,7 @@ time.sleep(0.4)  # numbers are read while the process is there
 
 
 def files_of(profile):
-    """CPU samples by file and function of the innermost Python frame."""
+    """Returns the CPU samples by file and function of the innermost Python frame."""
     seen = collections.Counter()
     for s in profile.samples:
         frames = [f for f in profile.stack(s) if f.kind == "python"]
@@ -102,7 +102,7 @@ def register(name, path):
 
 @case
 def one_number_twice():
-    """Two cells with one number and different texts: no text is shown."""
+    """Two cells have one number and different texts, so no text is shown."""
     with folder() as d:
         with open(d + "/app.py", "w") as f:
             f.write(CELLS.replace("enumerate(CELLS, first)", "((first, text) for text in CELLS)"))

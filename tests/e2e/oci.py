@@ -29,7 +29,7 @@ def make_image(path):
 
 
 def unpack(d):
-    """The bundle that umoci makes of the image."""
+    """Returns the bundle that umoci makes of the image."""
     kit.need("umoci")
     make_image(os.path.join(d, "image.tar"))
     layout, bundle = os.path.join(d, "layout"), os.path.join(d, "bundle")

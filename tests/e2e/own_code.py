@@ -40,7 +40,7 @@ def app():
     for _ in range(60):
         json.dumps(ROWS)
 """
-LINE = 6  # of VIEWS: what takes its time
+LINE = 6  # line of VIEWS that takes its time
 SCRIPT = """#!/usr/bin/python3
 import re
 import sys
@@ -88,7 +88,7 @@ def summary(path, *args):
 
 
 def record(root, env, *command, options=()):
-    """The file, and the share of the project's code that the program says."""
+    """Records the project. Returns the file, and the share of its code that the program says."""
     out = root + "/p.pb.gz"
     done = krait("record", "-q", "-F", "2999", "-o", out, *options, "--", kit.PYTHON, *command, env=env, cwd=root + "/elsewhere")
     check(done.returncode == 0, done.stderr)
@@ -96,7 +96,7 @@ def record(root, env, *command, options=()):
 
 
 def tells_project(said, truth):
-    """The project's line and its share; and what the server takes beside it."""
+    """Returns the project's line and its share, and what the server takes beside it."""
     got = re.search(r"(\d+) % of the CPU time is at shop/views.py:(\d+) \(app\), of it json.dumps (\d+) %", said)
     check(got and int(got[2]) == LINE, said)
     check(abs(int(got[1]) - truth) < 6, "%s, but it took %.1f %%" % (said, truth))
@@ -135,7 +135,8 @@ def project_that_is_started_itself():
         for command in (("-m", "shop"), ("../bin/shop",)):
             out, truth = record(root, env, *command)
             tells_project(summary(out), truth)
-            tells_project(summary(out, "--hide", "<module>"), truth)  # which says what was started
+            # "<module>" would say what was started
+            tells_project(summary(out, "--hide", "<module>"), truth)
 
 
 # A wheel has jobs, a package in a folder that is shared with others, and a module; beside it is
@@ -153,7 +154,7 @@ WHEEL = [name for name in TOGETHER if not name.startswith(("celery", "stranger",
 
 
 def install_together(root, script, **texts):
-    """TOGETHER, with the files that say which of them are together."""
+    """Installs TOGETHER, with the files that say which packages are together."""
     env = install(root)
     for path, text in {**TOGETHER, **texts}.items():
         os.makedirs(os.path.dirname(root + SITE + path), exist_ok=True)
@@ -195,7 +196,7 @@ def packages_of_one_wheel():
 
 @case
 def project_of_manage_py():
-    """Which sets the variable for its settings itself."""
+    """The program itself sets the variable for its settings."""
     with folder() as root:
         env = install(root)
         del env["FLASK_APP"]
@@ -227,7 +228,7 @@ def packages_of_ones_word():
 
 
 def made(path, *stacks, **labels):
-    """(count, (function, file, line), ...), root first."""
+    """Makes a profile of (count, (function, file, line), ...), root first."""
     w = pprof.Writer()
     for count, *frames in stacks:
         w.sample([w.location("[python 3.12]", name, file, 1, line, 1) for name, file, line in frames],
@@ -304,7 +305,7 @@ def code_without_a_name():
 
 @case
 def many_small_functions():
-    """Of which none has a tenth: the one that calls them all is told."""
+    """No own function has a tenth of all, so the one that calls them all is named."""
     main, step, run = ("main", "/srv/app/app.py", 20), ("step", "/srv/app/app.py", 9), ("serve", "/v" + SITE + "web/core.py", 3)
     small = [("f%d" % i, "/srv/app/app.py", 30 + i) for i in range(10)]
     with folder() as d:
@@ -412,7 +413,8 @@ def compileall():
                 f.write("def f(a, b=1):\n    return [a + i * b for i in range(9)]\n\n" * 150)
         done = krait("record", "-q", "-o", d + "/p.pb.gz", "--", newest, "-m", "compileall", "-q", "-f", "-j2", d + "/code")
         check(done.returncode == 0, done.stderr)
-        said = summary(d + "/p.pb.gz").split(". ")[-1]  # before it may stand how much the processes waited
+        # how much the processes waited may be said before it
+        said = summary(d + "/p.pb.gz").split(". ")[-1]
         check("your" not in said and " in " in said and "forkserver" not in said and "<string>" not in said, said)
 
 

@@ -8,7 +8,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from kit import KRAIT, PYTHON, case, check, folder, krait, main, pprof, python, refused  # noqa: E402
 from vt import Terminal  # noqa: E402
 
-# 70 and 30 of 100 samples.
+# Folded stacks with 70 and 30 of 100 samples.
 FOLDED = """run (/srv/app.py:3);index (/srv/views.py:10);loads (/usr/lib/python3.12/json/__init__.py:299);\
 decode (/usr/lib/python3.12/json/decoder.py:337) 70
 run (/srv/app.py:3);index (/srv/models.py:10) 30
@@ -38,7 +38,7 @@ def profile(d, name="a.folded", text=FOLDED):
 
 
 def labelled(d):
-    """Two threads of one process, with a label."""
+    """Makes a profile of two threads of one process, with a label."""
     path, w = os.path.join(d, "labels.pb.gz"), pprof.Writer()
     frame = w.location("[python 3.12]", "work", "/srv/app.py", 1, 2, 0)
     for tid, thread in (7, "worker"), (8, "reader"):
@@ -72,7 +72,7 @@ def nothing_matches():
                 said = warned(krait(*command, *wrong))
                 check(len(said) == 1 and said[0].startswith(" ".join(wrong) + " " + NOTHING) and said[0].endswith(near),
                       "%s %s: %s" % (command[0], wrong, said))
-        # In one of the two profiles is enough.
+        # A pattern that matches in one of the two profiles is enough.
         other = profile(d, "b.folded", FOLDED.replace("models", "tables"))
         check(not warned(krait("diff", one, other, "--hide", "tables")), "one side")
         check(len(warned(krait("diff", one, other, "--hide", "nosuch"))) == 1, "no side")
@@ -139,7 +139,7 @@ def targets():
 
 @case
 def on_the_screen():
-    """The screen of top says it while it runs."""
+    """While it runs, top says it on its screen."""
     with python() as target, Terminal([KRAIT, "top", "-p", str(target.pid), "-i", "200ms", "--hide", "busyy"], cols=100) as t:
         t.wait("--hide busyy matches nothing; near it: ", 20)
         t.end()

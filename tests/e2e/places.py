@@ -13,7 +13,7 @@ from kit import Background, Skip, check, folder, krait, python
 
 
 def profiled(pid, name="busy", least=0.9, args=()):
-    """Records pid for a second; nearly every sample has the function."""
+    """Records pid for a second; checks that nearly every sample has the function."""
     with folder() as d:
         done = krait("record", "-p", pid, "-d", 1, "-F", 499, "-o", d + "/o.pb.gz", *args)
         check(done.returncode == 0, "exit code %d: %s" % (done.returncode, done.stderr))
@@ -22,7 +22,8 @@ def profiled(pid, name="busy", least=0.9, args=()):
 
 @kit.full_case
 def every_kind_of_interpreter():
-    """Static, shared, debug, dlopened, in another root: one of each."""
+    """One interpreter of each kind is recorded: static, shared, debug, dlopened, in another
+    root."""
     for kind in ("static", "shared", "dbg", "dlopen", "chroot"):
         path = kit.interpreter(kind)
         with python(executable=path, cwd=kit.ROOT) as target:
@@ -64,7 +65,7 @@ def first_thread_ended():
 
 
 def profiled_first_ended(target, path):
-    """Nearly all samples have the function of the thread that goes on; their stacks."""
+    """Nearly all samples have the function of the thread that goes on; returns their stacks."""
     kit.wait_for(lambda: ") Z " in open("/proc/%d/stat" % target.pid).read(), 5)
     with folder() as d:
         done = krait("record", "-p", target.pid, "-F", 499, "-d", 2, "-o", d + "/o.pb.gz")
@@ -76,7 +77,7 @@ def profiled_first_ended(target, path):
 
 @kit.case
 def renamed():
-    """An executable that isn't called python."""
+    """An executable that isn't called python is recognized."""
     with folder() as d:
         shutil.copy(kit.PYTHON, d + "/my-server")
         with python(executable=d + "/my-server") as target:
@@ -162,7 +163,7 @@ def unshared(*flags):
 
 @kit.case
 def mount_namespace():
-    """Its files can't be reached by their paths from here."""
+    """The program's files can't be reached by their paths from here."""
     with folder() as d:
         script = "mount -t tmpfs none %s && cp %s %s/hidden && exec %s/hidden -c '%s'" % (
             d, kit.PYTHON, d, d, kit.BUSY)
@@ -186,7 +187,7 @@ def pid_namespace():
 
 @kit.case
 def krait_in_pid_namespace():
-    """krait itself in a PID namespace, as in a container with its own /proc."""
+    """krait itself is in a PID namespace, as in a container with its own /proc."""
     script = "%s -c '%s' & sleep 1; exec %s record -p $! -d 1 -F 499 -o %s/o.pb.gz"
     with folder() as d:
         done = subprocess.run(["unshare", "--pid", "--fork", "--mount-proc", "sh", "-c",
@@ -221,7 +222,7 @@ def user_namespace():
 
 @kit.case
 def exec_into_python():
-    """A shell that becomes Python after krait started."""
+    """A shell becomes Python after krait has started."""
     with folder() as d, Background("sh", "-c", "sleep 1; exec %s -c '%s'" % (
             kit.PYTHON, kit.BUSY)) as target:
         with kit.recorder(d + "/o.pb.gz", "-p", os.getpid(), "-F", "499") as running:
@@ -231,7 +232,7 @@ def exec_into_python():
         kit.sees(d + "/o.pb.gz", pids={target.pid}, least=0.8)
 
 
-# Works for a while, then becomes Python: its executable says nothing.
+# A program that works for a while, then becomes Python: its executable says nothing.
 STRANGER = r"""
 #include <dlfcn.h>
 #include <time.h>

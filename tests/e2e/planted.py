@@ -84,7 +84,7 @@ def krait(*args, sudo=None, **kw):
 
 
 def writers(p, out):
-    """Every command that takes the name of a file to be written."""
+    """Yields every command that takes the name of a file to be written."""
     yield "report", ["report", p.folded, "-o", out, "--format", "html"]
     yield "merge", ["merge", p.folded, p.folded, "-o", out, "--format", "pprof"]
     yield "diff", ["diff", p.folded, p.folded, "-o", out, "--format", "html"]
@@ -94,7 +94,7 @@ def writers(p, out):
 
 
 def refused(p, out, sudo=None):
-    """None of them writes there, and each says whose fault that is."""
+    """Checks that none of the commands writes there, and that each says whose fault that is."""
     for name, command in writers(p, out):
         done = krait(*command, sudo=sudo)
         p.check_untouched(name)
@@ -104,7 +104,7 @@ def refused(p, out, sudo=None):
 
 
 def accepted(p, out, real, owner=0, sudo=None):
-    """A report goes there, into @real."""
+    """Checks that a report goes there, into @real."""
     done = krait("report", p.folded, "-o", out, "--format", "folded", sudo=sudo)
     check(done.returncode == 0, "exit code %d: %s" % (done.returncode, done.stderr))
     with open(real) as f:
@@ -114,7 +114,7 @@ def accepted(p, out, real, owner=0, sudo=None):
 
 @contextlib.contextmanager
 def protected(value):
-    """The kernel's own protections all on or all off, for so long."""
+    """Turns the kernel's own protections all on or all off, for the time of the block."""
     before = []
     try:
         for path in SYSCTLS:
@@ -188,7 +188,7 @@ def no_sticky_bit():
 
 @under_both
 def fifo():
-    """It would hand the recording to whoever reads it."""
+    """A FIFO of another user would hand the recording to whoever reads it."""
     with place() as p:
         os.mkfifo(p.open + "/x")
         os.chown(p.open + "/x", MALLORY, MALLORY)
@@ -216,7 +216,7 @@ def behind_sudo():
         refused(p, plant(p.secret, p.open + "/x"), sudo=ALICE)
         refused(p, plant(p.new, p.open + "/y"), sudo=ALICE)
         accepted(p, plant(p.secret, p.open + "/own", uid=ALICE), p.secret, owner=ALICE, sudo=ALICE)
-    with place() as p:  # root's secret: what Alice can't write, she can't through krait
+    with place() as p:  # root's secret: what Alice can't write, she can't write through krait
         plant(p.secret, p.open + "/own", uid=ALICE)
         done = krait("report", p.folded, "-o", p.open + "/own", "--format", "folded", sudo=ALICE)
         check(done.returncode == 1 and "Permission denied" in done.stderr, done.stderr)
@@ -256,7 +256,8 @@ def devices():
 
 @case
 def no_symlinks_of_a_mount():
-    """What the kernel forbids for another reason, here the mount option nosymfollow (5.10)."""
+    """What the kernel forbids for another reason is refused, here by the mount option nosymfollow
+    (5.10)."""
     with place(mode=0o755) as p:
         mount = ["mount", "-t", "tmpfs", "-o", "nosymfollow", "none", p.open]
         if shutil.which("mount") is None or subprocess.run(mount, stderr=subprocess.DEVNULL, check=False).returncode:
@@ -275,7 +276,8 @@ def no_symlinks_of_a_mount():
 def default_name():
     """krait's own choice of a name, known beforehand: whatever has it already is replaced, not
     followed."""
-    busy = ("record", "--", sys.executable, "-c", "sum(range(10**7))")  # of nothing no page is written
+    # a program with samples, because without any no page is written
+    busy = ("record", "--", sys.executable, "-c", "sum(range(10**7))")
     with place() as p, tempfile.TemporaryDirectory() as before:
         krait(*busy, cwd=before)
         stem = os.listdir(before)[0][:-len("20260101-000000.html")]
@@ -318,7 +320,8 @@ def main():
     if os.getuid() != 0:
         print("SKIP planted: needs root")
         return 0
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("FAIL planted: terminated"))  # what it changed is restored
+    # exits on SIGTERM, so that what it changed is restored
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("FAIL planted: terminated"))
     os.umask(0o022)
     failed = 0
     for function in CASES:

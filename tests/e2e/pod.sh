@@ -40,7 +40,7 @@ END
 ( cd "$work" && GOFLAGS=-mod=mod GOTOOLCHAIN=local timeout 1200 go build -o pod . ) >"$work/log" 2>&1 ||
 	skip_all "the types can't be had or built: $(tail -n 1 "$work/log")"
 typed() { "$work/pod" packaging/krait-pod.yaml >"$work/said"; cat "$work/said"; grep -q '^Pod true false \[BPF PERFMON ' "$work/said"; }
-# A field that no pod has is refused: so the types do check.
+# A field that no pod has is refused, which shows that the types are checked.
 odd_refused() { sed 's/hostPID/hostPids/' packaging/krait-pod.yaml >"$work/odd.yaml"; ! "$work/pod" "$work/odd.yaml"; }
 check typed typed
 check odd-word-refused odd_refused

@@ -67,7 +67,7 @@ main()
 
 
 def pyspy():
-    """py-spy's own binary, from its package."""
+    """Returns py-spy's own binary, from its package."""
     place = os.path.join(kit.CACHE, "py-spy")
     binary = os.path.join(place, "bin", "py-spy")
     if not os.path.exists(binary):
@@ -109,12 +109,12 @@ def program(source, executable=kit.PYTHON, settle=1.0):
 
 
 def plain(name):
-    """Before 3.11 py-spy has no qualified names."""
+    """Before 3.11 py-spy has no qualified names, so only the last part is compared."""
     return name.rsplit(".", 1)[-1]
 
 
 def threads(tool, pid, version):
-    """What `dump --json` says, without what krait doesn't know."""
+    """Returns what `dump --json` says, without what krait doesn't know."""
     said = run(tool, "dump", "--json", "--pid", pid)
     check(not said.returncode, "%s: %s" % (tool[0], said.stderr))
     found = json.loads(said.stdout)
@@ -156,7 +156,7 @@ def dump_json_of_every_version():
 
 @case
 def dump_text():
-    """The same text; of Python's version krait tells two numbers."""
+    """Both tools print the same text; of Python's version krait tells two numbers."""
     with program(STILL) as (running, _):
         theirs, mine = (run(t, "dump", "--pid=%d" % running.pid).stdout for t in (pyspy(), own()))
     theirs = re.sub(r"(Python v\d+\.\d+)\.\S+", r"\1", theirs)
@@ -201,7 +201,7 @@ def judge_by_clock(mine, took):
 
 
 def same_frames(theirs, mine):
-    """What is often in one is in the other."""
+    """A function that is often in one tool's stacks is in the other's."""
     (a, _), (b, _) = shares(theirs), shares(mine)
     for frame in sorted(set(a) | set(b)):
         check(max(a.get(frame, 0), b.get(frame, 0)) < 0.08 or frame in a and frame in b,
@@ -238,7 +238,7 @@ def records(executable, version, *options, seconds=5, rate=900):
 
 @case
 def record_raw():
-    """The frames that py-spy has, with the shares that the program's own clock tells."""
+    """krait has the frames that py-spy has, with the shares that the program's own clock tells."""
     theirs, mine, took = records(kit.PYTHON, (3, 11), "--nolineno", "-t")
     same_frames(theirs, mine)
     judge_by_clock(mine, took)
@@ -254,14 +254,14 @@ def record_raw_of_every_version():
 
 @full_case
 def record_raw_shares():
-    """py-spy's own shares, where the program has a CPU for itself."""
+    """py-spy's own shares are compared where the program has a CPU for itself."""
     theirs, mine, _ = records(kit.PYTHON, (3, 11), "--nolineno", seconds=20, rate=100)
     same_shares(theirs, mine, 20)
 
 
 @case
 def words():
-    """Exit codes, and what goes where, of the same command lines."""
+    """The same command lines give the same exit codes, on the same streams."""
     cases = [[], ["record"], ["dump"], ["record", "-p", "1", "-f", "nosuch"],
              ["nosuch"], ["record", "--help"], ["--version"], ["help", "dump"],
              ["dump", "-p", "4194304"], ["record", "-d", "1", "-p", "4194304"],
@@ -276,7 +276,8 @@ def words():
 
 @case
 def calls_of_other_programs():
-    """As Ray's dashboard, SGLang's watchdog, vLLM's scripts, kubectl-prof and others call it."""
+    """krait is called as Ray's dashboard, SGLang's watchdog, vLLM's scripts, kubectl-prof and
+    others call py-spy."""
     with program(STILL) as (running, folder):
         pid, out = str(running.pid), folder + "/out"
         for args in (["dump", "-p", pid, "--native"], ["dump", "--native", "--pid", pid],

@@ -14,7 +14,7 @@ from kit import check, folder
 
 PACKAGE = os.path.join(kit.ROOT, "packaging", "python")
 OWN = "work.py"
-# Each function has one line that takes its time: LINE + its number.
+# Modules in which each function has one line that takes its time: LINE + its number.
 WORK = """import time
 def first(seconds):
     end = time.process_time() + seconds
@@ -109,7 +109,7 @@ def truth(d):
 
 
 def shares_are_right(d, text):
-    """Of each test within three standard errors, and as the summary shows them."""
+    """The time of each test is right within three standard errors, and as the summary shows it."""
     pages = glob.glob(d + "/krait-pytest-*.html")
     check(len(pages) == 1, "pages: %s; %s" % (pages, text))
     kit.krait("report", pages[0], "-o", d + "/o.pb.gz")
@@ -214,7 +214,7 @@ def without_rights():
 
 
 def stand_in(d, text):
-    """A program in the place of krait, which %s is."""
+    """Puts a program in the place of krait; %s in it is the real krait."""
     with open(d + "/krait", "w", encoding="utf-8") as f:
         f.write("#!/bin/sh\n" + text.replace("%s", kit.KRAIT))
     os.chmod(d + "/krait", 0o755)
@@ -254,7 +254,7 @@ def much_said():
 
 @kit.case
 def own_failures():
-    """Whatever fails in here, tests and exit code are what they are without."""
+    """Whatever fails in the plugin, tests and exit code are what they are without it."""
     with folder() as d:
         project(d)
         with open(d + "/broken.py", "w") as f:
@@ -304,7 +304,7 @@ def what_tests_do():
 
 @kit.case
 def not_asked_for():
-    """Without --krait, and where nothing is run, it does nothing."""
+    """Without --krait, and where no test is run, the plugin does nothing."""
     with folder() as d:
         project(d)
         for args in ((), ("--krait", "--collect-only")):

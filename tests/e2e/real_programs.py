@@ -26,15 +26,16 @@ from kit import check, krait
 
 REAL = os.path.join(kit.HERE, "real")
 SEED = int(os.environ.get("KRAIT_SEED") or time.strftime("%Y%m%d"))
-SECONDS = 5  # that a program runs which ends by itself; of others so much is recorded
+SECONDS = 5  # how many seconds are recorded of a program that doesn't end by itself
 PARTS = re.compile(r"^# === (\w+)\n", re.MULTILINE)
 DATA = ("data", "3.12", "pandas", "scikit-learn")
-TORCH = ("torch", "3.10", "torch==1.12.1", "numpy<2")  # the last with all that it needs in one file
+# this version of torch is the last with all that it needs in one file
+TORCH = ("torch", "3.10", "torch==1.12.1", "numpy<2")
 NOTES = ("notes", "3.11", "ipykernel")
 
 
 def parts(name):
-    """By name: the texts of a file in REAL that are a helpers.py."""
+    """Returns, by name, the texts of a file in REAL that are a helpers.py."""
     with open("%s/%s.py" % (REAL, name)) as f:
         texts = PARTS.split(f.read())[1:]
     return dict(zip(texts[::2], texts[1::2]))
@@ -57,7 +58,7 @@ PROGRAMS = {
     "jupyter": (NOTES, "notebook.py"),
 }
 SERVERS = ("django", "fastapi", "flask", "celery", "jupyter", "sklearn")
-INSTALLED = ("django", "fastapi", "flask", "celery")  # may be installed, as one wheel
+INSTALLED = ("django", "fastapi", "flask", "celery")  # programs that may be installed, as one wheel
 IN_CELL = "from measured import measured\nimport time\nwhile True:\n    with measured:\n        step()\n    time.sleep(0.002)\n"
 
 
@@ -74,7 +75,7 @@ def draw():
 
 
 class Site:
-    """What the programs ask: pages for the spider, and what makes the others wait."""
+    """A server of what the programs ask: pages for the spider, and what makes the others wait."""
 
     def __init__(self, root):
         self.pages = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page)
@@ -115,7 +116,7 @@ def hang_up(connection):
 
 
 class Page(http.server.BaseHTTPRequestHandler):
-    """A page with links to two others."""
+    """Answers with a page that has links to two others."""
 
     def do_GET(self):
         n = int(self.path[1:] or 0)
@@ -144,7 +145,7 @@ class Run:
         self.spent, self.cpu = 0, {}
 
     def lay(self, installed):
-        """The program's files; the measure of the truth is no part of it."""
+        """Copies the program's files; what measures the truth isn't among them."""
         shutil.copytree(REAL + "/" + self.name, self.site if installed else self.app)
         for folder in self.app, self.site, self.root + "/truth", self.root + "/queue", self.app + "/code":
             os.makedirs(folder, exist_ok=True)
@@ -160,7 +161,7 @@ class Run:
                 f.write("def f(a, b=1):\n    return [a + i * b for i in range(9)]\n\n" * 20)
 
     def record_files(self):
-        """As pip writes down what a wheel has."""
+        """Writes down what a wheel has, as pip does."""
         files = [os.path.relpath(at + "/" + name, self.site) for at, _, names in os.walk(self.site) for name in names]
         os.makedirs(self.site + "/program-1.dist-info")
         with open(self.site + "/program-1.dist-info/RECORD", "w") as f:
@@ -190,7 +191,7 @@ class Run:
 
     @contextlib.contextmanager
     def asks(self, port, kw):
-        """Those who use a server."""
+        """Starts those who use a server."""
         if self.name == "celery":
             with kit.Background(self.python, self.find("jobs.py"), **kw):
                 yield
@@ -205,7 +206,7 @@ class Run:
         return next(at + "/" + name for at in (self.app, self.site) if os.path.exists(at + "/" + name))
 
     def watch(self, arguments, kw, target=None):
-        """Records, and adds up meanwhile what the kernel says that each process used."""
+        """Records, and meanwhile adds up what the kernel says that each process used."""
         with kit.Background(kit.KRAIT, "record", "-o", self.out, *arguments, **kw) as recorder:
             began, first = time.monotonic(), {}
             while recorder.process.poll() is None and time.monotonic() < began + 100:
@@ -221,7 +222,7 @@ class Run:
         self.spent = self.truth()
 
     def truth(self):
-        """CPU seconds that the planted cause took until now."""
+        """Returns the CPU seconds that the planted cause has taken so far."""
         total = 0
         for name in os.listdir(self.root + "/truth"):
             with open(self.root + "/truth/" + name, "rb") as f:
@@ -232,7 +233,8 @@ class Run:
         return 100 * self.spent / max(sum(self.cpu.values()), 0.01)
 
     def summary(self):
-        """The first sentence; the report, its page and the recording's end say the same."""
+        """Returns the first sentence; checks that report, page and the recording's end say the
+        same."""
         said = json.loads(krait("report", self.out, "--json", timeout=120).stdout)["summary"]
         text = krait("report", self.out, timeout=120).stdout
         check(text.replace(".\n", ". ").startswith(said), "the report begins otherwise: " + said)
@@ -245,7 +247,7 @@ class Run:
 
 
 def tree(root):
-    """The process and all below it."""
+    """Returns the process and all below it."""
     found = {root}
     with contextlib.suppress(OSError):
         for thread in os.listdir("/proc/%d/task" % root):
@@ -289,7 +291,7 @@ def is_idle(root):
 
 
 def planted(run):
-    """Lines of the functions that are marked, and their names."""
+    """Returns the lines of the functions that are marked, and their names."""
     lines, names = set(), set()
     marked = [i for i, line in enumerate(run.helpers.split("\n"), 1) if line.endswith("# the cause")]
     for node in ast.walk(ast.parse(run.helpers)):

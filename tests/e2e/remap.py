@@ -207,20 +207,20 @@ def judge(out):
     print("  " + ", ".join("%s %d" % item for item in sorted(count.items())))
     total = sum(count.values())
     check(not count["wrong"], "%d samples show the library that wasn't there" % count["wrong"])
-    for x in "ab":  # each reading of the mappings comes later on a busy machine
+    for x in "ab":  # each library has its samples, though mappings are read later on a busy machine
         check(count["right " + x] > total / 8, "only %d of %d samples name library %s" % (
             count["right " + x], total, x))
 
 
 @case
 def turns_leaf():
-    """Two libraries take turns, native frames as by default."""
+    """Two libraries take turns at one address, with native frames as by default."""
     take_turns("leaf")
 
 
 @case
 def turns_full():
-    """The same, whole stacks."""
+    """Two libraries take turns at one address, with whole native stacks."""
     take_turns("full")
 
 
@@ -233,7 +233,7 @@ def one_file_rewritten():
 
 @case
 def turns_in_a_fork():
-    """The child's libraries aren't its parent's."""
+    """The libraries of a child aren't those of its parent."""
     take_turns("full", FORKED)
 
 

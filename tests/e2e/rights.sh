@@ -25,7 +25,7 @@ trap 'umount -l /etc 2>/dev/null; rm -rf "$work"' EXIT
 bad=0
 pass() { echo "PASS rights $1"; }
 fail() { echo "FAIL rights $1: $2"; bad=1; }
-check() { # NAME COMMAND...
+check() { # check NAME COMMAND...: prints PASS if the command succeeds, else FAIL
 	local name=$1; shift
 	if "$@"; then pass "$name"; else fail "$name" "see the log"; fi
 }
@@ -65,7 +65,7 @@ def busy_in_alice():
     while time.process_time() < end: pass
 busy_in_alice()'
 
-said() { # FILE WORD...
+said() { # said FILE WORD...: checks that krait said each word
 	local file=$1; shift
 	[ "$(cat "$file")" = "$*" ] || { echo "it said: $(cat "$file")"; echo "wanted:  $*"; return 1; }
 }
@@ -114,7 +114,7 @@ where_sudo_looks() {
 	umount /usr/local/bin
 }
 
-# Capabilities would be written there, and not count.
+# grant_where_they_dont_count: capabilities would be written there, and not count.
 grant_where_they_dont_count() {
 	local rc=0 said
 	mkdir "$work/nosuid"
@@ -155,7 +155,7 @@ granted() {
 	wait
 }
 
-busy_for() { # SECONDS NAME: a program
+busy_for() { # busy_for SECONDS NAME: makes a program that works so long
 	printf 'import time\ndef %s():\n  end = time.time() + %s\n  while time.time() < end: pass\n%s()' \
 		"$2" "$1" "$2"
 }
@@ -182,7 +182,7 @@ foreign() {
 	kill "$pid"
 }
 
-storm_of() { # NAME: children that work for three milliseconds, one after another
+storm_of() { # storm_of NAME: starts children that work for three milliseconds, one after another
 	cat <<-END
 		import os, time
 		def $1():

@@ -85,7 +85,7 @@ def stacks(d, cache, path, user):
 
 
 def poisoned(honest, attacker):
-    """Owner and mode of the two files; their users run them."""
+    """Plants rows. Arguments: owner and mode of the two files; their users run them."""
     kit.need("gcc")
     with folder() as d:
         cache = os.path.join(d, "cache")

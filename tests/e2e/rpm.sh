@@ -55,17 +55,18 @@ def busy_of_rpm():
     end = time.process_time() + 0.5
     while time.process_time() < end: pass
 busy_of_rpm()'
-records() { # ROOT: the krait there profiles a program; it has the function and its line
+# records ROOT: checks that the krait there profiles a program, with its function and line
+records() {
 	"$1/usr/bin/krait" record -q -o "$work/x.folded" --lines -- /usr/bin/python3 -c "$busy" && grep -q 'busy_of_rpm.*:5' "$work/x.folded"
 }
-# All files but the tools' own records.
+# Lists all files but the tools' own records.
 listed() { ( cd "$1" && find . -path ./var -prune -o -print | LC_ALL=C sort ); }
-# with_tool TOOL INSTALL REMOVE: functions that are given the root.
+# with_tool TOOL INSTALL REMOVE: tests with functions that are given the root
 with_tool() {
 	local root=$work/$1-root
 	mkdir "$root"
 	rpm --root "$root" --initdb
-	# A system has these, and dnf makes its own.
+	# A real system has these folders, and dnf makes its own.
 	mkdir -p "$root"/etc/dnf/modules.d "$root"/usr/{bin,share/{man/man1,bash-completion/completions,zsh/site-functions,fish/vendor_completions.d,doc,licenses}}
 	listed "$root" >"$work/before"
 	check "$1-install" "$2" "$root"
@@ -82,7 +83,7 @@ rpm_install() { rpm --root "$1" -i --nosignature "$rpm"; }
 rpm_remove() { rpm --root "$1" -e krait; }
 with_tool rpm rpm_install rpm_remove
 
-in_root_dnf() { # ROOT COMMAND...: of the folder of packages alone
+in_root_dnf() { # in_root_dnf ROOT COMMAND...: runs dnf with the folder of packages alone
 	dnf -q -y --installroot "$1" --releasever 1 --setopt reposdir=/dev/null --setopt cachedir=/var/cache/dnf --setopt logdir=/var/log --nogpgcheck \
 		--repofrompath "krait,file://$work/1" "${@:2}" >"$work/log" 2>&1 || { cat "$work/log"; return 1; }
 }

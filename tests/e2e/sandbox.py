@@ -11,7 +11,7 @@ import kit
 from kit import ROOT, check
 
 KRAIT = os.path.join(ROOT, "build", "static", "stripped", "krait")
-# What Docker gives: daemon/pkg/oci/caps/defaults.go.
+# The capabilities that Docker gives: daemon/pkg/oci/caps/defaults.go.
 DOCKER = ("CHOWN", "DAC_OVERRIDE", "FSETID", "FOWNER", "MKNOD", "NET_RAW", "SETGID", "SETUID", "SETFCAP", "SETPCAP", "NET_BIND_SERVICE", "SYS_CHROOT",
           "KILL", "AUDIT_WRITE")
 ARCHITECTURES = {"x86_64": ("amd64", ["SCMP_ARCH_X86_64", "SCMP_ARCH_X86", "SCMP_ARCH_X32"]), "aarch64": ("arm64", ["SCMP_ARCH_AARCH64", "SCMP_ARCH_ARM"])}
@@ -39,7 +39,7 @@ def applies(rule, capabilities):
 
 
 def seccomp(profile, capabilities):
-    """Turns a profile of Docker's into the form that runc reads. @capabilities with CAP_."""
+    """Turns a profile of Docker's into the form that runc reads. @capabilities: with CAP_."""
     rules = []
     for rule in profile["syscalls"]:
         if applies(rule, capabilities):
@@ -51,7 +51,7 @@ def seccomp(profile, capabilities):
 
 
 def mounts(rootfs):
-    """The mounts of a container: Docker's, and this machine's programs."""
+    """Returns the mounts of a container: Docker's, and this machine's programs."""
     made = [{"destination": "/proc", "type": "proc", "source": "proc"},
             {"destination": "/dev", "type": "tmpfs", "source": "tmpfs", "options": ["nosuid", "mode=755"]},
             {"destination": "/sys", "type": "sysfs", "source": "sysfs", "options": ["nosuid", "noexec", "nodev", "ro"]},

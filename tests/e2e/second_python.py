@@ -34,7 +34,7 @@ print(flush=True)
 
 
 def libraries():
-    """{version: (executable, library, prefix)}"""
+    """Returns {version: (executable, library, prefix)}."""
     found = {}
     for executable, library, prefix in kit.shared():
         version = re.match(r"libpython(\d+)\.(\d+)", os.path.basename(library))
@@ -43,7 +43,7 @@ def libraries():
 
 
 def pairs():
-    """(name, executable, its version, another library)"""
+    """Yields (name, executable, its version, another library)."""
     found = libraries()
     both = [v for v in ((3, 12), (3, 9)) if v in found]
     if len(both) < 2:
@@ -60,7 +60,7 @@ def started(executable, *args, source=LOADED, command=(), **kw):
 
 
 def is_shown(pid, version, said):
-    """record -p, top and dump show it."""
+    """Checks that record -p, top and dump show it."""
     with folder() as d:
         done = krait("record", "-p", pid, "-d", 1, "-F", 499, "-o", d + "/o.pb.gz")
         check(done.returncode == 0, "%s: exit code %d: %s" % (said, done.returncode, done.stderr))
@@ -85,7 +85,7 @@ def not_initialised():
 
 @kit.case
 def same_version_twice():
-    """Nor is another file of the same version."""
+    """Another file of the same version isn't shown either."""
     version, (executable, library, _) = max(libraries().items(), default=((), (None,) * 3))
     if not executable:
         raise Skip("no interpreter with a library")
@@ -113,7 +113,7 @@ def recorded_from_its_start():
                 kit.sees(profile, pids={pid}, least=0.6)
 
 
-# Loads one libpython, works, loads another one and only then runs Python, with that.
+# A program that loads one libpython, works, loads another one and runs Python only then, with that.
 HOST = r"""
 #include <dlfcn.h>
 #include <time.h>
@@ -146,7 +146,7 @@ def initialised_later():
                 kit.runs(target.pid, 4, 150)
                 code, said = running.finish()
         check(code == 0, said)
-        # Half a second before Python, and up to a second until krait looks again.
+        # Half a second before Python and up to a second until krait looks again don't count.
         kit.sees(d + "/o.pb.gz", pids={target.pid}, least=0.4)
 
 
@@ -191,7 +191,7 @@ assert not libc.munmap(ctypes.c_void_p(at + 8192 & -4096), (64 << 20) - 16384)
 
 
 def places(directory):
-    """(description, command, environment, source): these decide where the second one's library
+    """Yields (description, command, environment, source); these decide where the second library
     lies."""
     room = directory + "/room.so"
     yield "below", (), {}, ""
@@ -232,7 +232,7 @@ def inner_without_gil(d, place, command, env, before):
           "%s: %d samples of the inner one, %d of the outer one" % (place, inner, outer))
 
 
-# The second one imports a module whose body works.
+# A program whose second interpreter imports a module whose body works.
 IMPORTS = INITIALISED.replace("import time\\ndef elsewhere():\\n    while True: sum(range(9999))\\nelsewhere()",
                               "import sys\\nsys.path.insert(0, '\" + sys.argv[3].encode() + b\"')\\nimport endless")
 
@@ -297,8 +297,8 @@ def build_host(directory):
 
 
 def together(directory):
-    """(name, how they are loaded, [(version, library, prefix)]): two versions, and twice the
-    same."""
+    """Yields (name, how they are loaded, [(version, library, prefix)]): two versions, and one
+    version twice."""
     found = {version: files for version, files in libraries().items() if files[2] != sys.prefix}
     if len(found) < 2:
         raise Skip("no two interpreters with a library")
@@ -322,7 +322,7 @@ def start_host(host, how, loads, source, apart_ms=0, **kw):
 
 
 def functions_of(profile, tid):
-    """(names of Python functions, samples) of a thread's stacks."""
+    """Yields (names of Python functions, samples) of a thread's stacks."""
     for sample in profile.samples:
         if int(sample.labels["tid"]) == tid:
             yield [frame.name for frame in profile.stack(sample) if frame.kind == "python"], sample.values[0]
@@ -362,7 +362,7 @@ def each_works():
                     check(name + "_long" in top.stdout, "%s: top doesn't show %s: %s" % (said, name, top.stderr))
 
 
-# The second one calls itself through C.
+# A program whose second interpreter calls itself through C.
 CALLS = """
 import time
 def leaf():
@@ -456,14 +456,14 @@ def each_rests():
 
 @kit.case
 def second_comes_later():
-    """The second one is initialised while krait records: it is shown within two seconds."""
+    """A second interpreter is initialised while krait records: it is shown within two seconds."""
     with folder() as d:
         host = build_host(d)
         for said, how, loads in list(together(d))[:1]:
             with kit.recorder(d + "/o.pb.gz", "-p", os.getpid(), "-F", "499") as running, \
                     start_host(host, how, loads, WORK, 1500) as target:
                 tids = [int(target.process.stdout.readline()) for _ in loads]
-                kit.runs(target.pid, 8, 150)  # both at once on two CPUs: four seconds
+                kit.runs(target.pid, 8, 150)  # both work at once, on two CPUs, for four seconds
                 code, text = running.finish()
             check(code == 0, text)
             profile = kit.pprof.read(d + "/o.pb.gz")
@@ -475,7 +475,7 @@ def second_comes_later():
 
 
 def has_become_another(pid):
-    """In the middle of an exec() the link can't be read."""
+    """In the middle of an exec() the link can't be read, so it is tried again."""
     try:
         return not os.readlink("/proc/%d/exe" % pid).endswith("/host")
     except FileNotFoundError:
@@ -517,7 +517,8 @@ def newer_than_krait():
     ask = "import os, sys; print(os.readlink('/proc/self/exe'), sys.prefix, " \
           "next(os.path.dirname(l.split()[-1]) for l in open('/proc/self/maps') if '/libc.so' in l))"
     for _, version, kind, path in kit.interpreters():
-        if kind != "static" or version != (3, 15):  # whose list of offsets is tried for newer ones
+        # 3.15's list of offsets is tried for newer versions
+        if kind != "static" or version != (3, 15):
             continue
         executable, prefix, libc = kit.subprocess.check_output([path, "-c", ask], encoding="utf-8").split()
         with folder() as d:
@@ -526,7 +527,7 @@ def newer_than_krait():
                 content = f.read()
                 offsets = re.search(rb"xdebugpy..\x0f\x03\0{4}", content, re.DOTALL)
                 check(offsets, "no debug offsets in " + executable)
-                at = offsets.start() + 10  # of minor and major version, little-endian
+                at = offsets.start() + 10  # offset of minor and major version, little-endian
                 to.write(content[:at] + b"\x63\x03" + content[at + 2:])
             os.chmod(copy, 0o755)
             env = dict(os.environ, PYTHONHOME=prefix, LD_LIBRARY_PATH=libc)

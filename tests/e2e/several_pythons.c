@@ -36,7 +36,7 @@ static void *run(void *arg)
 	void (*initialise)(int) = find(library, "Py_InitializeEx");
 	int (*execute)(const char *) = find(library, "PyRun_SimpleString");
 
-	set("PYTHONHOME", a[1], 1); /* of that C library */
+	set("PYTHONHOME", a[1], 1); /* setenv() of that C library */
 	initialise(0);
 	printf("%ld\n", syscall(SYS_gettid));
 	fflush(stdout);

@@ -32,7 +32,7 @@ main()
 
 
 def run(command, path):
-    """One script; the CPU seconds of its busy function and its process id."""
+    """Runs one script. Returns the CPU seconds of its busy function, and its process id."""
     with subprocess.Popen(command + [path], stdout=subprocess.PIPE) as process:
         return float(process.communicate()[0]), process.pid
 
@@ -56,7 +56,7 @@ def storm(executable, at_once, *targets, options=()):
 
 
 def versions():
-    """The distribution's Python, and one of each way to find a thread's state."""
+    """Returns the distribution's Python, and one for each way to find a thread's state."""
     wanted = [path for name, version, kind, path in kit.interpreters()
               if name == "python3-dist" or (kind in ("static", "shared") and version in (
                   (3, 8), (3, 12), (3, 14)) and "dist" not in name and "pbs" not in name)]

@@ -175,7 +175,7 @@ def memory():
             check(got == {"<made>": None, "<other>": None}, "two processes, two texts: %s" % got)
 
 
-# Runs code of one name alone; "": linecache has no text of it.
+# A program that runs code of one name alone; "": linecache has no text of it.
 ONE = """
 import linecache, sys
 good = ["def seen(n):\\n", "    return sum(i * i for i in range(n))\\n"]
@@ -262,7 +262,7 @@ def container():
             time.sleep(0.4)
             with kit.recorder(page, "-p", target.pid, "-d", "20", "--source", "--native=none") as recorder:
                 time.sleep(0.5)
-                target.stop(9)  # its mounts go with it
+                target.stop(9)  # its mounts end with it
                 recorder.process.wait(20)
         got = kit.page_text(page)
         check(list(got) == [named[0]] and "CONTAINER" in got[named[0]], "after its end: %s" % got)

@@ -6,7 +6,7 @@ set -uo pipefail
 cd "$(dirname "$0")/../.."
 krait=build/static/krait
 bad=0
-check() { # NAME COMMAND...
+check() { # check NAME COMMAND...: prints PASS if the command succeeds, else FAIL
 	local name=$1; shift
 	if "$@"; then echo "PASS static $name"; else echo "FAIL static $name: see the log"; bad=1; fi
 }
@@ -36,7 +36,7 @@ target=$!
 sleep 0.3
 
 no_interpreter() { ! readelf -dlW $krait | grep -E 'INTERP|NEEDED'; }
-# A foreign root: its /tmp is empty, and no shell is there to help.
+# Runs krait in another root: its /tmp is empty, and no shell is there to help.
 inside() { chroot "$root" /krait "$@"; }
 
 check no-libraries no_interpreter

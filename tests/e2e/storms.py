@@ -50,12 +50,12 @@ while True:
     os.waitpid(os.posix_spawn(sys.executable, [sys.executable, "-V"], {}, file_actions=quiet), 0)
 """
 
-SOON = 6  # seconds: what a user's new processes may cost at once has been by then
-OTHER = 65534  # a user who starts nothing
-LEFT_OUT = 20  # processes at least: some each second
+SOON = 6  # seconds after which a user's new processes have spent what they may cost at once
+OTHER = 65534  # uid of a user who starts nothing
+LEFT_OUT = 20  # how many processes are left out at least: some each second
 
 
-# Debian's starts in a fifth of the time that others take.
+# The quickest Python: Debian's starts in a fifth of the time that others take.
 QUICK = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else PYTHON
 
 
@@ -85,13 +85,13 @@ def storm(source):
 
 @kit.case
 def forks():
-    """Children of Python all the time."""
+    """A program starts children of Python all the time."""
     storm(FORKS)
 
 
 @kit.case
 def execs():
-    """Starts of Python all the time."""
+    """A program starts Python all the time."""
     storm(EXECS)
 
 

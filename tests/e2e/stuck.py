@@ -16,7 +16,8 @@ import kit
 import mute
 from kit import KRAIT, Background, check, folder
 
-NAME = "krait-held"  # whom file systems don't answer; other kraits of the machine go on
+# name of a krait that file systems don't answer; other kraits of the machine go on
+NAME = "krait-held"
 
 # Its symbols are in pages that neither the target's loader reads nor krait when it looks at the
 # file's headers, which are in the first page and in the last 64 KiB.
@@ -32,7 +33,7 @@ long spin(long n)
 	return sum;
 }
 """
-# Works in Python until the file "go" is there, then in the library too.
+# A program that works in Python until the file "go" is there, then in the library too.
 TARGET = """
 import ctypes, os, sys
 library = ctypes.CDLL(sys.argv[1])
@@ -68,7 +69,7 @@ class FileSystem:
     but krait; see stuck_fs.c."""
 
     def __init__(self, d, what, file=None, within=None):
-        """Under d/mnt; in the mount namespace of process @within, for which it is /tmp."""
+        """Mounts below d/mnt; in the mount namespace of process @within, for which it is /tmp."""
         self.mount, place = os.path.join(d, "mnt"), []
         os.mkdir(self.mount)
         if within:
@@ -87,19 +88,20 @@ class FileSystem:
         self.process.send_signal(signal.SIGUSR1)
 
     def __exit__(self, *_):
-        self.process.terminate()  # whoever waits gets an error then
+        self.process.terminate()  # ends the file system: whoever waits for it gets an error then
         self.process.wait()
         if self.mount != "/tmp":
             subprocess.run(["umount", "-l", self.mount], stderr=subprocess.DEVNULL, check=False)
 
 
 class Krait(Background):
-    """A krait whose messages are read while it runs."""
+    """Runs a krait whose messages are read in the meantime."""
 
     def __init__(self, d, *args, **kw):
         self.words = os.path.join(d, "words")
         program = os.path.join(d, NAME)
-        if not os.path.exists(program):  # a child that hangs may run it still
+        # keeps the program, because a child that hangs may run it still
+        if not os.path.exists(program):
             shutil.copy2(KRAIT, program)
         with open(self.words, "wb") as f:
             super().__init__(program, *args, stderr=f, **kw)
@@ -119,7 +121,7 @@ class Krait(Background):
             return f.read()
 
     def says(self, text, seconds):
-        """Seconds until it does."""
+        """Returns the seconds until it ends."""
         began = time.monotonic()
         try:
             kit.wait_for(lambda: text in self.said(), seconds)
@@ -130,7 +132,7 @@ class Krait(Background):
 
 @contextlib.contextmanager
 def held_names(*options):
-    """krait records a program in a library whose names krait can't read."""
+    """A block in which krait records a program in a library whose names it can't read."""
     with folder() as d, FileSystem(d, "symbols") as fs, \
             Background(kit.PYTHON, "-c", TARGET, fs.library, d + "/go") as target:
         out = d + "/o.folded"
@@ -224,7 +226,7 @@ while True:
 
 @contextlib.contextmanager
 def held_memory(*options):
-    """A program with some memory that can't be read, and a program beside it."""
+    """A block with a program of which some memory can't be read, and a program beside it."""
     with folder() as d, FileSystem(d, "reads") as fs, kit.python() as other, \
             Background(kit.PYTHON, "-c", HELD_NAME, d + "/ready", fs.library, *options) as target:
         kit.wait_for(lambda: os.path.exists(d + "/ready"), 20)
@@ -312,7 +314,7 @@ def file_that_can_not_be_opened():
     held_file("opens")
 
 
-# Exports so much that what leads to its functions isn't in its first page.
+# Source of a library with so many exports that what leads to its functions isn't in its first page.
 EXPORTS = "".join("int exported_%d;\n" % i for i in range(4000))
 # Waits for "go", so that what is made for its number is newer than it.
 MAPPED = """
@@ -361,7 +363,7 @@ def perf_map_that_stops(d, what):
 
 @contextlib.contextmanager
 def jitdump_that_stops(d, what):
-    """It is found as it is mapped, and its header is right."""
+    """The jitdump is found because it is mapped, and its header is right."""
     with Background(kit.PYTHON, "-c", MAPPED, d + "/mnt/jit-1.dump") as target:
         kit.runs(target.pid, 0.2)
         load = struct.pack("=IIQIIQQQQ", 0, 68, 0, target.pid, target.pid, 0, 0x1000, 16, 0) + b"name_of_it\0\0"
@@ -382,7 +384,7 @@ def script_that_stops(d, what):
         yield target, fs
 
 
-# By what of a file krait would hang in.
+# Ways to hang: which part of a file krait would read.
 WAYS = {
     "tables": lambda d: library_that_stops(d, "symbols", EXPORTS),
     "map": lambda d: perf_map_that_stops(d, "twice"),
@@ -402,7 +404,8 @@ def held_ways(ways):
             target, fs = stack.enter_context(WAYS[way](d + "/" + way))
             targets.append(target)
             systems.append(fs)
-        stack.callback(lambda: [fs.__exit__() for fs in systems])  # first: else targets may hang, too
+        # ends the file systems first: otherwise targets may hang, too
+        stack.callback(lambda: [fs.__exit__() for fs in systems])
         for fs in systems:
             fs.hold()
         pids = [x for target in [other, *targets] for x in ("-p", target.pid)]

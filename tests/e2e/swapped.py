@@ -15,9 +15,9 @@ import time
 import kit
 from kit import Background, Skip, check, folder, krait, python
 
-PROCESS_MADVISE = 440  # the system call's number, on every architecture
+PROCESS_MADVISE = 440  # number of the system call process_madvise, on every architecture
 MADV_PAGEOUT = 21
-AT_ONCE = 512  # mappings in one call: UIO_MAXIOV is 1024
+AT_ONCE = 512  # how many mappings one call takes: UIO_MAXIOV is 1024
 
 # Nothing of main() and serve_forever() runs any more: their code objects stay where they were moved
 # to.
@@ -36,7 +36,7 @@ main()
 
 @contextlib.contextmanager
 def swap(directory, mib=256):
-    """Swap space for the time of the test, in a file there."""
+    """Adds swap space in a file there, for the time of the test."""
     path = os.path.join(directory, "swap")
     with open(path, "wb") as f:
         os.chmod(path, 0o600)
@@ -65,7 +65,7 @@ def mappings(pid, wanted):
 
 
 def page_out(pid, wanted=lambda prot, name: prot.startswith("rw") and name != "[vvar]"):
-    """Pages these mappings of a process out."""
+    """Pages out these mappings of a process."""
     libc = ctypes.CDLL(None, use_errno=True)
     spans = list(mappings(pid, wanted))
     pidfd = os.pidfd_open(pid)
@@ -84,7 +84,8 @@ def swapped_kb(pid):
 
 
 def counts(out, names, pid=None, since_s=0.0):
-    """(samples from a time of the recording on, of these with all the functions)"""
+    """Returns (samples from a time of the recording on, how many of them have all the
+    functions)."""
     profile, total, whole = kit.pprof.read(out), 0, 0
     for sample in profile.samples:
         if pid and int(sample.labels.get("pid", 0)) != pid:
@@ -97,12 +98,12 @@ def counts(out, names, pid=None, since_s=0.0):
     return total, whole
 
 
-# Those that keep frames and code objects in different ways.
+# Versions that keep frames and code objects in different ways.
 FEW = (2, 7), (3, 8), (3, 11), (3, 12), (3, 15)
 
 
 def versions():
-    """An interpreter of each version, or of some."""
+    """Returns an interpreter of each version, or of some."""
     seen = set()
     for name, version, kind, path in kit.interpreters():
         if not kit.FULL and version not in FEW:
@@ -145,7 +146,7 @@ def paged_out_programs():
 
 @kit.case
 def reasons_are_true():
-    """The reason of the first samples isn't "one frame took the place of another"."""
+    """The reason that the first samples give isn't "one frame took the place of another"."""
     with folder() as d, swap(d):
         for name, version, path in versions():
             if version in ((3, 11), (3, 12)):
@@ -173,7 +174,7 @@ def paged_out_files():
     raise Skip("no interpreter with a library that can be copied")
 
 
-# It pages its own memory out, all the time.
+# A program that pages its own memory out all the time.
 RESTLESS = """
 import ctypes
 libc = ctypes.CDLL(None)
@@ -222,7 +223,8 @@ print(flush=True)
 trap()
 """
 USERFAULTFD = 282 if os.uname().machine == "aarch64" else 323
-CO_FILENAME = {(3, 8): 104, (3, 9): 104, (3, 10): 104, (3, 11): 112}  # these prove a code object by its contents
+# offset of co_filename in versions that prove a code object by its contents
+CO_FILENAME = {(3, 8): 104, (3, 9): 104, (3, 10): 104, (3, 11): 112}
 
 
 @kit.case

@@ -17,32 +17,33 @@ import kit
 from kit import Background, check, folder, krait
 from vt import Terminal
 
-# Format characters that are drawn, or without which words and emoji aren't written.
+# Format characters that are drawn, or that words and emoji need.
 DRAWN = {0x200c, 0x200d, 0x6dd, 0x70f, 0x890, 0x891, 0x8e2, 0x110bd, 0x110cd, *range(0x600, 0x606),
          *range(0x13430, 0x13440)}
 HIDDEN = "".join(chr(c) for c in range(1, 0x110000)
                  if unicodedata.category(chr(c)) in ("Cc", "Cf", "Zl", "Zp") and c not in DRAWN)
-NAMED = "\u202e\u202d\u2066\u2069\u200e\u200f\u061c\x9b\x1b\u200b"  # of the kinds; in names of one
-SEQUENCE = re.compile(r"\x1b\[\??[0-9;]*[A-Za-z]")  # krait's own colours and movements
+# one character of each kind, for names of one character
+NAMED = "\u202e\u202d\u2066\u2069\u200e\u200f\u061c\x9b\x1b\u200b"
+SEQUENCE = re.compile(r"\x1b\[\??[0-9;]*[A-Za-z]")  # matches krait's own colours and movements
 PIECE = 6
 
 
 def names():
-    """Function names: all of the characters, a few in each, between letters."""
+    """Returns function names that hold all of the characters, a few each, between letters."""
     return ["f%d%s_" % (i // PIECE, HIDDEN[i:i + PIECE]) for i in range(0, len(HIDDEN), PIECE)]
 
 
 def check_clean(text, what, least=1):
-    """No such character is in the output, and these names are in it."""
+    """Checks that no such character is in the output, and that these names are."""
     left = sorted({hex(ord(c)) for c in SEQUENCE.sub("", text) if c in HIDDEN and c not in "\n\r\t"})
     check(not left, "%s: came through: %s" % (what, " ".join(left)))
-    # Of Python's names krait writes controls as repr() does.
+    # In names of Python krait writes controls as repr() does.
     seen = len(set(re.findall(r"(f\d+)[?\\][?\\\w]*_", text)))
     check(seen >= least, "%s: only %d of the names are there: %r" % (what, seen, text[:300]))
 
 
 def on_terminal(*args):
-    """What krait writes to its standard output, which is a terminal."""
+    """Returns what krait writes to its standard output, which is a terminal."""
     master, slave = pty.openpty()
     with Background(kit.KRAIT, *args, stdout=slave) as running:
         os.close(slave)
@@ -50,7 +51,7 @@ def on_terminal(*args):
         while select.select([master], [], [], 30)[0]:
             try:
                 got = os.read(master, 1 << 16)
-            except OSError:  # EIO: the other end is closed
+            except OSError:  # EIO: the other end of the terminal is closed
                 break
             if not got:
                 break
@@ -101,12 +102,13 @@ def reports():
             text = on_terminal("report", a, "--format", form)
             left = {hex(ord(c)) for c in text if c in HIDDEN and c not in "\n\t\r"}
             check(not left and len(text) > 1000, "%s: %s" % (form, left))
-        check_clean(on_terminal("merge", a, b, "--format", "folded"), "merge", len(names()) - 12)  # folded stacks have blanks for controls
+        # folded stacks have blanks in place of control characters
+        check_clean(on_terminal("merge", a, b, "--format", "folded"), "merge", len(names()) - 12)
 
 
 @kit.case
 def messages():
-    """File names in errors, warnings and closing lines."""
+    """Names of files in errors, warnings and closing lines are cleaned too."""
     with folder() as d:
         a, _ = files(d)
         for args in (["report", d + "/none f1%s_" % NAMED], ["report", a, "-o", d + "/no/f1%s_.html" % NAMED],

@@ -16,12 +16,12 @@ from kit import case, check, folder, krait
 
 NOBODY = 65534
 BPF, READ, SETGID, SETUID = 1 << 39, 1 << 2, 1 << 6, 1 << 7
-# CHOWN, DAC_OVERRIDE, DAC_READ_SEARCH, FOWNER, KILL, SETGID, SETUID
+# Bits of CHOWN, DAC_OVERRIDE, DAC_READ_SEARCH, FOWNER, KILL, SETGID, SETUID.
 FILES = 1 << 0 | 1 << 1 | READ | 1 << 3 | 1 << 5 | SETGID | SETUID
 
 
 def capabilities(pid):
-    """{tid: (effective, permitted)}"""
+    """Returns {tid: (effective, permitted)}."""
     found = {}
     for tid in os.listdir("/proc/%d/task" % pid):
         with open("/proc/%d/task/%s/status" % (pid, tid)) as f:
@@ -65,7 +65,8 @@ def threads_have_none():
     others, main = workers_of([kit.KRAIT])
     check(any(effective for effective, _ in main), "the main thread has none either: nothing is shown")
     check(others, "no thread was seen")
-    # Filling the kernel's maps is no parsing: it raises one for that long.
+    # A thread that fills the kernel's maps, which is no parsing, raises one capability for that
+    # long.
     check(all(not effective & ~BPF for effective, _ in others), "in effect: %s" % sorted(map(hex, {
         e for e, _ in others})))
     check(any(not effective for effective, _ in others), "never without")
@@ -75,7 +76,7 @@ def threads_have_none():
 
 @case
 def under_sudo():
-    """The cache is the caller's: a thread that changes its user writes it."""
+    """The cache is the caller's: the thread that writes it changes its user."""
     with folder() as d:
         os.chmod(d, 0o755)
         others, _ = workers_of([kit.KRAIT], env={"SUDO_UID": str(NOBODY), "SUDO_GID": str(NOBODY)})
@@ -85,13 +86,13 @@ def under_sudo():
 
 
 def while_reading(command, d):
-    """krait's capabilities while it waits for the rest of a profile."""
+    """Returns krait's capabilities while it waits for the rest of a profile."""
     pipe = d + "/pipe"
     if not os.path.exists(pipe):
         os.mkfifo(pipe, 0o666)
         os.chmod(pipe, 0o666)
     with kit.Background(*command, "report", pipe) as running:
-        fd = os.open(pipe, os.O_WRONLY)  # krait reads now
+        fd = os.open(pipe, os.O_WRONLY)  # opening the pipe shows that krait reads it now
         os.write(fd, b"main;work 1\n")
         time.sleep(0.1)
         found = capabilities(running.pid)
@@ -103,7 +104,7 @@ def while_reading(command, d):
 
 @case
 def reading_profiles():
-    """report has none of its file's capabilities, and as root those for files alone."""
+    """report has none of its file's capabilities, and as root only those for files."""
     with folder() as d:
         os.chmod(d, 0o777)
         effective, permitted = while_reading([kit.KRAIT], d)

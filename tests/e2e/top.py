@@ -167,7 +167,7 @@ def alive():
             threads = int(re.search(r"Threads:\s+(\d+)", f.read()).group(1))
     last = shown[-1]
     check(last["threads"] > 10 + shown[0]["threads_alive"], "too few threads to tell: %s" % last["threads"])
-    # One of them begins and ends all the time.
+    # One of the threads begins and ends all the time.
     check(4 <= threads <= 5 and all(abs(s["threads_alive"] - threads) <= 1 for s in shown),
           "%d threads: %s" % (threads, [s["threads_alive"] for s in shown]))
     check(all(s["processes_alive"] == s["processes"] == 1 for s in shown), "processes")
@@ -231,7 +231,8 @@ def recent():
     check(len(blocks) == 4, done.stdout)
     for block in blocks:
         samples, seconds, cpu = re.search(r": (\d+) samples in ([\d.]+) s, CPU (\d+) %", block[0]).groups()
-        check(abs(int(samples) - 9.99 * int(cpu) * float(seconds)) < 25, block[0])  # 999 for each second of CPU time
+        # 999 samples for each second of CPU time
+        check(abs(int(samples) - 9.99 * int(cpu) * float(seconds)) < 25, block[0])
     # All four intervals are recent: what is shown is the share since the start, though first has
     # long ended.
     last = {m.group(3): (float(m.group(1)), float(m.group(2))) for m in
@@ -291,10 +292,11 @@ def refusals():
     refused(1, "no process", "top", "-p", 4194999, "-n", 1)
 
 
-# ---- the screen ----
+# ---- below: the screen ----
 
 UP, DOWN, END = "\x1b[A", "\x1b[B", "\x1b[F"
-PYTHON_ONLY = "--native=none", "--no-kernel"  # else the functions of a clock's call fill 24 rows
+# without these options functions of a call of the clock fill the 24 rows
+PYTHON_ONLY = "--native=none", "--no-kernel"
 
 
 def on_screen(target, *args, **kw):
@@ -303,14 +305,14 @@ def on_screen(target, *args, **kw):
 
 
 def rows_of(text):
-    """Names in the table on a screen."""
+    """Returns the names in the table on a screen."""
     lines = text.split("\n")
     return [l.split("s ", 1)[-1].strip(" >") for l in lines[4:-1] if l.strip()]
 
 
 @case
 def keys():
-    """Each key does what the screen's last line and the help say."""
+    """Each key does what the screen's last line and the help page say."""
     with python(SHARES) as target, on_screen(target, *PYTHON_ONLY) as t:
         text = t.wait(lambda text: "three (<string>" in text and "CPU" in text)
         check("pid %d" % target.pid in text and "q quit" in text, text)
@@ -441,7 +443,7 @@ def writes():
         check(t.end()[0] == 0, "exit code")
 
 
-# One write of its words, also with PYTHONUNBUFFERED.
+# A program that writes its words in one write, also with PYTHONUNBUFFERED.
 TALKS = "import os, sys\nos.write(1, b'told\\n')\nif sys.argv[1:]: sys.exit('gone')\n" + SHARES
 
 
@@ -494,7 +496,7 @@ def killed():
                 for _ in range(20):
                     os.kill(t.pid, number)
                     try:
-                        t.process.wait(.7)  # what comes sooner is one and the same
+                        t.process.wait(.7)  # a signal that comes sooner counts as the same one
                         break
                     except subprocess.TimeoutExpired:
                         pass
@@ -551,7 +553,7 @@ def thousand_threads():
                 ("\r", "CALLERS"), ("\x1b", "q quit"), ("t", "[threads]"), (END, "[threads]"))
         for key, shown in keys:
             t.type(key, shown, 20)
-        # Its own time: on a busy machine the wall's says nothing.
+        # krait's own CPU time counts: on a busy machine the wall's time says nothing.
         used = (cpu_seconds(t.pid) - before) / len(keys)
         check(used < .2, "%.2f s of CPU a key" % used)
         check(t.end()[0] == 0, "exit code")
@@ -569,7 +571,7 @@ def cost():
         t.read(seconds)
         percent = 100 * (cpu_seconds(t.pid) - before) / seconds
         print("krait top: %.2f %% of one core" % percent)
-        # In a few seconds the clock's 10 ms are 0.2 % each.
+        # In a few seconds, each 10 ms of the clock are 0.2 %.
         check(percent < (1 if FULL else 2), "%.2f %% of one core" % percent)
         check(t.end()[0] == 0, "exit code")
 

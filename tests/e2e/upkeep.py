@@ -14,9 +14,9 @@ import kit
 from cost import MOST, soon, tasks
 from kit import Background, PYTHON, check, folder
 
-SOON = 4  # seconds: what may be more at once has been
+SOON = 4  # seconds after which what may be more at once has been spent
 
-# Mappings that take long to read, and one more or less all the time.
+# A program with mappings that take long to read, and one more or less all the time.
 MAPPINGS = r"""
 import ctypes, os
 libc = ctypes.CDLL(None)
@@ -34,7 +34,7 @@ while True:
     sum(range(1000))
 """
 
-# Names of many threads, which are read again for each new thread.
+# A program with names of many threads, which are read again for each new thread.
 THREADS = r"""
 import itertools, threading
 end = threading.Event()
@@ -50,7 +50,7 @@ for i in itertools.count():
     t.join()
 """
 
-# Threads that do nothing, one after another.
+# A program whose threads do nothing, one after another.
 SHORT_THREADS = """
 import _thread
 print("ready", flush=True)
@@ -97,7 +97,7 @@ def short_threads():
     attack(SHORT_THREADS, "ends of threads", named=False)
 
 
-# As many starts of Python as are asked for, one after another.
+# A program that starts Python as often as it is asked, one start after another.
 STARTS = """
 import subprocess, sys
 for line in sys.stdin:
@@ -108,7 +108,7 @@ for line in sys.stdin:
 
 
 def requests(pid):
-    """The number of requests to krait's children: each waits for the next request."""
+    """Returns the number of requests to krait's children: each waits for the next request."""
     texts = [open("/proc/%d/status" % child).read() for child in tasks(pid)[1:]]
     return sum(int(re.search(r"^voluntary_ctxt_switches:\s*(\d+)", text, re.M)[1]) for text in texts)
 
@@ -124,7 +124,7 @@ def starts():
             parent.process.stdout.readline()
 
         with kit.recorder(d + "/o.pb.gz", "-F", 499, "-p", parent.pid) as recording:
-            start(20)  # the files are known now
+            start(20)  # from now on the files are known
             before = requests(recording.pid)
             start(60)
             took = (requests(recording.pid) - before) / 60

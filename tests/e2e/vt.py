@@ -191,11 +191,11 @@ class Terminal:
     def fill(self):
         """Fills the terminal's buffer without reading, so that there is no room for the program's
         next output."""
-        os.kill(self.pid, signal.SIGSTOP)  # no sequence of it is cut
+        os.kill(self.pid, signal.SIGSTOP)  # stopped, so that no escape sequence of it is cut
         self.read(.1)
         fd = os.open(os.ttyname(self.slave), os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY)
         full = 0
-        while full < 3:  # a worker of the kernel makes some room again
+        while full < 3:  # waits, because a worker of the kernel makes some room again
             try:
                 os.write(fd, b"\r" * 4096)
                 full = 0

@@ -49,7 +49,7 @@ COMMENT = re.compile(r"CPU use: pid (\d+): (\d+) ms, CPU (\d+) ms, (\d+) threads
 
 
 class Use:
-    """What a recording says of a process, in ms."""
+    """What a recording says of one process, in ms."""
 
     def __init__(self, comment):
         found = COMMENT.fullmatch(comment)
@@ -60,7 +60,7 @@ class Use:
 
 
 def uses(path):
-    """The uses of each process, and of all together."""
+    """Returns the uses of each process, and of all together."""
     lines = krait("report", path, "--format", "jsonl", "-o", "-").stdout.splitlines()
     comments = [c for c in json.loads(lines[0])["comments"] if c.startswith("CPU use")]
     every = [c for c in comments if ": all: " in c]
@@ -76,7 +76,7 @@ def first_line(path, *options):
 
 
 def sentence_of(said):
-    """Of the closing lines: it stands before the headline and the last one."""
+    """Returns that one of the closing lines: it stands before the headline and the last line."""
     found = [line[len("krait: "):] for line in said.splitlines()[-3:] if " of one CPU" in line or "waited for" in line]
     check(len(found) == 1, said)
     return found[0]
@@ -132,7 +132,7 @@ def idle_service():
 
 @kit.case
 def without_a_sample():
-    """A program without a sample waited all the time."""
+    """A program without a sample has waited all the time."""
     with folder() as d, python("import time; time.sleep(60)") as target:
         krait("record", "-o", d + "/o.pb.gz", "-d", 1, "-p", target.pid)
         check(re.match("python3 -c ran 0 %, waited for a CPU 0 %, for anything else (9[0-9]|100) %", first_line(d + "/o.pb.gz")),
@@ -164,7 +164,7 @@ def ready_without_a_cpu():
         with open("/proc/%d/schedstat" % target.pid) as f:
             after = f.read().split()
         use = uses(d + "/o.pb.gz")[0][0]
-        # By the kernel's own counts, from a little earlier to a little later.
+        # Compares with the kernel's own counts, from a little earlier to a little later.
         ran, queued = ((int(b) - int(a)) / 1e6 for a, b in zip(before[:2], after[:2]))
         check(0 < use.ran <= ran + 20 and 0 < use.queued <= queued + 20,
               "ran %d, queued %d, not %d, %d" % (use.ran, use.queued, ran, queued))
@@ -235,7 +235,7 @@ def where_it_isnt_known():
 
 
 def held_least(path):
-    """Percent of the wall time, as the report says it."""
+    """Returns the percentages of the wall time, as the report says them."""
     text = krait("report", path).stdout
     check("GIL, of the CPU time (waiting threads have none): held " in text, text)
     found = re.search(r"GIL held at least (\d+) % of the wall time \(a holder that sleeps isn't seen\)", text)

@@ -21,7 +21,7 @@ from kit import PYTHON, ROOT, Skip, check, folder
 MAKER = os.path.join(ROOT, "packaging", "wheel.py")
 BINARY = os.path.join(ROOT, "build", "static", "stripped", "krait")
 MOST_BYTES = 5 * 1000 * 1000
-# The tags of an interpreter that musl's loader loads: argv[1] stands for it.
+# Code that prints the tags of an interpreter; argv[1] stands for one that musl's loader loads.
 MUSL_CODE = """
 import inspect, os, sys
 from pip._internal.models.wheel import Wheel
@@ -33,7 +33,7 @@ platforms = list(_musllinux.platform_tags([arch] if many else arch))
 own = [tags.Tag("py3", "none", p) for p in platforms]
 print(len(own) > 0, *[Wheel(name).supported(own) for name in sys.argv[2:]])
 """
-# What pytest asks for, and the krait that the modules call.
+# Code that pytest asks for, and the krait that the modules call.
 PLUGIN_CODE = """
 from importlib.metadata import entry_points
 import krait.recording
@@ -101,7 +101,7 @@ def contents():
 
 @kit.case
 def record():
-    """RECORD has every member's size and hash."""
+    """The file RECORD has every member's size and hash."""
     with zipfile.ZipFile(wheel()) as z:
         name = next(n for n in z.namelist() if n.endswith("/RECORD"))
         rows = list(csv.reader(z.read(name).decode().splitlines()))

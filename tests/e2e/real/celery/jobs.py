@@ -25,7 +25,8 @@ def report(rows):
 if __name__ == "__main__":
     import jobs
 
-    OUT = FOLDER + ".new"  # a worker would read what isn't yet written
+    # written under another name first: a worker would read what isn't yet there
+    OUT = FOLDER + ".new"
     os.makedirs(OUT)
     jobs.app.conf.broker_transport_options["data_folder_out"] = OUT
     while True:

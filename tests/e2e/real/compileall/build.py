@@ -7,7 +7,7 @@ import helpers
 
 
 class Skipped:
-    """What compileall asks whether it leaves a file out."""
+    """compileall asks this whether it leaves a file out."""
 
     def search(self, path):
         with measured:
