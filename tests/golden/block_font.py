@@ -11,7 +11,7 @@ import struct
 
 EM, ADVANCE = 1000, 500
 NAME = "Krait Blocks"
-HEIGHTS = range(200, 760, 70)  # of glyphs 2 to 9; 0 is .notdef, 1 is blank
+HEIGHTS = range(200, 760, 70)  # heights of glyphs 2 to 9; 0 is .notdef, 1 is blank
 
 CONFIG = """<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
@@ -30,7 +30,7 @@ CONFIG = """<?xml version="1.0"?>
 
 
 def _block(height):
-    """A simple glyph of one contour, four points, all on the curve, clockwise."""
+    """A simple glyph of one contour with four points, all on the curve, clockwise."""
     points = [(50, 0), (50, height), (450, height), (450, 0)]
     xs = [b[0] - a[0] for a, b in zip([(0, 0)] + points, points)]
     ys = [b[1] - a[1] for a, b in zip([(0, 0)] + points, points)]
@@ -88,14 +88,14 @@ def font():
         out += struct.pack(">4sIII", tag, _sum(padded), at + len(body), len(data))
         body += padded
     whole = struct.pack(">IHHHH", 0x10000, len(tables), 128, 3, 16 * len(tables) - 128) + out + body
-    where = whole.index(struct.pack(">I", 0x5f0f3cf5)) - 4  # checkSumAdjustment of head
+    where = whole.index(struct.pack(">I", 0x5f0f3cf5)) - 4  # where head has its checkSumAdjustment
     check = struct.pack(">I", (0xb1b0afba - _sum(whole)) & 0xffffffff)
     return whole[:where] + check + whole[where + 4:]
 
 
 def install(directory):
-    """The font and a configuration with nothing else in @directory; what FONTCONFIG_FILE must
-    be."""
+    """Writes the font, and a configuration with nothing else, into @directory. Returns what
+    FONTCONFIG_FILE must be."""
     directory = pathlib.Path(directory)
     (directory / "blocks.ttf").write_bytes(font())
     config = directory / "fonts.conf"

@@ -25,7 +25,7 @@ def folder():
 
 
 def find():
-    """Path of a Chromium, or None; CHROMIUM in the environment names another."""
+    """Returns the path of a Chromium, or None; CHROMIUM in the environment names another one."""
     names = (os.environ.get("CHROMIUM", "chromium"), "chromium-browser", "google-chrome")
     return next((p for p in map(shutil.which, names) if p), None)
 
@@ -39,7 +39,7 @@ class Browser:
     def __init__(self, width=1200, height=800, dark=False, scrollbars=False, fonts=None):
         self.errors = []
         self.events = []
-        self.on_event = None  # called with (method, params)
+        self.on_event = None  # a function that is called with (method, params)
         self.next_id = 0
         self.buffer = b""
         self.profile = tempfile.mkdtemp(prefix="krait-browser-")
@@ -58,7 +58,7 @@ class Browser:
         self.come, from_write = os.pipe()
 
         def wire():
-            # Above 4 first: the pipes may be 3 or 4 themselves.
+            # Numbers above 4 come first, because the pipes may be 3 or 4 themselves.
             a, b = os.dup(to_read), os.dup(from_write)
             while a < 5:
                 a = os.dup(a)
@@ -140,7 +140,8 @@ class Browser:
     def resize(self, width, height):
         self.call("Emulation.setDeviceMetricsOverride",
                   {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
-        self.js("window.dispatchEvent(new Event('resize'))")  # its own may come later
+        # the browser's own resize event may come later
+        self.js("window.dispatchEvent(new Event('resize'))")
 
     def scheme(self, dark, media=""):
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
@@ -157,7 +158,7 @@ class Browser:
             self._event(self._receive(60))
 
     def js(self, expression, wait=False):
-        """@wait: the expression is a promise, whose result is waited for."""
+        """Evaluates an expression. @wait: it is a promise, whose result is waited for."""
         result = self.call("Runtime.evaluate", {"expression": expression, "returnByValue": True, "awaitPromise": wait})
         if "exceptionDetails" in result:
             raise RuntimeError(json.dumps(result["exceptionDetails"])[:800])
@@ -172,7 +173,7 @@ class Browser:
         self.mouse("mouseReleased", x, y, button=button, clickCount=1)
 
     def key(self, key, text=None, modifiers=0):
-        """@modifiers: 2 = Ctrl."""
+        """Presses a key. @modifiers: 2 = Ctrl."""
         base = {"key": key, "modifiers": modifiers,
                 "windowsVirtualKeyCode": {"Enter": 13, "Escape": 27}.get(key, 0)}
         self.call("Input.dispatchKeyEvent",

@@ -36,7 +36,7 @@ def by_function(location):
 
 
 def load(path):
-    with open(path, encoding="utf-8") as f:  # fails if it isn't UTF-8
+    with open(path, encoding="utf-8") as f:  # this fails if the file isn't UTF-8
         return json.load(f)
 
 
@@ -70,7 +70,8 @@ def check_speedscope(name, truth, path):
 
 
 def numbered(threads):
-    """Threads whose ids aren't numbers get unused numbers: only their sums can be compared."""
+    """Sums by thread. Threads whose ids aren't numbers get unused numbers: only their sums can be
+    compared."""
     out = collections.Counter()
     for ids, value in threads.items():
         known = all(i.isdigit() and int(i) < 1 << 22 for i in ids)
@@ -83,7 +84,7 @@ def ns(ms):
 
 
 def check_firefox(name, truth, path):
-    """The processed profile's rules: docs-developer/processed-profile-format.md and
+    """Checks the rules of processed profiles: docs-developer/processed-profile-format.md and
     types/profile.ts of firefox-devtools/profiler."""
     d = load(path)
     s, meta, wrong = d["shared"], d["meta"], []
@@ -179,7 +180,7 @@ def check_trace(name, truth, path):
     result(f"{name} trace functions, files", difference(want, dict(got)))
     want, first = collections.Counter(), {}
     for s in in_time:
-        if truth.profile.stack(s):  # no slice is without a name
+        if truth.profile.stack(s):  # no slice may be without a name
             want[truth.thread(s)] += s.values[truth.value]
         first[truth.thread(s)] = min(s.labels["time"], first.get(truth.thread(s), 1 << 62))
     result(f"{name} trace threads", difference(numbered(want), numbered(threads)))
@@ -220,7 +221,7 @@ def check_pstats(name, truth, path):
 
 
 def content(path):
-    """All contents of a recording, in an order that doesn't depend on the file's."""
+    """Returns all contents of a recording, in an order that doesn't depend on the file's."""
     p = pprof.read(path)
     samples = collections.Counter()
     for s in p.samples:
@@ -234,7 +235,8 @@ def content(path):
 
 def check_jsonl(name, recording, path, directory):
     with open(path, encoding="utf-8") as f:
-        lines = f.read().splitlines()  # at everything that anybody takes for the end of a line
+        # splits at everything that anybody takes for the end of a line
+        lines = f.read().splitlines()
     result(f"{name} jsonl is JSON, line by line",
            [line for line in lines if not isinstance(json.loads(line), dict)])
     back = convert(path, os.path.join(directory, "back.pb.gz"))
@@ -246,7 +248,7 @@ def check_jsonl(name, recording, path, directory):
 
 
 def check_folded(name, truth, path):
-    """One line for each stack, `;` between frames, the count behind the last blank."""
+    """Checks that each stack is one line: `;` between frames, the count after the last blank."""
     wrong, total = [], 0
     with open(path, encoding="utf-8", newline="") as f:
         text = f.read()
@@ -268,7 +270,8 @@ ODD = ["f" * 4000, "a;b", "line\nbreak", "tab\there", "quo\"te'\\", "<module>", 
 
 
 def odd_recording(path):
-    """All odd names as functions, files, thread and process; recursion; samples without times."""
+    """Makes a profile with all odd names as functions, files, thread and process; recursion;
+    samples without times."""
     w = pprof.Writer()
     base = w.location("[python 3.12]", "<module>", "/srv/app.py", 1, 3, 1)
     kinds = ["[python 3.12]", "/usr/lib/libodd;\n.so", "[kernel]", "[jit]", "[gc]", "[krait]"]
@@ -304,7 +307,7 @@ def stacks(truth, in_time=False):
 
 
 def check_back(name, truth, path):
-    """krait reads the file that it wrote: every stack has its time."""
+    """krait reads the file that it wrote, and every stack has its time."""
     kind = path.split(".")[-2]
     result(f"{name} {kind} read back", difference(stacks(truth, kind == "trace"),
                                                   stacks(Truth(convert(path, path + ".pb.gz")))))

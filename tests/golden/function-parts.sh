@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/tools/lib.sh
 
-check() { # NAME PATH
+check() { # check NAME PATH: checks the parts of functions in a file
 	local file id debug
 	file=$("$2" -W ignore -c "$INTERPRETER_FILE") || { echo "FAIL function-parts $1: it doesn't run"; return 1; }
 	id=$(readelf -n "$file" | awk '/Build ID/ { print $3 }')

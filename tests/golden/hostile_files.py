@@ -14,7 +14,7 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 KRAIT = os.path.join(ROOT, os.environ.get("KRAIT", "build/release/krait"))
-MEMORY = 128 << 20  # of address space: libraries take 30 MiB of it
+MEMORY = 128 << 20  # the address space that krait may have; libraries take 30 MiB of it
 WHERE = re.compile(r"byte \d+|line \d+: \w+:|after \d+ bytes")
 failed = False
 
@@ -38,13 +38,13 @@ def trace_of_threads(n, threads):
 
 
 def trace_samples(n, threads):
-    """A chain of @n frames, a sample of its end in each thread."""
+    """Makes a chain of @n frames, with a sample of its end in each thread."""
     return {"traceEvents": [], "stackFrames": {str(i): {"name": "f", "parent": i - 1} for i in range(n)},
             "samples": [{"sf": n - 1, "ts": t, "pid": 1, "tid": t} for t in range(threads)]}
 
 
 def firefox(n, threads=1):
-    """A chain of @n stacks, a sample of each in each thread."""
+    """Makes a chain of @n stacks, with a sample of each in each thread."""
     return {"meta": {"preprocessedProfileVersion": 60, "startTime": 0}, "libs": [],
             "shared": {"stackTable": {"frame": [0] * n, "prefix": [None] + list(range(n - 1))},
                        "frameTable": {"func": [0]}, "funcTable": {"name": [0]}, "stringArray": ["f"]},
@@ -52,21 +52,21 @@ def firefox(n, threads=1):
 
 
 def speedscope(n):
-    """@n frames opened one after the other, then closed."""
+    """Makes @n frames that are opened one after the other, then closed."""
     events = [{"type": "O", "at": i, "frame": 0} for i in range(n)] + [{"type": "C", "at": n + i, "frame": 0} for i in range(n)]
     return {"$schema": "https://www.speedscope.app/file-format-schema.json", "shared": {"frames": [{"name": "f"}]},
             "profiles": [{"type": "evented", "name": "x", "unit": "milliseconds", "startValue": 0, "endValue": 2 * n, "events": events}]}
 
 
 def cpuprofile(n):
-    """A chain of @n nodes, a sample of each."""
+    """Makes a chain of @n nodes, with a sample of each."""
     frame = {"functionName": "f", "scriptId": "1", "url": "x.js", "lineNumber": 1, "columnNumber": 1}
     return {"nodes": [{"id": i + 1, "callFrame": frame, "children": [i + 2] if i + 1 < n else []} for i in range(n)],
             "startTime": 0, "endTime": n, "samples": list(range(1, n + 1)), "timeDeltas": [1] * n}
 
 
 def bomb(path):
-    """Four hundred megabytes in four hundred thousand bytes."""
+    """Writes four hundred megabytes in four hundred thousand bytes."""
     with gzip.open(path, "wb", compresslevel=9) as f:
         for _ in range(100):
             f.write(b"f 1\n" * 1000000)
@@ -76,7 +76,7 @@ CASES = (
     ("trace", lambda: trace(20000), 5, "nested far deeper"),
     ("trace-100000", lambda: trace(100000), 10, "nested far deeper"),
     ("trace-threads", lambda: trace_of_threads(5000, 20), 10, "nested far deeper"),
-    ("trace-12000", lambda: trace(12000), 10, None),  # more calls than V8 has room for on its stack
+    ("trace-12000", lambda: trace(12000), 10, None),  # more calls than V8's stack has room for
     ("trace-samples-threads", lambda: trace_samples(10000, 20000), 10, "far deeper"),
     ("trace-samples", lambda: trace_samples(10000, 2), 10, None),
     ("firefox", lambda: firefox(65000), 5, "far deeper"),
@@ -113,7 +113,7 @@ def check(directory, name, make, limit, words):
 
 
 def message(number, data):
-    """A field of a protocol buffer; a number is a length without its bytes."""
+    """Makes a field of a protocol buffer; a number stands for a length without its bytes."""
     n, head = data if isinstance(data, int) else len(data), b""
     while n > 127:
         head, n = head + bytes([n & 127 | 128]), n >> 7
@@ -125,16 +125,17 @@ def node(i, *children):
 
 
 def prefixes(*prefix):
-    """A Firefox profile with such callers."""
+    """Makes a Firefox profile with such callers."""
     profile = firefox(len(prefix))
     profile["shared"]["stackTable"]["prefix"] = prefix
     return json.dumps(profile).encode()
 
 
-HEAD = message(1, b"\x08\x01\x10\x02") + message(6, b"") + message(6, b"cpu") + message(6, b"nanoseconds")  # of pprof
+# the first fields of a pprof file
+HEAD = message(1, b"\x08\x01\x10\x02") + message(6, b"") + message(6, b"cpu") + message(6, b"nanoseconds")
 LINES = b'{"type":"krait","version":1,"sample_types":[{"type":"cpu","unit":"x"}]}\n{"type":"mapping","id":1,"name":"x"}\n'
 TEN_GB = 10 ** 10
-DAMAGED = (  # name, bytes, where and what
+DAMAGED = (  # name, bytes, and which place and fault the message must name
     ("pprof-10-gb", HEAD + message(2, TEN_GB), "pprof: byte %d: Profile: field 2 says 10000000000 bytes" % len(HEAD)),
     ("pprof-string-10-gb", HEAD + message(6, TEN_GB), "pprof: byte %d: Profile: field 6 says" % len(HEAD)),
     ("pprof-inner-10-gb", HEAD + message(2, message(1, TEN_GB)), "pprof: byte %d: Sample: field 1 says" % (len(HEAD) + 2)),
@@ -197,7 +198,7 @@ def cut_line(directory):
 
 
 def large(directory):
-    """10 GB, nearly all of it a hole."""
+    """Reads a file of 10 GB, nearly all of it a hole."""
     global failed
     path = os.path.join(directory, "large.pb.gz")
     with open(os.path.join(ROOT, "tests", "golden", "go-cpu.pb.gz"), "rb") as f, open(path, "wb") as out:
@@ -209,7 +210,7 @@ def large(directory):
 
 
 def not_text(directory):
-    """Names that aren't UTF-8, in each format that is text: the output is UTF-8."""
+    """Reads names that aren't UTF-8, in each format that is text: the output is UTF-8."""
     global failed
     bad = b"\xff\xc3(\xed\xa0\x80\xf8"
     for name, data in (("folded", b"main;f%s (/srv/%s.py:3) 5\n" % (bad, bad)), ("jsonl", LINES + b'{"type":"frame","id":1,"mapping":1,"name":"%s"}\n'

@@ -28,7 +28,8 @@ def plain(text):
 
 
 def is_like(symbol, name):
-    """Do they have a word in common? nb_add and long_add; list.sort and list_sort_impl."""
+    """Tells whether names have a word in common: nb_add and long_add; list.sort and
+    list_sort_impl."""
     last = re.sub(r"^(tp|nb|sq|mp|am|bf)_(inplace_)?", "", name.split(".")[-1])
     return plain(last)[:3] in plain(symbol)
 
@@ -44,7 +45,7 @@ def main():
     wrong = [] if n == total else [f"{total - n} names of no function"]
     known = [r for r in rows if r[1] in KNOWN]
     wrong += [f"{s} is {name}" for _, s, name, _, _ in known if name not in KNOWN[s]]
-    # The collector, and what it tells gc.callbacks.
+    # Checks the collector, and what it tells gc.callbacks.
     wrong += [f"{s} is the collector" for _, s, name, _, _ in rows if name == "gc_collect_main"
               and not re.match("collect|gc_collect|_PyGC_Collect|invoke_gc_callback", s)]
     # Several symbols may have one start.

@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/tools/lib.sh
 
-check() { # NAME PATH
+check() { # check NAME PATH: checks the names of a file
 	local file
 	file=$("$2" -W ignore -c "$INTERPRETER_FILE") || { echo "FAIL method-names $1: it doesn't run"; return 1; }
 	if [ "$(nm "$file" 2>/dev/null | wc -l)" = 0 ]; then

@@ -44,7 +44,7 @@ def says(name, text, all_of_it, notes=(), *args):
 
 
 def trace(*events):
-    """Events as text, so that they may be no JSON."""
+    """Makes a trace of events that are texts, so that they may be no JSON."""
     return '{"traceEvents":[%s]}' % ",".join(events)
 
 
@@ -107,7 +107,7 @@ def close(a, b):
 
 
 def fractions(work):
-    """Counts with fractions, in all formats that have counts."""
+    """Counts have fractions, in all formats that have counts."""
     many = "".join("main;f%d 0.4\n" % i for i in range(100))
     flame = "foo;bar;baz 0.156\nfoo;foo;bar;baz 0.98\nfoo;bar;baz 0.343\nfoo;foo;bar;baz 0.888\n"
     weights = json.dumps({"$schema": "https://www.speedscope.app/file-format-schema.json", "shared": {"frames": [{"name": "f"}, {"name": "g"}]},
@@ -127,7 +127,7 @@ def fractions(work):
 
 
 def negatives(work):
-    """A comparison of two profiles, as pprof -diff_base and Go's heap?seconds= write it."""
+    """Two profiles are compared as pprof -diff_base and Go's heap?seconds= write it."""
     w = pprof.Writer()
     main, work_, other = (w.location("[python 3.12]", name, "/srv/app.py", i, i, 0) for i, name in enumerate(("main", "work", "other"), 1))
     w.sample([main, work_], {}, -5000)
@@ -151,7 +151,8 @@ def negatives(work):
     with open(os.path.join(work, "n.speedscope.json"), encoding="utf-8") as f:
         check("negative-speedscope-sum", sum(sum(p["weights"]) for p in json.load(f)["profiles"]) == -3990)
     krait("report", path, "--value", "samples", "-o", os.path.join(work, "n.svg"))
-    with open(os.path.join(work, "n.svg"), encoding="utf-8") as f:  # of 6,050 that changed 1,030 are drawn
+    # of 6,050 functions that changed 1,030 are drawn
+    with open(os.path.join(work, "n.svg"), encoding="utf-8") as f:
         picture = f.read()
     check("negative-svg", ">-3,990 samples: 1,030 more, which is drawn, and 5,020 less<" in picture and
           "<title>all\n17.0 % of all, 1,030 samples" in picture, picture[picture.find('id="numbers"'):][:200])
@@ -163,7 +164,7 @@ def negatives(work):
 
 
 def several_values(work):
-    """One file, several values: the default one, and each by its name."""
+    """One file has several values: it is read by the default one, and by the name of each."""
     two = "a;b 10 20\na;c 5 0\n"
     check("two-counts", report(two)["value"] == "after" and report(two)["all"] == 20 and report(two, "--value", "before")["all"] == 15, str(report(two)))
     path = os.path.join(work, "two.folded")

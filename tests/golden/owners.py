@@ -24,7 +24,7 @@ def check(name, true, words=""):
 
 
 def write(path, owners):
-    """owners: (process, thread, samples)."""
+    """Writes a profile. owners: (process, thread, samples)."""
     w = pprof.Writer()
     frame = w.location("[python 3.12]", "work", "/srv/app.py", 1, 2, 0)
     for i, (process, thread, n) in enumerate(owners):
@@ -34,7 +34,7 @@ def write(path, owners):
 
 
 def rows(path, *args):
-    """{name: percent} of the last table, in order."""
+    """Returns {name: percent} of the last table, in order."""
     done = subprocess.run([KRAIT, "report", path, *args], capture_output=True, timeout=60,
                           env=dict(os.environ, COLUMNS="100"))
     text = done.stdout.decode()
@@ -65,7 +65,7 @@ def main():
         want = {"python, 40 processes": 12000 / 137, "job-N.py, 12 processes": 1200 / 137, "job.py (pid 152)": 500 / 137}
         got = rows(path, "--per-process")
         check("processes", list(got) == list(want) and all(abs(got[k] - want[k]) < .06 for k in want), str(got))
-        # What is counted isn't "25 of" something, what is measured is.
+        # What is counted is "25 samples", not "25 of" something; what is measured is "of".
         write(path, [("p", "t", 25)])
         events = os.path.join(work, "x.jsonl")
         subprocess.run([KRAIT, "report", path, "-o", events], check=True, timeout=60)

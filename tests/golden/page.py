@@ -41,7 +41,7 @@ def equal(got, want, what):
         raise AssertionError(f"{what}: {got!r}, not {want!r}")
 
 
-# Without a browser.
+# Below: tests without a browser.
 
 def self_contained():
     """Nothing in the file refers to anything outside; the policy pins its one script and style."""
@@ -72,7 +72,7 @@ def recording():
                    "main:10;deflate:0": 25, "main:10;do_syscall_64:0": 15}, "samples")
 
 
-# In a browser.
+# Below: tests in a browser.
 
 def made(name, samples, values=(("samples", "count"),), **head):
     """Makes a page of samples: frames (a name stands for a line of app.py; else all members),
@@ -110,7 +110,7 @@ def open_page(b, name, fragment="", code="all"):
 
 
 def rows(b):
-    """Name, self and total of the table's rows."""
+    """Returns name, self and total of the table's rows."""
     return b.js("""[...document.querySelectorAll('#table tbody tr:not(.group)')].map((tr) => [
         tr.querySelector('.name').textContent,
         ...[...tr.querySelectorAll('.share')].map((e) => e.textContent.replace('\\u00a0', ' '))])""")
@@ -125,7 +125,7 @@ def matched(b):
 
 
 def press(b, label):
-    """Clicks the visible button with that text or id."""
+    """Clicks the visible button that has this text or id."""
     where = b.js("""(() => {
         const e = [...document.querySelectorAll('button')].find((e) => (e.textContent === %r || e.id === %r) && e.offsetParent);
         e.scrollIntoView({block: 'nearest'});
@@ -412,7 +412,8 @@ def keyboard_in_controls(b):
 
 def chosen(b):
     """The range of the timeline in seconds, from the address, once the page is at rest; or None."""
-    b.js("new Promise((done) => setTimeout(done, 400))", wait=True)  # the address follows 200 ms later
+    # the address is written 200 ms later
+    b.js("new Promise((done) => setTimeout(done, 400))", wait=True)
     found = re.search(r"[#&]t=([^&]*)", b.js("location.hash"))
     return found and [round(float(t) / 1e9, 6) for t in found[1].split("-")]
 
@@ -432,7 +433,7 @@ def timeline(b):
     until(b, "document.querySelector('#chips').textContent.includes('of all is shown')", "no brush")
     time.sleep(0.1)
     shown = {r[0]: float(r[2].split()[0]) for r in rows(b)}
-    assert shown["a"] == 100 and "b" not in shown, shown  # b begins at 6 s
+    assert shown["a"] == 100 and "b" not in shown, shown  # function b begins at 6 s
     until(b, "location.hash.includes('t=')", "the range isn't in the address")
     for button, want in (("right", [["a", "100.0 %"]]), ("left", [["a", "80.0 %"], ["b", "20.0 %"]])):
         b.click(start + width * 0.9, y + 9, button)
@@ -440,7 +441,7 @@ def timeline(b):
         equal([r[0::2] for r in rows(b)], want, "after the click, " + button)
     # By keyboard: the first arrow takes the tenth at its end, Shift moves an end, Escape takes all.
     b.js("document.querySelector('#strip canvas').focus()")
-    ranges = [[0, 1], [0.2, 1.2], [0.2, 1.4]]  # seconds, of 10
+    ranges = [[0, 1], [0.2, 1.2], [0.2, 1.4]]  # the range in seconds, of 10
     for modifiers, want in zip((0, 0, 8), ranges):
         b.key("ArrowRight", modifiers=modifiers)
         equal(chosen(b), want, "the range after an arrow")
@@ -471,9 +472,10 @@ def printed(b):
     equal(b.js("getComputedStyle(document.body).backgroundColor"), "rgb(255, 255, 255)", "paper")
     text = b.js("document.body.innerText.replace(/\\u00a0/g, ' ')")
     assert "0 ns – 5.00 s" in text and "of all is shown" in text and "Save" not in text, text
-    b.js("document.body.style.width = '700px'")  # as on paper, where no resize is told
+    b.js("document.body.style.width = '700px'")  # as on paper, where no resize is reported
     wide, high = b.js("""(() => { const c = document.querySelector('#strip canvas'), r = c.getBoundingClientRect(); return [r.width / c.width, r.height / c.height]; })()""")
-    assert wide < 0.6 and abs(high - wide) < 0.02, (wide, high)  # paper is narrower, and what is written on it as narrow as high
+    # paper is narrower, so that what is on it gets as narrow as high
+    assert wide < 0.6 and abs(high - wide) < 0.02, (wide, high)
     b.js("document.body.style.width = ''")
     b.scheme(True)
     b.js("window.dispatchEvent(new Event('afterprint'))")
@@ -525,7 +527,9 @@ def printed_whole(b):
         open_page(b, "deep.html", fragment)
         sheets = pdf.Pdf(base64.b64decode(b.call("Page.printToPDF")["data"])).pages()
         names = [[w for w in words if re.fullmatch(r"f\d+", w)] for words in sheets]
-        chosen_one = re.findall(r"f\d+", b.js(CHIPS)) * 3  # in both pictures of a sandwich, among the filters and above its lines
+        # the chosen function is in both pictures of a sandwich, among the filters and above its
+        # lines
+        chosen_one = re.findall(r"f\d+", b.js(CHIPS)) * 3
         seen, want = collections.Counter(itertools.chain(*names)), collections.Counter([f"f{i}" for i in range(400)] + chosen_one)
         equal([seen - want, want - seen], [{}, {}], "rows" + fragment)
         assert [name for name in names[0] if name not in chosen_one][0] == first and 6 <= len(sheets) <= 8, (fragment, len(sheets), names[0][:3])
@@ -578,7 +582,7 @@ def whole_names(b):
         assert name in tip_at(b, 0.5, 1), tip(b)
         equal(b.js("(() => { const r = document.querySelector('#tip').getBoundingClientRect(), inner = document.querySelector('#tip b').getBoundingClientRect();"
                    "return r.x >= 0 && r.y >= 0 && r.right <= innerWidth && r.bottom <= innerHeight && inner.right <= r.right && inner.bottom <= r.bottom; })()"), True, size)
-    # Wherever else a name stands, the page is as wide as its window.
+    # Wherever else a long name stands, the page is as wide as its window.
     name = "x" * 1500 + "\u754c" * 1500 + "\U0001f40d" * 1000 + " \u202e<b>"
     made("whole.html", [([name + "1", name + "2"], {"process": name, "pid": "1", "thread": name, "tid": "1", name[:300]: name, "version": str(i)}, [5], 10 ** 8 * i) for i in range(2)])
     for width in 1400, 320:
@@ -640,7 +644,8 @@ def lanes(b):
     """There is a lane for each group that the filters let through, the heaviest first."""
     made("lanes.html", [(["f"], {"process": "app", "pid": str(p), "thread": f"t{t}", "tid": str(10 * p + t)}, [30 - 3 * p - t], 10 ** 8 * t)
                         for p in (1, 2, 3) for t in range(3)])
-    each = [(f"app (pid {p}) \u00b7 t{t} (tid {10 * p + t})", f"{p} \u00b7 t{t}") for p in (1, 2, 3) for t in range(3)]  # where there is room, else
+    # full names where there is room, else short ones
+    each = [(f"app (pid {p}) \u00b7 t{t} (tid {10 * p + t})", f"{p} \u00b7 t{t}") for p in (1, 2, 3) for t in range(3)]
     open_page(b, "lanes.html")
     equal(b.js(WRITTEN), ["app (pid 1)", "app (pid 2)", "app (pid 3)"], "processes")
     high = b.js("document.querySelector('#strip').clientHeight")
@@ -843,7 +848,7 @@ def waited(b):
 
 
 def whole_sentence(b):
-    """On a telephone the first sentence is whole, however long a process's name is."""
+    """On a telephone the first sentence is shown whole, however long a process's name is."""
     use = ["CPU use: pid %d: 1000 ms, CPU 50 ms, 1 threads, main thread ran 5 ms, queued %d ms, waited %d ms, not known 0 ms: %s" % (
         pid, queued, 995 - queued, "joblib.externals.loky.backend.popen_loky_posix") for pid, queued in ((23112, 40), (23107, 600))]
     made("long-use.html", [(["f"], {}, [2])], comments=use + ["CPU use: all: 1000 ms, CPU 100 ms, 2 processes"])
@@ -909,7 +914,7 @@ def nameless(b):
 
 
 def pixel(b, x, y):
-    """The colour of a box, above its text."""
+    """Returns the colour of a box, above its text."""
     return tuple(b.js("(([x, y]) => { const c = document.querySelector('#canvas'), r = c.getBoundingClientRect();"
                       "return [...c.getContext('2d').getImageData(x - r.x, y - r.y, 1, 1).data].slice(0, 3); })([%f, %f])" % (x, y - ROW / 2 + 1)))
 
@@ -1065,7 +1070,8 @@ LIBRARY = {"django": "/venv/lib/python3.12/site-packages/django/core.py", "asgir
 
 
 def frame_of(name):
-    """"django.f": f of that library; "import json"; ":inflate": native; "[gc]"; else one's own."""
+    """"django.f" is f of that library; "import json"; ":inflate" is native; "[gc]"; anything else
+    is one's own."""
     library = "IMPORT" if name.startswith("import ") else name.split(".")[0] if "." in name else ""
     if name[0] == ":":
         return {"mapping": "/usr/lib/libz.so.1", "name": name[1:]}
@@ -1094,7 +1100,7 @@ def folded_path(stack):
 
 
 def folded_boxes(samples):
-    """The weight of each box by its path of names, counted from the samples."""
+    """Returns the weight of each box by its path of names, counted from the samples."""
     paths, weights, lengths, members, packages = [], collections.Counter(), collections.defaultdict(set), collections.defaultdict(set), collections.defaultdict(dict)
     for stack, n in samples:
         boxes = folded_path(stack)
@@ -1121,7 +1127,7 @@ def places(b):
 
 
 def drawn(b):
-    """The share of each box of the picture by its path of names."""
+    """Returns the share of each box of the picture by its path of names."""
     boxes, width = boxes_of(b)
     return {path: (right - x) / width for path, (x, right) in boxes.items()}
 
@@ -1161,7 +1167,7 @@ def my_code(b):
     equal(sorted(got), sorted(want), "boxes")
     assert len(want) < most and all(abs(got[path] * whole - n) < 0.002 * whole for path, n in want.items()), (got, want)
     equal([r[0] for r in rows(b)][:3], [r[0] for r in unfolded if r[0] in ("main", "view", "rule")], "the first rows")
-    # By the arrow's order in each group, which is said.
+    # Boxes are in the order of the arrow in each group, which is said aloud.
     groups = [[]]
     for name, *numbers in b.js("""[...document.querySelectorAll('#table tbody tr')].map((tr) => tr.className === 'group' ? [tr.textContent] :
             [tr.querySelector('.name').textContent, ...[...tr.querySelectorAll('.share')].map((e) => parseFloat(e.textContent))])"""):
@@ -1238,7 +1244,7 @@ def recursion(b):
 
 
 def sandwich(b):
-    """a is called by main (30) and by b (20)."""
+    """Function a is called by main (30) and by b (20)."""
     open_page(b, "shares.html")
     press(b, "a")
     press(b, "One function")
@@ -1415,7 +1421,8 @@ def colours(b):
     assert "waiting" in b.js("document.querySelector('#legend').textContent")
     mixed()
     open_page(b, "mixed.html", "#colour=module&by=none")
-    for share, row in itertools.product((0.013 + 0.04 * i for i in range(25)), range(1, 6)):  # no edge of a box
+    # a place that is no edge of a box
+    for share, row in itertools.product((0.013 + 0.04 * i for i in range(25)), range(1, 6)):
         name = tip_at(b, share, row).split("\n")[0]
         if name:
             x, y = at(b, share, row)
@@ -1423,7 +1430,7 @@ def colours(b):
     no_errors(b)
 
 
-# Machado, Oliveira, Fernandes (2009), severity 1, on linear RGB.
+# How colours are seen, by Machado, Oliveira, Fernandes (2009), severity 1, on linear RGB.
 SEEN_BY = {"everybody": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
            "protanopia": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),
            "deuteranopia": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.011820, 0.042940, 0.968881)),
@@ -1432,7 +1439,7 @@ TO_XYZ = ((0.4124564, 0.3575761, 0.1804375), (0.2126729, 0.7151522, 0.0721750), 
 
 
 def linear(colour):
-    """The linear RGB of #rrggbb or rgb(r, g, b)."""
+    """Returns the linear RGB of #rrggbb or rgb(r, g, b)."""
     parts = ([int(colour[i:i + 2], 16) for i in (1, 3, 5)] if colour[0] == "#" else
              [int(n) for n in re.findall(r"\d+", colour)[:3]])
     return [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (p / 255 for p in parts)]
@@ -1443,20 +1450,20 @@ def times(matrix, vector):
 
 
 def contrast_of(one, other):
-    """WCAG's contrast ratio of two colours, by their luminance."""
+    """Returns WCAG's contrast ratio of two colours, by their luminance."""
     low, high = sorted(times(TO_XYZ, linear(c))[1] + 0.05 for c in (one, other))
     return high / low
 
 
 def lab(colour, by):
-    """CIELAB of a colour as somebody sees it."""
+    """Returns the CIELAB of a colour as somebody sees it."""
     xyz = times(TO_XYZ, [min(max(c, 0), 1) for c in times(SEEN_BY[by], linear(colour))])
     x, y, z = (c ** (1 / 3) if c > 0.008856 else 7.787 * c + 16 / 116 for c in (a / white for a, white in zip(xyz, (0.95047, 1, 1.08883))))
     return 116 * y - 16, 500 * (x - y), 200 * (y - z)
 
 
 def ciede2000(one, other):
-    """The difference of two CIELAB colours (Sharma, Wu, Dalal 2005)."""
+    """Returns the difference of two CIELAB colours (Sharma, Wu, Dalal 2005)."""
     (l1, a1, b1), (l2, a2, b2) = one, other
     grey = 0.5 * (1 - math.sqrt((mean := (math.hypot(a1, b1) + math.hypot(a2, b2)) / 2) ** 7 / (mean ** 7 + 25 ** 7)))
     (c1, h1), (c2, h2) = ((math.hypot(a * (1 + grey), y), math.degrees(math.atan2(y, a * (1 + grey))) % 360) for a, y in ((a1, b1), (a2, b2)))
@@ -1475,7 +1482,8 @@ def kinds_apart(b):
     """Two kinds of code are at least 10 apart in light, 13 in dark, by CIEDE2000, and in dark
     groups too: neighbours in a picture are told apart at a glance."""
     for one, other, want in (((50, 2.6772, -79.7751), (50, 0, -82.7485), 2.0425), ((50, 2.5, 0), (73, 25, -18), 27.1492), ((2.0776, 0.0795, -1.135), (0.9033, -0.0636, -0.5514), 0.9082),
-                             ((22.7233, 20.0904, -46.694), (23.0331, 14.973, -42.5619), 2.0373)):  # the authors' own numbers
+                             # the numbers that the authors give themselves
+                             ((22.7233, 20.0904, -46.694), (23.0331, 14.973, -42.5619), 2.0373)):
         assert abs(ciede2000(one, other) - want) < 1e-4, (one, other, ciede2000(one, other))
     source = base64.b64encode(pathlib.Path("ui/colour.js").read_bytes()).decode()
     for dark, least in (False, 10), (True, 13):
@@ -1497,7 +1505,7 @@ def imports(b):
     made("imports.html", [([frame_of(name) for name in stack], {}, [n]) for stack, n in samples])
     open_page(b, "imports.html")
     assert "imports 40.0 %" in b.js("document.querySelector('#numbers').textContent.replace(/\u00a0/g, ' ')"), "the header"
-    x, y = at(b, 0.8, 2)  # view is the widest
+    x, y = at(b, 0.8, 2)  # the function view is the widest
     equal(b.js(FILL % [x, y - ROW / 2 + 1]), "imports", "the colour of import shop.orders.rules")
     assert tip_at(b, 0.8, 2).split("\n")[0] == "import shop.orders.rules", tip(b)
     choose(b, "Only with", "imports")
@@ -1530,7 +1538,7 @@ def told_apart(b):
             for ink in (inks["text"], inks["faint"]):
                 got = contrast_of(fill, ink)
                 assert got >= 4.5, (dark, fill, ink, got)
-        del fills["r"]  # groups: their place tells
+        del fills["r"]  # groups need no colours of their own, because their place tells them apart
         for by, sets in itertools.product(SEEN_BY, (fills, dict(enumerate(map(lambda c: [c], gil))), dict(enumerate(map(lambda c: [c], apart))))):
             seen = {name: [lab(c, by) for c in members] for name, members in sets.items()}
             least = min((math.dist(x, y), one, other) for one, other in itertools.combinations(seen, 2) for x in seen[one] for y in seen[other])
@@ -1555,13 +1563,14 @@ def votes(b):
     for view, colour in (("flame", "gil"), ("time", "gil"), ("callers", "gil"), ("time", "thread"), ("callers", "thread")):
         open_page(b, "picture.html", f"#view={view}&colour={colour}&t=3000000000-3100000000")
         seen = set()
-        for share in (0.013 + 0.04 * i for i in range(25)):  # no edge of a box
+        for share in (0.013 + 0.04 * i for i in range(25)):  # a place that is no edge of a box
             leaf = None
             for row in range(1, 6):
                 x, y = at(b, share, row)
                 b.mouse("mouseMoved", x, y)
                 name = tip(b).split("\n")[0]
-                leaf = leaf or name  # seen from the leaf, its callers are only what called it
+                # seen from the leaf, a box's callers are only those that called it
+                leaf = leaf or name
                 of = leaf if view == "callers" else name
                 if name and of in GIL:
                     state = GIL[of] if colour == "gil" else "worker (tid 2)" if of in ("run", "b") else "MainThread (tid 1)"
@@ -1578,7 +1587,7 @@ HTMLAnchorElement.prototype.click = () => {};
 
 
 def saved(b):
-    """The saved picture has the same boxes."""
+    """The saved picture has the same boxes as the page."""
     open_page(b, "shares.html")
     b.js(CATCH_SAVED)
     for what in ("svg", "folded", "png"):
@@ -1693,7 +1702,7 @@ VIEWS = (("shares.html", ""), ("timed.html", "#view=sandwich&f=1&t=0-5e9&label=t
 
 
 def accessible(b, axe, views=VIEWS):
-    """No violation of axe-core's rules, in every view, light and dark."""
+    """No rule of axe-core is violated, in every view, light and dark."""
     script = pathlib.Path(axe).read_text()
     for dark in (False, True):
         b.scheme(dark)
@@ -1713,7 +1722,7 @@ def axe_script():
 
 
 def time_order(b):
-    """Thread two: nothing but b, in its own part."""
+    """Thread two has nothing but b, in its own part."""
     open_page(b, "timed.html")
     press(b, "By time")
     b.mouse("mouseMoved", *at(b, 0.95, 2))
@@ -1727,7 +1736,7 @@ def tip_at(b, share, row):
 
 
 def boxes_below(b, share, rows):
-    """The names of the boxes in these rows there, "" where there is none."""
+    """Returns the names of the boxes in these rows at that place, "" where there is none."""
     names = []
     for row in rows:
         b.mouse("mouseMoved", *at(b, share, row))
@@ -1789,7 +1798,7 @@ def address(b):
 
 
 def many():
-    """A page of more boxes than its first picture has, of 3,000 stacks."""
+    """Makes a page of more boxes than its first picture has, of 3,000 stacks."""
     recording, page = pages / "many.pb.gz", pages / "many.html"
     if not page.exists():
         bench.make(recording, 3000, 40, 0.5)
@@ -1838,7 +1847,7 @@ def mutual_recursion(b):
 
 
 def contrast(b, selector):
-    """WCAG's contrast ratio of an element's text and its background."""
+    """Returns WCAG's contrast ratio of an element's text and its background."""
     style = b.js("(() => { const s = getComputedStyle(document.querySelector('%s')); return [s.color, s.backgroundColor]; })()" % selector)
     return contrast_of(*style)
 
@@ -1939,7 +1948,8 @@ def brushed(b):
     for to in (500, 510, 515, 530, 520, 900, 890, 895):
         b.mouse("mouseMoved", x + to, y + 9, button="left", buttons=1)
     b.mouse("mouseReleased", x + 895, y + 9, button="left", clickCount=1)
-    b.js("new Promise((done) => setTimeout(done, 400))", wait=True)  # the address follows 200 ms later
+    # the address is written 200 ms later
+    b.js("new Promise((done) => setTimeout(done, 400))", wait=True)
     before, fragment = shown(), b.js("location.hash")
     open_page(b, many().name, fragment)
     equal(before[0], rows(b), "rows")
@@ -2014,7 +2024,8 @@ def whole_address(b):
         start = b.js(SHOWN)
         do()
         b.mouse("mouseMoved", 5, 5)
-        b.js("document.activeElement.blur(); new Promise((done) => setTimeout(done, 500))", wait=True)  # the address follows 200 ms later
+        # the address is written 200 ms later
+        b.js("document.activeElement.blur(); new Promise((done) => setTimeout(done, 500))", wait=True)
         shown_, link = b.js(SHOWN), b.js("location.hash")
         assert shown_ != start and link, what
         open_page(b, name, link)
@@ -2101,7 +2112,7 @@ def mixed():
 
 
 def counted_by(samples, keys, own=None):
-    """Own and total of each key, over all stacks: {key: [own, total]}."""
+    """Returns own and total value of each key, over all stacks: {key: [own, total]}."""
     out = collections.defaultdict(lambda: [0, 0])
     for sample in samples:
         for key in set(keys(sample)):
@@ -2112,7 +2123,7 @@ def counted_by(samples, keys, own=None):
 
 
 def tables_of(samples):
-    """The page's tables, counted from the samples."""
+    """Checks the page's tables against counts of the samples."""
     names, last = (lambda s: [f for f, _ in s[0]]), (lambda s: s[0][-1][0])
     cut = [(*s, [f for f, _ in s[0]].index("work")) for s in samples if any(f == "work" for f, _ in s[0])]
     above, below = (lambda s: [f for f, _ in s[0][:s[4]]]), (lambda s: [f for f, _ in s[0][s[4] + 1:]])
@@ -2133,7 +2144,8 @@ def follows(b):
     samples that all of them let through."""
     samples = mixed()
     open_page(b, "mixed.html")
-    until(b, "document.querySelectorAll('#table tbody tr').length > 0", "no rows")  # several programs: they come after the picture
+    # with several programs, numbers come after the picture
+    until(b, "document.querySelectorAll('#table tbody tr').length > 0", "no rows")
     press(b, "work")
     find(b, "decode")
 
@@ -2185,9 +2197,10 @@ def follows(b):
 
 
 def hostile(b):
-    """Every name is text; none ran; the console is silent."""
+    """Every name is shown as text; none ran as a script; the console is silent."""
     open_page(b, "hostile.html")
-    until(b, "document.querySelectorAll('#table tbody tr').length > 0", "no rows")  # several programs: they come after the picture
+    # with several programs, numbers come after the picture
+    until(b, "document.querySelectorAll('#table tbody tr').length > 0", "no rows")
     names = [r[0] for r in rows(b)]
     assert "</title><script>alert(1)</script>" in names, names
     equal(b.js("document.querySelectorAll('img, #table script, #tip script').length"), 0, "elements made")
@@ -2216,7 +2229,7 @@ def empty(b):
 
 
 def chain(b):
-    """One stack of more boxes than the first picture has, all of one width."""
+    """One stack has more boxes than the first picture, all of one width."""
     folded = pages / "chain.folded"
     folded.write_text(";".join(f"f{i % 50}" for i in range(25000)) + " 5\n")
     subprocess.run([KRAIT, "report", folded, "-o", pages / "chain.html"], check=True, timeout=60)

@@ -17,7 +17,7 @@ if command -v tsc >/dev/null; then
 else
 	echo "SKIP page-types: no tsc (node-typescript)"
 fi
-# The modules become one function, where names must differ.
+# The modules become one script, in which names must differ.
 twice=$(cat ui/*.js | grep -oE '^(export )?(async )?(function|const|let|class) [A-Za-z_]+' |
 	awk '{print $NF}' | sort | uniq -d | tr '\n' ' ')
 [ -z "$twice" ] && echo "PASS page-names" || echo "FAIL page-names: declared twice: $twice"

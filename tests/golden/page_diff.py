@@ -122,7 +122,7 @@ def numbers(b):
     equal(got["main"][1][0], "0.0 pt", "main")
     equal([r[0] for r in rows(b)][:4], ["gone", "new", "work", "same"], "by the change of self")
     press(b, "Total")
-    # What is more than noise before; main's own part of the whole can't change.
+    # Marks what was more than noise; main's own part of the whole can't change.
     equal([r[0] for r in rows(b)], ["gone", "new", "work", "same", "deflate", "main"], "by the change of the total")
     equal(b.js("document.querySelector('#tabs').innerText.split(/\\s+/).length"), 5, "tabs: no labels but the sides")
     press(b, "Threads")
@@ -144,7 +144,7 @@ def verdicts(b, a_path, b_path):
 
 
 def terminal(a_path, b_path):
-    """The same numbers, in the terminal."""
+    """Compares with the numbers that the terminal shows."""
     text = subprocess.run([KRAIT, "diff", a_path, b_path], check=True, capture_output=True, timeout=60, env={**os.environ, "COLUMNS": "100"}).stdout.decode()
     got = {line.split()[-1].split(".")[-1]: " ".join(line.split()[:-1]) for line in text.split("\n\n")[1].split("\n")}
     equal({name: got[name] for name in ("function", "work", "gone", "new", "same")}, {
@@ -240,7 +240,8 @@ def library(b):
 def other_pictures(b):
     """Callers, callees and stacks from the leaf have both sides too."""
     open_page(b, "diff.html", "#view=callers")
-    b.mouse("mouseMoved", *at(b, 0.04, 1))  # by effect: new +60, then gone -50, deflate and work +50
+    # in order of effect: new +60, then gone -50, deflate and work +50
+    b.mouse("mouseMoved", *at(b, 0.04, 1))
     assert tip(b).startswith("new\n") and "total\t0 ms/s\t60 ms/s\tnew" in tip(b), tip(b)
     open_page(b, "diff.html")
     press(b, "work")
@@ -265,7 +266,7 @@ COUNTS = {"v1": {2: 100, 3: 200, 4: 300}, "v2": {4: 150, 5: 200, 6: 50}}
 
 
 def source_profile(name, path):
-    """A second of CPU time in run(), by line; recorded after @path was written."""
+    """Makes a second of CPU time in run(), by line, recorded after @path was written."""
     out = [{"type": "krait", "version": 1, "sample_types": [{"type": "cpu", "unit": "nanoseconds"}], "default_sample_type": 0,
             "time_nanos": time.time_ns() + 10 ** 9, "duration_nanos": 10 ** 9, "comments": ["cwd: /"]},
            {"type": "mapping", "id": 1, "name": "[python 3.12]"}]
@@ -288,7 +289,7 @@ def source(b):
         press(b, "run")
         return sorted(b.js("[...document.querySelectorAll('#lines tbody tr')].map((e) => e.innerText.replace(/\\u00a0/g, ' '))"))
 
-    page.pages.chmod(0o755)  # of root's files those are shown that everybody may read
+    page.pages.chmod(0o755)  # root's files are shown if everybody may read them
     paths = {name: page.pages / name / "app.py" for name in FILES}
     for name, path in paths.items():
         path.parent.mkdir()
@@ -299,7 +300,7 @@ def source(b):
     equal(shown("source.html", "--source", one, two), want, "files as they were")
     kept = page.pages / "kept.html"
     krait("report", one, "--source", "-o", kept)
-    time.sleep(1.1)  # past what the recordings say of their time
+    time.sleep(1.1)  # waits past what the recordings say of their time
     paths["v1"].write_text("def run(n):\n    not this\n" * 3)
     equal(shown("kept-diff.html", "--source", kept, two), want, "the text of a page")
     equal(shown("again.html", page.pages / "kept-diff.html"), want, "the text of a page of two")
@@ -381,7 +382,7 @@ def hostile(b):
 
 
 def grouped(b):
-    """--by thread: threads of both sides with one name are one."""
+    """With --by thread, threads of both sides with the same name are one."""
     open_page(b, "by.html")
     heads = set()
     for x in (0.02, 0.5, 0.98):

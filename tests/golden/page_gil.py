@@ -16,10 +16,11 @@ import browser
 
 HERE = pathlib.Path(__file__).resolve().parent
 KRAIT = os.environ.get("KRAIT", str(HERE.parent.parent / "build" / "release" / "krait"))
-LEFT, LANE, BIN = 150, 17, 2  # as in ui/strip.js
+LEFT, LANE, BIN = 150, 17, 2  # the values of these in ui/strip.js
 COLOURS = {"held": "#2b8a3e", "waiting": "#e8590c", "released": "#1c7ed6"}
-SLACK = 0.06  # s: clocks; times are rounded to 10 ms, and so wide is a bin
-# The names as they are written beside the lanes.
+# seconds by which clocks may differ; times are rounded to 10 ms, which is also the width of a bin
+SLACK = 0.06
+# JavaScript that notes which names are written beside the lanes.
 SPY = """const write = CanvasRenderingContext2D.prototype.fillText;
 window.written = {};
 CanvasRenderingContext2D.prototype.fillText = function (text, x, y, ...rest) {
@@ -47,7 +48,7 @@ LANES = """(() => {
 
 
 def record(page):
-    """The program's own word on its threads; None if krait can't record here."""
+    """Returns what the program itself says of its threads; None if krait can't record here."""
     if os.geteuid() or subprocess.run([KRAIT, "doctor"], capture_output=True, timeout=60, check=False).returncode:
         return None
     done = subprocess.run([KRAIT, "record", "-q", "-F", "1999", "-o", page, "--", sys.executable, HERE / "page_gil_target.py"],
@@ -73,7 +74,7 @@ def lanes(page):
 
 
 def judge(bins, thread, start_ns, width_ns):
-    """A list of faults of a lane."""
+    """Returns a list of the faults of a lane."""
     state, start, end, before, after = thread
     inside, outside = dict.fromkeys(COLOURS, 0), 0
     for i, pixels in enumerate(bins):

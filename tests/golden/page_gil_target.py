@@ -32,7 +32,7 @@ def held():
 
 
 def released():
-    """Runs OpenSSL's loop, which releases the GIL."""
+    """Runs a loop of OpenSSL, which releases the GIL."""
     end = time.time() + 0.5
     while time.time() < end:
         hashlib.pbkdf2_hmac("sha256", b"", b"", 100000)

@@ -95,7 +95,7 @@ MASKS = """[...document.querySelectorAll('select')].map((e) => {
     const r = e.getBoundingClientRect();
     return [Math.floor(r.right) - 22, Math.floor(r.top) + 2, 20, r.height - 4];
 })"""
-MOST = 20  # pixels that may differ
+MOST = 20  # how many pixels may differ
 
 
 def await_notes(b, n):
@@ -116,7 +116,7 @@ def shoot(b, page, shot):
     b.errors.clear()
     b.open(page, "#" + fragment if fragment else "")
     await_notes(b, 1)
-    if size == PAPER:  # makes the table anew, with its notes later
+    if size == PAPER:  # makes the table anew; its notes come later
         made = b.js("performance.getEntriesByName('krait:notes').length")
         b.js("window.dispatchEvent(new Event('beforeprint'))")
         await_notes(b, made + 1)

@@ -41,7 +41,8 @@ def work(n):
 while time.process_time() < 1:
     work(2000)
 '''
-HOT = {"work": (13, "spin(n)"), "spin": (5, "sum(i * i for i in range(n))")}  # line, and what of it was executing nearly always
+# line of each function, and what of it was executing nearly always
+HOT = {"work": (13, "spin(n)"), "spin": (5, "sum(i * i for i in range(n))")}
 
 
 def krait(*args):
@@ -49,7 +50,7 @@ def krait(*args):
 
 
 def record(folder):
-    """Records a page; its name is the last one that krait printed."""
+    """Records a page. Its name is the last one that krait printed."""
     (folder / "app.py").write_text(PROGRAM, encoding="utf-8")
     done = subprocess.run([KRAIT, "record", "--", sys.executable, "app.py"], cwd=folder, capture_output=True, text=True, timeout=100, check=True)
     told = done.stderr.splitlines()[-1].split()[-1]
@@ -107,7 +108,7 @@ def main():
     if os.geteuid() or subprocess.run([KRAIT, "doctor"], capture_output=True, timeout=60, check=False).returncode:
         print("SKIP page-real: krait can't record here")
         return 0
-    page.pages.chmod(0o755)  # of root's files those are shown that everybody may read
+    page.pages.chmod(0o755)  # root's files are shown if everybody may read them
     path = record(page.pages)
     bad = page.run("page-real-read-back", read_back, path)
     if not browser.find():

@@ -25,7 +25,7 @@ def pprof(*args):
 
 
 def top(path, *args):
-    """{name: (flat, cum)} as `pprof -top` prints it; "(inline)" isn't part of a name."""
+    """Returns {name: (flat, cum)} as `pprof -top` prints it; "(inline)" isn't part of a name."""
     rows = {}
     for line in pprof("-top", *ALL, *args, path).splitlines():
         m = re.match(r"\s*(\d+)(?:ns)?\s+\S+\s+\S+\s+(\d+)(?:ns)?\s+\S+\s\s(.*)$", line)
@@ -36,7 +36,8 @@ def top(path, *args):
 
 
 def truth(text):
-    """What TOOL printed: {"function": {...}, "line": {...}, "label": {...}}, total."""
+    """Returns what TOOL printed: {"function": {...}, "line": {...}, "label": {...}}, and the
+    total."""
     known, total = {"function": {}, "line": {}, "label": {}}, 0
     for line in text.splitlines():
         what, rest = line.split(" ", 1)
@@ -52,7 +53,7 @@ def truth(text):
 
 
 def labels(path):
-    """{"key value": sum} as `pprof -tags` prints it, without the time."""
+    """Returns {"key value": sum} as `pprof -tags` prints it, without the time."""
     sums, key = {}, None
     for line in pprof("-tags", "-unit=ns", path).splitlines():
         if m := re.match(r" (\S+): Total", line):
@@ -99,11 +100,11 @@ NATIVE = """\
 
 
 def check_native(tool, path, copy):
-    """One mapping a file, build ids, addresses, mangled names, inlined calls, frames without
-    names."""
+    """Tests one mapping for each file, build ids, addresses, mangled names, inlined calls, frames
+    without names."""
     numbers(tool, "copy", path, copy)
     samples, rest = pprof("-raw", path).split("Locations\n")
-    # Each with its inlined calls on one line; a newer pprof writes columns too.
+    # Puts each function with its inlined calls on one line; a newer pprof writes columns too.
     lines = re.sub(r":(\d+):0 s=", r":\1 s=", re.sub(r"\n {10,}", " ", rest))
     locations, mappings = ([" ".join(x.split()) for x in part.splitlines()]
                            for part in lines.split("Mappings\n"))
@@ -139,7 +140,7 @@ def check_named_later(tool, directory):
 
 
 def check_protoc(name, path):
-    """Every field is one of profile.proto, and ids are 1, 2, 3..."""
+    """Checks that every field is one of profile.proto, and that ids are 1, 2, 3..."""
     with gzip.open(path) as f:
         text = subprocess.run(["protoc", "--decode_raw"], input=f.read(), check=True,
                               capture_output=True).stdout.decode()
@@ -152,7 +153,7 @@ def check_protoc(name, path):
 
 
 def numbers(*command):
-    """What TOOL printed as "NAME NUMBER" lines."""
+    """Returns what TOOL printed as "NAME NUMBER" lines."""
     out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     return {name: float(n) for name, n in (line.split() for line in out.splitlines())}
 
@@ -168,7 +169,7 @@ def check_copy(tool, name, path, copy):
 
 
 def check_bulk(tool, made, again):
-    """Many samples: memory doesn't grow with them, and the file stays small."""
+    """With many samples memory doesn't grow, and the file stays small."""
     n = 10_000_000 if os.environ.get("KRAIT_TEST_FULL") else 300_000
     first = numbers(tool, "bulk", made, str(n))
     size = os.path.getsize(made) / n
@@ -179,7 +180,7 @@ def check_bulk(tool, made, again):
             f"{first['memory'] / 1024:.0f} MiB, reading and writing {second['memory'] / 1024:.0f} MiB")
     wrong = [said] if first["samples"] != n or size > 9 or not same else []
     wrong += [said] if first["memory"] > 32 * 1024 else []
-    # The file itself is mapped while it is read.
+    # The file itself is mapped while it is read, so its size counts too.
     wrong += [said] if second["memory"] > 32 * 1024 + os.path.getsize(made) / 1024 else []
     result(f"pprof-bulk ({said})", wrong)
 

@@ -45,7 +45,7 @@ def krait(*args, stdin=b"", code=0):
 
 
 def folded(text):
-    """{stack: count} of folded stacks."""
+    """Returns {stack: count} of folded stacks."""
     out = {}
     for line in text.decode().splitlines():
         stack, _, count = line.rpartition(" ")
@@ -54,7 +54,7 @@ def folded(text):
 
 
 def made(path, start=0, version=None):
-    """A profile with 3 functions, 2 threads, times; written with Python alone."""
+    """Writes a profile with 3 functions, 2 threads and times, with Python alone."""
     w = pprof.Writer()
     main = w.location("[python 3.12]", "<module>", "/srv/app/app.py", 1, 9, 1)
     work = w.location("[python 3.12]", "Worker.run", "/srv/app/lib/work.py", 3, 5, 1)
@@ -72,7 +72,7 @@ def made(path, start=0, version=None):
 
 
 def stacks(profile, value=0):
-    """{names from the root: sum} of a pprof file."""
+    """Returns {names from the root: sum} of a pprof file."""
     out = {}
     for s in profile.samples:
         key = tuple(f.name for f in profile.stack(s))
@@ -81,7 +81,7 @@ def stacks(profile, value=0):
 
 
 def names(stack):
-    """Names alone of a folded stack."""
+    """Returns only the names of a folded stack."""
     return tuple(frame.split(" (")[0] for frame in stack.split(";"))
 
 
@@ -96,7 +96,7 @@ def same_as_pprof(name, path, stdin=b""):
 
 
 def round_trips(work, path, name):
-    """Through every format that holds the recording, then pprof: the counts are the same."""
+    """Through every format that holds the recording, then pprof, the counts stay the same."""
     truth = stacks(pprof.read(path))
     for ext in ("pb.gz", "svg", "html", "jsonl", "pstats"):
         out, back = os.path.join(work, "x." + ext), os.path.join(work, "back.pb.gz")
@@ -518,7 +518,7 @@ def others(work):
         krait("report", "-", "--format", "folded", stdin=perf).stdout).values()) == 7)
     austin = b"# austin: 3.6\n# mode: wall\nP7;T0:8;/srv/a.py:f:3;/srv/a.py:g:9 1500\n"
     check("austin", folded(krait("report", "-", "--format", "folded", stdin=austin).stdout) == {
-        "f (/srv/a.py:3);g (/srv/a.py:9)": 1500000})  # it counts microseconds
+        "f (/srv/a.py:3);g (/srv/a.py:9)": 1500000})  # this file counts microseconds
 
 
 def by_stack(text, frames):
@@ -534,7 +534,7 @@ def by_stack(text, frames):
 
 
 def slices(events):
-    """{names of what is open: ns} of B and E."""
+    """Returns {names of what is open: ns} of B and E events."""
     out, threads = {}, {}
     for e in events:
         stack, last = threads.setdefault(e["tid"], ([], [0]))
@@ -576,7 +576,7 @@ def real_ones(work):
         got = pprof.read(back)
         check("real-" + name, stacks(got) == truth and len(truth) > 5, str(set(stacks(got).items()) ^ set(truth.items()))[:300])
         if threads:
-            # Those that nobody had told their name yet have none.
+            # Threads have no name if nobody had told it to them yet.
             check("real-threads-" + name, {s.labels.get("thread") for s in got.samples} - {None} == threads)
         lines = {(f.name, os.path.basename(f.file), f.line) for s in got.samples for f in got.stack(s)}
         check("real-lines-" + name, ("leaf", "spin.py", 3) in lines or name in ("perf.folded", "py-spy.trace.json"), str(lines)[:300])
@@ -711,7 +711,7 @@ def own_lines(work):
     for stack, n in stacks:
         w.sample(stack, {}, n)
     w.save(path)
-    # The innermost frame in /srv/app.py of each stack, by hand.
+    # The innermost frame in /srv/app.py of each stack, counted by hand.
     want = {7: 30, 6: 5 + 20, 2: 15}
     got = json.loads(krait("report", path, "--value", "samples", "--json").stdout)["your_lines"]
     check("own-lines-json", {(r["file"], r["line"], r["with_libraries"]) for r in got} == {("/srv/app.py", *row) for row in want.items()}, str(got))
@@ -726,7 +726,8 @@ def own_lines(work):
 
 
 def owner(stack):
-    """The function that owns a sample: the innermost Python function, else the innermost frame."""
+    """Returns the function that owns a sample: the innermost Python function, else the innermost
+    frame."""
     python = [f for f in stack if f.kind == "python"]
     return (python or stack)[-1]
 
@@ -749,7 +750,8 @@ def gil(path):
 
 
 def tables(work, path):
-    """Self and total of each function against sums made in Python; the text's size."""
+    """Compares self and total of each function with sums made in Python; also the size of the
+    text."""
     truth, own, total = pprof.read(path), {}, {}
     for s in truth.samples:
         stack = truth.stack(s)
@@ -882,7 +884,8 @@ def fits(work):
                 check("fits-%d-%s%s" % (width, color, "-carets" if carets else ""), 18 <= rows <= 23 and "GIL, of the " in text
                       and (text.count("^^") >= 3) == carets, "%d rows:\n%s" % (rows, text))
             more = krait("report", path, "-n", "5").stdout.decode()
-            check("fits-not-%d" % width, len(more.split("\n    own    line\n")[1].split("\n")) == (13 if carets else 8) + (width < 120), more)  # the GIL's line goes on
+            # the line about the GIL goes on
+            check("fits-not-%d" % width, len(more.split("\n    own    line\n")[1].split("\n")) == (13 if carets else 8) + (width < 120), more)
     os.environ["COLUMNS"], os.environ["LINES"] = "80", "24"
 
 
@@ -898,7 +901,7 @@ def dotted_names(path):
 
 
 def one_line(path):
-    """Two functions of one line are one row, two programs' <string> are not."""
+    """Two functions of one line are one row; <string> of two programs isn't."""
     files = ("/srv/app/app.py", "<string>")
     got = said(path, *((10, (name, file, 4)) for name in ("f", "f.<locals>.<genexpr>") for file in files))
     check("lines", sorted((r["file"], r["own"] // 1000000) for r in got["lines"])
@@ -1050,7 +1053,7 @@ def folded_trees(path):
         return w.location("[python 3.12]", name, file, 1, 1, 1)
     main, work = at("main", "/srv/app.py"), at("work", "/srv/app.py")
     runner = [at("r%d" % i, site + "pytest/run.py") for i in range(3)] + [at("p%d" % i, site + "pluggy/call.py") for i in range(2)]
-    runner.append(at("back", site + "pytest/back.py"))  # the same package again
+    runner.append(at("back", site + "pytest/back.py"))  # a frame in the same package again
     two = [at("t%d" % i, site + "two/it.py") for i in range(2)]
     costly = [at("c%d" % i, site + "costly/it.py") for i in range(3)]
     for stack, n in (([main, *runner, work], 600), ([main, *two, work], 200), ([main, *costly, work], 150), ([main, *costly[:2]], 50)):
@@ -1077,7 +1080,7 @@ def on_terminal(path):
             while part := os.read(ours, 65536):
                 said += part
         except OSError:
-            pass  # the other end is closed
+            pass  # the other end of the pipe is closed
         os.close(ours)
         text = said.decode().replace("\r", "")
         plain = re.sub("\033\\[[0-9;]*m", "", text)
@@ -1086,7 +1089,7 @@ def on_terminal(path):
 
 
 def keys_of(value):
-    """All members' names, however deep."""
+    """Yields the names of all members, however deep."""
     if isinstance(value, list):
         return set().union(*map(keys_of, value))
     return set(value).union(*map(keys_of, value.values())) if isinstance(value, dict) else set()
@@ -1232,12 +1235,13 @@ def hidden_text(work):
     if os.geteuid():
         theirs, words = os.__file__, "(files that aren't yours"
         if os.stat(theirs).st_uid == os.geteuid():
-            return  # no file of another user
+            return  # there are no files of another user then
     else:
         theirs, words = os.path.join(work, "theirs.py"), "(files not everybody may read"
         with open(theirs, "w") as f:
             f.write("# a first line\n")
-        os.chmod(theirs, 0o600)  # without --source, root's files are those that everybody may read
+        # without --source, root's files are shown if everybody may read them
+        os.chmod(theirs, 0o600)
     script = shutil.copy(theirs, os.path.join(work, "tool"))
     with open(theirs) as f:
         first, beyond = f.readline().strip(), len(f.readlines()) + 3
@@ -1251,9 +1255,9 @@ def hidden_text(work):
 
 
 def unprivileged(work, path):
-    """Reading profiles needs no rights: it works as nobody, into a directory of nobody's."""
+    """Reading profiles needs no rights: it works as nobody, into a directory that is nobody's."""
     if os.geteuid():
-        return  # all of it is
+        return  # then all of the text is shown
     binary, theirs = shutil.copy(KRAIT, work), os.path.join(work, "theirs")
     os.mkdir(theirs)
     os.chown(theirs, 65534, 65534)
@@ -1270,7 +1274,7 @@ def unprivileged(work, path):
 
 def main():
     with tempfile.TemporaryDirectory() as work:
-        os.chmod(work, 0o755)  # root's files are shown where anybody may read them
+        os.chmod(work, 0o755)  # root's files are shown if everybody may read them
         path = os.path.join(work, "made.pb.gz")
         made(path)
         same_as_pprof("made", path)

@@ -44,7 +44,7 @@ def krait(*args):
 
 
 def paths(value, at=()):
-    """Every member and item of a document."""
+    """Yields every member and item of a document."""
     for key, inner in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
         yield at + (key,)
         yield from paths(inner, at + (key,))
@@ -84,7 +84,7 @@ def refuses(validator, name, document):
 
 
 def misses(validator, name, document, *members):
-    """Each path without its last member."""
+    """Returns each path without which the document is still valid."""
     bad = [path for path in members if validator.is_valid(changed(document, path, lambda holder, key: holder.pop(key)))]
     check(name + "-misses", not bad, str(bad))
 
@@ -145,7 +145,7 @@ def dumps():
         return
     document = json.loads(done.stdout)
     takes(validator, "dump", document)
-    # Without functions nothing below would be looked at.
+    # Without functions there would be nothing to look at below.
     check("dump-frames", any(t["frames"] for p in document["processes"] for t in p["threads"]))
     refuses(validator, "dump", document)
     process, thread = ("processes", 0), ("processes", 0, "threads", 0)

@@ -43,13 +43,13 @@ def report(path, *args, width=80):
 
 
 def cells(text):
-    """The columns that each character takes."""
+    """Returns how many columns each character takes."""
     return [0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
             for c in text]
 
 
 def above(text, row):
-    """The text in the columns of the carets."""
+    """Returns the text in the columns of the carets."""
     first, last, at, out = row.index("^"), row.rindex("^"), 0, ""
     for c, width in zip(text, cells(text)):
         if first <= at <= last:
@@ -66,7 +66,7 @@ def codes(code):
 
 
 def profile(path, file, code, position, start):
-    """One sample at one instruction."""
+    """Makes a profile of one sample at one instruction."""
     line, end_line, column, end_column = position
     w = pprof.Writer()
     w.sample([w.location("[python 3.12]", code.co_qualname, file, code.co_firstlineno, line,
@@ -135,7 +135,7 @@ def rules(work):
     file, path = module(work, "mine.py")
     check("excluded", "exclude each other" in report(path, "--source", "--no-source")
           and "for the report" in report(path, "--source", "--json"))
-    os.utime(file, (1, 1))  # its time of change can't be set
+    os.utime(file, (1, 1))  # makes the file old, because its time of change can't be set
     code = compile(open(file).read(), file, "exec")
     profile(path, file, next(c for c in codes(code) if c.co_name == "seen"), (2, 2, 11, 20),
             int((time.time() - 100) * 1e9))
@@ -203,13 +203,13 @@ def own_text(work):
     rows = report(page).split("\n")
     at = [i for i, row in enumerate(rows) if row.strip() and not row.strip(" ^")]
     check("a page's own text has carets", at and above(rows[at[0] - 1], rows[at[0]]) == "wanted(1)", str(rows))
-    report(path, "-o", page, "--source")  # of the changed file: the page says so
+    report(path, "-o", page, "--source")  # the page says so of the changed file
     os.unlink(file)
     check("what a page says has changed", CHANGED in report(page), report(page))
 
 
 def private(work):
-    """Root's own file is not said to be another's."""
+    """Root's own file isn't said to be somebody else's."""
     if os.geteuid():
         print("SKIP source private: not root")
         return
@@ -230,7 +230,7 @@ def text_of(page):
 
 
 def source_of(page, side=""):
-    """The page's block of source text."""
+    """Returns the page's block of source text."""
     import base64
     import gzip
     with open(page) as f:
@@ -242,7 +242,7 @@ def main():
     if sys.version_info < (3, 11):
         print("SKIP source carets: this python3 has no co_positions()")
     with tempfile.TemporaryDirectory() as work:
-        os.chmod(work, 0o755)  # root's files are shown where anybody may read them
+        os.chmod(work, 0o755)  # root's files are shown if everybody may read them
         if sys.version_info >= (3, 11):
             carets(work)
         rules(work)

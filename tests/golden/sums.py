@@ -34,7 +34,8 @@ TYPES = ((("samples", "count"), ("cpu", "nanoseconds")), (("samples", "count"),)
          (("objects", "count"), ("space", "bytes"), ("inuse", "bytes")))
 
 Frame = collections.namedtuple("Frame", "mapping name file start line column address")
-Sample = collections.namedtuple("Sample", "stack labels time values")  # the outermost frame first; time -1: none
+# stack: the outermost frame first; time -1: none
+Sample = collections.namedtuple("Sample", "stack labels time values")
 Profile = collections.namedtuple("Profile", "types default start duration samples")
 
 
@@ -74,7 +75,7 @@ def draw(r):
 
 
 def save(p, path):
-    """As pprof, sample by sample."""
+    """Writes samples as pprof, one by one."""
     w, field = pprof.Writer(), pprof._field
     for s in p.samples:
         ids = []
@@ -118,7 +119,7 @@ def function(f):
 
 
 def shown_name(text, ends):
-    """The bare name of a row "json.decoder.f", or of a frame "f (app.py:3)"."""
+    """Returns the bare name in a row "json.decoder.f", or in a frame "f (app.py:3)"."""
     return next((n for n in SHOWN if text == n or (text.endswith("." + n) if ends else text.startswith(n.replace(";", ":") + " ("))), text)
 
 
@@ -207,7 +208,7 @@ def draw_filter(r, p):
 
 
 def content(p, shift=0, types=None, more=()):
-    """All that is in a profile, added up: {(stack, labels, time): values}."""
+    """Adds up all that is in a profile: {(stack, labels, time): values}."""
     out = collections.defaultdict(lambda: [0] * len(types or p.types))
     for s in p.samples:
         at = out[s.stack, tuple(sorted({**dict(s.labels), **dict(more)}.items())), s.time if s.time < 0 else s.time + shift]

@@ -24,7 +24,7 @@ OTHERS = (("/usr/lib/libz.so.1", "native"), ("/opt/libz.so.1", "native"), ("[unk
           ("[jit]", "jit"), ("[gc]", "gc"))
 OWNERS = ("web", "Main", "", "", "a;b", "Process", "Thread", "x (y)", "two\nlines", "tab\t", "数 12", "end 7", "7", "8", "a: b", "#1", "a · b")
 KINDS = {"python": "Python", "native": "Native", "kernel": "Kernel", "jit": "JIT code", "gc": "Garbage collector"}
-MADE_UP = 1 << 22  # numbers for ids that aren't known begin here, src/profile/profile.h
+MADE_UP = 1 << 22  # numbers for ids that aren't known begin here, as in src/profile/profile.h
 
 
 def draw_frame(r):
@@ -37,7 +37,7 @@ def draw_frame(r):
 
 
 def draw_owners(r):
-    """Label sets of threads: an id has one name, or none."""
+    """Draws label sets of threads: an id has one name, or none."""
     out = []
     for pid in r.sample(range(7, 20), r.randint(1, 3)):
         process = {"pid": str(pid), "process": r.choice(OWNERS)}
@@ -59,12 +59,12 @@ def draw(r):
 
 
 def name(f):
-    """The name of a function; without a name its address."""
+    """Returns the name of a function; if it has none, its address."""
     return f.name or "0x%x" % f.address
 
 
 def place(f):
-    """The file of a frame, or its mapping if it has no file."""
+    """Returns the file of a frame, or its mapping if it has no file."""
     return f.file or ("" if kind(f) == "python" else f.mapping)
 
 
@@ -87,7 +87,7 @@ def load(path):
 
 
 def title(labels):
-    """A thread's name in speedscope."""
+    """Returns a thread's name as speedscope has it."""
     labels = dict(labels)
     parts = [" ".join(filter(None, (labels.get(name), "(%s %s)" % (number, labels[number]) if number in labels else "")))
              for name, number in (("process", "pid"), ("thread", "tid"))]
@@ -95,7 +95,7 @@ def title(labels):
 
 
 def untitled(counter):
-    """A thread by its name: threads that can't be told apart are one."""
+    """Sums by the name of a thread: threads that can't be told apart are one."""
     out = collections.Counter()
     for (labels, stack), n in counter.items():
         out[title(labels), stack] += n
@@ -184,14 +184,14 @@ def profiler(p, path):
         unit = 10 ** 9 if p.types[p.default][1] == "nanoseconds" else 1
         return [cost[1], round(cost[2] * unit), round(cost[3] * unit)]
     with open(path, "rb") as f:
-        stats = marshal.load(f)  # as pstats does, which refuses one without functions
+        stats = marshal.load(f)  # reads as pstats does, which refuses a file without functions
     same("pstats", {k: v for k, v in want.items() if any(v)}, {k: plain(v) for k, v in stats.items() if any(plain(v))})
     same("pstats' callers", {k: v for k, v in edges.items() if any(v)},
          {(caller, k): plain(cost) for k, v in stats.items() for caller, cost in v[4].items() if any(plain(cost))})
 
 
 def clean(text):
-    """One frame of one line, docs/format.md."""
+    """Returns one frame in one line, as docs/format.md says."""
     return "".join(":" if c == ";" else " " if c < " " or "\x7f" <= c <= "\x9f" or c in "\u2028\u2029" else c for c in text)
 
 

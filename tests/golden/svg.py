@@ -33,10 +33,11 @@ def equal(got, want, what):
         raise AssertionError(f"{what}: {got!r}, not {want!r}")
 
 
-# Without a browser.
+# Below: tests without a browser.
 
 def self_contained():
-    """Python's XML parser reads all; nothing refers to anything outside, one script."""
+    """Python's XML parser reads every picture; nothing refers to anything outside, and one script
+    is there."""
     for path in sorted(pictures.glob("*.svg")):
         root = ET.parse(path).getroot()
         scripts = [e for e in root.iter() if e.tag.endswith("script")]
@@ -51,7 +52,7 @@ def self_contained():
 
 
 def static_boxes():
-    """Boxes of the file itself, before any script: place, width, title."""
+    """The boxes of the file itself are right before any script runs: place, width, title."""
     root = ET.parse(pictures / "shares.svg").getroot()
     boxes = list(root.find(f"{SVG}g[@id='boxes']"))
     equal(len(boxes), len(SHARES), "boxes")
@@ -83,7 +84,7 @@ def recording():
 
 
 class Node:
-    """One caller's function, summed from the recording without krait's help."""
+    """The recording, summed by one caller's function without krait's help."""
 
     def __init__(self):
         self.children = collections.defaultdict(Node)
@@ -133,7 +134,7 @@ def luminance(colour):
 
 
 def contrast(one, other):
-    """WCAG 2.1's contrast ratio."""
+    """Returns WCAG 2.1's contrast ratio."""
     low, high = sorted((luminance(one), luminance(other)))
     return (high + 0.05) / (low + 0.05)
 
@@ -164,7 +165,7 @@ def text_contrast():
     equal(seen, 2 * 42 * 2, "pairs")
 
 
-# In a browser.
+# Below: tests in a browser.
 
 BOX = "[...document.querySelectorAll('#boxes > g')]"
 
@@ -198,7 +199,7 @@ def no_errors(b):
 
 
 def labels_fit(b):
-    """Every label ends inside its box: boxes without room have none."""
+    """Every label ends inside its box; boxes without room have none."""
     outside = b.js(BOX + """.filter(g => {
         const t = g.querySelector('text'), r = g.querySelector('rect');
         if (!t || t.style.display === 'none' || g.style.display === 'none') return false;
@@ -241,7 +242,7 @@ def scroll_bars():
 
 
 def controls_beside_title():
-    """They don't cover it, at any width."""
+    """The controls don't cover the picture, at any width."""
     with browser.Browser(1200, 300) as b:
         b.open(pictures / "shares.svg")
         b.js("document.querySelector('#title').textContent = 'A title of 64 columns '.repeat(3)")
@@ -293,7 +294,7 @@ def search():
                              ("^(a|b)$", 60), ("nothing", 0)):
             find(b, query)
             equal(matched(b), f"matched {share:.1f} % of all", query)
-        find(b, "(")  # not a pattern: taken as text
+        find(b, "(")  # "(" isn't a pattern, so it is taken as text
         equal(matched(b), "matched 0.0 % of all", "(")
         find(b, "^a$")
         b.screenshot(pictures / "search.png")

@@ -16,7 +16,7 @@ class Results:
     failed = False
 
     def __call__(self, name, wrong):
-        """@wrong: the list of differences."""
+        """Prints the result of a test. @wrong: the list of differences."""
         self.failed |= bool(wrong)
         print(f"FAIL {name}: {len(wrong)} differ, first: {str(wrong[0])[:300]!r}" if wrong else f"PASS {name}")
 
@@ -30,7 +30,7 @@ def difference(want, got):
 
 
 def frame(location):
-    """(name, file) as formats without mappings show them."""
+    """Returns (name, file) as formats without mappings show them."""
     name, mapping = location.name, location.mapping
     if not name:
         where = os.path.basename(mapping) if mapping[:1] != "[" else mapping.strip("[]")

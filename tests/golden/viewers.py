@@ -22,7 +22,7 @@ result = Results()
 
 
 def number(text):
-    """Of '158.16ms (45%)', in ms, or '1,234 (45%)'."""
+    """Returns ms of '158.16ms (45%)', or the number of '1,234 (45%)'."""
     m = re.match(r"([\d.,]+)(ns|\xb5s|ms|s|) \(", text)
     return float(m[1].replace(",", "")) * {"ns": 1e-6, "\xb5s": 1e-3, "ms": 1, "s": 1000, "": 1}[m[2]] if m else None
 
@@ -40,7 +40,7 @@ def near(shown, ns):
 
 
 def loaded(path, package, directory):
-    """The rows of a file in speedscope's sandwich view, and its errors."""
+    """Returns the rows of a file in speedscope's sandwich view, and its errors."""
     script = os.path.join(directory, "load.js")
     with open(path, "rb") as f, open(script, "w", encoding="ascii") as out:
         out.write("speedscope.loadFileFromBase64(%s, %s)"
@@ -70,7 +70,7 @@ def speedscope(name, truth, path, package, directory):
         wrong.append(f"not {len(threads)} threads: {text[:200]}")
     result(f"{name} speedscope opens {kind}", wrong)
     if name == "odd" or wrong:
-        return  # on the screen its names aren't what they are
+        return  # on the screen these names aren't what they are in the file
     ids = tuple(re.search(r"\b%s (\d+)\)" % key, text)[1] for key in ("pid", "tid")) if apart else ()
     if kind == "folded":
         want = collections.Counter()
@@ -83,7 +83,7 @@ def speedscope(name, truth, path, package, directory):
     else:
         same = near
         key = {"speedscope.json": lambda l: frame(l) + (l.line,), "pb.gz": lambda l: (l.name, l.file), "trace.json": in_trace}[kind]
-        if kind == "pb.gz":  # what has no name yet it leaves out
+        if kind == "pb.gz":  # leaves out what has no name yet
             truth.stacks = [(s, [l for l in stack if l.name]) for s, stack in truth.stacks]
         want = truth.sums(key, lambda s: (not apart or truth.thread(s) == ids) and (kind != "trace.json" or "time" in s.labels))
     shown = list(rows(text))
@@ -94,7 +94,7 @@ def speedscope(name, truth, path, package, directory):
 
 
 def schema(name, path, package):
-    """speedscope's own JSON schema."""
+    """Checks the file with speedscope's own JSON schema."""
     try:
         import jsonschema
     except ImportError:
@@ -106,7 +106,7 @@ def schema(name, path, package):
 
 
 def in_trace(location):
-    """Its arguments are part of a slice's name."""
+    """In this viewer the arguments are part of a slice's name."""
     name, file = frame(location)
     args = {"file": file} if file else {}
     return (name + " " + json.dumps({**args, "line": location.first} if location.first else args, separators=(",", ":")),)
@@ -118,7 +118,7 @@ def firefox(name, truth, path, cache, directory):
     env = dict(os.environ, PROFILER_CLI_SESSION_DIR=os.path.join(directory, f"firefox-{name}"))
 
     def ask(*args, tries=20):
-        """Its daemon may need longer to start than it waits for."""
+        """The tool's daemon may need longer to start than the tool waits for it."""
         for _ in range(tries):
             run = subprocess.run(tool + list(args), env=env, capture_output=True, text=True, timeout=60)
             if run.returncode == 0 or args[0] == "load":

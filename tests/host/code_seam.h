@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Global functions of bpf/ have no prototypes. */
+/* The BPF headers have global functions without prototypes. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 #include "python/code.bpf.h"
 
@@ -27,7 +27,7 @@ walk_inline struct walk *walk_state(__u32 slot)
 	return &the_walk;
 }
 
-/* The check of a code object doesn't use these two. */
+/* These two are needed to compile; the check of a code object doesn't use them. */
 __attribute__((unused)) walk_inline struct walk_out *walk_out(__u32 slot)
 {
 	return NULL;

@@ -21,11 +21,11 @@
 #include <cmocka.h>
 #undef fail /* bpf/ has a function of that name */
 
-/* Global functions without prototypes, and attributes of the BPF target. */
+/* The BPF headers have global functions without prototypes, and attributes of the BPF target. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 #pragma GCC diagnostic ignored "-Wattributes"
 #pragma GCC diagnostic ignored "-Wunused-function"
-#pragma GCC diagnostic ignored "-Wshadow" /* of reads within reads */
+#pragma GCC diagnostic ignored "-Wshadow" /* reads within reads have variables of the same names */
 #ifdef __clang__
 #pragma GCC diagnostic ignored "-Wunknown-attributes"
 #pragma GCC diagnostic ignored "-Wignored-attributes"
@@ -72,7 +72,7 @@
 struct shim_map {
 	const void *map;
 	size_t key_bytes, value_bytes;
-	bool array; /* it has every key below the number of entries */
+	bool array; /* the map is an array: it has every key below the number of entries */
 	size_t n;
 	struct {
 		uint8_t key[64];
@@ -81,7 +81,7 @@ struct shim_map {
 };
 
 static struct shim {
-	struct task_struct *task; /* the current task */
+	struct task_struct *task; /* the task that runs now */
 	uint64_t now_ns;
 	bool newest;	  /* the kernel has the fields and helpers of the newest versions */
 	bool full;	  /* the ring refuses */
@@ -128,7 +128,7 @@ static inline void shim_add(const void *map, size_t key_bytes, size_t value_byte
 		.map = map, .key_bytes = key_bytes, .value_bytes = value_bytes, .array = array};
 }
 
-/* Adds map @m of bpf/, whose type says what it holds and how. */
+/* Adds map @m of bpf/; its type says what it holds, and how. */
 #define shim_map(m)                                                                                \
 	shim_add(&(m), sizeof(*(m).key), sizeof(*(m).value),                                       \
 		 sizeof(*(m).type) / sizeof(int) == BPF_MAP_TYPE_ARRAY ||                          \
@@ -196,7 +196,7 @@ static inline void shim_set(const volatile void *at, const void *value, size_t n
 
 	assert_int_equal(mprotect((void *)page, (uintptr_t)at + n - page, PROT_READ | PROT_WRITE),
 			 0);
-	__asm__("" : "+r"(dst)); /* else the compiler leaves out a store to a constant */
+	__asm__("" : "+r"(dst)); /* keeps the compiler from leaving out a store to a constant */
 	memcpy(dst, value, n);
 }
 #define SHIM_SET(variable, ...) shim_set(&(variable), &(__VA_ARGS__), sizeof(variable))

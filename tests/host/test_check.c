@@ -26,7 +26,7 @@ walk_inline long read_user(void *dst, __u32 n, __u64 addr)
 	return 0;
 }
 
-/* A code object and its strings, with the real offsets of a release. */
+/* A code object and its strings, at the real offsets of a release. */
 struct object {
 	_Alignas(16) uint8_t bytes[70 << 10];
 };
@@ -90,7 +90,7 @@ static void make_code(struct target *t, uint32_t version)
 	put_u64(&t->code, l->code_linetable, (uintptr_t)&t->table);
 	if (l->code_version)
 		put_u32(&t->code, l->code_version, version);
-	/* its reference count: the object isn't freed */
+	/* the reference count says that the object isn't freed */
 	put_u64(&t->code, l->ob_type - sizeof(uint64_t), 1);
 	put_u64(&t->code, l->ob_type, (uintptr_t)&t->type);
 	put_u64(&t->type, l->type_name, (uintptr_t) "code");
@@ -145,7 +145,7 @@ static void test_same(void **state)
 	free(t);
 }
 
-/* One changed byte anywhere, or another length, makes another code object. */
+/* A single changed byte anywhere, or another length, gives another check. */
 static void test_differs(void **state)
 {
 	struct target *t = calloc(1, sizeof(*t));
@@ -169,7 +169,7 @@ static void test_differs(void **state)
 	free(t);
 }
 
-/* The check in the next sample, where function @f runs the code object. */
+/* Returns the check in the next sample, where function @f runs the code object. */
 static uint64_t check_of(const struct object *f, const struct target *t)
 {
 	__u64 check = 0;
@@ -204,17 +204,18 @@ static void test_function_version(void **state)
 	old = check_of(f, t);
 	assert_true(old == user_check(t));
 	t->table.bytes[the_layout.bytes_data] ^= 1;
-	assert_true(check_of(f, t) == old); /* in truth it can't change while the version stays */
+	/* in truth the code object can't change while the version stays the same */
+	assert_true(check_of(f, t) == old);
 	new = user_check(t);
 	assert_true(new != old);
 	make_function(f, t, 0);
 	assert_true(check_of(f, t) == new);
 	make_function(f, t, 8);
 	assert_true(check_of(f, t) == new);
-	make_function(f, t + 1, 7); /* its code was replaced while it ran */
+	make_function(f, t + 1, 7); /* the code of the function was replaced while it ran */
 	assert_true(check_of(f, t) == new);
 	make_function(f, t, 7);
-	the_walk.proc_hash++; /* another process */
+	the_walk.proc_hash++; /* the code object is another process's */
 	assert_true(check_of(f, t) == new);
 	free(f);
 	free(t);

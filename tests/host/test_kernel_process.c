@@ -53,7 +53,7 @@ static void test_owner(void **state)
 	m.who.caps = 1ull << 39;
 	assert_false(has_owner(&m.task, &uid, &gid));
 	m.who.caps = 0;
-	/* A single id that differs makes the process somebody else's. */
+	/* A single id that differs makes the process count as somebody else's. */
 	for (size_t i = 0; i < 4; i++) {
 		__u32 *const ids[] = {&m.who.cred.euid.val, &m.who.cred.suid.val,
 				      &m.who.cred.egid.val, &m.who.cred.sgid.val};
@@ -73,16 +73,16 @@ static void test_numbers(void **state)
 	(void)state;
 	make(&m, 47, NULL);
 	m.task.tgid = 48;
-	/* krait is in the host's namespace: others aren't looked at */
+	/* krait is in the host's namespace, so that others aren't looked at */
 	assert_int_equal(tgid_of(&m.task), 48);
 	m.task.tgid = 47;
 	m.pid.pid.level = 0;
 	m.pid.pid.numbers[0].ns = &inner_ns;
-	assert_int_equal(number_of(&m.pid.pid), 0); /* no namespace has the number 0 */
+	assert_int_equal(number_of(&m.pid.pid), 0); /* a namespace never has the number 0 */
 	SHIM_SET(pidns_inum, (__u32){200});
 	make(&m, 47, NULL);
 	assert_int_equal(tgid_of(&m.task), 7);
-	m.pid.pid.level = 0; /* it isn't in the inner namespace; numbers[1] isn't valid */
+	m.pid.pid.level = 0; /* the process isn't in the inner namespace; numbers[1] isn't valid */
 	assert_int_equal(tgid_of(&m.task), 0);
 	SHIM_SET(pidns_inum, (__u32){0});
 }
@@ -96,7 +96,7 @@ static void test_image(void **state)
 	make(&a, 5, NULL);
 	fork_of(&b, 6, &a);
 	assert_true(same_image(&a.task, &b.task));
-	b.mm.start_stack += 16; /* execve() of the same file: the stack is at another place */
+	b.mm.start_stack += 16; /* after execve() of the same file the stack is at another place */
 	assert_false(same_image(&a.task, &b.task));
 	b.mm.start_stack -= 16;
 	b.mm.exe_file = &b.exe;
@@ -107,7 +107,7 @@ static void test_image(void **state)
 	b.task.self_exec_id = 1;
 	assert_false(no_exec_since(&b.task, &key));
 	b.task.self_exec_id = 0;
-	key.exec_id = 1; /* the parent has called execve() since the fork */
+	key.exec_id = 1; /* the parent has called execve() since it forked */
 	assert_false(no_exec_since(&b.task, &key));
 }
 
@@ -125,27 +125,27 @@ static void test_parent(void **state)
 	fork_of(&b, 6, &a);
 	memset(&m, 0, sizeof(m));
 	read_key(&b.task, 6, &m.entry.key);
-	assert_false(known_parent(&b.task, &m)); /* the parent isn't known */
+	assert_false(known_parent(&b.task, &m)); /* nothing is known of the parent */
 	bpf_map_update_elem(&procs, &tgid, &entry, BPF_ANY);
 	assert_true(known_parent(&b.task, &m));
 	assert_int_equal(m.rec.parent, 5);
 	assert_int_equal(m.entry.space, 3);
 	assert_int_equal(m.entry.where.layout, 9);
-	/* mappings that were read before the fork */
+	/* the mappings were read before the fork */
 	assert_int_equal(m.entry.space_before_ns, 6 * SECOND);
-	b.mm.start_stack++; /* the fork has called execve() */
+	b.mm.start_stack++; /* the forked process has called execve() */
 	assert_false(known_parent(&b.task, &m));
 	assert_int_equal(m.entry.space, 0);
 	b.mm.start_stack--;
-	entry.space_before_ns = 2; /* the parent has its mappings from its own parent */
+	entry.space_before_ns = 2; /* the parent itself has its mappings from its own parent */
 	bpf_map_update_elem(&procs, &tgid, &entry, BPF_ANY);
 	assert_true(known_parent(&b.task, &m));
 	assert_int_equal(m.entry.space_before_ns, 2);
 	tgid = 6;
 	bpf_map_update_elem(&early_unmaps, &tgid, &one, BPF_ANY);
 	assert_true(known_parent(&b.task, &m));
-	assert_int_equal(m.entry.space, 0); /* the fork has unmapped something itself */
-	entry.key.start_ns++;		    /* the entry is an earlier process's with that number */
+	assert_int_equal(m.entry.space, 0); /* the forked process has unmapped something itself */
+	entry.key.start_ns++; /* the entry is of an earlier process with that number */
 	tgid = 5;
 	bpf_map_update_elem(&procs, &tgid, &entry, BPF_ANY);
 	assert_false(known_parent(&b.task, &m));
@@ -205,7 +205,7 @@ static void test_executables(void **state)
 	bpf_map_update_elem(&exes, &m.rec.exe, &exe, BPF_ANY);
 	bpf_map_update_elem(&suspects, &tgid, &one, BPF_ANY);
 	assert_int_equal(known_exe(&a.task, &m), PROC_PENDING);
-	/* Another file that has got that inode's number. */
+	/* Another file has got the number of that inode. */
 	m.rec.exe.generation++;
 	bpf_map_update_elem(&exes, &m.rec.exe, &(struct exe_entry){.kind = EXE_PYTHON}, BPF_ANY);
 	assert_int_equal(known_exe(&a.task, &m), PROC_PYTHON);
@@ -229,13 +229,13 @@ static void test_entries(void **state)
 	assert_int_equal(copy_where(&where, &space, &before_ns, proc_entry_of(5), &key),
 			 PROC_PENDING);
 	assert_int_equal(space, 3);
-	/* User space has answered since the copy: its answer stays. */
+	/* User space has answered since the entry was copied, and its answer stays. */
 	entry.state = PROC_PYTHON;
 	bpf_map_update_elem(&procs, &tgid, &entry, BPF_ANY);
 	m.entry.asks = 5;
 	put_back(5, &m, PROC_PENDING);
 	assert_int_equal(proc_entry_of(5)->asks, 0);
-	/* The number belongs to another process now. */
+	/* The number belongs to another process by now. */
 	entry.key.start_ns++;
 	entry.state = PROC_PENDING;
 	bpf_map_update_elem(&procs, &tgid, &entry, BPF_ANY);
@@ -291,7 +291,7 @@ static void test_new(void **state)
 	key = entry.key;
 	bpf_map_update_elem(&procs, &tgid, &entry, BPF_ANY);
 	assert_false(is_new(&key));
-	key.exec_id = 1; /* has called execve() since it was met */
+	key.exec_id = 1; /* the process has called execve() since it was met */
 	assert_true(is_new(&key));
 }
 
@@ -317,7 +317,7 @@ static void test_crowds(void **state)
 	shim.now_ns = 49;
 	a.who.cred.uid.val = 1001;
 	assert_false(is_crowded(&a.task));
-	crowded_until_ns = 50; /* of all users together */
+	crowded_until_ns = 50; /* the time counts for all users together */
 	assert_true(is_crowded(&a.task));
 	shim.now_ns = 50;
 	assert_false(is_crowded(&a.task));

@@ -59,10 +59,10 @@ static void test_unmap(void **state)
 	(void)state;
 	on_unmap(&vma);
 	assert_int_equal(s->unmaps, 1);
-	vma.vm_flags = 0; /* data */
+	vma.vm_flags = 0; /* the mapping has data, no code */
 	on_unmap(&vma);
 	vma.vm_flags = VM_EXEC;
-	vma.vm_mm = &other_mm; /* the memory before execve() */
+	vma.vm_mm = &other_mm; /* the mapping is in the memory before execve() */
 	on_unmap(&vma);
 	assert_int_equal(s->unmaps, 1);
 	assert_false(is_early(5));
@@ -121,7 +121,8 @@ static void test_quota(void **state)
 		n++;
 	assert_int_equal(n, ABSENT_BURST);
 	assert_true(has_quota(&other));
-	other.proc_hash = 1ull << 32 | 1; /* has the same place in the map as the first process */
+	/* this process has the same place in the map as the first one */
+	other.proc_hash = 1ull << 32 | 1;
 	assert_true(has_quota(&other));
 	for (n = 0; n < 2 * ABSENT_BURST && has_quota(&w);)
 		n++;
@@ -131,7 +132,7 @@ static void test_quota(void **state)
 	shim.now_ns += 1;
 	assert_true(has_quota(&w));
 	assert_false(has_quota(&w));
-	shim.now_ns += 1000000 * ABSENT_NS; /* never more than at the beginning */
+	shim.now_ns += 1000000 * ABSENT_NS; /* never more reports than at the beginning */
 	for (n = 0; n < 2 * ABSENT_BURST && has_quota(&w);)
 		n++;
 	assert_int_equal(n, ABSENT_BURST);
@@ -161,7 +162,7 @@ static void test_lacks(void **state)
 	assert_false(lacks(&rec, &w));
 }
 
-/* A set that is full forgets its oldest. */
+/* A set of sent ids that is full forgets its oldest one. */
 static void test_sent(void **state)
 {
 	__u64 id[SENT_WAYS + 1];
@@ -183,7 +184,7 @@ static void test_sent(void **state)
 	assert_false(code_seen(id[1]));
 	code_mark(id[1]);
 	assert_true(code_seen(id[1]));
-	sent_epoch++; /* everything is to be sent again */
+	sent_epoch++; /* everything has to be sent again */
 	assert_false(code_seen(id[1]));
 	sent_epoch--;
 	assert_true(code_seen(id[1]));

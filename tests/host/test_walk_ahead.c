@@ -3,7 +3,7 @@
  * libffi's trampolines: from each of their instructions the native stack goes on to the caller. The
  * bytes are libffi's own, as CPython's ctypes had them mapped.
  */
-/* Before cmocka.h, whose fail is a macro. */
+/* This comes before cmocka.h, whose fail is a macro. */
 #include "walk_native.h"
 #include "walk_nested.h"
 
@@ -13,20 +13,21 @@
 
 #include "walk_tests.h"
 
-/* code of libffi; only its first function has unwind information */
+/* address of libffi's code; only its first function has unwind information */
 #define TEXT	   0x7f0000001000ull
 #define CLOSURE	   TEXT
 #define ALT	   (TEXT + 0x100)
-#define CALLER	   0x7f0000100000ull /* stands for a thread's first function */
-#define TRAMPOLINE 0x7f0000200000ull /* in anonymous memory */
+#define CALLER	   0x7f0000100000ull /* address that stands for a thread's first function */
+#define TRAMPOLINE 0x7f0000200000ull /* address of a trampoline, in anonymous memory */
 #define STACK	   0x7ffc00000000ull
 
-/* It begins with an instruction that trampolines have, too. */
+/* This function begins with an instruction that trampolines have, too. */
 static const uint8_t closure[] = {0xf3, 0x0f, 0x1e, 0xfa, 0x48, 0x81, 0xec, 0xd8, 0, 0, 0};
 
 struct instruction {
 	uint8_t n, bytes[8];
-	uint8_t depth; /* bytes on the stack below the return address, before this instruction */
+	/* how many bytes the stack has below the return address, before this instruction */
+	uint8_t depth;
 };
 
 /* A trampoline that libffi 3.3 and 3.4 write at run time: x86/ffi64.c, ffi_prep_closure_loc(). */
@@ -34,7 +35,7 @@ static const struct instruction made[] = {
 	{4, {0xf3, 0x0f, 0x1e, 0xfa}},			 /* endbr64 */
 	{7, {0x4c, 0x8d, 0x15, 0xf5, 0xff, 0xff, 0xff}}, /* lea -11(%rip),%r10 */
 	{6, {0xff, 0x25, 0x07, 0x00, 0x00, 0x00}},	 /* jmp *7(%rip) */
-	{7, {0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00}}, /* never executed */
+	{7, {0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00}}, /* this instruction is never executed */
 };
 
 /*
@@ -51,7 +52,7 @@ static const struct instruction from_table[] = {
 	{3, {0x41, 0xff, 0xe2}, 16},			     /* jmp *%r10 */
 };
 
-/* The target of these: ffi_closure_unix64_alt. */
+/* These jump to ffi_closure_unix64_alt. */
 static const struct instruction alternative[] = {
 	{4, {0xf3, 0x0f, 0x1e, 0xfa}, 16},
 	{5, {0x4c, 0x8b, 0x54, 0x24, 0x08}, 16}, /* mov 8(%rsp),%r10 */
@@ -94,7 +95,7 @@ static void unwind(void)
 {
 	host.reads = 0;
 	host.native->regs = begin;
-	host.native->leaf[10] = ALT; /* its value before the jump to ALT */
+	host.native->leaf[10] = ALT; /* the value of r10 before the jump to ALT */
 	walk_native(host.native, host.w);
 }
 
@@ -128,7 +129,7 @@ static void test_made(void **state)
 	put(end, &to, sizeof(to));
 	check_each(TRAMPOLINE, made, 3);
 	assert_int_equal(unwound(TRAMPOLINE + 17, 0), NATIVE_NO_ROWS);
-	to = CLOSURE + sizeof(closure); /* an address without unwind information */
+	to = CLOSURE + sizeof(closure); /* an address for which there is no unwind information */
 	put(end, &to, sizeof(to));
 	assert_int_equal(unwound(TRAMPOLINE, 0), NATIVE_NO_RULE);
 	assert_int_equal(host.native->n, 1);

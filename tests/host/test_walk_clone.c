@@ -3,7 +3,7 @@
  * Rules that read a register of the innermost frame: where a thread begins, and where a register
  * holds the return address.
  */
-/* Before cmocka.h, whose fail is a macro. */
+/* This comes before cmocka.h, whose fail is a macro. */
 #include "walk_native.h"
 #include "walk_nested.h"
 
@@ -66,10 +66,11 @@ static uint8_t unwound(uint64_t pc)
 
 static void test_clone(void **state)
 {
-	host.native->leaf[REG_RESULT] = 4711; /* in the parent: the tid of the new thread */
+	/* in the parent the result is the tid of the new thread */
+	host.native->leaf[REG_RESULT] = 4711;
 	assert_int_equal(unwound(CLONE), NATIVE_WHOLE);
 	assert_int_equal(host.native->n, 2);
-	host.native->leaf[REG_RESULT] = -38ull; /* -ENOSYS: the system call isn't done yet */
+	host.native->leaf[REG_RESULT] = -38ull; /* -ENOSYS, as before the system call is done */
 	assert_int_equal(unwound(CLONE), NATIVE_WHOLE);
 	assert_int_equal(host.native->n, 2);
 }
@@ -103,7 +104,7 @@ static void test_further_out(void **state)
 	assert_int_equal(unwound(LEAF), NATIVE_NO_REGISTER);
 	assert_int_equal(host.native->n, 3);
 	put(SP + 8, &at[1], sizeof(at[1]));
-	/* the frame has nothing on the stack */
+	/* this frame has nothing on the stack */
 	assert_int_equal(unwound(LEAF), NATIVE_NO_PROGRESS);
 	assert_int_equal(host.native->n, 3);
 }

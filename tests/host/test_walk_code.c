@@ -3,7 +3,7 @@
  * Records of a stack: each code object is sent when it is met first, with its texts; the stack is
  * sent once. Only records that the ring accepted count as sent.
  */
-/* Before cmocka.h, whose fail is a macro. */
+/* This comes before cmocka.h, whose fail is a macro. */
 #include "walk_chain.h"
 
 #include <setjmp.h>
@@ -25,7 +25,7 @@ static const struct rec_code *code_record(size_t i)
 	return rec;
 }
 
-/* The bytes of text @which in the record. */
+/* Returns the bytes of text @which in the record. */
 static const uint8_t *text_bytes(const struct rec_code *rec, enum code_text which)
 {
 	const uint8_t *p = (const uint8_t *)(rec + 1);
@@ -49,7 +49,7 @@ static void build(size_t n, uint64_t code)
 	chain_build(&plan, &expected);
 }
 
-/* The record of @code, sent as the only frame of a stack. */
+/* Sends @code as the only frame of a stack; returns its record. */
 static const struct rec_code *send_one(uint64_t code)
 {
 	build(1, code);
@@ -383,7 +383,7 @@ static void not_resident(void)
 
 		host_forget_sent();
 		assert_int_equal(image_walk(), WALK_OK);
-		/* Only the object's head is readable, or not even its head. */
+		/* Only the head of the text's object is readable, or not even that. */
 		host.fault_at = i ? file + image.l->str_length : file + image.l->str_ascii;
 		send_stack(host.w, host.out);
 		host.fault_at = 0;
@@ -433,9 +433,10 @@ static void read_together(void)
 
 	if (image.l->walk != PY_WALK_OBJECT)
 		return;
-	image_alloc(HOST_PAGE); /* so the file's name isn't near */
+	image_alloc(HOST_PAGE); /* so that the file's name isn't near the others */
 	for (size_t i = 0; i < MODULE; i++)
-		name[i] = image_str("f", 1, 1, true, 77 + i); /* interned: its hash is known */
+		/* the name is interned, so its hash is known */
+		name[i] = image_str("f", 1, 1, true, 77 + i);
 	for (size_t i = 0; i < MODULE; i++)
 		table[i] = image_bytes("\2\1\4\1", 4, NO_HASH);
 	for (size_t i = 0; i < MODULE; i++)

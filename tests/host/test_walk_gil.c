@@ -20,7 +20,7 @@
 #define WAKE	       1
 
 static const struct futex_call no_call = {.op = -1};
-static uint64_t gil, other; /* address of the GIL; another thread's state */
+static uint64_t gil, other; /* address of the GIL, and another thread's state */
 
 static bool is_free(void)
 {
@@ -39,8 +39,8 @@ static void assert_state(enum gil_state want)
 }
 
 /*
- * The state in FUTEX_WAIT_BITSET on @addr, as glibc's pthread_cond_timedwait() and sem_wait() call
- * it.
+ * Returns the GIL state in FUTEX_WAIT_BITSET on @addr, as glibc's pthread_cond_timedwait() and
+ * sem_wait() call it.
  */
 static uint8_t asleep_at(uint64_t addr)
 {
@@ -70,7 +70,7 @@ static void make_gil(void)
 		return;
 	}
 	w->gil = PY_GIL_CURRENT;
-	if (image.l->version == 0x306) /* the words are static variables of two files */
+	if (image.l->version == 0x306) /* in 3.6 the words are static variables of two files */
 		image_alloc(HOST_PAGE);
 	w->tstate_current = image_alloc(8);
 	if (image.l->version < 0x300) {
@@ -84,14 +84,14 @@ static void make_gil(void)
 	w->gil_wait = gil + PY_GIL_WAIT;
 }
 
-/* Sets the GIL's fields. */
+/* Sets the fields of the GIL. */
 static void gil_says(uint64_t holder, uint32_t locked)
 {
 	put_u64(gil + PY_GIL_HOLDER, holder);
 	put_u32(gil + PY_GIL_LOCKED, locked);
 }
 
-/* Sets the GIL fields of the thread state. */
+/* Sets the fields of the thread state that concern the GIL. */
 static void thread_says(bool attached)
 {
 	if (image.where.gil == PY_GIL_CURRENT)
@@ -122,7 +122,7 @@ static void begin(void)
 	hold();
 }
 
-/* The plain cases, without any system call. */
+/* Tests the plain cases, without any system call. */
 static void plain(void)
 {
 	begin();
@@ -154,7 +154,7 @@ static void no_state(void)
 	assert_state(GIL_NONE);
 }
 
-/* Another thread's state is found in place of this one's. */
+/* The state of another thread is found in place of this one's. */
 static void mismatch(void)
 {
 	begin();
@@ -162,7 +162,7 @@ static void mismatch(void)
 	assert_state(image.where.tss == PY_TSS_NONE ? GIL_NONE : GIL_UNKNOWN);
 }
 
-/* In a futex call, on and beside the GIL's words. */
+/* The thread is in a futex call, on the GIL's words and beside them. */
 static void futex(void)
 {
 	uint64_t first = gil + PY_GIL_WAIT, past;
@@ -172,7 +172,8 @@ static void futex(void)
 	past = first + image.where.gil_wait_bytes;
 	if (is_free())
 		return;
-	assert_int_equal(asleep_at(first), GIL_HELD); /* C code that never released the GIL */
+	/* this is C code that never released the GIL */
+	assert_int_equal(asleep_at(first), GIL_HELD);
 	release();
 	gil_says(other, 1);
 	assert_int_equal(asleep_at(first), GIL_WAITING);
@@ -185,7 +186,7 @@ static void futex(void)
 	 */
 	assert_int_equal(asleep_at(past), image.l->version < 0x300 ? GIL_UNKNOWN : GIL_RELEASED);
 	assert_int_equal(asleep_at(past + 4096), GIL_RELEASED);
-	image.where.gil_wait_bytes = 0; /* the GIL's words aren't known */
+	image.where.gil_wait_bytes = 0; /* it isn't known where the GIL's words are */
 	image.where.gil_wait = 0;
 	if (!image.l->interp_gil)
 		assert_int_equal(asleep_at(past + 4096), GIL_UNKNOWN);
@@ -207,7 +208,7 @@ static void stack_waits(void)
 	assert_int_equal(state_in(call), GIL_RELEASED);
 }
 
-/* Between the steps of taking and dropping the GIL. */
+/* The thread is between the steps of taking and dropping the GIL. */
 static void steps(void)
 {
 	bool by_word = image.l->version >= 0x30d;
@@ -215,16 +216,16 @@ static void steps(void)
 	begin();
 	if (is_free())
 		return;
-	/* drop_gil() has begun; or another thread has set locked and not yet last_holder. */
+	/* drop_gil() has begun, or another thread has set locked and not yet last_holder. */
 	thread_says(false);
 	gil_says(image.tstate, 1);
 	assert_state(by_word || image.l->version < 0x300 ? GIL_RELEASED : GIL_UNKNOWN);
-	/* take_gil() wakes the thread that gave the GIL away before it sets holds_gil */
+	/* take_gil() wakes the thread that gave the GIL away before it sets holds_gil itself */
 	if (by_word)
 		assert_int_equal(waking(gil + PY_GIL_WAIT), GIL_UNKNOWN);
 	/*
-	 * PyEval_ReleaseLock() left the state current, or PyThreadState_Swap() made it active too
-	 * early.
+	 * PyEval_ReleaseLock() has left the state current, or PyThreadState_Swap() made it active
+	 * too early.
 	 */
 	thread_says(true);
 	gil_says(image.tstate, 0);
@@ -237,7 +238,7 @@ static void steps(void)
 		assert_state(GIL_RELEASED);
 	}
 	/*
-	 * <= 3.11: PyThreadState_Swap() made a sub-interpreter's state current while the thread
+	 * Up to 3.11 PyThreadState_Swap() makes a sub-interpreter's state current while the thread
 	 * holds the GIL.
 	 */
 	gil_says(other, 1);
@@ -261,7 +262,7 @@ static void not_made(void)
 		assert_int_equal(asleep_at(0x5000), GIL_RELEASED);
 }
 
-/* 3.15: the thread itself says that it wants the GIL. */
+/* In 3.15 the thread itself says that it wants the GIL. */
 static void requested(void)
 {
 	begin();
@@ -274,7 +275,9 @@ static void requested(void)
 	assert_state(GIL_HELD);
 }
 
-/* Free-threaded, with a GIL that was switched on (PYTHON_GIL=1, an extension that needs it). */
+/*
+ * A free-threaded build has a GIL that was switched on (PYTHON_GIL=1, an extension that needs it).
+ */
 static void enabled(void)
 {
 	begin();
@@ -287,7 +290,7 @@ static void enabled(void)
 	assert_state(GIL_HELD);
 }
 
-/* Whichever read fails, the state is right or unknown. */
+/* Checks that the state is right or unknown, whichever read fails. */
 static void assert_failing(struct futex_call call)
 {
 	uint8_t want = state_in(call);

@@ -3,7 +3,7 @@
  * The walkers over images of interpreters: whole stacks of every version, known by construction.
  * Failures are in test_walk_outcome.c, records in test_walk_code.c.
  */
-/* Before cmocka.h, whose fail is a macro. */
+/* This comes before cmocka.h, whose fail is a macro. */
 #include "walk_chain.h"
 
 #include <setjmp.h>
@@ -57,7 +57,7 @@ static void some_frames(void)
 	assert_stack(WALK_OK, 17);
 }
 
-/* Frames cross ends of pages and lie in several chunks of the data stack. */
+/* Frames cross the ends of pages, and lie in several chunks of the data stack. */
 static void many_frames(void)
 {
 	start();
@@ -72,7 +72,7 @@ static void deepest(void)
 	assert_stack(WALK_OK, ABI_MAX_FRAMES);
 }
 
-/* The stack is cut at its root: the innermost 1,024 frames stay. */
+/* The stack is cut off at its root: the innermost 1,024 frames stay. */
 static void too_deep(void)
 {
 	start();
@@ -83,7 +83,7 @@ static void too_deep(void)
 	assert_stack(WALK_TRUNCATED, ABI_MAX_FRAMES);
 }
 
-/* sorted(key=f) all the way down: from 3.12 on each frame has a shim. */
+/* sorted(key=f) is called all the way down: from 3.12 on each frame has a shim. */
 static void all_from_c(size_t n, enum walk_outcome outcome)
 {
 	uint64_t code = image_code("key");
@@ -101,7 +101,7 @@ static void deep_through_c(void)
 	all_from_c(1500, WALK_TRUNCATED);
 }
 
-/* A frame at every position in its page, also across the page's end. */
+/* A frame is at every position in its page, also across the page's end. */
 static void every_position(void)
 {
 	uint64_t code = image_code("f");
@@ -172,7 +172,7 @@ static void ids(void)
 	assert_int_equal(id_of(), id);
 }
 
-/* The stack of another process has another id, also where addresses are equal. */
+/* The same stack of another process has another id, even where addresses are equal. */
 static void ids_of_processes(void)
 {
 	uint64_t id;
@@ -206,7 +206,7 @@ static void ids_of_contents(void)
 		uint64_t was = get_u64(code + field);
 
 		if (l->code_version && i == 0)
-			continue; /* co_version proves this field */
+			continue; /* this field is proved by co_version */
 		put_u64(code + field, i == 2   ? image_bytes("\x80\0\2\4\7", 5, NO_HASH)
 				      : i == 3 ? was + 1
 					       : image_text("something else"));
@@ -222,7 +222,7 @@ static void ids_of_contents(void)
 
 #define NEIGHBOURS 60
 
-/* The check of a code object that is the only one of its stack. */
+/* Returns the check of a code object that is the only one of its stack. */
 static uint64_t check_alone(uint64_t code)
 {
 	start();
@@ -242,7 +242,8 @@ static void make_neighbours(uint64_t *code)
 		table[i] = image_bytes(&i, sizeof(i), NO_HASH);
 	for (int i = 0; i < NEIGHBOURS; i++) {
 		code[i] = image_code_of(file, name[i], table[i], i);
-		image.heap = code[i] + image.l->code_linetable + 64; /* as close as real ones lie */
+		/* as close to each other as real ones lie */
+		image.heap = code[i] + image.l->code_linetable + 64;
 	}
 }
 
@@ -293,7 +294,9 @@ static void neighbours_that_fail(void)
 	host.fail_nth = 0;
 }
 
-/* Puts another code object at the same address without counting it: is that noticed? */
+/*
+ * Puts another code object at the same address without counting it; tells whether that is noticed.
+ */
 static bool notices(uint64_t code, uint32_t *version)
 {
 	uint64_t before = id_of();
@@ -317,7 +320,7 @@ static bool start_counted(uint64_t *code, uint64_t *counter)
 	return true;
 }
 
-/* As long as no code object is made, none is read again. */
+/* As long as no code object is made, no code object is read again. */
 static void counted(void)
 {
 	uint32_t version = 2000;
@@ -327,19 +330,19 @@ static void counted(void)
 		return;
 	assert_false(notices(code, &version));
 	put_u32(counter, 9001);
-	/* the present object is proved again, so its successor isn't noticed */
+	/* the present object is proved again, so that its successor isn't noticed */
 	assert_false(notices(code, &version));
-	/* the count isn't above the object's version: so this isn't the counter */
+	/* the count isn't above the object's version, so this can't be the counter */
 	put_u32(counter, version);
 	assert_true(notices(code, &version));
-	put_u32(counter, 0); /* all versions have been given */
+	put_u32(counter, 0); /* 0: all versions have been given */
 	assert_true(notices(code, &version));
 	put_u32(counter, 9002);
 	put_u64(image.where.interp_head + PY_NEXT_ID, 2);
 	assert_true(notices(code, &version));
 	put_u64(image.where.interp_head + PY_NEXT_ID, 1);
 	assert_false(notices(code, &version));
-	image.where.codes_made = 0x1000; /* not readable */
+	image.where.codes_made = 0x1000; /* the address isn't readable */
 	assert_true(notices(code, &version));
 }
 

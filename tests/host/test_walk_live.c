@@ -4,7 +4,7 @@
  * every installed interpreter they must give the stack that stack.py prints of itself. With every
  * Nth read failing they must give the innermost part of that stack, always with a named outcome.
  */
-/* Before cmocka.h, whose fail is a macro. */
+/* This comes before cmocka.h, whose fail is a macro. */
 #include "walk_host.h"
 
 #include "python/gil.bpf.h"
@@ -34,7 +34,7 @@ struct named {
 	int line;
 };
 
-/* The stack that one thread printed of itself. */
+/* The stack that one thread has printed of itself. */
 struct truth {
 	size_t n;
 	struct named frame[MAX_NAMED];
@@ -46,12 +46,12 @@ struct interpreter {
 
 static struct target {
 	pid_t pid;
-	FILE *out; /* of stack.py */
+	FILE *out; /* the output of stack.py */
 	struct truth main, thread;
 	struct py_where where;
 } target;
 
-/* The stack that a walk without failures gave. */
+/* how many frames the walk without failures found */
 static size_t n_clean;
 static struct wire_frame clean[ABI_MAX_FRAMES];
 static uint64_t clean_addr[ABI_MAX_FRAMES];
@@ -172,7 +172,7 @@ static bool thread_pointer(pid_t tid, uint64_t *tp)
 	return ok;
 }
 
-/* stack.py prints its stack a moment before it blocks. */
+/* Waits until the thread blocks: stack.py prints its stack a moment before. */
 static bool blocks_in_read(pid_t tid)
 {
 	char path[64];
@@ -205,7 +205,7 @@ static pid_t second_thread(void)
 	return tid;
 }
 
-/* The code object of frame @i, from the record that was sent. */
+/* Returns the code object of frame @i, from the record that was sent. */
 static struct py_code *code_of(size_t i)
 {
 	const struct wire_frame *f = &host.out->frame[i];
@@ -264,7 +264,7 @@ static void assert_part(void)
 		assert_int_equal(from + host.w->n, n_clean);
 }
 
-/* Both threads are in read() without the GIL, so no other state is right. */
+/* Both threads are in read() without the GIL, so that no other state is right. */
 static void assert_released(bool certain)
 {
 	const struct futex_call none = {.op = -1};
@@ -324,11 +324,14 @@ static int after(void **state)
 {
 	stop();
 	host.pid = 0;
-	host.fail_nth = 0; /* still set if a walk with failing reads failed the test */
+	host.fail_nth = 0; /* still set if a walk with failing reads has failed the test */
 	return 0;
 }
 
-/* tests/setup/interpreters.sh's table: name, version, kind, path, with tabs between them. */
+/*
+ * Opens the table of tests/setup/interpreters.sh: name, version, kind, path, with tabs between
+ * them.
+ */
 static FILE *open_table(void)
 {
 	const char *cache = getenv("KRAIT_TEST_CACHE"), *xdg = getenv("XDG_CACHE_HOME");

@@ -28,11 +28,11 @@
 
 static uint8_t *heap;
 static size_t top;
-static unsigned fail_one_of; /* one read of so many fails; 0 = none */
+static unsigned fail_one_of; /* one read of so many fails; 0: none */
 static uint32_t seed;
 static unsigned long compared;
 
-/* xorshift32: the same heaps on every machine. */
+/* Returns a number of xorshift32, so that heaps are the same on every machine. */
 static uint32_t below(uint32_t n)
 {
 	seed ^= seed << 13;
@@ -65,7 +65,8 @@ static uint8_t *take(size_t n)
 	if (!below(4))
 		top += below(700);
 	if (!below(40))
-		top = MAX(top, (top | 4095) + 1 - below(300)); /* never inside the last object */
+		/* the top of the heap is never inside the last object */
+		top = MAX(top, (top | 4095) + 1 - below(300));
 	top = (top + 7) & ~(size_t)7;
 	if (top + n + 16 > HEAP_BYTES)
 		return NULL;
@@ -154,7 +155,7 @@ static size_t make_heap(uint64_t code[CODES])
 	py_layout_set_block(&the_layout);
 	mprotect(heap, HEAP_BYTES, PROT_READ | PROT_WRITE);
 	memset(heap, (int)below(256), HEAP_BYTES);
-	/* The heap begins somewhere, or it ends where the mapping does. */
+	/* The heap begins anywhere, or it ends where the mapping does. */
 	top = below(3) ? below(5000) : HEAP_BYTES - 4000 - below(8000);
 	for (size_t i = 0; i < ARRAY_SIZE(file); i++)
 		file[i] = make_str();
@@ -165,7 +166,7 @@ static size_t make_heap(uint64_t code[CODES])
 	return n;
 }
 
-/* The check as user space computes it. 0: not readable. */
+/* Returns the check as user space computes it. 0: it isn't readable. */
 static uint64_t user_check(uint64_t addr)
 {
 	_cleanup_(cleanup_py_code) struct py_code *code = NULL;

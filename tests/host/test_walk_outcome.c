@@ -8,7 +8,7 @@
  * on the state of the process (bpf/capture.bpf.h); STACK_LOST means that src/collect missed the
  * record of a stack.
  */
-/* Before cmocka.h, whose fail is a macro. */
+/* This comes before cmocka.h, whose fail is a macro. */
 #include "walk_chain.h"
 #include "walk_nested.h"
 
@@ -18,8 +18,9 @@
 
 #include "walk_tests.h"
 
-#define FRAMES	   20
-#define OUTER_LOOP 10 /* innermost frame of the second C evaluation loop, innermost first */
+#define FRAMES 20
+/* index of the innermost frame of the second evaluation loop, counted from the innermost frame */
+#define OUTER_LOOP 10
 
 static struct plan plan;
 static struct expected expected;
@@ -37,7 +38,7 @@ static void build(void)
 		plan_add(&plan, i == 0 || i == FRAMES - OUTER_LOOP ? FROM_C : CALL, code[i % 3],
 			 (int)i * 2);
 	for (size_t i = 0; i < FRAMES; i++)
-		plan.frame[i].locals = 8 + i % 3 * 24; /* as the code object says */
+		plan.frame[i].locals = 8 + i % 3 * 24; /* as many as the code object says */
 	chain_build(&plan, &expected);
 	assert_int_equal(image_walk(), WALK_OK);
 	assert_int_equal(host.w->n, FRAMES);
@@ -89,7 +90,7 @@ static void thread_state(void)
 	assert_outcome(WALK_NO_PYTHON, 0);
 }
 
-/* 3.11, 3.12: this thread runs a thread state that another thread created. */
+/* 3.11, 3.12: the thread runs a thread state that another thread has created. */
 static void state_of_another_thread(void)
 {
 	uint64_t loop;
@@ -121,16 +122,17 @@ static void no_key(void)
 	put_u64(IMAGE_TP + IMAGE_TSD + 16 * IMAGE_KEY + 8, 0);
 	assert_outcome(WALK_NO_PYTHON, 0);
 	put_u64(IMAGE_TP + IMAGE_TSD + 16 * IMAGE_KEY + 8, image.tstate);
-	put_u32(image.where.tss_key, -1u); /* 3.6: the key isn't created yet */
+	put_u32(image.where.tss_key, -1u); /* in 3.6, the key isn't created yet */
 	assert_outcome(WALK_NO_PYTHON, 0);
 	put_u32(image.where.tss_key, 100000);
 	assert_outcome(WALK_NO_PYTHON, 0);
 	put_u32(image.where.tss_key, IMAGE_KEY);
-	put_u32(image.where.tss_key - 4, 0); /* 3.7+: is_initialized */
+	put_u32(image.where.tss_key - 4, 0); /* from 3.7 on, is_initialized is 0 */
 	assert_outcome(image.l->version >= 0x307 ? WALK_NO_PYTHON : WALK_OK,
 		       image.l->version >= 0x307 ? 0 : FRAMES);
 	put_u32(image.where.tss_key - 4, 1);
-	host.fault_at = image.where.tss_key; /* a page of .bss that wasn't touched yet */
+	/* the key lies in a page of .bss that nobody has touched yet */
+	host.fault_at = image.where.tss_key;
 	assert_outcome(WALK_NO_PYTHON, 0);
 }
 
@@ -153,7 +155,7 @@ static void put_life(uint64_t at, bool begun, bool initialized, uint64_t finaliz
 	put_u64(at, finalizing);
 }
 
-/* A thread without Python frames: its interpreter starts, runs, ends. */
+/* A thread has no Python frames: its interpreter starts, runs, ends. */
 static void interpreter_life(void)
 {
 	uint64_t at;
@@ -167,7 +169,7 @@ static void interpreter_life(void)
 	assert_outcome(WALK_NO_PYTHON, 0);
 	put_life(at, true, false, 0);
 	assert_outcome(WALK_STARTING, 0);
-	put_life(at, false, false, 0); /* a program that only embeds an interpreter */
+	put_life(at, false, false, 0); /* this program only embeds an interpreter */
 	assert_outcome(WALK_NO_PYTHON, 0);
 	image.where.own_program = 1;
 	assert_outcome(WALK_STARTING, 0);
@@ -208,7 +210,7 @@ static void musl_key(void)
 	assert_outcome(WALK_NO_PYTHON, 0);
 }
 
-/* nptl keeps keys from 32 on in blocks of their own. */
+/* nptl keeps keys from number 32 on in blocks of their own. */
 static void glibc_second_level(void)
 {
 	uint64_t block = image_alloc(16 * 32), key = 3 * 32 + 7;
@@ -245,7 +247,7 @@ static void dynamic_tls(void)
 		w->tss = i ? PY_TSS_TLS_DTV_MUSL : PY_TSS_TLS_DTV;
 		put_u64(slot, block);
 		assert_outcome(WALK_OK, FRAMES);
-		put_u64(slot, ~0ull); /* glibc: not allocated for this thread */
+		put_u64(slot, ~0ull); /* glibc hasn't allocated the block for this thread */
 		assert_outcome(WALK_NO_PYTHON, 0);
 		put_u64(slot, 0x1000);
 		assert_outcome(WALK_TLS_FAULT, 0);
@@ -330,7 +332,7 @@ static void listed_threads(void)
 	assert_outcome(WALK_NO_PYTHON, 0);
 }
 
-/* Just after exec, before the C library has set up the thread. */
+/* This is just after exec, before the C library has set up the thread. */
 static void no_thread_pointer(void)
 {
 	build();
@@ -355,7 +357,7 @@ static void assert_broken(enum walk_outcome outcome, size_t i)
 	assert_outcome(outcome, image.l->walk == PY_WALK_CFRAME && i < OUTER_LOOP ? 0 : i);
 }
 
-/* The same stack without its innermost @n frames. */
+/* Checks that the stack is the same without its innermost @n frames. */
 static void assert_without(size_t n)
 {
 	assert_int_equal(image_walk(), WALK_OK);
@@ -389,7 +391,7 @@ static void code_missing(void)
 	}
 }
 
-/* Before 3.12 a code object is proved by its texts: they must be readable. */
+/* Before 3.12 a code object is proved by its texts, which must be readable. */
 static void texts_missing(void)
 {
 	const struct py_layout *l = image.l;
@@ -427,7 +429,7 @@ static void circles(void)
 	}
 }
 
-/* A circle of shims alone: the limit of frames doesn't end it. */
+/* The circle has shims alone, so that the limit of frames doesn't end it. */
 static void circle_of_shims(void)
 {
 	uint64_t a, b;
@@ -481,7 +483,7 @@ static void thrown_into(void)
 	assert_outcome(WALK_OK, 1);
 }
 
-/* 3.11, 3.12: the innermost loop's _PyCFrame was published before `previous` was set in it. */
+/* 3.11, 3.12: the innermost loop's _PyCFrame was published before its `previous` was set. */
 static void not_set_up(void)
 {
 	build();
@@ -490,7 +492,7 @@ static void not_set_up(void)
 	put_u64(image.cframe + image.l->cframe_current_frame + 8, 0);
 	if (image.l->frame_is_entry)
 		assert_outcome(WALK_FRAME_TORN, 0);
-	else /* the data stack shows the same frame as innermost */
+	else /* the data stack shows the same frame as the innermost one */
 		assert_outcome(WALK_OK, FRAMES);
 	put_u64(expected.addr[0] + image.l->frame_back, 0x1000);
 	assert_true(image_walk() != WALK_OK);
@@ -539,7 +541,7 @@ static void build_more(enum link link, int lasti)
 	chain_build(&plan, &expected);
 }
 
-/* Lets the thread run its innermost loop's own C function. */
+/* Lets the thread run the C function of its innermost evaluation loop. */
 static void run_loop(void)
 {
 	host.w->sp = image.cframe - 128;
@@ -589,12 +591,13 @@ static void entered_just_now(void)
 	for (int kind = 0; kind < 4; kind++) {
 		bool generator = kind & 1;
 
-		memset(host.w->shims, 0, sizeof(host.w->shims)); /* another build */
+		/* as for another build of Python */
+		memset(host.w->shims, 0, sizeof(host.w->shims));
 		image.shim = kind & 2 ? 112 : -112;
 		build_more(generator ? RESUMED_FROM_C : FROM_C, generator ? 4 : -2);
 		if (generator) {
 			resume(0);
-			if (!l->frame_is_entry) /* 3.11 stores the caller before */
+			if (!l->frame_is_entry) /* 3.11 has stored the caller before that */
 				put_u64(expected.addr[0] + l->frame_back, 0);
 		}
 		loop = image.cframe + l->cframe_current_frame;
@@ -697,7 +700,7 @@ static void resumed_just_now(void)
 		return;
 	build_more(GENERATOR, 4);
 	put_u64(expected.addr[0] + l->frame_back, 0);
-	assert_outcome(WALK_OK, FRAMES + 1); /* it is being left */
+	assert_outcome(WALK_OK, FRAMES + 1); /* the evaluation loop is being left */
 	resume(0);
 	assert_outcome(WALK_OK, FRAMES + 1);
 }
@@ -716,7 +719,8 @@ static void switching_greenlets(void)
 		return;
 	put_u64(expected.addr[OUTER_LOOP - 1] + l->frame_back, expected.addr[OUTER_LOOP]);
 	expected.frame[OUTER_LOOP - 1].flags = 0;
-	assert_outcome(WALK_OK, FRAMES); /* only the first loop's own frame is taken out */
+	/* only the first loop's own frame is taken out of the chain */
+	assert_outcome(WALK_OK, FRAMES);
 	put_u64(expected.addr[FRAMES - 1] + l->frame_back, 0);
 	expected.frame[FRAMES - 1].flags = 0;
 	assert_outcome(WALK_OK, FRAMES);
@@ -744,9 +748,9 @@ static void left_over(void)
 	put_u64(top + 8, expected.addr[0] + 4096);
 	assert_outcome(WALK_OK, FRAMES);
 	put_u64(top, expected.addr[0]);
-	if (image.l->frame_is_entry) /* 3.11 first takes off a frame that is left */
+	if (image.l->frame_is_entry) /* when a frame is left, 3.11 first takes it off */
 		assert_outcome(WALK_OK, FRAMES);
-	else /* 3.12 makes the caller current afterwards */
+	else /* 3.12 makes the caller current after that */
 		assert_without(1);
 	put_u64(top, expected.addr[0] - 8);
 	assert_broken(WALK_FRAME_TORN, 0);
@@ -810,7 +814,7 @@ static void entry_left_over(void)
 	build();
 	if (!l->frame_is_entry)
 		return;
-	/* The thread has a single C evaluation loop. */
+	/* The thread has only one evaluation loop. */
 	put_u64(get_u64(image.cframe + l->cframe_current_frame + 8) + l->cframe_current_frame, 0);
 	put_first_instruction(0);
 	put_u64(expected.addr[0] + l->frame_back, 0);
@@ -822,7 +826,7 @@ static void entry_left_over(void)
 	}
 }
 
-/* Four frames. Two are called from C. The innermost hasn't run an instruction yet. */
+/* Builds four frames. Two are called from C; the innermost hasn't run an instruction yet. */
 static void build_fresh(enum link caller, bool new_chunk)
 {
 	plan.n = 0;
@@ -863,7 +867,7 @@ static void called_just_now(void)
 		if (l->frame_is_entry) {
 			assert_outcome(WALK_OK, 4);
 		} else {
-			expected.frame[0].flags = FRAME_ENTRY; /* called by its shim */
+			expected.frame[0].flags = FRAME_ENTRY; /* its shim calls it */
 			assert_outcome(WALK_FRAME_TORN, 1);
 		}
 
@@ -958,7 +962,7 @@ static void not_the_first(void)
 	assert_outcome(WALK_NO_PYTHON, 0);
 }
 
-/* greenlet takes the loops' own frames out of a chain while it switches. */
+/* While greenlet switches, it takes the loops' own frames out of a chain. */
 static void switching(void)
 {
 	build();
@@ -999,7 +1003,7 @@ static void every_nth_read_fails(void)
 	host.keep_on_fault = false;
 }
 
-/* Each page in turn isn't resident. */
+/* Each page in turn is absent. */
 static void every_page_missing(void)
 {
 	VEC(uint64_t) pages = {};
@@ -1021,7 +1025,7 @@ static void every_page_missing(void)
 static uint64_t id_with(enum walk_outcome outcome, enum native_outcome native, unsigned n)
 {
 	host.w->n = 0;
-	host.w->hash = 77; /* left from the sample before */
+	host.w->hash = 77; /* the hash that the sample before has left */
 	host.w->outcome = outcome;
 	host.native->n = n;
 	host.native->hash = 1234;

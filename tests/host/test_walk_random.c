@@ -3,7 +3,7 @@
  * A million walks over images with hostile words in them (walk_random.h), and the most expensive
  * target possible. KRAIT_WALKS sets the number, KRAIT_SEED repeats a run.
  */
-/* Before cmocka.h, whose fail is a macro. */
+/* This comes before cmocka.h, whose fail is a macro. */
 #include "walk_random.h"
 
 #include <setjmp.h>
@@ -38,7 +38,7 @@ static void test_hostile_words(void **state)
 	random_fini();
 }
 
-/* 1,024 different code objects of the largest size, without cached hashes. */
+/* Walks 1,024 different code objects of the largest size, without cached hashes. */
 static void test_dearest(void **state)
 {
 	static struct plan plan;

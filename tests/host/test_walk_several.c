@@ -49,7 +49,7 @@ static void begin(const char *release)
 	several = (struct proc_several){};
 }
 
-/* The number of the interpreter that choose_interpreter() chooses. */
+/* Returns the number of the interpreter that choose_interpreter() chooses. */
 static size_t chosen(void)
 {
 	struct walk *w = host.w;
@@ -96,7 +96,7 @@ static void test_bounded(void **state)
 	assert_int_equal(chosen(), 1);
 }
 
-/* The first interpreter is always looked at. */
+/* The first interpreter is looked at, however late it is. */
 static void test_late(void **state)
 {
 	begin("3.9");

@@ -9,23 +9,23 @@
 #include "walk_image.h"
 
 #define CHAIN_MAX 4096
-#define EXC_STATE 32 /* 3.11, 3.12: bytes from a generator's gi_exc_state to its frame */
+#define EXC_STATE 32 /* bytes from a generator's gi_exc_state to its frame, in 3.11 and 3.12 */
 
 enum link {
-	CALL,		/* called from Python */
-	GENERATOR,	/* resumed: its frame lies within the generator, on the heap */
-	FROM_C,		/* called from C: a new C evaluation loop */
-	RESUMED_FROM_C, /* a generator, resumed by C code */
+	CALL,	   /* the frame was called from Python */
+	GENERATOR, /* the frame is a generator that was resumed: it lies within that, on the heap */
+	FROM_C,	   /* the frame was called from C, which began a new evaluation loop */
+	RESUMED_FROM_C, /* the frame is a generator that C code has resumed */
 };
 
-/* Frames outermost first. */
+/* Frames that are to be built, the outermost first. */
 struct plan {
 	size_t n;
 	struct planned {
 		enum link link;
 		uint64_t code;
 		int lasti;
-		size_t locals; /* bytes of local variables */
+		size_t locals; /* how many bytes the local variables take */
 		/*
 		 * it begins a new chunk of the data stack, because it didn't fit into the one
 		 * before
@@ -34,7 +34,7 @@ struct plan {
 	} frame[CHAIN_MAX];
 };
 
-/* What a walk must find, innermost first. */
+/* What a walk must find, the innermost frame first. */
 struct expected {
 	size_t n;
 	struct wire_frame frame[CHAIN_MAX];
@@ -67,10 +67,10 @@ static inline uint64_t data_stack(size_t n)
 	return at;
 }
 
-/* _PyStackChunk: previous, size, top. In the first chunk a word after it isn't used. */
+/* Head of a _PyStackChunk: previous, size, top. In the first chunk a word after it isn't used. */
 #define CHUNK_HEAD 24
 
-/* 3.11, 3.12: sets the data stack's fields in the thread state: chunk, top, limit. */
+/* Sets the data stack's fields in the thread state: chunk, top, limit (3.11, 3.12). */
 static inline void set_data_stack(void)
 {
 	uint64_t at = image.tstate + image.l->tstate_datastack_top;
@@ -83,7 +83,7 @@ static inline void set_data_stack(void)
 	put_u64(image.chunk - CHUNK_HEAD - (image.previous_chunk ? 0 : 8), image.previous_chunk);
 }
 
-/* A PyFrameObject. Their addresses have no order, as those from free lists have none. */
+/* Makes a PyFrameObject. Addresses have no order, as those from free lists have none. */
 static inline uint64_t chain_object(const struct planned *p, uint64_t back)
 {
 	const struct py_layout *l = image.l;
@@ -94,7 +94,7 @@ static inline uint64_t chain_object(const struct planned *p, uint64_t back)
 	put_u64(f + l->frame_back, back);
 	put_u64(f + l->frame_code, p->code);
 	put_u32(f + l->frame_lasti, (uint32_t)p->lasti);
-	put_u32(f + l->frame_lasti + 4, 0xabababab); /* f_lineno */
+	put_u32(f + l->frame_lasti + 4, 0xabababab); /* garbage in f_lineno */
 	if (l->frame_executing)
 		put_u8(f + l->frame_executing, 1);
 	return f;
@@ -103,7 +103,7 @@ static inline uint64_t chain_object(const struct planned *p, uint64_t back)
 /* size of a C evaluation loop's frame on the C stack, with its _PyCFrame in the middle */
 #define LOOP_STACK 512
 
-/* Enters a C evaluation loop. */
+/* Enters an evaluation loop. */
 static inline void chain_loop(void)
 {
 	image.c_stack -= LOOP_STACK;
@@ -120,7 +120,8 @@ static inline uint64_t put_shim(uint64_t f, uint64_t back)
 }
 
 /*
- * The _PyInterpreterFrame of a shim: 3.12 FRAME_OWNED_BY_CSTACK, 3.14 FRAME_OWNED_BY_INTERPRETER.
+ * Makes the _PyInterpreterFrame of a shim: 3.12 FRAME_OWNED_BY_CSTACK, 3.14
+ * FRAME_OWNED_BY_INTERPRETER.
  */
 static inline uint64_t chain_shim(uint64_t back)
 {
@@ -133,7 +134,7 @@ static inline void next_chunk(void)
 	uint64_t far = (uint64_t)++image.chunks << 20;
 	uint64_t left = image.chunk - CHUNK_HEAD - (image.previous_chunk ? 0 : 8);
 
-	put_u64(left + 16, (image.stack - left - CHUNK_HEAD) / 8); /* top */
+	put_u64(left + 16, (image.stack - left - CHUNK_HEAD) / 8); /* the member top */
 	image.previous_chunk = left;
 
 	if (image.chunks % 3 == 0)
@@ -168,7 +169,7 @@ static inline void chain_build(const struct plan *p, struct expected *e)
 {
 	const struct py_layout *l = image.l;
 	bool objects = l->walk == PY_WALK_OBJECT, shims = l->version >= 0x30c;
-	uint64_t back = l->version >= 0x30f ? chain_shim(0) : 0; /* 3.15: the sentinel */
+	uint64_t back = l->version >= 0x30f ? chain_shim(0) : 0; /* in 3.15 the sentinel */
 
 	e->n = p->n;
 	image_no_loop();

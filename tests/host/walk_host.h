@@ -17,7 +17,7 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
-/* Global functions of bpf/ have no prototypes. */
+/* The BPF headers have global functions without prototypes. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 #include "python/frames.bpf.h"
 #include "send.bpf.h"
@@ -42,14 +42,16 @@ struct host_record {
 };
 
 static struct host {
-	struct map pages;   /* page number -> address of its own 4 KiB allocation */
-	pid_t pid;	    /* not 0: a live process instead of the pages */
-	unsigned fail_nth;  /* every Nth read fails; 0 = none */
-	bool keep_on_fault; /* a failed read leaves its destination alone instead of zeroing it */
+	struct map pages;  /* number of a page -> address of the 4 KiB that were allocated for it */
+	pid_t pid;	   /* process that is read in place of the pages; 0: none */
+	unsigned fail_nth; /* every Nth read fails; 0: none does */
+	/* a read that fails leaves its destination alone instead of zeroing it */
+	bool keep_on_fault;
 	uint64_t reads, bytes;
-	uint64_t fault_at;	    /* reads that touch this address fail; 0 = none */
-	uint64_t clock_ns, tick_ns; /* the clock; each reading of it advances it by .tick_ns */
-	unsigned refuse;	    /* so many records more are refused by the ring */
+	uint64_t fault_at; /* a read that touches this address fails; 0: none does */
+	/* what the clock shows; each reading of it advances it by .tick_ns */
+	uint64_t clock_ns, tick_ns;
+	unsigned refuse; /* how many more records the ring refuses */
 	struct py_layout layout;
 	struct walk *w;
 	struct walk_out *out;
@@ -57,10 +59,11 @@ static struct host {
 	struct staging *staging;
 	struct native *native;
 	struct native_out *native_out;
-	struct host_slot *second;	   /* state of a walk that interrupts the one above */
-	void (*at_read)(void);		   /* called before each read but its own; may be NULL */
-	bool interrupted;		   /* .at_read runs: what is sent is dropped */
-	VEC(struct unwind_chunk *) chunks; /* unwind tables of the native frames, by number */
+	struct host_slot *second; /* state of a walk that interrupts the first one */
+	void (*at_read)(void);	  /* called before each read, but not during its own; may be NULL */
+	bool interrupted;	  /* .at_read is running: what is sent is dropped */
+	/* chunks with unwind rows of the native frames, by number */
+	VEC(struct unwind_chunk *) chunks;
 	VEC(struct unwind_table) tables;
 	VEC(struct unwind_rule) rules;
 	struct map codes, stacks;
@@ -119,7 +122,7 @@ static inline uint8_t *page_for_writing(uint64_t addr)
 	return page;
 }
 
-/* @data NULL: zeros. */
+/* Writes memory of the target. @data NULL: zeros. */
 static inline void put(uint64_t addr, const void *data, size_t n)
 {
 	const uint8_t *from = data;
@@ -187,7 +190,7 @@ static inline void host_interrupt(void)
 	host.clock_ns = clock_ns;
 }
 
-/* Like bpf_probe_read_user(): all or nothing. */
+/* Reads memory of the target as bpf_probe_read_user() does: all or nothing. */
 walk_inline long read_user(void *dst, __u32 n, __u64 addr)
 {
 	if (host.at_read && !host.interrupted)
@@ -308,7 +311,7 @@ walk_inline void count(__u32 counter)
 	host.counters[counter]++;
 }
 
-/* Sets the layout, as src/sampler does when it loads one. */
+/* Sets the layout, as src/sampler does when it loads an interpreter's. */
 static inline void host_set_layout(const struct py_layout *l)
 {
 	host.layout = *l;
@@ -329,7 +332,7 @@ static inline void host_init(void)
 		  "out of memory");
 }
 
-/* Forgets what was sent. */
+/* Forgets what was sent, so that it is sent again. */
 static inline void host_forget_sent(void)
 {
 	vec_foreach(r, &host.sent)

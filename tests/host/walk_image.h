@@ -17,7 +17,7 @@
 #define IMAGE_STACK   0x7f1200000000ull
 #define IMAGE_C_STACK 0x7f3380000000ull
 #define IMAGE_TP      0x7f3400000740ull
-#define IMAGE_KEY     5 /* pthread key */
+#define IMAGE_KEY     5 /* number of the pthread key */
 #define IMAGE_TSD     0x310
 #define NO_HASH	      (~0ull)
 
@@ -25,7 +25,7 @@ struct release {
 	const char *name;
 	uint16_t version;
 	bool trace_refs;
-	const uint64_t *debug; /* 3.13+ */
+	const uint64_t *debug; /* debug offsets of a release; 3.13 and later */
 	size_t n;
 };
 
@@ -50,14 +50,14 @@ static const struct release releases[] = {
 
 static struct image {
 	const struct release *release;
-	const struct py_layout *l; /* the layout that `host` has */
+	const struct py_layout *l; /* the layout that `host` uses */
 	struct py_where where;
 	uint64_t heap, stack, tstate, none;
 	uint64_t c_stack; /* top of the C stack, which grows down */
-	int shim;	  /* 3.12: distance from a loop's _PyCFrame to its own frame */
-	uint64_t cframe;  /* 3.11, 3.12: _PyCFrame of the C evaluation loop that was entered last */
+	int shim;	  /* 3.12: distance from a loop's _PyCFrame to its shim */
+	uint64_t cframe;  /* 3.11, 3.12: _PyCFrame of the evaluation loop that was entered last */
 	uint64_t chunk;	  /* where the present chunk of the data stack begins */
-	uint64_t previous_chunk; /* its _PyStackChunk.previous */
+	uint64_t previous_chunk; /* the present chunk's _PyStackChunk.previous */
 	unsigned chunks;
 	uint32_t next_version;
 } image;
@@ -91,7 +91,7 @@ static inline void unmap(uint64_t addr)
 	map_del(&host.pages, addr / HOST_PAGE);
 }
 
-/* @n zeroed bytes, aligned as by malloc(). */
+/* Allocates @n zeroed bytes of the target, aligned as malloc() aligns. */
 static inline uint64_t image_alloc(size_t n)
 {
 	uint64_t at = image.heap;
@@ -101,7 +101,7 @@ static inline uint64_t image_alloc(size_t n)
 	return at;
 }
 
-/* A compact str (2.7: a byte string) of @len code points of @kind bytes. */
+/* Makes a compact str (2.7: a byte string) of @len code points of @kind bytes. */
 static inline uint64_t image_str(const void *data, size_t len, unsigned kind, bool ascii,
 				 uint64_t hash)
 {
@@ -249,7 +249,7 @@ static inline uint64_t image_count_codes(uint32_t n)
 	return image.where.codes_made;
 }
 
-/* Makes @frame the thread's innermost one. */
+/* Makes @frame the innermost frame of the thread. */
 static inline void image_enter(uint64_t frame)
 {
 	if (image.l->walk == PY_WALK_CFRAME)

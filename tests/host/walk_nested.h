@@ -9,7 +9,7 @@
 
 #include "walk_host.h"
 
-/* The result of a walk. */
+/* What a walk has found. */
 struct nested_result {
 	__u32 n, groups, native_n;
 	__u8 outcome, native_outcome, thread, current;
@@ -19,7 +19,7 @@ struct nested_result {
 	struct native_out native_out;
 };
 
-static uint64_t nested_begun; /* second walks so far */
+static uint64_t nested_begun; /* how many second walks have begun so far */
 
 static inline void nested_take_result(struct nested_result *r, const struct walk *w,
 				      const struct walk_out *out, const struct walk_addrs *addrs,
@@ -55,12 +55,12 @@ static struct nested_result nested_alone;
 static struct walk nested_before;
 static struct native nested_before_native;
 
-/* The second walk must give the same Python frames as the first did alone. */
+/* Compares: the second walk must give the same Python frames as the first did alone. */
 static inline void nested_compare(const struct host_slot *s)
 {
 	static struct nested_result r;
 
-	/* other reads fail in the second walk, or there is no Python */
+	/* in the second walk other reads fail, or there is no Python */
 	if (host.fail_nth || !host.layout.version)
 		return;
 	nested_take_result(&r, &s->w, &s->out, &s->addrs, &s->native, &s->native_out);
@@ -127,7 +127,7 @@ static inline void nested_check(void (*walk)(void))
 	walk();
 	nested_take_first(&nested_alone);
 	reads = host.reads;
-	*host.w = nested_before; /* else what the first walk remembers saves reads */
+	*host.w = nested_before; /* otherwise what the first walk remembers would save reads */
 	*host.native = nested_before_native;
 	host_must(walk_take(0) == host.w, "a slot that was given back was refused");
 	host.at_read = nested_walk_second;

@@ -34,7 +34,7 @@ static inline uint64_t choose(struct choices *c)
 		c->n -= n;
 		return v;
 	}
-	c->state ^= c->state << 13; /* xorshift64 */
+	c->state ^= c->state << 13; /* a step of xorshift64 */
 	c->state ^= c->state >> 7;
 	c->state ^= c->state << 17;
 	return c->state * 0x2545f4914f6cdd1dull;
@@ -52,7 +52,7 @@ static inline void list_words(void)
 	}
 }
 
-/* A thread with frames of every kind and strings of every kind. */
+/* Makes a thread that has frames and strings of every kind. */
 static inline void random_image(const struct release *r)
 {
 	static struct plan plan;
@@ -112,7 +112,7 @@ static inline uint64_t hostile_value(struct choices *c, uint64_t was)
 	}
 }
 
-/* User space refuses a str of an unknown kind. */
+/* Tells whether the record is sound: user space refuses a str of an unknown kind. */
 static inline bool is_sound(const struct rec_code *rec)
 {
 	for (size_t i = 0; i < CODE_TEXT_MAX; i++) {

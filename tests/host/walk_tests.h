@@ -27,7 +27,7 @@ static int walk_teardown(void **state)
 	return 0;
 }
 
-/* @...: struct CMUnitTest, separated by commas. */
+/* Makes main(). @...: struct CMUnitTest, separated by commas. */
 #define WALK_MAIN(group, ...)                                                                      \
 	int main(void)                                                                             \
 	{                                                                                          \
