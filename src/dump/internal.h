@@ -96,7 +96,7 @@ _must_use_ int dump_threads(struct dump *d);
 
 /* names.c: takes the threads' names over from the profile. */
 void dump_take_names(struct dump *d);
-/* Returns a copy of @text that the profile owns; "" if memory lacks. */
+/* Returns a copy of @text that the profile owns; "" if memory runs out. */
 const char *dump_text(struct dump *d, const char *text);
 
 #endif

@@ -24,7 +24,7 @@ struct walker_config {
 	bool leaf; /* native frames are unwound only up to the innermost Python frame */
 };
 
-struct walker *walker_new(const struct walker_config *config); /* returns NULL if memory lacks */
+struct walker *walker_new(const struct walker_config *config); /* returns NULL if memory runs out */
 void walker_free(struct walker *w);
 
 struct walker_thread {

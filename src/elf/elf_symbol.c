@@ -152,7 +152,7 @@ static int add_refs(struct elf_file *f, Elf_Scn *scn, const GElf_Shdr *sh)
 	return r;
 }
 
-/* Sorts the relocations by address. If they are too many or memory lacks, none is found later. */
+/* Sorts the relocations by address. If they are too many or memory runs out, none is found. */
 static void sort_relocs(struct elf_file *f)
 {
 	Elf_Scn *scn = NULL;

@@ -276,7 +276,7 @@ int read_profile(const uint8_t *data, size_t n, struct profile **ret)
 	r = f ? f->read(data, n, ret) : -EINVAL;
 	if (r == -ENOMEM)
 		return err_nomem();
-	/* If memory lacks, a text that couldn't be stored would be missing from the profile. */
+	/* If memory runs out, a text that couldn't be stored would be missing from the profile. */
 	if (!r && err_memory_failed()) {
 		profile_free(*ret);
 		*ret = NULL;

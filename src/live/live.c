@@ -194,7 +194,7 @@ const char *live_text(const struct live *l, uint64_t key)
 	return key ? intern_get(&l->texts, (uint32_t)key, NULL) : "";
 }
 
-/* Returns the module of a location as an id of .texts; 0: memory lacks. */
+/* Returns the module of a location as an id of .texts; 0: out of memory. */
 static uint32_t module_of(struct live *l, uint32_t location)
 {
 	const struct render_names *names;

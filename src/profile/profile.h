@@ -144,7 +144,7 @@ static inline void profile_check_end(struct profile_location *l)
 /* Returns the kind that frames in a mapping with this name have. */
 enum frame_kind profile_kind(const char *mapping);
 
-/* Makes an empty profile. NULL: memory lacks. */
+/* Makes an empty profile. NULL: out of memory. */
 struct profile *profile_new(void);
 void profile_free(struct profile *p);
 
@@ -277,7 +277,7 @@ _must_use_ int profile_each_between(struct profile *p, int64_t first_ns, int64_t
 _must_use_ int profile_change_each(struct profile *p,
 				   int (*fn)(void *arg, struct profile_sample *s), void *arg);
 
-/* Adds "key: value" to the comments. Does nothing if there is no value, or memory lacks. */
+/* Adds "key: value" to the comments. Does nothing if there is no value, or memory runs out. */
 void profile_add_comment(struct profile *p, const char *key, const char *value);
 
 /*

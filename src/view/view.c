@@ -184,7 +184,7 @@ static uint32_t reframed_stack(struct viewer *v, const uint32_t *from, size_t n)
 	return profile_stack(v->to, to, left);
 }
 
-/* Returns the id in .to of stack @id; 0 if memory lacks. */
+/* Returns the id in .to of stack @id; 0 if memory runs out. */
 static uint32_t stack_of(struct viewer *v, uint32_t id)
 {
 	const uint32_t *frames = NULL;

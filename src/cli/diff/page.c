@@ -203,7 +203,7 @@ static const char **row_files(const struct page *g, enum diff_side side)
 	return out;
 }
 
-/* Makes one side's html_diff.file, which the caller frees. NULL: memory lacks. */
+/* Makes one side's html_diff.file, which the caller frees. NULL: out of memory. */
 static const char **all_files(const struct page *g, enum diff_side of)
 {
 	_cleanup_free_ const char **files = row_files(g, of);

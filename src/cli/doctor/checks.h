@@ -5,7 +5,7 @@
 
 #include "cli/doctor/doctor.h"
 
-/* Adds a finding with its text. NULL: memory lacks. */
+/* Adds a finding with its text. NULL: out of memory. */
 struct finding *finding_add(struct doctor *d, const char *name, enum finding_state state,
 			    const char *fmt, ...) _printf_(4, 5);
 

@@ -24,7 +24,7 @@ static void take_set(struct alive *a, const struct profile *p, uint32_t set)
 {
 	uint64_t pid = id_of(p, set, "pid"), tid = id_of(p, set, "tid");
 
-	/* if memory lacks, some aren't counted */
+	/* if memory runs out, some aren't counted */
 	if (pid)
 		(void)!map_put(&a->processes, pid, pid);
 	if (pid && tid)

@@ -188,7 +188,7 @@ struct registered_all {
 	uint64_t due_ns; /* registered code isn't read before this time (CLOCK_MONOTONIC) */
 };
 
-/* Makes the state of this room. False: memory lacks. */
+/* Makes the state of this room. False: out of memory. */
 _must_use_ bool made_init(struct collect *c);
 void made_fini(struct collect *c);
 _must_use_ bool jit_init(struct collect *c);

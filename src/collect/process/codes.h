@@ -23,7 +23,7 @@ static inline struct py_code *code_of(const struct process *p, uint64_t key)
 	return i ? p->codes.v[*i - 1] : NULL;
 }
 
-/* Makes the state of codes.c. False: memory lacks. */
+/* Makes the state of codes.c. False: out of memory. */
 _must_use_ bool codes_init(struct collect *c);
 void codes_fini(struct collect *c);
 

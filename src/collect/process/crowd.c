@@ -31,7 +31,7 @@ static const struct crowd_limits *limits(const struct collect *c)
 	return c->config.whole_machine ? &of_bystanders : &of_asked;
 }
 
-/* Returns 1 + the index of user @uid in .users; 0: memory lacks. */
+/* Returns 1 + the index of user @uid in .users; 0: out of memory. */
 uint32_t crowd_user_of(struct crowds *w, uint32_t uid)
 {
 	const uint64_t *known = map_get(&w->by_uid, uid + 1ull);

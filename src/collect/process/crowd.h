@@ -38,11 +38,11 @@ struct crowds {
 	uint64_t now_ns;
 };
 
-/* Makes the state of crowd.c. False: memory lacks. */
+/* Makes the state of crowd.c. False: out of memory. */
 _must_use_ bool crowd_init(struct collect *c);
 void crowd_fini(struct collect *c);
 
-/* Returns 1 + the index of user @uid in .users; 0: memory lacks. */
+/* Returns 1 + the index of user @uid in .users; 0: out of memory. */
 uint32_t crowd_user_of(struct crowds *w, uint32_t uid);
 /* Is the budget of this user (1 + index; 0: not known) spent, or that of all users? */
 bool crowd_is_over(const struct collect *c, uint32_t user);

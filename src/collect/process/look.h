@@ -15,7 +15,7 @@
 
 struct collect;
 
-/* Makes the state of look.c. False: memory lacks. */
+/* Makes the state of look.c. False: out of memory. */
 _must_use_ bool look_init(struct collect *c);
 void look_fini(struct collect *c);
 

@@ -183,7 +183,7 @@ struct processes {
 	void (*close)(struct collect *c, struct process *p);
 };
 
-/* Makes the state of this room. @made_bytes, @close: see struct processes. False: memory lacks. */
+/* Makes the state of this room. @made_bytes, @close: see struct processes. False: out of memory. */
 _must_use_ bool processes_init(struct collect *c, size_t made_bytes,
 			       void (*close)(struct collect *c, struct process *p));
 /* Frees the state of this room. False: a read of memory hangs (absent_fini()). */

@@ -372,7 +372,7 @@ uint32_t thread_labels(struct collect *c, uint32_t process, const struct rec_sam
 		add_runtime(t, rec->runtime_ns);
 	if (!t->labels[rec->gil])
 		label(c, p, t, rec->gil);
-	/* of this set some labels may be missing, because memory lacked */
+	/* of this set some labels may be missing, because memory ran out */
 	if (profile_failed(c->profile))
 		t->labels[rec->gil] = 0;
 	return t->labels[rec->gil];

@@ -12,7 +12,7 @@
 
 struct collect;
 
-/* Makes the state of thread.c. False: memory lacks. */
+/* Makes the state of thread.c. False: out of memory. */
 _must_use_ bool threads_init(struct collect *c);
 void threads_fini(struct collect *c);
 

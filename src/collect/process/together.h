@@ -9,7 +9,7 @@ struct collect;
 struct process;
 struct py_code;
 
-/* Makes the state of together.c. False: memory lacks. */
+/* Makes the state of together.c. False: out of memory. */
 _must_use_ bool together_init(struct collect *c);
 void together_fini(struct collect *c);
 

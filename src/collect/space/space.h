@@ -88,7 +88,7 @@ struct spaces {
 	const struct space_code *code;
 };
 
-/* Makes the state of this room. False: memory lacks. */
+/* Makes the state of this room. False: out of memory. */
 _must_use_ bool spaces_init(struct collect *c, const struct space_code *code);
 void spaces_fini(struct collect *c);
 

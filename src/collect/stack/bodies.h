@@ -33,7 +33,7 @@ struct bodies {
 	VEC(struct wanted_text) texts; /* source texts that processes weren't asked for yet */
 };
 
-/* Makes the state of bodies.c. False: memory lacks. */
+/* Makes the state of bodies.c. False: out of memory. */
 _must_use_ bool bodies_init(struct collect *c);
 void bodies_fini(struct collect *c);
 

@@ -58,7 +58,7 @@ static uint32_t make_code_location(struct collect *c, const struct process *p,
 	};
 
 	struct profile_location l = {
-		.mapping = mapping_of(c, p, code), /* 0: memory lacks */
+		.mapping = mapping_of(c, p, code), /* 0: out of memory */
 		.function = profile_function(prof, &f),
 		.line = pos.line,
 		.column = pos.col >= 0 ? pos.col + 1 : 0,

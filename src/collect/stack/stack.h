@@ -28,7 +28,7 @@ struct stacks {
 	struct bodies *bodies;	    /* state of bodies.c */
 };
 
-/* stacks.c: makes the state of this room. False: memory lacks. */
+/* stacks.c: makes the state of this room. False: out of memory. */
 _must_use_ bool stacks_init(struct collect *c);
 void stacks_fini(struct collect *c);
 void raw_stack_fini(struct raw_stack *raw);
@@ -65,7 +65,7 @@ void stack_wants_rows(struct collect *c, const struct raw_native *native);
  */
 void stack_wants_rows_again(struct collect *c, uint64_t id);
 
-/* stack.c: returns the profile id of a location that is a mark; 0: memory lacks. */
+/* stack.c: returns the profile id of a location that is a mark; 0: out of memory. */
 uint32_t stack_mark(struct collect *c, enum mark mark, const char *what);
 
 /*

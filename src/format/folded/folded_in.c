@@ -181,7 +181,7 @@ static bool take_root(struct reader *r, const char *s, size_t n)
 					  string(r->p, labels[i].value)};
 
 		if (vec_push(&r->labels, l))
-			return false; /* if memory lacks, it stays an ordinary frame */
+			return false; /* if memory runs out, it stays an ordinary frame */
 	}
 	return labels[0].key;
 }

@@ -75,7 +75,7 @@ struct known {
 	bool unnamed, files, lines;
 };
 
-/* Finds out what is known, by id of the mapping in the profile. NULL: memory lacks. */
+/* Finds out what is known, by id of the mapping in the profile. NULL: out of memory. */
 static struct known *what_is_known(const struct profile *p)
 {
 	struct known *known = calloc(profile_n_mappings(p) + 1, sizeof(*known));

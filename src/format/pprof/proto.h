@@ -83,7 +83,7 @@ struct pb {
 	bool failed;
 };
 
-/* Makes room for @n more bytes. False: memory lacks. */
+/* Makes room for @n more bytes. False: out of memory. */
 static inline bool pb_reserve(struct pb *b, size_t n)
 {
 	size_t cap = b->cap ? b->cap : 256;

@@ -177,7 +177,7 @@ static uint32_t intern(struct reader *r, const struct str *s)
 	return s->n ? profile_string_n(r->p, s->s, s->n) : 0;
 }
 
-/* Returns a thread, made if it is new. NULL: memory lacks. */
+/* Returns a thread, made if it is new. NULL: out of memory. */
 static struct thread *thread_by(struct reader *r, uint32_t pid, uint32_t tid)
 {
 	struct thread t = {.pid = pid, .tid = tid};

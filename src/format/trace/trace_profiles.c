@@ -38,7 +38,7 @@ void trace_profiles_fini(struct trace_profiles *t)
 	str_fini(&t->key);
 }
 
-/* Adds an empty profile. NULL: memory lacks. */
+/* Adds an empty profile. NULL: out of memory. */
 static struct trace_profile *add_profile(struct trace_profiles *t,
 					 const struct trace_profile_event *e, uint64_t key)
 {

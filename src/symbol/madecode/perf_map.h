@@ -65,7 +65,7 @@ _must_use_ int perf_map_add_dump(struct perf_map *m, int fd);
  * An empty map without files; perf_map_add_dump() or perf_map_feed() fills it. perf_map_feed() adds
  * @n bytes of text, which may end in the middle of a line.
  */
-struct perf_map *perf_map_new(void); /* returns NULL if memory lacks */
+struct perf_map *perf_map_new(void); /* returns NULL if memory runs out */
 _must_use_ int perf_map_feed(struct perf_map *m, const char *text, size_t n);
 
 #endif

@@ -122,7 +122,7 @@ static int add_texts(struct roots *roots, const struct profile *p, const char *b
 	return rank_finish(&roots->texts);
 }
 
-/* Returns for each label set whether samples have it. NULL: memory lacks. The caller frees it. */
+/* Returns for each label set whether samples have it. NULL: out of memory. The caller frees it. */
 static bool *labels_used(const struct profile *p, const struct profile_sum *sums, size_t n)
 {
 	bool *used = calloc((size_t)profile_n_labels(p) + 1, sizeof(*used));

@@ -30,7 +30,7 @@ struct step {
 };
 typedef VEC(struct step) step_vec;
 
-/* Returns the child of @parent, the node at @depth, with @key; 0: memory lacks. */
+/* Returns the child of @parent, the node at @depth, with @key; 0: out of memory. */
 static uint32_t descend(struct tree *t, step_vec *way, size_t depth, uint32_t parent, uint32_t key)
 {
 	uint32_t node;
