@@ -263,8 +263,7 @@ struct py_where {
 	 */
 	__s32 tsd_offset;
 	/*
-	 * what pthread_self() has more than the thread pointer: 0 on x86-64, -sizeof(struct
-	 * pthread) on aarch64
+	 * pthread_self() minus the thread pointer: 0 on x86-64, -sizeof(struct pthread) on aarch64
 	 */
 	__s32 self_offset;
 	__u16 layout; /* index of the interpreter's struct py_layout in the table of layouts */

@@ -77,8 +77,8 @@ def ratio_interval(rounds, a, b, repeats=1000):
     return ratio(rounds), drawn[int(repeats * 0.025)], drawn[int(repeats * 0.975)]
 
 
-# perf's events belong to CPUs (-a), as krait's do. Those of -p belong to threads: switched off they
-# still make each switch between threads dearer, in the windows of the others too.
+# perf's events belong to CPUs (-a), as krait's do. Events of -p belong to threads: even switched
+# off they make each switch between threads dearer, in the windows of the other arms too.
 ALONE, PERF, KRAIT, KRAIT_PYTHON = range(4)
 
 

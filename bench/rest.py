@@ -45,7 +45,8 @@ def family(pid):
 
 
 def cpu_seconds(pid):
-    """Of all its threads, also of those that have ended: the kernel's clock of the process."""
+    """CPU time of all threads, also of those that have ended, by the kernel's clock of the
+    process."""
     try:
         return time.clock_gettime(~pid << 3 | 2)
     except OSError:

@@ -55,7 +55,8 @@ enum fresh {
 	FRESH_NOT, /* the frame has run an instruction, or its callers are proved */
 	FRESH,	   /* it hasn't run one, and no caller was met yet */
 	/*
-	 * its caller is the generator that was resumed last; callers further out aren't proved yet
+	 * the frame's caller is the generator that was resumed last; callers further out aren't
+	 * proved yet
 	 */
 	FRESH_RESUMED,
 };

@@ -43,8 +43,8 @@ walk_inline void read_leaf(struct native *n, const struct bpf_perf_event_data *c
 		n->leaf[i] = ctx->regs[i];
 	n->leaf[31] = ctx->sp;
 	/*
-	 * Else clang merges the ends of read_leaf() and read_saved(). The verifier refuses code
-	 * that reads the context on one path and a map value on the other.
+	 * This keeps clang from merging the ends of read_leaf() and read_saved(). The verifier
+	 * refuses code that reads the context on one path and a map value on the other.
 	 */
 	barrier();
 	take_regs(n, pc);

@@ -21,8 +21,8 @@ walk_inline bool space_holds(const struct unwind_space *s, const struct unwind_s
 	    s->owner_exec == key->exec_id)
 		return true;
 	/*
-	 * It was read before the process's first sample. Only the entry of the image that was
-	 * adopted leads here.
+	 * The mappings were read before the process's first sample. Only the entry of the image
+	 * that was adopted leads here.
 	 */
 	if (!s->owner_start_ns && s->owner_tgid == key->tgid)
 		return true;

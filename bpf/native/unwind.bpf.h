@@ -16,8 +16,8 @@
 #define NATIVE_GROUP_FRAMES 8 /* how many frames one call of native_group() unwinds */
 
 /*
- * Of SAMPLE_NS: from NATIVE_LEAST frames on, unwinding ends this long after the sample's beginning.
- * With cold caches 2,000 frames take 0.6 to 0.8 ms.
+ * A part of SAMPLE_NS: from NATIVE_LEAST frames on, unwinding ends this long after the sample's
+ * beginning. With cold caches 2,000 frames take 0.6 to 0.8 ms.
  */
 #define NATIVE_NS    420000
 #define NATIVE_LEAST 512

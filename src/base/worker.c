@@ -241,8 +241,9 @@ static void *work(void *arg)
 	struct worker *w = l->worker;
 
 	/*
-	 * The main thread's priority is raised, so that it drains in time. Linux keeps it per
-	 * thread, and a new thread inherits it: right for urgent jobs, too much for the others.
+	 * The main thread's priority is raised, so that it drains in time. Linux keeps priorities
+	 * per thread, and a new thread inherits it: that is right for urgent jobs, too much for the
+	 * others.
 	 */
 	if (l != &w->lane[0])
 		(void)setpriority(PRIO_PROCESS, 0, 0);

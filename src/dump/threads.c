@@ -58,8 +58,8 @@ static bool describe_in(const struct reader *r, const struct interpreter *one,
 }
 
 /*
- * If several interpreters know the thread, takes the last one in which it has frames: the process's
- * first interpreter runs the others.
+ * If several interpreters know the thread, takes the last one in which it has frames, because the
+ * process's first interpreter runs the others.
  */
 static void describe(const struct reader *r, struct walker_thread *ret)
 {
@@ -166,8 +166,8 @@ static bool walk(struct reader *r, const struct walker_thread *w, const struct r
 	if (!stayed && rec && rec->runs)
 		stayed = task_runs(r->t->proc.dirfd, t->tid) == rec->runs;
 	/*
-	 * It woke up and sleeps again, in the same frames at the same instructions: its stack is
-	 * the same.
+	 * The thread woke up and sleeps again, in the same frames at the same instructions, so its
+	 * stack is the same.
 	 */
 	if (!stayed && !rec && r->work->look.state != 'R' && after.state != 'R')
 		stayed = hash == r->work->hash;

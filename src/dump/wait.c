@@ -201,8 +201,8 @@ const struct wait_rule wait_rules[] = {
 	{ANY, .wchan = "request_wait_answer", .kind = WAIT_IO}, /* FUSE */
 	{ANY, .wchan = "rpc_wait_bit", .kind = WAIT_IO},	/* NFS */
 	/*
-	 * These wait for another thread's change to the mappings. Where they wait for a file's
-	 * pages, a rule above has matched.
+	 * These calls wait for another thread's change to the mappings. Where they wait for a
+	 * file's pages, a rule above has matched.
 	 */
 	{CALL(mmap), .kind = WAIT_BLOCKED, NO_FD},
 	{CALL(munmap), .kind = WAIT_BLOCKED, NO_FD},

@@ -23,9 +23,9 @@
 #define PAGES_BITS 6
 
 /*
- * Memory that one thread's walk has read, page by page: reading a page costs the same as reading
- * eight bytes, and many reads are close together. Dropped after the walk, because it proves nothing
- * of another walk.
+ * Memory that the walk of one thread has read, by pages: reading a page costs the same as reading
+ * eight bytes, and many reads are close together. It is dropped after the walk, because it proves
+ * nothing for another walk.
  */
 struct pages {
 	bool off;

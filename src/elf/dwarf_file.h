@@ -22,8 +22,8 @@
 struct dwarf_file;
 
 /*
- * One function at an address. The innermost has the line that runs, the others the line of the
- * call.
+ * One function at an address. The innermost one has the line that runs; the functions around it
+ * have the lines of the calls.
  */
 struct dwarf_call {
 	/*

@@ -36,7 +36,7 @@ void caller_fini(struct caller *c);
 int caller_become(void *caller);
 
 /*
- * With whose rights a file is opened for the caller. Call it only if .other is set. Borrows
+ * Returns with whose rights a file is opened for the caller. Call it only if .other is set. Borrows
  * .groups.
  */
 struct opener caller_opener(const struct caller *c);

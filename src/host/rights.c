@@ -16,11 +16,11 @@
 #include "proc/perf_paranoid.h"
 
 #ifndef CAP_PERFMON
-#define CAP_PERFMON 38 /* of kernel 5.8 */
+#define CAP_PERFMON 38 /* CAP_PERFMON exists since kernel 5.8 */
 #define CAP_BPF	    39
 #endif
 #ifndef CAP_CHECKPOINT_RESTORE
-#define CAP_CHECKPOINT_RESTORE 40 /* of kernel 5.9 */
+#define CAP_CHECKPOINT_RESTORE 40 /* CAP_CHECKPOINT_RESTORE exists since kernel 5.9 */
 #endif
 
 #define BIT(cap) (1ull << (cap))

@@ -144,7 +144,7 @@ static void draw_box(struct browse *b, struct screen *s, const struct flame_box 
 
 	screen_at(s, top + box->y);
 	screen_pad(s, STYLE_PLAIN, box->from);
-	/* Each box begins with a bar, so that boxes are told apart without colours too. */
+	/* Each box begins with a bar, so that boxes can be told apart without colours too. */
 	screen_put(s, style, box->node == b->chosen ? ">" : "|", 1);
 	node_name(b, box->node, &name);
 	screen_put(s, style, str_cstr(&name), width - 1);

@@ -62,7 +62,7 @@ static bool find_start(const struct calltree *t, const uint32_t *loc, size_t n, 
 	}
 	for (size_t i = 0; i < n; i++) {
 		/*
-		 * Of a recursion, callers begin at the innermost call and callees at the outermost
+		 * In a recursion, callers begin at the innermost call, and callees at the outermost
 		 * one.
 		 */
 		size_t at = t->callers ? i : n - 1 - i;

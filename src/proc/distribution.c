@@ -152,8 +152,8 @@ static bool is_package(const folder_vec *folders, const char *name, size_t n)
 }
 
 /*
- * Bytes of the package's folder: the outermost one with an __init__.py. Folders above it are shared
- * with other distributions. A module outside of packages has none.
+ * Returns the length of the package's folder: the outermost one with an __init__.py. Folders above
+ * it are shared with other distributions. A module outside of packages has none.
  */
 static size_t package_bytes(const folder_vec *folders, const char *line, size_t n)
 {
@@ -245,8 +245,8 @@ struct question {
 };
 
 /*
- * In the child: opens @name below site-packages/. A descriptor, or -errno; -EINVAL: the file isn't
- * of @type.
+ * In the child: opens @name below site-packages/. Returns a descriptor, or -errno; -EINVAL: the
+ * file isn't of @type.
  */
 static int open_there(const struct question *q, const char *name, mode_t type)
 {

@@ -11,7 +11,7 @@
 #include "proc/open_as.h"
 #include "proc/reader.h"
 
-/* how many groups of the opener are kept; without the others it has fewer rights */
+/* how many groups of the opener are kept; without the others the opener has fewer rights */
 #define FILE_TASK_GROUPS 64
 #define FILE_TASK_PATH	 4096
 

@@ -20,7 +20,7 @@ struct libc_info {
 	 * second-level table `specific` follows 32 * 16 bytes later), musl's struct pthread.tsd.
 	 */
 	int32_t tsd_offset;
-	int32_t self_offset; /* what pthread_self() has more than the thread pointer, in bytes */
+	int32_t self_offset; /* pthread_self() minus the thread pointer, in bytes */
 	/*
 	 * the offsets come from the C library's file; false: they are the architecture's usual ones
 	 */

@@ -327,7 +327,7 @@ static int add_label(struct labeller *l, uint32_t key, uint32_t value)
 	return vec_push(&l->set, label) ? err_nomem() : 0;
 }
 
-/* Of labels with one key the last counts, so the thread's are added after the process's. */
+/* If labels have the same key the last one counts, so a thread's are added after the process's. */
 static int add_labels(struct labeller *l, const struct tracks *t, uint64_t at_ns)
 {
 	int r = 0;

@@ -190,8 +190,8 @@ bool profile_failed(const struct profile *p);
 void profile_forget_failure(struct profile *p);
 
 /*
- * Ids that krait invents where a format wants a process or thread id: from here on, above Linux's
- * PID_MAX_LIMIT.
+ * Ids that krait invents where a format wants a process or thread id. They begin here, above
+ * Linux's PID_MAX_LIMIT.
  */
 #define PROFILE_MADE_UP_ID (1u << 22)
 

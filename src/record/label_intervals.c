@@ -56,8 +56,8 @@ static int full_path(const char *path, struct str *ret)
 }
 
 /*
- * Only a regular file surely has an end. Root follows no link: the target could have put one there,
- * to a file that it can't read itself.
+ * Only a regular file surely has an end. Root follows no link, because the target could have put
+ * one there, to a file that it can't read itself.
  */
 static int open_file(const struct session *s)
 {
@@ -181,8 +181,8 @@ static bool common_shift(const struct session *s, int64_t *ret_ns)
 }
 
 /*
- * For intervals_clock.shift. A process that ended too soon is taken to have the shift of the
- * others.
+ * The function for intervals_clock.shift. A process that ended too soon is taken to have the shift
+ * of the other processes.
  */
 static bool shift_of(void *arg, uint32_t pid, int64_t *ret_ns)
 {

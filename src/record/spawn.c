@@ -13,10 +13,10 @@
 #include "base/log.h"
 #include "record/signals.h"
 
-/* what a shell's exit code has more than the number of the signal that ended a program */
+/* Starts the command in a child that waits at a pipe before exec; see spawn.h. */
 #define SIGNALED 128
 
-/* What a failing child tells krait through its pipe. */
+/* a shell's exit code for a program that a signal ended, minus the number of the signal */
 struct failure {
 	int error; /* errno of the failure, positive */
 	enum { IN_PREPARE, IN_EXEC } where;

@@ -90,9 +90,9 @@ static void take_figures(struct summary *m, struct session *s)
 	m->start_cpu_ns = s->start_cpu_ns;
 	m->own_rss_bytes = peak_rss();
 	/*
-	 * A sample that comes late, after a switch, is the next thread's. Within a process that
-	 * evens out. Between threads whose CPU time is counted and threads too short for that it
-	 * doesn't: all samples of the latter may be such late ones.
+	 * A sample that comes late, after a switch between threads, counts for the next thread.
+	 * Within a process that evens out. Between threads whose CPU time is counted and threads
+	 * too short for that it doesn't: all samples of the short ones may be such late ones.
 	 */
 	if (!cpu || m->collect.came * 2 < m->cpu_samples)
 		return;

@@ -15,7 +15,7 @@
 /* how many bytes a function has at most, if no symbol of its module follows */
 #define REACH_MAX (64u << 10)
 
-/* Of symbols that aren't code only the address is used: the function before them ends there. */
+/* Of a symbol that isn't code only the address is used: the function before it ends there. */
 struct kernel_symbol {
 	uint64_t start;
 	uint32_t name; /* offset of the symbol's name in .text */

@@ -15,7 +15,7 @@ struct kernel_names;
 _must_use_ int kernel_names_open(int fd, struct kernel_names **ret);
 void kernel_names_free(struct kernel_names *k); /* @k may be NULL */
 
-/* The same from @n bytes of text, which may end in the middle of a line. */
+/* As kernel_names_open(), from @n bytes of text, which may end in the middle of a line. */
 _must_use_ int kernel_names_parse(const char *text, size_t n, struct kernel_names **ret);
 
 /*

@@ -31,8 +31,8 @@ struct diff_cost {
 	 */
 	int apart;
 	/*
-	 * Not changed, although the share differs by far more than sampling and runs explain: the
-	 * function ran in too few stretches of time to judge.
+	 * The cost counts as not changed, although its share differs by far more than sampling and
+	 * runs explain: the function ran in too few stretches of time to judge.
 	 */
 	bool doubtful;
 };

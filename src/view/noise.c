@@ -154,8 +154,8 @@ static double phases(block_errors e, double v)
 }
 
 /*
- * The same from all functions together. That is less rough, because all functions share the length
- * of phases.
+ * Estimates the same from all functions together, which is less rough, because all functions share
+ * the length of phases.
  */
 static void allow_for_phases(struct state *s)
 {

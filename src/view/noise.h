@@ -33,7 +33,9 @@ struct noise {
 	bool per_time;	  /* .per is a wall time, not an amount of work */
 	double sample[2]; /* average value of a sample on each side */
 	bool shares_only;
-	/* Not 0 if there are no times: the value of one sample; samples count as independent. */
+	/*
+	 * not 0 if there are no times: the value of one sample; samples count as independent then
+	 */
 	double poisson[2];
 };
 

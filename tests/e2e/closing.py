@@ -51,8 +51,8 @@ def lines(done):
 
 @kit.case
 def says_what_it_found():
-    """They have a sentence on the samples, the report's first sentence, and the command that shows
-    the report."""
+    """The closing lines have a sentence on the samples, the report's first sentence, and the
+    command that shows the report."""
     with folder() as d:
         place = os.path.join(d, "it's here")
         os.mkdir(place)

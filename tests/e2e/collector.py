@@ -193,7 +193,7 @@ def top_says_it():
     check(rows["work"] == 0 and rows["deeper"] > 90, str(rows))
 
 
-# The first thread's finalizer sleeps in a collection; the other one computes, in Python that C
+# The finalizer of one thread sleeps in a collection; another thread computes, in Python that C
 # called.
 BESIDE = """
 import gc, threading, time

@@ -86,7 +86,7 @@ def known_before_it_runs():
             check(done.returncode == 0, done.stderr)
             with open(d + "/o.json") as f:
                 outcomes = json.load(f)["outcomes"]
-            # Only env itself is a program that is gone again before it could be looked at.
+            # Only `env` itself is a program that has gone before krait could look at it.
             check("gone before" not in done.stderr or command == [d + "/env"], done.stderr)
             check(outcomes["PENDING"] == 0, "%s: %d samples weren't walked" % (
                 command, outcomes["PENDING"]))

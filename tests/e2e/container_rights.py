@@ -97,7 +97,7 @@ def in_a_pod(said):
 @case
 def dockers_profile():
     """With Docker's current profile krait works with the two capabilities. Without them it names
-    them, and the named options help."""
+    them, and the options that it names help."""
     ready()
     profile = from_go()
     works(profile=profile, capabilities=RIGHTS)

@@ -128,7 +128,8 @@ def leave_cgroups(pid):
             raise kit.Skip("it can't leave its cgroups: mounts aren't asked")
 
 
-# In the root cgroup, with a mount of its own user namespace over a file that engines mount.
+# A script for a program in the root cgroup, which mounts a file of its user namespace over one that
+# container engines mount.
 MOUNTS = """
 mkdir -p "$1/containers/%s" && touch "$1/containers/%s/hostname"
 mount --bind "$1/containers/%s/hostname" /etc/hostname && exec "$2" -c "$3"

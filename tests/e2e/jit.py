@@ -251,7 +251,7 @@ def forks():
 
 @case
 def writable():
-    """The same in memory that stays writable: only the bytes show that the code is other code."""
+    """In memory that stays writable, only the bytes show that the code is other code."""
     if os.uname().machine != "x86_64":
         raise kit.Skip("its machine code is x86-64's")
     profile = record(WRITABLE.replace("ROUNDS", "20" if kit.FULL else "1"), "--native=full")

@@ -94,7 +94,8 @@ def rare_code_is_summed_up():
         samples = count(profile)
         check(samples == summary["samples"],
               "%d samples in the file, %d taken" % (samples, summary["samples"]))
-        # Of these the timer itself misses some where the machine beneath takes the CPU away.
+        # Of these samples the timer itself misses some, where the machine beneath takes the CPU
+        # away.
         due = program["all"] * HZ
         check(samples + summary["lost_records"] > 0.5 * due, "%d samples of %d" % (samples, due))
         check_names({(l.name, l.file) for s in profile.samples for l in profile.stack(s)})

@@ -111,8 +111,8 @@ def origins(path, page):
 
 @case
 def project_that_a_server_runs():
-    """It is installed as the server is; what the command line or the environment names is the
-    user's."""
+    """The program is installed as the server is; what the command line or the environment names is
+    the user's."""
     with folder() as root:
         env = install(root)
         for command in (("../bin/gunicorn", "-k", "gevent", "shop.views:app"), ("-m", "gunicorn", "shop.views"),
@@ -171,8 +171,8 @@ def record_of(*files):
 
 @case
 def packages_of_one_wheel():
-    """Those that were installed with what a worker is told to run are the user's too, whatever the
-    wheel's name is."""
+    """Packages that were installed together with what a worker is told to run are the user's too,
+    whatever the wheel's name is."""
     with folder() as root:
         for n, (command, texts, others) in enumerate((
                 (("-m", "celery", "-A", "jobs"), {"backend-2.dist-info/RECORD": record_of(*WHEEL, "backend-2.dist-info/RECORD", "../../bin/worker"),
@@ -265,8 +265,8 @@ def what_stacks_tell():
 
 @case
 def code_without_a_file():
-    """Of a dataclass it is its caller's doing; of multiprocessing's workers nobody's; of `python
-    -c` the user's."""
+    """Code of a dataclass is its caller's doing; that of multiprocessing's workers nobody's; that
+    of `python -c` the user's."""
     with folder() as d:
         make = ("make", "/srv/app/app.py", 4)
         got = summary(made(d + "/p.pb.gz", (6, make, ("__init__", "<string>", 2)), (1, make), process="app.py"))

@@ -34,7 +34,8 @@ def every_kind_of_interpreter():
                 raise AssertionError("%s: %s" % (path, error)) from None
 
 
-# Its first thread ends; the other one goes on, and later in a library that wasn't there then.
+# The program's first thread ends; the other one goes on, and later runs in a library that wasn't
+# there before.
 FIRST_ENDED = """
 import ctypes, sys, threading, time
 def busy():
@@ -130,7 +131,8 @@ with open(text[-1], "rb") as f:
 
 @kit.case
 def library_with_a_page_mapped_once_more():
-    """As libffi does for its closures; the lowest code isn't where the library was loaded."""
+    """Memory is mapped as libffi maps it for its closures; the lowest code isn't where the library
+    was loaded."""
     for executable, library, _ in kit.shared():
         with python(MAPPED_TWICE % os.path.basename(library) + kit.BUSY, executable) as target:
             profiled(target.pid)

@@ -80,8 +80,8 @@ def pyspy():
 
 
 def interpreters():
-    """Those that py-spy knows; programs that only contain a Python aren't called by the name of
-    their script."""
+    """Names are those that py-spy knows; programs that only contain a Python aren't called by the
+    name of their script."""
     for name, version, kind, path in kit.interpreters():
         if (3, 8) <= version <= (3, 13) and kind in ("static", "shared") and not name.endswith("-shared"):
             yield version, path
@@ -125,7 +125,8 @@ def threads(tool, pid, version):
                 del frame[field]
             if version < (3, 11):
                 frame["name"] = plain(frame["name"])
-        if thread["thread_name"] == "box":  # it runs: its line is one of two, and it may or may not have the GIL
+        # the thread runs: its line is one of two, and it may or may not have the GIL
+        if thread["thread_name"] == "box":
             check(thread["frames"][0].pop("line") in (4, 5), "line of what runs")
             check(thread.pop("active"), "what runs is idle")
             thread.pop("owns_gil")
@@ -171,7 +172,8 @@ def stacks(path):
 
 
 def shares(found):
-    """Of each frame, wherever it is in a stack, and how many samples there are."""
+    """Returns the share of each frame, wherever it is in a stack, and how many samples there
+    are."""
     total, of = sum(n for _, n in found), {}
     for frames, n in found:
         for frame in set(frames):

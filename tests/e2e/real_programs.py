@@ -41,8 +41,8 @@ def parts(name):
     return dict(zip(texts[::2], texts[1::2]))
 
 
-# What is run: packages, command; {port} is a free one. A server is recorded while it is asked, the
-# others as a command.
+# What is run: packages, and the command, in which {port} is a free one. A server is recorded while
+# it is asked, other programs as a command.
 PROGRAMS = {
     "django": (kit.WEB, "-m gunicorn -b 127.0.0.1:{port} -w 2 --threads 2 shop.wsgi"),
     "fastapi": (kit.WEB, "-m uvicorn --loop uvloop --log-level error --port {port} shop.api:app"),
@@ -302,7 +302,8 @@ def planted(run):
 
 
 def names_cause(run, said):
-    """It names a planted line or function first, and with the share that the program measured."""
+    """The report names a planted line or function first, and with the share that the program
+    measured."""
     lines, names = planted(run)
     found = re.search(r"(\d+) % of the CPU time is ([^;]*)", said)
     check(found, said)
@@ -320,8 +321,8 @@ def says_that_it_waits(run, said):
 
 
 def names_nothing_small(run, said):
-    """Of the program's functions that the sentence names, or a line of theirs, none has less than a
-    tenth of the samples."""
+    """None of the program's functions that the sentence names, and no line of theirs, has less than
+    a tenth of the samples."""
     profile, of, names = kit.pprof.read(run.out), {}, {}
     total = sum(sample.values[0] for sample in profile.samples)
     for sample in profile.samples:

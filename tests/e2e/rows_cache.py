@@ -117,7 +117,8 @@ def same_users_file():
 
 @kit.case
 def both_roots():
-    """Both are root's (a container's root is root): the last change decides, then the bytes."""
+    """Both files are root's (a container's root is root): the last change decides, then the
+    bytes."""
     poisoned((0, 0o755), (0, 0o755))
 
 

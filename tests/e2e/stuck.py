@@ -256,7 +256,8 @@ def memory_that_does_not_come():
 
 @kit.case
 def dump_of_memory_that_does_not_come():
-    """The same for dump, while the program is in a function whose name lies in that memory."""
+    """What holds for record holds for dump, while the program is in a function whose name lies in
+    memory that can't be read."""
     with held_memory("alone") as (d, target, other):
         with open(d + "/stacks", "w") as f, \
                 Krait(d, "dump", "-p", target.pid, "-p", other.pid, stdout=f) as running:
@@ -271,8 +272,8 @@ def dump_of_memory_that_does_not_come():
 
 @kit.case
 def mappings_that_are_locked():
-    """Of a process that hangs in mmap nothing can be read, nor its files opened; record and top
-    show the other one whole."""
+    """Nothing of a process that hangs in mmap can be read, nor can its files be opened; record and
+    top show the other process whole."""
     with mute.hanging(mute.LOCKED, mute.Mute.WRITE) as (target, _), kit.python() as other, folder() as d:
         with Krait(d, "record", "-d", 1, "-F", 499, "-o", d + "/o.pb.gz", "-p", target.pid, "-p", other.pid) as running:
             running.process.wait(20)
@@ -429,7 +430,8 @@ def files_that_stop():
 
 @kit.full_case
 def each_file_that_stops():
-    """The same one by one, so that the cost of one doesn't hide behind another's."""
+    """The ways to hang are tried one by one, so that the cost of one doesn't hide behind
+    another's."""
     for way in WAYS:
         held_ways([way])
 

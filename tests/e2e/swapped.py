@@ -156,7 +156,7 @@ def reasons_are_true():
 
 @kit.case
 def paged_out_files():
-    """The same with the interpreter's own code and data paged out, which no other process maps."""
+    """The interpreter's own code and data, which no other process maps, are paged out, too."""
     with folder() as d, swap(d):
         for executable, library, prefix in kit.shared():
             copy = os.path.join(d, os.path.basename(library))

@@ -32,7 +32,7 @@ def trace(n):
 
 
 def trace_of_threads(n, threads):
-    """The same stacks in each of many threads, so that each thread has them all."""
+    """Each of many threads has all of the same stacks."""
     return {"traceEvents": [{"ph": "X", "name": "f", "pid": 1, "tid": t, "ts": i, "dur": 2 * (n - i)}
                             for t in range(threads) for i in range(n)]}
 

@@ -772,7 +772,7 @@ def chip(b):
 
 
 def line_in_sight(b):
-    """Of a place that is too long for its row the beginning is cut, not the line."""
+    """If a place is too long for its row its beginning is cut, not the line number."""
     file = "/srv/a_rather_long_folder/of_a_project/with_templates/and_tags/helpers.py"
     frames = [{"mapping": "[python 3.12]", "file": file, "name": "f", "line": line} for line in (1234, 1240)]
     made("long-place.html", [([frames[0]], {}, [3]), ([frames[1]], {}, [1])])
@@ -810,8 +810,8 @@ def filters(b):
 
 
 def machine(b):
-    """Of several processes: one of them, groups by control group, and another of the recording's
-    values."""
+    """Filters of a page with several processes: one of them, groups by control group, and another
+    of the recording's values."""
     made("machine.html", [(["f"], {"process": "api", "pid": "1", "cgroup": "/one"}, [1, 60]), (["g"], {"process": "api", "pid": "2", "cgroup": "/two"}, [2, 10]),
                           (["h"], {"process": "web", "pid": "3", "cgroup": "/one"}, [5, 30])], (("samples", "count"), ("space", "bytes")))
     open_page(b, "machine.html")

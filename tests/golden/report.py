@@ -210,8 +210,8 @@ def block_of(page, name):
 
 
 def page_of_two_values(work):
-    """As ui/data.js reads them: a value below 0 isn't drawn, though it is above what so many
-    samples usually have."""
+    """Numbers are as ui/data.js reads them: a value below 0 isn't drawn, though it is above what so
+    many samples usually have."""
     lines = [{"type": "krait", "version": 1, "sample_types": [{"type": "samples", "unit": "count"}, {"type": "cpu", "unit": "nanoseconds"}],
               "period_type": {"type": "cpu", "unit": "nanoseconds"}, "period": 10}, {"type": "mapping", "id": 1, "name": "x"}]
     for i, values in enumerate(([-5, -30], [7, 70], [9, -20]), 1):

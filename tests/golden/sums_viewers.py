@@ -103,7 +103,7 @@ def untitled(counter):
 
 
 def not_alone(counter):
-    """The same; without an id the only one may be called by what was run."""
+    """As the function above; of threads without an id only one may be called by what was run."""
     out, names = untitled(counter), {title(labels) for labels, _ in counter}
     if len(names) > 1 or any("id" in key for labels, _ in counter for key, _ in labels):
         return out

@@ -160,7 +160,7 @@ static void test_nowhere(void **state)
 }
 
 /*
- * Only in the innermost frame the next instruction is executed next. Any other frame waits for the
+ * Only in the innermost frame the instruction at pc is executed next. Any other frame waits for the
  * function that it called.
  */
 static void test_called(void **state)

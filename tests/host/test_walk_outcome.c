@@ -880,8 +880,8 @@ static void called_just_now(void)
 }
 
 /*
- * The same, and the caller that is left over is a loop's own frame. The frame still exists, or the
- * word that says what it is was overwritten.
+ * As in the case above, but the caller that is left over is a loop's own frame. The frame still
+ * exists, or the word that says what it is was overwritten.
  */
 static void called_by_a_shim(void)
 {

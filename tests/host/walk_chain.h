@@ -27,8 +27,8 @@ struct plan {
 		int lasti;
 		size_t locals; /* how many bytes the local variables take */
 		/*
-		 * it begins a new chunk of the data stack, because it didn't fit into the one
-		 * before
+		 * the frame begins a new chunk of the data stack, because it didn't fit into the
+		 * chunk before
 		 */
 		bool new_chunk;
 	} frame[CHAIN_MAX];

@@ -44,7 +44,7 @@ sid_retarget() {
 	/usr/bin/python3 "$SETUP_DIR/retarget.py" "$1" "$2" "$(echo "$SID"/usr/lib*/ld-linux-*.so.*)"
 }
 
-# Not possible for an ordinary user, nor where / is no mount point (a plain chroot).
+# This isn't possible for an ordinary user, nor where / is no mount point (a plain chroot).
 setup_sid_chroot() {
 	local minor
 	sid_again

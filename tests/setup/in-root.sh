@@ -16,5 +16,6 @@ for dir in /tmp /proc /sys /dev "$here"; do
 	mkdir -p "$root$dir"
 	mount --rbind "$dir" "$root$dir"
 done
-# Not chroot: it would leave the working directory, and there is no shell in ROOT to go back.
+# This isn't chroot, which would leave the working directory; and there is no shell in ROOT to go
+# back.
 exec nsenter --root="$root" --wd="$root$here" -- "$@"

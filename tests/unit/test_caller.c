@@ -126,7 +126,10 @@ static void test_become(void **state)
 	assert_int_equal(in_child(check_become), 0);
 }
 
-/* In a child of root: 0 if it gets its parent's groups, whose text is longer than any buffer. */
+/*
+ * Runs in a child of root: returns 0 if it gets its parent's groups, whose text is longer than any
+ * buffer.
+ */
 static int check_many_groups(void)
 {
 	static gid_t groups[NGROUPS_MAX];

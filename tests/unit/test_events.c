@@ -183,8 +183,8 @@ struct throttle_record {
 };
 
 /*
- * A record made by hand: a real one needs a clock above kernel.perf_event_max_sample_rate, which
- * would have to be lowered for the whole machine.
+ * The record is made by hand: a real one needs a clock above kernel.perf_event_max_sample_rate,
+ * which would have to be lowered for the whole machine.
  */
 static void test_throttled(void **state)
 {

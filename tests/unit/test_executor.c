@@ -140,7 +140,10 @@ static void nothing_is_known(struct pages *p)
 	assert_int_equal(p->rows.rows.n, 0);
 }
 
-/* Not at a page's start; one byte of the arguments changed; a call of something else; no return. */
+/*
+ * No executor begins here: not at a page's start; one byte of the arguments changed; a call of
+ * something else; no return.
+ */
 static void test_no_executors(void **state)
 {
 	static const size_t changed[] = {10, 17, 19, 32};

@@ -100,7 +100,7 @@ static void test_random_classes(void **state)
 	}
 }
 
-/* Reads at the very end of a mapping: the unreadable ones are zeros, the others right. */
+/* Reads at the very end of a mapping: words that can't be read are zeros, the others are right. */
 static void test_read_many(void **state)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);

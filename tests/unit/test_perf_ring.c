@@ -21,7 +21,7 @@ static int setup(void **state)
 	return 0;
 }
 
-/* As the kernel does: byte by byte around the end. @size also goes into the header. */
+/* Writes as the kernel does, byte by byte around the end. @size also goes into the header. */
 static void put(uint16_t size, uint32_t type)
 {
 	struct perf_event_header h = {type, 0, size};

@@ -91,8 +91,8 @@ static void test_number(void **state)
 }
 
 /*
- * Every rate against every rhythm, each 20 times. Errors of independent samples have a root mean
- * square of one standard error, and 0.3 % of them are above three.
+ * Tries every rate against every rhythm, each 20 times. Errors of independent samples have a root
+ * mean square of one standard error, and 0.3 % of them are above three.
  */
 static void test_in_step(void **state)
 {

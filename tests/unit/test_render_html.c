@@ -198,7 +198,7 @@ static void test_picture(void **state)
 	profile_free(p);
 }
 
-/* The same for two recordings: more, the same, gone, new, less; what may be noise is f alone. */
+/* As the test above, for two recordings: more, the same, gone, new, less; only f may be noise. */
 static void test_diff_picture(void **state)
 {
 	static const char *const sides[] = {HTML_DIFF_BEFORE, HTML_DIFF_AFTER};

@@ -120,7 +120,9 @@ static void test_first_signal_stops(void **state)
 	assert_true(signals_stop_was_sent());
 }
 
-/* In a child, after the first signal: @n more, so far apart; its wait status. */
+/*
+ * Runs in a child, after the first signal: @n more signals, so far apart; returns its wait status.
+ */
 static int signal_again(int n, unsigned apart_us, enum signals_phase phase)
 {
 	int status;

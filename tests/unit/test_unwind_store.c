@@ -66,7 +66,7 @@ static void need_store(void)
 	}
 }
 
-/* Of row @i of @n: 16 bytes apart, the last one another one in each @kind. */
+/* Returns row @i of @n: rows are 16 bytes apart, and the last one is another one for each @kind. */
 static uint32_t key_of(uint32_t kind, size_t i, size_t n)
 {
 	return (uint32_t)(16 * i + (i + 1 == n ? kind % 16 : 0));

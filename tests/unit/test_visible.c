@@ -35,7 +35,10 @@ static void test_in_place(void **state)
 		     "a?b?c?d?");
 	assert_shown("\xf3\xa0\x81\x81x\xef\xbb\xbf", "?x?");
 	assert_shown("e\xcc\x81\xe2\x80\x8d", "e\xcc\x81\xe2\x80\x8d"); /* an accent and a joiner */
-	/* Not UTF-8: one '?' each; ESC in two bytes, a surrogate, the end of a text. */
+	/*
+	 * Bytes that aren't UTF-8 give one '?' each: ESC in two bytes, a surrogate, the end of a
+	 * text.
+	 */
 	assert_shown("\x9b\xff", "??");
 	assert_shown("\xc0\x9b", "??");
 	assert_shown("\xed\xa0\x80", "???");

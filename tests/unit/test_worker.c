@@ -169,7 +169,8 @@ static void test_wait_has_a_limit(void **state)
 }
 
 /*
- * Of two jobs that hang and belong together the second isn't begun. Other jobs are done meanwhile.
+ * Of two jobs that hang and belong together the second one isn't begun. Other jobs are done in the
+ * meantime.
  */
 static void test_others_go_on(void **state)
 {

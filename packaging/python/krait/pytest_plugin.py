@@ -87,7 +87,8 @@ class Session:
         self.intervals = os.path.join(self.folder, "intervals")
         with open(self.intervals, "w", encoding="utf-8"):
             pass
-        # In a folder of its own: a file with the wanted name may be an earlier session's.
+        # The file lies in a folder of its own, because one with the wanted name may be of an
+        # earlier session.
         os.mkdir(os.path.join(self.folder, "page"))
         self.page = os.path.join(self.folder, "page", os.path.basename(self.wanted))
         self.recording = recording.Recording(self.page, "--label-intervals", self.intervals, "--by", "test")

@@ -201,7 +201,7 @@ static void add_known(const struct diff_facts *f, size_t n, struct str *b)
 		str_addf(b, ". %zu more changed by more than noise.", n - 1);
 }
 
-/* Of the rows whose share surely changed: the one that rose (@way 1) or fell (-1) most. */
+/* Returns the row whose share surely rose (@way 1) or fell (-1), and did so most. */
 static const struct diff_row *furthest(const struct diff_facts *f, enum diff_what what, int way)
 {
 	const struct diff_row *most = NULL;

@@ -20,7 +20,9 @@ struct option_row {
 	const char *name;  /* long name of the option, without the dashes; NULL ends the table */
 	char letter;	   /* letter of the option's short form; 0: none */
 	const char *arg;   /* name of the value: "PID"; NULL: the option takes none */
-	/* what it does, in a few lines; begins in lower case, has no full stop at the end */
+	/*
+	 * what the option does, in a few lines; begins in lower case, has no full stop at the end
+	 */
 	const char *help;
 	const char *initial; /* default of the option in words; NULL: none */
 	/* words that a shell offers as the value, separated by spaces, or COMPLETE_... */

@@ -12,8 +12,12 @@ typedef unsigned long long ull;
 
 struct closing_line {
 	enum log_level level;
-	bool kept;	 /* the recording keeps the line as a comment, printed or not */
-	const char *key; /* with .kept: the key of that comment; NULL: the one of .level */
+	bool kept; /* the recording keeps the line as a comment, printed or not */
+	/*
+	 * with .kept: the key under which the recording keeps the line; NULL: the key that .level
+	 * has
+	 */
+	const char *key;
 	char *text;
 };
 

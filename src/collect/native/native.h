@@ -221,8 +221,8 @@ _must_use_ int native_rows_keep(const struct native_file *f, struct unwind_cache
 void native_rows_take(struct collect *c, struct native_file *f, struct native_rows *rows, int r,
 		      const char *why);
 /*
- * As native_rows_take(), for rows that native_rows_prove() has completed. They were in use as
- * partial ones.
+ * As native_rows_take(), for rows that native_rows_prove() has completed. They were in use before,
+ * as partial ones.
  */
 void native_rows_take_proven(struct collect *c, struct native_file *f, struct native_rows *rows,
 			     int r, const char *why);

@@ -173,7 +173,10 @@ static int open_file(struct collect *c, const struct proc *proc, const struct ma
 	f->path = strdup(path);
 	if (!f->path)
 		return err_nomem();
-	/* Also for a file that can't be opened, such as a device: it isn't tried again. */
+	/*
+	 * Also called for a file that can't be opened, such as a device, so that it isn't tried
+	 * again.
+	 */
 	if (!file_stat_mapping(proc, m, &st))
 		f->version = file_version_of(&st);
 	f->fd = m->ino ? file_open_mapping(proc->dirfd, m, path, NULL) : open_vdso();

@@ -116,7 +116,7 @@ uint64_t heap_dict_find(struct heap *h, uint64_t dict, const char *key);
 
 /*
  * Appends the attributes of the instance at @obj, from its own dict or its inline values. Returns
- * the same as heap_dict().
+ * what heap_dict() returns.
  */
 _must_use_ int heap_attrs(struct heap *h, uint64_t obj, heap_items *ret);
 

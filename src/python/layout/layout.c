@@ -341,7 +341,9 @@ void py_layout_trace_refs(struct py_layout *l)
 		*frame[i] += 16;
 }
 
-/* Of builds with a GIL. In free-threaded builds the header, and so each offset, is 16 larger. */
+/*
+ * Rows of builds with a GIL. In free-threaded builds the header, and so each offset, is 16 larger.
+ */
 static const struct py_heap_row heaps[] = {
 	{0x207, 0, 0, 16, 64, 0},	{0x306, 848, 856, 16, 72, 104},
 	{0x307, 848, 856, 16, 72, 104}, {0x308, 864, 872, 16, 72, 104},

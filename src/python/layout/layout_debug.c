@@ -346,8 +346,9 @@ static void derive_collecting(const uint64_t *m, struct py_layout *ret)
 }
 
 /*
- * Fields that aren't among the debug offsets. They hold for the headers of 3.13-3.15, with GIL and
- * free-threaded (tests/layout/check.sh checks that), and depend on members that are checked above.
+ * Fields that the debug offsets don't have. What is computed here holds for the headers of
+ * 3.13-3.15, with GIL and free-threaded (tests/layout/check.sh checks that), and depends on members
+ * that are checked above.
  */
 static void derive(const uint64_t *m, struct py_layout *ret)
 {

@@ -217,8 +217,8 @@ void event_set_came(struct event_set *s, int cpu, uint64_t n)
 }
 
 /*
- * A CPU that went offline doesn't need it, and the kernel refuses a rate above its limit: both keep
- * theirs.
+ * For a CPU that went offline no new rate is needed, and the kernel refuses a rate above its limit:
+ * in both cases the old rate stays.
  */
 static void set_periods(struct event_set *s, const struct rate *rate)
 {

@@ -214,8 +214,8 @@ static void *read_block(struct reader *rd, uint64_t at, uint64_t n, uint64_t wor
 }
 
 /*
- * The same from .whole. Parts may overlap: once their bytes are more than .whole has, the rest
- * counts as if it were read.
+ * Copies a part of .whole, the contents of a small file. Parts may overlap: once their bytes are
+ * more than .whole has, the rest counts as if it were read.
  */
 static void *copy_block(struct reader *rd, uint64_t offset, uint64_t n)
 {

@@ -48,9 +48,9 @@ _must_use_ int gdb_jit_read(gdb_jit_peek *peek, void *arg, const uint64_t *descr
 			    struct gdb_jit **ret);
 
 /*
- * The same after the reading @before (NULL: none). A file that is still listed and whose memory
- * hasn't changed is taken over: its memory is only compared, that of many files in one request
- * (@pieces; NULL: one by one).
+ * As gdb_jit_read(), after the reading @before (NULL: none). A file that is still listed and whose
+ * memory hasn't changed is taken over: its memory is only compared, that of many files in one
+ * request (@pieces; NULL: one by one).
  */
 _must_use_ int gdb_jit_read_on(const struct gdb_jit *before, gdb_jit_peek *peek,
 			       gdb_jit_peek_pieces *pieces, void *arg, const uint64_t *descriptors,

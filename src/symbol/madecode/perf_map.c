@@ -311,8 +311,8 @@ static int open_file(const struct proc *proc, uint64_t since_ns, const struct pr
 		return err_set(-EACCES, "%s isn't read: it belongs to user %u, the process to %u",
 			       path, (unsigned)st.st_uid, (unsigned)status->uid);
 	/*
-	 * It belongs to another process that had the same number, or to the program that this one
-	 * ran before.
+	 * The file belongs to another process that had the same number, or to the program that this
+	 * process ran before.
 	 */
 	if (file_is_older(proc->dirfd, st.st_mtim) || is_before(st.st_mtim, since_ns))
 		return -ENOENT;
@@ -332,7 +332,7 @@ int perf_map_open(const struct proc *proc, uint64_t since_ns, struct perf_map **
 		return r;
 	/*
 	 * Anybody may make a file with that name, so a file that is refused says nothing about the
-	 * other one.
+	 * other of the two files.
 	 */
 	m->dump.fd = open_file(proc, since_ns, &status, "/tmp/jit-%d.dump");
 	if (m->dump.fd < 0 && m->dump.fd != -ENOENT)

@@ -19,7 +19,7 @@ bool key_range_vec_has(const key_range_vec *v, uint64_t key);
 struct code_starts {
 	key_vec all;
 	/*
-	 * those of .all where a function certainly begins; the others may be labels, or the rest of
+	 * keys of .all where a function certainly begins; other keys may be labels, or the rest of
 	 * a function that was split
 	 */
 	key_vec certain;

@@ -49,8 +49,8 @@ _must_use_ int unwind_tree_write(struct unwind_entries *e, unwind_put_fn *put, v
 typedef int unwind_get_fn(void *ctx, size_t i, struct unwind_chunk *chunk);
 
 /*
- * Is the tree whose chunks @get reads the tree over @e? Only the lowest level is compared: the
- * others follow from it.
+ * Tells whether the tree whose chunks @get reads is the tree over @e. Only the lowest level is
+ * compared, because the levels above follow from it.
  */
 bool unwind_tree_is(const struct unwind_entries *e, unwind_get_fn *get, void *ctx);
 
