@@ -191,7 +191,7 @@ class Run:
 
     @contextlib.contextmanager
     def asks(self, port, kw):
-        """Starts those who use a server."""
+        """Starts the programs that send requests to a server."""
         if self.name == "celery":
             with kit.Background(self.python, self.find("jobs.py"), **kw):
                 yield

@@ -27,9 +27,9 @@ from judge import order, pprof
 
 HZ = 2499            # at most, in each of two recordings, as a stack may have 2,048 native frames
 CPUS = os.cpu_count() or 1
-SHORTEST, LONGEST = 1 + order.YOUNG_NS / 1e9, 20  # seconds of a recording
-MORE = 1.2           # so much longer than an idle machine would need
-FAIR = 0.5           # each program must have this part of an equal share of the samples
+SHORTEST, LONGEST = 1 + order.YOUNG_NS / 1e9, 20  # shortest and longest recording, in seconds
+MORE = 1.2           # how much longer a recording is than an idle machine would need
+FAIR = 0.5           # the part of an equal share of the samples that each program must have
 # Share of samples whose native part may break off. It is large where Python has a compiler, while
 # that makes code (docs/decisions/0012).
 BROKEN = 0.005 if os.environ.get("PYTHON_JIT") != "1" else 0.5
@@ -37,7 +37,7 @@ BROKEN = 0.005 if os.environ.get("PYTHON_JIT") != "1" else 0.5
 # different functions.
 CUT = 0.05
 FLAGS = ["-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-fno-optimize-sibling-calls"]
-# Debian's headers, unpacked by tests/setup, for interpreters that have none of their own.
+# Debian's headers, which tests/setup unpacks for interpreters that have none of their own.
 UNPACKED = os.path.join(oracle.CACHE, "sid", "root", "usr", "include")
 
 
@@ -48,11 +48,11 @@ class Native(oracle.Oracle):
 
     @property
     def hz(self):
-        """The rate that gives the wanted samples in the shortest recording, HZ at most."""
+        """Returns the rate that gives the wanted samples in the shortest recording; HZ at most."""
         return self.options.hz or min(HZ, int(MORE * self.options.samples / (2 * CPUS * SHORTEST)))
 
     def interpreter(self, interpreter):
-        """Profiles all programs at once until there are samples enough."""
+        """Profiles all programs at once until there are enough samples."""
         os.makedirs(interpreter.scratch, exist_ok=True)
         modules.fetch(oracle.CACHE, interpreter.version)
         running = []
@@ -86,7 +86,7 @@ class Native(oracle.Oracle):
                 os.kill(one.pid, signal.SIGSTOP)
 
     def lacking(self, running):
-        """How many samples are still to be taken."""
+        """Returns how many samples are still to be taken."""
         have, fair = [one.report.samples for one in running], self.fair(len(running))
         return max(self.options.samples - sum(have), sum(max(0, fair - n) for n in have), 0)
 
@@ -122,7 +122,7 @@ class Native(oracle.Oracle):
         return ("--native=full", "--kernel") + ("--interpreter-frames",) * self.machinery
 
     def prepare(self, interpreter, program):
-        with self.building:  # programs share libraries
+        with self.building:  # only one at a time builds, because programs share libraries
             for source in program.libraries:
                 lacks = build(interpreter, source)
                 if lacks:
@@ -185,7 +185,7 @@ def with_symbols(profile):
 
 
 def verdicts(file, checkers):
-    """The Report of each (process id, Checker). Runs in a process of its own."""
+    """Returns the Report of each (process id, Checker). Runs in a process of its own."""
     profile, samples = with_symbols(pprof.read(file)), collections.defaultdict(list)
     for sample in profile.samples:
         samples[str(sample.labels.get("pid", ""))].append(sample)
@@ -219,12 +219,13 @@ def build(interpreter, source):
     if not os.path.exists(out) or not os.path.samefile(out, kept):
         if os.path.exists(out):
             os.remove(out)
-        os.link(kept, out)  # not a symbolic link: in a chroot only the scratch directory is there
+        # not a symbolic link, because in a chroot only the scratch directory is there
+        os.link(kept, out)
     return None
 
 
 def python_headers(interpreter):
-    """The directory with the Python.h of an interpreter, or None."""
+    """Returns the directory that has the Python.h of an interpreter, or None."""
     said = subprocess.run([interpreter.path, "-c", "import sysconfig, sys\nsys.stdout.write("
                            "sysconfig.get_paths()['include'])"], env=interpreter.environment(),
                           cwd=oracle.ROOT, stdout=subprocess.PIPE, check=True).stdout.decode()
@@ -240,7 +241,7 @@ def python_headers(interpreter):
 
 
 def has_symbols(interpreter):
-    """Do the files of this interpreter have names for all of its functions?"""
+    """Tells whether the files of this interpreter have names for all of its functions."""
     if not hasattr(interpreter, "symbols"):
         said = subprocess.run([interpreter.path, "-c", "print(open('/proc/self/maps').read())"],
                               env=interpreter.environment(), cwd=oracle.ROOT,
@@ -267,7 +268,8 @@ def rows(options):
 
 def main():
     options = oracle.arguments(oracle.FULL_SAMPLES)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # no stopped program is left behind
+    # exits on SIGTERM, so that no stopped program is left behind
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     return oracle.run(Native(options), rows(options))
 
 

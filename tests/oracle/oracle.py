@@ -32,17 +32,20 @@ CACHE = os.environ.get("KRAIT_TEST_CACHE") or os.path.join(
     os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "krait-tests")
 SCRATCH = "/tmp/krait-oracle-%d" % os.getuid()
 HZ = 9999
-INCOMPLETE = 0.001  # share of samples that may be incomplete
-NO_PYTHON = 0.4     # share where threads or processes begin and end; some CPUs take long for that
-FEW = 3             # so many incomplete samples of a program are always allowed
+INCOMPLETE = 0.001  # the share of samples that may be incomplete
+# the share of samples that may be without Python where threads or processes begin and end: some
+# CPUs take long for that
+NO_PYTHON = 0.4
+FEW = 3             # how many incomplete samples of a program are always allowed
 ROUNDS = 8
-FOREIGN = 0.3       # share without a frame of the program: threads that begin and end
-MIN_LEAVES = 20     # a share of fewer samples isn't judged
+# the share of samples that may be without a frame of the program where threads begin and end
+FOREIGN = 0.3
+MIN_LEAVES = 20     # a share of fewer samples than this isn't judged
 FAST_SAMPLES, FULL_SAMPLES = 20000, 1000000
 
 
 def by_chance(due):
-    """How many may come by chance where @due are expected."""
+    """Returns how many may come by chance where @due are expected."""
     return due + 3 * due ** 0.5
 
 
@@ -67,12 +70,13 @@ class Interpreter:
 
 
 def is_plain(name):
-    """Is the interpreter of that name CPython with a GIL?"""
+    """Tells whether the interpreter of that name is CPython with a GIL."""
     return not name.startswith("pypy") and not re.search(r"\dt-", name)
 
 
 def interpreters(full, only):
-    """Fast: one of each minor version; full: all."""
+    """Returns the interpreters: in the fast tier one of each minor version, in the full tier
+    all."""
     with open(os.path.join(CACHE, "interpreters.tsv")) as f:
         rows = [Interpreter(*line.rstrip("\n").split("\t")) for line in f if line.strip()]
     rows = [r for r in rows if is_plain(r.name)]
@@ -92,7 +96,7 @@ def interpreters(full, only):
 
 
 class Program:
-    """A target: its file and what the comments at its head declare."""
+    """A target: its file, and what the comments at its head declare."""
 
     def __init__(self, path):
         self.path, self.name = path, os.path.basename(path)[:-3]
@@ -113,18 +117,19 @@ class Program:
 
     @staticmethod
     def allowance(text):
-        """"0.3% 3.11-3.12 reason" -> (share, first version, last version); all without versions."""
+        """Turns "0.3% 3.11-3.12 reason" into (share, first version, last version); without versions
+        all are meant."""
         percent, *versions = re.match(r"([\d.]+)%(?: (\d\.\d+)-(\d\.\d+))?", text).groups()
         first, last = ([int(p) for p in v.split(".")] if v else [] for v in versions)
         return float(percent) / 100, tuple(first), tuple(last) or (3, 99)
 
     def may_lack(self, interpreter):
-        """Share of its samples that may be incomplete with this interpreter."""
+        """Returns the share of its samples that may be incomplete with this interpreter."""
         share, first, last = self.incomplete
         return share if first <= interpreter.version[:2] <= last else 0
 
     def lacks(self, interpreter):
-        """Why it can't run with this interpreter, or None."""
+        """Says why the target can't run with this interpreter, or returns None."""
         if self.needs.startswith("module "):
             names = self.needs.split()[1].split("|")
             if not any(interpreter.has_module(name) for name in names):
@@ -216,7 +221,7 @@ class Running:
 
 
 class Oracle:
-    """The oracle of the programs in .folder, recorded with .record_options."""
+    """Runs the programs in .folder, recorded with .record_options, and judges them."""
     folder, record_options = "targets", ()
     report = check.Report
 
@@ -272,7 +277,7 @@ class Oracle:
 
     @staticmethod
     def incomplete(program, report):
-        """Samples that lack frames which were there."""
+        """Returns how many samples lack frames which were there."""
         bad = report.bad()
         absent = sum(report.incomplete[name] for name in check.ABSENT)
         if program.no_python and absent <= NO_PYTHON * report.samples:
@@ -298,11 +303,11 @@ class Oracle:
                 print("  " + example.replace("\n", "\n  "), flush=True)
 
     def prepare(self, interpreter, program):
-        """Makes what is needed to judge the program. Returns why it can't, or None."""
+        """Makes what is needed to judge the program. Returns why that can't be done, or None."""
         truth_of(interpreter, program)
 
     def able(self, interpreter):
-        """The programs that can run. Their truth is made too."""
+        """Returns the programs that can run; makes their truth too."""
         able, all_programs = [], programs(self.options.program, self.folder)
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             made = [pool.submit(lambda p: p.lacks(interpreter) or self.prepare(interpreter, p), p)
@@ -327,7 +332,7 @@ class Oracle:
         batches = [[p] for p in able if p.storm]
         batches += [steady[i:i + size] for i in range(0, len(steady), size)]
         reports = {}
-        for _ in range(ROUNDS):  # a busy machine needs more than one
+        for _ in range(ROUNDS):  # several rounds, because a busy machine needs more than one
             total = sum(r.samples for r in reports.values())
             if total >= wanted and all(p in reports for p in able):
                 break

@@ -11,7 +11,7 @@ METADATA, STACK, FRAME, INVALID, REFERENCE, KERNEL, GC, IDLE, TIME, MEMORY, STRI
 
 
 class Mojo:
-    """Reads MOJO, as the form is described in Austin's own documentation."""
+    """Reads Austin's format MOJO, as its own documentation describes it."""
 
     def __init__(self, data):
         self.data, self.at = data, 3
@@ -48,7 +48,7 @@ class Mojo:
         return key
 
     def stacks(self):
-        """The locations of each sample."""
+        """Yields the locations of each sample."""
         stack = None
         while self.at < len(self.data):
             event = self.data[self.at]
@@ -88,7 +88,7 @@ class Austin(driver.Driver):
     package = "austin-dist==3.7.0"
     install = "pip install austin-dist (4.x needs glibc 2.38; else austin-dist==3.7.0)"
     tools = ("austin",)
-    exits = (0, 254)  # 4.0.0 ends with 254 once its time is over
+    exits = (0, 254)  # Austin 4.0.0 ends with 254 once its time is over
 
     def command(self, _interpreter, pid, seconds, hz, out):
         return self.tool + ["--interval", "%dus" % (1000000 // hz), "--exposure", str(seconds),

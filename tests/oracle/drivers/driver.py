@@ -17,12 +17,12 @@ PYTHON = "[python]"
 class Driver:
     """One profiler. A subclass sets these, and writes command(), stacks() and loses()."""
     name = ""
-    package = ""          # of PyPI
-    install = ""          # the command that installs it
-    tools = ()            # names of its program, the first that is found counts
+    package = ""          # name of the package on PyPI
+    install = ""          # the command that installs the profiler
+    tools = ()            # names of the profiler's program; the first one that is found counts
     version_option = "--version"
-    exits = (0,)          # exit codes of a run that went well
-    first_lines = False   # does it say on which line a code object begins?
+    exits = (0,)          # exit codes of a run of the profiler that went well
+    first_lines = False   # whether it says on which line a code object begins
 
     def __init__(self, tool=None, options=()):
         self.options = list(options)
@@ -30,7 +30,7 @@ class Driver:
         self.tool = shlex.split(tool) if tool else found[:1]
 
     def missing(self, _interpreter):
-        """Why it can't be run, in words; None if it can."""
+        """Says why the profiler can't be run; None if it can."""
         if not self.tool or not shutil.which(self.tool[0]):
             return "%s isn't installed; to install it: %s (or name the program with --tool)" % (
                 self.name, self.install)
@@ -43,11 +43,11 @@ class Driver:
         return number(run(self.tool + [self.version_option]).stdout)
 
     def command(self, interpreter, pid, seconds, hz, out):
-        """The command that samples process @pid for @seconds and writes the file @out."""
+        """Returns the command that samples process @pid for @seconds and writes the file @out."""
         raise NotImplementedError
 
     def stacks(self, out):
-        """(number of samples, locations) of each stack in the file @out."""
+        """Yields (number of samples, locations) of each stack in the file @out."""
         raise NotImplementedError
 
     def loses(self, said):
@@ -68,13 +68,13 @@ def last_line(output):
 
 
 def number(output):
-    """The first number with a dot in what a tool prints of itself."""
+    """Returns the first number with a dot in what a tool prints of itself."""
     found = re.search(r"\d+\.\d[\w.]*", output.decode(errors="replace"))
     return found.group() if found else "of unknown version"
 
 
 def plain(said):
-    """A tool's output without colours."""
+    """Returns a tool's output without colours."""
     return re.sub(r"\x1b\[[\d;]*m", "", said)
 
 

@@ -16,7 +16,7 @@ COLONS = re.compile(r"^(.*):([^:]*):(\d+)$")
 
 
 def location(text):
-    """The frame @text as a location, a mark, or None if it is neither."""
+    """Returns the frame @text as a location, or a mark, or None if it is neither."""
     found = SPACED.match(text)
     if found:
         return driver.frame(found.group(1), found.group(2), int(found.group(3)))
@@ -38,7 +38,8 @@ def stacks(path, weight=int):
 
 
 class Folded(driver.Driver):
-    """--tool is the whole command; {pid}, {seconds}, {hz} and {out} in it are replaced."""
+    """A driver for any tool: --tool is the whole command, in which {pid}, {seconds}, {hz} and {out}
+    are replaced."""
     name = "folded"
     install = "give its command with --tool 'TOOL -p {pid} -d {seconds} -r {hz} -o {out}'"
 

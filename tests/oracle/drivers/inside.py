@@ -15,12 +15,12 @@ sys.path[:0] = [os.path.join(ORACLE, "truth"), os.path.join(ORACLE, "judge")]
 import pprof  # noqa: E402
 import truth  # noqa: E402
 
-INTERVAL = 0.002  # seconds; ITIMER_PROF would round it up to ticks
+INTERVAL = 0.002  # seconds between two samples; ITIMER_PROF would round them up to ticks
 PYTHON = "[python %d.%d]" % sys.version_info[:2]
 
 
 def chain(frame):
-    """Frames, leaf first, down to the target's own <module>."""
+    """Returns the frames, leaf first, down to the target's own <module>."""
     out = []
     while frame is not None:
         out.append(frame)
@@ -65,7 +65,8 @@ class Faulty(object):
 
     @staticmethod
     def unit(frame, distance):
-        """(line, column) of the instruction @distance further on, for a fault in f_lasti."""
+        """Returns (line, column) of the instruction @distance further on, for a fault in
+        f_lasti."""
         lasti = frame.f_lasti + 2 * distance
         units = truth.positions(frame.f_code)
         if units:
@@ -80,7 +81,7 @@ class Faulty(object):
         for i, frame in enumerate(frames):
             if frame.f_lasti >= 0:
                 distance = 1
-                if sys.version_info >= (3, 11):  # past the inline caches
+                if sys.version_info >= (3, 11):  # skips the inline caches
                     units = truth.positions(frame.f_code)
                     here = frame.f_lasti // 2
                     while here + distance < len(units) and units[here + distance] == units[here]:
@@ -129,7 +130,7 @@ class Faulty(object):
             each[5] = each[5] and (each[5][0], each[5][1] - 1)
 
     def unsigned_line_steps(self, frames, stack):
-        """A step back in the line table is read as a step forward."""
+        """Fault: a step back in the line table is read as a step forward."""
         for i, frame in enumerate(frames):
             line = at = frame.f_code.co_firstlineno
             for start, new in truth.dis.findlinestarts(frame.f_code):
@@ -141,12 +142,12 @@ class Faulty(object):
             stack[i][3] = line
 
     def stale_name(self, frames, stack):
-        """Names are kept by the code object's address, and never checked."""
+        """Fault: names are kept by the code object's address, and never checked."""
         for i, frame in enumerate(frames):
             stack[i][:3] = self.by_address.setdefault(id(frame.f_code), stack[i][:3])
 
     def stale_lines(self, frames, stack):
-        """Line tables are kept by that address; names are right."""
+        """Fault: line tables are kept by the code object's address; names are right."""
         for i, frame in enumerate(frames):
             table = self.by_address.setdefault(id(frame.f_code), {})
             stack[i][3:] = table.setdefault(frame.f_lasti, stack[i][3:])
@@ -187,7 +188,7 @@ class Faulty(object):
             stack[0], stack[1] = stack[1], stack[0]
 
     def every_second(self, frames, stack):
-        """The pointer to the caller's frame is followed twice."""
+        """Fault: the pointer to the caller's frame is followed twice."""
         stack[:] = stack[::2]
 
     def generators_missed(self, frames, stack):
@@ -204,7 +205,7 @@ class Faulty(object):
         del stack[127:]
 
     def cut_at_leaf(self, frames, stack):
-        """A stack that is cut keeps the outermost frames instead of the innermost."""
+        """Fault: a stack that is cut keeps the outermost frames instead of the innermost."""
         del stack[:max(0, len(stack) - 12)]
 
     def name_cut(self, frames, stack):
@@ -212,7 +213,7 @@ class Faulty(object):
             each[0] = each[0][:255]
 
     def wide_names_as_bytes(self, frames, stack):
-        """A string of two bytes a character is read as one of one byte."""
+        """Fault: a string of two bytes a character is read as one of one byte."""
         for each in stack:
             if ord(max(each[0])) > 255:
                 each[0] = each[0].encode("utf-16-le").decode("latin-1")[:len(each[0])]
@@ -238,7 +239,7 @@ class Sampler(object):
         self.fault = getattr(Faulty(), fault) if fault else None
 
     def stack(self, frame):
-        """Location ids, root first."""
+        """Returns location ids, root first."""
         frames = chain(frame)
         stack = [facts(each) for each in frames]
         if self.fault and "/targets/" in stack[0][1] + stack[-1][1]:
@@ -248,7 +249,8 @@ class Sampler(object):
     def tick(self, _signal, frame):
         if self.over:
             return
-        if frame.f_code not in OWN:  # else the machine is slow: the last tick hadn't returned yet
+        # not while the last tick hasn't returned yet, as on a slow machine
+        if frame.f_code not in OWN:
             self.sample(frame)
         self.arm()
 
@@ -261,13 +263,14 @@ class Sampler(object):
         for ident, top in current.items():
             before = snapshot(top)
             stack = self.stack(top)
-            if ident == self.main or snapshot(top) == before:  # else the thread ran meanwhile
+            # a sample counts if the thread didn't run in the meantime
+            if ident == self.main or snapshot(top) == before:
                 self.counts[stack] = self.counts.get(stack, 0) + 1
         if sys.version_info[0] == 2:
             sys.setcheckinterval(interval)
 
     def arm(self):
-        """Asks for one signal, because a deep stack takes longer than the interval."""
+        """Asks for one signal only, because a deep stack takes longer than the interval."""
         signal.setitimer(signal.ITIMER_REAL, INTERVAL)
 
     def save(self, path):

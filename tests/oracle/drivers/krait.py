@@ -10,7 +10,7 @@ BUILT = os.path.join(ROOT, "build", "release", "krait")
 
 
 def command(krait, pids, seconds, hz, out, options=()):
-    """The command that records processes @pids."""
+    """Returns the command that records processes @pids."""
     line = [krait, "record", "-F", str(hz), "-d", "%.2f" % seconds, "-o", out, *options]
     for pid in pids:
         line += ["-p", str(pid)]

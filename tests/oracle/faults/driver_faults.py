@@ -30,7 +30,7 @@ EACH = 10
 
 
 def changed(frame, **facts):
-    """The same frame, but for some facts."""
+    """Returns the same frame with some facts changed."""
     other = copy.copy(frame)
     for name, value in facts.items():
         setattr(other, name, value)
@@ -39,22 +39,22 @@ def changed(frame, **facts):
 
 
 def line(own):
-    """The leaf's line is far below the function."""
+    """Fault: the leaf's line is far below the function."""
     own[-1] = changed(own[-1], line=own[-1].line + 1000)
 
 
 def name(own):
-    """The leaf has a name that no function of the program has."""
+    """Fault: the leaf has a name that no function of the program has."""
     own[-1] = changed(own[-1], name=own[-1].name + "_")
 
 
 def stack(own):
-    """The frame that called the leaf is missing."""
+    """Fault: the frame that called the leaf is missing."""
     del own[-2]
 
 
 def order(own):
-    """The leaf and its caller have changed places."""
+    """Fault: the leaf and its caller have changed places."""
     own[-2:] = own[:-3:-1]
 
 
@@ -77,7 +77,7 @@ def stacks_with(fault, stacks, is_own):
 
 
 def summed(stacks):
-    """The samples of equal stacks together: some tools write each sample by itself."""
+    """Adds up the samples of equal stacks, because some tools write each sample by itself."""
     out = {}
     for count, frames in stacks:
         key = tuple((f.key, f.line, f.column) for f in frames)

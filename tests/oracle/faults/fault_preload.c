@@ -46,7 +46,8 @@ static long get(const struct py_layout *l, const struct field *f)
 	return f->size == 1 ? at[0] : at[0] | at[1] << 8;
 }
 
-#define COUNTER "codes_made=interp_head" /* of struct py_where: a large number that never changes */
+/* a field of struct py_where gets the value of another: a large number that never changes */
+#define COUNTER "codes_made=interp_head"
 
 static bool is_counter(const char *fault)
 {
@@ -98,7 +99,7 @@ static int is_map(int fd, const char *name)
 	       !strcmp(info.name, name);
 }
 
-/* The same update with another value. */
+/* Makes the same update of a map with another value. */
 static long update(const union bpf_attr *given, const void *value)
 {
 	union bpf_attr attr = {};

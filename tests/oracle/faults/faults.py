@@ -14,9 +14,9 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import oracle  # noqa: E402
 from judge import check, pprof  # noqa: E402
 
-# fault: program that shows it, versions (first, last) in which it can be made
+# fault -> program that shows it, and versions (first, last) in which it can be made
 FAULTS = {
-    # Before 3.8 the instructions before and after a call have the call's line.
+    # Before 3.8 the instructions before and after a call have the line of the call.
     "instruction_later": ("multiline", (3, 8), None),
     "instruction_earlier": ("multiline", (3, 8), None),
     "instruction_zero": ("chains", None, None),
@@ -52,11 +52,11 @@ FAULTS = {
 RIGHT = ("chains", "multiline", "recursion", "generators", "decorated", "churn", "text", "threads")
 # How long a target runs: churn must use addresses again, and the stacks of recursion take long.
 SECONDS = {"churn": 1, "recursion": 0.8}
-ENOUGH = 50  # samples that show a fault; a busy machine gives fewer in that time
+ENOUGH = 50  # how many samples show a fault; a busy machine gives fewer in that time
 
 
 def sampled(interpreter, program, fault, folder, times=1):
-    """A report on the program, sampled from inside."""
+    """Returns a report on the program, sampled from inside."""
     out = os.path.join(folder, "%s-%s.pb.gz" % (interpreter.name, fault or "right"))
     command = [interpreter.path, os.path.join(oracle.HERE, "drivers", "inside.py"), program.path,
                str(times * SECONDS.get(program.name, 0.3)), out]

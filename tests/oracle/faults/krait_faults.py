@@ -15,7 +15,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import oracle  # noqa: E402
 from drivers import krait  # noqa: E402
 
-# fault: (program that shows it, first version, last version)
+# fault -> (program that shows it, first version, last version)
 FAULTS = {
     "tstate_frame+8": ("chains", None, None),
     "tstate_thread_id+8": ("chains", None, (3, 11)),
@@ -32,12 +32,12 @@ FAULTS = {
     "code_qualname=code_name": ("decorated", (3, 11), None),
     "code_linetable+8": ("chains", None, None),
     "code_linetable-8": ("chains", None, None),
-    "code_adaptive+2": ("multiline", (3, 11), None),   # the instruction before
-    "code_adaptive-2": ("multiline", (3, 11), None),   # the instruction after
+    "code_adaptive+2": ("multiline", (3, 11), None),   # shows the instruction before
+    "code_adaptive-2": ("multiline", (3, 11), None),   # shows the instruction after
     "code_adaptive+8": ("multiline", (3, 11), None),
-    # what should prove identity is the same for many code objects
+    # what proves the identity of a code object is the same for many
     "code_version=code_firstlineno": ("churn", (3, 12), None),
-    "codes_made=interp_head": ("churn", (3, 12), None),  # the count never changes
+    "codes_made=interp_head": ("churn", (3, 12), None),  # the count of code objects never changes
     "str_length+8": ("chains", None, None),
     "str_ascii+8": ("chains", (3, 6), None),
     "str_ascii-8": ("chains", (3, 6), None),
@@ -48,7 +48,7 @@ FAULTS = {
     "bytes_data-8": ("chains", None, None),
     "walk-1": ("chains", (3, 11), None),
 }
-EMBEDDED = ("-sid-shared", "-sid-dlopen")  # programs with an interpreter in them
+EMBEDDED = ("-sid-shared", "-sid-dlopen")  # names of interpreters that are embedded in a program
 SECONDS = 1.0
 
 
@@ -60,7 +60,7 @@ def build(folder):
 
 
 class Spoilt(oracle.Oracle):
-    """An oracle whose krait has a fault."""
+    """An oracle that runs a krait with a fault."""
 
     def __init__(self, options, library):
         super().__init__(options)
@@ -119,7 +119,7 @@ def main():
             spoilt.test(interpreter, by_name["chains"], None)
             for fault, (name, first, last) in FAULTS.items():
                 if fault.startswith("codes_made") and interpreter.name.endswith(EMBEDDED):
-                    continue  # krait doesn't use the count of these
+                    continue  # of these interpreters krait doesn't use the count
                 if not ((first and minor < first) or (last and minor > last)):
                     spoilt.test(interpreter, by_name[name], fault)
     return 1 if spoilt.failed else 0

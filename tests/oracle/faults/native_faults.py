@@ -17,11 +17,11 @@ import oracle  # noqa: E402
 from judge import order, pprof  # noqa: E402
 
 MARK = pprof.Location("[krait]", order.NATIVE_MARK + ": why]", "", 0, 0, 0)
-STACKS = 100  # each fault is made in so many different ones
+STACKS = 100  # how many different stacks each fault is made in
 
 
 class Known:
-    """A stack, root first, with the places of the program's own frames in it."""
+    """A stack, root first, and the places of the program's own frames in it."""
 
     def __init__(self, stack, checker, rng):
         self.stack, self.rng = stack, rng
@@ -38,7 +38,7 @@ class Known:
         return self.rng.choice(fit) if fit else None
 
     def groups(self):
-        """(first, last) index in .stack of Python frames with native ones on both sides."""
+        """Returns (first, last) index in .stack of Python frames with native ones on both sides."""
         out, first = [], None
         for i, loc in enumerate(self.stack):
             if loc.kind == "python" and first is None:
@@ -50,7 +50,7 @@ class Known:
 
 
 def swapped(known, n):
-    """Frame n and the next one of the program change places."""
+    """Fault: frame n and the next one of the program change places."""
     if n is None:
         return None
     a, b = known.at[n], known.at[n + 1]
@@ -138,7 +138,7 @@ def group_one_in(known):
 
 
 def loop_dropped(known):
-    """An evaluation loop is missing, its Python frames are there."""
+    """Fault: an evaluation loop is missing, though its Python frames are there."""
     fit = [first for first, _ in known.groups()[1:]
            if order.LOOP.match(known.stack[first - 1].name)]
     if not fit:
@@ -160,7 +160,7 @@ def groups_shifted(known):
 
 
 def natives_dropped(known):
-    """All native frames between two Python frames are missing, without a mark."""
+    """Fault: all native frames between two Python frames are missing, without a mark."""
     fit = [(a, b) for a, b in zip(known.groups(), known.groups()[1:])
            if any(known.stack[i].kind == "native" and i in known.at for i in range(a[1], b[0]))]
     if not fit:
@@ -170,13 +170,13 @@ def natives_dropped(known):
 
 
 def start_dropped(known):
-    """The stack breaks off at a Python frame, without a mark."""
+    """Fault: the stack breaks off at a Python frame, without a mark."""
     first = next(i for i, loc in enumerate(known.stack) if loc.kind == "python")
     return known.stack[first:] if first else None
 
 
 def outer_dropped(known):
-    """The stack breaks off somewhere, with its outer Python frames, without a mark."""
+    """Fault: the stack breaks off somewhere, with its outer Python frames, without a mark."""
     groups = known.groups()
     if len(groups) < 3:
         return None
@@ -186,7 +186,7 @@ def outer_dropped(known):
 
 
 def start_inside(known):
-    """The outermost frame comes again in the middle."""
+    """Fault: the outermost frame comes again in the middle."""
     outer = [loc for loc in known.stack if order.OUTERMOST.match(loc.name)]
     n = known.some(lambda n: True)
     return n and outer and known.stack[:known.at[n]] + outer[:1] + known.stack[known.at[n]:]
@@ -212,7 +212,7 @@ def marked_and_swapped(known):
 
 
 def marked_and_dropped(known):
-    """A Python frame further out than a mark is missing."""
+    """Fault: a Python frame further out than a mark is missing."""
     n = known.some(lambda n: n > 4 and known.kind(n) == "python" and n < len(known.at) - 3)
     if not n:
         return None
@@ -238,12 +238,13 @@ LACKS = {"by_threads": {start_inside},
 
 
 def harmless(stack, whole):
-    """The stack breaks off at a mark. What is left of it is right."""
+    """No fault: the stack breaks off at a mark, and what is left of it is right."""
     known = Known(stack, whole, random.Random(len(stack)))
     groups = known.groups()
     if len(groups) < 3:
         return None
-    cut = known.rng.choice(groups)[0]  # of the outermost group too: then the mark is the root
+    # it may break off in the outermost group too: then the mark is the root
+    cut = known.rng.choice(groups)[0]
     return [loc for loc in stack[:cut] if loc.kind == "python"] + [MARK] + stack[cut:]
 
 
@@ -269,7 +270,7 @@ def test(what, stacks, checker, fault):
 
 
 def test_program(what, stacks, checker, name):
-    """stacks: different stacks, all right, root first."""
+    """Makes all faults. stacks: different stacks, all right, root first."""
     good = True
     for fault in FAULTS:
         if fault not in LACKS.get(name, ()) and (checker.symbols or fault not in NEED_SYMBOLS):
@@ -283,7 +284,7 @@ def test_program(what, stacks, checker, name):
 
 
 def recorded(judge, interpreter, program):
-    """Different right stacks of a recording, and the checker they passed."""
+    """Returns different right stacks of a recording, and the checker that they passed."""
     if judge.prepare(interpreter, program):
         return None, None
     running = oracle.Running(interpreter, program, 60, native.graph_file(interpreter, program))

@@ -7,14 +7,15 @@ describes the tree.
 import collections
 import json
 
-STARTUP_NS = 20 * 1000 * 1000  # while an interpreter starts, its stacks may be incomplete
+# ns after the start of an interpreter in which its stacks may be incomplete
+STARTUP_NS = 20 * 1000 * 1000
 UNREADABLE_NAMES = {"[name not readable]"}
 UNREADABLE = {"[incomplete: name not readable]", "[incomplete: line table not readable]"}
-PART = 64                      # frames
+PART = 64                      # how many frames are looked up together
 MIN_DEPTH = 1024               # a stack may be truncated when it has more Python frames than this
 
 
-# Marks of a thread that has no Python frames, and why.
+# The marks of a thread that has no Python frames, which say why.
 ABSENT = ("[no Python]", "[interpreter starting]", "[interpreter ending]")
 
 
@@ -48,7 +49,7 @@ class Truth(object):
                 self.by_key[key].append(code)
         self.own += data["own"]
         self.anywhere |= set(base + i for i in data["anywhere"])
-        label = path if base else ""  # nodes of several truths have names of their own
+        label = path if base else ""  # so that nodes of several truths have names of their own
         for i, (parent, line, column, code_id) in enumerate(data["nodes"]):
             if code_id is None:
                 continue
@@ -62,7 +63,7 @@ class Truth(object):
                 self.by_code[key].append(entry)
 
     def keys(self, code):
-        """What pprof.Location.key is in the frames of this code."""
+        """Returns what pprof.Location.key is in the frames of this code."""
         if self.names:
             return [(code["file"], name, 0) for name in self.names(code)]
         return [(code["file"], name, code["first"]) for name in code["names"]]
@@ -72,7 +73,7 @@ class Truth(object):
 
 
 def line_ok(code, loc):
-    """May a leaf, or a frame interrupted anywhere, show this line and column?"""
+    """Tells whether a leaf, or a frame interrupted anywhere, may show this line and column."""
     if loc.line not in code["lines"]:
         return False
     if not loc.column or not code["positions"]:
@@ -95,7 +96,7 @@ def short(text):
 
 
 def shown(stack, at):
-    """The frames around frame number @at, a line each."""
+    """Returns the frames around frame number @at as text, a line each."""
     lines = ["%s%s (%s:%d:%d) first %d" % ("> " if i == at else "  ", short(l.name),
                                            short(l.file), l.line, l.column, l.first)
              for i, l in enumerate(stack)]
@@ -113,7 +114,7 @@ class Report(object):
         self.examples = []
 
     def add(self, other):
-        """Takes in what another recording of the same program has shown."""
+        """Adds what another recording of the same program has shown."""
         for name in ("samples", "startup", "foreign", "empty", "truncated", "impossible",
                      "wrong_lines", "wrong_names"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
@@ -157,7 +158,7 @@ class Checker(object):
         return known
 
     def starts(self, stack, cut):
-        """The state of the root frame."""
+        """Returns the state of the root frame."""
         key = stack[0].key
         if cut:
             return self.state(self.truth.by_code.get(key, []))
@@ -167,7 +168,7 @@ class Checker(object):
         return self.truth.children.get(key, {}).get(0, [])
 
     def explain(self, stack, at):
-        """Why no path of the tree has frame number at: a kind of error."""
+        """Returns the kind of error: why no path of the tree has frame number at."""
         codes = self.truth.by_key.get(stack[at].key)
         if not codes:
             return "wrong name"
@@ -182,14 +183,15 @@ class Checker(object):
         found = [child for node in moved if end_ok(codes[node], loc)
                  for child in callers[node] if call_ok(child[2], loc)]
         if not found and any(line_ok(code, loc) for code in codes.values()):
-            # The interpreter itself called: a finalizer, a signal handler.
+            # The interpreter itself has called: a finalizer, a signal handler.
             found = [e for e in self.roots(callee.key) if e[1]["index"] in self.truth.anywhere]
         if found:
             return self.state(found)
         return "wrong line" if moved else "impossible"
 
     def creates(self, state, loc, callee):
-        """Is callee a generator or coroutine that is being made? sys.setprofile() isn't called."""
+        """Tells whether callee is a generator or coroutine that is being made: then
+        sys.setprofile() isn't called."""
         return (any((callee.line, callee.column) in code["makes"]
                     for code in self.truth.by_key.get(callee.key, ()))
                 and any(line_ok(code, loc) for code in self.states[state].values()))
@@ -231,7 +233,8 @@ class Checker(object):
         return None
 
     def classify(self, locations):
-        """('ok' | 'foreign' | 'empty' | kind of error, frame index, marks, Python frames)."""
+        """Returns ('ok' | 'foreign' | 'empty' | kind of error, frame index, marks, Python
+        frames)."""
         marks = [l.name for l in locations if l.kind == "mark"
                  and not l.name.startswith("[incomplete: native stack: ")]
         frames = [l for l in locations if l.kind == "python"]
@@ -255,7 +258,7 @@ def load(paths, contract=False, names=None):
 
 
 class Contracted(Truth):
-    """A truth without the frames of foreign files: their calls become their callers'."""
+    """Adds a truth without the frames of foreign files, whose calls become their callers'."""
 
     def _add(self, path):
         with open(path) as f:
@@ -264,7 +267,7 @@ class Contracted(Truth):
         own = [any(c["file"].startswith(p) for p in data["own"]) for c in codes]
         merged, mapped, mapped_call, out = {}, [0], {}, [[0, 0, 0, None]]
         for parent, line, column, code_id in nodes[1:]:
-            # The call's place is that of the innermost own caller.
+            # The call is at the place of the innermost own caller.
             if parent and not own[nodes[parent][3]]:
                 line, column = mapped_call[parent]
             key = (mapped[parent], line, column, code_id)
@@ -279,12 +282,12 @@ class Contracted(Truth):
         data["nodes"] = out
         short = path + ".own"
         with open(short, "w") as f:
-            f.write(json.dumps(data))  # json.dump() is ten times slower
+            f.write(json.dumps(data))  # not json.dump(), which is ten times slower
         Truth._add(self, short)
 
 
 def verdict(profile, checker, pids=None):
-    """Counts what the profile shows of the processes in pids (None = all)."""
+    """Counts what the profile shows of the processes in pids (None: of all)."""
     report, cache, first_seen = Report(), {}, {}
     for sample in profile.samples:
         pid = str(sample.labels.get("pid", ""))

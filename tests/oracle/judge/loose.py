@@ -13,16 +13,16 @@ from judge import check
 KINDS = ("right", "stack", "line", "column", "name", "order", "incomplete", "not judged")
 WRONG = ("stack", "line", "column", "name", "order")
 CALLED = {"impossible": "stack", "wrong line": "line", "wrong name": "name"}
-NEAR = 2  # frames on either side of a mistake where two may have changed places
+NEAR = 2  # how many frames on either side of a mistake are tried as two that have changed places
 
 
 def names(code):
-    """What a profiler may call this code object."""
+    """Returns what a profiler may call this code object."""
     return set(code["names"]) | {name.rpartition(".")[2] for name in code["names"]}
 
 
 class Files:
-    """Finds the file of the truth that a shortened path means."""
+    """Finds the file of the truth that a shortened path stands for."""
 
     def __init__(self, files, own):
         self.whole, self.known = set(files), {}
@@ -56,14 +56,14 @@ class Judge:
                               location.column if column else 0, end=end)
 
     def wrong(self, stack):
-        """(kind of error or None, index, marks, Python frames); see check.Checker."""
+        """Returns (kind of error or None, index, marks, Python frames); see check.Checker."""
         kind, at, marks, frames = self.checker.classify(stack)
         if kind == "foreign" and not all(check.is_source(f.file) for f in frames):
             kind = "wrong name"
         return kind, at, marks, frames
 
     def sort(self, stack):
-        """(one of KINDS, index of the frame, frames)."""
+        """Returns (one of KINDS, index of the frame, frames)."""
         kind, at, marks, frames = self.wrong([self.frame(each) for each in stack])
         marks = [m for m in marks if m != "[truncated]"]
         if kind == "ok":
@@ -78,7 +78,8 @@ class Judge:
         return CALLED[kind], at, frames
 
     def swapped(self, frames, at):
-        """Would the stack be right if two neighbours near frame @at changed places?"""
+        """Tells whether the stack would be right if two neighbours near frame @at changed
+        places."""
         for first in range(max(0, at - NEAR), min(len(frames) - 1, at + NEAR)):
             other = list(frames)
             other[first], other[first + 1] = other[first + 1], other[first]
@@ -96,5 +97,5 @@ class Judge:
         self.counts[self.known[key][0]] += count
 
     def judged(self):
-        """How many samples could be compared with the truth."""
+        """Returns how many samples could be compared with the truth."""
         return sum(self.counts.values()) - self.counts["not judged"] - self.counts["incomplete"]

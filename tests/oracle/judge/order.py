@@ -13,17 +13,17 @@ import re
 
 from judge import check
 
-INTERPRETER = re.compile(r"python|^host-")  # files that an interpreter consists of
+INTERPRETER = re.compile(r"python|^host-")  # matches the files that an interpreter consists of
 OUTERMOST = re.compile(r"^(_start|__libc_start_main.*|__libc_start_call_main|Py_BytesMain|Py_Main"
                        r"|start_thread)$")
 LOOP = re.compile(r"^(_PyEval_EvalFrameDefault|PyEval_EvalFrameEx|_TAIL_CALL_)")
-NATIVE_MARK = "[incomplete: native stack"  # the rest of the mark says why
+NATIVE_MARK = "[incomplete: native stack"  # how such a mark begins; its rest says why
 # Marks of limits: a stack has 2,048 native frames at most, and a sample has time for some hundred
 # different functions. Beside such a cut, native frames may match no Python frame.
 SLOW = NATIVE_MARK + ": took too long]"
 DEEP, LATE = NATIVE_MARK + ": deeper than 2,048 frames]", "[incomplete: code objects too large to verify]"
 UNMATCHED = NATIVE_MARK + ": doesn't match the Python frames]"
-PART = 64  # frames
+PART = 64  # how many frames are looked up together
 FOREIGN = "another file's Python frame"
 MATCHERS = {}
 ORACLE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -120,7 +120,7 @@ class Checker(object):
         return self.state(state.nodes, state.gap | {entry}, state.loose, state.fresh, state.holes)
 
     def step(self, state, loc):
-        """The state after this frame, or what is wrong."""
+        """Returns the state after this frame, or what is wrong."""
         if not self.known(loc):
             return self.foreign(state, loc)
         nodes, lenient = state.nodes, state.loose or state.fresh
@@ -196,7 +196,7 @@ class Checker(object):
     def first(self, kind, until):
         if kind == "python":
             return self.state(self.graph.all, frozenset(), True, True, True)
-        loose = until > 0 or kind == "marked"  # a mark may be the outermost frame
+        loose = until > 0 or kind == "marked"  # here a mark may be the outermost frame
         return self.state(frozenset([0]), frozenset(), loose, kind == "unmarked")
 
     def classify(self, stack, unmarked=False):
@@ -235,17 +235,20 @@ class Checker(object):
 
 
 FINE = ("right", "marked", "python", "foreign", "unmarked", "young")
-YOUNG_NS = 3 * 1000 * 1000 * 1000  # unwind tables are made when a file is first met
+# ns after a file is first met, in which its unwind tables may still be made
+YOUNG_NS = 3 * 1000 * 1000 * 1000
 
 
 class Report(object):
     def __init__(self):
         self.kinds = collections.Counter()
         self.marks = collections.Counter()
-        self.cut = collections.Counter()  # samples that lack frames because of these limits alone
-        self.deepest = self.longest = self.absent = 0  # absent: the thread has no Python frame
+        # how many samples lack frames only because of these limits
+        self.cut = collections.Counter()
+        # absent: how many samples are of a thread without a Python frame
+        self.deepest = self.longest = self.absent = 0
         self.examples = []
-        self.shown = collections.Counter()  # of each kind
+        self.shown = collections.Counter()  # how many samples show each kind
 
     @property
     def samples(self):
@@ -275,7 +278,7 @@ class Report(object):
 
 
 def judged(stack, checker):
-    """(what classify() says, the marks of the stack)."""
+    """Returns (what classify() says, the marks of the stack)."""
     found = checker.classify(stack)
     if found[0] not in FINE:
         loose = checker.classify(stack, True)
@@ -284,7 +287,7 @@ def judged(stack, checker):
 
 
 def verdict(profile, checker, samples):
-    """Counts what these samples of the profile show. All are of one process."""
+    """Counts what these samples of the profile show, which are all of one process."""
     report, cache = Report(), {}
     young = YOUNG_NS + min([int(s.labels.get("time", 0)) for s in samples] or [0])
     for sample in samples:

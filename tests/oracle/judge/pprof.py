@@ -7,7 +7,7 @@ inside each interpreter that is tested. Field numbers are those of google/pprof'
 import gzip
 import struct
 
-PART = 128  # bytes
+PART = 128  # bytes of a stack that are looked up together
 
 
 class Location(object):
@@ -30,13 +30,14 @@ class Location(object):
             self.kind = "mark"
         else:
             self.kind = {"[gc]": "gc", "[jit]": "jit"}.get(mapping, "native")
-            if mapping.startswith("[kernel"):  # "[kernel MODULE]" too
+            if mapping.startswith("[kernel"):  # this covers "[kernel MODULE]" too
                 self.kind = "kernel"
         self.key = (file, name, first)
 
 
 class Sample(object):
-    """stack: raw bytes of the location ids (leaf first), the key to Profile.stack()."""
+    """stack: the raw bytes of the location ids (leaf first), which are the key for
+    Profile.stack()."""
 
     __slots__ = ("stack", "values", "labels")
 
@@ -45,7 +46,7 @@ class Sample(object):
 
 
 def varints(data):
-    """Every varint of a packed field."""
+    """Returns every varint of a packed field."""
     out, value, shift = [], 0, 0
     for byte in bytearray(data):
         value |= (byte & 0x7f) << shift
@@ -62,7 +63,7 @@ def signed(value):
 
 
 def _varint_at(octets, pos):
-    """(value, position after it)."""
+    """Reads a varint. Returns (value, position after it)."""
     value = octets[pos]
     pos += 1
     if value < 0x80:
@@ -102,12 +103,12 @@ def fields(data):
 
 
 def message(data):
-    """A message without repeated fields as {number: value}."""
+    """Returns a message without repeated fields as {number: value}."""
     return dict((number, value) for number, _, value in fields(data))
 
 
 class Profile(object):
-    """A profile in memory; samples in file order."""
+    """A profile in memory, with its samples in the order of the file."""
 
     def __init__(self, data):
         strings, raw = [], {}
@@ -152,7 +153,7 @@ class Profile(object):
                          (line.get(101, 0), line.get(100, 0)))
                 for line in reversed(lines or [{}])
                 for name, file, first, system in [functions.get(line.get(1, 0), ("", "", 0, ""))]]
-        self._labels = {}  # bytes of a label -> (key, value), as few differ
+        self._labels = {}  # bytes of a label -> (key, value), because few labels differ
         self.samples = [self._sample(data) for data in raw.get(2, [])]
         self._stacks, self._parts = {}, {}
 
@@ -179,7 +180,7 @@ class Profile(object):
                 self.strings[label[2]] if 2 in label else signed(label.get(3, 0)))
 
     def stack(self, sample):
-        """Locations of a sample, root first."""
+        """Returns the locations of a sample, root first."""
         known = self._stacks.get(sample.stack)
         if known is None:
             known, octets, end = [], bytearray(sample.stack), len(sample.stack)
@@ -193,7 +194,7 @@ class Profile(object):
         return known
 
     def _part(self, data):
-        """Locations of a part of a stack. Deep stacks differ at their ends only."""
+        """Returns the locations of a part of a stack. Deep stacks differ only at their ends."""
         if data not in self._parts:
             self._parts[data] = [frame for i in reversed(varints(data))
                                  for frame in self.locations[i]]
@@ -244,7 +245,7 @@ class Writer(object):
         return table[key]
 
     def location(self, mapping, name, file, first, line, column, end=None):
-        """end: (line, column) where the expression ends."""
+        """Adds a location. end: (line, column) where the expression ends."""
         m = self._id(self.mappings, 3, mapping, [_field(5, self.string(mapping))])
         f = self._id(self.functions, 5, (name, file, first), [
             _field(2, self.string(name)), _field(4, self.string(file)), _field(5, first)])
@@ -255,7 +256,7 @@ class Writer(object):
                         [_field(2, m), _field(4, line_part)])
 
     def sample(self, stack, labels, count=1):
-        """stack: location ids, root first."""
+        """Adds a sample. stack: location ids, root first."""
         parts = [_field(1, b"".join(_varint(i) for i in reversed(stack))),
                  _field(2, _varint(count) + _varint(count * 1000000))]
         for key, value in sorted(labels.items()):

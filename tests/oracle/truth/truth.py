@@ -16,7 +16,7 @@ import types
 ORACLE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ORACLE, "targets"))
 CO_OPTIMIZED = 1
-CO_GENERATORS = 0x20 | 0x80 | 0x200  # and coroutines, asynchronous generators
+CO_GENERATORS = 0x20 | 0x80 | 0x200  # CO_GENERATOR, CO_COROUTINE and CO_ASYNC_GENERATOR
 
 
 def positions(code):
@@ -57,12 +57,12 @@ def lines_of(code):
 
 
 def text(value):
-    """Names and files as text; those of 2.7 are bytes."""
+    """Returns names and files as text; those of 2.7 are bytes."""
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
 
 
 def names_below(code, prefix, out):
-    """Qualified names of the code objects inside code: what co_qualname is before 3.11."""
+    """Finds qualified names of the code objects inside code: what co_qualname is before 3.11."""
     for const in code.co_consts:
         if hasattr(const, "co_code"):
             name = prefix + text(const.co_name)
@@ -72,7 +72,7 @@ def names_below(code, prefix, out):
 
 
 class Tracer(object):
-    """sys.setprofile() callback that builds the tree."""
+    """The callback for sys.setprofile() that builds the tree."""
 
     def __init__(self, target):
         self.target = target
@@ -96,7 +96,7 @@ class Tracer(object):
         self.nodes.append((0, 0, 0, self.code_id(code)))
 
     def names(self, code):
-        """Every name that is right for this code; the first is the best one."""
+        """Returns every name that is right for this code; the first is the best one."""
         if hasattr(code, "co_qualname"):
             return [code.co_qualname]
         if code.co_name == "<module>":
@@ -113,13 +113,13 @@ class Tracer(object):
         return sorted(set(found), key=found.index)
 
     def source(self, file):
-        """Qualified names of a module that was imported before tracing began (equal code)."""
+        """Finds qualified names of a module that was imported before tracing began (equal code)."""
         self.sources.add(file)
         try:
             with open(file, "rb") as f:
                 names_below(compile(f.read(), file, "exec", 0, True), u"", self.qualnames)
         except (IOError, SyntaxError, ValueError):
-            pass  # exec'd, frozen
+            pass  # the code was exec'd, or is frozen
 
     def code_id(self, code):
         known = self.code_ids.get(id(code))
@@ -132,19 +132,19 @@ class Tracer(object):
                 "positions": sorted(set(units)) if units else None,
                 "ends": ends(code),
                 "makes": prologue(code, units),
-                "object": (code, units)})  # the reference keeps id(code) unique
+                "object": (code, units)})  # this reference keeps id(code) unique
             self.code_ids[id(code)] = known
         return known
 
     def where(self, frame):
-        """Line and column of what frame executes."""
+        """Returns line and column of what frame executes."""
         units = self.codes[self.code_id(frame.f_code)]["object"][1]
         if units and frame.f_lasti >= 0:
             return units[frame.f_lasti // 2]
         return frame.f_lineno or 0, 0
 
     def node(self, frame):
-        """The tree's node for a frame that is running now."""
+        """Returns the tree's node for a frame that is running now."""
         if frame is None:
             return 0
         known = self.frames.get(frame)
@@ -178,14 +178,14 @@ class Tracer(object):
         for code in self.codes:
             del code["object"]
         with open(path + ".new", "w") as f:
-            # json.dump() is ten times slower.
+            # not json.dump(), which is ten times slower
             f.write(json.dumps({"version": list(sys.version_info[:3]), "own": self.own,
                                 "codes": self.codes, "nodes": self.nodes, "anywhere": anywhere}))
         os.rename(path + ".new", path)
 
 
 def load(target):
-    """The target's code and a new __main__ to run it in."""
+    """Returns the target's code, and a new __main__ to run it in."""
     with open(target, "rb") as f:
         code = compile(f.read(), target, "exec", 0, True)
     module = types.ModuleType("__main__")
