@@ -207,7 +207,9 @@ static int check_sizes(const uint64_t *m)
 		bad = "interpreters_head";
 	else if (m[M_compact_size] && m[M_compact_size] != m[M_ascii_size] + 16)
 		bad = "compact_size";
-	return bad ? err_set(-ENOTSUP, "krait doesn't know such debug offsets: %s", bad) : 0;
+	return bad ? err_set(-ENOTSUP, "its debug offset of %s has a value that krait can't use",
+			     bad)
+		   : 0;
 }
 
 /* Checks that the fields which a walk needs are within the bytes that it reads. */
