@@ -41,7 +41,7 @@ void guarded_want(struct collect *c, uint32_t version, uint64_t pc)
 	const struct space *s = space_at(c, version);
 	struct guarded *g;
 
-	if (!CODE_ROWS_OF_THIS_MACHINE || !s || !space_map_at(s, pc))
+	if (!CODE_ROWS_OF_THIS_MACHINE || !s || s->process == NO_PROCESS || !space_map_at(s, pc))
 		return;
 	g = &process_at(c, s->process)->made->guarded;
 	for (size_t i = 0; i < g->n_wanted; i++)

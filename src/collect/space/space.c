@@ -46,11 +46,14 @@ bool spaces_init(struct collect *c, const struct space_code *code)
 	return c->spaces;
 }
 
-/* Frees the index of spaces; these themselves were freed with their processes. */
+/* Frees the index, and the spaces that stacks have pinned; the others went with their processes. */
 void spaces_fini(struct collect *c)
 {
-	if (c->spaces)
-		map_fini(&c->spaces->by_version);
+	if (!c->spaces)
+		return;
+	map_foreach(slot, &c->spaces->by_version)
+		space_free((struct space *)(uintptr_t)slot->value);
+	map_fini(&c->spaces->by_version);
 	free(TAKE_PTR(c->spaces));
 }
 
@@ -69,23 +72,35 @@ void space_pin(struct collect *c, uint32_t version)
 		s->users++;
 }
 
+/* Frees @s once neither its process nor a stack needs it. */
+static void free_if_unused(struct collect *c, struct space *s)
+{
+	if (s->users || s->process != NO_PROCESS)
+		return;
+	map_del(&c->spaces->by_version, s->version);
+	space_free(s);
+}
+
 /* No version is used twice, so a space that is found is the one that was pinned. */
 void space_unpin(struct collect *c, uint32_t version)
 {
 	struct space *s = find_space(c, version);
 
-	if (s)
-		s->users--;
+	if (!s)
+		return;
+	s->users--;
+	free_if_unused(c, s);
 }
 
+/* The process lets go of the space. */
 static void drop_version(struct collect *c, uint32_t version)
 {
-	uint64_t *at = map_get(&c->spaces->by_version, version);
+	struct space *s = find_space(c, version);
 
-	if (!at)
+	if (!s)
 		return;
-	space_free((struct space *)(uintptr_t)*at);
-	map_del(&c->spaces->by_version, version);
+	s->process = NO_PROCESS;
+	free_if_unused(c, s);
 }
 
 void space_forget(struct collect *c, struct process *p)
@@ -460,12 +475,12 @@ void space_made_executable(struct collect *c, struct process *p, uint64_t start,
 static const struct space_map *find_later(const struct collect *c, const struct space *s,
 					  uint32_t process, uint64_t pc)
 {
-	const struct space *latest = space_latest(c, process_at(c, s->process));
+	const struct space *latest;
 
-	return latest && s->process == process && c->config.sees_unmaps &&
-			       latest->unmaps == s->unmaps
-		       ? space_map_at(latest, pc)
-		       : NULL;
+	if (process == NO_PROCESS || s->process != process || !c->config.sees_unmaps)
+		return NULL;
+	latest = space_latest(c, process_at(c, process));
+	return latest && latest->unmaps == s->unmaps ? space_map_at(latest, pc) : NULL;
 }
 
 struct native_file *space_find(const struct collect *c, uint32_t version, uint32_t process,

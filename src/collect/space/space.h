@@ -42,9 +42,13 @@ static inline bool mapping_is_lasting(const struct mapping *m)
 	return !m->ino && !m->shared && !(m->prot & PROT_WRITE);
 }
 
+#define NO_PROCESS UINT32_MAX
+
 struct space {
-	uint32_t version, process;
-	/* stacks of this version that wait for names; the space isn't forgotten before this is 0 */
+	uint32_t version;
+	/* NO_PROCESS: the process was forgotten or has exec'ed; only stacks need the space */
+	uint32_t process;
+	/* stacks of this version that wait for names; the space isn't freed before this is 0 */
 	uint32_t users;
 	/* what collect_unwind_ops.unmaps() gave before the mappings were read */
 	uint64_t unmaps;
@@ -103,7 +107,6 @@ void space_forget(struct collect *c, struct process *p);
  * The file at native address @pc of @process in space @version; *vaddr: the address in that file.
  * NULL: not known. NO_PROCESS: only what this reading itself says.
  */
-#define NO_PROCESS UINT32_MAX
 struct native_file *space_find(const struct collect *c, uint32_t version, uint32_t process,
 			       uint64_t pc, uint64_t *vaddr);
 
