@@ -167,6 +167,8 @@ uint32_t native_file_location(struct collect *c, struct native_file *f, uint64_t
 typedef VEC(struct unwind_fde) fde_vec;
 struct native_rows {
 	struct unwind_rows rows;
+	/* native_file.interpreter when the rows were asked for: set before they are made */
+	bool interpreter;
 	fde_vec eval;  /* the functions of the evaluation loop in the file */
 	bool compiled; /* the rows were compiled; false: the cache had them */
 	bool partial; /* much code has no unwind information, and is left for native_rows_prove() */

@@ -138,7 +138,7 @@ static int open_and_read(const struct native_file *f, struct unwind_cache *cache
 	int r = elf_file_open(f->fd, f->path, &elf);
 
 	r = r ? r : read(f, cache, elf, ret);
-	if (!r && (f->interpreter || elf_file_is_program(elf)))
+	if (!r && (ret->interpreter || elf_file_is_program(elf)))
 		r = find_eval(elf, &ret->rows, &ret->eval);
 	if (!r && ret->rows.base != f->base)
 		r = changed(f);
@@ -150,7 +150,7 @@ static int get_rows(const struct native_file *f, struct unwind_cache *cache, rea
 {
 	int r;
 
-	*ret = (struct native_rows){};
+	*ret = (struct native_rows){.interpreter = ret->interpreter};
 	r = open_and_read(f, cache, read, ret);
 	if (r)
 		native_rows_fini(ret);

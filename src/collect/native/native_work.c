@@ -2,8 +2,8 @@
 /*
  * What takes long for a large file is done in threads: compiling its rows, reading its symbols. A
  * job reads only those members of a native_file that never change (.fd, .root, .path, .base,
- * .table, .version, .interpreter). Rows are in the kernel's maps at once. All other results reach
- * the collector when the job is taken back.
+ * .table, .version); of others it has a copy (native_rows.interpreter). Rows are in the kernel's
+ * maps at once. All other results reach the collector when the job is taken back.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -233,6 +233,7 @@ static bool give(struct collect *c, struct native_file *f, const struct step *st
 		return false;
 	}
 	j->file = f;
+	j->rows.interpreter = f && f->interpreter;
 	j->config = &c->config;
 	j->asked_ns = clock_ns(CLOCK_MONOTONIC);
 	j->step = step;
