@@ -173,7 +173,7 @@ int far_copy(int fd)
 	int r;
 
 	if (!number_of(fd, &number))
-		return -1;
+		return -EINVAL;
 	if (fstat(fd, &st) || (uint64_t)st.st_size > COPY_MAX)
 		return -EFBIG;
 	c = calloc(1, sizeof(*c));
@@ -186,7 +186,7 @@ int far_copy(int fd)
 	if (!r)
 		return c->fd;
 	copy_free(c);
-	return r == -1 ? -EPERM : r;
+	return r;
 }
 
 void far_drop(int fd)

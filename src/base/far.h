@@ -41,11 +41,11 @@ _must_use_ int far_stat(int fd, struct stat *ret);
 
 /*
  * For libraries that read a descriptor themselves: returns the descriptor of a copy of the file,
- * which far_fetch() fills. Its bytes take memory until far_drop(). -1: @fd isn't far, use @fd
- * itself; -errno.
+ * which far_fetch() fills. Its bytes take memory until far_drop(). -EINVAL: @fd isn't far, use @fd
+ * itself; or another -errno.
  */
 _must_use_ int far_copy(int fd);
-void far_drop(int copy); /* @copy may be -1 */
+void far_drop(int copy); /* @copy may be negative: there is none */
 
 /*
  * Fills @n bytes at @offset of the copy @fd, as far as the file has them. False: that failed. True,

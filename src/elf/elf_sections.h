@@ -36,7 +36,7 @@ struct elf_reloc_ref {
 
 struct elf_file {
 	int fd; /* descriptor of the file: the caller's, or .copy */
-	/* descriptor of the copy (far_copy()) of a file that is far; -1: it isn't far */
+	/* descriptor of the copy of a file that is far (far_copy()); negative: there is none */
 	int copy;
 	char *name;
 	Elf *elf;

@@ -96,7 +96,7 @@ static void test_others(void **state)
 	(void)state;
 	assert_int_equal(pipe(ends), 0);
 	assert_false(far_is(ends[0]));
-	assert_int_equal(far_copy(ends[0]), -1);
+	assert_int_equal(far_copy(ends[0]), -EINVAL);
 	assert_true(far_fetch(ends[0], 0, 100));
 	close(ends[0]);
 	close(ends[1]);
