@@ -37,7 +37,7 @@ static bool is_interpreter(struct collect *c, uint32_t tgid, const struct mappin
 		return known->is_python && !known->is_known_program;
 	if (budget_is_left(&c->intake->strangers, of_strangers, clock_ns(CLOCK_MONOTONIC)))
 		return holds_interpreter(c, tgid, m, path);
-	c->stats.looks_refused++;
+	c->stats.strangers_refused++;
 	/* if it isn't examined now, the process's next sample does it, on its user's budget */
 	return image_is_library(path);
 }

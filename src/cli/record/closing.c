@@ -283,9 +283,20 @@ static void add_losses(const struct session *s, struct closing *c)
 		     (ull)st->lists_refused);
 	if (st->looks_cut)
 		line(c, LOG_NOTE,
-		     "tables of mapped files were too large to be looked through, or for --memory, "
-		     "%llu times: what is in them is missing; with -v of which files",
+		     "mapped files were too large to be looked through, %llu times: an interpreter "
+		     "in "
+		     "them may not be known; with -v which files",
 		     (ull)st->looks_cut);
+	if (st->tables_cut)
+		line(c, LOG_NOTE,
+		     "tables of mapped files were too large to be looked through, or for --memory, "
+		     "%llu times: frames or names are missing; with -v of which files",
+		     (ull)st->tables_cut);
+	if (st->strangers_refused)
+		line(c, LOG_NOTE,
+		     "files that processes without Python map weren't looked into %llu times: such "
+		     "files had taken too much time; an interpreter in them may not be known",
+		     (ull)st->strangers_refused);
 	if (st->looks_refused)
 		line(c, LOG_NOTE,
 		     "mapped files weren't looked into %llu times: those of their users had taken "

@@ -71,13 +71,17 @@ struct collect_stats {
 	uint64_t rows_too_large;
 	/* how often names of a file, or a process's registered code, made room for others */
 	uint64_t names_given_up;
-	/* how often a file was examined only in part, because the slice was spent */
+	/* how often a file was searched for an interpreter only in part: the slice was spent */
 	uint64_t looks_cut;
+	/* how often rows or names were made of a part of a file: the slice or memory was spent */
+	uint64_t tables_cut;
 	/*
 	 * how often a file wasn't looked into, because files had taken too much time: those that
-	 * processes of the same uid, all processes, or processes that aren't known map
+	 * processes of the same uid, or all processes, map
 	 */
 	uint64_t looks_refused;
+	/* the same of a file that a process maps that krait doesn't know */
+	uint64_t strangers_refused;
 	/* number of files whose names were needed, but weren't read before the end */
 	unsigned unread_files;
 	/* path of the first file that .unread_files counts, or as much of its end as fits */

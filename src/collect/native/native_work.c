@@ -398,7 +398,7 @@ static void count_cut(struct collect *c, struct job *j)
 {
 	if (!j->cut || j->counted)
 		return;
-	c->stats.looks_cut++;
+	c->stats.tables_cut++;
 	log_info("%s: its tables are too large to be looked through", j->file->path);
 	j->counted = true;
 }
