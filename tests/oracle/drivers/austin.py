@@ -102,7 +102,7 @@ class Austin(driver.Driver):
                 yield 1, stack
             return
         for _, stack in folded.stacks(out, weight=lambda time: time):
-            yield 1, [driver.mark("invalid frame") if f.name == "INVALID" else f for f in stack]
+            yield 1, stack
 
     def loses(self, said):
         return driver.counts(driver.plain(said), invalid=r"Error rate\W*[: .]*\s*(\d+)/",

@@ -3,8 +3,8 @@
 
 A line is frames, root first, with ";" between them, a space, and a number of samples. A frame is
 NAME (FILE:LINE) as py-spy writes it, or FILE:NAME:LINE as Austin and Python's sampler do. What
-has no line (processes, threads) is no frame. A frame in brackets, [LIKE THIS], says that the tool
-doesn't know what was there.
+has no line (processes, threads) is no frame. A frame in brackets, [LIKE THIS], or :INVALID: as
+Austin writes it, says that the tool doesn't know what was there.
 """
 import re
 import shlex
@@ -12,6 +12,7 @@ import shlex
 from drivers import driver
 
 SPACED = re.compile(r"^(.*) \((.*):(\d+)\)$")
+INVALID = ":INVALID:"
 COLONS = re.compile(r"^(.*):([^:]*):(\d+)$")
 
 
@@ -23,7 +24,7 @@ def location(text):
     found = COLONS.match(text)
     if found:
         return driver.frame(found.group(2), found.group(1), int(found.group(3)))
-    return driver.mark(text.strip("[]")) if text.startswith("[") else None
+    return driver.mark(text.strip("[]:")) if text.startswith("[") or text == INVALID else None
 
 
 def stacks(path, weight=int):

@@ -33,5 +33,5 @@ class Krait(driver.Driver):
             yield sample.values[0], profile.stack(sample)
 
     def loses(self, said):
-        return driver.counts(
-            said, lost=r"(\d+) (?:records lost|samples? without a stack|samples \([\d.]+ %\) never)")
+        return driver.counts(said, lost=r"(\d+) (?:records lost|samples? without a stack)",
+                             missing=r"(\d+) samples \([\d.]+ %\) never came")

