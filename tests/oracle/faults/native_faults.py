@@ -316,7 +316,7 @@ def main():
         judge = native.Native(options)
         for interpreter in rows:
             os.makedirs(interpreter.scratch, exist_ok=True)
-            for program in oracle.programs("*", "native"):
+            for program in oracle.programs("*", native.Native.folder):
                 if program.name not in PROGRAMS:
                     continue
                 stacks, checker = recorded(judge, interpreter, program)
