@@ -14,20 +14,12 @@
 #include "base/self.h"
 #include "proc/reader.h"
 
-/*
- * The path through krait's own descriptor, so that it is the same process. The child doesn't have
- * that descriptor.
- */
-#define PATH_BYTES 96
-
-static void path_of(int procdir, const char *name, char ret[PATH_BYTES])
-{
-	snprintf(ret, PATH_BYTES, "/proc/%d/fd/%d/%s", self_pid(), procdir, name);
-}
+#define NAME_BYTES 32 /* of a file of /proc/PID */
+#define LINK_BYTES 96 /* of "/proc/PID/task/TID" */
 
 pid_t aside_pid_of(int procdir)
 {
-	char self[32], link[PATH_BYTES] = "";
+	char self[32], link[LINK_BYTES] = "";
 	const char *at;
 
 	snprintf(self, sizeof(self), "/proc/self/fd/%d", procdir);
@@ -43,10 +35,11 @@ pid_t aside_pid_of(int procdir)
 /* A reader_task (reader.h): reads a text file of a process into @bytes. */
 static ssize_t read_text(pid_t pid, void *bytes, size_t most)
 {
-	_cleanup_close_ int fd = open(bytes, O_RDONLY | O_CLOEXEC);
+	_cleanup_close_ int fd = openat(reader_given(), bytes, O_RDONLY | O_CLOEXEC);
 	ssize_t got = fd < 0 ? -1 : 1;
 	size_t n = 0;
 
+	(void)pid;
 	for (; got > 0 && n < most; n += (size_t)MAX(got, (ssize_t)0))
 		got = read(fd, (char *)bytes + n, most - n);
 	return got < 0 ? -errno : (ssize_t)n;
@@ -54,14 +47,14 @@ static ssize_t read_text(pid_t pid, void *bytes, size_t most)
 
 int aside_read(int procdir, const char *name, size_t max, struct str *ret)
 {
-	size_t most = MIN(MAX(max, (size_t)PATH_BYTES), (size_t)READER_TASK_BYTES);
+	size_t most = MIN(MAX(max, (size_t)NAME_BYTES), (size_t)READER_TASK_BYTES);
 	pid_t pid = aside_pid_of(procdir);
 	_cleanup_free_ char *bytes = pid > 0 && pid != self_pid() ? malloc(most) : NULL;
 	ssize_t got = -EAGAIN;
 
 	if (bytes) {
-		path_of(procdir, name, bytes);
-		got = reader_run(pid, read_text, bytes, PATH_BYTES, most);
+		snprintf(bytes, NAME_BYTES, "%s", name);
+		got = reader_run(pid, procdir, read_text, bytes, NAME_BYTES, most);
 	}
 	if (got == -ETIMEDOUT)
 		return (int)got;
@@ -72,12 +65,14 @@ int aside_read(int procdir, const char *name, size_t max, struct str *ret)
 }
 
 struct maps_question {
-	char path[PATH_BYTES], cmdline[PATH_BYTES];
 	/* number of the list of mappings: every reading of one gets a new number */
 	uint64_t number;
 	uint64_t from; /* only mappings that end after this address are wanted */
 	unsigned want;
 };
+
+/* One answer's size: room for the longest path. Most processes have two dozen mappings with code. */
+#define ANSWER_BYTES (16u << 10)
 
 /* The child's answer; it is followed by .n mappings, and these by a text that holds their paths. */
 struct maps_answer {
@@ -131,9 +126,9 @@ static bool pack(const struct maps *m, size_t first, char *bytes, size_t most)
  * From Linux 6.17 on the list can be read while the process is locked, but its map_files can't be
  * opened. So the child waits here for the lock, and not krait later.
  */
-static void wait_for_lock(const char *cmdline)
+static void wait_for_lock(void)
 {
-	_cleanup_close_ int fd = open(cmdline, O_RDONLY | O_CLOEXEC);
+	_cleanup_close_ int fd = openat(reader_given(), "cmdline", O_RDONLY | O_CLOEXEC);
 	char byte;
 
 	if (fd >= 0)
@@ -155,7 +150,7 @@ static int read_list(const struct maps_question *q)
 		return 0;
 	maps_fini(&kept.maps);
 	kept.number = 0;
-	fd = open(q->path, O_RDONLY | O_CLOEXEC);
+	fd = openat(reader_given(), "maps", O_RDONLY | O_CLOEXEC);
 	r = fd < 0 ? -errno : maps_read_fd(fd, q->want, &kept.maps);
 	if (!r)
 		kept.number = q->number;
@@ -170,9 +165,10 @@ static ssize_t read_maps(pid_t pid, void *bytes, size_t most)
 	size_t first;
 	int r = read_list(&q);
 
+	(void)pid;
 	if (r)
 		return r;
-	wait_for_lock(q.cmdline);
+	wait_for_lock();
 	first = count_upto(kept.maps.list.v, kept.maps.list.n, end, q.from);
 	if (!pack(&kept.maps, first, bytes, most))
 		return -ENOBUFS;
@@ -214,27 +210,21 @@ static int unpack(const char *bytes, size_t n, struct maps *m, bool *more)
 	return 0;
 }
 
-int aside_maps(int procdir, unsigned want, struct maps *m)
+int aside_maps(int procdir, pid_t pid, unsigned want, struct maps *m)
 {
 	static atomic_ullong lists;
 	struct maps_question q = {.number = atomic_fetch_add(&lists, 1) + 1, .want = want};
-	pid_t pid = aside_pid_of(procdir);
-	_cleanup_free_ char *bytes = NULL;
+	_Alignas(struct mapping) char bytes[ANSWER_BYTES];
 	bool more = true;
 	int r = 0;
 
 	if (pid <= 0 || pid == self_pid())
 		return -EAGAIN;
-	bytes = malloc(READER_TASK_BYTES);
-	if (!bytes)
-		return -ENOMEM;
-	path_of(procdir, "maps", q.path);
-	path_of(procdir, "cmdline", q.cmdline);
 	while (!r && more) {
 		ssize_t got;
 
 		memcpy(bytes, &q, sizeof(q));
-		got = reader_run(pid, read_maps, bytes, sizeof(q), READER_TASK_BYTES);
+		got = reader_run(pid, procdir, read_maps, bytes, sizeof(q), sizeof(bytes));
 		r = got < 0 ? (int)got : unpack(bytes, (size_t)got, m, &more);
 		q.from = m->list.n ? m->list.v[m->list.n - 1].end : 0;
 	}

@@ -93,12 +93,12 @@ bool proc_use_another_thread(struct proc *p)
 
 int proc_maps(struct proc *p, unsigned want, struct maps *ret)
 {
-	int r = maps_read(p->dirfd, want, ret);
+	int r = maps_read_of(p->dirfd, p->tgid, want, ret);
 
 	if (r || ret->list.n || !proc_use_another_thread(p))
 		return r;
 	maps_fini(ret);
-	return maps_read(p->dirfd, want, ret);
+	return maps_read_of(p->dirfd, p->tgid, want, ret);
 }
 
 /* Reads the first thread's own stat file: the process's file adds up the times of all threads. */

@@ -250,12 +250,12 @@ int maps_read_fd(int fd, unsigned want, struct maps *ret)
 	return buf ? read_all(fd, buf, want, ret) : -ENOMEM;
 }
 
-int maps_read(int procdir, unsigned want, struct maps *ret)
+int maps_read_of(int procdir, pid_t pid, unsigned want, struct maps *ret)
 {
 	_cleanup_close_ int fd = -1;
 	int r = maps_init(ret);
 
-	r = r ? r : aside_maps(procdir, want, ret);
+	r = r ? r : aside_maps(procdir, pid, want, ret);
 	if (!r)
 		return 0;
 	if (r == -ETIMEDOUT)
@@ -267,6 +267,11 @@ int maps_read(int procdir, unsigned want, struct maps *ret)
 		return err_sys(-errno, "can't open a process's mappings");
 	r = maps_read_fd(fd, want, ret);
 	return r ? err_sys(r, "can't read a process's mappings") : 0;
+}
+
+int maps_read(int procdir, unsigned want, struct maps *ret)
+{
+	return maps_read_of(procdir, aside_pid_of(procdir), want, ret);
 }
 
 const char *maps_path(const struct maps *m, const struct mapping *e)

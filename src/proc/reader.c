@@ -75,14 +75,13 @@ static struct readers {
 	bool looks_first;
 	/* in a child: the request that it serves; in krait's main process NULL */
 	struct shared *serves;
-	/*
-	 * in a child: the descriptor that came with the request, and the one that goes back; -1:
-	 * none
-	 */
-	int given, handed;
+	int handed; /* in a child: the descriptor that goes back; -1: none */
 	pid_t pagemap_pid; /* the process whose pagemap is open; 0: none is */
 	int pagemap;
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* The descriptor that the running task was given; -1: none. */
+static _Thread_local int given = -1;
 
 static ssize_t read_memory(struct shared *s)
 {
@@ -137,16 +136,16 @@ static ssize_t receive_byte(int from, int *fd)
 
 static void close_both(void)
 {
-	if (all.given >= 0)
-		close(all.given);
+	if (given >= 0)
+		close(given);
 	if (all.handed >= 0)
 		close(all.handed);
-	all.given = all.handed = -1;
+	given = all.handed = -1;
 }
 
 int reader_given(void)
 {
-	return all.given;
+	return given;
 }
 
 void reader_hand_over(int fd)
@@ -165,11 +164,11 @@ static _Noreturn void serve(int fd, struct shared *s, pid_t parent)
 	if (getppid() != parent)
 		_exit(0);
 	all.serves = s;
-	all.given = all.handed = -1;
+	given = all.handed = -1;
 	dup2(fd, 0);
 	/* closes all descriptors; before Linux 5.9 they stay open */
 	(void)syscall(SYS_close_range, 1, ~0u, 0);
-	while (receive_byte(0, &all.given) == 1) {
+	while (receive_byte(0, &given) == 1) {
 		uint64_t began = clock_ns(CLOCK_MONOTONIC);
 
 		s->got = answer(s);
@@ -603,7 +602,17 @@ ssize_t reader_ask(struct reader_request *q)
 	return got;
 }
 
-ssize_t reader_run(pid_t pid, reader_task *task, void *bytes, size_t n, size_t most)
+static ssize_t run_here(const struct reader_request *q)
+{
+	ssize_t got;
+
+	given = q->give;
+	got = q->task(q->pid, q->bytes, q->most);
+	given = -1;
+	return got;
+}
+
+ssize_t reader_run(pid_t pid, int give, reader_task *task, void *bytes, size_t n, size_t most)
 {
 	struct reader_request q = {.pid = pid,
 				   .uid = READER_OWNER,
@@ -611,9 +620,9 @@ ssize_t reader_run(pid_t pid, reader_task *task, void *bytes, size_t n, size_t m
 				   .bytes = bytes,
 				   .n = n,
 				   .most = most,
-				   .give = -1};
+				   .give = give};
 
-	return pid == self_pid() || all.looks_first ? task(pid, bytes, most) : reader_ask(&q);
+	return pid == self_pid() || all.looks_first ? run_here(&q) : reader_ask(&q);
 }
 
 struct reader_child {

@@ -39,10 +39,10 @@ typedef ssize_t reader_task(pid_t pid, void *bytes, size_t most);
 #define READER_TASK_BYTES (1u << 18) /* the most bytes of a question, and of an answer */
 
 /*
- * @bytes has a question of @n bytes and room for an answer of @most. Returns what the task returns,
- * or -errno as reader_read().
+ * @bytes has a question of @n bytes and room for an answer of @most. @give: a descriptor for the
+ * task (reader_given()); -1: none. Returns what the task returns, or -errno as reader_read().
  */
-ssize_t reader_run(pid_t pid, reader_task *task, void *bytes, size_t n, size_t most);
+ssize_t reader_run(pid_t pid, int give, reader_task *task, void *bytes, size_t n, size_t most);
 
 /* A request to run a task, which may get a descriptor and hand one over. */
 struct reader_request {

@@ -160,6 +160,6 @@ void loaded_order(const struct proc *proc, const uint64_t *bias, size_t n, uint3
 	forget(order, n);
 	memcpy(q.bias, bias, q.n * sizeof(*bias));
 	if (read_auxv(proc, &q.phdrs, &q.n_phdrs) &&
-	    reader_run(proc->tgid, number_asked, &q, sizeof(q), sizeof(q)) == sizeof(q))
+	    reader_run(proc->tgid, -1, number_asked, &q, sizeof(q), sizeof(q)) == sizeof(q))
 		memcpy(order, q.order, q.n * sizeof(*order));
 }

@@ -234,7 +234,7 @@ int py_code_find_modules(const struct py_body *bodies, size_t n, pid_t pid,
 		if (cell_part(file) && strlen(file) <= CELL_BYTES)
 			strcpy(u.q.of[i].cell, file);
 	}
-	got = reader_run(pid, find_all, &u, sizeof(u.q), sizeof(u.a));
+	got = reader_run(pid, -1, find_all, &u, sizeof(u.q), sizeof(u.a));
 	if (got < 0)
 		return (int)got;
 	for (size_t i = 0; !r && i < (size_t)got / sizeof(u.a[0]); i++)

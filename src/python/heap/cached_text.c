@@ -145,7 +145,7 @@ int py_cached_text(pid_t pid, const struct py_layout *layout, const struct py_wh
 		return -ENOENT;
 	*q = (struct question){.layout = *layout, .where = *where};
 	strcpy(q->file, file);
-	n = reader_run(pid, find, bytes, sizeof(*q), READER_TASK_BYTES);
+	n = reader_run(pid, -1, find, bytes, sizeof(*q), READER_TASK_BYTES);
 	if (n < 0)
 		return (int)n;
 	str_add_n(ret, (const char *)bytes, (size_t)n);

@@ -234,7 +234,7 @@ static int ask_names(struct reader *r, pid_t pid)
 	if (!bytes)
 		return -ENOMEM;
 	*(struct question *)bytes = (struct question){*r->heap.l, *r->where};
-	n = reader_run(pid, read_names, bytes, sizeof(struct question), READER_TASK_BYTES);
+	n = reader_run(pid, -1, read_names, bytes, sizeof(struct question), READER_TASK_BYTES);
 	return n < 0 ? (int)n : unpack(r, bytes, (size_t)n);
 }
 
