@@ -203,6 +203,13 @@ static void teach_exe(struct collect *c, const struct proc *proc, const struct e
 		(void)!locate(c, proc, &maps, &found, exe, &where);
 }
 
+/* Reads the mappings of a process that is met now, while it is open. */
+static void read_space(struct collect *c, struct process *p, struct proc *proc)
+{
+	if (c->config.unwind && !process_has_ended(p))
+		space_read_in(c, p, proc);
+}
+
 /*
  * Takes over a process that the kernel program recognized as Python: its executable is known, or it
  * is a fork of a known process.
@@ -236,8 +243,8 @@ static void adopt(struct collect *c, struct process *p, const struct rec_proc *r
 	if (p->slot && rec->space != p->slot)
 		(void)!c->config.ops->set_proc(c->config.ctx, &p->key, p->state, &p->where, NULL,
 					       p->slot);
-	else if (!rec->space) /* a forked process that uses its parent's mappings still */
-		space_wanted(p, SPACE_GONE);
+	else if (!rec->space)
+		read_space(c, p, &proc);
 }
 
 /* Takes over a process that isn't Python, as the kernel program knows from its executable. */
@@ -249,7 +256,7 @@ static void adopt_native(struct collect *c, struct process *p)
 	if (!process_open(p, &proc))
 		return;
 	if (facts_read(c, p, &proc))
-		space_wanted(p, SPACE_GONE);
+		read_space(c, p, &proc);
 	else
 		(void)!ignore(c, p);
 }

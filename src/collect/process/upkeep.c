@@ -44,11 +44,12 @@ uint64_t upkeep_begin(void)
 	return clock_ns(CLOCK_THREAD_CPUTIME_ID) + reader_cpu_ns();
 }
 
-void upkeep_end(struct collect *c, struct process *p, uint64_t began_ns)
+uint64_t upkeep_end(struct collect *c, struct process *p, uint64_t began_ns)
 {
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC), took_ns = upkeep_begin() - began_ns;
 
 	budget_spend(&p->upkeep, now_ns, took_ns);
 	budget_spend(&c->processes->upkeep, now_ns, took_ns);
 	p->upkeep_waits = false;
+	return took_ns;
 }

@@ -21,9 +21,9 @@ uint64_t upkeep_due_ns(const struct collect *c, const struct process *p);
 
 /*
  * Call both around the work. upkeep_begin() returns the CPU time of this thread and of the children
- * that read for it; upkeep_end() charges the difference to @p.
+ * that read for it; upkeep_end() charges the difference to @p, and returns it.
  */
 uint64_t upkeep_begin(void);
-void upkeep_end(struct collect *c, struct process *p, uint64_t began_ns);
+uint64_t upkeep_end(struct collect *c, struct process *p, uint64_t began_ns);
 
 #endif

@@ -304,9 +304,8 @@ static int hand_over_checked(struct collect *c, struct process *p, const struct 
 	return 0;
 }
 
-static int try_to_read(struct collect *c, struct process *p)
+static int try_to_read(struct collect *c, struct process *p, struct proc *proc)
 {
-	_cleanup_proc_ struct proc proc = PROC_INIT;
 	_cleanup_maps_ struct maps maps = {};
 	struct space *s = calloc(1, sizeof(*s));
 	struct unwind_space head = {};
@@ -316,13 +315,13 @@ static int try_to_read(struct collect *c, struct process *p)
 
 	if (!r && first)
 		r = take_slot(c, p);
-	if (!r)
-		r = proc_open(&proc, p->key.tgid);
+	if (!r && proc->dirfd < 0)
+		r = proc_open(proc, p->key.tgid);
 	if (!r && !c->config.sees_unmaps)
 		c->config.unwind->read_space(c->config.ctx, p->slot, true);
 	head.at_unmaps = r ? 0 : c->config.unwind->unmaps(c->config.ctx, p->slot);
 	began_ns = clock_ns(CLOCK_MONOTONIC);
-	r = r ? r : proc_maps(&proc, MAPS_EXEC, &maps);
+	r = r ? r : proc_maps(proc, MAPS_EXEC, &maps);
 	head.read_ns = clock_ns(CLOCK_MONOTONIC);
 	if (s)
 		*s = (struct space){.version = ++c->spaces->last,
@@ -333,8 +332,8 @@ static int try_to_read(struct collect *c, struct process *p)
 	vec_foreach(m, &maps.list)
 		/* not [vsyscall], which lies in the upper half of the address space */
 		if (m->start < SPACE_UNUSED)
-			r = r ? r : add_mapping(c, p, &proc, &maps, m, s);
-	r = r ? r : hand_over_checked(c, p, &proc, &maps, s, &head);
+			r = r ? r : add_mapping(c, p, proc, &maps, m, s);
+	r = r ? r : hand_over_checked(c, p, proc, &maps, s, &head);
 	r = r ? r : keep_space(c, p, s);
 	if (r && p->slot)
 		c->config.unwind->read_space(c->config.ctx, p->slot, false);
@@ -345,17 +344,23 @@ static int try_to_read(struct collect *c, struct process *p)
 	return r;
 }
 
-void space_read(struct collect *c, struct process *p)
+void space_read_in(struct collect *c, struct process *p, struct proc *proc)
 {
-	uint64_t cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID), began_ns = upkeep_begin();
+	uint64_t began_ns = upkeep_begin();
 
 	crowd_turn(c, p);
 	p->space_stale = SPACE_FRESH;
 	p->space_ns = clock_ns(CLOCK_MONOTONIC);
-	if (try_to_read(c, p))
+	if (try_to_read(c, p, proc))
 		log_debug("mappings of process %u can't be read: %s", p->key.tgid, err_msg());
-	p->read_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
-	upkeep_end(c, p, began_ns);
+	p->read_ns = upkeep_end(c, p, began_ns);
+}
+
+void space_read(struct collect *c, struct process *p)
+{
+	_cleanup_proc_ struct proc proc = PROC_INIT;
+
+	space_read_in(c, p, &proc);
 }
 
 /*
