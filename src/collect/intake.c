@@ -170,6 +170,7 @@ static void on_native(struct collect *c, const struct rec_native *rec, size_t n)
 	size_t frames = (size_t)rec->n + rec->n_kernel;
 	struct raw_native *native;
 
+	crowd_turn(c, process_known(c, &rec->proc));
 	if (rec->n > ABI_MAX_NATIVE || rec->n_kernel > ABI_MAX_KERNEL ||
 	    rec->outcome >= NATIVE_OUTCOME_MAX ||
 	    n < sizeof(*rec) + frames * sizeof(native->pc[0])) {
@@ -263,8 +264,6 @@ void collect_record(struct collect *c, const void *data, size_t n)
 		on_code(c, data, n);
 		break;
 	case REC_NATIVE:
-		/* nobody is charged, because the record's process isn't looked up */
-		crowd_turn(c, NULL);
 		on_native(c, data, n);
 		break;
 	case REC_PROC:

@@ -43,6 +43,14 @@ bool kernel_is_asked(const struct collect *c)
 	return c->natives->kernel->asked;
 }
 
+#define NO_FILE 0 /* no file has this index: known_native() has the kernel's places by it */
+
+/* Is the location of code with a name known? */
+static bool is_known(struct collect *c, uint64_t pc)
+{
+	return known_native(c, NO_FILE, pc)->location;
+}
+
 static const char *find(const struct collect *c, uint64_t pc, const char **module)
 {
 	const struct kernel *k = c->natives->kernel;
@@ -51,12 +59,12 @@ static const char *find(const struct collect *c, uint64_t pc, const char **modul
 }
 
 /* Returns the first address in @pc[@n] that has no name; 0: all have one. */
-static uint64_t first_unknown(const struct collect *c, const uint64_t *pc, size_t n)
+static uint64_t first_unknown(struct collect *c, const uint64_t *pc, size_t n)
 {
 	const char *module;
 
 	for (size_t i = 0; i < n; i++)
-		if (!find(c, pc[i], &module))
+		if (!is_known(c, pc[i]) && !find(c, pc[i], &module))
 			return pc[i];
 	return 0;
 }
@@ -71,6 +79,7 @@ void kernel_take(struct collect *c, struct kernel_names *names, const char *why)
 	if (names) {
 		kernel_names_free(k->names);
 		k->names = names;
+		known_natives_forget(c);
 	}
 	/* An address that never has a name must not make krait read all names again and again. */
 	k->wait_ns = !k->wait_ns || find(c, k->unknown, &module) ? WAIT_MIN_NS
@@ -93,15 +102,14 @@ static uint64_t shown_address(const struct collect *c, uint64_t pc)
 }
 
 /* A kernel address lies in no file. Its mapping is "[kernel]", or "[kernel MODULE]" in a module. */
-uint32_t kernel_location(struct collect *c, uint64_t pc)
+static uint32_t make_location(struct collect *c, uint64_t pc, const char *symbol,
+			      const char *module)
 {
 	const uint64_t address = shown_address(c, pc);
-	const char *module = "", *symbol;
 	struct profile_function fn = {};
 	struct profile_mapping mapping = {.kind = KIND_KERNEL};
 	char text[80];
 
-	symbol = find(c, pc, &module);
 	snprintf(text, sizeof(text), *module ? "[kernel %.64s]" : "[kernel]", module);
 	mapping.name = profile_string(c->profile, text);
 	snprintf(text, sizeof(text), address ? "[kernel+0x%llx]" : "[kernel]",
@@ -112,6 +120,21 @@ uint32_t kernel_location(struct collect *c, uint64_t pc)
 		&(struct profile_location){.mapping = profile_mapping(c->profile, &mapping),
 					   .function = profile_function(c->profile, &fn),
 					   .address = address});
+}
+
+uint32_t kernel_location(struct collect *c, uint64_t pc)
+{
+	struct known_native *k = known_native(c, NO_FILE, pc);
+	const char *module = "", *symbol;
+	uint32_t location;
+
+	if (k->location)
+		return k->location;
+	symbol = find(c, pc, &module);
+	location = make_location(c, pc, symbol, module);
+	if (symbol) /* else its name may come */
+		k->location = location;
+	return location;
 }
 
 bool kernel_lacks(struct collect *c, const uint64_t *pc, size_t n, bool *ask)

@@ -25,12 +25,12 @@ void known_natives_forget(struct collect *c)
 	memset(c->natives->known, 0, sizeof(*c->natives->known));
 }
 
-struct known_native *known_native(struct collect *c, const struct native_file *f, uint64_t vaddr)
+struct known_native *known_native(struct collect *c, uint32_t file, uint64_t vaddr)
 {
-	size_t slot = (check_mix(f->index, vaddr) >> 32) % ENTRIES;
+	size_t slot = (check_mix(file, vaddr) >> 32) % ENTRIES;
 	struct known_native *k = &c->natives->known->at[slot];
 
-	if (k->file != f->index || k->vaddr != vaddr)
-		*k = (struct known_native){.vaddr = vaddr, .file = f->index};
+	if (k->file != file || k->vaddr != vaddr)
+		*k = (struct known_native){.vaddr = vaddr, .file = file};
 	return k;
 }

@@ -273,12 +273,13 @@ uint32_t kernel_location(struct collect *c, uint64_t pc);
  */
 struct known_native {
 	uint64_t vaddr;
-	uint32_t file;	   /* native_file.index of the file */
+	/* native_file.index; 0: the kernel, where .vaddr is the run-time address */
+	uint32_t file;
 	uint32_t location; /* profile id of the location; 0: not made yet */
 	uint8_t is;	   /* bits of enum native_is for the function; 0: not looked up yet */
 };
 _must_use_ bool known_natives_init(struct collect *c);
-struct known_native *known_native(struct collect *c, const struct native_file *f, uint64_t vaddr);
+struct known_native *known_native(struct collect *c, uint32_t file, uint64_t vaddr);
 /* Forgets all entries, because profile ids have changed, or something that names are found by. */
 void known_natives_forget(struct collect *c);
 

@@ -182,7 +182,7 @@ static uint8_t find_what_it_is(struct native_file *f, uint64_t vaddr)
 
 uint8_t native_file_is(struct collect *c, struct native_file *f, uint64_t vaddr)
 {
-	struct known_native *known = known_native(c, f, vaddr);
+	struct known_native *known = known_native(c, f->index, vaddr);
 
 	f->used_at = c->flushes;
 	if (!known->is)
@@ -217,7 +217,7 @@ static uint32_t make_location(struct collect *c, struct native_file *f, uint64_t
 
 uint32_t native_file_location(struct collect *c, struct native_file *f, uint64_t vaddr)
 {
-	struct known_native *known = known_native(c, f, vaddr);
+	struct known_native *known = known_native(c, f->index, vaddr);
 
 	if (!known->location)
 		known->location = make_location(c, f, vaddr);

@@ -227,6 +227,8 @@ static inline void space_wanted(struct process *p, enum space_stale why)
  * negative: out of memory.
  */
 long process_of(struct collect *c, const struct proc_key *key);
+/* The process of @key; NULL: no other record of it has come yet. */
+struct process *process_known(const struct collect *c, const struct proc_key *key);
 
 /*
  * process_key_hash(): the key in .by_key. process_drop_index(): removes process @i from an index,

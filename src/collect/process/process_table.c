@@ -44,6 +44,13 @@ static long name_expected(struct collect *c, struct process *p, const struct pro
 	return i;
 }
 
+struct process *process_known(const struct collect *c, const struct proc_key *key)
+{
+	const uint64_t *known = map_get(&c->processes->by_key, process_key_hash(key));
+
+	return known ? process_at(c, (uint32_t)*known - 1) : NULL;
+}
+
 long process_of(struct collect *c, const struct proc_key *key)
 {
 	uint64_t *known = map_get(&c->processes->by_key, process_key_hash(key));
