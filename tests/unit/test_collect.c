@@ -537,6 +537,23 @@ static size_t codes_after_end(struct fixture *f)
 	return st.kept.codes;
 }
 
+/* A name that comes later isn't counted, and isn't taken off when the code object is freed. */
+static void test_count_of_codes(void **state)
+{
+	struct fixture *f = *state;
+	struct py_code *code;
+
+	send_proc(f);
+	send_code(f, 64, "f");
+	code = process_at(f->collect, 0)->codes.v[0];
+	assert_true(f->collect->kept.codes > 0);
+	free(code->module);
+	code->module = strdup("a.module");
+	collect_exit(f->collect, key.tgid, key.tgid, 1 << 30);
+	assert_int_equal(codes_after_end(f), 0);
+	assert_int_equal(f->collect->kept.codes, 0);
+}
+
 /*
  * A process has ended also if all its records come after the side band's record of its end, or if
  * its last sample is later than that.
@@ -1111,6 +1128,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_tid_again, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_count_of_codes, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_exec, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_exec_before_look, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_rate, setup, teardown),

@@ -34,7 +34,7 @@ void codes_fini(struct collect *c)
 
 static void free_code(struct collect *c, struct py_code *code)
 {
-	c->kept.codes -= py_code_bytes(code);
+	c->kept.codes -= code->counted; /* its names may have come later */
 	py_code_free(code);
 }
 
@@ -109,7 +109,8 @@ bool code_keep(struct collect *c, struct process *p, struct py_code *code)
 		c->no_memory = true;
 	code->round = c->processes->codes->round;
 	code->serial = ++c->processes->codes->serial;
-	c->kept.codes += py_code_bytes(code);
+	code->counted = py_code_bytes(code);
+	c->kept.codes += code->counted;
 	c->stats.codes++;
 	return true;
 }

@@ -43,6 +43,7 @@ struct py_code {
 	bool internal;	 /* the code is one of CPython's own helpers, which aren't shown to users */
 	uint32_t round;	 /* for the owner of this struct: the round in which the code came last */
 	uint64_t serial; /* for the owner of this struct: a number that no other code ever had */
+	size_t counted;	 /* for the owner of this struct: how many bytes it counted for the code */
 	/* addresses and lengths of the texts as they were when the code object was first met */
 	struct wire_text text[CODE_TEXT_MAX];
 };
