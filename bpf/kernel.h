@@ -74,11 +74,11 @@ struct timespec64 {
 	__s64 tv_sec;
 	long tv_nsec;
 } CORE;
-struct inode___sec { /* as since kernel 6.11 */
+struct inode___sec { /* struct inode's time as it is declared since kernel 6.11 */
 	__s64 i_mtime_sec;
 	__u32 i_mtime_nsec;
 } CORE;
-struct inode___hidden { /* as since kernel 6.7 */
+struct inode___hidden { /* struct inode's time as it is declared since kernel 6.7 */
 	struct timespec64 __i_mtime;
 } CORE;
 struct inode___old {
@@ -104,7 +104,7 @@ struct mm_struct {
 	struct file *exe_file;
 	unsigned long start_code, start_stack, arg_start, arg_end;
 } CORE;
-struct mm_struct___word { /* as up to kernel 6.17 */
+struct mm_struct___word { /* struct mm_struct's flags as they are declared up to kernel 6.17 */
 	unsigned long flags;
 } CORE;
 typedef struct {
@@ -177,7 +177,9 @@ struct task_struct {
 struct signal_struct {
 	unsigned int flags;
 } CORE;
-/* As since kernel 5.14, which renamed .state to .__state. */
+/*
+ * struct task_struct's state as it is declared since kernel 5.14, which renamed .state to .__state.
+ */
 struct task_struct___state {
 	unsigned int __state;
 } CORE;
@@ -235,7 +237,7 @@ struct bpf_iter__task {
  */
 #if defined(__TARGET_ARCH_arm64)
 struct bpf_perf_event_data {
-	__u64 regs[31], sp, pc, pstate; /* as in user_pt_regs */
+	__u64 regs[31], sp, pc, pstate; /* in the order of struct user_pt_regs */
 	__u64 sample_period, addr;
 };
 #define CTX_USER_MODE(ctx) (((ctx)->pstate & 0xf) == 0)
@@ -243,7 +245,7 @@ struct bpf_perf_event_data {
 #else
 struct bpf_perf_event_data {
 	__u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs,
-		flags, sp, ss; /* as in pt_regs */
+		flags, sp, ss; /* in the order of struct pt_regs */
 	__u64 sample_period, addr;
 };
 #define CTX_USER_MODE(ctx) (((ctx)->cs & 3) == 3)

@@ -23,7 +23,7 @@ const volatile bool measures;		 /* how long samples take: longest_ns, long_sampl
 /* The recording's events. */
 const volatile __u32 n_sources;
 const volatile struct {
-	__u64 weight;	    /* of each sample; 0 = the period in force */
+	__u64 weight;	    /* weight of each sample; 0: the period in force */
 	__u64 kernel_stack; /* != 0: its samples have the kernel's frames */
 } source_config[ABI_MAX_SOURCES];
 

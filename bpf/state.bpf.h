@@ -36,8 +36,8 @@
 
 /* Do the frames of the innermost evaluation loop really belong to it? (3.11, 3.12) */
 enum inner {
-	INNER_PROVED,	/* they lead to walk.outer, or need no proof */
-	INNER_UNPROVED, /* they haven't been found to lead there yet */
+	INNER_PROVED,	/* the frames lead to walk.outer, or need no proof */
+	INNER_UNPROVED, /* the frames haven't been found to lead to walk.outer yet */
 	/*
 	 * they were dropped: the walk restarted in the next loop further out, which isn't proved
 	 * yet
@@ -53,7 +53,7 @@ enum inner {
  */
 enum fresh {
 	FRESH_NOT, /* the frame has run an instruction, or its callers are proved */
-	FRESH,	   /* it hasn't run one, and no caller was met yet */
+	FRESH,	   /* the frame hasn't run an instruction, and no caller was met yet */
 	/*
 	 * the frame's caller is the generator that was resumed last; callers further out aren't
 	 * proved yet
@@ -128,15 +128,15 @@ struct walk {
 	struct proc_key proc;
 	struct py_where where;
 	__u32 space;	       /* slot of the process's mappings in map `spaces`; 0: none */
-	__u64 space_before_ns; /* as proc_entry.space_before_ns */
+	__u64 space_before_ns; /* copy of proc_entry.space_before_ns */
 	__u64 tp;	       /* thread pointer of the thread that is sampled */
 	__u64 sp;	       /* user stack pointer of the sampled thread; 0: not known */
 	__u64 tstate;	       /* PyThreadState of the sampled thread */
 	__u64 interp;	       /* PyInterpreterState that .tstate belongs to */
-	__u64 listed;	       /* of search_list(): hash over the thread states in the list */
-	__u32 gil_word;	       /* word of the thread state at py_layout.tstate_gil */
-	__s32 gil_locked;      /* `locked` of the GIL, if .gil_read */
-	__u64 gil_holder;      /* `last_holder` of the GIL, if .gil_read */
+	__u64 listed;	  /* search_list() sets this: hash over the thread states in the list */
+	__u32 gil_word;	  /* word of the thread state at py_layout.tstate_gil */
+	__s32 gil_locked; /* `locked` of the GIL, if .gil_read */
+	__u64 gil_holder; /* `last_holder` of the GIL, if .gil_read */
 	__u8 gil_requested;
 	__u8 gil_read; /* .gil_locked and .gil_holder are known */
 	__u8 thread;   /* enum walk_thread: what is known of the thread's state */
@@ -160,13 +160,14 @@ struct walk {
 	struct proof proofs[PROOF_SETS * PROOF_WAYS];
 	__u64 made_hash;  /* hash over proc_hash, interp and codes_made */
 	__u32 codes_made; /* how many code objects the process has made so far; 0: not known */
-	/* of hash_bytes(): the hash so far; address and number of the bytes to add */
+	/* hash_bytes() uses these: the hash so far; address and number of the bytes to add */
 	__u64 acc, acc_addr, acc_len;
 	__u64 callers_end; /* where the callers in .nearest end */
 	__u64 resumed;	   /* frame of the generator that was resumed last; 0: none runs */
 	__u64 nearest;	   /* last frame of the data stack below a fresh one, 0 = there is none */
-	__u64 caller, caller_code; /* of meet_fresh(): the frame to judge, and its code object */
-	__u64 chunk, stack_top;	   /* 3.11, 3.12: present chunk and top of the data stack */
+	/* meet_fresh() uses these: the frame to judge, and its code object */
+	__u64 caller, caller_code;
+	__u64 chunk, stack_top; /* 3.11, 3.12: present chunk and top of the data stack */
 	/* result of find_running(); with INNER_FOUND the frame at which the walk restarted */
 	__u64 found;
 	struct shim_memo shims[SHIM_MEMOS];

@@ -48,7 +48,10 @@ struct native {
 	__u64 block_start, block_len; /* which part of the C stack block[] holds */
 	struct unwind_space space; /* mappings of this process as they were when the sample began */
 	struct native_memo memos[NATIVE_MEMOS];
-	/* of native_lookup(): value of the row, and bytes from the row's beginning to .found_pc */
+	/*
+	 * native_lookup() sets these: value of the row, and bytes from the row's beginning to
+	 * .found_pc
+	 */
 	__u32 found, found_into;
 	__u32 epoch; /* unwind_epoch as it is now; not 0 */
 	__u32 n;
@@ -63,7 +66,7 @@ struct native {
 	__u8 instructions; /* the addresses of instructions are noted, not those of rows */
 	__u8 innermost;	   /* regs are those in the innermost frame, so that all of leaf[] holds */
 	__u8 second;	   /* regs are those in the innermost frame's caller */
-	__u8 found_guarded; /* of native_lookup(): the row holds for this one look-up */
+	__u8 found_guarded; /* native_lookup() sets this: the row holds for this one look-up */
 	__u8 block[STACK_BLOCK];
 	__u8 block_slack[SLACK];
 };
@@ -316,7 +319,7 @@ walk_inline void own_group(struct native *n, struct walk *w, struct walk_out *ou
 		return;
 	g = bounded(g, ABI_MAX_FRAMES);
 	at = addrs->group[g].addr;
-	if (!at) /* of 3.11: the _PyCFrame of the loop */
+	if (!at) /* on 3.11 the group has no address: the loop's _PyCFrame is taken */
 		at = n->loop;
 	if (!at || at >= cfa)
 		return;

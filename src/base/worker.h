@@ -18,7 +18,7 @@ struct worker;
 /* What the worker knows of a job: the first member of the job's own struct. */
 struct worker_job {
 	void (*run)(struct worker_job *job);
-	struct worker_job *next; /* for the worker's own use: the next job of the queue */
+	struct worker_job *next; /* the worker's link to the next job of its queue */
 	/*
 	 * number of a group of jobs that may all hang for the same reason, as those on files of one
 	 * file system; 0: the job is in no group

@@ -92,11 +92,11 @@ struct dump_config {
 	bool kernel; /* frames of the kernel are shown */
 	bool interpreter_frames;
 	struct unwind_cache *cache;	   /* cache of unwind tables; NULL: none */
-	const struct collect_texts *texts; /* as in struct collect_config */
+	const struct collect_texts *texts; /* means what it does in struct collect_config */
 	bool (*may_see)(int procdir);	   /* may the user see this process? NULL: all */
 	/* May the user see a thread of this user and group? Set together with .may_see. */
 	bool (*is_own)(uint32_t uid, uint32_t gid);
-	/* as collect_config.wait; .wait_ctx is its @ctx */
+	/* means what collect_config.wait does; .wait_ctx is its @ctx */
 	bool (*wait)(void *ctx, const char *what, unsigned done);
 	void *wait_ctx;
 };

@@ -73,7 +73,7 @@ bool task_place_parse(const char *text, struct task_place *ret)
 		p.arg[i] = v[i];
 	p.sp = v[n - 3];
 	p.pc = v[n - 2];
-	if (!p.sp && !p.pc) /* of a kernel thread, which has no user code */
+	if (!p.sp && !p.pc) /* a kernel thread, which has no user code */
 		p.call = TASK_NO_CALL;
 	*ret = p;
 	return true;

@@ -23,7 +23,7 @@ struct dump_text {
 /* Zero-initialised is empty. */
 struct dump_texts {
 	VEC(struct dump_text) list;
-	size_t bytes; /* of all texts */
+	size_t bytes; /* bytes of all texts together */
 };
 
 /*

@@ -117,7 +117,7 @@ bool elf_file_section(struct elf_file *f, const char *name, struct elf_section *
 typedef int elf_symbol_fn(const char *name, const struct elf_symbol *sym, void *arg);
 int elf_file_symbols(struct elf_file *f, elf_symbol_fn *fn, void *arg);
 
-/* As elf_file_symbols(), for .dynsym (@dynamic) or .symtab alone. */
+/* Calls @fn as elf_file_symbols() does, but for .dynsym (@dynamic) or .symtab alone. */
 int elf_file_symbol_table(struct elf_file *f, bool dynamic, elf_symbol_fn *fn, void *arg);
 
 /*

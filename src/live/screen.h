@@ -13,7 +13,7 @@ enum style {
 	STYLE_PLAIN,
 	STYLE_BOLD,
 	STYLE_DIM,
-	STYLE_HEAD,	/* of headings: reversed */
+	STYLE_HEAD,	/* style of headings: reversed */
 	STYLE_SELECTED, /* of the chosen line: reversed and bold, up to its end */
 	STYLE_PYTHON,
 	STYLE_NATIVE,

@@ -291,7 +291,10 @@ static void fini(struct condense *c)
 	vec_fini(&c->locations);
 }
 
-/* Ends it: frees what the profile held before, or gives it back if @r is an error. Returns that. */
+/*
+ * Ends the condensing: frees what the profile held before, or gives it back if @r is an error.
+ * Returns @r.
+ */
 static int end(struct condense *c, int r)
 {
 	struct profile *before = NULL;
@@ -371,7 +374,9 @@ uint32_t condense_labels_whole(struct condense *c, uint32_t id)
 	return id ? profile_copy_labels(&c->rebase.copy, id, NULL, 0) : 0;
 }
 
-/* 0 or -ENOMEM + message. */
+/*
+ * Replaces @stack and @labels by what they become in the condensed profile. 0 or -ENOMEM + message.
+ */
 static int renew(struct condense *c, uint32_t *stack, uint32_t *labels)
 {
 	uint32_t before = *stack;

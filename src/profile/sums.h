@@ -16,7 +16,7 @@ struct sums_key {
 
 struct sums_entry {
 	struct sums_key key;
-	int64_t values[]; /* as many as struct sums says */
+	int64_t values[]; /* the number of values is in struct sums */
 };
 
 struct sums {

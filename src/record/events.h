@@ -13,7 +13,7 @@
 
 struct session_events {
 	struct event v[SESSION_EVENTS]; /* the first is what the profile is mainly about */
-	unsigned n;			/* at least 1 */
+	unsigned n;			/* how many of .v are set; at least 1 */
 };
 
 /* 0; -EINVAL with a message: an event or its rate is wrong, or events can't be told apart. */

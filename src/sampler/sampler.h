@@ -20,7 +20,7 @@ struct sampler_source {
 
 struct sampler_config {
 	struct sampler_source sources[ABI_MAX_SOURCES];
-	unsigned n_sources; /* at least 1 */
+	unsigned n_sources; /* how many of .sources are set; at least 1 */
 	bool whole_machine; /* every process is sampled; else only those of sampler_add_root() */
 	/* processes that aren't Python are sampled too; with .whole_machine and .native */
 	bool all_processes;

@@ -16,7 +16,7 @@ struct unmatched_one {
 	/* the option, and its pattern, which with --label has the key in it */
 	const char *option, *text;
 	enum domain of;
-	struct patterns pattern; /* this one pattern */
+	struct patterns pattern; /* only this one of the user's patterns */
 	enum frame_kind kind;
 	bool found;
 	struct nearest near;

@@ -159,7 +159,7 @@ def join(n):
         ",".join(map(str, range(300)))
 STEPS = {"query": 60, "rows": 50, "join": 40}
 """,
-    # One function has most of it.
+    # One function has most of the time.
     "large": r"""
 import json, sys, time
 def score(n):
@@ -237,7 +237,7 @@ def verdict(name, true, words):
 
 
 def script(folder, name, text):
-    """In a folder of its own: see real.py."""
+    """Writes the script to a folder of its own: see real.py."""
     path = os.path.join(folder, "scripts", name)
     os.makedirs(path, exist_ok=True)
     path = os.path.join(path, name + ".py")

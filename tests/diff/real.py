@@ -67,7 +67,7 @@ def job():
     if random.random() < .05: time.sleep(random.expovariate(200))
 until(float(sys.argv[1]), job)
 """,
-    # One function has half of all, another a quarter.
+    # One function has half of the time, another one a quarter.
     "large": STEPS + r"""
 def score(n): return sum([i * i % 7 for i in range(n)])
 def large():

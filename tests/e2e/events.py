@@ -55,7 +55,7 @@ print(json.dumps(said))
 """ % globals()
 FUNCTIONS = ("faults", "switches", "works")
 CLOCK, FAULTS, SWITCHES = "cpu-clock", "page-faults/period=1/", "context-switches/period=1/"
-VALUES = ("page-faults", "context-switches", "cpu")  # in the order of counts()
+VALUES = ("page-faults", "context-switches", "cpu")  # counts() returns them in this order
 
 
 class Recorded:
@@ -87,7 +87,7 @@ class Recorded:
             truth = self.truth[function][VALUES.index(value)]
             got = self.sums.get((function, value), 0)
             if value == "cpu":
-                truth, got = truth * 999, got * 999 / 1e9  # in samples
+                truth, got = truth * 999, got * 999 / 1e9  # both become numbers of samples
                 within = 4 * math.sqrt(truth) + 0.03 * truth + 3
             else:  # at both ends something counts before or after the program's own look
                 within = 0.002 * truth + 4

@@ -262,7 +262,7 @@ def container():
             time.sleep(0.4)
             with kit.recorder(page, "-p", target.pid, "-d", "20", "--source", "--native=none") as recorder:
                 time.sleep(0.5)
-                target.stop(9)  # its mounts end with it
+                target.stop(9)  # the target's mounts end with it
                 recorder.process.wait(20)
         got = kit.page_text(page)
         check(list(got) == [named[0]] and "CONTAINER" in got[named[0]], "after its end: %s" % got)

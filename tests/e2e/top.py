@@ -231,7 +231,7 @@ def recent():
     check(len(blocks) == 4, done.stdout)
     for block in blocks:
         samples, seconds, cpu = re.search(r": (\d+) samples in ([\d.]+) s, CPU (\d+) %", block[0]).groups()
-        # 999 samples for each second of CPU time
+        # 999 samples are expected for each second of CPU time
         check(abs(int(samples) - 9.99 * int(cpu) * float(seconds)) < 25, block[0])
     # All four intervals are recent: what is shown is the share since the start, though first has
     # long ended.

@@ -44,7 +44,7 @@
 
 #define bpf_core_field_exists(field)		((void)sizeof(field), shim.newest)
 #define bpf_core_enum_value_exists(type, value) shim.newest
-#define bpf_core_type_size(type)		SHIM_REGS_BYTES /* of struct pt_regs */
+#define bpf_core_type_size(type)		SHIM_REGS_BYTES /* size of struct pt_regs */
 
 #define SHIM_READ(p, field)                                                                        \
 	({                                                                                         \
@@ -90,7 +90,7 @@ static struct shim {
 	uint64_t ring_used;	/* bytes in the ring, of SHIM_RING_BYTES */
 	const void *regs;	/* the task's user registers, as the kernel saved them */
 	const uint64_t *kernel; /* the kernel's frames */
-	long n_kernel;		/* their number; negative: an error */
+	long n_kernel;		/* number of the kernel's frames; negative: an error */
 	unsigned kernel_asked;	/* how often they were taken */
 	/* User space or another CPU acts between two reads of a map value. May be NULL. */
 	void (*at_barrier)(void);

@@ -42,7 +42,7 @@ static void enter(uint64_t number, uint64_t addr, uint64_t op)
 	regs[13] = op;
 	regs[14] = addr;
 	regs[15] = number;
-	regs[17] = 0x33; /* 64-bit user code */
+	regs[17] = 0x33; /* code segment of 64-bit user code */
 	regs[19] = SP;
 #endif
 }

@@ -369,7 +369,7 @@ static void test_parents_memory(void **state)
 	struct signal_struct ends = {.flags = SIGNAL_GROUP_EXIT};
 
 	(void)state;
-	process.task.start_time++; /* not met yet */
+	process.task.start_time++; /* makes it a process that wasn't met yet */
 	process.task.mm = parent.task.mm;
 	process.task.se.sum_exec_runtime = NEW_THREAD_NS - 1;
 	take();

@@ -9,12 +9,12 @@
 #include "process/linked.bpf.h"
 
 #define TGID	    5
-#define DEBUG_SLOT  0x3df8ull /* as in the executable's file */
+#define DEBUG_SLOT  0x3df8ull /* where the executable's file has it */
 #define START_VADDR 0x1000ull
 #define BIAS	    (0x500000ull - START_VADDR) /* kernel_task.h: the code begins at 0x500000 */
 #define R_DEBUG	    0x7f0000000000ull
-#define LINKS	    0x7f0000010000ull /* each has a page */
-#define LIBRARY	    0x7f1000000000ull /* each has 16 MiB */
+#define LINKS	    0x7f0000010000ull /* each link of the list has a page */
+#define LIBRARY	    0x7f1000000000ull /* each library has 16 MiB */
 #define DYNAMIC	    0x5000ull	      /* p_vaddr of the libraries' dynamic sections */
 #define SEEN	    100		      /* libraries in the longest list */
 
@@ -182,7 +182,7 @@ static void test_not_loaded_yet(void **state)
 	load_libraries(2, 1);
 	links[0].next = 0;
 	assert_false(found());
-	links[0].next = LINKS + 0x800; /* not readable */
+	links[0].next = LINKS + 0x800; /* this address can't be read */
 	assert_false(found());
 	links[0].next = LINKS + 0x1000;
 	r_debug.map = 0;

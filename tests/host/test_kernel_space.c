@@ -156,7 +156,7 @@ static void test_unmapped_wakes(void **state)
 	assert_false(urgent(NATIVE_UNMAPPED));
 	space->version++;
 	assert_true(urgent(NATIVE_UNMAPPED));
-	w->space = 0; /* no slot: slot 0 is nobody's */
+	w->space = 0; /* the process has no slot: slot 0 is nobody's */
 	((struct unwind_space *)bpf_map_lookup_elem(&spaces, &w->space))->version = 1;
 	assert_false(urgent(NATIVE_UNMAPPED));
 	w->space = SLOT;
@@ -275,7 +275,7 @@ static void test_collector(void **state)
 	w->thread = THREAD_STATE;
 	l->interp_collecting = 0;
 	assert_false(may_be_in_collector(w));
-	l->interp_collecting = 20; /* not readable */
+	l->interp_collecting = 20; /* memory at this offset can't be read */
 	assert_false(may_be_in_collector(w));
 	l->interp_collecting = 16;
 	SHIM_SET(native_mode, (__u8){NATIVE_MODE_LEAF});

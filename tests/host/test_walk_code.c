@@ -433,7 +433,7 @@ static void read_together(void)
 
 	if (image.l->walk != PY_WALK_OBJECT)
 		return;
-	image_alloc(HOST_PAGE); /* so that the file's name isn't near the others */
+	image_alloc(HOST_PAGE); /* moves the file's name away from the other objects */
 	for (size_t i = 0; i < MODULE; i++)
 		/* the name is interned, so its hash is known */
 		name[i] = image_str("f", 1, 1, true, 77 + i);

@@ -38,7 +38,7 @@ static void build(void)
 		plan_add(&plan, i == 0 || i == FRAMES - OUTER_LOOP ? FROM_C : CALL, code[i % 3],
 			 (int)i * 2);
 	for (size_t i = 0; i < FRAMES; i++)
-		plan.frame[i].locals = 8 + i % 3 * 24; /* as many as the code object says */
+		plan.frame[i].locals = 8 + i % 3 * 24; /* the number that the code object says */
 	chain_build(&plan, &expected);
 	assert_int_equal(image_walk(), WALK_OK);
 	assert_int_equal(host.w->n, FRAMES);
@@ -591,7 +591,7 @@ static void entered_just_now(void)
 	for (int kind = 0; kind < 4; kind++) {
 		bool generator = kind & 1;
 
-		/* as for another build of Python */
+		/* forgets the shims, as if this were another build of Python */
 		memset(host.w->shims, 0, sizeof(host.w->shims));
 		image.shim = kind & 2 ? 112 : -112;
 		build_more(generator ? RESUMED_FROM_C : FROM_C, generator ? 4 : -2);
@@ -867,7 +867,7 @@ static void called_just_now(void)
 		if (l->frame_is_entry) {
 			assert_outcome(WALK_OK, 4);
 		} else {
-			expected.frame[0].flags = FRAME_ENTRY; /* its shim calls it */
+			expected.frame[0].flags = FRAME_ENTRY; /* the frame's shim calls it */
 			assert_outcome(WALK_FRAME_TORN, 1);
 		}
 
@@ -1003,7 +1003,7 @@ static void every_nth_read_fails(void)
 	host.keep_on_fault = false;
 }
 
-/* Each page in turn is absent. */
+/* Walks with each page absent in turn. */
 static void every_page_missing(void)
 {
 	VEC(uint64_t) pages = {};

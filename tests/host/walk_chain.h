@@ -169,7 +169,8 @@ static inline void chain_build(const struct plan *p, struct expected *e)
 {
 	const struct py_layout *l = image.l;
 	bool objects = l->walk == PY_WALK_OBJECT, shims = l->version >= 0x30c;
-	uint64_t back = l->version >= 0x30f ? chain_shim(0) : 0; /* in 3.15 the sentinel */
+	/* in 3.15 the address of the sentinel */
+	uint64_t back = l->version >= 0x30f ? chain_shim(0) : 0;
 
 	e->n = p->n;
 	image_no_loop();

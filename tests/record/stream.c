@@ -14,13 +14,13 @@ enum kind { RECORD, FLUSH, MAPPED, EXIT, COMM, EXEC, LOOK_AGAIN, EXAMINE, PREPAR
 
 struct entry {
 	enum kind kind;
-	size_t at, n; /* its bytes in .bytes */
+	size_t at, n; /* the entry's bytes in .bytes */
 };
 
 static struct {
 	VEC(struct entry) entries;
 	struct str bytes;
-	struct collect_config config; /* of the collector that was recorded */
+	struct collect_config config; /* how the collector was configured that was recorded */
 } saved;
 
 struct told {
@@ -351,7 +351,7 @@ static void give(struct collect *c, const struct entry *e)
 	}
 }
 
-/* As in session.c, but no answer reaches the kernel. */
+/* Begins the session as session.c does, but no answer reaches the kernel. */
 static void begin(struct session *s, struct session *live, const struct collect_ops *ops,
 		  bool native)
 {

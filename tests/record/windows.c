@@ -66,7 +66,7 @@ struct known {
 struct window {
 	struct profile *p;
 	struct samples *to;
-	struct known *locations, *labels; /* by id */
+	struct known *locations, *labels; /* each is indexed by id */
 };
 
 static void add_frame(struct str *b, const struct profile *p, uint32_t location)

@@ -66,7 +66,7 @@ static void test_nothing_is_the_machine(void **state)
 	assert_int_equal(parse(""), 0);
 	assert_int_equal(o.session.freq_hz, 99);
 	assert_int_equal(o.session.duration_ns, 0);
-	assert_int_equal(o.session.events.n, 0); /* that is cpu-clock */
+	assert_int_equal(o.session.events.n, 0); /* no event given means cpu-clock */
 	assert_ptr_equal(o.format, &render_formats[0]);
 	assert_null(o.output);
 }

@@ -31,7 +31,10 @@ static const char make_files[] =
 	"for l in lib noid other; do objcopy --only-keep-debug $l.so $l.debug; done\n"
 	"strip -o root/srv/lib.so lib.so\n"
 	"objcopy --strip-all --add-gnu-debuglink=noid.debug noid.so root/srv/noid.so\n"
-	/* as in https://sourceware.org/gdb/current/onlinedocs/gdb.html/MiniDebugInfo.html */
+	/*
+	 * makes MiniDebugInfo as
+	 * https://sourceware.org/gdb/current/onlinedocs/gdb.html/MiniDebugInfo.html says
+	 */
 	"echo hidden > keep; objcopy -S --remove-section .comment --keep-symbols=keep lib.debug "
 	"mini\n"
 	"xz -c mini > mini.xz\n"

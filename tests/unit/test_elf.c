@@ -118,7 +118,8 @@ static void test_relocations(void **state)
 	plain = ew_u64(&w, 0x2345);
 	sym = ew_symbol(&w, "here", 0x2100, 8, 1);
 	undef = ew_symbol(&w, "there", 0, 0, SHN_UNDEF);
-	ew_rela(&w, tls, R_X86_64_DTPMOD64, 0, 0); /* not in the order of addresses */
+	/* the relocations aren't in the order of addresses */
+	ew_rela(&w, tls, R_X86_64_DTPMOD64, 0, 0);
 	ew_rela(&w, relative, R_X86_64_RELATIVE, 0, 0x2222);
 	ew_rela(&w, foreign, R_X86_64_GLOB_DAT, undef, 0);
 	ew_rela(&w, global, R_X86_64_GLOB_DAT, sym, 0);

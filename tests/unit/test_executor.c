@@ -37,7 +37,7 @@ static const uint8_t chain[] = {
 	0x85, 0xc0,			    /* test %eax,%eax */
 	0x74, 0x02,			    /* je 1f */
 	0x58, 0xc3,			    /* pop %rax; ret */
-	0x55,				    /* 1: push %rbp */
+	0x55,				    /* label 1: push %rbp */
 	0x48, 0x8b, 0x6d, 0x00,		    /* mov (%rbp),%rbp */
 	0xff, 0xd0,			    /* call *%rax */
 	0x5d,				    /* pop %rbp */

@@ -423,7 +423,7 @@ static int peek_turning(void *arg, uint64_t addr, void *buf, size_t n)
 		descriptor.action++;
 		if (turning.next && descriptor.action > 1)
 			entries[0].prev = address(&turning);
-	} else if (addr == 8) { /* for test_taken_once() */
+	} else if (addr == 8) { /* test_taken_once() reads this address */
 		entries[1].prev = address(&entries[0]);
 	}
 	return peek_self(arg, addr, buf, n);

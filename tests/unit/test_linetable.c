@@ -76,8 +76,9 @@ static void test_location_kinds(void **state)
 		HEAD(12, 1), 4, 8,     /* two lines further on */
 		HEAD(13, 8), 0x03,     /* one line back, without columns */
 		/* one line on, ends 3 lines later, columns 4 to 64 */
-		HEAD(14, 1), 0x02, 0x03, 0x05, 0x41, 0x01, HEAD(15, 1), /* no location */
-		HEAD(14, 1), 0x00, 0x00, 0x00, 0x00, /* the long form without columns */
+		/* an entry without a location */
+		HEAD(14, 1), 0x02, 0x03, 0x05, 0x41, 0x01, HEAD(15, 1), HEAD(14, 1), 0x00, 0x00,
+		0x00, 0x00, /* the long form without columns */
 	};
 	size_t n = sizeof(table);
 

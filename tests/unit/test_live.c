@@ -300,7 +300,7 @@ static void test_hidden_frames(void **state)
 	l->hide[KIND_NATIVE] = true;
 	live_show(l, LIVE_FUNCTIONS, (struct live_only){});
 	assert_row("a", 1, 1, 1, 1);
-	assert_row("C", 1, 1, 1, 1); /* no other row is there */
+	assert_row("C", 1, 1, 1, 1); /* there are only these two rows */
 	assert_int_equal(l->rows.n, 2);
 }
 

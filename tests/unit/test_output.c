@@ -55,7 +55,7 @@ static int entries(void)
 
 	while (readdir(d))
 		n++;
-	return n - 2; /* without . and .. */
+	return n - 2; /* "." and ".." don't count */
 }
 
 static void write_to(const char *path, bool commit)

@@ -101,7 +101,7 @@ static void objects_are_interned(void **state)
 	struct profile_mapping m = {.name = 1, .kind = KIND_NATIVE, .start = 7};
 	struct profile_location l = {.mapping = 1, .function = 1, .line = 3};
 
-	memset(&m, 0xff, sizeof(m)); /* the padding must not count */
+	memset(&m, 0xff, sizeof(m)); /* bytes between members must not count */
 	m = (struct profile_mapping){.name = 1, .kind = KIND_NATIVE, .start = 7};
 	assert_int_equal(profile_mapping(p, &m), 1);
 	assert_int_equal(profile_location(p, &l), 1);

@@ -43,7 +43,8 @@ static void test_parse(void **state)
 	assert_false(run_time_parse("1 2", &t));
 	assert_true(run_time_parse_taken("cpu  1 2 3 4 5 60 7 800 9 10\ncpu0 1 2\n", &ticks));
 	assert_int_equal(ticks, 867);
-	assert_false(run_time_parse_taken("cpu  1 2 3 4\n", &ticks)); /* as before kernel 2.6.11 */
+	/* a kernel before 2.6.11 writes such a line */
+	assert_false(run_time_parse_taken("cpu  1 2 3 4\n", &ticks));
 	assert_false(run_time_parse_taken("", &ticks));
 }
 
@@ -58,7 +59,7 @@ static void test_own(void **state)
 	assert_int_equal(pthread_join(other, NULL), 0);
 	assert_int_equal(run_time_read(getpid(), &after), 0);
 	if (!after.runs)
-		skip(); /* this kernel doesn't count it */
+		skip(); /* this kernel doesn't count run time */
 	assert_in_range(after.ran_ns - before.ran_ns, 40 * NSEC_PER_MSEC,
 			clock_ns(CLOCK_THREAD_CPUTIME_ID));
 	/* The thread that has ended counts too. */

@@ -145,7 +145,7 @@ static void test_round_trip(void **state)
 	other = key;
 	other.owner++; /* one user's rows don't displace another's */
 	assert_false(unwind_cache_load(cache, &other, program_elf, &rows));
-	other.n = 0; /* without a build id */
+	other.n = 0; /* the key has no build id */
 	assert_false(unwind_cache_load(cache, &other, program_elf, &rows));
 }
 

@@ -140,7 +140,8 @@ static void test_augmentations(void **state)
 		size_t n;
 		const char *why; /* why the CIE isn't accepted; NULL: it is */
 	} cases[] = {
-		{"zPLR", "\x9b\1\2\3\4\x1b\x1b", 7, NULL}, /* as C++ compilers write it */
+		/* an augmentation as C++ compilers write it */
+		{"zPLR", "\x9b\1\2\3\4\x1b\x1b", 7, NULL},
 		{"zPLR", "\x00\1\2\3\4\5\6\7\x08\x1b\x1b", 11, NULL},
 		{"zRB", "\x1b", 1, NULL},
 		{"zR", "\x1b\0\0", 3, NULL},

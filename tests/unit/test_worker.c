@@ -199,7 +199,7 @@ static void test_others_go_on(void **state)
 static void test_abandon(void **state)
 {
 	static struct slow s = {.job.run = hang};
-	static struct worker *w; /* it stays after the test */
+	static struct worker *w; /* the worker stays after the test */
 
 	assert_int_equal(worker_open(&w), 0);
 	worker_give(w, &s.job, false);

@@ -19,7 +19,7 @@ struct render_format;
 
 struct record_options {
 	struct session_options session; /* whom to sample, how, and which frames; must come first */
-	struct session_events events;	/* those of .session, parsed */
+	struct session_events events;	/* the events of .session, parsed */
 
 	/* Where and how the output is written. */
 	/* name of the output; "-": standard output; NULL: record.c makes a name */
@@ -49,7 +49,7 @@ struct record_options {
 	 */
 	int (*reshape)(void *arg, struct profile **p);
 	void *reshape_arg;
-	bool bare; /* as render_options.bare */
+	bool bare; /* becomes render_options.bare */
 
 	/* Needed only while options are parsed. */
 	const char *format_name;

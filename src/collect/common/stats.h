@@ -38,7 +38,7 @@ struct collect_stats {
 	uint64_t samples; /* number of samples in the profile */
 	struct {
 		uint64_t samples, weight; /* weight: their sum, in the event's unit */
-	} sources[ABI_MAX_SOURCES];	  /* those samples, by their event */
+	} sources[ABI_MAX_SOURCES];	  /* the counted samples, by their event */
 	/*
 	 * CPU time from the first to the last counted sample of each thread, of threads that ran
 	 * long enough (thread.c)

@@ -23,7 +23,7 @@
 
 /* least time between two readings of a process, as a multiple of what one took */
 #define READ_SHARE 10
-#define ALL_SHARE  20 /* as READ_SHARE, but for rounds of readings of several processes */
+#define ALL_SHARE  20 /* what READ_SHARE is, for rounds of readings of several processes */
 /*
  * Limit of the work for one reading. The lists of a program with a thousand functions of 1 KB take
  * 40 ms.

@@ -44,7 +44,7 @@ struct native_file {
 	struct dwarf_file *lines; /* lines by DWARF; NULL: there are none, or they aren't wanted */
 	/* names of functions that have no symbol; NULL: there are none */
 	struct method_names *methods;
-	/* to which functions the parts split off from them belong; NULL: not known */
+	/* to which function each part belongs that was split off from one; NULL: not known */
 	struct function_parts *parts;
 	/*
 	 * how many of the processes examined before the recording map the file; 1 more if it was

@@ -18,15 +18,15 @@
 	X(_PyThreadState_Current)      /* <= 3.6, exported: the running thread's state */          \
 	X(interp_head)		       /* <= 3.6, local: the list of interpreters */               \
 	X(autoTLSkey)		       /* <= 3.6, local: the key of thread states */               \
-	X(interpreter_lock)	       /* 2.7, local: the GIL */                                   \
-	X(gil_locked)		       /* 3.6, local, as the GIL's variables below */              \
+	X(interpreter_lock)	       /* 2.7, local: the lock that is the GIL */                  \
+	X(gil_locked)		       /* 3.6, local; so are the next five, the GIL's variables */ \
 	X(gil_last_holder)                                                                         \
 	X(gil_cond)                                                                                \
 	X(gil_mutex)                                                                               \
 	X(switch_cond)                                                                             \
 	X(switch_mutex)                                                                            \
-	X(PyString_Type)	       /* only in 2.x */                                           \
-	X(_Py_RefTotal)		       /* in builds with Py_REF_DEBUG up to 3.11 */                \
+	X(PyString_Type)	       /* only Python 2 has it */                                  \
+	X(_Py_RefTotal)		       /* only builds with Py_REF_DEBUG have it, up to 3.11 */     \
 	X(_Py_GetRefTotal)	       /* likewise only in builds with Py_REF_DEBUG, 3.x */        \
 	X(rpython_startup_code)	       /* only PyPy has it */                                      \
 	X(pypy_main_startup)                                                                       \

@@ -15,7 +15,8 @@ struct py_tstate {
 	uint64_t addr, interp;
 	/* address of the pointer to it: in an interpreter, or in the state before it */
 	uint64_t slot;
-	uint64_t ident; /* its thread_id: pthread_self() = thread pointer + where->self_offset */
+	/* the thread state's thread_id: pthread_self() = thread pointer + where->self_offset */
+	uint64_t ident;
 	/* tid in krait's PID namespace; 0: it couldn't be found out, or there is no such thread */
 	pid_t tid;
 };

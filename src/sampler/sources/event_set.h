@@ -29,7 +29,8 @@ struct event_cpu {
 
 struct event_set {
 	struct event event;
-	uint32_t id; /* of the source: perf_event_attr.wakeup_events, where the program finds it */
+	/* id of the source: perf_event_attr.wakeup_events, where the kernel program finds it */
+	uint32_t id;
 	VEC(struct event_cpu) cpus; /* all events; those of one CPU come one after the other */
 	VEC(struct rate) rates;	    /* the rates of the CPUs, in the order of .cpus */
 	uint64_t random;

@@ -45,7 +45,7 @@ struct finder {
 	key_vec called; /* keys of the functions that understood functions call, in the order met */
 	key_vec elsewhere; /* those keys of .called that lie in other gaps */
 	bool named;	   /* the file has a .symtab, so functions begin only where .starts says */
-	bool tail_jumps;   /* as in struct code_region */
+	bool tail_jumps;   /* means what it does in struct code_region */
 	unwind_range_vec ranges;
 	VEC(struct unwind_fde) functions;
 	struct elf_symbol no_return[ARRAY_SIZE(no_return)];

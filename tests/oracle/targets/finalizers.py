@@ -12,7 +12,7 @@ class Node(object):
     def __init__(self):
         self.other = None
 
-    if sys.version_info > (3, 4):  # before, cycles with __del__ are never collected
+    if sys.version_info > (3, 4):  # before 3.4, cycles with __del__ are never collected
         def __del__(self):
             finalize(10)
 

@@ -25,7 +25,7 @@ def frames(frame):
 
 def lines_of(code):
     """Returns every line that instructions of the function have."""
-    if hasattr(code, "co_lines"):  # since 3.10
+    if hasattr(code, "co_lines"):  # code objects have co_lines() since 3.10
         return sorted({line for _, _, line in code.co_lines() if line})
     table, line, lines = code.co_lnotab, code.co_firstlineno, {code.co_firstlineno}
     for delta in table[1::2]:

@@ -23,7 +23,7 @@ WAYS = (
     ("max((n,), key={f})", "max"),
     ("partial({f}, n)()", "partial"),
     ("hash({c}(n))", "hash"),
-    ("{c}(n)[n]", stacks.ANY),  # from 3.12 in the same loop
+    ("{c}(n)[n]", stacks.ANY),  # from 3.12 on it runs in the caller's evaluation loop
     ("({c}(n) < n) + 0", stacks.ANY),  # a slot, which is machinery
 )
 SOURCE = stacks.caller("py_at") + """

@@ -37,7 +37,7 @@ HOPS, CALLBACKS = [], []
 
 
 def make():
-    """Of each two functions the second one is called with the GIL held."""
+    """Makes pairs of functions; the second of each is called with the GIL held."""
     path = stacks.library("libhop.so")
     libraries = (ctypes.CDLL(path), CALLBACK), (ctypes.PyDLL(path), PYCALLBACK)
     scope = {"HOPS": HOPS, "CALLBACKS": CALLBACKS}

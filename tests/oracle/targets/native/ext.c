@@ -4,7 +4,7 @@
  * below it, in each way that C code calls a Python function.
  */
 #define PY_SSIZE_T_CLEAN
-#define Py_LIMITED_API 0x03060000 /* one file for all of 3 */
+#define Py_LIMITED_API 0x03060000 /* so one file serves all versions of Python 3 */
 #include <Python.h>
 #include <alloca.h>
 
