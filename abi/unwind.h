@@ -21,7 +21,7 @@ enum unwind_cfa {
 	UNWIND_REG,   /* CFA = reg + off */
 	UNWIND_DEREF, /* CFA = *(reg + off) + off2: realigned stacks (GCC's DRAP) */
 	UNWIND_PLT,   /* x86-64 lazy PLT: rsp + 8, + 8 more if (pc & 15) >= off */
-	UNWIND_SIGNAL, /* signal frame, which called a handler: the registers lie in a ucontext at sp + off */
+	UNWIND_SIGNAL, /* signal frame, which called a handler: registers are at sp + off (ucontext) */
 	UNWIND_INDEXED, /* CFA = *(reg + off + 8 * index) + off2: OpenSSL's bn_mul_mont() */
 	UNWIND_CLONE, /* reg + off; but as UNWIND_END in a new thread, where a system call returned
 		       * 0 */
@@ -101,7 +101,7 @@ enum native_mode {
 	 * them
 	 */
 	NATIVE_MODE_LEAF,
-	NATIVE_MODE_FULL, /* to the outermost frame, where the thread starts */
+	NATIVE_MODE_FULL, /* frames down to the outermost one, where the thread starts */
 };
 
 /* Map `unwind_tables`: the rows of one file. */

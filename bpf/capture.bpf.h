@@ -34,7 +34,7 @@ struct moment {
 enum extent {
 	EXTENT_NOTHING, /* nothing: no sample is recorded */
 	EXTENT_RECORD,	/* only the sample itself, without frames */
-	EXTENT_KERNEL,	/* the frames of the kernel too */
+	EXTENT_KERNEL,	/* the sample and the frames of the kernel */
 	EXTENT_NATIVE,
 	EXTENT_PYTHON,
 	EXTENT_SEVERAL, /* what EXTENT_PYTHON takes, in a process with several interpreters */

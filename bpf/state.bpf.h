@@ -153,7 +153,8 @@ struct walk {
 	__u64 began_ns;		      /* walk_clock() when this walk began */
 	/* for each kind of object: address of the NEAR_BYTES that block[] holds */
 	__u64 near[NEAR_MAX];
-	__u64 met[NEAR_MAX]; /* for each kind: NEAR_BYTES of the last object that wasn't in them */
+	/* for each kind of object: NEAR_BYTES of the last one that wasn't in block[] */
+	__u64 met[NEAR_MAX];
 	__u64 shared[SHARED_PLACES]; /* NEAR_BYTES that had several objects in an earlier sample */
 	struct memo codes[MEMO_CODES], files[MEMO_FILES];
 	__u64 sent[SENT_STACKS]; /* ids of stacks that were sent, by their low bits */

@@ -59,7 +59,7 @@ struct native {
 	 * next group of Python frames (of one evaluation loop) whose native frame isn't found yet
 	 */
 	__u32 group;
-	__u32 slot; /* the slot of this state, as walk.slot */
+	__u32 slot; /* value of walk.slot */
 	__u8 outcome, done;
 	__u8 exact;	   /* regs.pc is the address of an instruction, not a return address */
 	__u8 leaf_only;	   /* unwinding ends at the evaluation loop of the innermost Python frame */

@@ -301,7 +301,7 @@ walk_inline bool compute_in_time(struct walk *w, const struct py_layout *l, __u6
  */
 walk_inline void count_codes(struct walk *w)
 {
-	__u64 list[3] = {}; /* members head, main, next_id */
+	__u64 list[3] = {}; /* the list's members head, main, next_id */
 
 	w->codes_made = 0;
 	if (!w->where.codes_made || read_user(list, sizeof(list), w->where.interp_head) ||

@@ -337,7 +337,7 @@ walk_inline bool is_further_out(const struct walk *w, const struct py_layout *l,
  */
 walk_inline bool load_cframe(struct walk *w, const struct py_layout *l)
 {
-	__u64 pair[2] = {}, cframe = w->frame; /* of a _PyCFrame: current_frame, previous */
+	__u64 pair[2] = {}, cframe = w->frame; /* _PyCFrame's members current_frame, previous */
 
 	w->frame = 0;
 	if (read_user(pair, sizeof(pair), cframe + l->cframe_current_frame)) {

@@ -14,7 +14,7 @@
 
 struct cpu_use {
 	bool all; /* the figures are of all processes together: .pid, .threads, .name aren't set */
-	uint32_t processes; /* number of processes, if .all */
+	uint32_t processes; /* number of processes that the figures are of, if .all */
 	uint32_t pid;	    /* id of the process, if not .all */
 	/* how long the process was watched, and the CPU time of all its threads in that time */
 	uint64_t wall_ms, cpu_ms;

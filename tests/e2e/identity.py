@@ -59,7 +59,7 @@ for function in (unnamed_long, unnamed_short):
             break
 print(again)
 """
-# A program of which the only thread with samples, few of them, isn't the main one.
+# A program in which only one thread has samples, few of them, and it isn't the main thread.
 LONE = """
 import sys, threading, time
 def lone():

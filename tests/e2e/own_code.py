@@ -135,7 +135,7 @@ def project_that_is_started_itself():
         for command in (("-m", "shop"), ("../bin/shop",)):
             out, truth = record(root, env, *command)
             tells_project(summary(out), truth)
-            # "<module>" would say what was started
+            # without the frames "<module>" less tells what was started
             tells_project(summary(out, "--hide", "<module>"), truth)
 
 

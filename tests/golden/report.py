@@ -1257,7 +1257,7 @@ def hidden_text(work):
 def unprivileged(work, path):
     """Reading profiles needs no rights: it works as nobody, into a directory that is nobody's."""
     if os.geteuid():
-        return  # then all of the text is shown
+        return  # the other checks are then made without rights, and show it
     binary, theirs = shutil.copy(KRAIT, work), os.path.join(work, "theirs")
     os.mkdir(theirs)
     os.chown(theirs, 65534, 65534)

@@ -84,7 +84,7 @@ static struct shim {
 	struct task_struct *task; /* the task that runs now */
 	uint64_t now_ns;
 	bool newest;	  /* the kernel has the fields and helpers of the newest versions */
-	bool full;	  /* the ring refuses */
+	bool full;	  /* the ring refuses every record */
 	uint64_t tick_ns; /* each reading of the clock advances it by this */
 	uint32_t cpu;
 	uint64_t ring_used;	/* bytes in the ring, of SHIM_RING_BYTES */

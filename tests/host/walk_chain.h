@@ -134,7 +134,7 @@ static inline void next_chunk(void)
 	uint64_t far = (uint64_t)++image.chunks << 20;
 	uint64_t left = image.chunk - CHUNK_HEAD - (image.previous_chunk ? 0 : 8);
 
-	put_u64(left + 16, (image.stack - left - CHUNK_HEAD) / 8); /* the member top */
+	put_u64(left + 16, (image.stack - left - CHUNK_HEAD) / 8); /* sets the chunk's member top */
 	image.previous_chunk = left;
 
 	if (image.chunks % 3 == 0)

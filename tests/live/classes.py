@@ -154,7 +154,7 @@ exec(compile("class Big(Many):\n" + "".join("    def m%d(self): pass\n" % i for 
 exec("class Fileless(object):\n    def bare(self): pass\n")
 
 
-class Old:  # old-style in 2.7
+class Old:  # an old-style class in 2.7
     def method(self):
         pass
 

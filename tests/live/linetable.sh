@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/tools/lib.sh
 
-LEAST=40000 # instructions a version
+LEAST=40000 # least number of instructions for each version
 
 check() { # NAME PATH
 	local instructions mismatches noticed

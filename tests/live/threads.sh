@@ -15,7 +15,7 @@ inner() {
 	done
 }
 
-check() { # NAME COMMAND...
+check() { # arguments: NAME COMMAND...
 	local name=$1 pid
 	shift
 	truth_start "$WORK/want" "$@" tests/live/threads.py

@@ -44,7 +44,7 @@ def main():
         spent[0] += t1 - t0 - reading
         spent[1] += t2 - t1 - reading
         spent[2] += t3 - t2 - reading
-        n = max(n + 1, int((now() - begin) / beat))  # what was missed isn't caught up with
+        n = max(n + 1, int((now() - begin) / beat))  # doesn't catch up with what was missed
     print(json.dumps(dict(zip("abc", spent))))
 
 

@@ -30,7 +30,7 @@ struct check {
 	int64_t *sp; /* of each byte of the function: rsp's offset from the CFA; 0 = not proven */
 	uint32_t sp_n;
 	unsigned long functions, proven, insns, same, untold, guessed, differing;
-	bool differs; /* in this function a row differs */
+	bool differs; /* some row differs in the function that is checked */
 	struct {
 		const char *text;
 		unsigned long n;

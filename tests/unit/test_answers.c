@@ -34,7 +34,7 @@ static void test_kinds(void **state)
 	assert_false(answers_known(disk));
 	assert_false(answers_kind(disk, &(struct file_kind){.type = FUSE_MAGIC}));
 	assert_false(answers_known(disk));
-	/* the number of vfat */
+	/* the number by which statfs() names vfat */
 	assert_true(answers_kind(disk, &(struct file_kind){.type = 0x4d44}));
 	assert_true(answers_known(disk));
 	assert_false(answers_kind(memory, &(struct file_kind){.type = 0x4d44}));

@@ -11,7 +11,7 @@
 #include "cfi_writer.h"
 #include "unwind/prove/clone_rows.h"
 
-#define CALL  0x1117u /* a function begins 0x17 bytes before this */
+#define CALL  0x1117u /* a call at this address is in a function that begins 0x17 bytes before it */
 #define BEGIN "\x41\x0e\x10\x41\x0e\x08"
 #define END   "\x07\x10" /* instructions that make the return address undefined */
 
@@ -123,11 +123,13 @@ static void test_musl(void **state)
 	assert_int_equal(clone_rows_musl(bytes + 61, 39, 0x103d, &ranges, &at, &n), 0);
 	assert_int_equal(n, 0);
 	assert_int_equal(ranges.n, 6);
-	assert_int_equal(ranges.v[1].start, 0x100b); /* from after the pop to after the push */
+	/* the range is from after the pop to after the push */
+	assert_int_equal(ranges.v[1].start, 0x100b);
 	assert_int_equal(ranges.v[1].end, 0x1013);
 	assert_int_equal(ranges.v[1].rule.slots, UNWIND_RA_IN_INDEX);
 	assert_int_equal(ranges.v[3].rule.cfa, UNWIND_CLONE);
-	assert_int_equal(ranges.v[4].start, 0x103c + 6); /* from the other way of the branch on */
+	/* the range begins at the other way of the branch */
+	assert_int_equal(ranges.v[4].start, 0x103c + 6);
 	assert_int_equal(ranges.v[4].end, 0x103c + 21);
 	assert_int_equal(ranges.v[4].rule.cfa, UNWIND_END);
 	vec_fini(&ranges);

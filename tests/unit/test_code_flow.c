@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "check.h" /* the one of abi/ */
+#include "check.h" /* check.h of abi/ */
 #include "unwind/prove/x86_flow.h"
 #include "unwind/prove/code_rows.h"
 

@@ -1025,7 +1025,7 @@ static void test_rings(void **state)
 	assert_int_equal(st.lost_stacks, 0);
 	assert_int_equal(samples(f).n, 3);
 	profile_get_stack(f->profile, samples(f).last.stack, &n);
-	assert_int_equal(n, 2); /* the mark, and the kernel's frame */
+	assert_int_equal(n, 2); /* the stack has the mark and the kernel's frame */
 	/* Stacks that were announced and never came make room for others. */
 	for (uint64_t id = 100; id < 500; id++)
 		send_native(f, id);

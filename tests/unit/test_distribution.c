@@ -84,7 +84,7 @@ static void test_very_many(void **state)
 	began = spent_ns();
 	assert_true(distribution_from_record(str_cstr(&text), "p0/q/r/m.py", &got));
 	assert_in_range(spent_ns() - began, 0, LIMIT_NS);
-	assert_in_range(got.n, 100, 1024); /* only some of the folders are given */
+	assert_in_range(got.n, 100, 1024); /* only some of the package's folders are given */
 }
 
 /* As many bytes as are read, with lines that take long; the file of the first one is asked for. */

@@ -96,7 +96,7 @@ static void test_others(void **state)
 		bool whole;
 	} cases[] = {
 		{7, 0x00, false},  /* lea with another third argument */
-		{11, 0x18, false}, /* lea with another CFA */
+		{11, 0x18, false}, /* lea of another CFA than expected */
 		{34, 0x08, false}, /* another context than the one that got the return address */
 		{27, 0x08, false}, /* the frame of another context than the hook gets */
 		{46, 0xa0, false},

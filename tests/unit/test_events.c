@@ -212,7 +212,7 @@ static void test_throttled(void **state)
 	meta.data_head += sizeof(off);
 	event_set_poll(&set);
 	assert_int_equal(set.throttled_ns, 6000);
-	set.cpus.n = 0; /* so that nothing is unmapped */
+	set.cpus.n = 0; /* set.cpus has no mapping that would be unmapped */
 	vec_fini(&set.cpus);
 }
 

@@ -66,7 +66,7 @@ static void test_relative(void **state)
 	assert_int_equal(kernel_names_relative(k, 0xffffffffc0000004), 4);
 	assert_int_equal(kernel_names_relative(k, 0xffffffffc0000108), 8);
 	assert_int_equal(kernel_names_relative(k, 0xffffffffc1000000), 0);
-	/* relative to _text */
+	/* addresses of the kernel itself are relative to _text */
 	assert_int_equal(kernel_names_relative(k, 0xffffffff81000010), 0x10);
 	assert_int_equal(kernel_names_relative(k, 0xffff888000000000), 0);
 	kernel_names_free(k);

@@ -72,7 +72,7 @@ static void test_location_kinds(void **state)
 	const uint8_t table[] = {
 		HEAD(0, 1), 0x12,      /* short form: columns 1-3 */
 		HEAD(9, 2), 0x7f,      /* short form: columns 79-94 */
-		HEAD(10, 1), 200, 210, /* the same line */
+		HEAD(10, 1), 200, 210, /* another entry on the same line */
 		HEAD(12, 1), 4, 8,     /* two lines further on */
 		HEAD(13, 8), 0x03,     /* one line back, without columns */
 		/* one line on, ends 3 lines later, columns 4 to 64 */

@@ -243,7 +243,7 @@ static void many_value_types_keep_the_default(void **state)
 	add_message(&s, SAMPLE_VALUE, &packed);
 	add_message(&b, PROFILE_SAMPLE, &s);
 	add_strings(&b, types);
-	assert_int_equal(pprof_read(b.v, b.n, &p), 0); /* no default: the last */
+	assert_int_equal(pprof_read(b.v, b.n, &p), 0); /* without a default the last value counts */
 	assert_int_equal(profile_meta(p)->n_values, PROFILE_MAX_VALUES);
 	assert_int_equal(profile_meta(p)->default_value, PROFILE_MAX_VALUES - 1);
 	assert_string_equal(profile_meta(p)->values[PROFILE_MAX_VALUES - 1].type, "last");

@@ -34,7 +34,7 @@ static int set_up(void **state)
 	int slab = make(BPF_MAP_TYPE_ARRAY, sizeof(struct unwind_chunk), UNWIND_SLAB_CHUNKS, 0, 0);
 
 	if (slab < 0)
-		return 0; /* each test skips itself then */
+		return 0; /* without BPF maps, each test skips itself */
 	maps.slabs = make(BPF_MAP_TYPE_ARRAY_OF_MAPS, sizeof(uint32_t), SLABS, 0, slab);
 	maps.tables =
 		make(BPF_MAP_TYPE_ARRAY, sizeof(struct unwind_table), UNWIND_MAX_TABLES, 0, 0);

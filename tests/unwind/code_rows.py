@@ -43,7 +43,7 @@ def run(*command, **more):
 
 
 def lengths(tool, path):
-    """(instructions, lines where the length differs)."""
+    """Returns (instructions, lines where the length differs)."""
     with subprocess.Popen(["objdump", "-dw", "--insn-width=16", path], stdout=subprocess.PIPE,
                           stderr=subprocess.DEVNULL) as dump:
         said = run(tool, stdin=dump.stdout)
@@ -54,7 +54,7 @@ def lengths(tool, path):
 
 
 def instruction(path, start, stop):
-    """Text of the last one before STOP."""
+    """Returns the text of the last instruction before STOP."""
     said = run("objdump", "-dw", "--start-address=%#x" % start, "--stop-address=%#x" % stop, path)
     return said.rstrip().rpartition("\t")[2]
 
@@ -113,7 +113,7 @@ def hidden(tool, rows_tool, path):
 
 
 def check_hidden(tool, rows_tool, paths):
-    """True if it fails."""
+    """Returns True if the check fails."""
     bytes_, known, unnoticed, wrong = zip(*(hidden(tool, rows_tool, path) for path in paths))
     wrong = sum(wrong, [])
     bad = not sum(known) or bool(wrong)

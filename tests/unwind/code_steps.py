@@ -70,7 +70,7 @@ def wrong(rule, cfa, fp, bx):
 
 
 def follow(keys, rules, bias, name):
-    """(steps, steps without a rule, what was wrong)."""
+    """Returns (steps, steps without a rule, what was wrong)."""
     cfa, fp, bx = register("rsp") + 8, register("rbp"), register("rbx")
     ret, unknown, bad = word(cfa - 8), 0, []
     for n in range(STEPS):

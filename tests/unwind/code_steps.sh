@@ -9,7 +9,8 @@ cd "$(dirname "$0")/../.."
 name=code-steps
 python=$(awk -F '\t' '$2 ~ /^3\.12\./ && $3 == "shared" { print $4; exit }' "$INTERPRETERS_TSV" 2>/dev/null || true)
 [ -n "$python" ] || { echo "SKIP $name: no Python 3.12"; exit 0; }
-python=$("$python" -c 'import os; print(os.path.realpath("/proc/self/exe"))') # it may be a script
+# the interpreter's file may be a script
+python=$("$python" -c 'import os; print(os.path.realpath("/proc/self/exe"))')
 command -v gdb >/dev/null || { echo "SKIP $name: no gdb"; exit 0; }
 packages=$(PYTHONPATH=tests/oracle python3 -B -c 'import modules, sys
 print(modules.package(sys.argv[1], (3, 12), "numpy") or "")' "$(dirname "$INTERPRETERS_TSV")")

@@ -130,7 +130,8 @@ class Rules:
         if known:
             self.losses.update(known[1])
             return known[0]
-        row = dict(zip(names.split(), text.replace(" (", "(").split()))  # "r8 (r8)": in a register
+        # "r8 (r8)" means: in a register
+        row = dict(zip(names.split(), text.replace(" (", "(").split()))
         before, self.losses = self.losses, collections.Counter()
         rule = self.rule(row, lambda name: self.expressions.at(key, start, loc, name), signal)
         if "exp" not in row.values() and row.get("ra") != "u":
@@ -217,7 +218,8 @@ def functions(path):
         head, lines = key.split(), rest.splitlines()
         names = lines[0].replace("LOC", "").strip() if lines else ""
         rows = [(int(line[:16], 16), line[17:].rstrip()) for line in lines[1:]
-                if line[0] in HEX and "ZERO" not in line]  # else registers that readelf can't name
+                # another line has registers that readelf can't name
+                if line[0] in HEX and "ZERO" not in line]
         if head[3] == "CIE":
             ra = next(int(x[3:]) for x in head if x.startswith("ra="))
             cies[head[0]] = rows, names, "S" in head[4].strip('"'), ra
@@ -244,7 +246,8 @@ def eh_return(path, start, end, leave):
     def argument(register):
         how, source = next(m for m in (re.match(rf"(lea|mov) +(\S+),%{register}$", insn)
                                        for _, insn in code[install::-1]) if m).groups()
-        if how == "mov" and source[0] != "%":  # the frame keeps it meanwhile (Ubuntu's GCC 14)
+        # GCC 14 of Ubuntu keeps the register in the frame meanwhile
+        if how == "mov" and source[0] != "%":
             source = next(m for m in (re.match(r"mov +(%r\w+)," + re.escape(source), insn)
                                       for _, insn in code[install::-1]) if m)[1]
         return int(leas[source[1:]] if source[0] == "%" else source.split("(")[0], 16)

@@ -55,7 +55,7 @@ static int collect_logs(struct bpf_object *object)
 			return -ENOMEM;
 		/* the buffer lives until the program exits */
 		bpf_program__set_log_buf(program, log, LOG_BYTES);
-		bpf_program__set_log_level(program, 4 /* statistics only */);
+		bpf_program__set_log_level(program, 4 /* the verifier writes statistics only */);
 	}
 	return 0;
 }

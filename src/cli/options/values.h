@@ -21,7 +21,7 @@ int value_strings(void *field, const char *text);
 int value_pid(void *field, const char *text);
 /* sets a uint64_t in ns from 0, 10, 1.5s, 500ms, 2m */
 int value_time(void *field, const char *text);
-/* as value_time(), for a duration: more than 0 */
+/* sets a uint64_t in ns as value_time() does, but refuses 0 */
 int value_duration(void *field, const char *text);
 int value_frequency(void *field, const char *text); /* sets a uint32_t in Hz: 1 to 1,000,000; 10k */
 /* sets a uint64_t to a number of times, at least 1 */

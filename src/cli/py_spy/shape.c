@@ -17,7 +17,7 @@ struct shape {
 	const struct py_spy_options *o;
 	struct profile *from, *to;
 	struct profile_copy copy;
-	struct render_names *names; /* names of the frames of .from */
+	struct render_names *names; /* names of the frames in .from */
 	uint32_t mark;		    /* id in .to of the mapping of frames that are only a text */
 	uint32_t *locations; /* id of a location in .from -> its id in .to; 0: not made yet */
 	int root;	     /* root directory of the process; -1: none */

@@ -34,7 +34,7 @@ struct recording {
 	/* .session.sources and .session.texts point here if source text is wanted */
 	struct source_files sources;
 	struct collect_texts texts;
-	struct output output, summary; /* summary: only with --summary-json */
+	struct output output, summary; /* .summary is set only with --summary-json */
 	char *path;		       /* path of the output */
 	/* the first sentence of the report; set once the output is written */
 	struct str headline;

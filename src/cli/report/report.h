@@ -15,7 +15,8 @@ struct report_facts {
 	struct profile *p;
 	unsigned value; /* index of the value type that is shown */
 	struct view_totals totals;
-	bool filtered, frames_left_out; /* filters left out samples; they left out frames */
+	/* .filtered: filters left out samples; .frames_left_out: they left out frames */
+	bool filtered, frames_left_out;
 	struct profile_sum *sums;
 	size_t n_sums;
 	struct costs costs; /* what functions and lines cost, the largest first */

@@ -133,7 +133,8 @@ struct collect_stats {
 	unsigned processes, threads;
 	size_t stacks, codes;
 	struct {
-		size_t stacks, codes, threads; /* how many of each are in memory now */
+		/* how many stacks, code objects and threads are in memory now */
+		size_t stacks, codes, threads;
 	} kept;
 	const struct collect_unsupported *unsupported;
 	size_t n_unsupported;

@@ -5,7 +5,7 @@
  * new piece comes every few milliseconds; only new pieces are analysed.
  */
 #include "base/cleanup.h"
-#include "check.h" /* the one of abi/ */
+#include "check.h" /* check.h of abi/ */
 #include "collect/madecode/made.h"
 #include "python/code/executor.h"
 #include "python/heap/peek.h"

@@ -52,8 +52,8 @@ void thread_runtimes(const struct collect *c, struct collect_stats *ret);
 
 /* Of which processes Python's names of threads are read. */
 enum names_of {
-	NAMES_OF_DUE, /* where it is time */
-	NAMES_OF_NEW, /* where a thread was met since they were read last */
+	NAMES_OF_DUE, /* processes whose names are due to be read again */
+	NAMES_OF_NEW, /* processes in which a thread was met since the names were read last */
 	NAMES_OF_ALL,
 };
 /* Reads Python's names of threads. All but NAMES_OF_ALL keep to the budget (upkeep.h). */

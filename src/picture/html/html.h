@@ -13,7 +13,7 @@
 
 /* A box of the first picture that the page shows, which the preview draws. */
 struct html_wide {
-	/* of a group: the number of functions, plus the id of one of its label sets */
+	/* a group's key is the number of functions plus the id of one of its label sets */
 	uint32_t key;
 	uint32_t depth;
 	int64_t total[2]; /* value of the box on each side of a comparison */

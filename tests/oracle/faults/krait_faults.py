@@ -32,8 +32,10 @@ FAULTS = {
     "code_qualname=code_name": ("decorated", (3, 11), None),
     "code_linetable+8": ("chains", None, None),
     "code_linetable-8": ("chains", None, None),
-    "code_adaptive+2": ("multiline", (3, 11), None),   # shows the instruction before
-    "code_adaptive-2": ("multiline", (3, 11), None),   # shows the instruction after
+    # krait then shows the line of the instruction before
+    "code_adaptive+2": ("multiline", (3, 11), None),
+    # krait then shows the line of the instruction after
+    "code_adaptive-2": ("multiline", (3, 11), None),
     "code_adaptive+8": ("multiline", (3, 11), None),
     # what proves the identity of a code object is the same for many
     "code_version=code_firstlineno": ("churn", (3, 12), None),

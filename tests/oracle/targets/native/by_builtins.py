@@ -24,7 +24,8 @@ WAYS = (
     ("partial({f}, n)()", "partial"),
     ("hash({c}(n))", "hash"),
     ("{c}(n)[n]", stacks.ANY),  # from 3.12 on it runs in the caller's evaluation loop
-    ("({c}(n) < n) + 0", stacks.ANY),  # a slot, which is machinery
+    # the interpreter calls it by a slot function, which is machinery
+    ("({c}(n) < n) + 0", stacks.ANY),
 )
 SOURCE = stacks.caller("py_at") + """
 def py_two_{k}(n, m):

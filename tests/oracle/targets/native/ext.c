@@ -21,7 +21,7 @@ static inline void spin(long n)
 /* Something to do after a call; its number makes the functions differ. */
 #define AFTER(r, k) __asm__ volatile("# " #k : "+r"(r) : : "memory")
 
-/* Each is an expression: calls f(n). */
+/* Each of these is an expression that calls f(n). */
 #define BY_ARGS	  PyObject_CallFunctionObjArgs(f, n, NULL)
 #define BY_FORMAT PyObject_CallFunction(f, "(O)", n)
 #define BY_TUPLE  call_tuple(f, n)

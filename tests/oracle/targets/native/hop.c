@@ -26,7 +26,7 @@ static inline void spin(long n)
  */
 #define AFTER(r, k) __asm__ volatile("# " #k : "+r"(r) : : "memory")
 
-/* What the frame holds. */
+/* Each of these declares what a function's frame holds. */
 #define PLAIN	 volatile char room[1]
 #define BIG	 volatile char room[3000]
 #define VARIABLE volatile char *room = alloca(16 + ((size_t)n & 7) * 64)

@@ -55,7 +55,7 @@ class Stacks(object):
         return state
 
     def run(self, state):
-        """The state in rig.run()."""
+        """Returns the state in rig.run()."""
         state = self.python(state, "run")
         self.python(state, "ready")
         return state
