@@ -143,7 +143,7 @@ struct {
 	__type(value, __u64);
 } counters SEC(".maps");
 
-/* With several sources: how long the samples of each took that were sent. */
+/* For recordings of several events: how long the samples of each took that were sent. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, ABI_MAX_SOURCES);

@@ -186,23 +186,26 @@ struct walk {
 	__u8 near_on; /* up to 3.10: block[] holds what .near says, not frames */
 	/* for each kind: near[] was read because of shared[], and has served one object so far */
 	__u8 lonely[NEAR_MAX];
-	__u8 fresh;	  /* enum fresh */
-	__u8 entered;	  /* find_running(): a function, generator or loop is just being entered */
-	__u8 broken;	  /* enum walk_outcome: why the innermost loop's frames aren't shown */
-	__u8 inner;	  /* enum inner (3.11, 3.12) */
-	__u8 proved_late; /* code objects proved after PROVE_NS, of PROVE_LATE */
-	__u8 limited;	  /* compute_in_time(): the time of proving counts */
-	__u32 proving_ns; /* spent of PROVE_NS */
-	struct absent_range absent[ABSENT_MAX]; /* memory that couldn't be read; .addr 0: none */
-	__u32 users;				/* walks that use this state; walk_take() */
-	__u8 slot;				/* enum walk_slot: whose state this is */
-	__u8 source;				/* rec_sample.source */
-	__u16 steps;	  /* frames visited, shims included: bounds a chain that runs in a circle */
-	__u32 hashed;	  /* bytes of HASH_BUDGET that are spent */
-	__u32 staged;	  /* send_code(): bytes in the staging buffer */
-	__u32 copied;	  /* bytes of SEND_BUDGET that are spent */
-	__u16 codes_sent; /* code objects of SEND_CODES that are spent */
-	__u16 got;	  /* load_near(): bytes that were read */
+	__u8 fresh; /* enum fresh: whether the innermost frame has run an instruction */
+	/* find_running() sets this: a function, generator or loop is about to be entered */
+	__u8 entered;
+	__u8 broken; /* enum walk_outcome: why the frames of the innermost loop aren't shown */
+	__u8 inner;  /* enum inner: whether the innermost loop's frames are proved (3.11, 3.12) */
+	__u8 proved_late; /* how many code objects of PROVE_LATE were proved after PROVE_NS */
+	__u8 limited;	  /* compute_in_time() reads this: the time that proving takes counts */
+	__u32 proving_ns; /* how much of PROVE_NS is spent */
+	/* for each enum absent_kind: absent memory that couldn't be read; .addr 0: none */
+	struct absent_range absent[ABSENT_MAX];
+	__u32 users; /* how many walks use this state; walk_take() */
+	__u8 slot;   /* enum walk_slot: which slot this state is in */
+	__u8 source; /* rec_sample.source */
+	/* how many frames were visited, shims included: bounds a chain that is a circle */
+	__u16 steps;
+	__u32 hashed;	  /* how many bytes of HASH_BUDGET are spent */
+	__u32 staged;	  /* send_code() sets this: how many bytes are in the staging buffer */
+	__u32 copied;	  /* how many bytes of SEND_BUDGET are spent */
+	__u16 codes_sent; /* how many code objects of SEND_CODES are spent */
+	__u16 got;	  /* load_near() sets this: how many bytes were read */
 	/*
 	 * Up to a page of the data stack, or the bytes that .near says. Frames and objects that are
 	 * read alone go to LONE_FRAME and LONE_OBJECT.

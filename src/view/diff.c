@@ -90,7 +90,7 @@ static int find_end(void *arg, const struct profile_sample *s)
 	struct maker *m = arg;
 
 	m->length_ns = MAX(m->length_ns, s->time_ns < INT64_MAX ? s->time_ns + 1 : s->time_ns);
-	if (s->values[m->d->value[m->side]] <= 0) /* a sample of another event */
+	if (s->values[m->d->value[m->side]] <= 0) /* this is a sample of another event */
 		return 0;
 	m->samples[m->side]++;
 	m->timed[m->side] += s->time_ns >= 0;

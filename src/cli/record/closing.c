@@ -186,7 +186,7 @@ static void add_unread(const struct session *s, struct closing *c)
 		     why);
 }
 
-/* Where there are several events: " of NAME". */
+/* Appends " of NAME" if the recording has several events. */
 static void name_event(const struct session *s, const struct event *e, struct str *ret)
 {
 	if (s->events.n > 1)

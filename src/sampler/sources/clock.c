@@ -15,7 +15,7 @@ const struct event_source source_clock = {
 	.value = "cpu",
 	.unit = "nanoseconds",
 	.clock = true,
-	/* perf_swevent_start_hrtimer() (kernel/events/core.c) raises a shorter period to it */
+	/* perf_swevent_start_hrtimer() (kernel/events/core.c) makes a shorter period this long */
 	.least_period = 10000,
 	.skips_idle = true,
 };

@@ -98,7 +98,7 @@ static int set_rate(struct event *e, uint32_t hz, uint64_t count)
 
 	if ((hz != 0) == (count != 0))
 		return err_set(-EINVAL, "give a frequency or a count, not both and not 0");
-	if (count >> 63) /* perf_event_open: sample_period & (1ULL << 63) is EINVAL */
+	if (count >> 63) /* perf_event_open() refuses a sample_period whose bit 63 is set */
 		return err_set(-EINVAL, "a count of %llu is too large", (unsigned long long)count);
 	if (source->clock && period < source->least_period)
 		return err_set(

@@ -12,7 +12,7 @@ struct event {
 	uint32_t type; /* PERF_TYPE_* */
 	uint64_t config;
 	bool exclude_user, exclude_kernel;
-	uint8_t precise;      /* perf_event_attr.precise_ip */
+	uint8_t precise;      /* the event's perf_event_attr.precise_ip */
 	char sample_type[48]; /* the name of the values' type: "cpu", "cycles", ... */
 	/* the average period, in .source->unit; 0 = the kernel adapts the period to .hz */
 	uint64_t period;

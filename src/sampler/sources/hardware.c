@@ -56,6 +56,6 @@ const struct event_source source_hardware = {
 	.n_events = ARRAY_SIZE(events),
 	.parse = parse_raw,
 	.unit = "count",
-	/* arm64's PMU refuses to; the program drops samples of the idle task */
+	/* arm64's PMU can't skip the idle task; the kernel program drops samples of it */
 	.skips_idle = false,
 };

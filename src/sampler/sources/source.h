@@ -14,24 +14,28 @@
 struct source_event {
 	const char *name, *alias; /* alias: another name, NULL: none */
 	uint32_t type;		  /* PERF_TYPE_* */
-	uint64_t config;	  /* as in perf_event_attr */
+	uint64_t config;	  /* becomes perf_event_attr.config */
 };
 
 struct event_source {
 	const char *program; /* the kernel program that takes its samples, by name */
 	const struct source_event *events;
 	unsigned n_events;
-	/* Reads a name that isn't in .events. False: there is no such event. NULL: never. */
+	/*
+	 * Reads a name that isn't in .events. False: there is no such event. NULL: .events has all
+	 * names.
+	 */
 	bool (*parse)(struct source_event *ret, const char *name);
-	const char *value; /* the name of the profile's value; NULL: the event's */
-	const char *unit;  /* of that value and of periods */
+	/* name of the profile's value; NULL: the value is called as the event is */
+	const char *value;
+	const char *unit; /* unit of the profile's value and of periods */
 	/*
 	 * Samples fall due by time, and weigh the period that was asked for. Else they fall due by
 	 * counting, and weigh the period in force (rate.h).
 	 */
 	bool clock;
-	uint64_t least_period; /* the kernel takes no shorter one */
-	bool skips_idle;       /* can leave out the idle task (perf_event_attr.exclude_idle) */
+	uint64_t least_period; /* the shortest period that the kernel takes */
+	bool skips_idle; /* the event can leave out the idle task (perf_event_attr.exclude_idle) */
 };
 
 extern const struct event_source source_clock, source_counter, source_hardware;
