@@ -130,7 +130,7 @@ enum py_capability {
 
 struct py_layout {
 	__u64 can;     /* the version's capabilities: bits 1 << enum py_capability */
-	__u16 version; /* 0x0207 .. 0x030f: major << 8 | minor */
+	__u16 version; /* CPython's, major << 8 | minor: 0x0207 .. 0x030f */
 	__u8 walk;     /* enum py_walk */
 	/*
 	 * number of the lowest bit of `kind` in the u32 at str_state: 2, or 8 in 3.14t+; `compact`

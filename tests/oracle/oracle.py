@@ -45,7 +45,7 @@ FAST_SAMPLES, FULL_SAMPLES = 20000, 1000000
 
 
 def by_chance(due):
-    """Returns how many may come by chance where @due are expected."""
+    """Returns how many samples may come by chance where @due are expected."""
     return due + 3 * due ** 0.5
 
 

@@ -93,7 +93,7 @@ uint64_t image_find_cookie(struct image_ctx *c);
 struct image_scan {
 	struct elf_file *elf;
 	size_t load;
-	uint64_t vaddr; /* address of the present block, in the file */
+	uint64_t vaddr; /* address in the file of the block in .bytes */
 	size_t n;	/* bytes in the present block */
 	uint64_t left;	/* how many bytes of the file may still be read */
 	uint8_t bytes[32768];
