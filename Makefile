@@ -145,7 +145,8 @@ $(B)/%.o: %.c $(B)/flags | $(SKEL) $(ASSET_H)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(KCFLAGS) -MMD -MP -c -o $@ $<
 
-# The walkers of bpf/, compiled for user space. The BPF machine loads unaligned words, so these may.
+# The walkers of bpf/, compiled for user space. The BPF machine loads unaligned words, so they may
+# do that here too.
 $(B)/src/dump/walker.o: CPPFLAGS += -Ibpf
 $(B)/src/dump/walker.o: KCFLAGS += $(if $(filter asan,$(VARIANT)),-fno-sanitize=alignment)
 
@@ -216,7 +217,7 @@ ENGINE_OBJ := $(patsubst %.c,$(B)/%.o,$(foreach r,$(ENGINE),$(wildcard src/$(r)/
 $(B)/tests/record/record: $(B)/tests/record/record.o $(ENGINE_OBJ)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(KCFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
-# stream.c saves what these are given, and makes mistakes in some.
+# stream.c saves what these functions are given, and makes mistakes in some of it.
 SAVED := $(addprefix collect_,new record flush mapped exit comm exec look_again examine prepare begin) \
 	 rebase_begin rebase_stack profile_labels profile_add
 $(B)/tests/record/windows: $(addprefix $(B)/tests/record/,windows.o stream.o) $(ENGINE_OBJ)

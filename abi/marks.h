@@ -85,7 +85,7 @@
 	X(CROWDED, INCOMPLETE, "too many new processes to look at",                                \
 	  "So many processes began that krait counts the samples of this one without its stacks.")
 
-/* These words stand before those of a native outcome, in marks and closing lines. */
+/* In marks and closing lines these words stand before the words of a native outcome. */
 #define NATIVE_WORDS_OF "native stack: "
 
 /*

@@ -93,7 +93,7 @@ struct wire_frame {
 
 struct rec_stack {
 	__u8 type;    /* REC_STACK */
-	__u8 outcome; /* enum walk_outcome; samples with this stack have the same */
+	__u8 outcome; /* enum walk_outcome; all samples with this stack have the same one */
 	__u16 n;      /* number of Python frames that follow */
 	__u32 reserved;
 	__u64 stack;

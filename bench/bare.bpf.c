@@ -8,7 +8,7 @@
 
 #define MAX_STEPS 1024
 
-/* These are set before the program is loaded. */
+/* bare.c sets these variables before it loads the program. */
 const volatile __u64 first_addr; /* address of the pointer to the innermost frame ... */
 /* ... or, of 3.11 and 3.12, to a _PyCFrame that has that pointer */
 const volatile __u32 via_cframe;

@@ -15,7 +15,8 @@ import time
 import lib
 
 WINDOW = 2
-SETTLE = 5  # seconds: the tables of what runs already are made, and those of what the storm runs
+# seconds in which krait makes the tables of what runs already and of what the storm runs
+SETTLE = 5
 STORM = os.path.join(lib.BUILD, "bench/storm")
 SITUATIONS = (
     ("at rest", None, 0.3),

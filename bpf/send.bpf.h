@@ -30,8 +30,8 @@ struct staging {
 };
 
 /*
- * More of the seam. send_bytes() returns 0 if the ring accepted the record. *_seen(): was it marked
- * with *_mark()?
+ * What each user of the walkers defines, as in state.bpf.h. send_bytes() returns 0 if the ring
+ * accepted the record. *_seen(): was it marked with *_mark()?
  */
 walk_inline struct staging *walk_staging(__u32 slot);
 walk_inline long send_bytes(const void *data, __u64 n);

@@ -15,7 +15,9 @@
  */
 enum walk_slot { SLOT_PERF, WALK_SLOTS };
 
-/* More of the seam. */
+/*
+ * What each user of the walkers defines for itself, as in state.bpf.h: adds 1 to counter @counter.
+ */
 walk_inline void count(__u32 counter);
 
 /*

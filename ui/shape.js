@@ -243,7 +243,7 @@ function callers(t, boxesOf, weight, rest, of) {
 	};
 	while (todo.length) {
 		const g = todo.pop(), {at, sides: own} = g;
-		// whether all further callers are the same
+		// whether all stacks of the group have the same further callers
 		const alike = at.every((i) => i === at[0]);
 		let node = put(g.up, g.f, own);
 		if (alike) {

@@ -77,7 +77,7 @@ struct native_out {
 	__u64 pc[ABI_MAX_KERNEL + 1 + ABI_MAX_NATIVE];
 };
 
-/* More of the seam between the walkers and their surroundings. */
+/* What each user of the walkers defines for itself, as in state.bpf.h. */
 walk_inline struct native *native_state(__u32 slot);
 walk_inline struct native_out *native_out(__u32 slot);
 walk_inline struct unwind_table *unwind_table_at(__u32 number);

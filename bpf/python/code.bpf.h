@@ -260,7 +260,10 @@ walk_inline bool compute_check(struct walk *w, const struct py_layout *l, __u64 
 		return false;
 	version = l->code_version ? block_u32(w, at + l->code_version) : 0;
 	if (!version || version >= w->codes_made)
-		/* this isn't the counter, because an object's version is below that */
+		/*
+		 * w->codes_made isn't the counter then, because an object's version is below the
+		 * counter
+		 */
 		w->codes_made = 0;
 	if (version) {
 		*check = check_version(version, block_u32(w, at + l->code_firstlineno),

@@ -10,7 +10,10 @@
 
 #include "python/thread.bpf.h"
 
-/* More of the seam. Returns NULL if process @tgid has a single interpreter. */
+/*
+ * What each user of the walkers defines, as in state.bpf.h. NULL: process @tgid has a single
+ * interpreter.
+ */
 walk_inline const struct proc_several *walk_several(__u32 tgid);
 
 /* ns of SAMPLE_NS after which the best of the interpreters looked at is taken */

@@ -7,7 +7,7 @@
 
 /* Values of option_row.complete that stand for words: the names of all formats, of all events. */
 #define COMPLETE_FORMAT "<format>"
-/* value of option_row.complete: the names of all formats, also those of the report itself */
+/* value of option_row.complete: the names of all formats, and of the report's own ones */
 #define COMPLETE_REPORT_FORMAT "<report>"
 #define COMPLETE_EVENT	       "<event>"
 

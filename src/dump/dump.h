@@ -87,7 +87,10 @@ struct dump_process {
 };
 
 struct dump_config {
-	/* native: native frames are shown; leaf: only those of the innermost Python function */
+	/*
+	 * .native: native frames are shown; .leaf: only those that the innermost Python function
+	 * called
+	 */
 	bool native, leaf;
 	bool kernel; /* frames of the kernel are shown */
 	bool interpreter_frames;

@@ -53,9 +53,7 @@ void elf_reads_add(struct elf_reads *r, uint64_t offset, const void *bytes, uint
 		add_place(r, (struct elf_place){offset, n});
 }
 
-/*
- * Hashes the headers as libelf holds them after the first read: these are the ones that are used.
- */
+/* Hashes the headers as libelf holds them after the first read, because libelf uses these. */
 static void hash_headers(struct blake2 *hash, Elf *elf)
 {
 	size_t n = 0;

@@ -6,7 +6,10 @@
 
 #define LOOK_APART 4096 /* for so many entries of a table, work is spent in one step */
 
-/* This is asked for each relocation: a file has 30,000, all with one string table. */
+/*
+ * Is section @i a string table? Each relocation asks, and a file has 30,000, all with one string
+ * table.
+ */
 static bool are_strings(struct elf_file *f, size_t i)
 {
 	GElf_Shdr sh;

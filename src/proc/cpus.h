@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which CPUs are online: per-CPU events are opened on these. The numbers may have gaps. */
+/* Which CPUs are online; per-CPU events are opened on them. The numbers may have gaps. */
 #ifndef PROC_CPUS_H
 #define PROC_CPUS_H
 

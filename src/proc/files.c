@@ -47,7 +47,8 @@ static bool same_inode(const struct stat *st, const struct mapping *m)
 }
 
 /*
- * A file's times are those of the kernel's last tick: the change itself may be up to so much later.
+ * A file's times are those of the kernel's last tick, so the change itself may be up to TICK_NS
+ * later.
  */
 #define TICK_NS (10 * NSEC_PER_MSEC)
 

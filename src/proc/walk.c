@@ -165,7 +165,9 @@ int walk_open(int path_fd, pid_t pid)
 	return keeper_open(path_fd, file_dev(st.st_dev), pid, &opener);
 }
 
-/* A number for paths that hang together: those with the same directory part. No process has it. */
+/*
+ * Returns a number for paths that hang together, having the same directory part. No process has it.
+ */
 static pid_t group_of(int root, pid_t pid, const char *path)
 {
 	const char *end = strrchr(path, '/');

@@ -208,7 +208,7 @@ def swap(n):
 STEPS = {"build": 2400, "walk": 100, "count": 9000, "swap": 12000}
 """,
 }
-# A function that calls another for its work: the steps are the other one's own cost.
+# Functions that call another one for their work; the steps are that other one's own cost.
 SAME = {"build": ("grow", "__init__"), "walk": ("add",)}
 TWO = r"""
 import json, sys, time
@@ -410,7 +410,7 @@ def two_runs(folder):
 
 
 def small(folder):
-    """hot() does 1.5 times as much, parse() the same."""
+    """hot() does 1.5 times as much work as before, parse() as much as before."""
     files, true = two_runs(folder)
     if not true:
         print("SKIP diff two: the machine's speed changed in each of %d tries" % TRIES)

@@ -571,7 +571,7 @@ def bare_code():
                              env=dict(os.environ, XDG_CACHE_HOME=os.path.join(folder, function)))
                 thread, = json.loads(done.stdout)["processes"][0]["threads"]
                 if thread["state"] == "runnable":
-                    continue  # it hasn't got its turn all the same
+                    continue  # the thread hasn't got its turn on the CPU in all this time
                 native = names(thread, "native")
                 check(function in native and native[0] == "_start" and not names(thread, "mark"),
                       str(thread))
@@ -906,7 +906,7 @@ def other_users():
                 check(len(done.stderr.splitlines()) == 1, done.stderr)
                 check(done.returncode == 3, "exit code %d: %s" % (done.returncode, done.stderr))
                 check("`sudo %s dump -p %d`" % (copy, target.pid) in done.stderr, done.stderr)
-                # The root user of a container may have no more than these.
+                # The root user of a container may have no capabilities.
                 done = subprocess.run(["setpriv", "--bounding-set=-all", "--inh-caps=-all", copy, "dump", "-p", "1"],
                                       stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8",
                                       timeout=60, check=False)

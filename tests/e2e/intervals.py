@@ -193,8 +193,8 @@ def by():
 
 
 def refused_lines(d, text, *words):
-    """Makes a recording whose file of intervals has this; checks that it is whole and says these
-    words."""
+    """Makes a recording with a file of intervals that has @text; checks that it is whole and says
+    @words."""
     with open(d + "/f", "wb") as f:
         f.write(text)
     done = krait("record", "-o", d + "/p.pb.gz", "--label-intervals", d + "/f", "--by", "item", "--", kit.PYTHON, "-c", "for i in range(3000000): i")

@@ -231,8 +231,8 @@ def python(source=BUSY, executable=PYTHON, **kw):
 
 
 def share(out, name, file=None, pids=None):
-    """(samples in the profile, a file or what was read, of these with a Python function of this
-    name and file)."""
+    """Returns (samples in the profile, a file or what was read; of these, samples with a Python
+    function of this name and file)."""
     profile, total, found = out if isinstance(out, pprof.Profile) else pprof.read(out), 0, 0
     for sample in profile.samples:
         if pids is not None and int(sample.labels.get("pid", 0)) not in pids:

@@ -130,8 +130,8 @@ def woken_rarely():
                 before = woken(running.pid)
                 time.sleep(0.9)
                 counts.append(woken(running.pid) - before)
-            # On a busy machine the thread before is looked at so late that it falls into one of
-            # these.
+            # On a busy machine krait looks at the thread before so late that this falls into one of
+            # the periods.
             check(min(counts[1:]) <= 5, "woken %s times in 0.9 s" % counts)
             code = running.process.wait(20)
             check(code == 0, "exit code %d" % code)

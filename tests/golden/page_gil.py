@@ -16,7 +16,7 @@ import browser
 
 HERE = pathlib.Path(__file__).resolve().parent
 KRAIT = os.environ.get("KRAIT", str(HERE.parent.parent / "build" / "release" / "krait"))
-LEFT, LANE, BIN = 150, 17, 2  # the values of these in ui/strip.js
+LEFT, LANE, BIN = 150, 17, 2  # the values that constants of ui/strip.js have
 COLOURS = {"held": "#2b8a3e", "waiting": "#e8590c", "released": "#1c7ed6"}
 # seconds by which clocks may differ; times are rounded to 10 ms, which is also the width of a bin
 SLACK = 0.06

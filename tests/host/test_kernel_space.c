@@ -146,7 +146,7 @@ static bool urgent(__u8 outcome)
 	return is_urgent(n, w);
 }
 
-/* Code outside the mappings: once for each version of these. */
+/* Code outside the known mappings wakes krait once for each version of the mappings. */
 static void test_unmapped_wakes(void **state)
 {
 	(void)state;

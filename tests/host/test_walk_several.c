@@ -83,7 +83,10 @@ static void test_no_frames(void **state)
 	assert_int_equal(chosen(), 0);
 }
 
-/* If looking at one takes 100 us, there is time for two. The better one of these is used. */
+/*
+ * If looking at one interpreter takes 100 us, there is time for two. The better one of the two is
+ * used.
+ */
 static void test_bounded(void **state)
 {
 	begin("3.9");

@@ -15,7 +15,7 @@ cache=$(dirname "$INTERPRETERS_TSV")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# Both programs print lines "name value"; only the tool prints those that match this.
+# Both programs print lines "name value"; lines that match this pattern come from the tool alone.
 layout_fields='^(version|str_kind_shift|[a-z]+_[a-z_]+) '
 
 # compile OUT INCLUDE FLAG...: compiles offsets.c against these headers; sid's own (zlib, multiarch)

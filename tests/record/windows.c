@@ -54,7 +54,8 @@ struct sample {
 struct samples {
 	VEC(struct sample) all;
 	unsigned windows;
-	size_t n_with[ARRAY_SIZE(has)]; /* how many have this in a frame or in their labels */
+	/* how many samples have the name has[i] in a frame or in their labels */
+	size_t n_with[ARRAY_SIZE(has)];
 };
 
 /* What the ids of one profile stand for, as far as it was needed; .hash 0: it wasn't. */

@@ -28,7 +28,7 @@ FAST = ("python2.7-pyenv", "python3-dist", "python3.12-pyenv", "python3.15-sid")
 STATES = {"held", "released", "waiting", "none", "unknown"}
 BY_C = {"krait_without_gil": "released", "krait_with_gil": "held", "krait_no_python": "none",
         "deflate": "released"}
-ALONE = {"alone", "own_gil"}  # no other thread wants the GIL of these
+ALONE = {"alone", "own_gil"}  # programs in which no other thread wants the GIL
 SWITCH = re.compile(r"take_gil|drop_gil|pthread_|futex|^(__new_)?sem_|_lll_|clock_gettime|vdso|"
                     r"PyThread_|PyThreadState_|PyEval_(Re|Sa|Ac|Th)|_Py_HandlePending|^\[|"
                     r"eval_frame_handle_pending")

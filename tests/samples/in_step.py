@@ -17,7 +17,7 @@ import tempfile
 import shares
 from shares import oracle, pprof
 
-# (sampling rate, beats a second): the same, a multiple of it, a part of it.
+# (options of the rate, beats a second, seconds): as many beats as samples, or twice as many.
 FAST = ((("-F", "99"), 99, 3), (("-F", "999"), 999, 1), (("-F", "999"), 1998, 1), (("-c", "1000000"), 1000, 1))
 BEATS = (10, 33, 49.5, 50, 99, 100, 198, 200, 333, 499.5, 500, 999, 1000, 1998, 2000, 2997, 3000, 9999, 10000)
 FULL = ((("-F", "99"), 12), (("-F", "100"), 12), (("-F", "499"), 8), (("-F", "999"), 8), (("-F", "1000"), 8),

@@ -13,7 +13,8 @@ say() { printf '%s\n' "$*" >&2; }
 fail() { say "$*"; return 1; }
 have() { command -v "$1" >/dev/null 2>&1; }
 
-# need COMMAND-OR-FILE PACKAGE: installs PACKAGE if the command isn't there and this is allowed.
+# need COMMAND-OR-FILE PACKAGE: installs PACKAGE if the command isn't there and installing is
+# allowed.
 need() {
 	if have "$1" || [ -e "$1" ]; then
 		return 0

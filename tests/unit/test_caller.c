@@ -37,7 +37,7 @@ static void test_original(void **state)
 {
 	_cleanup_env_ struct environment own = {}, proc = {};
 
-	unsetenv("PATH"); /* the C library would do the same */
+	unsetenv("PATH"); /* removes PATH from the present environment, not from the original one */
 	assert_int_equal(environment_original(&own), 0);
 	assert_int_equal(environment_of_process(&proc, getpid()), 0);
 	assert_non_null(environment_get(&own, "PATH"));

@@ -222,7 +222,7 @@ static void test_missing_event(void **state)
 	int r;
 
 	event_available(&list);
-	/* No CPU has an event code like this, and maybe there is no PMU at all. */
+	/* No CPU has an event code like emulation-faults, and maybe there is no PMU at all. */
 	must_parse("emulation-faults");
 	if (!strstr(str_cstr(&list), "cycles"))
 		must_parse("cycles");

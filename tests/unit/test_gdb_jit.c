@@ -414,7 +414,7 @@ static void test_changing(void **state)
 
 /* Reading the descriptor, or an address where nothing is, changes the list. */
 static struct entry turning;
-static size_t bytes_read; /* bytes read, without those of entries */
+static size_t bytes_read; /* how many bytes were read, except those of entries */
 
 static int peek_turning(void *arg, uint64_t addr, void *buf, size_t n)
 {

@@ -15,7 +15,8 @@
 #define START_NS 1000
 
 struct seen {
-	uint64_t all, within; /* number of samples, and of those in the first part of a beat */
+	/* number of samples, and of those among them in the first part of a beat */
+	uint64_t all, within;
 };
 
 /* The samples of a part from its beginning at @from until @to, of a program with so many beats. */

@@ -24,7 +24,7 @@ import tempfile
 
 import unwind_rows
 
-# objdump prints data that it can't read as one of these; they are no instructions.
+# objdump prints data that it can't decode as one of these words, which are no instructions.
 NOT_ALONE = re.compile(r"(\.byte|rex(\.[WRXB]+)?|data16|addr32|[c-gs]s|repn?z|lock)( |$)")
 MOVES = re.compile(r"(push|pop|sub|add|lea|mov|leave|call)\b.*(%rsp|%rbp|^)|push|pop")
 LEAST_SAME = 0.99

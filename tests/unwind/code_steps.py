@@ -41,7 +41,8 @@ def described():
 
 
 def bare(names, bias):
-    """Those of the names that have none. They call nothing, so each step stays inside."""
+    """Yields the names without call frame information. Such functions call nothing, so each step
+    stays inside."""
     fdes = described()
     for name in names:
         at = int(gdb.parse_and_eval("(unsigned long)&" + name)) - bias

@@ -13,7 +13,7 @@ MARK = re.compile(r"\[(incomplete|truncated|unsupported)")
 LEAST = 100  # of 297 samples in 3 s of CPU time at 99 Hz; a busy host swallows timer ticks
 LEAST_PLANTED = 4  # how many cases of tests/e2e/planted.py guest/profile runs
 LEAST_LATE = 40  # at least this many of the 198 samples that 2 s of CPU time give
-# Functions of the program that find out its own truth, and its class body.
+# Functions by which the program finds out its own truth, and its class body: they count as "elsewhere".
 MACHINERY = {"note", "frames", "lines_of", "Alpha"}
 # arm64's vDSO describes none of its functions, and code without tables ends a native stack there
 # (README).

@@ -171,7 +171,7 @@ def rows(page):
 
 def hottest(page, share):
     name = share["name"]
-    # Krait takes for a glob what has one of these, and a backslash in that for an escape.
+    # A name with one of these characters is a glob for krait, in which a backslash escapes.
     pattern = glob.escape(name.replace("\\", "\\\\")) if set(name) & set("*?[") else name
     own = [line for line in recording.report(page, "--label", "test=" + pattern).get("your_lines", ()) if not line["file"].startswith("<")]
     if not own:

@@ -174,7 +174,7 @@ static void print_one(const struct run *x, struct dump_print *to, const struct d
 	to->source = &source;
 	if (!x->o->json && !p->locked)
 		source_init(&source, dump_proc(x->dump, i), &x->texts);
-	/* Read last: an end before this would go unnoticed. */
+	/* Read last, because an end of the process before that would go unnoticed. */
 	to->life = dump_life(x->dump, i);
 	if (x->o->json)
 		dump_print_json(to, p);

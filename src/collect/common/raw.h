@@ -35,7 +35,7 @@ struct raw_native {
 	uint32_t version;
 	uint16_t n, n_kernel;
 	uint8_t outcome;
-	/* addresses: first .n_kernel of kernel frames, then those of native frames */
+	/* addresses: first those of .n_kernel kernel frames, then those of native frames */
 	uint64_t pc[];
 };
 

@@ -248,7 +248,10 @@ static void met(struct collect *c, struct process *p, const struct proc *proc,
 		jit_open(c, p, proc);
 }
 
-/* If the stack's mappings aren't known any more, @pc may lie in a file. Then it gets no name. */
+/*
+ * Names the code at @pc. If the stack's mappings aren't known any more, @pc may lie in a file, and
+ * gets no name.
+ */
 static bool name(struct collect *c, const struct raw_stack *raw, uint64_t pc, struct made_name *ret)
 {
 	if (space_at(c, raw->native->version))

@@ -29,7 +29,10 @@ struct made_name {
 
 /* One kind of code made at run time. Functions that a kind doesn't need are NULL. */
 struct code_source {
-	/* Mappings are read: these are as the functions of the same names in struct space_code. */
+	/*
+	 * Called when mappings are read, as the functions of the same names in struct space_code
+	 * are.
+	 */
 	void (*met)(struct collect *c, struct process *p, const struct proc *proc,
 		    const struct mapping *m, const char *path, bool is_file);
 	uint64_t (*until)(const struct process *p, const struct mapping *m, uint64_t at);

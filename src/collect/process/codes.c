@@ -72,7 +72,7 @@ static void note_recent(struct collect *c, uint32_t process, uint64_t code, uint
 	if (!all->recent)
 		all->recent = calloc(1, sizeof(*all->recent));
 	if (!all->recent)
-		return; /* if memory runs out for this, all code objects are kept */
+		return; /* if memory for the list runs out, all code objects are kept */
 	i = recent_to_front(&all->recent->ids, id, &gone);
 	of = all->recent->of[sent_set_of(id) % SENT_SETS];
 	last = of[i];

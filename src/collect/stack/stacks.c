@@ -61,7 +61,7 @@ static void note_recent(struct collect *c, uint64_t id)
 	if (!s->recent)
 		s->recent = calloc(1, sizeof(*s->recent));
 	if (!s->recent)
-		return; /* if memory runs out for this, all stacks are kept */
+		return; /* if memory for the list runs out, all stacks are kept */
 	recent_to_front(s->recent, id, &gone);
 	if (!gone || !map_del(&s->named, gone))
 		return;

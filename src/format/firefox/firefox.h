@@ -29,7 +29,7 @@ struct firefox {
 	const struct render_options *opt;
 	struct render_names *names;
 	unsigned value;
-	/* The strings of the file: 0 is "", then the profile's by id, then these. */
+	/* The strings of the file: 0 is "", then come the profile's by id, then those in .made. */
 	/* strings that the profile itself doesn't have, as JSON, each after ",\n" */
 	struct str made;
 	uint32_t n_made;
@@ -58,8 +58,7 @@ void firefox_put_libs(const struct firefox *f);
 void firefox_put_shared(const struct firefox *f);
 
 /*
- * Categories are kinds of frames, in the order of enum frame_kind. This is their list for the
- * profile's "meta".
+ * The profile's categories as JSON, for "meta": kinds of frames, in the order of enum frame_kind.
  */
 extern const char firefox_categories[];
 

@@ -27,7 +27,7 @@
 	X(switch_mutex)                                                                            \
 	X(PyString_Type)	       /* only Python 2 has it */                                  \
 	X(_Py_RefTotal)		       /* only builds with Py_REF_DEBUG have it, up to 3.11 */     \
-	X(_Py_GetRefTotal)	       /* likewise only in builds with Py_REF_DEBUG, 3.x */        \
+	X(_Py_GetRefTotal)	       /* only builds of 3.x with Py_REF_DEBUG have it */          \
 	X(rpython_startup_code)	       /* only PyPy has it */                                      \
 	X(pypy_main_startup)                                                                       \
 	X(pypy_setup_home)
@@ -68,7 +68,7 @@ unsigned image_version_after(const char *name, const char *prefix);
 /* Fills image->where for the image's version, or sets image->unsupported. */
 void image_roots(struct image_ctx *c);
 
-/* Fills the fields of image->where about the GIL; to be called after the others are filled. */
+/* Fills the fields of image->where about the GIL; all other fields must be filled before. */
 void image_gil(struct image_ctx *c);
 
 /* 3.12: fills the field of image->where that has the address of the count of code objects. */

@@ -68,7 +68,7 @@ struct py_debug_offsets {
 	uint8_t gil; /* enum py_gil: what proves that a thread holds the GIL */
 };
 
-/* Reads these from the first @n bytes of _PyRuntime; -ENOTSUP with a message: a check failed. */
+/* Reads *@ret from the first @n bytes of _PyRuntime; -ENOTSUP with a message: a check failed. */
 _must_use_ int py_debug_offsets(const uint8_t *runtime, size_t n, struct py_debug_offsets *ret);
 
 /* Adds the two pointers that Py_TRACE_REFS puts before every object (up to 3.12). */

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""krait. It says the first lines and columns of frames too, so these are compared as well."""
+"""Drives krait, which tells first lines and columns of frames too, so that these are compared as
+well."""
 import os
 
 from drivers import driver
