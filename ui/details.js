@@ -65,7 +65,7 @@ function content(f, n) {
 	parts.push(el('table', {}, el('tr', {}, ...head.map((h) => el('th', {scope: 'col'}, h))),
 		row('total', n.value, n.count, n),
 		...(n.self < 0 ? [] : [row('itself', n.self, n.selfCount, n)]),
-		...(n.gc > 0 ? [row('of it GC', n.gc, n.gcCount, n)] : [])));
+		...(n.gc > 0 ? [row('including GC', n.gc, n.gcCount, n)] : [])));
 	if (n.lines.length) {
 		parts.push(el('table', {class: 'lines'}, ...n.lines.map(([name, value]) => {
 			const bar = el('i');

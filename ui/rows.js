@@ -5,7 +5,7 @@
 import {byId, percent} from './base.js';
 import {choose, filterBy, lookFor, saveSoon} from './change.js';
 import {family, fillOf} from './colour.js';
-import {PYTHON} from './data.js';
+import {GC, PYTHON} from './data.js';
 import {changeLines} from './diff_lines.js';
 import {changeTable} from './diff_table.js';
 import {nameless} from './label.js';
@@ -143,7 +143,8 @@ export function groupSums(g, owner) {
 }
 
 /**
- * Returns who owns a box: native code counts for its Python caller.
+ * Returns who owns a box: native code counts for its Python caller, without one for the garbage
+ * collector.
  * @returns {(box: number) => number}
  */
 export function owners() {
@@ -151,10 +152,10 @@ export function owners() {
 		python = Uint8Array.from(functions, (f) => f.kind === PYTHON && !f.root ? 1 : 0);
 	const root = Uint8Array.from(functions, (f) => f.root ? 1 : 0);
 	return (/** @type {number} */ box) => {
-		let at = box;
-		while (at > 0 && !python[fn[at]])
-			at = parent[at];
-		const f = at > 0 ? fn[at] : fn[box];
+		let at = box, gc = 0;
+		for (; at > 0 && !python[fn[at]]; at = parent[at])
+			gc = gc || (functions[fn[at]].kind === GC ? at : 0);
+		const f = fn[at > 0 ? at : gc || box];
 		return root[f] ? -1 : f;
 	};
 }

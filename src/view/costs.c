@@ -130,6 +130,9 @@ uint32_t costs_owner(const struct costs *c, uint32_t stack)
 	for (size_t i = 0; i < n; i++)
 		if (costs_is_python(c, costs_frame(c, frames, n, i)))
 			return costs_frame(c, frames, n, i);
+	for (size_t i = 0; i < n; i++)
+		if (costs_kind(c, costs_frame(c, frames, n, i)) == KIND_GC)
+			return costs_frame(c, frames, n, i);
 	return n ? costs_frame(c, frames, n, 0) : 0;
 }
 

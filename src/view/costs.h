@@ -107,7 +107,10 @@ bool costs_is_own(const struct costs *c, uint32_t location);
 /* Returns the innermost frame of the user's own code in a stack; 0: there is none. */
 uint32_t costs_own(const struct costs *c, uint32_t stack);
 
-/* Returns the location that owns a stack; 0: the stack has no frames. */
+/*
+ * Returns the location that owns a stack: its innermost Python function; without one the garbage
+ * collector's function, if it runs; else the innermost frame. 0: the stack has no frames.
+ */
 uint32_t costs_owner(const struct costs *c, uint32_t stack);
 
 /*
@@ -170,8 +173,13 @@ struct lede {
 	uint32_t line; /* with @own: the line that has most of @value, at least half; 0: none */
 	int64_t line_value;
 	/*
-	 * @own: location of a function that the own function calls directly with at least a quarter
-	 * of @value; 0: none
+	 * @own: .line has nearly all of .value, so the line is named and not its function; the
+	 * small rest is in the head of a loop or similar
+	 */
+	bool at_line;
+	/*
+	 * @own: location of a function that the own function, or with .at_line the line, calls
+	 * directly, with at least a quarter of its value; 0: none
 	 */
 	uint32_t callee;
 	int64_t callee_value;

@@ -182,28 +182,38 @@ static int add_function(struct finder *f, const struct choice *choice, int64_t v
 	return r;
 }
 
-/* Adds to the sums about the function that was chosen. */
+/* Does the sample count for the function that was chosen? */
+static bool is_of_chosen(const struct finder *f, const struct choice *choice)
+{
+	uint32_t counts_for = f->ret->own ? choice->own : choice->owner;
+
+	return counts_for && is_same(f->c, counts_for, f->ret->location) &&
+	       !(f->ret->own && is_around(f, choice));
+}
+
+/* Adds to the sums about the chosen function, but not to those of what it calls. */
 static int add_detail(struct finder *f, const struct choice *choice, int64_t value)
 {
-	const struct costs *c = f->c;
-	uint32_t function = f->ret->location;
-	uint32_t counts_for = f->ret->own ? choice->own : choice->owner;
-	int r = 0;
+	uint32_t at = f->ret->own ? choice->own : choice->caller;
 
-	if (!counts_for || !is_same(c, counts_for, function) ||
-	    (f->ret->own && is_around(f, choice)))
+	if (!is_of_chosen(f, choice))
 		return 0;
 	if (choice->collects)
 		costs_sum(&f->collected, value);
-	if (!f->ret->own)
-		return choice->caller ? tally_add(&f->of[CALLER], line_key(c, choice->caller),
-						  choice->caller, value)
-				      : 0;
-	if (profile_get_location(c->p, choice->own)->line > 0)
-		r = tally_add(&f->of[LINE], line_key(c, choice->own), choice->own, value);
-	if (!r && choice->callee)
-		r = tally_add(&f->of[CALLEE], c->keys.of[choice->callee], choice->callee, value);
-	return r;
+	if (!at || (f->ret->own && profile_get_location(f->c->p, at)->line <= 0))
+		return 0;
+	return tally_add(&f->of[f->ret->own ? LINE : CALLER], line_key(f->c, at), at, value);
+}
+
+/* Adds to the sums of what the chosen function calls, or the line that is named instead of it. */
+static int add_callee(struct finder *f, const struct choice *choice, int64_t value)
+{
+	const struct costs *c = f->c;
+
+	if (!choice->callee || !is_of_chosen(f, choice) ||
+	    (f->ret->at_line && line_key(c, choice->own) != line_key(c, f->ret->line)))
+		return 0;
+	return tally_add(&f->of[CALLEE], c->keys.of[choice->callee], choice->callee, value);
 }
 
 static int scan(struct finder *f, const struct profile_sum *sums, size_t n, unsigned value,
@@ -299,7 +309,7 @@ static bool is_same_file(const struct costs *c, uint32_t a, uint32_t b)
 	return f && g && profile_get_function(c->p, f)->file == profile_get_function(c->p, g)->file;
 }
 
-static void choose_details(struct finder *f)
+static void choose_line(struct finder *f)
 {
 	const struct costs *c = f->c;
 	struct lede *ret = f->ret;
@@ -315,7 +325,15 @@ static void choose_details(struct finder *f)
 		ret->line = f->of[LINE].location;
 		ret->line_value = f->of[LINE].most;
 	}
-	if (f->of[CALLEE].most >= ret->value / 4) {
+	ret->at_line = ret->line && ret->line_value >= ret->value - ret->value / 10;
+}
+
+static void choose_callee(struct finder *f)
+{
+	struct lede *ret = f->ret;
+	int64_t whole = ret->at_line ? ret->line_value : ret->value;
+
+	if (f->of[CALLEE].most && f->of[CALLEE].most >= whole / 4) {
 		ret->callee = f->of[CALLEE].location;
 		ret->callee_value = f->of[CALLEE].most;
 	}
@@ -335,7 +353,10 @@ int costs_lede(const struct costs *c, const struct profile_sum *sums, size_t n, 
 	r = find_function(&f, sums, n, value);
 	if (!r && ret->location)
 		r = scan(&f, sums, n, value, add_detail);
-	choose_details(&f);
+	choose_line(&f);
+	if (!r && ret->own)
+		r = scan(&f, sums, n, value, add_callee);
+	choose_callee(&f);
 	r = r ? r : lede_gc(c, sums, n, value, ret->value - f.collected, ret);
 	for (int i = 0; i < TALLIES; i++)
 		map_fini(&f.of[i].of);

@@ -56,8 +56,19 @@ def every_stack_with_it():
         check(report(path, "--kind", "gc")["shown"] == 30 * 10 ** 6, "--kind gc")
         check(report(path, "--kind", "native", "--kind", "python")["shown"] == 70 * 10 ** 6, "the other kinds")
         text = krait("report", path).stdout
-        check("68.0 %   80.0 %   app.work  app.py  of it GC 18.0 %" in text, text)
+        check("68.0 %   80.0 %   app.work  app.py  including GC 18.0 %" in text, text)
         check("GC 30.0 %" in text.split("What ran")[1], text)
+
+
+@case
+def without_python():
+    """Native functions of the collector count for it where no Python function is below them, as at
+    the interpreter's end; other native code for itself."""
+    with folder() as d:
+        path = made(d + "/p.pb.gz", (60, *MAIN), (25, "/bin/python3 Py_Finalize", GC[0], "/bin/python3 subtract_refs", "/bin/python3 visit_decref"),
+                    (10, "/bin/python3 Py_Finalize", GC[0]), (5, "/bin/python3 Py_Finalize", "/bin/python3 visit_decref"))
+        own = {f["name"]: f["own"] // 10 ** 6 for f in report(path)["functions"] if f["own"]}
+        check(own == {"app.main": 60, "gc_collect_main": 35, "visit_decref": 5}, str(own))
 
 
 @case
@@ -96,7 +107,7 @@ def told_first():
         # Work of a finalizer that collects again counts for the first collection.
         check(said(*rest, (40, *MAIN, "work:5", GC[0], "__del__:7", *GC)) == words + ", called from app.py:5", "finalizer")
         got = said((25, *MAIN, "work:5", *GC), (30, *MAIN, "work:5"), (45, *MAIN, "a:3"))
-        check(got == "55 % of the CPU time is at app.py:5 (work), of it the garbage collector 25 %", got)
+        check(got == "55 % of the CPU time is at app.py:5 (work), 25 of these 55 % in the garbage collector", got)
 
 
 # The program times its own collections: of cycles alone, of cycles with finalizers, of cycles with

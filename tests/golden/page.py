@@ -885,13 +885,17 @@ def garbage(b):
                           (["main", "work", gc, finalizer], {}, [12]), (["main", free], {}, [3])])
     open_page(b, "garbage.html")
     assert "garbage collector 27.0 %" in b.js("document.querySelector('#numbers').textContent.replace(/\\u00a0/g, ' ')"), "the header"
-    assert "of it GC\t27\t27.0 %" in tip_at(b, 0.3, 2), tip(b)
-    assert "of it GC\t12\t12.0 %" in tip_at(b, 0.05, 4), tip(b)
+    assert "including GC\t27\t27.0 %" in tip_at(b, 0.3, 2), tip(b)
+    assert "including GC\t12\t12.0 %" in tip_at(b, 0.05, 4), tip(b)
     assert "GC" not in tip_at(b, 0.585, 2), tip(b)
     choose(b, "Only with", "garbage collector")
     equal(b.js(CHIPS), "with garbage collector \u00d727.0 % of all is shown", "the filter")
     said = subprocess.run([KRAIT, "report", pages / "garbage.html", "--kind", "gc", "--json"], check=True, timeout=60, capture_output=True)
     equal(json.loads(said.stdout)["shown"], 27, "--kind gc")
+    start, visit = {"mapping": "/usr/bin/python3.12", "name": "Py_Finalize"}, {"mapping": "/usr/bin/python3.12", "name": "visit_decref"}
+    made("bare.html", [(["main"], {}, [60]), ([start, gc, visit], {}, [25]), ([start, visit], {}, [15])])
+    open_page(b, "bare.html", code="")
+    equal([r[:2] for r in rows(b) if r[1]], [["main", "60.0 %"], ["gc_collect_main", "25.0 %"], ["visit_decref", "15.0 %"]], "without Python")
     no_errors(b)
 
 

@@ -769,8 +769,8 @@ def tables(work, path):
                                  if (s.labels["thread"], s.labels["tid"]) == key)
         for key in (("Main", "7"), ("worker", "8"))})
     share = 100.0 * own["Worker.run"] / sum(own.values())
-    sentence = "%.0f %% of the CPU time is at /srv/app/lib/work.py:5 (Worker.run), of it deflate %.0f %%" % (
-        share, 100.0 * total["deflate"] / sum(own.values()))
+    sentence = "%.0f %% of the CPU time is at /srv/app/lib/work.py:5 (Worker.run), %.0f of these %.0f %% in deflate" % (
+        share, 100.0 * total["deflate"] / sum(own.values()), share)
     check("sentence", report["summary"] == sentence, report["summary"])
     for source, width in ((path, 80), (GO, 80), (path, 50)):
         os.environ["COLUMNS"] = str(width)
@@ -933,7 +933,7 @@ def sentences(path):
     find = ("_find_and_load", "<frozen importlib._bootstrap>", 1176)
     stack = [("<module>", "/srv/app/app.py", 1), find, ("<module>", "/v/lib/python3.12/http/__init__.py", 6)]
     for more in [], [find], [("import enum", find[1], 0), ("<module>", "/v/lib/python3.12/enum.py", 1)]:
-        hears(path, "importlib", "100 % of the CPU time is at app.py:1 (<module>), of it http.<module> 75 %",
+        hears(path, "importlib", "100 % of the CPU time is at app.py:1 (<module>), 75 of these 100 % in http.<module>",
               (3, *stack, *more), (1, *stack[:2]))
         krait("report", path, "-o", path + ".folded")
         got = json.loads(krait("report", path + ".folded", "--json").stdout)
@@ -953,9 +953,9 @@ def lines_told(path):
     app, lib = "/srv/app/aio.py", "/v/lib/python3.12/"
     start, count, other = ("<module>", app, 15), ("count", app, 5), ("other", app, 9)
     findall, enter = ("findall", lib + "re/__init__.py", 217), ("__aenter__", lib + "site-packages/aiohttp/client.py", 1425)
-    hears(path, "line", "37 % of the CPU time is at aio.py:5 (count), of it re.findall 22 %", (22, start, count, findall),
+    hears(path, "line", "37 % of the CPU time is at aio.py:5 (count), 22 of these 37 % in re.findall", (22, start, count, findall),
           (15, start, count), (24, start, other, enter), (3, start, other), *((6, start, ("f%d" % i, app, 20 + i)) for i in range(6)))
-    hears(path, "two-lines", "90 % of the CPU time is in aio.hot, of it aio.py:21 60 %", (60, start, ("hot", app, 21)),
+    hears(path, "two-lines", "90 % of the CPU time is in aio.hot, 60 of these 90 % at aio.py:21", (60, start, ("hot", app, 21)),
           (30, start, ("hot", app, 22)), (10, start, count, findall))
     hears(path, "line-without-head", "57 % of the CPU time is at aio.py:21 (hot)", (57, start, ("hot", app, 21)),
           (3, start, ("hot", app, 20)), *((8, start, ("f%d" % i, app, 30 + i)) for i in range(5)))
@@ -964,7 +964,7 @@ def lines_told(path):
     hears(path, "small", "None of your functions takes a tenth of the CPU time; 64 % is in aiohttp.client.__aenter__",
           (64, enter), *((9, start, ("f%d" % i, app, 20 + i)) for i in range(4)))
     hears(path, "flat", "None of your functions takes a tenth of the CPU time", *((5, ("f%d" % i, app, 20 + i)) for i in range(20)))
-    hears(path, "no-lines", "100 % of the CPU time is in aio.f, of it re.findall 40 %", (60, ("f", app, 0)), (40, ("f", app, 0), findall))
+    hears(path, "no-lines", "100 % of the CPU time is in aio.f, 40 of these 100 % in re.findall", (60, ("f", app, 0)), (40, ("f", app, 0), findall))
 
 
 def parts_told(path):
@@ -982,18 +982,18 @@ def parts_told(path):
     check("loop-samples", got["summary"] == words % "samples are", got["summary"])
     got = krait("report", path, "--format", "md").stdout.decode().replace("\\", "")
     check("loop-md", "**" + words % "CPU time is" + ".**" in got, got)
-    hears(path, "loop-rounded", "100 % of the CPU time is at app.py:15 (<module>), of it sched.scheduler.run 59 %",
+    hears(path, "loop-rounded", "100 % of the CPU time is at app.py:15 (<module>), 59 of these 100 % in sched.scheduler.run",
           (591, start, run, dumps), (3, start, run, hot), (406, start))
     pprint = ("pprint", lib + "pprint.py", 50)
     hears(path, "passed-on", "85 % of the CPU time is at app.py:15 (<module>), without your functions that it calls; "
-          "of it json.dumps 60 %", (60, start, dumps), (20, start, pprint, dumps), (15, start, hot), (5, start))
+          "60 of these 85 % in json.dumps", (60, start, dumps), (20, start, pprint, dumps), (15, start, hot), (5, start))
     hears(path, "passed-on-to-one", "60 % of the CPU time is at app.py:15 (<module>), nearly all in json.dumps, which it calls",
           (57, start, dumps), (3, start), (15, start, hot), (15, start, ("cold", app, 9)), (10, start, ("main", app, 3)))
-    hears(path, "trunk", "40 % of the CPU time is at app.py:7 (hot), of it json.dumps 35 %",
+    hears(path, "trunk", "40 % of the CPU time is at app.py:7 (hot), 35 of these 40 % in json.dumps",
           (35, start, ("main", app, 3), hot, dumps), (5, start, ("main", app, 3), hot), (30, start, ("main", app, 4)),
           (30, start))
     find = ("_find_and_load", "<frozen importlib._bootstrap>", 1176)
-    hears(path, "importlib-included", "80 % of the CPU time is at app.py:7 (hot), of it json.dumps 30 %",
+    hears(path, "importlib-included", "80 % of the CPU time is at app.py:7 (hot), 30 of these 80 % in json.dumps",
           (20, start, hot), (30, start, hot, find), (30, start, hot, dumps), (20, start))
 
 

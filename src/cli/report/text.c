@@ -70,7 +70,7 @@ static void add_gc_part(const struct report_printer *p, const struct cost *c, st
 	if (p->f->costs.kinds[KIND_GC] == p->f->costs.all || !c->location)
 		return;
 	if (share >= GC_LEAST && costs_kind(&p->f->costs, c->location) != KIND_GC)
-		str_addf(b, "of it GC %.1f %%", share);
+		str_addf(b, "including GC %.1f %%", share);
 }
 
 static void print_function(struct report_printer *p, const struct cost *c)

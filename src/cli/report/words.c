@@ -121,56 +121,78 @@ static void add_gc_lede(const struct report_facts *f, struct str *b)
 		costs_place(&f->costs, l->caller, profile_get_location(f->p, l->caller)->line, b);
 }
 
-static void add_of_it(const struct report_facts *f, int64_t value, struct str *b)
+static int whole_percent(const struct report_facts *f, int64_t value)
 {
-	str_addf(b, " %.0f %%", 100.0 * value / f->costs.all);
+	return (int)(100.0 * value / f->costs.all + 0.5);
 }
 
-/* Appends the line that has most of the function's value, or else what it calls. */
-static void add_parts(const struct report_facts *f, bool at_line, struct str *b)
+/*
+ * Appends "22 of these 37 %": @part of @whole, both as shares of all, so that nobody takes the 22
+ * for a share of the 37.
+ */
+static void add_part(const struct report_facts *f, int64_t part, int64_t whole, struct str *b)
+{
+	int percent = whole_percent(f, whole);
+
+	if (part == whole)
+		str_add(b, "all of it");
+	else if (whole_percent(f, part) == percent)
+		str_add(b, "nearly all of it");
+	else
+		str_addf(b, "%d of these %d %%", whole_percent(f, part), percent);
+}
+
+/* The value of the line or function that is named first. */
+static int64_t named_value(const struct lede *l)
+{
+	return l->at_line ? l->line_value : l->value;
+}
+
+/* Appends the line that has most of the function's value, or else what is called. */
+static void add_parts(const struct report_facts *f, struct str *b)
 {
 	const struct lede *l = &f->lede;
-	bool line = l->line && !at_line;
+	bool line = l->line && !l->at_line;
 
 	if (!line && !l->callee)
 		return;
-	str_add(b, l->others ? "; of it " : ", of it ");
+	str_add(b, l->others ? "; " : ", ");
+	add_part(f, line ? l->line_value : l->callee_value, named_value(l), b);
+	str_add(b, line ? " at " : " in ");
 	if (line)
 		costs_place(&f->costs, l->line, profile_get_location(f->p, l->line)->line, b);
 	else if (costs_kind(&f->costs, l->callee) == KIND_GC)
 		str_add(b, "the garbage collector");
 	else
 		costs_name(&f->costs, l->callee, b);
-	add_of_it(f, line ? l->line_value : l->callee_value, b);
 }
 
 /* Appends what takes more than the user's function but isn't due to the user's code. */
 static void add_around(const struct report_facts *f, struct str *b)
 {
 	const struct lede *l = &f->lede;
+	int64_t most = MAX(l->without, l->around_value);
 
 	if (l->collects) {
-		str_add_c(b, ';');
-		add_of_it(f, l->collects_value, b);
-		str_add(b, " is in the garbage collector, called from ");
+		str_addf(b, "; %d %% is in the garbage collector, called from ",
+			 whole_percent(f, l->collects_value));
 		costs_place(&f->costs, l->collects, profile_get_location(f->p, l->collects)->line,
 			    b);
 		return;
 	}
-	if (MAX(l->without, l->around_value) <= l->value)
+	if (most <= l->value)
 		return;
-	str_add_c(b, ';');
-	add_of_it(f, MAX(l->without, l->around_value), b);
+	str_addf(b, "; %d %% is in ", whole_percent(f, most));
 	if (l->without >= l->around_value) {
-		str_add(b, " is in code that none of your functions called");
+		str_add(b, "code that none of your functions called");
 		if (!l->apart)
 			return;
-		str_add(b, ", of it ");
+		str_add(b, ", ");
+		add_part(f, l->apart_value, most, b);
+		str_add(b, " in ");
 		costs_name(&f->costs, l->apart, b);
-		add_of_it(f, l->apart_value, b);
 		return;
 	}
-	str_add(b, " is in ");
 	costs_name(&f->costs, l->around, b);
 	str_add(b, " around your code");
 }
@@ -181,23 +203,19 @@ static bool is_callees(const struct report_facts *f)
 	const struct lede *l = &f->lede;
 
 	return l->callee && costs_kind(&f->costs, l->callee) != KIND_GC &&
-	       l->callee_value >= l->value - l->value / 10;
+	       l->callee_value >= named_value(l) - named_value(l) / 10;
 }
 
-/* Is the line named instead of its function? The small rest is in the head of a loop or similar. */
-static bool is_at_line(const struct lede *l)
-{
-	return l->own && l->line && l->line_value >= l->value - l->value / 10;
-}
-
-/* Appends "at aio.py:5 (count), of it re.findall 22 %" or "in app.hot, of it app.py:8 60 %". */
+/*
+ * Appends "at aio.py:5 (count), 22 of these 37 % in re.findall" or "in app.hot, 60 of these 90 % at
+ * app.py:8".
+ */
 static void add_own(const struct report_facts *f, struct str *b)
 {
 	const struct lede *l = &f->lede;
-	bool at_line = is_at_line(l);
 
-	str_add(b, at_line ? " at " : " in ");
-	if (at_line) {
+	str_add(b, l->at_line ? " at " : " in ");
+	if (l->at_line) {
 		costs_place(&f->costs, l->line, profile_get_location(f->p, l->line)->line, b);
 		str_add(b, " (");
 		render_names_function(f->costs.names, l->location, b);
@@ -210,14 +228,14 @@ static void add_own(const struct report_facts *f, struct str *b)
 		add_around(f, b);
 		return;
 	}
-	if (l->others && at_line && is_callees(f)) {
+	if (l->others && l->at_line && is_callees(f)) {
 		str_add(b, ", nearly all in ");
 		costs_name(&f->costs, l->callee, b);
 		str_add(b, ", which it calls");
 	} else {
 		if (l->others)
 			str_add(b, ", without your functions that it calls");
-		add_parts(f, at_line, b);
+		add_parts(f, b);
 	}
 	add_around(f, b);
 }
@@ -226,10 +244,8 @@ static void add_function(const struct report_facts *f, struct str *b)
 {
 	bool many = profile_is_count(profile_meta(f->p)->values[f->value].unit);
 	const struct lede *l = &f->lede;
-	/* the value of the line or function that is named first */
-	int64_t value = is_at_line(l) ? l->line_value : l->value;
 
-	str_addf(b, "%.0f %%", 100.0 * value / f->costs.all);
+	str_addf(b, "%d %%", whole_percent(f, named_value(l)));
 	if (!l->small)
 		str_addf(b, " of the %s", report_value_words(f));
 	str_add(b, many ? " are" : " is");
