@@ -15,7 +15,8 @@ KNOWN = {"builtin_chr": ["chr"], "builtin_len": ["len"], "list_sort": ["list.sor
          "zlib_compress": ["zlib.compress"], "math_sqrt": ["math.sqrt"],
          "dict_subscript": ["dict.mp_subscript", "dict.__getitem__"],
          "enum_next": ["enumerate.tp_iternext"], "cfunction_vectorcall_O": ["cfunction_vectorcall"],
-         "method_vectorcall_NOARGS": ["method_vectorcall"]}
+         "method_vectorcall_NOARGS": ["method_vectorcall"], "set_vectorcall": ["set"], "list_vectorcall": ["list"],
+         "float_vectorcall": ["float"]}
 
 
 def functions(path):

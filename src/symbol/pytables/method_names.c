@@ -24,7 +24,8 @@ struct entry {
 	/* the type or module that has it: index in scan.owners + 1; 0: none is known */
 	uint32_t owner;
 	bool shared; /* several owners have the function, so that its name stays without an owner */
-	bool method; /* the name is from a method table, not from a slot or an opcode */
+	/* Python code calls it by this name, which is from a method table or a type's own */
+	bool method;
 	bool several; /* the function also has other names */
 	bool owned;   /* the name has its owner's name before it, by finish_names() */
 };
@@ -258,6 +259,12 @@ static int add_slots(struct scan *s)
 	return type_glue(&s->d, add_slot, &arg);
 }
 
+/* Is it what Python code runs by calling the type, as in set(x)? Then it has the type's name. */
+static bool is_type_call(const struct entry *e)
+{
+	return streq(e->name, "tp_vectorcall") && !e->shared && !e->several;
+}
+
 /*
  * Puts the owner's name before a function that has one owner: list.sort. Likewise where machinery.c
  * knows the function by such a name.
@@ -272,7 +279,12 @@ static int finish_names(struct scan *s)
 		e->owned = owner && !e->shared;
 		if (!owner || streq(owner, "builtins") || streq(owner, "__builtin__"))
 			continue;
-		str_addf(&name, "%s.%s", owner, e->name);
+		if (is_type_call(e)) {
+			str_add(&name, owner);
+			e->method = true;
+		} else {
+			str_addf(&name, "%s.%s", owner, e->name);
+		}
 		full = str_take(&name);
 		if (!full)
 			return -ENOMEM;
