@@ -97,6 +97,8 @@ def speedscopes():
     yield "many-samples", speedscope([frame(i) for i in range(100)], dict(sampled, samples=[[i % 100] for i in range(80000)], weights=[1] * 80000))
     yield "many-profiles", dump({"$schema": "https://www.speedscope.app/file-format-schema.json", "shared": {"frames": [frame(0)]},
                                  "profiles": [dict(sampled, samples=[[0]], weights=[1]) for _ in range(9000)]})
+    yield "many-values", dump({"$schema": "https://www.speedscope.app/file-format-schema.json", "shared": {"frames": [frame(0)]},
+                               "profiles": [dict(sampled, samples=[[0]], weights=[1], valueType="v%d" % i, valueUnit="u%d" % i) for i in range(7000)]})
     yield "deep-json", nested(head, b"[")
     yield "deep-objects", nested(head, b'{"a":')
     yield "escapes", head + b'{"frames":[{"name":"' + b"\\u0041" * 170000 + b'"}]},"profiles":[]}'

@@ -834,6 +834,24 @@ def machine(b):
     no_errors(b)
 
 
+def twelve(b):
+    """Twelve values: the chooser has them all, and each has its own shares and its own total."""
+    types = [("v%d" % i, ("count", "nanoseconds", "bytes")[i % 3]) for i in range(12)]
+    stacks = [(i, [(v + 1) * (i * v % 5 + i + 1) for v in range(12)]) for i in range(3)]
+    made("twelve.html", [(["f%d" % i], {"process": "api", "pid": "1"}, values) for i, values in stacks], types)
+    open_page(b, "twelve.html")
+    equal(b.js("[...document.querySelectorAll('select[aria-label=\"Value\"] option')].map((e) => e.textContent)"), [t for t, _ in types], "the chooser")
+    for v, (name, unit) in enumerate(types):
+        choose(b, "Value", str(v))
+        whole = sum(values[v] for _, values in stacks)
+        want = [["f%d" % i] + ["%.1f %%" % (100 * values[v] / whole)] * 2 for i, values in sorted(stacks, key=lambda s: -s[1][v])]
+        equal(sorted(rows(b)), sorted(want), name)
+        words = {"count": "%d %s", "nanoseconds": "%d ns %s", "bytes": "%d bytes %s"}[unit] % (whole, name)
+        text = b.js("document.querySelector('#numbers').textContent.replace(/\\u00a0/g, ' ')")
+        assert words in text, (words, text)
+    no_errors(b)
+
+
 def waited(b):
     """If less than half a CPU was used, the first sentence says how much the program waited."""
     use = ["CPU use: pid 7: 1000 ms, CPU 20 ms, 1 threads, main thread ran 20 ms, queued 10 ms, waited 970 ms, not known 0 ms: app.py",
@@ -2265,7 +2283,7 @@ def main():
         return bad
     with browser.Browser(1400, 800) as b:
         for t in (numbers, python_functions, zoom, search, installed_twice, hover, uncounted, weighed, periods, keyboard, turned, hover_line, slept, keyboard_in_controls, timeline, lanes, time_of_threads, one_scale, even, diff_legend, lane_legend,
-                  printed, printed_more, printed_deep, printed_whole, scrolled, shown_of, whole_names, long_names, line_in_sight, chip, filters, machine, waited, whole_sentence, kind_and_module, garbage, nameless, kept_place, chosen_group, labels, own_words,
+                  printed, printed_more, printed_deep, printed_whole, scrolled, shown_of, whole_names, long_names, line_in_sight, chip, filters, machine, twelve, waited, whole_sentence, kind_and_module, garbage, nameless, kept_place, chosen_group, labels, own_words,
                   label_keys, library, my_code, deep_trunk, recursion, mutual_recursion, pressed, sandwich, around, upwards, time_order, time_places, lines, panel, colours, told_apart, kinds_apart, imports,
                   votes, saved, saved_folded, saved_sandwich, options, sizes,
                   address, early, steady, brushed, follows, answered, origins, whole_address, rare, hostile, difference, empty, chain):

@@ -31,7 +31,10 @@ OTHERS = (("/usr/lib/libz.so.1", "inflate", "native"), ("/opt/libz.so.1", "f", "
 KINDS = {mapping: kind for mapping, _, kind in OTHERS}
 SHOWN = sorted({*NAMES, *(name for _, name, _ in OTHERS)}, key=len, reverse=True)
 TYPES = ((("samples", "count"), ("cpu", "nanoseconds")), (("samples", "count"),),
-         (("objects", "count"), ("space", "bytes"), ("inuse", "bytes")))
+         (("objects", "count"), ("space", "bytes"), ("inuse", "bytes")),
+         (("samples", "count"), ("cpu", "nanoseconds"), ("wall", "nanoseconds"), ("alloc_objects", "count"), ("alloc_space", "bytes"),
+          ("inuse_objects", "count"), ("inuse_space", "bytes"), ("contentions", "count"), ("delay", "nanoseconds"), ("page_faults", "count"),
+          ("context_switches", "count"), ("read", "bytes")))  # twelve
 
 Frame = collections.namedtuple("Frame", "mapping name file start line column address")
 # stack: the outermost frame first; time -1: none
@@ -237,8 +240,6 @@ def check_back(p, path, work):
 def check_merge(p, q, paths, work):
     out, start = os.path.join(work, "merged.pb.gz"), min((x.start for x in (p, q) if x.start), default=0)
     types, want = list(dict.fromkeys(p.types + q.types)), collections.defaultdict(lambda: [0] * len(types))
-    if len(types) > 4:
-        return
     krait("merge", *paths, "-o", out, "--add-label", "job=x")
     for x in p, q:
         for key, values in content(x, x.start - start if x.start else 0, types, [("job", "x")]).items():

@@ -48,14 +48,14 @@ def draw_owners(r):
 
 
 def draw(r):
-    types, owners = r.choice(sums.TYPES[:2]), draw_owners(r)
+    types, owners = r.choice(sums.TYPES[:2] + sums.TYPES[3:]), draw_owners(r)
     frames, samples = [draw_frame(r) for _ in range(r.randint(1, 12))], []
     for _ in range(r.choice((1, 30, 30))):
         stack, n = [r.choice(frames) for _ in range(r.choice((0, 1, 2, 3, 5)))], r.choice((0, 1, 1, 2, 5))
         stack += stack[-2:] * r.choice((0, 0, 0, 1, 3))
         samples.append(Sample(tuple(stack), r.choice(owners), r.choice((-1, 0, 10 ** 6, r.randrange(10 ** 9))),
-                              (n, n * 10 ** 6 + r.choice((0, 5)))[:len(types)]))
-    return Profile(types, len(types) - 1, 10 ** 18, 10 ** 9, samples)
+                              (n, n * 10 ** 6 + r.choice((0, 5)), *(r.choice((0, 17)) for _ in types[2:]))[:len(types)]))
+    return Profile(types, min(len(types) - 1, 1), 10 ** 18, 10 ** 9, samples)
 
 
 def name(f):
@@ -111,12 +111,20 @@ def not_alone(counter):
 
 
 def speedscope(p, path):
-    d, got = load(path), collections.Counter()
+    """One value beside the number of samples, or all of them, the default one first."""
+    d, got, several = load(path), collections.defaultdict(collections.Counter), len(p.types) > 2
     frames = [(f["name"], f.get("file", ""), f.get("line", 0)) for f in d["shared"]["frames"]]
+    values = range(len(p.types)) if several else (p.default,)
     for part in d["profiles"]:
+        value = p.types.index((part["valueType"], part["valueUnit"])) if several else p.default
+        prefix, unit = p.types[value][0] + ": " if several else "", p.types[value][1]
+        same("speedscope's names and units", (prefix, unit if unit != "count" else "none"), (part["name"][:len(prefix)], part["unit"]))
+        of = got[value]
         for stack, weight in zip(part["samples"], part["weights"]):
-            got[part["name"], tuple(frames[i] for i in stack)] += weight
-    same("speedscope", untitled(by_thread(p, lambda f: (name(f), place(f), f.line), p.default)), got)
+            of[part["name"][len(prefix):], tuple(frames[i] for i in stack)] += weight
+    same("speedscope's first value", p.default, next(iter(got)))
+    for value in values:
+        same("speedscope " + p.types[value][0], untitled(by_thread(p, lambda f: (name(f), place(f), f.line), value)), got[value])
 
 
 def firefox(p, path):
@@ -227,13 +235,15 @@ def plain_owner(labels):
     return tuple(sorted((k, v) for k, v in labels if k in ("pid", "process", "thread", "tid")))
 
 
-def read_again(p, path, work, by, frame, wanted=lambda s: True):
+def read_again(p, path, work, by, frame, wanted=lambda s: True, all_values=False):
     """Names, places and lines of each stack by thread, after krait has read a format."""
     back = os.path.join(work, "back.pb.gz")
     krait("report", path, "-o", back)
     q = sums.read(back)
     q = q._replace(samples=[s._replace(labels=plain_owner(s.labels)) for s in q.samples])
-    same("%s read again" % path.rsplit(".", 2)[1], by(by_thread(p, frame, p.default, wanted)), by(by_thread(q, frame, q.default)))
+    for value in range(len(p.types)) if all_values else (p.default,):
+        there = q.types.index(p.types[value]) if all_values else q.default
+        same("%s read again, %s" % (path.rsplit(".", 2)[1], p.types[value][0]), by(by_thread(p, frame, value, wanted)), by(by_thread(q, frame, there)))
 
 
 def place_read(f):
@@ -252,7 +262,7 @@ def check(seed, work):
         krait("report", path, "-o", there)
         look(p, there)
         if ext == "speedscope":
-            read_again(p, there, work, not_alone, lambda f: (name(f), place_read(f), f.line))
+            read_again(p, there, work, not_alone, lambda f: (name(f), place_read(f), f.line), all_values=len(p.types) > 2)
         elif ext == "firefox":
             read_again(p, there, work, dict, lambda f: (name(f), place_read(f), f.line, f.start, kind(f)))
         elif ext == "trace":

@@ -228,6 +228,61 @@ static void test_values(void **state)
 	profile_free(p);
 }
 
+#define OF_KRAIT(type, value_unit, unit, weight)                                                   \
+	"{\"name\":\"" type ": a (pid 1)\",\"valueType\":\"" type "\",\"valueUnit\":\"" value_unit \
+	"\",\"type\":\"sampled\",\"unit\":\"" unit "\",\"samples\":[[0]],\"weights\":[" weight     \
+	"]}"
+
+/*
+ * krait's members say what a value is. The first one is the default. Weights in another unit of
+ * time are converted, whatever "valueUnit" says.
+ */
+static void test_value_types(void **state)
+{
+	static const char text[] = FILE_OF(OF_KRAIT("faults", "pages", "none", "3") "," OF_KRAIT(
+		"wall", "microseconds", "microseconds", "9") "," OF_KRAIT("hits", "count", "none",
+									  "5"));
+	static const struct {
+		const char *value, *want;
+	} cases[] = {{"faults", "1;" MAIN " 3\n"},
+		     {"wall", "1;" MAIN " 9000\n"},
+		     {"hits", "1;" MAIN " 5\n"}};
+	struct profile *p = read_text(text);
+	struct profile_meta *m = profile_meta(p);
+
+	assert_int_equal(m->n_values, 3);
+	assert_int_equal(m->default_value, 0);
+	assert_string_equal(m->values[0].unit, "pages");
+	assert_string_equal(m->values[1].unit, "nanoseconds");
+	assert_string_equal(m->values[2].unit, "count");
+	profile_free(p);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		assert_reads_as(text,
+				&(struct render_options){.value = cases[i].value, .by = "pid"},
+				cases[i].want);
+}
+
+/* Values beyond those that fit are left out and counted. */
+static void test_too_many_values(void **state)
+{
+	_cleanup_str_ struct str text = {};
+	struct profile *p;
+
+	str_add(&text, "{" SCHEMA ",\"profiles\":[");
+	for (unsigned i = 0; i < PROFILE_MAX_VALUES + 3; i++)
+		str_addf(&text,
+			 "%s{\"valueType\":\"v%u\",\"type\":\"sampled\",\"unit\":\"none\","
+			 "\"samples\":[[0]],\"weights\":[%u]}",
+			 i ? "," : "", i, 1 + i);
+	str_add(&text, "]," TABLE "}");
+	p = read_text(str_cstr(&text));
+	assert_int_equal(profile_meta(p)->n_values, PROFILE_MAX_VALUES);
+	assert_string_equal(profile_meta(p)->comments.list.v[0],
+			    "left out: 3 profiles with one kind of value more than krait keeps");
+	profile_free(p);
+	assert_reads_as(str_cstr(&text), &(struct render_options){.value = "v15"}, MAIN " 16\n");
+}
+
 static void test_refused(void **state)
 {
 	static const struct {
@@ -253,10 +308,16 @@ static void test_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sampled), cmocka_unit_test(test_evented),
-		cmocka_unit_test(test_units),	cmocka_unit_test(test_owners),
-		cmocka_unit_test(test_odd),	cmocka_unit_test(test_fractions),
-		cmocka_unit_test(test_values),	cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_sampled),
+		cmocka_unit_test(test_evented),
+		cmocka_unit_test(test_units),
+		cmocka_unit_test(test_owners),
+		cmocka_unit_test(test_odd),
+		cmocka_unit_test(test_fractions),
+		cmocka_unit_test(test_values),
+		cmocka_unit_test(test_value_types),
+		cmocka_unit_test(test_too_many_values),
+		cmocka_unit_test(test_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,6 +12,7 @@
 #include "cli/options/values.h"
 #include "cli/write.h"
 #include "format/read.h"
+#include "view/shape/tree.h"
 
 #define MAX_FILES 1000
 
@@ -41,6 +42,14 @@ static const struct option_row rows[] = {
 	 .set = value_label,
 	 .field = FIELD(labels),
 	 .help = "write this label to every sample; may be repeated"},
+	{.name = "value",
+	 .arg = "TYPE",
+	 .set = value_string,
+	 .field = FIELD(render.value),
+	 .initial = "the first profile's default",
+	 .complete = "samples cpu",
+	 .help = "the value that text and pictures show, and that is shown first of the merged "
+		 "profile"},
 	{.name = "no-times",
 	 .set = value_times_none,
 	 .field = FIELD(render.times),
@@ -110,13 +119,25 @@ static void warn_of_values(struct profile *p, const profiles *all, const struct 
 	}
 }
 
+/* Makes the value called @name the one that is shown first. */
+static int choose_value(struct profile *p, const char *name)
+{
+	int at = name ? tree_value(p, name) : 0;
+
+	if (name && at >= 0)
+		profile_meta(p)->default_value = (unsigned)at;
+	return MIN(at, 0);
+}
+
 static int merge(const struct merge_options *o, const profiles *all,
 		 const struct operands *operands)
 {
-	struct profile *p;
+	struct profile *p = NULL;
 	int r = profile_merge(all->v, all->n, o->labels.v, o->labels.n, &p);
 
+	r = r ? r : choose_value(p, o->render.value);
 	if (r) {
+		profile_free(p);
 		log_error("%s", err_msg());
 		return EXIT_FAILED;
 	}

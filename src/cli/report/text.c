@@ -343,6 +343,27 @@ static void print_head(struct report_printer *p)
 	report_end_row(p);
 }
 
+/* Names the values that neither the tables nor the head show, if the profile has any. */
+static void print_other_values(struct report_printer *p)
+{
+	const struct profile_meta *m = profile_meta(p->f->p);
+	_cleanup_str_ struct str b = {}, md = {};
+
+	for (unsigned i = profile_is_count(m->values[0].unit); i < m->n_values; i++)
+		if (i != p->f->value)
+			str_addf(&b, "%s %s",
+				 b.n ? "," : "Other values, for --value:", m->values[i].type);
+	if (!b.n)
+		return;
+	if (p->md) {
+		str_add(&p->row, "\n");
+		markup_add_md(&md, str_cstr(&b), b.n);
+	}
+	cells_add(&p->row, str_cstr(p->md ? &md : &b), p->md ? 2 * MD_COLUMNS : 2 * p->style->width,
+		  false, false);
+	report_end_row(p);
+}
+
 /* Prints what the reader of the file left out or mended, each in a row. */
 static void print_notes(struct report_printer *p)
 {
@@ -445,6 +466,7 @@ static int print_all(struct report_printer *p)
 	print_use(p);
 	print_lede(p);
 	print_head(p);
+	print_other_values(p);
 	print_notes(p);
 	r = costs_whole(&p->f->costs) ? print_tables(p) : 0;
 	str_fini(&p->row);

@@ -2,7 +2,8 @@
 /*
  * Writes speedscope's own format (its file-format-schema.json, unchanged since speedscope 0.6): a
  * table of frames; then for each thread a profile with all its stacks, root first, and their
- * weights, in order of time.
+ * weights, in order of time. Of several values each has its own profiles, which say in two more
+ * members what the value is.
  */
 #include "format/common/writers.h"
 
@@ -22,8 +23,8 @@ struct speedscope {
 	struct timeline timeline;
 	unsigned value, digits; /* index of the value, and the decimal places of weights */
 	const char *unit, *comma;
-	bool first_thread;
-	int64_t end; /* sum of the weights of the current thread */
+	bool first_thread, several; /* .several: several values are written */
+	int64_t end;		    /* sum of the weights of the current thread */
 };
 
 /* Returns the unit as speedscope knows it; "none" for counts. */
@@ -63,13 +64,22 @@ static int put_frames(struct speedscope *s)
 static int begin_thread(void *arg, const struct timeline_thread *thread)
 {
 	struct speedscope *s = arg;
-	_cleanup_str_ struct str name = {};
+	const struct profile_value_type *type = &profile_meta(s->p)->values[s->value];
+	_cleanup_str_ struct str name = {}, threads = {};
 
-	timeline_name(thread, &name);
-	if (name.failed)
+	timeline_name(thread, &threads);
+	str_addf(&name, "%s%s%s", s->several ? type->type : "", s->several ? ": " : "",
+		 str_cstr(&threads));
+	if (name.failed || threads.failed)
 		return err_set(-ENOMEM, "out of memory");
 	fprintf(s->out, "%s\n{\"type\":\"sampled\",\"name\":", s->first_thread ? "" : ",");
 	json_put_string(s->out, str_cstr(&name));
+	if (s->several) {
+		fputs(",\"valueType\":", s->out);
+		json_put_string(s->out, type->type);
+		fputs(",\"valueUnit\":", s->out);
+		json_put_string(s->out, type->unit);
+	}
 	fprintf(s->out, ",\"unit\":\"%s\",\"startValue\":0,\"samples\":[", s->unit);
 	s->first_thread = false;
 	s->comma = "";
@@ -110,9 +120,51 @@ static int end_thread(void *arg, const struct timeline_thread *thread)
 	return r;
 }
 
-static int put_all(struct speedscope *s, const struct render_options *opt)
+static int put_value(struct speedscope *s, unsigned value)
 {
 	static const struct timeline_reader reader = {begin_thread, put_run, end_thread};
+	const char *unit = profile_meta(s->p)->values[value].unit;
+
+	s->value = value;
+	s->unit = unit_of(unit);
+	s->digits = profile_fraction_digits(unit);
+	return timeline_each(&s->timeline, &reader, s);
+}
+
+/* Is there such a value before @value? A reader couldn't tell them apart. */
+static bool is_again(const struct profile_meta *m, unsigned value)
+{
+	for (unsigned i = 0; i < value; i++)
+		if (profile_same_type(&m->values[i], &m->values[value]))
+			return true;
+	return false;
+}
+
+/* The default value comes first: it is the one that speedscope opens. */
+static int put_values(struct speedscope *s, unsigned first)
+{
+	const struct profile_meta *m = profile_meta(s->p);
+	int r = put_value(s, first);
+
+	for (unsigned i = 0; s->several && !r && i < m->n_values; i++)
+		if (i != first && !is_again(m, i))
+			r = put_value(s, i);
+	return r;
+}
+
+/*
+ * Are all values written? A profile with one value beside the number of samples is written with
+ * that value alone.
+ */
+static bool has_several(const struct profile_meta *m)
+{
+	static const struct profile_value_type samples = {"samples", "count"};
+
+	return m->n_values > (profile_same_type(&m->values[0], &samples) ? 2 : 1);
+}
+
+static int put_all(struct speedscope *s, const struct render_options *opt, unsigned value)
+{
 	int r;
 
 	fputs("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n"
@@ -124,7 +176,7 @@ static int put_all(struct speedscope *s, const struct render_options *opt)
 	fputs("]},\n\"profiles\":[", s->out);
 	s->first_thread = true;
 	if (!r)
-		r = timeline_each(&s->timeline, &reader, s);
+		r = put_values(s, value);
 	fputs("]}\n", s->out);
 	return r;
 }
@@ -132,17 +184,17 @@ static int put_all(struct speedscope *s, const struct render_options *opt)
 static int write_speedscope(struct speedscope *s, const struct render_options *opt)
 {
 	int r = opt->value ? tree_value(s->p, opt->value) : (int)profile_meta(s->p)->default_value;
+	unsigned value;
 
 	if (r < 0)
 		return r;
-	s->value = (unsigned)r;
-	s->unit = unit_of(profile_meta(s->p)->values[s->value].unit);
-	s->digits = profile_fraction_digits(profile_meta(s->p)->values[s->value].unit);
+	value = (unsigned)r;
+	s->several = !opt->value && has_several(profile_meta(s->p));
 	s->weights = spool_open();
 	r = s->weights ? frames_init(&s->frames, s->p, false) : -EIO;
 	if (!r)
 		r = timeline_init(&s->timeline, s->p, opt->times, opt->by);
-	return r ? r : put_all(s, opt);
+	return r ? r : put_all(s, opt, value);
 }
 
 int speedscope_write(struct profile *p, FILE *out, const struct render_options *opt)

@@ -12,6 +12,7 @@
 #include "base/vec.h"
 #include "format/common/folded_frame.h"
 #include "format/common/viewer_in.h"
+#include "view/shape/timeline.h"
 
 #define MAX_DEPTH VIEWER_MAX_DEPTH
 #define NO_MEMORY VIEWER_NO_MEMORY
@@ -52,6 +53,7 @@ struct reader {
 	VEC(uint32_t) n_open;	      /* by index of a frame: how often it is open */
 	struct viewer_counts counts;
 	uint64_t odd[ODDS];
+	bool has_types; /* krait wrote the file: the first value is the default */
 	struct str key, name, file;
 };
 
@@ -59,6 +61,7 @@ struct reader {
 struct part {
 	struct json_in samples, weights, events;
 	struct str type, name, unit;
+	struct str value_type, value_unit; /* krait's own members: what the value is */
 	int power;	/* amounts in the file times 10^power are amounts in the profile */
 	unsigned value; /* index of the profile's value */
 	bool is_count, is_austin;
@@ -70,6 +73,8 @@ static void part_fini(struct part *part)
 	str_fini(&part->type);
 	str_fini(&part->name);
 	str_fini(&part->unit);
+	str_fini(&part->value_type);
+	str_fini(&part->value_unit);
 }
 
 static int bad(const struct json_in *in, const char *field, const char *what)
@@ -468,19 +473,29 @@ static int take_name_of_austin(struct reader *r, const char *name, label_list *l
 				       (struct folded_text){tid + 1, strlen(tid + 1)});
 }
 
+/* The name of the threads; where krait wrote several values, the value stands before it. */
+static const char *name_of_threads(const struct part *part)
+{
+	const char *name = str_cstr(&part->name), *type = str_cstr(&part->value_type);
+
+	return *type && str_starts(name, type) && str_starts(name + strlen(type), ": ")
+		       ? name + strlen(type) + strlen(": ")
+		       : name;
+}
+
 /*
  * Takes labels from a profile's name. The name of a file's only profile may also be what was run.
  */
 static int take_name(struct reader *r, struct part *part, bool alone)
 {
-	const char *name = str_cstr(&part->name);
+	const char *name = name_of_threads(part);
 	label_list labels = {};
 	int err = part->is_austin ? take_name_of_austin(r, name, &labels)
 				  : take_name_of_krait(r, name, &labels);
 
 	if (!err && !labels.n)
 		err = take_name_of_pyspy(r, name, &labels);
-	if (!err && !labels.n && !alone)
+	if (!err && !labels.n && !alone && !(part->value_type.n && streq(name, TIMELINE_ALL)))
 		err = add_label(r, &labels, "thread", (struct folded_text){name, strlen(name)});
 	part->labels = profile_labels(r->p, labels.v, labels.n);
 	vec_fini(&labels);
@@ -527,7 +542,25 @@ static unsigned find_value(struct reader *r, const struct profile_value_type *ty
 	return i;
 }
 
-/* Chooses the value for a unit: one for all units of time, one for bytes, one for counts. */
+/* What krait says of the value. Times and bytes have the unit that weights are converted to. */
+static void take_value_type(struct reader *r, struct part *part, struct profile_value_type *type)
+{
+	const char *unit = str_cstr(&part->value_unit);
+
+	if (!part->value_type.n)
+		return;
+	r->has_types = true;
+	type->type = profile_get_string(r->p, profile_string(r->p, str_cstr(&part->value_type)));
+	if (!part->is_count || !*unit || profile_is_count(unit))
+		return;
+	part->is_count = false;
+	type->unit = profile_get_string(r->p, profile_string(r->p, unit));
+}
+
+/*
+ * Chooses the value for a unit: one for all units of time, one for bytes, one for counts. If krait
+ * says what the value is, that counts.
+ */
 static void take_unit(struct reader *r, struct part *part)
 {
 	static const struct {
@@ -549,15 +582,35 @@ static void take_unit(struct reader *r, struct part *part)
 	i = i < ARRAY_SIZE(units) ? i : 0;
 	type = units[i].type;
 	part->is_count = i == 0;
+	take_value_type(r, part, &type);
 	if (part->is_count && r->counts.micro)
 		type.unit = PROFILE_MICROCOUNT;
-	part->is_austin = take_austin(part, &type);
+	part->is_austin = !part->value_type.n && take_austin(part, &type);
 	part->power = units[i].power;
 	part->value = find_value(r, &type);
 }
 
+/* Where the text of this member goes; NULL: it isn't one that is read as text. */
+static struct str *text_of(struct part *part, const char *key)
+{
+	const struct {
+		const char *key;
+		struct str *text;
+	} all[] = {{"type", &part->type},
+		   {"name", &part->name},
+		   {"unit", &part->unit},
+		   {"valueType", &part->value_type},
+		   {"valueUnit", &part->value_unit}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		if (streq(key, all[i].key))
+			return all[i].text;
+	return NULL;
+}
+
 static int find_parts(struct reader *r, struct part *part, struct json_in *in)
 {
+	struct str *text;
 	int more, err = in_field(json_in_enter(in, '{'), "profiles");
 
 	while (!err && (more = json_in_key(in, &r->key))) {
@@ -565,11 +618,9 @@ static int find_parts(struct reader *r, struct part *part, struct json_in *in)
 
 		if (more < 0)
 			return in_field(more, "profiles");
-		if (streq(key, "type") || streq(key, "name") || streq(key, "unit")) {
-			err = read_text(in, key,
-					*key == 't'   ? &part->type
-					: *key == 'n' ? &part->name
-						      : &part->unit);
+		text = text_of(part, key);
+		if (text) {
+			err = read_text(in, key, text);
 			continue;
 		}
 		if (streq(key, "samples"))
@@ -633,7 +684,7 @@ static int read_profiles(struct reader *r)
 	}
 	if (!m->n_values)
 		m->values[m->n_values++] = (struct profile_value_type){"samples", "count"};
-	m->default_value = choose_default(m);
+	m->default_value = r->has_types ? 0 : choose_default(m);
 	m->period_type = m->values[m->default_value];
 	m->period = 1;
 	return err;

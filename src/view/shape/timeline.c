@@ -22,7 +22,7 @@ void timeline_name(const struct timeline_thread *thread, struct str *b)
 	if (*thread->tid)
 		str_addf(b, "%s(tid %s)", *thread->name ? " " : "", thread->tid);
 	if (!b->n)
-		str_add(b, "all threads");
+		str_add(b, TIMELINE_ALL);
 }
 
 static int64_t time_of(const struct timeline *t, const struct profile_sample *s)

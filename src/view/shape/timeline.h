@@ -67,7 +67,8 @@ struct timeline_reader {
  */
 _must_use_ int timeline_each(struct timeline *t, const struct timeline_reader *reader, void *arg);
 
-/* Appends "app.py (pid 12) · worker (tid 34)", or the part of it that is known. */
+#define TIMELINE_ALL "all threads"
+/* Appends "app.py (pid 12) · worker (tid 34)", the part of it that is known, or TIMELINE_ALL. */
 void timeline_name(const struct timeline_thread *thread, struct str *b);
 
 #endif
