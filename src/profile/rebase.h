@@ -3,7 +3,8 @@
  * Takes what a profile in use holds out of it: that becomes a profile of its own, and the one in
  * use goes on empty. Whoever holds ids of it, for samples that are still to come, asks for new ones
  * meanwhile. What nobody asks for is carried over no more. Two things are made of this: a window of
- * a recording that goes on (record/session.h), and a smaller profile (condense.h).
+ * a recording that goes on (record/session.h; docs/decisions/0022), and a smaller profile
+ * (condense.h).
  */
 #ifndef PROFILE_REBASE_H
 #define PROFILE_REBASE_H

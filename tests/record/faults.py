@@ -37,9 +37,9 @@ stop = threading.Event()
 print("ready", flush=True)
 sys.stdin.readline()
 end = time.monotonic() + 2
-threading.Thread(target=work, args=(end,), name="early").start()
+threading.Thread(target=work, args=(end,), name="early", daemon=True).start()
 work(end - 1)
-threading.Thread(target=work, args=(end,), name="late").start()
+threading.Thread(target=work, args=(end,), name="late", daemon=True).start()
 work(end)
 for i in range(4):
     over.acquire()
