@@ -152,7 +152,7 @@ static int setup(void **state)
 					.sees_unmaps = true,
 					.kallsyms = -1,
 					.start_ns = 500,
-					.clock = true};
+					.n_sources = 1};
 
 	f->profile = config.profile = profile_new();
 	profile_meta(f->profile)->n_values = 2;
