@@ -27,7 +27,6 @@ const volatile struct {
 	__u64 kernel_stack; /* != 0: its samples have the kernel's frames */
 } source_config[ABI_MAX_SOURCES];
 
-const volatile __u32 kernel_stack_bytes = 16384; /* arch: THREAD_SIZE; used before 5.15 */
 
 /* Set once user space has described the processes that were running before. */
 bool armed;

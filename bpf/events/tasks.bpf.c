@@ -8,14 +8,12 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
 
+#include "native/saved.bpf.h"
 #include "process/number.bpf.h"
 #include "process/owner.bpf.h"
 #include "task.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
-
-/* size of a kernel stack on this architecture (THREAD_SIZE); used before 5.15 */
-const volatile __u32 kernel_stack_bytes = 16384;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -50,10 +48,9 @@ walk_inline bool read_regs(struct rec_task *rec, const void *at)
 
 walk_inline bool read_user_regs(struct rec_task *rec, struct task_struct *task)
 {
-	if (bpf_core_enum_value_exists(enum bpf_func_id___regs, BPF_FUNC_task_pt_regs___regs))
+	if (HAS_TASK_REGS)
 		return read_regs(rec, (const void *)bpf_task_pt_regs(task));
-	return read_regs(rec, (const void *)(BPF_CORE_READ(task, stack) + kernel_stack_bytes -
-					     bpf_core_type_size(struct pt_regs)));
+	return read_regs(rec, regs_on_stack(task));
 }
 
 walk_inline __u32 state_of(struct task_struct *task)
@@ -64,16 +61,6 @@ walk_inline __u32 state_of(struct task_struct *task)
 	if (bpf_core_field_exists(now->__state))
 		return BPF_CORE_READ(now, __state);
 	return (__u32)BPF_CORE_READ(old, state);
-}
-
-walk_inline __u64 thread_pointer_of(struct task_struct *task)
-{
-	struct task_struct___x86 *x86 = (void *)task;
-	struct task_struct___a64 *a64 = (void *)task;
-
-	if (bpf_core_field_exists(x86->thread.fsbase))
-		return BPF_CORE_READ(x86, thread.fsbase);
-	return BPF_CORE_READ(a64, thread.uw.tp_value);
 }
 
 /*
@@ -101,7 +88,7 @@ walk_inline void fill(struct rec_task *rec, struct task_struct *task)
 	/* The width of on_cpu differs between kernels: in 7.3 it is one byte between others. */
 	rec->on_cpu = BPF_CORE_READ_BITFIELD_PROBED(task, on_cpu) != 0;
 	read_times(rec, task);
-	rec->thread_pointer = thread_pointer_of(task);
+	rec->thread_pointer = thread_pointer(task);
 	if (!has_owner(task, &rec->uid, &rec->gid))
 		rec->uid = rec->gid = TASK_NO_ID;
 	rec->has_regs = read_user_regs(rec, task);

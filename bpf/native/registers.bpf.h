@@ -7,14 +7,14 @@
 #define BPF_REGISTERS_H
 
 #include "maps.bpf.h"
+#include "native/saved.bpf.h"
 
-/* 5.15+ has a helper; before, the registers lie at the end of the thread's kernel stack. */
+/* The registers of the current thread, @task. */
 walk_inline const void *saved_regs(struct task_struct *task)
 {
-	if (bpf_core_enum_value_exists(enum bpf_func_id___regs, BPF_FUNC_task_pt_regs___regs))
+	if (HAS_TASK_REGS)
 		return (const void *)bpf_task_pt_regs(bpf_get_current_task_btf());
-	return (const void *)(BPF_CORE_READ(task, stack) + kernel_stack_bytes -
-			      bpf_core_type_size(struct pt_regs));
+	return regs_on_stack(task);
 }
 
 #if defined(__TARGET_ARCH_arm64)

@@ -7,6 +7,7 @@
 #ifndef BPF_PROC_H
 #define BPF_PROC_H
 
+#include "native/saved.bpf.h"
 #include "process/crowd.bpf.h"
 #include "maps.bpf.h"
 #include "process/number.bpf.h"
@@ -34,16 +35,6 @@ walk_inline void read_key(struct task_struct *task, __u32 tgid, struct proc_key 
 	key->start_ns = BPF_CORE_READ(task, group_leader, start_time);
 	key->tgid = tgid;
 	key->exec_id = (__u32)BPF_CORE_READ(task, self_exec_id);
-}
-
-walk_inline __u64 thread_pointer(struct task_struct *task)
-{
-	struct task_struct___x86 *x86 = (void *)task;
-	struct task_struct___a64 *a64 = (void *)task;
-
-	if (bpf_core_field_exists(x86->thread.fsbase))
-		return BPF_CORE_READ(x86, thread.fsbase);
-	return BPF_CORE_READ(a64, thread.uw.tp_value);
 }
 
 /*

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What the kernel keeps of a thread's user state: its registers and its thread pointer. */
+#ifndef BPF_SAVED_H
+#define BPF_SAVED_H
+
+#include "state.bpf.h"
+
+/* size of a kernel stack on this architecture (THREAD_SIZE); used before 5.15 */
+const volatile __u32 kernel_stack_bytes = 16384;
+
+/* bpf_task_pt_regs(), which takes a task with BTF. Before: regs_on_stack(). */
+#define HAS_TASK_REGS                                                                              \
+	bpf_core_enum_value_exists(enum bpf_func_id___regs, BPF_FUNC_task_pt_regs___regs)
+
+/* The registers lie at the end of the thread's kernel stack. */
+walk_inline const void *regs_on_stack(struct task_struct *task)
+{
+	return (const void *)(BPF_CORE_READ(task, stack) + kernel_stack_bytes -
+			      bpf_core_type_size(struct pt_regs));
+}
+
+walk_inline __u64 thread_pointer(struct task_struct *task)
+{
+	struct task_struct___x86 *x86 = (void *)task;
+	struct task_struct___a64 *a64 = (void *)task;
+
+	if (bpf_core_field_exists(x86->thread.fsbase))
+		return BPF_CORE_READ(x86, thread.fsbase);
+	return BPF_CORE_READ(a64, thread.uw.tp_value);
+}
+
+#endif
