@@ -1,58 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Walks the chain of frames, innermost first, into walk_out. From 3.11 on, frames of
- * Python-to-Python calls lie next to each other in the thread's data stack, callers at lower
- * addresses. So one read, from the start of a frame's page, serves all its callers in that page.
- * Before 3.11, and for generators, a frame is an object somewhere on the heap and costs a read of
- * its own.
+ * Walks the chain of frames, innermost first, into walk_out. What is read of a frame is in
+ * frame.bpf.h.
  */
 #ifndef BPF_FRAMES_H
 #define BPF_FRAMES_H
 
+#include "python/anew.bpf.h"
 #include "python/code.bpf.h"
-#include "python/running.bpf.h"
-#include "python/thread.bpf.h"
+#include "python/frame.bpf.h"
 
 /* the most steps of a walk: the frames, a shim for each, and 3.15's sentinel */
 #define MAX_STEPS (2 * ABI_MAX_FRAMES + GROUP_FRAMES)
-
-/* Reads from the start of the page in which the frame is to the frame's end. */
-walk_inline bool load_block(struct walk *w, __u64 frame)
-{
-	__u64 start = frame & ~(__u64)(BLOCK_BYTES - 1);
-	__u32 n = (__u32)(frame - start) + FRAME_BYTES;
-
-	opaque(n);
-	if (n > BLOCK_BYTES + FRAME_BYTES)
-		return false;
-	w->block_start = w->block_end = 0;
-	if (read_user(w->block, n, start))
-		return false;
-	w->block_start = start;
-	w->block_end = start + n;
-	return true;
-}
-
-/*
- * Offset of the frame's bytes in w->block, or -1. A frame that isn't in the block is read alone,
- * unless it is the first such frame or lies shortly below the last one: then frames of the data
- * stack follow, and the block is read. (Chunks of the data stack have no order: Python/pystate.c,
- * push_chunk.)
- */
-walk_inline __s32 load_frame(struct walk *w, __u64 frame)
-{
-	__u64 at = frame - w->block_start, below = w->lone - frame;
-
-	if (at < BLOCK_BYTES && at + FRAME_BYTES <= w->block_end - w->block_start)
-		return (__s32)at;
-	w->lone = frame;
-	if ((below < BLOCK_BYTES || !w->block_end) && load_block(w, frame))
-		return (__s32)(frame - w->block_start);
-	if (!read_user(&w->block[LONE_FRAME], FRAME_BYTES, frame))
-		return LONE_FRAME;
-	note_absent(w, ABSENT_FRAME, frame, FRAME_BYTES);
-	return -1;
-}
 
 walk_inline void push_frame(struct walk *w, struct walk_out *out, struct walk_addrs *addrs,
 			    __u64 frame, __u64 code, __u64 check, __s32 lasti, __u32 flags)
@@ -71,111 +30,6 @@ walk_inline void push_frame(struct walk *w, struct walk_out *out, struct walk_ad
 	addrs->frame[i] = frame;
 	w->hash = check_mix(check_mix(w->hash, check), (__u64)(__u32)lasti << 32 ^ code);
 	w->n = i + 1;
-}
-
-walk_inline void start_stack(struct walk *w)
-{
-	w->n = w->groups = 0;
-	w->mark = 0;
-	w->fresh = FRESH_NOT;
-	w->hash = w->proc_hash;
-}
-
-/* Of 3.11, 3.12: tells whether the walk has dropped an innermost loop that isn't set up yet. */
-walk_inline bool began_again(const struct walk *w)
-{
-	return w->inner >= INNER_DROPPED;
-}
-
-/*
- * Restarts the walk at @frame, which runs in a loop further out. The innermost loop's link to that
- * loop may be left over too: if the loop that it leads to doesn't run @frame, the frame's own chain
- * has to show its loop. False: it can't.
- */
-walk_inline bool begin_again(struct walk *w, const struct py_layout *l, __u64 frame)
-{
-	__u64 loop = w->outer_loop;
-
-	w->closed = 1;
-	w->frame = frame;
-	if (loop && frame && frame == read_u64(loop + l->cframe_current_frame)) {
-		w->frame = loop;
-		load_cframe(w, l);
-		w->inner = INNER_DROPPED;
-		return true;
-	}
-	w->inner = INNER_FOUND;
-	return frame && !l->frame_is_entry;
-}
-
-/*
- * Is the innermost loop, which isn't set up yet, the thread's only one? Its link further out then
- * leads to the thread's root_cframe, which is no loop's, or to one that greenlet puts before that
- * where a greenlet begins.
- */
-walk_inline bool is_first_entered(struct walk *w, const struct py_layout *l)
-{
-	__u64 pair[2] = {}, root = w->tstate + l->tstate_root_cframe;
-
-	if (!w->outer_loop ||
-	    read_user(pair, sizeof(pair), w->outer_loop + l->cframe_current_frame))
-		return false;
-	return !pair[0] && (w->outer_loop == root || pair[1] == root) && is_first_loop(w, l);
-}
-
-/*
- * The innermost loop's frames don't lead to the next loop further out. If the thread runs the
- * innermost loop itself, that loop may not be set up yet, and the thread is still in the frame that
- * called. Or (3.12) greenlet is switching, and has taken the loops' own frames out of the chain
- * that it is about to leave.
- */
-walk_global int walk_anew(__u32 slot)
-{
-	struct walk *w = walk_state(slot);
-	const struct py_layout *l = layout_of(w);
-	__u64 running, frame = 0;
-	bool itself;
-
-	if (!l)
-		return 0;
-	itself = runs_loop(w);
-	running = find_running(slot);
-	if (itself && w->entered)
-		frame = running;
-	if (frame || (itself && l->frame_is_entry))
-		w->broken = WALK_FRAME_TORN;
-	if (begin_again(w, l, frame))
-		return 0;
-	if (is_first_entered(w, l)) {
-		walk_end(w, WALK_NO_PYTHON);
-		return 0;
-	}
-	w->frame = w->entered || l->frame_is_entry ? 0 : running;
-	w->found = 0; /* no loop can be shown to run that frame */
-	if (!w->frame)
-		walk_end(w, w->broken);
-	return 0;
-}
-
-/*
- * The walk can't go on. Unless the innermost loop's frames are proved, all of them are dropped, as
- * they may be left over, and the walk restarts further out. If that isn't possible either, it ends
- * with @outcome, or with WALK_FRAME_TORN if the loop isn't set up yet. WALK_CODE_HUGE says nothing
- * against the frames: it ends the walk.
- */
-walk_inline void fail(struct walk *w, __u8 outcome)
-{
-	if (w->inner == INNER_PROVED || outcome == WALK_CODE_HUGE) {
-		walk_end(w, outcome);
-		return;
-	}
-	start_stack(w);
-	if (began_again(w)) {
-		walk_end(w, w->broken);
-		return;
-	}
-	w->broken = outcome;
-	walk_anew(w->slot);
 }
 
 /*
@@ -262,60 +116,6 @@ walk_inline void close_group(struct walk *w, struct walk_out *out, struct walk_a
 	out->frame[i].flags |= FRAME_ENTRY;
 	push_group(w, addrs, i, shim);
 	w->hash = check_mix(w->hash, FRAME_ENTRY);
-}
-
-/* lasti of a frame that hasn't run an instruction yet: one before the first */
-#define NO_INSTRUCTION (-2)
-
-/* What the walk needs to know of one frame. */
-struct frame_view {
-	__u64 caller, code, func;
-	__s32 lasti;
-	/* the frame is an evaluation loop's own, made by the interpreter: no Python function */
-	bool shim;
-	bool stacked; /* the frame lies in the data stack, not in a generator */
-	bool entry;   /* the frame is the outermost of its evaluation loop, shims included */
-	__u32 flags;
-};
-
-/* Reads a _PyInterpreterFrame (3.11 and later). */
-walk_inline bool read_iframe(struct walk *w, const struct py_layout *l, struct frame_view *f)
-{
-	__s32 off = load_frame(w, w->frame);
-	__u8 owner;
-
-	if (off < 0)
-		return false;
-	f->caller = block_u64(w, off + l->frame_back);
-	/* from 3.14 on the low bits are tags */
-	f->code = block_u64(w, off + l->frame_code) & ~7ull;
-	f->func = l->func_version ? block_u64(w, off + l->frame_func) : 0;
-	f->lasti = (__s32)(block_u64(w, off + l->frame_lasti) - f->code - l->code_adaptive);
-	owner = l->frame_owner ? block_u8(w, off + l->frame_owner) : 0;
-	/* in 3.11, which has no shims, the value is left over from before */
-	f->shim = owner >= 3 && !l->frame_is_entry;
-	f->stacked = !owner;
-	f->entry = f->shim || (l->frame_is_entry && block_u8(w, off + l->frame_is_entry));
-	f->flags = 0;
-	return true;
-}
-
-/* Reads a PyFrameObject (2.7 to 3.10). An evaluation loop of its own runs each of these. */
-walk_inline bool read_object(struct walk *w, const struct py_layout *l, struct frame_view *f)
-{
-	if (read_user(&w->block[LONE_FRAME], OBJECT_BYTES, w->frame + l->frame_back)) {
-		note_absent(w, ABSENT_FRAME, w->frame, OBJECT_BYTES + 24);
-		return false;
-	}
-	f->caller = block_u64(w, LONE_FRAME);
-	f->code = block_u64(w, LONE_FRAME + l->frame_code - l->frame_back);
-	f->lasti = (__s32)block_u64(w, LONE_FRAME + l->frame_lasti - l->frame_back);
-	f->func = 0;
-	f->shim = f->stacked = f->entry = false;
-	f->flags = FRAME_ENTRY;
-	w->waits = l->frame_executing &&
-		   !(__u8)block_u64(w, LONE_FRAME + l->frame_executing - l->frame_back);
-	return true;
 }
 
 /*

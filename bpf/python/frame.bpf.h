@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Reads one frame. From 3.11 on, frames of Python-to-Python calls lie next to each other in the
+ * thread's data stack, callers at lower addresses. So one read, from the start of a frame's page,
+ * serves all its callers in that page. Before 3.11, and for generators, a frame is an object
+ * somewhere on the heap and costs a read of its own.
+ */
+#ifndef BPF_FRAME_H
+#define BPF_FRAME_H
+
+#include "state.bpf.h"
+
+/* Reads from the start of the page in which the frame is to the frame's end. */
+walk_inline bool load_block(struct walk *w, __u64 frame)
+{
+	__u64 start = frame & ~(__u64)(BLOCK_BYTES - 1);
+	__u32 n = (__u32)(frame - start) + FRAME_BYTES;
+
+	opaque(n);
+	if (n > BLOCK_BYTES + FRAME_BYTES)
+		return false;
+	w->block_start = w->block_end = 0;
+	if (read_user(w->block, n, start))
+		return false;
+	w->block_start = start;
+	w->block_end = start + n;
+	return true;
+}
+
+/*
+ * Offset of the frame's bytes in w->block, or -1. A frame that isn't in the block is read alone,
+ * unless it is the first such frame or lies shortly below the last one: then frames of the data
+ * stack follow, and the block is read. (Chunks of the data stack have no order: Python/pystate.c,
+ * push_chunk.)
+ */
+walk_inline __s32 load_frame(struct walk *w, __u64 frame)
+{
+	__u64 at = frame - w->block_start, below = w->lone - frame;
+
+	if (at < BLOCK_BYTES && at + FRAME_BYTES <= w->block_end - w->block_start)
+		return (__s32)at;
+	w->lone = frame;
+	if ((below < BLOCK_BYTES || !w->block_end) && load_block(w, frame))
+		return (__s32)(frame - w->block_start);
+	if (!read_user(&w->block[LONE_FRAME], FRAME_BYTES, frame))
+		return LONE_FRAME;
+	note_absent(w, ABSENT_FRAME, frame, FRAME_BYTES);
+	return -1;
+}
+
+/* lasti of a frame that hasn't run an instruction yet: one before the first */
+#define NO_INSTRUCTION (-2)
+
+/* What the walk needs to know of one frame. */
+struct frame_view {
+	__u64 caller, code, func;
+	__s32 lasti;
+	/* the frame is an evaluation loop's own, made by the interpreter: no Python function */
+	bool shim;
+	bool stacked; /* the frame lies in the data stack, not in a generator */
+	bool entry;   /* the frame is the outermost of its evaluation loop, shims included */
+	__u32 flags;
+};
+
+/* Reads a _PyInterpreterFrame (3.11 and later). */
+walk_inline bool read_iframe(struct walk *w, const struct py_layout *l, struct frame_view *f)
+{
+	__s32 off = load_frame(w, w->frame);
+	__u8 owner;
+
+	if (off < 0)
+		return false;
+	f->caller = block_u64(w, off + l->frame_back);
+	/* from 3.14 on the low bits are tags */
+	f->code = block_u64(w, off + l->frame_code) & ~7ull;
+	f->func = l->func_version ? block_u64(w, off + l->frame_func) : 0;
+	f->lasti = (__s32)(block_u64(w, off + l->frame_lasti) - f->code - l->code_adaptive);
+	owner = l->frame_owner ? block_u8(w, off + l->frame_owner) : 0;
+	/* in 3.11, which has no shims, the value is left over from before */
+	f->shim = owner >= 3 && !l->frame_is_entry;
+	f->stacked = !owner;
+	f->entry = f->shim || (l->frame_is_entry && block_u8(w, off + l->frame_is_entry));
+	f->flags = 0;
+	return true;
+}
+
+/* Reads a PyFrameObject (2.7 to 3.10). An evaluation loop of its own runs each of these. */
+walk_inline bool read_object(struct walk *w, const struct py_layout *l, struct frame_view *f)
+{
+	if (read_user(&w->block[LONE_FRAME], OBJECT_BYTES, w->frame + l->frame_back)) {
+		note_absent(w, ABSENT_FRAME, w->frame, OBJECT_BYTES + 24);
+		return false;
+	}
+	f->caller = block_u64(w, LONE_FRAME);
+	f->code = block_u64(w, LONE_FRAME + l->frame_code - l->frame_back);
+	f->lasti = (__s32)block_u64(w, LONE_FRAME + l->frame_lasti - l->frame_back);
+	f->func = 0;
+	f->shim = f->stacked = f->entry = false;
+	f->flags = FRAME_ENTRY;
+	w->waits = l->frame_executing &&
+		   !(__u8)block_u64(w, LONE_FRAME + l->frame_executing - l->frame_back);
+	return true;
+}
+
+#endif
