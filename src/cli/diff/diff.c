@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* krait diff: compares two profiles, or two label sets of one, function by function. */
-#include "cli/diff/diff.h"
+#include "cli/diff/options.h"
 
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "cli/cells.h"
-#include "cli/color.h"
 #include "cli/commands.h"
 #include "cli/exit.h"
-#include "cli/options/source_options.h"
-#include "cli/options/values.h"
-#include "cli/options/view_options.h"
 #include "cli/write.h"
 #include "format/common/embedded.h"
 #include "format/read.h"
@@ -19,238 +15,11 @@
 #include "view/names/origin.h"
 #include "view/shape/tree.h"
 
-struct diff_options {
-	pattern_texts side[DIFF_SIDES]; /* values of --a and --b */
-	VEC(const char *) fail_texts;
-	VEC(struct fail_rule) rules;
-	const char *per, *value, *output, *format_name;
-	char *per_name;
-	double per_counts[DIFF_SIDES];
-	struct view_options view;
-	struct source_options source;
-	enum source_mode source_mode;
-	unsigned limit;
-	enum color_mode color;
-	bool json, quiet;
-	int (*print)(const struct diff_facts *f, const struct diff_style *style, FILE *out);
-};
-
-#define FIELD(f) offsetof(struct diff_options, f)
-
-static const struct option_row rows[] = {
-	{.group = "What is compared",
-	 .name = "a",
-	 .arg = "KEY=PATTERN",
-	 .set = view_value_label,
-	 .field = FIELD(side[DIFF_A]),
-	 .help = "with one file: the label of the samples before"},
-	{.name = "b",
-	 .arg = "KEY=PATTERN",
-	 .set = view_value_label,
-	 .field = FIELD(side[DIFF_B]),
-	 .help = "with one file: the label of the samples after"},
-	{.name = "per",
-	 .arg = "NAME=N,M",
-	 .set = value_string,
-	 .field = FIELD(per),
-	 .initial = "runs, if both commands ran to their end",
-	 .help = "how much work was done before and after, as in requests=12000,13500: costs are "
-		 "then compared per unit of work. Without it, and without runs that ended with 0, "
-		 "only shares are compared"},
-	{.name = "value",
-	 .arg = "TYPE",
-	 .set = value_string,
-	 .field = FIELD(value),
-	 .initial = "the profiles' own default",
-	 .complete = "samples cpu",
-	 .help = "which values"},
-	{.name = "fail-if",
-	 .arg = "LIMIT",
-	 .set = value_strings,
-	 .field = FIELD(fail_texts),
-	 .help = "exit with 4 if a function's change is more than noise and beyond this: "
-		 "own:module.function>+5%, total:json.*>+2points; may be repeated"},
-	VALUE_OUTPUT_ROW(FIELD(output), "standard output", "where to write"),
-	{.name = "format",
-	 .arg = "FORMAT",
-	 .set = value_string,
-	 .field = FIELD(format_name),
-	 .initial = "text",
-	 .complete = "text md json html",
-	 .help = "text, md (Markdown, for a job's summary), json, or html: a page with both as one "
-		 "flame graph; the file's extension picks it too"},
-	{.name = "json",
-	 .set = value_flag,
-	 .field = FIELD(json),
-	 .help = "the same as --format json"},
-	{.name = "limit",
-	 .letter = 'n',
-	 .arg = "N",
-	 .set = view_value_rows,
-	 .field = FIELD(limit),
-	 .initial = "10",
-	 .help = "rows of the table"},
-	SOURCE_ROWS(FIELD(source), "html: ", "by default only what the compared pages have"),
-	VIEW_SAMPLE_ROWS(FIELD(view)),
-	VIEW_TIME_ROWS(FIELD(view)),
-	VIEW_GRAIN_ROWS(FIELD(view)),
-	VIEW_NATIVE_ROW(FIELD(view)),
-	VIEW_BY_OWN_ROW(
-		FIELD(view), NULL,
-		"a row for each process, thread or cgroup by name, state of the GIL (gil: of "
-		"running threads; waiting threads have no samples) or value of another label; in "
-		"a page a root frame"),
-	VIEW_MINE_ROW(FIELD(view)),
-	VALUE_QUIET_ROW(FIELD(quiet), "Conduct"),
-	VALUE_COLOR_ROW(FIELD(color)),
-	OPTION_HELP,
-	{},
-};
-
-static const struct option_refusal refused[] = {
-	{"invert", "a table of what changed has no direction; its page (-o FILE.html) turns stacks "
-		   "around"},
-	{},
-};
-
-static int bad_per(const char *text)
-{
-	return err_set(-EINVAL,
-		       "--per: '%s' is not a count for each side; write as in "
-		       "--per requests=12000,13500",
-		       text);
-}
-
-static int parse_per(struct diff_options *o)
-{
-	const char *equals = o->per ? strchr(o->per, '=') : NULL;
-	char *end;
-
-	if (!o->per)
-		return 0;
-	if (!equals || equals == o->per)
-		return bad_per(o->per);
-	o->per_counts[DIFF_A] = strtod(equals + 1, &end);
-	if (*end != ',')
-		return bad_per(o->per);
-	o->per_counts[DIFF_B] = strtod(end + 1, &end);
-	if (*end || !(o->per_counts[DIFF_A] > 0) || !(o->per_counts[DIFF_B] > 0) ||
-	    o->per_counts[DIFF_A] > 1e18 || o->per_counts[DIFF_B] > 1e18)
-		return bad_per(o->per);
-	o->per_name = strndup(o->per, (size_t)(equals - o->per));
-	return o->per_name ? 0 : err_set(-ENOMEM, "out of memory");
-}
-
-static int parse_rules(struct diff_options *o)
-{
-	vec_foreach(text, &o->fail_texts) {
-		struct fail_rule rule = {};
-		int r = fail_rule_parse(*text, &rule);
-
-		if (!r && vec_push(&o->rules, rule))
-			r = err_set(-ENOMEM, "out of memory");
-		if (r) {
-			fail_rule_fini(&rule);
-			return r == -EINVAL ? err_wrap(r, "--fail-if") : r;
-		}
-	}
-	return 0;
-}
-
-static int choose_format(struct diff_options *o)
-{
-	const char *name = o->json ? "json" : o->format_name ? o->format_name : "text";
-
-	if (o->json && o->format_name)
-		return err_set(-EINVAL, "--json and --format exclude each other; keep one");
-	if (!o->format_name && o->output && str_ends(o->output, ".md"))
-		name = "md";
-	if (!o->format_name && o->output && str_ends(o->output, ".json"))
-		name = "json";
-	if (!o->format_name && o->output && str_ends(o->output, ".html"))
-		name = "html";
-	if (streq(name, "text"))
-		o->print = diff_print_text;
-	else if (streq(name, "md"))
-		o->print = diff_print_md;
-	else if (streq(name, "json"))
-		o->print = diff_print_json;
-	else if (streq(name, "html"))
-		o->print = diff_print_page;
-	return o->print ? 0
-			: err_set(-EINVAL,
-				  "--format %s: no such format; there are text, md, json and html",
-				  name);
-}
-
-/*
- * Refuses a file name that isn't a comparison's: either the name or the missing --format is a
- * mistake.
- */
-static int check_name(const struct diff_options *o)
-{
-	const struct render_format *named =
-		o->json || o->format_name || !o->output ? NULL : render_by_file(o->output);
-
-	if (!named || streq(named->name, "html") || str_ends(o->output, ".txt"))
-		return 0;
-	return err_set(-EINVAL,
-		       "%s is a name for %s, which no comparison is written as; use .txt, .md, "
-		       ".json or .html, or --format",
-		       o->output, named->name);
-}
-
-static bool is_page(const struct diff_options *o)
-{
-	return o->print == diff_print_page;
-}
-
-/* A page of a comparison holds both sides; folded stacks with two counts may too. */
-static bool of_one_file(const struct diff_options *o, const struct operands *operands)
-{
-	return operands->n == 1 && !o->side[DIFF_A].n && !o->side[DIFF_B].n;
-}
-
-static int check(struct diff_options *o, const struct operands *operands)
-{
-	bool labels = o->side[DIFF_A].n && o->side[DIFF_B].n;
-	int r;
-
-	if (operands->n == 0)
-		return err_set(-EINVAL, "name two profiles: krait diff BEFORE AFTER");
-	if (operands->n == 1 && !labels && !of_one_file(o, operands))
-		return err_set(-EINVAL,
-			       "one profile is compared by labels: krait diff %s --a "
-			       "version=1 --b version=2",
-			       operands->operand);
-	if (operands->n == 2 && (o->side[DIFF_A].n || o->side[DIFF_B].n))
-		return err_set(-EINVAL,
-			       "--a and --b are for one profile; name one, or use --label");
-	if (o->view.labels.n && (o->side[DIFF_A].n || o->side[DIFF_B].n))
-		return err_set(-EINVAL, "--label doesn't go with --a and --b; add it to them");
-	if (operands->n == 1 && streq(operands->operand, "-"))
-		return err_set(-EINVAL, "standard input can be read once; name a file");
-	if (operands->n == 2 && streq(operands->words[0], "-") && streq(operands->words[1], "-"))
-		return err_set(-EINVAL, "standard input can be read once; name a file");
-	r = parse_per(o);
-	r = r ? r : parse_rules(o);
-	r = r ? r : choose_format(o);
-	r = r ? r : check_name(o);
-	r = r ? r : source_options_mode(&o->source, &o->source_mode);
-	if (!r && o->source_mode != SOURCE_OWN && !is_page(o))
-		return err_set(-EINVAL, "only a page shows source text; %s does nothing here",
-			       o->source.all ? "--source" : "--no-source");
-	if (!r && o->view.by && !is_page(o) && o->view.grain != VIEW_AS_IS)
-		return err_set(-EINVAL, "--by has no rows of lines, functions or modules; leave "
-					"one of the two out");
-	return r ? r : view_options_check(&o->view);
-}
-
 /* Takes the source text from a page, because the files may have changed since it was made. */
 static int take_text(const struct diff_options *o, const char *path, const char *tag,
 		     struct str *text)
 {
-	if (!is_page(o) || o->source_mode == SOURCE_NONE || !str_ends(path, ".html"))
+	if (!diff_is_page(o) || o->source_mode == SOURCE_NONE || !str_ends(path, ".html"))
 		return 0;
 	return read_source_file(path, tag, text);
 }
@@ -266,7 +35,7 @@ static int read_side(const struct diff_options *o, const struct operands *operan
 	int r;
 
 	f->name[side] = path;
-	if (of_one_file(o, operands)) {
+	if (diff_of_one_file(o, operands)) {
 		r = f->diff.p[side] ? 0 : read_two_file(operands->operand, f->diff.p);
 		f->name[side] = side == DIFF_A ? HTML_DIFF_BEFORE : HTML_DIFF_AFTER;
 		tag = side == DIFF_A ? EMBEDDED_SOURCE_BEFORE : EMBEDDED_SOURCE_AFTER;
@@ -434,7 +203,7 @@ static int compare(const struct diff_options *o, const struct operands *operands
 	int r;
 
 	f->by = o->view.by;
-	f->groups = f->by && !is_page(o);
+	f->groups = f->by && !diff_is_page(o);
 	r = unmatched_init(&f->unmatched, &o->view);
 	r = r ? r : read_side(o, operands, DIFF_A, f);
 	r = r ? r : read_side(o, operands, DIFF_B, f);
@@ -454,21 +223,9 @@ static int compare(const struct diff_options *o, const struct operands *operands
 	return r ? r : apply_rules(o, f);
 }
 
-static void options_fini(struct diff_options *o)
-{
-	vec_foreach(rule, &o->rules)
-		fail_rule_fini(rule);
-	vec_fini(&o->rules);
-	vec_fini(&o->fail_texts);
-	vec_fini(&o->side[DIFF_A]);
-	vec_fini(&o->side[DIFF_B]);
-	view_options_fini(&o->view);
-	free(o->per_name);
-}
-
 static int run(const struct command *self, int argc, char **argv)
 {
-	_cleanup_(options_fini) struct diff_options o = {.limit = 10};
+	_cleanup_(diff_options_fini) struct diff_options o = {.limit = 10};
 	struct caller caller = {};
 	struct diff_facts f = {};
 	struct operands operands;
@@ -476,7 +233,7 @@ static int run(const struct command *self, int argc, char **argv)
 
 	if (r >= 0)
 		return r;
-	if (check(&o, &operands)) {
+	if (diff_options_check(&o, &operands)) {
 		log_error("%s", err_msg());
 		return EXIT_USAGE;
 	}
@@ -512,8 +269,8 @@ const struct command command_diff = {
 	.examples = (const char *const[]){"krait diff old.pb.gz new.pb.gz\twhat changed",
 					  "krait diff old.pb.gz new.pb.gz -o diff.html\tas a page",
 					  NULL},
-	.rows = rows,
-	.refused = refused,
+	.rows = diff_rows,
+	.refused = diff_refused,
 	.operand = "FILE",
 	.max_operands = 2,
 	.operand_is_file = true,
