@@ -27,7 +27,6 @@ const volatile struct {
 	__u64 kernel_stack; /* != 0: its samples have the kernel's frames */
 } source_config[ABI_MAX_SOURCES];
 
-
 /* Set once user space has described the processes that were running before. */
 bool armed;
 
