@@ -76,7 +76,8 @@ class Program:
         return self
 
     def load(self, port):
-        """Requests over connections of their own, as fast as they are answered, until it ends."""
+        """Sends requests over connections of their own, as fast as they are answered, until the
+        `with` block ends."""
 
         def drive():
             while not self.stop.is_set():

@@ -41,7 +41,11 @@ struct wait_rule {
 	/* name of the system call that the rule is for; NULL: any, or none */
 	const char *call_name;
 	long call;
-	bool idle; /* fits only if the call has no descriptor: its first or second argument is 0 */
+	/*
+	 * the row fits only if the call has no descriptor, which its first or second argument 0
+	 * shows
+	 */
+	bool idle;
 	const char *wchan; /* beginning of the name of the kernel function that sleeps; NULL: any */
 	enum wait_kind kind;
 	int fd; /* which argument of the call is the descriptor; -1: none is */

@@ -157,7 +157,7 @@ static void split(const struct session *s, const struct session_use *u, struct c
 
 	ret->ran_ms = ms(since(u->first.ran_ns, u->last.ran_ns));
 	ret->queued_ms = ms(since(u->first.queued_ns, u->last.queued_ns));
-	/* Of a thread that never got a CPU nobody has taken time. */
+	/* No time was taken from a thread that never got a CPU. */
 	cpu_use_split(ret, u->last.runs == u->first.runs && u->last.state != 'R'
 				   ? 0
 				   : ms(s->uses.taken_ns + slack));

@@ -69,7 +69,7 @@ def build(d, name, frame, owner, mode):
 
 
 def stacks(d, cache, path, user):
-    """(samples in burn, of these with the whole chain) of a program that a user runs."""
+    """Records a program that @user runs. Returns (samples in burn, those of them with the whole chain)."""
     os.chmod(d, 0o755)
     with kit.Background(path, user=user, group=user):
         done = krait("record", "--all", "--native=full", "-f", "-F", "999", "-d", "0.7", "--comm", os.path.basename(path),

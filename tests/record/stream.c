@@ -292,7 +292,7 @@ static const struct collect_unwind_ops unwind = {
 	.fills_aside = true,
 };
 
-/* Twice, and between them all names come that the first one asked for. */
+/* Flushes twice; between the two, all names come that the first flush asked for. */
 static void flush(struct collect *c, bool last)
 {
 	expect(!__real_collect_flush(c, last), "a flush failed");

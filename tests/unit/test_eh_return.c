@@ -88,7 +88,9 @@ static void test_usual(void **state)
 	unwind_rows_fini(&x.rows);
 }
 
-/* One byte is another one: from the call on, or in the whole function, nothing is known. */
+/*
+ * With one byte changed, nothing is known from the call on, or (.whole) in the whole function.
+ */
 static void test_others(void **state)
 {
 	static const struct {

@@ -483,7 +483,10 @@ static void reading_and_writing_changes_nothing(void **state)
 	check_round_trip(150000, 100, PROFILE_TIMES_10MS, false);
 }
 
-/* A label "time" and the time itself have one name; pprof wants one kind of value a name. */
+/*
+ * A label "time" and the samples' times would have one name, and pprof wants one kind of value for
+ * each name.
+ */
 static void a_label_called_time_is_renamed(void **state)
 {
 	struct made *made = make_profile(0, 1, PROFILE_TIMES_10MS);

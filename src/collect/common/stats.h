@@ -108,7 +108,7 @@ struct collect_stats {
 		uint64_t refused;
 		/* number of processes of which a read of absent memory was refused */
 		unsigned processes;
-		/* the first process of which such a read was refused: "PID (name)" */
+		/* the first process whose read of absent memory was refused: "PID (name)" */
 		char first[64];
 	} absent;
 	struct {

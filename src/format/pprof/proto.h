@@ -52,8 +52,8 @@ enum location_field {
 	LOCATION_IS_FOLDED = 5,
 };
 /*
- * The last two are krait's own; their numbers are higher than profile.proto will soon use. Readers
- * skip unknown fields, as protocol buffers require.
+ * The last two fields are krait's own; their numbers are higher than profile.proto will soon use.
+ * Readers skip unknown fields, as protocol buffers require.
  */
 enum line_field {
 	LINE_FUNCTION_ID = 1,
