@@ -45,7 +45,7 @@ _must_use_ int far_stat(int fd, struct stat *ret);
  * itself; or another -errno.
  */
 _must_use_ int far_copy(int fd);
-void far_drop(int copy); /* @copy may be negative: there is none */
+void far_drop(int copy); /* Frees @copy; negative: there is no copy. */
 
 /*
  * Fills @n bytes at @offset of the copy @fd, as far as the file has them. False: that failed. True,

@@ -215,7 +215,8 @@ static void on_sample(struct collect *c, const struct rec_sample *rec)
 	process_at(c, p)->users++;
 	process_at(c, p)->walked |= rec->stack != 0;
 	if ((rec->native == NATIVE_NO_SPACE || rec->native == NATIVE_UNMAPPED) &&
-	    rec->time_ns > process_at(c, p)->space_ns) /* else mappings were read since */
+	    /* otherwise mappings were read since the sample was taken */
+	    rec->time_ns > process_at(c, p)->space_ns)
 		space_wanted(process_at(c, p),
 			     rec->native == NATIVE_UNMAPPED ? SPACE_ODD : SPACE_GONE);
 	if (rec->native == NATIVE_NO_ROWS)

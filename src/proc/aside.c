@@ -14,8 +14,8 @@
 #include "base/self.h"
 #include "proc/reader.h"
 
-#define NAME_BYTES 32 /* of a file of /proc/PID */
-#define LINK_BYTES 96 /* of "/proc/PID/task/TID" */
+#define NAME_BYTES 32 /* bytes for the name of a file of /proc/PID */
+#define LINK_BYTES 96 /* bytes for "/proc/PID/task/TID" */
 
 pid_t aside_pid_of(int procdir)
 {
@@ -71,7 +71,7 @@ struct maps_question {
 	unsigned want;
 };
 
-/* One answer's size: room for the longest path. Most processes have two dozen mappings with code. */
+/* Size of an answer: room for the longest path. Most processes have two dozen mappings with code. */
 #define ANSWER_BYTES (16u << 10)
 
 /* The child's answer; it is followed by .n mappings, and these by a text that holds their paths. */

@@ -51,7 +51,10 @@ enum maps_want {
  * line that fits one of them is kept. 0; -ESRCH if the process is gone; -errno with a message.
  */
 _must_use_ int maps_read(int procdir, unsigned want, struct maps *ret);
-/* The same where the process's id @pid is known, which spares asking the kernel for it. */
+/*
+ * Reads as maps_read() does where the process's id @pid is known, which spares asking the kernel
+ * for it.
+ */
 _must_use_ int maps_read_of(int procdir, pid_t pid, unsigned want, struct maps *ret);
 
 /*

@@ -75,7 +75,7 @@ static struct readers {
 	bool looks_first;
 	/* in a child: the request that it serves; in krait's main process NULL */
 	struct shared *serves;
-	int handed;	   /* in a child: the descriptor that goes back; -1: none */
+	int handed; /* in a child: the descriptor that goes back to the main process; -1: none */
 	pid_t pagemap_pid; /* the process whose pagemap is open; 0: none is */
 	int pagemap;
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};

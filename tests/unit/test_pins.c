@@ -118,9 +118,9 @@ static const struct collect_unwind_ops unwind = {.new_table = new_one,
 struct fixture {
 	struct profile *profile;
 	struct collect *c;
-	struct proc_key own;  /* a child, with the mappings of this program */
-	struct proc_key fork; /* a fork of it, which /proc doesn't have */
-	uint32_t version;     /* of the child's mappings */
+	struct proc_key own;  /* a child process, with the mappings of this program */
+	struct proc_key fork; /* a fork of the child, which /proc doesn't have */
+	uint32_t version;     /* version of the child's mappings */
 	pid_t child;
 };
 
@@ -135,7 +135,7 @@ static void send_proc(struct fixture *f, const struct proc_key *key, uint16_t sl
 	collect_record(f->c, &rec, sizeof(rec));
 }
 
-/* Process @key, or NULL. */
+/* Returns process @key, or NULL. */
 static struct process *process(struct fixture *f, const struct proc_key *key)
 {
 	for (size_t i = 0; i < f->c->processes->all.n; i++)
@@ -159,7 +159,7 @@ static int setup(void **state)
 	f->c = collect_new(&config);
 	f->child = fork();
 	if (!f->child) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL); /* also if a test crashes */
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* the child ends even if a test crashes */
 		for (;;)
 			pause();
 	}
@@ -286,7 +286,7 @@ static void end(struct fixture *f)
 		flush(f);
 }
 
-/* One for the stack and one for the sample; then none. */
+/* A process is in use once by a stack and once by a sample that wait, and then no more. */
 static void test_back_to_zero(void **state)
 {
 	struct fixture *f = *state;

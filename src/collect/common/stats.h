@@ -80,7 +80,10 @@ struct collect_stats {
 	 * processes of the same uid, or all processes, map
 	 */
 	uint64_t looks_refused;
-	/* the same of a file that a process maps that krait doesn't know */
+	/*
+	 * how often a file wasn't looked into that is mapped by a process which krait doesn't know,
+	 * because such files had taken too much time
+	 */
 	uint64_t strangers_refused;
 	/* number of files whose names were needed, but weren't read before the end */
 	unsigned unread_files;

@@ -45,7 +45,7 @@ bool kernel_is_asked(const struct collect *c)
 
 #define NO_FILE 0 /* no file has this index: known_native() has the kernel's places by it */
 
-/* Is the location of code with a name known? */
+/* Is there a location for @pc already whose name is known? */
 static bool is_known(struct collect *c, uint64_t pc)
 {
 	return known_native(c, NO_FILE, pc)->location;
@@ -132,7 +132,7 @@ uint32_t kernel_location(struct collect *c, uint64_t pc)
 		return k->location;
 	symbol = find(c, pc, &module);
 	location = make_location(c, pc, symbol, module);
-	if (symbol) /* else its name may come */
+	if (symbol) /* without a symbol the name may still come */
 		k->location = location;
 	return location;
 }

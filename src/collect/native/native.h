@@ -167,7 +167,9 @@ uint32_t native_file_location(struct collect *c, struct native_file *f, uint64_t
 typedef VEC(struct unwind_fde) fde_vec;
 struct native_rows {
 	struct unwind_rows rows;
-	/* native_file.interpreter when the rows were asked for: set before they are made */
+	/*
+	 * value of native_file.interpreter when the rows were asked for, set before they are made
+	 */
 	bool interpreter;
 	fde_vec eval;  /* the functions of the evaluation loop in the file */
 	bool compiled; /* the rows were compiled; false: the cache had them */
@@ -273,7 +275,7 @@ uint32_t kernel_location(struct collect *c, uint64_t pc);
  */
 struct known_native {
 	uint64_t vaddr;
-	/* native_file.index; 0: the kernel, where .vaddr is the run-time address */
+	/* native_file.index of the file; 0: the kernel, where .vaddr is the run-time address */
 	uint32_t file;
 	uint32_t location; /* profile id of the location; 0: not made yet */
 	uint8_t is;	   /* bits of enum native_is for the function; 0: not looked up yet */

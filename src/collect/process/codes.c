@@ -34,7 +34,7 @@ void codes_fini(struct collect *c)
 
 static void free_code(struct collect *c, struct py_code *code)
 {
-	c->kept.codes -= code->counted; /* its names may have come later */
+	c->kept.codes -= code->counted; /* names that came later aren't counted */
 	py_code_free(code);
 }
 

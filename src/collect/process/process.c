@@ -25,7 +25,10 @@ bool process_has_threads(const struct process *p)
 	char path[64];
 	struct stat st;
 
-	/* Most are gone altogether. Asking for the number alone costs a tenth of asking /proc. */
+	/*
+	 * Most processes are gone altogether. Asking for the number alone costs a tenth of asking
+	 * /proc.
+	 */
 	if (kill((pid_t)p->key.tgid, 0) && errno == ESRCH)
 		return false;
 	snprintf(path, sizeof(path), "/proc/%u/task", p->key.tgid);

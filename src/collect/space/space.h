@@ -98,7 +98,10 @@ void spaces_fini(struct collect *c);
 
 /* Reads the mappings of a process now. */
 void space_read(struct collect *c, struct process *p);
-/* The same where the process is open; @proc may become another thread's directory. */
+/*
+ * Reads the mappings of a process that is open as @proc, which may become another thread's
+ * directory.
+ */
 void space_read_in(struct collect *c, struct process *p, struct proc *proc);
 /* Reads the mappings of processes where they may have changed; called once a flush. */
 void space_read_stale(struct collect *c);

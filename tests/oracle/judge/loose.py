@@ -32,7 +32,7 @@ class Files:
                 self.codes.setdefault("/".join(parts[first:]), []).append(code)
 
     def whole_path(self, location):
-        """Of several files that fit, one in which a function of that name has that line."""
+        """Finds, of several files that fit, one in which a function of that name has that line."""
         file = location.file
         if file in self.whole or file not in self.codes:
             return file
