@@ -71,7 +71,7 @@ struct maps_question {
 	unsigned want;
 };
 
-/* Size of an answer: room for the longest path. Most processes have two dozen mappings with code. */
+/* Size of an answer, with room for the longest path. Most processes map code two dozen times. */
 #define ANSWER_BYTES (16u << 10)
 
 /* The child's answer; it is followed by .n mappings, and these by a text that holds their paths. */
