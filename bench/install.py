@@ -78,7 +78,7 @@ class User:
             f.write(line + "\n")
 
     def begin(self):
-        """Removes everything of the time before. The user has a program and an environment for
+        """Removes what the last round has left, and makes the user's program and an environment for
         it."""
         shutil.rmtree(self.home, ignore_errors=True)
         os.mkdir(self.home)

@@ -87,7 +87,8 @@ class Recorded:
             truth = self.truth[function][VALUES.index(value)]
             got = self.sums.get((function, value), 0)
             if value == "cpu":
-                truth, got = truth * 999, got * 999 / 1e9  # both become numbers of samples
+                # what the kernel counted and what the recording has, as numbers of samples
+                truth, got = truth * 999, got * 999 / 1e9
                 within = 4 * math.sqrt(truth) + 0.03 * truth + 3
             else:  # at both ends something counts before or after the program's own look
                 within = 0.002 * truth + 4

@@ -210,7 +210,10 @@ static void test_expressions(void **state)
 	/* As in libgcrypt: an offset that is set in between holds from the new register on. */
 	PROGRAM("\x41\x0f\x03\x77\x78\x06\x41\x0e\x20\x41\x0d\x07", {0, RSP(8)},
 		{1, DEREF(7, -8, 0, 0, S, S)}, {3, RSP(32)});
-	/* Without the last step; two of them; a register with nothing; none at all; too far. */
+	/*
+	 * These expressions aren't understood: without DW_OP_deref; with two; a register whose offset
+	 * is missing; an empty one; an offset that is too large.
+	 */
 	PROGRAM("\x41\x0f\x02\x77\x28", {0, RSP(8)}, {1, UNKNOWN});
 	PROGRAM("\x41\x0f\x04\x77\x28\x06\x06", {0, RSP(8)}, {1, UNKNOWN});
 	PROGRAM("\x41\x0f\x01\x77", {0, RSP(8)}, {1, UNKNOWN});
