@@ -160,6 +160,25 @@ def judge_hotplug(result):
     return bad, "%d of 198 samples on a CPU that came online, %d of 99 while the clock was set, %d of 99 when the CPU went" % tuple(found)
 
 
+def judge_events(result):
+    """The same for a recording of two events: page faults, of which each is a sample, and CPU time."""
+    if not result.said("EVENTSRC"):
+        return None, "no statically linked krait (make STATIC=1)"
+    lines, truth = result.said("EVENTS"), " ".join(result.said("EVENTSTRUTH")).split()
+    each = [m for m in (re.search(r"s: (\d+) of cpu-clock, (\d+) of page-faults$", line) for line in lines) if m]
+    if result.said("EVENTSRC") != ["0"] or len(truth) != 2 or len(each) != 1:
+        return ["no samples of two events: %s" % " / ".join(lines[:8])], ""
+    pages, seconds = (int(n) for n in truth)
+    got = sum(int(line.rsplit(" ", 1)[1]) for line in lines if ";touches (" in line)
+    clock, faults = int(each[0][1]), int(each[0][2])
+    bad = []
+    if not pages <= got <= 1.02 * pages + 50 or got > faults:
+        bad.append("%d page faults where %d pages were touched, %d in all" % (got, pages, faults))
+    if clock < seconds * 99 // 2:
+        bad.append("%d samples of the clock, %d due" % (clock, seconds * 99))
+    return bad, "%d page faults of %d pages, beside %d samples of the clock" % (got, pages, clock)
+
+
 def judge_planted(result):
     """Judges what tests/e2e/planted.py says, which prints PASS or FAIL itself."""
     if result.code == "none":
@@ -285,6 +304,7 @@ def main():
     bad |= report(name + "-dump", result, judge_dump(result), console)
     bad |= report(name + "-planted", result, judge_planted(result), console)
     bad |= report(name + "-hotplug", result, judge_hotplug(result), console)
+    bad |= report(name + "-events", result, judge_events(result), console)
     if "arm64" in name:  # x86-64 is emulated without hardware counters
         result = Result(text, "CYCLES")
         bad |= report(name + "-cycles", result, judge_cycles(result), console)
