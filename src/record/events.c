@@ -18,12 +18,22 @@ static int check_distinct(const struct session_events *all, const struct event *
 	return 0;
 }
 
+static int set_rate(struct event *e, const struct session_options *o)
+{
+	int r = event_set_rate(e, o->freq_hz, o->count);
+
+	if (r && o->count && o->events.n > 1)
+		return err_set(r, "%s, or write the count of one event alone as NAME/period=N/",
+			       err_msg());
+	return r;
+}
+
 static int add(struct session_events *all, const struct session_options *o, const char *spec)
 {
 	struct event e;
 	int r = event_parse(&e, spec);
 
-	r = r ? r : event_set_rate(&e, o->freq_hz, o->count);
+	r = r ? r : set_rate(&e, o);
 	r = r ? r : check_distinct(all, &e);
 	if (!r && all->n == SESSION_EVENTS)
 		r = err_set(-EINVAL, "a recording has at most %d events", SESSION_EVENTS);

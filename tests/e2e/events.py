@@ -189,10 +189,17 @@ def refuses():
     """What makes no sense is refused in a sentence."""
     kit.refused(2, "events cpu-clock and task-clock would both be the value cpu", "record", "-e", "cpu-clock",
                 "-e", "task-clock", "-d", "1")
-    kit.refused(2, "cpu-clock can't be faster", "record", "-e", "cpu-clock", "-e", "page-faults", "-c", "1")
+    kit.refused(2, "ask for less, or write the count of one event alone as NAME/period=N/", "record",
+                "-e", "cpu-clock", "-e", "page-faults", "-c", "1")
+    kit.refused(2, "so none uses --frequency", "record", "-e", "page-faults/period=1/", "-F", "99", "-d", "1")
+    kit.refused(2, "a recording has at most 15 events", "record", *[w for name in (
+        "cpu-clock page-faults minor-faults major-faults context-switches cpu-migrations alignment-faults "
+        "emulation-faults cycles ref-cycles bus-cycles instructions branches branch-misses cache-references "
+        "cache-misses").split() for w in ("-e", name)])
     kit.refused(2, "unknown event", "record", "-e", "page-faults/period=0/", "-d", "1")
     kit.refused(2, "unknown event", "record", "-e", "page-faults/period=1", "-d", "1")
     kit.refused(2, "cpu-clock can't be faster", "record", "-e", "cpu-clock/period=1/", "-d", "1")
+    kit.refused(2, "--frequency and --count exclude", "record", "-e", "cpu-clock", "-e", "cs", "-c", "9", "-F", "9")
     kit.refused(2, "--value cycles isn't recorded; there are samples, cpu and page-faults", "record",
                 "-e", "cpu-clock", "-e", "page-faults", "--value", "cycles", "-d", "1")
     kit.refused(2, "top shows one event", "top", "-e", "cpu-clock", "-e", "page-faults")

@@ -155,15 +155,31 @@ static int check_targets(const struct record_options *o)
 	return 0;
 }
 
+static bool all_have_rates(const struct session_events *all)
+{
+	for (unsigned i = 0; i < all->n; i++)
+		if (!all->v[i].own_rate)
+			return false;
+	return true;
+}
+
 static int check_sampling(struct record_options *o)
 {
 	struct session_options *s = &o->session;
+	bool given = s->freq_hz || s->count;
+	int r;
 
 	if (s->freq_hz && s->count)
 		return err_set(-EINVAL, "--frequency and --count exclude each other; keep one");
-	if (!s->freq_hz && !s->count)
+	if (!given)
 		s->freq_hz = s->cmd || s->pids.n ? FREQ_PROCESS_HZ : FREQ_MACHINE_HZ;
-	return session_events_parse(&o->events, s);
+	r = session_events_parse(&o->events, s);
+	if (!r && given && all_have_rates(&o->events))
+		return err_set(
+			-EINVAL,
+			"each --event has a rate of its own, so none uses --%s; leave it out",
+			s->count ? "count" : "frequency");
+	return r;
 }
 
 static int check_native(const struct record_options *o)
