@@ -9,7 +9,7 @@
 #include "maps.bpf.h"
 #include "native/saved.bpf.h"
 
-/* The registers of the current thread, @task. */
+/* Returns the saved registers of the current thread, @task. */
 walk_inline const void *saved_regs(struct task_struct *task)
 {
 	if (HAS_TASK_REGS)

@@ -8,11 +8,11 @@
 /* size of a kernel stack on this architecture (THREAD_SIZE); used before 5.15 */
 const volatile __u32 kernel_stack_bytes = 16384;
 
-/* bpf_task_pt_regs(), which takes a task with BTF. Before: regs_on_stack(). */
+/* Is there bpf_task_pt_regs(), which takes a task with BTF? Older kernels need regs_on_stack(). */
 #define HAS_TASK_REGS                                                                              \
 	bpf_core_enum_value_exists(enum bpf_func_id___regs, BPF_FUNC_task_pt_regs___regs)
 
-/* The registers lie at the end of the thread's kernel stack. */
+/* Returns the registers, which lie at the end of the thread's kernel stack. */
 walk_inline const void *regs_on_stack(struct task_struct *task)
 {
 	return (const void *)(BPF_CORE_READ(task, stack) + kernel_stack_bytes -

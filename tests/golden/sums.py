@@ -34,7 +34,7 @@ TYPES = ((("samples", "count"), ("cpu", "nanoseconds")), (("samples", "count"),)
          (("objects", "count"), ("space", "bytes"), ("inuse", "bytes")),
          (("samples", "count"), ("cpu", "nanoseconds"), ("wall", "nanoseconds"), ("alloc_objects", "count"), ("alloc_space", "bytes"),
           ("inuse_objects", "count"), ("inuse_space", "bytes"), ("contentions", "count"), ("delay", "nanoseconds"), ("page_faults", "count"),
-          ("context_switches", "count"), ("read", "bytes")))  # twelve
+          ("context_switches", "count"), ("read", "bytes")))  # the last list has twelve values
 
 Frame = collections.namedtuple("Frame", "mapping name file start line column address")
 # stack: the outermost frame first; time -1: none

@@ -131,7 +131,7 @@ static int put_value(struct speedscope *s, unsigned value)
 	return timeline_each(&s->timeline, &reader, s);
 }
 
-/* Is there such a value before @value? A reader couldn't tell them apart. */
+/* Does a value before @value have the same type? A reader couldn't tell the two apart. */
 static bool is_again(const struct profile_meta *m, unsigned value)
 {
 	for (unsigned i = 0; i < value; i++)

@@ -473,7 +473,10 @@ static int take_name_of_austin(struct reader *r, const char *name, label_list *l
 				       (struct folded_text){tid + 1, strlen(tid + 1)});
 }
 
-/* The name of the threads; where krait wrote several values, the value stands before it. */
+/*
+ * Returns the name of the threads; where krait wrote several values, the value stands before the
+ * name.
+ */
 static const char *name_of_threads(const struct part *part)
 {
 	const char *name = str_cstr(&part->name), *type = str_cstr(&part->value_type);
@@ -590,7 +593,7 @@ static void take_unit(struct reader *r, struct part *part)
 	part->value = find_value(r, &type);
 }
 
-/* Where the text of this member goes; NULL: it isn't one that is read as text. */
+/* Returns where the text of this member goes; NULL: the member isn't read as text. */
 static struct str *text_of(struct part *part, const char *key)
 {
 	const struct {
