@@ -313,7 +313,8 @@ export function brush(range) {
 		above.draw();
 		showPath();
 		page.parts.chips();
-		page.parts.table();
+		page.parts.fillTable();
+		page.parts.linesSoon();
 	});
 }
 

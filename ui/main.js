@@ -13,7 +13,7 @@ import {barsOf, changeNote, showChange} from './diff.js';
 import {foldedEarly, isDeep} from './fold.js';
 import {listenDivider, placeDivider} from './divider.js';
 import {listenKeys} from './keys.js';
-import {linesSoon, table, tableSoon} from './rows.js';
+import {fillTable, linesSoon, table, tableSoon} from './rows.js';
 import {groupLabels, labelKeys} from './samples.js';
 import {byEffect, scaleEarly, sidesOf, sumSides} from './sides.js';
 import {beginFolded, beginWithChange, readState, writeState} from './state.js';
@@ -63,7 +63,7 @@ function startDiff() {
 
 flame.hooks = hooks(flame);
 above.hooks = hooks(above);
-page.parts = {header, tools, chips, table, linesSoon};
+page.parts = {header, tools, chips, table, fillTable, linesSoon};
 
 function recolour() {
 	legend();

@@ -23,19 +23,21 @@ function callerSums() {
 	const out = stacks.sums.map(() =>
 		({next: new Float64Array(functions.length),
 		all: new Float64Array(functions.length)}));
+	const values = new Float64Array(out.length);
 	for (const i of around.boxes) {
 		if (!(valueOf(stacks, i) > 0))
 			continue;
-		const values = out.map((_, side) => sideOf(stacks, i, side) * scale[side]);
+		for (let side = 0; side < out.length; side++)
+			values[side] = sideOf(stacks, i, side) * scale[side];
 		for (let k = parent[i]; k > 0; k = parent[k]) {
 			const f = fn[k];
 			if (functions[f].root || seen[f] === i)
 				continue;
 			seen[f] = i;
-			out.forEach(({next, all}, side) => {
-				all[f] += values[side];
-				next[f] += k === parent[i] ? values[side] : 0;
-			});
+			for (let side = 0; side < out.length; side++) {
+				out[side].all[f] += values[side];
+				out[side].next[f] += k === parent[i] ? values[side] : 0;
+			}
 		}
 	}
 	return out;

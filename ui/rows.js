@@ -255,6 +255,11 @@ export function linesSoon() {
 
 export function table() {
 	lines();
+	fillTable();
+}
+
+/** Fills the table, but not the lines of the chosen function. */
+export function fillTable() {
 	const name = tableName(), kind = TABLES[name];
 	clearTimeout(tableTimer);
 	if (page.early || kind.of && !page.data.samples)

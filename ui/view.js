@@ -225,11 +225,15 @@ function shownNodes() {
 export const isHidden = (f) => state.library === 'hidden' && f.kind === PYTHON && !f.root &&
 	f.origin > 0;
 
-/** Returns the value of samples without any code that is shown, by side. */
+/**
+ * Returns the value of samples without any code that is shown, by side. Only hidden library frames
+ * leave such samples.
+ */
 export function withoutCode() {
+	if (state.library !== 'hidden')
+		return [];
 	const {first, sums} = nodeSums();
-	return sums.map((of, side) => state.library === 'hidden' ?
-		(of[first[1]] - of[first[0]]) * page.stacks.scale[side] : 0);
+	return sums.map((of, side) => (of[first[1]] - of[first[0]]) * page.stacks.scale[side]);
 }
 
 /** Sums by node. They are made when lines are asked for, which most brushes don't. */
