@@ -19,8 +19,8 @@ import {baseTree, boxesOf, children, inOrder, sumsFrom, valueOf} from './tree.js
 /** @typedef {import('./data.js').Data} Data */
 /** @typedef {import('./data.js').Fn} Fn */
 /**
- * @typedef {Record<'header'|'tools'|'chips'|'table'|'linesSoon', () => void>} Parts functions that
- *   show a part again
+ * @typedef {Record<'header'|'tools'|'chips'|'table'|'fillTable'|'linesSoon', () => void>} Parts
+ *   functions that show a part again
  */
 
 export const state = {

@@ -131,12 +131,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 					.ops = &ops,
 					.kallsyms = -1,
 					.start_ns = 500,
-					.clock = true,
 					.max_bytes = 64 << 20};
 	struct collect *c;
 	uint64_t sent = 0;
 
-	profile_meta(p)->n_values = 2;
+	profile_meta(p)->n_values = 1 + config.n_sources;
 	c = collect_new(&config);
 	check(c);
 	while (n >= 2) {

@@ -18,6 +18,7 @@
 #include "base/cleanup.h"
 #include "dump/source.h"
 #include "dump/store.h"
+#include "dump/texts.h"
 #include "dump/wait.h"
 
 static void test_look(void **state)
@@ -202,6 +203,7 @@ static void test_source(void **state)
 	char dir[] = "/tmp/krait-test-dump.XXXXXX";
 	_cleanup_proc_ struct proc proc = PROC_INIT;
 	_cleanup_free_ char *command = NULL;
+	const struct dump_texts none = {};
 	struct source s;
 	const char *line;
 	size_t n;
@@ -210,7 +212,7 @@ static void test_source(void **state)
 	write_file(dir, "a.py", "one\r\n\nthree", 0644);
 	write_file(dir, "secret.txt", "hidden\n", 0644);
 	assert_int_equal(proc_open(&proc, getpid()), 0);
-	source_init(&s, &proc);
+	source_init(&s, &proc, &none);
 	line = line_of(&s, dir, "a.py", 1, &n);
 	assert_non_null(line);
 	assert_int_equal(n, 3);
