@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "collect/internal.h"
 #include "collect/process/codes.h"
+#include "collect/process/crowd.h"
 #include "collect/process/thread.h"
 
 static void take_mappings(struct collect *c, struct profile_copy *copy)
@@ -41,4 +42,5 @@ void collect_next_round(struct collect *c)
 void collect_name_threads(struct collect *c)
 {
 	thread_names(c, NAMES_OF_NEW);
+	crowd_turn(c, NULL); /* what follows is no process's cost */
 }

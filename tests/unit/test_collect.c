@@ -903,6 +903,26 @@ static void test_window_undone(void **state)
 	assert_string_equal(frame_name(f, samples(f).last.stack, 0, 1), "leaf");
 }
 
+/* A cut names the threads of a new process, but what comes after that isn't charged to its user. */
+static void test_window_cost(void **state)
+{
+	struct fixture *f = *state;
+	struct process *p;
+
+	assert_int_equal(crowded_after(f, 1, 1000, true), 0);
+	send_own(f, REC_SAMPLE, 2600);
+	assert_int_equal(flushed(f, false).samples, 1);
+	p = process_newest(f->collect, (uint32_t)getpid());
+	p->walked = true;
+	p->new_until_ns = UINT64_MAX;
+	profile_free(cut(f));
+	assert_true(p->names_looked_ns > 0);
+	f->collect->processes->crowds->since_ns = upkeep_begin() - 10 * NSEC_PER_SEC;
+	crowd_until_ns = 0;
+	(void)flushed(f, false);
+	assert_int_equal(crowd_until_ns, 0);
+}
+
 /*
  * A thread's name is reported or read while the thread runs; its stack may be named later than
  * that.
@@ -1157,6 +1177,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_windows, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_windows_carry, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_window_undone, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_window_cost, setup_machine, teardown),
 		cmocka_unit_test_setup_teardown(test_short_threads, setup_long, teardown),
 		cmocka_unit_test_setup_teardown(test_thread_of_a_waiting_stack, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_end_alone, setup, teardown),
