@@ -143,7 +143,7 @@ static int condense(struct session *s)
 		return r;
 	c.keeps_ended = profile_n_labels(c.rebase.copy.from) <= c.keep;
 	r = condense_end(&c, session_condense(s, &c));
-	s->void_ids = r;
+	s->void_ids |= r != 0;
 	return r;
 }
 

@@ -201,8 +201,10 @@ static uint64_t poll_ms(const struct session *s, uint64_t now)
 
 int session_drain(struct session *s)
 {
-	int r;
+	int r = session_check_ids(s);
 
+	if (r)
+		return r;
 	sampler_settle(s->sampler, poll_ms(s, clock_ns(CLOCK_MONOTONIC)) > POLL_MS);
 	/* Side band first, so that a mapping is known before the samples that need it. */
 	sideband_drain(s->sideband);
@@ -297,8 +299,7 @@ int session_stop(struct session *s)
 	add_result(&f, sampler_drain(s->sampler));
 	session_bound_release(s);
 	profile_forget_failure(s->profile);
-	if (!s->void_ids)
-		add_result(&f, collect_flush(s->collect, true));
+	add_result(&f, session_check_ids(s) ?: collect_flush(s->collect, true));
 	profile_forget_failure(s->profile);
 	profile_meta(s->profile)->duration_ns = (int64_t)(s->end_ns - s->start_ns);
 	return take_result(&f);

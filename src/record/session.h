@@ -129,7 +129,10 @@ struct session {
 	VEC(char *) interval_warnings;
 	unsigned condensed; /* how often the profile was condensed so far */
 	unsigned windows;   /* how many windows were handed over so far */
-	/* rebasing failed half-way: pending samples have stale ids and can't be added any more */
+	/*
+	 * rebasing failed half-way: pending samples have stale ids and can't be added any more;
+	 * never unset
+	 */
 	bool void_ids;
 	struct session_bound bound;
 	struct patience patience; /* how long the end of the recording still waits for names */
@@ -281,11 +284,15 @@ _must_use_ int session_condense(struct session *s, struct condense *c);
  */
 _must_use_ int session_rebase(struct session *s, struct rebase *r);
 
+/* May samples still be added? 0; -ENOMEM + message: no, .void_ids is set. */
+_must_use_ int session_check_ids(const struct session *s);
+
 /*
  * Cuts the recording: *ret is a profile of the samples that were added since the last cut, which
  * the caller frees, and .profile goes on without them. Call it between two drains (for example in
  * session_run()'s @turn); session_stop() completes the last window, which stays in .profile. 0 or
- * -errno + message: then nothing was cut, and nothing more can be recorded.
+ * -errno + message: then nothing was cut. If .void_ids is set, nothing more can be recorded either:
+ * session_drain(), session_window() and session_stop() return an error, so session_run() ends.
  *
  * Each sample is in exactly one window. It is added once its stack has all its names, so no window
  * misses a name that is still being read: a sample that waits for one comes in a later window, with

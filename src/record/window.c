@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "profile/rebase.h"
 #include "record/session.h"
 
@@ -15,17 +16,24 @@ int session_rebase(struct session *s, struct rebase *r)
 	return collect_rebase(s->collect, r);
 }
 
+int session_check_ids(const struct session *s)
+{
+	return s->void_ids ? err_set(-ENOMEM, "out of memory: nothing more can be recorded") : 0;
+}
+
 int session_window(struct session *s, struct profile **ret)
 {
 	struct rebase rebase;
-	int r;
+	int r = session_check_ids(s);
 
+	if (r)
+		return r;
 	collect_name_threads(s->collect);
 	r = rebase_begin(&rebase, s->profile);
 	if (r)
 		return r;
 	r = rebase_end(&rebase, session_rebase(s, &rebase), ret);
-	s->void_ids = r;
+	s->void_ids |= r != 0;
 	if (r)
 		return r;
 	s->windows++;

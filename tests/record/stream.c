@@ -174,6 +174,8 @@ uint32_t __wrap_rebase_stack(struct rebase *r, uint32_t id)
 {
 	static uint32_t before;
 
+	if (is_wrong("memory"))
+		return profile_no_memory(r->copy.to);
 	if (!is_wrong("stack") || !before)
 		before = __real_rebase_stack(r, id);
 	return before;

@@ -28,7 +28,8 @@ void stream_replay(struct session *live, const struct stream_user *user);
 
 /*
  * Makes a mistake in every seventh "stack" or "label" that is carried over or made, or every
- * seventh sample that comes after a cut ("drop", "double"), to prove that it is seen. NULL: none.
+ * seventh sample that comes after a cut ("drop", "double"), to prove that it is seen. "memory": no
+ * memory for every seventh stack that is carried over. NULL: none.
  */
 void stream_fault(const char *what);
 

@@ -8,6 +8,7 @@
  * 2. What the collector was given is given to other collectors (stream.h), cut into windows or not.
  *    Each sample must be the same: time, values, labels, and all that is known of its frames.
  * 3. The same with mistakes, which must be seen.
+ * 4. A cut for which memory is missing fails, and so does all that would use the old ids.
  *
  * Wants root.
  */
@@ -291,6 +292,26 @@ static void find_mistakes(struct session *s)
 	clear(&cut.got);
 }
 
+static void cut_without_memory(void *ctx, uint64_t now)
+{
+	struct session *s = ctx;
+	struct profile *window;
+
+	expect(!s->void_ids, "the recording goes on with the old ids");
+	stream_fault("memory");
+	expect(session_window(s, &window) == -ENOMEM, "a cut without memory didn't fail");
+	stream_fault(NULL);
+	expect(session_window(s, &window) == -ENOMEM, "a second cut uses the old ids");
+}
+
+/* The session was stopped, but its collector still holds what came. */
+static void run_without_memory(struct session *s)
+{
+	expect(session_run(s, cut_without_memory, s) == -ENOMEM, "the recording didn't fail");
+	expect(session_stop(s) == -ENOMEM, "the end doesn't say what is missing");
+	printf("PASS windows-memory\n");
+}
+
 /* The script, and the pipes to and from it. */
 struct target {
 	pid_t pid;
@@ -435,6 +456,7 @@ int main(int argc, char **argv)
 	printf("PASS windows-replay\n");
 	find_mistakes(&s);
 	printf("PASS windows-mistakes\n");
+	run_without_memory(&s);
 	session_end_sampling(&s);
 	session_fini(&s);
 	vec_fini(&o.pids);

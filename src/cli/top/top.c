@@ -109,7 +109,7 @@ static int condense(struct top *t)
 	alive_condensed(&t->alive);
 	log_debug("%zu functions were rare", c.given_up);
 	r = condense_end(&c, r);
-	s->void_ids = r;
+	s->void_ids |= r != 0;
 	if (!r && t->browse)
 		r = browse_reset(t->browse);
 	return r;
