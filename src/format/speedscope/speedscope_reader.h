@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the files share that read a speedscope file; see speedscope_in.c. */
+#ifndef FORMAT_SPEEDSCOPE_SPEEDSCOPE_READER_H
+#define FORMAT_SPEEDSCOPE_SPEEDSCOPE_READER_H
+
+#include "base/json_in.h"
+#include "base/vec.h"
+#include "format/common/viewer_in.h"
+#include "profile/profile.h"
+
+#define SS_FORMAT "speedscope"
+
+/* Reasons why something was left out or changed. */
+enum ss_reason {
+	NO_FRAME,
+	NO_WEIGHT,
+	NO_END,
+	NO_EVENT,
+	NO_PROFILE,
+	NO_VALUE,
+	INSIDE,
+	BACK,
+	NO_UNIT,
+	SS_REASONS
+};
+
+/*
+ * An open frame. .node: the node of its stack in the profile's tree; 0: no sample has used that
+ * stack yet.
+ */
+struct ss_open_frame {
+	uint32_t location, node;
+	uint32_t index; /* 1 + index of the frame in the file's table; only for events */
+};
+
+struct ss_reader {
+	struct profile *p;
+	size_t budget;
+	uint64_t steps;
+	/*
+	 * where the lists "frames" and "profiles" are in the file; .at is NULL if the file has none
+	 */
+	struct json_in frames, profiles;
+	VEC(uint32_t) locations; /* by index in the file's table of frames: id of the location */
+	VEC(struct ss_open_frame) stack; /* frames that are open, root first */
+	VEC(uint32_t) n_open;		 /* by index of a frame: how often it is open */
+	struct viewer_counts counts;
+	uint64_t odd[SS_REASONS]; /* how often each reason was met */
+	bool has_types;		  /* krait wrote the file: the first value is the default */
+	struct str key, name, file;
+};
+
+/* A profile of the file. Its parts are read once all of them are known. */
+struct ss_part {
+	struct json_in samples, weights, events;
+	struct str type, name, unit;
+	struct str value_type, value_unit; /* krait's own members: what the value is */
+	int power;	/* amounts in the file times 10^power are amounts in the profile */
+	unsigned value; /* index of the profile's value */
+	bool is_count, is_austin;
+	uint32_t labels;
+};
+
+static inline int ss_bad(const struct json_in *in, const char *field, const char *what)
+{
+	return viewer_in_bad(SS_FORMAT, in, field, what);
+}
+
+static inline int ss_in_field(int r, const char *field)
+{
+	return viewer_in_wrap(SS_FORMAT, r, field);
+}
+
+_must_use_ static inline int ss_read_text(struct json_in *in, const char *field, struct str *ret)
+{
+	return viewer_in_text(SS_FORMAT, in, field, ret);
+}
+
+_must_use_ static inline int ss_check_memory(const struct ss_reader *r, const struct json_in *in)
+{
+	return viewer_in_check_memory(SS_FORMAT, in, "profiles", r->p, 0, r->budget);
+}
+
+/* Counts that something was left out or changed. Returns 0, for `return ss_odd()`. */
+static inline int ss_odd(struct ss_reader *r, enum ss_reason why)
+{
+	r->odd[why]++;
+	return 0;
+}
+
+/* speedscope_names.c */
+
+/*
+ * Sets .value, the index of the profile's value for the unit of @part, and how its amounts are
+ * read: one value for all units of time, one for bytes, one for counts. If krait says what the
+ * value is, that counts. .value is PROFILE_MAX_VALUES if there is no room for it.
+ */
+void ss_take_unit(struct ss_reader *r, struct ss_part *part);
+
+/*
+ * After ss_take_unit(): sets .labels from the name of @part. @alone: it is the file's only profile,
+ * so its name may also be what was run. 0 or -ENOMEM + message.
+ */
+_must_use_ int ss_take_name(struct ss_reader *r, struct ss_part *part, bool alone);
+
+/*
+ * speedscope_samples.c, after ss_take_unit() and ss_take_name(). ss_read_sampled() reads the two
+ * lists of samples and weights, which must be of the same length. ss_read_evented() reads events
+ * that open and close frames; what is open between two of them becomes a sample. 0 or -errno +
+ * message.
+ */
+_must_use_ int ss_read_sampled(struct ss_reader *r, struct ss_part *part);
+_must_use_ int ss_read_evented(struct ss_reader *r, struct ss_part *part);
+
+#endif
