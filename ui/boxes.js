@@ -4,6 +4,7 @@
 import {fit, lastAnswer} from './base.js';
 import {GIL, fillOf, gilFill, heat, laneFill, nthFill} from './colour.js';
 import {showLegend} from './controls.js';
+import {isCounted} from './data.js';
 import {changeFill, changeLegend} from './diff.js';
 import {nodesOf} from './lines.js';
 import {collected, groupLabels, groupWeights, leaves, majority} from './samples.js';
@@ -43,12 +44,13 @@ export function colourOf(flame, node) {
 }
 
 /**
- * Numbers label sets by their names. The one with most samples is first, and gets the first colour.
+ * Numbers label sets by their names. The one with the largest value is first, and gets the first
+ * colour.
  * @param {string} by
  */
 function largestFirst(by) {
-	const g = groupLabels(page.data, by), sums = groupWeights(page.data, g, 0, null),
-		rank = new Int32Array(g.names.length);
+	const g = groupLabels(page.data, by), rank = new Int32Array(g.names.length),
+		sums = groupWeights(page.data, g, state.value, null);
 	const order = [...sums.keys()].sort((a, b) => sums[b] - sums[a]);
 	order.forEach((i, k) => {
 		rank[i] = k;
@@ -56,24 +58,24 @@ function largestFirst(by) {
 	return {of: g.of.map((i) => i < 0 ? -1 : rank[i]), names: order.map((i) => g.names[i])};
 }
 
+const lastRanks = /** @type {typeof lastAnswer<Map<string, number>>} */ (lastAnswer)();
+
 /**
  * Numbers modules. Those whose code took most of the recording are first, and get the first
  * colours.
- * @returns {Map<string, number>}
  */
 function moduleRanks() {
-	const {data} = page, {n, node, values} = data.samples;
-	if (!page.modules) {
+	const {data} = page, {n, node, values} = data.samples, w = values[state.value];
+	return lastRanks([w], () => {
 		const own = new Float64Array(data.functions.length),
 			sums = new Map(data.functions.map((f) => [moduleOf(f), 0]));
 		for (let s = 0; s < n; s++)
-			own[data.fn[data.nodeBox[node[s]]]] += values[0][s];
+			own[data.fn[data.nodeBox[node[s]]]] += w[s];
 		data.functions.forEach((f, i) =>
 			sums.set(moduleOf(f), sums.get(moduleOf(f)) + own[i]));
-		page.modules = new Map([...sums.keys()].sort((a, b) => sums.get(b) - sums.get(a))
+		return new Map([...sums.keys()].sort((a, b) => sums.get(b) - sums.get(a))
 			.map((name, i) => [name, i]));
-	}
-	return page.modules;
+	});
 }
 
 const lastLeaves = /** @type {typeof lastAnswer<Int32Array>} */ (lastAnswer)();
@@ -88,7 +90,8 @@ function votesOf(t, by) {
 	const {data, pass} = page;
 	if (!page.votes.has(t)) {
 		const g = largestFirst(by);
-		page.votes.set(t, {of: majority(data, t, leavesOf(t), g.of, pass), names: g.names});
+		page.votes.set(t, {of: majority(data, state.value, t, leavesOf(t), g.of, pass),
+			names: g.names});
 	}
 	return page.votes.get(t);
 }
@@ -147,7 +150,7 @@ export function legend() {
  * @param {Flame} of @param {number} node
  */
 function samplesOf(of, node) {
-	if (page.data.header.values[0][1] !== 'count')
+	if (!isCounted(page.data.header, state.value))
 		return {count: NaN, selfCount: NaN};
 	if (page.early)
 		return {count: -1, selfCount: -1};

@@ -200,22 +200,25 @@ export function change(set, then) {
 	});
 }
 
+/** Makes the trees anew. The chosen group has another number among other groups, or is gone. */
+export function restructure() {
+	const group = state.chosen >= page.data.functions.length ?
+		page.functions[state.chosen].name : '';
+	structure();
+	if (group)
+		state.chosen = page.functions.findIndex((f) => f.root && f.name === group);
+	weigh();
+}
+
 /**
  * Changes the state in a way that needs another tree.
  * @param {() => void} set
  */
 export function reshape(set) {
-	const group = state.chosen >= page.data.functions.length ?
-		page.functions[state.chosen].name : '';
 	change(() => {
 		set();
 		unzoom();
-	}, () => {
-		structure();
-		if (group) // among other groups this group has another number, or is gone
-			state.chosen = page.functions.findIndex((f) => f.root && f.name === group);
-		weigh();
-	});
+	}, restructure);
 }
 
 /**

@@ -64,6 +64,23 @@ import {breathe, byId, sliceOver} from './base.js';
 export const KINDS = ['Python', 'native', 'kernel', 'JIT code', 'garbage collector', 'marks'];
 export const PYTHON = 0, NATIVE = 1, KERNEL = 2, GC = 4, MARK = 5;
 
+/**
+ * Are the samples, and the rate, those of value @v? In a recording of several events they are those
+ * of the event that .periodType names. find_count() in src/view/diff.c decides in the same way.
+ * @param {any} header @param {number} v
+ */
+export function samplesAreOf({values, periodType, periodUnit}, v) {
+	const is = (/** @type {string[]} */ [type, unit]) =>
+		type === periodType && unit === periodUnit;
+	return values[v][0] === 'samples' || is(values[v]) || !values.some(is);
+}
+
+/**
+ * Is the first value a number, of samples or objects, that belongs to value @v?
+ * @param {any} header @param {number} v
+ */
+export const isCounted = (header, v) => header.values[0][1] === 'count' && samplesAreOf(header, v);
+
 /** @param {string} id @returns {Promise<Uint8Array>} */
 async function block(id) {
 	const text = byId(id).textContent, base = /** @type {any} */ (Uint8Array);

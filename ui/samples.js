@@ -424,17 +424,17 @@ export function leaves(d, whole, t) {
 }
 
 /**
- * The group of most of a box's samples, found by majority vote from the leaves up. If no group has
+ * The group with most of a box's value, found by majority vote from the leaves up. If no group has
  * half of a box, it gets one of the larger groups.
- * @param {Data} d
+ * @param {Data} d @param {number} v value type
  * @param {Tree} t
  * @param {Int32Array} leaf of samples
  * @param {Int32Array} group of label sets
  * @param {Uint8Array|null} pass
  */
-export function majority(d, t, leaf, group, pass) {
+export function majority(d, v, t, leaf, group, pass) {
 	const of = new Int32Array(t.n).fill(-1), lead = new Float64Array(t.n),
-		{n, labels, values} = d.samples;
+		{n, labels, values} = d.samples, weights = values[v];
 	const vote = (/** @type {number} */ i, /** @type {number} */ g,
 			/** @type {number} */ w) => {
 		if (of[i] === g)
@@ -448,7 +448,7 @@ export function majority(d, t, leaf, group, pass) {
 	};
 	for (let s = 0; s < n; s++) {
 		if (leaf[s] >= 0 && (!pass || pass[s]))
-			vote(leaf[s], group[labels[s]], values[0][s]);
+			vote(leaf[s], group[labels[s]], weights[s]);
 	}
 	for (let i = t.n - 1; i > 0; i--) {
 		if (of[i] >= 0)

@@ -3,7 +3,7 @@
 
 import {columns, el, fit} from './base.js';
 import {inks} from './colour.js';
-import {MARK} from './data.js';
+import {MARK, samplesAreOf} from './data.js';
 import {ROW} from './flame.js';
 import {nameless} from './label.js';
 import {PROGRAM, nameOf} from './samples.js';
@@ -143,13 +143,16 @@ function rootTexts() {
 }
 
 /**
- * Stacks as krait report --format folded writes them: with the number of samples, or of what else
- * is counted, if there is one, because readers of that format take the number for a count. For two
- * recordings, both counts follow a stack, without lines, which may differ.
+ * Stacks as krait report --format folded writes them, with the value that is shown, or the number
+ * of its samples if that is known, because readers of that format take the number for a count. For
+ * two recordings, both numbers follow a stack, without lines, which may differ.
  */
 export function foldedText() {
-	const {data, pass, sides} = page,
+	const {data, pass, sides} = page, {header} = data,
 		{samples, nodeParent, nodeSpot, nodeBox, spotFn, spotLine} = data;
+	const v = header.values[0][0] === 'samples' && samplesAreOf(header, state.value) ? 0 :
+		state.value, w = samples.values[v],
+		one = header.values[v][1] === 'microcount' ? 1e6 : 1;
 	const roots = rootTexts(), left = state.library === 'hidden' ? insideLibrary(data) : null;
 	const texts = Array.from(spotLine,
 		(line, s) => frameText(data.functions[spotFn[s]], sides ? 0 : line));
@@ -162,7 +165,7 @@ export function foldedText() {
 			roots.of[of];
 		if (!byNode.has(key))
 			byNode.set(key, [0, 0]);
-		byNode.get(key)[sides ? sides.of[of] : 0] += samples.values[0][s];
+		byNode.get(key)[sides ? sides.of[of] : 0] += w[s];
 	}
 	/** @type {Map<string, number[]>} */
 	const byStack = new Map();
@@ -178,7 +181,8 @@ export function foldedText() {
 		byStack.set(stack, was.map((x, i) => x + sums[i]));
 	}
 	return [...byStack].filter(([, sums]) => sums[0] + sums[1] > 0)
-		.map(([stack, sums]) => [stack, ...sums.slice(0, sides ? 2 : 1)].join(' ') + '\n')
+		.map(([stack, sums]) => [stack,
+			...sums.slice(0, sides ? 2 : 1).map((x) => x / one)].join(' ') + '\n')
 		.sort();
 }
 

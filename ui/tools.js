@@ -4,18 +4,30 @@
 
 import {byId, counted, el, fit, percent, quantity, refill} from './base.js';
 import {legend} from './boxes.js';
-import {brush, change, choose, filterBy, keepPlace, reshape, saveSoon, setView, sumStrip,
-	turn} from './change.js';
+import {brush, change, choose, filterBy, keepPlace, reshape, restructure, saveSoon, setView,
+	sumStrip, turn} from './change.js';
 import {FAMILIES, family} from './colour.js';
+import {isCounted, samplesAreOf} from './data.js';
 import {diffHeader, ofBothShown, shownOfBoth} from './diff.js';
 import {button, choice, showChips, showHelp} from './controls.js';
 import {isThere} from './relatives.js';
 import {TABLES, hasBoth, table, tableName} from './rows.js';
 import {PROGRAM, THREAD_NAME, collected, importing, isFiltered, sumOf} from './samples.js';
 import {save} from './save.js';
-import {above, flame, page, shown, state, unit, weigh, withoutCode} from './view.js';
+import {above, flame, page, shown, state, unit, withoutCode} from './view.js';
 
 const valueName = (/** @type {string} */ type) => type === 'cpu' ? 'CPU time' : type;
+
+/**
+ * A value's name in the list of all. Beside other events, "samples" alone doesn't say whose.
+ * @param {any} h header @param {number} v
+ */
+function choiceName(h, v) {
+	const [type] = h.values[v], several = h.values.some(
+		(/** @type {any} */ _, /** @type {number} */ i) => !samplesAreOf(h, i));
+	return type === 'samples' && several && h.periodType !== type ?
+		'samples of ' + valueName(h.periodType) : valueName(type);
+}
 
 export function header() {
 	if (page.sides)
@@ -36,8 +48,8 @@ const WORTH_A_WORD = 0.01; // a share of all that is worth a word
 
 function ownHeader() {
 	const {data, total} = page, h = data.header, [type] = h.values[state.value],
-		[first, firstUnit] = h.values[0];
-	const parts = firstUnit !== 'count' ? [] :
+		[first] = h.values[0];
+	const parts = !isCounted(h, state.value) ? [] :
 		[first === 'samples' ? counted(data.totals[0], 'sample') :
 		quantity(data.totals[0], 'count') + ' ' + first];
 	if (state.value || !parts.length)
@@ -45,10 +57,10 @@ function ownHeader() {
 			valueName(type) + (h.durationNs > 0 ? ' in ' +
 			quantity(h.durationNs, 'nanoseconds') : ''));
 	// period 1: values were counted exactly, not sampled
-	if (h.period > 1 && h.periodUnit === 'nanoseconds')
-		parts.push(+(1e9 / h.period).toPrecision(4) + '\u00a0Hz');
-	else if (h.period > 1)
-		parts.push('every ' + quantity(h.period, h.periodUnit));
+	if (h.period > 1 && samplesAreOf(h, state.value))
+		parts.push(h.periodUnit === 'nanoseconds' ?
+			+(1e9 / h.period).toPrecision(4) + '\u00a0Hz' :
+			'every ' + quantity(h.period, h.periodUnit));
 	if (h.timeMs > 0)
 		parts.push(new Date(h.timeMs).toISOString().slice(0, 16).replace('T', ' ') +
 			' UTC');
@@ -121,13 +133,13 @@ export function tools() {
 	parts.push(my_code, optionsButton());
 	if (h.values.length > 1)
 		parts.push(choice('Value',
-				h.values.map((/** @type {string[]} */ [type],
-				/** @type {number} */ i) => [String(i), valueName(type)]),
+				h.values.map((/** @type {any} */ _, /** @type {number} */ i) =>
+				[String(i), choiceName(h, i)]),
 				String(state.value), (v) => change(() => {
 			state.value = +v;
 		}, () => {
-			keepPlace(weigh);
-			sumStrip();
+			keepPlace(restructure);
+			legend();
 		})));
 	const keys = page.labelKeys.map((k) => /** @type {[string, string]} */ ([k, k]));
 	parts.push(choice('Group by',

@@ -89,10 +89,8 @@ export const page = {
 	counts: null, // a tree as .whole with the number of samples; made when first asked for
 	/** @type {[number, number]|null} */
 	window: null, // which part of time order is drawn in full
-	/** @type {Map<string, number>|null} */
-	modules: null, // numbers of modules, by which they are coloured; made when first asked for
 	/** @type {WeakMap<Tree, {of: Int32Array, names: string[]}>} */
-	// for each box the group that most of its samples are in, by which it is coloured
+	// for each box the group that has most of its value, by which it is coloured
 	votes: new WeakMap(),
 };
 
@@ -155,7 +153,7 @@ export function structure() {
 	page.base = page.base || baseTree(data);
 	page.functions = data.functions;
 	const g = !by ? null : by === 'thread' && state.view === 'time' ?
-		threadsInTime(data, data.header.value) : groupLabels(data, by);
+		threadsInTime(data, state.value) : groupLabels(data, by);
 	if (g)
 		page.functions = withGroups(g.names, by);
 	const made = (/** @type {boolean} */ recursion) => {
@@ -186,7 +184,7 @@ export function structure() {
  */
 function foldWhole(t) {
 	const {data} = page, self = new Float64Array(t.n), leaf = leaves(data, t, t),
-		w = data.samples.values[data.header.value];
+		w = data.samples.values[state.value];
 	leaf.forEach((at, s) => {
 		self[Math.max(at, 0)] += w[s];
 	});

@@ -227,10 +227,12 @@ def _field(number, value):
 
 
 class Writer(object):
-    """Builds a profile of Python frames and marks."""
+    """Builds a profile of Python frames and marks. types: its values; the second one, of which
+    `period` is, is shown first."""
 
-    def __init__(self):
-        self.strings, self.out = {b"": 0}, []
+    def __init__(self, types=(("samples", "count"), ("cpu", "nanoseconds")), period=0, duration=0):
+        self.types, self.strings = types, {b"": 0}
+        self.out = [_field(12, period)] * bool(period) + [_field(10, duration)] * bool(duration)
         self.mappings, self.functions, self.locations = {}, {}, {}
 
     def string(self, text):
@@ -255,10 +257,10 @@ class Writer(object):
         return self._id(self.locations, 4, (m, f, line, column, end),
                         [_field(2, m), _field(4, line_part)])
 
-    def sample(self, stack, labels, count=1):
+    def sample(self, stack, labels, count=1, values=()):
         """Adds a sample. stack: location ids, root first."""
         parts = [_field(1, b"".join(_varint(i) for i in reversed(stack))),
-                 _field(2, _varint(count) + _varint(count * 1000000))]
+                 _field(2, b"".join(_varint(v) for v in values or (count, count * 1000000)))]
         for key, value in sorted(labels.items()):
             if isinstance(value, int):
                 unit = _field(4, self.string("nanoseconds")) if key == "time" else b""
@@ -268,11 +270,11 @@ class Writer(object):
         self.out.append(_field(2, b"".join(parts)))
 
     def save(self, path):
-        for kind, unit in (("samples", "count"), ("cpu", "nanoseconds")):
+        for kind, unit in self.types:
             self.out.append(_field(1, _field(1, self.string(kind)) + _field(2, self.string(unit))))
-        self.out.append(_field(11, _field(1, self.string("cpu"))
-                               + _field(2, self.string("nanoseconds"))))
-        self.out.append(_field(14, self.string("cpu")))
+        kind, unit = self.types[1]
+        self.out.append(_field(11, _field(1, self.string(kind)) + _field(2, self.string(unit))))
+        self.out.append(_field(14, self.string(kind)))
         table = sorted(self.strings, key=self.strings.get)
         with gzip.open(path, "wb", 1) as f:
             f.write(b"".join(self.out + [_field(6, text) for text in table]))
