@@ -136,7 +136,7 @@ export function legend() {
 		return;
 	}
 	if (mode === 'self')
-		own = [['own time: none', [heat(0)]], ['half', [heat(0.5)]], ['all', [heat(1)]]];
+		own = [['own share: none', [heat(0)]], ['half', [heat(0.5)]], ['all', [heat(1)]]];
 	else if (mode !== 'kind' && page.data.samples)
 		own = mode === 'module' ? groupLegend([...moduleRanks().keys()],
 			(_, i) => nthFill(i)) :

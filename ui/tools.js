@@ -152,7 +152,7 @@ export function tools() {
 			state.library, (v) => reshape(() => {
 		state.library = v;
 	}), 'One box each: as My code has it. ' +
-		'Hidden: their time is their caller\u2019s, at the line that calls them'));
+		'Hidden: what they take is their caller\u2019s, at the line that calls them'));
 	parts.push(button('Collapse recursion', 'A function that calls itself is one box',
 			() => reshape(() => {
 		state.recursion = !state.recursion;
@@ -163,7 +163,7 @@ export function tools() {
 		(v) => filterBy({kind: v})));
 	const colours = /** @type {Array<[string, string]>} */ ([...(page.sides ?
 		[['change', 'change']] : []), ['kind', 'kind of code'], ['module', 'module'],
-		['self', 'own time']]);
+		['self', 'own share']]);
 	if (data.labels.some((l) => l.tid || l.thread))
 		colours.push(['thread', 'thread']);
 	if (data.labels.some((l) => l.gil))

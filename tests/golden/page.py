@@ -1341,7 +1341,7 @@ def upwards(b):
         assert tip(b).split("\n")[-1] == want, (row, tip(b))
         if row:
             x, y = at(b, 0.4, row)
-            equal(b.js(FILL % [x, y]), ("all", "own time: none")[row - 1], "own time's colour")
+            equal(b.js(FILL % [x, y]), ("all", "own share: none")[row - 1], "own share's colour")
     b.mouse("mouseMoved", *at(b, 0.75, 1))
     equal(tip(b), "", "what is too narrow")
     no_errors(b)
