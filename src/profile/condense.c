@@ -33,9 +33,35 @@ static int compare(const void *va, const void *vb)
 	return a->key > b->key ? -1 : a->key < b->key;
 }
 
-static int64_t value_of(const struct condense *c, const struct sums_entry *s)
+/* A value's total weighs so much: the weights of all PROFILE_MAX_VALUES fit into an int64_t. */
+#define WEIGHT_OF_TOTAL ((int64_t)1 << 58)
+
+/*
+ * Sets the factors that make values weights, so that what is heavy in any event is kept, however
+ * small the numbers of that event are. "samples" counts what the first event's value says too.
+ */
+static void set_factors(struct condense *c)
 {
-	return s->values[profile_meta(c->rebase.copy.to)->default_value];
+	unsigned n = profile_meta(c->rebase.copy.to)->n_values;
+	int64_t totals[PROFILE_MAX_VALUES] = {};
+
+	for (size_t i = 0; i < c->n_sums; i++)
+		sums_foreach(s, c->sums[i]) sums_values(totals, s->values, n);
+	for (unsigned v = n > 1; v < n; v++)
+		c->factors[v] = totals[v] > 0 ? MAX(WEIGHT_OF_TOTAL / totals[v], (int64_t)1) : 0;
+}
+
+/* The sum of the values, each as a share of its total. */
+static int64_t weight_of(const struct condense *c, const struct sums_entry *s)
+{
+	int64_t sum = 0;
+
+	for (unsigned v = 0; v < profile_meta(c->rebase.copy.to)->n_values; v++) {
+		int64_t weight = s->values[v] * c->factors[v];
+
+		sums_values(&sum, &weight, 1);
+	}
+	return sum;
 }
 
 static const struct profile_location *location_at(const struct condense *c, uint32_t location)
@@ -57,6 +83,7 @@ static void weigh_functions(struct condense *c, const struct sums *sums, int64_t
 	sums_foreach(s, sums)
 	{
 		size_t n = 0;
+		int64_t weight = weight_of(c, s);
 		const uint32_t *loc =
 			s->key.stack ? profile_get_stack(c->rebase.copy.from, s->key.stack, &n)
 				     : NULL;
@@ -66,7 +93,7 @@ static void weigh_functions(struct condense *c, const struct sums *sums, int64_t
 			uint32_t f = location_at(c, loc[i])->function;
 
 			if (meet(c, f))
-				values[f] += value_of(c, s);
+				sums_values(&values[f], &weight, 1);
 		}
 	}
 }
@@ -185,14 +212,17 @@ static int weigh_stacks(struct condense *c, enum detail detail, const struct sum
 
 	sums_foreach(s, sums)
 	{
+		int64_t weight;
+
 		if (!s->key.stack || c->detail[s->key.stack] < INNERMOST)
 			continue;
 		if (hash_frames(c, s->key.stack, detail, &hash))
 			return -ENOMEM;
+		weight = weight_of(c, s);
 		at = map_get(values, hash);
 		if (at)
-			*at += value_of(c, s);
-		else if (map_put(values, hash, value_of(c, s)))
+			sums_values(&weight, (const int64_t *)at, 1);
+		if (map_put(values, hash, (uint64_t)weight))
 			return -ENOMEM;
 	}
 	return 0;
@@ -271,6 +301,7 @@ static int choose(struct condense *c, const struct sums *last, uint32_t rare)
 	if (!c->functions || !c->seen || !c->detail)
 		return -ENOMEM;
 	memset(c->detail, INNERMOST, stacks);
+	set_factors(c);
 	r = choose_functions(c);
 	keep_last(c, last);
 	/* a function of an earlier condensing stays one function with what joins it now */

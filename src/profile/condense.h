@@ -3,7 +3,8 @@
  * Makes a profile smaller while it is in use: what was rare so far is summed up, and all ids
  * change.
  *
- * As many functions as asked for are kept, those with the most value; frames of all others become
+ * As many functions as asked for are kept, the heaviest ones (each value counts as a share of all
+ * that the profile has of it); frames of all others become
  * "[rare code]". Then as many stacks as asked for stay whole. As many of the others keep their
  * functions, without lines and recursion. The rest keep only their innermost frame. So the self
  * value of a kept function stays what it was, and its total too, as far as its stacks are among the
@@ -24,8 +25,9 @@ struct condense {
 	/* the values of stacks, borrowed; only while functions and stacks are chosen */
 	const struct sums *const *sums;
 	size_t n_sums, keep;
-	bool *functions; /* by function id: whether the function is kept */
-	uint32_t *seen;	 /* by function id: the last .turn in which the function was met */
+	int64_t factors[PROFILE_MAX_VALUES]; /* what makes a weight of each value */
+	bool *functions;		     /* by function id: whether the function is kept */
+	uint32_t *seen; /* by function id: the last .turn in which the function was met */
 	uint32_t turn;
 	uint8_t *detail;      /* by stack id: how much of the stack is kept (enum detail) */
 	VEC(uint64_t) frames; /* frames of the stack that is being made, as in condense.c */
