@@ -21,9 +21,10 @@
 /*
  * a recording takes one part in so many of the memory that may be used: the targets need some too
  */
-#define SHARE	   4
+#define SHARE 4
 
-#define NODE_BYTES 110 /* bytes of a node in the tree of stacks (view/shape/tree.c, html_tree.c) */
+/* bytes of a node in the tree of stacks (view/shape/tree.c, html_tree.c); with them its values */
+#define NODE_BYTES 94
 #define KEEP_BYTES 32768 /* one function, with its stacks, is kept for so many bytes of memory */
 /* the least time between two condensings, so that pending samples are added in between */
 #define APART_NS     NSEC_PER_SEC
@@ -88,7 +89,8 @@ void session_bound_release(struct session *s)
 /* Memory held now, and what the next step needs at most: condensing leaves less than there was. */
 static size_t needed(const struct session *s)
 {
-	size_t writing = profile_n_nodes(s->profile) * NODE_BYTES;
+	size_t node = NODE_BYTES + profile_meta(s->profile)->n_values * sizeof(int64_t);
+	size_t writing = profile_n_nodes(s->profile) * node;
 
 	return collect_kept_bytes(s->collect) + collect_bytes(s->collect) +
 	       MAX(collect_bytes(s->collect), writing);
