@@ -421,18 +421,26 @@ static size_t open_files(void)
 }
 
 /*
- * On a machine with many containers, processes have thousands of libraries, and krait holds each
- * open. The usual 1,024 descriptors would leave none for examining a process. So this raises the
- * limit; the command was forked before. @ret: how many libraries may be held open.
+ * Each event needs up to four descriptors a CPU. On a machine with many containers, processes have
+ * thousands of libraries, and krait holds each open. The usual 1,024 descriptors would leave none
+ * for examining a process. So this raises the limit; the command was forked before.
  */
+static void raise_files(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/* @ret: how many libraries may be held open, beside what is open now. */
 static int allow_files(size_t *ret)
 {
 	struct rlimit limit = {.rlim_cur = 256};
 	size_t used;
 
-	getrlimit(RLIMIT_NOFILE, &limit);
-	limit.rlim_cur = limit.rlim_max;
-	(void)setrlimit(RLIMIT_NOFILE, &limit);
 	getrlimit(RLIMIT_NOFILE, &limit);
 	used = open_files();
 	if (used >= limit.rlim_cur || limit.rlim_cur - used < 2 * (rlim_t)FREE_FILES)
@@ -510,6 +518,7 @@ int session_set_up(struct session *s)
 		r = make_match(s);
 	if (!r)
 		r = make_profile(s);
+	raise_files();
 	if (!r)
 		r = open_kernel_side(s);
 	make_cache(s);

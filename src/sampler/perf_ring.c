@@ -52,8 +52,8 @@ int perf_event_error(int r, const char *what)
 			       what);
 	case -EMFILE:
 		return err_set(r,
-			       "%s needs a file descriptor per CPU; raise the limit with "
-			       "`ulimit -n 65536`",
+			       "%s needs file descriptors for each CPU and event; raise the limit "
+			       "with `ulimit -n 65536`",
 			       what);
 	default:
 		return err_sys(r, "%s isn't possible", what);
