@@ -85,6 +85,32 @@ static void test_unknown(void **state)
 	}
 }
 
+/* A rate that can't be is refused as such: the event is known. */
+static void test_own_rate(void **state)
+{
+	static const char *const bad[] = {
+		"cs/period=0/",	 "cs/period=/",	   "cs/period=99999999999999999999/",
+		"cs/period=-1/", "cs/period=1.5/", "cs/period=9223372036854775808/",
+		"cs/freq=0/",	 "cs/freq=x/u",	   "cs/freq=4294967296/"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		const char *most = strstr(bad[i], "freq")
+					   ? "freq is a whole number from 1 to 4294967295"
+					   : "period is a whole number from 1 to "
+					     "9223372036854775807";
+
+		assert_int_equal(event_parse(&e, bad[i]), -EINVAL);
+		assert_non_null(strstr(err_msg(), most));
+		assert_null(strstr(err_msg(), "unknown"));
+	}
+	must_parse("cs/period=9223372036854775807/");
+	assert_int_equal(e.period, INT64_MAX);
+	must_parse("cs/freq=4294967295/k");
+	assert_int_equal(e.hz, UINT32_MAX);
+	assert_string_equal(e.name, "cs:k");
+	assert_true(e.exclude_user);
+}
+
 static void test_rate(void **state)
 {
 	must_parse("cpu-clock");
@@ -263,6 +289,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_own_rate),
 		cmocka_unit_test(test_rate),
 		cmocka_unit_test_teardown(test_open, teardown),
 		cmocka_unit_test_teardown(test_counts, teardown),

@@ -111,38 +111,42 @@ static int set_rate(struct event *e, uint32_t hz, uint64_t count)
 	return 0;
 }
 
-/* Reads "period=N" or "freq=HZ", @n characters of @s. */
-static bool parse_term(struct event *e, const char *s, size_t n)
+/* Reads "period=N" or "freq=HZ", @n characters of @s. 0; -EINVAL with a message. */
+static int parse_rate(struct event *e, const char *s, size_t n)
 {
 	bool period = str_starts(s, "period=");
 	const char *digits = s + strlen(period ? "period=" : "freq=");
+	uint64_t v, most = period ? INT64_MAX : UINT32_MAX;
 	char *end;
-	uint64_t v;
 
-	if (!period && !str_starts(s, "freq="))
-		return false;
-	if (!isdigit((unsigned char)*digits))
-		return false;
 	errno = 0;
 	v = strtoull(digits, &end, 10);
-	if (end != s + n || errno || !v || (!period && v > UINT32_MAX))
-		return false;
+	if (!isdigit((unsigned char)*digits) || end != s + n || errno || !v || v > most)
+		return err_set(-EINVAL,
+			       "event %s: %s is a whole number from 1 to %llu, and '%.*s' isn't",
+			       e->name, period ? "period" : "freq", (unsigned long long)most,
+			       (int)(s + n - digits), digits);
 	e->own_rate = true;
 	e->period = period ? v : 0;
 	e->hz = period ? 0 : (uint32_t)v;
-	return true;
+	return 0;
 }
 
-/* Reads what follows the name: ":MODIFIERS", "/RATE/" or "/RATE/MODIFIERS". */
-static bool parse_rest(struct event *e, const char *rest)
+/*
+ * Reads what follows the name: ":MODIFIERS", "/RATE/" or "/RATE/MODIFIERS". 0; -EINVAL with a
+ * message.
+ */
+static int parse_rest(struct event *e, const char *spec, const char *rest)
 {
-	size_t n;
+	bool rated = *rest == '/';
+	size_t n = rated ? strcspn(++rest, "/") : 0;
+	const char *modifiers = rest + n; /* ":MODIFIERS", "/MODIFIERS" or "/" */
 
-	if (*rest != '/')
-		return !*rest || parse_modifiers(e, rest + 1);
-	n = strcspn(++rest, "/");
-	return rest[n] && parse_term(e, rest, n) &&
-	       (!rest[n + 1] || parse_modifiers(e, rest + n + 1));
+	if (rated && (!*modifiers || !(str_starts(rest, "period=") || str_starts(rest, "freq="))))
+		return unknown(spec);
+	if (*modifiers && !(rated && !modifiers[1]) && !parse_modifiers(e, modifiers + 1))
+		return unknown(spec);
+	return rated ? parse_rate(e, rest, n) : 0;
 }
 
 int event_parse(struct event *ret, const char *spec)
@@ -155,8 +159,11 @@ int event_parse(struct event *ret, const char *spec)
 	if (strlen(spec) >= sizeof(e.name))
 		return unknown(spec);
 	memcpy(e.name, spec, n);
-	if (!parse_name(&e, e.name) || !parse_rest(&e, spec + n))
+	if (!parse_name(&e, e.name))
 		return unknown(spec);
+	r = parse_rest(&e, spec, spec + n);
+	if (r)
+		return r;
 	if (spec[n] && modifiers[1])
 		snprintf(e.name + n, sizeof(e.name) - n, ":%s", modifiers + 1);
 	r = e.own_rate ? set_rate(&e, e.hz, e.period) : 0;
