@@ -102,14 +102,19 @@ static int choose_measure(const struct diff_options *o, struct diff_facts *f)
 {
 	const struct profile_meta *a = profile_meta(f->diff.p[DIFF_A]);
 	const struct profile_meta *b = profile_meta(f->diff.p[DIFF_B]);
-	const char *name = o->value ? o->value : a->values[a->default_value].type;
-	int at[DIFF_SIDES] = {tree_value(f->diff.p[DIFF_A], name), 0};
+	const struct profile_value_type *shown = &a->values[a->default_value],
+					*of_b = &b->values[b->default_value];
+	int at[DIFF_SIDES] = {(int)a->default_value, (int)b->default_value};
 
-	at[DIFF_B] = at[DIFF_A] < 0 ? 0 : tree_value(f->diff.p[DIFF_B], name);
-	/* Tools have different names for time, so a time of another name is taken. */
-	if (at[DIFF_B] < 0 && !o->value &&
-	    streq(a->values[a->default_value].unit, b->values[b->default_value].unit))
-		at[DIFF_B] = (int)b->default_value;
+	if (o->value) {
+		at[DIFF_A] = tree_value(f->diff.p[DIFF_A], o->value);
+		at[DIFF_B] = at[DIFF_A] < 0 ? 0 : tree_value(f->diff.p[DIFF_B], o->value);
+	} else if (!profile_same_type(shown, of_b)) {
+		at[DIFF_B] = tree_value(f->diff.p[DIFF_B], shown->type);
+		/* Tools have different names for time, so a time of another name is taken. */
+		if (at[DIFF_B] < 0 && streq(shown->unit, of_b->unit))
+			at[DIFF_B] = (int)b->default_value;
+	}
 	for (int side = 0; side < DIFF_SIDES; side++) {
 		if (at[side] < 0)
 			return err_wrap(at[side], "%s", f->name[side]);

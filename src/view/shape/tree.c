@@ -194,8 +194,15 @@ int tree_value(struct profile *p, const char *name)
 
 	for (unsigned i = 0; i < meta->n_values; i++) {
 		if (streq(meta->values[i].type, name))
-			return i;
+			return (int)i;
 		str_addf(&known, "%s%s", i ? ", " : "", meta->values[i].type);
+	}
+	for (unsigned i = 0; i < meta->n_values; i++) {
+		const struct profile_value_type *t = &meta->values[i];
+		size_t n = strlen(t->type);
+
+		if (str_starts(name, t->type) && name[n] == '/' && streq(name + n + 1, t->unit))
+			return (int)i;
 	}
 	return err_set(-EINVAL, "--value %s: the profile has no such values; it has %s", name,
 		       str_cstr(&known));

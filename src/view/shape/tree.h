@@ -63,7 +63,10 @@ struct tree_plan {
 _must_use_ int tree_build(struct tree *t, const struct tree_plan *plan);
 void tree_fini(struct tree *t);
 
-/* The index of the value type @name of the profile; -EINVAL + a message that lists the types. */
+/*
+ * The index of the first value type that is called @name, which is TYPE or TYPE/UNIT; -EINVAL + a
+ * message that lists the types.
+ */
 _must_use_ int tree_value(struct profile *p, const char *name);
 
 #endif
