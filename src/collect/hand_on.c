@@ -128,6 +128,7 @@ static void set_values(const struct collect *c, const struct rec_sample *rec, in
 static int hand_on(struct collect *c, struct waiting *w, bool last)
 {
 	struct process *p = process_at(c, w->process);
+	struct collect_source *source;
 	struct profile_sample s;
 	uint8_t native = w->rec.native;
 	int r;
@@ -182,8 +183,11 @@ static int hand_on(struct collect *c, struct waiting *w, bool last)
 	if (!p->samples)
 		note_process(c, p);
 	c->stats.samples++;
-	c->stats.sources[w->rec.source].samples++;
-	c->stats.sources[w->rec.source].weight += w->rec.weight;
+	source = &c->stats.sources[w->rec.source];
+	source->samples++;
+	source->weight += w->rec.weight;
+	source->outcomes[w->rec.outcome]++;
+	source->native[native]++;
 	c->stats.outcomes[w->rec.outcome]++;
 	c->stats.native[native]++;
 	c->stats.processes += !p->samples++;

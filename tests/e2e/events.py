@@ -6,6 +6,7 @@ import json
 import math
 import os
 import re
+import resource
 import sys
 
 import kit
@@ -185,6 +186,86 @@ def stacks_stay_whole():
 
 
 @kit.case
+def outcomes_of_each():
+    """What ails samples is said of each event: as many as the recording has with that mark."""
+    with folder() as d:
+        got = Recorded(d, "-e", CLOCK, "-e", FAULTS)
+        for i, (event, value) in enumerate((("cpu-clock", "cpu"), ("page-faults", "page-faults"))):
+            weight = got.profile.period if value == "cpu" else 1
+            for mark, words in (("[interpreter starting]", "the interpreter starts: no Python yet"),
+                                ("[interpreter ending]", "the interpreter or its process ends: no Python any more")):
+                marked, all_ = (sum(s.values[1 + i] for s in got.profile.samples if not of or any(
+                    l.name == of for l in got.profile.stack(s))) // weight for of in (mark, None))
+                said = [c for c in got.profile.comments if " of %s (" % event in c and c.endswith(words)]
+                want = ["note: %d sample%s of %s (%.2f %%): %s" % (
+                    marked, "" if marked == 1 else "s", event, 100 * marked / all_, words)] * (marked > 0)
+                check(said == want, "%s, not %s" % (said, want))
+        check(any(" of page-faults (" in c for c in got.profile.comments), got.profile.comments)
+
+
+WAITS = "import time\nend = time.time() + 1.5\nwhile time.time() < end: time.sleep(0.004); sum(range(200000))"
+
+
+@kit.case
+def too_few_of_one():
+    """Too few samples of one event are said of its value, and don't take the sentence from another's."""
+    with folder() as d:
+        done = kit.krait("record", "-F", 99, "-e", "cpu-clock", "-e", "cs/freq=500/k", "-o", d + "/o.pb.gz", "--",
+                         kit.PYTHON, "-c", WAITS, timeout=60)
+        check(done.returncode == 0, done.stderr)
+        profile = kit.pprof.read(d + "/o.pb.gz")
+        n = int(re.search(r" (\d+) of cs:k$", done.stderr, re.M)[1])
+        told = [c for c in profile.comments if c.startswith("too few: ")]
+        want = "too few: %d sample%s at 500 Hz only estimate%s context-switches; -e context-switches/period=1/k counts them" % (
+            n, "" if n == 1 else "s", "s" if n == 1 else "")
+        check(told == [want] * (0 < n < 1000), "%s, not %s" % (told, want))
+        text = kit.krait("report", d + "/o.pb.gz").stdout
+        check("Too few" not in text, text)
+        entries = sum(s.values[2] > 0 for s in profile.samples)
+        text = kit.krait("report", d + "/o.pb.gz", "--value", "context-switches").stdout
+        check(("\nToo few samples to say where most of the context-switches are.\n" in "\n" + text) == (0 < entries < 100),
+              "%d entries: %s" % (entries, text))
+
+
+@kit.case
+def none_came():
+    """If no event came, all that were asked for are named."""
+    with folder() as d:
+        done = kit.krait("record", "-e", "alignment-faults", "-e", "emulation-faults", "-o", d + "/o.pb.gz", "--",
+                         kit.PYTHON, "-c", "", timeout=60)
+        check("no samples: no alignment-faults or emulation-faults, or too few" in done.stderr, done.stderr)
+
+
+@kit.case
+def time_of_a_later_event():
+    """A trace shows time, whichever event has it."""
+    with folder() as d:
+        out = d + "/o.trace.json"
+        done = kit.krait("record", "-e", "page-faults", "-e", "cpu-clock", "-o", out, "--", kit.PYTHON, "-c",
+                         "import time\ndef burn():\n while time.thread_time() < 0.5: pass\nburn()", timeout=60)
+        check(done.returncode == 0, done.stderr)
+        with open(out) as f:
+            events = json.load(f)["traceEvents"]
+        time = sum({"B": -1, "E": 1}.get(e["ph"], 0) * e.get("ts", 0) for e in events if e["name"] == "burn") / 1e6
+        check(0.3 < time < 0.7, "burn() ran for 0.5 s, and the trace says %g" % time)
+
+
+def limited(soft):
+    return lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (soft, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+
+
+@kit.case
+def few_files():
+    """Many events need many descriptors: krait raises its own limit first, not the command's."""
+    events = "cpu-clock page-faults minor-faults major-faults context-switches cpu-migrations alignment-faults emulation-faults"
+    soft, program = 40, "import resource; print(resource.getrlimit(resource.RLIMIT_NOFILE)[0])"
+    with folder() as d:
+        done = kit.krait("record", *[w for e in events.split() for w in ("-e", e)], "-o", d + "/o.pb.gz", "--",
+                         kit.PYTHON, "-c", program, timeout=60, preexec_fn=limited(soft))
+        check(done.returncode == 0 and done.stdout.strip() == str(soft), "%s%s" % (done.stdout, done.stderr))
+
+
+@kit.case
 def refuses():
     """What makes no sense is refused in a sentence."""
     kit.refused(2, "events cpu-clock and task-clock would both be the value cpu", "record", "-e", "cpu-clock",
@@ -196,7 +277,13 @@ def refuses():
         "cpu-clock page-faults minor-faults major-faults context-switches cpu-migrations alignment-faults "
         "emulation-faults cycles ref-cycles bus-cycles instructions branches branch-misses cache-references "
         "cache-misses").split() for w in ("-e", name)])
-    kit.refused(2, "unknown event", "record", "-e", "page-faults/period=0/", "-d", "1")
+    for rate, most in ("period=0", 2 ** 63 - 1), ("period=" + 20 * "9", 2 ** 63 - 1), ("freq=0", 2 ** 32 - 1):
+        kit.refused(2, "event page-faults: %s is a whole number from 1 to %d, and '%s' isn't" %
+                    (rate.split("=")[0], most, rate.split("=")[1]), "record", "-e", "page-faults/%s/" % rate, "-d", "1")
+    kit.refused(2, "shows how long things take, and page-faults doesn't tell", "record", "-e", "page-faults",
+                "-e", "cs", "-o", "x.trace.json", "-d", "1")
+    kit.refused(2, "shows how long things take, and page-faults doesn't tell; leave --value out", "record", "-e", "page-faults", "-e", "cpu-clock",
+                "--value", "page-faults", "-o", "x.trace.json", "-d", "1")
     kit.refused(2, "unknown event", "record", "-e", "page-faults/period=1", "-d", "1")
     kit.refused(2, "cpu-clock can't be faster", "record", "-e", "cpu-clock/period=1/", "-d", "1")
     kit.refused(2, "--frequency and --count exclude", "record", "-e", "cpu-clock", "-e", "cs", "-c", "9", "-F", "9")

@@ -103,25 +103,50 @@ static bool is_expected(enum walk_outcome outcome)
 	return outcome == WALK_STARTING || outcome == WALK_ENDING || outcome == WALK_NO_PYTHON;
 }
 
-static void add_outcome(struct closing *c, uint64_t n, bool expected, const char *of,
-			const char *words)
+/* Appends " of NAME" if the recording has several events. */
+static void name_event(const struct session *s, const struct event *e, struct str *ret)
 {
-	uint64_t samples = c->m->collect.samples;
-
-	if (n)
-		note(c, !expected && is_amiss(n, samples), "%llu sample%s (%.2f %%): %s%s", (ull)n,
-		     n == 1 ? "" : "s", summary_percent(n, samples), of, words);
+	if (s->events.n > 1)
+		str_addf(ret, " of %s", e->name);
 }
 
-static void add_outcomes(struct closing *c)
+/* One event's samples: what is much of one may be little of those of all events. */
+struct outcome_of {
+	uint64_t samples;
+	const char *event, *prefix; /* words behind their number, and before those of the outcome */
+};
+
+static void add_outcome(struct closing *c, const struct outcome_of *of, uint64_t n, bool expected,
+			const char *words)
+{
+	if (n)
+		note(c, !expected && is_amiss(n, of->samples), "%llu sample%s%s (%.2f %%): %s%s",
+		     (ull)n, n == 1 ? "" : "s", of->event, summary_percent(n, of->samples),
+		     of->prefix, words);
+}
+
+static void add_outcomes_of(const struct session *s, struct closing *c, unsigned source)
+{
+	const struct collect_source *st = &c->m->collect.sources[source];
+	_cleanup_str_ struct str event = {};
+	struct outcome_of of = {st->samples, NULL, ""};
+
+	name_event(s, &s->events.v[source], &event);
+	of.event = str_cstr(&event);
+	for (unsigned i = WALK_OK + 1; i < WALK_OUTCOME_MAX; i++)
+		if (i != WALK_UNSUPPORTED)
+			add_outcome(c, &of, st->outcomes[i], is_expected(i), walk_words[i].words);
+	of.prefix = NATIVE_WORDS_OF;
+	for (unsigned i = NATIVE_LATE; i < NATIVE_OUTCOME_MAX; i++)
+		add_outcome(c, &of, st->native[i], false, native_words[i].words);
+}
+
+static void add_outcomes(const struct session *s, struct closing *c)
 {
 	const struct collect_stats *st = &c->m->collect;
 
-	for (unsigned i = WALK_OK + 1; i < WALK_OUTCOME_MAX; i++)
-		if (i != WALK_UNSUPPORTED)
-			add_outcome(c, st->outcomes[i], is_expected(i), "", walk_words[i].words);
-	for (unsigned i = NATIVE_LATE; i < NATIVE_OUTCOME_MAX; i++)
-		add_outcome(c, st->native[i], false, NATIVE_WORDS_OF, native_words[i].words);
+	for (unsigned i = 0; i < s->events.n; i++)
+		add_outcomes_of(s, c, i);
 	if (st->unknown)
 		add_unknown(c, st->unknown);
 	if (st->foreign && st->samples)
@@ -184,13 +209,6 @@ static void add_unread(const struct session *s, struct closing *c)
 	if (st->unlined)
 		line(c, LOG_WARN, "%llu places in native code have no lines: %s", (ull)st->unlined,
 		     why);
-}
-
-/* Appends " of NAME" if the recording has several events. */
-static void name_event(const struct session *s, const struct event *e, struct str *ret)
-{
-	if (s->events.n > 1)
-		str_addf(ret, " of %s", e->name);
 }
 
 static void add_throttled(const struct session *s, struct closing *c, unsigned source)
@@ -420,12 +438,15 @@ static void say_nothing_came(const struct session *s, struct closing *c)
 			     : o->cgroups.n    ? "--cgroup"
 			     : o->containers.n ? "--container"
 					       : NULL;
+	_cleanup_str_ struct str names = {};
 
+	for (unsigned i = 0; i < s->events.n; i++)
+		str_addf(&names, "%s%s", i ? " or " : "", s->events.v[i].name);
 	if (!session_events_cpu(&s->events))
 		line(c, LOG_WARN,
 		     "no samples: no %s, or too few of them for one sample, came while Python ran; "
 		     "without -e CPU time is sampled",
-		     s->events.v[0].name);
+		     str_cstr(&names));
 	else if (o->cmd && c->m->collect.foreign)
 		line(c, LOG_WARN,
 		     "no samples: what '%s' ran is another user's; `sudo %s record` shows it too",
@@ -483,21 +504,23 @@ static void add_presence(const struct session *s, struct closing *c)
 
 /*
  * If the kernel adapts how many events a sample stands for, the number is that of all processes on
- * that CPU. Events of one process may never be sampled.
+ * that CPU. Events of one process may never be sampled. `krait report` reads the name of the value
+ * in this line (src/cli/report/words.c).
  */
 static void add_too_few(const struct session *s, struct closing *c, unsigned source)
 {
 	const struct event *e = &s->events.v[source];
 	uint64_t n = c->m->collect.sources[source].samples;
+	const char *modifiers = strchr(e->name, ':');
 	_cleanup_str_ struct str all = {};
 
 	if (e->period || e->source->clock || e->type != PERF_TYPE_SOFTWARE || !n ||
 	    n >= ENOUGH_SAMPLES)
 		return;
 	if (s->events.n > 1)
-		str_addf(&all, "-e %s/period=1/", e->sample_type);
+		str_addf(&all, "-e %s/period=1/%s", e->sample_type, modifiers ? modifiers + 1 : "");
 	line_as(c, COMMENTS_TOO_FEW, "%llu sample%s at %u Hz only estimate%s %s; %s counts them",
-		(ull)n, n == 1 ? "" : "s", e->hz, n == 1 ? "s" : "", e->name,
+		(ull)n, n == 1 ? "" : "s", e->hz, n == 1 ? "s" : "", e->sample_type,
 		all.n ? str_cstr(&all) : "-c 1");
 }
 
@@ -572,7 +595,7 @@ void closing_compose(struct closing *c, const struct session *s, const struct su
 	for (unsigned i = 0; i < s->events.n; i++)
 		add_too_few(s, c, i);
 	add_rate(s, c);
-	add_outcomes(c);
+	add_outcomes(s, c);
 	add_losses(s, c);
 	add_unwind_memory(c);
 	add_absent(c);

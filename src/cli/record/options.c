@@ -290,19 +290,28 @@ static int check_folded(const struct record_options *o)
 	return 0;
 }
 
+/* Is there time to show: by --value, or without it by any event? */
+static bool has_time(const struct record_options *o)
+{
+	const struct event *shown = shown_event(o);
+
+	for (unsigned i = 0; !o->value && i < o->events.n; i++)
+		if (o->events.v[i].source->clock)
+			return true;
+	return shown && shown->source->clock;
+}
+
 /* Refuses before the recording what the format's writer would refuse after it. */
 static int check_times(const struct record_options *o)
 {
-	const struct event *event = shown_event(o);
-
 	if (o->times == PROFILE_TIMES_NONE)
 		return err_set(-EINVAL, "the format %s shows times; leave --no-times out",
 			       o->format->name);
-	if (!event || !event->source->clock)
+	if (!has_time(o))
 		return err_set(-EINVAL,
 			       "the format %s shows how long things take, and %s doesn't tell; "
 			       "leave %s out",
-			       o->format->name, o->value ? o->value : event->name,
+			       o->format->name, o->value ? o->value : o->events.v[0].name,
 			       o->value ? "--value" : "--event");
 	return 0;
 }

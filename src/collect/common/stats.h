@@ -28,6 +28,13 @@ struct collect_other {
 	char file[256];
 };
 
+/* The counted samples of one event. */
+struct collect_source {
+	uint64_t samples, weight;	     /* weight: their sum, in the event's unit */
+	uint64_t outcomes[WALK_OUTCOME_MAX]; /* number of samples by the outcome of the walk */
+	uint64_t native[NATIVE_OUTCOME_MAX]; /* and by that of native unwinding */
+};
+
 struct collect_stats {
 	struct collect_other other;
 	/*
@@ -36,17 +43,14 @@ struct collect_stats {
 	 */
 	uint16_t newer_version;
 	uint64_t samples; /* number of samples in the profile */
-	struct {
-		uint64_t samples, weight; /* weight: their sum, in the event's unit */
-	} sources[ABI_MAX_SOURCES];	  /* the counted samples, by their event */
+	struct collect_source sources[ABI_MAX_SOURCES];
 	/*
 	 * CPU time from the first to the last counted sample of each thread, of threads that ran
 	 * long enough (thread.c)
 	 */
 	uint64_t cpu_ns;
 	uint64_t came; /* samples of .cpu_source taken in the CPU time that .cpu_ns counts */
-	uint64_t outcomes[WALK_OUTCOME_MAX]; /* number of samples by the outcome of the walk */
-	/* number of samples by the outcome of native unwinding */
+	uint64_t outcomes[WALK_OUTCOME_MAX]; /* as in .sources, of all events */
 	uint64_t native[NATIVE_OUTCOME_MAX];
 	/* samples of processes that turned out not to be Python; they aren't in the profile */
 	uint64_t not_python;
