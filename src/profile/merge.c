@@ -159,10 +159,41 @@ static int take_profile(struct merge *m, struct profile *from)
 	return r ? r : take_comments(m, from);
 }
 
+static bool has_samples(const struct profile_meta *meta)
+{
+	for (unsigned i = 0; i < meta->n_values; i++)
+		if (streq(meta->values[i].type, "samples"))
+			return true;
+	return false;
+}
+
+/*
+ * Sets the period to that of the first profile. If "samples" are of another event in one of the
+ * profiles, they are of no value of the merged one: then the period is one sample.
+ */
+static void set_period(struct merge *m, struct profile *const *in, size_t n)
+{
+	struct profile_meta *meta = profile_meta(m->to), *first = profile_meta(in[0]);
+	static const struct profile_value_type samples = {"samples", "count"};
+
+	meta->period_type = profile_copy_value_type(m->to, &first->period_type);
+	meta->period = first->period;
+	for (size_t i = 0; i < n; i++) {
+		const struct profile_meta *other = profile_meta(in[i]);
+		struct profile_value_type type =
+			profile_copy_value_type(m->to, &other->period_type);
+
+		if (!has_samples(other) || profile_same_type(&type, &meta->period_type))
+			continue;
+		meta->period_type = samples;
+		meta->period = 1;
+	}
+}
+
 /* Sets what the first profile, and the earliest start, decide for the result. */
 static void begin(struct merge *m, struct profile *const *in, size_t n)
 {
-	struct profile_meta *meta = profile_meta(m->to), *first = profile_meta(in[0]);
+	struct profile_meta *meta = profile_meta(m->to);
 
 	for (size_t i = 0; i < n; i++) {
 		int64_t start = profile_meta(in[i])->time_ns;
@@ -171,8 +202,7 @@ static void begin(struct merge *m, struct profile *const *in, size_t n)
 			m->start_ns = start;
 	}
 	meta->time_ns = m->start_ns;
-	meta->period_type = profile_copy_value_type(m->to, &first->period_type);
-	meta->period = first->period;
+	set_period(m, in, n);
 }
 
 static int add_labels(struct merge *m, const struct profile_label_text *labels, size_t n)

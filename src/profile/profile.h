@@ -71,6 +71,13 @@ struct profile_meta {
 };
 
 /*
+ * Are the values of the type "samples", and .period, those of value @value? In a recording of
+ * several events they are those of the event that .period_type names (docs/decisions/0021). True
+ * too if .period_type names no value of the profile, as in files of other tools.
+ */
+bool profile_samples_are_of(const struct profile_meta *m, unsigned value);
+
+/*
  * The name tells the kind, because files keep only the name: "[python 3.12]", "[kernel]", "[jit]",
  * "[gc]", "[krait]" for marks, else a native file. profile_kind() must give .kind back. An ELF file
  * has one mapping, whatever address it was loaded at: .start and .limit are those of its code in

@@ -149,20 +149,12 @@ static int spread(struct maker *m)
 	return 0;
 }
 
-/*
- * Returns the index of the value that counts the samples of @value; -1: there is none. In a
- * recording of several events "samples" are those of .period_type (docs/decisions/0021).
- */
+/* Returns the index of the value that counts the samples of @value; -1: there is none. */
 static int find_count(struct profile *p, unsigned value)
 {
 	const struct profile_meta *meta = profile_meta(p);
-	const struct profile_value_type *shown = &meta->values[value];
 
-	if (!streq(shown->type, "samples") && !profile_same_type(shown, &meta->period_type))
-		for (unsigned i = 0; i < meta->n_values; i++)
-			if (profile_same_type(&meta->values[i], &meta->period_type))
-				return -1;
-	for (unsigned i = 0; i < meta->n_values; i++)
+	for (unsigned i = 0; profile_samples_are_of(meta, value) && i < meta->n_values; i++)
 		if (streq(meta->values[i].type, "samples") && streq(meta->values[i].unit, "count"))
 			return (int)i;
 	return -1;

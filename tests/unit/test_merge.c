@@ -90,6 +90,34 @@ static void test_values_and_labels(void **state)
 		profile_free(in[i]);
 }
 
+static void check_period(struct profile_value_type event, bool samples, bool same)
+{
+	struct profile *in[2] = {made(1, 1, 1, "1"), made(1, 1, 2, "2")}, *p = NULL;
+	struct profile_meta *m = profile_meta(in[1]);
+
+	m->values[1] = m->period_type = event;
+	if (!samples)
+		m->values[0] = (struct profile_value_type){"objects", "count"};
+	assert_int_equal(profile_merge(in, 2, NULL, 0, &p), 0);
+	m = profile_meta(p);
+	assert_string_equal(m->period_type.type, same ? "cpu" : "samples");
+	assert_int_equal(m->period, same ? 1001001 : 1);
+	for (unsigned v = 1; v < m->n_values; v++)
+		assert_int_equal(profile_samples_are_of(m, v), same && v == 1);
+	assert_true(profile_samples_are_of(m, 0));
+	for (size_t i = 0; i < 2; i++)
+		profile_free(in[i]);
+	profile_free(p);
+}
+
+/* "samples" of different events are those of no value. */
+static void test_period(void **state)
+{
+	check_period((struct profile_value_type){"cpu", "nanoseconds"}, true, true);
+	check_period((struct profile_value_type){"page-faults", "count"}, true, false);
+	check_period((struct profile_value_type){"space", "bytes"}, false, true);
+}
+
 /* The first profile has two values. @n others fit beside them, or the merge is refused. */
 static void check_many_values(unsigned n, bool fits)
 {
@@ -184,7 +212,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_times),	    cmocka_unit_test(test_values_and_labels),
 		cmocka_unit_test(test_many_values), cmocka_unit_test(test_type_twice),
-		cmocka_unit_test(test_runs),
+		cmocka_unit_test(test_runs),	    cmocka_unit_test(test_period),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

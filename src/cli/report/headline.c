@@ -26,7 +26,8 @@ int report_find_costs(struct report_facts *f, enum costs_by by, bool inverted)
 	f->costs.inverted = inverted;
 	f->costs.left_out = f->frames_left_out;
 	r = r ? r : costs_add(&f->costs, f->sums, f->n_sums, f->value);
-	return r ? r : costs_lede(&f->costs, f->sums, f->n_sums, f->value, &f->lede);
+	r = r ? r : costs_lede(&f->costs, f->sums, f->n_sums, f->value, &f->lede);
+	return r ? r : report_find_too_few(f);
 }
 
 int headline_add(struct profile *p, const char *value, bool inverted, struct str *b)

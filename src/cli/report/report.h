@@ -17,6 +17,7 @@ struct report_facts {
 	struct view_totals totals;
 	/* .filtered: filters left out samples; .frames_left_out: they left out frames */
 	bool filtered, frames_left_out;
+	bool too_few; /* there are too few samples to say where most of the value is */
 	struct profile_sum *sums;
 	size_t n_sums;
 	struct costs costs; /* what functions and lines cost, the largest first */
@@ -80,8 +81,10 @@ _must_use_ int report_print_json(const struct report_facts *f, const struct repo
 
 /* Sets .value to the index of value @type (NULL: the profile's default). 0; -EINVAL + message. */
 _must_use_ int report_find_value(struct report_facts *f, const char *type);
+/* Sets .too_few. 0 or -errno + message. */
+_must_use_ int report_find_too_few(struct report_facts *f);
 /*
- * Computes .costs (unsorted) and .lede from .sums. @inverted: stacks begin with their innermost
+ * Computes .costs (unsorted), .lede and .too_few from .sums. @inverted: stacks begin with their innermost
  * frame. 0 or -ENOMEM + message.
  */
 _must_use_ int report_find_costs(struct report_facts *f, enum costs_by by, bool inverted);

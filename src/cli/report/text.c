@@ -312,6 +312,14 @@ static int64_t count_samples(const struct report_facts *f)
 	return n;
 }
 
+/* Tells whether the head says how many samples, or whatever the first value counts, there are. */
+static bool shows_count(const struct report_facts *f)
+{
+	const struct profile_meta *m = profile_meta(f->p);
+
+	return profile_is_count(m->values[0].unit) && profile_samples_are_of(m, f->value);
+}
+
 static void print_head(struct report_printer *p)
 {
 	const struct report_facts *f = p->f;
@@ -323,7 +331,7 @@ static void print_head(struct report_printer *p)
 		str_add(&b, " in ");
 		markup_add_value(&b, m->duration_ns, "nanoseconds");
 	}
-	if (f->value && profile_is_count(m->values[0].unit)) {
+	if (f->value && shows_count(f)) {
 		str_add(&b, ", ");
 		markup_add_value(&b, count_samples(f), m->values[0].unit);
 		str_addf(&b, " %s", m->values[0].type);
@@ -349,7 +357,7 @@ static void print_other_values(struct report_printer *p)
 	const struct profile_meta *m = profile_meta(p->f->p);
 	_cleanup_str_ struct str b = {}, md = {};
 
-	for (unsigned i = profile_is_count(m->values[0].unit); i < m->n_values; i++)
+	for (unsigned i = shows_count(p->f); i < m->n_values; i++)
 		if (i != p->f->value)
 			str_addf(&b, "%s %s",
 				 b.n ? "," : "Other values, for --value:", m->values[i].type);

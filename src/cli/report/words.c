@@ -266,17 +266,59 @@ static void add_function(const struct report_facts *f, struct str *b)
  */
 #define LEAST_SAMPLES 100
 
-/* If samples stand for different numbers of events, a single one may be most of all. */
-static bool is_too_few(const struct report_facts *f)
+/*
+ * Is @comment, which says that samples are too few to count events, about the value shown? It names
+ * a value, as in "too few: 17 samples at 99 Hz only estimate context-switches; -c 1 counts them". If
+ * the profile has no value of that name, the comment is about all: it may name the event instead.
+ */
+static bool is_of_value(const struct report_facts *f, const char *comment)
 {
-	bool too_few = false;
-	int64_t n = 0;
+	static const char before[] = " only estimate";
+	const struct profile_meta *m = profile_meta(f->p);
+	const char *at = strstr(comment, before);
+	size_t n;
 
-	vec_foreach(text, &profile_meta(f->p)->comments.list)
-		too_few |= str_starts(*text, COMMENTS_TOO_FEW ": ");
-	for (size_t i = 0; too_few && i < f->n_sums && n < LEAST_SAMPLES; i++)
-		n += MAX(f->sums[i].values[0], 0);
-	return too_few && f->value && n < LEAST_SAMPLES;
+	at = at ? strchr(at + strlen(before), ' ') : NULL;
+	if (!at)
+		return true;
+	n = strcspn(++at, ";");
+	for (unsigned i = 0; i < m->n_values; i++)
+		if (strlen(m->values[i].type) == n && !memcmp(m->values[i].type, at, n))
+			return i == f->value;
+	return true;
+}
+
+struct count {
+	const struct report_facts *f;
+	bool counted; /* the first value is the number of samples; else each entry is one */
+	int64_t n;
+};
+
+static int count_sample(void *arg, const struct profile_sample *s)
+{
+	struct count *c = arg;
+	int64_t n = c->counted ? MAX(s->values[0], (int64_t)0) : 1;
+
+	if (s->values[c->f->value])
+		costs_sum(&c->n, n);
+	return 0;
+}
+
+int report_find_too_few(struct report_facts *f)
+{
+	const struct profile_meta *m = profile_meta(f->p);
+	bool counted = streq(m->values[0].type, "samples") && profile_samples_are_of(m, f->value);
+	struct count c = {f, counted, 0};
+	bool told = false;
+	int r = 0;
+
+	vec_foreach(text, &m->comments.list)
+		told |= str_starts(*text, COMMENTS_TOO_FEW ": ") && is_of_value(f, *text);
+	if (told && f->value)
+		r = profile_each(f->p, count_sample, &c);
+	/* If samples stand for different numbers of events, a single one may be most of all. */
+	f->too_few = told && f->value && c.n < LEAST_SAMPLES;
+	return r;
 }
 
 /*
@@ -307,9 +349,10 @@ void report_add_lede(const struct report_facts *f, struct str *b)
 		add_signed(f, b);
 		return;
 	}
-	if (is_too_few(f)) {
-		str_addf(b, "Too few samples to say where most of the %s are",
-			 report_value_words(f));
+	if (f->too_few) {
+		str_addf(b, "Too few samples to say where most of the %s %s", report_value_words(f),
+			 profile_is_count(profile_meta(f->p)->values[f->value].unit) ? "are"
+										     : "is");
 		return;
 	}
 	if (waits(f)) {

@@ -42,8 +42,9 @@ struct pstats {
 	VEC(struct edge) edges;
 	struct map edge_at; /* caller << 32 | callee -> index of the edge */
 	unsigned value;
-	int samples; /* index of the value that is the number of samples; -1: there is none */
-	double unit; /* how many seconds a unit of the value is */
+	int samples;	/* index of the value that counts the samples of .value; -1: none does */
+	size_t entries; /* how many entries of the profile are counted, if no value counts samples */
+	double unit;	/* how many seconds a unit of the value is */
 };
 
 static void put_u32(FILE *out, uint32_t v)
@@ -229,12 +230,23 @@ static int add_stack(struct pstats *s, const struct profile_sum *sum, size_t see
 	return 0;
 }
 
+static int add_sample(void *arg, const struct profile_sample *sample)
+{
+	struct pstats *s = arg;
+	struct profile_sum sum = {sample->stack, sample->labels, sample->values};
+
+	return sum.values[s->value] ? add_stack(s, &sum, ++s->entries) : 0;
+}
+
 static int add_all(struct pstats *s)
 {
 	_cleanup_free_ struct profile_sum *sums = NULL;
 	size_t n = 0;
-	int r = profile_sums(s->p, &sums, &n);
+	int r;
 
+	if (s->samples < 0)
+		return profile_each(s->p, add_sample, s);
+	r = profile_sums(s->p, &sums, &n);
 	for (size_t i = 0; i < n && !r; i++) {
 		if (sums[i].values[s->value])
 			r = add_stack(s, &sums[i], i + 1);
@@ -257,7 +269,7 @@ static void choose_values(struct pstats *s, unsigned value)
 		if (streq(units[i].unit, m->values[value].unit))
 			s->unit = units[i].seconds;
 	}
-	for (unsigned i = m->n_values; i--;) {
+	for (unsigned i = m->n_values; i-- && profile_samples_are_of(m, value);) {
 		if (streq(m->values[i].unit, "count"))
 			s->samples = (int)i;
 	}

@@ -60,8 +60,8 @@ _must_use_ int svg_layout(struct svg *s);
 void svg_fini(struct svg *s);
 
 /*
- * The unit of the first value type if it is a count: "samples". Else "", as in profiles whose
- * stacks only have a time.
+ * The first value type if it counts what the value shown stands for: "samples". Else "", as in
+ * profiles whose stacks only have a time.
  */
 const char *svg_counted(const struct svg *s);
 /* Appends "5 samples" or "1 sample". Returns false, and appends nothing, if nothing is counted. */

@@ -105,9 +105,10 @@ static void add_place(const struct function *f, const char *place, struct str *b
 
 const char *svg_counted(const struct svg *s)
 {
-	const struct profile_value_type *first = &profile_meta(s->p)->values[0];
+	const struct profile_meta *meta = profile_meta(s->p);
+	bool counts = streq(meta->values[0].unit, "count");
 
-	return streq(first->unit, "count") ? first->type : "";
+	return counts && profile_samples_are_of(meta, s->value) ? meta->values[0].type : "";
 }
 
 bool svg_add_count(const struct svg *s, int64_t n, struct str *b)

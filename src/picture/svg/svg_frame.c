@@ -25,11 +25,13 @@ static void add_title(const struct svg *s, size_t columns, struct str *b)
 
 /*
  * Appends "999 Hz" if the period is a time, else "every 1,000,000 cycles". Appends nothing for a
- * period of 1: values were counted exactly, not sampled.
+ * period of 1 (values were counted exactly, not sampled), and for the period of another event.
  */
-static void add_rate(const struct profile_meta *meta, struct str *b)
+static void add_rate(const struct svg *s, struct str *b)
 {
-	if (meta->period <= 1 || !meta->period_type.unit)
+	const struct profile_meta *meta = profile_meta(s->p);
+
+	if (meta->period <= 1 || !meta->period_type.unit || !profile_samples_are_of(meta, s->value))
 		return;
 	if (streq(meta->period_type.unit, "nanoseconds")) {
 		str_addf(b, " \xc2\xb7 %.4g Hz", 1e9 / meta->period);
@@ -80,7 +82,7 @@ static void add_numbers(const struct svg *s, struct str *b)
 		str_add(b, " in ");
 		markup_add_value(b, meta->duration_ns, "nanoseconds");
 	}
-	add_rate(meta, b);
+	add_rate(s, b);
 	add_date(meta, b);
 }
 

@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Profiles with several values: "samples" are those of the event that period_type names, and are
+shown with no other. The profiles are written here by hand, so the truth is what was written."""
+import json
+import marshal
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+KRAIT = os.path.join(ROOT, os.environ.get("KRAIT", "build/release/krait"))
+CPU, SAMPLES, SWITCHES = ("cpu", "nanoseconds"), ("samples", "count"), ("context-switches", "count")
+PERIOD, MS = 1001001, 10 ** 6
+failed = False
+
+
+def check(name, true, words=""):
+    global failed
+    print("PASS " + name if true else "FAIL %s: %s" % (name, words.replace("\n", " | ")[:600]))
+    failed |= not true
+
+
+def krait(*args):
+    done = subprocess.run([KRAIT, *args], capture_output=True, timeout=60)
+    return done.stdout.decode() if not done.returncode else "exit code %d: %s" % (done.returncode, done.stderr.decode())
+
+
+def save(path, types, samples, comments=(), default=1, period=(CPU, PERIOD)):
+    """Writes samples as JSON lines: each (function, values); one each 20 ms."""
+    def kind(t):
+        return {"type": t[0], "unit": t[1]}
+    lines = [{"type": "krait", "version": 1, "sample_types": [kind(t) for t in types], "default_sample_type": default,
+              "period_type": kind(period[0]), "period": period[1], "time_nanos": 10 ** 18, "duration_nanos": 20 * len(samples) * MS,
+              "comments": list(comments)}, {"type": "mapping", "id": 1, "name": "[python 3.12]"}]
+    ids = {}
+    for i, (name, values) in enumerate(samples):
+        if name not in ids:
+            ids[name] = at = len(ids) + 1
+            lines += [{"type": "frame", "id": at, "mapping": 1, "name": name, "file": "/srv/app.py", "start_line": at, "line": at},
+                      {"type": "stack", "id": at, "frames": [at]}]
+        lines.append({"type": "sample", "stack": ids[name], "time": 20 * i * MS, "values": values})
+    with open(path, "w") as f:
+        f.writelines(json.dumps(line) + "\n" for line in lines)
+
+
+def two_events(path, clock, switches, *comments, first="cpu"):
+    """A recording of a clock in burn() and of context switches, each sample of which stands for 3,
+    in sleep()."""
+    if first == "cpu":
+        samples = [("burn", [1, PERIOD, 0])] * clock + [("sleep", [0, 0, 3])] * switches
+        save(path, (SAMPLES, CPU, SWITCHES), samples, comments)
+    else:
+        samples = [("burn", [0, 0, PERIOD])] * clock + [("sleep", [1, 3, 0])] * switches
+        save(path, (SAMPLES, SWITCHES, CPU), samples, comments, period=(SWITCHES, 3))
+
+
+def sentence(path, *args):
+    return krait("report", path, *args).split("\n")[0]
+
+
+def too_few(path):
+    """Too few samples of one value leave the sentence about another as it is."""
+    told = "too few: 17 samples at 500 Hz only estimate context-switches; -e context-switches/period=1/ counts them"
+    switches = "Too few samples to say where most of the context-switches are."
+    for name, clock, n, comment, cpu, other in (
+            ("few-of-the-other", 200, 17, told, "100 % of the CPU time is at /srv/app.py:1 (burn).", switches),
+            ("few-of-both", 50, 17, told, "100 % of the CPU time is at /srv/app.py:1 (burn).", switches),
+            ("enough-of-the-other", 50, 120, told, "100 % of the CPU time is at /srv/app.py:1 (burn).",
+             "100 % of the context-switches are at /srv/app.py:2 (sleep)."),
+            ("many-clock-samples", 5000, 17, told, "100 % of the CPU time is at /srv/app.py:1 (burn).", switches),
+            ("named-by-event", 50, 17, told.replace("context-switches;", "cs:u;"), "Too few samples to say where most of the CPU time is.",
+             switches),
+            ("enough-of-the-clock", 200, 17, told.replace("context-switches;", "cs:u;"),
+             "100 % of the CPU time is at /srv/app.py:1 (burn).", switches)):
+        two_events(path, clock, n, comment)
+        got = sentence(path), sentence(path, "--value", "context-switches")
+        check("too-few-" + name, got == (cpu, other), "%s" % (got,))
+    two_events(path, 200, 17)
+    got = sentence(path, "--value", "context-switches")
+    check("too-few-untold", got == "100 % of the context-switches are at /srv/app.py:2 (sleep).", got)
+
+
+def heads(path):
+    """The head of the report and the picture say how many samples there are only of the value that
+    "samples" counts."""
+    two_events(path, 200, 17)
+    cpu, other, samples = (krait("report", path, *args) for args in (
+        (), ("--value", "context-switches"), ("--value", "samples")))
+    check("head-of-the-first", "200 ms of CPU time in 4.34 s, 200 samples\nOther values, for --value: context-switches\n" in cpu, cpu)
+    check("head-of-the-other", "51 context-switches in 4.34 s\nOther values, for --value: samples, cpu\n" in other, other)
+    check("head-of-samples", "200 samples in 4.34 s\n" in samples, samples)
+    picture = path + ".svg"
+    for name, args, numbers, title in (
+            ("first", (), "200 samples · 200 ms CPU time in 4.34 s · 999 Hz", "100.0 % of all, 200 ms, 200 samples"),
+            ("other", ("--value", "context-switches"), "51 context-switches in 4.34 s", "100.0 % of all, 51 context-switches"),
+            ("samples", ("--value", "samples"), "200 samples in 4.34 s · 999 Hz", "100.0 % of all, 200 samples")):
+        krait("report", path, "-o", picture, *args)
+        with open(picture, encoding="utf-8") as f:
+            text = f.read()
+        got = re.search(r'id="numbers"[^>]*>([^<]*)<', text)[1]
+        check("picture-numbers-" + name, re.sub(" · 20[-0-9]+ [0-9:]+ UTC$", "", got) == numbers, got)
+        titles = [t.split("\n") for t in re.findall(r"<title>((?:burn|sleep)\n[^<]*)</title>", text)]
+        check("picture-titles-" + name, len(titles) == 1 and titles[0][2].split(";")[0] == title, str(titles))
+        data = json.loads(re.search(r'<metadata id="krait-boxes">(.*?)</metadata>', text, re.S)[1])
+        check("picture-data-" + name, data["counted"] == ("samples" if name == "first" else ""), data["counted"])
+
+
+def calls(path):
+    """pstats: ncalls is how many samples there are, or entries of a value that "samples" doesn't count."""
+    two_events(path, 200, 17)
+    for args, name, want in ((), "burn", 200), (("--value", "context-switches"), "sleep", 17), (("--value", "samples"), "burn", 200):
+        krait("report", path, "-o", path + ".pstats", *args)
+        with open(path + ".pstats", "rb") as f:
+            stats = {key[2]: value[0] for key, value in marshal.load(f).items()}
+        check("pstats-calls-of-%s" % (args[-1] if args else "cpu"), stats == {name: want}, str(stats))
+
+
+def merged(path):
+    """"samples" of merged recordings with different first events are those of neither."""
+    other, out = path + ".other", path + ".pb.gz"
+    two_events(path, 200, 17)
+    two_events(other, 30, 40, first="switches")
+    krait("merge", path, other, "-o", out)
+    text = krait("report", out)
+    check("merged-of-two-events", "230 ms of CPU time in " in text and " samples\n" not in text, text)
+    text = krait("report", out, "--value", "samples")
+    check("merged-samples", "240 samples in " in text, text)
+    krait("merge", path, path, "-o", out)
+    check("merged-of-one-event", ", 400 samples\n" in krait("report", out), krait("report", out))
+
+
+def twice(path):
+    """Of two values of one name the default one is compared, as it is reported; --value TYPE/UNIT
+    chooses one."""
+    other = path + ".other"
+    for at, cost in (path, 10), (other, 20):
+        save(at, (CPU, ("cpu", "count")), [("f", [cost * MS, 7])] * 50, period=(("", ""), 0))
+    for args, unit in ((), "count"), (("--value", "cpu/nanoseconds"), "nanoseconds"), (("--value", "cpu/count"), "count"):
+        name = args[-1].replace("/", "-") if args else "default"
+        got = krait("report", path, "--json", *args)
+        check("twice-report-" + name, got.startswith("{") and json.loads(got)["unit"] == unit, got)
+        got = krait("diff", path, other, "--json", *args)  # the time is doubled, the counts are the same
+        all_ = json.loads(got)["all"] if got.startswith("{") else {"before": 1, "after": 0}
+        check("twice-diff-" + name, abs(all_["after"] / all_["before"] - (2 if unit == "nanoseconds" else 1)) < 1e-6, got)
+    said = krait("report", path, "--value", "cpu/bytes")
+    check("twice-unknown", said.startswith("exit code") and "cpu, cpu" in said, said)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as work:
+        path = os.path.join(work, "made.jsonl")
+        for case in too_few, heads, calls, merged, twice:
+            case(path)
+    sys.exit(failed)
+
+
+main()
