@@ -61,7 +61,7 @@ struct rec_sample {
 	__u8 type; /* REC_SAMPLE, or REC_SAMPLE_END for a sample of a thread that is in do_exit() */
 	__u8 outcome;	 /* enum walk_outcome: how the walk along the Python frames ended */
 	__u8 gil : 4;	 /* enum gil_state: what the thread does with the GIL */
-	__u8 source : 4; /* the event that the sample is of, by its place in the recording */
+	__u8 source : 4; /* number of the event that the sample is of, in the recording's order */
 	__u8 native;	 /* enum native_outcome: how the native unwinding ended */
 	__u32 tid;
 	__u64 time_ns;
@@ -237,8 +237,8 @@ struct rec_proc {
 
 /*
  * Tells one image from another in /proc, which doesn't show the exec count: /proc/PID/stat, fields
- * 26 and 28. The code of a non-PIE executable always begins at the same address; the stack's place
- * is random in each exec.
+ * 26 and 28. The code of a non-PIE executable always begins at the same address; the stack's
+ * address is random in each exec.
  */
 struct image_place {
 	__u64 start_code, start_stack; /* the fields of the same names in the kernel's mm_struct */
@@ -248,7 +248,7 @@ struct image_place {
 struct proc_entry {
 	/* .start_ns is 0 if user space made the entry first; the first sample fills it in */
 	struct proc_key key;
-	struct image_place place; /* place of the image that user space examined */
+	struct image_place place; /* where in memory the image lies that user space examined */
 	/* when the last REC_PROC, which asks user space, was sent for this process */
 	__u64 asked_ns;
 	__u32 asks;

@@ -64,8 +64,8 @@ struct unwind_rule {
 #define UNWIND_RA_IN_INDEX 4
 
 /*
- * A row holds from its key on, up to the next row's. Keys are addresses in the file minus the
- * table's base.
+ * A row holds from its key on, up to the next row's. A key is the offset of code: its address in
+ * the file minus the table's base.
  */
 #define UNWIND_RULE_BITS 24
 #define UNWIND_RULE_MASK ((1u << UNWIND_RULE_BITS) - 1)
@@ -93,7 +93,7 @@ struct unwind_chunk {
 #define UNWIND_MAX_KERNEL_RULES 32768 /* the most distinct rules of all files together */
 #define UNWIND_MAX_SPACES	4096
 
-/* Which native frames of a stack are unwound: from the innermost one to the place named below. */
+/* Which native frames of a stack are unwound: from the innermost one to the one named below. */
 enum native_mode {
 	NATIVE_MODE_NONE,
 	/*
@@ -111,7 +111,7 @@ struct unwind_table {
 	__u32 depth;
 	__u32 used; /* the second in which a sample last used this table of rows */
 	/*
-	 * how many bytes of code, from key 0 on, must be unchanged for the rows to hold; 0 = the
+	 * how many bytes of code, from offset 0 on, must be unchanged for the rows to hold; 0 = the
 	 * code can't change
 	 */
 	__u32 guarded;
@@ -126,10 +126,10 @@ struct unwind_table {
 struct space_mapping {
 	__u32 pages; /* size of the mapping in pages of 4,096 bytes */
 	__u32 table; /* index in map `unwind_tables` of the mapped file's rows; 0: no rows */
-	__u32 key;   /* where the mapping begins, as a key of its .table */
+	__u32 key;   /* offset of the mapping's first byte in the code of its .table */
 	__u32 reserved;
 };
-/* A mapping as user space holds it; .key is the key of its first byte in table number .table. */
+/* A mapping as user space holds it; .table and .key as in struct space_mapping. */
 struct unwind_mapping {
 	__u64 start, end;
 	__u32 table, key;

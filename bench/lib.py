@@ -245,7 +245,7 @@ class Krait:
 
 
 def counter_index(name):
-    """Returns the place of a counter in the list BPF_COUNTERS of abi/records.h."""
+    """Returns the position of a counter in the list BPF_COUNTERS of abi/records.h."""
     text = read(os.path.join(ROOT, "abi/records.h"))
     text = text[text.index("define BPF_COUNTERS") :]
     return re.findall(r"X\((\w+), \"", text).index(name)

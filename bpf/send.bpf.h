@@ -12,7 +12,7 @@
 #include "slot.bpf.h"
 #include "sent.h"
 
-/* Staging: record head and names (< 64 KiB), then a line table (<= 64 KiB). */
+/* The staging buffer has a record's head and names (< 64 KiB), then a line table (<= 64 KiB). */
 #define STAGING_HALF  65536
 #define STAGING_BYTES (2 * STAGING_HALF)
 

@@ -165,7 +165,7 @@ struct walk {
 	__u64 acc, acc_addr, acc_len;
 	__u64 callers_end; /* where the callers in .nearest end */
 	__u64 resumed;	   /* frame of the generator that was resumed last; 0: none runs */
-	__u64 nearest;	   /* last frame of the data stack below a fresh one, 0 = there is none */
+	__u64 nearest;	   /* last frame of the data stack below the innermost one; 0: none */
 	/* meet_fresh() uses these: the frame to judge, and its code object */
 	__u64 caller, caller_code;
 	__u64 chunk, stack_top; /* 3.11, 3.12: present chunk and top of the data stack */
@@ -176,7 +176,7 @@ struct walk {
 	__u64 outer_loop;    /* _PyCFrame of the next evaluation loop further out */
 	__u16 loop_previous; /* offset of previous in _PyCFrame */
 	__u8 extent;	     /* enum extent: which parts of the stack are taken */
-	__u8 user_mode;	     /* the event has met the thread in user mode */
+	__u8 user_mode;	     /* the event has interrupted the thread in user mode */
 	__u32 groups;	     /* how many evaluation loops walk_addrs has */
 	__u32 n;	     /* how many frames walk_out has */
 	__u8 outcome, done;

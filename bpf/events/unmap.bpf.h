@@ -106,8 +106,8 @@ int on_munmap(struct bpf_perf_event_data *ctx)
 
 /*
  * Used where kprobes aren't allowed (a locked-down kernel). A new library is mapped without an
- * address, so the kernel always searches for a place (mm/mmap.c, vm_unmapped_area(); its tracepoint
- * is in 5.7+).
+ * address, so the kernel always searches for free addresses (mm/mmap.c, vm_unmapped_area(); its
+ * tracepoint is in 5.7+).
  */
 SEC("raw_tp/vm_unmapped_area")
 int on_place(__u64 *args)

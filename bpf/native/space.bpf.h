@@ -21,8 +21,8 @@ walk_inline bool space_holds(const struct unwind_space *s, const struct unwind_s
 	    s->owner_exec == key->exec_id)
 		return true;
 	/*
-	 * The mappings were read before the process's first sample. Only the entry of the image
-	 * that was adopted leads here.
+	 * The mappings were read before the process's first sample, so its complete key wasn't
+	 * known. Only the entry of the image that they were read from leads here.
 	 */
 	if (!s->owner_start_ns && s->owner_tgid == key->tgid)
 		return true;

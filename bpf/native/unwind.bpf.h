@@ -107,7 +107,9 @@ walk_inline __u32 space_chunk_of(const struct native *n, __u64 pc)
 	return number;
 }
 
-/* Finds the table of the code at @pc, and its key in it. Returns 0 or an outcome. */
+/*
+ * Finds the table of the code at @pc, and its offset in the table's code. Returns 0 or an outcome.
+ */
 walk_inline __u8 find_mapping(const struct native *n, __u64 pc, __u32 *table, __u32 *key)
 {
 	const struct space_chunk *c;
@@ -307,7 +309,7 @@ walk_inline __u64 saved(struct native *n, __u64 base, __s16 slot, __u64 now)
 
 /*
  * The current frame reaches from the stack pointer to @cfa. If the evaluation loop of the next
- * group lies in it, this frame becomes the group's.
+ * group of Python frames lies in it, this frame becomes that group's native frame.
  */
 walk_inline void own_group(struct native *n, struct walk *w, struct walk_out *out,
 			   struct walk_addrs *addrs, __u64 cfa)

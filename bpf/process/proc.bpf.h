@@ -280,7 +280,7 @@ walk_inline void read_names(struct task_struct *task, struct rec_proc *rec)
 
 /*
  * Sends m->entry to user space. Wakes it if it has to answer, or if it isn't `patient`: the process
- * may be gone soon. Doesn't wake it for a process of a crowd. False: the ring refused the record;
+ * may be gone soon. Doesn't wake it for a crowded process. False: the ring refused the record;
  * then no sample of the process may be sent, as user space couldn't name it.
  */
 walk_inline bool tell_user(struct meeting *m, __u64 now)

@@ -11,6 +11,8 @@
  * new frame begins. The generator that was resumed last isn't in the data stack; tstate.exc_info
  * leads to it. It is the caller if it was resumed after the nearest frame was pushed, which its own
  * chain of callers shows. docs/decisions/0015-who-called.md
+ *
+ * Below, the new frame is such an innermost frame that hasn't run an instruction yet.
  */
 #ifndef BPF_CALLER_H
 #define BPF_CALLER_H
@@ -198,7 +200,7 @@ walk_inline bool resumed_by(const struct py_layout *l, __u64 frame, __u64 *by)
 
 /*
  * Was the generator that was resumed last resumed after the nearest frame was pushed (ABOVE)? Then
- * the nearest frame, or a generator on top of it, resumed it, and the generator is the fresh
+ * the nearest frame, or a generator on top of it, resumed it, and the generator is the new
  * frame's caller.
  */
 enum above { NOT_ABOVE, ABOVE, NOT_KNOWN };
@@ -218,7 +220,7 @@ walk_global int resumed_is_above(__u32 slot)
 }
 
 /*
- * Can @frame be a caller of the fresh frame, the next one after those that were accepted before?
+ * Can @frame be a caller of the new frame, the next one after those that were accepted before?
  * @stacked: it lies in the data stack.
  */
 walk_inline bool is_caller(struct walk *w, __u64 frame, bool stacked)
@@ -235,7 +237,7 @@ walk_inline bool is_caller(struct walk *w, __u64 frame, bool stacked)
 	return true;
 }
 
-/* Returns the caller of the fresh frame; 0: it isn't found. */
+/* Returns the caller of the innermost, new frame; 0: it isn't found. */
 walk_inline __u64 find_caller(struct walk *w)
 {
 	int above = resumed_is_above(w->slot);
@@ -243,7 +245,10 @@ walk_inline __u64 find_caller(struct walk *w)
 	return above == ABOVE ? w->resumed : above == NOT_ABOVE ? w->nearest : 0;
 }
 
-/* Tells whether the fresh frame's chain can end here, with no caller in the data stack. */
+/*
+ * Can the chain of frames end here? Only if the innermost frame, which is new, has no caller in the
+ * data stack.
+ */
 walk_inline bool is_first(struct walk *w)
 {
 	return !w->nearest && (w->fresh == FRESH_RESUMED || resumed_is_above(w->slot) == NOT_ABOVE);

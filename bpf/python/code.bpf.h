@@ -379,7 +379,7 @@ walk_inline bool load_check(struct walk *w, const struct py_layout *l, __u64 fun
 		return true;
 	}
 	key = counted ? check_mix(w->made_hash, code) | 1 : function_key(w, l, func, code);
-	if (!key) /* the check is kept for this sample only, as the memo has few places */
+	if (!key) /* the check is kept for this sample only, as the memo has few entries */
 		key = check_mix(check_mix(w->proc_hash, w->sample), code) | 1;
 	if (!is_proved(w, key, check)) {
 		if (is_late(w)) {

@@ -147,9 +147,9 @@ walk_inline bool is_left_over(struct walk *w, const struct py_layout *l, const s
 }
 
 /*
- * Isn't @frame the true caller of the fresh frame? What the fresh frame has stored may be the
- * caller of a frame that lay there before (caller.bpf.h). A generator that nobody resumed, for
- * instance, has called nothing.
+ * The innermost frame hasn't run an instruction yet, and the walk came to @frame by the caller that
+ * it has stored. Isn't @frame its true caller? What is stored may be the caller of a frame that lay
+ * there before (caller.bpf.h). A generator that nobody resumed, for instance, has called nothing.
  */
 walk_inline bool is_stale_caller(struct walk *w, const struct py_layout *l,
 				 const struct frame_view *f, __u64 frame)

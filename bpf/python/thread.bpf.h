@@ -294,7 +294,7 @@ walk_inline bool read_current(struct walk *w)
 
 walk_inline bool find_tstate(struct walk *w, const struct py_layout *l)
 {
-	w->thread = THREAD_NONE; /* holds until a state is found or a read fails */
+	w->thread = THREAD_NONE; /* the result unless a thread state is found or a read fails */
 	w->current = w->where.tstate_current ? CURRENT_NO : CURRENT_UNKNOWN;
 	w->gil_read = 0;
 	if (!w->tp)

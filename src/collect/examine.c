@@ -381,7 +381,7 @@ static bool matches(const struct collect *c, const struct proc *proc)
 
 /*
  * Tells the kernel program of a Python process that wasn't sampled yet. @all: its interpreters.
- * @place: the place of its image, by which its first sample recognizes it.
+ * @place: where in memory its image lies, by which its first sample recognizes it.
  */
 static int expect(struct collect *c, const struct proc *proc, const struct proc_several *all,
 		  const struct image_place *place, uint16_t version)

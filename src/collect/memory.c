@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Keeps the memory of a recording within its limit. If the profile and the code objects are too
- * large, they are condensed (record/bound.c). If names of files and of code made at run time are too
- * large, those that weren't used for the longest time are given up.
+ * large, they are condensed (record/bound.c). If names of files and of code made at run time are
+ * too large, those that weren't used for the longest time are given up.
  */
 #include "base/log.h"
 #include "collect/internal.h"

@@ -61,7 +61,9 @@ void dump_blocked_regs(const struct rec_task *rec, struct walker_regs *ret)
 		ret->reg[i] = rec->regs[i];
 	ret->pc = rec->regs[32];
 #else
-	/* Index: DWARF number (ax dx cx bx si di bp sp r8 ... r15). Value: place in pt_regs. */
+	/*
+	 * Index: DWARF number (ax dx cx bx si di bp sp r8 ... r15). Value: index in struct pt_regs.
+	 */
 	static const uint8_t at[] = {10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0};
 
 	for (size_t i = 0; i < ARRAY_SIZE(at); i++)

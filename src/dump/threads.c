@@ -258,7 +258,8 @@ static enum tried try_thread(struct reader *r)
 	describe(r, &w);
 	r->thread->python = w.where;
 	/*
-	 * A thread that went from one sleep to another in the same place is in no system call now.
+	 * A thread that went from one sleep to another in the same function is in no system call
+	 * now.
 	 */
 	r->thread->steady = walk(r, &w, rec, &place) && !place.runs;
 	if (!r->thread->steady && !r->last)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What was read of an ELF file: the places, in order, and a hash of the bytes. Whoever caches
+ * What was read of an ELF file: the ranges of bytes, in order, and a hash over them. Whoever caches
  * results of a file stores this with them. The results then hold for every file that has the same
- * bytes at the same places. The hash is taken from the bytes that were used, not from a second
+ * bytes in these ranges. The hash is taken from the bytes that were used, not from a second
  * read: the file's owner may change it in between.
  */
 #ifndef ELF_ELF_READS_H
@@ -12,14 +12,14 @@
 #include "base/vec.h"
 #include "elf/elf_file.h"
 
-/* A range of bytes in the file. The headers, as libelf holds them, count as a place too. */
+/* A range of bytes in the file. The headers, as libelf holds them, count as a range too. */
 struct elf_place {
 	uint64_t offset, n;
 };
 /* the value of elf_place.offset that stands for the file's headers */
 #define ELF_PLACE_HEADERS UINT64_MAX
 
-/* how many places of a file are noted at most; libpython has 20 */
+/* how many ranges of a file are noted at most; libpython has 20 */
 #define ELF_PLACES_MAX (64u << 10)
 
 typedef VEC(struct elf_place) elf_place_vec;
@@ -48,7 +48,7 @@ void elf_file_note_reads(struct elf_file *f, struct elf_reads *r);
  */
 bool elf_reads_end(struct elf_reads *r, uint8_t hash[static BLAKE2_BYTES]);
 
-/* Do the bytes of @f at @places have the hash @hash? */
+/* Do the bytes of @f in the ranges @places have the hash @hash? */
 bool elf_reads_are(struct elf_file *f, const elf_place_vec *places,
 		   const uint8_t hash[static BLAKE2_BYTES]);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The output file. A regular file is written without a name (O_TMPFILE; if the file system lacks
- * that, under a temporary name in the same directory) and put in its place at the end. So a full
- * disk or a kill leaves no half file, and never harms an older one. The place is found once, when
- * the file is opened (place.h says which symbolic links are followed); from then on its directory
+ * that, under a temporary name in the same directory) and gets its name at the end. So a full disk
+ * or a kill leaves no half file, and never harms an older one. Its directory is found once, when
+ * the file is opened (place.h says which symbolic links are followed); from then on the directory
  * is held open.
  */
 #ifndef HOST_OUTPUT_H
@@ -45,11 +45,11 @@ _must_use_ int output_open_chosen(struct output *o, const char *path);
  */
 _must_use_ int output_open_elsewhere(struct output *o, const char *name);
 
-/* Do the open outputs @a and @b have the same place, so that one would replace the other? */
+/* Will the open outputs @a and @b get the same path, so that one would replace the other? */
 bool output_same(const struct output *a, const struct output *b);
 
 /*
- * Flushes the file and puts it in its place. 0 or -errno + message; -ENOMEM if an allocation failed
+ * Flushes the file and gives it its name. 0 or -errno + message; -ENOMEM if an allocation failed
  * since err_memory_begin(): then something may be missing from the file.
  */
 _must_use_ int output_commit(struct output *o);

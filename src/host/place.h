@@ -31,7 +31,7 @@ struct place {
 #define PLACE_INIT ((struct place){.dir = -1, .fd = -1})
 
 /*
- * Finds the place of @path. @follow: a link as the last component is followed; else @st describes
+ * Finds where @path leads. @follow: a link as the last component is followed; else @st describes
  * the link itself. 0 or -errno + message. -ENOENT: a directory is missing (a missing file is fine);
  * -EISDIR: @path names a directory; -EPERM: the rule above forbids a link.
  */

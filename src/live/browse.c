@@ -34,7 +34,7 @@ void browse_say(struct browse *b, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* The chosen line follows its row. If no row was chosen with a key, it keeps its place. */
+/* The chosen line follows its row. If no row was chosen with a key, the line stays where it is. */
 static void keep_chosen(struct browse *b)
 {
 	const struct table *v = b->shown;

@@ -99,7 +99,7 @@ double table_gil(const struct live_count *n);
 double table_gc(const struct live_count *n);
 
 const char *table_word(enum live_table table); /* the table's word: "functions" */
-/* The table @step places to the right of the current one, or to the left. */
+/* The table @step tables to the right of the current one, or to the left. */
 enum live_table table_beside(const struct table *v, int step);
 
 #endif

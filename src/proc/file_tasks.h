@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a child of krait does with files that may hang (reader.h). Each task's answer takes the
- * place of its question.
+ * What a child of krait does with files that may hang (reader.h). Each task writes its answer over
+ * its question.
  */
 #ifndef PROC_FILE_TASKS_H
 #define PROC_FILE_TASKS_H

@@ -23,7 +23,7 @@ static bool find_option(const char *options, struct str *ret)
 	return strcmp(str_cstr(ret), "0") && strcmp(str_cstr(ret), "off");
 }
 
-/* Of several mounts at one place only the last one is visible, so its options count. */
+/* Of several mounts at one path only the last one is visible, so its options count. */
 bool proc_hides(struct str *ret)
 {
 	_cleanup_fclose_ FILE *f = fopen("/proc/self/mounts", "re");

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A process: its name, its owner, its place. Everything is read through one descriptor of
- * /proc/PID, which refers to that process for good: once the process is gone, reads fail with
- * -ESRCH, even if its pid is used again. What a process says of itself (comm, cmdline) is hostile:
- * any bytes, any length; it is bounded here.
+ * A process: its name, its owner, its cgroup and container. Everything is read through one
+ * descriptor of /proc/PID, which refers to that process for good: once the process is gone, reads
+ * fail with -ESRCH, even if its pid is used again. What a process says of itself (comm, cmdline) is
+ * hostile: any bytes, any length; it is bounded here.
  */
 #ifndef PROC_PROC_H
 #define PROC_PROC_H

@@ -31,7 +31,7 @@ ssize_t reader_read(pid_t pid, const struct iovec *to, const struct iovec *from,
 /*
  * Work that reads much of process @pid by reader_read(). As a task it runs in the child, so that
  * its reads cost no messages. The child knows only what krait knew when the child was started: all
- * else has to be in @bytes. The answer takes its place there, up to @most bytes. Number of bytes,
+ * else has to be in @bytes. The answer is written over them, up to @most bytes. Number of bytes,
  * or -errno.
  */
 typedef ssize_t reader_task(pid_t pid, void *bytes, size_t most);

@@ -31,7 +31,7 @@ struct run_time {
 /* Reads the figures of process @pid. 0, -ESRCH, -errno. No message. */
 _must_use_ int run_time_read(pid_t pid, struct run_time *ret);
 
-/* Reads @t again if it isn't whole: it becomes whole once the thread has run. */
+/* Reads @t again if it is incomplete: it becomes complete once the thread has run. */
 _must_use_ int run_time_again(pid_t pid, struct run_time *t);
 
 /*

@@ -69,7 +69,7 @@ static const struct profile_location *location_at(const struct condense *c, uint
 	return profile_get_location(c->rebase.copy.from, location);
 }
 
-/* Tells whether the function is met for the first time in this .turn. */
+/* Tells whether the function is met for the first time since .turn last changed. */
 static bool meet(struct condense *c, uint32_t function)
 {
 	bool first = c->seen[function] != c->turn;

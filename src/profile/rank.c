@@ -27,9 +27,9 @@ static int by_parent(const void *a, const void *b, void *arg)
 }
 
 /*
- * The place of each node when the tree is walked from the root, children by location. A parent's id
- * is smaller than its children's. So one pass down the ids sums up the sizes of subtrees; a pass
- * up, with parents in order, assigns places: each child begins where the subtree of the child
+ * The position of each node when the tree is walked from the root, children by location. A parent's
+ * id is smaller than its children's. So one pass down the ids sums up the sizes of subtrees; a pass
+ * up, with parents in order, assigns positions: each child begins where the subtree of the child
  * before it ends.
  */
 static uint32_t *walk_order(const struct intern *nodes)
@@ -61,7 +61,7 @@ static uint32_t *walk_order(const struct intern *nodes)
 
 struct stack_order {
 	const struct intern *stacks;
-	const uint32_t *place; /* by node id: the place of the node in the order */
+	const uint32_t *place; /* by node id: the position of the node in the order */
 };
 
 static int by_place(const void *a, const void *b, void *arg)

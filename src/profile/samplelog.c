@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A sample is coded as
- *   1 byte   bits 0-1 label set: 0..2 place among the latest, 3 two or four bytes follow
+ *   1 byte   bits 0-1 label set: 0..2 position among the latest, 3 two or four bytes follow
  *            bit 2    the values differ from those of the sample before
  *            bit 3    the time is less than that of the sample before (with code 3: there is none)
  *            bits 4-5 bytes of stack id, less one
@@ -134,7 +134,8 @@ static inline unsigned bytes_of(uint32_t v)
 }
 
 /*
- * The place of @labels among the latest (LABELS_EXPLICIT: it isn't there); moves it to the front.
+ * The position of @labels among the latest (LABELS_EXPLICIT: it isn't there); moves it to the
+ * front.
  */
 static inline unsigned mru_use(struct samplelog_state *st, uint32_t labels)
 {

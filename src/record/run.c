@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How a session runs, for record and top: is it allowed, its start, its turns, its end. */
+/* How a session runs, for record and top: is it allowed, its start, its loop, its end. */
 #include <errno.h>
 #include <malloc.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One recording: its state, its begin, its turns, its end. The caller prints messages, writes files
+ * One recording: its state, its begin, its loop, its end. The caller prints messages, writes files
  * and chooses exit codes: an error is returned with its message (base/error.h), progress goes to
  * log.h's sink, and figures are taken by summary.h.
  *
@@ -214,8 +214,9 @@ bool session_finished(struct session *s, uint64_t now);
 int session_wait_ms(const struct session *s, uint64_t now);
 
 /*
- * Drains, and keeps within the bounds, until session_finished(). After each turn calls @turn,
- * unless NULL, with @ctx and the time. 0 or -errno + message; session_stop() follows in any case.
+ * Drains, and keeps within the bounds, until session_finished(). After each round of the loop calls
+ * @turn, unless NULL, with @ctx and the time. 0 or -errno + message; session_stop() follows in any
+ * case.
  */
 _must_use_ int session_run(struct session *s, void (*turn)(void *ctx, uint64_t now), void *ctx);
 

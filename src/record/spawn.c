@@ -13,10 +13,10 @@
 #include "base/log.h"
 #include "record/signals.h"
 
-/* Starts the command in a child that waits at a pipe before exec; see spawn.h. */
+/* a shell's exit code for a program that a signal ended, minus the number of the signal */
 #define SIGNALED 128
 
-/* a shell's exit code for a program that a signal ended, minus the number of the signal */
+/* What a child that fails tells krait through its pipe. */
 struct failure {
 	int error; /* errno of the failure, positive */
 	enum { IN_PREPARE, IN_EXEC } where;

@@ -38,7 +38,7 @@ void session_use_add(struct session *s, pid_t pid)
 		(void)!vec_push(&s->uses.all, u);
 }
 
-/* Reads times again that aren't whole, of processes that are still there. */
+/* Reads times again that are incomplete, of processes that are still there. */
 static bool read_again(struct session *s)
 {
 	bool left = false;
@@ -271,8 +271,8 @@ void session_use_tell(struct session *s, uint64_t sampled_ns)
 	struct told t = {};
 
 	/*
-	 * after condensing, processes that ended are a single one; windows that were handed over had
-	 * some of them
+	 * after condensing, processes that ended are a single one; windows that were handed over
+	 * had some of them
 	 */
 	if (!s->tells_use || s->condensed || s->windows)
 		return;

@@ -76,15 +76,15 @@ const struct py_layout *sampler_layout(const struct sampler *s, uint16_t index);
 struct unwind_store *sampler_unwind(struct sampler *s);
 
 /*
- * Does unwind_store_unmaps() count every unmapping? If not, it counts only new mappings in the
- * place of a known one.
+ * Does unwind_store_unmaps() count every unmapping? If not, it counts only new mappings
+ * that replace a known one.
  */
 bool sampler_sees_unmaps(const struct sampler *s);
 
 /*
  * Sets what is known of a process image. @where may be NULL unless @state is PROC_PYTHON. @space:
  * the slot of its mappings in the unwind store, 0 = none. If @key has only .tgid, the process
- * wasn't sampled yet: the entry then holds if the image is still at @place (else NULL).
+ * wasn't sampled yet: the entry then holds if the image still lies where @place says (else NULL).
  */
 _must_use_ int sampler_set_proc(struct sampler *s, const struct proc_key *key,
 				enum proc_state state, const struct py_where *where,
@@ -144,7 +144,9 @@ struct sampler_stats {
 	struct {
 		/* how often the kernel stopped the source for the rest of a tick, and how long */
 		uint64_t throttled, throttled_ns;
-		/* with several sources: how long krait took for those of its samples that it sent */
+		/*
+		 * with several sources: how long krait took for those of its samples that it sent
+		 */
 		uint64_t busy_ns;
 	} sources[ABI_MAX_SOURCES];
 	/*

@@ -55,7 +55,7 @@ struct unwind_store {
 	 * program
 	 */
 	chunk_vec free_tables, limbo_tables;
-	/* rule_key(), or the next key that was free -> number of the rule */
+	/* a rule's hash (rule_key()), or the next number that was free -> number of the rule */
 	struct map rule_index;
 	VEC(struct unwind_rule) rules;
 	/* the entries of map `spaces`, in memory shared with the kernel */
@@ -81,7 +81,7 @@ static inline void unwind_unlockp(struct unwind_store **s)
  * called with .lock held.
  */
 
-/* unwind_chunks.c: sets entry @key of the BPF map @map. 0 or -errno. */
+/* unwind_chunks.c: sets entry number @key of the BPF map @map. 0 or -errno. */
 _must_use_ int unwind_put(int map, uint32_t key, const void *value);
 
 /* How many chunks there are at most; how many can be had without giving up a table. */

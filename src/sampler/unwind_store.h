@@ -44,7 +44,7 @@ _must_use_ int unwind_store_new_table(struct unwind_store *s, uint32_t *ret);
 void unwind_store_free_table(struct unwind_store *s, uint32_t table);
 
 /*
- * Fills table @table with @rows. Rows of the functions @eval (keys) are marked as the evaluation
+ * Fills table @table with @rows. Rows of the functions @eval are marked as the evaluation
  * loop's. Tables with the same rows share memory. If there is no room, tables that no sample has
  * used for UNWIND_KEEP_SECONDS are emptied, longest unused first. -ENOSPC: all others are needed;
  * -EFBIG: @rows take more than there can ever be; -errno; each with a message. @table is empty
@@ -84,7 +84,7 @@ _must_use_ int unwind_store_set_space(struct unwind_store *s, uint32_t slot,
 
 /*
  * The mappings of the process in @slot are being read (@begins), or no longer. Until they are set,
- * the kernel program doesn't know what is mapped where. So it counts each new mapping whose place
+ * the kernel program doesn't know what is mapped where. So it counts each new mapping whose address
  * the kernel chooses as an unmapping.
  */
 void unwind_store_read_space(struct unwind_store *s, uint32_t slot, bool begins);

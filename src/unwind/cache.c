@@ -188,7 +188,7 @@ struct unwind_cache_key unwind_cache_key_of(const struct unwind_cache *c, struct
 	return key;
 }
 
-/* Tells whether the cached rows belong to the file of key @f. @fd: the cache file. */
+/* Tells whether the cached rows belong to the ELF file @f. @fd: the cache file. */
 static bool is_proved(int fd, const struct unwind_cache_key *key, struct elf_file *f,
 		      const struct unwind_cache_proof *proof)
 {
@@ -379,7 +379,10 @@ int unwind_cache_forget(struct unwind_cache *c)
 	return r;
 }
 
-/* @key's version, if the file @fd still has it and has had it for long enough; else none. */
+/*
+ * The version that @key says the ELF file has, if the file @fd still has it and has had it for long
+ * enough; else none.
+ */
 static struct unwind_cache_version settled(const struct unwind_cache *c, int fd,
 					   const struct unwind_cache_key *key)
 {
@@ -404,7 +407,7 @@ int unwind_cache_store(struct unwind_cache *c, const struct unwind_cache_key *ke
 	if (!is_worth(key) || rows->rows.n < UNWIND_CACHE_LEAST_ROWS ||
 	    !elf_reads_end(reads, proof.hash))
 		return 0;
-	/* the proof borrows the list of places from @reads */
+	/* the proof borrows the list of what was read of the file from @reads */
 	memcpy(&proof.places, &reads->places, sizeof(proof.places));
 	caps = enter(c);
 	dir = open_dir(c, true);

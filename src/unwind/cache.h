@@ -56,8 +56,8 @@ struct unwind_cache_key {
 };
 
 /*
- * The key for the rows of @f as the file is now; @fd is its descriptor. Get the key before the file
- * is read.
+ * What the rows of @f are found by in the cache, as the file is now; @fd is its descriptor. Get it
+ * before the file is read.
  */
 struct unwind_cache_key unwind_cache_key_of(const struct unwind_cache *c, struct elf_file *f,
 					    int fd);

@@ -24,7 +24,7 @@
 
 /* A function of an FDE, until its rows are made. */
 struct function {
-	uint32_t start, end; /* keys (address - rows' base) of the function; end exclusive */
+	uint32_t start, end; /* offsets (address - rows' base); end exclusive */
 	uint32_t cie, program, program_n;
 };
 

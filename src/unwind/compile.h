@@ -17,7 +17,7 @@ _must_use_ int unwind_rows_read_tables(struct elf_file *f, struct unwind_rows *r
 
 /*
  * As unwind_rows_read_tables(), for an .eh_frame section that a process has in memory. Its code is
- * at the @n places @code (.vaddr, .memsz, .exec). 0 or -ENOMEM.
+ * in the @n ranges of memory @code (.vaddr, .memsz, .exec). 0 or -ENOMEM.
  */
 struct cfi_section;
 _must_use_ int unwind_rows_read_memory(const struct cfi_section *section,

@@ -162,41 +162,42 @@ struct lede {
 	uint32_t location; /* location of what is named; 0: there is nothing to say */
 	int64_t value;
 	bool own; /* the named function is the user's own */
-	/* there is code of the user's own, but no function of it has a tenth of all */
+	/* there is code of the user's own, but none of its functions has a tenth of all */
 	bool small;
-	/* with @own: .value has in it other own functions that it calls, each of them small */
+	/* if .own: .value includes other functions of the user's that it calls, each small */
 	bool flat;
 	/*
-	 * @own: the function also calls other own functions, and their time shows in whole percents
+	 * if .own: the function also calls other functions of the user's, and their time shows in
+	 * whole percents
 	 */
 	bool others;
-	uint32_t line; /* with @own: the line that has most of @value, at least half; 0: none */
+	uint32_t line; /* if .own: the line that has most of .value, at least half; 0: none */
 	int64_t line_value;
 	/*
-	 * @own: .line has nearly all of .value, so the line is named and not its function; the
+	 * if .own: .line has nearly all of .value, so the line is named and not its function; the
 	 * small rest is in the head of a loop or similar
 	 */
 	bool at_line;
 	/*
-	 * @own: location of a function that the own function, or with .at_line the line, calls
+	 * if .own: location of a function that the named function, or with .at_line the line, calls
 	 * directly, with at least a quarter of its value; 0: none
 	 */
 	uint32_t callee;
 	int64_t callee_value;
-	int64_t without;      /* with @own: value of the stacks without own code */
-	uint32_t apart;	      /* the function that has most of .without */
-	int64_t apart_value;  /* value of .apart; 0: it is less than a quarter of .without */
-	uint32_t around;      /* with @own: the framework that runs most of the own code; 0: none */
+	int64_t without;     /* if .own: value of the stacks without the user's code */
+	uint32_t apart;	     /* the function that has most of .without */
+	int64_t apart_value; /* value of .apart; 0: it is less than a quarter of .without */
+	uint32_t around;     /* if .own: the framework that runs most of the user's code; 0: none */
 	int64_t around_value; /* value of what the framework itself takes */
 	/*
-	 * @own: the library's line that the garbage collector, which takes more, is called from; 0:
-	 * none.
+	 * if .own: the library's line that the garbage collector, which takes more, is called from;
+	 * 0: none.
 	 */
 	uint32_t collects;
 	int64_t collects_value;
 	/*
-	 * not @own: location of the line that calls the library function most; 0: there is no such
-	 * line
+	 * if not .own: location of the line that calls the library function most; 0: there is no
+	 * such line
 	 */
 	uint32_t caller;
 	/* the garbage collector has most; then only .value, .caller and .by_function may be set */

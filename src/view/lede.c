@@ -11,8 +11,8 @@ struct choice {
 	 * (lede_is_part_of())
 	 */
 	uint32_t own;
-	bool named; /* .own is settled: a frame further out doesn't replace it */
-	/* what the own code called directly: a Python function, else native code */
+	bool named; /* .own is final: a frame further out doesn't replace it */
+	/* what the user's code called directly: a Python function, else native code */
 	uint32_t callee;
 	/* as costs_owner(), but importlib owns nothing: the code that imports does */
 	uint32_t owner;

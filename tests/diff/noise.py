@@ -3,9 +3,9 @@
 """noise.py [--full]: does `krait diff` tell changes from noise? The profiles are made here, so
 their truth is known: a program goes from task to task, and in each task calls functions by fixed
 shares. A task lasts a while, so that neighbouring samples are alike. Of pairs of the same program
-at most 5 % may flag anything. A function whose share grew by 5 points must be found in 90 %.
---full: 200 pairs each, of several programs; else fewer. real.py does the same with real
-recordings."""
+at most 5 % may flag anything. A function whose share grew by 5 percentage points must be found in
+90 % of the pairs. --full: 200 pairs each, of several programs; else fewer. real.py does the same
+with real recordings."""
 import collections
 import itertools
 import json
@@ -33,8 +33,8 @@ def verdict(name, true, words):
 
 
 class Program:
-    """Shares of tasks, and of the leaves in each. The first leaf of the first task has @share of
-    all and changes by @points (0.05: from 10 to 15 % of all)."""
+    """Shares of tasks, and of the leaf functions in each. The first leaf function of the first task
+    has @share of all samples, which changes by @points (0.05: from 10 to 15 % of all samples)."""
 
     def __init__(self, dwell_ms, points=0.0, idle=0.0, share=0.1):
         self.dwell, self.idle = dwell_ms, idle
@@ -63,7 +63,8 @@ class Program:
 
 
 def write(path, counts, duration_ms):
-    """pprof with {(bucket of 10 ms, leaf): samples}; strings and locations are always the same."""
+    """Writes pprof with @counts, {(bucket of 10 ms, leaf function): samples}; strings and locations
+    are always the same."""
     w = pprof.Writer()
     main = w.location("[python 3.12]", "main", "/srv/app.py", 1, 5, 0)
     parts = []
@@ -119,7 +120,7 @@ def changed(work, name, pairs, seed, points=0.05, **program):
 
 
 def limits(work):
-    """--fail-if, with a change that is known: 10 to 15 % of all."""
+    """--fail-if, with a known change: a function goes from 10 to 15 % of all samples."""
     a, b = os.path.join(work, "a.pb.gz"), os.path.join(work, "b.pb.gz")
     rng = random.Random(5)
     Program(20).record(a, rng)
@@ -139,8 +140,8 @@ def limits(work):
     got = result["app.leaf0_0"]
     verdict("per-requests", got["before"] == truth[0] / 100.0 and got["after"] == truth[1] / 200.0,
             str(got))
-    # From 200 to 220 of 20,000 samples is a tenth more, but only one standard error: that is
-    # chance. 800 of them aren't.
+    # A growth from 200 to 220 of 20,000 samples is a tenth, but only one standard error: that may
+    # be chance. A growth to 800 samples can't be chance.
     for n, code in ((220, 0), (800, 4)):
         for path, k in ((a, 200), (b, n)):
             at = set(rng.sample(range(SAMPLES), k))
@@ -151,9 +152,9 @@ def limits(work):
 
 
 def batches(work):
-    """A program that does each thing once, and one of them takes 8 of 20 s, afterwards 2 s: diff
-    says so, but doesn't mark it. If the program does it 40 times in the same time, diff marks it.
-    Between two equal files it says nothing."""
+    """A program does each of three tasks once, and one of them takes 8 of 20 s, afterwards 2 s:
+    diff reports that change, but doesn't mark it. If the program does each task 40 times in the
+    same time, diff marks the change. Between two equal files diff reports nothing."""
     a, b = os.path.join(work, "a.pb.gz"), os.path.join(work, "b.pb.gz")
     for times, words in ((1, "app.leaf1_0 went from 40.0 to 14.3 % of all, but in too few stretches"), (40, "the share of app.leaf1_0 fell most, from 40.0 to 14.3 %")):
         for path, lengths in ((a, (6000, 8000, 6000)), (b, (6000, 2000, 6000))):
@@ -286,8 +287,9 @@ def main():
         runs(work)
         for seed, name in enumerate(programs if full else ["10ms", "100ms"]):
             nothing_changed(work, name, 200 if full else 10, seed, **programs[name])
-        # With phases of 20 ms, 20,000 samples tell as much as 4,000 independent ones. With longer
-        # ones it is too little for 5 points.
+        # A program that stays in each task for 20 ms gives 20,000 samples that tell as much as
+        # 4,000 independent ones. If it stays longer, they tell too little to find a change of 5
+        # percentage points.
         for seed, name in enumerate(["10ms", "20ms"] if full else ["10ms"]):
             changed(work, name, 200 if full else 8, seed + 100, **programs[name])
         for percent, points in itertools.product((20, 30, 50, 70) if full else (50,), (0.05, -0.05)):

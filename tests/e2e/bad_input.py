@@ -186,8 +186,8 @@ def private_output():
 
 
 def saved(d, name, done):
-    """The recording that couldn't be written to its place: it is whole, in a new directory in d,
-    and krait says where."""
+    """A recording that couldn't be written to its path: it is whole in a new directory in @d, whose
+    path krait says."""
     made = os.listdir(d)
     check(len(made) == 1 and made[0].startswith("krait-"), "%s in %s: %s" % (made, d, done.stderr))
     path = os.path.join(d, made[0], name)

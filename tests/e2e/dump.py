@@ -861,7 +861,7 @@ def stopped_without_gil():
         os.kill(target.pid, signal.SIGSTOP)
         wait_for(lambda: state(target.pid) == "T", 5)
         threads = dump("-p", target.pid)[target.pid]["threads"]
-    # So it hung before: in C code that never gives the GIL away.
+    # `hangs` was read before the stop: one thread was in C code that never gives the GIL away.
     holder, = (t for t in hangs if t["gil"] == "held")
     waiter, = (t for t in hangs if t["gil"] == "waiting")
     check(holder["state"] in ("running", "runnable") and holder["steady"] and names(holder)[-2:] == ["spin", "match"],
@@ -921,7 +921,8 @@ def other_users():
                 check(done.returncode == 0, "exit code %d: %s" % (done.returncode, done.stderr))
                 found, = json.loads(done.stdout)["processes"]
                 check([names(t)[-1] for t in found["threads"]] == ["sleeps_here"] * 2, str(found))
-            # Of a thread that runs on nothing is sampled then: what is read meanwhile is marked.
+            # Without the kernel program a running thread can't be sampled. Its stack is read while
+            # it runs, and is marked.
             with kit.Background(*nobody, kit.PYTHON, "-c", kit.BUSY) as target:
                 kit.runs(target.pid, 0.3)
                 done = as_nobody("-p", target.pid, "--json")

@@ -184,7 +184,7 @@ def thread_numbers():
         check(not count[function, True], "%d samples of %s in the named thread" % (
             count[function, True], function))
         check(count[function, False] > 20, "%s: hardly a sample" % function)
-    # Until its name is known a thread has the kernel's, as the one before has.
+    # Until its name in Python is known, a thread has the kernel's name, as the one before it has.
     check(count["named", True] > count["named", False], "the named one has no name")
 
 

@@ -128,8 +128,8 @@ def shares():
             counts[item] = counts.get(item, 0) + s.values[0]
             phases[item] = phases.get(item, set()) | {phase}
         total = sum(seconds.values())
-        # What the threads are is in the process's interval too: its own item covers what none of
-        # theirs does.
+        # The process's own item is an interval too. It counts for samples that no thread's item
+        # covers.
         n = sum(counts.get(item, 0) for item in seconds)
         check(set(seconds) == {"px", "py", "cx", "cy", "both"} and n > 800, "%s %s" % (seconds, counts))
         for item in seconds:

@@ -214,8 +214,8 @@ def goes_on():
 
 
 LAB = ("jupyter", "3.12", "jupyterlab", "nbconvert", "ipykernel", "jupyter_client")
-# Of the pictures that are to be seen: how wide each is drawn, how wide the place is, and what of it
-# the image itself says.
+# JavaScript: for each picture that is shown, how wide it is drawn, how wide the notebook's output
+# area is, and the picture's source.
 PICTURES = """JSON.stringify([...document.querySelectorAll('.jp-RenderedSVG img')].filter(i => i.complete && i.naturalWidth)
     .map(i => [i.getBoundingClientRect().width, i.closest('.jp-OutputArea-output').clientWidth, decodeURIComponent(i.src)]))"""
 STATUS = "jupyterapp.shell.currentWidget?.sessionContext?.session?.kernel?.status"

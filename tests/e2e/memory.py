@@ -18,9 +18,9 @@ import kit
 from kit import Background, PYTHON, check, folder, krait
 
 HZ = 20000
-# In turn a function that has a name and a file of its own, long ones, and one that stays. That
-# takes another time in each turn: else a turn and the time between two samples, some 50 us both,
-# stay in step, and shares are off by 0.07.
+# The program calls a new function, with a long name and a file of its own, and then steady(), which
+# stays the same, again and again. steady() takes another time in each round: else a round and the
+# time between two samples, some 50 us both, stay in step, and shares are off by 0.07.
 CHURN = r"""
 import json, sys, time
 def template(n):
@@ -94,8 +94,8 @@ def rare_code_is_summed_up():
         samples = count(profile)
         check(samples == summary["samples"],
               "%d samples in the file, %d taken" % (samples, summary["samples"]))
-        # Of these samples the timer itself misses some, where the machine beneath takes the CPU
-        # away.
+        # The timer itself misses some of these samples, where the host takes the CPU away from
+        # this machine.
         due = program["all"] * HZ
         check(samples + summary["lost_records"] > 0.5 * due, "%d samples of %d" % (samples, due))
         check_names({(l.name, l.file) for s in profile.samples for l in profile.stack(s)})
@@ -103,7 +103,8 @@ def rare_code_is_summed_up():
         truth, found = program["steady"] / program["all"], count(profile, "steady") / samples
         check(abs(truth - found) < 0.03, "steady has %.3f, not %.3f" % (found, truth))
         check_read(d + "/o.pb.gz", samples)
-        # 8 MiB, what malloc() rounds up, and tables of fixed size that a short run doesn't fill.
+        # The limit: 8 MiB, what malloc() rounds up, and tables of fixed size that a short recording
+        # doesn't fill.
         grown = summary["krait_rss_bytes"] - least
         check(grown < 24 << 20, "%.1f MiB more than a short recording" % (grown / 1048576))
 

@@ -1118,7 +1118,7 @@ def kernel_code_that_is_loaded_later():
         check(got > 0.7, "%s is in %.0f %%" % (mine[0], 100 * got))
 
 
-# Each is called by a function of its own; what it is called the interpreter says.
+# A Python function of its own calls each C function, whose name in Python the interpreter says.
 CALLED = """
 import sys, time, zlib
 data, numbers, words = bytes(range(256)) * 400, [i * 7919 % 10007 for i in range(20000)], ["w%d" % i for i in range(20000)]
@@ -1155,8 +1155,8 @@ def called_as_python_calls_them():
                 for f, callee in zip(stack, stack[1:]):
                     if f.name in truth and callee.kind == "native":
                         below.setdefault(f.name, collections.Counter())[callee.name] += 1
-            # The compiler may jump from one into another function, whose own name is C's:
-            # PyUnicode_Join. No other name of Python's.
+            # A function may end in a jump to another one, which has a name of C such as
+            # PyUnicode_Join. A name of another Python function would be wrong.
             called = {of: seen.most_common(1)[0][0] for of, seen in below.items()}
             wrong = {of: seen for of, seen in called.items() if seen and seen != truth[of] and not re.match(r"_?Py|\[", seen)}
             right = [of for of in called if called[of] == truth[of]]

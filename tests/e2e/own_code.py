@@ -103,7 +103,7 @@ def tells_project(said, truth):
 
 
 def origins(path, page):
-    """By file, function and module: what the page takes it for; 0 is the user's."""
+    """Returns {(file, function, module): whose code the page says it is}; 0: the user's."""
     header = kit.page_header(path, page)
     f, s = header["functions"], header["strings"]
     return {(s[f[i + 1]], s[f[i]], s[f[i + 4]]): f[i + 7] for i in range(0, len(f), 10)}
@@ -128,14 +128,14 @@ def project_that_a_server_runs():
 
 @case
 def project_that_is_started_itself():
-    """By -m, and by a script whose main() another package calls; also where the report leaves
-    frames out."""
+    """A project that is started by -m, or by a script whose main() another package calls, is the
+    user's code, also where the report leaves frames out."""
     with folder() as root:
         env = install(root)
         for command in (("-m", "shop"), ("../bin/shop",)):
             out, truth = record(root, env, *command)
             tells_project(summary(out), truth)
-            # without the frames "<module>" less tells what was started
+            # without frames "<module>" the stacks say less of what was started
             tells_project(summary(out, "--hide", "<module>"), truth)
 
 
@@ -333,8 +333,8 @@ def what_runs_beside():
 
 @case
 def collector_of_a_library():
-    """What a library's line collects isn't the user's doing: their function comes first. Where
-    their code makes it run it does."""
+    """If a line of a library makes the garbage collector run, the first sentence still names the
+    user's function. If the user's code makes it run, the sentence names the collector."""
     main, work = ("main", "/srv/app/app.py", 20), ("work", "/srv/app/app.py", 5)
     loop = ("loop", "/v" + SITE + "worker/core.py", 7)
     with folder() as d:
@@ -403,8 +403,8 @@ def code_that_is_made():
 
 @case
 def compileall():
-    """None of it is one's own, though its workers begin with a text that somebody gave to -c (by
-    default from 3.14 on)."""
+    """No code of `python -m compileall` counts as the user's, though its workers are started with
+    -c and a text (by default from 3.14 on)."""
     newest = max((version, path) for _, version, kind, path in kit.interpreters() if kind in ("static", "shared"))[1]
     with folder() as d:
         os.mkdir(d + "/code")
@@ -413,15 +413,15 @@ def compileall():
                 f.write("def f(a, b=1):\n    return [a + i * b for i in range(9)]\n\n" * 150)
         done = krait("record", "-q", "-o", d + "/p.pb.gz", "--", newest, "-m", "compileall", "-q", "-f", "-j2", d + "/code")
         check(done.returncode == 0, done.stderr)
-        # how much the processes waited may be said before it
+        # a sentence on how much the processes waited may come before
         said = summary(d + "/p.pb.gz").split(". ")[-1]
         check("your" not in said and " in " in said and "forkserver" not in said and "<string>" not in said, said)
 
 
 @kit.full_case
 def django_under_gunicorn():
-    """The real ones, with a project that lies among them: the view is told, and what is below
-    it."""
+    """The real Django and gunicorn, with a project among the installed packages: the report names
+    the project's view, and the library code that it calls."""
     with folder() as root:
         site, python = root + SITE, kit.with_packages(*kit.WEB)
         os.makedirs(site + "shop")

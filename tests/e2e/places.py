@@ -203,8 +203,8 @@ def krait_in_pid_namespace():
 
 @kit.case
 def krait_in_time_namespace():
-    """There the kernel's time isn't CLOCK_MONOTONIC: samples have the times at which they were
-    taken all the same."""
+    """In a time namespace CLOCK_MONOTONIC isn't the kernel's clock: samples still have the times at
+    which they were taken."""
     flags = ["--time", "--monotonic=50000", "--boottime=100000", "--fork"]
     with folder() as d, unshared(*flags) as target:
         child = kit.child_of(target.pid)

@@ -94,7 +94,8 @@ def writers(p, out):
 
 
 def refused(p, out, sudo=None):
-    """Checks that none of the commands writes there, and that each says whose fault that is."""
+    """Checks that none of the commands writes to @out, and that each says which user is to
+    blame."""
     for name, command in writers(p, out):
         done = krait(*command, sudo=sudo)
         p.check_untouched(name)

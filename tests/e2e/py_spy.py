@@ -190,8 +190,8 @@ def differ(p, n, q, m):
 
 
 def judge_by_clock(mine, took):
-    """krait against the program's own clock; of what isn't in one of the three functions nobody
-    says whose it is."""
+    """Compares krait's shares of the three functions with the program's own clock. Other samples
+    don't count, because the program doesn't measure them."""
     found, n = shares([(frames, n) for frames, n in mine
                        if any(frame.split(" ")[0] in took for frame in frames)])
     check(n > 60, "%d samples" % n)
@@ -212,7 +212,7 @@ def same_frames(theirs, mine):
 
 def same_shares(theirs, mine, seconds):
     (a, n), (b, m) = shares(theirs), shares(mine)
-    if m < 90 * seconds:  # py-spy takes a thread that waits for a CPU for one that runs, again and again
+    if m < 90 * seconds:  # py-spy counts a thread that waits for a CPU as running
         raise kit.Skip("the program had a CPU for %d %% of the time: py-spy counts that it waited" % (m / seconds))
     for frame in sorted(set(a) | set(b)):
         p, q = a.get(frame, 0), b.get(frame, 0)
@@ -221,8 +221,8 @@ def same_shares(theirs, mine, seconds):
 
 
 def records(executable, version, *options, seconds=5, rate=900):
-    """What py-spy and krait (so often a second) recorded of one program, and how long it says that
-    its functions took."""
+    """Returns what py-spy and krait recorded of one program, @rate times a second, and how long the
+    program says that its functions took."""
     with program(MIX, executable) as (running, folder):
         found = []
         for i, (tool, hz) in enumerate(((pyspy(), 100), (own(), rate))):

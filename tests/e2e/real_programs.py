@@ -29,7 +29,7 @@ SEED = int(os.environ.get("KRAIT_SEED") or time.strftime("%Y%m%d"))
 SECONDS = 5  # how many seconds are recorded of a program that doesn't end by itself
 PARTS = re.compile(r"^# === (\w+)\n", re.MULTILINE)
 DATA = ("data", "3.12", "pandas", "scikit-learn")
-# this version of torch is the last with all that it needs in one file
+# the last version of torch whose wheel has all that it needs
 TORCH = ("torch", "3.10", "torch==1.12.1", "numpy<2")
 NOTES = ("notes", "3.11", "ipykernel")
 
@@ -109,8 +109,8 @@ class Site:
 
 
 def hang_up(connection):
-    """What was asked is read first: else the kernel tells the other side of an error, on which a
-    program may end."""
+    """Closes a connection. Reads the request first: else the client gets an error (a reset), at
+    which it may end."""
     with contextlib.suppress(OSError), connection:
         connection.recv(4096)
 
@@ -281,7 +281,7 @@ def on_cpu(root):
 
 
 def is_idle(root):
-    """Has it ended to start? On a busy machine what starts may have no CPU for a second."""
+    """Has the program finished its start? On a busy machine it may have no CPU for a second."""
     try:
         before = on_cpu(root)
         time.sleep(1)

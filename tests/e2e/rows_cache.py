@@ -105,13 +105,13 @@ def poisoned(honest, attacker):
 
 @kit.case
 def other_users_file():
-    """The honest program is root's, the attacker's is theirs."""
+    """The honest program belongs to root, the attacker's program to the attacker."""
     poisoned((0, 0o755), (NOBODY, 0o755))
 
 
 @kit.case
 def same_users_file():
-    """Both are one user's: only the bytes tell them apart."""
+    """Both programs belong to one user: only their bytes tell them apart."""
     poisoned((NOBODY, 0o755), (NOBODY, 0o755))
 
 

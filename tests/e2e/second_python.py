@@ -463,7 +463,8 @@ def second_comes_later():
             with kit.recorder(d + "/o.pb.gz", "-p", os.getpid(), "-F", "499") as running, \
                     start_host(host, how, loads, WORK, 1500) as target:
                 tids = [int(target.process.stdout.readline()) for _ in loads]
-                kit.runs(target.pid, 8, 150)  # both work at once, on two CPUs, for four seconds
+                # both interpreters work at once, on two CPUs, for four seconds
+                kit.runs(target.pid, 8, 150)
                 code, text = running.finish()
             check(code == 0, text)
             profile = kit.pprof.read(d + "/o.pb.gz")

@@ -52,7 +52,7 @@ while True:
 
 SOON = 6  # seconds after which a user's new processes have spent what they may cost at once
 OTHER = 65534  # uid of a user who starts nothing
-LEFT_OUT = 20  # how many processes are left out at least: some each second
+LEFT_OUT = 20  # the fewest processes that krait must have left out
 
 
 # The quickest Python: Debian's starts in a fifth of the time that others take.

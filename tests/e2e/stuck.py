@@ -65,11 +65,12 @@ def spin_library(d, more=""):
 
 
 class FileSystem:
-    """A file system with one file, a library if none is given. From .hold() on it answers everybody
-    but krait; see stuck_fs.c."""
+    """A file system with one file, by default a library. After .hold() it answers every program but
+    krait; see stuck_fs.c."""
 
     def __init__(self, d, what, file=None, within=None):
-        """Mounts below d/mnt; in the mount namespace of process @within, for which it is /tmp."""
+        """Mounts it below d/mnt; if @within is given, as /tmp of that process, in its mount
+        namespace."""
         self.mount, place = os.path.join(d, "mnt"), []
         os.mkdir(self.mount)
         if within:

@@ -14,7 +14,7 @@ import kit
 from cost import MOST, soon, tasks
 from kit import Background, PYTHON, check, folder
 
-SOON = 4  # seconds after which what may be more at once has been spent
+SOON = 4  # seconds after which the burst that a budget allows has been spent
 
 # A program with mappings that take long to read, and one more or less all the time.
 MAPPINGS = r"""

@@ -81,7 +81,8 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
-	assert_int_equal(walk_state(SLOT_PERF)->users, 0); /* it was given back, whatever came */
+	assert_int_equal(walk_state(SLOT_PERF)->users,
+			 0); /* the walk state was given back, whatever the sample was */
 	shim_clear();
 	SHIM_SET(measures, (bool){false});
 	SHIM_SET(native_mode, (__u8){NATIVE_MODE_NONE});

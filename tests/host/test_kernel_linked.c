@@ -9,7 +9,7 @@
 #include "process/linked.bpf.h"
 
 #define TGID	    5
-#define DEBUG_SLOT  0x3df8ull /* where the executable's file has it */
+#define DEBUG_SLOT  0x3df8ull /* p_vaddr of DT_DEBUG's value in the executable */
 #define START_VADDR 0x1000ull
 #define BIAS	    (0x500000ull - START_VADDR) /* kernel_task.h: the code begins at 0x500000 */
 #define R_DEBUG	    0x7f0000000000ull

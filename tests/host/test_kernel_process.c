@@ -96,7 +96,8 @@ static void test_image(void **state)
 	make(&a, 5, NULL);
 	fork_of(&b, 6, &a);
 	assert_true(same_image(&a.task, &b.task));
-	b.mm.start_stack += 16; /* after execve() of the same file the stack is at another place */
+	b.mm.start_stack +=
+		16; /* after execve() of the same file the stack is at another address */
 	assert_false(same_image(&a.task, &b.task));
 	b.mm.start_stack -= 16;
 	b.mm.exe_file = &b.exe;

@@ -53,7 +53,7 @@ static void test_ring_of_cpu(void **state)
 	assert_int_equal(shim.sent[0].n, sizeof(rec));
 	assert_memory_equal(shim.sent[0].bytes, &rec, sizeof(rec));
 	assert_int_equal(counted(COUNT_NO_RING), 0);
-	/* It came online after the rings were made. */
+	/* The CPU came online after the rings were made. */
 	assert_int_not_equal(ring_output(&rec, sizeof(rec), BPF_RB_NO_WAKEUP), 0);
 	assert_int_equal(counted(COUNT_NO_RING), 1);
 	assert_int_equal(counted(COUNT_RING_FULL), 0);

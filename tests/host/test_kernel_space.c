@@ -69,7 +69,7 @@ static void test_own(void **state)
 {
 	(void)state;
 	assert_int_equal(version(), 8);
-	space->unmaps++; /* something was unmapped after they were read */
+	space->unmaps++; /* something was unmapped after the mappings were read */
 	assert_int_equal(version(), 0);
 	space->at_unmaps++;
 	assert_int_equal(version(), 8);

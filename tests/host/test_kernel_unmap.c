@@ -121,7 +121,7 @@ static void test_quota(void **state)
 		n++;
 	assert_int_equal(n, ABSENT_BURST);
 	assert_true(has_quota(&other));
-	/* this process has the same place in the map as the first one */
+	/* this process has the entry of the map that the first one had */
 	other.proc_hash = 1ull << 32 | 1;
 	assert_true(has_quota(&other));
 	for (n = 0; n < 2 * ABSENT_BURST && has_quota(&w);)

@@ -208,8 +208,8 @@ static void late_recursion(void)
 }
 
 /*
- * In a recursion of several functions each is proved once in a sample, even if two of them share a
- * place in the memo.
+ * In a recursion of several functions each is proved once in a sample, even if two of them share an
+ * entry of the memo.
  */
 static void late_circle(void)
 {
@@ -424,7 +424,7 @@ static uint64_t reads_of_walk(uint64_t *bytes)
 /*
  * Up to 3.10: code objects that lie next to each other are read together. In the first sample the
  * second one that is met makes that happen; from the second sample on, the first one does. A code
- * object that is alone in that place is read alone from the second sample on.
+ * object that is alone in those bytes is read alone from the second sample on.
  */
 static void read_together(void)
 {

@@ -181,7 +181,7 @@ static void futex(void)
 	assert_int_equal(asleep_at(first - 8), GIL_RELEASED);
 	assert_int_equal(waking(first), GIL_RELEASED);
 	/*
-	 * 2.7: a lock of the other implementation may have its words after the place of the
+	 * 2.7: a lock of the other implementation may have its words after the offset of the
 	 * semaphore's value.
 	 */
 	assert_int_equal(asleep_at(past), image.l->version < 0x300 ? GIL_UNKNOWN : GIL_RELEASED);

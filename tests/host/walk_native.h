@@ -99,7 +99,7 @@ static inline void native_add_mapping(size_t i, struct unwind_mapping m)
 		.pages = (uint32_t)((m.end - m.start) >> 12), .table = m.table, .key = m.key};
 }
 
-/* Adds mapping number @i: a page at @start, in which @rule holds up to key @to. */
+/* Adds mapping number @i: a page at @start, in which @rule holds up to offset @to. */
 static inline void native_add_code(size_t i, uint64_t start, struct unwind_rule rule, uint32_t to)
 {
 	_cleanup_unwind_rows_ struct unwind_rows rows = {};

@@ -37,7 +37,7 @@
 #include "stream.h"
 
 #define WINDOW_NS  (200 * NSEC_PER_MSEC)
-#define SETTLED_US 200000 /* until the script has come to rest in read() */
+#define SETTLED_US 200000 /* until the script sleeps in read() */
 
 extern char **environ;
 
@@ -177,7 +177,7 @@ static int compare_samples(const void *va, const void *vb)
 	return a->hash < b->hash ? -1 : a->hash > b->hash;
 }
 
-/* The time of the first sample that only one of them has; -1: both have the same samples. */
+/* Time of the first sample in which @a and @b differ; -1: they have the same samples. */
 static int64_t difference(const struct samples *a, const struct samples *b)
 {
 	size_t i = 0, n = MIN(a->all.n, b->all.n);
@@ -258,7 +258,7 @@ static void replay_native(struct session *s)
 	clear(&cut.got);
 }
 
-/* In two windows, at each place where they can be cut. */
+/* Cuts what was recorded into two windows, between any two entries in turn. */
 static void replay_each(struct session *s)
 {
 	struct cuts whole = {.at = SIZE_MAX}, cut = {};
@@ -316,7 +316,7 @@ static void run_without_memory(struct session *s)
 struct target {
 	pid_t pid;
 	int to, from;
-	unsigned lines; /* how many it has printed */
+	unsigned lines; /* how many lines the script has printed */
 };
 
 static struct target start_target(char **argv)
@@ -342,7 +342,7 @@ static struct target start_target(char **argv)
 	return t;
 }
 
-/* Has it printed @lines, or does it so within @ms after the last word of it? */
+/* Has the script printed @lines lines? Waits @ms for each further output. */
 static bool has_said(struct target *t, unsigned lines, int ms)
 {
 	struct pollfd p = {.fd = t->from, .events = POLLIN};

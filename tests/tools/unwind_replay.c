@@ -24,7 +24,7 @@
 struct file {
 	char *path;
 	uint32_t table; /* number of the file's table; 0: there are no rows */
-	uint64_t base;	/* base from which the keys of the rows count */
+	uint64_t base;	/* address from which the offsets of the rows count */
 	struct elf_load loads[16];
 	size_t n_loads;
 };

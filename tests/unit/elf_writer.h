@@ -134,7 +134,7 @@ static inline void ew_build_id(struct elf_writer *w, const uint8_t *id, uint32_t
 	w->note_n = sizeof(nh) + 4 + ((n + 3) & ~3u);
 }
 
-/* File offsets: each part has a place of its own, so that sizes may be anything. */
+/* File offsets of the parts: they are far apart, so that each part may have any size. */
 enum {
 	EW_AT_SYM = 0x4000,
 	EW_AT_STR = 0x5000,

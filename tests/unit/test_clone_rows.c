@@ -37,7 +37,7 @@ static void compile(const uint8_t *bytes, size_t n, const char *program, size_t 
 	cw_usual(&w);
 	cw_fde(&w, CALL - 0x17, 0x17, program, program_n);
 	cw_fde(&w, CALL + n, 0x17, END, 2);
-	cw_fde(&w, CALL + n + 0x18, 0x10, "", 0); /* the place that the error leads to */
+	cw_fde(&w, CALL + n + 0x18, 0x10, "", 0); /* the code that a failed system call leads to */
 	ew_init(&ew, ET_DYN);
 	cw_place(&w, &ew);
 	memset(ew.text, 0xcc, sizeof(ew.text));
@@ -79,10 +79,10 @@ static void test_others(void **state)
 	} others[] = {
 		{0x05, 1, 0x0b}, /* ud2 */
 		{0xc0, 4, 0xc1}, /* test %rax,%rcx */
-		{0x7c, 5, 0x74}, /* the new thread would begin where the error leads to */
-		{0x1b, 6, 0x60}, /* the error leads where nothing is */
+		{0x7c, 5, 0x74}, /* the new thread would begin where a failed call leads to */
+		{0x1b, 6, 0x60}, /* a failed call leads to an address without code */
 		{0x74, 7, 0x75}, /* jne */
-		{0x01, 8, 0x40}, /* the new thread begins where nothing is */
+		{0x01, 8, 0x40}, /* the new thread begins at an address without code */
 		{0xc3, 9, 0x90}, /* without ret the code runs on */
 		{0xc3, 9, 0xcc},
 	};

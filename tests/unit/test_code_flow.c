@@ -12,7 +12,7 @@
 #include "unwind/prove/x86_flow.h"
 #include "unwind/prove/code_rows.h"
 
-#define BASE 0x100 /* key of the first byte of the code */
+#define BASE 0x100 /* offset of the first byte of the code */
 
 struct fixture {
 	struct code_region r;
@@ -259,7 +259,7 @@ static void calls(void **state)
 	vec_fini(&ranges);
 }
 
-#define TABLE 0x1000 /* key of the jump table */
+#define TABLE 0x1000 /* offset of the jump table */
 
 static size_t read_table(void *ctx, int64_t key, void *ret, size_t n)
 {

@@ -10,9 +10,9 @@
 
 #include "cfi_writer.h"
 
-#define NAMED	0x1100u /* key of a function that has a symbol */
-#define BETWEEN 0x1200u /* key of a function that has call frame information */
-#define CALLED	0x1300u /* key of a function that the named one calls */
+#define NAMED	0x1100u /* offset of a function that has a symbol */
+#define BETWEEN 0x1200u /* offset of a function that has call frame information */
+#define CALLED	0x1300u /* offset of a function that the named one calls */
 #define ENTRY	0x1400u
 
 static const uint8_t named[] = {

@@ -656,7 +656,9 @@ static void test_crowd(void **state)
 	assert_int_equal(crowded_after(f, exec_id, 1000, false), 1);
 }
 
-/* A user's process took 10 s: all others wait for that for some seconds, not for minutes. */
+/*
+ * A user's process cost 10 s: new processes of all users wait some seconds for that, not minutes.
+ */
 static void test_crowd_debt(void **state)
 {
 	struct fixture *f = *state;
@@ -884,7 +886,7 @@ static void test_windows_carry(void **state)
 	profile_free(window);
 }
 
-/* If the new ids can't all be had, the profile is what it was. */
+/* If memory for a new id is lacking, the profile stays as it was. */
 static void test_window_undone(void **state)
 {
 	struct fixture *f = *state;
@@ -984,7 +986,7 @@ static void test_end_alone(void **state)
 	collect_exit(f->collect, key.tgid, 8, 20 * NSEC_PER_SEC);
 	assert_int_equal(flushed(f, false).threads, 1);
 	send_thread(f, 9, 20 * NSEC_PER_SEC);
-	/* the new thread takes the place of the old one */
+	/* the new thread gets the entry of the old one */
 	assert_int_equal(flushed(f, false).kept.threads, 1);
 }
 
@@ -1000,7 +1002,7 @@ static void test_tid_again_soon(void **state)
 	for (uint64_t i = 1; i <= 4; i++)
 		send_thread(f, 7, i * 1000 - 1);
 	assert_int_equal(flushed(f, false).threads, 4);
-	/* These threads are known to have ended, so that others get their places later. */
+	/* These threads are known to have ended, so that others get their entries later. */
 	collect_exit(f->collect, key.tgid, 8, 20 * NSEC_PER_SEC);
 	st = flushed(f, false);
 	assert_int_equal(st.threads, 4);

@@ -30,7 +30,7 @@ static void test_split(void **state)
 
 	assert_int_equal(u.waited_ms, 9700);
 	assert_int_equal(u.unknown_ms, 0);
-	u = split(200, 100, 300); /* the host counts at most for the time that is left */
+	u = split(200, 100, 300); /* the host took 300 ms at most of the time that is left */
 	assert_int_equal(u.waited_ms, 9400);
 	assert_int_equal(u.unknown_ms, 300);
 }

@@ -111,7 +111,7 @@ static void test_link(void **state)
 	expect("/srv/noid.so", "noid", NULL, NULL);
 	run("cp noid.debug root/usr/lib/debug/srv/");
 	expect("/srv/noid.so", "noid", "hidden", NULL);
-	run("cp lib.debug root/srv/noid.debug"); /* this place is looked at first */
+	run("cp lib.debug root/srv/noid.debug"); /* krait tries this path first */
 	expect("/srv/noid.so", "noid", "hidden", "/srv/noid.debug: another build id");
 	run("rm root/usr/lib/debug/srv/noid.debug; cp noid.debug root/srv/; printf x >> "
 	    "root/srv/noid.debug");

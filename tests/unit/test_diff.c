@@ -8,7 +8,7 @@
 #include "cli/diff/diff.h"
 #include "view/noise.h"
 
-/* Every block of both sides costs the same but for @jitter, B @factor times A. */
+/* All blocks of a side cost the same but for @jitter; those of B cost @factor times those of A. */
 static void fill(struct noise_row *row, double cost, double factor, double jitter, unsigned seed)
 {
 	for (int side = 0; side < 2; side++)
@@ -105,8 +105,9 @@ static void add_cost(struct noise_row *row, int side, int block, double cost)
 }
 
 /*
- * One task in one block of four: how often it comes is rough, but not how it spends its time. Of
- * 800 it spends @part on the first row; the second row costs @dearer times as much after.
+ * A task runs in one of four blocks of time. How often it runs is a rough number, but not how its
+ * time is divided: of its 800, the part @part_before, then @part_after, is the first row's. The
+ * rest is the second row's, which costs @dearer times as much after.
  */
 static void make_tasks(struct noise_row *rows, double part_before, double part_after, double dearer)
 {

@@ -133,7 +133,7 @@ static void test_waits(void **state)
 	assert_int_equal(wait_in('R', SYS_read, 0, 0, "").kind, WAIT_RUNNING);
 }
 
-/* Returns the table's value for @key: that of the last row that isn't above it. */
+/* Returns the table's value for offset @key: that of the last row that isn't above it. */
 static uint32_t look_up(const struct store *s, uint32_t table, uint32_t key)
 {
 	uint32_t at = s->tables.v[table].root, value = 0;

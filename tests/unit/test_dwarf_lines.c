@@ -192,7 +192,7 @@ static void test_units_by_turns(void **state)
 }
 
 /*
- * Bytes of the debug sections are changed, one after the other: the worst result is another answer.
+ * Bytes of the debug sections are changed, one after the other: at worst the answer is wrong.
  */
 static void test_changed(void **state)
 {

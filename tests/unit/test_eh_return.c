@@ -123,7 +123,7 @@ static void test_others(void **state)
 	}
 }
 
-/* In two places the stack pointer changes. */
+/* Two instructions change the stack pointer. */
 static void test_twice(void **state)
 {
 	static const char cfi[] = CFI "\x41\x0c\x07\x08\x41\x0c\x02\x08";

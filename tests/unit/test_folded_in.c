@@ -308,7 +308,7 @@ static void test_empty(void **state)
 	profile_free(p);
 }
 
-/* A function that is inlined into two others, with the same text, is in two places. */
+/* A function that is inlined into two others, with the same text, is two locations. */
 static void test_inlined_again(void **state)
 {
 	struct profile *p =

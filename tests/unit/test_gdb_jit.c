@@ -191,8 +191,8 @@ static void put_eh_frame(int i, uint64_t at)
 }
 
 /*
- * The rules for object @i at @at, whose keys begin at @key, are those that ld's file has.
- * Instructions show also where a register that was saved still holds the same.
+ * The rules for object @i at @at, whose code has offsets from @key on, are those that ld's file
+ * has. Instructions show also where a register that was saved still holds the same.
  */
 static void expect_rules(const struct unwind_rows *rows, int i, uint64_t at, uint64_t key,
 			 struct elf_file *f, bool registers)
@@ -249,12 +249,12 @@ static void test_rows(void **state)
 #endif
 	assert_int_equal(unwind_rows_find(&rows, 2 * PAGE - 1)->cfa, UNWIND_UNKNOWN);
 	unwind_rows_fini(&rows);
-	/* Code that lies in no place, or in one only in part, isn't known. */
+	/* Code that lies in no range, or only partly in one, has no rows. */
 	assert_int_equal(join_rows(j, places + 1, 1, &rows), 0);
 	assert_null(unwind_rows_fde(&rows, PAGE));
 	unwind_rows_fini(&rows);
 	gdb_jit_free(j);
-	/* Where two objects are registered for one place, nothing is known. */
+	/* Code that two objects are registered for has no rows. */
 	put_file(1, 'b', A_AT + 1);
 	assert_int_equal(read_list(&j), 0);
 	assert_int_equal(join_rows(j, places, 2, &rows), 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The place of pthread keys is learnt from this process's C library, and proven on this thread: a
- * value set by pthread_setspecific() must be there.
+ * Where a thread's pthread keys lie is learnt from this process's C library, and proven on this
+ * thread: a value set by pthread_setspecific() must be there.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -67,7 +67,7 @@ static void test_times(void **state)
 	profile_free(seen.p);
 }
 
-/* Values go by their type, not by their place; a label given wins over the profile's own. */
+/* Values go by their type, not their order; a label that is added replaces the profile's own. */
 static void test_values_and_labels(void **state)
 {
 	struct profile *in[2] = {made(1, 1, 1, "1"), made(1, 1, 2, "2")};

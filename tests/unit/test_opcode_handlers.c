@@ -76,7 +76,7 @@ static void a_table_of_constants_is_found(void **state)
 	assert_found(&w);
 }
 
-/* The words of some are in the relocations, of others in the data: packed ones. */
+/* Some tables have their words in relocations; with packed ones the words are in the data. */
 static void a_relocated_table_is_found(void **state)
 {
 	uint64_t table[DT_OPCODES];

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests output files: in place only when whole, links followed, nothing left behind. */
+/*
+ * Tests output files: they get their name only when whole, links are followed, nothing is left
+ * behind.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -51,7 +51,7 @@ static void test_wraps(void **state)
 {
 	uint64_t written = 0;
 
-	/* All sizes at all places, more than one ring full of them, the count wrapping around too.
+	/* Records of all sizes at all offsets, more than fit at once; the ring's counter wraps around too.
 	 */
 	page.data_head = page.data_tail = ring.tail = ring.head = UINT64_MAX - 1023;
 	for (unsigned i = 0; i < 2000; i++) {

@@ -114,7 +114,8 @@ static void add_sample(struct pb *b, int64_t value)
 }
 
 /*
- * Functions have the ids @first, @first + 1 ...; 0: they have no ids, and their place tells which.
+ * Functions have the ids @first, @first + 1 ...; 0: they have no ids, and are known by their
+ * position.
  */
 static void add_tables(struct pb *b, uint64_t first)
 {

@@ -352,7 +352,7 @@ static bool can_use_map_files(const struct proc *p, const struct mapping *e)
 	return fd >= 0;
 }
 
-/* A package upgrade: the file is gone, another one is at its place, then a FIFO. */
+/* A package upgrade: the file is gone, then its path is another file's, then a FIFO's. */
 static void test_replaced_file(void **state)
 {
 	_cleanup_proc_ struct proc p = PROC_INIT;

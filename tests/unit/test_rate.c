@@ -15,11 +15,14 @@
 #define START_NS 1000
 
 struct seen {
-	/* number of samples, and of those among them in the first part of a beat */
+	/* how many samples there are, and how many are within the first @share of a beat */
 	uint64_t all, within;
 };
 
-/* The samples of a part from its beginning at @from until @to, of a program with so many beats. */
+/*
+ * Takes a sample each @period after @from, until @to, of a program that repeats its work in beats
+ * of @beat_ns.
+ */
 static void take(struct seen *s, uint64_t period, uint64_t from, uint64_t to, double beat_ns,
 		 double share)
 {
@@ -127,7 +130,9 @@ static void test_in_step(void **state)
 	assert_true(above < n / 100);
 }
 
-/* Counts: a period has no small factor, so no rhythm of a few events is met at one place. */
+/*
+ * Counts: a period has no small factor, so a rhythm of a few events is sampled at all its points.
+ */
 static void test_counts(void **state)
 {
 	static const uint64_t counts[] = {2, 3, 10, 100, 1000, 1 << 20, 1ull << 62};

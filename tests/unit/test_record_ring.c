@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The reader of BPF rings on a file that is laid out as one: all sizes at all places, records that
- * are being written or were given up, impossible sizes.
+ * The reader of BPF rings on a file that is laid out as one: records of all sizes at all offsets,
+ * records that are being written or were given up, impossible sizes.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -44,8 +44,8 @@ static int teardown(void **state)
 }
 
 /*
- * Mappings that it was sampled with and that aren't known any more: the plain stack, and how that
- * one ended.
+ * If the mappings that a stack was sampled with aren't known any more, its samples get the plain
+ * stack, and the outcome of that.
  */
 static void test_outcome_of_the_plain_stack(void **state)
 {

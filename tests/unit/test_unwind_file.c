@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Call frame information in files: its place, the forms of its entries, which functions count.
+ * Call frame information in files: where it lies, the forms of its entries, which functions count.
  * Broken files are refused or harmless.
  */
 #include <errno.h>
@@ -57,7 +57,7 @@ static void test_functions(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(order); i++)
 		check_function(&rows, order[i]);
 	check_function(&rows, 0x1ff0);
-	/* No row holds between them, before them and after them. */
+	/* No row holds between, before and after the functions. */
 	assert_int_equal(unwind_rows_find(&rows, 0x1120)->cfa, UNWIND_UNKNOWN);
 	assert_int_equal(unwind_rows_find(&rows, 0x13ff)->cfa, UNWIND_UNKNOWN);
 	assert_int_equal(unwind_rows_find(&rows, 0x2000)->cfa, UNWIND_UNKNOWN);

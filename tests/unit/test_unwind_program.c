@@ -137,7 +137,10 @@ static void test_registers(void **state)
 		"\x08\x03\x41\x16\x06\x02\x76\x00",
 		{0, RSP(8)}, {1, AT(7, 8, L, S)}, {2, AT(7, 8, S, S)}, {3, AT(7, 8, S, L)},
 		{4, AT(7, 8, L, L)}, {5, AT(7, 8, L, S)});
-	/* Offsets of 0x7ffe and 0x7fff units stand for no places. */
+	/*
+	 * Offsets of 0x7ffe and 0x7fff units don't fit: these values mean UNWIND_LOST and
+	 * UNWIND_SAME.
+	 */
 	PROGRAM("\x41\x11\x06\x82\x80\x7e\x41\x11\x06\x83\x80\x7e", {0, RSP(8)},
 		{1, AT(7, 8, L, S)}, {2, AT(7, 8, 0x7ffd, S)});
 }
@@ -211,8 +214,8 @@ static void test_expressions(void **state)
 	PROGRAM("\x41\x0f\x03\x77\x78\x06\x41\x0e\x20\x41\x0d\x07", {0, RSP(8)},
 		{1, DEREF(7, -8, 0, 0, S, S)}, {3, RSP(32)});
 	/*
-	 * These expressions aren't understood: without DW_OP_deref; with two; a register whose offset
-	 * is missing; an empty one; an offset that is too large.
+	 * These expressions aren't understood: without DW_OP_deref; with two; a register whose
+	 * offset is missing; an empty one; an offset that is too large.
 	 */
 	PROGRAM("\x41\x0f\x02\x77\x28", {0, RSP(8)}, {1, UNKNOWN});
 	PROGRAM("\x41\x0f\x04\x77\x28\x06\x06", {0, RSP(8)}, {1, UNKNOWN});

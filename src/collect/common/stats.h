@@ -67,13 +67,13 @@ struct collect_stats {
 		map_dropped;
 	/* number of processes whose perf maps or jitdumps weren't read to their end */
 	unsigned maps_unread;
-	/* how often an unwind table of a file or of code made at run time made room for others */
+	/* how often an unwind table was emptied to make room for others */
 	uint64_t rows_given_up;
 	/* how often there was no room for a file's rows; they are tried again later */
 	uint64_t rows_refused;
 	/* number of files whose rows are too large for the kernel's maps */
 	uint64_t rows_too_large;
-	/* how often names of a file, or a process's registered code, made room for others */
+	/* how often names of a file, or of registered code, were freed to make room for others */
 	uint64_t names_given_up;
 	/* how often a file was searched for an interpreter only in part: the slice was spent */
 	uint64_t looks_cut;

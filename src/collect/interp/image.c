@@ -261,7 +261,7 @@ int image_key(int fd, struct exe_key *ret)
 
 struct image_file *image_of_fd(struct collect *c, int fd, const char *path, struct exe_key *key)
 {
-	/* Some file systems (tmpfs) give no key. Then the first sample of a process has it. */
+	/* tmpfs, for one, doesn't tell the key. Then the first sample of a process has it. */
 	if (image_key(fd, key))
 		return NULL;
 	if (map_get(&c->images->index, file_key(key->dev, key->ino)))

@@ -53,9 +53,9 @@ static int note_code(const struct unwind_rows *rows, struct reading *ret)
 struct search {
 	pid_t pid;
 	executor_vec *before, *now; /* the executors of the last reading, and of this one */
-	/* how many bytes may still be searched, and how many of them analysed */
+	/* how many bytes may still be searched, and how many of new executors analysed */
 	size_t left, fresh;
-	bool partial; /* .fresh was too small for all new executors */
+	bool partial; /* .fresh didn't suffice for all new executors */
 };
 
 /*

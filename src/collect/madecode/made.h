@@ -61,7 +61,7 @@ struct code_source {
 	void (*given_up)(struct collect *c, uint32_t table);
 	/*
 	 * Frees what is kept of a process. Called when the process is forgotten, and again when its
-	 * place is reused or the collector ends.
+	 * entry is reused or the collector ends.
 	 */
 	void (*close)(struct collect *c, struct process *p);
 };
@@ -125,7 +125,8 @@ struct reading {
 	bool partial;
 	uint64_t from_ns, to_ns;
 	/*
-	 * lasting mappings (space.h) when the reading ended, with the keys that they have in .rows
+	 * lasting mappings (space.h) when the reading ended, with the offsets that they have in
+	 * .rows
 	 */
 	VEC(struct unwind_place) code;
 	struct unwind_rows rows; /* rows of the code in .code */

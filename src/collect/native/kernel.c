@@ -43,7 +43,7 @@ bool kernel_is_asked(const struct collect *c)
 	return c->natives->kernel->asked;
 }
 
-#define NO_FILE 0 /* no file has this index: known_native() has the kernel's places by it */
+#define NO_FILE 0 /* known_native() has kernel addresses under this index, which no file has */
 
 /* Is there a location for @pc already whose name is known? */
 static bool is_known(struct collect *c, uint64_t pc)

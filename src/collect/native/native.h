@@ -33,10 +33,10 @@ struct native_file {
 	int root;
 	uint32_t table;
 	uint32_t mapping; /* profile id of the mapping of this file; 0: not made yet */
-	/* page of the file's lowest executable vaddr; keys of rows are relative to it */
+	/* page of the file's lowest executable vaddr; offsets in rows count from it */
 	uint64_t base;
 	VEC(struct elf_load) loads; /* the executable segments of the file */
-	/* functions with unwind information, ascending; their keys are relative to .base */
+	/* functions with unwind information, ascending; their offsets count from .base */
 	VEC(struct unwind_fde) fdes;
 	struct elf_names *names;
 	/* number of the flush (collect.flushes) in which a name of the file was last asked for */
@@ -153,7 +153,8 @@ enum native_is {
 uint8_t native_file_is(struct collect *c, struct native_file *f, uint64_t vaddr);
 
 /*
- * Is @vaddr the place where a C library without unwind tables (musl) called main()? Reads the file.
+ * Is @vaddr the return address of the call of main() in a C library without unwind tables (musl)?
+ * Reads the file.
  */
 bool native_file_called_main(const struct native_file *f, uint64_t vaddr);
 
@@ -174,7 +175,10 @@ struct native_rows {
 	fde_vec eval;  /* the functions of the evaluation loop in the file */
 	bool compiled; /* the rows were compiled; false: the cache had them */
 	bool partial; /* much code has no unwind information, and is left for native_rows_prove() */
-	/* if .compiled and there is a cache: the file's key before the file was read */
+	/*
+	 * if .compiled and there is a cache: what it finds the rows by, from before the file was
+	 * read
+	 */
 	struct unwind_cache_key key;
 	struct elf_reads reads; /* what was read of the file, if .key is set */
 };

@@ -209,7 +209,7 @@ static void keep_functions(struct collect *c, struct native_file *f, const struc
 	}
 	memcpy(f->fdes.v, rows->fdes.v, rows->fdes.n * sizeof(*f->fdes.v));
 	f->fdes.n = rows->fdes.n;
-	/* what is known of places is wrong now: begin and end of functions have changed */
+	/* what was found at addresses is wrong now: functions begin and end elsewhere */
 	known_natives_forget(c);
 }
 

@@ -38,7 +38,7 @@ static void free_code(struct collect *c, struct py_code *code)
 	py_code_free(code);
 }
 
-/* Frees code object @i of the process. The last one of .codes takes its place. */
+/* Frees code object @i of the process. The last one of .codes gets its index. */
 static void drop(struct collect *c, struct process *p, size_t i)
 {
 	struct py_code *code = p->codes.v[i], *last = p->codes.v[p->codes.n - 1];
@@ -82,7 +82,7 @@ static void note_recent(struct collect *c, uint32_t process, uint64_t code, uint
 		return;
 	p = process_at(c, last.process);
 	at = map_get(&p->code_index, last.key);
-	/* The process may have ended, and another one may have its place in the table. */
+	/* The process may have ended, and another one may have its entry in the table. */
 	if (at && id_of(p, p->codes.v[*at - 1]) == gone)
 		drop(c, p, *at - 1);
 }

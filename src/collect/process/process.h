@@ -47,7 +47,7 @@ struct process {
 	char unsupported[128];
 	/* where the interpreter is, in absolute addresses; if .state is PROC_PYTHON */
 	struct py_where where;
-	/* .where and the places of all further interpreters; NULL: there are none */
+	/* the addresses of all interpreters, .where first; NULL: there is only one */
 	struct proc_several *several;
 	struct later_look later; /* when to look again whether another interpreter is initialised */
 
@@ -62,15 +62,16 @@ struct process {
 	bool replaced; /* an exec has replaced this image: the process goes on as another image */
 	/* how many flushes came since the process ended, counting from 1; 0: it runs */
 	uint8_t ended;
-	/* The memory was freed. The place stays as long as anything refers to the process. */
+	/* What it held was freed. This entry stays as long as anything refers to the process. */
 	bool forgotten;
-	struct image_place place; /* place of the image that was examined; if .expected */
+	struct image_place
+		place; /* where in memory the image lies that was examined; if .expected */
 	uint64_t samples;
 	uint64_t seen_ns; /* when the latest record of the process was made, CLOCK_MONOTONIC */
 
 	/* How much still refers to the process. */
 	/*
-	 * waiting samples and stacks of the process; its place in the table isn't reused before
+	 * waiting samples and stacks of the process; its entry in the table isn't reused before
 	 * this is 0
 	 */
 	uint32_t users;
@@ -140,14 +141,14 @@ struct process {
 	} made_executable; /* memory that was made executable last: older code there is gone */
 
 	/*
-	 * The process's code that lies in no file (madecode/made.h); NULL: this place in the table
+	 * The process's code that lies in no file (madecode/made.h); NULL: this entry of the table
 	 * is free.
 	 */
 	struct made_code *made;
 };
 
 /*
- * A process that was forgotten after its end. Its place in the table is reused once nothing can
+ * A process that was forgotten after its end. Its entry in the table is reused once nothing can
  * refer to it any more.
  */
 struct forgotten {
@@ -178,7 +179,7 @@ struct processes {
 	size_t made_bytes;
 	/*
 	 * Frees what the other rooms keep for a process. Called when the process is forgotten, and
-	 * again when its place is reused or the collector ends.
+	 * again when its entry is reused or the collector ends.
 	 */
 	void (*close)(struct collect *c, struct process *p);
 };

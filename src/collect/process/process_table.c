@@ -81,7 +81,7 @@ long process_of(struct collect *c, const struct proc_key *key)
 	}
 	if (map_put(&c->processes->by_key, process_key_hash(key), i + 1) ||
 	    (!p.replaced && map_put(&c->processes->by_tgid, key->tgid, i + 1))) {
-		/* By this key no record may find the place, which is empty now. */
+		/* No record may find the entry by this key, because the entry is empty now. */
 		process_drop_index(&c->processes->by_key, process_key_hash(key), i);
 		c->processes->live.n--;
 		free(p.made);

@@ -24,7 +24,7 @@ static void free_memory(struct collect *c, struct process *p)
 	thread_forget_all(c, p);
 }
 
-/* Frees all that a process holds. Its place in the table can be reused then. */
+/* Frees all that a process holds. Its entry in the table can be reused then. */
 static void process_fini(struct collect *c, struct process *p)
 {
 	if (!p->made)
@@ -54,7 +54,7 @@ static void forget(struct collect *c, uint32_t i)
 }
 
 /*
- * Reuses the places of processes forgotten long ago, as no records of them come any more. A place
+ * Reuses the entries of processes forgotten long ago, as no records of them come any more. An entry
  * stays if a sample or stack still refers to it.
  */
 static void reuse_forgotten(struct collect *c)

@@ -15,7 +15,7 @@
 
 #define RECENT_KEPT (2 * SENT_WAYS)
 
-/* Sets of ids; in each the latest is first; 0: the place is unused. */
+/* Sets of ids; in each the latest is first; 0: there is no id. */
 struct recent {
 	uint64_t id[SENT_SETS][RECENT_KEPT];
 };

@@ -34,7 +34,7 @@
 #define LONG_ENOUGH_NS (100 * NSEC_PER_MSEC)
 
 struct thread {
-	uint32_t tid;	  /* number of the thread; 0: this place is free */
+	uint32_t tid;	  /* number of the thread; 0: this entry is free */
 	uint32_t process; /* the thread's process, as an index into processes.all */
 	/* profile ids of the thread's label sets; 0: this one isn't made yet */
 	uint32_t labels[GIL_STATE_MAX];
@@ -231,7 +231,8 @@ static uint32_t make_labels(struct collect *c, const struct process *p, const st
 /*
  * Counts a sample, for the rate of samples per CPU time. A sample is due after each period of CPU
  * time. The kernel updates a thread's CPU time only at ticks and switches. Where that time differs
- * from the sample before, it is exact to one period. So only samples between two such places count.
+ * from the sample before, it is exact to one period. So only samples between two such moments
+ * count.
  */
 static void add_runtime(struct thread *t, uint64_t runtime_ns)
 {

@@ -16,7 +16,7 @@ struct collect;
 _must_use_ bool threads_init(struct collect *c);
 void threads_fini(struct collect *c);
 
-/* Returns how many places there are for threads, free ones included. */
+/* Returns how many entries the table of threads has, free ones included. */
 size_t threads_kept(const struct collect *c);
 /* Puts the ids of the rebased profile's label sets in place of the old ones. */
 void threads_rebase(struct collect *c, struct rebase *r);

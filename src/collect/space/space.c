@@ -276,11 +276,11 @@ static bool same_mappings(const struct maps *a, const struct maps *b)
 /*
  * Hands the mappings to the kernel program, and checks that they were complete. Without the kprobe
  * (.sees_unmaps) the kernel program notices a new mapping only if it replaces one that the program
- * knows. So while mappings are read, it counts all new mappings whose place the kernel chooses.
+ * knows. So while mappings are read, it counts all new mappings whose address the kernel chooses.
  * Most of them hold no code. If there was one, the mappings are read once more; if they are the
  * same, they are valid. A mapping at an address that a program chooses itself (MAP_FIXED) isn't
- * counted: a loader does so inside a place that the kernel chose before, and the side band reports
- * the others later.
+ * counted: a loader does so inside a range of addresses that the kernel chose before, and the side
+ * band reports the others later.
  */
 static int hand_over_checked(struct collect *c, struct process *p, const struct proc *proc,
 			     const struct maps *maps, const struct space *s,

@@ -22,7 +22,7 @@ struct space_map {
 	uint64_t vaddr; /* the vaddr in the file that lies at .start */
 	uint32_t file;	/* number of the file for native_file_at(); 0: no file, or it isn't known */
 	uint32_t table; /* number of the unwind table of a mapping without a file; 0: none */
-	uint32_t key;	/* key that .start has in .table */
+	uint32_t key;	/* offset that .start has in the code of .table */
 	/* .table is of code that the process registered, and holds until .remade_ns */
 	bool registered;
 	bool lasting; /* mapping_is_lasting() says that the mapping lasts */

@@ -99,7 +99,7 @@ static void want_texts(struct collect *c, const struct body *last, const struct 
 }
 
 /*
- * The process that may have the text. NULL: its place in the table is another process's, or it
+ * The process that may have the text. NULL: its entry in the table is another process's, or it
  * can't be asked any more.
  */
 static const struct process *owner_of_text(const struct collect *c, const struct wanted_text *t)

@@ -43,7 +43,7 @@ static uint64_t next_random(uint64_t *random) /* the generator of random numbers
 
 /*
  * 0.5 to 1.5: wide enough that a rhythm as long as a period, or shorter, is sampled at all its
- * places.
+ * points.
  */
 static double factor(uint64_t *random)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * When the sampling events of a CPU are due. With a fixed period, a program that works in step with
- * it would always be sampled at the same place. So periods are drawn at random, again and again
- * (docs/decisions/0017-never-in-step.md). Arithmetic only: event_set.c tells the kernel.
+ * it would always be sampled at the same point of its work. So periods are drawn at random, again
+ * and again (docs/decisions/0017-never-in-step.md). Arithmetic only: event_set.c tells the kernel.
  *
  * A clock is several events on each CPU, each with a period of its own. Their rates add up to the
  * rate that was asked for, so a sample always weighs the period that was asked for. A counter is

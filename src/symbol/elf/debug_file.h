@@ -30,7 +30,7 @@ _must_use_ int debug_file_find(struct elf_file *f, int fd, const char *path, int
 			       struct str *refused);
 
 /*
- * Finds the file with this build id in the places where @f's separate debug file would be. dwz
+ * Finds the file with this build id in the directories where @f's separate debug file would be. dwz
  * makes such files.
  */
 _must_use_ int debug_file_find_id(struct elf_file *f, const uint8_t *id, size_t n, int root,

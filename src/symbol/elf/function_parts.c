@@ -30,11 +30,11 @@ enum {
 	FUNCTION
 }; /* which function a piece belongs to; FUNCTION + i: the function that is piece i */
 
-/* A piece is an FDE of .rows, and is known by its index. A key is an address minus .rows.base. */
+/* A piece is the code of an FDE of .rows, whose index it is known by. Offsets: from .rows.base. */
 struct scan {
 	struct elf_file *f;
 	struct unwind_rows rows;
-	bool *is_part, *marks; /* .marks: whether a part may begin at keys with these low bits */
+	bool *is_part, *marks; /* .marks: whether a part may begin at offsets with these low bits */
 	uint32_t *whose;
 	VEC(struct jump) jumps; /* jumps that lead into parts */
 	uint8_t *bytes;
@@ -69,7 +69,7 @@ static size_t find_parts(struct scan *s)
 	return n;
 }
 
-/* Returns the index of the part that begins at @key, or SIZE_MAX. */
+/* Returns the index of the part that begins at offset @key, or SIZE_MAX. */
 static size_t part_at(const struct scan *s, uint64_t key)
 {
 	size_t i = key <= UINT32_MAX && s->marks[key % MARKS]
@@ -79,7 +79,7 @@ static size_t part_at(const struct scan *s, uint64_t key)
 	return i-- && s->rows.fdes.v[i].start == key && s->is_part[i] ? i : SIZE_MAX;
 }
 
-/* Notes that the instruction at @key, in piece @from, jumps to @to. */
+/* Notes that the instruction at offset @key, in piece @from, jumps to offset @to. */
 static int note_jump(struct scan *s, uint32_t from, uint32_t key, uint64_t to)
 {
 	const struct unwind_rule *here, *there;

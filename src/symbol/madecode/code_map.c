@@ -22,7 +22,7 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Ranges that were added since the map was settled, in order of time. They may overlap. */
+/* Ranges that were added since the map was last sorted, in order of time. They may overlap. */
 struct late {
 	const struct code_range *v;
 	size_t n;
@@ -53,7 +53,10 @@ static uint32_t point_index(const uint64_t *points, size_t n, uint64_t addr)
 	return (uint32_t)(p - points);
 }
 
-/* The first cell from @i on without an owner. Shortens the path for the next search. */
+/*
+ * The first cell (range between two cut points) from @i on that no range owns yet. Shortens the
+ * path for the next search.
+ */
 static uint32_t next_free(uint32_t *next, uint32_t i)
 {
 	while (next[i] != i) {
@@ -85,7 +88,7 @@ static void paint(const struct late *late, const uint64_t *points, size_t n, uin
 	}
 }
 
-/* Joins adjacent cells (address ranges) that one late range owns. */
+/* Joins adjacent cells (address ranges) that one new range owns. */
 static int collect(const struct late *late, const uint64_t *points, size_t n, const uint32_t *owner,
 		   struct code_map *ret)
 {
@@ -109,7 +112,7 @@ static int collect(const struct late *late, const uint64_t *points, size_t n, co
 	return 0;
 }
 
-/* Computes which parts of the ranges @late stay visible: ascending, without overlaps. */
+/* Computes which parts of the new ranges @late stay visible: ascending, without overlaps. */
 static int uncover(const struct late *late, struct code_map *ret)
 {
 	_cleanup_free_ uint64_t *points = reallocarray(NULL, 2 * late->n, sizeof(*points));
@@ -133,8 +136,8 @@ static int push_part(struct code_map *ret, const struct code_range *e, uint64_t 
 }
 
 /*
- * @ret: all of @fresh, and the parts of @m's settled ranges that @fresh doesn't cover. Both are
- * ascending.
+ * @ret: all of the new ranges @fresh, and the parts of @m's sorted ranges that they don't cover.
+ * Both are ascending.
  */
 static int overlay(const struct code_map *m, const struct code_map *fresh, struct code_map *ret)
 {
@@ -148,7 +151,7 @@ static int overlay(const struct code_map *m, const struct code_map *fresh, struc
 			r = push_part(ret, e, from, f->start);
 			from = MAX(from, f->end);
 			if (f->end > e->end)
-				/* the late range @f also covers the beginning of the next one */
+				/* the new range @f also covers the beginning of the next one */
 				break;
 			r = r ? r : vec_push(&ret->list, *f);
 		}

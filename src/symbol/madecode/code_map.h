@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Named ranges of addresses in which a later range covers what earlier ones claimed. This suits a
- * process that makes code, discards it and makes new code at the same place.
+ * process that makes code, discards it and makes new code at the same addresses.
  */
 #ifndef SYMBOL_CODE_MAP_H
 #define SYMBOL_CODE_MAP_H
@@ -15,7 +15,7 @@ struct code_range {
 };
 
 struct code_map {
-	/* [0, sorted): settled ranges, ascending, without overlaps; the rest: in order of time */
+	/* [0, sorted): ascending, without overlaps; the ranges after them: in order of time */
 	VEC(struct code_range) list;
 	size_t sorted;
 };
@@ -34,7 +34,9 @@ _must_use_ int code_map_add(struct code_map *m, uint64_t start, uint64_t size, u
  */
 _must_use_ int code_map_settle(struct code_map *m);
 
-/* Returns the settled range that holds @addr, or NULL. */
+/*
+ * Returns the range that holds @addr, or NULL. Ranges added since code_map_settle() aren't found.
+ */
 const struct code_range *code_map_find(const struct code_map *m, uint64_t addr);
 
 #endif

@@ -45,7 +45,10 @@ struct known_descriptor {
 struct gdb_jit {
 	struct symbol_table table;
 	unwind_rows_vec rows; /* rows of each file that has any; the files own them */
-	/* files of the list; after a cut reading the last ones are those that it didn't reach */
+	/*
+	 * files of the list; after a reading that was cut short the last ones are those that it
+	 * didn't reach
+	 */
 	VEC(struct file *) files;
 	VEC(struct known_descriptor) descriptors;
 	struct gdb_jit_stats stats;
@@ -601,8 +604,8 @@ static bool is_changing(int r)
 }
 
 /*
- * If the list changes at the place that is read, or was changed since, it is followed again from
- * its beginning.
+ * If the process changes the entry that is read, or has changed the list since, the list is
+ * followed again from its beginning.
  */
 static int read_list(struct reader *rd, uint64_t at, const struct gdb_jit *before)
 {
@@ -836,7 +839,7 @@ static bool is_same_file(struct reader *rd, const struct file *f, struct entry e
 /*
  * Follows the list at @descriptor again, by the current entries @now. The files that it leads to
  * were in the list at some moment since the reading began. Entries that are new are passed over.
- * False: the list changes at the place that is read, or is circular.
+ * False: the process changes the entry that is read, or the list is circular.
  */
 static bool find_listed(struct reader *rd, uint64_t descriptor, struct entry *now, bool *listed)
 {

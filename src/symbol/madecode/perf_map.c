@@ -94,7 +94,7 @@ static uint32_t add_name(struct perf_map *m, const char *name, size_t n)
 
 static int add_range(struct perf_map *m, uint64_t start, uint64_t size, uint32_t name)
 {
-	/* Settling drops entries that are covered, but takes too long to do for every entry. */
+	/* code_map_settle() drops entries that are covered, but takes too long for every entry. */
 	if (m->code.list.n >= PERF_MAP_ENTRIES_MAX &&
 	    m->code.list.n - m->code.sorted >= PERF_MAP_ENTRIES_MAX / 4) {
 		if (code_map_settle(&m->code) < 0)

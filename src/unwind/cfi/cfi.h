@@ -95,7 +95,7 @@ void cfi_rule(const struct cfi_arch *arch, const struct cfi_state *st, bool sign
 struct cfi_section {
 	const uint8_t *bytes;
 	size_t n; /* number of bytes in the section, below 4 GiB */
-	/* address of .eh_frame, because its pointers may be relative to their own place */
+	/* address of .eh_frame, because its pointers may be relative to their own addresses */
 	uint64_t vaddr;
 	bool debug;	/* the section is .debug_frame, whose entries have another form */
 	bool to_end;	/* the section ends with a terminator; .n is only a bound */

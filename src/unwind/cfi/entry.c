@@ -85,7 +85,7 @@ static const char *read_cie(const struct cfi_section *s, struct cfi_reader r, st
 	return broken;
 }
 
-/* One entry: its body after the length; its id, and the place of the id. */
+/* One entry: its body after the length; its id, and the offset of the id. */
 struct entry {
 	struct cfi_reader r;
 	size_t id_at;

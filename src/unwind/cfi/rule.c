@@ -113,7 +113,7 @@ void cfi_place_expression(struct cfi_reader e, struct cfi_place *place)
 
 /*
  * glibc's __restore_rt on x86-64: every register is an expression on rsp, which points to a struct
- * ucontext. Proven by three of them: rsp, rip and rbp, at their places in uc_mcontext.
+ * ucontext. Proven by three of them: rsp, rip and rbp, at their offsets in uc_mcontext.
  */
 static bool is_ucontext(const struct cfi_arch *arch, const struct cfi_state *st, int32_t *off)
 {
@@ -130,7 +130,8 @@ static bool is_ucontext(const struct cfi_arch *arch, const struct cfi_state *st,
 }
 
 /*
- * A place in units of 8 bytes, or _SAME, _LOST. @fp: the register that CFI_AT_REG may count from.
+ * Where a register is saved, as an offset in units of 8 bytes; or UNWIND_SAME, UNWIND_LOST. @fp:
+ * the register that CFI_AT_REG may count from.
  */
 static int16_t slot(const struct cfi_place *place, uint8_t fp)
 {
@@ -144,9 +145,10 @@ static int16_t slot(const struct cfi_place *place, uint8_t fp)
 }
 
 /*
- * The same; may set @flag in .slots. A place relative to the frame pointer is believed only where
- * the frame pointer is surely the frame's own. After the pop of rbp in a realigned function's
- * epilogue, where the CFA comes from r10 or rsp again, GCC 12 still states such places.
+ * As slot(); sets @flag in .slots if the offset counts from the frame pointer. Such an offset is
+ * believed only where the frame pointer is surely the frame's own. After the pop of rbp in a
+ * realigned function's epilogue, where the CFA comes from r10 or rsp again, GCC 12 still states
+ * such offsets.
  */
 static int16_t saved(const struct cfi_arch *arch, const struct cfi_place *place, uint8_t flag,
 		     struct unwind_rule *ret)

@@ -4,7 +4,7 @@
 
 #include "unwind/prove/x86_insn.h"
 
-/* the most bytes of a place where a thread may begin; glibc's have 10 and 14 */
+/* the most bytes of code where a thread may begin; glibc's have 10 and 14 */
 #define MOST_BYTES 32
 
 static const uint8_t system_call[] = {0x0f, 0x05, /* syscall */ 0x48, 0x85,
@@ -62,7 +62,7 @@ static const struct unwind_range musl_vfork_rows[] = {
 
 struct gap {
 	const struct unwind_rows *rows;
-	uint32_t start, end; /* keys (address - rows' base) of the code; end exclusive */
+	uint32_t start, end; /* offsets (address - rows' base) of the code; end exclusive */
 	uint8_t bytes[MOST_BYTES];
 };
 
@@ -73,8 +73,8 @@ static bool is_if_zero(const uint8_t *at)
 }
 
 /*
- * May the branch at @at be part of clone()? @next: key after it. *begins: it leads to where the new
- * thread begins.
+ * May the branch at @at be part of clone()? @next: offset of the next instruction. *begins: it
+ * leads to where the new thread begins.
  */
 static bool is_branch_on(const struct gap *g, const uint8_t *at, uint32_t next, int64_t imm,
 			 bool *begins)
@@ -113,7 +113,7 @@ static bool is_clone(const struct gap *g)
 	return false;
 }
 
-/* Is the small gap between @before and @after a place where a thread may begin? */
+/* Is the code between the functions @before and @after small, and may a thread begin in it? */
 static bool is_worth_reading(const struct unwind_rows *rows, const struct unwind_fde *before,
 			     const struct unwind_fde *after)
 {

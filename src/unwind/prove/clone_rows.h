@@ -20,7 +20,7 @@ _must_use_ int clone_rows(struct elf_file *f, const struct unwind_rows *rows,
 
 /*
  * musl has no call frame information at all, and its own clone() and vfork(). Finds the first of
- * them in the @n bytes of code from key @start on, and appends its rows to @ret. *@at: where it
+ * them in the @n bytes of code from offset @start on, and appends its rows to @ret. *@at: where it
  * begins; *@len: its length, 0 if there is none. 0 or -ENOMEM.
  */
 _must_use_ int clone_rows_musl(const uint8_t *bytes, uint32_t n, uint32_t start,

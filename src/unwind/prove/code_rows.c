@@ -42,19 +42,19 @@ struct finder {
 	const struct unwind_rows *rows;
 	struct code_starts starts;
 	const key_range_vec *gaps;
-	key_vec called; /* keys of the functions that understood functions call, in the order met */
-	key_vec elsewhere; /* those keys of .called that lie in other gaps */
+	key_vec called; /* offsets of functions that understood functions call, in the order met */
+	key_vec elsewhere; /* those of .called that lie in other gaps */
 	bool named;	   /* the file has a .symtab, so functions begin only where .starts says */
 	bool tail_jumps;   /* means what it does in struct code_region */
 	unwind_range_vec ranges;
 	VEC(struct unwind_fde) functions;
 	struct elf_symbol no_return[ARRAY_SIZE(no_return)];
 	bool has_entry;
-	uint32_t entry; /* key of the program's entry point, where it has one */
+	uint32_t entry; /* offset of the program's entry point, where it has one */
 };
 
 /*
- * Is the stack at @key as at a function's start? By call frame information, or by a start in
+ * Is the stack at offset @key as at a function's start? By call frame information, or by a start in
  * another gap.
  */
 static bool is_start(void *ctx, uint32_t key)
@@ -87,7 +87,7 @@ static int try(struct finder *s, struct code_region *r, uint32_t start, bool gue
 	return ret ? ret : add_function(s, start, first);
 }
 
-/* Tells whether everything from @key to the next multiple of 16 is padding. */
+/* Tells whether all code from offset @key to the next multiple of 16 is padding. */
 static bool is_padded(const struct code_region *r, uint32_t key)
 {
 	struct code_region until = *r;
@@ -182,7 +182,7 @@ static int try_called(struct finder *s, struct code_region *r)
 	return ret;
 }
 
-/* Finds where musl makes threads and processes, and treats these places as functions. */
+/* Finds where musl makes threads and processes, and treats that code as functions. */
 static int find_musl(struct finder *s, struct code_region *r)
 {
 	uint32_t from = r->start, at, len;
@@ -208,8 +208,8 @@ static void mark(struct code_region *r, const key_vec *keys, uint16_t as)
 }
 
 /*
- * Analyses the functions that begin at @keys, and those that they call. @again: @r was analysed
- * with other keys before.
+ * Analyses the functions that begin at the offsets @keys, and those that they call. @again: @r
+ * was analysed before, with functions that begin elsewhere.
  */
 static int read_region(struct finder *s, struct code_region *r, const key_vec *keys, bool again)
 {

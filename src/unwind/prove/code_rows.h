@@ -2,8 +2,9 @@
 /*
  * Rows for code without call frame information: assembly (OpenBLAS, MKL), libraries built without
  * it (musl). Functions begin where symbols, pointers in relocations and calls say so. In the rest
- * of the code, places after padding are tried. x86-64 only: aarch64 needs a decoder (x86_insn.h),
- * the effects of its instructions (x86_state.h), and the flow through a function (x86_flow.h).
+ * of the code, functions are looked for after padding. x86-64 only: aarch64 needs a decoder
+ * (x86_insn.h), the effects of its instructions (x86_state.h), and the flow through a function
+ * (x86_flow.h).
  */
 #ifndef UNWIND_PROVE_CODE_ROWS_H
 #define UNWIND_PROVE_CODE_ROWS_H
@@ -33,8 +34,9 @@ struct code_memory {
 };
 
 /*
- * As code_rows_add(), for x86-64 code at the @n places @code. Functions begin at the @n_starts
- * addresses @starts and nowhere else. @tail_jumps: as in struct code_region. 0 or -ENOMEM.
+ * As code_rows_add(), for x86-64 code in the @n ranges of memory @code. Functions begin at the
+ * @n_starts addresses @starts and nowhere else. @tail_jumps: as in struct code_region. 0 or
+ * -ENOMEM.
  */
 _must_use_ int code_rows_add_memory(const struct code_memory *code, size_t n,
 				    const uint64_t *starts, size_t n_starts, bool tail_jumps,

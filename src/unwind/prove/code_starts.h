@@ -8,27 +8,27 @@
 
 typedef VEC(uint32_t) key_vec;
 struct key_range {
-	uint32_t start, end; /* keys (address - rows' base); .end is exclusive */
+	uint32_t start, end; /* offsets (address - rows' base); .end is exclusive */
 };
 typedef VEC(struct key_range) key_range_vec;
 
-/* Tells whether @key is in one of the ranges @v, which ascend. */
+/* Tells whether offset @key is in one of the ranges @v, which ascend. */
 bool key_range_vec_has(const key_range_vec *v, uint64_t key);
 
-/* Keys (addresses minus the rows' base) where functions begin; ascending, each once. */
+/* Offsets (address - rows' base) where functions begin; ascending, each once. */
 struct code_starts {
 	key_vec all;
 	/*
-	 * keys of .all where a function certainly begins; other keys may be labels, or the rest of
-	 * a function that was split
+	 * those of .all where a function certainly begins; the others may be labels, or where the
+	 * second part of a function that was split begins
 	 */
 	key_vec certain;
 };
 void code_starts_fini(struct code_starts *s);
 
 /*
- * Adds *@keys, in any order, as certain ones. *@keys then has those that weren't certain before,
- * ascending, each once. 0 or -ENOMEM.
+ * Adds the offsets *@keys, in any order, as certain ones. *@keys then has those that weren't
+ * certain before, ascending, each once. 0 or -ENOMEM.
  */
 _must_use_ int code_starts_add(struct code_starts *s, key_vec *keys);
 
@@ -46,7 +46,7 @@ _must_use_ int code_starts(struct elf_file *f, const struct unwind_rows *rows,
 _must_use_ int code_starts_list(const uint64_t *vaddrs, size_t n, uint64_t base,
 				const key_range_vec *within, struct code_starts *ret);
 
-/* Points to the first key of @v that isn't below @key, or to the end of @v. */
+/* Points to the first offset in @v that isn't below @key, or to the end of @v. */
 const uint32_t *key_vec_from(const key_vec *v, uint32_t key);
 bool key_vec_has(const key_vec *v, uint32_t key);
 

@@ -196,7 +196,7 @@ static int find_parts(struct elf_file *f, const struct unwind_rows *rows, part_v
 		fde = unwind_fde_find(rows->fdes.v, rows->fdes.n, row->key);
 		if (!fde)
 			continue;
-		/* this is a second such place in the function: neither is believed */
+		/* the function has two instructions that leave it so: neither is believed */
 		if (last && last->start >= fde->start) {
 			*last = whole(fde);
 			continue;
@@ -211,7 +211,7 @@ static int find_parts(struct elf_file *f, const struct unwind_rows *rows, part_v
 
 typedef VEC(struct unwind_row) row_vec;
 
-/* Appends a row; if a row has the same key already, replaces it. */
+/* Appends a row; if a row begins at the same offset already, replaces it. */
 static int put(row_vec *v, uint32_t key, uint32_t rule)
 {
 	if (v->n && v->v[v->n - 1].key == key)

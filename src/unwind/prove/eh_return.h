@@ -3,8 +3,8 @@
  * Functions that are left for another frame (__builtin_eh_return: libgcc's _Unwind_RaiseException()
  * and the like). Before leaving they overwrite what they saved for their caller, the return address
  * too, with what belongs to the frame that goes on. Call frame information doesn't describe that:
- * it then leads to a function that called nothing, or to a place that is off by the other frame's
- * size.
+ * it then leads to a function that called nothing, or to an address that is off by the other
+ * frame's size.
  */
 #ifndef UNWIND_PROVE_EH_RETURN_H
 #define UNWIND_PROVE_EH_RETURN_H

@@ -35,14 +35,15 @@ struct code_run {
 /* A jump through a table; its targets are .n of flow.targets from .first on. */
 struct code_switch {
 	/*
-	 * keys of the jump, and of the first instruction that computes its address; see x86_table.h
+	 * offsets of the jump and of the first instruction that computes its address; see
+	 * x86_table.h
 	 */
 	uint32_t jump, since;
 	uint32_t first, n;
 };
 
 struct code_block {
-	/* keys of the block's beginning, its end, and its last instruction */
+	/* offsets of the block's beginning, its end, and its last instruction */
 	uint32_t start, end, last;
 	uint32_t next[2]; /* indexes of the blocks that follow, or NOWHERE */
 	/*
@@ -65,7 +66,7 @@ struct flow {
 	VEC(uint32_t) todo;
 	VEC(struct code_run) runs;
 	VEC(struct code_switch) switches;
-	VEC(uint32_t) targets; /* keys that jumps through tables lead to */
+	VEC(uint32_t) targets; /* offsets that jumps through tables lead to */
 	VEC(struct code_block) blocks;
 };
 
@@ -114,7 +115,7 @@ static bool decode(struct flow *f, uint32_t key, struct x86_insn *insn)
 	return x86_decode(f->r->bytes + (key - f->r->start), f->r->end - key, insn);
 }
 
-/* Returns the key that a jump leads to; NOWHERE: another function. */
+/* Returns the offset that a jump leads to; NOWHERE: another function. */
 static uint32_t target(struct flow *f, uint32_t next, const struct x86_insn *insn)
 {
 	uint32_t to = next + (uint32_t)insn->imm;
@@ -126,7 +127,7 @@ static uint32_t target(struct flow *f, uint32_t next, const struct x86_insn *ins
 	return NOWHERE;
 }
 
-/* Does a function begin within the @len bytes at @key? Then they are no instruction. */
+/* Does a function begin within the @len bytes at offset @key? Then they are no instruction. */
 static bool is_cut(const struct code_region *r, uint32_t key, uint8_t len)
 {
 	for (uint32_t i = 1; i < len; i++)
@@ -193,7 +194,7 @@ static int spend(struct flow *f)
 	return 1;
 }
 
-/* Notes the instruction at @key as part of the function; false: it can't be decoded. */
+/* Notes the instruction at offset @key as part of the function; false: it can't be decoded. */
 static bool visit(struct flow *f, uint32_t key, struct x86_insn *insn)
 {
 	uint16_t *at = info(f, key);
@@ -309,7 +310,8 @@ static int follow(struct flow *f, const struct code_run *run, const struct x86_i
 }
 
 /*
- * Follows the code from @key to the next unconditional jump, or to code that was visited already.
+ * Follows the code from offset @key to the next unconditional jump, or to code that was visited
+ * already.
  */
 static int run(struct flow *f, uint32_t key)
 {

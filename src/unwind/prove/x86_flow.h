@@ -15,24 +15,24 @@
 /* A piece of executable memory that holds functions, and what is known of its bytes. */
 struct code_region {
 	const uint8_t *bytes;
-	uint32_t start, end; /* keys of the region's first byte, and of the byte after its last */
+	uint32_t start, end; /* offsets (address - rows' base); end exclusive */
 	/* for each byte of the code; at first zero or CODE_*; x86_flow.c adds its own bits */
 	uint16_t *info;
-	/* For x86_flow.c: between key .bare and key .bare_end no function begins. */
+	/* For x86_flow.c: between offsets .bare and .bare_end no function begins. */
 	uint32_t bare, bare_end;
 	uint64_t budget; /* how many instructions may still be examined, so that time is bounded */
-	/* Tells whether a function begins at @key, which is outside of this region. */
+	/* Tells whether a function begins at offset @key, which is outside of this region. */
 	bool (*is_start)(void *ctx, uint32_t key);
 	/*
-	 * Reads memory that is never written, at @key; returns how many of @n bytes there are. May
-	 * be NULL.
+	 * Reads memory that is never written, at offset @key; returns how many of @n bytes there
+	 * are. May be NULL.
 	 */
 	size_t (*read)(void *ctx, int64_t key, void *ret, size_t n);
-	/* Tells whether the function at @key never returns. May be NULL. */
+	/* Tells whether the function at offset @key never returns. May be NULL. */
 	bool (*never_returns)(void *ctx, uint32_t key);
 	/*
-	 * Called if a function that is understood calls the function at @key, or takes its address.
-	 * 0, or an error that ends everything. May be NULL.
+	 * Called if a function that is understood calls the function at offset @key, or takes its
+	 * address. 0, or an error that ends everything. May be NULL.
 	 */
 	int (*calls)(void *ctx, uint32_t key);
 	void *ctx;
@@ -71,16 +71,16 @@ _must_use_ int code_flow(struct code_region *r, uint32_t start, bool guess, unwi
 			 const char **why);
 
 /*
- * Where the padding (no operations, traps) at @key ends, at the latest where a function begins.
- * @key itself if there is no padding.
+ * Where the padding (no operations, traps) at offset @key ends, at the latest where a function
+ * begins. @key itself if there is no padding.
  */
 uint32_t code_flow_padding_end(const struct code_region *r, uint32_t key);
 
-/* Tells whether an instruction at @key was examined, for any function. */
+/* Tells whether the instruction at offset @key was examined, for any function. */
 bool code_flow_seen(const struct code_region *r, uint32_t key);
 
 /*
- * Search from @key on. code_flow_seen_end(): the first byte that belongs to no examined
+ * Search from offset @key on. code_flow_seen_end(): the first byte that belongs to no examined
  * instruction. code_flow_next_seen(): the first examined instruction, or the end of the region.
  */
 uint32_t code_flow_seen_end(const struct code_region *r, uint32_t key);

@@ -38,7 +38,7 @@ enum x86_kind {
 	X86_JUMP,   /* jumps to .target */
 	X86_BRANCH, /* jumps to .target, or goes on to the next instruction */
 	X86_CALL,   /* calls .target */
-	X86_JUMP_GOT, /* jumps to the address in a word at a fixed place: another function */
+	X86_JUMP_GOT, /* jumps to the address in a word at a fixed address: another function */
 	X86_JUMP_ANY, /* jumps to any address, as from a table */
 	X86_CALL_ANY,
 	X86_PUSH, /* pushes .reg; X86_NO_REG: something else than a register */

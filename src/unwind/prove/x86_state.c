@@ -94,8 +94,8 @@ static struct code_value address(const struct code_state *st, const struct x86_i
 }
 
 /*
- * Makes a new place for offsets, by the instruction at @key. Offsets from its old place are
- * meaningless.
+ * The value that the instruction at offset @key gives the stack pointer now, as a base of its own.
+ * Values relative to what it gave before are forgotten.
  */
 static struct code_value new_base(struct code_state *st, uint32_t key)
 {

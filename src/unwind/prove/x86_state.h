@@ -14,7 +14,7 @@ enum code_kind {
 	CODE_ENTRY, /* the value that rbx or rbp (.base) had in the caller */
 	CODE_CFA,   /* the value is CFA + .off; the CFA is rsp before the call */
 	/*
-	 * .off from where the instruction with key .base put the stack pointer, for a realigned
+	 * .off from where the instruction at offset .base put the stack pointer, for a realigned
 	 * stack or alloca()
 	 */
 	CODE_BASE,
@@ -49,8 +49,8 @@ struct code_state {
 void code_state_init(struct code_state *st);
 
 /*
- * Applies the effect of instruction @insn, which is at @key. NULL, or why nothing can be known
- * after it.
+ * Applies the effect of instruction @insn, which is at offset @key. NULL, or why nothing can be
+ * known after it.
  */
 const char *code_state_step(struct code_state *st, const struct x86_insn *insn, uint32_t key);
 

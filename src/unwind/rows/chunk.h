@@ -19,10 +19,10 @@ struct unwind_entries {
 };
 
 /*
- * Makes entries of @rows; the first one has key 0, and values are indexes into @rows->rules. Each
- * function begins with an entry of its own, even if the rule goes on: a stack names a function's
- * code by the address of an entry. @eval: @n_eval functions, ascending, whose entries are marked
- * UNWIND_EVAL. 0 or -ENOMEM; unwind_entries_fini() in every case.
+ * Makes entries of @rows; the first one has offset 0, and values are indexes into @rows->rules.
+ * Each function begins with an entry of its own, even if the rule goes on: a stack names a
+ * function's code by the address of an entry. @eval: @n_eval functions, ascending, whose entries
+ * are marked UNWIND_EVAL. 0 or -ENOMEM; unwind_entries_fini() in every case.
  */
 _must_use_ int unwind_entries_make(const struct unwind_rows *rows, const struct unwind_fde *eval,
 				   size_t n_eval, struct unwind_entries *ret);

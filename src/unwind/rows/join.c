@@ -15,7 +15,7 @@ struct joined {
 	struct unwind_rows *ret;
 };
 
-/* Finds the keys of the addresses [start, end); false if these aren't within one place. */
+/* Finds the offsets of the addresses [start, end); false if these aren't in one range of code. */
 static bool find_keys(const struct joined *j, uint64_t start, uint64_t end, uint32_t *from,
 		      uint32_t *to)
 {
@@ -49,8 +49,8 @@ static int add_file(struct joined *j, const struct unwind_rows *file)
 }
 
 /*
- * Each place begins with an entry, so that the address that names code in a stack is never another
- * place's.
+ * Each range of code begins with an entry, so that the address that names code in a stack is never
+ * in another range.
  */
 static int add_beginnings(struct joined *j)
 {
@@ -80,7 +80,7 @@ static int by_fde(const void *a, const void *b)
 	return (x->end > y->end) - (x->end < y->end);
 }
 
-/* Sorts the functions; of those that begin at the same place one is kept. */
+/* Sorts the functions; of those that begin at the same offset one is kept. */
 static void sort_functions(struct unwind_rows *rows)
 {
 	size_t kept = 0;

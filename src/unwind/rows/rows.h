@@ -3,6 +3,9 @@
  * Rows: from which address of a file's code on which rule leads to the caller's frame
  * (abi/unwind.h). They are compiled from call frame information (unwind/compile.h) or proven from
  * instructions (unwind/prove/code_rows.h).
+ *
+ * Rows address code by its offset: address minus unwind_rows.base. Such an offset is called `key`
+ * in the code.
  */
 #ifndef UNWIND_ROWS_ROWS_H
 #define UNWIND_ROWS_ROWS_H
@@ -12,18 +15,18 @@
 #include "unwind.h" /* the one of abi/ */
 
 struct unwind_row {
-	/* key of the row: vaddr - rows.base; the row holds up to the next one's key */
+	/* offset (vaddr - rows.base) where the row begins; it holds up to where the next begins */
 	uint32_t key;
 	uint32_t rule; /* index of the rule in unwind_rows.rules */
 };
 
 /* Start and end of a function as its FDE says: names and evaluation loops need it. */
 struct unwind_fde {
-	uint32_t start, end; /* keys (address - unwind_rows.base); end exclusive */
+	uint32_t start, end; /* offsets (address - unwind_rows.base); end exclusive */
 };
 
 struct unwind_rows {
-	/* the address that keys count from: the lowest executable vaddr, page-aligned */
+	/* the address that offsets count from: the lowest executable vaddr, page-aligned */
 	uint64_t base;
 	/*
 	 * Ascending; neighbours never have the same rule. A gap between functions is a row with
@@ -58,7 +61,7 @@ void unwind_rows_fini(struct unwind_rows *r);
 size_t unwind_rows_bytes(const struct unwind_rows *r); /* memory that @r holds, in bytes */
 #define _cleanup_unwind_rows_ _cleanup_(unwind_rows_fini)
 
-/* A rule for the keys [start, end), which had no rule before. */
+/* A rule for the code at offsets [start, end), which had no rule before. */
 struct unwind_range {
 	uint32_t start, end;
 	struct unwind_rule rule;
@@ -68,16 +71,16 @@ typedef VEC(struct unwind_range) unwind_range_vec;
 /* Adds @ranges, which ascend and don't overlap, to @rows. 0 or -ENOMEM. */
 _must_use_ int unwind_rows_merge(struct unwind_rows *rows, const unwind_range_vec *ranges);
 
-/* Code in memory; its first byte has the key .key in some rows. */
+/* A range of code in memory, and the offset that its first byte has in a table of rows. */
 struct unwind_place {
 	uint64_t start, end;
-	uint64_t key; /* key of .start; it and the key of .end are below 4 GiB */
+	uint64_t key; /* offset of .start; it and the offset of .end are below 4 GiB */
 };
 
 /*
- * Joins the rows of @n_files into one table, as far as their code is in one of the @n @places
- * (ascending by address and by key, not overlapping). Each place begins with an entry, and no entry
- * reaches into the next place. 0 or -ENOMEM; unwind_rows_fini() in every case.
+ * Joins the rows of @n_files into one table, as far as their code is in one of the @n ranges
+ * @places (ascending by address and by offset, not overlapping). Each range begins with an entry,
+ * and no entry reaches into the next range. 0 or -ENOMEM; unwind_rows_fini() in every case.
  */
 _must_use_ int unwind_rows_join(const struct unwind_rows *files, size_t n_files,
 				const struct unwind_place *places, size_t n,
@@ -89,7 +92,7 @@ const struct unwind_rule *unwind_rows_find(const struct unwind_rows *r, uint64_t
 /* Does rule @u hold where the stack is as at a function's start (x86-64)? False for NULL. */
 bool unwind_rule_is_start(const struct unwind_rule *u);
 
-/* Returns the FDE that contains @key, or NULL. @fdes: @n FDEs, which ascend. */
+/* Returns the FDE that contains offset @key, or NULL. @fdes: @n FDEs, which ascend. */
 const struct unwind_fde *unwind_fde_find(const struct unwind_fde *fdes, size_t n, uint64_t key);
 
 /* Returns the FDE that contains @vaddr, or NULL. */
