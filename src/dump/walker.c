@@ -29,7 +29,7 @@
  */
 struct pages {
 	bool off;
-	uint64_t addr[1 << PAGES_BITS]; /* address of each page; 0: this place is unused */
+	uint64_t addr[1 << PAGES_BITS]; /* address of each page; 0: this entry is unused */
 	char data[1 << PAGES_BITS][PAGE_BYTES];
 };
 

@@ -86,7 +86,7 @@ ssize_t file_task_walk(pid_t pid, void *bytes, size_t most)
 /* The files that a keeper's child keeps open; used only in that child. */
 struct kept {
 	int fd;
-	uint32_t serial; /* number of the kept file; 0: this place is free */
+	uint32_t serial; /* number of the kept file; 0: this entry is free */
 	uint64_t used;
 	struct stat st;
 };

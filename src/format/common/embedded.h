@@ -41,7 +41,7 @@ const uint8_t *embedded_at_end(const uint8_t *data, size_t n, size_t *ret_n);
 const char *embedded_find(const char *data, size_t n, const char *tag);
 
 /*
- * Decodes base64 from @start, a place in the file, up to the next '<'. 0, or -EINVAL + message;
+ * Decodes base64 from @start, which is in the file, up to the next '<'. 0, or -EINVAL + message;
  * -ENOMEM. The caller frees *ret.
  */
 _must_use_ int embedded_decode(const char *data, size_t n, const char *start, uint8_t **ret,

@@ -38,7 +38,7 @@ struct pb_cursor {
 	const char *what; /* name of the message, for errors */
 };
 
-/* A scalar field of a message; its value goes to a place in a struct of uint64_t. */
+/* A scalar field of a message; its value goes to a member of a struct of uint64_t. */
 struct pb_scalar {
 	unsigned number;
 	const char *name; /* name of the field: "Function.id" */

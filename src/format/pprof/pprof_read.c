@@ -35,7 +35,7 @@ struct raw_label {
 /* Stacks repeat, so this cache maps the 128-bit hash of a list of location ids to its stack. */
 struct cached_stack {
 	XXH128_hash_t hash;
-	uint32_t stack; /* id of the stack; 0: this place is unused */
+	uint32_t stack; /* id of the stack; 0: this entry is unused */
 };
 
 struct reader {

@@ -257,8 +257,8 @@ static int resolve_mappings(struct pprof_tables *t)
 }
 
 /*
- * Old versions of Pyroscope's .NET agent gave functions no ids, and referred to them by their place
- * in the table.
+ * Old versions of Pyroscope's .NET agent gave functions no ids, and referred to them by their
+ * position in the table.
  */
 static void number_functions(struct pprof_tables *t)
 {

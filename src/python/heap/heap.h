@@ -23,10 +23,10 @@
 
 /* The pages of the process that were read last: small objects lie close together. */
 #define HEAP_PAGE 4096
-/* how many pages are kept; an address has only one place among them (direct mapped) */
+/* how many pages are kept; an address can be in only one entry (direct mapped) */
 #define HEAP_PAGES 64
 struct heap_pages {
-	uint64_t start[HEAP_PAGES]; /* address of each kept page; 0: this place is empty */
+	uint64_t start[HEAP_PAGES]; /* address of each kept page; 0: this entry is empty */
 	uint8_t bytes[HEAP_PAGES][HEAP_PAGE];
 };
 
