@@ -9,7 +9,7 @@ import {place, putTip} from './details.js';
 import {isFiltered} from './samples.js';
 import {matchedLine, matchedValues} from './search.js';
 import {costOf, costText, points, relative, selfCostOf, shareOf, sharesOnly} from './sides.js';
-import {flame, nodeSums, page, state} from './view.js';
+import {flame, nodeSums, page, state, valueName} from './view.js';
 
 /** @typedef {import('./data.js').Fn} Fn */
 /** @typedef {import('./flame.js').Flame} Flame */
@@ -132,12 +132,14 @@ export function spokenChange(of, node) {
 }
 
 export function diffHeader() {
-	const {data} = page, d = data.header.diff, how = d.timed ? 'block permutation over time' :
-		'samples taken as independent';
-	byId('title').textContent = byId('title').title = data.header.title;
-	byId('numbers').replaceChildren(d.verdict, el('br'),
-		d.sum + ` \u00b7 * is more than noise (${how}, corrected for all functions), ` +
-		'a change without * may be chance');
+	const {header} = page.data, d = header.diff, how = d.timed ?
+		'block permutation over time' : 'samples taken as independent';
+	byId('title').textContent = byId('title').title = header.title;
+	byId('numbers').replaceChildren(d.verdict, el('br'), d.sum + ' \u00b7 ' +
+		(state.value === header.value ?
+		`* is more than noise (${how}, corrected for all functions), ` +
+		'a change without * may be chance' :
+		`noise is judged for ${valueName(header.values[header.value][0])} only`));
 	flame.canvas.setAttribute('aria-label',
 		`Flame graph of ${fit(d.before, 200)} and ${fit(d.after, 200)} together: ` +
 		'a box is a function, its width the mean of both. The table has the same numbers.');

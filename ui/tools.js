@@ -14,9 +14,7 @@ import {isThere} from './relatives.js';
 import {TABLES, hasBoth, table, tableName} from './rows.js';
 import {PROGRAM, THREAD_NAME, collected, importing, isFiltered, sumOf} from './samples.js';
 import {save} from './save.js';
-import {above, flame, page, shown, state, unit, withoutCode} from './view.js';
-
-const valueName = (/** @type {string} */ type) => type === 'cpu' ? 'CPU time' : type;
+import {above, flame, page, shown, state, unit, valueName, withoutCode} from './view.js';
 
 /**
  * A value's name in the list of all. Beside other events, "samples" alone doesn't say whose.

@@ -100,6 +100,8 @@ export const flame = new Flame(byId('flame'));
 export const above = new Flame(byId('above'));
 
 export const unit = () => page.data.header.values[state.value][1];
+/** @param {string} type of a value */
+export const valueName = (type) => type === 'cpu' ? 'CPU time' : type;
 
 export const WORDS = {kind: (/** @type {Fn} */ f) => FAMILIES.find(([k]) => k === family(f))[1],
 	module: moduleOf};

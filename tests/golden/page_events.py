@@ -188,6 +188,10 @@ def two(b):
     open_page(b, "diff.html", "value=2")
     said = tip(b, 0.5, 2)
     assert said.startswith("touch|") and "|total|97.7 %|93.3 %|\u22124.5 %|\u22124.4 pt" in said, said
+    for value, judged in ((2, False), (1, True), (2, False)):
+        choose(b, "Value", value)
+        head = b.js(NUMBERS)
+        equal(("* is more than noise" in head, "noise is judged for CPU time only" in head), (judged, not judged), head)
     for value, want in ((0, ("20 20", "2 2")), (1, ("20 20", "2 2")), (2, ("72 72", "3000 1000"))):
         open_page(b, "diff.html", f"value={value}")
         equal(folded(b), dict(zip(("spin", "touch"), want)), f"value {value}")
