@@ -71,7 +71,10 @@ struct maps_question {
 	unsigned want;
 };
 
-/* Size of an answer, with room for the longest path. Most processes map code two dozen times. */
+/*
+ * Size of an answer that has room for most processes, which map code two dozen times. A path may be
+ * longer than PATH_MAX, and then READER_TASK_BYTES have room for it (READ_BYTES of maps.c).
+ */
 #define ANSWER_BYTES (16u << 10)
 
 /* The child's answer; it is followed by .n mappings, and these by a text that holds their paths. */
@@ -210,22 +213,32 @@ static int unpack(const char *bytes, size_t n, struct maps *m, bool *more)
 	return 0;
 }
 
+static int ask(int procdir, pid_t pid, const struct maps_question *q, char *bytes, size_t most,
+	       struct maps *m, bool *more)
+{
+	ssize_t got;
+
+	memcpy(bytes, q, sizeof(*q));
+	got = reader_run(pid, procdir, read_maps, bytes, sizeof(*q), most);
+	return got < 0 ? (int)got : unpack(bytes, (size_t)got, m, more);
+}
+
 int aside_maps(int procdir, pid_t pid, unsigned want, struct maps *m)
 {
 	static atomic_ullong lists;
 	struct maps_question q = {.number = atomic_fetch_add(&lists, 1) + 1, .want = want};
-	_Alignas(struct mapping) char bytes[ANSWER_BYTES];
+	_Alignas(struct mapping) char small[ANSWER_BYTES];
+	_cleanup_free_ char *large = NULL;
 	bool more = true;
 	int r = 0;
 
 	if (pid <= 0 || pid == self_pid())
 		return -EAGAIN;
 	while (!r && more) {
-		ssize_t got;
-
-		memcpy(bytes, &q, sizeof(q));
-		got = reader_run(pid, procdir, read_maps, bytes, sizeof(q), sizeof(bytes));
-		r = got < 0 ? (int)got : unpack(bytes, (size_t)got, m, &more);
+		r = ask(procdir, pid, &q, large ?: small, large ? READER_TASK_BYTES : sizeof(small),
+			m, &more);
+		if (r == -ENOBUFS && !large)
+			r = (large = malloc(READER_TASK_BYTES)) ? 0 : -ENOMEM;
 		q.from = m->list.n ? m->list.v[m->list.n - 1].end : 0;
 	}
 	return r;

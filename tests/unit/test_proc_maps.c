@@ -7,11 +7,18 @@
 #include <cmocka.h>
 #include <fcntl.h>
 #include <link.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include "base/error.h"
 #include "proc/maps.h"
+#include "proc/reader.h"
 
 #define LINE(path)                                                                                 \
 	"7f0000001000-7f0000003000 r-xp 0000a000 fd:01 1234                     " path "\n"
@@ -271,6 +278,88 @@ static void test_executable(void **state)
 	close(dir);
 }
 
+#define DEEP 70 /* how many directories of the longest name lie in each other */
+
+static char deep[256]; /* the name of these directories */
+
+/* In a process of its own: maps a file whose path is 17,920 bytes long, until @end is closed. */
+static _Noreturn void map_deep(const char *top, int ready, int end)
+{
+	bool ok = !chdir(top);
+	int fd;
+
+	for (int i = 0; i < DEEP; i++)
+		ok = ok && !mkdir(deep, 0700) && !chdir(deep);
+	fd = ok ? open("file", O_RDWR | O_CREAT, 0600) : -1;
+	ok = fd >= 0 && !ftruncate(fd, 4096) &&
+	     mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0) != MAP_FAILED;
+	(void)!write(ready, &ok, 1);
+	(void)!read(end, &ok, 1);
+	unlink("file");
+	for (int i = 0; i < DEEP && !chdir(".."); i++)
+		rmdir(deep);
+	_exit(0);
+}
+
+/* Reads the mappings of process @pid, while this process itself can't open any file. */
+static int read_by_child(pid_t pid)
+{
+	char name[32];
+	struct rlimit before, none;
+	int dir, r;
+
+	snprintf(name, sizeof(name), "/proc/%d", pid);
+	dir = open(name, O_RDONLY | O_DIRECTORY);
+	reader_prepare();
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = (struct rlimit){0, before.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	r = maps_read(dir, MAPS_FILE, &m);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	close(dir);
+	return r;
+}
+
+/*
+ * A path doesn't end at PATH_MAX. The child reads it too: this process could have to wait for the
+ * target as long as it likes.
+ */
+static void test_long_path(void **state)
+{
+	char top[] = "/tmp/krait-maps-XXXXXX", ok = 0;
+	int ready[2], end[2], seen = 0;
+	struct str path = {};
+	pid_t pid;
+
+	memset(deep, 'd', sizeof(deep) - 1);
+	assert_non_null(mkdtemp(top));
+	str_add(&path, top);
+	for (int i = 0; i < DEEP; i++)
+		str_addf(&path, "/%s", deep);
+	str_add(&path, "/file");
+	assert_true(!pipe(ready) && !pipe(end));
+	pid = fork();
+	if (!pid) {
+		close(end[1]);
+		map_deep(top, ready[1], end[0]);
+	}
+	assert_true(read(ready[0], &ok, 1) == 1 && ok);
+	assert_int_equal(read_by_child(pid), 0);
+	close(end[1]);
+	waitpid(pid, NULL, 0);
+	vec_foreach(e, &m.list)
+		seen += streq(maps_path(&m, e), str_cstr(&path));
+	assert_int_equal(seen, 1);
+	assert_int_equal(m.malformed, 0);
+	assert_true(m.list.n > 2); /* those of the program itself */
+	reader_close();
+	str_fini(&path);
+	close(ready[0]);
+	close(ready[1]);
+	close(end[0]);
+	rmdir(top);
+}
+
 static void test_gone(void **state)
 {
 	int dir = open("/proc/self/fd", O_RDONLY | O_DIRECTORY);
@@ -292,6 +381,7 @@ int main(void)
 		cmocka_unit_test_teardown(test_find, teardown),
 		cmocka_unit_test_teardown(test_own, teardown),
 		cmocka_unit_test_teardown(test_many, teardown),
+		cmocka_unit_test_teardown(test_long_path, teardown),
 		cmocka_unit_test_teardown(test_gone, teardown),
 	};
 
