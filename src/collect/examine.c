@@ -114,6 +114,13 @@ static void locate_others(struct collect *c, const struct proc *proc, const stru
 	}
 }
 
+/* Tells the kernel programs again of a process whose entry their map had lost. */
+static int tell_again(struct collect *c, const struct process *p)
+{
+	return c->config.ops->set_proc(c->config.ctx, &p->key, p->state,
+				       p->state == PROC_PYTHON ? &p->where : NULL, NULL, p->slot);
+}
+
 static int refuse(struct collect *c, struct process *p, const char *reason)
 {
 	snprintf(p->unsupported, sizeof(p->unsupported), "%s", reason);
@@ -141,8 +148,10 @@ static int describe(struct collect *c, struct process *p, const struct proc *pro
 	locate_others(c, proc, maps, found, &where, &all);
 	several_looked(p, found->waits, found->idle);
 	if (p->state == PROC_PYTHON && !memcmp(&where, &p->where, sizeof(where)) &&
-	    several_same(p->several, all.n > 1 ? &all : NULL))
-		return 1;
+	    several_same(p->several, all.n > 1 ? &all : NULL)) {
+		r = exe ? tell_again(c, p) : 0; /* they ask, so they don't know it any more */
+		return r ? r : 1;
+	}
 	p->where = where;
 	set_python(c, p, found->first.file->image.layout.version);
 	if (several_set(c, p, &all)) /* if this fails, only the first interpreter is shown */
@@ -203,10 +212,16 @@ static void teach_exe(struct collect *c, const struct proc *proc, const struct e
 		(void)!locate(c, proc, &maps, &found, exe, &where);
 }
 
-/* Reads the mappings of a process that is met now, while it is open. */
-static void read_space(struct collect *c, struct process *p, struct proc *proc)
+/*
+ * Reads the mappings of a process that is met now, while it is open. If they are read already, the
+ * kernel program has forgotten their slot.
+ */
+static void meet_space(struct collect *c, struct process *p, struct proc *proc,
+		       const struct rec_proc *rec)
 {
-	if (c->config.unwind && !process_has_ended(p))
+	if (p->slot && rec->space != p->slot)
+		(void)!tell_again(c, p);
+	else if (!rec->space && c->config.unwind && !process_has_ended(p))
 		space_read_in(c, p, proc);
 }
 
@@ -239,16 +254,11 @@ static void adopt(struct collect *c, struct process *p, const struct rec_proc *r
 	p->facts_due_ns = clock_ns(CLOCK_MONOTONIC) + FACTS_APART_NS;
 	facts_read_start(p, &proc);
 	teach_exe(c, &proc, &rec->exe);
-	/* the kernel program had forgotten the slot of the process's mappings */
-	if (p->slot && rec->space != p->slot)
-		(void)!c->config.ops->set_proc(c->config.ctx, &p->key, p->state, &p->where, NULL,
-					       p->slot);
-	else if (!rec->space)
-		read_space(c, p, &proc);
+	meet_space(c, p, &proc, rec);
 }
 
 /* Takes over a process that isn't Python, as the kernel program knows from its executable. */
-static void adopt_native(struct collect *c, struct process *p)
+static void adopt_native(struct collect *c, struct process *p, const struct rec_proc *rec)
 {
 	_cleanup_proc_ struct proc proc = PROC_INIT;
 
@@ -256,7 +266,7 @@ static void adopt_native(struct collect *c, struct process *p)
 	if (!process_open(p, &proc))
 		return;
 	if (facts_read(c, p, &proc))
-		read_space(c, p, &proc);
+		meet_space(c, p, &proc, rec);
 	else
 		(void)!ignore(c, p);
 }
@@ -293,7 +303,7 @@ void process_met(struct collect *c, uint32_t i, const struct rec_proc *rec)
 	if (rec->state == PROC_PYTHON)
 		adopt(c, p, rec);
 	else if (rec->state == PROC_NATIVE)
-		adopt_native(c, p);
+		adopt_native(c, p, rec);
 	else if (rec->state == PROC_PENDING)
 		(void)!process_examine(c, i, &rec->exe);
 }

@@ -64,9 +64,9 @@ int hand_on_all(struct collect *c, bool last, int r);
 void process_met(struct collect *c, uint32_t i, const struct rec_proc *rec);
 
 /*
- * Finds out what process @i runs, and tells the kernel programs. @exe: key of its executable, or
- * NULL. 1: Python. 0: not Python (yet). -ENOTSUP + message: Python that krait doesn't support.
- * Other -errno: it can't be examined.
+ * Finds out what process @i runs, and tells the kernel programs. @exe: key of its executable, from
+ * the record with which they ask; NULL: they don't ask. 1: Python. 0: not Python (yet). -ENOTSUP +
+ * message: Python that krait doesn't support. Other -errno: it can't be examined.
  */
 int process_examine(struct collect *c, uint32_t i, const struct exe_key *exe);
 
