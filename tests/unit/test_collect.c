@@ -689,6 +689,35 @@ static void test_crowd_left(void **state)
 	assert_true(p->new_until_ns > w->now_ns);
 }
 
+/* Two processes that were only counted are met again: what the first one costs counts for both. */
+static void test_crowd_together(void **state)
+{
+	struct fixture *f = *state;
+	struct rec_proc rec = {.type = REC_PROC,
+			       .state = PROC_PENDING,
+			       .uid = 1000,
+			       .new = true,
+			       .time_ns = clock_ns(CLOCK_MONOTONIC)};
+	struct process *p[2];
+
+	for (uint32_t i = 0; i < 2; i++) {
+		rec.proc = (struct proc_key){.start_ns = 1000, .tgid = key.tgid + i};
+		collect_record(f->collect, &rec, sizeof(rec));
+	}
+	for (uint32_t i = 0; i < 2; i++) {
+		p[i] = process_newest(f->collect, key.tgid + i);
+		p[i]->state = PROC_CROWDED;
+	}
+	for (uint32_t i = 0; i < 2; i++) {
+		rec.proc.tgid = key.tgid + i;
+		collect_record(f->collect, &rec, sizeof(rec));
+		f->collect->processes->crowds->since_ns -= 10 * NSEC_PER_SEC;
+	}
+	assert_int_not_equal(p[0]->state, PROC_CROWDED);
+	assert_int_equal(p[1]->state, PROC_CROWDED);
+	assert_int_equal(last_state, PROC_UNASKED);
+}
+
 #define MANY 200000
 
 /*
@@ -1171,6 +1200,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_crowd, setup_machine, teardown),
 		cmocka_unit_test_setup_teardown(test_crowd_debt, setup_machine, teardown),
 		cmocka_unit_test_setup_teardown(test_crowd_left, setup_machine, teardown),
+		cmocka_unit_test_setup_teardown(test_crowd_together, setup_machine, teardown),
 		cmocka_unit_test_setup_teardown(test_first_thread_ends, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_end_told_early, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_sampled_after_end, setup, teardown),

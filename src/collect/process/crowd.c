@@ -69,11 +69,8 @@ static void spend(struct budget *b, struct budget_limit limit, uint64_t now_ns, 
 		b->took_ns -= (due_ns - most_ns) / limit.share;
 }
 
-/*
- * Charges the CPU time since the last call to the user whose turn it was. A user whose own budget
- * was spent already doesn't use up the budget of all users.
- */
-static void pay(struct collect *c)
+/* A user whose own budget was spent already doesn't use up the budget of all users. */
+void crowd_pay(struct collect *c)
 {
 	struct crowds *w = c->processes->crowds;
 	uint64_t cpu_ns = upkeep_begin(), took_ns = cpu_ns - w->since_ns;
@@ -98,7 +95,7 @@ void crowd_turn(struct collect *c, const struct process *p)
 
 	if (turn == w->turn)
 		return;
-	pay(c);
+	crowd_pay(c);
 	w->turn = turn;
 }
 

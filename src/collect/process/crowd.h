@@ -33,8 +33,8 @@ struct crowds {
 	uint64_t all_told_ns;
 	/* whose new process krait works for now: 1 + index into .users; 0: no new process */
 	uint32_t turn;
-	uint64_t since_ns; /* CPU time (as of upkeep_begin()) when .turn last changed */
-	/* when .turn last changed or crowd_tell() was last called, CLOCK_MONOTONIC */
+	uint64_t since_ns; /* CPU time (as of upkeep_begin()) at the last crowd_pay() */
+	/* when crowd_pay() or crowd_tell() was last called, CLOCK_MONOTONIC */
 	uint64_t now_ns;
 };
 
@@ -57,6 +57,8 @@ bool crowd_meet(struct collect *c, struct process *p, const struct rec_proc *rec
  * krait works for @p from now on (NULL: for no process). While @p is new, its user's budget pays.
  */
 void crowd_turn(struct collect *c, const struct process *p);
+/* Charges the CPU time since the last call to the user whose turn it is. */
+void crowd_pay(struct collect *c);
 
 /*
  * After each flush: tells the kernel programs until when users whose budget is spent have to wait.

@@ -77,6 +77,7 @@ bool crowd_meet(struct collect *c, struct process *p, const struct rec_proc *rec
 	if (!p->user)
 		p->user = crowd_user_of(c->processes->crowds, rec->uid);
 	crowd_turn(c, p);
+	crowd_pay(c); /* what the user's processes before this one have cost */
 	if (is_too_many(c, p, rec)) {
 		count(c, p);
 		p->state = PROC_CROWDED;
