@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A process is met again, because the kernel's map of processes had lost its entry: the kernel
- * programs are told what is known.
+ * programs are told what is known. A file turns out to be an interpreter only when it is looked
+ * into again.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +16,9 @@
 
 #include <cmocka.h>
 
+#include "cfi_writer.h"
 #include "collect/internal.h"
+#include "collect/native/native.h"
 #include "collect/space/space.h"
 #include "fake_python.h"
 
@@ -29,6 +32,7 @@ static struct {
 } told;
 
 static unsigned spaces; /* how often mappings were handed over */
+static size_t n_marked; /* functions of the evaluation loop in the rows that came last */
 
 static int add_layout(void *ctx, const struct py_layout *l, uint16_t *index)
 {
@@ -78,6 +82,13 @@ static void free_one(void *ctx, uint32_t number)
 {
 }
 
+static int fill(void *ctx, uint32_t table, const struct unwind_rows *rows,
+		const struct unwind_fde *eval, size_t n_eval)
+{
+	n_marked = n_eval;
+	return 0;
+}
+
 static uint64_t unmaps(void *ctx, uint32_t slot)
 {
 	return 0;
@@ -96,6 +107,7 @@ static void read_space(void *ctx, uint32_t slot, bool begins)
 
 static const struct collect_unwind_ops unwind = {.new_table = new_one,
 						 .free_table = free_one,
+						 .fill = fill,
 						 .new_space = new_one,
 						 .free_space = free_one,
 						 .read_space = read_space,
@@ -108,13 +120,21 @@ struct fixture {
 	pid_t child; /* a process that maps an interpreter */
 };
 
+/* An interpreter whose evaluation loop has unwind information. */
 static int make_python(void)
 {
+	struct cfi_writer cfi = {};
 	struct fake f = {0};
 
+	cw_usual(&cfi);
+	cw_fde(&cfi, EW_TEXT, 64, "", 0);
 	ew_init(&f.w, ET_DYN);
+	(void)ew_data(&f.w, cfi.bytes, cfi.n);
+	cw_place(&cfi, &f.w);
 	add_code_type(&f, 0, 112);
 	ew_symbol(&f.w, "_PyRuntime", 0x4000, 1464, 1);
+	ew_symbol(&f.w, "PyEval_EvalCode", EW_TEXT + 128, 16, 1);
+	ew_symbol(&f.w, "_PyEval_EvalFrameDefault", EW_TEXT, 64, 1);
 	return ew_write(&f.w);
 }
 
@@ -213,11 +233,49 @@ static void test_native(void **state)
 	assert_int_equal(spaces, 0);
 }
 
+/*
+ * Which functions the interpreter has is known only when another process maps it: the budget of the
+ * first one's user was spent. @in_use: its rows are in use by then; false: they are being made.
+ */
+static void check_late(struct fixture *f, bool in_use)
+{
+	struct process *p = meet(f, PROC_PYTHON);
+	struct native_file *python = NULL;
+
+	vec_foreach(file, &f->c->natives->files)
+		python = strstr((*file)->path, "memfd:elf") ? *file : python;
+	assert_true(python && python->interpreter);
+	python->interpreter = python->looked = false;
+	native_rows_want(f->c, python);
+	if (in_use)
+		native_work_take(f->c, true);
+	assert_int_equal(python->rows, in_use ? ROWS_THERE : ROWS_ASKED);
+	space_read(f->c, p);
+	assert_true(python->interpreter);
+	n_marked = 0;
+	for (int i = 0; i < 2; i++)
+		native_work_take(f->c, true);
+	assert_int_equal(python->rows, ROWS_THERE);
+	assert_int_equal(n_marked, 1);
+}
+
+static void test_late_in_use(void **state)
+{
+	check_late(*state, true);
+}
+
+static void test_late_asked(void **state)
+{
+	check_late(*state, false);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_python, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_native, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_late_in_use, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_late_asked, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -169,7 +169,8 @@ typedef VEC(struct unwind_fde) fde_vec;
 struct native_rows {
 	struct unwind_rows rows;
 	/*
-	 * value of native_file.interpreter when the rows were asked for, set before they are made
+	 * value of native_file.interpreter when the rows were asked for, set before they are made:
+	 * without it they may lack the marks of the evaluation loop
 	 */
 	bool interpreter;
 	fde_vec eval;  /* the functions of the evaluation loop in the file */
@@ -190,6 +191,8 @@ void native_rows_want(struct collect *c, struct native_file *f);
  * they aren't made.
  */
 void native_rows_want_cached(struct collect *c, struct native_file *f);
+/* Has the file's rows made again, because those in use are wrong. */
+void native_rows_again(struct collect *c, struct native_file *f);
 /* Tells whether rows of the file, or more rows, are being made. */
 static inline bool native_rows_coming(const struct native_file *f)
 {

@@ -151,6 +151,7 @@ static int read_headers(struct collect *c, struct native_file *f)
 static void look_for_functions(struct collect *c, const struct proc *proc, struct native_file *f)
 {
 	_cleanup_elf_ struct elf_file *elf = NULL;
+	bool known = f->interpreter;
 	struct look look;
 
 	if (f->looked || f->fd < 0 || !f->loads.n || look_begin(c, proc, &look))
@@ -158,6 +159,11 @@ static void look_for_functions(struct collect *c, const struct proc *proc, struc
 	if (!elf_file_open(f->fd, f->path, &elf))
 		find_functions(elf, f);
 	f->looked = !look_end(c, &look, f->path) || look.whole;
+	if (known || !f->interpreter)
+		return;
+	known_natives_forget(c);
+	if (f->rows == ROWS_THERE && !f->proving)
+		native_rows_again(c, f);
 }
 
 static bool no_more_files(const struct collect *c)

@@ -265,10 +265,19 @@ static const struct step *take_proven(struct collect *c, struct job *j);
 
 static const struct step prove = {prove_rows, take_proven, FOR_BOTH};
 
-/* The next step after rows are in use: to complete them, or to write them to disk. */
-static const struct step *after_rows(struct job *j)
+/* True: the file was found to hold CPython while its rows were made, and they are made again. */
+static bool came_too_early(struct collect *c, struct job *j)
 {
-	if (j->r)
+	if (j->rows.interpreter || !j->file->interpreter || j->file->rows != ROWS_THERE)
+		return false;
+	native_rows_again(c, j->file);
+	return true;
+}
+
+/* The next step after rows are in use: to complete them, or to write them to disk. */
+static const struct step *after_rows(struct collect *c, struct job *j)
+{
+	if (j->r || came_too_early(c, j))
 		return NULL;
 	if (j->rows.partial) {
 		j->file->proving = true;
@@ -281,7 +290,7 @@ static const struct step *take_proven(struct collect *c, struct job *j)
 {
 	native_rows_take_proven(c, j->file, &j->rows, j->r, j->why ? j->why : "");
 	j->file->proving = false;
-	return after_rows(j);
+	return after_rows(c, j);
 }
 
 static void take_rows(struct collect *c, struct job *j)
@@ -296,13 +305,14 @@ static void take_rows(struct collect *c, struct job *j)
 static const struct step *take_compiled(struct collect *c, struct job *j)
 {
 	take_rows(c, j);
-	return after_rows(j);
+	return after_rows(c, j);
 }
 
 static const struct step *take_cached(struct collect *c, struct job *j)
 {
 	if (j->r != -ENOENT) {
 		take_rows(c, j);
+		(void)came_too_early(c, j);
 		return NULL;
 	}
 	j->file->uncached = true;

@@ -52,6 +52,12 @@ void native_rows_want(struct collect *c, struct native_file *f)
 	native_work_rows(c, f);
 }
 
+void native_rows_again(struct collect *c, struct native_file *f)
+{
+	f->rows = ROWS_NONE;
+	native_rows_want(c, f);
+}
+
 void native_rows_want_cached(struct collect *c, struct native_file *f)
 {
 	if (f->uncached || !may_ask(f))
