@@ -296,8 +296,8 @@ void process_met(struct collect *c, uint32_t i, const struct rec_proc *rec)
 	facts_from_record(p, rec);
 	p->seen_ns = MAX(p->seen_ns, rec->time_ns);
 	p->ended |= thread_end_of(c, p->key.tgid, p->key.tgid, rec->time_ns) != 0;
-	log_debug("process %u (exec %u): kernel says %u", rec->proc.tgid, rec->proc.exec_id,
-		  rec->state);
+	log_debug("process %u (exec %u): the kernel program knows it in state %u", rec->proc.tgid,
+		  rec->proc.exec_id, rec->state);
 	if (crowd_meet(c, p, rec))
 		return;
 	if (rec->state == PROC_PYTHON)

@@ -212,7 +212,7 @@ static void add_listed(void *arg, const char *path)
 		return;
 	add_file(c, fd, DEPTH_MOST);
 	if (teach_program(c, fd, path))
-		log_info("%s isn't known before it runs: %s", path, err_msg());
+		log_info("the kernel programs don't know %s before it runs: %s", path, err_msg());
 }
 
 static void foresee_command(struct collect *c, int fd)
@@ -252,7 +252,7 @@ void foresee_remember(struct collect *c)
 		if ((*f)->met && (*f)->root < 0 && (*f)->loads.n && paths.n < FILES_MOST)
 			(void)!vec_push(&paths, (*f)->path);
 	if (paths.n && file_list_write(c->config.cache, c->command->path, paths.v, paths.n))
-		log_info("what %s mapped isn't kept for the next time: %s", c->command->path,
-			 err_msg());
+		log_info("which files %s mapped isn't kept for its next recording: %s",
+			 c->command->path, err_msg());
 	vec_fini(&paths);
 }

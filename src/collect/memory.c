@@ -22,7 +22,8 @@ static size_t names_bytes(const struct native_file *f)
 /* Gives up the names of a file. They are read again when a stack needs them. */
 static void give_up_names(struct collect *c, struct native_file *f)
 {
-	log_info("%s: its names made room for others: %zu KiB", f->path, names_bytes(f) >> 10);
+	log_info("%s: its names were dropped to make room for others: %zu KiB", f->path,
+		 names_bytes(f) >> 10);
 	c->kept.names -= names_bytes(f);
 	elf_names_free(TAKE_PTR(f->names));
 	method_names_free(TAKE_PTR(f->methods));

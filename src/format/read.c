@@ -181,7 +181,7 @@ static int check_known(const uint8_t *data, size_t n)
 
 	if (is_perf_data(data, n))
 		return err_set(-EINVAL,
-			       "it is perf's own; krait reads it as folded stacks: perf script "
+			       "it is perf's own format; make folded stacks of it: perf script "
 			       "| stackcollapse-perf.pl");
 	if (n >= 4 && !memcmp(data, "MOJ", 3) && data[3] < ' ')
 		return err_set(-EINVAL,
@@ -192,9 +192,9 @@ static int check_known(const uint8_t *data, size_t n)
 			       "it is UTF-16; krait reads UTF-8: iconv -f UTF-16 -t UTF-8");
 	if (is_pstats(data, n) && !embedded_at_end(data, n, &end))
 		return err_set(-EINVAL,
-			       "it is Python's pstats, which has no stacks; krait reads only what "
-			       "it wrote itself, whole: a recording ends it. python3 -m pstats "
-			       "shows it");
+			       "it is Python's pstats, which has no stacks; krait reads only those "
+			       "that it wrote, which end with a recording; python3 -m pstats shows "
+			       "this one");
 	return 0;
 }
 
@@ -215,7 +215,7 @@ static void refuse_markup(const char *data, size_t n)
 			return;
 		}
 	}
-	err_set(-EINVAL, "byte %zu: the page or picture ends there, cut off before a recording", n);
+	err_set(-EINVAL, "byte %zu: the page or picture is cut off there, before its recording", n);
 }
 
 /*
@@ -257,7 +257,7 @@ static const struct read_format *find(const uint8_t *data, size_t n)
 	if (n > 0 && (data[0] == '<' || (n > 3 && !memcmp(data, "\xef\xbb\xbf<", 4))))
 		refuse_markup((const char *)data, n);
 	else if (in.head_n && head[0] == '<')
-		err_set(-EINVAL, "a page or picture is read unpacked only");
+		err_set(-EINVAL, "a page or picture must be unpacked before krait reads it");
 	else if (is_old_cpuprofile(&in))
 		err_set(-EINVAL, "it is the older form of a .cpuprofile, with \"head\" instead of "
 				 "\"nodes\"; krait reads what node --cpu-prof writes");

@@ -200,7 +200,7 @@ int file_open_mapping(int procdir, const struct mapping *m, const char *path, en
 		fd = open_root(procdir, m, path, how);
 	if ((fd == -ESTALE || fd == -ENOENT) && denied == -EPERM)
 		return err_set(denied,
-			       "%s was replaced on disk, reading it needs "
+			       "%s was replaced on disk; reading it needs "
 			       "CAP_CHECKPOINT_RESTORE",
 			       slash ? slash + 1 : path);
 out:

@@ -70,7 +70,8 @@ int session_condense(struct session *s, struct condense *c)
 	sampler_send_again(s->sampler);
 	if (!s->condensed++)
 		profile_add_comment(s->profile, "note",
-				    "what was rare is summed up as [rare code] and [ended]");
+				    "rare functions are summed up as [rare code], threads that had "
+				    "ended as [ended]");
 	r = session_rebase(s, &c->rebase);
 	collect_next_round(s->collect);
 	return r;
@@ -160,7 +161,7 @@ int session_bound(struct session *s)
 		return keep_reserve(s);
 	session_bound_release(s);
 	r = condense(s);
-	log_debug("%zu of %zu bytes are left", needed(s), before);
+	log_debug("summing up rare functions left %zu of %zu bytes in use", needed(s), before);
 	b->due_ns = clock_ns(CLOCK_MONOTONIC) + APART_NS;
 	return r ? r : keep_reserve(s);
 }

@@ -207,7 +207,7 @@ static int apply(struct session *s, struct intervals *v, uint64_t *labelled)
 
 	if (!r && v->list.n && clocks.unknown)
 		warn(s, "some processes ended before their time namespace was known; their samples "
-			"have no labels of it");
+			"have no labels of this file");
 	return r;
 }
 

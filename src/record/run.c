@@ -164,14 +164,14 @@ static void follow_cpus(struct session *s)
 	s->cpus_ns = now + POLL_SETTLED_MS * NSEC_PER_MSEC;
 	if (!cpus_changed(&s->cpus))
 		return;
-	log_info("other CPUs are online");
+	log_info("CPUs went online or offline: sampling follows");
 	rights_for_events(true);
 	r = sideband_renew_cpus(s->sideband);
 	if (!r)
 		r = sampler_renew_cpus(s->sampler);
 	rights_for_events(false);
 	if (r)
-		log_warn("other CPUs are online: %s", err_msg());
+		log_warn("CPUs went online or offline, and sampling can't follow: %s", err_msg());
 }
 
 /* Varies a period by up to 10 %, so that the work of a drain isn't in step with anything. */

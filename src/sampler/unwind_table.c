@@ -168,10 +168,10 @@ static int make_room(struct unwind_store *s, size_t n)
 	       need = unwind_tree_chunks(n);
 
 	if (need + spare > most)
-		return err_set(-EFBIG,
-			       "its unwind tables take %zu MiB; --unwind-memory is less than that "
-			       "and what else is needed",
-			       (need * sizeof(struct unwind_chunk) >> 20) + 1);
+		return err_set(
+			-EFBIG,
+			"its unwind tables take %zu MiB, for which --unwind-memory is too small",
+			(need * sizeof(struct unwind_chunk) >> 20) + 1);
 	if (unwind_make_room(held, need + spare))
 		return err_set(-ENOSPC, "all of --unwind-memory is in use");
 	unwind_chunks_supply(held, UNWIND_KEEP_CHUNKS, need);

@@ -236,11 +236,10 @@ static int take_sample(void *arg, const struct profile_sample *s)
 	if (!to.stack || profile_failed(v->to))
 		return err_set(-ENOMEM, "out of memory");
 	if (profile_bytes(v->to) > v->budget)
-		return err_set(
-			-E2BIG,
-			"--invert: stacks as deep as these turned around need more than %zu MiB; "
-			"--focus, --hide or --functions leaves less of them",
-			v->budget >> 20);
+		return err_set(-E2BIG,
+			       "--invert: stacks as deep as these need more than %zu MiB when "
+			       "turned around; --focus, --hide or --functions leaves less of them",
+			       v->budget >> 20);
 	if (to.time_ns >= 0)
 		to.time_ns -= (int64_t)v->o->since_ns;
 	v->totals.shown_samples++;

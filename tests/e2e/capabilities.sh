@@ -103,7 +103,7 @@ else
 	check deleted-library sees $least,+checkpoint_restore "$host"
 	check deleted-library-without-checkpoint_restore blind $least "$host"
 	check deleted-library-says-so \
-		grep -q 'libpython.so was replaced on disk, .*CAP_CHECKPOINT_RESTORE' "$work/err"
+		grep -q 'libpython.so was replaced on disk; .*CAP_CHECKPOINT_RESTORE' "$work/err"
 	kill "$host"
 fi
 exit $bad

@@ -56,7 +56,7 @@ usage_errors() {
 	expect trace-without-times 2 'leave --no-times out' record --no-times -o x.trace.json
 	expect since-without-times 2 'leave --no-times out' record --no-times --since 1
 	expect since-after-until 2 'nothing is between' record --since 2 --until 1
-	expect trace-of-counts 2 "page-faults doesn't tell" record -e page-faults -o x.trace.json
+	expect trace-of-counts 2 "page-faults isn't a time" record -e page-faults -o x.trace.json
 	expect pstats-by 2 "pstats doesn't" record --by thread -o x.pstats
 	expect bad-pid 2 'not a process id' record -p init
 	expect pid-and-command 2 'exclude each other' record -p 1 -- true

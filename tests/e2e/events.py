@@ -280,9 +280,9 @@ def refuses():
     for rate, most in ("period=0", 2 ** 63 - 1), ("period=" + 20 * "9", 2 ** 63 - 1), ("freq=0", 2 ** 32 - 1):
         kit.refused(2, "event page-faults: %s is a whole number from 1 to %d, and '%s' isn't" %
                     (rate.split("=")[0], most, rate.split("=")[1]), "record", "-e", "page-faults/%s/" % rate, "-d", "1")
-    kit.refused(2, "shows how long things take, and page-faults doesn't tell", "record", "-e", "page-faults",
+    kit.refused(2, "shows how long things take, and page-faults isn't a time", "record", "-e", "page-faults",
                 "-e", "cs", "-o", "x.trace.json", "-d", "1")
-    kit.refused(2, "shows how long things take, and page-faults doesn't tell; leave --value out", "record", "-e", "page-faults", "-e", "cpu-clock",
+    kit.refused(2, "shows how long things take, and page-faults isn't a time; leave --value out", "record", "-e", "page-faults", "-e", "cpu-clock",
                 "--value", "page-faults", "-o", "x.trace.json", "-d", "1")
     kit.refused(2, "unknown event", "record", "-e", "page-faults/period=1", "-d", "1")
     kit.refused(2, "cpu-clock can't be faster", "record", "-e", "cpu-clock/period=1/", "-d", "1")

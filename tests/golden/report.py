@@ -111,7 +111,7 @@ def packed_pages(work, path):
         krait("report", path, "-o", out)
         with open(out, "rb") as f:
             packed = gzip.compress(f.read())
-        check("packed-" + ext, b"read unpacked only" in krait("report", "-", stdin=packed, code=1).stderr)
+        check("packed-" + ext, b"must be unpacked" in krait("report", "-", stdin=packed, code=1).stderr)
 
 
 def speedscope_and_back(work, path, name):
@@ -150,7 +150,7 @@ def diff_by(work):
     check("diff-by-unknown", b"no sample has the label 'x'" in krait("diff", *paths, "--by", "x",
                                                                      code=1).stderr)
     check("diff-of-nothing", b"no sample has the label gil=nix" in krait("diff", paths[0], "--a", "gil=nix", "--b", "gil=held", code=1).stderr)
-    check("diff-by-lines", b"leave one of the two out" in krait(
+    check("diff-by-lines", b"exclude each other" in krait(
         "diff", *paths, "--by", "thread", "--lines", code=2).stderr)
     check("diff-invert", b"no direction" in krait("diff", *paths, "--invert", code=2).stderr)
     other = os.path.join(work, "other-unit.jsonl")

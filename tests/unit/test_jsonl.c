@@ -119,11 +119,11 @@ static void test_refused(void **state)
 		const char *text, *want;
 	} cases[] = {
 		{"", "line 1: the file is empty"},
-		{"{\"type\":\"sample\"}", "line 1: type: the first line must be krait's"},
+		{"{\"type\":\"sample\"}", "line 1: type: the first line must have the type krait"},
 		{"{\"type\":\"krait\",\"version\":2}",
 		 "line 1: version: this krait reads version 1"},
 		{"{\"type\":\"krait\",\"version\":1}", "line 1: sample_types: there must be one"},
-		{HEAD HEAD, "line 2: type: krait was there before"},
+		{HEAD HEAD, "line 2: type: a second line has the type krait"},
 		{HEAD "{}", "line 2: type: the line has none"},
 		{HEAD "[1]", "line 2: the line: byte 0: an object is expected"},
 		{HEAD "{\"type\":\"mapping\"", "line 2: type: byte 17: a comma or the end"},
@@ -134,7 +134,7 @@ static void test_refused(void **state)
 		{HEAD "{\"type\":\"map\nping\"}", "line 2: type: byte 12: the string doesn't end"},
 		{HEAD "{\"type\":\"a\\x\"}", "line 2: type: byte 11: there is no such escape"},
 		{HEAD "{\"type\":\"a\\u12g4\"}", "line 2: type: byte 14: \\u needs four"},
-		{HEAD PYTHON PYTHON, "line 3: id: 1 was there before"},
+		{HEAD PYTHON PYTHON, "line 3: id: 1 is used twice"},
 		{HEAD "{\"type\":\"mapping\",\"id\":1,\"start\":\"12\"}",
 		 "line 2: start: it isn't"},
 		{HEAD "{\"type\":\"frame\",\"id\":1,\"mapping\":1}",
@@ -148,7 +148,7 @@ static void test_refused(void **state)
 		{HEAD PYTHON "{\"type\":\"frame\",\"id\":1,\"mapping\":1,\"name\":\"f\"}\n"
 			     "{\"type\":\"frame\",\"id\":2,\"mapping\":1,\"name\":\"g\","
 			     "\"inlined_into\":1}\n{\"type\":\"stack\",\"id\":1,\"frames\":[2,1]}",
-		 "line 5: frames: 2 is inlined code without"},
+		 "line 5: frames: the frame that 2 was inlined into"},
 		{HEAD "{\"type\":\"stack\",\"id\":1,\"frames\":[4]}",
 		 "line 2: frames: there is no 4"},
 		{HEAD "{\"type\":\"labels\",\"id\":1,\"labels\":{}}",

@@ -288,8 +288,8 @@ static void test_refused(void **state)
 							      "\"timeDeltas\":[1]}",
 		 "stacks are far deeper"},
 		{"{\"nodes\":[{\"id\":1," FRAME("a", "", "0") ",\"children\":[2]}]}",
-		 "one of them isn't in the list"},
-		{"{\"nodes\":[{" FRAME("a", "", "0") "}]}", "a node needs one of its own"},
+		 "a child isn't in the list of nodes"},
+		{"{\"nodes\":[{" FRAME("a", "", "0") "}]}", "a node needs an id of its own"},
 		{"{\"nodes\":[{\"id\":2,\"parent\":1," FRAME("a", "", "0") "}]}",
 		 "no such node before"},
 	};

@@ -232,7 +232,7 @@ static void warn_of_unreadable(void)
 	if (st.processes)
 		log_warn("memory of %u process%s couldn't be read, of %d (%s) first: a file system "
 			 "or "
-			 "storage that it comes from doesn't answer; stacks there aren't whole",
+			 "storage that it comes from doesn't answer; their stacks aren't whole",
 			 st.processes, st.processes == 1 ? "" : "es", st.first, st.comm);
 }
 

@@ -207,8 +207,8 @@ static void add_unread(const struct session *s, struct closing *c)
 		     "%d s that all fetches have, or didn't answer",
 		     st->unfetched, st->unfetched == 1 ? " was" : "s were", DEBUGINFOD_SECONDS);
 	if (st->unlined)
-		line(c, LOG_WARN, "%llu places in native code have no lines: %s", (ull)st->unlined,
-		     why);
+		line(c, LOG_WARN, "%llu addresses in native code have no line numbers: %s",
+		     (ull)st->unlined, why);
 }
 
 static void add_throttled(const struct session *s, struct closing *c, unsigned source)
@@ -258,57 +258,58 @@ static void add_losses(const struct session *s, struct closing *c)
 	add_counter(c, COUNT_BUSY);
 	if (c->m->kernel.skipped)
 		note(c, is_amiss(c->m->kernel.skipped, st->samples),
-		     "the kernel skipped %llu runs of krait's programs beside other BPF work; some "
-		     "unmapped memory may have been noticed late",
+		     "the kernel skipped %llu runs of krait's programs while other BPF programs "
+		     "ran; some unmapped memory may have been noticed late",
 		     (ull)c->m->kernel.skipped);
 	if (s->unfollowed)
 		line(c, LOG_WARN,
-		     "%llu child process%s too many to follow: missing if the parent ended before",
+		     "%llu child process%s too many to follow: one is missing if its parent ended "
+		     "first",
 		     (ull)s->unfollowed, s->unfollowed == 1 ? "" : "es");
 	add_missing(s, c);
 	for (unsigned i = 0; i < s->events.n; i++)
 		add_throttled(s, c, i);
 	if (st->broken_records)
-		line(c, LOG_WARN, "%llu records made no sense", (ull)st->broken_records);
+		line(c, LOG_WARN, "%llu records from the kernel were malformed and left out",
+		     (ull)st->broken_records);
 	if (st->lost_stacks)
-		line(c, LOG_WARN, "%llu sample%s without a stack: its record was lost",
+		line(c, LOG_WARN,
+		     "%llu sample%s without a stack: the record with the stack was lost",
 		     (ull)st->lost_stacks, st->lost_stacks == 1 ? "" : "s");
 	if (st->map_malformed)
 		line(c, LOG_NOTE,
-		     "%llu lines of perf maps or records of jitdumps made no sense, or aren't "
-		     "there whole",
+		     "%llu lines of perf maps or records of jitdumps are malformed or incomplete",
 		     (ull)st->map_malformed);
 	if (st->map_dropped)
-		line(c, LOG_NOTE, "%llu entries of perf maps were too many", (ull)st->map_dropped);
+		line(c, LOG_NOTE, "%llu entries of perf maps were left out: there are too many",
+		     (ull)st->map_dropped);
 	if (st->maps_unread)
 		line(c, LOG_NOTE,
 		     "perf maps or jitdumps of %u process%s weren't read to the end: they are too "
 		     "long, or grow too fast",
 		     st->maps_unread, st->maps_unread == 1 ? "" : "es");
 	if (st->lost_names)
-		line(c, LOG_WARN, "%llu frame%s without name or line", (ull)st->lost_names,
-		     st->lost_names == 1 ? "" : "s");
+		line(c, LOG_WARN, "%llu frame%s without name or line, which couldn't be read",
+		     (ull)st->lost_names, st->lost_names == 1 ? "" : "s");
 	if (st->lists_cut)
 		line(c, LOG_NOTE,
-		     "code registered for gdb has names in part: the lists of %u process%s are too "
+		     "some code registered for gdb has no names: the lists of %u process%s are too "
 		     "long to be read whole",
 		     st->lists_cut, st->lists_cut == 1 ? "" : "es");
 	if (st->lists_refused)
 		line(c, LOG_NOTE,
 		     "code registered for gdb has no names: its list couldn't be read %llu times; "
-		     "with "
-		     "-v why",
+		     "-v says why",
 		     (ull)st->lists_refused);
 	if (st->looks_cut)
 		line(c, LOG_NOTE,
 		     "mapped files were too large to be looked through, %llu times: an interpreter "
-		     "in "
-		     "them may not be known; with -v which files",
+		     "in them may not be known; -v names the files",
 		     (ull)st->looks_cut);
 	if (st->tables_cut)
 		line(c, LOG_NOTE,
 		     "tables of mapped files were too large to be looked through, or for --memory, "
-		     "%llu times: frames or names are missing; with -v of which files",
+		     "%llu times: frames or names are missing; -v names the files",
 		     (ull)st->tables_cut);
 	if (st->strangers_refused)
 		line(c, LOG_NOTE,
@@ -332,7 +333,7 @@ static void add_unwind_memory(struct closing *c)
 	if (st->names_given_up)
 		line(c, LOG_NOTE,
 		     "--memory is short: names of files or of code made at run time were given up "
-		     "for others %llu times; with -v of which",
+		     "for others %llu times; -v says of which",
 		     (ull)st->names_given_up);
 	if (st->rows_too_large)
 		line(c, LOG_WARN,
@@ -380,9 +381,9 @@ static void add_absent(struct closing *c)
 		     (ull)st->absent.pages);
 	if (st->absent.refused)
 		line(c, LOG_WARN,
-		     "memory that wasn't resident was left as it was %llu times, of %u process%s, "
-		     "first of %s: it went again "
-		     "and again, or reading it took too long",
+		     "memory that wasn't resident couldn't be read %llu times, of %u process%s, "
+		     "first of %s: the kernel evicted it again and again, or reading it took too "
+		     "long",
 		     (ull)st->absent.refused, st->absent.processes,
 		     st->absent.processes == 1 ? "" : "es", st->absent.first);
 }
@@ -424,8 +425,8 @@ static void add_condensed(const struct session *s, struct closing *c)
 {
 	if (s->condensed)
 		line(c, LOG_NOTE,
-		     "what was rare was summed up %u time%s to keep krait's memory bounded: code "
-		     "as [rare code], threads that had ended as [ended]%s",
+		     "to save memory, krait summed up what is rare %u time%s: functions as [rare "
+		     "code], threads that had ended as [ended]%s",
 		     s->condensed, s->condensed == 1 ? "" : "s",
 		     s->prompt ? "" : "; --memory may allow more");
 }

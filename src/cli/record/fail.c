@@ -30,9 +30,11 @@ int fail_code(int r)
 static void say_with_advice(const struct session *s)
 {
 	if (s->advice == SESSION_ADVICE_CHILDREN)
-		log_error("%s; if a child of it is, leave out --no-children", err_msg());
+		log_error("%s; leave out --no-children to record its child processes too",
+			  err_msg());
 	else if (s->advice == SESSION_ADVICE_ANOTHER)
-		log_error("%s; `krait record` without -p shows which processes are", err_msg());
+		log_error("%s; `krait record` without -p records all processes that run Python",
+			  err_msg());
 	else if (s->spawn.advice == SPAWN_ADVICE_INTERPRETER)
 		log_error("%s; write -- python3 %s", err_msg(), s->spawn.name);
 	else if (s->spawn.advice == SPAWN_ADVICE_PATH)
@@ -57,7 +59,7 @@ int fail_refused(const struct session *s, enum color_mode color, int code)
 
 static void say_broken_off(void)
 {
-	log_error("%s; what came until then is shown", err_msg());
+	log_error("%s; what was recorded until then is shown", err_msg());
 }
 
 int fail_stop(struct session *s, int before)

@@ -187,8 +187,9 @@ static int check_native(const struct record_options *o)
 	const struct session_options *s = &o->session;
 
 	if (s->interpreter_frames && s->native != NATIVE_MODE_FULL)
-		return err_set(-EINVAL, "--interpreter-frames are native frames between Python's; "
-					"say --native=full too");
+		return err_set(-EINVAL,
+			       "--interpreter-frames shows native frames between Python's; "
+			       "say --native=full too");
 	if (s->native_lines && s->native == NATIVE_MODE_NONE)
 		return err_set(-EINVAL,
 			       "--native-lines and --native=none exclude each other; keep one");
@@ -309,7 +310,7 @@ static int check_times(const struct record_options *o)
 			       o->format->name);
 	if (!has_time(o))
 		return err_set(-EINVAL,
-			       "the format %s shows how long things take, and %s doesn't tell; "
+			       "the format %s shows how long things take, and %s isn't a time; "
 			       "leave %s out",
 			       o->format->name, o->value ? o->value : o->events.v[0].name,
 			       o->value ? "--value" : "--event");

@@ -117,7 +117,7 @@ static int apply_filters(struct recording *x)
 	r = view_options_warn(&x->options->view, x->session.profile);
 	r = r ? r : view_apply(&x->session.profile, &x->options->view, &totals);
 	if (r == -E2BIG) {
-		log_warn("%s; they are written from the outermost function on", err_msg());
+		log_warn("%s; the stacks are written without --invert", err_msg());
 		upright.invert = false;
 		r = view_apply(&x->session.profile, &upright, &totals);
 	}

@@ -107,7 +107,7 @@ static int condense(struct top *t)
 		browse_condense(t->browse, &c);
 	r = r ? r : live_condensed(t->live, &c);
 	alive_condensed(&t->alive);
-	log_debug("%zu functions were rare", c.given_up);
+	log_debug("to save memory, %zu rare functions became one row", c.given_up);
 	r = condense_end(&c, r);
 	s->void_ids |= r != 0;
 	if (!r && t->browse)
@@ -131,7 +131,7 @@ int top_bound(struct top *t)
 	after = bytes(t);
 	/* If what is needed is already so large, condensing in every interval would be useless. */
 	t->condense_at = MAX(CONDENSE_BYTES, after + after / 2);
-	log_debug("%zu of %zu bytes are left", after, before);
+	log_debug("summing up rare functions left %zu of %zu bytes in use", after, before);
 	return r;
 }
 

@@ -285,8 +285,8 @@ static void keep_reading(struct collect *c, struct process *p, const struct spac
 	if (has_news(p, latest))
 		space_wanted(p, SPACE_GROWN);
 	log_debug("process %u: %zu functions in %zu files registered for gdb, %zu not "
-		  "understood, %zu beyond a limit, %zu sections in doubt; %zu pieces of Python's "
-		  "compiler",
+		  "understood, %zu beyond a limit, %zu sections in doubt; %zu pieces of code of "
+		  "CPython's JIT compiler",
 		  p->key.tgid, st.symbols, st.files, st.malformed, st.dropped, st.doubtful,
 		  reg->executors.n);
 }
@@ -446,7 +446,7 @@ void registered_give_up(struct collect *c, struct process *p)
 {
 	bool cut = p->made->registered.cut;
 
-	log_info("process %u: what it has registered for gdb made room for others: %zu KiB",
+	log_info("process %u: names of code registered for gdb were dropped to make room: %zu KiB",
 		 p->key.tgid, registered_bytes(p) >> 10);
 	registered_close(p);
 	p->made->registered.cut = cut;

@@ -90,7 +90,7 @@ static int load_rows(const struct native_file *f, struct unwind_cache *cache, st
 		if (unwind_cache_load(cache, &ret->key, elf, &ret->rows))
 			return 0;
 	}
-	return err_set(-ENOENT, "%s: no rows on disk", f->path);
+	return err_set(-ENOENT, "%s: no unwind tables in the cache", f->path);
 }
 
 /* Gets the rows of a file: from the cache on disk, or else by compiling them. */
@@ -281,6 +281,6 @@ void native_rows_given_up(struct collect *c, uint32_t table)
 
 	if (!f)
 		return;
-	log_info("%s: its unwind tables made room for others", f->path);
+	log_info("%s: its unwind tables were dropped to make room for others", f->path);
 	try_later(f);
 }

@@ -80,7 +80,7 @@ static void note(struct job *j, int r)
 
 static int nobody_waits(void)
 {
-	return err_set(-ECANCELED, "nobody waits for it any more");
+	return err_set(-ECANCELED, "the recording ended first");
 }
 
 /*
@@ -296,7 +296,7 @@ static const struct step *take_proven(struct collect *c, struct job *j)
 static void take_rows(struct collect *c, struct job *j)
 {
 	native_rows_take(c, j->file, &j->rows, j->r, j->why ? j->why : "");
-	log_debug("%s: %zu rows %llu ms after they were needed, %llu of them to compile",
+	log_debug("%s: %zu unwind rows came %llu ms after they were needed; compiling took %llu ms",
 		  j->file->path, j->rows.rows.rows.n,
 		  (unsigned long long)((clock_ns(CLOCK_MONOTONIC) - j->asked_ns) / NSEC_PER_MSEC),
 		  (unsigned long long)(j->compile_ns / NSEC_PER_MSEC));

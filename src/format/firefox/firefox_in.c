@@ -64,7 +64,8 @@ static int read_beside(struct ff_reader *r, struct json_in *in, const char *fiel
 		return 0;
 	more = json_in_item(in);
 	if (more <= 0)
-		return more ? ff_in_field(more, field) : ff_bad(in, field, "there are more stacks");
+		return more ? ff_in_field(more, field)
+			    : ff_bad(in, field, "there are more stacks than items in this list");
 	ff_skip_blanks(in);
 	none = *in->at == 'n'; /* the item is null */
 	err = viewer_in_scaled(FF_FORMAT, in, field, times, ret, &known);
@@ -88,7 +89,7 @@ static int read_weight(struct ff_reader *r, struct thread *t, int64_t *ret)
 	more = in->at ? json_in_item(in) : 1;
 	if (!in->at || more <= 0)
 		return more ? ff_in_field(MIN(more, 0), "weight")
-			    : ff_bad(in, "weight", "there are more stacks");
+			    : ff_bad(in, "weight", "there are more stacks than weights");
 	err = viewer_in_count(FF_FORMAT, in, "weight", &r->counts, ret, &known);
 	*ret = known ? *ret : one;
 	return err;

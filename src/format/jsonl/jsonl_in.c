@@ -54,7 +54,7 @@ static int put_id(struct reader *r, struct map *ids, uint32_t ours)
 	if (!ours)
 		return NO_MEMORY;
 	if (map_get(ids, (uint64_t)id))
-		return bad(r, "id", "%lld was there before", (long long)id);
+		return bad(r, "id", "%lld is used twice", (long long)id);
 	return map_put(ids, (uint64_t)id, ours) ? NO_MEMORY : 0;
 }
 
@@ -84,7 +84,7 @@ static int take_head(struct reader *r)
 	int64_t by_default = l->numbers[JSONL_DEFAULT_SAMPLE_TYPE];
 
 	if (r->has_head)
-		return bad(r, "type", "krait was there before");
+		return bad(r, "type", "a second line has the type krait");
 	if (l->numbers[JSONL_VERSION] != 1)
 		return bad(r, "version", "this krait reads version 1, not %lld",
 			   (long long)l->numbers[JSONL_VERSION]);
@@ -196,7 +196,7 @@ static int take_stack(struct reader *r)
 		outer = profile_get_location(r->p, id)->outer;
 		if (outer && outer != before)
 			return bad(r, "frames",
-				   "%lld is inlined code without what it was inlined into",
+				   "the frame that %lld was inlined into doesn't come before it",
 				   (long long)r->line.list.v[i]);
 		before = id;
 		r->frame_ids.v[n - 1 - i] = id;
@@ -261,7 +261,7 @@ static int take_whole(struct reader *r)
 	const char *type = str_cstr(&r->line.texts[JSONL_TYPE]);
 
 	if (!r->has_head && !streq(type, "krait"))
-		return bad(r, "type", "the first line must be krait's");
+		return bad(r, "type", "the first line must have the type krait");
 	for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
 		if (streq(type, types[i].type))
 			return types[i].take(r);

@@ -562,8 +562,8 @@ static uint32_t labels_of(struct reader *r, uint32_t thread, uint32_t profile)
 static int too_much(const struct slice *s, const char *what)
 {
 	return err_set(-EINVAL,
-		       FORMAT ": traceEvents: byte %llu: %s than in a file of this size "
-			      "they should be",
+		       FORMAT ": traceEvents: byte %llu: %s than they should be in a "
+			      "file of this size",
 		       (unsigned long long)s->at, what);
 }
 

@@ -152,7 +152,7 @@ static int read_delta(struct trace_profiles *t, struct json_in *deltas, int64_t 
 	int more = json_in_item(deltas), err;
 
 	if (!more)
-		return bad(t, deltas, "timeDeltas", "there are more samples");
+		return bad(t, deltas, "timeDeltas", "there are more samples than deltas");
 	err = more < 0 ? in_field(t, more, "timeDeltas")
 		       : read_moment(t, deltas, "timeDeltas", &delta);
 	if (!err && (__builtin_add_overflow(*at_ns, delta, at_ns) || *at_ns < INT64_MIN / 4 ||
@@ -167,7 +167,7 @@ static int read_samples(struct trace_profiles *t, struct trace_profile *profile,
 	int more, err = in_field(t, json_in_enter(in, '['), "samples");
 
 	if (!err && !d->deltas.at)
-		err = bad(t, in, "timeDeltas", "samples have none");
+		err = bad(t, in, "timeDeltas", "samples have no deltas");
 	err = err ? err : in_field(t, json_in_enter(&d->deltas, '['), "timeDeltas");
 	while (!err && (more = json_in_item(in))) {
 		struct trace_tick tick;

@@ -65,7 +65,7 @@ static int read_delta(struct reader *r, int64_t *at_ns)
 	int more = json_in_item(&r->deltas), err;
 
 	if (!more)
-		return bad(&r->deltas, "timeDeltas", "there are more samples");
+		return bad(&r->deltas, "timeDeltas", "there are more samples than deltas");
 	err = in_field(more < 0 ? more : json_in_scaled(&r->deltas, US, &delta), "timeDeltas");
 	if (!err && __builtin_add_overflow(*at_ns, delta, at_ns))
 		err = bad(&r->deltas, "timeDeltas", "their sum doesn't fit in 64 bits");

@@ -144,7 +144,7 @@ static int read_node(struct v8_nodes *n, struct json_in *in)
 	if (err)
 		return err;
 	if (!has_id || !has_frame || map_get(&n->at, (uint64_t)id))
-		return bad(n, in, "id", "a node needs one of its own, and a callFrame");
+		return bad(n, in, "id", "a node needs an id of its own, and a callFrame");
 	if (has_parent) {
 		const uint64_t *at = map_get(&n->at, (uint64_t)parent);
 
@@ -164,9 +164,9 @@ static int take_edge(struct v8_nodes *n, const struct json_in *in, const struct 
 	const uint64_t *at = map_get(&n->at, (uint64_t)e->child);
 
 	if (!at)
-		return bad(n, in, "children", "one of them isn't in the list");
+		return bad(n, in, "children", "a child isn't in the list of nodes");
 	if (n->list.v[*at].parent && n->list.v[*at].parent != e->parent + 1)
-		return bad(n, in, "children", "a node is that of two others");
+		return bad(n, in, "children", "a node is a child of two others");
 	n->list.v[*at].parent = e->parent + 1;
 	return 0;
 }

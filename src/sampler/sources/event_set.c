@@ -226,7 +226,8 @@ static void set_periods(struct event_set *s, const struct rate *rate)
 		uint64_t period = rate->period[c->part];
 
 		if (c->cpu == rate->cpu && ioctl(c->fd, PERF_EVENT_IOC_PERIOD, &period))
-			log_debug("CPU %d keeps its period: %s", c->cpu, strerror(errno));
+			log_debug("the sampling period of CPU %d can't be changed: %s", c->cpu,
+				  strerror(errno));
 	}
 }
 
