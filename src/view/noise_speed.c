@@ -10,6 +10,11 @@
 #define SOME   0.01 /* part of the cost of all functions; a function with less says little */
 #define ENOUGH 50   /* how many samples a function needs on each side */
 #define MOST   100  /* the most functions that can have SOME of all */
+/*
+ * How much more a larger change of speed is doubted. Twice the speed counts as much as one function
+ * that surely changed by itself: where two functions of four cost twice as much, the others decide.
+ */
+#define DOUBT 4.0
 
 static double pooled_share(const struct noise *n, const struct noise_row *row)
 {
@@ -40,7 +45,7 @@ static bool tells(const struct noise *n, const struct noise_row *row)
  */
 static double against(double speed, const double *changes, const double *se, size_t n)
 {
-	double sum = MIN(fabs(speed) / NOISE_SPEED, SURE);
+	double sum = MIN(fabs(speed) / NOISE_SPEED, SURE) + DOUBT * fabs(speed);
 
 	for (size_t i = 0; i < n; i++)
 		sum += MIN(fabs(changes[i] - speed) / se[i], SURE);
