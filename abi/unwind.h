@@ -17,11 +17,11 @@
 /* In which way a rule finds the canonical frame address (CFA; DWARF 5, section 6.4). */
 enum unwind_cfa {
 	UNWIND_UNKNOWN = 0, /* there is no rule: unwinding ends here */
-	UNWIND_END,   /* the outermost frame, whose return address is undefined (_start, clone) */
-	UNWIND_REG,   /* CFA = reg + off */
-	UNWIND_DEREF, /* CFA = *(reg + off) + off2: realigned stacks (GCC's DRAP) */
-	UNWIND_PLT,   /* x86-64 lazy PLT: rsp + 8, + 8 more if (pc & 15) >= off */
-	UNWIND_SIGNAL, /* signal frame, which called a handler: registers are at sp + off (ucontext) */
+	UNWIND_END,	/* the outermost frame, whose return address is undefined (_start, clone) */
+	UNWIND_REG,	/* CFA = reg + off */
+	UNWIND_DEREF,	/* CFA = *(reg + off) + off2: realigned stacks (GCC's DRAP) */
+	UNWIND_PLT,	/* x86-64 lazy PLT: rsp + 8, + 8 more if (pc & 15) >= off */
+	UNWIND_SIGNAL,	/* signal frame, which called a handler; registers: sp + off (ucontext) */
 	UNWIND_INDEXED, /* CFA = *(reg + off + 8 * index) + off2: OpenSSL's bn_mul_mont() */
 	UNWIND_CLONE, /* reg + off; but as UNWIND_END in a new thread, where a system call returned
 		       * 0 */

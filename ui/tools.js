@@ -54,7 +54,7 @@ function ownHeader() {
 		parts.push(quantity(h.diff ? total : data.totals[state.value], unit()) + ' ' +
 			valueName(type) + (h.durationNs > 0 ? ' in ' +
 			quantity(h.durationNs, 'nanoseconds') : ''));
-	// period 1: values were counted exactly, not sampled
+	// with a period of 1 each event was counted, none was left out
 	if (h.period > 1 && samplesAreOf(h, state.value))
 		parts.push(h.periodUnit === 'nanoseconds' ?
 			+(1e9 / h.period).toPrecision(4) + '\u00a0Hz' :

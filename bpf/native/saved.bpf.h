@@ -8,7 +8,10 @@
 /* size of a kernel stack on this architecture (THREAD_SIZE); used before 5.15 */
 const volatile __u32 kernel_stack_bytes = 16384;
 
-/* Is there bpf_task_pt_regs(), which takes a task with BTF? Older kernels need regs_on_stack(). */
+/*
+ * Tells whether the kernel has bpf_task_pt_regs(), which returns a task's saved registers. An older
+ * kernel needs regs_on_stack().
+ */
 #define HAS_TASK_REGS                                                                              \
 	bpf_core_enum_value_exists(enum bpf_func_id___regs, BPF_FUNC_task_pt_regs___regs)
 

@@ -120,7 +120,7 @@ static void add_owner(struct source_files *f, struct named_file *file, struct pr
 		if (*known == id)
 			return;
 	file->own = true;
-	/* if memory runs out, the file isn't shown */
+	/* without memory for the owner's id, the file's source text isn't shown */
 	file->several |= !id || vec_push(&file->owners, id);
 }
 

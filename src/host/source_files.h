@@ -59,8 +59,8 @@ void source_files_met(struct source_files *f, uint32_t tgid, uint64_t start_boot
 		      const char *path);
 
 /*
- * For collect_texts.wants and .met: is the source text of code wanted that no file has; here is
- * that text. If it is missing for one of the processes, none is shown. @files is a struct
+ * For collect_texts: .wants tells whether the source text of code without a file is wanted; .met
+ * takes that text. If one of the processes lacks the text, none is shown. @files is a struct
  * source_files *.
  */
 bool source_files_wants_text(void *files, uint32_t tgid, uint64_t start_boot_ns, const char *name,

@@ -31,8 +31,8 @@ struct diff_cost {
 	 */
 	int apart;
 	/*
-	 * The cost counts as not changed, although its share differs by far more than sampling and
-	 * runs explain: the function ran in too few stretches of time to judge.
+	 * The share of the cost differs by more than chance explains. The cost counts as unchanged
+	 * all the same, because the function ran in too few stretches of time to judge it.
 	 */
 	bool doubtful;
 };

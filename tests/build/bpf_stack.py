@@ -193,7 +193,7 @@ def load(tool, path):
 
 
 def differs(o, program, log):
-    """How the depths differ from those of the verifier, which counts in words; None: they don't."""
+    """What differs from the depths in the verifier's log, multiples of 8; None: nothing."""
     depths = re.search(r"^stack depth ([0-9+]+)", log, re.M)
     if not depths:
         return "the verifier gave no depths: " + log.strip()[-300:]

@@ -287,9 +287,8 @@ def main():
         runs(work)
         for seed, name in enumerate(programs if full else ["10ms", "100ms"]):
             nothing_changed(work, name, 200 if full else 10, seed, **programs[name])
-        # A program that stays in each task for 20 ms gives 20,000 samples that tell as much as
-        # 4,000 independent ones. If it stays longer, they tell too little to find a change of 5
-        # percentage points.
+        # If each task takes 20 ms, 20,000 samples tell as much as 4,000 independent samples. If
+        # tasks take longer, 20,000 samples are too few to find a change of 5 percentage points.
         for seed, name in enumerate(["10ms", "20ms"] if full else ["10ms"]):
             changed(work, name, 200 if full else 8, seed + 100, **programs[name])
         for percent, points in itertools.product((20, 30, 50, 70) if full else (50,), (0.05, -0.05)):

@@ -90,7 +90,7 @@ static void make_code(struct target *t, uint32_t version)
 	put_u64(&t->code, l->code_linetable, (uintptr_t)&t->table);
 	if (l->code_version)
 		put_u32(&t->code, l->code_version, version);
-	/* the reference count says that the object isn't freed */
+	/* the reference count isn't 0, so the object counts as alive */
 	put_u64(&t->code, l->ob_type - sizeof(uint64_t), 1);
 	put_u64(&t->code, l->ob_type, (uintptr_t)&t->type);
 	put_u64(&t->type, l->type_name, (uintptr_t) "code");

@@ -9,7 +9,7 @@
 #include "proc/distribution.h"
 
 static const struct {
-	/* RECORD, file and expected folder; NULL: the file doesn't belong to it */
+	/* text of a RECORD, a file, the expected folder; NULL: the file isn't in that RECORD */
 	const char *text, *file, *want;
 } records[] = {
 	{"jobs/__init__.py,sha256=x,1\njobs/sub/a.py,,\nhelpers/__init__.py,,\nhelpers/b.py,,\n",

@@ -119,7 +119,7 @@ static char *folded(struct profile *p)
 	return text;
 }
 
-/* krait's own text is the same after reading and writing. */
+/* Text that krait wrote is written anew as it was, once it has been read. */
 static void test_round_trip(void **state)
 {
 	static const char want[] = "<module> (app.py:3);deflate (libz.so.1);[libz.so.1+0x12] 7\n"

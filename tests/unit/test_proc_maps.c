@@ -206,7 +206,7 @@ static void test_many(void **state)
 	fd = open(path, O_RDWR | O_CREAT, 0600);
 	assert_true(fd >= 0 && !ftruncate(fd, (off_t)page));
 	p = mmap(NULL, (size_t)n * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	/* each maps the file's beginning, so that they can't be joined */
+	/* each mapping begins at the file's first byte, so the kernel can't merge two of them */
 	for (int i = 0; i < n; i++)
 		assert_true(mmap(p + (size_t)i * page, page, PROT_READ, MAP_SHARED | MAP_FIXED, fd,
 				 0) != MAP_FAILED);

@@ -43,7 +43,7 @@ struct pstats {
 	struct map edge_at; /* caller << 32 | callee -> index of the edge */
 	unsigned value;
 	int samples;	/* index of the value that counts the samples of .value; -1: none does */
-	size_t entries; /* how many entries of the profile are counted, if no value counts samples */
+	size_t entries; /* number of the profile's entries, if no value counts samples */
 	double unit;	/* how many seconds a unit of the value is */
 };
 

@@ -24,8 +24,8 @@ static void add_title(const struct svg *s, size_t columns, struct str *b)
 }
 
 /*
- * Appends "999 Hz" if the period is a time, else "every 1,000,000 cycles". Appends nothing for a
- * period of 1 (values were counted exactly, not sampled), and for the period of another event.
+ * Appends "999 Hz" if the period is a time, else "every 1,000,000 cycles". Appends nothing if
+ * the period is 1, because then each event was counted, or if the period is that of another value.
  */
 static void add_rate(const struct svg *s, struct str *b)
 {

@@ -52,7 +52,7 @@ static void split(const char *s, struct parts *ret)
 	ret->at[ret->n] = s;
 }
 
-/* Returns what follows the counting number in a name; NULL: there is no number. */
+/* Returns the part of a name that follows its serial number; NULL: the name has no number. */
 static const char *behind_number(const char *s)
 {
 	const char *name = s;
