@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The lower bound of a walk without reads of blocks: the frame chain of one thread, one 8-byte user
- * read a step and nothing else. bench/run walk compares krait's walk with it.
+ * The least that a walk can cost if it reads frame by frame: it follows the frame chain of one
+ * thread, reads 8 bytes of user memory for each frame and does nothing else. bench/run walk
+ * compares krait's walk with it.
  */
 #include "kernel.h"
 #include <bpf/bpf_helpers.h>

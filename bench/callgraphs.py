@@ -4,7 +4,8 @@ stack with each sample) and `py-spy record --native` (it stops the target), one 
 each round. For each: bytes on disk for a sample, the target's speed, its own CPU time, stacks that
 reach the program's start, and samples whose functions can't have called each other in that order.
 Then the target's speed at 9,999 Hz, with krait's and perf -g's events switched on in turn. Last,
-rows of a large library: the time from the first sample to the first whole stack."""
+how soon krait can unwind a large library: the time from its first sample to its first whole
+stack."""
 
 import os
 import re
@@ -24,7 +25,7 @@ import speed
 
 HZ = 999
 FAST_HZ = 9999
-FAST_POINTS = 3  # points by which krait may slow the target more than perf -g
+FAST_POINTS = 3  # percentage points by which krait may slow the target more than perf -g
 WINDOW = 1.5
 VERSION = "3.12"  # the newest Python that py-spy knows
 SETTINGS = (("20 Python frames", 20, None), ("64 native frames", 64, "deep.so"))
@@ -44,15 +45,15 @@ def chain(depth, library):
 
 
 def is_wrong(stack, functions):
-    """Can't the program have this stack (names, the outermost first)? It may be entering or leaving
-    a function."""
+    """True if the program can't have this stack (names, the outermost first). Missing inner
+    functions aren't wrong: the program may be entering or leaving one."""
     own = [name for name in stack if name in functions or re.match("(step|deep)_[0-9]+$", name)]
     return own != functions[:len(own)]
 
 
 class Profiler:
-    """A profiler at work on a process. After its end it has .cpu, .samples, .bytes, .whole,
-    .wrong."""
+    """Runs a profiler on a process. At the end of the with block the object has .cpu, .samples,
+    .bytes, .whole and .wrong."""
 
     def __init__(self, command, count):
         self.command, self.count = command, count
@@ -84,7 +85,7 @@ class Profiler:
 
 def count_krait(path, functions):
     profile = pprof.read(path)
-    # young: samples taken while rows weren't ready, which native.py measures
+    # young: samples of the first seconds, when unwind rows weren't ready; native.py measures them
     causes, young, _ = native.judged(profile)
     total = sum(causes.values())
     wrong = sum(sample.values[0] * is_wrong([short(l.name) for l in profile.stack(sample)], functions)
@@ -102,8 +103,8 @@ def count_perf(path):
 
 
 def count_spy(path, said, functions):
-    """py-spy prints how many samples it couldn't take. Its stacks are merged and have no native
-    root."""
+    """py-spy prints how many samples it took and how many it couldn't take. Its file has no native
+    frames outside the Python frames, so each stack counts as whole."""
     words = said.replace(",", "").split()
     samples = int(words[words.index("Samples:") + 1]) if "Samples:" in words else 0
     failed = int(words[words.index("Errors:") + 1]) if "Errors:" in words else 0
@@ -175,8 +176,8 @@ def compare(python, setting, rounds):
 
 
 def in_turn(python, setting, seconds):
-    """The target's speed beside that under `perf record -g`, at a high rate, their events in
-    turn."""
+    """Compares the target's speed under krait with that under `perf record -g`, at a high rate. The
+    events of the two are switched on in turn."""
     name, depth, library = setting
     got, end = [], time.monotonic() + seconds
     with lib.Target(python, native=library and os.path.join(lib.BUILD, "bench", library)) as target:

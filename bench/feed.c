@@ -46,7 +46,9 @@ static uint64_t code_of(unsigned stack, unsigned i)
 	return 0x10000 + (uint64_t)(stack * FRAMES + i) * 512;
 }
 
-/* Any number but 0. Numbers of the kernel program are hashes, which spread over its sets. */
+/*
+ * The id of a stack is never 0. The kernel program's ids are hashes, so these are spread as well.
+ */
 static uint64_t stack_of(size_t i)
 {
 	return (i + 1) * 0x9e3779b97f4a7c15;
@@ -87,7 +89,7 @@ static void send_stack(struct collect *c, unsigned stack)
 	collect_record(c, &rec, sizeof(rec));
 }
 
-/* Flushes, so that samples wait for the next flush at most. */
+/* Flushes. False if it fails or if samples older than the last FLUSH_EVERY aren't counted yet. */
 static bool flush(struct collect *c, size_t sent)
 {
 	struct collect_stats st;

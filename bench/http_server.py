@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""http_server.py asyncio|threads: a small web server that prints its port; each answer takes some
-Python."""
+"""http_server.py asyncio|threads: a small web server that prints its port. It runs some Python code
+for each answer."""
 
 import asyncio
 import http.server

@@ -88,7 +88,7 @@ class User:
         subprocess.run(["chown", "-R", "4711:4711", self.home], check=True)
 
     def types(self, line):
-        """Installs and runs krait. Returns (exit code, what it said)."""
+        """Runs the shell command @line as the user. Returns (exit code, what it printed)."""
         app = os.path.join(self.home, "app")
         path = "%s/new/bin:%s/bin:%s/bin:/usr/local/bin:/usr/bin:/bin" % (self.home, app, self.index)
         done = subprocess.run(
@@ -123,8 +123,9 @@ def cpu_seconds():
 
 
 def journey(user, install, krait, after):
-    """Seconds from the first command to the page, and of CPU time, the program's one included.
-    AFTER: what of the refusal is typed, "sudo" or "grant"."""
+    """Returns (seconds from the first command to the page, seconds of CPU time). Both include the
+    program's own second. AFTER: which of the two commands that krait's refusal names is typed,
+    "sudo" or "grant"."""
     user.begin()
     begin, used = time.monotonic(), cpu_seconds()
     if install:

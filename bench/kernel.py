@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The cost of the kernel's part of a stack: BPF time of a sample of a program that is nearly always
-in the kernel, with that part and without it, in turn."""
+"""The cost of the kernel frames of a stack: BPF time of a sample of a program that is nearly always
+in the kernel, in turn without these frames and with them."""
 
 import os
 import statistics

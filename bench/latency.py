@@ -3,7 +3,7 @@
 perf record at the same rate, which shows the cost of the kernel's timer. There is one server, and
 the events are switched on in turn. Latency counts from the moment a request was due. A window's
 beginning doesn't count, because krait still works on the samples of the window before. krait's
-process goes on, so it also wakes now and then in the windows of the others."""
+process also wakes now and then in the windows of the others, because it isn't stopped there."""
 
 import contextlib
 import itertools
@@ -66,8 +66,8 @@ def p99(windows):
 
 
 def ratio_interval(rounds, a, b, repeats=1000):
-    """p99 of all answers of arm @a by that of all of arm @b, and its 95 % interval: rounds of
-    neighbouring windows, drawn again and again."""
+    """Returns the p99 of arm @a divided by that of arm @b, and the ends of its 95 % interval, by
+    resampling the rounds. The windows of a round were measured one right after the other."""
     rng = random.Random(1)
 
     def ratio(drawn):

@@ -339,8 +339,8 @@ def need_perf():
 
 @contextlib.contextmanager
 def perf_events(pid, hz, *options):
-    """The events of a perf record, without call graphs if no option wants them; pid None: of the
-    whole machine."""
+    """The events of a perf record, which takes call graphs only if an option asks for them. With
+    pid None they sample the whole machine."""
     process = in_background(perf_command([pid] if pid else [], hz) + list(options))
     try:
         time.sleep(0.5)
@@ -388,14 +388,16 @@ class Target:
         self._answer()
 
     def run(self, depth, seconds):
-        """Rounds a second that it made at this depth, by its own clock; it sleeps afterwards."""
+        """Lets the target spin at this depth, then sleep. Returns the rounds a second that it made,
+        by its own clock."""
         self.depth(depth)
         time.sleep(seconds)
         self.depth(0)
         return self.speed
 
     def pace(self, seconds):
-        """Returns the rounds a second in the next SECONDS of its spinning, by its own clock."""
+        """Returns the rounds a second that the target makes in the next SECONDS, by its own
+        clock."""
         rounds, at = self._progress()
         time.sleep(seconds)
         rounds_2, at_2 = self._progress()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""krait's own memory and CPU time while programs with thousands of stacks run, and whether it grows
-beside one whose stacks are few: resident memory plus what the kernel counts for its maps. Per-CPU
-rings are projected to a machine of 8 CPUs."""
+"""krait's own memory and CPU time while programs with thousands of different stacks run, and how
+much its memory grows beside a program with few stacks. Memory is resident memory plus what the
+kernel counts for krait's maps. What is there once for each CPU is projected to a machine of 8."""
 
 import os
 import time
@@ -15,8 +15,9 @@ SETTLE = 15  # seconds after which tables and the log of samples have reached th
 
 
 def per_cpu(cpus):
-    """Bytes that depend on the number of CPUs: rings (src/sampler/per_cpu.c, ring_bytes(): once in
-    the kernel's count, once in the resident memory), staging and walk state."""
+    """Returns the bytes that depend on the number of CPUs: staging, walk state, and rings of the
+    size that ring_bytes() of src/sampler/per_cpu.c gives. A ring counts twice, because both the
+    kernel's count and the resident memory have it."""
     ring = max(1 << 20, 1 << ((8 << 20) // cpus).bit_length() - 1)
     return cpus * (2 * ring + (192 << 10))
 
@@ -29,7 +30,8 @@ def memory(k):
 
 
 def watch(target, hz, seconds):
-    """Memory after a third and at the end of the time, krait's CPU time per second in between."""
+    """Returns (memory after a third of the time, memory at its end, krait's CPU time per second in
+    between, krait's closing summary)."""
     with lib.Krait(["-p", str(target.pid), "-F", str(hz)]) as k:
         k.program()
         time.sleep(max(SETTLE, seconds / 3))
@@ -46,7 +48,7 @@ def varied(workers, spinning, hz, seconds):
 
 
 def growth(hz, seconds):
-    """Measures how krait's memory grows beside a program that does the same again and again."""
+    """Measures how much krait's memory grows beside a program that repeats the same work."""
     with lib.Target(lib.newest_interpreter()) as target:
         target.depth(20)
         early, late, _, summary = watch(target, hz, seconds)

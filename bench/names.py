@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Names of 10,000 distinct addresses in a large library that wheels ship, opening it
-included: CPU time, peak memory and time of a process that does nothing else (tests/tools/names.c).
-Each name is compared with nm's symbols, as c++filt shows them.
+"""What it costs to open a large library that wheels ship and to name 10,000 distinct addresses in
+it: CPU time, peak memory and time of a process that does nothing else (tests/tools/names.c). Each
+name is compared with nm's symbols, as c++filt shows them.
 """
 
 import bisect
@@ -68,7 +68,8 @@ def shown(names):
 
 
 def wrong(symbols, addresses, got):
-    """Returns the addresses whose name is none of their right ones."""
+    """Returns the addresses to which the tool gave a wrong name, with that name and the right ones.
+    An address has several right names if functions start at the same place."""
     truth = [symbols.at(address) for address in addresses]
     text = shown(set.union(*truth))
     text = {name: t if len(t.encode()) < CUT else t.encode()[:CUT].decode() + "..."

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How many native stacks reach the thread's start, in the programs of bench/busy: native code as it
-is shipped, in wheels. A stack that breaks off says why. A whole one must begin where threads begin.
-Stacks of the first seconds, for which unwind tables weren't ready, are shown apart.
+"""How many native stacks reach the thread's start, in the programs of bench/busy, whose native code
+comes from wheels as they are published. A stack that breaks off says why. A whole one must begin
+with a function that starts threads. Stacks of the first seconds are counted apart, because unwind
+rows weren't ready then.
 """
 
 import collections
@@ -106,8 +107,8 @@ class Program:
 
 
 def cause_of(stack):
-    """Why a native stack (root first) isn't whole; "" if it is. Of a thread that ends the kernel's
-    part is all there is."""
+    """Says why a native stack (root first) isn't whole; "" if it is. A thread that is ending has
+    kernel frames only: its stack is whole without native ones."""
     if any(l.kind == "kernel" and l.name == "do_exit" for l in stack):
         return ""
     marks = [l.name[len(MARK):-1] for l in stack if l.kind == "mark" and l.name.startswith(MARK)]
@@ -122,8 +123,8 @@ def cause_of(stack):
 
 
 def judged(profile):
-    """Samples: {cause: count}, "" = the native stack is whole; how many were there when it wasn't
-    warm, and how many of these were whole."""
+    """Returns ({cause_of() the stack: samples}, samples of the first seconds, how many of these
+    have a whole stack). The samples of the first seconds aren't in the dict."""
     causes, young, whole, known = collections.Counter(), 0, 0, {}
     for sample in profile.samples:
         if sample.stack not in known:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The target's speed under other samplers of Python, krait and perf, in turn: the median of many
-short windows against windows without a profiler. They come from a virtual environment in the
-test cache, made here."""
+short windows against windows without a profiler. The other samplers are installed in a virtual
+environment in the test cache, which this script makes."""
 
 import os
 import shutil

@@ -57,8 +57,8 @@ def field(number, value):
 
 
 def make(path, n, depth, shared, seed=5, programs=1):
-    """pprof, by hand. @shared: the mean share of a stack that it has in common with an earlier
-    one."""
+    """Writes a pprof file byte by byte. @shared: which part of its frames a stack has in common
+    with an earlier stack, on average."""
     rng = random.Random(seed)
     strings = {"": 0}
 
@@ -142,7 +142,8 @@ new PerformanceObserver((list) => {
 
 
 def impatient(page):
-    """A wheel turned from the start: when the first was answered, and the longest wait, ms."""
+    """Turns the mouse wheel while the page loads. Returns, in ms, when the first picture was there,
+    when the page was ready, and for each answer [when it came, how long the turn waited for it]."""
     with browser.Browser(1600, 900) as b:
         b.call("Page.addScriptToEvaluateOnNewDocument", {"source": WAITS})
         b.open("/dev/null")
@@ -252,7 +253,7 @@ def main():
         for name, times in found.items():
             print(f"{name}: median {statistics.median(times):.1f} ms, worst {max(times):.1f}")
         which = "page of a comparison: " if args.diff else "page: "
-        # the first run isn't judged, in which the browser is still cold
+        # the first run isn't judged, because the browser is still cold
         judge(which + "first picture, median", statistics.median(first[1:] or first), FIRST_PICTURE, "ms")
         for name, words in LIMITED.items():
             if name in found:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The cost of a recording of the whole machine at the default rate: krait's own CPU time (user and
-system, of its threads and of the process that reads for it), and the run time of its kernel
-programs, apart. At rest, beside 500 starts of /bin/true a second, and beside 40 of Python. The
-start is a row of its own."""
+system, of its threads and of the process that reads for it), and in a row of its own the run time
+of its kernel programs. Both are measured at rest, beside 500 starts of /bin/true a second, and
+beside 40 starts of Python a second. The CPU time of krait's own start is a third row."""
 
 import contextlib
 import os
@@ -15,7 +15,7 @@ import time
 import lib
 
 WINDOW = 2
-# seconds in which krait makes the tables of what runs already and of what the storm runs
+# seconds in which krait makes the tables of the running programs and of the one that storm starts
 SETTLE = 5
 STORM = os.path.join(lib.BUILD, "bench/storm")
 SITUATIONS = (

@@ -65,8 +65,8 @@ def rows(got, hz):
 
 
 def sample_ns(target, hz, depth):
-    """BPF time of one sample of the target, without krait's runs for other processes (about 300
-    ns)."""
+    """Returns the BPF time of one sample of the target. krait's program also runs for other
+    processes; about 300 ns are subtracted for each such run."""
     with lib.recorder(target.pid, hz) as k:
         program = k.program()
         target.depth(depth)

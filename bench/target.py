@@ -74,7 +74,8 @@ def leaf(unused):
 
 
 def native_leaf(library):
-    """In place of Python's functions: a native stack of that depth below one Python function."""
+    """Returns a Python function that calls a native stack of the given depth. It replaces the chain
+    of Python functions."""
     deep = ctypes.CDLL(library).deep
     deep.restype = ctypes.c_long
 

@@ -131,7 +131,8 @@ def cost(seconds):
 
 
 def memory(source, seconds, hz, points=10):
-    """Resident memory that is its own, in bytes, at so many points of the time."""
+    """Returns krait top's anonymous resident memory in bytes, read @points times at equal
+    distances."""
     with Program(source) as target, Top("-F", str(hz), "-p", str(target.process.pid)) as top:
         got = []
         for _ in range(points):

@@ -58,8 +58,8 @@ class State:
 
 
 def window(k, program, bare, seconds):
-    """Deltas: samples of the target, runs and ns of krait's program; runs, ns, steps of the bare
-    loop."""
+    """Returns what was counted during a window: samples of the target, runs and ns of krait's
+    program, runs, ns and steps of the bare loop."""
     a = State(k, program, bare)
     time.sleep(seconds)
     b = State(k, program, bare)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Shared by the programs here: NAME.py runs its rounds until it is killed, and says "ready" when
-the first one is behind. They are profiled, each for the native code that it spends its time in."""
+"""Shared by the programs here: NAME.py runs its rounds until it is killed, and prints "ready" when
+the first one is done. Each program is profiled for the native code in which it spends its time."""
 import sys
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs commands: vfork(), execve(), and what a process begins with."""
+"""Runs commands: vfork(), execve(), and the code that each process begins with."""
 import subprocess
 
 import busy

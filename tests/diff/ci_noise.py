@@ -4,13 +4,14 @@
 [--minutes M]: how often does the gate of docs/ci.md fail a job for nothing, and how often does it
 find what got slower?
 
-The programs are those of planted.py. packaging/action/benchmark.sh records each side, at each
-load: so many processes compute beside what the machine does already. Sides are compared by the
-limit 'own:*>+5%':
+The programs are those of planted.py. packaging/action/benchmark.sh records each side of a
+comparison. A load is a number of processes that compute meanwhile. The gate's limit is
+'own:*>+5%'. It compares:
 
-- A side with the side before it of the same program. The limit may be exceeded in 1 of 300 pairs.
-- A side with one in which a function does so much more that a run costs 10 or 5 % more CPU time.
-  Each function has its turn. 10 % must be found in 57 of 60 pairs; for 5 % the share is printed.
+- Each side with the side recorded before it, of the same program. The limit may be exceeded in 1 of
+  300 pairs.
+- Each side with one in which a function does so much more that a run costs 10 or 5 % more CPU time.
+  All functions take turns. 10 % must be found in 57 of 60 pairs; for 5 % the share is printed.
 - The sides of the first load with those of the last one.
 
 FOLDER: where the recordings are, and stay; what is there isn't recorded again. --judge: records
@@ -48,7 +49,7 @@ class Load:
 
 
 class NoMore(Exception):
-    """With --judge: the recording isn't there."""
+    """Raised with --judge if the next recording isn't in the folder."""
 
 
 class Benchmarks:
@@ -59,8 +60,8 @@ class Benchmarks:
         self.env = dict(os.environ, KRAIT=planted.KRAIT)
 
     def measured(self, kept):
-        """The cost of each function of each program. It is measured once for a folder, because how
-        much a program does depends on it."""
+        """Returns the cost of each function of each program. It is measured once for a folder and
+        kept there: the rounds of a run are computed from it, and all recordings need the same."""
         if not os.path.exists(kept):
             with open(kept, "w") as f:
                 json.dump({name: planted.measured(path) for name, path in self.paths.items()}, f)
@@ -126,7 +127,7 @@ def one_turn(b, load, turn, sides, counts):
 
 
 def at_load(b, load, o):
-    """The plain sides by program, and what was counted."""
+    """Returns ({program: its recordings in which no function is slower}, the counts)."""
     counts, sides, end = Counts(), {name: [] for name in PROGRAMS}, time.time() + 60 * o.minutes
     turn = 0
     with Load(0 if o.judge else load):

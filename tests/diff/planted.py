@@ -42,9 +42,9 @@ KRAIT = os.path.join(ROOT, os.environ.get("KRAIT", "build/release/krait"))
 SECONDS = float(os.environ.get("KRAIT_PLANTED_SECONDS", "5"))
 HZ = 1999
 REGRESSIONS = (5, 5, 10, 25)  # percent of a round
-# The C library returns memory to the kernel when the end of its heap is free. Whether zlib's buffers
-# lie there is settled when a process begins, and then compressing takes twice the time or half. So
-# the programs keep their memory.
+# The C library returns memory to the kernel when the end of its heap is free. In some processes
+# zlib's buffers are at that end; this is settled when a process begins, and makes compressing take
+# twice the time. So these variables make the C library keep the memory.
 os.environ.update(MALLOC_TRIM_THRESHOLD_=str(1 << 30), MALLOC_MMAP_THRESHOLD_=str(32 << 20))
 TRIES = 5
 failed = False
@@ -141,7 +141,7 @@ def order(n):
         sorted(DATA[:300])
 STEPS = {"digest": 350, "match": 90, "pack": 25, "order": 80}
 """,
-    # A data base, and what is done with its rows.
+    # A data base, and Python code that works on its rows.
     "base": r"""
 import json, sqlite3, sys, time
 base = sqlite3.connect(":memory:")
@@ -208,7 +208,7 @@ def swap(n):
 STEPS = {"build": 2400, "walk": 100, "count": 9000, "swap": 12000}
 """,
 }
-# Functions that call another one for their work; the steps are that other one's own cost.
+# Functions that call others for their work. These others then have the cost as their own.
 SAME = {"build": ("grow", "__init__"), "walk": ("add",)}
 TWO = r"""
 import json, sys, time
@@ -338,13 +338,15 @@ CALLED = re.compile(r"(\S+) (?:takes [\d.]+ % (more|less) |is (new|gone): )")
 
 
 def called(got):
-    """(function, its word) that the first line calls dearer or cheaper, or (None, None)."""
+    """Returns the function that the first line calls dearer or cheaper and the line's word for
+    the change ("more", "less", "new", "gone"), or (None, None)."""
     found = CALLED.search(got["summary"])
     return (found[1].split(".")[-1], found[2] or found[3]) if found else (None, None)
 
 
 def judge_planted(pairs):
-    # by kind and percent: pairs; the first row is right; the first line names it, or another one
+    # {(kind, percent): [pairs, pairs whose first row is the planted function, pairs whose first
+    # line names that function, pairs whose first line names another one]}
     counts = {}
     known = [p for p in pairs if p["true"]]
     verdict("planted-known", len(known) >= 0.95 * len(pairs), "in %d of %d pairs the planted function changed most; %d were recorded again" % (
@@ -382,7 +384,8 @@ def judge_without(pairs):
 
 
 def judge_same(pairs, most=40):
-    """Pairs of the recordings of before, of one program and kind."""
+    """Compares recordings of one program and kind in which no function is slower: diff must say
+    that nothing changed."""
     same = []
     for kind, name in itertools.product(("batch", "server"), PROGRAMS):
         of = [p for p in pairs if (p["kind"], p["program"]) == (kind, name)]
@@ -398,8 +401,9 @@ def judge_same(pairs, most=40):
 
 
 def two_runs(folder):
-    """(files of two.py 1 and two.py 1.5, {function: by what part it grew, as the program says}). On
-    a busy machine the speed changes between the two, and parse() seems to grow too: then again."""
+    """Returns (files of two.py 1 and two.py 1.5, {function: by what part it grew, as the program
+    says}). On a busy machine the speed changes between the two, and parse() seems to grow too: such
+    a pair is recorded again."""
     path, files = script(folder, "two", TWO), [os.path.join(folder, k + ".pb.gz") for k in ("1", "1.5")]
     for _ in range(TRIES):
         took = [json.loads(krait("record", "-q", "-F", "4999", "-o", f, "--", sys.executable, path, k)) for f, k in zip(files, ("1", "1.5"))]

@@ -79,8 +79,8 @@ until(float(sys.argv[1]), large)
 
 
 def record(folder, name, number):
-    # In a folder of its own: how many files lie beside a script decides how Python's heap is laid
-    # out (importlib lists them), and with it what malloc costs.
+    # Each script has a folder of its own. importlib lists the files beside a script, so their
+    # number changes the layout of Python's heap, and with it what malloc costs.
     scripts = os.path.join(folder, "scripts")
     os.makedirs(scripts, exist_ok=True)
     script = os.path.join(scripts, name + ".py")
@@ -116,7 +116,8 @@ class Recording:
         self.key = self.read.strings.index("time")
 
     def owner(self, sample):
-        """Its innermost Python function, which has the cost of the native code that it calls."""
+        """Returns a sample's innermost Python function. The cost of the native code that it calls
+        is counted as its own."""
         return next((l.key for l in reversed(self.read.stack(sample)) if l.kind == "python"), None)
 
     def owners(self):
@@ -170,8 +171,9 @@ SOME, LARGE = (0.03, 0.3), (0.2, 0.7)
 
 
 def five_points(a, b, work, rng, sizes):
-    """Makes a function of @b dearer whose share is in @sizes; with LARGE the largest one. (found,
-    the words that describe it), or None if there is no such function."""
+    """Makes a function of @b dearer whose share is within @sizes; if @sizes is LARGE, the largest
+    one. Returns (whether diff found it, words for the output), or None if there is no such
+    function."""
     r = Recording(b)
     total = sum(s.values[0] for s in r.read.samples)
     leaves = sorted(((n, k) for k, n in r.owners().items() if sizes[0] <= n / total <= sizes[1]))

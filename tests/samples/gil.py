@@ -22,8 +22,8 @@ from judge import check, pprof  # noqa: E402
 
 HZ = 1999
 FEW_UNKNOWN = 0.03
-SWITCHING = 0.1  # share of the time between two holds
-BETWEEN = 0.002  # ... in the evaluation loop: up to 3.10 it calls drop_gil(), then take_gil()
+SWITCHING = 0.1  # largest share of contend()'s samples between dropping and taking the GIL
+BETWEEN = 0.002  # the same in the evaluation loop, between drop_gil() and take_gil() (to 3.10)
 FAST = ("python2.7-pyenv", "python3-dist", "python3.12-pyenv", "python3.15-sid")
 STATES = {"held", "released", "waiting", "none", "unknown"}
 BY_C = {"krait_without_gil": "released", "krait_with_gil": "held", "krait_no_python": "none",
@@ -46,10 +46,10 @@ def below(stack):
 
 
 def truth(stack, giving, between):
-    """(the states that may be true of a sample, what it shows), or None if that isn't known.
-    giving: the evaluation loop itself gives the GIL away (2.7), so any instruction may be between
-    dropping and taking it. between: the loop calls a function that drops it, and then one that
-    takes it."""
+    """Returns (the states that may be true of a sample, what the sample shows), or None if that
+    isn't known. giving: the code of the evaluation loop itself gives the GIL away (2.7), so any of
+    its instructions may be between dropping and taking the GIL. between: the loop calls a function
+    that drops the GIL, and then one that takes it."""
     if any(frame.kind == "mark" and frame.name not in check.ABSENT for frame in stack):
         return None
     python, names = below(stack)
@@ -91,7 +91,8 @@ def judge(profile, giving, between):
 
 
 def due(interpreter):
-    """What samples must show. zlib's inner functions don't have names everywhere."""
+    """Returns what the samples must show. "deflate" isn't required, because zlib's inner functions
+    don't have names everywhere."""
     out = {"alone", "krait_without_gil", "krait_with_gil", "krait_no_python", "read"}
     return out | {"own_gil"} if interpreter.version >= (3, 12) else out
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""gil_states.py LIBRARY SECONDS: functions of which each leaves no doubt about the GIL; see gil.py.
+"""gil_states.py LIBRARY SECONDS: runs functions for each of which the state of the GIL is known;
+see gil.py.
 
-Alone at first, then all at once, with hand-overs as often as they can be had. Runs on
-Python 2.7 and 3.x.
+alone() runs first, without other threads. Then six functions run at once, in threads that hand over
+the GIL as often as the interpreter can be made to do so. Runs on Python 2.7 and 3.x.
 """
 import os
 import sys
@@ -94,7 +95,7 @@ def run(functions, seconds):
 def main():
     global ctypes, UNLOCKED, LOCKED
     alone()
-    import ctypes  # makes the lock of 2.7, which from then on is given away now and then
+    import ctypes  # creates the GIL of 2.7, which from then on is given away now and then
     UNLOCKED, LOCKED = ctypes.CDLL(sys.argv[1]), ctypes.PyDLL(sys.argv[1])
     if sys.version_info[0] > 2:
         sys.setswitchinterval(1e-4)

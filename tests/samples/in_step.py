@@ -4,8 +4,8 @@
 
 in_step_target.py spends known shares of each beat in three functions and measures their CPU time
 by the thread's own clock. No share of the samples may be off by more than three standard errors. By
-chance one right answer of some hundred is. So what is off is measured again, and fails if it is off
-again.
+chance one right share of some hundred is. So if a share is off, the rate is measured again, and
+fails if the same share is off again.
 """
 import concurrent.futures
 import json

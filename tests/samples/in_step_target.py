@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Works in a rhythm: half of each beat in a, three tenths in b, a fifth in c.
 
-in_step_target.py HZ SECONDS: HZ beats a second of time.perf_counter(), until it had so much CPU time, and
-prints the thread's CPU time in each of the three as JSON. Reading the clock takes a microsecond or two, most of
-which would be counted for the function beside it: each beat reads it twice in a row, and takes that off.
+in_step_target.py HZ SECONDS: makes HZ beats a second of time.perf_counter() until it has used
+SECONDS of CPU time, and prints the thread's CPU time in each of the three functions as JSON.
+Reading the clock takes a microsecond or two, most of which would be counted for the function before
+or after. So each beat reads the clock twice in a row and subtracts the difference.
 """
 import json
 import sys

@@ -4,8 +4,8 @@
 
 phases.py measures the CPU time of its phases with the thread's own clock. Of 20,000 samples
 no phase's share may be off by more than three standard errors. By chance one of a hundred right
-profilers would fail somewhere among all phases and versions. So what is off is measured again, and
-fails if it is off again.
+profilers would fail somewhere among all phases and versions. So a version with a share that is
+off is measured again, and fails if the same share is off again, in the same direction.
 """
 import concurrent.futures
 import json
@@ -54,7 +54,7 @@ def measured(krait, interpreter, folder):
 
 
 def off(shares, total):
-    """Phases that are off, with by how many standard errors."""
+    """Returns {phase whose share is off: by how many standard errors}."""
     out = {}
     for phase, (true, found) in shares.items():
         errors = (found - true) / math.sqrt(true * (1 - true) / total)
