@@ -23,7 +23,11 @@
 struct moment {
 	struct task_struct *task; /* the thread that is running, which is sampled */
 	void *ctx;		  /* context of the program, for bpf_get_stack() */
-	/* The context begins with the thread's user registers; false: the kernel ran. */
+	/*
+	 * The context begins with the thread's user registers; false: the kernel ran. A program
+	 * whose context has none says false as a constant, so that the compiler drops the code that
+	 * reads them, which the verifier would refuse.
+	 */
 	bool user_mode;
 	bool kernel_stack; /* the kernel's frames are wanted, if the kernel ran */
 	__u8 source;	   /* rec_sample.source */
@@ -157,11 +161,11 @@ walk_global int choose_extent(__u32 slot, __u32 exits, __u32 young)
 	return 0;
 }
 
-walk_inline __u64 user_sp(const struct moment *m, const struct walk *w)
+walk_inline __u64 user_sp(const struct moment *m)
 {
 	const struct bpf_perf_event_data *regs = m->ctx;
 
-	return w->user_mode ? regs->sp : saved_sp(m->task);
+	return m->user_mode ? regs->sp : saved_sp(m->task);
 }
 
 /* Takes the Python frames and the state of the GIL. False: no layout is known. */
@@ -171,25 +175,25 @@ walk_inline bool take_python(const struct moment *m, struct rec_sample *rec, str
 
 	w->sp = 0;
 	if (w->extent == EXTENT_SEVERAL) {
-		w->sp = user_sp(m, w);
+		w->sp = user_sp(m);
 		choose_interpreter(w->slot, w->proc.tgid);
 	}
 	l = walk_layout(w->where.layout);
 	if (!l)
 		return false;
 	if (l->walk == PY_WALK_CFRAME)
-		w->sp = user_sp(m, w);
+		w->sp = user_sp(m);
 	walk_python(w, l);
 	rec->gil = take_gil(w->slot, w->user_mode);
 	return true;
 }
 
 /* Takes the kernel's frames if the event has interrupted the kernel. Returns their number. */
-walk_inline __u32 take_kernel(const struct moment *m, const struct walk *w, struct native_out *no)
+walk_inline __u32 take_kernel(const struct moment *m, struct native_out *no)
 {
 	long n;
 
-	if (!m->kernel_stack || w->user_mode)
+	if (!m->kernel_stack || m->user_mode)
 		return 0;
 	n = bpf_get_stack(m->ctx, no->pc, ABI_MAX_KERNEL * sizeof(__u64), 0);
 	if (n < 0 || n > (long)(ABI_MAX_KERNEL * sizeof(__u64)))
@@ -200,7 +204,7 @@ walk_inline __u32 take_kernel(const struct moment *m, const struct walk *w, stru
 /* Takes the thread's user registers. False: it has none. */
 walk_inline bool take_regs_of(const struct moment *m, const struct walk *w, struct native *n)
 {
-	if (w->user_mode) {
+	if (m->user_mode) {
 		read_leaf(n, m->ctx);
 		return true;
 	}
@@ -215,7 +219,7 @@ walk_inline int take_native(const struct moment *m, struct walk *w, bool unwinds
 
 	if (!n || !no)
 		return NATIVE_NONE;
-	no->head.n_kernel = take_kernel(m, w, no);
+	no->head.n_kernel = take_kernel(m, no);
 	unwinds = unwinds && native_mode != NATIVE_MODE_NONE && take_regs_of(m, w, n);
 	return add_native(w->slot, unwinds);
 }
@@ -310,7 +314,8 @@ walk_inline void add_busy(__u32 source, __u64 ns)
 
 /*
  * Takes the sample of @m with the state in @slot (enum walk_slot). If the slot is in use, the
- * sample counts as lost.
+ * sample counts as lost. How long it took is measured of perf programs only: they can't be
+ * preempted, and the kernel drops samples meanwhile.
  */
 walk_inline void capture(const struct moment *m, __u32 slot)
 {
@@ -322,9 +327,9 @@ walk_inline void capture(const struct moment *m, __u32 slot)
 	w->began_ns = bpf_ktime_get_ns();
 	w->source = m->source;
 	sent = capture_in(m, w);
-	if (measures)
+	if (measures && slot == SLOT_PERF)
 		measure(bpf_ktime_get_ns() - w->began_ns);
-	if (n_sources > 1 && sent)
+	if (n_sources > 1 && sent && slot == SLOT_PERF)
 		add_busy(w->source, bpf_ktime_get_ns() - w->began_ns);
 	walk_give_back(w);
 }

@@ -20,6 +20,9 @@ const volatile __u8 native_mode;	 /* enum native_mode */
 const volatile bool native_instructions; /* instructions, not only functions: lines are shown */
 const volatile bool measures;		 /* how long samples take: longest_ns, long_samples */
 
+/* How many slots of walk state each CPU has: the number of entries of the maps that hold it. */
+const volatile __u32 n_slots = WALK_SLOTS;
+
 /* The recording's events. */
 const volatile __u32 n_sources;
 const volatile struct {
@@ -117,12 +120,12 @@ struct {
 } unwind_rules SEC(".maps");
 
 /*
- * A plain array with WALK_SLOTS values for each CPU, because a value of a per-CPU array has at most
- * 32 KiB.
+ * A plain array with n_slots values for each CPU, because a value of a per-CPU array has at most 32
+ * KiB.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, WALK_SLOTS); /* the size is set at load: WALK_SLOTS for each CPU */
+	__uint(max_entries, WALK_SLOTS); /* the size is set at load: n_slots for each CPU */
 	__type(key, __u32);
 	__type(value, struct staging);
 } stagings SEC(".maps");
@@ -304,7 +307,7 @@ walk_inline const struct py_layout *walk_layout(__u32 index)
 
 walk_inline struct staging *walk_staging(__u32 slot)
 {
-	__u32 i = bpf_get_smp_processor_id() * WALK_SLOTS + slot;
+	__u32 i = bpf_get_smp_processor_id() * n_slots + slot;
 
 	return bpf_map_lookup_elem(&stagings, &i);
 }

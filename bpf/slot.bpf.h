@@ -10,10 +10,17 @@
 
 /*
  * The slots of walk state. Programs that can interrupt or preempt each other on one CPU need a slot
- * each. All perf events share one: the kernel runs one perf program at a time on a CPU, in whatever
- * context (bpf_prog_active). A raw tracepoint or a fexit program needs a slot of its own.
+ * each, or samples are lost.
+ *
+ * SLOT_PERF: perf events. The kernel runs one perf program at a time on a CPU, in whatever context
+ * (bpf_prog_active), so all events share it.
+ * SLOT_TASK: fexit programs, which run in the context of a thread. They can't migrate meanwhile,
+ * but where the kernel is preemptible, another thread can run in the middle of a walk. If that
+ * thread meets the same program, the kernel itself skips it (recursion_misses).
+ *
+ * User space makes SLOT_TASK only if a program that needs it is loaded.
  */
-enum walk_slot { SLOT_PERF, WALK_SLOTS };
+enum walk_slot { SLOT_PERF, SLOT_TASK, WALK_SLOTS };
 
 /*
  * What each user of the walkers defines for itself, as in state.bpf.h: adds 1 to counter @counter.

@@ -127,6 +127,37 @@ static void describe_sources(struct sampler *s)
 	}
 }
 
+/* Is a program loaded that needs SLOT_TASK (bpf/slot.bpf.h)? */
+static bool needs_task_slot(const struct sampler *s)
+{
+	struct bpf_program *program;
+
+	bpf_object__for_each_program(program, s->skel->obj)
+	{
+		if (bpf_program__autoload(program) &&
+		    bpf_program__type(program) == BPF_PROG_TYPE_TRACING)
+			return true;
+	}
+	return false;
+}
+
+/* Makes no slots of walk state that no program uses: one has 260 KiB for each CPU. */
+static void set_slots(struct sampler *s)
+{
+	struct bpf_map *const maps[] = {
+		s->skel->maps.walk_states,    s->skel->maps.walk_outs,
+		s->skel->maps.walk_addresses, s->skel->maps.native_states,
+		s->skel->maps.native_outs,    s->skel->maps.meetings,
+	};
+	uint32_t all = bpf_map__max_entries(s->skel->maps.walk_states);
+	uint32_t n = needs_task_slot(s) ? all : 1;
+
+	s->skel->rodata->n_slots = n;
+	for (size_t i = 0; i < ARRAY_SIZE(maps); i++)
+		bpf_map__set_max_entries(maps[i], n);
+	bpf_map__set_max_entries(s->skel->maps.stagings, s->n_cpus * n);
+}
+
 static int load(struct sampler *s)
 {
 	int r;
@@ -140,8 +171,7 @@ static int load(struct sampler *s)
 	s->skel = sample_bpf__open();
 	if (!s->skel)
 		return err_sys(-errno, "can't open the kernel programs");
-	bpf_map__set_max_entries(s->skel->maps.stagings,
-				 s->n_cpus * bpf_map__max_entries(s->skel->maps.walk_states));
+	set_slots(s);
 	bpf_map__set_max_entries(s->skel->maps.rings, s->n_cpus);
 	s->skel->rodata->whole_machine = s->config.whole_machine;
 	s->skel->rodata->all_processes = s->config.all_processes;
