@@ -23,7 +23,8 @@ end = time.time() + 0.5
 with open("/dev/zero", "rb", 0) as f:
     while time.time() < end: f.read(1 << 20)
 """
-# Two functions of its own, at 0x140 and 0x240 of a mapping, of which it tells the name of one.
+# A program with two functions of machine code, at 0x140 and 0x240 of a mapping. Its perf map names
+# only the first.
 MADE = """
 import ctypes, mmap, os, time
 libc = ctypes.CDLL(None, use_errno=True)

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""alloc.py: allocations fail one by one (alloc_preload.c), as in SQLite's tests. First the first
-one of a run fails alone, then the second alone, and so on. Then all fail from the first one on,
-from the second one on, and so on. Whatever fails, krait ends in time and without a crash. Either it
-writes the same as without a failure, or it says that memory is missing. The fast tier takes some of
+"""alloc.py: allocations fail one by one (alloc_preload.c), as in SQLite's tests. In the first run
+only the first allocation fails, in the next run only the second, and so on. Then all fail from the
+first on, in the next run from the second on, and so on. Whatever fails, krait ends in time and
+without a crash. Either it writes the same as without a failure, or it says that memory is missing.
+The fast tier takes some of
 the allocations, chosen by chance (KRAIT_ALLOC_SEED repeats it); the full tier takes all."""
 import os
 import random
@@ -14,8 +15,8 @@ import kit
 
 FAILURES = 25       # how many allocations of a command fail in the fast tier
 RECORDINGS = 8      # how many allocations of a recording fail in the fast tier
-EVERY = 20          # a recording makes 8,000 allocations and takes half a second: the full tier takes every 20th
-# the most seconds of one run: it takes some milliseconds, a recording half a second
+EVERY = 20          # the full tier lets every 20th of a recording's 8,000 allocations fail
+# A run that takes more seconds than this hangs: a recording takes half a second, others less.
 LIMIT = 60
 SEED = int(os.environ.get("KRAIT_ALLOC_SEED") or random.SystemRandom().randrange(10 ** 6))
 FORMATS = {"html": "html", "svg": "svg", "folded": "folded", "pprof": "pb.gz", "jsonl": "jsonl", "speedscope": "speedscope.json",
@@ -43,7 +44,8 @@ class Run:
         self.args = list(args[:1]) + (["-o", self.out] if out else []) + list(args[1:])
 
     def run(self, fail=0, rest=False):
-        """Runs a command in which that allocation fails, and @rest of all later ones."""
+        """Runs the command. Allocation number @fail fails (0: none), with @rest all later ones
+        too."""
         for path in (self.count, self.out):
             if path and os.path.exists(path):
                 os.unlink(path)
@@ -98,8 +100,9 @@ class Run:
 
 
 class Recording(Run):
-    """Two recordings differ, so the file must only be a whole profile, or there is an error. libbpf
-    reports some failed allocations as other errors."""
+    """A recording. No two are equal, so a run is right if its file is a whole profile, or if krait
+    says "error". The error needn't name memory: libbpf reports some failed allocations as
+    others."""
 
     def wrong(self, good, it):
         if it.code and it.code > 0 and "krait: error: " in it.said:

@@ -32,7 +32,8 @@ def gecko(path):
 
 @case
 def run_script():
-    """Arguments behind the script are the script's. Its exit code is krait's. It is the target."""
+    """The script gets the arguments after its name and is what is recorded. krait ends with the
+    script's exit code."""
     with kit.folder() as folder:
         for name in "ends.py", "mod.py":
             with open(os.path.join(folder, name), "w") as f:

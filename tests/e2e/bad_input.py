@@ -60,7 +60,7 @@ def zombie():
 
 @kit.case
 def other_users():
-    """An ordinary user without rights is told what is missing (3)."""
+    """An ordinary user without rights is told which right is missing, with exit code 3."""
     nobody = pwd.getpwnam("nobody")
 
     def drop():
@@ -104,7 +104,8 @@ def command_line():
 
 @kit.case
 def warnings_stay():
-    """A recording's losses are in its file, before all other comments, in other formats too."""
+    """Warnings of a recording are in its file, before all other comments, and stay there when
+    report writes another format."""
     with folder() as d, python("import time; time.sleep(1000)") as target:
         done = krait("record", "-p", target.pid, "-d", 0.3, "-o", d + "/a.pb.gz")
         check(done.returncode == 0, done.stderr)
@@ -186,8 +187,8 @@ def private_output():
 
 
 def saved(d, name, done):
-    """A recording that couldn't be written to its path: it is whole in a new directory in @d, whose
-    path krait says."""
+    """Checks that a recording that couldn't be written to its path is whole in a new directory in
+    @d, and that krait says where."""
     made = os.listdir(d)
     check(len(made) == 1 and made[0].startswith("krait-"), "%s in %s: %s" % (made, d, done.stderr))
     path = os.path.join(d, made[0], name)
@@ -336,7 +337,7 @@ for path in sys.argv[1:]:
 
 @kit.case
 def no_samples():
-    """Nothing ran: a warning and 0; with --require-samples 1."""
+    """If the target never ran, krait warns and ends with 0, with --require-samples with 1."""
     with folder() as d, python("import time; time.sleep(60)") as idle:
         done = krait("record", "-p", idle.pid, "-d", 0.5, "-o", d + "/x.folded")
         check(done.returncode == 0, "exit code %d: %s" % (done.returncode, done.stderr))
@@ -369,8 +370,8 @@ def nothing_leaves_no_page():
 
 @kit.case
 def forgotten_dashes():
-    """krait repeats the command line with the missing --, to be copied: a shell that reads it gets
-    the same words."""
+    """If -- is missing, krait prints the command line with it, quoted so that the user can copy it
+    to a shell."""
     for words in (["record", "-o", "a b.html", "-d", "3", "python3", "my app.py", "--port", "80", "it's"], ["top", "-n", "1", "./app.py", "x;y", ""],
                   ["python3", "app.py", "-v"]):
         said = krait(*words).stderr
@@ -384,8 +385,8 @@ def forgotten_dashes():
 
 @kit.case
 def too_few_to_count():
-    """A few samples of an event at a rate aren't shown as the number of events; -c 1 has the
-    number, which the kernel counts too."""
+    """A few samples of an event at a rate aren't shown as the number of events. With -c 1 the
+    recording has that number, which is at least the kernel's count."""
     waits = "import time, resource\nfor _ in range(25): time.sleep(0.02)\nprint(resource.getrusage(resource.RUSAGE_SELF)[14])"
     with folder() as d:
         done = krait("record", "-e", "context-switches", "-o", d + "/a.pb.gz", "--", kit.PYTHON, "-c", waits)

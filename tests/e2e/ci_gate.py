@@ -124,7 +124,7 @@ def benchmark_fails():
             run(SCRIPT, *wrong, code=2, cwd=d)
 
 
-# gh as far as it is used: the comments that there are, and what was asked for.
+# A replacement for gh: it answers from the file `comments`, and appends its arguments to `asked`.
 GH = """#!/bin/sh
 echo "$*" >>asked
 for word; do
@@ -145,8 +145,9 @@ def on_github(number, text, user="github-actions[bot]"):
 
 @case
 def comments_on_github():
-    """A first comment is posted, a second one replaces it. Outside of a pull request there is none.
-    Comments of other users and of other benchmarks stay. A file without a mark isn't posted."""
+    """A first comment is posted, a second one replaces it. Outside of a pull request nothing is
+    posted. Comments of other users and of other benchmarks stay. A file without a mark isn't
+    posted."""
     kit.need("jq")
     mine, post = MARK % "a", "api repos/a/b/issues/7/comments -F body=@a.md"
     others = [on_github(1, "see " + mine), on_github(2, mine, "somebody"), on_github(3, MARK % "b"), on_github(4, "krait benchmark")]
@@ -176,8 +177,8 @@ def curl_in(d):
 
 @contextlib.contextmanager
 def gitlab(notes, files=None):
-    """GitLab's interface as far as it is used. Its address, and (method, path, token, text) of each
-    request."""
+    """A server with the part of GitLab's interface that the script uses. Yields its address and a
+    list of its requests: (method, path, token, text)."""
     class Handler(http.server.BaseHTTPRequestHandler):
         def answer(self):
             text = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
@@ -362,9 +363,9 @@ def gitlab_job():
 
 @case
 def gitlab_recipe():
-    """Its script, as GitLab's runner runs it: one shell, the lines one after the other. The
-    baseline comes from the last job of the default branch. There nothing is compared, because a
-    branch that failed once would never get green again."""
+    """The script of the GitLab recipe, run as GitLab's runner does: its lines one after the other,
+    in one shell. The baseline comes from the last job of the default branch. The default branch
+    itself is compared with nothing, because it would never get green again after one failure."""
     kit.need("curl")
     job = gitlab_job()
     lines = "set -e\n" + "\n".join(job["script"]).replace("record -o", "record -n 1 -o")
@@ -392,7 +393,8 @@ def gitlab_recipe():
 
 @case
 def shell_recipe():
-    """The block is taken as it stands, but for the name of the benchmark."""
+    """The recipe for other servers fails the job and names the function, run as docs/ci.md has it,
+    but with one run of the benchmark."""
     with folder() as d:
         record(d, "baseline.pb.gz", 1)
         write(d + "/bench.py", BENCHMARK % 3)

@@ -45,7 +45,7 @@ library.end()
 def lines(done):
     check(done.returncode == 0, done.stderr)
     said = [line[len("krait: "):] for line in done.stderr.splitlines()]
-    # leaves out what is said on a busy machine: waits.py tests that
+    # leaves out the line that krait adds on a busy machine, which waits.py tests
     return [line for line in said if ", waited for a CPU " not in line]
 
 

@@ -16,8 +16,8 @@ PYTHON = "[python 3.12]"
 
 
 def made(path, *stacks):
-    """A profile of (count, frame, ...), root first; a frame is "function:line" of app.py, a Python
-    one's, or "mapping function"."""
+    """Writes a profile. A stack is (count, frame, ...), root first. A frame is "function:line" for
+    Python code of app.py, "mapping function" for native code."""
     w = pprof.Writer()
 
     def location(text):
@@ -62,8 +62,8 @@ def every_stack_with_it():
 
 @case
 def without_python():
-    """Native functions of the collector count for it where no Python function is below them, as at
-    the interpreter's end; other native code for itself."""
+    """If no Python function called the collector, as at the interpreter's end, its native functions
+    count for the collector. Other native functions then count for themselves."""
     with folder() as d:
         path = made(d + "/p.pb.gz", (60, *MAIN), (25, "/bin/python3 Py_Finalize", GC[0], "/bin/python3 subtract_refs", "/bin/python3 visit_decref"),
                     (10, "/bin/python3 Py_Finalize", GC[0]), (5, "/bin/python3 Py_Finalize", "/bin/python3 visit_decref"))
@@ -73,8 +73,8 @@ def without_python():
 
 @case
 def in_other_commands():
-    """diff says both sides' shares; a view without native frames but the innermost keeps the
-    collector above a finalizer."""
+    """diff says the collector's share on both sides. --native=leaf leaves out native frames
+    that aren't below the innermost Python frame, but keeps the collector's above a finalizer."""
     with folder() as d:
         a = made(d + "/a.pb.gz", (90, *MAIN, "work:3"), (6, *MAIN, "work:3", *GC), (4, *MAIN, "work:4", GC[0], "__del__:20"))
         b = made(d + "/b.pb.gz", (75, *MAIN, "work:3"), (25, *MAIN, "work:3", *GC))
@@ -91,8 +91,8 @@ def in_other_commands():
 
 @case
 def told_first():
-    """The first sentence names the collector if it takes more than any function without it, and
-    then its callers."""
+    """If the collector takes more than any function takes without it, the first sentence names the
+    collector and the code that calls it."""
     with folder() as d:
         def said(*stacks):
             return report(made(d + "/p.pb.gz", *stacks))["summary"]
@@ -194,8 +194,8 @@ def as_the_program_measures_with_all_native_frames():
 
 @case
 def top_says_it():
-    """krait top shows the collector's part of all, equal to the program's own measure, and its part
-    of a function's own time."""
+    """krait top shows the collector's share of all time, which equals the program's own measure,
+    and its share of each function's own time."""
     done = krait("top", "-F", 999, "-i", "60s", "--json", "--", kit.PYTHON, "-c", MEASURED)
     shown, truth = json.loads(done.stdout), 100 * float(re.search(r"0\.\d{4}", done.stderr)[0])
     check(abs(shown["last"]["gc_percent"] - truth) < 5, "%s, not %s" % (shown["last"], truth))

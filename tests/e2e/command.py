@@ -21,7 +21,8 @@ SHORT = "sum(i & 3 for i in range(3000000))"
 
 @kit.case
 def exit_codes():
-    """The exit code is the command's own; 128+n for a signal; 126 and 127."""
+    """krait ends with the command's exit code: 128+n if signal n ended the command, 126 if it can't
+    be executed, 127 if it isn't found."""
     with folder() as d:
         plain = d + "/plain"
         with open(plain, "w") as f:
@@ -241,7 +242,7 @@ for t in threads: t.join()
 child.wait()
 """ % "\n".join("def %s():\n    %s" % part for part in PARTS.items())
 CHILD = "import time\ndef child():\n    while time.thread_time() < .4: pass\nchild()\n"
-SHOWN = (  # words, which of the three functions are in the recording, what else each sample has to be
+SHOWN = (  # options, which of the three functions are in the recording, what holds for each sample
     (["--process", "child.py"], "child", lambda s, names: s.labels["process"] == "child.py"),
     (["--thread", "left"], "left", lambda s, names: s.labels["thread"] == "left"),
     (["--label", "thread=r*"], "right", lambda s, names: s.labels["thread"] == "right"),
@@ -276,15 +277,16 @@ def words_for_a_part():
                 check(fits(s, names), "%s: a sample of %s, %s" % (words, names, s.labels))
                 for name in seen.keys() & set(names):
                     seen[name] += s.values[0]
-            # 400 samples each, so that a thread lives long enough to be named beside other work; a
-            # child's first ones may be before its name is known, the kernel's aren't native
+            # Each function has about 400 samples, so that its thread lives long enough to be named
+            # on a busy machine. 100 must be left: a child's first samples may come before its name
+            # is known, and samples in the kernel aren't of kind native.
             check({name for name, n in seen.items() if n > 100} >= set(present.split()), "%s: %s" % (words, seen))
 
 
 @kit.case
 def output_apart():
-    """If the recording goes to standard output, the command's output doesn't; otherwise it goes
-    where it usually does."""
+    """If the recording is written to standard output, the command's output is written to standard
+    error. If the recording is a file, the command's standard output is what it is without krait."""
     with folder() as d:
         for output, out in ("-", False), (d + "/o.folded", True):
             done = krait("record", "-q", "--format", "folded", "-o", output, "--", kit.PYTHON, "-c", "print('said by it');" + SHORT)
@@ -294,7 +296,8 @@ def output_apart():
 
 @kit.case
 def directories():
-    """Files are cut after the directory of their own process, of each that is recorded."""
+    """Paths are shown relative to the working directory of their own process, if several are
+    recorded too."""
     with folder() as d:
         programs = []
         for name in "one", "two":
@@ -344,7 +347,7 @@ def on_a_terminal(*args):
 
 @kit.case
 def progress_line():
-    """On a terminal only, krait says what it was asked for."""
+    """krait says at which rate it samples, but only on a terminal."""
     with folder() as d, python() as target:
         args = ("record", "-p", str(target.pid), "-d", "0.8", "-o", d + "/o.svg")
         for rate, words in ((("-F", "499"), "Sampling at 499 Hz"),
@@ -591,7 +594,7 @@ threading.Thread(target=worker, name="in-python").start()
               "%d of %d are called %s" % (len(wrong), len(names), sorted(set(wrong))[:3]))
 
 
-# What a map is given is refused: by its name, from the FROMth time on, with this errno.
+# Makes updates of the BPF map MAP fail with errno ERROR, after FROM updates that succeed.
 REFUSED = """
 #define _GNU_SOURCE
 #include <bpf/bpf.h>
@@ -611,7 +614,7 @@ int bpf_map_update_elem(int fd, const void *key, const void *value, __u64 flags)
 	errno = ERROR;
 	return -errno;
 }
-/* Maps into a map of maps, one by one. */
+/* Puts the entries into the map one by one, so that FROM counts each. */
 int bpf_map_update_batch(int fd, const void *keys, const void *values, __u32 *n,
 			 const struct bpf_map_batch_opts *opts)
 {

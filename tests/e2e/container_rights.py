@@ -61,8 +61,8 @@ def works(**kw):
 
 
 def refused(*words, **kw):
-    """The sentence of the refusal. It is the same in record and top, and the only check of doctor
-    that fails."""
+    """Returns the sentence with which krait refuses. Checks that record and top both say it, and
+    that doctor has it as the only check that fails."""
     said = None
     for command in COMMAND, ("/krait", "top", "-d", "1"):
         code, _, err = sandbox.run(*command, **kw)
@@ -96,8 +96,8 @@ def in_a_pod(said):
 
 @case
 def dockers_profile():
-    """With Docker's current profile krait works with the two capabilities. Without them it names
-    them, and the options that it names help."""
+    """With Docker's current profile krait needs CAP_BPF and CAP_PERFMON. If one or both are
+    missing, it names those that are, and works with the options of docker run that it names."""
     ready()
     profile = from_go()
     works(profile=profile, capabilities=RIGHTS)
@@ -180,8 +180,8 @@ class in_background:
 
 @case
 def nested_pid_namespace():
-    """In a PID namespace inside of the container's, krait finds its program by the numbers that it
-    sees itself."""
+    """krait runs in a PID namespace inside of the container's: -p takes the process numbers of
+    krait's own namespace."""
     ready()
     kit.need("unshare")
     inner = "/usr/bin/python3 -c '%s' & pid=$!; sleep 1; /krait record -f -p $pid -d 1; code=$?; kill -9 $pid; exit $code" % kit.BUSY
@@ -192,7 +192,7 @@ def nested_pid_namespace():
 
 @case
 def gvisor():
-    """gVisor's kernel has no BPF: krait says so, and works with the other runtime."""
+    """gVisor's kernel has no BPF: krait says so, and works with the runtime that it names, runc."""
     ready()
     kit.need("runsc")
     runtime = ["runsc", "--network=none", "--ignore-cgroups", "--platform=ptrace"]

@@ -31,8 +31,8 @@ def hierarchy():
 
 @contextlib.contextmanager
 def cgroup(*names):
-    """Makes control groups, each in the one before, of (name, owner). Returns the path of the last
-    one."""
+    """Makes a control group for each (name, owner), each within the one before. Yields the path of
+    the innermost."""
     made, at = [], hierarchy()
     try:
         for name, owner in names:
@@ -73,8 +73,8 @@ def record(*args):
 
 @case
 def roots():
-    """A container of an engine that is root's is found by its id, and its samples are labelled with
-    it."""
+    """A container of an engine that root runs is found by its id, and its samples have the id as a
+    label."""
     with cgroup(("krait-test.slice", 0), ("docker-%s.scope" % ID, 0)) as at, running_in(at) as pid:
         samples, said, labels = record("--container", ID[:12])
         check(samples > 20, "%d samples: %s" % (samples, said))
@@ -97,8 +97,8 @@ def delegated_to_the_container():
 
 @case
 def users():
-    """If a user gave the cgroup that name, it doesn't count as that container, and krait says why
-    and what to do."""
+    """A cgroup to which a user gave a container's name doesn't count as that container. krait says
+    why, and what to do."""
     with cgroup(("krait-test.slice", 0), ("user@%d.service" % NOBODY, NOBODY),
                 ("docker-%s.scope" % ID, NOBODY)) as at, running_in(at) as pid:
         samples, said, _ = record("--container", ID[:12])

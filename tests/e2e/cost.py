@@ -5,7 +5,7 @@ import time
 
 MOST = 0.05  # the part of a CPU that krait may take
 SECONDS = 3
-WINDOWS = 3  # one of these windows must do: a single reading takes long where the machine is busy
+WINDOWS = 3  # the cheapest of these windows counts: on a busy machine one reading may take long
 
 
 def tasks(pid):

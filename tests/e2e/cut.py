@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""In a stack whose outermost Python frames weren't reached, native frames still stand between the
-Python frames that called them."""
+"""If a stack is so deep that krait doesn't reach its outermost Python frames, each native frame is
+still right after the Python frame that called it."""
 import sys
 
 import kit
 from kit import Background, Skip, check, folder, krait
 
-# More frames in one evaluation loop than a stack has (1,024); two loops further in, each called by
-# sorted().
+# low() calls itself in one evaluation loop, more often than a stack has frames (1,024). middle()
+# and leaf() each run in an evaluation loop of their own, which sorted() calls.
 DEEP = """
 import sys
 sys.setrecursionlimit(5000)
@@ -30,8 +30,8 @@ CALLED = ["low", "sorted", "middle", "sorted", "leaf"]
 
 
 def once_each(stack):
-    """Names of the program's functions and of what sorts, a recursion once; the frames of one call
-    to sorted() are many."""
+    """Returns the names of the program's functions, "sorted" for sorting, and marks. Neighbours
+    with one name are one: low() calls itself, and a call of sorted() has several native frames."""
     names = []
     for frame in stack:
         name = "sorted" if "sort" in frame.name else frame.name
@@ -41,8 +41,9 @@ def once_each(stack):
 
 
 def stacks(d, pid, native, expected):
-    """How many stacks there are with leaf() innermost, and those of them that aren't a mark and
-    what is expected."""
+    """Records. Returns how many stacks have leaf() as the innermost function, and those of them
+    that are wrong. A right one is a mark, for the frames that weren't reached, and then
+    @expected."""
     done = krait("record", "-p", pid, "-d", "0.6", "-F", "499", "--native=" + native, "-o", d + "/o.pb.gz")
     check(done.returncode == 0, done.stderr)
     profile = kit.pprof.read(d + "/o.pb.gz")

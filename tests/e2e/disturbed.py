@@ -151,7 +151,7 @@ def few_descriptors():
         args = ["-F", 999, "-d", 0.3, "-o", d + "/o.pb.gz"]
         kit.refused(1, "ulimit -n", "top", "-n", 1, "-p", target.pid, preexec_fn=limit(40))
         kit.refused(1, "ulimit -n", "record", *args, preexec_fn=limit(40))
-        # With more descriptors krait refuses with the same word, or it works.
+        # With any number of descriptors krait names the limit and refuses, or it works.
         for n in range(64, 4096, 32):
             done = krait("record", "-p", target.pid, *args, preexec_fn=limit(n))
             if done.returncode == 0:
@@ -163,8 +163,8 @@ def few_descriptors():
 
 @case
 def few_processes():
-    """RLIMIT_NPROC of an ordinary user: a process is recorded without threads and children. A
-    command doesn't start, and krait says why."""
+    """RLIMIT_NPROC keeps an ordinary user's krait from starting threads and children. It records a
+    process of -p without them. A command can't be started, and krait says why."""
     def limit():
         resource.setrlimit(resource.RLIMIT_NPROC, (1, 1))
     user = ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups"]

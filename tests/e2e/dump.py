@@ -169,8 +169,9 @@ def text():
 
 @case
 def relative_names():
-    """Up to 3.8 a script's name is as it was typed: once the program has changed its directory, it
-    would name another file."""
+    """Up to 3.8 the interpreter keeps a script's name as it was typed. krait shows the script's
+    text only if $PWD is the working directory: after a change of directory the same name would be
+    another program's file."""
     executable = next((path for name, _, _, path in kit.interpreters() if name == "python3.8-pyenv"), None)
     if not executable:
         raise kit.Skip("no Python 3.8")
@@ -417,8 +418,8 @@ def several_run():
 
 @case
 def whole_stack():
-    """C and kernel frames are below Python's, all of them with --native=full; also since when the
-    thread is blocked."""
+    """By default C and kernel frames are shown below the innermost Python frame, with --native=full
+    all C frames. krait also says how long the thread has been blocked."""
     source = """
 import sys, threading, time
 lock = threading.Lock()
@@ -462,7 +463,8 @@ def forbid_stopping():
 
 @case
 def stops_nobody():
-    """No thread is stopped, traced or sent a signal: krait couldn't do it, and shows everything."""
+    """krait stops or traces no thread and sends it no signal: the kernel forbids these calls here,
+    and krait shows everything all the same."""
     if os.uname().machine not in TO_STOP:
         raise kit.Skip("the numbers of the calls aren't known")
     done = subprocess.run([kit.PYTHON, "-c", "import os; os.kill(os.getpid(), 0)"], preexec_fn=forbid_stopping,
@@ -515,8 +517,8 @@ def short_waits():
     check(len(spans) > 10 and 1 < max(spans) < 95, "%s in %s" % (spans, said[0]))
 
 
-# Functions without unwind information, and so much other code of that kind that it's looked at in a
-# second step, when the rest of the file is in use.
+# Functions without unwind information. The file has so much other code without it that krait first
+# makes rows of the rest, and makes the rows of this code in a second step.
 BARE = """
 .text
 .globl hold, spin
@@ -564,7 +566,7 @@ def bare_code():
             with kit.Background(kit.PYTHON, "-c", source, library, function,
                                 stdout=subprocess.PIPE) as target:
                 target.process.stdout.read(5)
-                # so that it gets its turn on a busy machine
+                # so that the target gets a CPU on a busy machine
                 os.setpriority(os.PRIO_PROCESS, target.pid, -10)
                 time.sleep(0.3)
                 done = krait("dump", "--json", "--native=full", "-p", target.pid,
@@ -689,7 +691,7 @@ def not_python():
 
 @case
 def all_processes():
-    """Without -p all Python processes are shown, with --comm those."""
+    """Without -p all Python processes are shown, with --comm all Python processes of that name."""
     with ready(SLEEPS) as one, ready(SLEEPS) as two:
         check({one.pid, two.pid} <= set(dump()), "not all of them")
         check({one.pid, two.pid} <= set(dump("--comm", "pyth*")), "not all by name")
@@ -754,8 +756,8 @@ def ended():
 
 @case
 def no_frames():
-    """A program in C without its native and kernel frames has none, and that isn't called
-    incomplete."""
+    """If native and kernel frames aren't asked for, a program in C has no frames. Its stack is then
+    "[no stack]", not incomplete."""
     with kit.Background("sleep", "100") as target:
         wait_for(lambda: state(target.pid) == "S", 5)
         thread, = dump("-p", target.pid, "--native=none", "--no-kernel")[target.pid]["threads"]
@@ -912,7 +914,7 @@ def other_users():
                                       timeout=60, check=False)
                 check(done.returncode == 3 and "although this is root" in done.stderr
                       and "sudo" not in done.stderr, done.stderr)
-            # Rights allow everything that doesn't take a kernel program.
+            # The rights that the copy has are enough for everything that needs no kernel program.
             with kit.Background(*nobody, kit.PYTHON, "-c", SLEEPS, "1",
                                 stdout=subprocess.PIPE) as target:
                 target.process.stdout.read(5)
@@ -965,7 +967,7 @@ def short():
             whole, more = (krait("dump", "-p", target.pid, *args).stdout for args in ((), ("-v",)))
             kernel = names(dump("-p", target.pid)[target.pid]["threads"][0], "kernel")
     lines = text.splitlines()
-    # The line of deep() that sleeps is one below the line that said it.
+    # deep() sleeps in line 8, but took its own stack in line 6.
     want = [f.replace(script + ":6", script + ":8") if "deep" in f else f for f in frames[:-1]]
     got = [re.match(r"  (\S+) \((.*)\)$", line).expand(r"\1 \2") for line in lines[3:] if not line.startswith("  native: ")]
     check(len(want) == 4 and len(got) == len(want) and all(g.split(" ")[0] == w.split(" ")[0] and w.endswith(g.split(" ")[1].split("/")[-1])

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Several events in one recording: each is a value of the profile, and counts what it counts
-alone. The truth is the kernel's own count for the process, which the program asks for."""
+"""Several events in one recording: each is a value of the profile, and has the counts that it has
+if it is recorded alone. The truth is the kernel's own count for the process, which the program
+reads."""
 import json
 import math
 import os
@@ -60,7 +61,8 @@ VALUES = ("page-faults", "context-switches", "cpu")  # counts() returns them in 
 
 
 class Recorded:
-    """What a recording has of each function, {(function, value): sum}, and what the kernel says."""
+    """A recording of WORKS. .sums: {(function, value): sum}; .truth: the kernel's counts of the
+    same."""
 
     def __init__(self, d, *options):
         script, out = os.path.join(d, "works.py"), os.path.join(d, "o.pb.gz")
@@ -91,7 +93,7 @@ class Recorded:
                 # what the kernel counted and what the recording has, as numbers of samples
                 truth, got = truth * 999, got * 999 / 1e9
                 within = 4 * math.sqrt(truth) + 0.03 * truth + 3
-            else:  # at both ends something counts before or after the program's own look
+            else:  # some events come before the program's first reading or after its last one
                 within = 0.002 * truth + 4
             check(abs(got - truth) <= within, "%s of %s: %.1f, the kernel counted %.1f\n%s" %
                   (value, function, got, truth, self.said))
@@ -187,7 +189,8 @@ def stacks_stay_whole():
 
 @kit.case
 def outcomes_of_each():
-    """What ails samples is said of each event: as many as the recording has with that mark."""
+    """The notes on incomplete samples are made for each event apart, and say how many samples of it
+    have the mark."""
     with folder() as d:
         got = Recorded(d, "-e", CLOCK, "-e", FAULTS)
         for i, (event, value) in enumerate((("cpu-clock", "cpu"), ("page-faults", "page-faults"))):
@@ -208,7 +211,8 @@ WAITS = "import time\nend = time.time() + 1.5\nwhile time.time() < end: time.sle
 
 @kit.case
 def too_few_of_one():
-    """Too few samples of one event are said of its value, and don't take the sentence from another's."""
+    """If one event has too few samples, the recording and the report on its value say so. The
+    report on the other event's value has its usual first sentence."""
     with folder() as d:
         done = kit.krait("record", "-F", 99, "-e", "cpu-clock", "-e", "cs/freq=500/k", "-o", d + "/o.pb.gz", "--",
                          kit.PYTHON, "-c", WAITS, timeout=60)
@@ -229,7 +233,7 @@ def too_few_of_one():
 
 @kit.case
 def none_came():
-    """If no event came, all that were asked for are named."""
+    """If no event came, krait names all events that were asked for."""
     with folder() as d:
         done = kit.krait("record", "-e", "alignment-faults", "-e", "emulation-faults", "-o", d + "/o.pb.gz", "--",
                          kit.PYTHON, "-c", "", timeout=60)
@@ -238,7 +242,7 @@ def none_came():
 
 @kit.case
 def time_of_a_later_event():
-    """A trace shows time, whichever event has it."""
+    """A trace shows the event that is a time, even if it was asked for second."""
     with folder() as d:
         out = d + "/o.trace.json"
         done = kit.krait("record", "-e", "page-faults", "-e", "cpu-clock", "-o", out, "--", kit.PYTHON, "-c",
@@ -267,7 +271,7 @@ def few_files():
 
 @kit.case
 def refuses():
-    """What makes no sense is refused in a sentence."""
+    """Events and rates that make no sense are refused with a sentence that says why."""
     kit.refused(2, "events cpu-clock and task-clock would both be the value cpu", "record", "-e", "cpu-clock",
                 "-e", "task-clock", "-d", "1")
     kit.refused(2, "ask for less, or write the count of one event alone as NAME/period=N/", "record",

@@ -11,10 +11,10 @@ import sys
 import kit
 from kit import case, check
 
-# Outcomes until krait has looked, or has compiled unwind tables.
+# Outcomes of samples that come before krait has looked at a process or made its unwind rows.
 LATE = {"outcomes": ["PENDING"], "native_outcomes": ["NO_SPACE", "UNMAPPED", "NO_ROWS"]}
 RUNS = 4
-WARM, COLD = 0.01, 0.02  # docs promise twice as much for a cold cache
+WARM, COLD = 0.01, 0.02  # the largest share of samples that may come too early
 TRIES = 3  # tries, because a machine that is busy with something else keeps krait from a CPU
 
 
@@ -39,7 +39,8 @@ def record(cache, command):
 
 
 def late_share(warm):
-    """Share of the samples of RUNS runs that came too early for krait, and the counts."""
+    """Returns the share of the samples of RUNS runs that came before krait was ready, and the
+    counts as text."""
     command, counts, samples = program(), collections.Counter(), 0
     with kit.folder() as kept:
         if warm:
@@ -71,7 +72,8 @@ def warm_cache():
 
 @case
 def cold_cache():
-    """Of a command that was never recorded at most 4 % is missing."""
+    """A command that was never recorded: at most 2 % of the samples come before krait is ready for
+    them."""
     at_most(COLD, False)
 
 
@@ -83,8 +85,8 @@ print(time.process_time(), flush=True)
 
 
 def cpu_at_end(command):
-    """(CPU seconds that a program says it used up to its last line, in all), by the kernel's
-    account."""
+    """Returns (CPU seconds up to the program's last line, as the program says; CPU seconds of the
+    whole process, as the kernel says)."""
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         said = float(process.stdout.read())
         _, _, used = os.wait4(process.pid, 0)
@@ -94,8 +96,8 @@ def cpu_at_end(command):
 
 @case
 def start_and_end():
-    """Time before a program's first line and after its last one is named, as much of it as the
-    kernel counts."""
+    """Samples before a program's first line and after its last one have outcomes of their own,
+    STARTING and ENDING. ENDING is within a factor of two of the time that the kernel counts."""
     command = [kit.PYTHON, "-I", "-c", ENDS]
     said, used = cpu_at_end(command)
     with kit.folder() as cache:
@@ -110,8 +112,8 @@ def start_and_end():
     check(outcomes["NO_PYTHON"] <= 0.01 * samples, "%s" % outcomes)
 
 
-# A library with so many MB of code: 60,000 functions of which one runs. OpenBLAS has 24 MB. What
-# has more than 64 isn't looked through beforehand, unless it was before.
+# MB of code of a library with 60,000 functions, of which one runs. OpenBLAS has 24 MB. krait makes
+# rows of files with more than 64 MB before the first sample only if its cache has them.
 OPENBLAS, TORCH = 24, 72
 LARGE = r"""
 .section .note.GNU-stack,"",@progbits
@@ -157,7 +159,8 @@ while True:
 
 
 def without_rows(cache, pid):
-    """(samples of a second of -p whose stacks broke off for want of rows, samples)"""
+    """Records a process for a second. Returns (samples whose stacks break off because there were no
+    rows, all samples)."""
     out = os.path.join(cache, "summary.json")
     done = kit.krait("record", "-p", pid, "-d", 1, "-o", os.path.join(cache, "x.pb.gz"),
                      "--summary-json", out, env=dict(os.environ, XDG_CACHE_HOME=cache))
@@ -169,9 +172,9 @@ def without_rows(cache, pid):
 
 
 def rows_are_there(mbytes, cold):
-    """A process of -p runs in a library with so much code. From the cache its tables are there
-    before the first sample. Without a cache they are there for at least a share of @cold of the
-    samples."""
+    """A process of -p runs in a library with @mbytes of code. If krait's cache has the library's
+    rows, they are there before the first sample. If not, at least a share of @cold of the samples
+    has them."""
     if os.uname().machine != "x86_64":
         raise kit.Skip("the library is written for x86-64")
     kit.need("gcc")
@@ -190,13 +193,14 @@ def rows_are_there(mbytes, cold):
 
 @case
 def large_library():
-    """A library as large as OpenBLAS has its rows in time."""
+    """A library as large as OpenBLAS has its rows before nearly all samples, without a cache."""
     rows_are_there(OPENBLAS, 0.995)
 
 
 @case
 def larger_library():
-    """A library that is larger than what krait looks through beforehand."""
+    """A library so large that krait makes its rows while it samples: without a cache at least a
+    fifth of the samples has them."""
     rows_are_there(TORCH, 0.2)
 
 

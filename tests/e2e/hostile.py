@@ -130,7 +130,8 @@ CONTROLS = re.compile("[\0-\t\v-\x1f\x7f-\x9f]")
 
 @kit.case
 def spoiled_process():
-    """Names and titles: a comm of control characters, file names with them and of invalid UTF-8."""
+    """A process whose name, mapped files and directory have control characters and invalid UTF-8:
+    no escape sequence is in any output, and all output is UTF-8."""
     source = r"""
 import ctypes, glob, mmap, os, shutil, sys
 libc = ctypes.CDLL(None)
@@ -178,7 +179,7 @@ while True:
             data.decode("utf-8")
 
 
-# Code that no file has, and a perf map of which most lines take the place of the same code.
+# Code that no file has, and a perf map of 11 million lines, most of which name the same address.
 PERF_MAP = r"""
 import ctypes, mmap, os
 code = mmap.mmap(-1, 4096, prot=7)
@@ -214,7 +215,7 @@ def endless_names():
         kit.sees(d + "/o.pb.gz", pids={honest.pid})
 
 
-# 32 MiB that look like what CPython's compiler makes, of jumps alone, and are others every few
+# 32 MiB of jumps that look like code of CPython's JIT compiler. The program changes them every few
 # milliseconds.
 COMPILED = """
 import ctypes, mmap
@@ -242,7 +243,8 @@ for i in range(1 << 40):
 
 @kit.case
 def endless_code():
-    """Code that costs much to understand, made all the time: its time and memory are bounded."""
+    """A program makes code all the time that costs krait much to understand: krait's CPU time and
+    memory are bounded."""
     path = next((path for _, version, kind, path in kit.interpreters()
                  if version == (3, 14) and kind == "static"), None)
     if not path:

@@ -3,8 +3,8 @@
 """Names and numbers that are used again: no sample has a name that belongs only to a later or an
 earlier owner.
 
-The programs are their own truth: a function of that name runs in that thread, module or process
-only.
+The programs are their own truth: each has functions that run only in one thread, module or process,
+so the function in a sample says which name is right.
 """
 import collections
 import os
@@ -24,8 +24,8 @@ def burn(seconds):
         for i in range(500):
             pass
 """
-# Threads that `threading` knows nothing of keep the kernel's name; then one with a name has their
-# number.
+# A thread that `threading` doesn't know has the kernel's name. After its end a thread with a name
+# in Python gets its number.
 THREADS = BURN + """
 import _thread, threading
 def run(function, done):
@@ -137,8 +137,8 @@ finally:
     os.unlink(path)
 """
 
-# An interpreter's thread state is the one that its maker made (up to 3.12), whichever thread uses
-# it.
+# Up to 3.12 a subinterpreter has one thread state, made by the thread that created the interpreter.
+# Another thread that runs code in it uses the same state.
 INTERPRETER = BURN + """
 import threading
 import _xxsubinterpreters as interpreters
@@ -184,12 +184,14 @@ def thread_numbers():
         check(not count[function, True], "%d samples of %s in the named thread" % (
             count[function, True], function))
         check(count[function, False] > 20, "%s: hardly a sample" % function)
-    # Until its name in Python is known, a thread has the kernel's name, as the one before it has.
+    # Until krait knows the thread's name in Python, it shows the kernel's name, which is that of
+    # the unnamed thread too.
     check(count["named", True] > count["named", False], "the named one has no name")
 
 
 def lone_names():
-    """The names of the worker's samples; None: the main thread was met too, or none was."""
+    """Returns the thread names of the worker's samples, or None if the main thread has samples too
+    or there are none at all."""
     with folder() as d, kit.python(LONE, stdin=subprocess.PIPE) as target:
         with kit.recorder(d + "/x.pb.gz", "-q", "-F", "99", "-p", target.pid) as running:
             target.process.communicate(b"\n")
@@ -210,7 +212,8 @@ def lone_thread():
 
 
 def place_of(python):
-    """Returns the executable of an interpreter that is in it, and its PYTHONHOME."""
+    """Returns the path of the file that @python really executes, and the PYTHONHOME that a copy of
+    the file needs."""
     text = "import os, sys; print(os.readlink('/proc/self/exe')); print(sys.base_prefix)"
     return subprocess.run([python, "-c", text], check=True, stdout=subprocess.PIPE,
                           encoding="utf-8").stdout.split("\n")[:2]
@@ -218,7 +221,8 @@ def place_of(python):
 
 @kit.case
 def executable_rewritten():
-    """A file gets another interpreter in place, so that its inode is the same."""
+    """An executable is overwritten with another interpreter, so that path and inode stay the same:
+    each process is read by the interpreter that it runs."""
     places = [place_of(path) for name, _, _, path in kit.interpreters()
               if name in ("python3-dist", "python3-dist-dbg")]
     if len(places) != 2:
@@ -261,7 +265,8 @@ long go(long n)
 	return NAME(n) + 1;
 }
 """
-# What is executable becomes more all the time, so that krait reads the mappings again and again.
+# The program maps one more executable page in each round, so krait reads its mappings again and
+# again.
 TWO_LIBRARIES = """
 import ctypes, mmap, sys
 first, second = (ctypes.CDLL(path) for path in sys.argv[1:])
@@ -292,8 +297,8 @@ exec "$@"
 
 @kit.case
 def layers_of_an_overlay():
-    """Layers of an overlay on file systems of their own number their files alike, so mappings show
-    one number for two files."""
+    """If the layers of an overlay are different file systems, two files can have one inode number
+    in the list of mappings. No sample in one file has a function of the other."""
     kit.need("gcc")
     with folder() as d:
         paths = [d + "/both/%s.so" % name for name in ("first", "second")]
@@ -327,8 +332,8 @@ def layers_of_an_overlay():
                     count[name, "wrong"] += "of_" + other in names
     print("  %s, %d files held" % (dict(count), sum(held)))
     for name in ("first", "second"):
-        # While the mappings are read once more, nothing is sure; where system calls cost more, that
-        # is longer.
+        # While krait reads the mappings once more, it names no function. This takes longer where
+        # system calls cost more, so 0.4 is enough.
         check(count[name] > 50 and count[name, "named"] > 0.4 * count[name],
               "%d of %d samples in %s" % (count[name, "named"], count[name], name))
         check(not count[name, "wrong"], "%d samples in %s have the other's function" % (
@@ -336,7 +341,8 @@ def layers_of_an_overlay():
     check(sum(held) <= 4, "%d descriptors of two files" % sum(held))
 
 
-# argv: the file of its control group's processes, into which it writes once it is late.
+# Runs early(), then changes its name, moves to another control group and runs late(). argv[1]: the
+# file cgroup.procs of that group.
 CHANGING = BURN + """
 import os, sys
 def early():
@@ -370,7 +376,8 @@ def control_group():
 
 
 def chosen_while_it_changes(made, *options):
-    """What of CHANGING was recorded, as (late, is its label the new control group): samples."""
+    """Records CHANGING. Returns {(whether the sample is in late() and not in early(), whether its
+    label is the new control group): samples}."""
     count = collections.Counter()
     with folder() as d:
         with open(d + "/program.py", "w") as f:
@@ -395,7 +402,8 @@ def renamed_and_moved():
     made = control_group()
 
     def holds(condition, *options):
-        # krait looks once a second, on a machine that is busy with other processes later
+        # krait looks at names and control groups once a second, less often on a busy machine; so
+        # one of three tries must succeed
         check(any(condition(chosen_while_it_changes(made, *options)) for _ in range(3)),
               " ".join(options) or "labels")
     try:

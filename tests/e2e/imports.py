@@ -128,16 +128,16 @@ while time.process_time() < end:
     from xml import dom
 """
 
-# A builtin, and what the interpreter's own function is called that is called for it.
+# {builtin: name of the C function that the interpreter has for it}
 BUILTINS = {"compile": "builtin_compile", "exec": "builtin_exec", "__import__": "builtin___import__", "_imp.create_dynamic": "_imp_create_dynamic",
             "_imp.exec_dynamic": "_imp_exec_dynamic", "_imp.exec_builtin": "_imp_exec_builtin"}
-# functions that do the same, which compilers make one
+# builtins whose C functions do the same, so that a compiler may merge their code
 ONE_CODE = {"_imp.exec_dynamic", "_imp.exec_builtin"}
 
 
 def builtins_of(profile):
-    """Of each _call_with_frames_removed(): what it is called, the builtin whose native frame is
-    below, its caller."""
+    """Yields for each frame of _call_with_frames_removed(): the name that krait gives it, the
+    builtin whose native frame is right below it (or False), and its Python caller."""
     builtins = {c: b for b, c in BUILTINS.items()} | {b: b for b in BUILTINS}
     for sample in profile.samples:
         stack = profile.stack(sample)
@@ -148,8 +148,8 @@ def builtins_of(profile):
 
 
 def removed_frames(python):
-    """_call_with_frames_removed() has the name of the builtin that it runs; native frames are the
-    truth."""
+    """krait shows _call_with_frames_removed() under the name of the builtin that it calls. The
+    native frame below it says which name is right."""
     with folder() as d:
         with open(d + "/app.py", "w") as f:
             f.write(AGAIN)

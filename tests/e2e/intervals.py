@@ -13,9 +13,9 @@ import sys
 import kit
 from kit import case, check, folder, krait
 
-# Two threads of two processes, each at its own items in turn; the process as a whole is in one
-# phase after the other. It writes intervals and, at its end, the CPU seconds of each: argv[1] and
-# the same with .truth.
+# Two processes with two threads each. Every thread works at its own items in turn, and each process
+# has an interval for the time of its threads. The intervals are written to the file argv[1], the
+# CPU seconds of each item to that name with .truth.
 WORKS = """
 import json, os, sys, threading, time
 fd = os.open(sys.argv[1], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
@@ -47,8 +47,8 @@ if child:
 """
 
 
-# It starts processes in intervals: by fork, as a command, as a command of a command, and one that
-# goes on when its interval is over.
+# A program that starts processes in intervals: by fork, as a command, as a command of a command,
+# and a process that is still running when its interval is over.
 STARTS = """
 import json, os, subprocess, sys, threading, time
 def text(name, seconds=0.2):
@@ -109,8 +109,8 @@ def record(d, *args, code=0):
 
 
 def within(seen, share, n, what):
-    """The tolerance: three standard errors of the samples, and 1 ms by which a clock may be read
-    late."""
+    """Checks a share of the samples. It may be off by three standard errors and by 0.004, because a
+    clock may be read 1 ms late."""
     error = 3 * (share * (1 - share) / n) ** 0.5 + 0.004
     check(abs(seen - share) <= error, "%s: %.4f of the samples, %.4f of the time, allowed %.4f" % (what, seen, share, error))
 
@@ -141,8 +141,8 @@ def shares():
 
 @case
 def children():
-    """What is started in an interval has its labels until that ends: a fork, a command, what that
-    starts; not what is started later."""
+    """A process that is started in an interval has the interval's labels until the interval ends:
+    a fork, a command, and a command's child. A process that is started later hasn't."""
     functions = {"by_fork", "by_command", "by_its_child", "outlives", "outside"}
     with folder() as d:
         done = krait("record", "-o", d + "/o.pb.gz", "--label-intervals", d + "/i", "--",
@@ -181,7 +181,7 @@ def time_namespaces():
 
 @case
 def by():
-    """--by and --label take the labels, and the report shows a root frame of each."""
+    """--by makes a root frame of each label's value, and --label selects samples by it."""
     with folder() as d:
         krait("record", "-q", "-o", d + "/o.folded", "--label-intervals", d + "/i", "--by", "item", "--", kit.PYTHON, "-c", WORKS, d + "/i")
         # the labels come after the process

@@ -146,7 +146,8 @@ def cc(*args):
 
 def build(d):
     cc("-fPIC", "-shared", "-o", os.path.join(d, "lists.so"), os.path.join(kit.HERE, "jit_lists.c"))
-    # LLVM describes only functions that an exception may come through: of b the instructions tell.
+    # LLVM makes unwind tables only for functions that an exception may pass. b has none, so krait
+    # must read its instructions.
     for x, name, room, *options in (("a", "code_a", 1000),
                                     ("b", "code_b", 200, "-fno-asynchronous-unwind-tables"),
                                     ("numba", "_ZN3app4codeB2v1B4c8tJE5ArrayIdLi1E1C", 400)):
@@ -177,8 +178,8 @@ def record(text, *options):
 
 
 def count_names(profile):
-    """Samples below each call_x(): those named code_x, those named after another's, those without a
-    name."""
+    """Counts the samples below call_a() and call_b(): "right a" and "right b" have the code's own
+    name, "wrong" the other code's name, "unnamed" none."""
     count = collections.Counter()
     for sample in profile.samples:
         stack = profile.stack(sample)
@@ -208,8 +209,9 @@ def is_code(frame):
 
 
 def count_callers(profile):
-    """Samples in such code: those below libffi, those that break off there, those that are
-    wrong."""
+    """Counts the samples in generated code by the frame that called it: "called" by libffi, of
+    these "whole" if the stack reaches _start, "cut off" at a mark or a Python frame, else
+    "wrong"."""
     count = collections.Counter()
     for sample in profile.samples:
         stack = [frame for frame in profile.stack(sample) if frame.kind != "kernel"]
@@ -229,7 +231,8 @@ def count_callers(profile):
 
 @case
 def turns():
-    """Two functions take turns at one address in a fork, whose code isn't its parent's."""
+    """Two functions take turns at one address, in a fork whose code differs from its parent's: each
+    sample has the name of the one that ran."""
     text = TURNS.replace("ROUNDS", "20" if kit.FULL else "1")
     profile = record(text, "--native=full")
     names, callers = count_names(profile), count_callers(profile)
@@ -263,7 +266,8 @@ def writable():
 
 @case
 def numba_name():
-    """A symbol as numba makes them is shown as its author knows the function."""
+    """A symbol of the form that numba makes is shown as the name that the author gave the
+    function."""
     profile = record(NUMBA)
     found = collections.Counter()
     for sample in profile.samples:
@@ -276,8 +280,8 @@ def numba_name():
 
 @case
 def broken_lists():
-    """Lists in a circle, with wrong sizes and addresses; then the object is registered anew, and
-    has names."""
+    """Lists of registered code that are circular or have wrong sizes and addresses do no harm: code
+    that is registered afterwards has its name."""
     check_right(count_names(record(BROKEN)), "a", 200)
 
 

@@ -102,7 +102,7 @@ def krait(*args, timeout=60, text=None, **kw):
 
 
 def page_header(path, page):
-    """Returns what the page of a recording, written under that name, knows of it."""
+    """Writes the page of a recording to the file @page. Returns the header of the page's data."""
     check(krait("report", path, "-o", page, timeout=120).returncode == 0, "no page")
     with open(page) as f:
         block = re.search(r'id="krait-view">\s*([^<]*)<', f.read())[1]
@@ -112,8 +112,8 @@ def page_header(path, page):
 
 
 def page_text(page):
-    """{path: source text, or None where the page says that the file changed}, without those that
-    only --source shows."""
+    """Returns {path: source text, or None if the page says that the file changed}, without the
+    files that only --source shows."""
     with open(page) as f:
         block = re.search(r'id="krait-source">\s*([^<]*)<', f.read())
     if not block:
