@@ -2,7 +2,7 @@
 /*
  * Which stacks and code objects the kernel program has sent: ids in sets of SENT_WAYS, newest
  * first. A full set forgets its oldest id; that object is sent again when it is met again. So the
- * receiver needs to keep only somewhat more of each set (src/collect/process/recent.h).
+ * receiver needs to keep only somewhat more of each set (src/collect/code/recent.h).
  */
 #ifndef ABI_SENT_H
 #define ABI_SENT_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Users that start so many new processes that looking at them costs too much
- * (src/collect/process/crowd.h). For a while their new processes are only counted. Processes that
+ * (src/collect/budget/crowd.h). For a while their new processes are only counted. Processes that
  * ran before aren't affected.
  */
 #ifndef BPF_CROWD_H

@@ -7,11 +7,14 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/worker.h"
+#include "collect/budget/absent.h"
+#include "collect/budget/crowd.h"
+#include "collect/budget/look.h"
+#include "collect/code/codes.h"
+#include "collect/code/together.h"
 #include "collect/internal.h"
-#include "collect/process/crowd.h"
-#include "collect/process/thread.h"
-#include "collect/process/together.h"
 #include "collect/stack/bodies.h"
+#include "collect/thread/thread.h"
 #include "symbol/elf/debuginfod.h"
 
 void collect_begin(struct collect *c, uint64_t start_ns)
@@ -24,9 +27,12 @@ void collect_begin(struct collect *c, uint64_t start_ns)
 /* Called when a process is forgotten: frees what the rooms above process/ keep for it. */
 static void close_process(struct collect *c, struct process *p)
 {
+	crowd_turn(c, p);
 	space_forget(c, p);
 	made_close(c, p);
 	space_free_tables(c, p);
+	codes_forget(c, p);
+	thread_forget_all(c, p);
 }
 
 static bool init(struct collect *c)
@@ -34,9 +40,10 @@ static bool init(struct collect *c)
 	c->intake = calloc(1, sizeof(*c->intake));
 	c->command = calloc(1, sizeof(*c->command));
 	return c->intake && c->command &&
-	       processes_init(c, sizeof(struct made_code), close_process) && images_init(c) &&
-	       !natives_init(c) && spaces_init(c, &made_code_of_spaces) && made_init(c) &&
-	       stacks_init(c);
+	       processes_init(c, sizeof(struct made_code), close_process) && look_init(c) &&
+	       crowd_init(c) && threads_init(c) && codes_init(c) && together_init(c) &&
+	       images_init(c) && !natives_init(c) && spaces_init(c, &made_code_of_spaces) &&
+	       made_init(c) && stacks_init(c);
 }
 
 /* Frees all but what jobs read. False: a job or a read of memory still runs. */
@@ -44,8 +51,14 @@ static bool fini(struct collect *c)
 {
 	bool freed = !c->natives || native_work_fini(c);
 
+	freed &= absent_fini(c);
 	if (c->processes)
-		freed &= processes_fini(c);
+		processes_fini(c);
+	together_fini(c);
+	codes_fini(c);
+	threads_fini(c);
+	crowd_fini(c);
+	look_fini(c);
 	stacks_fini(c);
 	made_fini(c);
 	spaces_fini(c);

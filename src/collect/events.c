@@ -4,10 +4,10 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "collect/budget/crowd.h"
+#include "collect/budget/upkeep.h"
 #include "collect/internal.h"
-#include "collect/process/crowd.h"
-#include "collect/process/thread.h"
-#include "collect/process/upkeep.h"
+#include "collect/thread/thread.h"
 
 /*
  * Limit of the CPU time for looking into files that krait doesn't know, mapped by processes that it
@@ -110,6 +110,7 @@ void collect_comm(struct collect *c, uint32_t tgid, uint32_t tid, const char *co
 
 void collect_exit(struct collect *c, uint32_t tgid, uint32_t tid, uint64_t time_ns)
 {
+	thread_exited(c, tgid, tid, time_ns);
 	process_exited(c, tgid, tid, time_ns);
 }
 

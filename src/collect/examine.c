@@ -15,10 +15,10 @@
 #include "base/far.h"
 #include "base/log.h"
 #include "base/self.h"
+#include "collect/budget/crowd.h"
+#include "collect/budget/upkeep.h"
 #include "collect/internal.h"
-#include "collect/process/crowd.h"
-#include "collect/process/thread.h"
-#include "collect/process/upkeep.h"
+#include "collect/thread/thread.h"
 #include "proc/files.h"
 #include "proc/libc.h"
 #include "proc/maps.h"
@@ -287,6 +287,18 @@ static void confirm(struct collect *c, struct process *p, const struct rec_proc 
 	p->version = 0;
 }
 
+/* True: @p is only counted. */
+static bool meet_new(struct collect *c, struct process *p, const struct rec_proc *rec)
+{
+	bool was_counted = p->state == PROC_CROWDED;
+
+	if (crowd_meet(c, p, rec))
+		return true;
+	if (was_counted && p->state != PROC_CROWDED)
+		thread_begin_anew(c, p);
+	return false;
+}
+
 void process_met(struct collect *c, uint32_t i, const struct rec_proc *rec)
 {
 	struct process *p = process_at(c, i);
@@ -298,7 +310,7 @@ void process_met(struct collect *c, uint32_t i, const struct rec_proc *rec)
 	p->ended |= thread_end_of(c, p->key.tgid, p->key.tgid, rec->time_ns) != 0;
 	log_debug("process %u (exec %u): the kernel program knows it in state %u", rec->proc.tgid,
 		  rec->proc.exec_id, rec->state);
-	if (crowd_meet(c, p, rec))
+	if (meet_new(c, p, rec))
 		return;
 	if (rec->state == PROC_PYTHON)
 		adopt(c, p, rec);
@@ -342,6 +354,16 @@ static void examine_again(struct collect *c, uint32_t i)
 	upkeep_end(c, process_at(c, i), began_ns);
 }
 
+/* False: the process isn't wanted any more. */
+static bool renew(struct collect *c, struct process *p)
+{
+	bool changed, wanted = facts_renew(c, p, &changed);
+
+	if (changed)
+		thread_forget_labels(c, p);
+	return wanted;
+}
+
 void process_look_again(struct collect *c)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
@@ -363,7 +385,7 @@ void process_look_again(struct collect *c)
 		 */
 		if (c->config.match && (p->unwanted || left))
 			c->config.ops->ask_again(c->config.ctx, p->key.tgid);
-		else if (p->samples != p->facts_samples && !left && !facts_renew(c, p))
+		else if (p->samples != p->facts_samples && !left && !renew(c, p))
 			(void)!ignore(c, p);
 		p->facts_samples = p->samples;
 	}

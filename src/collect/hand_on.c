@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "collect/budget/crowd.h"
 #include "collect/internal.h"
-#include "collect/process/crowd.h"
-#include "collect/process/thread.h"
+#include "collect/thread/thread.h"
 
 /*
  * Is the process counted among the unsupported ones? A process that execs the same program again

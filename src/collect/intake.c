@@ -4,9 +4,10 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "collect/budget/absent.h"
+#include "collect/budget/crowd.h"
+#include "collect/code/together.h"
 #include "collect/internal.h"
-#include "collect/process/crowd.h"
-#include "collect/process/together.h"
 #include "collect/stack/bodies.h"
 
 void intake_fini(struct collect *c)

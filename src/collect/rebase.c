@@ -7,10 +7,10 @@
 #include <errno.h>
 
 #include "base/error.h"
+#include "collect/budget/crowd.h"
+#include "collect/code/codes.h"
 #include "collect/internal.h"
-#include "collect/process/codes.h"
-#include "collect/process/crowd.h"
-#include "collect/process/thread.h"
+#include "collect/thread/thread.h"
 
 static void take_mappings(struct collect *c, struct profile_copy *copy)
 {

@@ -42,17 +42,21 @@ verdict rooms "$(awk '
 		may["sampler"] = "base elf proc unwind unwind/rows"; may["profile"] = "base"
 		common = "base proc profile collect/common"
 		may["collect/common"] = common
-		may["collect/process"] = common " collect/process python/code python/heap python/layout"
-		may["collect/interp"] = common " elf collect/process python/find python/heap"
-		may["collect/native"] = common " elf collect/process collect/interp symbol/elf symbol/madecode" \
+		may["collect/process"] = common " python/heap python/layout"
+		process = common " collect/process"
+		may["collect/budget"] = process " python/heap"
+		may["collect/thread"] = process " collect/budget python/heap"
+		may["collect/code"] = process " python/code"
+		may["collect/interp"] = process " elf collect/budget python/find python/heap"
+		may["collect/native"] = process " elf collect/budget collect/interp symbol/elf symbol/madecode" \
 			" symbol symbol/pytables " unwind
-		may["collect/space"] = common " collect/process collect/native"
-		may["collect/madecode"] = common " collect/process collect/native collect/space python/code" \
+		may["collect/space"] = process " collect/budget collect/native"
+		may["collect/madecode"] = process " collect/native collect/space python/code" \
 			" python/heap symbol/elf symbol/madecode " unwind
-		may["collect/stack"] = common " python/layout collect/process collect/native collect/space collect/madecode" \
-			" python/heap symbol/pytables"
-		collect = "collect collect/common collect/process collect/interp collect/native collect/space" \
-			" collect/madecode collect/stack"
+		may["collect/stack"] = process " collect/budget collect/code collect/native collect/space" \
+			" collect/madecode python/heap python/layout symbol/pytables"
+		collect = "collect collect/common collect/process collect/budget collect/thread collect/code" \
+			" collect/interp collect/native collect/space collect/madecode collect/stack"
 		may["collect"] = "base elf proc profile " unwind " " python " " symbol " " collect
 		may["dump"] = "base elf proc sampler profile collect " unwind " " python " " symbol
 		may["host"] = "base proc"

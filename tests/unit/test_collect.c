@@ -16,12 +16,12 @@
 
 #include "base/clock.h"
 #include "base/str.h"
+#include "collect/budget/crowd.h"
+#include "collect/budget/upkeep.h"
 #include "collect/internal.h"
-#include "collect/process/crowd.h"
-#include "collect/process/upkeep.h"
-#include "profile/condense.h"
 #include "elf_writer.h"
 #include "proc/files.h"
+#include "profile/condense.h"
 
 static const struct proc_key key = {.start_ns = 1000, .tgid = 0x7ffffff0, .exec_id = 1};
 
@@ -662,7 +662,7 @@ static void test_crowd(void **state)
 static void test_crowd_debt(void **state)
 {
 	struct fixture *f = *state;
-	struct crowds *w = f->collect->processes->crowds;
+	struct crowds *w = f->collect->crowds;
 
 	assert_int_equal(crowded_after(f, 1, 1000, true), 0);
 	w->turn = 1;
@@ -677,7 +677,7 @@ static void test_crowd_debt(void **state)
 static void test_crowd_left(void **state)
 {
 	struct fixture *f = *state;
-	struct crowds *w = f->collect->processes->crowds;
+	struct crowds *w = f->collect->crowds;
 	struct process *p;
 
 	assert_int_equal(crowded_after(f, 1, 1000, true), 0);
@@ -711,7 +711,7 @@ static void test_crowd_together(void **state)
 	for (uint32_t i = 0; i < 2; i++) {
 		rec.proc.tgid = key.tgid + i;
 		collect_record(f->collect, &rec, sizeof(rec));
-		f->collect->processes->crowds->since_ns -= 10 * NSEC_PER_SEC;
+		f->collect->crowds->since_ns -= 10 * NSEC_PER_SEC;
 	}
 	assert_int_not_equal(p[0]->state, PROC_CROWDED);
 	assert_int_equal(p[1]->state, PROC_CROWDED);
@@ -948,7 +948,7 @@ static void test_window_cost(void **state)
 	p->new_until_ns = UINT64_MAX;
 	profile_free(cut(f));
 	assert_true(p->names_looked_ns > 0);
-	f->collect->processes->crowds->since_ns = upkeep_begin() - 10 * NSEC_PER_SEC;
+	f->collect->crowds->since_ns = upkeep_begin() - 10 * NSEC_PER_SEC;
 	crowd_until_ns = 0;
 	(void)flushed(f, false);
 	assert_int_equal(crowd_until_ns, 0);

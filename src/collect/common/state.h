@@ -48,12 +48,19 @@ struct collect {
 	} kept;
 
 	struct processes *processes; /* state of the room process/ (process/process.h) */
-	struct images *images;	     /* state of interp/ (interp/image.h) */
-	struct natives *natives;     /* state of native/ (native/native.h) */
-	struct spaces *spaces;	     /* state of space/ (space/space.h) */
-	struct made *made;	     /* state of madecode/ (madecode/made.h) */
-	struct stacks *stacks;	     /* state of stack/ (stack/stack.h) */
-	struct intake *intake;	     /* state of intake.c (collect/internal.h) */
+	struct look_budgets *look;   /* state of budget/: of look.c */
+	struct crowds *crowds;	     /* of crowd.c (budget/crowd.h) */
+	/* of absent.c; NULL: no process has had absent memory yet */
+	struct absent *absent;
+	struct threads *threads;   /* state of thread/ */
+	struct codes *codes;	   /* state of code/: of codes.c */
+	struct packages *packages; /* of together.c */
+	struct images *images;	   /* state of interp/ (interp/image.h) */
+	struct natives *natives;   /* state of native/ (native/native.h) */
+	struct spaces *spaces;	   /* state of space/ (space/space.h) */
+	struct made *made;	   /* state of madecode/ (madecode/made.h) */
+	struct stacks *stacks;	   /* state of stack/ (stack/stack.h) */
+	struct intake *intake;	   /* state of intake.c (collect/internal.h) */
 	/* state of first.c and the like: what is known of the command (collect/internal.h) */
 	struct command *command;
 };

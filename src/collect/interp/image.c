@@ -18,8 +18,8 @@
 #include "base/error.h"
 #include "base/far.h"
 #include "base/log.h"
+#include "collect/budget/look.h"
 #include "collect/interp/image.h"
-#include "collect/process/look.h"
 #include "collect/process/root.h"
 #include "proc/files.h"
 

@@ -10,7 +10,6 @@
 #include "base/cleanup.h"
 #include "base/far.h"
 #include "collect/process/process.h"
-#include "collect/process/thread.h"
 #include "proc/aside.h"
 #include "proc/entry.h"
 #include "proc/files.h"
@@ -122,11 +121,12 @@ void facts_from_record(struct process *p, const struct rec_proc *rec)
 }
 
 /* Reads the facts of a process with samples again. False: its next samples aren't wanted. */
-bool facts_renew(struct collect *c, struct process *p)
+bool facts_renew(struct collect *c, struct process *p, bool *changed)
 {
 	_cleanup_proc_facts_ struct proc_facts facts = {};
 	_cleanup_proc_ struct proc proc = PROC_INIT;
 
+	*changed = false;
 	if (proc_open(&proc, p->key.tgid) || proc_facts_read(&proc, p->name, &facts) ||
 	    facts.start_boot_ns != p->start_boot_ns)
 		return true;
@@ -139,7 +139,7 @@ bool facts_renew(struct collect *c, struct process *p)
 	free(p->container);
 	p->cgroup = TAKE_PTR(facts.cgroup);
 	p->container = TAKE_PTR(facts.container);
-	thread_forget_labels(c, p);
+	*changed = true;
 	return true;
 }
 

@@ -13,7 +13,6 @@
 #include "base/slice.h"
 #include "base/vec.h"
 #include "collect/common/state.h"
-#include "collect/process/absent.h"
 #include "collect/process/several.h"
 #include "proc/proc.h"
 #include "records.h"
@@ -27,6 +26,15 @@ enum space_stale {
 	SPACE_ODD,   /* a stack has an address that lies in no mapping that is known */
 	SPACE_GROWN, /* something was mapped since the mappings were read */
 	SPACE_GONE,  /* no mappings are known, or something was unmapped: no stack can be unwound */
+};
+
+/* What reading absent memory of a process has cost in the current minute. */
+struct absent_spent {
+	uint64_t since_ns, took_ns;
+	size_t pages;
+	uint64_t asked_ns;
+	bool asked;   /* a read of the process's memory has been under way since .asked_ns */
+	bool refused; /* a read was refused at least once; stats.absent.processes has counted it */
 };
 
 /*
@@ -95,8 +103,8 @@ struct process {
 	 */
 	uint64_t facts_due_ns, facts_samples;
 
-	/* Budgets: what the process may cost. */
-	struct budget looked; /* CPU time for looking into files that the process maps (look.h) */
+	/* What the process may cost (budget/). */
+	struct budget looked; /* CPU time for looking into files that the process maps */
 	struct budget upkeep;
 	bool upkeep_waits; /* upkeep of the process was put off, and hasn't been done since */
 	bool upkeep_named; /* stats.put_off.processes has counted the process */
@@ -108,7 +116,7 @@ struct process {
 	uint64_t new_until_ns; /* until this time (CLOCK_MONOTONIC) .user's budget is charged */
 	bool crowded;	       /* stats.crowded.processes has counted the process */
 
-	/* The process's threads (thread.c). */
+	/* The process's threads (thread/). */
 	struct map threads; /* tid -> 1 + index of the thread in threads.all */
 	/*
 	 * When names of threads were looked for last (0: never), when they are looked for next (0:
@@ -118,7 +126,7 @@ struct process {
 	/* how many samples of the process came; one that had to wait counts again */
 	uint64_t names_samples;
 
-	/* The process's code objects (codes.c). */
+	/* The process's code objects (code/). */
 	VEC(struct py_code *) codes;
 	struct map code_index; /* code_key() -> 1 + index of the code object in .codes */
 
@@ -167,14 +175,7 @@ struct processes {
 	struct map by_tgid;
 	/* process number -> time of the latest exec of which the side band told */
 	struct map execs;
-	struct budget upkeep;	   /* budget for the upkeep of all processes (upkeep.c) */
-	struct threads *threads;   /* state of thread.c */
-	struct codes *codes;	   /* state of codes.c */
-	struct look_budgets *look; /* state of look.c */
-	struct crowds *crowds;	   /* state of crowd.c */
-	struct packages *packages; /* state of together.c */
-	/* state of absent.c; NULL: no process has had absent memory yet */
-	struct absent *absent;
+	struct budget upkeep; /* budget for the upkeep of all processes (budget/upkeep.c) */
 	/* size of the made code's state of one process, to which process.made points */
 	size_t made_bytes;
 	/*
@@ -187,8 +188,7 @@ struct processes {
 /* Makes the state of this room. @made_bytes, @close: see struct processes. False: out of memory. */
 _must_use_ bool processes_init(struct collect *c, size_t made_bytes,
 			       void (*close)(struct collect *c, struct process *p));
-/* Frees the state of this room. False: a read of memory hangs (absent_fini()). */
-_must_use_ bool processes_fini(struct collect *c);
+void processes_fini(struct collect *c);
 
 static inline struct process *process_at(const struct collect *c, uint32_t i)
 {
@@ -282,10 +282,10 @@ void process_note_version(struct collect *c, uint16_t version);
 /*
  * facts.c: facts_read() reads from /proc what a process is called and whose it is, when krait meets
  * it. False: the process isn't wanted. facts_renew() does the same for a process with samples;
- * false: the process isn't wanted any more.
+ * false: the process isn't wanted any more. *changed: what labels say of it isn't what it was.
  */
 bool facts_read(struct collect *c, struct process *p, const struct proc *proc);
-bool facts_renew(struct collect *c, struct process *p);
+bool facts_renew(struct collect *c, struct process *p, bool *changed);
 /* Takes over the names of the process that the kernel program has read. */
 void facts_from_record(struct process *p, const struct rec_proc *rec);
 /* Reads the process's working directory, and which package its arguments name. */

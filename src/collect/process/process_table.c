@@ -4,7 +4,6 @@
 
 #include "base/clock.h"
 #include "collect/process/process.h"
-#include "collect/process/thread.h"
 
 uint64_t process_key_hash(const struct proc_key *k)
 {
@@ -99,9 +98,6 @@ void process_exited(struct collect *c, uint32_t tgid, uint32_t tid, uint64_t tim
 
 	if (exec_ns && *exec_ns <= time_ns)
 		map_del(&c->processes->execs, tgid);
-	if (p || tid == tgid) /* the first record of a short-lived process may come only later */
-		thread_ended(c, p, tgid, tid, time_ns);
-	thread_give_up(c, time_ns);
 	if (!p)
 		return;
 	c->news = true;

@@ -6,30 +6,18 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "collect/process/codes.h"
-#include "collect/process/crowd.h"
-#include "collect/process/look.h"
 #include "collect/process/process.h"
-#include "collect/process/thread.h"
-#include "collect/process/together.h"
 
 #define FLUSHES_AFTER_END 3
 /* how long after a process was forgotten its records may still come */
 #define FORGOTTEN_NS (10 * NSEC_PER_SEC)
-
-static void free_memory(struct collect *c, struct process *p)
-{
-	c->processes->close(c, p);
-	codes_forget(c, p);
-	thread_forget_all(c, p);
-}
 
 /* Frees all that a process holds. Its entry in the table can be reused then. */
 static void process_fini(struct collect *c, struct process *p)
 {
 	if (!p->made)
 		return;
-	free_memory(c, p);
+	c->processes->close(c, p);
 	free(p->name);
 	free(p->cgroup);
 	free(p->container);
@@ -46,9 +34,8 @@ static void forget(struct collect *c, uint32_t i)
 	struct process *p = process_at(c, i);
 	struct forgotten f = {i, clock_ns(CLOCK_MONOTONIC)};
 
-	crowd_turn(c, p);
+	c->processes->close(c, p);
 	several_forget(c, p);
-	free_memory(c, p);
 	p->forgotten = true;
 	(void)!vec_push(&c->processes->forgotten, f);
 }
@@ -117,14 +104,12 @@ bool processes_init(struct collect *c, size_t made_bytes,
 		return false;
 	c->processes->made_bytes = made_bytes;
 	c->processes->close = close;
-	return codes_init(c) && threads_init(c) && look_init(c) && crowd_init(c) &&
-	       together_init(c);
+	return true;
 }
 
-bool processes_fini(struct collect *c)
+void processes_fini(struct collect *c)
 {
 	struct processes *all = c->processes;
-	bool freed = absent_fini(c);
 
 	vec_foreach(p, &all->all)
 		process_fini(c, p);
@@ -135,12 +120,6 @@ bool processes_fini(struct collect *c)
 	map_fini(&all->by_key);
 	map_fini(&all->by_tgid);
 	map_fini(&all->execs);
-	codes_fini(c);
-	threads_fini(c);
-	look_fini(c);
-	crowd_fini(c);
-	together_fini(c);
 	free(all);
 	c->processes = NULL;
-	return freed;
 }

@@ -12,10 +12,10 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/nomem.h"
 #include "base/log.h"
-#include "collect/process/crowd.h"
-#include "collect/process/upkeep.h"
+#include "base/nomem.h"
+#include "collect/budget/crowd.h"
+#include "collect/budget/upkeep.h"
 #include "collect/space/space.h"
 
 /* how many readings of one process's mappings are kept; more if unnamed stacks pin them */

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/vec.h"
-#include "collect/process/codes.h"
+#include "collect/code/codes.h"
 
 /* A code object that is the body of a module, whose name isn't known yet. */
 struct body {

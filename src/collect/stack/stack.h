@@ -9,13 +9,13 @@
 
 #include "base/map.h"
 #include "base/vec.h"
+#include "collect/code/codes.h"
 #include "collect/common/raw.h"
 #include "collect/madecode/made.h"
 #include "collect/native/native.h"
-#include "collect/process/codes.h"
 #include "collect/process/process.h"
-#include "profile/rebase.h"
 #include "profile/mark.h"
+#include "profile/rebase.h"
 #include "records.h"
 
 struct stacks {

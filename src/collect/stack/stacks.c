@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "collect/process/crowd.h"
-#include "collect/process/recent.h"
+#include "collect/budget/crowd.h"
+#include "collect/code/recent.h"
 #include "collect/stack/bodies.h"
 #include "collect/stack/stack.h"
 

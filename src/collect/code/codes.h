@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Keeps the code objects of processes. Those that haven't come for long are given up. */
-#ifndef COLLECT_PROCESS_CODES_H
-#define COLLECT_PROCESS_CODES_H
+#ifndef COLLECT_CODE_CODES_H
+#define COLLECT_CODE_CODES_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Keeps the code objects of processes; see codes.h. */
-#include "collect/process/codes.h"
+#include "collect/code/codes.h"
 
 #include <stdlib.h>
 
-#include "collect/process/recent.h"
+#include "collect/code/recent.h"
 
 struct codes {
 	struct recent_codes *recent; /* code objects that came last; NULL: none has come yet */
@@ -22,14 +22,14 @@ struct recent_codes {
 
 bool codes_init(struct collect *c)
 {
-	return (c->processes->codes = calloc(1, sizeof(struct codes)));
+	return (c->codes = calloc(1, sizeof(struct codes)));
 }
 
 void codes_fini(struct collect *c)
 {
-	if (c->processes->codes)
-		free(c->processes->codes->recent);
-	free(c->processes->codes);
+	if (c->codes)
+		free(c->codes->recent);
+	free(c->codes);
 }
 
 static void free_code(struct collect *c, struct py_code *code)
@@ -64,7 +64,7 @@ static uint64_t id_of(const struct process *p, const struct py_code *code)
 static void note_recent(struct collect *c, uint32_t process, uint64_t code, uint64_t check)
 {
 	uint64_t id = sent_code_id(&process_at(c, process)->key, code, check), gone, *at;
-	struct codes *all = c->processes->codes;
+	struct codes *all = c->codes;
 	struct recent_code *of, last;
 	struct process *p;
 	size_t i;
@@ -94,7 +94,7 @@ struct py_code *code_met(struct collect *c, uint32_t process, uint64_t code, uin
 	note_recent(c, process, code, check);
 	known = code_of(process_at(c, process), code_key(code, check));
 	if (known)
-		known->round = c->processes->codes->round;
+		known->round = c->codes->round;
 	return known;
 }
 
@@ -107,8 +107,8 @@ bool code_keep(struct collect *c, struct process *p, struct py_code *code)
 	}
 	if (map_put(&p->code_index, code_key(code->addr, code->check), p->codes.n))
 		c->no_memory = true;
-	code->round = c->processes->codes->round;
-	code->serial = ++c->processes->codes->serial;
+	code->round = c->codes->round;
+	code->serial = ++c->codes->serial;
 	code->counted = py_code_bytes(code);
 	c->kept.codes += code->counted;
 	c->stats.codes++;
@@ -125,10 +125,10 @@ void codes_next_round(struct collect *c)
 		struct process *p = process_at(c, *i);
 
 		for (size_t k = p->codes.n; k--;)
-			if (p->codes.v[k]->round != c->processes->codes->round)
+			if (p->codes.v[k]->round != c->codes->round)
 				drop(c, p, k);
 	}
-	c->processes->codes->round++;
+	c->codes->round++;
 }
 
 void codes_forget(struct collect *c, struct process *p)

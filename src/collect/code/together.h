@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Finds out which packages were installed together with a package that a process runs. */
-#ifndef COLLECT_PROCESS_TOGETHER_H
-#define COLLECT_PROCESS_TOGETHER_H
+#ifndef COLLECT_CODE_TOGETHER_H
+#define COLLECT_CODE_TOGETHER_H
 
 #include "base/util.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Jobs that read a process's memory, and limits of their cost; see absent.h. */
-#include "collect/process/absent.h"
+#include "collect/budget/absent.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,9 +66,9 @@ static void run(struct worker_job *job)
 
 static struct absent *state(struct collect *c)
 {
-	if (!c->processes->absent)
-		c->processes->absent = calloc(1, sizeof(*c->processes->absent));
-	return c->processes->absent;
+	if (!c->absent)
+		c->absent = calloc(1, sizeof(*c->absent));
+	return c->absent;
 }
 
 static bool has_budget(struct absent_spent *s, size_t pages, uint64_t ns)
@@ -183,7 +183,7 @@ static void take(struct collect *c, struct absent *a, struct absent_job *j)
 
 void absent_take(struct collect *c)
 {
-	struct absent *a = c->processes->absent;
+	struct absent *a = c->absent;
 	struct worker_job *job;
 
 	while (a && a->worker && (job = worker_take(a->worker)))
@@ -192,7 +192,7 @@ void absent_take(struct collect *c)
 
 bool absent_fini(struct collect *c)
 {
-	struct absent *a = TAKE_PTR(c->processes->absent);
+	struct absent *a = TAKE_PTR(c->absent);
 	struct worker_job *job;
 	bool freed = true;
 

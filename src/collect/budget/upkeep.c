@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The budgets for upkeep: work that krait does again and again for a process; see upkeep.h. */
-#include "collect/process/upkeep.h"
+#include "collect/budget/upkeep.h"
 
 #include <stdio.h>
 

@@ -14,15 +14,6 @@
 struct collect;
 struct absent;
 
-/* What reading absent memory of a process has cost in the current minute. */
-struct absent_spent {
-	uint64_t since_ns, took_ns;
-	size_t pages;
-	uint64_t asked_ns;
-	bool asked;   /* a read of the process's memory has been under way since .asked_ns */
-	bool refused; /* a read was refused at least once; stats.absent.processes has counted it */
-};
-
 void absent_met(struct collect *c, const struct rec_absent *rec);
 
 /* Takes back the jobs that are done. Called at each flush and when a record comes. */

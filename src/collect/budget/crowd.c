@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Budgets for what new processes cost; see crowd.h. */
-#include "collect/process/crowd.h"
+#include "collect/budget/crowd.h"
 
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "collect/budget/upkeep.h"
 #include "collect/process/process.h"
-#include "collect/process/upkeep.h"
 
 /* the longest time that new processes wait because of what earlier ones have cost */
 #define DEBT_NS (2 * NSEC_PER_SEC)
 
 bool crowd_init(struct collect *c)
 {
-	return (c->processes->crowds = calloc(1, sizeof(struct crowds)));
+	return (c->crowds = calloc(1, sizeof(struct crowds)));
 }
 
 /*
@@ -49,7 +49,7 @@ uint32_t crowd_user_of(struct crowds *w, uint32_t uid)
 
 bool crowd_is_over(const struct collect *c, uint32_t user)
 {
-	const struct crowds *w = c->processes->crowds;
+	const struct crowds *w = c->crowds;
 
 	return !budget_is_left(&w->all, limits(c)->all, w->now_ns) ||
 	       (user && !budget_is_left(&w->users.v[user - 1].budget, limits(c)->user, w->now_ns));
@@ -72,7 +72,7 @@ static void spend(struct budget *b, struct budget_limit limit, uint64_t now_ns, 
 /* A user whose own budget was spent already doesn't use up the budget of all users. */
 void crowd_pay(struct collect *c)
 {
-	struct crowds *w = c->processes->crowds;
+	struct crowds *w = c->crowds;
 	uint64_t cpu_ns = upkeep_begin(), took_ns = cpu_ns - w->since_ns;
 	struct budget *own;
 	bool was_over;
@@ -90,7 +90,7 @@ void crowd_pay(struct collect *c)
 
 void crowd_turn(struct collect *c, const struct process *p)
 {
-	struct crowds *w = c->processes->crowds;
+	struct crowds *w = c->crowds;
 	uint32_t turn = p && p->user && w->now_ns < p->new_until_ns ? p->user : 0;
 
 	if (turn == w->turn)
@@ -101,7 +101,7 @@ void crowd_turn(struct collect *c, const struct process *p)
 
 static void tell(struct collect *c, uint32_t uid, uint64_t due_ns, uint64_t *told_ns)
 {
-	if (due_ns <= c->processes->crowds->now_ns || due_ns == *told_ns || !c->config.ops->crowd)
+	if (due_ns <= c->crowds->now_ns || due_ns == *told_ns || !c->config.ops->crowd)
 		return;
 	c->config.ops->crowd(c->config.ctx, uid, due_ns);
 	*told_ns = due_ns;
@@ -109,7 +109,7 @@ static void tell(struct collect *c, uint32_t uid, uint64_t due_ns, uint64_t *tol
 
 void crowd_tell(struct collect *c)
 {
-	struct crowds *w = c->processes->crowds;
+	struct crowds *w = c->crowds;
 
 	crowd_turn(c, NULL);
 	w->now_ns = clock_ns(CLOCK_MONOTONIC);
@@ -120,12 +120,12 @@ void crowd_tell(struct collect *c)
 
 void crowd_fini(struct collect *c)
 {
-	if (!c->processes->crowds)
+	if (!c->crowds)
 		return;
-	vec_foreach(u, &c->processes->crowds->users)
+	vec_foreach(u, &c->crowds->users)
 		log_debug("new processes of user %u took %.3f s", u->uid,
 			  (double)u->budget.took_ns / NSEC_PER_SEC);
-	map_fini(&c->processes->crowds->by_uid);
-	vec_fini(&c->processes->crowds->users);
-	free(c->processes->crowds);
+	map_fini(&c->crowds->by_uid);
+	vec_fini(&c->crowds->users);
+	free(c->crowds);
 }

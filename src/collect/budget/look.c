@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Limits the CPU time for looking into files that processes map; see look.h. */
-#include "collect/process/look.h"
+#include "collect/budget/look.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -26,7 +26,7 @@ struct look_budgets {
 
 bool look_init(struct collect *c)
 {
-	return (c->processes->look = calloc(1, sizeof(struct look_budgets)));
+	return (c->look = calloc(1, sizeof(struct look_budgets)));
 }
 
 static const struct budget_limit of_process = {100 * NSEC_PER_MSEC, 50};
@@ -67,7 +67,7 @@ static bool user_is_left(const struct look_budgets *b, uint64_t user, struct bud
 
 int look_begin(struct collect *c, const struct proc *proc, struct look *ret)
 {
-	struct look_budgets *b = c->processes->look;
+	struct look_budgets *b = c->look;
 	const struct process *p = proc ? process_newest(c, (uint32_t)proc->tgid) : NULL;
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
@@ -91,7 +91,7 @@ int look_begin(struct collect *c, const struct proc *proc, struct look *ret)
 
 bool look_end(struct collect *c, struct look *l, const char *path)
 {
-	struct look_budgets *b = c->processes->look;
+	struct look_budgets *b = c->look;
 	struct process *p = l->tgid ? process_newest(c, l->tgid) : NULL;
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	uint64_t took = clock_ns(CLOCK_THREAD_CPUTIME_ID) - l->began_ns;
@@ -112,9 +112,9 @@ bool look_end(struct collect *c, struct look *l, const char *path)
 
 void look_fini(struct collect *c)
 {
-	if (!c->processes->look)
+	if (!c->look)
 		return;
-	map_fini(&c->processes->look->user);
-	vec_fini(&c->processes->look->users);
-	free(c->processes->look);
+	map_fini(&c->look->user);
+	vec_fini(&c->look->users);
+	free(c->look);
 }

@@ -5,8 +5,8 @@
  * (abi/sent.h), and send its contents again when they meet it again. So krait gives up an id once
  * more than twice as many newer ones of its set came.
  */
-#ifndef COLLECT_PROCESS_RECENT_H
-#define COLLECT_PROCESS_RECENT_H
+#ifndef COLLECT_CODE_RECENT_H
+#define COLLECT_CODE_RECENT_H
 
 #include <stdint.h>
 #include <string.h>

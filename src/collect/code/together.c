@@ -12,8 +12,8 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/far.h"
-#include "collect/process/codes.h"
-#include "collect/process/together.h"
+#include "collect/code/codes.h"
+#include "collect/code/together.h"
 #include "proc/distribution.h"
 #include "proc/files.h"
 #include "proc/open_as.h"
@@ -42,7 +42,7 @@ struct packages {
 
 bool together_init(struct collect *c)
 {
-	return (c->processes->packages = calloc(1, sizeof(struct packages)));
+	return (c->packages = calloc(1, sizeof(struct packages)));
 }
 
 /* Is @typed, as a user types it, the name of a package? "jobs-worker" means jobs_worker. */
@@ -78,14 +78,13 @@ static struct together *together_of(struct collect *c, const struct process *p, 
 	_cleanup_str_ struct str key = {};
 
 	str_addf(&key, "%s %.*s", p->container ?: "", (int)n, file);
-	vec_foreach(t, &c->processes->packages->list)
+	vec_foreach(t, &c->packages->list)
 		if (streq(t->key, str_cstr(&key)))
 			return t;
-	if (c->processes->packages->list.n == LOOKS_MOST || key.failed ||
-	    vec_push(&c->processes->packages->list,
-		     (struct together){.key = strdup(str_cstr(&key))}))
+	if (c->packages->list.n == LOOKS_MOST || key.failed ||
+	    vec_push(&c->packages->list, (struct together){.key = strdup(str_cstr(&key))}))
 		return NULL;
-	return &c->processes->packages->list.v[c->processes->packages->list.n - 1];
+	return &c->packages->list.v[c->packages->list.n - 1];
 }
 
 static int open_same(const struct process *p, struct proc *ret)
@@ -127,7 +126,7 @@ static void look(struct collect *c, struct together *t)
 
 void together_look(struct collect *c)
 {
-	vec_foreach(t, &c->processes->packages->list) {
+	vec_foreach(t, &c->packages->list) {
 		uint64_t began_ns = clock_ns(CLOCK_MONOTONIC);
 
 		if (c->asked_ns > ASKED_NS)
@@ -189,12 +188,12 @@ void together_met(struct collect *c, struct process *p, const struct py_code *co
 
 void together_fini(struct collect *c)
 {
-	if (!c->processes->packages)
+	if (!c->packages)
 		return;
-	vec_foreach(t, &c->processes->packages->list) {
+	vec_foreach(t, &c->packages->list) {
 		free(t->key);
 		free(t->file);
 	}
-	vec_fini(&c->processes->packages->list);
-	free(c->processes->packages);
+	vec_fini(&c->packages->list);
+	free(c->packages);
 }

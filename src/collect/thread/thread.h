@@ -12,7 +12,7 @@
 
 struct collect;
 
-/* Makes the state of thread.c. False: out of memory. */
+/* Makes the state of this room. False: out of memory. */
 _must_use_ bool threads_init(struct collect *c);
 void threads_fini(struct collect *c);
 
@@ -30,18 +30,21 @@ uint32_t thread_labels(struct collect *c, uint32_t process, const struct rec_sam
 /* Notes that a sample of the thread has come, which has to wait for its stack. */
 void thread_meet(struct collect *c, uint32_t process, const struct rec_sample *rec);
 
-/* Reads the kernel's names of those threads of @p that have none because @p was only counted. */
-void thread_name_nameless(struct collect *c, const struct process *p);
+/*
+ * @p was only counted until now, so its threads have no names: reads the kernel's, and has the
+ * labels made anew.
+ */
+void thread_begin_anew(struct collect *c, struct process *p);
 
 /* Has the labels of @p's threads made anew, because something that they say has changed. */
 void thread_forget_labels(struct collect *c, struct process *p);
 
 /*
- * The side band reports that a thread ended (thread_ended(); @p: its process, NULL: not met yet),
- * or that the kernel's name of it changed (thread_comm()).
+ * The side band reports that a thread of @tgid has ended (thread_exited(), before
+ * process_exited()), or that the kernel's name of it changed (thread_comm()). Threads that ended
+ * long ago are given up, to make room for others.
  */
-void thread_ended(struct collect *c, const struct process *p, uint32_t tgid, uint32_t tid,
-		  uint64_t time_ns);
+void thread_exited(struct collect *c, uint32_t tgid, uint32_t tid, uint64_t time_ns);
 /* When the thread ended that had number @tid at @time_ns; 0: it runs, as far as is known. */
 uint64_t thread_end_of(const struct collect *c, uint32_t tgid, uint32_t tid, uint64_t time_ns);
 void thread_copy_comm(char ret[static PROC_COMM_BYTES], const char *comm);
@@ -59,11 +62,6 @@ enum names_of {
 /* Reads Python's names of threads. All but NAMES_OF_ALL keep to the budget (upkeep.h). */
 void thread_names(struct collect *c, enum names_of which);
 
-/*
- * Gives up threads that ended long ago, to make room for others. @now_ns: time of an event of the
- * side band.
- */
-void thread_give_up(struct collect *c, uint64_t now_ns);
 /* Gives up all threads of process @p, which is being forgotten. */
 void thread_forget_all(struct collect *c, struct process *p);
 

@@ -3,9 +3,8 @@
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "collect/process/crowd.h"
+#include "collect/budget/crowd.h"
 #include "collect/process/process.h"
-#include "collect/process/thread.h"
 
 /*
  * How long a process is new after the kernel program met it: what it costs until then is charged to
@@ -54,14 +53,6 @@ static bool is_too_many(struct collect *c, const struct process *p, const struct
 	return true;
 }
 
-/* A process that was only counted is going to be examined, as if it began now. */
-static void leave(struct collect *c, struct process *p)
-{
-	p->state = PROC_PENDING;
-	thread_forget_labels(c, p);
-	thread_name_nameless(c, p);
-}
-
 bool crowd_meet(struct collect *c, struct process *p, const struct rec_proc *rec)
 {
 	/* the entries that krait itself has made in the kernel's map aren't marked new */
@@ -75,7 +66,7 @@ bool crowd_meet(struct collect *c, struct process *p, const struct rec_proc *rec
 	if (!p->user || p->state == PROC_CROWDED)
 		p->new_until_ns = rec->time_ns + NEW_NS;
 	if (!p->user)
-		p->user = crowd_user_of(c->processes->crowds, rec->uid);
+		p->user = crowd_user_of(c->crowds, rec->uid);
 	crowd_turn(c, p);
 	crowd_pay(c); /* what the user's processes before this one have cost */
 	if (is_too_many(c, p, rec)) {
@@ -83,7 +74,7 @@ bool crowd_meet(struct collect *c, struct process *p, const struct rec_proc *rec
 		p->state = PROC_CROWDED;
 		return true;
 	}
-	if (p->state == PROC_CROWDED)
-		leave(c, p);
+	if (p->state == PROC_CROWDED) /* it was only counted; it is examined as if it began now */
+		p->state = PROC_PENDING;
 	return false;
 }

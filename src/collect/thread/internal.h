@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the files of this room share: the table of threads. */
+#ifndef COLLECT_THREAD_INTERNAL_H
+#define COLLECT_THREAD_INTERNAL_H
+
+#include "base/clock.h"
+#include "collect/thread/thread.h"
+
+/*
+ * How long after a thread was met krait looks for Python's names of threads. The time doubles after
+ * each look. Python registers a thread with `threading` a moment after the thread begins to run,
+ * and the main thread when a program imports `threading`.
+ */
+#define NAMES_APART_NS (50 * NSEC_PER_MSEC)
+
+struct thread {
+	uint32_t tid;	  /* number of the thread; 0: this entry is free */
+	uint32_t process; /* the thread's process, as an index into processes.all */
+	/* profile ids of the thread's label sets; 0: this one isn't made yet */
+	uint32_t labels[GIL_STATE_MAX];
+	bool own[GIL_STATE_MAX]; /* whether no other thread's samples have this one of .labels */
+	uint64_t first_ns;	 /* CPU time of the thread when counting began; 0: it hasn't yet */
+	uint64_t last_ns;	 /* CPU time of the thread at its last sample */
+	/* number of samples from .first_ns until .last_ns, and of samples at .last_ns */
+	uint64_t came, since;
+	uint64_t ended_ns; /* when the thread ended, so that its number became free; 0: it runs */
+	bool named;	   /* .name is the thread's name in Python; else the kernel's */
+	char name[64];
+};
+
+/*
+ * The end of a thread that krait hasn't met yet. One of its samples may still come, because the
+ * side band is read before the rings.
+ */
+struct thread_end {
+	uint32_t tgid, tid;
+	uint64_t time_ns;
+};
+
+struct threads {
+	VEC(struct thread) all;
+	VEC(uint32_t) free;	     /* indices in .all that are free */
+	VEC(struct thread_end) ends; /* ends of threads by time, the earliest first */
+	struct ended_threads {
+		unsigned n; /* how many threads were given up after their end */
+		/* sums over the threads that were given up, for collect_stats.cpu_ns and .came */
+		uint64_t cpu_ns, came;
+		/* time of the side band's event at which threads were last given up */
+		uint64_t at_ns;
+	} ended;
+};
+
+/*
+ * thread.c: takes note of the thread of a sample while it runs, so that its name can be looked for.
+ * NULL: out of memory.
+ */
+struct thread *thread_of_sample(struct collect *c, struct process *p, const struct rec_sample *rec);
+
+/* Counts a sample of the thread at this CPU time of it. */
+void thread_add_runtime(struct thread *t, uint64_t runtime_ns);
+
+#endif

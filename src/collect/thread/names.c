@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Gives threads the names that they have in Python. */
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "collect/budget/crowd.h"
+#include "collect/budget/upkeep.h"
+#include "collect/thread/internal.h"
+#include "proc/proc.h"
+#include "python/heap/threads.h"
+
+/* how many samples of the process come before names of threads are first read */
+#define NAMES_SAMPLES 3
+/* as NAMES_SAMPLES, for a process of which only the main thread was met */
+#define NAMES_ALONE 16
+
+static void rename_thread(struct collect *c, struct thread *t, const char *name)
+{
+	struct profile *p = c->profile;
+	uint32_t key, value;
+
+	t->named = true;
+	if (streq(t->name, name))
+		return;
+	key = profile_string(p, "thread");
+	value = profile_string(p, name);
+	if (profile_failed(p))
+		return;
+	snprintf(t->name, sizeof(t->name), "%s", name);
+	for (size_t i = 0; i < GIL_STATE_MAX; i++) {
+		uint32_t *labels = &t->labels[i];
+
+		if (*labels && !(t->own[i] && profile_relabel(p, *labels, key, value)))
+			*labels = 0;
+	}
+}
+
+/*
+ * Reads the thread names that one interpreter has. Of several interpreters, the first that knows a
+ * thread names it.
+ */
+static int read_names(struct collect *c, const struct process *p, const struct py_where *where,
+		      struct py_thread_names *ret)
+{
+	const struct py_layout *layout = c->config.ops->layout(c->config.ctx, where->layout);
+
+	return layout ? py_thread_names(p->key.tgid, layout, where, NULL, 0, ret) : -ENOTSUP;
+}
+
+static void rename_threads(struct collect *c, const struct process *p,
+			   const struct py_thread_names *names, size_t n)
+{
+	map_foreach(slot, &p->threads) {
+		struct thread *t = &c->threads->all.v[slot->value - 1];
+		const char *name = NULL;
+
+		for (size_t i = 0; i < n && !name && !t->ended_ns; i++)
+			name = py_thread_name_of(&names[i], t->tid);
+		if (name)
+			rename_thread(c, t, name);
+	}
+}
+
+static void name_threads(struct collect *c, struct process *p)
+{
+	const struct proc_several one = {.n = 1, .where[0] = p->where};
+	const struct proc_several *all = p->several ? p->several : &one;
+	struct py_thread_names names[ABI_INTERPRETERS] = {};
+	_cleanup_proc_ struct proc proc = PROC_INIT;
+	size_t found = 0;
+
+	for (size_t i = 0; i < all->n; i++)
+		found += read_names(c, p, &all->where[i], &names[i]) ? 0 : names[i].list.n;
+	/* If it is the same process now, it was the same while its memory was read. */
+	if (found && !proc_open(&proc, p->key.tgid) && process_is(p, &proc))
+		rename_threads(c, p, names, all->n);
+	for (size_t i = 0; i < all->n; i++)
+		py_thread_names_fini(&names[i]);
+}
+
+/*
+ * Is it time to look for names? Not at every flush: there are hundreds a second where processes
+ * start all the time. A process that ends after hardly a sample isn't asked for names at all.
+ */
+static bool is_names_time(const struct process *p, uint64_t now)
+{
+	bool alone = p->threads.n == 1 && map_get(&p->threads, p->key.tgid);
+	size_t enough = alone ? NAMES_ALONE : NAMES_SAMPLES;
+
+	return now >= p->names_due_ns || (!p->names_looked_ns && p->names_samples >= enough);
+}
+
+/* A new thread sets .names_apart_ns back, and each look doubles it. */
+static bool is_wanted(const struct process *p, enum names_of which, uint64_t now)
+{
+	if (which == NAMES_OF_ALL)
+		return true;
+	if (!p->names_due_ns)
+		return false;
+	return which == NAMES_OF_NEW ? p->names_apart_ns == NAMES_APART_NS : is_names_time(p, now);
+}
+
+void thread_names(struct collect *c, enum names_of which)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+
+	vec_foreach(i, &c->processes->live) {
+		struct process *p = process_at(c, *i);
+		uint64_t began_ns;
+
+		if (process_has_ended(p) || p->state != PROC_PYTHON || !p->walked)
+			continue;
+		if (!is_wanted(p, which, now) || (which != NAMES_OF_ALL && !upkeep_may(c, p, now)))
+			continue;
+		p->names_looked_ns = now;
+		p->names_due_ns = now + p->names_apart_ns;
+		p->names_apart_ns *= 2;
+		crowd_turn(c, p);
+		began_ns = upkeep_begin();
+		name_threads(c, p);
+		upkeep_end(c, p, began_ns);
+	}
+}
