@@ -255,7 +255,7 @@ WHOLE = 0.99  # the part of an honest program's stacks that must be whole
 
 
 def whole(out, pid):
-    """(samples of a process, those whose stack has both of its functions and no mark)."""
+    """Returns (samples of a process, those whose stack has main() and busy() and no mark)."""
     profile, total, good = pprof.read(out), 0, 0
     for sample in profile.samples:
         if int(sample.labels.get("pid", 0)) != pid:
@@ -298,7 +298,7 @@ def main():
         except AssertionError as error:
             failed = True
             print("FAIL %s: %s" % (name, str(error).replace("\n", " | ")), flush=True)
-        except Exception:  # a test that breaks is a failure, with its place
+        except Exception:  # a test that raises anything else has failed too; says where
             failed = True
             print("FAIL %s: %s" % (name, traceback.format_exc().strip().splitlines()[-1]))
             traceback.print_exc()

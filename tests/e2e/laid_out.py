@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Programs that lay out files and memory so that reading them takes long.
 
-Each attack runs beside an honest program, whose stacks must stay whole, and costs krait itself
-little CPU time. The honest program's stacks are known from its source. krait says once what it cut
-of the attacker's.
+Each attack runs beside an honest program, whose stacks must stay whole. They are known from its
+source. The attack may cost krait only little CPU time. krait says once what it didn't read of the
+attacker.
 """
 import json
 import os
@@ -31,9 +31,9 @@ def record(d, attack, honest, seconds=1, *more):
 
 
 def beside(d, source, *args, seconds=1, most=2.0, says=None, lines=1):
-    """Runs an attack, which prints so many lines when it is ready, beside an honest program. krait
-    takes at most so many CPU seconds, says what it left out, and misses nothing of the honest one.
-    Perf maps whose names are printed are removed. Returns the attack's pid."""
+    """Records an attack beside an honest program. The attack prints @lines lines when it is ready.
+    krait must take less than @most CPU seconds, say @says, and have whole stacks of the honest
+    program. Perf maps whose names the attack prints are removed. Returns the attack's pid."""
     with python() as honest, Background(kit.PYTHON, "-c", source, *args, stdout=subprocess.PIPE) as attack:
         printed = [attack.process.stdout.readline().decode().strip() for _ in range(lines)]
         try:
@@ -56,7 +56,7 @@ def need_x86():
         raise kit.Skip("the code is x86-64's")
 
 
-# A library of one page of code whose table of exported symbols is a hole of that many bytes.
+# A library of one page of code whose table of exported symbols is a hole of SIZE bytes in the file.
 DYNSYM = r"""
 import mmap, struct, sys
 SIZE = (500 << 20) // 24 * 24
@@ -86,15 +86,15 @@ print("ready", flush=True)
 
 @kit.case
 def endless_symbols():
-    """Tables of exported symbols of 500 MiB of hole: krait begins in time, and says what it left
-    out."""
+    """Tables of exported symbols that are holes of 500 MiB: krait begins in time, and says what it
+    left out."""
     with folder() as d:
         pid = beside(d, DYNSYM, d, most=3, says="too large to be looked through")
         honest_is_whole(d + "/o.pb.gz", pid)
 
 
-# Code that no file has, run by several processes, whose perf maps are 1 TiB of hole with some lines
-# at the end.
+# Several processes run code that is in no file. Their perf maps are a hole of 1 TiB and, after it,
+# one line.
 SPARSE = r"""
 import ctypes, mmap, os, sys
 code = mmap.mmap(-1, 4096, prot=7)
@@ -117,7 +117,8 @@ while True:
 
 @kit.case
 def sparse_maps():
-    """Perf maps of 1 TiB of hole: the lines behind it are read, and other programs miss nothing."""
+    """Perf maps that begin with a hole of 1 TiB: the line after the hole is read, and the other
+    program's stacks are whole."""
     need_x86()
     with folder() as d:
         beside(d, SPARSE, seconds=2, lines=6)
@@ -126,7 +127,8 @@ def sparse_maps():
         check(found > 20, "%d samples have the name behind the hole" % found)
 
 
-# Perf maps with more lines than can be read within the recording, of which more come all the time.
+# Perf maps with more lines than krait can read during the recording. The programs append more all
+# the time.
 GROWING = r"""
 import ctypes, mmap, os
 code = mmap.mmap(-1, 4096, prot=7)
@@ -155,8 +157,8 @@ def growing_maps():
         beside(d, GROWING, seconds=2, most=4, says="weren't read to the end", lines=4)
 
 
-# Code registered for gdb, in a file of 400,000 symbols at one address, whose names are parts of 16
-# MB of underscores; and 8,000 files more, each of a page of code.
+# Registers code for gdb: "names": a file of 400,000 symbols at one address, whose names overlap in
+# 16 MB of underscores; "many": 8,000 files, each of a page of code.
 LISTS = r"""
 import ctypes, mmap, struct, sys
 library = ctypes.CDLL(sys.argv[1])
@@ -205,8 +207,8 @@ while True:
 
 @kit.full_case
 def endless_lists():
-    """Lists of code registered for gdb, of long names and of many files, that change all the
-    time."""
+    """Lists of code that is registered for gdb, with long names or with many files, change all the
+    time: krait leaves a part out and says so."""
     kit.need("cc")
     need_x86()
     with folder() as d:
@@ -217,8 +219,8 @@ def endless_lists():
             beside(d, LISTS, library, which, seconds=2, most=2.5, says="too long to be read whole")
 
 
-# Code that is registered for gdb as LLVM does it: so many functions, the oldest of which runs;
-# another one comes and goes.
+# Registers code for gdb as LLVM does: code_a(), which runs, then argv[2] other functions. If
+# argv[3] isn't 0, one more comes and goes every argv[3] microseconds.
 REGISTERED = r"""
 import ctypes, sys, threading, time
 folder, n, us = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
@@ -248,8 +250,8 @@ def build_registered(d):
 
 
 def registered(n, us, **kw):
-    """Part of that program's samples within the code that has its name, beside an honest
-    program."""
+    """Records REGISTERED beside an honest program. Returns which part of its samples in the running
+    function has that function's name."""
     with folder() as d:
         build_registered(d)
         pid = beside(d, REGISTERED, d, n, us, **kw)
@@ -268,8 +270,8 @@ def registered(n, us, **kw):
 
 @kit.case
 def long_list():
-    """A list of 4,000 functions, all of them small: its oldest has its name, on a busy machine
-    after some seconds. One of 16,000, of which one comes and goes, is bounded."""
+    """In a list of 4,000 small functions the oldest has its name, on a busy machine after some
+    seconds. A list of 16,000, in which one comes and goes, costs krait little CPU time."""
     check(any(registered(4000, 0, seconds=s, most=3 + s / 6) > 0.5 for s in (3, 6, 12)), "the code has no name")
     registered(16000, 10000, seconds=3, most=4)
 
@@ -282,8 +284,8 @@ def changing_list():
     check(min(named) > 0.2, "the code has no name: %s" % named)
 
 
-# As many mappings as a process may have, none like its neighbours, and the code of one of them
-# changes all the time.
+# As many mappings as a process may have. Neighbours have different rights, so that the kernel
+# doesn't join them. One of them stops being executable and becomes it again, all the time.
 MAPPINGS = r"""
 import ctypes, mmap, threading, time
 libc = ctypes.CDLL(None, use_errno=True)
@@ -307,7 +309,8 @@ print("ready", flush=True)
 
 @kit.full_case
 def many_mappings():
-    """65,530 executable mappings, of which one changes all the time."""
+    """65,530 executable mappings, of which one changes all the time: krait's CPU time is bounded,
+    and the other program's stacks are whole."""
     with folder() as d:
         beside(d, MAPPINGS, seconds=6, most=2.2)
 
@@ -326,7 +329,8 @@ while True:
 
 @kit.case
 def long_command_lines():
-    """Processes with command lines of 2 MB that come and go."""
+    """Processes with command lines of 2 MB come and go: krait's CPU time is bounded, and the other
+    program's stacks are whole."""
     with folder() as d:
         beside(d, ARGUMENTS, seconds=2, most=1.5)
 
@@ -353,7 +357,8 @@ begin()
 
 @kit.full_case
 def many_threads():
-    """5,000 threads with names of 5,000 letters, and new ones all the time."""
+    """5,000 threads with names of 5,000 letters, and new ones all the time: krait's CPU time is
+    bounded, and the other program's stacks are whole."""
     with folder() as d:
         beside(d, THREADS, 5000, seconds=6, most=2.4)
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Starts and stops, some by kill -9: no BPF program, map or link and no file is left behind. And
-how often krait is awake."""
+"""krait starts and stops, sometimes by kill -9: no BPF program, map or link and no file is left
+behind. Also how often krait wakes up."""
 import glob
 import json
 import os
@@ -20,7 +20,7 @@ KILLS = 100 if kit.FULL else 10
 
 def kernel_objects():
     """Returns the ids of all BPF programs, maps and links of the machine."""
-    # Ubuntu's own bpftool only finds that of the running kernel; here any will do.
+    # Ubuntu's `bpftool` works only if it is there for the running kernel. Any version will do here.
     tool = next(iter(glob.glob("/usr/lib/linux-tools/*/bpftool")), "bpftool")
     kit.need(tool)
     out = {}
@@ -32,12 +32,12 @@ def kernel_objects():
 
 
 def of_krait(objects):
-    """bpftool's own programs, and other people's, come and go; krait's are known by their names."""
+    """Returns the objects without bpftool's own, which come and go."""
     return {o for o in objects if not o[2].startswith("pid_iter")}
 
 
 def held():
-    """Returns the kinds and ids of the BPF objects that a process has open."""
+    """Returns the kinds and ids of the BPF objects that any process of the machine has open."""
     found = set()
     for path in glob.iglob("/proc/[0-9]*/fdinfo/*"):
         try:
@@ -50,8 +50,8 @@ def held():
 
 
 def settled(before):
-    """Objects that are new and that no process holds, once the kernel has freed what it frees late.
-    (Other processes use BPF too.)"""
+    """Returns the BPF objects that weren't there @before and that no process has open. The kernel
+    frees some only after a while, so this waits up to five seconds for them."""
     left = set()
     for _ in range(50):
         used = held()
@@ -64,7 +64,8 @@ def settled(before):
 
 @kit.case
 def starts_and_stops():
-    """SIGINT, SIGTERM, a duration's end and SIGKILL at any moment, also during the start."""
+    """krait ends by SIGINT, by SIGTERM, after its duration, and by SIGKILL at any moment, also
+    during the start: nothing is left behind."""
     before = of_krait(kernel_objects())
     with folder() as d, python() as target:
         for i in range(ROUNDS):
@@ -130,8 +131,8 @@ def woken_rarely():
                 before = woken(running.pid)
                 time.sleep(0.9)
                 counts.append(woken(running.pid) - before)
-            # On a busy machine krait looks at the thread before so late that this falls into one of
-            # the periods.
+            # On a busy machine krait may look at an earlier thread so late that it does so within
+            # one of these periods. So the better one counts.
             check(min(counts[1:]) <= 5, "woken %s times in 0.9 s" % counts)
             code = running.process.wait(20)
             check(code == 0, "exit code %d" % code)

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""How long may a sample last? Interrupts are off meanwhile: half a millisecond, whatever a program
-lays out.
+"""A sample takes at most half a millisecond, whatever the program does, because interrupts are off
+meanwhile.
 
 The kernel programs measure how long they run if kernel.bpf_stats_enabled is set. A host may stop
-its virtual machine in the middle of a run: if it takes a tenth of the CPU time, 1 to 8 % of these
-samples are long. A program's attack hits each recording and most samples: without limits 50 to 90 %
-are long. So the share of long samples in the best of several recordings counts.
+its virtual machine in the middle of a sample: if it takes a tenth of the CPU time, 1 to 8 % of
+these samples are long. A program's attack makes most samples of each recording long: without limits
+it would be 50 to 90 %. So the share of long samples in the best of several recordings counts.
 """
 import contextlib
 import json
@@ -21,7 +21,7 @@ FEW = 0.05  # the share of samples that may take more than 0.5 ms
 TRIES = 6
 STATISTICS = "/proc/sys/kernel/bpf_stats_enabled"
 
-# 900 functions with line tables of tens of KiB, all of them new each time, call each other.
+# A chain of 900 functions with line tables of tens of KiB. All of them are new in each round.
 NEW = """
 import marshal, time
 body = "\\n".join("  x = %d" % (i & 7) for i in range(20000))
@@ -101,17 +101,20 @@ def longest(program, again, what):
 
 @kit.case
 def new_functions():
-    """Functions that are met for the first time, whose names and line tables have to be copied."""
+    """Samples of functions that krait hasn't seen before: their names and line tables are
+    copied."""
     longest(NEW, NEW_AGAIN, "new functions")
 
 
 @kit.case
 def deep_functions():
-    """The stack is as deep as krait looks, and no two frames are of one function."""
+    """Samples of stacks that are as deep as krait walks, with a different function in each
+    frame."""
     longest(DEEP, DEEP_AGAIN, "deep functions")
 
 
-# Two thousand native functions, none of whose rows or stack is in a cache any more.
+# A chain of 2,000 native functions. The last one fills the caches with other memory, so neither
+# their rows nor their stack are cached.
 CHAIN = """
 #include <stdlib.h>
 static char *m;
@@ -122,7 +125,8 @@ CHAIN_LINK = "long f%d(long x) { volatile char pad[%d]; pad[x & 63] = x; long y 
 
 @kit.case
 def native_functions():
-    """As many native frames as krait looks at, each of its own function and none in a cache."""
+    """Samples of as many native frames as krait unwinds, each of another function, with nothing in
+    the CPU's caches."""
     kit.need("gcc")
     with folder() as d:
         with open(d + "/chain.c", "w") as f:
@@ -156,8 +160,8 @@ def late(program, seconds):
 
 @kit.full_case
 def realtime_neighbour():
-    """A SCHED_FIFO thread on the CPU of a program that does its worst is woken up to 1.5 ms later
-    beside a recording."""
+    """A program with long samples is recorded: a SCHED_FIFO thread on its CPU wakes at most 1.5 ms
+    later than without the recording."""
     kit.need("gcc")
     if len(os.sched_getaffinity(0)) < 2:
         raise kit.Skip("one CPU")

@@ -45,7 +45,8 @@ import time
 end = time.process_time() + 0.4
 while time.process_time() < end: sum(range(300))
 """
-# Thousands of functions, each in stacks of its own, so that all boxes are different; and deep ones.
+# 600 functions that call each other at random, so that a picture would have very many boxes; and a
+# deep recursion.
 MANY = """
 import random
 exec("\\n".join("def f%d(n):\\n    return sum(range(2000)) if not n else g[random.randrange(600)](n - 1)" % i for i in range(600)))
@@ -132,8 +133,8 @@ def share_in(svg, name):
 
 @case
 def shows_where(packages=NEWEST):
-    """A cell's sentence, picture, output and value; the planted function has the share that the
-    kernel's clock says."""
+    """A recorded cell shows krait's sentence and picture, and keeps its own output and value. The
+    planted function has the share that the cell's CPU clock says."""
     with folder() as d:
         cells = ("%load_ext krait", SPIN, MEASURED, "%krait planted_little(0.4)", "%krait", "%%krait -F 100\nplanted_much(0.4)", LINES,
                  "%%krait\n%%time\nplanted_much(0.1)")
@@ -158,8 +159,9 @@ def shows_where(packages=NEWEST):
 
 @case
 def in_other_cells():
-    """A magic inside of a recorded cell; a cell with await, which is refused and not run; options
-    that aren't for cells."""
+    """A magic inside of a recorded cell makes a picture of its own. A cell with await is refused
+    and not run. If an option isn't for cells, the cell runs, and krait says that it can't be
+    given."""
     with folder() as d:
         outputs = run_cells(d, "%load_ext krait", SPIN, "%%krait\n%krait planted_little(0.2)\nplanted_much(0.2)", "7 * 6",
                             "%%krait\nimport asyncio\nawait asyncio.sleep(0)", "%%krait -o x.html\nprint('ran')", "%%krait '\nprint('ran')")
@@ -173,7 +175,7 @@ def in_other_cells():
 
 @kit.full_case
 def in_an_old_kernel():
-    """The same holds with IPython 8 under Python 3.8, which counts cells in another way."""
+    """shows_where() with IPython 8 under Python 3.8, which counts cells in another way."""
     shows_where(OLDEST)
 
 

@@ -18,9 +18,10 @@ import kit
 from kit import Background, PYTHON, check, folder, krait
 
 HZ = 20000
-# The program calls a new function, with a long name and a file of its own, and then steady(), which
-# stays the same, again and again. steady() takes another time in each round: else a round and the
-# time between two samples, some 50 us both, stay in step, and shares are off by 0.07.
+# In each round the program calls a new function, with a long name and a file of its own, and then
+# steady(), which stays the same. steady() takes another time in each round: if all rounds took some
+# 50 us, as does the time between two samples, samples would fall on the same places in each, and
+# shares would be off by 0.07.
 CHURN = r"""
 import json, sys, time
 def template(n):
@@ -61,8 +62,8 @@ def record(d, *args, seconds=1.5):
 
 
 def check_names(frames):
-    """Every function with the name of one that was made has that one's file. Takes pairs of (name,
-    file)."""
+    """Checks pairs of (name, file): each function that the program made has the file that it was
+    made with."""
     made = [f for f in frames if f[0].startswith("made_")]
     wrong = [f for f in made if not f[1].startswith("<template %s>/" % f[0].split("_")[1])]
     check(made and not wrong,
@@ -94,8 +95,8 @@ def rare_code_is_summed_up():
         samples = count(profile)
         check(samples == summary["samples"],
               "%d samples in the file, %d taken" % (samples, summary["samples"]))
-        # The timer itself misses some of these samples, where the host takes the CPU away from
-        # this machine.
+        # The kernel's timer misses some of these samples if the host takes the CPU away from this
+        # machine. So half of them are enough.
         due = program["all"] * HZ
         check(samples + summary["lost_records"] > 0.5 * due, "%d samples of %d" % (samples, due))
         check_names({(l.name, l.file) for s in profile.samples for l in profile.stack(s)})
@@ -103,14 +104,13 @@ def rare_code_is_summed_up():
         truth, found = program["steady"] / program["all"], count(profile, "steady") / samples
         check(abs(truth - found) < 0.03, "steady has %.3f, not %.3f" % (found, truth))
         check_read(d + "/o.pb.gz", samples)
-        # The limit: 8 MiB, what malloc() rounds up, and tables of fixed size that a short recording
-        # doesn't fill.
+        # 24 MiB: the 8 MiB of --memory, what malloc() adds by rounding up, and tables of fixed size
+        # that a short recording doesn't fill.
         grown = summary["krait_rss_bytes"] - least
         check(grown < 24 << 20, "%.1f MiB more than a short recording" % (grown / 1048576))
 
 
-# Two hundred functions deep, each with a line table of 4 MiB that all of them share, and all are
-# new each time.
+# A chain of 200 functions, which share one line table of 4 MiB. All of them are new in each round.
 LARGE = r"""
 import sys, time, types
 names = {"time": time}
@@ -214,8 +214,8 @@ busy()
 
 @kit.case
 def symbols_of_libraries():
-    """15 MB of libraries, whose symbols' names take a hundred times as much: memory stays bounded,
-    other programs miss nothing."""
+    """The symbols' names of 15 MB of libraries would take a hundred times as much memory: krait's
+    memory stays bounded, and another program's functions are named."""
     if os.uname().machine != "x86_64":
         raise kit.Skip("the code is x86-64's")
     with folder() as d, kit.python() as honest, \

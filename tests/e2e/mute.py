@@ -80,8 +80,8 @@ def state(pid, tid=None):
 
 @contextlib.contextmanager
 def hanging(source, call):
-    """The program, whose argument is the file system's directory, while this call of it isn't
-    answered."""
+    """Runs the program with a file system's directory as argument. Yields once the file system has
+    got the given call and doesn't answer it."""
     with kit.folder() as place, Mute(place) as mute, kit.Background(kit.PYTHON, "-c", source, place) as target:
         try:
             mute.serve(call)

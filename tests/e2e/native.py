@@ -85,7 +85,8 @@ def stripped_library(d):
 
 @kit.case
 def debug_file_of_a_container():
-    """Only its own root has the debug file; also when the container ends while krait records."""
+    """krait finds a debug file that is only in the container's own root, even if the container ends
+    while krait records."""
     with folder() as d:
         lib, place = stripped_library(d)
         os.mkdir(d + "/tree")
@@ -163,8 +164,9 @@ int main(void) { pthread_t t; pthread_create(&t, 0, working, 0); for (;;) make()
 
 @kit.case
 def musl_threads():
-    """musl's clone(), the function that runs a thread, functions that wait: some have a stack
-    protector, some never return."""
+    """With musl stacks go through clone(), the function that runs a thread and functions that wait,
+    of which some have a stack protector and some never return. No stack has frames of two
+    threads."""
     with folder() as d:
         for name in built_with_musl(d, THREADS_C):
             with Background(d + "/" + name) as target:
@@ -196,7 +198,8 @@ while True:
 
 @kit.case
 def more_libraries_than_descriptors():
-    """Native stacks are whole all the same, and the command has the limit that it was given."""
+    """If a program has more libraries than krait may open files, its native frames are there all
+    the same. A command keeps the limit that krait was started with."""
     soft, hard = 300, resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     few = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))  # noqa: E731
     with folder() as d, Background(kit.PYTHON, "-c", MANY_LIBRARIES, d) as target:
@@ -211,8 +214,8 @@ def more_libraries_than_descriptors():
 
 @kit.case
 def library_without_tables():
-    """Stripped, no unwind information: only calls say where two of three functions begin (IPP in
-    OpenCV's wheel)."""
+    """Stacks go through a stripped library without unwind information, such as IPP in OpenCV's
+    wheel. Where two of its three functions begin is known only from the calls to them."""
     with folder() as d:
         with open(d + "/calls.c", "w") as f:
             f.write(CALLS_C)
@@ -262,7 +265,7 @@ while True:
 
 @kit.case
 def functions_that_nothing_describes():
-    """Two functions without unwind information lie next to each other: neither has the other's
+    """Two functions without unwind information are neighbours: no sample has the other one's
     name."""
     if os.uname().machine != "x86_64":
         raise Skip("assembly for x86-64")
@@ -340,7 +343,8 @@ int main(int argc, char **argv) { return Py_BytesMain(argc, argv); }
 
 
 def loop_is_python(command, d, env):
-    """The innermost frame is the loop's evaluation loop, without any C below it."""
+    """Checks that loop() is the innermost frame: nothing below it is shown as C code that it
+    calls."""
     with Background(*command, "-c", LOOP, env=env) as target:
         kit.runs(target.pid, 0.3)
         check(target.process.poll() is None, "%s doesn't run" % command[0])
@@ -350,8 +354,8 @@ def loop_is_python(command, d, env):
 
 @kit.case
 def evaluation_loop_of_tail_calls():
-    """A stripped interpreter whose loop is a function for each opcode: in the program and in its
-    library."""
+    """A stripped interpreter has a function for each opcode in place of one evaluation loop, in the
+    program or in its library. These functions are hidden like the loop."""
     executable = os.path.realpath(tool(kit.interpreter("tailcall"), "-c",
                                        "import sys; print(sys.executable)").strip())
     home = os.path.dirname(os.path.dirname(executable))
@@ -382,7 +386,7 @@ def whole_from_the_start(d):
     with kit.python(SLEEPER, d + "/sleeper") as target:
         kit.runs(target.pid, 0.1)
         for wanted in ["-p", target.pid], ["--comm", "sleeper"]:
-            for _ in range(5):  # several tries, because tables may take longer where much else runs
+            for _ in range(5):  # several tries, because rows take longer on a busy machine
                 done = krait("record", *wanted, "--native=full", "-d", "500ms", "-F", 999,
                              "-o", d + "/o.pb.gz")
                 check(done.returncode == 0, done.stderr)
@@ -399,8 +403,8 @@ def whole_from_the_start(d):
 
 @kit.case
 def whole_from_the_first_sample():
-    """Of the few samples of a server that sleeps, all reach the thread's start, whose frames are
-    native."""
+    """A server that mostly sleeps has few samples. All of them reach the native frames with which
+    the thread starts."""
     with folder() as d:
         os.symlink(kit.PYTHON, d + "/sleeper")  # a name that no other process of the machine has
         whole_from_the_start(d)
@@ -408,8 +412,8 @@ def whole_from_the_first_sample():
 
 @kit.case
 def mappings_are_read_soon():
-    """In a program that krait starts, unwinding begins some hundredths of a second after the
-    program."""
+    """If krait starts the program, at most 25 samples at 999 Hz come before krait has read the
+    mappings."""
     def missed(d):
         done = krait("record", "-F", 999, "--summary-json", d + "/s.json", "-o", d + "/o.pb.gz", "--", kit.PYTHON, "-c",
                      "import json, sqlite3, decimal, time\nend = time.time() + .4\nwhile time.time() < end: pass")
@@ -441,8 +445,8 @@ while time.time() < end:
 
 
 def made_by(d, function, system_call, hz):
-    """(label, functions) of the samples in @system_call of a program that calls @function all the
-    time; of all others."""
+    """Records a program that calls @function all the time. Returns two lists of (labels, names of
+    the functions): of the samples in @system_call, and of all other samples."""
     done = krait("record", "-F", hz, "--native=full", "--summary-json", d + "/s.json", "-o", d + "/o.pb.gz",
                  "--", kit.PYTHON, "-c", MAKES, function)
     check(done.returncode == 0, done.stderr)
@@ -458,12 +462,12 @@ def made_by(d, function, system_call, hz):
 
 @kit.case
 def where_threads_begin():
-    """glibc's clone3() has no unwind information from its system call on. Stacks of both the old
-    thread and the new one are whole."""
+    """glibc's clone3() has no unwind information from its system call on. In it the old thread's
+    stack is whole, and the new thread's stack doesn't go on into the old thread's functions."""
     with folder() as d:
         inside, other = made_by(d, "make_thread", "sys_clone", 4999)
         lost = [f for _, f in inside if not {"pthread_create", "Thread.start", "make_thread"} <= set(f)]
-        # In the first moments mappings or tables may be missing.
+        # In the first moments mappings or rows may be missing.
         check(len(lost) <= 0.02 * len(inside),
               "%d of %d stacks of the old thread end: %s" % (len(lost), len(inside), lost[:2]))
         new = [f for labels, f in inside + other if labels["tid"] != labels["pid"]]
@@ -473,8 +477,9 @@ def where_threads_begin():
 
 @kit.case
 def where_processes_begin():
-    """glibc's vfork() has its return address in a register during the system call. After it, parent
-    and child share memory for a moment, and the memory shows the parent's frames."""
+    """During glibc's vfork() the return address is in a register; the parent's stack is whole all
+    the same. Then parent and child share memory until the child's exec; the child's stack doesn't
+    show the frames that the parent has there."""
     with folder() as d:
         inside, other = made_by(d, "make_process", "sys_vfork", 9999)
         wrong = [f for labels, f in other if "execve" in f and "Popen._close_pipe_fds" in f]
@@ -502,7 +507,8 @@ print(pid, used.ru_utime + used.ru_stime - before)
 
 @kit.case
 def the_end_of_a_process():
-    """Time in which the kernel gives back a process's memory at its end counts for the process."""
+    """The time that the kernel takes to free a process's memory at its end counts for the
+    process."""
     with folder() as d:
         done = krait("record", "-F", 1999, "-o", d + "/o.pb.gz", "--", kit.PYTHON, "-c", EXITS)
         check(done.returncode == 0, done.stderr)
@@ -542,8 +548,8 @@ with open(sys.argv[1], "w") as f:
 
 @kit.case
 def the_collector():
-    """The collector's share equals that by Python's own clock. In python-build-standalone's 3.14
-    BOLT has split its function."""
+    """The garbage collector's share equals the share by Python's own clock, also where BOLT has
+    split the collector's function (python-build-standalone's 3.14)."""
     for executable in kit.interpreter("tailcall"), kit.interpreter("static", (3, 13)), kit.PYTHON:
         with folder() as d:
             done = krait("record", "-F", 999, "--native=full", "-o", d + "/o.pb.gz", "--", executable, "-c", COLLECTS, d + "/share")
@@ -602,8 +608,9 @@ def greenlets_of(executable, version):
 
 @kit.case
 def a_greenlet_begins_its_stack():
-    """A greenlet's stack ends at its beginning, with loops counted (up to 3.10) or found by
-    address. The closing lines count the same marks as the stacks."""
+    """A greenlet's stack ends where the greenlet begins. krait pairs evaluation loops with Python
+    frames by counting them up to 3.10, by address later; both are tested. The closing lines count
+    the same marks as the stacks have."""
     for least, most in (((3, 6), (3, 10)), ((3, 11), (3, 15))):
         found = [(version, path) for _, version, kind, path in kit.interpreters()
                  if kind in ("static", "shared") and least <= version <= most]
@@ -631,7 +638,8 @@ other.switch()
 
 @kit.case
 def a_greenlet_without_python():
-    """A process that runs C functions alone begins its stack too, and nothing breaks off."""
+    """A greenlet without Python frames, which runs C functions alone, has a stack that ends where
+    the greenlet begins, without a break."""
     version, executable = max((version, path) for _, version, kind, path in kit.interpreters()
                               if kind in ("static", "shared") and version <= (3, 15))
     with folder() as d, Background(executable, "-c", GREENLET_IN_C,
@@ -663,7 +671,8 @@ int main(void)
 
 @kit.case
 def all_processes():
-    """A C program, started before and after krait: its stacks with --all, nothing of it without."""
+    """A C program that was started before or after krait is recorded with --all, and has no sample
+    without it."""
     with folder() as d:
         with open(d + "/busy.c", "w") as f:
             f.write(BUSY_C)
@@ -679,7 +688,7 @@ def all_processes():
             seen = {}
             for sample in profile.samples:
                 pid, stack = sample.labels.get("pid"), profile.stack(sample)
-                # Until its exec the process is a copy of this one, so its samples don't count.
+                # Until its exec the process is a copy of this test, so those samples don't count.
                 if pid in pids and sample.labels["process"] != os.path.basename(__file__):
                     names = [frame.name for frame in stack]
                     n = seen.setdefault(pid, [0, 0])
@@ -721,7 +730,7 @@ while True:
 
 
 def code_of(pid):
-    """Returns where the executable's code lies."""
+    """Returns the first and the last address of the executable's code in a process."""
     exe = os.readlink("/proc/%d/exe" % pid)
     with open("/proc/%d/maps" % pid) as f:
         start, end = next(line.split()[0].split("-") for line in f if line.split()[1:] and
@@ -731,8 +740,8 @@ def code_of(pid):
 
 @kit.case
 def another_program_at_the_same_addresses():
-    """A program that a Python process execs lies at the same addresses as its parent's code: none
-    of its frames has the parent's names."""
+    """A Python process execs a program whose code is at the same addresses as its parent's: none of
+    the program's frames has the parent's names."""
     python = ("setarch", "-R", kit.PYTHON, "-c")
     with folder() as d:
         with open(d + "/spin.c", "w") as f:
@@ -784,7 +793,8 @@ void run(unsigned long n)
 
 @kit.case
 def lines_and_inlined_functions():
-    """Two functions that were inlined, with the lines of the source as it was written."""
+    """--native-lines shows two inlined functions as frames of their own, each with its line in the
+    source. Without the option only the function that they are inlined in is shown."""
     with folder() as d:
         with open(d + "/lines.c", "w") as f:
             f.write(LINES_C)
@@ -794,7 +804,7 @@ def lines_and_inlined_functions():
             for want, args in ((["run", "middle", "inner"], ["--native-lines"]), (["run"], [])):
                 profile = record(target.pid, d, *args)
                 stacks = [profile.stack(sample) for sample in profile.samples]
-                # The rest of the loop's line is line 5.
+                # inner()'s samples are divided between its lines 5 and 6, which are both the loop.
                 got = share(profile, lambda stack, n=len(want): [
                     frame.name for frame in stack[-n:]] == want and "middle" not in [
                         frame.name for frame in stack[:-n]])
@@ -823,10 +833,10 @@ outermost()
 
 
 def is_called_in_order(stack):
-    """Returns the Python functions in their order, each after the trampoline that is named after
-    it."""
+    """True if the stack has the program's Python functions in the order of the calls, and if each
+    trampoline is followed by the function that it is named after."""
     names = [f.name for f in stack if f.kind == "python"]
-    # In the first moments, before mappings are read and tables made, only Python frames are sure.
+    # In the first moments, before mappings are read and rows made, only Python frames are sure.
     whole = stack[0].kind == "native"
     if any(f.kind == "mark" or whole and f.name.startswith("[unknown") for f in stack):
         return False
@@ -846,7 +856,8 @@ def is_called_in_order(stack):
 
 
 def trampolines(option, since, modes):
-    """In the fast tier one build of each version is tested."""
+    """Records interpreters with -X @option, from version @since on, once with each list of options
+    in @modes. In the fast tier it tests one build of each version."""
     with contextlib.ExitStack() as ends, folder() as d:
         targets = []
         for name, version, kind, path in kit.interpreters():
@@ -882,18 +893,20 @@ def trampolines(option, since, modes):
 
 @kit.case
 def perf_trampolines():
-    """With -X perf a stub lies between the evaluation loops of every Python function."""
+    """With -X perf each Python function is called through a stub. Stubs are shown only with
+    --interpreter-frames, and the stacks are right with and without them."""
     trampolines("perf", (3, 12), ([], ["--interpreter-frames"]))
 
 
 @kit.case
 def perf_jit_trampolines():
-    """-X perf_jit: the same stubs further apart, so that a block isn't full of them; names come
-    late."""
+    """With -X perf_jit the stubs have gaps between them and get their names later. The stacks are
+    right all the same."""
     trampolines("perf_jit", (3, 13), ([],))
 
 
-# A program of which the JIT compiler makes a loop that calls, back and forth through C.
+# A program with a hot loop, for CPython's JIT compiler. Its Python functions call each other
+# through sorted().
 COMPILED = """
 def leaf():
     total = 0
@@ -937,8 +950,8 @@ while True:
 
 @kit.case
 def work_is_told_apart():
-    """Native functions that do a program's own operations are never hidden: each operation has its
-    own function below it."""
+    """Native functions that carry out a Python operation are never hidden: below each of four
+    Python functions krait shows a native function that the others don't have."""
     functions = "formats", "chars", "compresses", "adds"
     wanted = (3, 8), (3, 11), (3, 14)
     paths = {version: path for _, version, kind, path in kit.interpreters() if kind == "static" and version in wanted}
@@ -965,8 +978,8 @@ def work_is_told_apart():
 
 @kit.case
 def nameless_machinery():
-    """Without symbols: functions that start the program or enter a loop are hidden, the one that
-    sorts isn't."""
+    """In an interpreter without symbols krait hides the functions that start the program or enter
+    the evaluation loop, but not the one that sorts."""
     for path in {kit.PYTHON, kit.interpreter("static", (3, 13))}:
         with folder() as d, Background(path, "-c", COMPILED) as target:
             kit.runs(target.pid, 0.5)
@@ -996,10 +1009,11 @@ def compiles(path):
 
 @kit.case
 def python_jit():
-    """3.15's compiler registers its code, with an unwind table that lies in the file alone; 3.14's
-    registers nothing. It was compiled before krait started: so the first stacks are whole too. Now
-    and then the compiler makes some of it anew. Until krait has read that table, up to 0.2 s on a
-    busy machine, stacks break off there: the best of three recordings counts.
+    """Stacks go through code of CPython's JIT compiler. 3.15 registers the code with gdb, with an
+    unwind table that is only in the registered file; 3.14 registers nothing. The code is compiled
+    before krait starts, so the first stacks must be whole too. Now and then the compiler makes some
+    code anew. Until krait has read the new table, up to 0.2 s on a busy machine, stacks break off
+    in that code. So the best of three recordings counts.
     """
     able = [path for _, version, kind, path in kit.interpreters()
             if version >= (3, 14) and kind in ("static", "tailcall") and compiles(path)]
@@ -1055,8 +1069,8 @@ caller(float(sys.argv[1]), "second_by_hand", False)
 
 @kit.case
 def code_made_at_run_time():
-    """Machine code in anonymous memory, in a perf map that grows; the process may end meanwhile,
-    and the name may come when the code has run.
+    """Machine code in anonymous memory is named by a perf map that grows, even if the process ends
+    during the recording, or if a name comes only after the code has run.
     """
     for life, seconds, when in ((60, 5, "at once"), (2, 8, "late")):
         with folder() as d, Background(kit.PYTHON, "-c", MADE_CODE, life, when) as target:
@@ -1118,7 +1132,8 @@ def kernel_code_that_is_loaded_later():
         check(got > 0.7, "%s is in %.0f %%" % (mine[0], 100 * got))
 
 
-# A Python function of its own calls each C function, whose name in Python the interpreter says.
+# Each C function is called by its own Python function. The interpreter says how it is called in
+# Python.
 CALLED = """
 import sys, time, zlib
 data, numbers, words = bytes(range(256)) * 400, [i * 7919 % 10007 for i in range(20000)], ["w%d" % i for i in range(20000)]
@@ -1139,8 +1154,8 @@ for of, what in ((of_sum, sum), (of_sorted, sorted), (of_sort, list.sort), (of_c
 
 @kit.case
 def called_as_python_calls_them():
-    """Names of C functions of the interpreter and its modules: those of their method tables, if
-    only one table entry has the function."""
+    """A C function of the interpreter or one of its modules has the name from the method table, if
+    only one entry of all tables has the function."""
     for name in "python3-dist", "python3.8-pyenv", "python3.12-pyenv", "python3.14-sid":
         path = next((path for known, _, _, path in kit.interpreters() if known == name), None)
         with folder() as d:

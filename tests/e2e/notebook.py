@@ -27,8 +27,8 @@ while time.process_time() < end:
 end = time.process_time() + 0.4
 while time.process_time() < end: sum(range(501))
 ''')
-# Cell 3's file has another number in the next process: the numbers of two kernels are different
-# things.
+# The number in a cell's file name is the hash of the cell's text, which is another one in each
+# process. So two kernels don't have the same file.
 CELLS = """
 import linecache, os, sys, time
 class Compiler:
@@ -102,7 +102,7 @@ def register(name, path):
 
 @case
 def one_number_twice():
-    """Two cells have one number and different texts, so no text is shown."""
+    """If two cells have one number and different texts, the page shows no text for that number."""
     with folder() as d:
         with open(d + "/app.py", "w") as f:
             f.write(CELLS.replace("enumerate(CELLS, first)", "((first, text) for text in CELLS)"))
@@ -115,7 +115,8 @@ def one_number_twice():
 
 @case
 def two_kernels():
-    """In [1] of one kernel isn't merged with In [1] of another: their files keep their folders."""
+    """In [1] of one kernel isn't merged with In [1] of another: both are shown with the folders of
+    their files."""
     with folder() as d:
         with open(d + "/app.py", "w") as f:
             f.write(CELLS)

@@ -45,8 +45,8 @@ def pod_capabilities():
 
 
 def let_in(bundle, arguments, capabilities):
-    """The host's processes and these capabilities; no file system of cgroups, which isn't version 1
-    everywhere."""
+    """Gives the container the host's process namespace and these capabilities. Takes away the
+    cgroup file system, which umoci asks for in version 1 and some machines don't have."""
     path = os.path.join(bundle, "config.json")
     with open(path) as f:
         config = json.load(f)

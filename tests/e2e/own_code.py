@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Whose code a report says it is: of projects that are installed as wheels are, run by servers,
-scripts and -m. The programs measure by their thread's CPU time what their lines take. Made profiles
-have what their numbers say."""
+"""Which code a report takes for the user's own, in projects that are installed as wheels are and
+run by servers, scripts and -m. The programs measure by their thread's CPU time what their lines
+take. In profiles that a test writes itself the numbers are the truth."""
 import json
 import os
 import re
@@ -14,7 +14,7 @@ from kit import case, check, folder, krait
 
 SITE = "/lib/python3.12/site-packages/"
 
-# What a server is here: it finds what it is told to run, and takes more time itself than that does.
+# A server: it imports the module that it is told to run, and takes more time than that module does.
 SERVER = """
 import importlib, sys, time
 def serve(spec):
@@ -64,8 +64,8 @@ PACKAGES = {
 
 
 def install(root):
-    """Lays the packages out as pip does, with the scripts that it makes; the environment in which
-    they are found."""
+    """Writes the packages and their scripts where pip would. Returns the environment in which
+    Python finds them."""
     for path, text in PACKAGES.items():
         path = root + SITE + path
         os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -88,7 +88,8 @@ def summary(path, *args):
 
 
 def record(root, env, *command, options=()):
-    """Records the project. Returns the file, and the share of its code that the program says."""
+    """Records the project. Returns the file, and the percentage of the time that the project's own
+    code took, as the program says."""
     out = root + "/p.pb.gz"
     done = krait("record", "-q", "-F", "2999", "-o", out, *options, "--", kit.PYTHON, *command, env=env, cwd=root + "/elsewhere")
     check(done.returncode == 0, done.stderr)
@@ -96,7 +97,7 @@ def record(root, env, *command, options=()):
 
 
 def tells_project(said, truth):
-    """Returns the project's line and its share, and what the server takes beside it."""
+    """Checks that the first sentence names the project's line, with its true share."""
     got = re.search(r"(\d+) % of the CPU time is at shop/views.py:(\d+) \(app\), (\d+ of these \1 %|(?:nearly )?all of it) in json.dumps", said)
     check(got and int(got[2]) == LINE, said)
     check(abs(int(got[1]) - truth) < 6, "%s, but it took %.1f %%" % (said, truth))
@@ -111,8 +112,8 @@ def origins(path, page):
 
 @case
 def project_that_a_server_runs():
-    """The program is installed as the server is; what the command line or the environment names is
-    the user's."""
+    """Project and server are both installed packages. The one that the command line or the
+    environment tells the server to run is the user's."""
     with folder() as root:
         env = install(root)
         for command in (("../bin/gunicorn", "-k", "gevent", "shop.views:app"), ("-m", "gunicorn", "shop.views"),
@@ -135,12 +136,12 @@ def project_that_is_started_itself():
         for command in (("-m", "shop"), ("../bin/shop",)):
             out, truth = record(root, env, *command)
             tells_project(summary(out), truth)
-            # without frames "<module>" the stacks say less of what was started
+            # without the frames "<module>" the stacks don't show which program was started
             tells_project(summary(out, "--hide", "<module>"), truth)
 
 
-# A wheel has jobs, a package in a folder that is shared with others, and a module; beside it is
-# another one.
+# Files of two wheels. One has jobs, helpers, single and acme.tools, whose folder acme it shares
+# with others. The other one has stranger and acme.others.
 TOGETHER = {
     "celery/__main__.py": "from gunicorn.app import serve\nimport sys\nserve(sys.argv[2] + '.views')\n",
     "jobs/__init__.py": "from jobs.views import app\ndef main():\n    from gunicorn.app import serve\n    serve('jobs.views')\n",
@@ -196,7 +197,7 @@ def packages_of_one_wheel():
 
 @case
 def project_of_manage_py():
-    """The program itself sets the variable for its settings."""
+    """manage.py itself sets the variable that names its settings: their package is the user's."""
     with folder() as root:
         env = install(root)
         del env["FLASK_APP"]
@@ -210,7 +211,8 @@ def project_of_manage_py():
 
 @case
 def packages_of_ones_word():
-    """--mine of record, report and diff; without it nobody says that the project is the user's."""
+    """--mine of record, report and diff makes a package the user's that neither the command line
+    nor the environment names."""
     with folder() as root:
         env = install(root)
         out, truth = record(root, env, "../bin/serverless")
@@ -239,7 +241,8 @@ def made(path, *stacks, **labels):
 
 @case
 def what_stacks_tell():
-    """Whom a script or runpy starts is the user's, but for what runs other people's programs."""
+    """The package that a script or runpy starts is the user's, unless it is a tool that runs other
+    programs, such as pytest or celery."""
     lib = "/v" + SITE
     run = ("_run_code", "<frozen runpy>", 88)
     with folder() as d:
@@ -265,8 +268,8 @@ def what_stacks_tell():
 
 @case
 def code_without_a_file():
-    """Code of a dataclass is its caller's doing; that of multiprocessing's workers nobody's; that
-    of `python -c` the user's."""
+    """Code that a dataclass makes counts for its caller. The text of `python -c` is the user's, but
+    not the text with which multiprocessing starts its workers."""
     with folder() as d:
         make = ("make", "/srv/app/app.py", 4)
         got = summary(made(d + "/p.pb.gz", (6, make, ("__init__", "<string>", 2)), (1, make), process="app.py"))
@@ -280,8 +283,8 @@ def code_without_a_file():
 
 @case
 def code_without_a_name():
-    """What a generator expression or a lambda takes is the function's that it is written in, and at
-    that one's line."""
+    """The time of a generator expression or a lambda counts for the function in whose text it is
+    written, at that function's line."""
     library = ("apply", "/v" + SITE + "frames/core.py", 3)
     with folder() as d:
         def said(name, start, *others, between=()):
@@ -305,7 +308,8 @@ def code_without_a_name():
 
 @case
 def many_small_functions():
-    """No own function has a tenth of all, so the one that calls them all is named."""
+    """If none of the user's functions has a tenth of the time, the first sentence names the one
+    that calls them all."""
     main, step, run = ("main", "/srv/app/app.py", 20), ("step", "/srv/app/app.py", 9), ("serve", "/v" + SITE + "web/core.py", 3)
     small = [("f%d" % i, "/srv/app/app.py", 30 + i) for i in range(10)]
     with folder() as d:
@@ -320,8 +324,8 @@ def many_small_functions():
 
 @case
 def what_runs_beside():
-    """What none of the user's functions called is said to be that, with the function that has most
-    of it, if that is much."""
+    """The first sentence says how much code none of the user's functions called. It names the
+    function with the most of this time if that is much."""
     work, parse = ("work", "/srv/app/app.py", 5), ("parse", "/v" + SITE + "web/core.py", 7)
     others = [(5, ("f%d" % i, "/v" + SITE + "web/more.py", 10 * i + 1)) for i in range(5)]
     with folder() as d:
@@ -354,8 +358,8 @@ def collector_of_a_library():
         check(got == "40 % of the CPU time is in the garbage collector, called from app.py:20", got)
 
 
-# Two dataclasses of one shape, a package's and the program's own; each is in sys.modules what its
-# __module__ says.
+# A package and the program each have a dataclass with the same fields. Its __module__ names the
+# module in sys.modules that has it.
 RECORDS = """
 import dataclasses
 @dataclasses.dataclass
@@ -378,8 +382,8 @@ while time.thread_time() < end:
 
 @case
 def code_that_is_made():
-    """A dataclass's methods are of the module that it is in; the recording says so in whatever
-    format keeps all."""
+    """A dataclass's methods count for the module that has the class. The module's file is kept when
+    the recording is written as JSON lines, as pprof again, and as JSON lines once more."""
     with folder() as root:
         env = install(root)
         for path, text in ((SITE + "records.py", RECORDS), ("/elsewhere/app.py", BUILDS)):

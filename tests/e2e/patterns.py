@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Patterns and times of filter options: what matches nothing is said, by every command, with names
-that are near."""
+"""Patterns and times of filter options: every command warns of a pattern that matches nothing, and
+shows similar names."""
 import os
 import sys
 
@@ -82,7 +82,7 @@ def nothing_matches():
 
 @case
 def packages():
-    """A package's name is also that of what is in it."""
+    """A pattern that is a package's name matches all functions in the package."""
     with folder() as d:
         path = profile(d)
         text = krait("report", path, "--show", "json", "--format", "folded").stdout
@@ -96,7 +96,8 @@ def packages():
 
 @case
 def recordings():
-    """record and top say it of what they have seen; a package that was recorded matches."""
+    """record and top warn of a pattern that matches nothing in what they recorded. The name of a
+    package that was recorded matches."""
     with folder() as d:
         os.mkdir(os.path.join(d, "store"))
         for name, text in ("store/__init__.py", ""), ("store/views.py", SPIN), ("main.py", MAIN):
@@ -113,8 +114,8 @@ def recordings():
 
 @case
 def times():
-    """--since 0 is the start; what an option is refused for is said of that option and that
-    command."""
+    """--since 0 is the start. If an option is refused, the error names the option, as it was typed,
+    and the command that was used."""
     with folder() as d:
         path = profile(d)
         for command in ["report", path], ["diff", path, path]:
@@ -131,7 +132,8 @@ def times():
 
 @case
 def targets():
-    """A name that no process has is said to be the cause, not that no Python runs."""
+    """If no process has the given name, the error names the option; it doesn't say that no Python
+    runs."""
     with python():
         for option in "--comm", "--cgroup", "--container":
             done = krait("dump", option, "no-such-name")
@@ -140,7 +142,7 @@ def targets():
 
 @case
 def on_the_screen():
-    """While it runs, top says it on its screen."""
+    """top warns on its screen, while it runs, of a pattern that matches nothing."""
     with python() as target, Terminal([KRAIT, "top", "-p", str(target.pid), "-i", "200ms", "--hide", "busyy"], cols=100) as t:
         t.wait("--hide busyy matches nothing; near it: ", 20)
         t.end()

@@ -34,8 +34,8 @@ def every_kind_of_interpreter():
                 raise AssertionError("%s: %s" % (path, error)) from None
 
 
-# The program's first thread ends; the other one goes on, and later runs in a library that wasn't
-# there before.
+# The program's first thread ends. The other one works on, and later runs in a library that it loads
+# only then.
 FIRST_ENDED = """
 import ctypes, sys, threading, time
 def busy():
@@ -54,8 +54,8 @@ ctypes.CDLL(None).pthread_exit(None)
 
 @kit.case
 def first_thread_ended():
-    """Another thread's /proc has what the first one's hasn't any more: memory, mappings and
-    files."""
+    """If a process's first thread has ended, krait reads memory, mappings and files through /proc
+    of another thread, because the first one's are empty."""
     for _, version, kind, path in kit.interpreters():
         if version not in ((3, 8), (3, 12), (3, 14)) or kind == "chroot":
             continue
@@ -66,7 +66,8 @@ def first_thread_ended():
 
 
 def profiled_first_ended(target, path):
-    """Nearly all samples have the function of the thread that goes on; returns their stacks."""
+    """Checks that nearly all samples have the function of the thread that works on. Returns the
+    stacks."""
     kit.wait_for(lambda: ") Z " in open("/proc/%d/stat" % target.pid).read(), 5)
     with folder() as d:
         done = krait("record", "-p", target.pid, "-F", 499, "-d", 2, "-o", d + "/o.pb.gz")
@@ -131,8 +132,8 @@ with open(text[-1], "rb") as f:
 
 @kit.case
 def library_with_a_page_mapped_once_more():
-    """Memory is mapped as libffi maps it for its closures; the lowest code isn't where the library
-    was loaded."""
+    """A page of the library is mapped once more, as libffi does for its closures, at a lower
+    address: krait doesn't take that address for the place where the library is loaded."""
     for executable, library, _ in kit.shared():
         with python(MAPPED_TWICE % os.path.basename(library) + kit.BUSY, executable) as target:
             profiled(target.pid)
@@ -165,7 +166,8 @@ def unshared(*flags):
 
 @kit.case
 def mount_namespace():
-    """The program's files can't be reached by their paths from here."""
+    """The program's files are in a mount namespace of its own: krait can't open them by their
+    paths."""
     with folder() as d:
         script = "mount -t tmpfs none %s && cp %s %s/hidden && exec %s/hidden -c '%s'" % (
             d, kit.PYTHON, d, d, kit.BUSY)
@@ -177,7 +179,8 @@ def mount_namespace():
 
 @kit.case
 def pid_namespace():
-    """PIDs are those of krait's own namespace, for -p, for children and in the labels."""
+    """The program is in another PID namespace: -p takes, and the labels have, the numbers of
+    krait's own namespace, also for children."""
     with unshared("--pid", "--fork", "--mount-proc") as target:
         child = kit.child_of(target.pid)
         profiled(child)
@@ -189,7 +192,8 @@ def pid_namespace():
 
 @kit.case
 def krait_in_pid_namespace():
-    """krait itself is in a PID namespace, as in a container with its own /proc."""
+    """krait and the program are in one PID namespace, as in a container: -p takes, and the labels
+    have, the numbers of that namespace."""
     script = "%s -c '%s' & sleep 1; exec %s record -p $! -d 1 -F 499 -o %s/o.pb.gz"
     with folder() as d:
         done = subprocess.run(["unshare", "--pid", "--fork", "--mount-proc", "sh", "-c",
@@ -203,8 +207,8 @@ def krait_in_pid_namespace():
 
 @kit.case
 def krait_in_time_namespace():
-    """In a time namespace CLOCK_MONOTONIC isn't the kernel's clock: samples still have the times at
-    which they were taken."""
+    """In a time namespace CLOCK_MONOTONIC differs from the kernel's clock: the times of samples are
+    still counted from the start of the recording."""
     flags = ["--time", "--monotonic=50000", "--boottime=100000", "--fork"]
     with folder() as d, unshared(*flags) as target:
         child = kit.child_of(target.pid)
@@ -234,7 +238,8 @@ def exec_into_python():
         kit.sees(d + "/o.pb.gz", pids={target.pid}, least=0.8)
 
 
-# A program that works for a while, then becomes Python: its executable says nothing.
+# A program that works for a while and then loads a libpython. Its executable doesn't show that it
+# will run Python.
 STRANGER = r"""
 #include <dlfcn.h>
 #include <time.h>
@@ -252,7 +257,8 @@ int main(int argc, char **argv)
 
 @kit.case
 def python_into_a_stranger():
-    """Python execs a program that is known for not being Python, which then maps a libpython."""
+    """Python execs a program that krait already knows not to be Python and that maps a libpython
+    later: its Python functions are shown."""
     kit.need("gcc")
     for _, library, prefix in kit.shared():
         with folder() as d:
@@ -318,7 +324,8 @@ def same_inode_elsewhere():
 
 @kit.case
 def python_into_python():
-    """One interpreter execs another of a different version: nothing of the first is used."""
+    """An interpreter execs one of a different version: krait uses nothing that it knew of the
+    first."""
     others = [path for _, version, kind, path in kit.interpreters()
               if kind in ("static", "shared") and version in ((3, 8), (2, 7), (3, 13))]
     if not others:
@@ -338,7 +345,8 @@ def python_into_python():
 
 @kit.case
 def exec_before_the_first_sample():
-    """A fixed executable (not PIE) maps libpython elsewhere each time: what -p found is stale."""
+    """An executable with fixed addresses (not PIE) execs itself and gets libpython at another
+    place: krait looks for it again."""
     kit.need("gcc")
     source = os.path.join(kit.ROOT, "tests", "setup", "embed-linked.c")
     for _, library, prefix in kit.shared():
@@ -386,7 +394,8 @@ def two_interpreters_at_once():
 
 @kit.case
 def other_interpreters_are_named():
-    """PyPy isn't understood: it is named, its samples are counted, once, from its start on."""
+    """krait doesn't understand PyPy: it names PyPy, and counts each of its samples once, from its
+    start on."""
     path = [p for name, _, _, p in kit.interpreters() if name.startswith("pypy")]
     if not path:
         raise Skip("no PyPy")
@@ -400,7 +409,8 @@ def other_interpreters_are_named():
 
 @kit.case
 def of_32_bits_is_named():
-    """An interpreter of 32 bits isn't understood, which isn't the same as not being Python."""
+    """krait doesn't understand a 32-bit interpreter. It says so, and doesn't say that the program
+    isn't Python."""
     with folder() as d:
         with open(d + "/program.c", "w") as f:
             f.write('asm(".globl _start\\n_start: jmp _start");\n')

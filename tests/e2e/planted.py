@@ -163,7 +163,8 @@ def link_to_a_device():
 
 @under_both
 def link_behind_a_link():
-    """Root's own link leads to what somebody else put there, and the other way round."""
+    """A link of root's own leads to another user's link, or another user's link to root's: krait
+    follows neither."""
     with place() as p:
         plant(p.secret, p.open + "/x")
         own = plant(p.open + "/x", os.path.dirname(p.open) + "/own", uid=0)
@@ -174,7 +175,8 @@ def link_behind_a_link():
 
 @under_both
 def link_as_a_directory():
-    """The kernel follows links in the middle of a path, whoever made them."""
+    """The kernel follows any user's link in the middle of a path; krait doesn't follow another
+    user's."""
     with place() as p:
         plant(p.private, p.open + "/d")
         refused(p, p.open + "/d/new")
@@ -189,7 +191,8 @@ def no_sticky_bit():
 
 @under_both
 def fifo():
-    """A FIFO of another user would hand the recording to whoever reads it."""
+    """krait doesn't write to another user's FIFO, because whoever reads the FIFO would get the
+    recording."""
     with place() as p:
         os.mkfifo(p.open + "/x")
         os.chown(p.open + "/x", MALLORY, MALLORY)
@@ -201,7 +204,8 @@ def fifo():
 
 @under_both
 def hard_link():
-    """A second name of the victim's file: only the name is replaced."""
+    """If the output's name is a hard link to the victim's file, krait replaces the name and leaves
+    the file as it is."""
     with place() as p:
         os.link(p.secret, p.open + "/x")
         p.before = os.stat(p.secret)
@@ -212,7 +216,8 @@ def hard_link():
 
 @under_both
 def behind_sudo():
-    """The files of the user behind sudo are as safe as root's; their own links serve them."""
+    """The files of the user who called sudo are as safe as root's. krait follows that user's own
+    links."""
     with place(victim=ALICE) as p:
         refused(p, plant(p.secret, p.open + "/x"), sudo=ALICE)
         refused(p, plant(p.new, p.open + "/y"), sudo=ALICE)
@@ -226,8 +231,8 @@ def behind_sudo():
 
 @under_both
 def honest_links():
-    """Root's own links, those of the directory's owner, and anybody's where only the owner can
-    write."""
+    """krait follows root's own links, links of the directory's owner, and any link in a directory
+    that only its owner can write to."""
     with place() as p:
         accepted(p, plant(p.secret, p.open + "/own", uid=0), p.secret)
         accepted(p, plant("../private/new", p.open + "/fresh", uid=0), p.new)
@@ -241,7 +246,8 @@ def honest_links():
 
 @under_both
 def devices():
-    """Devices and what is handed over as a descriptor are written as they are."""
+    """krait writes to devices and to descriptors such as /dev/fd/3 as they are, and replaces
+    none."""
     with place() as p:
         done = krait("report", p.folded, "-o", "/dev/stdout", "--format", "folded")
         check("work (a.py:2) 10" in done.stdout, "/dev/stdout: " + done.stderr)
@@ -257,8 +263,8 @@ def devices():
 
 @case
 def no_symlinks_of_a_mount():
-    """What the kernel forbids for another reason is refused, here by the mount option nosymfollow
-    (5.10)."""
+    """krait also refuses a link that only the kernel forbids, here by the mount option nosymfollow
+    (since 5.10)."""
     with place(mode=0o755) as p:
         mount = ["mount", "-t", "tmpfs", "-o", "nosymfollow", "none", p.open]
         if shutil.which("mount") is None or subprocess.run(mount, stderr=subprocess.DEVNULL, check=False).returncode:
@@ -275,8 +281,8 @@ def no_symlinks_of_a_mount():
 
 @under_both
 def default_name():
-    """krait's own choice of a name, known beforehand: whatever has it already is replaced, not
-    followed."""
+    """Another user can guess the name that krait chooses and put links there: krait follows none of
+    them, and writes a new file."""
     # a program with samples, because without any no page is written
     busy = ("record", "--", sys.executable, "-c", "sum(range(10**7))")
     with place() as p, tempfile.TemporaryDirectory() as before:
@@ -295,7 +301,8 @@ def default_name():
 
 @case
 def exchanged_meanwhile():
-    """The name is a file, then a link, then a file, as fast as another process can."""
+    """Another process turns the output's name into a link and back into a file as fast as it can:
+    krait never writes through the link."""
     with place(mode=0o777) as p:
         out, other = p.open + "/x", p.open + "/other"
         child = os.fork()

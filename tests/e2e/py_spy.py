@@ -15,7 +15,7 @@ import time
 import kit
 from kit import case, check, full_case
 
-# Every thread but one is where it is for good; the one that works is on one of two lines.
+# All threads but one wait for ever at one place. The one that works, "box", is on one of two lines.
 STILL = """
 import threading, time
 from pack.inner import Box
@@ -80,8 +80,8 @@ def pyspy():
 
 
 def interpreters():
-    """Names are those that py-spy knows; programs that only contain a Python aren't called by the
-    name of their script."""
+    """Yields (version, path) of the interpreters that py-spy knows. Programs that
+    only embed a Python (-shared) are left out, because they don't have their script's name."""
     for name, version, kind, path in kit.interpreters():
         if (3, 8) <= version <= (3, 13) and kind in ("static", "shared") and not name.endswith("-shared"):
             yield version, path
@@ -114,7 +114,7 @@ def plain(name):
 
 
 def threads(tool, pid, version):
-    """Returns what `dump --json` says, without what krait doesn't know."""
+    """Returns the threads of `dump --json`, without the fields whose values krait doesn't know."""
     said = run(tool, "dump", "--json", "--pid", pid)
     check(not said.returncode, "%s: %s" % (tool[0], said.stderr))
     found = json.loads(said.stdout)
@@ -144,8 +144,8 @@ def same_dump(executable, version):
 
 @case
 def dump_json():
-    """Every thread with its names and ids, every frame with its files and line, in the same
-    order."""
+    """Both tools dump the same threads with the same names and ids, and the same frames with the
+    same files and lines, in the same order."""
     same_dump(kit.PYTHON, sys.version_info[:2] if sys.executable == kit.PYTHON else (3, 11))
 
 
@@ -157,7 +157,8 @@ def dump_json_of_every_version():
 
 @case
 def dump_text():
-    """Both tools print the same text; of Python's version krait tells two numbers."""
+    """Both tools print the same text, but of Python's version krait prints two numbers, not
+    three."""
     with program(STILL) as (running, _):
         theirs, mine = (run(t, "dump", "--pid=%d" % running.pid).stdout for t in (pyspy(), own()))
     theirs = re.sub(r"(Python v\d+\.\d+)\.\S+", r"\1", theirs)
@@ -182,8 +183,8 @@ def shares(found):
 
 
 def differ(p, n, q, m):
-    """Two shares, of n and m samples (None: known exactly), differ by more than three standard
-    errors."""
+    """True if two shares differ by more than three standard errors. p is the share of n samples, q
+    that of m samples or, if m is None, the exact one."""
     middle = q if m is None else (p * n + q * m) / (n + m)
     error = math.sqrt(max(0, middle * (1 - middle)) * (1 / n + (1 / m if m else 0)))
     return abs(p - q) > 3 * error + 0.01
@@ -203,7 +204,8 @@ def judge_by_clock(mine, took):
 
 
 def same_frames(theirs, mine):
-    """A function that is often in one tool's stacks is in the other's."""
+    """Checks that a frame in 8 % of one tool's samples or more is in the other tool's stacks
+    too."""
     (a, _), (b, _) = shares(theirs), shares(mine)
     for frame in sorted(set(a) | set(b)):
         check(max(a.get(frame, 0), b.get(frame, 0)) < 0.08 or frame in a and frame in b,
@@ -256,7 +258,7 @@ def record_raw_of_every_version():
 
 @full_case
 def record_raw_shares():
-    """py-spy's own shares are compared where the program has a CPU for itself."""
+    """krait's shares equal py-spy's, if the program had a CPU for itself all the time."""
     theirs, mine, _ = records(kit.PYTHON, (3, 11), "--nolineno", seconds=20, rate=100)
     same_shares(theirs, mine, 20)
 
@@ -307,8 +309,8 @@ def calls_of_other_programs():
 
 @case
 def programs_that_are_started():
-    """Their words may follow without --, their exit code isn't krait's, and the end of the
-    recording ends them."""
+    """A command to start may follow without --. krait doesn't end with the command's exit code. If
+    the recording ends first, krait ends the command."""
     with kit.folder() as folder:
         with open(folder + "/ends.py", "w") as f:
             f.write("def hot(n):\n    return sum(range(n))\nfor i in range(400):\n    hot(99999)\nexit(7)\n")

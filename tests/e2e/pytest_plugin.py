@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""`pytest --krait`. The truth is what the tests of a made project took by time.process_time(), and
-what pytest does without the option."""
+"""`pytest --krait`. A project with known tests is recorded. The truth is what its tests took by
+time.process_time(), and what pytest does without the option."""
 import glob
 import json
 import os
@@ -56,8 +56,8 @@ def test_fails():
 def test_skipped():
     pytest.skip("as it is")
 """
-# The plugin's own hooks have no part in it: a test's CPU time with its fixtures, of the process
-# that runs it.
+# A conftest.py that writes down each test's CPU time, with its fixtures, in the process that runs
+# it. krait's plugin has no part in this.
 TRUTH = """
 import json, os, pytest, time
 
@@ -70,8 +70,8 @@ def pytest_runtest_protocol(item):
     os.write(fd, line.encode())
     os.close(fd)
 """
-# Reaps whatever child ends, has its own handlers, and takes blocked signals by sigwait() as servers
-# do.
+# A conftest.py that reaps every child that ends, has its own signal handlers, and takes blocked
+# signals by sigwait(), as servers do.
 SIGNALS = """
 import os, signal
 def reap(*_):
@@ -96,7 +96,8 @@ def project(d, conftest=TRUTH):
 
 
 def session(d, python, *args, program=kit.KRAIT, **more):
-    """pytest in the project, with the plugin as it is in the repository; its exit code and text."""
+    """Runs pytest in the project, with the plugin from the repository. Returns its exit code and
+    output."""
     env = dict(os.environ, **more, PYTHONPATH=PACKAGE, KRAIT=program, TRUTH=d + "/truth", PYTHONDONTWRITEBYTECODE="1", COLUMNS="200")
     done = subprocess.run([python, "-m", "pytest", "-p", "krait.pytest_plugin", "-p", "no:cacheprovider", *args], cwd=d, env=env, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", timeout=170, check=False)
@@ -109,7 +110,8 @@ def truth(d):
 
 
 def shares_are_right(d, text):
-    """The time of each test is right within three standard errors, and as the summary shows it."""
+    """Checks each test's share of the samples: it equals the test's share of the CPU time within
+    three standard errors, and the summary shows it."""
     pages = glob.glob(d + "/krait-pytest-*.html")
     check(len(pages) == 1, "pages: %s; %s" % (pages, text))
     kit.krait("report", pages[0], "-o", d + "/o.pb.gz")
@@ -158,7 +160,7 @@ def newest():
 
 @kit.case
 def child_of_a_test():
-    """What a test starts counts for it."""
+    """Processes that a test starts count for the test."""
     with folder() as d:
         with open(d + "/test_child.py", "w", encoding="utf-8") as f:
             f.write("import subprocess, sys\ndef test_child():\n"
@@ -195,7 +197,8 @@ def behind_sudo():
 
 @kit.case
 def without_rights():
-    """The tests go on, the exit code is theirs, and the summary has the command that helps."""
+    """Without the rights to record, the tests run and give the exit code. The summary names the
+    command that grants the rights."""
     kit.need("setpriv")
     with folder() as d:
         project(d)
@@ -223,8 +226,8 @@ def stand_in(d, text):
 
 @kit.case
 def not_this_page():
-    """A page of an earlier session isn't shown as this one's; a place that can't be written to
-    costs no page."""
+    """A page of an earlier session isn't shown as this session's. If the page can't be written to
+    its place, it is kept elsewhere."""
     with folder() as d:
         project(d)
         with open(d + "/o.html", "w") as f:
@@ -242,7 +245,8 @@ def not_this_page():
 
 @kit.case
 def much_said():
-    """krait says more than a screen: its beginning is seen, and of its end the error."""
+    """krait prints hundreds of lines before the start of sampling or before an error: the plugin
+    still sees the start, and shows the error."""
     with folder() as d:
         project(d)
         words = "for i in $(seq 300); do echo 'krait: information without end' >&2; done\n"
@@ -288,8 +292,8 @@ def test_other_clock(monkeypatch):
 
 @kit.case
 def what_tests_do():
-    """Tests that close what they don't know and have another clock keep their labels, and their
-    files."""
+    """A test closes the plugin's descriptor, and another one replaces the clock: the later tests
+    have their labels, and the plugin writes nothing into a test's own file."""
     with folder() as d:
         project(d)
         with open(d + "/test_closes.py", "w") as f:

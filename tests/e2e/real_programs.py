@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Twelve real programs, each with what burns its CPU or makes it wait, and each without: what the
-first sentence says of them. A seed draws which gets what: the day's, or KRAIT_SEED. The programs
-say themselves how much CPU time the cause takes."""
+"""Twelve real programs run once with code that burns CPU or waits, and once without: the report's
+first sentence must name that code, or nothing small. A seed, the day's or KRAIT_SEED, draws which
+program gets which code. The programs measure how much CPU time that code takes."""
 import ast
 import contextlib
 import fcntl
@@ -35,14 +35,14 @@ NOTES = ("notes", "3.11", "ipykernel")
 
 
 def parts(name):
-    """Returns, by name, the texts of a file in REAL that are a helpers.py."""
+    """Returns {name: text} of the parts of a file in REAL. Each part is a helpers.py."""
     with open("%s/%s.py" % (REAL, name)) as f:
         texts = PARTS.split(f.read())[1:]
     return dict(zip(texts[::2], texts[1::2]))
 
 
-# What is run: packages, and the command, in which {port} is a free one. A server is recorded while
-# it is asked, other programs as a command.
+# {program: (packages, command)}; {port} stands for a free port. krait records a server with -p
+# while clients send requests, and starts all other programs itself.
 PROGRAMS = {
     "django": (kit.WEB, "-m gunicorn -b 127.0.0.1:{port} -w 2 --threads 2 shop.wsgi"),
     "fastapi": (kit.WEB, "-m uvicorn --loop uvloop --log-level error --port {port} shop.api:app"),
@@ -63,8 +63,8 @@ IN_CELL = "from measured import measured\nimport time\nwhile True:\n    with mea
 
 
 def draw():
-    """By program: ("causes" or "waits", which), and which part of clean.py; whether it is
-    installed."""
+    """Returns {program: (("causes" or "waits", the part of that file), ("clean", the part of
+    clean.py), whether the program is installed as a wheel)}."""
     chance, drawn = random.Random(SEED), {}
     names = chance.sample(sorted(PROGRAMS), len(PROGRAMS))
     causes = [("waits", one) for one in chance.sample(sorted(parts("waits")), 4)]
@@ -75,7 +75,8 @@ def draw():
 
 
 class Site:
-    """A server of what the programs ask: pages for the spider, and what makes the others wait."""
+    """A server for the programs: pages for the spider, and for the others a port and a pipe that
+    answer slowly and a locked file, on which they wait."""
 
     def __init__(self, root):
         self.pages = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page)
@@ -109,8 +110,8 @@ class Site:
 
 
 def hang_up(connection):
-    """Closes a connection. Reads the request first: else the client gets an error (a reset), at
-    which it may end."""
+    """Closes a connection, after it has read the request. If it didn't read it, the client would
+    get a reset and might end."""
     with contextlib.suppress(OSError), connection:
         connection.recv(4096)
 
@@ -145,7 +146,8 @@ class Run:
         self.spent, self.cpu = 0, {}
 
     def lay(self, installed):
-        """Copies the program's files; what measures the truth isn't among them."""
+        """Copies the program's files. measured.py, which measures the truth, is kept apart, as an
+        installed module."""
         shutil.copytree(REAL + "/" + self.name, self.site if installed else self.app)
         for folder in self.app, self.site, self.root + "/truth", self.root + "/queue", self.app + "/code":
             os.makedirs(folder, exist_ok=True)
@@ -233,7 +235,8 @@ class Run:
         return 100 * self.spent / max(sum(self.cpu.values()), 0.01)
 
     def summary(self):
-        """Returns the first sentence; checks that report, page and the recording's end say the
+        """Returns the first sentence. Checks that the report, the page and the closing lines say
+        the
         same."""
         said = json.loads(krait("report", self.out, "--json", timeout=120).stdout)["summary"]
         text = krait("report", self.out, timeout=120).stdout
@@ -271,7 +274,8 @@ def ask(port, over):
 
 
 def on_cpu(root):
-    """Seconds that all threads had of a CPU, and that they were ready and had none."""
+    """Returns the seconds that all threads of the program have been on a CPU, and the seconds that
+    they have waited for one."""
     ran = waited = 0
     for pid in tree(root):
         for thread in os.listdir("/proc/%d/task" % pid):
@@ -281,7 +285,8 @@ def on_cpu(root):
 
 
 def is_idle(root):
-    """Has the program finished its start? On a busy machine it may have no CPU for a second."""
+    """True if the program has finished its start: for a second it neither uses a CPU nor, as it
+    might on a busy machine, waits for one."""
     try:
         before = on_cpu(root)
         time.sleep(1)
@@ -302,7 +307,8 @@ def planted(run):
 
 
 def names_cause(run, said):
-    """The report names a planted line or function first, and with the share that the program
+    """Checks that the report names a planted line or function first, with the share that the
+    program
     measured."""
     lines, names = planted(run)
     found = re.search(r"(\d+) % of the CPU time is ([^;]*)", said)
@@ -321,8 +327,8 @@ def says_that_it_waits(run, said):
 
 
 def names_nothing_small(run, said):
-    """None of the program's functions that the sentence names, and no line of theirs, has less than
-    a tenth of the samples."""
+    """Checks the program's functions that the sentence names, itself or by one of their lines: each
+    has about a tenth of the samples at least."""
     profile, of, names = kit.pprof.read(run.out), {}, {}
     total = sum(sample.values[0] for sample in profile.samples)
     for sample in profile.samples:

@@ -207,14 +207,15 @@ def judge(out):
     print("  " + ", ".join("%s %d" % item for item in sorted(count.items())))
     total = sum(count.values())
     check(not count["wrong"], "%d samples show the library that wasn't there" % count["wrong"])
-    for x in "ab":  # each library has its samples, though mappings are read later on a busy machine
+    # An eighth is enough, because on a busy machine mappings are read later.
+    for x in "ab":
         check(count["right " + x] > total / 8, "only %d of %d samples name library %s" % (
             count["right " + x], total, x))
 
 
 @case
 def turns_leaf():
-    """Two libraries take turns at one address, with native frames as by default."""
+    """Two libraries take turns at one address, with --native=leaf, the default."""
     take_turns("leaf")
 
 
@@ -226,14 +227,14 @@ def turns_full():
 
 @case
 def one_file_rewritten():
-    """The libraries take turns in one file (cp over it): names that are read later aren't given to
-    earlier samples."""
+    """One file has one library's contents and then the other's (cp over it): samples from before
+    aren't named with the symbols from after."""
     take_turns("full", REWRITTEN)
 
 
 @case
 def turns_in_a_fork():
-    """The libraries of a child aren't those of its parent."""
+    """The libraries take turns in a child: its samples don't show libraries of its parent."""
     take_turns("full", FORKED)
 
 
@@ -246,8 +247,8 @@ def a_fork_of_a_fork():
 
 @case
 def a_number_used_again():
-    """A fork that unmaps something before it is met doesn't count as the process that had its
-    number before."""
+    """A new process gets the number of one that has ended, and unmaps something before its first
+    sample: krait doesn't take it for the old process."""
     if not os.access("/proc/sys/kernel/ns_last_pid", os.W_OK):
         raise kit.Skip("process numbers can't be chosen")
     take_turns("full", REUSED, "-F", 99)

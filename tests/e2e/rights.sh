@@ -103,7 +103,8 @@ denied() {
 	check if-permitted-warns-once [ "$(grep -c warning "$work/err")" = 1 ]
 }
 
-# There `sudo krait` is enough, as long as no other krait comes first.
+# krait is in a directory of sudo's PATH: the refusal names `sudo krait`. If another krait is found
+# there first, the refusal names the whole path.
 where_sudo_looks() {
 	mount -t tmpfs tmpfs /usr/local/bin
 	cp "$work/krait" /usr/local/bin/krait
@@ -114,7 +115,8 @@ where_sudo_looks() {
 	umount /usr/local/bin
 }
 
-# grant_where_they_dont_count: capabilities would be written there, and not count.
+# On a file system that is mounted nosuid, file capabilities have no effect: doctor --grant refuses
+# and names another place.
 grant_where_they_dont_count() {
 	local rc=0 said
 	mkdir "$work/nosuid"
@@ -196,7 +198,8 @@ storm_of() { # storm_of NAME: starts children that work for three milliseconds, 
 	END
 }
 
-# Most of them have ended when krait looks: only the kernel program knows whose they were.
+# Most of these processes have ended when krait looks at them, so only the kernel program knows
+# whose they were.
 short_lived() {
 	local storm
 	( cd / && exec setpriv --reuid bob --regid bob --clear-groups -- \

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Unwind rows on disk serve the bytes that they were made from, and no other file with the same
-build id and size.
+"""krait uses unwind rows from its cache only for the bytes that they were made from, not for
+another file with the same build id and size.
 
-Build id and size are the file's own words. An attacker's program has those of an honest one and
-other call frame information, and is profiled first: the honest one's stacks stay whole.
+A file can have any build id and size. An attacker's program has those of an honest one, but other
+call frame information, and is profiled first: the honest program's stacks stay whole.
 """
 import os
 import re
@@ -15,9 +15,11 @@ import kit
 from kit import check, folder, krait
 
 NOBODY = 65534
-LEAST = 0.8  # of the stacks: the first samples come before the rows. Of a poisoned program none is whole
-# Small functions enough that rows are worth keeping, then a chain whose frames have FRAME bytes, as
-# its call frame information truly says. The two programs differ in that number alone.
+# The share of stacks that must be whole: the first samples come before the rows. With the other
+# file's rows no stack would be whole.
+LEAST = 0.8
+# So many small functions that krait keeps the rows, then a chain of functions with frames of FRAME
+# bytes and true call frame information. The two programs differ only in FRAME.
 SOURCE = """
 .text
 .rept 12000
@@ -85,7 +87,8 @@ def stacks(d, cache, path, user):
 
 
 def poisoned(honest, attacker):
-    """Plants rows. Arguments: owner and mode of the two files; their users run them."""
+    """Records the attacker's program and then the honest one, whose stacks must be whole.
+    Arguments: (owner, mode) of the two files. The honest program's owner runs it."""
     kit.need("gcc")
     with folder() as d:
         cache = os.path.join(d, "cache")
@@ -117,8 +120,8 @@ def same_users_file():
 
 @kit.case
 def both_roots():
-    """Both files are root's (a container's root is root): the last change decides, then the
-    bytes."""
+    """Both files belong to root, as if a container's root had written one: only the time of the
+    last change and the bytes tell them apart."""
     poisoned((0, 0o755), (0, 0o755))
 
 

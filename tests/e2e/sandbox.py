@@ -28,8 +28,8 @@ def kernel():
 
 
 def applies(rule, capabilities):
-    """Is this rule of a profile for Docker one for these capabilities, this architecture and
-    kernel?"""
+    """True if this rule of a Docker profile holds for these capabilities, this architecture and
+    this kernel."""
     arch = ARCHITECTURES[platform.machine()][0]
     want, but = rule.get("includes") or {}, rule.get("excludes") or {}
     least = want.get("minKernel")
@@ -39,7 +39,8 @@ def applies(rule, capabilities):
 
 
 def seccomp(profile, capabilities):
-    """Turns a profile of Docker's into the form that runc reads. @capabilities: with CAP_."""
+    """Turns one of Docker's profiles into the form that runc reads. The names of @capabilities
+    begin with CAP_."""
     rules = []
     for rule in profile["syscalls"]:
         if applies(rule, capabilities):
@@ -71,8 +72,8 @@ def write_empty(path):
 
 
 def bundle(d, args, capabilities=DOCKER, profile=None, host_pid=False, user=None, more_mounts=()):
-    """Writes it below @d. @capabilities without CAP_; @user: the host's id of its root, in a user
-    namespace."""
+    """Writes a container's files for runc below @d. The names of @capabilities have no CAP_. If
+    @user is given, the container has a user namespace, whose root is that user of the host."""
     rootfs = os.path.join(d, "rootfs")
     for name in ("", "proc", "dev", "sys", "tmp", "usr", "lib", "lib64", "bin"):
         if not os.path.islink("/" + name):

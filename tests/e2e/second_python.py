@@ -14,8 +14,8 @@ from kit import Background, Skip, check, folder, krait
 
 LOADED = "import ctypes, sys\nif len(sys.argv) > 1: ctypes.CDLL(sys.argv[1])\nprint(flush=True)\n" + kit.BUSY
 
-# The second one is initialised, and a thread of it runs; a namespace of its own keeps the two
-# apart.
+# A Python program that loads a second libpython, initialises it and runs a thread in it. The second
+# library uses its own symbols before those of the first (RTLD_DEEPBIND).
 INITIALISED = """
 import ctypes, os, sys, threading
 second = ctypes.CDLL(sys.argv[1], mode=os.RTLD_LOCAL | os.RTLD_DEEPBIND)
@@ -60,7 +60,7 @@ def started(executable, *args, source=LOADED, command=(), **kw):
 
 
 def is_shown(pid, version, said):
-    """Checks that record -p, top and dump show it."""
+    """Checks that record -p, top and dump show busy(), and dump the version."""
     with folder() as d:
         done = krait("record", "-p", pid, "-d", 1, "-F", 499, "-o", d + "/o.pb.gz")
         check(done.returncode == 0, "%s: exit code %d: %s" % (said, done.returncode, done.stderr))
@@ -85,7 +85,8 @@ def not_initialised():
 
 @kit.case
 def same_version_twice():
-    """Another file of the same version isn't shown either."""
+    """A copy of the interpreter's own libpython that ctypes has loaded isn't the interpreter
+    either."""
     version, (executable, library, _) = max(libraries().items(), default=((), (None,) * 3))
     if not executable:
         raise Skip("no interpreter with a library")
@@ -98,8 +99,8 @@ def same_version_twice():
 
 @kit.case
 def recorded_from_its_start():
-    """record -- COMMAND: the first one is mapped before the second; a later process of that program
-    has one only."""
+    """record -- COMMAND shows the interpreter although ctypes loads another libpython later, and
+    also in a later process of the same program, which has only one libpython."""
     for name, executable, _, library in pairs():
         source = LOADED.replace("while True", "import time\n    while time.process_time() < 1")
         again = source + "\nimport subprocess\nif len(sys.argv) > 1: subprocess.run([%r, '-c', sys.argv[2]])" % executable
@@ -132,7 +133,8 @@ int main(int argc, char **argv)
 
 @kit.case
 def initialised_later():
-    """The interpreter may be initialised only after krait has looked for it."""
+    """A program initialises its interpreter after krait has looked for one: krait looks again and
+    shows the right one of two libraries."""
     kit.need("gcc")
     found = libraries()
     used, idle = found.get((3, 12)), found.get((3, 9))
@@ -152,8 +154,8 @@ def initialised_later():
 
 @kit.case
 def one_within_the_other():
-    """A thread of the first one runs the second one, loaded by ctypes: the second one's frames are
-    shown."""
+    """A thread of the first interpreter runs the second one, which ctypes has loaded: the second
+    one's frames are shown."""
     found = libraries()
     first, second = found.get((3, 12)), found.get((3, 9))
     if not first or not second:
@@ -171,7 +173,8 @@ def one_within_the_other():
             check(text in dump.stdout, dump.stderr or dump.stdout)
 
 
-# The second one, which has more threads, is in C code that has given its GIL back: it reads.
+# The second interpreter, which has more threads than the first, reads a file in C code that has
+# released its GIL.
 WITHOUT_GIL = INITIALISED.replace("import time\\ndef elsewhere():\\n    while True: sum(range(9999))\\n", """\\
 import posix, _thread\\n\\
 lock = _thread.allocate_lock()\\n\\
@@ -181,7 +184,7 @@ zero = posix.open('/dev/zero', posix.O_RDONLY)\\n\\
 def elsewhere():\\n    while True: posix.read(zero, 1 << 22)\\n""")
 
 
-# Room above the first one's library that is free again when the second one is loaded.
+# Makes room in the address space above the first libpython, where the second one is then loaded.
 ROOM_C = "char room[64 << 20];"
 ROOM = """
 import ctypes
@@ -191,8 +194,8 @@ assert not libc.munmap(ctypes.c_void_p(at + 8192 & -4096), (64 << 20) - 16384)
 
 
 def places(directory):
-    """Yields (description, command, environment, source); these decide where the second library
-    lies."""
+    """Yields (description, command, environment, source) of ways to start the program. Each puts
+    the second library at another place."""
     room = directory + "/room.so"
     yield "below", (), {}, ""
     yield "the legacy layout", ("setarch", "-L"), {}, ""
@@ -203,8 +206,8 @@ def places(directory):
 
 @kit.case
 def the_inner_one_without_its_gil():
-    """The inner one's frames are shown also while it doesn't hold its GIL, wherever its library
-    lies, though it has more threads."""
+    """The second interpreter's frames are shown also while it doesn't hold its GIL, wherever its
+    library is mapped, and although it has more threads than the first."""
     with folder() as d:
         for place in places(d):
             inner_without_gil(d, *place)
@@ -258,8 +261,7 @@ def imports_of_the_second():
     check(of == wanted, str(of))
 
 
-# Each runs functions that it makes anew, three times as long in one as in the other, or only says
-# where it is.
+# Each interpreter runs functions that it makes anew, in turn for 3 ms and for 1 ms.
 WORK = """
 import sys, time
 def made(what, seconds, i):
@@ -274,6 +276,7 @@ def NAME_main():
         i += 1
 NAME_main()
 """
+# Each interpreter prints the functions of its stack and sleeps.
 REST = """
 import sys, time
 def NAME_rest():
@@ -297,8 +300,8 @@ def build_host(directory):
 
 
 def together(directory):
-    """Yields (name, how they are loaded, [(version, library, prefix)]): two versions, and one
-    version twice."""
+    """Yields (name, "here" or "apart" (see several_pythons.c), [(version, library, prefix)]) for
+    pairs of interpreters: of two versions, and of one version twice."""
     found = {version: files for version, files in libraries().items() if files[2] != sys.prefix}
     if len(found) < 2:
         raise Skip("no two interpreters with a library")
@@ -384,16 +387,16 @@ CALLED = ["<module>", "second_main", "work", "sorted", "key", "work", "sorted", 
 
 
 def is_called_in_order(stack):
-    """The stack goes from the thread's start to the innermost frame, with the program's Python
-    functions and no others."""
+    """True if the stack begins with the thread's start and has the program's Python functions in
+    order, and no others."""
     names = [f.name for f in stack if f.kind in ("python", "mark") or f.name == "sorted"]
     names = names[:-1] if names[-1] == "leaf" else names
     return stack[0].kind == "native" and not any(f.kind == "jit" for f in stack) and names == CALLED[:len(names)]
 
 
 def makers():
-    """(what makes code at run time, libpython, prefix): the perf trampolines of 3.12 and the
-    compiler of 3.14."""
+    """Yields (environment variable that makes an interpreter generate code, libpython, prefix):
+    perf trampolines for 3.12, the JIT compiler for 3.14."""
     found = libraries()
     if (3, 9) not in found or (3, 12) not in found:
         raise Skip("no libpython of 3.9 and 3.12")
@@ -476,7 +479,8 @@ def second_comes_later():
 
 
 def has_become_another(pid):
-    """In the middle of an exec() the link can't be read, so it is tried again."""
+    """True if the process runs another program than the host. In the middle of an exec() the link
+    can't be read; the answer is False then, and the caller asks again."""
     try:
         return not os.readlink("/proc/%d/exe" % pid).endswith("/host")
     except FileNotFoundError:
@@ -485,8 +489,8 @@ def has_become_another(pid):
 
 @kit.case
 def another_program_instead():
-    """A process with two interpreters execs a Python program with one: nothing that was known of
-    the two is used for it."""
+    """A process with two interpreters execs a Python program with one: krait uses nothing for it
+    that it knew of the two."""
     with folder() as d:
         host = build_host(d)
         becomes = """
@@ -513,8 +517,8 @@ while True: time.sleep(1)
 
 @kit.case
 def newer_than_krait():
-    """A version that krait doesn't know is walked as it describes itself; krait says what it
-    doesn't read."""
+    """krait walks a version that it doesn't know by the offsets that the interpreter itself gives,
+    and says what it doesn't read."""
     ask = "import os, sys; print(os.readlink('/proc/self/exe'), sys.prefix, " \
           "next(os.path.dirname(l.split()[-1]) for l in open('/proc/self/maps') if '/libc.so' in l))"
     for _, version, kind, path in kit.interpreters():

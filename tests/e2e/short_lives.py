@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Many scripts of 60 ms, krait started before them: nearly every sample of their work is named.
+"""Many scripts of 60 ms start after krait: nearly every sample of their work is named.
 
-Each script says how much CPU time its busy function took; that times the frequency is what krait
-must have seen. First one after another, then 8 at once.
+Each script says how much CPU time its busy function took. This time multiplied by the frequency is
+the number of samples that krait must have of the function. The scripts run one after another, then
+8 at once.
 """
 import concurrent.futures
 import os
@@ -86,8 +87,8 @@ def below_a_process():
 
 @kit.case
 def that_load_python_late():
-    """A program that dlopens its libpython: it is found there before user space has heard of the
-    mapping."""
+    """A program that dlopens its libpython: krait finds the interpreter there before the side band
+    has told user space of the mapping."""
     storm(kit.interpreter("dlopen"), 1, "-p", os.getpid(), options=("-S", "-E"))
 
 

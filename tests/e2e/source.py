@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Source text in pages: which files a recorded program can make krait show by naming them in
-co_filename. Each target names files that krait must not show, and runs code of them all in turn."""
+"""Source text in pages. A recorded program can name any file in co_filename; krait must not show
+those that the user may not read. Each target names such files, and runs code of them all in
+turn."""
 import concurrent.futures
 import itertools
 import os
@@ -58,7 +59,8 @@ def record(d, target, *args, sudo=None, command=()):
 
 
 def shows(want, *args, **kw):
-    """The files that a page shows. Not every function is sampled where others have the CPUs."""
+    """Returns the files that a page shows. Records up to four times until none of @want is missing,
+    because on a busy machine not every function is sampled."""
     for _ in range(4):
         got = set(record(*args, **kw))
         if not got < want:
@@ -128,8 +130,8 @@ def who_may_read():
                     asker or "root", "alice" if target is alice else "bob", args, sorted(got)))
 
 
-# Texts of code without a file, as linecache has them. Some aren't lists of lines, or are of other
-# code.
+# Code without a file, whose texts are in linecache. Some of the texts aren't lists of lines, or are
+# of other code.
 MAKER = """
 import linecache, sys
 good = ["def seen(n):\\n", "    return sum(i * i for i in range(n))  # \u6f22\\t%s\\n" % sys.argv[1]]
@@ -175,7 +177,7 @@ def memory():
             check(got == {"<made>": None, "<other>": None}, "two processes, two texts: %s" % got)
 
 
-# A program that runs code of one name alone; "": linecache has no text of it.
+# A program that runs code of the file name "<made>". If argv[1] is "", linecache has no text of it.
 ONE = """
 import linecache, sys
 good = ["def seen(n):\\n", "    return sum(i * i for i in range(n))\\n"]
@@ -190,8 +192,8 @@ while True:
 
 @case
 def memory_of_several():
-    """Text of one process isn't shown where another, whose text can't be had, has code of the same
-    name."""
+    """If two processes have code of one file name, its text is shown only if krait can get it from
+    both."""
     kit.need("setpriv")
     with kit.folder() as d:
         os.chmod(d, 0o777)
@@ -231,8 +233,8 @@ def unprivileged():
 
 @case
 def container():
-    """A file is opened in the container's own root, which links don't lead out of, while it
-    lives."""
+    """A container's file is opened in the container's own root, from which no link leads out, while
+    the container runs."""
     kit.need("unshare")
     with kit.folder() as d:
         os.chmod(d, 0o777)

@@ -17,8 +17,8 @@ from judge import pprof
 from cost import MOST, soon
 from kit import Background, PYTHON, check, folder, honest_is_whole, python
 
-# Children that are over soon, several at once. Ahead of other programs, so that as many begin on a
-# busy machine.
+# Starts children that end soon, several at once. It has a higher priority than other programs, so
+# that as many begin on a busy machine.
 FORKS = """
 import contextlib, os
 with contextlib.suppress(PermissionError):
@@ -35,7 +35,8 @@ while True:
     os.waitpid(pid, 0)
 """
 
-# Starts of Python that are over before there is any, 320 a second at most.
+# Starts Python for --version, which ends before it runs any Python code, at most 320 times a
+# second.
 EXECS = """
 import contextlib, os, sys, time
 with contextlib.suppress(PermissionError):
@@ -50,7 +51,7 @@ while True:
     os.waitpid(os.posix_spawn(sys.executable, [sys.executable, "-V"], {}, file_actions=quiet), 0)
 """
 
-SOON = 6  # seconds after which a user's new processes have spent what they may cost at once
+SOON = 6  # seconds until a user's new processes have spent the part of their budget for a burst
 OTHER = 65534  # uid of a user who starts nothing
 LEFT_OUT = 20  # the fewest processes that krait must have left out
 
