@@ -23,17 +23,18 @@ def cpu(pid):
         return 0.0
 
 
-def share(pid):
-    """Returns which part of a CPU krait takes from now on."""
+def share(pid, seconds=SECONDS):
+    """Returns which part of a CPU krait takes in the seconds to come."""
     pids, at = tasks(pid), time.monotonic()
     before = sum(map(cpu, pids))
-    time.sleep(SECONDS)
+    time.sleep(seconds)
     return (sum(map(cpu, pids)) - before) / (time.monotonic() - at)
 
 
-def soon(pid):
+def soon(pid, windows=WINDOWS):
+    """Returns which part of a CPU krait takes, as soon as it is no more than it may take."""
     least = 1.0
-    for _ in range(WINDOWS):
+    for _ in range(windows):
         least = min(least, share(pid))
         if least <= MOST:
             break

@@ -673,6 +673,52 @@ static void test_crowd_debt(void **state)
 	assert_true(all_until_ns < clock_ns(CLOCK_MONOTONIC) + 10 * NSEC_PER_SEC);
 }
 
+/* A new process of @uid (1 + index @turn) takes @ms of CPU time, and what the test itself takes. */
+static void pays(struct fixture *f, uint32_t uid, uint32_t turn, uint64_t ms)
+{
+	static uint32_t exec_id = 100;
+
+	(void)crowded_after(f, exec_id++, uid, true);
+	f->collect->crowds->turn = turn;
+	f->collect->crowds->since_ns = upkeep_begin() - ms * NSEC_PER_MSEC;
+	(void)flushed(f, false);
+}
+
+/*
+ * Has @b cost @ms, and what the test itself took since @cpu_ns, and is it spent until @until_ns?
+ * @burst_ms may be spent at once, and then one part in @share of a CPU.
+ */
+static void assert_spent(const struct budget *b, uint64_t until_ns, uint64_t ms, uint64_t cpu_ns,
+			 uint64_t burst_ms, uint64_t share)
+{
+	uint64_t over_ns = b->took_ns - burst_ms * NSEC_PER_MSEC;
+
+	assert_true(b->took_ns >= ms * NSEC_PER_MSEC);
+	assert_true(b->took_ns <= ms * NSEC_PER_MSEC + upkeep_begin() - cpu_ns);
+	assert_int_equal(until_ns, b->first_ns + over_ns * share);
+}
+
+/* The sums: a user may spend 200 ms at once and then 2 % of a CPU, all users 400 ms and 2.5 %. */
+static void test_crowd_sums(void **state)
+{
+	struct fixture *f = *state;
+	struct crowds *w = f->collect->crowds;
+	uint64_t cpu_ns = upkeep_begin();
+
+	crowd_uid = 0;
+	all_until_ns = 0;
+	pays(f, 1000, 1, 150);
+	pays(f, 2000, 2, 120);
+	assert_int_equal(crowd_uid, 0);
+	pays(f, 1000, 1, 75);
+	assert_int_equal(crowd_uid, 1000);
+	assert_spent(&w->users.v[0].budget, crowd_until_ns, 225, cpu_ns, 200, 50);
+	assert_int_equal(all_until_ns, 0);
+	pays(f, 3000, 3, 75);
+	assert_int_equal(crowd_uid, 1000);
+	assert_spent(&w->all, all_until_ns, 420, cpu_ns, 400, 40);
+}
+
 /* A process that was only counted is new again when krait looks at it: its user pays for that. */
 static void test_crowd_left(void **state)
 {
@@ -1198,6 +1244,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_broken, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_end_forgets, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_crowd, setup_machine, teardown),
+		cmocka_unit_test_setup_teardown(test_crowd_sums, setup_machine, teardown),
 		cmocka_unit_test_setup_teardown(test_crowd_debt, setup_machine, teardown),
 		cmocka_unit_test_setup_teardown(test_crowd_left, setup_machine, teardown),
 		cmocka_unit_test_setup_teardown(test_crowd_together, setup_machine, teardown),
