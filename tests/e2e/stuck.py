@@ -16,11 +16,12 @@ import kit
 import mute
 from kit import KRAIT, Background, check, folder
 
-# name of a krait that file systems don't answer; other kraits of the machine go on
+# The name of the krait that the file systems here don't answer. Other kraits of the machine are
+# answered.
 NAME = "krait-held"
 
-# Its symbols are in pages that neither the target's loader reads nor krait when it looks at the
-# file's headers, which are in the first page and in the last 64 KiB.
+# A library whose symbols are in pages that nobody has read yet: neither the target's loader, nor
+# krait when it reads the file's headers, which are in the first page and in the last 64 KiB.
 FILLER = "".join('__asm__(".set filler%d, %d");\n' % (i, i) for i in range(20000))
 LIBRARY = FILLER + """
 __asm__(".section .apart,\\"\\",@progbits\\n.zero 65536\\n.text");
@@ -89,27 +90,27 @@ class FileSystem:
         self.process.send_signal(signal.SIGUSR1)
 
     def __exit__(self, *_):
-        self.process.terminate()  # ends the file system: whoever waits for it gets an error then
+        self.process.terminate()  # ends the file system: each read that waits gets an error then
         self.process.wait()
         if self.mount != "/tmp":
             subprocess.run(["umount", "-l", self.mount], stderr=subprocess.DEVNULL, check=False)
 
 
 class Krait(Background):
-    """Runs a krait whose messages are read in the meantime."""
+    """Runs a krait whose messages can be read while it runs."""
 
     def __init__(self, d, *args, **kw):
         self.words = os.path.join(d, "words")
         program = os.path.join(d, NAME)
-        # keeps the program, because a child that hangs may run it still
+        # doesn't copy the program again, because a child that hangs may still run it
         if not os.path.exists(program):
             shutil.copy2(KRAIT, program)
         with open(self.words, "wb") as f:
             super().__init__(program, *args, stderr=f, **kw)
 
     def ends(self, systems):
-        """Waits until krait with its children has ended, in time. Otherwise only the end of the
-        file systems ends it."""
+        """Waits until krait and its children have ended. If they take longer than 20 s, ends the
+        file systems, without which they couldn't end, and fails."""
         try:
             self.process.wait(20)
         except subprocess.TimeoutExpired:
@@ -122,7 +123,7 @@ class Krait(Background):
             return f.read()
 
     def says(self, text, seconds):
-        """Returns the seconds until it ends."""
+        """Waits until krait has printed the text. Returns how many seconds that took."""
         began = time.monotonic()
         try:
             kit.wait_for(lambda: text in self.said(), seconds)
@@ -133,7 +134,8 @@ class Krait(Background):
 
 @contextlib.contextmanager
 def held_names(*options):
-    """A block in which krait records a program in a library whose names it can't read."""
+    """A with block in which krait records a program that runs in a library whose symbols krait
+    can't read."""
     with folder() as d, FileSystem(d, "symbols") as fs, \
             Background(kit.PYTHON, "-c", TARGET, fs.library, d + "/go") as target:
         out = d + "/o.folded"
@@ -186,7 +188,8 @@ def file_of_intervals():
 
 @kit.case
 def second_interrupt_writes_now():
-    """Ctrl-C, and again: all is written, well within the 5 s of the first one."""
+    """After Ctrl-C krait waits up to 5 s for missing names. A second signal makes it write the
+    recording at once."""
     with held_names() as (_, out, running):
         running.process.send_signal(signal.SIGINT)
         running.says("waiting for ", 10)
@@ -198,8 +201,8 @@ def second_interrupt_writes_now():
         check_written(out, running.said())
 
 
-# The names of handle()'s code object lie in memory that comes from the file, and that nobody has
-# read.
+# The names of handle()'s code object are in memory that is mapped from the file and that nobody has
+# read yet.
 HELD_NAME = """
 import ctypes, mmap, os, sys
 def handle(n):
@@ -227,7 +230,7 @@ while True:
 
 @contextlib.contextmanager
 def held_memory(*options):
-    """A block with a program of which some memory can't be read, and a program beside it."""
+    """A with block with a program of which some memory can't be read, and an ordinary program."""
     with folder() as d, FileSystem(d, "reads") as fs, kit.python() as other, \
             Background(kit.PYTHON, "-c", HELD_NAME, d + "/ready", fs.library, *options) as target:
         kit.wait_for(lambda: os.path.exists(d + "/ready"), 20)
@@ -257,8 +260,8 @@ def memory_that_does_not_come():
 
 @kit.case
 def dump_of_memory_that_does_not_come():
-    """What holds for record holds for dump, while the program is in a function whose name lies in
-    memory that can't be read."""
+    """krait dump ends by itself, shows the other program, and says what is missing, if a program is
+    in a function whose name is in memory that can't be read."""
     with held_memory("alone") as (d, target, other):
         with open(d + "/stacks", "w") as f, \
                 Krait(d, "dump", "-p", target.pid, "-p", other.pid, stdout=f) as running:
@@ -287,7 +290,8 @@ def mappings_that_are_locked():
 
 
 def held_file(what):
-    """krait meets a mapped file that its file system keeps to itself, before the first sample."""
+    """A program has mapped a file that its file system doesn't let krait read. krait reads it
+    before the first sample, and must record the other program all the same."""
     with folder() as d, FileSystem(d, what) as fs, kit.python() as other, \
             Background(kit.PYTHON, "-c", TARGET, fs.library, d) as target:
         kit.runs(target.pid, 0.2)
@@ -316,9 +320,11 @@ def file_that_can_not_be_opened():
     held_file("opens")
 
 
-# Source of a library with so many exports that what leads to its functions isn't in its first page.
+# Source of a library with so many exports that the tables that lead to its functions aren't in its
+# first page.
 EXPORTS = "".join("int exported_%d;\n" % i for i in range(4000))
-# Waits for "go", so that what is made for its number is newer than it.
+# The program maps the file argv[1] once it exists. The files for its process number are made after
+# its start, so that krait doesn't take them for an older process's.
 MAPPED = """
 import mmap, os, sys
 def busy(n):
@@ -352,7 +358,7 @@ def library_that_stops(d, what, exports=""):
 
 @contextlib.contextmanager
 def perf_map_that_stops(d, what):
-    """/tmp of the program is the file system, with names of code that is made at run time."""
+    """The program's /tmp is a file system that stops. It has a perf map for the program."""
     kit.need("unshare")
     with Background("unshare", "-m", kit.PYTHON, "-c", MAPPED) as target:
         kit.runs(target.pid, 0.2)
@@ -365,7 +371,8 @@ def perf_map_that_stops(d, what):
 
 @contextlib.contextmanager
 def jitdump_that_stops(d, what):
-    """The jitdump is found because it is mapped, and its header is right."""
+    """The program maps a jitdump with a right header, by which krait finds it. Its file system then
+    stops."""
     with Background(kit.PYTHON, "-c", MAPPED, d + "/mnt/jit-1.dump") as target:
         kit.runs(target.pid, 0.2)
         load = struct.pack("=IIQIIQQQQ", 0, 68, 0, target.pid, target.pid, 0, 0x1000, 16, 0) + b"name_of_it\0\0"
@@ -378,7 +385,7 @@ def jitdump_that_stops(d, what):
 
 @contextlib.contextmanager
 def script_that_stops(d, what):
-    """A script on such a file system: krait reads its arguments and its source text."""
+    """The program's script is on a file system that stops. krait would read the script's text."""
     with open(d + "/manage.py", "w") as f:
         f.write(SCRIPT)
     with FileSystem(d, what, d + "/manage.py") as fs, Background(kit.PYTHON, fs.file) as target:
@@ -386,7 +393,7 @@ def script_that_stops(d, what):
         yield target, fs
 
 
-# Ways to hang: which part of a file krait would read.
+# Ways to hang: each starts a program with a file that stops, at another part that krait reads.
 WAYS = {
     "tables": lambda d: library_that_stops(d, "symbols", EXPORTS),
     "map": lambda d: perf_map_that_stops(d, "twice"),
@@ -398,7 +405,8 @@ WAYS = {
 
 
 def held_ways(ways):
-    """One recording of programs whose files stop in these ways, and of one beside them."""
+    """Records programs whose files stop in the given ways, together with an ordinary program. The
+    ordinary program's samples must be whole, and half of the others' named."""
     with folder() as d, kit.python() as other, contextlib.ExitStack() as stack:
         targets, systems = [], []
         for way in ways:
@@ -406,7 +414,8 @@ def held_ways(ways):
             target, fs = stack.enter_context(WAYS[way](d + "/" + way))
             targets.append(target)
             systems.append(fs)
-        # ends the file systems first: otherwise targets may hang, too
+        # At the end of the block the file systems end first, because targets may hang as long as
+        # they run.
         stack.callback(lambda: [fs.__exit__() for fs in systems])
         for fs in systems:
             fs.hold()
@@ -424,8 +433,8 @@ def held_ways(ways):
 
 @kit.case
 def files_that_stop():
-    """A file system answers until krait reads on, or looks for a file: the recording ends in time
-    and the rest is whole."""
+    """File systems stop when krait reads on in a file, or looks for one: the recording ends in time
+    and has everything else."""
     held_ways(WAYS)
 
 
@@ -439,8 +448,8 @@ def each_file_that_stops():
 
 @kit.case
 def files_that_come():
-    """An interpreter and a library that a child reads for krait have all that others have: names,
-    rows, lines of source."""
+    """If a child reads an interpreter and a library for krait, because their file system may not
+    answer, names and unwind rows are there as for any other file."""
     with folder() as d, contextlib.ExitStack() as stack:
         os.mkdir(d + "/python")
         os.mkdir(d + "/library")
@@ -460,7 +469,7 @@ def files_that_come():
 
 @kit.case
 def source_that_stops():
-    """krait dump and a page do without the text of a script that can't be opened."""
+    """If a script can't be opened, krait dump and the page are made without its text."""
     with folder() as d, kit.python() as other, script_that_stops(d, "opens") as (target, fs):
         fs.hold()
         try:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs whose memory was paged out: krait reads from user space what the kernel program
-couldn't."""
+"""Programs whose memory was paged out: user space reads for krait what the kernel program couldn't
+read."""
 import contextlib
 import ctypes
 import os
@@ -19,8 +19,8 @@ PROCESS_MADVISE = 440  # number of the system call process_madvise, on every arc
 MADV_PAGEOUT = 21
 AT_ONCE = 512  # how many mappings one call takes: UIO_MAXIOV is 1024
 
-# Nothing of main() and serve_forever() runs any more: their code objects stay where they were moved
-# to.
+# main() and serve_forever() never get to run again while handle() works, so nothing brings their
+# code objects back into memory.
 SERVER = """
 import json
 def handle(k):
@@ -84,8 +84,8 @@ def swapped_kb(pid):
 
 
 def counts(out, names, pid=None, since_s=0.0):
-    """Returns (samples from a time of the recording on, how many of them have all the
-    functions)."""
+    """Returns (samples from @since_s seconds of the recording on, how many of them have all
+    functions in @names)."""
     profile, total, whole = kit.pprof.read(out), 0, 0
     for sample in profile.samples:
         if pid and int(sample.labels.get("pid", 0)) != pid:
@@ -113,8 +113,8 @@ def versions():
             yield name, version, path
 
 
-# On an idle machine one to ten samples miss functions, one for each read or two. On a busy one
-# reads come late: what counts is the second half of a recording.
+# On an idle machine one to ten samples miss functions: one or two until each read is done. On a
+# busy machine reads are done later. So only the second half of a recording counts.
 SECONDS = 1.6
 
 
@@ -146,7 +146,8 @@ def paged_out_programs():
 
 @kit.case
 def reasons_are_true():
-    """The reason that the first samples give isn't "one frame took the place of another"."""
+    """krait doesn't say of the first samples, whose memory is paged out, that one frame took the
+    place of another while they were walked."""
     with folder() as d, swap(d):
         for name, version, path in versions():
             if version in ((3, 11), (3, 12)):
@@ -156,7 +157,8 @@ def reasons_are_true():
 
 @kit.case
 def paged_out_files():
-    """The interpreter's own code and data, which no other process maps, are paged out, too."""
+    """The interpreter's own code and data are paged out too, which no other process has mapped: the
+    functions are there in the second half of the recording."""
     with folder() as d, swap(d):
         for executable, library, prefix in kit.shared():
             copy = os.path.join(d, os.path.basename(library))
@@ -208,7 +210,8 @@ def pages_out_all_the_time():
         check(share < 60, "krait took %.1f %% of a CPU: %s" % (share, done.stderr))
 
 
-# The name of the file of a function is where nobody answers a page fault (userfaultfd).
+# A program with a function whose file name is in memory where nobody answers a page fault
+# (userfaultfd).
 UNANSWERED = """
 import ctypes, fcntl, mmap, struct, sys
 def trap():
@@ -229,8 +232,8 @@ CO_FILENAME = {(3, 8): 104, (3, 9): 104, (3, 10): 104, (3, 11): 112}
 
 @kit.case
 def page_fault_that_nobody_answers():
-    """A read that doesn't come back costs neither another program's stacks nor the end of the
-    recording."""
+    """If a read of a program's memory never returns, the other program's stacks are there, and the
+    recording ends in time."""
     target_of = next(((path, CO_FILENAME[version]) for _, version, path in versions() if version in CO_FILENAME), None)
     if not target_of:
         raise Skip("no interpreter of 3.8 to 3.11")
@@ -247,7 +250,7 @@ def page_fault_that_nobody_answers():
         check(done.returncode == 0, done.stderr)
         check(took < 15, "%.1f s for 4 s" % took)
         total, whole = counts(out, ("main", "serve_forever"), honest.pid)
-        # While the read is waited for, which takes 2 s, nothing is read of others.
+        # krait waits 2 s for the read, and reads nothing of other programs meanwhile.
         check(whole > total / 4, "%d of %d: %s" % (whole, total, done.stderr))
         check("of 1 process, first of %d" % target.pid in done.stderr, done.stderr)
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Output to a terminal: names of processes and of files hold every control and format character
-there is. None of these characters may be in any output. Unicode's own data, as Python has it, say
-which they are."""
+"""Output to a terminal. Names of processes, functions and files have every control and format
+character of Unicode. None of these characters may be in any output. Python's copy of Unicode's data
+says which they are."""
 import html
 import json
 import os
@@ -17,7 +17,7 @@ import kit
 from kit import Background, check, folder, krait
 from vt import Terminal
 
-# Format characters that are drawn, or that words and emoji need.
+# Format characters that krait may print: those that are drawn, and those that words and emoji need.
 DRAWN = {0x200c, 0x200d, 0x6dd, 0x70f, 0x890, 0x891, 0x8e2, 0x110bd, 0x110cd, *range(0x600, 0x606),
          *range(0x13430, 0x13440)}
 HIDDEN = "".join(chr(c) for c in range(1, 0x110000)
@@ -29,12 +29,13 @@ PIECE = 6
 
 
 def names():
-    """Returns function names that hold all of the characters, a few each, between letters."""
+    """Returns function names that together have all of HIDDEN, a few characters each."""
     return ["f%d%s_" % (i // PIECE, HIDDEN[i:i + PIECE]) for i in range(0, len(HIDDEN), PIECE)]
 
 
 def check_clean(text, what, least=1):
-    """Checks that no such character is in the output, and that these names are."""
+    """Checks that no character of HIDDEN is in the output, and that at least @least of names()
+    are."""
     left = sorted({hex(ord(c)) for c in SEQUENCE.sub("", text) if c in HIDDEN and c not in "\n\r\t"})
     check(not left, "%s: came through: %s" % (what, " ".join(left)))
     # In names of Python krait writes controls as repr() does.

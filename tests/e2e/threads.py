@@ -31,11 +31,11 @@ def capabilities(pid):
 
 
 def seen(running, seconds):
-    """Capabilities of krait's threads other than the main one, watched for so long; and those of
-    the main one.
+    """Watches krait for @seconds. Returns (capabilities of its threads other than the main one,
+    those of the main one).
 
-    Only threads that stay count: one that asks the kernel one question (proc/locked.c) parses
-    nothing. Their first moment doesn't count either."""
+    Threads that end soon don't count: one that asks the kernel a single question (proc/locked.c)
+    parses nothing. Nor does the first moment of the others."""
     found, end = {}, time.time() + seconds
     while time.time() < end:
         for tid, caps in capabilities(running.pid).items():
@@ -65,8 +65,8 @@ def threads_have_none():
     others, main = workers_of([kit.KRAIT])
     check(any(effective for effective, _ in main), "the main thread has none either: nothing is shown")
     check(others, "no thread was seen")
-    # A thread that fills the kernel's maps, which is no parsing, raises one capability for that
-    # long.
+    # A thread that fills the kernel's maps raises one capability while it does so. It parses
+    # nothing then.
     check(all(not effective & ~BPF for effective, _ in others), "in effect: %s" % sorted(map(hex, {
         e for e, _ in others})))
     check(any(not effective for effective, _ in others), "never without")
@@ -76,7 +76,8 @@ def threads_have_none():
 
 @case
 def under_sudo():
-    """The cache is the caller's: the thread that writes it changes its user."""
+    """Under sudo the cache belongs to the user who called. The thread that writes it takes that
+    user's id."""
     with folder() as d:
         os.chmod(d, 0o755)
         others, _ = workers_of([kit.KRAIT], env={"SUDO_UID": str(NOBODY), "SUDO_GID": str(NOBODY)})
@@ -104,7 +105,8 @@ def while_reading(command, d):
 
 @case
 def reading_profiles():
-    """report has none of its file's capabilities, and as root only those for files."""
+    """report of an ordinary user has none of the capabilities that krait's file has. report of root
+    has only those for files."""
     with folder() as d:
         os.chmod(d, 0o777)
         effective, permitted = while_reading([kit.KRAIT], d)

@@ -13,8 +13,8 @@ from kit import (FULL, KRAIT, Background, PYTHON, attached, case, check, cpu_sec
                  folder, krait, main, pprof, python, refused, wait_for)
 from vt import Terminal  # noqa: E402
 
-# Three of four parts of the CPU time are in three(), one is in one(); the clock is the thread's
-# own, so that a busy machine changes nothing.
+# three() has three quarters of the CPU time, one() has one. They measure it by the thread's own
+# clock, so a busy machine doesn't change the shares.
 SHARES = """
 import time
 def until(end):
@@ -71,7 +71,7 @@ def json_shares():
 
 @case
 def json_tables():
-    """Lines, threads and processes add up to the same samples."""
+    """The tables of lines, modules, threads and processes each add up to the interval's samples."""
     with python(SHARES) as target:
         for table in "lines", "modules", "threads", "processes":
             shown, = top_json("-p", target.pid, "-n", 1, "-i", "300ms", "-F", 999, "--" + table)
@@ -98,7 +98,8 @@ def gil():
 
 @case
 def by():
-    """Modules have their functions' samples; a table by a label has the samples of its threads."""
+    """A module has the samples of its functions. A table by a label has a row for each value of the
+    label, and the rows add up to all samples."""
     code = "import colorsys, hashlib, threading\n" \
            "def digest():\n while True: hashlib.sha256(b)\n" \
            "b = bytes(1 << 22)\nthreading.Thread(target=digest, name='digester').start()\n" \
@@ -121,7 +122,8 @@ def by():
 
 @case
 def counts():
-    """A program that starts itself anew (exec) is one process with one thread, as in the tables."""
+    """A program that execs itself counts as one process in the head and in the tables, and its main
+    thread as one thread."""
     code = "import os, sys, threading, time\n" \
            "def spin():\n while time.thread_time() < .3: pass\n" \
            "spin()\n" \
@@ -179,7 +181,8 @@ def alive():
 
 @case
 def filters():
-    """The filter words of every command: samples, and frames of those that are left."""
+    """top takes the filter options of the other commands: some select samples, the others select
+    frames of these samples."""
     with python(SHARES) as target:
         shown, = top_json("-n", 1, "-i", "500ms", "-F", 999, "--native=none", "--no-kernel", "--process",
                           target.pid, "--focus", "three", "--hide", "until")
@@ -223,8 +226,8 @@ second()
 
 @case
 def recent():
-    """Rows are ranked by the last ten seconds, and the head says how many samples the interval had:
-    999 a CPU-second for a process."""
+    """Rows are ranked by the last ten seconds. The head says how many samples the interval had: at
+    the default rate for one process 999 for each second of CPU time."""
     with python(PHASES) as target:
         done = krait("top", "-p", target.pid, "-n", 4, "--rows", 3)
     blocks = [b.splitlines() for b in done.stdout.strip().split("\n\n")]
@@ -233,8 +236,8 @@ def recent():
         samples, seconds, cpu = re.search(r": (\d+) samples in ([\d.]+) s, CPU (\d+) %", block[0]).groups()
         # 999 samples are expected for each second of CPU time
         check(abs(int(samples) - 9.99 * int(cpu) * float(seconds)) < 25, block[0])
-    # All four intervals are recent: what is shown is the share since the start, though first has
-    # long ended.
+    # All four intervals are within the last ten seconds, so a row's share is that since the start,
+    # also for first(), which has long ended.
     last = {m.group(3): (float(m.group(1)), float(m.group(2))) for m in
             (re.match(r" *([\d.]+) +[\d.]+ +[\d.]+ +([\d.]+)s +[\d.]+s +(first|second) \(", line) for line in blocks[3][2:]) if m}
     total = sum(seconds for _, seconds in last.values())
@@ -259,7 +262,7 @@ def python_first():
 
 @case
 def target_ends():
-    """The end of the target ends top; it prints the samples until then."""
+    """When the target ends, top prints the samples of the unfinished interval and ends."""
     with python(SHARES) as target, \
             Background(KRAIT, "top", "--json", "-p", target.pid, "-i", "30s",
                        stdout=subprocess.PIPE) as top:
@@ -272,7 +275,8 @@ def target_ends():
 
 @case
 def nothing_waits():
-    """A program that ends before its stacks have names: top prints its functions all the same."""
+    """If a program ends before krait has the names of its stacks, top prints its functions all the
+    same."""
     done = krait("top", "--json", "-F", 9999, "-i", "30s", "--", sys.executable, "-c",
                  "import time; print(time.process_time())")
     shown, ran = json.loads(done.stdout), float(done.stderr.split()[0])
@@ -295,7 +299,7 @@ def refusals():
 # ---- below: the screen ----
 
 UP, DOWN, END = "\x1b[A", "\x1b[B", "\x1b[F"
-# without these options functions of a call of the clock fill the 24 rows
+# Without these options the native functions below a call of the clock would fill the 24 rows.
 PYTHON_ONLY = "--native=none", "--no-kernel"
 
 
@@ -415,7 +419,7 @@ def colors():
 
 @case
 def screen_target_ends():
-    """When the target ends the screen stays and says so."""
+    """When the target ends, the screen stays and says that it has ended."""
     with python(SHARES) as target, on_screen(target, *PYTHON_ONLY) as t:
         t.wait("<module>")
         target.stop()
@@ -427,7 +431,7 @@ def screen_target_ends():
 
 @case
 def writes():
-    """The screen and the profile so far go to files."""
+    """Keys write the screen and the profile so far to files."""
     with folder() as place, python(SHARES) as target, on_screen(target, *PYTHON_ONLY) as t:
         text, profile = os.path.join(place, "x.txt"), os.path.join(place, "x.pb.gz")
         t.wait("three (<string>")
@@ -449,7 +453,8 @@ TALKS = "import os, sys\nos.write(1, b'told\\n')\nif sys.argv[1:]: sys.exit('gon
 
 @case
 def command():
-    """A command's output doesn't come between the figures, and its exit code is krait's."""
+    """With --json a command's own output isn't mixed into krait's output. krait ends with the
+    command's exit code."""
     ends = TALKS.replace("while True:", "while now < .8:") + "sys.exit(7)"
     done = krait("top", "--json", "-F", 999, "-i", "200ms", "-n", 1, "--", PYTHON, "-c", ends)
     check(done.returncode == 7, "exit code %d: %s" % (done.returncode, done.stderr))
@@ -519,7 +524,8 @@ while True:
 
 @case
 def names():
-    """Names that a terminal would obey are shown, not obeyed; wide ones keep within the line."""
+    """The terminal doesn't obey escape sequences in names, and wide names don't leave their
+    line."""
     with python(NAMES) as target, on_screen(target, *PYTHON_ONLY) as t:
         text = t.wait("[31mboo")
         check("\u4e2d" in text and "?gnp" in text, text)
@@ -544,7 +550,7 @@ threading.Event().wait()
 
 @case
 def thousand_threads():
-    """A process with 1,000 threads: all keys answer at once."""
+    """With a process of 1,000 threads a key costs krait less than 0.2 s of CPU time."""
     with python(THREADS) as target, on_screen(target, "--threads", rows=40) as t:
         t.wait(lambda text: int((re.search("processe?s? +([0-9]+) by", text) or [0, 0])[1]) > 300, 40,
                "300 threads")
@@ -553,7 +559,7 @@ def thousand_threads():
                 ("\r", "CALLERS"), ("\x1b", "q quit"), ("t", "[threads]"), (END, "[threads]"))
         for key, shown in keys:
             t.type(key, shown, 20)
-        # krait's own CPU time counts: on a busy machine the wall's time says nothing.
+        # measures krait's own CPU time, because on a busy machine the wall time says nothing
         used = (cpu_seconds(t.pid) - before) / len(keys)
         check(used < .2, "%.2f s of CPU a key" % used)
         check(t.end()[0] == 0, "exit code")
@@ -571,7 +577,7 @@ def cost():
         t.read(seconds)
         percent = 100 * (cpu_seconds(t.pid) - before) / seconds
         print("krait top: %.2f %% of one core" % percent)
-        # In a few seconds, each 10 ms of the clock are 0.2 %.
+        # The CPU time is counted in steps of 10 ms, each of which is 0.2 % of these few seconds.
         check(percent < (1 if FULL else 2), "%.2f %% of one core" % percent)
         check(t.end()[0] == 0, "exit code")
 

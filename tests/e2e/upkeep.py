@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs that keep changing what krait reads of them: that soon costs at most 5 % of a CPU, and
-krait says so.
+"""Programs that keep changing what krait reads of them: after a few seconds krait takes at most 5 %
+of a CPU, and it says that it reads them less often.
 
 The truth is the kernel's account of krait's CPU time, and of the processes that read for it.
 """
@@ -16,7 +16,8 @@ from kit import Background, PYTHON, check, folder
 
 SOON = 4  # seconds after which the burst that a budget allows has been spent
 
-# A program with mappings that take long to read, and one more or less all the time.
+# A program with so many mappings that they take long to read, which adds and removes one all the
+# time.
 MAPPINGS = r"""
 import ctypes, os
 libc = ctypes.CDLL(None)
@@ -80,20 +81,20 @@ def attack(source, what, named=True):
 
 @kit.case
 def many_mappings():
-    """20,000 mappings, of which one comes and goes all the time."""
+    """A program has 20,000 mappings, of which one comes and goes all the time."""
     attack(MAPPINGS, "mappings")
 
 
 @kit.case
 def many_threads():
-    """3,000 threads, and a new one all the time."""
+    """A program has 3,000 threads, and starts new ones all the time."""
     attack(THREADS, "threads' names")
 
 
 @kit.case
 def short_threads():
-    """Thousands of threads a second start and end: krait doesn't ask for each whether the process
-    ended with it."""
+    """Thousands of threads a second start and end: krait doesn't examine for each end whether the
+    whole process has ended."""
     attack(SHORT_THREADS, "ends of threads", named=False)
 
 
@@ -108,15 +109,16 @@ for line in sys.stdin:
 
 
 def requests(pid):
-    """Returns the number of requests to krait's children: each waits for the next request."""
+    """Returns how many requests krait's children have got. A child sleeps until the next request,
+    so each request is one voluntary context switch."""
     texts = [open("/proc/%d/status" % child).read() for child in tasks(pid)[1:]]
     return sum(int(re.search(r"^voluntary_ctxt_switches:\s*(\d+)", text, re.M)[1]) for text in texts)
 
 
 @kit.case
 def starts():
-    """A start of Python is two or three requests to the child that reads /proc: its mappings, once
-    or twice, and names of modules."""
+    """For a start of Python krait asks the child that reads /proc at most three times: once or
+    twice for the mappings, and once for the names of modules."""
     with folder() as d, Background(PYTHON, "-c", STARTS, stdin=-1, stdout=-1) as parent:
         def start(n):
             parent.process.stdin.write(b"%d\n" % n)

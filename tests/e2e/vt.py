@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A terminal for tests: a pseudo-terminal with a program on it, and what its screen shows.
 
-Knows the few sequences that krait may use; any other one is an error, because then some terminal
-might not know it either."""
+It knows the few escape sequences that krait may use. Any other one is an error, because some real
+terminal might not know it either."""
 import fcntl
 import os
 import pty
@@ -108,8 +108,8 @@ class Terminal:
                 at += 1
 
     def read(self, seconds):
-        """Reads output for so long, and returns whether there may be more. Only whole sequences and
-        characters are obeyed. The kernel hands out at most 4 KiB at once."""
+        """Reads output for @seconds, and returns whether there may be more. A sequence or character
+        that is cut off waits for its rest: the kernel hands out at most 4 KiB at once."""
         end = time.time() + seconds
         while True:
             left = end - time.time()
@@ -129,8 +129,8 @@ class Terminal:
                 return True
 
     def resize_and_settle(self, rows, cols):
-        """Sets another size. Output for the old size that is on its way is cut; then all is drawn
-        anew."""
+        """Sets another size. Output for the old size may still come and be cut; then krait draws
+        everything anew."""
         self.read(.1)
         self.strict = False
         self.resize(rows, cols)
@@ -191,7 +191,7 @@ class Terminal:
     def fill(self):
         """Fills the terminal's buffer without reading, so that there is no room for the program's
         next output."""
-        os.kill(self.pid, signal.SIGSTOP)  # stopped, so that no escape sequence of it is cut
+        os.kill(self.pid, signal.SIGSTOP)  # stops krait, so that none of its sequences is cut
         self.read(.1)
         fd = os.open(os.ttyname(self.slave), os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY)
         full = 0

@@ -10,8 +10,8 @@ import sys
 import kit
 from kit import check, folder, krait, python
 
-# What the program itself knows at its end: its main thread's and its process's CPU time, and its
-# sleeps, in ms.
+# At its end the program prints, in ms, the CPU time of its main thread, that of the process, and
+# how long it slept.
 TELL = """
 import atexit, sys, threading, time
 slept = 0
@@ -49,7 +49,7 @@ COMMENT = re.compile(r"CPU use: pid (\d+): (\d+) ms, CPU (\d+) ms, (\d+) threads
 
 
 class Use:
-    """What a recording says of one process, in ms."""
+    """The times, in ms, that a recording's comment has for one process."""
 
     def __init__(self, comment):
         found = COMMENT.fullmatch(comment)
@@ -60,7 +60,7 @@ class Use:
 
 
 def uses(path):
-    """Returns the uses of each process, and of all together."""
+    """Returns ([Use of each process], [comments on all processes together])."""
     lines = krait("report", path, "--format", "jsonl", "-o", "-").stdout.splitlines()
     comments = [c for c in json.loads(lines[0])["comments"] if c.startswith("CPU use")]
     every = [c for c in comments if ": all: " in c]
@@ -76,15 +76,15 @@ def first_line(path, *options):
 
 
 def sentence_of(said):
-    """Returns that one of the closing lines: it stands before the headline and the last line."""
+    """Returns the sentence on waits from the closing lines. It is among the last three."""
     found = [line[len("krait: "):] for line in said.splitlines()[-3:] if " of one CPU" in line or "waited for" in line]
     check(len(found) == 1, said)
     return found[0]
 
 
 def record(path, source, *options):
-    """Records a command. Returns the use of the recording's only process, the program's output, the
-    closing lines."""
+    """Records a command. Returns (Use of the recording's only process, the numbers that the program
+    prints, the closing lines)."""
     done = krait("record", "-o", path, *options, "--", kit.PYTHON, "-c", source)
     check(done.returncode == 0, done.stderr)
     found, _ = uses(path)
@@ -94,8 +94,8 @@ def record(path, source, *options):
 
 @kit.case
 def works_and_sleeps():
-    """Its sleeps count as "waited", its CPU time as "ran"; everywhere the sentence comes before all
-    others."""
+    """A program's sleeps count as "waited", its CPU time as "ran". The sentence on them is the
+    first one of the report, in each form, and comes first in the closing lines."""
     with folder() as d:
         use, (ran, _, slept), said = record(d + "/o.pb.gz", WORKS)
         near("ran", use.ran, ran, 30)
@@ -116,8 +116,8 @@ def works_and_sleeps():
 
 @kit.case
 def idle_service():
-    """A few samples of a service that waits aren't shown as the answer; while it lives, the command
-    that krait names works."""
+    """If a service mostly waits, the first sentence says so and names no function from its few
+    samples. krait names a command that shows where it waits, and the command works."""
     with folder() as d, python(IDLE) as target:
         done = krait("record", "-o", d + "/o.pb.gz", "-d", 2, "-p", target.pid)
         use = uses(d + "/o.pb.gz")[0][0]
@@ -141,12 +141,12 @@ def without_a_sample():
 
 @kit.case
 def busy():
-    """A busy program isn't said to wait, whatever CPU time other programs and the host take. From
-    half a CPU on there is no such sentence."""
+    """A busy program doesn't count as waiting, however much CPU time other programs and the host
+    take. If it had at least half a CPU, there is no sentence on waits."""
     with folder() as d:
         use, (ran, _, _), said = record(d + "/o.pb.gz", TELL + "work(1.5)")
         near("ran", use.ran, ran, 60)
-        # What it waits while it starts isn't its own: a file may come from a disk.
+        # The program may wait for files on a disk while it starts; 150 ms are allowed for that.
         check(use.waited < 150, "waited %d of %d ms" % (use.waited, use.wall))
         if use.ran > 0.55 * use.wall:
             for text in said, krait("report", d + "/o.pb.gz").stdout:
@@ -155,7 +155,8 @@ def busy():
 
 @kit.case
 def ready_without_a_cpu():
-    """Four programs on one CPU: each runs a quarter of the time, and only waits for the CPU."""
+    """Four programs share one CPU: each runs a quarter of the time, and the rest of its time counts
+    as waiting for a CPU."""
     pin = "import os; os.sched_setaffinity(0, {%d})\nwhile True: pass" % max(os.sched_getaffinity(0))
     with folder() as d, python(pin) as target, python(pin), python(pin), python(pin):
         with open("/proc/%d/schedstat" % target.pid) as f:
@@ -164,7 +165,7 @@ def ready_without_a_cpu():
         with open("/proc/%d/schedstat" % target.pid) as f:
             after = f.read().split()
         use = uses(d + "/o.pb.gz")[0][0]
-        # Compares with the kernel's own counts, from a little earlier to a little later.
+        # The kernel's own counts are those of a time a little longer than the recording.
         ran, queued = ((int(b) - int(a)) / 1e6 for a, b in zip(before[:2], after[:2]))
         check(0 < use.ran <= ran + 20 and 0 < use.queued <= queued + 20,
               "ran %d, queued %d, not %d, %d" % (use.ran, use.queued, ran, queued))
@@ -175,8 +176,8 @@ def ready_without_a_cpu():
 
 @kit.case
 def threads():
-    """The main thread waits for one that works now and then; one that has ended has its CPU time in
-    the process's."""
+    """The main thread waits for another one that works now and then. The sentence has the main
+    thread's times. The process's CPU time includes that of the thread, which has ended."""
     source = TELL + """
 def loop():
     for _ in range(4):
@@ -197,8 +198,8 @@ t.join()
 
 @kit.case
 def children():
-    """Children that were reaped have CPU time by their samples; it isn't known how long they
-    waited."""
+    """For children that have ended krait takes the CPU time from their samples. How long they
+    waited isn't known, so the sentence says it for the parent's main thread alone."""
     source = "import os, time\n" + TELL + """
 for _ in range(2):
     if os.fork() == 0:
@@ -220,8 +221,8 @@ time.sleep(1)
 
 @kit.case
 def where_it_isnt_known():
-    """Formats without comments, a part of the time, another tool's file: no sentence on waits. Two
-    merged recordings: one for both."""
+    """There is no sentence on waits for a format without comments, for a part of the time, or for a
+    merge with a file without comments. Two merged recordings have one sentence for both."""
     with folder() as d:
         record(d + "/o.pb.gz", WORKS)
         for name in "o.folded", "o.speedscope.json":
@@ -235,7 +236,8 @@ def where_it_isnt_known():
 
 
 def held_least(path):
-    """Returns the percentages of the wall time, as the report says them."""
+    """Returns for which percentage of the wall time the GIL was held at least, as the report
+    says."""
     text = krait("report", path).stdout
     check("GIL, of the CPU time (waiting threads have none): held " in text, text)
     found = re.search(r"GIL held at least (\d+) % of the wall time \(a holder that sleeps isn't seen\)", text)
@@ -245,8 +247,8 @@ def held_least(path):
 
 @kit.case
 def gil_of_four_threads():
-    """Pure Python runs with the GIL alone: the GIL was held for as long as the four threads ran
-    together."""
+    """Python code runs only with the GIL. So the GIL was held for the sum of the times that the
+    four threads ran."""
     source = TELL + """
 end = time.monotonic() + 1.5
 def loop():
@@ -263,8 +265,8 @@ for t in threads: t.join()
 
 @kit.case
 def gil_of_a_sleeper():
-    """A holder that sleeps in C code that keeps the GIL: "held at least" is below the truth, which
-    is all the time."""
+    """A thread sleeps in C code that keeps the GIL, which is held nearly all the time. "held at
+    least" is less, because samples don't show a holder that sleeps."""
     source = TELL + """
 import ctypes
 usleep = ctypes.PyDLL(None).usleep

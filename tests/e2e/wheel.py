@@ -21,7 +21,8 @@ from kit import PYTHON, ROOT, Skip, check, folder
 MAKER = os.path.join(ROOT, "packaging", "wheel.py")
 BINARY = os.path.join(ROOT, "build", "static", "stripped", "krait")
 MOST_BYTES = 5 * 1000 * 1000
-# Code that prints the tags of an interpreter; argv[1] stands for one that musl's loader loads.
+# Code that prints whether the interpreter argv[1] is one for musl, and which of the wheels named in
+# argv[2:] pip would then take.
 MUSL_CODE = """
 import inspect, os, sys
 from pip._internal.models.wheel import Wheel
@@ -33,7 +34,8 @@ platforms = list(_musllinux.platform_tags([arch] if many else arch))
 own = [tags.Tag("py3", "none", p) for p in platforms]
 print(len(own) > 0, *[Wheel(name).supported(own) for name in sys.argv[2:]])
 """
-# Code that pytest asks for, and the krait that the modules call.
+# Code that prints the module that pytest would load as a plugin, and the krait that the modules
+# call.
 PLUGIN_CODE = """
 from importlib.metadata import entry_points
 import krait.recording
@@ -42,7 +44,7 @@ print(*[e.value for e in entry_points(group="pytest11")], krait.recording.progra
 WORK = tempfile.TemporaryDirectory(prefix="krait-wheel.")
 MOMENT = (2023, 11, 14, 22, 13, 20)
 os.environ["SOURCE_DATE_EPOCH"] = "1700000000"
-# What pip itself asks: the tags of a machine, and those of a file's name.
+# Code that prints whether pip would take a wheel on this machine, by the tags in its name.
 TAG_CODE = """
 import sys
 from pip._internal.models.wheel import Wheel
@@ -131,8 +133,8 @@ def tags():
 
 @kit.case
 def musl():
-    """pip takes the wheel where the interpreter is linked with musl, and refuses the same one
-    without the tag for it."""
+    """pip takes the wheel if the interpreter is linked with musl, and refuses the same wheel
+    without the tag for musl."""
     kit.need("musl-gcc")
     pip("--version")
     with folder() as d:
@@ -147,8 +149,8 @@ def musl():
 
 @kit.case
 def same_bytes():
-    """Two wheels of the same input are the same bytes, whatever the clock says: the given time is
-    used."""
+    """Two wheels of the same input are the same bytes at any time, because they have the time that
+    SOURCE_DATE_EPOCH gives."""
     again = make_wheel(os.path.join(WORK.name, "again"))
     with zipfile.ZipFile(again) as z:
         check({i.date_time for i in z.infolist()} == {MOMENT}, "another time")
@@ -174,7 +176,7 @@ def installed():
 
 
 def pythons_prefix(environment, **variables):
-    """sys.prefix of the `python3` that krait runs for the user when it is called as uv calls it."""
+    """Calls krait as uv does. Returns sys.prefix of the `python3` that krait then runs."""
     bin_ = os.path.join(environment, "bin")
     env = dict({"PATH": bin_ + ":/usr/bin:/bin", "HOME": environment, "UV": "/usr/bin/uv"}, **variables)
     said = run(os.path.join(bin_, "krait"), "record", "-q", "-o", os.path.join(environment, "x.folded"), "--", "python3", "-c",
@@ -197,7 +199,7 @@ def uvx():
         check(pythons_prefix(d) == d, "`uvx --with numpy` has what the program needs")
 
 
-# What a linked krait needs: the library's name in the list of parts, and the package that has it.
+# {library that a linked krait needs: (its name in the SBOM, the Debian package that has it)}
 SONAMES = {"libz": ("zlib", "zlib1g-dev"), "libzstd": ("zstd", "libzstd-dev"), "libcap": ("libcap", "libcap-dev"),
            "libbpf": ("libbpf", "libbpf-dev"), "libdw": ("elfutils", "libdw-dev"), "libelf": ("elfutils", "libelf-dev"),
            "liblzma": ("xz", "liblzma-dev"), "libc": ("glibc", "libc6-dev"), "libm": ("glibc", "libc6-dev")}

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A font made of blocks, so that a page looks the same whatever fonts a machine has.
 
-Every character is half an em wide and a block; its height tells eight groups of characters apart.
-Only the tables that FreeType and HarfBuzz ask for (OpenType 1.9); cmap format 13 gives a glyph to
-all of Unicode.
+Every character is a block, half an em wide. Blocks have eight heights, so that different texts look
+different. The font has only the tables that FreeType and HarfBuzz ask for (OpenType 1.9). Its cmap
+has format 13, which gives each character of Unicode one of the few glyphs.
 """
 
 import pathlib
@@ -94,8 +94,8 @@ def font():
 
 
 def install(directory):
-    """Writes the font, and a configuration with nothing else, into @directory. Returns what
-    FONTCONFIG_FILE must be."""
+    """Writes the font, and a configuration that has only this font, into @directory. Returns the
+    value for FONTCONFIG_FILE."""
     directory = pathlib.Path(directory)
     (directory / "blocks.ttf").write_bytes(font())
     config = directory / "fonts.conf"

@@ -70,8 +70,8 @@ def check_speedscope(name, truth, path):
 
 
 def numbered(threads):
-    """Sums by thread. Threads whose ids aren't numbers get unused numbers: only their sums can be
-    compared."""
+    """Returns the sums with "?" in place of thread ids that aren't numbers. krait gives such
+    threads unused numbers, so only their sums can be compared."""
     out = collections.Counter()
     for ids, value in threads.items():
         known = all(i.isdigit() and int(i) < 1 << 22 for i in ids)
@@ -180,7 +180,7 @@ def check_trace(name, truth, path):
     result(f"{name} trace functions, files", difference(want, dict(got)))
     want, first = collections.Counter(), {}
     for s in in_time:
-        if truth.profile.stack(s):  # no slice may be without a name
+        if truth.profile.stack(s):  # a sample without frames has no slice: slices need names
             want[truth.thread(s)] += s.values[truth.value]
         first[truth.thread(s)] = min(s.labels["time"], first.get(truth.thread(s), 1 << 62))
     result(f"{name} trace threads", difference(numbered(want), numbered(threads)))
@@ -270,8 +270,8 @@ ODD = ["f" * 4000, "a;b", "line\nbreak", "tab\there", "quo\"te'\\", "<module>", 
 
 
 def odd_recording(path):
-    """Makes a profile with all odd names as functions, files, thread and process; recursion;
-    samples without times."""
+    """Writes a profile that has all odd names as names of functions, files, threads and processes,
+    and recursion, and samples without times."""
     w = pprof.Writer()
     base = w.location("[python 3.12]", "<module>", "/srv/app.py", 1, 3, 1)
     kinds = ["[python 3.12]", "/usr/lib/libodd;\n.so", "[kernel]", "[jit]", "[gc]", "[krait]"]
@@ -297,7 +297,8 @@ def odd_recording(path):
 
 
 def stacks(truth, in_time=False):
-    """Time of each stack, by names and files; @in_time: of samples with a time and frames."""
+    """Returns the time of each stack, by names and files. @in_time leaves out samples that have no
+    time or no frames."""
     sums = collections.Counter()
     for sample, stack in truth.stacks:
         if in_time and ("time" not in sample.labels or not stack):
@@ -333,7 +334,7 @@ def main():
     KRAIT, directory, recordings = sys.argv[1], sys.argv[2], sys.argv[3:]
     odd = os.path.join(directory, "odd-made.pb.gz")
     odd_recording(odd)
-    # pprof.py reads bytes that aren't UTF-8 as errors; krait's own writing of it has none.
+    # pprof.py refuses bytes that aren't UTF-8. So krait first writes the profile anew, as UTF-8.
     odd = convert(odd, os.path.join(directory, "odd.pb.gz"))
     for path in [odd] + recordings:
         check(os.path.basename(path).split(".")[0], path, directory)

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""function-parts.py TOOL NAME STRIPPED DEBUG: each X.cold of the debug file's symbols is X's
-part."""
+"""function-parts.py TOOL NAME STRIPPED DEBUG: for each symbol X.cold of the debug file, the tool
+must say that this part of the stripped file belongs to X."""
 import collections
 import subprocess
 import sys
 
-LEAST = 0.85, 0.5  # of the parts, of few parts: of some no jump tells (landing pads, tables of addresses), some are folded into one
+# The share of parts whose owner must be found, and the share if there are fewer than 100 parts. No
+# jump leads to some parts (landing pads, tables of addresses), and some are folded into one.
+LEAST = 0.85, 0.5
 
 tool, name, stripped, debug = sys.argv[1:]
 names = collections.defaultdict(set)

@@ -20,19 +20,20 @@ failed = False
 
 
 def krait(*args, **kw):
-    """Runs krait with no more address space than that. A krait that needs more ends with another
-    error."""
+    """Runs krait with MEMORY bytes of address space. If it needs more, it ends with another error
+    than the expected one."""
     return subprocess.run([KRAIT, *args], capture_output=True, check=False,
                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY)), **kw)
 
 
 def trace(n):
-    """@n slices, each within the one before: each beginning and each end makes another stack."""
+    """Makes a trace of @n slices, each within the one before, so that each beginning and each end
+    makes another stack."""
     return {"traceEvents": [{"ph": "X", "name": "f%d" % i, "pid": 1, "tid": 1, "ts": i, "dur": 2 * (n - i)} for i in range(n)]}
 
 
 def trace_of_threads(n, threads):
-    """Each of many threads has all of the same stacks."""
+    """Makes a trace of many threads, each of which has the same @n stacks."""
     return {"traceEvents": [{"ph": "X", "name": "f", "pid": 1, "tid": t, "ts": i, "dur": 2 * (n - i)}
                             for t in range(threads) for i in range(n)]}
 
@@ -125,7 +126,7 @@ def node(i, *children):
 
 
 def prefixes(*prefix):
-    """Makes a Firefox profile with such callers."""
+    """Makes a Firefox profile whose stack table has these prefixes."""
     profile = firefox(len(prefix))
     profile["shared"]["stackTable"]["prefix"] = prefix
     return json.dumps(profile).encode()
@@ -157,7 +158,8 @@ DAMAGED = (  # name, bytes, and which place and fault the message must name
 
 
 def refused(directory, name, data, words):
-    """krait must refuse it with one sentence, which has these words and a byte or a line."""
+    """Checks that krait refuses a file with one sentence, which has these words and names a byte or
+    a line."""
     global failed
     path = os.path.join(directory, name)
     with open(path, "wb") as f:
@@ -170,7 +172,7 @@ def refused(directory, name, data, words):
 
 
 def cuts(directory):
-    """Files that krait wrote are cut anywhere: each is refused with the place."""
+    """Files that krait wrote are cut at many places: krait refuses each, and names the place."""
     whole = os.path.join(ROOT, "tests", "golden", "go-cpu.pb.gz")
     for ext, words in (("pb.gz", "gzip data ends early"), ("jsonl", "JSON lines: line"), ("speedscope.json", "speedscope: "), ("firefox.json", "firefox: "),
                        ("svg", "recording"), ("html", "recording")):

@@ -6,7 +6,8 @@ import re
 import subprocess
 import sys
 
-# What a symbol is called where the tables name it, from CPython's sources; one version's at least.
+# {symbol: the names that krait may read for it}, from CPython's sources. Each is the name in at
+# least one version.
 KNOWN = {"builtin_chr": ["chr"], "builtin_len": ["len"], "list_sort": ["list.sort"],
          "list_append": ["list.append"], "dict_get": ["dict.get", "get"],
          "unicode_join": ["str.join", "unicode.join"], "string_join": ["str.join"],
@@ -29,8 +30,8 @@ def plain(text):
 
 
 def is_like(symbol, name):
-    """Tells whether names have a word in common: nb_add and long_add; list.sort and
-    list_sort_impl."""
+    """True if symbol and name have a word in common, like long_add and nb_add, or list_sort_impl
+    and list.sort."""
     last = re.sub(r"^(tp|nb|sq|mp|am|bf)_(inplace_)?", "", name.split(".")[-1])
     return plain(last)[:3] in plain(symbol)
 
@@ -46,10 +47,11 @@ def main():
     wrong = [] if n == total else [f"{total - n} names of no function"]
     known = [r for r in rows if r[1] in KNOWN]
     wrong += [f"{s} is {name}" for _, s, name, _, _ in known if name not in KNOWN[s]]
-    # Checks the collector, and what it tells gc.callbacks.
+    # krait may call only the collector's own functions, and the one that runs gc.callbacks, the
+    # collector.
     wrong += [f"{s} is the collector" for _, s, name, _, _ in rows if name == "gc_collect_main"
               and not re.match("collect|gc_collect|_PyGC_Collect|invoke_gc_callback", s)]
-    # Several symbols may have one start.
+    # Several symbols may have one address, because compilers fold functions of the same code.
     folded = {a for a, _, _, _, folded in rows if folded == "1"}
     wrong += [f"{s}, {name}: {glue} as machinery by its name" for a, s, name, glue, _ in rows
               if (glue == "1") != (a in folded) and name != "_ctypes.call_function"]

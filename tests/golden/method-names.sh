@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# method-names.sh: names that a stripped interpreter has in its tables, against the symbols of the
-# same file before it was stripped, for every interpreter here that has them.
+# method-names.sh: compares the names that krait reads out of a stripped interpreter's tables with
+# the symbols of the file before it was stripped, for every interpreter here that has symbols.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/tools/lib.sh

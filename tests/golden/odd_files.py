@@ -29,7 +29,8 @@ def krait(*args, stdin=b""):
 
 
 def report(text, *args):
-    """The report as JSON of a file's text or bytes; {} if it is refused."""
+    """Returns the report of a file's text or bytes as JSON. If krait refuses the file, "all" has
+    the error."""
     out = krait("report", "-", "--json", *args, stdin=text if isinstance(text, bytes) else text.encode())
     return json.loads(out) if out.startswith("{") else {"all": out, "notes": [], "functions": [], "unit": "", "value": ""}
 
@@ -44,7 +45,7 @@ def says(name, text, all_of_it, notes=(), *args):
 
 
 def trace(*events):
-    """Makes a trace of events that are texts, so that they may be no JSON."""
+    """Makes a trace of events that are given as text, so that they needn't be valid JSON."""
     return '{"traceEvents":[%s]}' % ",".join(events)
 
 
@@ -69,8 +70,8 @@ def traces(work):
 
 
 def hermes(work):
-    """As Hermes' sampling profiler writes: numbers as text, samples before the frames that they
-    refer to, a slice of no length for each thread."""
+    """A trace as Hermes' sampling profiler writes it is read: numbers are texts, samples come
+    before the frames that they refer to, and each thread has a slice without length."""
     def sample(ts, frame, tid="7", **more):
         return dict({"cpu": "-1", "name": "", "ts": str(ts), "pid": 1, "tid": tid, "weight": "1", "sf": frame}, **more)
     named = [{"name": "thread_name", "ph": "M", "pid": 1, "ts": "100", "tid": tid, "args": {"name": name}} for tid, name in (("7", "mqt_js"), ("8", "worker"))]
@@ -107,7 +108,7 @@ def close(a, b):
 
 
 def fractions(work):
-    """Counts have fractions, in all formats that have counts."""
+    """Counts with fractions are read, and every format that has counts keeps them."""
     many = "".join("main;f%d 0.4\n" % i for i in range(100))
     flame = "foo;bar;baz 0.156\nfoo;foo;bar;baz 0.98\nfoo;bar;baz 0.343\nfoo;foo;bar;baz 0.888\n"
     weights = json.dumps({"$schema": "https://www.speedscope.app/file-format-schema.json", "shared": {"frames": [{"name": "f"}, {"name": "g"}]},
@@ -127,7 +128,8 @@ def fractions(work):
 
 
 def negatives(work):
-    """Two profiles are compared as pprof -diff_base and Go's heap?seconds= write it."""
+    """Profiles with values below 0 are read, as pprof -diff_base and Go's heap?seconds= write them
+    for a comparison of two profiles."""
     w = pprof.Writer()
     main, work_, other = (w.location("[python 3.12]", name, "/srv/app.py", i, i, 0) for i, name in enumerate(("main", "work", "other"), 1))
     w.sample([main, work_], {}, -5000)
@@ -164,7 +166,7 @@ def negatives(work):
 
 
 def several_values(work):
-    """One file has several values: it is read by the default one, and by the name of each."""
+    """If a file has several values, krait shows the default one, or the one that --value names."""
     two = "a;b 10 20\na;c 5 0\n"
     check("two-counts", report(two)["value"] == "after" and report(two)["all"] == 20 and report(two, "--value", "before")["all"] == 15, str(report(two)))
     path = os.path.join(work, "two.folded")
@@ -192,7 +194,7 @@ def several_values(work):
 
 def through_speedscope(work):
     """Names of other languages are the same after a conversion to speedscope's format and back,
-    whatever their places."""
+    with any file and line."""
     w = pprof.Writer()
     places = [("", "", 0), ("", "", 745), ("", "Thread.java", 745), ("", "java/lang/Thread", 7), ("", "java/lang/Thread", 0), ("/lib/libjvm.so", "", 12)]
     w.sample([w.location(mapping, "java/lang/Thread.run", file, 0, line, 0) for mapping, file, line in places], {}, 5)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""owners.py: the report's rows of threads and processes. Names that differ by numbers alone are one
-row where there are more than fit; the truth is the sum over the samples that were written."""
+"""owners.py: the report's rows of threads and processes. If there are more than fit, names that
+differ only by numbers share a row. The truth is the sum over the samples that were written."""
 import os
 import re
 import subprocess
@@ -57,7 +57,7 @@ def main():
         check("room for all", len(got) == 334 and "Thread-7 (process_request_thread) (tid 1006)" in got, str(len(got)))
         got = subprocess.run([KRAIT, "report", path, "--per-thread", "--format", "md"], capture_output=True).stdout.decode()
         check("markdown", "<code>Thread-N (process&#95;request&#95;thread)</code>, 331 threads |" in got, got)
-        # Names without numbers stay; of many names the rest is counted in threads, not in rows.
+        # Names without numbers keep their rows. The last row counts the threads that don't fit.
         write(path, [("p", "abcdefgh"[i % 8] + "x", 10 + i % 8) for i in range(80)])
         got = rows(path, "--per-thread", "-n", "5")
         check("the rest", list(got) == [c + "x, 10 threads" for c in "hgfed"] + ["30 more"] and abs(got["30 more"] - 100 * 33 / 108) < .06, str(got))
@@ -65,7 +65,8 @@ def main():
         want = {"python, 40 processes": 12000 / 137, "job-N.py, 12 processes": 1200 / 137, "job.py (pid 152)": 500 / 137}
         got = rows(path, "--per-process")
         check("processes", list(got) == list(want) and all(abs(got[k] - want[k]) < .06 for k in want), str(got))
-        # What is counted is "25 samples", not "25 of" something; what is measured is "of".
+        # A total that is a count is written "25 samples". Only a measured total is written with
+        # "of".
         write(path, [("p", "t", 25)])
         events = os.path.join(work, "x.jsonl")
         subprocess.run([KRAIT, "report", path, "-o", events], check=True, timeout=60)

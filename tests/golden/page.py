@@ -75,8 +75,8 @@ def recording():
 # Below: tests in a browser.
 
 def made(name, samples, values=(("samples", "count"),), **head):
-    """Makes a page of samples: frames (a name stands for a line of app.py; else all members),
-    labels, values, time if there is one."""
+    """Makes a page of @samples: (frames, labels, values[, time]). A frame is a name, for a function
+    of app.py, or a dict of all its members."""
     lines = [{"type": "krait", "version": 1, "sample_types": [{"type": t, "unit": u} for t, u in values], "duration_nanos": 10 ** 9, **head}]
     for i, (stack, of, amounts, *when) in enumerate(samples, 1):
         frames = [{"mapping": "[python 3.12]", "file": "/srv/app.py", "name": f} if isinstance(f, str) else f for f in stack]
@@ -101,8 +101,8 @@ def until(b, condition, what):
 
 
 def open_page(b, name, fragment="", code="all"):
-    """Opens it with a row for each native function and a box for each frame, because the truth is
-    in whole stacks. @code "": as a reader sees it at first."""
+    """Opens a page with a row for each native function and a box for each frame, because the truth
+    is in whole stacks. With @code "" it is opened as a reader first sees it."""
     b.open("/dev/null")
     words = [word for word in (code and "code=" + code, code and "library=" not in fragment and "library=shown", fragment.lstrip("#")) if word]
     b.open(pages / name, "#" + "&".join(words) if words else "")
@@ -136,7 +136,7 @@ def press(b, label):
 
 
 def at(b, share, depth):
-    """The point in a row at a share (0 to 1) of the picture's width."""
+    """Returns the point (x, y) in a row of the picture, at a share (0 to 1) of its width."""
     x, y, w, h = b.js("(() => { const r = document.querySelector('#canvas').getBoundingClientRect();"
                       "return [r.x, r.y, r.width, r.height]; })()")
     return x + w * share, y + (depth + 0.5) * ROW
@@ -201,7 +201,8 @@ def python_functions(b):
 
 
 def zoom(b):
-    """Widest first: a 30, b 30, deflate 25, do_syscall_64 15; by click, wheel and keys."""
+    """A box is zoomed by click, wheel and keys. Boxes are drawn widest first: a 30, b 30, deflate
+    25, do_syscall_64 15."""
     open_page(b, "shares.html")
     equal(crumbs(b), ["app.py"], "crumbs")
     b.click(*at(b, 0.45, 2))
@@ -281,8 +282,8 @@ def uncounted(b):
 
 
 def weighed(b):
-    """What a recording doesn't count is no number of samples, in the page and in the picture:
-    weights of time, and bytes of objects; nor is a period of 1 a rate."""
+    """Page and picture don't show times, or counts and bytes of objects, as numbers of samples.
+    They don't show a rate either if the period is 1."""
     stacks = [(["main", "f"], 4), (["main", "g"], 2)]
     time_type, heap = (("time", "nanoseconds"),), (("objects", "count"), ("space", "bytes"), ("live", "count"))
     for types, value, head, want, title in (
@@ -306,7 +307,8 @@ def weighed(b):
 
 
 def periods(b):
-    """Samples of several periods, as in merged recordings, aren't counted by one of the periods."""
+    """If samples have several periods, as in merged recordings, the page doesn't compute a number
+    of samples from the time by one of the periods."""
     made("periods.html", [(["main", "f"], {}, [2, 2000000]), (["main", "g"], {}, [1, 3000000])], (("samples", "count"), ("cpu", "nanoseconds")),
          default_sample_type=1, period_type={"type": "cpu", "unit": "nanoseconds"}, period=1000000)
     for view, row, want in (("flame", 2, "total\t3.00 ms\t1\t60.0 %"), ("callers", 1, "total\t3.00 ms\t60.0 %"),
@@ -338,8 +340,8 @@ def keyboard(b):
 
 
 def turned(b):
-    """An icicle's root is on top, a flame graph's below, by key and by button; arrows go to the
-    callees of either."""
+    """A key and a button turn the picture: an icicle's root is at the top, a flame graph's at the
+    bottom. The arrow towards the callees works in both."""
     open_page(b, "shares.html")
     high = b.js("document.querySelector('#canvas').clientHeight") / ROW
 
@@ -371,8 +373,8 @@ def hover_line(b):
 
 
 def slept(b):
-    """A recording with time off the CPU: the timeline shows when a thread slept. One ran from 0 to
-    2 s and slept from 2 to 6 s of 8."""
+    """If a recording has time off the CPU, the timeline shows when a thread slept. The thread ran
+    from 0 to 2 s and slept from 2 to 6 s, of 8 s."""
     made("slept.html", [(["run"], {"thread": "t", "tid": "1"}, [10 ** 7, 0], 10 ** 7 * i) for i in range(200)] +
          [(["wait"], {"thread": "t", "tid": "1"}, [0, 10 ** 7], 10 ** 7 * i) for i in range(200, 600)],
          (("cpu", "nanoseconds"), ("off_cpu", "nanoseconds")), duration_nanos=8 * 10 ** 9)
@@ -391,7 +393,8 @@ def slept(b):
 
 
 def keyboard_in_controls(b):
-    """A control that is used by keyboard keeps the focus: one can go on in a choice or a table."""
+    """A control that is used by keyboard keeps the focus, so that the next key acts on the same
+    choice or table."""
     open_page(b, "timed.html")
     on = "document.activeElement.getAttribute('aria-label') || document.activeElement.textContent"
     b.key("Tab")
@@ -411,7 +414,7 @@ def keyboard_in_controls(b):
 
 
 def chosen(b):
-    """The range of the timeline in seconds, from the address, once the page is at rest; or None."""
+    """Returns the timeline's range in seconds, from the page's address, or None if it has none."""
     # the address is written 200 ms later
     b.js("new Promise((done) => setTimeout(done, 400))", wait=True)
     found = re.search(r"[#&]t=([^&]*)", b.js("location.hash"))
@@ -419,7 +422,8 @@ def chosen(b):
 
 
 def timeline(b):
-    """A brush over the first half changes everything; a click removes it, a right click doesn't."""
+    """A brush over the first half changes all numbers. A click removes the brush, a right click
+    doesn't."""
     open_page(b, "timed.html")
     x, y, w, h = b.js("(() => { const r = document.querySelector('#strip canvas').getBoundingClientRect();"
                       "return [r.x, r.y, r.width, r.height]; })()")
@@ -439,7 +443,8 @@ def timeline(b):
         b.click(start + width * 0.9, y + 9, button)
         time.sleep(0.1)
         equal([r[0::2] for r in rows(b)], want, "after the click, " + button)
-    # By keyboard: the first arrow takes the tenth at its end, Shift moves an end, Escape takes all.
+    # By keyboard: the first arrow key chooses the first or last tenth, Shift with an arrow moves
+    # one end, Escape chooses all.
     b.js("document.querySelector('#strip canvas').focus()")
     ranges = [[0, 1], [0.2, 1.2], [0.2, 1.4]]  # the range in seconds, of 10
     for modifiers, want in zip((0, 0, 8), ranges):
@@ -474,7 +479,7 @@ def printed(b):
     assert "0 ns – 5.00 s" in text and "of all is shown" in text and "Save" not in text, text
     b.js("document.body.style.width = '700px'")  # as on paper, where no resize is reported
     wide, high = b.js("""(() => { const c = document.querySelector('#strip canvas'), r = c.getBoundingClientRect(); return [r.width / c.width, r.height / c.height]; })()""")
-    # paper is narrower, so that what is on it gets as narrow as high
+    # Paper is narrower than the window. The timeline is drawn smaller in both directions alike.
     assert wide < 0.6 and abs(high - wide) < 0.02, (wide, high)
     b.js("document.body.style.width = ''")
     b.scheme(True)
@@ -527,8 +532,8 @@ def printed_whole(b):
         open_page(b, "deep.html", fragment)
         sheets = pdf.Pdf(base64.b64decode(b.call("Page.printToPDF")["data"])).pages()
         names = [[w for w in words if re.fullmatch(r"f\d+", w)] for words in sheets]
-        # the chosen function is in both pictures of a sandwich, among the filters and above its
-        # lines
+        # The chosen function is printed three more times: in the second picture of a sandwich,
+        # among the filters, and above its lines.
         chosen_one = re.findall(r"f\d+", b.js(CHIPS)) * 3
         seen, want = collections.Counter(itertools.chain(*names)), collections.Counter([f"f{i}" for i in range(400)] + chosen_one)
         equal([seen - want, want - seen], [{}, {}], "rows" + fragment)
@@ -562,7 +567,8 @@ def scrolled(b):
 
 
 def shown_of(b):
-    """A box has its share of all, and its share of the zoomed box or of what is shown."""
+    """The pointer shows a box's share of all, and its share of the zoomed box or of the samples
+    that filters let through."""
     open_page(b, "shares.html")
     b.click(*at(b, 0.45, 2))
     assert "of all\tof the zoomed box\ntotal\t20.0 ms\t20\t20.0 %\t66.7 %" in tip_at(b, 0.2, 3), tip(b)
@@ -572,7 +578,8 @@ def shown_of(b):
 
 
 def whole_names(b):
-    """The pointer shows all of a name, however long, in the window, however small."""
+    """The pointer shows a whole name within the window, however long the name and however small the
+    window is."""
     name = "".join(f"part{i:04}." for i in range(4000 // 9))
     made("whole.html", [([name], {}, [5])])
     for size in (1400, 800), (320, 480):
@@ -582,7 +589,7 @@ def whole_names(b):
         assert name in tip_at(b, 0.5, 1), tip(b)
         equal(b.js("(() => { const r = document.querySelector('#tip').getBoundingClientRect(), inner = document.querySelector('#tip b').getBoundingClientRect();"
                    "return r.x >= 0 && r.y >= 0 && r.right <= innerWidth && r.bottom <= innerHeight && inner.right <= r.right && inner.bottom <= r.bottom; })()"), True, size)
-    # Wherever else a long name stands, the page is as wide as its window.
+    # A long name anywhere else doesn't make the page wider than its window.
     name = "x" * 1500 + "\u754c" * 1500 + "\U0001f40d" * 1000 + " \u202e<b>"
     made("whole.html", [([name + "1", name + "2"], {"process": name, "pid": "1", "thread": name, "tid": "1", name[:300]: name, "version": str(i)}, [5], 10 ** 8 * i) for i in range(2)])
     for width in 1400, 320:
@@ -691,8 +698,8 @@ def time_of_threads(b):
 
 
 def one_scale(b):
-    """Lanes are compared: a thread with a thousandth of the other's time isn't as high, but it is
-    seen."""
+    """All lanes have one scale: a thread with a thousandth of another's time is drawn lower, but
+    still seen."""
     made("scale.html", [(["f"], {"thread": t, "tid": "1"}, [w], 10 ** 8) for t, w in (("much", 1000), ("half", 500), ("bit", 1))])
     open_page(b, "scale.html")
     equal(b.js("""(() => {
@@ -712,8 +719,8 @@ def one_scale(b):
 
 
 def even(b):
-    """A thread that ran all the time is drawn without gaps and peaks, though times are in steps of
-    10 ms, which aren't those of pixels."""
+    """A thread that ran all the time is drawn without gaps and peaks, although a pixel isn't a
+    whole number of the 10 ms steps of times."""
     for seconds in 2, 4, 7, 20:
         made("even.html", [(["f"], {"thread": "t", "tid": "1"}, [10], 10 ** 7 * i) for i in range(100 * seconds)], duration_nanos=seconds * 10 ** 9)
         open_page(b, "even.html")
@@ -729,8 +736,8 @@ def even(b):
 
 
 def diff_legend(b):
-    """With two recordings the legend has the timeline's colours too, and pale boxes only if there
-    are any."""
+    """On the page of two recordings the legend also explains the timeline's colours. It explains
+    pale boxes only if the picture has some."""
     def said():
         return b.js("document.querySelector('#legend').textContent")
 
@@ -772,7 +779,8 @@ def chip(b):
 
 
 def line_in_sight(b):
-    """If a place is too long for its row its beginning is cut, not the line number."""
+    """If file and line are too long for their row, their beginning is cut off, not the line
+    number."""
     file = "/srv/a_rather_long_folder/of_a_project/with_templates/and_tags/helpers.py"
     frames = [{"mapping": "[python 3.12]", "file": file, "name": "f", "line": line} for line in (1234, 1240)]
     made("long-place.html", [([frames[0]], {}, [3]), ([frames[1]], {}, [1])])
@@ -791,7 +799,8 @@ def line_in_sight(b):
 
 
 def filters(b):
-    """Filters by thread, group and kind; percentages say of what they are."""
+    """Filters by thread, group and kind leave the right rows. Each percentage says what it is a
+    percentage of."""
     open_page(b, "timed.html")
     press(b, "Threads")
     equal(rows(b), [["one (tid 1)", "80.0 %"], ["two (tid 2)", "20.0 %"]], "threads")
@@ -810,8 +819,8 @@ def filters(b):
 
 
 def machine(b):
-    """Filters of a page with several processes: one of them, groups by control group, and another
-    of the recording's values."""
+    """A page with several processes: a filter for one process, groups by control group, and the
+    choice of another value of the recording."""
     made("machine.html", [(["f"], {"process": "api", "pid": "1", "cgroup": "/one"}, [1, 60]), (["g"], {"process": "api", "pid": "2", "cgroup": "/two"}, [2, 10]),
                           (["h"], {"process": "web", "pid": "3", "cgroup": "/one"}, [5, 30])], (("samples", "count"), ("space", "bytes")))
     open_page(b, "machine.html")
@@ -882,8 +891,8 @@ def whole_sentence(b):
 
 
 def kind_and_module(b):
-    """Both filters: a sample needs a frame of the kind and one of the module, which may be
-    another."""
+    """With filters for a kind and for a module, a sample must have a frame of the kind and a frame
+    of the module. These may be different frames."""
     native, kernel = {"mapping": "/usr/lib/libz.so.1", "name": "inflate"}, {"mapping": "[kernel]", "name": "page_fault"}
     made("both.html", [(["main", kernel], {}, [3]), (["main", native], {}, [4]), (["main", native, kernel], {}, [5])])
     open_page(b, "both.html")
@@ -896,8 +905,8 @@ def kind_and_module(b):
 
 
 def garbage(b):
-    """Every stack with the collector in it counts as the collector's: in the header, beside a box,
-    in the filter, as in krait report --kind gc."""
+    """Every stack that has the garbage collector counts for it: in the header, at a box and in the
+    filter, as in krait report --kind gc."""
     gc, free, finalizer = {"mapping": "[gc]", "name": "gc_collect_main"}, {"mapping": "/usr/lib/libc.so.6", "name": "free"}, "__del__"
     made("garbage.html", [(["main"], {}, [40]), (["main", "work"], {}, [30]), (["main", "work", gc], {}, [5]), (["main", "work", gc, free], {}, [10]),
                           (["main", "work", gc, finalizer], {}, [12]), (["main", free], {}, [3])])
@@ -918,8 +927,8 @@ def garbage(b):
 
 
 def nameless(b):
-    """Code without a name is of its library, in the table, the filter and the colours of modules;
-    where a box stands its name says it."""
+    """Code without a name counts for its library, in the table of modules, the filter and the
+    colours. In the table of functions it is named by library and address."""
     lib, other = "/usr/lib/libz.so.1", "/usr/lib/libm.so.6"
     made("nameless.html", [(["main", {"mapping": lib, "address": "0x4970"}], {}, [3]), (["main", {"mapping": lib, "address": "0x5d80"}, {"mapping": lib, "address": "0x4970"}], {}, [2]),
                            (["main", {"mapping": lib, "name": "inflate"}], {}, [4]), (["main", {"mapping": other, "address": "0x10"}], {}, [1])])
@@ -942,8 +951,8 @@ def pixel(b, x, y):
 
 
 def kept_place(b):
-    """The zoom stays under a filter, in views that make another tree, as long as the zoomed box is
-    there."""
+    """A filter keeps the zoom if the zoomed box is still there, also in the views whose tree isn't
+    that of whole stacks (callers, by time)."""
     stacks = ((["main", "a", "x"], "one", 50), (["main", "b", "y"], "two", 30), (["main", "c", "y"], "three", 25), (["main", "d", "z"], "two", 10))
     made("kept.html", [(stack, {"thread": thread}, [n], 10 ** 8 * i) for i, (stack, thread, n) in enumerate(stacks)])
     for view, path in (("callers", ["y", "b"]), ("time", ["two", "main", "b"])):
@@ -961,8 +970,8 @@ def kept_place(b):
 
 
 def chosen_group(b):
-    """A group chosen in the middle of a sandwich doesn't become another one when the grouping
-    changes."""
+    """If a group is the middle of a sandwich and the grouping changes, no other group takes its
+    place."""
     made("groups.html", [(["f"], {"process": program, "pid": pid, "thread": thread}, [n]) for program, pid, thread, n in
                          (("web", "7", "A", 5), ("api", "8", "B", 4), ("api", "8", "C", 3))])
     for by, want in (("none", ""), ("thread", ""), ("process", "")):
@@ -980,7 +989,8 @@ def chosen_group(b):
 
 
 def labels(b):
-    """A user's label, version 1 in the first 6 s and 2 after: it has rows, a filter, and groups."""
+    """The user's label "version", 1 in the first 6 s and 2 afterwards, has rows in a table, can be
+    a filter, and can make groups."""
     open_page(b, "picture.html")
     press(b, "Labels")
     equal(rows(b), [["gil: held", "66.7 %"], ["version: 1", "64.3 %"], ["version: 2", "35.7 %"],
@@ -1013,7 +1023,8 @@ CHIPS = "document.querySelector('#chips').textContent.replace(/\\u00a0/g, ' ')"
 
 
 def library(b):
-    """Own main > library f 30 > own callback 20; main > library f > native 40; main 10."""
+    """Library frames can be hidden. The samples: the user's main calls a library's f, which has 30
+    itself; f calls the user's callback (20) and native code (40); main has 10 itself."""
     open_page(b, "library.html")
     choose(b, "Library frames", "hidden")
     equal(rows(b), [["main", "80.0 %", "100.0 %"], ["callback", "20.0 %", "20.0 %"]], "their time is their caller's")
@@ -1092,8 +1103,8 @@ LIBRARY = {"django": "/venv/lib/python3.12/site-packages/django/core.py", "asgir
 
 
 def frame_of(name):
-    """"django.f" is f of that library; "import json"; ":inflate" is native; "[gc]"; anything else
-    is one's own."""
+    """Makes a frame from a short name: "django.f" is f of that library, "import json" an import,
+    ":inflate" native, "[gc]" the collector, anything else a function of the user's."""
     library = "IMPORT" if name.startswith("import ") else name.split(".")[0] if "." in name else ""
     if name[0] == ":":
         return {"mapping": "/usr/lib/libz.so.1", "name": name[1:]}
@@ -1103,8 +1114,8 @@ def frame_of(name):
 
 
 def folded_path(stack):
-    """The boxes that My code makes of a stack, (key, frames, package) each, by the rule that the
-    page's help states."""
+    """Returns the boxes that My code must make of a stack, by the rule in the page's help: a list
+    of [key, number of library frames, their names]."""
     out, run, imports = [], False, False
     for name in stack:
         package = "importlib" if name.startswith("import ") else name.split(".")[0] if "." in name else ""
@@ -1143,8 +1154,8 @@ def folded_boxes(samples):
 
 
 def places(b):
-    """The place of each box of the picture, by its path of names, from the saved picture. A fold's
-    packages are in alphabetical order."""
+    """Returns {path of names: x of the box's left edge}, from the saved picture. In the name of a
+    fold the packages are in alphabetical order."""
     return {path: x for path, (x, _) in boxes_of(b)[0].items()}
 
 
@@ -1155,7 +1166,7 @@ def drawn(b):
 
 
 def boxes_of(b):
-    """Left and right of each box by its path of names, and the picture's width."""
+    """Returns ({path of names: (left and right edge of the box)}, the picture's width)."""
     b.js(CATCH_SAVED)
     choose(b, "Save", "svg")
     until(b, "'image/svg+xml' in window.saved", "not saved")
@@ -1226,9 +1237,9 @@ def my_code(b):
 
 
 def deep_trunk(b):
-    """Where more than 25 rows are a trunk, a page begins with one's own code: calls that 95 % of
-    all are in are one row. So it does where most of all is in 25 rows of libraries. One more press
-    shows all."""
+    """If more than 25 rows of calls, one below the other, have at least 95 % of all samples, the
+    page folds them into one row at first, so that it begins with the user's code. It does the same
+    for 25 rows of library code. One more press shows all rows."""
     above = ["serve", *[f"django.f{i}" for i in range(24)], "view"]
     samples = [([*above, "hot", ":sin"], 60), ([*above, "warm", "json.loads"], 37), (["serve", "django.f0", "idle"], 3)]
     for rows_above, folded in ((above, True), (above[:10], False)):
@@ -1266,7 +1277,7 @@ def recursion(b):
 
 
 def sandwich(b):
-    """Function a is called by main (30) and by b (20)."""
+    """The sandwich of function a shows its callers main (30) and b (20)."""
     open_page(b, "shares.html")
     press(b, "a")
     press(b, "One function")
@@ -1332,8 +1343,8 @@ def around(b):
 
 
 def upwards(b):
-    """The picture of callers: a box is the time that ran below it, so no part of it is a caller's
-    own. Leaves too narrow for boxes count in all."""
+    """In the picture of callers a caller's box is time of the function that it called, so none of
+    it is the caller's own. Functions that are too narrow for boxes count in the total."""
     made("narrow.html", [(["main", f"leaf{i}"], {}, [1]) for i in range(5000)] + [(["main", "wide"], {}, [5000])])
     open_page(b, "narrow.html", "#view=callers&colour=self")
     for row, want in ((0, "total\t10,000\t100.0 %"), (1, "total\t5,000\t50.0 %"), (2, "total\t5,000\t50.0 %")):
@@ -1377,9 +1388,9 @@ def lines(b):
 
 
 def panel(b):
-    """The panel of lines holds 48 characters of source without what all lines are indented by, its
-    hot expression is in sight, and it can be drawn by mouse, finger and keys; what was drawn stays
-    so with another function, and in the address."""
+    """The panel of lines shows 48 characters of source, without the indentation that all lines
+    share. Its hot expression is in sight. Mouse, finger and keys change the panel's width. The
+    width stays with another function, and is in the address."""
     deep = pages / "deep.py"
     call = "self.check(order, " + ", ".join(f"rule_{i}" for i in range(14)) + ", hot(order))"
     deep.write_text("def other():\n    pass\n\n\nclass A:\n    class B:\n        def f(self, order):\n            if order:\n\n                " + call + "\n            return 1\n")
@@ -1443,7 +1454,7 @@ def colours(b):
     assert "waiting" in b.js("document.querySelector('#legend').textContent")
     mixed()
     open_page(b, "mixed.html", "#colour=module&by=none")
-    # a place that is no edge of a box
+    # no box has an edge at these places
     for share, row in itertools.product((0.013 + 0.04 * i for i in range(25)), range(1, 6)):
         name = tip_at(b, share, row).split("\n")[0]
         if name:
@@ -1504,7 +1515,7 @@ def kinds_apart(b):
     """Two kinds of code are at least 10 apart in light, 13 in dark, by CIEDE2000, and in dark
     groups too: neighbours in a picture are told apart at a glance."""
     for one, other, want in (((50, 2.6772, -79.7751), (50, 0, -82.7485), 2.0425), ((50, 2.5, 0), (73, 25, -18), 27.1492), ((2.0776, 0.0795, -1.135), (0.9033, -0.0636, -0.5514), 0.9082),
-                             # the numbers that the authors give themselves
+                             # pairs and differences from the authors' own table
                              ((22.7233, 20.0904, -46.694), (23.0331, 14.973, -42.5619), 2.0373)):
         assert abs(ciede2000(one, other) - want) < 1e-4, (one, other, ciede2000(one, other))
     source = base64.b64encode(pathlib.Path("ui/colour.js").read_bytes()).decode()
@@ -1542,9 +1553,9 @@ def imports(b):
 
 
 def told_apart(b):
-    """Kinds of code, states of the GIL, and the ten fills of threads and modules with that of all
-    others, by ui/colour.js's own functions: nobody takes one for another (a distance of CIE76),
-    text on each is read, and the picture has the same."""
+    """The colours that ui/colour.js has for kinds of code, for states of the GIL, and for threads
+    and modules (ten, and one for all others) differ enough for everybody in SEEN_BY (CIE76), and
+    text on each can be read. krait's pictures have the same colours."""
     source = base64.b64encode(pathlib.Path("ui/colour.js").read_bytes()).decode()
     style = pathlib.Path("src/picture/svg/svg.css").read_text().split("@media (prefers-color-scheme:dark){")
     for dark in (False, True):
@@ -1579,19 +1590,19 @@ FILL = """(([x, y]) => {
 
 
 def votes(b):
-    """Boxes have the colour, in the legend too, of the GIL state, or thread, that most of their
-    samples have, in every view. In these 100 ms of picture.html two of ten samples of a thread call
-    get, which releases the GIL, and the other thread waits in six of ten."""
+    """In every view a box has the colour of the GIL state, or of the thread, that most of its
+    samples have. In these 100 ms of picture.html two of ten samples of one thread are in get(),
+    which releases the GIL; the other thread waits in six of ten."""
     for view, colour in (("flame", "gil"), ("time", "gil"), ("callers", "gil"), ("time", "thread"), ("callers", "thread")):
         open_page(b, "picture.html", f"#view={view}&colour={colour}&t=3000000000-3100000000")
         seen = set()
-        for share in (0.013 + 0.04 * i for i in range(25)):  # a place that is no edge of a box
+        for share in (0.013 + 0.04 * i for i in range(25)):  # no box has an edge at these places
             leaf = None
             for row in range(1, 6):
                 x, y = at(b, share, row)
                 b.mouse("mouseMoved", x, y)
                 name = tip(b).split("\n")[0]
-                # seen from the leaf, a box's callers are only those that called it
+                # in the view of callers all boxes of a column are samples of the innermost function
                 leaf = leaf or name
                 of = leaf if view == "callers" else name
                 if name and of in GIL:
@@ -1744,7 +1755,7 @@ def axe_script():
 
 
 def time_order(b):
-    """Thread two has nothing but b, in its own part."""
+    """By time, each thread has its own part of the picture: thread two's has only b."""
     open_page(b, "timed.html")
     press(b, "By time")
     b.mouse("mouseMoved", *at(b, 0.95, 2))
@@ -1767,8 +1778,8 @@ def boxes_below(b, share, rows):
 
 
 def time_places(b):
-    """In time order each sample is at its place, and a zoomed box is shown up to its last sample,
-    whatever is beside it."""
+    """In time order each sample is drawn at its time. A zoomed box is shown up to its last sample,
+    however many other samples the page has."""
     stacks = (["main", "a", "x"], ["main"], ["main", "b", "y"], ["main", "a", "z"])
     for name, n in (("few.html", 4), ("crowd.html", 20000)):
         made(name, [(stacks[i % 4], {}, [1], 10 ** 6 * i) for i in range(n)])
@@ -1846,8 +1857,8 @@ def let_go(b):
 
 
 def mutual_recursion(b):
-    """visit and generic_visit call each other: the picture has each once, and the sums are those of
-    the real stacks."""
+    """visit() and generic_visit() call each other. Collapse recursion draws each once; the tables'
+    sums stay those of the real stacks."""
     made("mutual.html", [(["main", "visit", "generic_visit", "visit"], {}, [4]), (["main", "visit", "generic_visit", "visit", "generic_visit", "visit"], {}, [6])])
     open_page(b, "mutual.html")
     before = rows(b)
@@ -1880,8 +1891,8 @@ def pressed(b):
         b.scheme(dark)
         open_page(b, "shares.html")
         press(b, "Who called it")
-        # The button is a new one, of which the browser learns with its next frame that the pointer
-        # is on it.
+        # The page has made the button anew. The browser notices that the pointer is on it only when
+        # it draws the next frame.
         until(b, "document.querySelector('#tools button:hover')?.textContent === 'Who called it'", "the pointer")
         got = contrast(b, "#tools button:hover")
         assert got >= 4.5, (dark, got)
@@ -1890,8 +1901,8 @@ def pressed(b):
 
 
 def early(b):
-    """A page of many boxes while it is being read: the widest can be zoomed, searched and asked;
-    what was zoomed to stays so."""
+    """While a page of many boxes is still being read, the widest boxes show their numbers and can
+    be zoomed and searched. A zoom stays when the rest has been read."""
     open_early(b, many())
     b.mouse("mouseMoved", *at(b, 0.3, 0))
     assert "total\t30.0 s\t\u2026\t100.0 %" in tip(b), tip(b)
@@ -1925,8 +1936,8 @@ LAYOUT = """JSON.stringify(['header', '#tools', '#strip', '#status', '#picture',
 
 
 def steady(b):
-    """Boxes that are read later move nothing: not the toolbar, not the picture, not a box; with
-    several programs too."""
+    """When the rest of the boxes has been read, the toolbar, the picture and the boxes that were
+    there don't move, also on a page of several programs."""
     recording, page = pages / "programs.pb.gz", pages / "programs.html"
     bench.make(recording, 3000, 40, 0.5, programs=3)
     subprocess.run([KRAIT, "report", recording, "-o", page], check=True, timeout=60)
@@ -1955,7 +1966,7 @@ def steady(b):
 
 
 def brushed(b):
-    """Sums that follow a brush step by step end as those of its last range."""
+    """After a brush was drawn step by step, the sums are those of the last range."""
     def shown():
         b.js(CATCH_SAVED)
         choose(b, "Save", "folded")
@@ -1981,7 +1992,7 @@ def brushed(b):
 
 
 def rare(b):
-    """A function with three samples of 100,003 has all its callers, as one with all of them has."""
+    """The sandwich of a function with 3 of 100,003 samples has all its callers."""
     made("rare.html", [(["main", "usual"], {}, [100000]), (["main", "first", "rare"], {}, [1]), (["main", "second", "rare", "below"], {}, [2])])
     open_page(b, "rare.html", "#sort=name")
     press(b, "rare")
@@ -2058,9 +2069,8 @@ def whole_address(b):
 
 
 def origins(b):
-    """Library frames are those of site-packages, the standard library and what is frozen into the
-    interpreter, wherever these lie; and code that was made at run time and that nobody says whose
-    it is."""
+    """Library frames are those of site-packages, of the standard library and of modules frozen into
+    the interpreter, at any path, and of code made at run time whose owner isn't recorded."""
     library = ("/srv/venv/lib/python3.12/site-packages/requests/api.py", "/usr/lib/python3/dist-packages/apt/cache.py", "/usr/lib/python3.12/json/decoder.py",
                "/usr/lib64/python3.9/json/decoder.py", "<frozen importlib._bootstrap>", "<frozen os>", "<string>")
     own = ("/srv/lib/helper.py", "/home/me/site.py")
@@ -2120,8 +2130,8 @@ STACKS = [path.split() for path in ("main:1", "main:2 work:11", "main:2 work:12"
 
 
 def mixed():
-    """Samples drawn from a seed, in a page: a stack of (function, line), labels, time, and how
-    many."""
+    """Makes a page of samples drawn from a seed. Returns them as (stack of (function, line),
+    labels, time, count)."""
     rng, out = random.Random(7), []
     for _ in range(900):
         pid, thread, version = rng.choice("12"), rng.choice(("in", "out")), rng.choice("ab")
@@ -2233,8 +2243,8 @@ def hostile(b):
 
 
 def difference(b):
-    """Values below 0: the 57 more are drawn, the 83 less aren't. The whole has its sign, and shares
-    are of 140, as in the report."""
+    """A page with values below 0 draws the 57 above 0 and not the 83 below. The total is shown with
+    its sign, and shares are of 140, the sum of both, as in the report."""
     made("difference.html", [(stack.split(), {}, [n]) for stack, n in (("main a x", 50), ("main a y", -30), ("main b", -40), ("main", 7), ("gone", -13))])
     open_page(b, "difference.html")
     until(b, "document.querySelectorAll('#table tbody tr').length === 3", "rows")
@@ -2251,7 +2261,8 @@ def empty(b):
 
 
 def chain(b):
-    """One stack has more boxes than the first picture, all of one width."""
+    """The page of one stack with more boxes than the first picture has: all of them have the same
+    width."""
     folded = pages / "chain.folded"
     folded.write_text(";".join(f"f{i % 50}" for i in range(25000)) + " 5\n")
     subprocess.run([KRAIT, "report", folded, "-o", pages / "chain.html"], check=True, timeout=60)

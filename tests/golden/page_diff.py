@@ -8,16 +8,14 @@ The truth is arithmetic on two profiles that are written here, a sample a millis
     after, 8 s:    main > work 1200, main > work > deflate 1200, main > same  800, main > new  480
 
 in ms/s: work 200 and 300, same 100 and 100, gone 50 and 0, new 0 and 60, all 350 and 460. How much
-work was done isn't
-known, so what is compared are shares: work 57.1 and 65.2 %, same 28.6 and 21.7, gone 14.3 and 0,
-new 0 and 13.0. Which stack
-a sample has is drawn from a seed, so that noise is small and not nought. The two files of the
-program
-lie in different places and their functions on different lines.
+work was done isn't known, so diff compares shares: work 57.1 and 65.2 %, same 28.6 and 21.7, gone
+14.3 and 0, new 0 and 13.0. A seed draws the order of the stacks, so that noise is small and not 0.
+On the two sides the program's file is in different folders, and its functions are on different
+lines.
 
-In large.html both sides have main > many > x > y > z 1 too, of 28 functions each, so that it is
-more
-than is shown at once: many 2195.2 and 2744, all 2545.2 and 3204, their means 2469.6 and 2874.6.
+large.html has more boxes than are shown at once: both sides also have one sample of main > many >
+x > y > z for each choice of x, y and z among 28 functions. In ms/s: many 2195.2 and 2744, all
+2545.2 and 3204; the means of both sides are 2469.6 and 2874.6.
 """
 
 import base64
@@ -48,7 +46,8 @@ HOSTILE = ["</title><script>alert(1)</script>", "</script><img src=x onerror=ale
 
 
 def write(name, counts, seconds, first_line, directory, threads=None, labels=(), comments=()):
-    """A profile in JSON lines, stacks in an order drawn from a seed, samples evenly in time."""
+    """Writes a profile as JSON lines. A seed draws the order of the stacks; samples have equal
+    distances in time."""
     out = [{"type": "krait", "version": 1, "sample_types": [{"type": "samples", "unit": "count"}, {"type": "cpu", "unit": "nanoseconds"}],
             "default_sample_type": 1, "period_type": {"type": "cpu", "unit": "nanoseconds"}, "period": MS,
             "duration_nanos": seconds * 10 ** 9, "comments": ["cwd: " + directory, *comments]},
@@ -103,15 +102,15 @@ def make():
 
 
 def table(b):
-    """The text of each row's cells, by name: the change, the change in percent, both costs."""
+    """Returns {name: for each cell of its row (the change, the change in percent, both costs)}."""
     cells = b.js("""Object.fromEntries([...document.querySelectorAll('#table tbody tr')].map((tr) => [tr.querySelector('.name').textContent,
         [...tr.querySelectorAll('td')].map((td) => [...td.querySelectorAll('span')].map((e) => e.textContent.replace(/\\u00a0/g, ' ')))]))""")
     return {name: [tuple(c) for c in row] for name, row in cells.items()}
 
 
 def numbers(b):
-    """Changes of own cost and total, shares beside them; native code counts for its caller; by
-    effect."""
+    """The table shows the changes of own cost and total, with both costs. Native code counts for
+    its caller. Rows are in the order of the change."""
     open_page(b, "diff.html")
     got = table(b)
     equal(got["work"], [("+8.1 pt *", "", "200 ms/s \u2192 300 ms/s")] * 2, "work")
@@ -122,7 +121,7 @@ def numbers(b):
     equal(got["main"][1][0], "0.0 pt", "main")
     equal([r[0] for r in rows(b)][:4], ["gone", "new", "work", "same"], "by the change of self")
     press(b, "Total")
-    # Marks what was more than noise; main's own part of the whole can't change.
+    # main's total is the whole on both sides, so its share can't change: it is the last row.
     equal([r[0] for r in rows(b)], ["gone", "new", "work", "same", "deflate", "main"], "by the change of the total")
     equal(b.js("document.querySelector('#tabs').innerText.split(/\\s+/).length"), 5, "tabs: no labels but the sides")
     press(b, "Threads")
@@ -162,9 +161,9 @@ def pixel(b, share, depth, down):
 
 
 def picture(b):
-    """Widths are means (work 250, new 30, gone 25, same 100 of 405), the largest change first; red
-    is more and blue is less; a bar before and one after, that of a path which isn't there is
-    empty."""
+    """A box is as wide as the mean of both sides (work 250, new 30, gone 25, same 100 of 405 ms/s).
+    The largest change comes first. Red is more and blue is less. Each box has a bar for before and
+    one for after, which is empty if that side hasn't the path."""
     places = {"work": 0.3, "new": 0.65, "gone": 0.72, "same": 0.9}
     for dark in (False, True):
         b.scheme(dark)
@@ -214,7 +213,7 @@ def filters(b):
     press(b, "Functions")
     equal(table(b)["gone"][0], ("\u221214.3 pt", "gone", "50 ms/s \u2192 0 ms/s"), "no mark")
     assert "work" not in table(b), "the other thread"
-    # Samples are even in time, so a rate is the same in the half of it.
+    # Samples have equal distances in time, so a rate is the same in the first 4 s.
     open_page(b, "diff.html", "#t=0-4000000000")
     b.mouse("mouseMoved", *at(b, 0.5, 0))
     assert "total\t350 ms/s\t460 ms/s\t+31.4 %" in tip(b), tip(b)
@@ -281,8 +280,9 @@ def source_profile(name, path):
 
 
 def source(b):
-    """Lines with each side's own text: what both files have is one row, though it moved; a file
-    that isn't what ran has none. The text of a page stays what it was when its file changes."""
+    """Lines are shown with each side's own text. A line that both files have is one row, even if it
+    moved. A file that isn't the one that ran has no text. A page keeps its text when the file
+    changes."""
     def shown(out, *sides):
         krait("diff", *sides, "-o", page.pages / out)
         open_page(b, out)
@@ -300,7 +300,7 @@ def source(b):
     equal(shown("source.html", "--source", one, two), want, "files as they were")
     kept = page.pages / "kept.html"
     krait("report", one, "--source", "-o", kept)
-    time.sleep(1.1)  # waits past what the recordings say of their time
+    time.sleep(1.1)  # so that the file's new time is after the end of the recordings
     paths["v1"].write_text("def run(n):\n    not this\n" * 3)
     equal(shown("kept-diff.html", "--source", kept, two), want, "the text of a page")
     equal(shown("again.html", page.pages / "kept-diff.html"), want, "the text of a page of two")
@@ -316,8 +316,8 @@ def source(b):
 
 
 def measures(b):
-    """Costs per unit of work that the user counted; two label sets of one recording; profiles with
-    shares alone."""
+    """The page shows costs per unit of work if the user gives the counts, compares two label sets
+    of one recording, and compares only shares if profiles have no times."""
     open_page(b, "per.html")
     equal(table(b)["work"][0][2], "2.00 ms \u2192 1.20 ms", "work for a request")
     open_page(b, "runs.html")
@@ -339,7 +339,8 @@ def early(b):
             "work": "200 ms/s\t300 ms/s\t+50.0 %\t+1.5 pt", "deflate": "100 ms/s\t150 ms/s\t+50.0 %\t+0.8 pt",
             "new": "0 ms/s\t60 ms/s\tnew\t+1.9 pt", "gone": "50 ms/s\t0 ms/s\tgone\t\u22122.0 pt",
             "same": "100 ms/s\t100 ms/s\t0.0 %\t\u22120.8 pt"}
-    # Where a box begins and ends in its row, in the mean: the largest change first.
+    # (box, row, left edge, right edge). The edges are in ms/s, the mean of both sides. Siblings are
+    # in the order of their change, the largest first.
     boxes = [("main", 1, 0, 2874.6), ("many", 2, 0, 2469.6), ("work", 2, 2469.6, 2719.6), ("deflate", 3, 2469.6, 2594.6),
              ("new", 2, 2719.6, 2749.6), ("gone", 2, 2749.6, 2774.6), ("same", 2, 2774.6, 2874.6)]
     picture = """(() => { const c = document.querySelector('#canvas'), w = c.width;
@@ -393,7 +394,7 @@ def grouped(b):
 
 
 def saved(b):
-    """Folded stacks with a count for each side, as flame graphs of differences take them."""
+    """Save writes folded stacks with a count for each side, as FlameGraph's difffolded.pl does."""
     open_page(b, "diff.html")
     b.js("window.saved = {}; URL.createObjectURL = (blob) => { blob.text().then((t) => { window.saved[blob.type] = t; }); return 'blob:x'; };"
          "HTMLAnchorElement.prototype.click = () => {}; 0")
@@ -407,7 +408,8 @@ def saved(b):
 
 
 def read_back(a_path, b_path):
-    """Both recordings are in the page: the same comparison comes of it, and each of them."""
+    """The page contains both recordings: krait makes the same comparison of it, and can write each
+    of the recordings from it."""
     name = page.pages / "diff.html"
     equal(json.loads(krait("diff", name, "--json")), json.loads(krait("diff", a_path, b_path, "--json")), "krait diff of the page")
     for side, counts in (("before", BEFORE), ("after", AFTER)):

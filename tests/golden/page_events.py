@@ -10,8 +10,8 @@ a page fault has no sample in "samples":
     touches    released   main > touch         2      20 ms         3,000
                                               22     220 ms         3,072
 
-In the second recording touch has 1,000 page faults. The largest of each value is elsewhere: spin has
-90.9 % of the CPU time, and touch has 97.7 % of the page faults.
+In the second recording touch has 1,000 page faults. Another function is the largest for each value:
+spin has 90.9 % of the CPU time, and touch has 97.7 % of the page faults.
 """
 
 import os
@@ -43,8 +43,8 @@ def krait(*args):
 
 
 def write(name, rows):
-    """A recording of the rows, each event's samples apart. A function is in the file of its
-    name."""
+    """Writes a recording of the rows. CPU time and page faults are in samples of their own. Each
+    function is in a file of the same name."""
     w, path = pprof.Writer(EVENTS, period=10 * MS, duration=10 ** 9), page.pages / (name + ".pb.gz")
     for i, (thread, tid, gil, stack, samples, faults) in enumerate(rows):
         ids = [w.location("[python 3.12]", f, f"/srv/{f}.py", 1, 2, 0) for f in stack.split()]
@@ -75,7 +75,7 @@ def tip(b, share, row):
 
 
 def fill(b, share, row):
-    """The legend's name of the colour of a box."""
+    """Returns what the legend says of a box's colour."""
     x, y = at(b, share, row)
     return b.js(page.FILL % [x, y - page.ROW / 2 + 1])
 
@@ -129,7 +129,8 @@ def colours(b, name="events.html"):
 
 
 def saved(b):
-    """Folded stacks have the value that is shown; in the place of CPU time they have its samples.
+    """Saved folded stacks have the value that is shown, but the number of samples if that is CPU
+    time.
     They are the same as the command line's."""
     for value, want in ((0, ("20", "2")), (1, ("20", "2")), (2, ("72", "3000"))):
         open_page(b, "events.html", f"value={value}")
@@ -148,7 +149,7 @@ def saved(b):
 
 
 def fractions(b):
-    """Folded stacks with fractions come back as they were."""
+    """Folded stacks with fractions are saved as they were read."""
     text = "main;f 1.5\nmain;g 2.000001\nmain;h 3\n"
     (page.pages / "fractions.folded").write_text(text)
     krait("report", page.pages / "fractions.folded", "-o", page.pages / "fractions.html")
@@ -161,7 +162,8 @@ def fractions(b):
 
 
 def threads(b):
-    """In time order a thread has its own part if it has one of the value that is shown."""
+    """In time order a thread has its own part of the picture if its share of the shown value is
+    wide enough."""
     open_page(b, "threads.html", "view=time")
     equal(tip(b, 0.5, 1).split("|")[0], "busy (tid 1)", "CPU time")
     choose(b, "Value", 2)
@@ -172,7 +174,8 @@ def threads(b):
 
 
 def trunk(b):
-    """The trunk that My code folds is that of the value that is shown."""
+    """My code folds the trunk, the calls that nearly all samples share, by the value that is
+    shown."""
     open_page(b, "trunk.html", "library=folded")
     for value, want in ((1, {"x", "y"}), (2, {"p"}), (1, {"x", "y"})):
         choose(b, "Value", value)
@@ -183,7 +186,8 @@ def trunk(b):
 
 
 def two(b):
-    """The page of two recordings: costs, colours and saved stacks of the value that is shown."""
+    """On the page of two recordings costs, colours and saved stacks are those of the shown
+    value."""
     colours(b, "diff.html")
     open_page(b, "diff.html", "value=2")
     said = tip(b, 0.5, 2)

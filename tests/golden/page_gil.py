@@ -48,7 +48,8 @@ LANES = """(() => {
 
 
 def record(page):
-    """Returns what the program itself says of its threads; None if krait can't record here."""
+    """Records the program. Returns what it says of its threads, or None if krait can't record
+    here."""
     if os.geteuid() or subprocess.run([KRAIT, "doctor"], capture_output=True, timeout=60, check=False).returncode:
         return None
     done = subprocess.run([KRAIT, "record", "-q", "-F", "1999", "-o", page, "--", sys.executable, HERE / "page_gil_target.py"],
@@ -58,8 +59,8 @@ def record(page):
 
 
 def lanes(page):
-    """For each lane the pixels of each colour in each bin; also the start of the recording and the
-    width of a lane in nanoseconds."""
+    """Returns ({lane: pixels of each colour in each bin}, the recording's start in ns, the width of
+    a lane in ns)."""
     lines = subprocess.run([KRAIT, "report", page, "-o", "-", "--format", "jsonl"], capture_output=True, timeout=60, check=True)
     head = json.loads(lines.stdout.splitlines()[0])
     with browser.Browser(1400, 800) as b:
@@ -85,8 +86,8 @@ def judge(bins, thread, start_ns, width_ns):
             elif when < before - SLACK or when > after + SLACK:
                 outside += pixels.get(colour, 0)
     shown = sum(inside.values())
-    # Where the interpreter takes the GIL it is neither asleep for it nor has it; and who keeps it
-    # has to get it.
+    # A thread that is just taking the GIL neither waits for it nor has it, and even a thread that
+    # keeps it must take it first. So 60 % are enough.
     if shown < 10 or inside[state] < 0.6 * shown or outside:
         return [f"{state}, but {inside} while it ran, {outside} when there was no such thread"]
     return []
@@ -104,8 +105,8 @@ def check(folder):
     shown, start_ns, width_ns = lanes(page)
     wrong = []
     for (name, tid), thread in threads.items():
-        # The name of a thread that lives shortly may not have been read: then it has the process's,
-        # or none.
+        # krait may not have read the name of a thread that lives only shortly. Then the lane has
+        # the process's name, or none.
         lane = [bins for label, bins in shown.items() if label == f"tid {tid}" or label.endswith(f" (tid {tid})")]
         wrong += [f"{name}: {what}" for what in (judge(lane[0], thread, start_ns, width_ns) if len(lane) == 1 else [f"not one lane of {list(shown)}"])]
         for other in set(COLOURS) - {thread[0]}:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Threads of which each has one state of the GIL, by construction, one phase after the other.
+"""Runs one thread after the other. Each is made so that it has one known state of the GIL.
 
-Prints of each thread its name, its state, when it began and ended with it, and when there was no
-such thread before and after.
+Prints for each thread its name, its state, when it began and ended to have the state, and when the
+thread didn't exist yet and any more.
 """
 import hashlib
 import queue
@@ -46,8 +46,8 @@ def keeper():
 
 
 def waiter():
-    """Wakes up each microsecond, not 50 later, to ask for the GIL that the keeper has; unless it
-    got it just before."""
+    """Waits for the GIL that the keeper has, again and again. The timer slack is 1 us, not the
+    usual 50 us, so that it wakes up in time."""
     for _ in range(TURNS):
         gate.get()
 

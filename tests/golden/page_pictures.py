@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""page_pictures.py DIR [--update]: what the page looks like, against the pictures in
+"""page_pictures.py DIR [--update]: compares how the page looks with the pictures in
 tests/golden/pictures.
 
 DIR has picture.html and diff-picture.html, the fixed recordings of tests/unit/test_render_html.c.
@@ -22,7 +22,7 @@ import browser
 
 REFERENCES = pathlib.Path(__file__).resolve().parent / "pictures"
 WIDE, MIDDLE, NARROW, LEAST, PAPER = (1400, 800), (800, 700), (400, 700), (320, 640), (1000, 1400)
-SHOTS = {  # name: (size, dark, what the address says); what begins with diff is of two recordings
+SHOTS = {  # name: (size, dark, fragment of the address); names with diff are of two recordings
     "wide-light": (WIDE, False, ""),
     "wide-dark": (WIDE, True, ""),
     "middle-light": (MIDDLE, False, "view=sandwich&f=1&table=modules"),
@@ -48,8 +48,8 @@ FAULTS = {
     "diff-bars": ("(w - 1)* lengths[0]", "(w - 1) * lengths[1]"),
 }
 
-# Pixels that no neighbour in the other picture is like, either way; the arrows of selects are the
-# browser's own.
+# JavaScript that counts the pixels to which no pixel around the same place in the other picture is
+# similar, in both directions. The arrows of selects are masked, because the browser draws them.
 COMPARE = """(async (texts, masks) => {
     const pixels = async (text) => {
         const image = new Image();
@@ -99,8 +99,8 @@ MOST = 20  # how many pixels may differ
 
 
 def await_notes(b, n):
-    """Until the notes beside functions were made @n times, and not again for 0.4 s: each table has
-    new ones after 0.15 s."""
+    """Waits until the page has made the notes beside functions @n times, and not again for 0.4 s.
+    The page makes them 0.15 s after each table."""
     end, made, since = time.monotonic() + 20, 0, 0
     while time.monotonic() < end and (made < n or time.monotonic() < since + 0.4):
         now = b.js("performance.getEntriesByName('krait:notes').length")
@@ -126,8 +126,8 @@ def shoot(b, page, shot):
 
 
 def difference(b, data, masks, reference):
-    """Number of pixels that differ, and the rectangle that they are in. The page's policy lets no
-    picture in."""
+    """Returns how many pixels differ, and the rectangle that they are in. Compares on an empty
+    page, because the policy of krait's page forbids loading pictures."""
     b.open("/dev/null")
     return b.js(f"{COMPARE}([{data!r}, {base64.b64encode(reference.read_bytes()).decode()!r}], {masks})", wait=True)
 
@@ -138,7 +138,8 @@ def told(found):
 
 
 def seeded(page, old, new):
-    """The page with a changed script or style, and a policy that lets it run."""
+    """Returns the page with a fault in its script or style, and with a policy that allows the
+    changed text."""
     text = page.read_text()
     assert text.count(old) == 1, f"{old!r} isn't in the page once: seed the fault elsewhere"
     text = text.replace(old, new)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""page_real.py: what `krait record -- python app.py` leaves, in a headless Chromium: the page of a
-program of which it is known which line is hot and which expression of it was executing. Every
-command that reads profiles reads the page.
+"""page_real.py: the page that `krait record -- python app.py` writes, in a headless Chromium. It is
+known which line of the program is hot, and which expression of the line was executing. Every
+command that reads profiles must read the page.
 """
 
 import ast
@@ -41,7 +41,7 @@ def work(n):
 while time.process_time() < 1:
     work(2000)
 '''
-# line of each function, and what of it was executing nearly always
+# {function: (its hot line, the expression in the line that was executing nearly always)}
 HOT = {"work": (13, "spin(n)"), "spin": (5, "sum(i * i for i in range(n))")}
 
 
@@ -50,7 +50,7 @@ def krait(*args):
 
 
 def record(folder):
-    """Records a page. Its name is the last one that krait printed."""
+    """Records a page. Returns its path, from the last path that krait printed."""
     (folder / "app.py").write_text(PROGRAM, encoding="utf-8")
     done = subprocess.run([KRAIT, "record", "--", sys.executable, "app.py"], cwd=folder, capture_output=True, text=True, timeout=100, check=True)
     told = done.stderr.splitlines()[-1].split()[-1]

@@ -159,7 +159,7 @@ def numbers(*command):
 
 
 def check_copy(tool, name, path, copy):
-    """pprof shows the same for a file that krait has read and written."""
+    """pprof shows the same of a file and of the copy that krait made by reading and writing it."""
     numbers(tool, "copy", path, copy)
     wrong = []
     for args in (["-functions"], ["-lines"]):

@@ -96,7 +96,8 @@ def same_as_pprof(name, path, stdin=b""):
 
 
 def round_trips(work, path, name):
-    """Through every format that holds the recording, then pprof, the counts stay the same."""
+    """The counts stay the same if a profile is written in a format that holds the whole recording
+    and then as pprof."""
     truth = stacks(pprof.read(path))
     for ext in ("pb.gz", "svg", "html", "jsonl", "pstats"):
         out, back = os.path.join(work, "x." + ext), os.path.join(work, "back.pb.gz")
@@ -163,8 +164,8 @@ def diff_by(work):
 
 
 def diff_only_total(work):
-    """Native code has no own cost: if its total changed, the columns of the own cost are empty, not
-    0."""
+    """Native code has no own cost. If its total changed, its row has empty columns for the own
+    cost, not 0."""
     paths = [os.path.join(work, x) for x in ("with.pb.gz", "without.pb.gz")]
     for path, native in zip(paths, (True, False)):
         w = pprof.Writer()
@@ -210,8 +211,8 @@ def block_of(page, name):
 
 
 def page_of_two_values(work):
-    """Numbers are as ui/data.js reads them: a value below 0 isn't drawn, though it is above what so
-    many samples usually have."""
+    """The page's data has the numbers that ui/data.js expects. A value below 0 isn't drawn, even if
+    it is more than so many samples usually have (-30 for -5 samples of 10)."""
     lines = [{"type": "krait", "version": 1, "sample_types": [{"type": "samples", "unit": "count"}, {"type": "cpu", "unit": "nanoseconds"}],
               "period_type": {"type": "cpu", "unit": "nanoseconds"}, "period": 10}, {"type": "mapping", "id": 1, "name": "x"}]
     for i, values in enumerate(([-5, -30], [7, 70], [9, -20]), 1):
@@ -247,9 +248,10 @@ def page_of_a_difference(work):
 
 
 def diff_limits(work):
-    """What a limit of an own cost doesn't judge is said, in Markdown too: three of four functions
-    half as dear again are taken for a slower machine, which a total shows; and a new name is no
-    change of any function, but of one that is named."""
+    """If a limit for own costs leaves something unjudged, diff says so, in Markdown too. Three of
+    four functions that cost half as much again are taken for a slower machine; a limit for the
+    total is still exceeded. A function with a new name exceeds no limit for all functions, only one
+    for its own name."""
     costs = {"before": {"f": 10000, "g": 8000, "h": 9000, "rest": 7000}, "slower": {"f": 15000, "g": 12000, "h": 13500, "rest": 7000},
              "renamed": {"f": 10000, "g": 8000, "h2": 9000, "rest": 7000},
              "dearer": {"f": 10000, "g": 8001, "h": 9000, "rest": 9800},
@@ -267,8 +269,8 @@ def diff_limits(work):
     shared = "The own cost of app.f went from 10,000 to 15,000 (+50.0 %)", "but the functions together changed as much: the machine is slower, or all of the work grew"
     for said in diff("slower", "own:*>+5%", 0):
         check("diff-limit-shared", all(words in said for words in shared), said)
-    # A function's own cost is judged beside what most did alike, also where it fell with the
-    # machine's speed.
+    # If most functions changed alike, because the machine's speed did, a function's own cost is
+    # judged by how much it differs from them, also if it fell.
     for name, words in ("faster", "from 7,000 to 7,280 (+4.0 %; many functions changed by -20.0 %, so +30.0 % against them)"), \
             ("much-faster", "from 7,000 to 6,944 (-0.8 %; many functions changed by -20.0 %, so +24.0 % against them)"):
         said = diff(name, "own:*>+5%", 4)
@@ -546,8 +548,8 @@ def slices(events):
 
 
 def real_ones(work):
-    """What py-spy 0.4.3 (-t -s; folded with -n too), Austin 3.7 and perf wrote of a program with
-    two threads (tests/golden/others)."""
+    """krait reads what py-spy 0.4.3 (-t -s; folded with -n too), Austin 3.7 and perf wrote of a
+    program with two threads (tests/golden/others)."""
     files = {}
     for name in os.listdir(os.path.join(HERE, "others")):
         with open(os.path.join(HERE, "others", name), "rb") as f:
@@ -629,8 +631,8 @@ def filters(work, path):
 
 
 def diff_filters(work, path):
-    """The filter words, given to diff: each function's total, before and after, against sums made
-    in Python."""
+    """diff with filter options: compares each function's total, before and after, with sums made in
+    Python."""
     other = os.path.join(work, "other.pb.gz")
     w = pprof.Writer()
     main, work_at = (w.location("[python 3.12]", name, "/srv/app/" + file, line, line, 1)
@@ -663,8 +665,8 @@ def diff_filters(work, path):
 
 
 def per_process(work):
-    """Shares of processes: those of one name have a row each if all fit; the last line sums up
-    those beyond the limit."""
+    """In the shares of processes those of one name have a row each if all rows fit. The last line
+    sums up the processes that don't fit."""
     path, w = os.path.join(work, "processes.pb.gz"), pprof.Writer()
     at = w.location("[python 3.12]", "f", "/srv/app.py", 1, 1, 1)
     for name, pid, n in (("web.py", "4", 50), ("web.py", "5", 30), ("cron.py", "6", 15), ("", "7", 5)):
@@ -733,7 +735,8 @@ def owner(stack):
 
 
 def gil(path):
-    """The report says what the recording has on the GIL, also in 24 rows."""
+    """The report says how the CPU time is divided between the states of the GIL, also if it must
+    fit 24 rows."""
     w = pprof.Writer()
     at = [w.location("[python 3.12]", "f%d" % i, "/srv/app/app.py", 1, i + 1, 1) for i in range(9)]
     for i, state in enumerate(("held", "held", "held", "released", "waiting")):
@@ -843,8 +846,8 @@ def tables(work, path):
 
 
 def said(path, *stacks):
-    """The sentence of the report on made-up stacks: each (count, frame, ...), root first, a frame
-    (name, file, line)."""
+    """Returns the first sentence of the report on these stacks: (count, frame, ...), root first. A
+    frame is (name, file, line)."""
     w = pprof.Writer()
     for count, *frames in stacks:
         w.sample([w.location("[python 3.12]", name, file, 1, line, 1) for name, file, line in frames],
@@ -854,8 +857,8 @@ def said(path, *stacks):
 
 
 def fits(work):
-    """The report with most rows fits: a sentence that wraps, carets below five lines, the GIL,
-    files of other users."""
+    """The report fits the terminal even if it has everything that takes rows: a sentence that
+    wraps, carets below five lines, the GIL, files of other users."""
     name = "handler_of_requests_" + "x" * 80
     for files, carets in ((5, True), (5, False), (2, True)):
         paths = [os.path.join(work, "%s%d.py" % (name, i)) for i in range(files)]
@@ -998,8 +1001,8 @@ def parts_told(path):
 
 
 def imports_of_libraries(path, find):
-    """Without the user's own code (a test runner isn't that) the first line doesn't name importlib,
-    but the module that imports, if any."""
+    """If no code is the user's (a test runner's isn't), the first line doesn't name importlib. It
+    names the module that imports, if there is one."""
     runpy = ("_run_code", "<frozen runpy>", 88)
     main = ("<module>", "/v/lib/python3.12/site-packages/pytest/__main__.py", 1)
     compiles = [find, ("_call_with_frames_removed", find[1], 491)]
@@ -1014,8 +1017,8 @@ def imports_of_libraries(path, find):
 
 
 def trees(path):
-    """Each row of --tree has the share and depth of a tree that is made here; also from the
-    innermost functions on."""
+    """Each row of --tree has the share and depth that it has in a tree made here, also in the tree
+    that begins with the innermost functions."""
     w = pprof.Writer()
     at = {n: w.location("[python 3.12]", n, "/srv/app.py", 1, 1, 1) for n in ("main", "work", "deep", "deeper", "other", "rare")}
     for names_, n in (("main work deep deeper", 300), ("main work", 200), ("main other deep", 290), ("main work deep", 204), ("main rare", 6)):

@@ -90,8 +90,8 @@ def misses(validator, name, document, *members):
 
 
 def made(path):
-    """Makes a recording with all that it may have: threads, the GIL, an expression's end, native
-    code without a name."""
+    """Makes a recording with everything that the JSON may show: threads, the GIL, an expression's
+    end, native code without a name."""
     w = pprof.Writer()
     main = w.location("[python 3.12]", "<module>", "/srv/app/app.py", 1, 9, 1)
     work = w.location("[python 3.12]", "Worker.run", "/srv/app/lib/work.py", 3, 5, 1)

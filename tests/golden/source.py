@@ -160,8 +160,8 @@ def rules(work):
 
 
 def pages(work):
-    """A page made of a profile that names a file of the reader's doesn't hold its text; text of an
-    older page is kept."""
+    """A page that is made of a profile doesn't contain the text of the reader's files that the
+    profile names. Text that an older page contains is kept."""
     file, path = module(work, "secret.py")
     one, two, part, both = (os.path.join(work, name + ".html") for name in ("one", "two", "part", "both"))
 
@@ -203,7 +203,7 @@ def own_text(work):
     rows = report(page).split("\n")
     at = [i for i, row in enumerate(rows) if row.strip() and not row.strip(" ^")]
     check("a page's own text has carets", at and above(rows[at[0] - 1], rows[at[0]]) == "wanted(1)", str(rows))
-    report(path, "-o", page, "--source")  # the page says so of the changed file
+    report(path, "-o", page, "--source")  # this page says that the file has changed
     os.unlink(file)
     check("what a page says has changed", CHANGED in report(page), report(page))
 

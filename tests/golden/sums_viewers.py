@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""sums_viewers.py [SEED [PROFILES]]: does the same as sums.py for the formats of viewers:
+"""sums_viewers.py [SEED [PROFILES]]: draws random profiles, like sums.py, for the formats of
+viewers:
 speedscope, the Firefox Profiler, Chrome's traces, pstats and folded stacks. Functions, files,
 processes and threads have names that look like something else (places, counts, several lines). Two
 things are compared with sums in plain Python, for each stack, thread by thread: the contents of
@@ -69,7 +70,8 @@ def place(f):
 
 
 def known(mapping):
-    """Formats without a word for it: code of which nobody knows where it is from."""
+    """Returns the mapping, or "" if it doesn't say where the code is from: some formats have no
+    word for that."""
     return "" if mapping in ("[unknown]", "[python]") or mapping.startswith("[python ") else mapping
 
 
@@ -95,7 +97,8 @@ def title(labels):
 
 
 def untitled(counter):
-    """Sums by the name of a thread: threads that can't be told apart are one."""
+    """Returns the sums by the threads' names. Threads with the same name in the file are added
+    up."""
     out = collections.Counter()
     for (labels, stack), n in counter.items():
         out[title(labels), stack] += n
@@ -103,7 +106,8 @@ def untitled(counter):
 
 
 def not_alone(counter):
-    """As the function above; of threads without an id only one may be called by what was run."""
+    """Returns the sums by the threads' names, as untitled() does. If there is one thread alone, and
+    it has no ids, its name is left out: in a speedscope file that may be the program's name."""
     out, names = untitled(counter), {title(labels) for labels, _ in counter}
     if len(names) > 1 or any("id" in key for labels, _ in counter for key, _ in labels):
         return out
@@ -111,7 +115,8 @@ def not_alone(counter):
 
 
 def speedscope(p, path):
-    """One value beside the number of samples, or all of them, the default one first."""
+    """Checks a speedscope file. It has one value beside the number of samples, or all values, the
+    default one first."""
     d, got, several = load(path), collections.defaultdict(collections.Counter), len(p.types) > 2
     frames = [(f["name"], f.get("file", ""), f.get("line", 0)) for f in d["shared"]["frames"]]
     values = range(len(p.types)) if several else (p.default,)
@@ -154,8 +159,8 @@ def firefox(p, path):
 
 
 def trace(p, path):
-    """The time of each set of open slices. Samples without a time or without frames are left
-    out."""
+    """Checks a trace: the time that each set of slices is open. Samples without a time or without
+    frames are left out."""
     names, threads, got = {}, {}, collections.Counter()
     for e in load(path)["traceEvents"]:
         pid, tid = e["pid"], e["tid"]
@@ -223,8 +228,8 @@ def folded(p, path):
         got[stack] += int(count)
     same("folded lines", text.count("\n"), len(text.splitlines()))
     same("folded", +want, got)
-    # "pid 7" is read as a label, a process's name stays a frame: beside each other they aren't
-    # written as before.
+    # A root frame "pid 7" is read as a label, but one with a process's name stays a frame. If a
+    # file has both, it isn't written as it was before.
     if several and any("process" not in dict(s.labels) for s in p.samples):
         return
     again = krait("report", path, "--format", "folded")
@@ -236,7 +241,7 @@ def plain_owner(labels):
 
 
 def read_again(p, path, work, by, frame, wanted=lambda s: True, all_values=False):
-    """Names, places and lines of each stack by thread, after krait has read a format."""
+    """Checks that krait reads from a file the names, files and lines of each stack, by thread."""
     back = os.path.join(work, "back.pb.gz")
     krait("report", path, "-o", back)
     q = sums.read(back)

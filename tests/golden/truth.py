@@ -42,8 +42,8 @@ def frame(location):
 
 
 class Truth:
-    """Sums of the default value: {key: [self, total]} over all samples, by what a key function
-    makes of a location; per thread too."""
+    """A recording with the sums of its default value: by thread, and by sums(), which returns {key:
+    [self, total]} for the keys that a function makes of locations."""
 
     def __init__(self, path):
         self.profile = p = pprof.read(path)

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Profiles with several values: "samples" are those of the event that period_type names, and are
-shown with no other. The profiles are written here by hand, so the truth is what was written."""
+"""Profiles with several values. The value "samples" counts the samples of the event that
+period_type names, so krait doesn't show it beside another event's value. The truth is what the
+tests write into the profiles."""
 import json
 import marshal
 import os
@@ -63,7 +64,7 @@ def sentence(path, *args):
 
 
 def too_few(path):
-    """Too few samples of one value leave the sentence about another as it is."""
+    """If one value has too few samples, the sentence about another value is the usual one."""
     told = "too few: 17 samples at 500 Hz only estimate context-switches; -e context-switches/period=1/ counts them"
     switches = "Too few samples to say where most of the context-switches are."
     for name, clock, n, comment, cpu, other in (
@@ -120,7 +121,8 @@ def calls(path):
 
 
 def merged(path):
-    """"samples" of merged recordings with different first events are those of neither."""
+    """If two recordings with different first events are merged, "samples" isn't shown beside either
+    event."""
     other, out = path + ".other", path + ".pb.gz"
     two_events(path, 200, 17)
     two_events(other, 30, 40, first="switches")
@@ -134,8 +136,8 @@ def merged(path):
 
 
 def twice(path):
-    """Of two values of one name the default one is compared, as it is reported; --value TYPE/UNIT
-    chooses one."""
+    """If two values have one name, diff compares the default one, as report shows it. --value
+    TYPE/UNIT chooses one of them."""
     other = path + ".other"
     for at, cost in (path, 10), (other, 20):
         save(at, (CPU, ("cpu", "count")), [("f", [cost * MS, 7])] * 50, period=(("", ""), 0))

@@ -60,8 +60,8 @@ def loaded(path, package, directory):
 
 
 def speedscope(name, truth, path, package, directory):
-    """Its own format and traces have one profile for each thread; speedscope shows the first
-    one."""
+    """Compares a file with what speedscope shows of it. Files in speedscope's own format and traces
+    have one profile for each thread, of which it shows the first."""
     kind = os.path.basename(path).split(".", 1)[1]
     text, wrong = loaded(path, package, directory)
     apart = kind in ("speedscope.json", "trace.json")
@@ -70,7 +70,7 @@ def speedscope(name, truth, path, package, directory):
         wrong.append(f"not {len(threads)} threads: {text[:200]}")
     result(f"{name} speedscope opens {kind}", wrong)
     if name == "odd" or wrong:
-        return  # on the screen these names aren't what they are in the file
+        return  # the screen shows odd names differently from the file
     ids = tuple(re.search(r"\b%s (\d+)\)" % key, text)[1] for key in ("pid", "tid")) if apart else ()
     if kind == "folded":
         want = collections.Counter()
@@ -83,7 +83,7 @@ def speedscope(name, truth, path, package, directory):
     else:
         same = near
         key = {"speedscope.json": lambda l: frame(l) + (l.line,), "pb.gz": lambda l: (l.name, l.file), "trace.json": in_trace}[kind]
-        if kind == "pb.gz":  # leaves out what has no name yet
+        if kind == "pb.gz":  # speedscope leaves out frames without a name
             truth.stacks = [(s, [l for l in stack if l.name]) for s, stack in truth.stacks]
         want = truth.sums(key, lambda s: (not apart or truth.thread(s) == ids) and (kind != "trace.json" or "time" in s.labels))
     shown = list(rows(text))
