@@ -52,9 +52,9 @@ verdict rooms "$(awk '
 			" symbol symbol/pytables " unwind
 		may["collect/space"] = process " collect/budget collect/native"
 		may["collect/madecode"] = process " collect/native collect/space python/code" \
-			" python/heap symbol/elf symbol/madecode " unwind
+			" python/heap symbol/madecode " unwind
 		may["collect/stack"] = process " collect/budget collect/code collect/native collect/space" \
-			" collect/madecode python/heap python/layout symbol/pytables"
+			" collect/madecode elf python/heap python/layout symbol/elf symbol/madecode symbol/pytables"
 		collect = "collect collect/common collect/process collect/budget collect/thread collect/code" \
 			" collect/interp collect/native collect/space collect/madecode collect/stack"
 		may["collect"] = "base elf proc profile " unwind " " python " " symbol " " collect

@@ -4,9 +4,6 @@
 
 #include <stdlib.h>
 
-#include "symbol/elf/demangle.h"
-#include "symbol/madecode/numba_name.h"
-
 /* If so many samples wait (1 MiB), stacks don't wait any more for names of such code. */
 #define WAITING_MAX 16384
 
@@ -104,34 +101,4 @@ void made_given_up(struct collect *c, uint32_t table)
 void made_close(struct collect *c, struct process *p)
 {
 	source_foreach(s) if ((*s)->close)(*s)->close(c, p);
-}
-
-/*
- * The code's location. @offset: where the function begins in its mapping. Its address in memory
- * isn't written, because other people may read a recording.
- */
-static uint32_t location_of(struct collect *c, const char *name, const char *symbol,
-			    uint64_t offset)
-{
-	struct profile_mapping mapping = {.name = profile_string(c->profile, "[jit]"),
-					  .kind = KIND_JIT};
-	struct profile_function fn = {.name = profile_string(c->profile, name),
-				      .system_name =
-					      symbol ? profile_string(c->profile, symbol) : 0};
-
-	return profile_location(
-		c->profile,
-		&(struct profile_location){.mapping = profile_mapping(c->profile, &mapping),
-					   .function = profile_function(c->profile, &fn),
-					   .address = offset});
-}
-
-uint32_t made_location(struct collect *c, const struct made_name *name, uint64_t offset)
-{
-	_cleanup_free_ char *numba = name->symbol ? numba_name(name->symbol) : NULL;
-	_cleanup_free_ char *demangled =
-		name->symbol && !numba ? symbol_demangle(name->symbol, NULL) : NULL;
-
-	return location_of(c, numba ?: demangled ?: name->symbol ?: name->text, name->symbol,
-			   offset);
 }

@@ -83,12 +83,6 @@ void made_given_up(struct collect *c, uint32_t table);
 void made_close(struct collect *c, struct process *p);
 
 /*
- * Profile id of the location of code with name @name, whose function begins @offset bytes into its
- * mapping.
- */
-uint32_t made_location(struct collect *c, const struct made_name *name, uint64_t offset);
-
-/*
  * Trampolines: with -X perf, CPython enters Python functions through copies of one stub
  * (trampoline.c).
  */

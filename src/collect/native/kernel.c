@@ -43,15 +43,13 @@ bool kernel_is_asked(const struct collect *c)
 	return c->natives->kernel->asked;
 }
 
-#define NO_FILE 0 /* known_native() has kernel addresses under this index, which no file has */
-
 /* Is there a location for @pc already whose name is known? */
 static bool is_known(struct collect *c, uint64_t pc)
 {
-	return known_native(c, NO_FILE, pc)->location;
+	return known_native(c, KNOWN_KERNEL, pc)->location;
 }
 
-static const char *find(const struct collect *c, uint64_t pc, const char **module)
+const char *kernel_name(const struct collect *c, uint64_t pc, const char **module)
 {
 	const struct kernel *k = c->natives->kernel;
 
@@ -64,7 +62,7 @@ static uint64_t first_unknown(struct collect *c, const uint64_t *pc, size_t n)
 	const char *module;
 
 	for (size_t i = 0; i < n; i++)
-		if (!is_known(c, pc[i]) && !find(c, pc[i], &module))
+		if (!is_known(c, pc[i]) && !kernel_name(c, pc[i], &module))
 			return pc[i];
 	return 0;
 }
@@ -82,59 +80,20 @@ void kernel_take(struct collect *c, struct kernel_names *names, const char *why)
 		known_natives_forget(c);
 	}
 	/* An address that never has a name must not make krait read all names again and again. */
-	k->wait_ns = !k->wait_ns || find(c, k->unknown, &module) ? WAIT_MIN_NS
-								 : MIN(k->wait_ns * 2, WAIT_MAX_NS);
+	k->wait_ns = !k->wait_ns || kernel_name(c, k->unknown, &module)
+			     ? WAIT_MIN_NS
+			     : MIN(k->wait_ns * 2, WAIT_MAX_NS);
 	k->retry_ns = clock_ns(CLOCK_MONOTONIC) + k->wait_ns;
 	k->asked = false;
 }
 
-/*
- * The address that a recording shows for @pc. Everybody may read a recording, but only some users
- * may know where the kernel is.
- */
-static uint64_t shown_address(const struct collect *c, uint64_t pc)
+uint64_t kernel_shown_address(const struct collect *c, uint64_t pc)
 {
 	const struct kernel *k = c->natives->kernel;
 
 	if (c->config.kernel_addresses)
 		return pc;
 	return k->names ? kernel_names_relative(k->names, pc) : 0;
-}
-
-/* A kernel address lies in no file. Its mapping is "[kernel]", or "[kernel MODULE]" in a module. */
-static uint32_t make_location(struct collect *c, uint64_t pc, const char *symbol,
-			      const char *module)
-{
-	const uint64_t address = shown_address(c, pc);
-	struct profile_function fn = {};
-	struct profile_mapping mapping = {.kind = KIND_KERNEL};
-	char text[80];
-
-	snprintf(text, sizeof(text), *module ? "[kernel %.64s]" : "[kernel]", module);
-	mapping.name = profile_string(c->profile, text);
-	snprintf(text, sizeof(text), address ? "[kernel+0x%llx]" : "[kernel]",
-		 (unsigned long long)address);
-	fn.name = profile_string(c->profile, symbol ? symbol : text);
-	return profile_location(
-		c->profile,
-		&(struct profile_location){.mapping = profile_mapping(c->profile, &mapping),
-					   .function = profile_function(c->profile, &fn),
-					   .address = address});
-}
-
-uint32_t kernel_location(struct collect *c, uint64_t pc)
-{
-	struct known_native *k = known_native(c, NO_FILE, pc);
-	const char *module = "", *symbol;
-	uint32_t location;
-
-	if (k->location)
-		return k->location;
-	symbol = find(c, pc, &module);
-	location = make_location(c, pc, symbol, module);
-	if (symbol) /* without a symbol the name may still come */
-		k->location = location;
-	return location;
 }
 
 bool kernel_lacks(struct collect *c, const uint64_t *pc, size_t n, bool *ask)

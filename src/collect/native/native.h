@@ -158,12 +158,6 @@ uint8_t native_file_is(struct collect *c, struct native_file *f, uint64_t vaddr)
  */
 bool native_file_called_main(const struct native_file *f, uint64_t vaddr);
 
-/*
- * Profile id of the location of the code at @vaddr. If functions were inlined there, it is the
- * innermost one, and .outer leads to the others, which follow it in a stack.
- */
-uint32_t native_file_location(struct collect *c, struct native_file *f, uint64_t vaddr);
-
 /* The rows of a file, and what belongs to them. */
 typedef VEC(struct unwind_fde) fde_vec;
 struct native_rows {
@@ -273,8 +267,13 @@ bool kernel_lacks(struct collect *c, const uint64_t *pc, size_t n, bool *ask);
 void kernel_take(struct collect *c, struct kernel_names *names, const char *why);
 /* Tells whether names of the kernel are being read. */
 bool kernel_is_asked(const struct collect *c);
-/* Returns the profile id of the location of the kernel's code at @pc. */
-uint32_t kernel_location(struct collect *c, uint64_t pc);
+/* The name of the kernel's code at @pc; NULL: none is known. *module: the module that has it. */
+const char *kernel_name(const struct collect *c, uint64_t pc, const char **module);
+/*
+ * The address that a recording shows for @pc; 0: none. Everybody may read a recording, but only
+ * some users may know where the kernel is.
+ */
+uint64_t kernel_shown_address(const struct collect *c, uint64_t pc);
 
 /*
  * known.c: what was found at an address of a file. Where nothing was found yet, all but the key
@@ -282,11 +281,13 @@ uint32_t kernel_location(struct collect *c, uint64_t pc);
  */
 struct known_native {
 	uint64_t vaddr;
-	/* native_file.index of the file; 0: the kernel, where .vaddr is the run-time address */
+	/* native_file.index of the file, or KNOWN_KERNEL, where .vaddr is the run-time address */
 	uint32_t file;
-	uint32_t location; /* profile id of the location; 0: not made yet */
-	uint8_t is;	   /* bits of enum native_is for the function; 0: not looked up yet */
+	/* profile id of the location, which stack/ makes; 0: not made yet, or without its name */
+	uint32_t location;
+	uint8_t is; /* bits of enum native_is for the function; 0: not looked up yet */
 };
+#define KNOWN_KERNEL 0 /* no file has this index */
 _must_use_ bool known_natives_init(struct collect *c);
 struct known_native *known_native(struct collect *c, uint32_t file, uint64_t vaddr);
 /* Forgets all entries, because profile ids have changed, or something that names are found by. */

@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The names of a file's code, and which of its functions matter for merging stacks. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/far.h"
 #include "collect/native/native.h"
-#include "elf/dwarf_file.h"
-#include "symbol/elf/demangle.h"
 #include "symbol/elf/elf_names.h"
 #include "symbol/elf/function_parts.h"
 #include "symbol/elf/greenlet.h"
 #include "symbol/pytables/machinery.h"
 #include "symbol/pytables/method_names.h"
-
-#define MAX_INLINED 64 /* the most functions that are inlined into each other at one address */
 
 /* Finds the function around @vaddr by the file's unwind information; NULL: none. */
 static const struct unwind_fde *find_fde(const struct native_file *f, uint64_t vaddr)
@@ -67,67 +62,6 @@ struct native_name native_file_name(struct native_file *f, uint64_t vaddr)
 	else if (fde && f->methods)
 		ret.text = method_names_find(f->methods, ret.start);
 	return ret;
-}
-
-/*
- * Sets @fn's .name and .system_name from a symbol of the file. @called: the function's name in
- * Python code; NULL: none.
- */
-static void name_function(struct collect *c, const char *symbol, const char *called,
-			  struct profile_function *fn)
-{
-	enum symbol_language language;
-	_cleanup_free_ char *shown = symbol_demangle(symbol, &language);
-
-	/*
-	 * A symbol that Cython made has its module's name in front; it stays the name that is
-	 * shown.
-	 */
-	if (called && shown && language <= LANGUAGE_C && !strchr(shown, '.')) {
-		free(shown);
-		shown = strdup(called);
-	}
-	fn->name = profile_string(c->profile, shown ? shown : symbol);
-	fn->system_name = profile_string(c->profile, symbol);
-}
-
-static uint32_t mapping_of(struct collect *c, const struct native_file *f,
-			   const struct native_name *name)
-{
-	struct profile_mapping gc = {.kind = KIND_GC};
-
-	if (!name->text || !f->interpreter || !machinery_is_gc(name->text))
-		return f->mapping;
-	gc.name = profile_string(c->profile, "[gc]");
-	return profile_mapping(c->profile, &gc);
-}
-
-/*
- * Adds the functions at @loc->address that DWARF knows, the outermost first; the others were
- * inlined into it. The outermost has the name of the file's symbol. Returns the location of the
- * innermost one; 0: DWARF knows none.
- */
-static uint32_t line_location(struct collect *c, struct native_file *f,
-			      const struct native_name *name, struct profile_location *loc)
-{
-	struct dwarf_call calls[MAX_INLINED];
-	size_t n = dwarf_file_find(f->lines, loc->address, calls, ARRAY_SIZE(calls));
-
-	loc->outer = 0;
-	for (size_t i = n; i-- > 0;) {
-		bool whole = i + 1 == n && name->symbol;
-		const char *symbol = whole ? name->text : calls[i].function;
-		struct profile_function fn = {};
-
-		if (!symbol)
-			return loc->outer;
-		name_function(c, symbol, whole ? name->called : NULL, &fn);
-		fn.file = profile_string(c->profile, calls[i].file ? calls[i].file : "");
-		loc->function = profile_function(c->profile, &fn);
-		loc->line = (int32_t)MIN(calls[i].line, (uint32_t)INT32_MAX);
-		loc->outer = profile_location(c->profile, loc);
-	}
-	return loc->outer;
 }
 
 /* Reads bytes of the file's code; false: the file doesn't have so many. */
@@ -188,38 +122,4 @@ uint8_t native_file_is(struct collect *c, struct native_file *f, uint64_t vaddr)
 	if (!known->is)
 		known->is = find_what_it_is(f, vaddr);
 	return known->is;
-}
-
-static uint32_t make_location(struct collect *c, struct native_file *f, uint64_t vaddr)
-{
-	const struct native_name name = native_file_name(f, vaddr);
-	struct profile_function fn = {};
-	struct profile_location loc = {.mapping = mapping_of(c, f, &name), .address = vaddr};
-	uint32_t id = f->lines && !c->hurried ? line_location(c, f, &name, &loc) : 0;
-
-	c->stats.unlined += f->lines && c->hurried;
-	if (id)
-		return id;
-	/*
-	 * Without a symbol: the function's beginning is its address, so that all its samples have
-	 * one location.
-	 */
-	loc = (struct profile_location){.mapping = loc.mapping, .address = name.start};
-	if (!name.text)
-		return profile_location(c->profile, &loc);
-	if (name.symbol)
-		name_function(c, name.text, name.called, &fn);
-	else
-		fn.name = profile_string(c->profile, name.text);
-	loc.function = profile_function(c->profile, &fn);
-	return profile_location(c->profile, &loc);
-}
-
-uint32_t native_file_location(struct collect *c, struct native_file *f, uint64_t vaddr)
-{
-	struct known_native *known = known_native(c, f->index, vaddr);
-
-	if (!known->location)
-		known->location = make_location(c, f, vaddr);
-	return known->location;
 }

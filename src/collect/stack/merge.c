@@ -59,20 +59,6 @@ static uint64_t in_mapping(const struct merge *m, uint64_t addr)
 	return map ? addr - map->start : addr & 4095;
 }
 
-/* Returns the location of code without a name. @offset: where in its mapping the code is. */
-static uint32_t unknown_location(struct collect *c, uint64_t offset)
-{
-	struct profile_mapping mapping = {.name = profile_string(c->profile, "[unknown]"),
-					  .kind = KIND_NATIVE};
-	struct profile_function fn = {.name = profile_string(c->profile, "[unknown code]")};
-
-	return profile_location(
-		c->profile,
-		&(struct profile_location){.mapping = profile_mapping(c->profile, &mapping),
-					   .function = profile_function(c->profile, &fn),
-					   .address = offset});
-}
-
 static struct native_frame name_frame(const struct merge *m, size_t i)
 {
 	struct native_frame f = {.pc = m->native->pc[m->native->n_kernel + i]};
@@ -139,7 +125,7 @@ static void push_native(struct merge *m, const struct native_frame *f)
 		named = f->made.text || f->made.symbol;
 		offset = in_mapping(m, named ? f->made.start : f->pc);
 		push(m, named ? made_location(m->c, &f->made, offset)
-			      : unknown_location(m->c, offset));
+			      : unknown_code_location(m->c, offset));
 		return;
 	}
 	at = native_file_location(m->c, f->file, f->vaddr);

@@ -65,6 +65,20 @@ void stack_wants_rows(struct collect *c, const struct raw_native *native);
  */
 void stack_wants_rows_again(struct collect *c, uint64_t id);
 
+/*
+ * locations.c: profile ids of locations of native code. native_file_location(): of the code at
+ * @vaddr of a file. If functions were inlined there, it is the innermost one, and .outer leads to
+ * the others, which follow it in a stack. kernel_location(): of the kernel's code at @pc.
+ */
+uint32_t native_file_location(struct collect *c, struct native_file *f, uint64_t vaddr);
+uint32_t kernel_location(struct collect *c, uint64_t pc);
+/*
+ * Of code that lies in no file: with a name, whose function begins @offset bytes into its mapping,
+ * or without a name, @offset bytes into its mapping.
+ */
+uint32_t made_location(struct collect *c, const struct made_name *name, uint64_t offset);
+uint32_t unknown_code_location(struct collect *c, uint64_t offset);
+
 /* stack.c: returns the profile id of a location that is a mark; 0: out of memory. */
 uint32_t stack_mark(struct collect *c, enum mark mark, const char *what);
 
