@@ -9,32 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "collect/stack/stack.h"
+#include "collect/stack/merge.h"
 #include "python/layout/tables.h"
-
-struct native_frame {
-	struct native_file *file;
-	uint64_t pc, vaddr;
-	uint8_t is; /* bits of enum native_is for the frame; 0: the frame lies in no file */
-	struct made_name made; /* name of the frame if it lies in no file */
-};
-
-struct merge {
-	struct collect *c;
-	const struct raw_stack *raw;
-	const struct raw_native *native;
-	VEC(struct native_frame) frames; /* the frames of .native, each with its name */
-	merge_python_fn *python;
-	void *arg;
-	struct merged *out;
-	uint16_t version; /* version of Python in the stack's Python frames */
-	size_t next;	  /* index of the Python frame that is to be merged next */
-	/*
-	 * leaf mode, and there are native frames beyond it: of those, only the garbage collector's
-	 * are shown
-	 */
-	bool leaf;
-};
 
 static void push(struct merge *m, uint32_t location)
 {
@@ -80,11 +56,6 @@ static int name_frames(struct merge *m)
 	for (size_t i = 0; !r && i < m->native->n; i++)
 		r = vec_push(&m->frames, name_frame(m, i));
 	return r;
-}
-
-static bool is_eval(const struct merge *m, const struct native_frame *f)
-{
-	return f->is & (m->version >> 8 == 2 ? IS_EVAL_2 : IS_EVAL_3);
 }
 
 /*
@@ -142,21 +113,6 @@ static void push_loop(struct merge *m, const struct native_frame *f, size_t end)
 		push_native(m, f);
 }
 
-/*
- * Native frame @i is an evaluation loop: the index behind the Python frames that it runs. 0: it
- * runs none.
- */
-static size_t owned_until(const struct merge *m, size_t i)
-{
-	size_t k = m->next;
-
-	while (k < m->raw->n && !(m->raw->frames[k].flags & FRAME_ENTRY))
-		k++;
-	if (k == m->raw->n || m->raw->frames[k].flags >> FRAME_OWNER_SHIFT != i + 1)
-		return 0;
-	return k + 1;
-}
-
 /* Do the outermost Python frames belong to a loop whose end the walk didn't reach? */
 static bool is_partial(const struct merge *m)
 {
@@ -200,71 +156,6 @@ static size_t behind_owners(const struct merge *m)
 	return behind;
 }
 
-/*
- * Are the loops of all Python frames among the native frames? While greenlet switches, Python
- * frames and native frames don't belong together.
- */
-static bool is_owned(const struct merge *m)
-{
-	const struct raw_stack *raw = m->raw;
-	size_t loops = 0;
-
-	for (size_t i = 0; i < raw->n; i++) {
-		if (!(raw->frames[i].flags & FRAME_ENTRY))
-			continue;
-		if (!(raw->frames[i].flags >> FRAME_OWNER_SHIFT))
-			return false;
-		loops++;
-	}
-	return loops || !raw->n;
-}
-
-/*
- * Is greenlet rewriting the chain of Python frames just now? Then the frames that the innermost
- * loop runs aren't in the chain.
- */
-static bool is_rewritten(const struct merge *m)
-{
-	for (size_t i = 0; i < m->frames.n && !owned_until(m, i); i++) {
-		if (m->frames.v[i].is & IS_GREENLET_EXPOSING)
-			return true;
-	}
-	return false;
-}
-
-/*
- * Is greenlet switching just now? Counting can't tell one greenlet's loops from those of another
- * that is as deep.
- */
-static bool is_switching(const struct merge *m)
-{
-	for (size_t i = 0; i < m->frames.n && !is_eval(m, &m->frames.v[i]); i++) {
-		if (m->frames.v[i].is & IS_GREENLET_SWITCH)
-			return true;
-	}
-	return false;
-}
-
-/*
- * While greenlet restores a stack, the frames further out than its slp_switch() belong to neither
- * greenlet, since only greenlet calls that function. Leaves those frames out. Returns whether there
- * were any.
- */
-static bool cut_at_switch(struct merge *m)
-{
-	size_t i = 0;
-
-	while (i < m->frames.n && !(m->frames.v[i].is & IS_GREENLET_SWITCH))
-		if (is_eval(m, &m->frames.v[i++]))
-			return false;
-	while (i < m->frames.n && m->frames.v[i].is & IS_GREENLET_SWITCH)
-		i++;
-	if (!i || i == m->frames.n || m->frames.v[i].file == m->frames.v[i - 1].file)
-		return false;
-	m->frames.n = i;
-	return true;
-}
-
 static size_t count_evals(const struct merge *m)
 {
 	size_t n = 0;
@@ -272,50 +163,6 @@ static size_t count_evals(const struct merge *m)
 	vec_foreach(f, &m->frames)
 		n += is_eval(m, f);
 	return n;
-}
-
-/*
- * How many native frames, the innermost first, it takes to hold the loops of all Python frames; 0:
- * some loop isn't among the native frames.
- */
-static size_t frames_of_loops(const struct merge *m, bool counted)
-{
-	const struct raw_stack *raw = m->raw;
-	size_t loops = 0;
-
-	if (!raw->n)
-		return 0;
-	if (!counted)
-		return is_owned(m) ? raw->frames[raw->n - 1].flags >> FRAME_OWNER_SHIFT : 0;
-	for (size_t i = 0; i < m->frames.n; i++) {
-		loops += is_eval(m, &m->frames.v[i]);
-		if (loops == raw->n)
-			return i + 1;
-	}
-	return 0;
-}
-
-/*
- * Leaves out the native frames further out than the start of the greenlet that the Python frames
- * belong to. False: there is no such start. A greenlet that begins, ends, or runs only C functions
- * has no Python frames; then the innermost start counts.
- */
-static bool cut_at_greenlet(struct merge *m, bool counted)
-{
-	size_t n = frames_of_loops(m, counted), spare = 0;
-
-	if (!n && (m->raw->n || is_switching(m)))
-		return false;
-	for (size_t i = n; spare < 2 && i < m->frames.n; i++) {
-		const struct native_frame *f = &m->frames.v[i];
-
-		spare += counted && is_eval(m, f);
-		if (!(f->is & IS_GREENLET_START))
-			continue;
-		m->frames.n = i + 1;
-		return true;
-	}
-	return false;
 }
 
 /*
@@ -408,70 +255,6 @@ static bool is_broken(const struct merge *m, enum native_outcome outcome)
 	       (outcome > NATIVE_NO_ROWS || outcome <= NATIVE_TRUNCATED || !is_new_file(m));
 }
 
-/* Makes the frame that enters the loop of native frame @i machinery, if it has no name. */
-static void fold_caller(struct merge *m, size_t i)
-{
-	if (i + 1 < m->frames.n && m->frames.v[i + 1].is & IS_NAMELESS)
-		m->frames.v[i + 1].is |= IS_MACHINERY;
-}
-
-/*
- * Calls fold_caller() for the loops of all Python frames. Returns the index behind the outermost
- * loop; 0: there is none.
- */
-static size_t fold_callers(struct merge *m, bool counted)
-{
-	size_t behind = 0;
-
-	for (size_t i = 0; counted && i < m->frames.n; i++) {
-		if (!is_eval(m, &m->frames.v[i]))
-			continue;
-		fold_caller(m, i);
-		behind = i + 1;
-	}
-	for (size_t k = 0; !counted && k < m->raw->n; k++) {
-		size_t owner = m->raw->frames[k].flags >> FRAME_OWNER_SHIFT;
-
-		if (!owner || !(m->raw->frames[k].flags & FRAME_ENTRY))
-			continue;
-		fold_caller(m, owner - 1);
-		behind = MAX(behind, owner);
-	}
-	return behind;
-}
-
-static bool is_c_library(const struct native_frame *f)
-{
-	const char *name = f->file ? strrchr(f->file->path, '/') : NULL;
-
-	return name && (str_starts(name, "/libc.so") || str_starts(name, "/libc-2.") ||
-			str_starts(name, "/ld-musl-"));
-}
-
-static bool is_interpreters(const struct native_frame *f)
-{
-	return f->file && f->file->interpreter;
-}
-
-/*
- * Finds machinery in an interpreter without symbols, as distributions have it. A function without a
- * name that enters an evaluation loop is machinery. So are those between the outermost loop and the
- * C library that started the program or the thread. A function that does something of its own has a
- * name: a method's, a slot's, or an exported one.
- */
-static void find_nameless_machinery(struct merge *m, bool counted)
-{
-	size_t behind = fold_callers(m, counted), i = behind;
-
-	while (behind && i < m->frames.n && is_interpreters(&m->frames.v[i]))
-		i++;
-	if (!behind || i >= m->frames.n || !is_c_library(&m->frames.v[i]))
-		return;
-	while (i-- > behind)
-		if (m->frames.v[i].is & IS_NAMELESS)
-			m->frames.v[i].is |= IS_MACHINERY;
-}
-
 /*
  * Did the last native frame call main()? Then the stack is complete, though nothing says how to
  * unwind that frame.
@@ -487,10 +270,10 @@ static bool is_at_start(const struct merge *m)
 static bool merge_native(struct merge *m, bool counted, bool whole)
 {
 	if (counted && whole)
-		return !is_switching(m) && merge_counted(m);
+		return !merge_is_switching(m) && merge_counted(m);
 	if (counted)
 		merge_leaf(m);
-	else if ((whole && !is_owned(m)) || is_rewritten(m))
+	else if ((whole && !merge_is_owned(m)) || merge_is_rewritten(m))
 		return false;
 	else if (is_partial(m))
 		merge_partial(m);
@@ -547,9 +330,9 @@ void merge_stack(struct collect *c, const struct raw_stack *raw, uint16_t versio
 		return;
 	}
 	ret->failed |= name_frames(&m);
-	ret->native = cut_at_switch(&m)		     ? NATIVE_CONTRADICTED
-		      : cut_at_greenlet(&m, counted) ? NATIVE_WHOLE
-						     : m.native->outcome;
+	ret->native = merge_cut_at_switch(&m)		   ? NATIVE_CONTRADICTED
+		      : merge_cut_at_greenlet(&m, counted) ? NATIVE_WHOLE
+							   : m.native->outcome;
 	if (ret->native == NATIVE_NO_ROWS && !is_new_file(&m))
 		/*
 		 * The frame lies in code made at run time, for which nothing says that rows will
@@ -557,7 +340,7 @@ void merge_stack(struct collect *c, const struct raw_stack *raw, uint16_t versio
 		 */
 		ret->native = NATIVE_NO_RULE;
 	if (!c->config.interpreter_frames)
-		find_nameless_machinery(&m, counted);
+		merge_find_nameless(&m, counted);
 	if (ret->native == NATIVE_NO_RULE && is_at_start(&m))
 		ret->native = NATIVE_WHOLE;
 	m.leaf = c->config.leaf && ret->native != NATIVE_LEAF && reaches_python(&m);

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A stack while it is merged (merge.c), and what is found out about its frames first. */
+#ifndef COLLECT_STACK_MERGE_H
+#define COLLECT_STACK_MERGE_H
+
+#include "collect/stack/stack.h"
+
+struct native_frame {
+	struct native_file *file;
+	uint64_t pc, vaddr;
+	uint8_t is; /* bits of enum native_is for the frame; 0: the frame lies in no file */
+	struct made_name made; /* name of the frame if it lies in no file */
+};
+
+struct merge {
+	struct collect *c;
+	const struct raw_stack *raw;
+	const struct raw_native *native;
+	VEC(struct native_frame) frames; /* the frames of .native, each with its name */
+	merge_python_fn *python;
+	void *arg;
+	struct merged *out;
+	uint16_t version; /* version of Python in the stack's Python frames */
+	size_t next;	  /* index of the Python frame that is to be merged next */
+	/*
+	 * leaf mode, and there are native frames beyond it: of those, only the garbage collector's
+	 * are shown
+	 */
+	bool leaf;
+};
+
+/* Tells whether the frame is an evaluation loop of the Python version of the stack. */
+static inline bool is_eval(const struct merge *m, const struct native_frame *f)
+{
+	return f->is & (m->version >> 8 == 2 ? IS_EVAL_2 : IS_EVAL_3);
+}
+
+/*
+ * Native frame @i is an evaluation loop: the index behind the Python frames that it runs. 0: it
+ * runs none.
+ */
+static inline size_t owned_until(const struct merge *m, size_t i)
+{
+	size_t k = m->next;
+
+	while (k < m->raw->n && !(m->raw->frames[k].flags & FRAME_ENTRY))
+		k++;
+	if (k == m->raw->n || m->raw->frames[k].flags >> FRAME_OWNER_SHIFT != i + 1)
+		return 0;
+	return k + 1;
+}
+
+/*
+ * greenlet.c: greenlet runs several stacks of Python frames on one thread.
+ * merge_is_owned(): are the loops of all Python frames among the native frames? While greenlet
+ * switches, Python frames and native frames don't belong together.
+ * merge_is_rewritten(): is greenlet rewriting the chain of Python frames just now? Then the frames
+ * that the innermost loop runs aren't in the chain.
+ * merge_is_switching(): is greenlet switching just now? Counting can't tell one greenlet's loops
+ * from those of another that is as deep.
+ */
+bool merge_is_owned(const struct merge *m);
+bool merge_is_rewritten(const struct merge *m);
+bool merge_is_switching(const struct merge *m);
+/*
+ * While greenlet restores a stack, the frames further out than its slp_switch() belong to neither
+ * greenlet, since only greenlet calls that function. Leaves those frames out. Returns whether there
+ * were any.
+ */
+bool merge_cut_at_switch(struct merge *m);
+/*
+ * Leaves out the native frames further out than the start of the greenlet that the Python frames
+ * belong to. False: there is no such start. A greenlet that begins, ends, or runs only C functions
+ * has no Python frames; then the innermost start counts. @counted: loops are counted.
+ */
+bool merge_cut_at_greenlet(struct merge *m, bool counted);
+
+/*
+ * nameless.c: finds machinery in an interpreter without symbols, as distributions have it. A
+ * function without a name that enters an evaluation loop is machinery. So are those between the
+ * outermost loop and the C library that started the program or the thread. A function that does
+ * something of its own has a name: a method's, a slot's, or an exported one.
+ */
+void merge_find_nameless(struct merge *m, bool counted);
+
+#endif
