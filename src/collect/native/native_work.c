@@ -1,227 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What takes long for a large file is done in threads: compiling its rows, reading its symbols. A
- * job reads only those members of a native_file that never change (.fd, .root, .path, .base,
- * .table, .version); of others it has a copy (native_rows.interpreter). Rows are in the kernel's
- * maps at once. All other results reach the collector when the job is taken back.
+ * Gives threads the work that takes long for a large file, and takes its results: rows, symbols.
+ * Rows are in the kernel's maps at once. All other results reach the collector when the job is
+ * taken back.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/nomem.h"
 #include "base/log.h"
-#include "base/slice.h"
-#include "base/worker.h"
-#include "collect/native/native.h"
-#include "symbol/elf/dwarf_lines.h"
+#include "collect/native/native_job.h"
 #include "symbol/elf/elf_names.h"
 #include "symbol/elf/function_parts.h"
-#include "symbol/madecode/gdb_jit.h"
 #include "symbol/kernel_names.h"
 #include "symbol/pytables/method_names.h"
-
-struct job;
-
-/* One kind of work on a file that a worker thread does. */
-struct step {
-	void (*run)(struct worker_job *job); /* does the work, in the worker's thread */
-	/*
-	 * Takes the results over, on the main thread. Returns the next step of the job; NULL: none.
-	 */
-	const struct step *(*done)(struct collect *c, struct job *j);
-	enum {
-		FOR_STACKS, /* for stacks, which wait for the result */
-		/* for stacks, which are better with the result, and for the next recording */
-		FOR_BOTH,
-		FOR_NEXT /* for the next recording alone */
-	} use;
-};
-
-struct job {
-	struct worker_job job; /* must be the first member, because workers know only this one */
-	const struct step *step;
-	struct native_file *file;
-	const struct collect_config *config;
-	struct native_rows rows;
-	struct elf_names *names;
-	struct method_names *methods;
-	struct function_parts *parts;
-	struct dwarf_file *lines;
-	struct kernel_names *kernel;
-	uint64_t list;
-	uint64_t asked_ns, compile_ns;
-	/* .cut: the slice ended the work early; .counted: the statistics have that */
-	bool cut, counted;
-	int r;
-	char *why;	/* text of the error .r */
-	bool no_memory; /* memory was lacking for a part of the result; the rest is used */
-};
-
-/*
- * Limits of the work on one file, in a thread that others wait for. torch (300 MB) takes 1.5 s for
- * rows and 0.7 s for names. Waiting for the list of code registered for gdb delays all files of a
- * process.
- */
-#define ROWS_WORK  (2000 * SLICE_MS)
-#define NAMES_WORK (4000 * SLICE_MS)
-#define LIST_WORK  (100 * SLICE_MS)
-
-static void note(struct job *j, int r)
-{
-	j->r = r;
-	j->why = r ? strdup(err_msg()) : NULL;
-	j->no_memory |= err_memory_failed();
-}
-
-static int nobody_waits(void)
-{
-	return err_set(-ECANCELED, "the recording ended first");
-}
-
-/*
- * Fills the kernel's tables with the rows, in the job's thread. The tables belong to the sampler,
- * which may be closed while a job still hangs. Then worker_enter() returns false.
- */
-static int fill(const struct job *j)
-{
-	int r;
-
-	if (!j->config->unwind->fills_aside)
-		return 0;
-	if (!worker_enter())
-		return nobody_waits();
-	r = native_rows_fill(j->config, j->file, &j->rows);
-	worker_leave();
-	return r;
-}
-
-static void compile_rows(struct worker_job *job)
-{
-	struct job *j = (struct job *)job;
-	uint64_t start = clock_ns(CLOCK_MONOTONIC);
-	struct slice slice;
-	int r;
-
-	worker_step("unwind tables");
-	slice_begin(&slice, ROWS_WORK);
-	slice_limit_memory(&slice, memory_for_job(j->config));
-	r = native_rows_compile(j->file, j->config->cache, &j->rows);
-	slice_end(&slice);
-	j->cut = slice.cut;
-	j->compile_ns = clock_ns(CLOCK_MONOTONIC) - start;
-	note(j, r ? r : fill(j));
-}
-
-/*
- * Loads rows from the cache. An error loses nothing: a stack that needs the rows has them compiled.
- */
-static void load_rows(struct worker_job *job)
-{
-	struct job *j = (struct job *)job;
-
-	worker_step("unwind tables");
-	note(j, native_rows_load(j->file, j->config->cache, &j->rows));
-	if (!j->r)
-		note(j, fill(j));
-}
-
-static void prove_rows(struct worker_job *job)
-{
-	struct job *j = (struct job *)job;
-	int r;
-
-	worker_step("unwind tables");
-	r = native_rows_prove(j->file, &j->rows);
-	note(j, r ? r : fill(j));
-}
-
-/*
- * Writes rows to the cache. Once jobs are cancelled, the rows may be incomplete, and they aren't
- * written.
- */
-static void keep_rows(struct worker_job *job)
-{
-	struct job *j = (struct job *)job;
-
-	worker_step("unwind tables for the next recording");
-	note(j, worker_cancelled() ? nobody_waits()
-				   : native_rows_keep(j->file, j->config->cache, &j->rows));
-}
-
-static int read_names(struct job *j, int root)
-{
-	_cleanup_elf_ struct elf_file *elf = NULL;
-	const struct native_file *f = j->file;
-
-	worker_step("names");
-	if (elf_file_open(f->fd, f->path, &elf) || method_names_open(elf, &j->methods))
-		j->methods = NULL;
-	if (elf && function_parts_open(elf, &j->parts))
-		log_info("%s: %s", f->path, err_about(err_msg(), f->path));
-	if (j->config->native_lines && dwarf_lines_open(f->fd, f->path, root, &j->lines)) {
-		log_info("%s: no lines: %s", f->path, err_about(err_msg(), f->path));
-		j->lines = NULL;
-	}
-	/* This is the last step: its error, if any, is the job's. */
-	return elf_names_open(f->fd, f->path, root, &j->names);
-}
-
-static void drop_names(struct job *j)
-{
-	elf_names_free(TAKE_PTR(j->names));
-	dwarf_file_free(TAKE_PTR(j->lines));
-	method_names_free(TAKE_PTR(j->methods));
-	function_parts_free(TAKE_PTR(j->parts));
-}
-
-static void open_names(struct worker_job *job)
-{
-	_cleanup_close_ int own = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	struct job *j = (struct job *)job;
-	struct slice slice;
-
-	slice_begin(&slice, NAMES_WORK);
-	slice_limit_memory(&slice, memory_for_job(j->config));
-	note(j, read_names(j, j->file->root < 0 ? own : j->file->root));
-	slice_end(&slice);
-	j->cut = slice.cut;
-	if (!native_file_changed(j->file))
-		return;
-	drop_names(j);
-	free(j->why);
-	note(j, err_set(-ESTALE, "it changed while it was read"));
-}
-
-static void find_list(struct worker_job *job)
-{
-	const char *const name = GDB_JIT_SYMBOL;
-	_cleanup_elf_ struct elf_file *elf = NULL;
-	struct job *j = (struct job *)job;
-	struct elf_symbol sym = {};
-	struct slice slice;
-
-	worker_step("list of code made at run time");
-	slice_begin(&slice, LIST_WORK);
-	slice_limit_memory(&slice, memory_for_job(j->config));
-	note(j, elf_file_open(j->file->fd, j->file->path, &elf));
-	if (!j->r && elf_file_find(elf, &name, &sym, 1))
-		j->list = sym.value;
-	slice_end(&slice);
-	j->cut = slice.cut;
-}
-
-static void read_kernel(struct worker_job *job)
-{
-	struct job *j = (struct job *)job;
-
-	worker_step("names");
-	note(j, kernel_names_open(j->config->kallsyms, &j->kernel));
-}
 
 /* Gives a thread a job. False: out of memory; the next flush fails and says so. */
 static bool give(struct collect *c, struct native_file *f, const struct step *step, bool urgent)
@@ -259,11 +53,11 @@ static const struct step *take_kept(struct collect *c, struct job *j)
 	return NULL;
 }
 
-static const struct step keep = {keep_rows, take_kept, FOR_NEXT};
+static const struct step keep = {job_keep_rows, take_kept, FOR_NEXT};
 
 static const struct step *take_proven(struct collect *c, struct job *j);
 
-static const struct step prove = {prove_rows, take_proven, FOR_BOTH};
+static const struct step prove = {job_prove_rows, take_proven, FOR_BOTH};
 
 /* True: the file was found to hold CPython while its rows were made, and they are made again. */
 static bool came_too_early(struct collect *c, struct job *j)
@@ -351,7 +145,7 @@ static const struct step *take_kernel(struct collect *c, struct job *j)
 
 void native_work_rows(struct collect *c, struct native_file *f)
 {
-	static const struct step compile = {compile_rows, take_compiled, FOR_STACKS};
+	static const struct step compile = {job_compile_rows, take_compiled, FOR_STACKS};
 
 	if (!give(c, f, &compile, true))
 		f->rows = ROWS_NONE;
@@ -359,7 +153,7 @@ void native_work_rows(struct collect *c, struct native_file *f)
 
 void native_work_cached_rows(struct collect *c, struct native_file *f)
 {
-	static const struct step load = {load_rows, take_cached, FOR_STACKS};
+	static const struct step load = {job_load_rows, take_cached, FOR_STACKS};
 
 	if (!give(c, f, &load, true))
 		f->rows = ROWS_NONE;
@@ -367,21 +161,21 @@ void native_work_cached_rows(struct collect *c, struct native_file *f)
 
 void native_work_names(struct collect *c, struct native_file *f)
 {
-	static const struct step names = {open_names, take_names, FOR_STACKS};
+	static const struct step names = {job_open_names, take_names, FOR_STACKS};
 
 	f->named = f->fd >= 0 && give(c, f, &names, false) ? NAMES_ASKED : NAMES_TRIED;
 }
 
 void native_work_list(struct collect *c, struct native_file *f)
 {
-	static const struct step list = {find_list, take_list, FOR_STACKS};
+	static const struct step list = {job_find_list, take_list, FOR_STACKS};
 
 	f->list_found = f->fd >= 0 && give(c, f, &list, false) ? LIST_ASKED : LIST_TRIED;
 }
 
 void native_work_kernel(struct collect *c)
 {
-	static const struct step kernel = {read_kernel, take_kernel, FOR_STACKS};
+	static const struct step kernel = {job_read_kernel, take_kernel, FOR_STACKS};
 	struct kernel_names *names = NULL;
 	int r;
 
@@ -394,7 +188,7 @@ void native_work_kernel(struct collect *c)
 static void job_free(struct job *j)
 {
 	native_rows_fini(&j->rows);
-	drop_names(j);
+	job_drop_names(j);
 	kernel_names_free(j->kernel);
 	free(j->why);
 	free(j);

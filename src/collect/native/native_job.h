@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Jobs of native_work.c: what a thread does with one file. A job reads only those members of a
+ * native_file that never change (.fd, .root, .path, .base, .table, .version); of others it has a
+ * copy (native_rows.interpreter).
+ */
+#ifndef COLLECT_NATIVE_JOB_H
+#define COLLECT_NATIVE_JOB_H
+
+#include "base/worker.h"
+#include "collect/native/native.h"
+
+struct job;
+
+/* One kind of work on a file that a worker thread does. */
+struct step {
+	void (*run)(struct worker_job *job); /* does the work, in the worker's thread */
+	/*
+	 * Takes the results over, on the main thread. Returns the next step of the job; NULL: none.
+	 */
+	const struct step *(*done)(struct collect *c, struct job *j);
+	enum {
+		FOR_STACKS, /* for stacks, which wait for the result */
+		/* for stacks, which are better with the result, and for the next recording */
+		FOR_BOTH,
+		FOR_NEXT /* for the next recording alone */
+	} use;
+};
+
+struct job {
+	struct worker_job job; /* must be the first member, because workers know only this one */
+	const struct step *step;
+	struct native_file *file;
+	const struct collect_config *config;
+	struct native_rows rows;
+	struct elf_names *names;
+	struct method_names *methods;
+	struct function_parts *parts;
+	struct dwarf_file *lines;
+	struct kernel_names *kernel;
+	uint64_t list;
+	uint64_t asked_ns, compile_ns;
+	/* .cut: the slice ended the work early; .counted: the statistics have that */
+	bool cut, counted;
+	int r;
+	char *why;	/* text of the error .r */
+	bool no_memory; /* memory was lacking for a part of the result; the rest is used */
+};
+
+/* native_job.c: the work of each kind of step, in a worker's thread. */
+void job_compile_rows(struct worker_job *job);
+void job_load_rows(struct worker_job *job);
+void job_prove_rows(struct worker_job *job);
+void job_keep_rows(struct worker_job *job);
+void job_open_names(struct worker_job *job);
+void job_find_list(struct worker_job *job);
+void job_read_kernel(struct worker_job *job);
+/* Frees the names that job_open_names() has read. */
+void job_drop_names(struct job *j);
+
+#endif
