@@ -14,8 +14,9 @@ kept = []  # addresses stay valid
 
 
 def case(function, self, name, py2=None, at=None):
-    """@function: the function that runs; @name: the name that is right on 3.x; @py2: on 2.7, if
-    that is another one; @at: the address where self was, if it is gone."""
+    """Prints the line of a call. @function: the function that runs. @name: its right name; @py2:
+    its right name on 2.7, if it differs. @at: the address where self was, if self doesn't exist any
+    more."""
     want = (py2 or name) if PY2 else name
     kept.append((function, self))
     code = function.__code__
@@ -150,7 +151,8 @@ Dynamic = type("Dynamic", (object,), {"module_function": module_function})
 Many = type("Many", (object,), dict(("a%d" % i, i) for i in range(300)))
 exec(compile("class Big(Many):\n" + "".join("    def m%d(self): pass\n" % i for i in range(300)),
              __file__, "exec"))
-# No file: another class's method may come to lie at the same address with the same check.
+# Code of no file: a method of another class may later have the same address and the same check, so
+# krait can't prove the class.
 exec("class Fileless(object):\n    def bare(self): pass\n")
 
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""krait dump against what interpreters of every version say of their own threads, which are blocked
-in all kinds of ways. All threads must be there. The name, file, line and columns of each frame, and
-what the thread is doing, must be right; faulthandler must say the same. Native frames and system
-calls are compared with gdb's.
+"""Compares krait dump with what interpreters of every version say of their own threads, which are
+blocked in all kinds of ways. All threads must be there. The name, file, line and columns of each
+frame, and what the thread is doing, must be right; faulthandler must say the same. Native frames
+and system calls are compared with gdb's.
 
     dump.py [--full] [--only GLOB]
 
@@ -24,7 +24,7 @@ import oracle  # noqa: E402
 
 KRAIT = os.environ.get("KRAIT", os.path.join(oracle.ROOT, "build", "release", "krait"))
 TARGET = os.path.join(TESTS, "live", "dump_target.py")
-# Each kind of evaluation loop.
+# Versions that together have each kind of evaluation loop.
 GDB_FAST = ((2, 7), (3, 8), (3, 11), (3, 14))
 
 
@@ -37,7 +37,7 @@ def dump(pid, *options):
 
 
 def interpreter_pid(pid):
-    """The process that is the interpreter itself: a wrapper may be its parent."""
+    """Returns the process that is the interpreter itself: @pid may be a wrapper that started it."""
     with open("/proc/%d/comm" % pid) as f:
         name = f.read()
     with open("/proc/%d/task/%d/children" % (pid, pid)) as f:
@@ -46,7 +46,8 @@ def interpreter_pid(pid):
 
 
 def same_frame(ours, true, old):
-    """Is it that frame? Up to 3.10 a method's name may have its class, where krait can prove it."""
+    """True if krait's frame is the true one. Up to 3.10 krait may put the class before a method's
+    name, because it can't prove every class."""
     names = (true["function"],) if not old else (true["name"],)
     if ours["function"] not in names and not (
             old and ours["function"].endswith("." + true["name"])):
@@ -63,7 +64,7 @@ def same_frame(ours, true, old):
 
 
 def compare(thread, true, old):
-    """What is wrong with a thread, as words."""
+    """Yields what is wrong with a thread, in words."""
     ours = [frame for frame in thread["frames"] if frame["kind"] == "python"]
     marks = [frame["function"] for frame in thread["frames"] if frame["kind"] == "mark"]
     if thread["name"] != true["name"]:
@@ -79,14 +80,14 @@ def compare(thread, true, old):
     for a, b in zip(ours, true["frames"]):
         if not same_frame(a, b, old):
             yield "%s isn't %s" % (a, b)
-    # Innermost first, 100 at most.
+    # faulthandler prints frames innermost first, at most 100.
     for a, b in zip(ours[::-1], true["faulthandler"]):
         if [a["file"], a["line"], a["function"].rsplit(".", 1)[-1]] != b:
             yield "faulthandler says %s, not %s" % (b, a)
 
 
 class Target:
-    """dump_target.py, once all its threads are blocked."""
+    """Runs dump_target.py. The with block begins once all its threads are blocked."""
 
     def __init__(self, row):
         self.process = subprocess.Popen([row.path, "-B", TARGET], env=row.environment(),
@@ -111,14 +112,14 @@ class Target:
         self.process.stderr.close()
 
     def threads(self, *options):
-        """What krait says of them, by thread id."""
+        """Returns {thread id: what krait dump says of the thread}."""
         found = [p for p in dump(self.pid, "--no-children", *options)["processes"]
                  if p["pid"] == self.pid][0]
         return {thread["tid"]: thread for thread in found["threads"]}
 
 
 def compare_all(threads, truth, version):
-    """What is wrong with them, as words."""
+    """Yields what is wrong with the threads, in words."""
     for true in truth:
         if true["tid"] not in threads:
             yield "%s isn't there" % true["name"]
@@ -130,7 +131,8 @@ def compare_all(threads, truth, version):
 
 
 def compare_gdb(target, version):
-    """(number of native frames, what is wrong with them or with a dump after gdb has gone)."""
+    """Returns (number of native frames, what is wrong with them). A second dump is compared too,
+    after gdb has gone."""
     ours = target.threads("--native=full", "--interpreter-frames")
     true = dump_gdb.threads(target.pid)
     files, calls = dump_gdb.Files("/proc/%d/maps" % target.pid), dump_gdb.call_names()
@@ -148,7 +150,8 @@ def compare_gdb(target, version):
 
 
 def check(row, gdb):
-    """(threads, frames, native frames that gdb saw, list of what is wrong)."""
+    """Returns (number of threads, of frames, of native frames that gdb saw, list of what is
+    wrong)."""
     with Target(row) as target:
         wrong = list(compare_all(target.threads(), target.truth, row.version))
         natives = 0
@@ -188,7 +191,8 @@ def await_gil_wait(pid):
 
 
 def check_gil(row):
-    """What is wrong, in words, if one thread sleeps in C code with the GIL and another wants it."""
+    """Yields what is wrong with the dump of two threads: one sleeps in C code with the GIL, and the
+    other one waits for the GIL."""
     process = subprocess.Popen([row.path, "-B", "-c", HOLDS], env=row.environment(),
                                stdout=subprocess.PIPE)
     try:

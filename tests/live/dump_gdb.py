@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""krait dump against gdb: the native frames and the system call of each blocked thread. gdb stops
-the program for that; what krait says afterwards must still be right."""
+"""Compares krait dump with gdb: the native frames and the system call of each blocked thread. gdb
+stops the program for this; what krait says afterwards must still be right."""
 import json
 import os
 import re
@@ -17,14 +17,15 @@ LOOP = re.compile("_?PyEval_EvalFrame|_TAIL_CALL_|^_PyEval_Vector")
 
 
 def missing():
-    """Why gdb can't be used here, or None."""
+    """Says why gdb can't be used here; None if it can."""
     if os.uname().machine != "x86_64":
         return "gdb_threads.py knows the registers of x86-64 only"
     return None if shutil.which("gdb") and shutil.which("readelf") else "there is no gdb"
 
 
 def threads(pid):
-    """{thread id: what gdb says}. It is asked twice, as it fails now and then on a busy machine."""
+    """Returns {thread id: what gdb says}. Tries twice, because gdb sometimes fails on a busy
+    machine."""
     for last in (False, True):
         done = subprocess.run(["gdb", "-nx", "-nh", "-batch", "-p", str(pid), "-x", SCRIPT],
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=60,
@@ -46,7 +47,8 @@ def call_names():
 
 
 def wrong_frame(ours, pc, caller, files):
-    """How @ours isn't the function at @pc, in words, or None. @caller: @pc is a return address."""
+    """Says how krait's frame @ours isn't the function at @pc; None if it is. @caller: @pc is a
+    return address."""
     found = files.find(pc - caller)
     if not found:
         return "gdb's 0x%x is in no file" % pc
@@ -63,7 +65,8 @@ def wrong_frame(ours, pc, caller, files):
 
 
 def spoilt(thread):
-    """The thread without the caller of its innermost function. compare() must notice that."""
+    """Returns the thread with the innermost function in place of its caller too. compare() must
+    notice that."""
     frames = list(thread["frames"])
     at = [i for i, frame in enumerate(frames) if frame["kind"] == "native"][-2:]
     frames[at[0]] = frames[at[1]]
@@ -71,7 +74,8 @@ def spoilt(thread):
 
 
 def wrong_place(ours, true, old, files):
-    """How a Python function isn't beside the evaluation loop that runs it, in words, or None."""
+    """Says which Python function isn't right next to the evaluation loop that runs it; None if all
+    are."""
     natives, loops = 0, set()
     for at, frame in enumerate(ours):
         if frame["kind"] != "python":
@@ -88,8 +92,8 @@ def wrong_place(ours, true, old, files):
 
 
 def compare(thread, true, old, files, calls):
-    """What is wrong with a thread's native frames and system call, in words. @thread: as krait dump
-    has it with --native=full --interpreter-frames."""
+    """Yields what is wrong with a thread's native frames and system call, in words. @thread is from
+    krait dump --native=full --interpreter-frames."""
     ours = [frame for frame in thread["frames"][::-1] if frame["kind"] in ("python", "native")]
     natives = [frame for frame in ours if frame["kind"] == "native"]
     if len(natives) != len(true["frames"]):

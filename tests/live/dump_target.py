@@ -226,7 +226,7 @@ def say(frame):
 
 for function, state in STATES:
     start(function, state)
-# One line: the read is on the line that the frame had when it was looked at.
+# In one line, because the main thread's line when it reads must be the one that say() writes down.
 os.read(0, len(say(sys._getframe())))
 for each in keep:
     if hasattr(each, "kill"):

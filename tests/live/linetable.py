@@ -16,7 +16,8 @@ CODE = type((lambda: 0).__code__)
 
 
 def nasty():
-    """Long gaps, long lines, deltas backwards, columns that aren't characters."""
+    """Returns source whose line table has rare entries: long gaps, long lines, steps back, and
+    columns in bytes that differ from those in characters."""
     lines = ["def far(a, b):"]
     for gap in (1, 30, 31, 126, 127, 128, 129, 254, 255, 256, 300, 1000, 70000):
         lines += [""] * gap + ["    a = b + %d" % gap]
@@ -73,7 +74,8 @@ def positions_3_10(code):
 
 
 def offsets(code):
-    """Byte offsets of the instructions: two bytes each since 3.6, one or three before."""
+    """Yields the instructions' offsets in bytes. Since 3.6 an instruction has two bytes, before one
+    or three."""
     addr = 0
     while addr < len(code.co_code):
         yield addr

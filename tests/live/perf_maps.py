@@ -41,7 +41,8 @@ def alpha():
 
 
 found = alpha()
-# CPython writes a jitdump through a buffer of stdio. More functions make it write out the three.
+# CPython writes a jitdump through a buffer of stdio. These functions fill the buffer, so that
+# alpha, beta and gamma are written to the file.
 for i in range(100):
     exec("def filler%d(): pass\nfiller%d()" % (i, i))
 print(os.getpid())

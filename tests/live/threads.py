@@ -41,7 +41,7 @@ class Slots(threading.Thread):
 
 
 def text(name):
-    """The name as krait must show it."""
+    """Returns a name as krait must show it."""
     name = name if PY2 else name.encode("utf-8")
     return name.replace(b"\n", b"\\n").replace(b"\x1b", b"\\x1b")
 

@@ -20,8 +20,8 @@ def folder(cache, version):
 
 
 def fetch(cache, version, platforms=()):
-    """Makes folder() with the modules that can be had. It is tried once. @platforms: pip's names
-    for another machine than this one."""
+    """Makes folder() with those modules that pip can get. Tries only if there is no folder() yet.
+    @platforms: pip's names for another machine than this one."""
     target = folder(cache, version)
     if os.path.isdir(target):
         return
@@ -43,8 +43,8 @@ def fetch(cache, version, platforms=()):
 
 
 def package(cache, version, name):
-    """A directory with a package (or several: "a+b<2") and what it needs, for this version of
-    Python; None if it can't be had. It is tried once."""
+    """Returns a directory with a package (or several: "a+b<2") and its dependencies for this
+    version of Python, or None if pip can't get it. Tries only once for each cache."""
     target = os.path.join(cache, "oracle", "packages", "%d.%d" % version[:2], name)
     if not os.path.isdir(target):
         os.makedirs(os.path.dirname(target), exist_ok=True)

@@ -7,8 +7,7 @@ the Python, native and kernel frames in the order in which they called each othe
 
 Each interpreter has 20,000 samples (--full: 1,000,000), divided among the programs. None of them
 may be wrong. Half are recorded as users do it, half with all frames of the interpreter. A stack
-that breaks off and says so isn't in a wrong order; a limit of its own says how many such there may
-be.
+that breaks off and says so isn't wrong; another limit (BROKEN) says how many may break off.
 """
 import collections
 import concurrent.futures
@@ -94,7 +93,8 @@ class Native(oracle.Oracle):
         return FAIR * self.options.samples / max(1, programs)
 
     def round(self, running, seconds):
-        """Records as users do it and with all frames, both at once. Returns how many samples."""
+        """Makes two recordings at once, as users do it and with all frames. Returns the number of
+        samples."""
         folded = copy.copy(self)
         folded.machinery = False
         views, pids = (self, folded), [one.pid for one in running]
@@ -135,7 +135,8 @@ class Native(oracle.Oracle):
 
     @staticmethod
     def incomplete(program, report):
-        """Samples that lack frames which were there. Those that a limit cut count if many are."""
+        """Returns how many samples lack frames that were there. Stacks deeper than krait's limit
+        don't count, and those that the time for a sample cut count only beyond CUT."""
         bad = sum(report.kinds[k] for k in ("marked", "unmarked", "python"))
         bad -= report.cut[order.DEEP] + min(report.cut[order.LATE], int(CUT * report.samples))
         if program.no_python and report.absent <= oracle.NO_PYTHON * report.samples:
@@ -176,8 +177,8 @@ class Native(oracle.Oracle):
 
 
 def with_symbols(profile):
-    """The profile with C functions under their symbols, which the graph of a program has. krait
-    names them as Python does (ext.hop)."""
+    """Returns the profile with the symbols as names of C functions. krait shows the names that
+    Python has for them (ext.hop), but the graph of a program has symbols."""
     for location in {loc for locs in profile.locations.values() for loc in locs}:
         if location.kind == "native" and re.match(r"(?!_[ZR])[A-Za-z_]\w*$", location.system):
             location.name = location.system

@@ -33,12 +33,12 @@ CACHE = os.environ.get("KRAIT_TEST_CACHE") or os.path.join(
 SCRATCH = "/tmp/krait-oracle-%d" % os.getuid()
 HZ = 9999
 INCOMPLETE = 0.001  # the share of samples that may be incomplete
-# the share of samples that may be without Python where threads or processes begin and end: some
-# CPUs take long for that
+# the share of samples that may be without Python in programs that start threads or processes all
+# the time: some CPUs take long for a start
 NO_PYTHON = 0.4
 FEW = 3             # how many incomplete samples of a program are always allowed
 ROUNDS = 8
-# the share of samples that may be without a frame of the program where threads begin and end
+# the share of samples that may have no frame of the program, because threads begin and end
 FOREIGN = 0.3
 MIN_LEAVES = 20     # a share of fewer samples than this isn't judged
 FAST_SAMPLES, FULL_SAMPLES = 20000, 1000000
@@ -151,7 +151,8 @@ def programs(pattern, folder="targets"):
 
 
 def odd_leaves(program, report):
-    """What is wrong with the shares of the leaves, in words. Missing frames would show there."""
+    """Returns what is wrong with the shares of the leaf functions, in words. If frames were
+    missing, these shares would be wrong."""
     out = []
     if report.foreign > FOREIGN * report.samples and not program.storm:
         out.append("%d samples without a frame of the program" % report.foreign)
@@ -165,7 +166,7 @@ def odd_leaves(program, report):
 
 
 def truth_of(interpreter, program):
-    """Paths of the truth files of a program, made if they are not in the cache."""
+    """Returns the paths of a program's truth files. Makes those that aren't in the cache."""
     out = []
     for path in [program.path] + program.also:
         digest = hashlib.sha1(repr((os.stat(interpreter.path).st_mtime_ns, ROOT)).encode())
@@ -277,7 +278,7 @@ class Oracle:
 
     @staticmethod
     def incomplete(program, report):
-        """Returns how many samples lack frames which were there."""
+        """Returns how many samples lack frames that were there."""
         bad = report.bad()
         absent = sum(report.incomplete[name] for name in check.ABSENT)
         if program.no_python and absent <= NO_PYTHON * report.samples:
@@ -292,8 +293,8 @@ class Oracle:
             report.samples, report.impossible, report.wrong_lines, report.wrong_names,
             report.bad(), " (%s)" % named if named else "",
             ", %d truncated" % report.truncated if report.truncated else "")
-        # FEW are allowed in any case, because one of 500 samples is more than 0.1 %. They count in
-        # the sum of all programs.
+        # FEW are allowed for each program, because one of 500 samples is already more than 0.1 %.
+        # In the sum of all programs they are judged too.
         many = bad > FEW + by_chance(max(INCOMPLETE, program.may_lack(interpreter)) * report.samples)
         good = not (report.wrong() or odd or many or not report.samples)
         self.say(good, "%s %s" % (interpreter.name, program.name),

@@ -20,8 +20,9 @@ debian_mirror() {
 	printf '%s\n' "$uri"
 }
 
-# apt_root DIR SUITE...: prepare DIR (made absolute) as the apt state for these suites and
-# fetch their package lists, if that wasn't done in the last day. Sets APT_ROOT for the rest.
+# apt_root DIR SUITE...: prepares DIR as the apt state for these suites and fetches their package
+# lists, if that wasn't done in the last day. Sets APT_ROOT, DIR as an absolute path, for the other
+# functions.
 apt_root() {
 	local mirror suite
 	APT_ROOT=$1; shift
@@ -70,7 +71,7 @@ dpkg_unpack() {
 	done
 }
 
-# apt_sources DIR SUITE...: as apt_root, for source packages too.
+# apt_sources DIR SUITE...: does what apt_root does, and fetches the lists of source packages too.
 apt_sources() {
 	apt_root "$@" || return
 	sed 's/^deb /deb-src /' "$APT_ROOT/sources.list" >"$APT_ROOT/sources.list.src"
@@ -78,8 +79,8 @@ apt_sources() {
 	apt_in_root apt-get update
 }
 
-# apt_source PACKAGE: fetch its newest source into the working directory. Lists name versions that
-# the pool no longer has, so try until one comes.
+# apt_source PACKAGE: fetches its newest source into the working directory. The lists also name
+# versions that the pool no longer has, so this tries until it gets one.
 apt_source() {
 	local version
 	for version in $(apt_in_root apt-cache showsrc "$1" | sed -n 's/^Version: //p' | sort -Vur); do
@@ -88,7 +89,8 @@ apt_source() {
 	return 1
 }
 
-# merged_usr ROOT: packages assume /bin -> usr/bin and so on; dpkg -x would make directories.
+# merged_usr ROOT: makes the links /bin -> usr/bin and so on, which packages assume. Without them
+# dpkg -x would make directories.
 merged_usr() {
 	local dir
 	mkdir -p "$1"/usr/{bin,lib,lib64,sbin} "$1"/{proc,sys,dev,tmp}

@@ -23,8 +23,9 @@ need() {
 	apt-get install -y --no-install-recommends "$2" >/dev/null || fail "can't install $2"
 }
 
-# attempt WHAT COMMAND...: run COMMAND with errexit really on (a plain `||` would turn it off inside
-# the functions it calls), its output in a log. A failure is printed and remembered, not fatal.
+# attempt WHAT COMMAND...: runs COMMAND with its output in a log. errexit is on inside of COMMAND,
+# which a plain `||` would turn off. A failure is printed and remembered, and doesn't end the
+# script.
 attempt() {
 	local what=$1 log rc; shift
 	log=$KRAIT_TEST_CACHE/log/${what// /-}
@@ -37,8 +38,8 @@ attempt() {
 	return 0
 }
 
-# stamped WHAT FILE...: true if WHAT was finished by the present text of these files, on a machine
-# that is still the same where WHAT depends on it (a function salt_WHAT prints that).
+# stamped WHAT FILE...: true if WHAT has been done by the present text of these files. If WHAT also
+# depends on the machine, a function salt_WHAT prints what it depends on, which must be the same.
 stamped() { [ "$(cat "$KRAIT_TEST_CACHE/stamp/$1" 2>/dev/null)" = "$(stamp_of "$@")" ]; }
 stamp() { mkdir -p "$KRAIT_TEST_CACHE/stamp"; stamp_of "$@" >"$KRAIT_TEST_CACHE/stamp/$1"; }
 stamp_of() {
@@ -48,8 +49,8 @@ stamp_of() {
 	} | sha256sum | cut -c1-16
 }
 
-# from_npm WHAT SECONDS FILE PACKAGE...: packages at fixed versions in the cache, whole if FILE is
-# there. Exit code 77, which ends the script, and why not on standard output if they can't be had.
+# from_npm WHAT SECONDS FILE PACKAGE...: installs packages of fixed versions in the cache. It must
+# have made FILE. If npm can't get the packages, prints why and ends the script with 77.
 from_npm() {
 	local what=$1 seconds=$2 file=$3 dir=$KRAIT_TEST_CACHE/$1; shift 3
 	have npm || { echo "no npm"; exit 77; }

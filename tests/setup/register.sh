@@ -17,7 +17,8 @@ register() {
 	printf '%s\t%s\t%s\t%s\n' "$name" "$version" "$kind" "$wrapper" >"$KRAIT_TEST_CACHE/table/$name"
 }
 
-# forget GLOB: those names; a source that may give less than last time begins with it.
+# forget GLOB: removes the interpreters of these names. A source that may have fewer interpreters
+# than last time calls it first.
 forget() {
 	# shellcheck disable=SC2086 # a glob
 	( cd "$KRAIT_TEST_CACHE" && mkdir -p bin table && rm -f table/$1 bin/$1 )

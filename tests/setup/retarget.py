@@ -41,8 +41,8 @@ def retarget(data, loader):
 
 
 def add_run_path(data, dynamic, string_vaddr):
-    """DT_RPATH, not DT_RUNPATH: it holds for what extension modules need too. A run path that the
-    file has gives way."""
+    """Writes DT_RPATH, not DT_RUNPATH, because DT_RPATH also holds for the libraries that extension
+    modules need. It replaces the run path that the file has."""
     _, offset, _, size = dynamic
     entries = [struct.unpack_from("<QQ", data, at) for at in range(offset, offset + size, 16)]
     tags = [tag for tag, _ in entries]

@@ -110,7 +110,7 @@ static void count_why(struct check *c, const char *why)
 	c->why[i].n++;
 }
 
-/* Starts from every seventh instruction that was proven. */
+/* Begins the proof anew at every seventh proven instruction, as if a function began there. */
 static int guesses(struct check *c)
 {
 	const char *why;

@@ -8,7 +8,7 @@
 WORK=$(mktemp -d)
 trap 'rm -rf "$WORK"' EXIT
 
-# tool_build NAME: builds it; TOOL is its path.
+# tool_build NAME: builds a tool of tests/tools and sets TOOL to its path.
 tool_build() {
 	TOOL=build/release/tests/tools/$1
 	flock Makefile make -s build/release/libkrait.a >/dev/null

@@ -29,7 +29,7 @@ from judge import pprof  # noqa: E402
 KRAIT = os.path.join(ROOT, os.environ.get("KRAIT", "build/release/krait"))
 SECONDS = 60
 NUMBER = re.compile(r"-?\d+(\.\d*)?([eE][-+]?\d+)?$")
-LIMIT = 1 << 62  # a time above a quarter of 64 bits of nanoseconds isn't one
+LIMIT = 1 << 62  # krait takes no number of nanoseconds above this for a time
 
 # totals: {value: total}; n: number of samples, by which rounding is bounded
 Truth = collections.namedtuple("Truth", "format totals n")
@@ -130,7 +130,7 @@ def slices(events):
 def trace(events):
     events = [e for e in events if isinstance(e, dict)]
     samples = 0
-    known = collections.defaultdict(set)  # the nodes that the profile has: Chrome loses some
+    known = collections.defaultdict(set)  # the nodes that the profile has; Chrome leaves some out
     for e in events:
         data = e["args"].get("data") if e.get("name") in ("Profile", "ProfileChunk") and isinstance(e.get("args"), dict) else None
         nodes = known[e.get("pid"), e.get("id")]

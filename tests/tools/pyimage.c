@@ -3,8 +3,8 @@
  * pyimage FILE...: prints what py_image_read() learns from ELF files, one "name value" a line, for
  * tests and to examine an unknown interpreter.
  *
- * pyimage --layout 3.7.2 prints a table's row (--trace-refs: for a build with Py_TRACE_REFS,
- * --arm64: AArch64 with glibc).
+ * pyimage --layout 3.7.2 prints krait's layout of that version (--trace-refs: of a build with
+ * Py_TRACE_REFS, --arm64: for AArch64 with glibc).
  *
  * pyimage --debug-offsets FILE prints the layout from the first bytes of a _PyRuntime in FILE.
  * Exit: 0 an interpreter, 1 none in one of the files, 2 usage or error.

@@ -2,16 +2,16 @@
 /*
  * A file system that doesn't answer everybody: `stuck_fs DIRECTORY FILE COMM WHAT` mounts one on
  * DIRECTORY, with a copy of FILE in it under the same name. From SIGUSR1 on, programs whose name is
- * COMM get no answer when they want WHAT; all others do:
+ * COMM get no answer to the requests that WHAT says; all other programs do:
  *
- * symbols	what is neither in the first page of the file nor in the last one
- * reads	anything in it that nobody has read before
- * twice	to read it a third time
- * opens	to open it, too
- * names	to find it
+ * symbols	reads of the file, except its first page and its end
+ * reads	reads of what nobody has read before
+ * twice	reads after the second one
+ * opens	reads and opens
+ * names	reads, and looking up the file's name
  *
- * It ends, and unmounts, at a signal or when the one who started it ends. The protocol is that of
- * linux/fuse.h.
+ * It ends, and unmounts, at a signal or when the program that started it ends. The protocol is that
+ * of linux/fuse.h.
  */
 #define _GNU_SOURCE
 #include <errno.h>

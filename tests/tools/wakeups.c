@@ -46,7 +46,10 @@ int main(int argc, char **argv)
 		until = (struct timespec){at / SECOND, at % SECOND};
 		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
 		late[i] = now() - at;
-		/* what was missed in the meantime doesn't count as late again */
+		/*
+		 * skips the times that passed meanwhile, so that one delay isn't counted several
+		 * times
+		 */
 		if (late[i] > APART_NS)
 			at = now();
 	}

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""code_rows.py INSNS CHECK HIDDEN ROWS [--full]: how krait reads instructions
-(src/unwind/prove/x86_insn.h, x86_flow.h) against what other tools say of them.
+"""code_rows.py INSNS CHECK HIDDEN ROWS [--full]: compares what krait reads in instructions
+(src/unwind/prove/x86_insn.h, x86_flow.h) with what other tools say of them.
 
 INSNS (tests/tools/x86_insns.c): the lengths of instructions, against objdump's.
 
@@ -64,8 +64,8 @@ def rules(tool, path):
 
 
 def is_wrong(path, rows, start, key, register="-"):
-    """Is call frame information wrong at KEY? It is if it has no row there though the instruction
-    before KEY moves the stack pointer, or has one at a return or where REGISTER is popped."""
+    """True if call frame information is wrong at KEY: it has no row there although the instruction
+    before KEY moves the stack pointer, or it has a row at a return or where REGISTER is popped."""
     if key in rows:
         return bool(re.search(r"\bret\b", instruction(path, key, key + 2))
                     or re.search(r"\bpop +%%%s\b" % register, instruction(path, key, key + 1)))
@@ -73,8 +73,8 @@ def is_wrong(path, rows, start, key, register="-"):
 
 
 def check(tool, rows_tool, path):
-    """(numbers of the tool: functions, proven, instructions, the same, ..., guessed; differences
-    that nothing explains; number of those that a mistake of call frame information explains)."""
+    """Returns (the six numbers that the tool prints for the file, the differences that nothing
+    explains, how many others a mistake of call frame information explains)."""
     said = run(tool, path).splitlines()
     wrong, unnoticed, numbers, rows = [], 0, [0] * 6, None
     known_wrong = os.path.basename(path) in KNOWN_WRONG
@@ -95,9 +95,10 @@ def check(tool, rows_tool, path):
 
 
 def hidden(tool, rows_tool, path):
-    """The file without symbols and tables: (bytes of functions, bytes with a rule, bytes that
-    differ where call frame information is wrong, functions with other bytes that differ). glibc's
-    __mpn_mul_1() and similar functions push registers, and their tables don't say so."""
+    """Compares a file with its copy without symbols and tables. Returns (bytes of functions, bytes
+    with a rule, bytes that differ because call frame information is wrong, functions with other
+    bytes that differ). It is wrong in glibc's __mpn_mul_1() and similar functions, which push
+    registers without saying so."""
     with tempfile.TemporaryDirectory() as d:
         out = os.path.join(d, "hidden")
         run("objcopy", "--strip-all", "-R", ".eh_frame", "-R", ".eh_frame_hdr", path, out)

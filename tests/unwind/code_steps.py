@@ -35,14 +35,14 @@ def rows():
 
 
 def described():
-    """Functions that have call frame information: (start, end)."""
+    """Returns (start, end) of the functions that have call frame information."""
     lines = open(os.environ["KRAIT_TABLES"], encoding="utf-8")
     return [tuple(int(x, 16) for x in line.split()[1:]) for line in lines if line.startswith("fde ")]
 
 
 def bare(names, bias):
-    """Yields the names without call frame information. Such functions call nothing, so each step
-    stays inside."""
+    """Yields the names of functions without call frame information. They call nothing, so stepping
+    stays within them."""
     fdes = described()
     for name in names:
         at = int(gdb.parse_and_eval("(unsigned long)&" + name)) - bias
@@ -55,7 +55,7 @@ def saved(cfa, slot, now):
 
 
 def wrong(rule, cfa, fp, bx):
-    """What is wrong with the rule, in words, or None."""
+    """Says what is wrong with a rule; None if it is right."""
     kind, reg, off, off2, _, ra, fp_slot, bx_slot = rule
     said = register(NAMES[reg]) + off
     if kind == DEREF:
@@ -90,7 +90,7 @@ def follow(keys, rules, bias, name):
 
 
 def bias_of(library):
-    """Where it is loaded: address of its first mapping."""
+    """Returns the address of the library's first mapping."""
     pid = gdb.selected_inferior().pid
     for line in open("/proc/%d/maps" % pid, encoding="utf-8"):
         if line.rstrip().endswith(library):

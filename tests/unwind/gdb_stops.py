@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs inside gdb, attached to a program. It stops the program again and again at moments that
-nobody chooses, and writes registers, the bytes of the stack, mappings, and gdb's own backtrace
-without inlined functions. gdb_truth.py starts it and says in the environment where to write and how
-often.
+"""Runs inside gdb, attached to a program. It stops the program again and again at random moments,
+and writes registers, the bytes of the stack, mappings, and gdb's own backtrace without inlined
+functions. gdb_truth.py starts it and says in the environment where to write and how often.
 
 STOPS is text, in lines of words; numbers are hexadecimal:
   maps N           N lines as in /proc/PID/maps follow; they hold until the next `maps`
@@ -82,8 +81,8 @@ class Writer:
         if maps != self.maps:
             self.text.write("maps %x\n%s" % (maps.count("\n"), maps))
             self.maps = maps
-        # The thread that was stopped, and one of the others: those sleep, and a sleeping thread has
-        # the same stack each time.
+        # Writes the thread that ran and one other thread. The others sleep, so their stacks are the
+        # same at each stop.
         running = gdb.selected_thread()
         others = [t for t in gdb.selected_inferior().threads() if t.num != running.num]
         for thread in [running] + random.sample(others, min(1, len(others))):

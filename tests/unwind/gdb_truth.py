@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """Compares the kernel program's unwinder, compiled for the host, with gdb. Programs are stopped 200
-times each at moments that nobody chooses, and both unwind the same registers and memory.
+times each at random moments, and both unwind the same registers and memory.
 
     gdb_truth.py [--only GLOB] [--program GLOB] [--stops N] [--keep DIR]
 
@@ -59,7 +59,7 @@ def packages_of(file):
 
 
 def started(interpreter, name):
-    """The program, at work."""
+    """Starts the program, and returns once it is at work."""
     file = os.path.join(BUSY, name + ".py")
     environment = interpreter.environment()
     for package in packages_of(file):
@@ -88,7 +88,8 @@ def capture(pid, folder, stops):
 
 
 def captured(interpreter, name, folder, stops):
-    """Starts it again if gdb fails or gets stuck, as it does now and then on a busy machine."""
+    """Stops a program under gdb. Starts anew if gdb fails or hangs, as it sometimes does on a busy
+    machine."""
     for last in (False, True):
         process = started(interpreter, name)
         try:
@@ -102,7 +103,8 @@ def captured(interpreter, name, folder, stops):
 
 
 def stacks(folder, *spoilt):
-    """For each stack: (gdb's addresses, its reason, the unwinder's addresses, its outcome)."""
+    """Yields for each stack (gdb's addresses, why gdb's backtrace ends, the unwinder's addresses,
+    its outcome)."""
     ours = subprocess.run([TOOL, folder, *spoilt], stdout=subprocess.PIPE, check=True, timeout=300)
     lines = iter(ours.stdout.decode().splitlines())
     with open(os.path.join(folder, "stops"), encoding="utf-8", errors="replace") as f:
@@ -117,7 +119,7 @@ def stacks(folder, *spoilt):
 
 
 def same(gdb, ours):
-    """Number of frames in which both agree, from the innermost one on."""
+    """Returns how many frames are the same in both, counted from the innermost."""
     n = 0
     for at, (a, b) in enumerate(zip(gdb, ours)):
         if a != b and (at == 0 or a != b + 1):
@@ -127,7 +129,7 @@ def same(gdb, ours):
 
 
 class Files:
-    """Which code has call frame information, as readelf says."""
+    """Answers which code has call frame information, from what readelf says."""
 
     def __init__(self, stops):
         """@stops: a file with lines as in /proc/PID/maps."""
@@ -140,7 +142,8 @@ class Files:
                                      + [found.group(4)])
 
     def read(self, path):
-        """(executable segments as offset, size, vaddr; [start, end) of what is described)."""
+        """Returns (executable segments, [(start, end) of the code that call frame information
+        describes])."""
         said = subprocess.run(["readelf", "-lW", path], stdout=subprocess.PIPE, check=True).stdout
         loads = [[int(word, 16) for word in words.split()[:4]] for words in re.findall(
             r"LOAD +(0x\w+ 0x\w+ 0x\w+ 0x\w+) 0x\w+ R.E", said.decode())]
@@ -150,7 +153,8 @@ class Files:
         return loads, sorted((int(a, 16), int(b, 16)) for a, b in described)
 
     def find(self, pc):
-        """(file, virtual address there, the range that describes it or None); None: in no file."""
+        """Returns (file, virtual address in it, the described range that has it or None), or None
+        if @pc is in no file."""
         for start, end, offset, path in self.maps:
             if start <= pc < end and os.path.exists(path):
                 if path not in self.ranges:
@@ -163,8 +167,8 @@ class Files:
         return None
 
     def is_piece(self, path, start, whole):
-        """Is the code at @start a piece of the function at @whole? Its first row isn't that of a
-        function, and the function or another piece of it jumps there."""
+        """True if the code at @start is a piece of the function at @whole: its first row isn't that
+        of a function's start, and the function or another piece of it jumps there."""
         said = subprocess.run(["readelf", "--debug-dump=frames-interp", path], stdout=subprocess.PIPE,
                               stderr=subprocess.DEVNULL, check=False).stdout.decode()
         row = re.search(r" FDE .*pc=0*%x\.\..*\n.*\n0*%x (\S+)" % (start, start), said)

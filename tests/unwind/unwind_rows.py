@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""unwind_rows.py TOOL [--full]: the rows that krait compiles (tests/tools/unwind_rows.c) against
+"""unwind_rows.py TOOL [--full]: compares the rows that krait makes (tests/tools/unwind_rows.c) with
 what `readelf --debug-dump=frames-interp` says of the same file, for every row and every function.
 Where readelf says "exp", the expression is taken from its --debug-dump=frames. krait's rules can't
 hold all that DWARF can say: LOSSES has the reasons for such losses, and any other difference fails.
@@ -63,8 +63,8 @@ def run(*command):
 
 
 def entries(path, how):
-    """The entries of readelf's dump of .eh_frame, or of .debug_frame if the first has no functions.
-    Each is a string of several lines."""
+    """Returns the entries of readelf's dump of .eh_frame, or of .debug_frame if .eh_frame has no
+    functions. Each entry is a string of several lines."""
     found = {}
     for text in run("readelf", how + "N", path).split("Contents of the ")[1:]:
         name, _, text = text.partition(" ")
@@ -77,8 +77,8 @@ def entries(path, how):
 
 
 class Expressions:
-    """What only the dump of instructions has: expressions, and whether a register without a rule
-    ("u" in rows) was declared undefined."""
+    """Facts that only readelf's dump of the instructions has: expressions, and whether a register
+    that rows show as "u" was declared undefined."""
     def __init__(self, path):
         self.path, self.of = path, None
 
@@ -87,7 +87,8 @@ class Expressions:
                    if "expression" in x or "undefined" in x}
 
     def at(self, key, start, loc, register):
-        """The expression for a register's name or "cfa" at LOC, "undefined", or ""."""
+        """Returns the expression that holds at LOC for a register's name or "cfa", or "undefined",
+        or ""."""
         if self.of is None:
             self.read()
         now, here, kept = {}, start, []
@@ -113,7 +114,8 @@ class Expressions:
 
 
 def breg(machine, text):
-    """(register's number, offset, what follows) of "DW_OP_breg7 (rsp): 8; ..."."""
+    """Takes "DW_OP_breg7 (rsp): 8; ..." apart. Returns (the register's number, the offset, the
+    rest)."""
     m = re.match(r"DW_OP_breg(\d+) \(\w+\): (-?\d+)(?:; )?", text)
     return (int(m[1]), int(m[2]), text[m.end():]) if m else (None, 0, "")
 
@@ -162,8 +164,9 @@ class Rules:
         return None
 
     def slot(self, text, expression, name, cfa=None):
-        """(where a register is saved, in units of 8 bytes; 1 if that counts from the frame pointer
-        and not from the CFA). It may do so only where the CFA shows whose frame pointer it is."""
+        """Returns (where a register is saved, in units of 8 bytes; 1 if that is an offset from the
+        frame pointer, 0 if from the CFA). It is from the frame pointer only where the CFA shows
+        whose frame pointer it is."""
         if text in ("u", "s", "n", None):
             return SAME, 0
         m = re.match(r"c([-+]\d+)$", text)
@@ -210,8 +213,8 @@ class Rules:
 
 
 def functions(path):
-    """[(start, end, rows as (loc, text), columns' names, key, signal, return address column)] in the
-    section's order."""
+    """Returns [(start, end, rows as (loc, text), the columns' names, key, whether it is a signal
+    frame, the return address column)] for all functions, by start address."""
     cies, found = {}, []
     for entry in entries(path, "-wF"):
         key, _, rest = entry.partition("\n")
@@ -234,9 +237,10 @@ def functions(path):
 
 
 def eh_return(path, start, end, leave):
-    """What call frame information doesn't say of a function that is left by __builtin_eh_return at
-    @leave: (from where on its return address may be overwritten; from where on frames further out
-    may be; where it has left; where the return address still is, from the CFA in units of 8
+    """Finds in a function that is left by __builtin_eh_return at @leave what its call frame
+    information doesn't say. Returns four numbers: the address from which on its return address may
+    be overwritten, the address from which on the frames further out may be, the address at which it
+    has been left, and where the return address is kept until then (from the CFA, in units of 8
     bytes)."""
     text = run("objdump", "-dw", "--no-show-raw-insn", f"--start-address={start:#x}", f"--stop-address={end:#x}", path)
     code = [(int(m[1], 16), m[2]) for m in re.finditer(r"^ +([0-9a-f]+):\t(.*?) *$", text, re.M)]
@@ -246,7 +250,7 @@ def eh_return(path, start, end, leave):
     def argument(register):
         how, source = next(m for m in (re.match(rf"(lea|mov) +(\S+),%{register}$", insn)
                                        for _, insn in code[install::-1]) if m).groups()
-        # GCC 14 of Ubuntu keeps the register in the frame meanwhile
+        # Ubuntu's GCC 14 keeps the register's value in the frame until then
         if how == "mov" and source[0] != "%":
             source = next(m for m in (re.match(r"mov +(%r\w+)," + re.escape(source), insn)
                                       for _, insn in code[install::-1]) if m)[1]
@@ -319,7 +323,7 @@ def tool_rows(tool, path):
 
 
 def differences(got, want):
-    """The first rows that differ."""
+    """Returns the first rows that differ."""
     if got == want:
         return []
     at = next((i for i, (a, b) in enumerate(zip(got, want)) if a != b), min(len(got), len(want)))
@@ -330,7 +334,7 @@ def differences(got, want):
 
 
 def unnoticed(rows, want):
-    """True if the comparison doesn't see that a rule was changed, or a row moved."""
+    """True if the comparison doesn't notice a changed rule or a moved row."""
     i = len(rows) // 2
     loc, rule = rows[i]
     return any(not differences(rows[:i] + [other] + rows[i + 1:], want)
@@ -386,7 +390,7 @@ def interpreters():
 
 
 def is_ours(path):
-    """Is it a 64-bit ELF program or library for a machine that krait knows?"""
+    """True if the file is a 64-bit ELF program or library for a machine that krait knows."""
     try:
         with open(path, "rb") as f:
             h = f.read(20)
@@ -396,7 +400,7 @@ def is_ours(path):
 
 
 def everything():
-    """Every ELF file in the usual directories."""
+    """Yields every ELF file in the usual directories."""
     home = os.path.expanduser("~")
     for root in ("/usr/lib", "/usr/bin", "/usr/sbin", "/usr/libexec", "/usr/local", "/opt",
                  "/usr/aarch64-linux-gnu", home + "/.pyenv", home + "/.cache/krait-tests"):

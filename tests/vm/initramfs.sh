@@ -26,9 +26,10 @@ initramfs_base() {
 	echo "$base"
 }
 
-# The packages compile the standard library when they're configured, which they never are here. Only
-# a Python of the same version can do it, the host's or a test interpreter; without, the machine
-# starts slowly. Unchecked: newer kernels give the files of an initramfs new times.
+# Compiles the standard library, which the packages would do when they are configured; here they
+# never are. Only a Python of the same version can do it, the host's or a test interpreter. Without
+# one the machine starts slowly. The compiled files don't check the sources' times, because newer
+# kernels give the files of an initramfs new times.
 compile_library() {
 	local python
 	for python in "/usr/bin/$2" "$KRAIT_TEST_CACHE/bin/$2-sid"; do
@@ -48,8 +49,8 @@ initramfs_pack() {
 	( cd "$1" && find . "${prune[@]}" -print0 | sort -z | cpio -0 -o -H newc --quiet )
 }
 
-# initramfs_make OUT BASE DIR: the base, then the guest's scripts, krait, if it's there, and what
-# lies in DIR.
+# initramfs_make OUT BASE DIR: writes to OUT the base, then the guest's scripts, krait if there is
+# one, and the files in DIR.
 initramfs_make() {
 	local over
 	over=$(mktemp -d)

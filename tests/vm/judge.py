@@ -43,7 +43,8 @@ class Result:
 
 
 def parse_stack(line):
-    """(frames root first, count); a Python frame is (name, file, line), any other a string."""
+    """Returns (frames, root first, count) of a line. A Python frame is (name, file, line), any
+    other frame a string."""
     stack, count = line.rsplit(" ", 1)
     frames = []
     for text in stack.split(";"):
@@ -79,8 +80,8 @@ def fits(frames, chain):
 
 
 def classify(frames, chains):
-    """What a stack is: a chain's name, "between" (on the way to a leaf), "elsewhere" (start-up,
-    no Python), "not examined", "incomplete" or "wrong"."""
+    """Says what a stack is: the name of a chain, "between" (a chain without its innermost frames),
+    "elsewhere" (start-up, no Python), "not examined", "incomplete" or "wrong"."""
     if NOT_EXAMINED in frames:
         return "not examined"
     if any(isinstance(f, str) and MARK.match(f) for f in frames):
@@ -96,8 +97,9 @@ def classify(frames, chains):
 
 
 def judge_cycles(result):
-    """The same of a profile by the CPU's own counter, one sample for 10 million cycles of 1 GHz, in
-    user code alone: so the samples say how long the program says it ran."""
+    """Judges a profile by the CPU's own counter like judge(). It has one sample for 10 million
+    cycles in user code. At 1 GHz the number of samples therefore tells how long the program ran,
+    which must be what the program says."""
     problems, summary = judge(result)
     if problems is None or problems:
         return problems, summary
@@ -130,7 +132,8 @@ DUMPED = (r"Thread \d+ .*: sleeping for [1-9]\d*\.\d s", r"  native: _start \(",
 
 
 def judge_dump(result):
-    """The same for krait dump's output on a sleeping thread: these lines, in this order."""
+    """Judges krait dump's output on a sleeping thread: it must have certain lines, in this
+    order."""
     said = result.said("DUMP")
     if result.code == "none":
         return None, "no statically linked krait (make STATIC=1)"
@@ -144,8 +147,8 @@ def judge_dump(result):
 
 
 def judge_hotplug(result):
-    """The same for a program that ran on a CPU which came online after krait's start, while the
-    clock was set, and until the CPU went offline."""
+    """Judges the recording of late_cpu.py, which ran on a CPU that came online after krait's start,
+    while the clock was set, and until the CPU went offline."""
     if not result.said("HOTPLUGRC"):
         return None, "no krait, or a kernel that can't switch a CPU off"
     lines, took = result.said("HOTPLUG"), [float(t) for t in result.said("HOTPLUGTOOK")]
@@ -161,7 +164,7 @@ def judge_hotplug(result):
 
 
 def judge_events(result):
-    """The same for a recording of two events: page faults, of which each is a sample, and CPU time."""
+    """Judges a recording of two events: page faults, each of which is a sample, and CPU time."""
     if not result.said("EVENTSRC"):
         return None, "no statically linked krait (make STATIC=1)"
     lines, truth = result.said("EVENTS"), " ".join(result.said("EVENTSTRUTH")).split()
@@ -192,7 +195,8 @@ def judge_planted(result):
 
 
 def judge(result):
-    """(problems, summary) of the profile; (None, why) if there was no krait to make one."""
+    """Returns (problems, summary) of the profile, or (None, why) if there was no krait to make
+    one."""
     if not result.ended:
         return ["the test machine didn't get to its end"], ""
     if result.code == "none":

@@ -3,8 +3,8 @@
 # Debian's cloud kernels by series ("5.10", "newest"), found in the package lists, fetched
 # once. Sourced after machine.sh (VM_ARCH, VM_CACHE), ../setup/common.sh and ../setup/apt.sh.
 
-# Which suites may have a series. One apt state per suite: one that the mirror has dropped
-# costs only the kernels that nobody else has.
+# Prints the suites that may have a series. Each suite has an apt state of its own, so if the mirror
+# has dropped one, only the kernels that no other suite has are lost.
 kernel_suites() {
 	case $1 in
 	5.10) echo bullseye ;;
@@ -15,7 +15,7 @@ kernel_suites() {
 	esac
 }
 
-# kernel_get SERIES: prints the path of a vmlinuz, beside which its version lies.
+# kernel_get SERIES: prints the path of a vmlinuz. A file with its version is beside it.
 kernel_get() {
 	local dir=$VM_CACHE/kernels/$1 suite
 	if [ ! -s "$dir/vmlinuz" ]; then

@@ -2,8 +2,8 @@
 # shellcheck shell=bash disable=SC2034 # the scripts beside this one use these variables
 # The two kinds of machine: x86-64, and arm64 with a cross-compiled krait. Sourced.
 #
-# Emulated even where /dev/kvm is: it takes seconds, and a nested KVM that lacks a register aborts
-# qemu (seen: MSR 0x10a with -cpu max).
+# Machines are emulated even if there is /dev/kvm: emulation takes only seconds, and a nested KVM
+# that lacks a register makes qemu abort (seen: MSR 0x10a with -cpu max).
 
 # machine_of SPEC: sets everything that depends on the architecture.
 machine_of() {
@@ -62,8 +62,8 @@ verifier_build() {
 	esac
 }
 
-# boot VMLINUZ OUT JOB: the machine runs it for $VM_LIMIT_S at most; all that it says goes to
-# OUT.console.
+# boot VMLINUZ OUT JOB: lets the machine run the job, for $VM_LIMIT_S at most. Everything that it
+# prints is written to OUT.console.
 boot() {
 	timeout "$VM_LIMIT_S" "${VM_QEMU[@]}" -smp 2 -m "$VM_MEMORY" -display none -no-reboot -nodefaults \
 		-serial "file:$2.console" -kernel "$1" -initrd "$2.cpio" \

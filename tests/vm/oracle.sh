@@ -8,8 +8,8 @@ set -euo pipefail
 
 VM_LIMIT_S=${VM_LIMIT_S:-2400} VM_MEMORY=3072
 
-# repository VERSION...: what the oracle needs of it; extension modules come from the host, as the
-# machine has no network.
+# repository VERSION...: copies the files of the repository that the oracle needs. The host fetches
+# the extension modules, because the machine has no network.
 repository() {
 	local version
 	mkdir -p tests cache

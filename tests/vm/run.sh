@@ -18,7 +18,7 @@ main() {
 	return $bad
 }
 
-# prepare SERIES OUT: makes the machine; what stands in the way is the last line on stderr.
+# prepare SERIES OUT: makes the machine. If it can't, the last line on stderr says why.
 prepare() {
 	local suite base over object
 	machine_needs

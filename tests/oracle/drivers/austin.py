@@ -19,7 +19,7 @@ class Mojo:
         self.strings, self.frames = {1: "<unknown>"}, {}
 
     def number(self):
-        """An integer: 6 bits and a sign in the first byte, then 7 bits a byte."""
+        """Reads an integer: 6 bits and a sign in the first byte, then 7 bits in each byte."""
         byte = self.data[self.at]
         self.at += 1
         value, negative, shift = byte & 0x3f, byte & 0x40, 6

@@ -51,7 +51,8 @@ class Driver:
         raise NotImplementedError
 
     def loses(self, said):
-        """{what: number} of what the tool itself says that it didn't get. @said: its output."""
+        """Returns {what: number} for the samples that the tool itself says it didn't get. @said:
+        the tool's output."""
         raise NotImplementedError
 
 
@@ -79,7 +80,8 @@ def plain(said):
 
 
 def counts(said, **patterns):
-    """{what: sum of the numbers that its pattern finds}; "_" in a name stands for a space."""
+    """Returns {what: sum of the numbers that its pattern finds in @said}. A "_" in a keyword stands
+    for a space."""
     return {what.replace("_", " "): sum(int(n) for n in re.findall(pattern, said))
             for what, pattern in patterns.items()}
 
@@ -89,5 +91,6 @@ def frame(name, file, line, column=0, end=(0, 0)):
 
 
 def mark(text):
-    """A place in a stack of which the tool says that it doesn't know it."""
+    """Returns a location for a place in a stack where the tool says that it doesn't know the
+    frame."""
     return pprof.Location("", "[%s]" % text, "", 0, 0, 0)

@@ -28,8 +28,8 @@ def location(text):
 
 
 def stacks(path, weight=int):
-    """(number of samples, locations) of each line. @weight makes the number of a line's last
-    word."""
+    """Yields (number of samples, locations) for each line. @weight makes the number from the line's
+    last word."""
     with open(path, encoding="utf-8", errors="surrogateescape") as f:
         for line in f:
             stack, _, count = line.rstrip("\n").rpartition(" ")

@@ -35,7 +35,8 @@ def snapshot(frame):
 
 
 def facts(frame):
-    """[name, file, first line, line, column, (end line, end column) or None] of a frame."""
+    """Returns the facts of a frame: [name, file, first line, line, column, (end line, end column)
+    or None]."""
     code = frame.f_code
     units = truth.positions(code)
     line, column, end = frame.f_lineno or 0, 0, None
@@ -49,9 +50,10 @@ def facts(frame):
 
 
 class Faulty(object):
-    """Makes mistakes. A method gets a stack's frames and facts, leaf first, and changes facts.
+    """Makes mistakes. Each method is one mistake: it gets a stack's frames and their facts, leaf
+    first, and changes the facts.
 
-    A "rare" one, in a tenth of the samples, stands for what happens now and then.
+    A method that asks rare() makes its mistake in a tenth of the samples only.
     """
 
     def __init__(self):
@@ -98,7 +100,7 @@ class Faulty(object):
             stack[i][3:] = self.unit(frame, -frame.f_lasti // 2)
 
     def instruction_halved(self, frames, stack):
-        """f_lasti is read in the wrong unit: code units as bytes, or the other way round."""
+        """Fault: f_lasti is read in the wrong unit, code units as bytes or bytes as code units."""
         for i, frame in enumerate(frames):
             stack[i][3:] = self.unit(frame, -frame.f_lasti // 4)
 
@@ -157,7 +159,8 @@ class Faulty(object):
             stack[0][0] = stack[1][0]
 
     def code_of_last_sample(self, frames, stack):
-        """The leaf has the code object of the sample before, as if a record had come too late."""
+        """Fault: the leaf has the code object of the previous sample's leaf, as if a record had
+        come too late."""
         leaf = stack[0][:3]
         if self.rare() and self.last:
             stack[0][:3] = self.last
@@ -195,7 +198,7 @@ class Faulty(object):
         stack[:] = [s for f, s in zip(frames, stack) if not f.f_code.co_flags & 0x20]
 
     def root_of_another(self, frames, stack):
-        """The inner half of this stack is put on the outer half of the one before."""
+        """Fault: the inner half of this stack is put on the outer half of the previous stack."""
         own = [list(each) for each in stack]
         if self.rare() and self.last:
             stack[:] = stack[:len(stack) // 2] + self.last[len(self.last) // 2:]
@@ -219,7 +222,7 @@ class Faulty(object):
                 each[0] = each[0].encode("utf-16-le").decode("latin-1")[:len(each[0])]
 
     def class_of_self(self, frames, stack):
-        """A method is named after the class of self, though a base class has it."""
+        """Fault: a method that a base class defines is named after the class of self."""
         for i, frame in enumerate(frames):
             if "self" in frame.f_code.co_varnames[:1] and "self" in frame.f_locals:
                 stack[i][0] = "%s.%s" % (type(frame.f_locals["self"]).__name__,
@@ -249,7 +252,7 @@ class Sampler(object):
     def tick(self, _signal, frame):
         if self.over:
             return
-        # not while the last tick hasn't returned yet, as on a slow machine
+        # On a slow machine the last tick may not have returned yet. Then this one takes no sample.
         if frame.f_code not in OWN:
             self.sample(frame)
         self.arm()
@@ -263,14 +266,15 @@ class Sampler(object):
         for ident, top in current.items():
             before = snapshot(top)
             stack = self.stack(top)
-            # a sample counts if the thread didn't run in the meantime
+            # a sample counts only if the thread didn't run while its stack was read
             if ident == self.main or snapshot(top) == before:
                 self.counts[stack] = self.counts.get(stack, 0) + 1
         if sys.version_info[0] == 2:
             sys.setcheckinterval(interval)
 
     def arm(self):
-        """Asks for one signal only, because a deep stack takes longer than the interval."""
+        """Asks for one signal, not for a series, because a deep stack takes longer than the
+        interval."""
         signal.setitimer(signal.ITIMER_REAL, INTERVAL)
 
     def save(self, path):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""profiling.sampling, which comes with Python from 3.15 on, and profiles the same version alone.
-Its folded stacks have shortened files. Its frames of the collector, <GC>, aren't Python's, and
-have no file; one of an unknown file says that the sampler couldn't read it."""
+"""profiling.sampling, which is part of Python from 3.15 on, and profiles only the same version. The
+files in its folded stacks are shortened. Its frame <GC> stands for the garbage collector and isn't
+a Python frame. A frame of an unknown file means that the sampler couldn't read the frame."""
 import re
 
 from drivers import driver, folded

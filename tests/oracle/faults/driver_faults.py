@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """driver_faults.py [--python WHICH] [DRIVER...]: does the judge say the truth of each profiler?
 
-Each profiler that is installed samples targets/still.py, whose threads stand still, so that what it
-reads can't change meanwhile: nothing may be found wrong in it. krait samples threads that run, so
-it gets targets/chains.py. Then a fault is put into a tenth of the same samples, one kind after the
-other. The judge must find as many wrong, and call them by that kind.
+Each profiler that is installed samples targets/still.py, whose threads stand still, so that their
+stacks can't change while the profiler reads them: the judge must find nothing wrong. krait samples
+only threads that run, so it gets targets/chains.py. Then a tenth of the same samples gets a fault,
+one kind after the other. The judge must find just these wrong, and name the kind.
 """
 import argparse
 import copy
@@ -62,7 +62,8 @@ FAULTS = {each.__name__: each for each in (line, name, stack, order)}
 
 
 def stacks_with(fault, stacks, is_own):
-    """A tenth of the samples of each stack get the fault, one at least; also how many that are."""
+    """Puts the fault into a tenth of the samples of each stack, at least one. Returns the stacks
+    and the number of samples with the fault."""
     out, made = [], 0
     for count, frames in stacks:
         mine = [f for f in frames if f.kind == "python" and is_own(f)]
@@ -127,7 +128,8 @@ def test(driver, python, program, options):
 
 
 def provide(kind):
-    """The program of a driver from its package, in the test cache, where it isn't on PATH."""
+    """Returns the profiler's program from its package, which is installed in the test cache, or
+    None if the program is on PATH."""
     if not kind.package or any(shutil.which(tool) for tool in kind.tools):
         return None
     place = os.path.join(oracle.CACHE, "oracle", "tools", kind.package)

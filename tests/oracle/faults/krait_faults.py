@@ -37,7 +37,7 @@ FAULTS = {
     # krait then shows the line of the instruction after
     "code_adaptive-2": ("multiline", (3, 11), None),
     "code_adaptive+8": ("multiline", (3, 11), None),
-    # what proves the identity of a code object is the same for many
+    # many code objects then have the same value where krait looks for the proof of their identity
     "code_version=code_firstlineno": ("churn", (3, 12), None),
     "codes_made=interp_head": ("churn", (3, 12), None),  # the count of code objects never changes
     "str_length+8": ("chains", None, None),
@@ -121,7 +121,7 @@ def main():
             spoilt.test(interpreter, by_name["chains"], None)
             for fault, (name, first, last) in FAULTS.items():
                 if fault.startswith("codes_made") and interpreter.name.endswith(EMBEDDED):
-                    continue  # of these interpreters krait doesn't use the count
+                    continue  # krait doesn't use the count of code objects of these interpreters
                 if not ((first and minor < first) or (last and minor > last)):
                     spoilt.test(interpreter, by_name[name], fault)
     return 1 if spoilt.failed else 0

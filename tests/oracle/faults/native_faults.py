@@ -21,7 +21,7 @@ STACKS = 100  # how many different stacks each fault is made in
 
 
 class Known:
-    """A stack, root first, and the places of the program's own frames in it."""
+    """A stack, root first, with the indexes of the program's own frames in it (.at)."""
 
     def __init__(self, stack, checker, rng):
         self.stack, self.rng = stack, rng
@@ -33,7 +33,8 @@ class Known:
         return self.stack[self.at[n]].kind
 
     def some(self, condition):
-        """A known frame (index into .at) for which @condition holds; not the first or the last."""
+        """Returns the index into .at of a frame for which @condition holds, neither the first nor
+        the last, or None."""
         fit = [n for n in range(1, len(self.at) - 1) if condition(n)]
         return self.rng.choice(fit) if fit else None
 
@@ -90,7 +91,8 @@ def native_twice(known):
 
 
 def group_moved(known, step):
-    """A group of Python frames moves to the program's next native frame further out or in."""
+    """Fault: a group of Python frames moves to the program's next native frame further out or
+    in."""
     natives = [i for n, i in enumerate(known.at) if known.kind(n) == "native"]
     fit = []
     for first, last in known.groups():
@@ -115,8 +117,8 @@ def group_too_far_in(known):
 
 
 def group_off_by_one(known, step):
-    """A group of Python frames moves to the next native frame further out or in. With the
-    interpreter's own frames shown, that frame is no evaluation loop."""
+    """Fault: a group of Python frames moves to the next native frame further out or in. If the
+    interpreter's own frames are shown, that frame is no evaluation loop."""
     fit = [g for g in known.groups()
            if all(0 < i < len(known.stack) and known.stack[i].kind == "native"
                    for i in (g[0] - 2, g[0] - 1, g[1] + 1))]
@@ -148,7 +150,8 @@ def loop_dropped(known):
 
 
 def groups_shifted(known):
-    """Each group of Python frames takes the next one's place, as if a loop was counted twice."""
+    """Fault: each group of Python frames takes the next group's place, as if an evaluation loop had
+    been counted twice."""
     groups = known.groups()
     if len(groups) < 3:
         return None
@@ -199,14 +202,16 @@ def kernel_inside(known):
 
 
 def repeated(known):
-    """An outer part of the stack comes twice, as if rows of another file had led back."""
+    """Fault: an outer part of the stack comes twice, as if unwind rows of another file had led back
+    to it."""
     n = known.some(lambda n: n > 4 and known.kind(n) == "native")
     m = n and known.rng.randrange(2, n)
     return n and known.stack[:known.at[n]] + known.stack[known.at[m]:]
 
 
 def marked_and_swapped(known):
-    """Two frames further in than a mark change places: a mark excuses missing frames only."""
+    """Fault: two frames further in than a mark change places. A mark excuses only missing
+    frames."""
     out = native_swapped(known)
     return out and [MARK] + out
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Compares a profile with the truth of one target: which samples show what can't have happened?
 
-verdict() has no other input or effect: from a profile and a truth it makes a Report. truth.py
-describes the tree.
+verdict() makes a Report from a profile and a truth, and does nothing else. truth.py describes the
+tree of calls that is the truth.
 """
 import collections
 import json
@@ -82,7 +82,8 @@ def line_ok(code, loc):
 
 
 def end_ok(code, loc):
-    """Does an instruction have this end too, if the profile says where the expression ends?"""
+    """True if an instruction also has this end of the expression, or if the profile doesn't say
+    where the expression ends."""
     return (not loc.end_column or not code["ends"]
             or (loc.line, loc.column, loc.end_line, loc.end_column) in code["ends"])
 
@@ -148,7 +149,8 @@ class Checker(object):
             code["index"] = i
 
     def state(self, entries):
-        """The number of the state with these (node, code, call) entries, kept as {node: code}."""
+        """Returns the number of the state with these entries (node, code, call). .states has the
+        state as {node: code}."""
         codes = {node: code for node, code, _ in entries}
         key = frozenset(codes)
         known = self.state_ids.get(key)
@@ -177,7 +179,8 @@ class Checker(object):
         return "impossible"
 
     def step(self, state, loc, callee):
-        """The state after a call at loc; a kind of error if there is none."""
+        """Returns the state after a call from @loc to @callee, or a kind of error (text) if the
+        tree has no such call."""
         codes, callers = self.states[state], self.truth.children.get(callee.key, {})
         moved = [node for node in min(codes, callers, key=len) if node in codes and node in callers]
         found = [child for node in moved if end_ok(codes[node], loc)
@@ -197,8 +200,8 @@ class Checker(object):
                 and any(line_ok(code, loc) for code in self.states[state].values()))
 
     def along(self, state, part):
-        """(state, None, 0) after the calls from each frame to the next. If a call isn't in the
-        tree: the state of its caller, the kind of error, the caller's index."""
+        """Follows the calls from each frame to the next. Returns (the state after them, None, 0),
+        or for a call that isn't in the tree (the caller's state, the kind of error, its index)."""
         for i, loc in enumerate(part[:-1]):
             key = (state, loc, part[i + 1])
             if key not in self.steps:
@@ -209,7 +212,8 @@ class Checker(object):
         return state, None, 0
 
     def walk(self, stack, cut):
-        """None if the stack is a path of the tree, else (kind of error, index of the frame)."""
+        """Returns None if the stack is a path of the tree, else (kind of error, index of the
+        frame)."""
         state = self.starts(stack, cut)
         if not self.states[state]:
             return self.explain(stack, 0), 0
@@ -311,7 +315,8 @@ def verdict(profile, checker, pids=None):
 
 
 def is_source(name):
-    """Can this be the file of a code object? If not, something else was read as one."""
+    """True if this can be the file of a code object. If it can't, the profiler read something else
+    as a code object."""
     return name.endswith(".py") or (name.startswith("<") and name.endswith(">"))
 
 

@@ -42,7 +42,8 @@ class Files:
 
 
 class Judge:
-    """Sorts the stacks of one program. @first_lines: the profiler says them, and is held to it."""
+    """Judges the stacks of one program. @first_lines: the profiler says the first lines of code
+    objects, so they are compared too."""
 
     def __init__(self, paths, contract, first_lines):
         self.checker = check.load(paths, contract, None if first_lines else names)
@@ -52,7 +53,8 @@ class Judge:
         self.examples = []
 
     def frame(self, location, column=True):
-        """The location as the truth spells it, without its column if that isn't asked for."""
+        """Returns the location with the truth's spelling of the file, and without the column if
+        columns aren't compared."""
         if location.kind != "python":
             return location
         end = (location.end_line, location.end_column) if column else (0, 0)

@@ -3,8 +3,8 @@
 can these frames have called each other in this order?
 
 If the native part of a stack breaks off at a mark, the Python frames must be in order all the same,
-and so must all frames further in than the mark. verdict() has no other input or effect: from a
-profile and a graph it makes a Report.
+and so must all frames further in than the mark. verdict() makes a Report from a profile and a
+graph, and does nothing else.
 """
 import collections
 import json
@@ -49,7 +49,8 @@ class Graph(object):
         self.all = frozenset(self.out) | frozenset(e[1] for e in edges)
 
     def past(self, nodes, missing):
-        """The nodes that can be reached from @nodes if frames of kind @missing may be left out."""
+        """Returns the nodes that can be reached from @nodes by frames of kind @missing alone,
+        because such frames may be missing in the stack."""
         found, todo = set(nodes), list(nodes)
         while todo:
             for to, kind, _, _, _ in self.out[todo.pop()]:
@@ -60,7 +61,8 @@ class Graph(object):
 
 
 def between_ok(between, never, gap, symbols, machinery):
-    """May the frames of @gap lie between two frames of the program? gap: their names and files."""
+    """True if the frames of others in @gap (their names and files) may be between two frames of the
+    program. @between and @never are from the program's graph."""
     if between == "nothing":
         return not gap
     if never and symbols and any(matches(never, each) for each in gap):
@@ -73,10 +75,12 @@ def between_ok(between, never, gap, symbols, machinery):
 
 
 class State(object):
-    """nodes: the places in the graph; gap: frames of others since the last frame of the program.
+    """A state of the walk through the graph, as a finite automaton has it.
 
-    loose: native frames may be missing; fresh: they may be before the program's next frame only.
-    holes: Python frames may be missing. steps: the states after one frame; parts: after several.
+    nodes: where in the graph the walk may be. gap: frames of others since the program's last frame.
+    loose: native frames may be missing; fresh: only until the program's next frame. holes: Python
+    frames may be missing. steps: {frame: the state after it}; parts: {several frames: the result of
+    walk()}.
     """
     __slots__ = ("nodes", "gap", "loose", "fresh", "holes", "steps", "parts")
 
@@ -87,11 +91,14 @@ class State(object):
 
 
 class Checker(object):
-    """symbols: the interpreter has names for its own functions. full: --native=full, else leaf.
-    machinery: --interpreter-frames; each: up to 3.10 each Python frame has a loop of its own.
+    """Judges stacks by the graph of a program.
+
+    symbols: the interpreter has names for its own functions. full: recorded with --native=full, not
+    leaf. machinery: recorded with --interpreter-frames. each: each Python frame has an evaluation
+    loop of its own (up to 3.10).
 
     States are kept, and so are the steps between them, by locations (of one profile) and by parts
-    of a stack, because deep stacks differ at their ends only.
+    of a stack, because deep stacks differ only at their ends.
     """
 
     def __init__(self, graph, symbols, full=True, machinery=False, each=False):
@@ -139,8 +146,8 @@ class Checker(object):
         return "wrong between" if named else "wrong order"
 
     def walk(self, state, frames):
-        """(the state after these frames, or what is wrong; how many were right; how many of these
-        are the program's)."""
+        """Returns (the state after @frames or what is wrong, how many frames were right, how many
+        of these are the program's)."""
         ours = 0
         for i, loc in enumerate(frames):
             if loc.kind == "mark":
@@ -154,7 +161,8 @@ class Checker(object):
         return state, len(frames), ours
 
     def loose_until(self, stack, kinds, unmarked):
-        """(index of the frame from which on native frames must be there, kind of the stack)."""
+        """Returns (index of the frame from which inwards no native frame may be missing, the kind
+        of the stack if all frames are in order)."""
         marks = [i for i, kind in enumerate(kinds) if kind == "mark"] if "mark" in kinds else []
         if any(not stack[i].name.startswith(NATIVE_MARK) for i in marks):
             return marks[-1], "python"
@@ -167,7 +175,8 @@ class Checker(object):
         return len(kinds) - 1 - kinds[::-1].index("python"), "right"
 
     def copied(self, stack):
-        """Is another C stack being put in place? Then the frames further out are of both."""
+        """True if the program is just copying another C stack into place (as greenlet does). The
+        outer frames are then a mixture of both stacks."""
         return self.graph.copies and any(loc.kind == "native" and matches(self.graph.copies, loc.name)
                                          for loc in stack)
 
@@ -177,10 +186,10 @@ class Checker(object):
         return self.loop_at[loc]
 
     def loops(self, stack, kinds, since):
-        """Each group of Python frames must have an evaluation loop next to it, further out, and
-        each loop a group. Returns (index of the frame where that isn't so, what is wrong), or None.
+        """Checks that each group of Python frames has an evaluation loop right outside of it, and
+        each loop a group right inside. Returns (index of the wrong frame, what is wrong), or None.
 
-        The innermost loop may have no Python frame yet, or no longer.
+        The innermost loop may have no Python frame yet, or none any more.
         """
         if "python" not in kinds:
             return None
@@ -200,12 +209,13 @@ class Checker(object):
         return self.state(frozenset([0]), frozenset(), loose, kind == "unmarked")
 
     def classify(self, stack, unmarked=False):
-        """(kind, index of the frame that is wrong, frames of the program) of a stack, root first.
+        """Returns (kind, index of the frame that is wrong, number of the program's frames) for a
+        stack, root first.
 
         kind: "right"; "marked": right, but native frames are missing, and a mark says so; "python":
-        likewise with Python frames; "foreign": no frame of the program; "unmarked": see below; else
-        what is wrong. unmarked: native frames further out than the outermost one may be missing,
-        without a mark; then the kind is "unmarked".
+        right, but Python frames are missing, and a mark says so; "foreign": no frame of the
+        program; else what is wrong. If @unmarked, the outermost native frames may be missing
+        without a mark; such a stack has the kind "unmarked".
         """
         kinds = [loc.kind for loc in stack]
         until, kind = self.loose_until(stack, kinds, unmarked)
@@ -235,7 +245,7 @@ class Checker(object):
 
 
 FINE = ("right", "marked", "python", "foreign", "unmarked", "young")
-# ns after a file is first met, in which its unwind tables may still be made
+# For so many ns after krait first meets a file its unwind rows may still be missing.
 YOUNG_NS = 3 * 1000 * 1000 * 1000
 
 
@@ -243,9 +253,9 @@ class Report(object):
     def __init__(self):
         self.kinds = collections.Counter()
         self.marks = collections.Counter()
-        # how many samples lack frames only because of these limits
+        # {limit (DEEP, LATE): samples that lack frames only because of it}
         self.cut = collections.Counter()
-        # absent: how many samples are of a thread without a Python frame
+        # .absent: samples of threads without a Python frame
         self.deepest = self.longest = self.absent = 0
         self.examples = []
         self.shown = collections.Counter()  # how many samples show each kind

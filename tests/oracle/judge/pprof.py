@@ -12,8 +12,8 @@ PART = 128  # bytes of a stack that are looked up together
 
 class Location(object):
     """One frame. kind is 'python', 'kernel', 'native', 'jit', 'gc' or 'mark'. A line or column of 0
-    means none, and so in the end of the expression (fields of krait's own). name "": no symbol
-    covers the address."""
+    means none, also those of the expression's end, which are fields that krait adds. A name ""
+    means that no symbol covers the address."""
 
     __slots__ = ("kind", "mapping", "name", "file", "first", "line", "column", "address", "system",
                  "end_line", "end_column", "key")

@@ -20,14 +20,16 @@ CO_GENERATORS = 0x20 | 0x80 | 0x200  # CO_GENERATOR, CO_COROUTINE and CO_ASYNC_G
 
 
 def positions(code):
-    """(line, column) of each code unit; column from 1, 0 = none. None before 3.11."""
+    """Returns (line, column) of each code unit, or None before 3.11. Columns count from 1; 0 means
+    none."""
     if not hasattr(code, "co_positions"):
         return None
     return [(p[0] or 0, 0 if p[2] is None else p[2] + 1) for p in code.co_positions()]
 
 
 def ends(code):
-    """(line, column, end line, end column) of each code unit that has them all. None before 3.11."""
+    """Returns (line, column, end line, end column) of each code unit that has all of them, or None
+    before 3.11."""
     if not hasattr(code, "co_positions"):
         return None
     return sorted(set((p[0], p[2] + 1, p[1], p[3] + 1) for p in code.co_positions()
@@ -35,8 +37,8 @@ def ends(code):
 
 
 def prologue(code, units):
-    """Where the frame of a generator runs, from 3.11, before there is one: it is called like any
-    other, and in 3.15 also asks for the iterator."""
+    """Returns the positions of the instructions that a generator function executes before it has
+    made its generator (from 3.11). Its frame is called like any other one then."""
     if units is None or not code.co_flags & CO_GENERATORS:
         return []
     out = []
@@ -48,7 +50,8 @@ def prologue(code, units):
 
 
 def lines_of(code):
-    """Every line that an instruction of this code has, and the line shown before the first."""
+    """Returns all lines of this code's instructions, and the line that is shown before the first
+    instruction."""
     if hasattr(code, "co_lines"):
         lines = set(entry[2] or 0 for entry in code.co_lines())
     else:
@@ -88,7 +91,8 @@ class Tracer(object):
         self.async_codes.add(getattr(function, "__func__", function).__code__)
 
     def imported(self, module):
-        """A module that was imported before tracing began: its body may run at the import."""
+        """Adds the body of a module that was imported before tracing began, because a sample may
+        show it at the import."""
         file = os.path.splitext(module.__file__)[0] + ".py"
         with open(file, "rb") as f:
             code = compile(f.read(), file, "exec", 0, True)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Switches CPU 1 on, as root, then spends 2 s of its CPU time in late(); sets the clock an hour
-forward and back, and spends 1 s in stepped(); switches the CPU off while left() runs there, for 1
-s. At the end it prints how long all of it took."""
+"""Runs as root. Switches CPU 1 on and spends 2 s of CPU time on it in late(). Spends half a second
+in stepped() after it set the clock an hour forward, and half a second after it set it two hours
+back. Then switches the CPU off and spends 1 s in left(). At the end it prints how long all of it
+took."""
 import os
 import time
 

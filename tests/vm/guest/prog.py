@@ -12,8 +12,8 @@ TRUTH = {}
 
 
 def frames(frame):
-    """This frame's callers and it, root first, as the interpreter itself has them: name, file,
-    the line being executed, all lines that the function has."""
+    """Returns this frame and its callers, root first, as the interpreter itself has them: (name,
+    file, the line being executed, all lines of the function) each."""
     chain = []
     while frame is not None:
         code = frame.f_code
