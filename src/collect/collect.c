@@ -174,7 +174,7 @@ int collect_flush(struct collect *c, bool last)
 	crowd_turn(c, NULL);
 	bodies_find(c); /* names modules; after that the frames of imports can be named */
 	c->asked_ns = 0;
-	jit_flush(c);
+	made_flush(c);
 	take_in(c); /* takes over results that don't come from the rings */
 	if (last)
 		await_names(c);
@@ -224,7 +224,7 @@ void collect_stats(struct collect *c, struct collect_stats *ret)
 	ret->kept.codes = 0;
 	vec_foreach(i, &c->processes->live) {
 		ret->kept.codes += process_at(c, *i)->codes.n;
-		jit_stats(process_at(c, *i), ret);
+		made_stats(process_at(c, *i), ret);
 	}
 	thread_runtimes(c, ret);
 	ret->unsupported = c->intake->unsupported.v;

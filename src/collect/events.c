@@ -89,7 +89,7 @@ void collect_look_again(struct collect *c)
 		    p->state != PROC_UNSUPPORTED)
 			c->config.ops->ask_again(c->config.ctx, p->key.tgid);
 		space_made_executable(c, p, 0, UINT64_MAX, 0);
-		if (p->made->registered.wanted)
+		if (made_wanted(p))
 			space_wanted(p, SPACE_GROWN);
 	}
 }

@@ -281,7 +281,7 @@ static void confirm(struct collect *c, struct process *p, const struct rec_proc 
 	if (rec->state == PROC_PYTHON && rec->space == p->slot)
 		return;
 	space_forget(c, p);
-	registered_close(p);
+	made_close(c, p);
 	several_forget(c, p);
 	p->state = PROC_PENDING;
 	p->version = 0;

@@ -48,21 +48,6 @@ static struct native_file *find_oldest(const struct collect *c)
 	return oldest;
 }
 
-/* Returns the process whose registered code was read longest ago; NULL: there is none. */
-static struct process *find_oldest_list(const struct collect *c)
-{
-	struct process *oldest = NULL;
-
-	vec_foreach(i, &c->processes->live) {
-		struct process *p = process_at(c, *i);
-
-		if (registered_bytes(p) &&
-		    (!oldest || p->made->registered.read_at < oldest->made->registered.read_at))
-			oldest = p;
-	}
-	return oldest;
-}
-
 static void count(struct collect *c)
 {
 	c->kept.names = c->kept.rows = c->kept.lists = 0;
@@ -71,19 +56,17 @@ static void count(struct collect *c)
 		c->kept.rows += (*at)->fdes.cap * sizeof(*(*at)->fdes.v);
 	}
 	vec_foreach(i, &c->processes->live)
-		c->kept.lists += registered_bytes(process_at(c, *i));
+		c->kept.lists += made_bytes(process_at(c, *i));
 }
 
 void memory_keep_to(struct collect *c)
 {
 	struct native_file *f;
-	struct process *p;
+	size_t n;
 
 	count(c);
 	while (collect_kept_bytes(c) > memory_for_names(c) && (f = find_oldest(c)))
 		give_up_names(c, f);
-	while (collect_kept_bytes(c) > memory_for_names(c) && (p = find_oldest_list(c))) {
-		c->kept.lists -= registered_bytes(p);
-		registered_give_up(c, p);
-	}
+	while (collect_kept_bytes(c) > memory_for_names(c) && (n = made_give_up(c)))
+		c->kept.lists -= n;
 }

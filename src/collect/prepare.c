@@ -93,19 +93,6 @@ static void count_mapped(struct collect *c, const struct process *p)
 			native_file_at(c, m->file)->mapped++;
 }
 
-/* Does the process have code that it may have registered for gdb, or that CPython compiled? */
-static bool has_made_code(struct collect *c, const struct process *p)
-{
-	const struct space *s = space_latest(c, p);
-
-	if (!s || !c->config.sees_mapped)
-		return false;
-	vec_foreach(m, &s->maps)
-		if (m->lasting && !m->file && !m->table)
-			return true;
-	return false;
-}
-
 /* Reads what describes such code, then the mappings again. False: nothing is left to read. */
 static bool prepare_made_code(struct collect *c, uint64_t until_ns)
 {
@@ -115,9 +102,9 @@ static bool prepare_made_code(struct collect *c, uint64_t until_ns)
 	vec_foreach(i, &c->processes->live) {
 		struct process *p = process_at(c, *i);
 
-		if (!p->expected || !p->made->registered.wanted)
+		if (!p->expected || !made_wanted(p))
 			continue;
-		left |= !p->made->registered.read_at;
+		left |= made_unread(p);
 		if (p->space_stale)
 			space_read(c, p);
 	}
@@ -145,10 +132,10 @@ void collect_prepare(struct collect *c, uint64_t until_ns)
 			continue;
 		space_read(c, p);
 		count_mapped(c, p);
-		p->made->registered.wanted = has_made_code(c, p);
+		made_expect(c, p);
 		(void)prepare_some(c);
 	}
 	while (prepare_more(c, until_ns) && (now = clock_ns(CLOCK_MONOTONIC)) < until_ns)
 		poll(&done, 1, (int)((until_ns - now) / NSEC_PER_MSEC) + 1);
-	registered_begin(c);
+	made_begin(c);
 }

@@ -30,7 +30,7 @@ int collect_rebase(struct collect *c, struct rebase *r)
 	threads_rebase(c, r);
 	/* Samples to come bring a stack only if the kernel programs haven't sent it before. */
 	done = stacks_rebase(c, r);
-	done &= registered_rebase(c, r);
+	done &= dated_rebase(c, r);
 	return done && !profile_failed(c->profile) ? 0 : err_set(-ENOMEM, "out of memory");
 }
 

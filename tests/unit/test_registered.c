@@ -57,14 +57,14 @@ static void test_outcome_of_the_plain_stack(void **state)
 	for (unsigned outcome = 0; outcome < NATIVE_OUTCOME_MAX; outcome++) {
 		struct raw_stack raw = {.id = 100 + outcome, .native = &native};
 
-		assert_int_equal(registered_note(f->c, &raw, PLAIN, outcome, outcome & 1), 0);
+		assert_int_equal(dated_note(f->c, &raw, PLAIN, outcome, outcome & 1), 0);
 		w.rec.stack = raw.id;
-		assert_int_equal(registered_stack(f->c, &w, NAMED, &got), PLAIN);
+		assert_int_equal(dated_stack(f->c, &w, NAMED, &got), PLAIN);
 		assert_int_equal(got, outcome);
 	}
 	w.rec.stack = 1; /* nothing of this stack is remembered */
 	got = NATIVE_LEAF;
-	assert_int_equal(registered_stack(f->c, &w, NAMED, &got), NAMED);
+	assert_int_equal(dated_stack(f->c, &w, NAMED, &got), NAMED);
 	assert_int_equal(got, NATIVE_LEAF);
 }
 
@@ -111,8 +111,8 @@ static void test_memory(void **state)
 	f->c->config.max_bytes = 8 << 20;
 	memory_keep_to(f->c);
 	assert_in_range(collect_kept_bytes(f->c), 2 << 20, 4 << 20);
-	assert_true(registered_bytes(p[0]) > 0);
-	assert_int_equal(registered_bytes(p[1]), 0);
+	assert_true(made_bytes(p[0]) > 0);
+	assert_int_equal(made_bytes(p[1]), 0);
 	assert_true(p[1]->made->registered.due_ns > 0);
 	assert_int_equal(f->c->stats.names_given_up, 1);
 }

@@ -36,7 +36,7 @@ static const struct space_part *next(const struct process *p, uint64_t start, ui
 	return ret;
 }
 
-void guarded_want(struct collect *c, uint32_t version, uint64_t pc)
+static void want(struct collect *c, uint32_t version, uint64_t pc)
 {
 	const struct space *s = space_at(c, version);
 	struct guarded *g;
@@ -173,5 +173,8 @@ static void close_process(struct collect *c, struct process *p)
 	p->made->guarded.n_wanted = 0;
 }
 
-const struct code_source guarded_source = {
-	.next = next, .refresh = refresh, .given_up = given_up, .close = close_process};
+const struct code_source guarded_source = {.next = next,
+					   .want = want,
+					   .refresh = refresh,
+					   .given_up = given_up,
+					   .close = close_process};

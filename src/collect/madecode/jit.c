@@ -43,24 +43,24 @@ struct jit_reading {
 	uint64_t left; /* work (base/slice.h) that may still be spent in this flush */
 };
 
-bool jit_init(struct collect *c)
+static const struct budget_limit of_all = {2 * NSEC_PER_SEC, 20};
+
+static void flush(struct collect *c)
+{
+	c->made->maps->left = c->last && !c->config.prompt ? LAST_WORK : FLUSH_WORK;
+}
+
+static bool init(struct collect *c)
 {
 	c->made->maps = calloc(1, sizeof(struct jit_reading));
 	if (c->made->maps)
-		jit_flush(c);
+		flush(c);
 	return c->made->maps;
 }
 
-void jit_fini(struct collect *c)
+static void fini(struct collect *c)
 {
 	free(c->made->maps);
-}
-
-static const struct budget_limit of_all = {2 * NSEC_PER_SEC, 20};
-
-void jit_flush(struct collect *c)
-{
-	c->made->maps->left = c->last && !c->config.prompt ? LAST_WORK : FLUSH_WORK;
 }
 
 static bool may_read(const struct collect *c, const struct process *p, uint64_t now)
@@ -220,7 +220,7 @@ const char *jit_name(struct collect *c, struct process *p, uint64_t pc, uint64_t
 	return name ? name : look_again(c, p, pc, start);
 }
 
-void jit_stats(const struct process *p, struct collect_stats *ret)
+static void add_stats(const struct process *p, struct collect_stats *ret)
 {
 	struct perf_map_stats of = {};
 
@@ -233,7 +233,7 @@ void jit_stats(const struct process *p, struct collect_stats *ret)
 
 static void jit_close(struct collect *c, struct process *p)
 {
-	jit_stats(p, &c->stats);
+	add_stats(p, &c->stats);
 	c->kept.maps -= p->made->jit.bytes;
 	p->made->jit.bytes = 0;
 	perf_map_free(p->made->jit.map);
@@ -272,5 +272,11 @@ static bool ready(struct collect *c, const struct raw_stack *raw, uint64_t pc)
 	       !space_at(c, raw->native->version) || jit_name(c, p, pc, &start);
 }
 
-const struct code_source jit_source = {
-	.met = met, .name = name, .ready = ready, .close = jit_close};
+const struct code_source jit_source = {.init = init,
+				       .fini = fini,
+				       .met = met,
+				       .name = name,
+				       .ready = ready,
+				       .flush = flush,
+				       .stats = add_stats,
+				       .close = jit_close};

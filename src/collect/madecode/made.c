@@ -17,16 +17,18 @@ static const struct code_source *const sources[] = {
 bool made_init(struct collect *c)
 {
 	c->made = calloc(1, sizeof(*c->made));
-	return c->made && jit_init(c) && registered_init(c) && trampolines_init(c);
+	if (!c->made)
+		return false;
+	source_foreach(s) if ((*s)->init && !(*s)->init(c)) return false;
+	return true;
 }
 
 void made_fini(struct collect *c)
 {
 	if (!c->made)
 		return;
-	jit_fini(c);
-	registered_fini(c);
-	trampolines_fini(c);
+	source_foreach(s) if ((*s)->fini)(*s)->fini(c);
+	map_fini(&c->made->dated.by_stack);
 	free(TAKE_PTR(c->made));
 }
 
@@ -75,6 +77,19 @@ bool made_ready(struct collect *c, const struct raw_stack *raw, uint64_t pc)
 	return true;
 }
 
+/*
+ * Is it code that CPython made for Python functions? With -X perf, "py::NAME:FILE" calls the
+ * evaluation loop for a function. 3.15's compiler registers "py::jit:...", which does the work of
+ * the evaluation loop.
+ */
+static bool is_pythons(const struct collect *c, const struct process *p,
+		       const struct made_name *made)
+{
+	const char *name = made->text ?: made->symbol;
+
+	return name && str_starts(name, "py::") && several_has(c, p, PY_CAN_TRAMPOLINES);
+}
+
 void made_name(struct collect *c, const struct raw_stack *raw, uint64_t pc, bool plain,
 	       struct made_name *ret, bool *dated)
 {
@@ -84,8 +99,41 @@ void made_name(struct collect *c, const struct raw_stack *raw, uint64_t pc, bool
 		if (!(*s)->name || ((*s)->dated && plain) || !(*s)->name(c, raw, pc, ret))
 			continue;
 		*dated |= (*s)->dated;
+		ret->pythons = is_pythons(c, process_at(c, raw->process), ret);
 		return;
 	}
+}
+
+void made_want(struct collect *c, uint32_t version, uint64_t pc)
+{
+	source_foreach(s) if ((*s)->want)(*s)->want(c, version, pc);
+}
+
+void made_expect(struct collect *c, struct process *p)
+{
+	source_foreach(s) if ((*s)->expect)(*s)->expect(c, p);
+}
+
+void made_begin(struct collect *c)
+{
+	source_foreach(s) if ((*s)->begin)(*s)->begin(c);
+}
+
+bool made_wanted(const struct process *p)
+{
+	source_foreach(s) if ((*s)->wanted && (*s)->wanted(p)) return true;
+	return false;
+}
+
+bool made_unread(const struct process *p)
+{
+	source_foreach(s) if ((*s)->unread && (*s)->unread(p)) return true;
+	return false;
+}
+
+void made_flush(struct collect *c)
+{
+	source_foreach(s) if ((*s)->flush)(*s)->flush(c);
 }
 
 void made_refresh(struct collect *c, uint64_t until_ns)
@@ -96,6 +144,44 @@ void made_refresh(struct collect *c, uint64_t until_ns)
 void made_given_up(struct collect *c, uint32_t table)
 {
 	source_foreach(s) if ((*s)->given_up)(*s)->given_up(c, table);
+}
+
+size_t made_bytes(const struct process *p)
+{
+	size_t n = 0;
+
+	source_foreach(s) n += (*s)->bytes ? (*s)->bytes(p) : 0;
+	return n;
+}
+
+size_t made_give_up(struct collect *c)
+{
+	const struct code_source *kind = NULL;
+	struct process *of = NULL;
+	size_t n;
+
+	vec_foreach(i, &c->processes->live) {
+		struct process *p = process_at(c, *i);
+
+		source_foreach(s)
+		{
+			if (!(*s)->bytes || !(*s)->bytes(p) ||
+			    (of && (*s)->read_at(p) >= kind->read_at(of)))
+				continue;
+			kind = *s;
+			of = p;
+		}
+	}
+	if (!of)
+		return 0;
+	n = kind->bytes(of);
+	kind->give_up(c, of);
+	return n;
+}
+
+void made_stats(const struct process *p, struct collect_stats *ret)
+{
+	source_foreach(s) if ((*s)->stats)(*s)->stats(p, ret);
 }
 
 void made_close(struct collect *c, struct process *p)

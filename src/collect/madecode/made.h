@@ -25,10 +25,14 @@ struct made_name {
 	const char *symbol;
 	uint64_t start; /* address where the named function begins */
 	bool machinery; /* the code has no name and belongs to the interpreter's machinery */
+	bool pythons;	/* CPython made the code for Python functions */
 };
 
 /* One kind of code made at run time. Functions that a kind doesn't need are NULL. */
 struct code_source {
+	/* Makes, and frees, the state for all processes. False: out of memory. */
+	bool (*init)(struct collect *c);
+	void (*fini)(struct collect *c);
 	/*
 	 * Called when mappings are read, as the functions of the same names in struct space_code
 	 * are.
@@ -48,10 +52,26 @@ struct code_source {
 	bool (*name)(struct collect *c, const struct raw_stack *raw, uint64_t pc,
 		     struct made_name *ret);
 	/*
-	 * a name of this kind holds only for some of a stack's samples; registered_stack() says for
+	 * a name of this kind holds only for some of a stack's samples; dated_stack() says for
 	 * which
 	 */
 	bool dated;
+	/*
+	 * A stack broke off at @pc, which lies in no file of space @version: the code there is to
+	 * be looked at.
+	 */
+	void (*want)(struct collect *c, uint32_t version, uint64_t pc);
+	/*
+	 * Before sampling: expect() notes whether @p, whose mappings were read, may have such code;
+	 * begin() is called when all is prepared, so that what took long then isn't put off now.
+	 */
+	void (*expect)(struct collect *c, struct process *p);
+	void (*begin)(struct collect *c);
+	/* May such code be in @p, as far as is known? unread(): and nothing was read of it yet. */
+	bool (*wanted)(const struct process *p);
+	bool (*unread)(const struct process *p);
+	/* Called when a flush begins: sets how much work may be done in it. */
+	void (*flush)(struct collect *c);
 	/*
 	 * Called at the end of each flush: reads what may have changed, of one process in any case,
 	 * and of others until @until_ns (CLOCK_MONOTONIC).
@@ -59,6 +79,16 @@ struct code_source {
 	void (*refresh)(struct collect *c, uint64_t until_ns);
 	/* The kernel's maps have given up @table, which may be of this kind or of another. */
 	void (*given_up)(struct collect *c, uint32_t table);
+	/*
+	 * Bytes that are kept of a process, and could be read again; the flush in which they were
+	 * read; give_up() frees them to make room for others. They are read again some seconds
+	 * later.
+	 */
+	size_t (*bytes)(const struct process *p);
+	uint32_t (*read_at)(const struct process *p);
+	void (*give_up)(struct collect *c, struct process *p);
+	/* Adds to *ret what of @p's code was malformed, dropped or not read. */
+	void (*stats)(const struct process *p, struct collect_stats *ret);
 	/*
 	 * Frees what is kept of a process. Called when the process is forgotten, and again when its
 	 * entry is reused or the collector ends.
@@ -78,9 +108,22 @@ bool made_ready(struct collect *c, const struct raw_stack *raw, uint64_t pc);
 /* @plain: without the kinds that are .dated. Sets *dated if such a kind named the code. */
 void made_name(struct collect *c, const struct raw_stack *raw, uint64_t pc, bool plain,
 	       struct made_name *ret, bool *dated);
+void made_want(struct collect *c, uint32_t version, uint64_t pc);
+void made_expect(struct collect *c, struct process *p);
+void made_begin(struct collect *c);
+bool made_wanted(const struct process *p);
+bool made_unread(const struct process *p);
+void made_flush(struct collect *c);
 void made_refresh(struct collect *c, uint64_t until_ns);
 void made_given_up(struct collect *c, uint32_t table);
+size_t made_bytes(const struct process *p);
+void made_stats(const struct process *p, struct collect_stats *ret);
 void made_close(struct collect *c, struct process *p);
+/*
+ * Gives up what one kind keeps of one process: what was read longest ago. Returns how many bytes;
+ * 0: nothing is kept.
+ */
+size_t made_give_up(struct collect *c);
 
 /*
  * Trampolines: with -X perf, CPython enters Python functions through copies of one stub
@@ -170,17 +213,22 @@ struct made_code {
 	struct guarded guarded;
 };
 
+/* Stacks with code of kinds that are .dated (dated.c). */
+struct dated {
+	/* wire id of such a stack -> what dated.c packs for it */
+	struct map by_stack;
+	bool rows; /* rows of such code have been in use at some time */
+};
+
 /* The state of each kind of run-time code for all processes together. */
 struct made {
+	struct dated dated;
 	struct jit_reading *maps;	   /* state of jit.c */
 	struct registered_all *registered; /* state of registered.c */
 	struct trampolines *trampolines;   /* state of trampoline.c */
 };
 
 struct registered_all {
-	/* wire id of a stack with registered code -> what registered_stacks.c packs for it */
-	struct map by_stack;
-	bool rows; /* rows of registered code have been in use at some time */
 	/* the process whose registered code is read next, as an index into processes.live */
 	size_t turn;
 	uint64_t due_ns; /* registered code isn't read before this time (CLOCK_MONOTONIC) */
@@ -189,56 +237,49 @@ struct registered_all {
 /* Makes the state of this room. False: out of memory. */
 _must_use_ bool made_init(struct collect *c);
 void made_fini(struct collect *c);
-_must_use_ bool jit_init(struct collect *c);
-void jit_fini(struct collect *c);
-_must_use_ bool registered_init(struct collect *c);
-void registered_fini(struct collect *c);
-_must_use_ bool trampolines_init(struct collect *c);
-void trampolines_fini(struct collect *c);
 
-/* jit.c: adds to *ret how much of @p's perf map and jitdumps was malformed, dropped or not read. */
-void jit_stats(const struct process *p, struct collect_stats *ret);
-/* Begins a flush: sets how much work reading perf maps and jitdumps may take in it. */
-void jit_flush(struct collect *c);
 /*
- * The name that @p gives the code at @pc; *start: where that code begins. NULL: it has no name.
- * Valid until the next call.
+ * jit.c: the name that @p gives the code at @pc; *start: where that code begins. NULL: it has no
+ * name. Valid until the next call.
  */
 const char *jit_name(struct collect *c, struct process *p, uint64_t pc, uint64_t *start);
 /*
- * registered_stacks.c: how many of @raw's native frames, the innermost first, were unwound without
- * a table of registered code; 0: all of them.
+ * dated.c: how many of @raw's native frames, the innermost first, were unwound without a table of
+ * registered code; 0: all of them.
  */
-size_t registered_until(const struct collect *c, const struct raw_stack *raw);
+size_t dated_until(const struct collect *c, const struct raw_stack *raw);
 /* Can it be decided for each sample of @raw whether tables of registered code held? */
-bool registered_can_hold(const struct collect *c, const struct raw_stack *raw);
+bool dated_can_hold(const struct collect *c, const struct raw_stack *raw);
 /*
  * Notes that the name of stack @raw depends on registered code. @plain: the stack without that
  * code's names and rows; @outcome: how its native part ended. @never: all samples get the plain
  * stack. 0 or -ENOMEM.
  */
-_must_use_ int registered_note(struct collect *c, const struct raw_stack *raw, uint32_t plain,
-			       enum native_outcome outcome, bool never);
+_must_use_ int dated_note(struct collect *c, const struct raw_stack *raw, uint32_t plain,
+			  enum native_outcome outcome, bool never);
 
 /*
  * The stack of sample @w: @named, or the plain stack if what was registered may not hold for this
  * sample. For the plain stack, *native becomes the outcome of its native part. 0: that can't be
  * decided yet.
  */
-uint32_t registered_stack(struct collect *c, const struct waiting *w, uint32_t named,
-			  uint8_t *native);
-/* Forgets what registered_note() has noted for the stack with this wire id. */
-void registered_forget_stack(struct collect *c, uint64_t id);
+uint32_t dated_stack(struct collect *c, const struct waiting *w, uint32_t named, uint8_t *native);
+/* Forgets what dated_note() has noted for the stack with this wire id. */
+void dated_forget(struct collect *c, uint64_t id);
 /* Replaces the ids of stacks by those of the rebased profile. False: out of memory. */
-_must_use_ bool registered_rebase(struct collect *c, struct rebase *r);
-/*
- * Called before sampling begins: lets lists be read at once, however long the readings before took.
- */
-void registered_begin(struct collect *c);
-void registered_close(struct process *p);
+_must_use_ bool dated_rebase(struct collect *c, struct rebase *r);
 
 /*
- * reading.c.
+ * reading.c. reading_read(): reads gdb's lists within a slice. If the slice ends early, the next
+ * readings go on from there. A list that is too long even so is cut, which is counted once for each
+ * process. 0 or -errno.
+ */
+_must_use_ int reading_read(struct collect *c, struct process *p, struct reading *ret);
+/* Does the list of the process look as it did in this reading? */
+bool reading_looks_same(const struct process *p, const struct reading *r);
+size_t reading_bytes(const struct reading *r);
+void reading_fini(struct reading *r);
+/*
  * reading_map(): the mapping with the code at @pc of stack @raw, if registered code may lie in it;
  * *s: its space. NULL: none.
  * reading_of(): the latest reading of @p whose names hold for the code at @pc in mapping @m. NULL:
@@ -249,13 +290,6 @@ const struct space_map *reading_map(struct collect *c, const struct raw_stack *r
 				    const struct space **s);
 const struct reading *reading_of(const struct process *p, const struct space_map *m, uint64_t pc);
 const struct reading *reading_of_stack(struct collect *c, const struct raw_stack *raw, uint64_t pc);
-
-/*
- * registered.c. registered_bytes(): bytes that are kept of a process's registered code.
- * registered_give_up(): frees them to make room for others; they are read again some seconds later.
- */
-size_t registered_bytes(const struct process *p);
-void registered_give_up(struct collect *c, struct process *p);
 
 /* executors.c: tells whether the process may have code of CPython 3.14's JIT compiler. */
 bool executors_possible(const struct collect *c, const struct process *p);
@@ -268,11 +302,5 @@ _must_use_ int executors_read(struct collect *c, struct process *p, struct readi
 /* Is the code at @pc a piece's that has rows? *start: where its stretch with rows begins. */
 bool executors_hold(const struct reading *r, uint64_t pc, uint64_t *start);
 void executors_close(struct process *p);
-
-/*
- * guarded.c: a stack broke off at @pc, which lies in no file of space @version; the code there is
- * to be looked at.
- */
-void guarded_want(struct collect *c, uint32_t version, uint64_t pc);
 
 #endif

@@ -12,24 +12,16 @@
  * without both, for the case that they don't hold (docs/decisions/0012).
  */
 #include <stdlib.h>
-#include <sys/uio.h>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "collect/madecode/made.h"
-#include "python/heap/peek.h"
 #include "symbol/madecode/gdb_jit.h"
 
 /* least time between two readings of a process, as a multiple of what one took */
 #define READ_SHARE 10
 #define ALL_SHARE  20 /* what READ_SHARE is, for rounds of readings of several processes */
-/*
- * Limit of the work for one reading. The lists of a program with a thousand functions of 1 KB take
- * 40 ms.
- */
-#define READ_WORK	(50 * SLICE_MS)
-#define READ_WORK_START (200 * SLICE_MS) /* work for a reading before sampling begins */
 /* how often lists that keep changing are read; after that stacks don't wait for them */
 #define TRIES 3
 /* how much later lists that couldn't be read in TRIES are tried again */
@@ -37,29 +29,14 @@
 /* how much later registered code is read again that was given up for --memory */
 #define GIVEN_UP_NS (10 * NSEC_PER_SEC)
 
-bool registered_init(struct collect *c)
+static bool init(struct collect *c)
 {
 	return (c->made->registered = calloc(1, sizeof(struct registered_all)));
 }
 
-void registered_fini(struct collect *c)
+static void fini(struct collect *c)
 {
-	if (c->made->registered)
-		map_fini(&c->made->registered->by_stack);
 	free(c->made->registered);
-}
-
-static int peek_process(void *arg, uint64_t addr, void *buf, size_t n)
-{
-	return peek(*(const pid_t *)arg, addr, buf, n);
-}
-
-static int peek_pieces_of(void *arg, const struct iovec *pieces, size_t n, void *buf, size_t bytes)
-{
-	const struct iovec to = {buf, bytes};
-	ssize_t got = peek_pieces(*(const pid_t *)arg, &to, pieces, n);
-
-	return got == (ssize_t)bytes ? 0 : got < 0 ? (int)got : -EFAULT;
 }
 
 /*
@@ -86,99 +63,6 @@ static bool find_lists(struct collect *c, struct registered *reg, const struct s
 			reg->at[reg->n++] = at;
 	}
 	return all;
-}
-
-static size_t reading_bytes(const struct reading *r)
-{
-	return (r->jit ? gdb_jit_bytes(r->jit) : 0) + r->code.cap * sizeof(*r->code.v) +
-	       r->compiled.cap * sizeof(*r->compiled.v) + unwind_rows_bytes(&r->rows);
-}
-
-static void reading_fini(struct reading *r)
-{
-	gdb_jit_free(r->jit);
-	vec_fini(&r->compiled);
-	vec_fini(&r->code);
-	unwind_rows_fini(&r->rows);
-	*r = (struct reading){};
-}
-
-/*
- * Reads the mappings whose code the lists may name. They are read after the lists, because code can
- * be registered before it is executable.
- */
-static int read_code(const struct proc *proc, struct reading *ret)
-{
-	_cleanup_maps_ struct maps maps = {};
-	int r = maps_read(proc->dirfd, MAPS_EXEC, &maps);
-	uint64_t key = 0;
-
-	vec_foreach(m, &maps.list) {
-		if (r || !mapping_is_lasting(m) || key + (m->end - m->start) > UINT32_MAX)
-			continue;
-		r = vec_push(&ret->code,
-			     (struct unwind_place){.start = m->start, .end = m->end, .key = key});
-		key += m->end - m->start;
-	}
-	return r;
-}
-
-/* Joins the rows of all registered code of a process into one table. */
-static int join_rows(struct collect *c, struct process *p, struct reading *ret)
-{
-	const unwind_rows_vec *registered = gdb_jit_rows(ret->jit);
-	unwind_rows_vec files = {};
-	int r = executors_read(c, p, ret, &files);
-
-	vec_foreach(rows, registered)
-		r = r ? r : vec_push(&files, *rows);
-	r = r ? r : unwind_rows_join(files.v, files.n, ret->code.v, ret->code.n, &ret->rows);
-	vec_fini(&files);
-	return r;
-}
-
-static int read_lists_within(struct collect *c, struct process *p, struct reading *ret)
-{
-	_cleanup_proc_ struct proc proc = PROC_INIT;
-	pid_t pid = (pid_t)p->key.tgid;
-	int r = proc_open(&proc, pid);
-
-	*ret = (struct reading){.from_ns = clock_ns(CLOCK_MONOTONIC)};
-	memcpy(ret->lists, p->made->registered.at, p->made->registered.n * sizeof(ret->lists[0]));
-	r = r ? r
-	      : gdb_jit_read_on(p->made->registered.readings[0].jit, peek_process, peek_pieces_of,
-				&pid, p->made->registered.at, p->made->registered.n, &ret->jit);
-	r = r ? r : read_code(&proc, ret);
-	r = r ? r : join_rows(c, p, ret);
-	ret->to_ns = clock_ns(CLOCK_MONOTONIC);
-	if (!r && !process_is(p, &proc))
-		r = err_set(-ESRCH, "it has ended");
-	if (r)
-		reading_fini(ret);
-	return r;
-}
-
-/*
- * Reads the lists within a slice. If the slice ends early, the next readings go on from there. A
- * list that is too long even so is cut, which is counted once for each process.
- */
-static int read_lists(struct collect *c, struct process *p, struct reading *ret)
-{
-	struct slice slice;
-	int r;
-
-	slice_begin(&slice, c->began ? READ_WORK : READ_WORK_START);
-	slice_limit_memory(&slice, memory_for_job(&c->config));
-	r = read_lists_within(c, p, ret);
-	slice_end(&slice);
-	if (slice.cut && !ret->partial && (r || !gdb_jit_goes_on(ret->jit)) &&
-	    !p->made->registered.cut) {
-		p->made->registered.cut = true;
-		c->stats.lists_cut++;
-		log_info("process %u: the list of code registered for gdb is too long to be read",
-			 p->key.tgid);
-	}
-	return r;
 }
 
 static void retire_table(struct process *p, struct reading *r)
@@ -233,7 +117,7 @@ static void make_table(struct collect *c, struct process *p, struct reading *now
 			 p->key.tgid, err_msg());
 		return;
 	}
-	c->made->registered->rows = true;
+	c->made->dated.rows = true;
 }
 
 static void set_table(const struct process *p, struct space_map *m)
@@ -307,18 +191,17 @@ static bool is_read(struct collect *c, struct process *p, const struct space *la
 {
 	struct registered *reg = &p->made->registered;
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
-	pid_t pid = (pid_t)p->key.tgid;
 	struct reading reading;
 	int r;
 
 	if (reg->readings[0].jit && !reg->readings[0].partial &&
 	    !gdb_jit_goes_on(reg->readings[0].jit) && has_lists(reg) &&
 	    reg->readings[0].from_ns >= latest->since_ns &&
-	    gdb_jit_looks_same(reg->readings[0].jit, peek_process, &pid))
+	    reading_looks_same(p, &reg->readings[0]))
 		return true;
 	if (now < reg->due_ns)
 		return reg->tries >= TRIES;
-	r = read_lists(c, p, &reading);
+	r = reading_read(c, p, &reading);
 	if (!r)
 		keep_reading(c, p, latest, &reading);
 	reg->due_ns = now + READ_SHARE * (clock_ns(CLOCK_MONOTONIC) - now);
@@ -416,12 +299,45 @@ static bool ready(struct collect *c, const struct raw_stack *raw, uint64_t pc)
 	return p->made->registered.read_at > raw->flush || is_named(p, m, pc);
 }
 
-void registered_begin(struct collect *c)
+/* Does the process have code that it may have registered for gdb, or that CPython compiled? */
+static bool has_made_code(struct collect *c, const struct process *p)
+{
+	const struct space *s = space_latest(c, p);
+
+	if (!s || !c->config.sees_mapped)
+		return false;
+	vec_foreach(m, &s->maps)
+		if (m->lasting && !m->file && !m->table)
+			return true;
+	return false;
+}
+
+static void expect(struct collect *c, struct process *p)
+{
+	p->made->registered.wanted = has_made_code(c, p);
+}
+
+static bool wanted(const struct process *p)
+{
+	return p->made->registered.wanted;
+}
+
+static uint32_t read_at(const struct process *p)
+{
+	return p->made->registered.read_at;
+}
+
+static bool unread(const struct process *p)
+{
+	return wanted(p) && !read_at(p);
+}
+
+static void begin(struct collect *c)
 {
 	c->made->registered->due_ns = 0;
 }
 
-void registered_close(struct process *p)
+static void forget(struct process *p)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(p->made->registered.readings); i++) {
 		retire_table(p, &p->made->registered.readings[i]);
@@ -431,7 +347,7 @@ void registered_close(struct process *p)
 	p->made->registered = (struct registered){};
 }
 
-size_t registered_bytes(const struct process *p)
+static size_t bytes(const struct process *p)
 {
 	size_t n = 0;
 
@@ -442,13 +358,13 @@ size_t registered_bytes(const struct process *p)
 	return n;
 }
 
-void registered_give_up(struct collect *c, struct process *p)
+static void give_up(struct collect *c, struct process *p)
 {
 	bool cut = p->made->registered.cut;
 
 	log_info("process %u: names of code registered for gdb were dropped to make room: %zu KiB",
-		 p->key.tgid, registered_bytes(p) >> 10);
-	registered_close(p);
+		 p->key.tgid, bytes(p) >> 10);
+	forget(p);
 	p->made->registered.cut = cut;
 	/* makes stacks wait no longer for this process's lists */
 	p->made->registered.tries = TRIES;
@@ -467,13 +383,22 @@ static void table(struct collect *c, struct process *p, const struct mapping *m,
 static void close_process(struct collect *c, struct process *p)
 {
 	(void)c;
-	registered_close(p);
+	forget(p);
 }
 
-const struct code_source registered_source = {.table = table,
+const struct code_source registered_source = {.init = init,
+					      .fini = fini,
+					      .table = table,
 					      .name = name,
 					      .dated = true,
 					      .ready = ready,
+					      .expect = expect,
+					      .begin = begin,
+					      .wanted = wanted,
+					      .unread = unread,
 					      .refresh = refresh,
 					      .given_up = given_up,
+					      .bytes = bytes,
+					      .read_at = read_at,
+					      .give_up = give_up,
 					      .close = close_process};

@@ -29,12 +29,12 @@ struct trampolines {
 	VEC(struct trampoline) list;
 };
 
-bool trampolines_init(struct collect *c)
+static bool init(struct collect *c)
 {
 	return (c->made->trampolines = calloc(1, sizeof(struct trampolines)));
 }
 
-void trampolines_fini(struct collect *c)
+static void fini(struct collect *c)
 {
 	if (c->made->trampolines)
 		vec_fini(&c->made->trampolines->list);
@@ -236,5 +236,9 @@ static bool name(struct collect *c, const struct raw_stack *raw, uint64_t pc, st
 	return ret->machinery;
 }
 
-const struct code_source trampoline_source = {
-	.until = until, .table = table, .name = name, .given_up = given_up};
+const struct code_source trampoline_source = {.init = init,
+					      .fini = fini,
+					      .until = until,
+					      .table = table,
+					      .name = name,
+					      .given_up = given_up};

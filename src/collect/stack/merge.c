@@ -44,7 +44,7 @@ static struct native_frame name_frame(const struct merge *m, size_t i)
 		f.is = native_file_is(m->c, f.file, f.vaddr);
 		return f;
 	}
-	made_name(m->c, m->raw, f.pc, m->out->plain, &f.made, &m->out->registered);
+	made_name(m->c, m->raw, f.pc, m->out->plain, &f.made, &m->out->dated);
 	f.is = f.made.machinery ? IS_MACHINERY : 0;
 	return f;
 }
@@ -56,19 +56,6 @@ static int name_frames(struct merge *m)
 	for (size_t i = 0; !r && i < m->native->n; i++)
 		r = vec_push(&m->frames, name_frame(m, i));
 	return r;
-}
-
-/*
- * Is it code that CPython made for Python functions? With -X perf, "py::NAME:FILE" calls the
- * evaluation loop for a function. 3.15's compiler registers "py::jit:...", which does the work of
- * the evaluation loop.
- */
-static bool is_pythons(const struct merge *m, const struct native_frame *f)
-{
-	const char *name = f->made.text ?: f->made.symbol;
-
-	return name && str_starts(name, "py::") &&
-	       several_has(m->c, process_at(m->c, m->raw->process), PY_CAN_TRAMPOLINES);
 }
 
 static bool is_collector(const struct merge *m, const struct native_frame *f)
@@ -90,7 +77,7 @@ static void push_native(struct merge *m, const struct native_frame *f)
 		return;
 	if (f->is & IS_MACHINERY && !m->c->config.interpreter_frames)
 		return;
-	if (is_pythons(m, f) && !m->c->config.interpreter_frames)
+	if (f->made.pythons && !m->c->config.interpreter_frames)
 		return;
 	if (!f->file) {
 		named = f->made.text || f->made.symbol;

@@ -167,7 +167,7 @@ static uint32_t end_mark(struct naming *n)
 
 /* What is known, beside the frames, of a stack that was named. */
 struct outcome {
-	bool registered;
+	bool dated;
 	enum native_outcome native;
 };
 
@@ -190,7 +190,7 @@ static uint32_t make_stack(struct collect *c, const struct raw_stack *raw, bool 
 		id = profile_stack(c->profile, n.merged.loc.v, n.merged.loc.n);
 	vec_fini(&n.merged.loc);
 	vec_fini(&n.bodies);
-	*ret = (struct outcome){n.merged.registered, n.merged.native};
+	*ret = (struct outcome){n.merged.dated, n.merged.native};
 	return id;
 }
 
@@ -222,7 +222,7 @@ static uint32_t make_cut_stack(struct collect *c, const struct raw_stack *raw, s
 	return make_stack(c, &cut, true, ret);
 }
 
-/* Names the plain stack of @raw: without what registered code says. @until: registered_until(). */
+/* Names the plain stack of @raw: without the kinds of code that are .dated. @until: dated_until(). */
 static uint32_t make_plain_stack(struct collect *c, const struct raw_stack *raw, size_t until,
 				 struct outcome *ret)
 {
@@ -235,18 +235,18 @@ static uint32_t make_plain_stack(struct collect *c, const struct raw_stack *raw,
 
 uint32_t stack_name(struct collect *c, const struct raw_stack *raw, enum native_outcome *native)
 {
-	size_t until = registered_until(c, raw);
-	bool never = until && !registered_can_hold(c, raw);
+	size_t until = dated_until(c, raw);
+	bool never = until && !dated_can_hold(c, raw);
 	struct outcome made = {.native = NATIVE_NO_ROWS}, without;
 	uint32_t id, plain;
 
 	id = never ? make_cut_stack(c, raw, until, &made) : make_stack(c, raw, false, &made);
 	*native = made.native;
-	if (!id || !(made.registered || until))
+	if (!id || !(made.dated || until))
 		return id;
 	without = made;
 	plain = never ? id : make_plain_stack(c, raw, until, &without);
-	return plain && !registered_note(c, raw, plain, without.native, never) ? id : plain;
+	return plain && !dated_note(c, raw, plain, without.native, never) ? id : plain;
 }
 
 uint32_t stack_mark_only(struct collect *c, uint8_t outcome, const struct process *p)

@@ -105,7 +105,7 @@ struct merged {
 	bool failed;
 	/* set by the caller: names of code sources with .dated aren't used */
 	bool plain;
-	bool registered;	    /* a code source with .dated has named a frame */
+	bool dated;		    /* a code source with .dated has named a frame */
 	enum native_outcome native; /* how the native part of the stack ended, as it is shown */
 };
 /* Adds the Python frames [from, to) of the stack to merged.loc. */

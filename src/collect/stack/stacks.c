@@ -66,7 +66,7 @@ static void note_recent(struct collect *c, uint64_t id)
 	if (!gone || !map_del(&s->named, gone))
 		return;
 	map_del(&s->rowless, gone);
-	registered_forget_stack(c, gone);
+	dated_forget(c, gone);
 }
 
 bool stack_is_there(struct collect *c, uint64_t id)
@@ -86,7 +86,7 @@ uint32_t stack_of_sample(struct collect *c, const struct waiting *w, uint8_t *na
 	if (!at || *at == UNNAMED)
 		return 0;
 	*native = (uint8_t)(*at >> NATIVE_SHIFT);
-	stack = registered_stack(c, w, (uint32_t)*at, native);
+	stack = dated_stack(c, w, (uint32_t)*at, native);
 	if (stack)
 		note_recent(c, w->rec.stack);
 	return stack;
@@ -232,7 +232,7 @@ void stack_wants_rows(struct collect *c, const struct raw_native *native)
 	struct native_file *f = space_find(c, native->version, NO_PROCESS, pc, &vaddr);
 
 	if (!f) {
-		guarded_want(c, native->version, pc);
+		made_want(c, native->version, pc);
 		return;
 	}
 	(void)!map_put(&c->stacks->rowless, native->id, f->index);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Stacks with registered code. Whether its names and rows hold differs from sample to sample. So
- * such a stack also has a plain stack; see registered.c.
+ * Stacks with code of kinds that are .dated. Whether its names and rows hold differs from sample to
+ * sample. So such a stack also has a plain stack; see registered.c.
  */
 #include "base/error.h"
 #include "collect/madecode/made.h"
@@ -15,12 +15,12 @@
 #define VERSION_MASK  ((1u << (OUTCOME_SHIFT - VERSION_SHIFT)) - 1)
 _Static_assert(NATIVE_OUTCOME_MAX <= 16, "an outcome has four bits");
 
-size_t registered_until(const struct collect *c, const struct raw_stack *raw)
+size_t dated_until(const struct collect *c, const struct raw_stack *raw)
 {
 	const struct raw_native *n = raw->native;
-	const struct space *s = c->made->registered->rows && n ? space_at(c, n->version) : NULL;
+	const struct space *s = c->made->dated.rows && n ? space_at(c, n->version) : NULL;
 
-	if (!c->made->registered->rows || !n || !n->n)
+	if (!c->made->dated.rows || !n || !n->n)
 		return 0;
 	if (!s) /* the mappings by which the stack was unwound aren't known any more */
 		return 1;
@@ -33,21 +33,21 @@ size_t registered_until(const struct collect *c, const struct raw_stack *raw)
 	return 0;
 }
 
-bool registered_can_hold(const struct collect *c, const struct raw_stack *raw)
+bool dated_can_hold(const struct collect *c, const struct raw_stack *raw)
 {
 	const struct space *s = space_at(c, raw->native->version);
 
 	return s && s->process == raw->process && !process_at(c, raw->process)->replaced;
 }
 
-int registered_note(struct collect *c, const struct raw_stack *raw, uint32_t plain,
-		    enum native_outcome outcome, bool never)
+int dated_note(struct collect *c, const struct raw_stack *raw, uint32_t plain,
+	       enum native_outcome outcome, bool never)
 {
 	uint64_t version = never ? 0 : raw->native->version;
 
 	if (version > VERSION_MASK)
 		return -ENOMEM; /* -ENOMEM: version numbers end after 268 million readings */
-	return map_put(&c->made->registered->by_stack, raw->id,
+	return map_put(&c->made->dated.by_stack, raw->id,
 		       (uint64_t)outcome << OUTCOME_SHIFT | version << VERSION_SHIFT | plain);
 }
 
@@ -55,10 +55,9 @@ int registered_note(struct collect *c, const struct raw_stack *raw, uint32_t pla
  * Version 0 belongs to no space, so all its samples get the plain stack. Only that one is certain
  * in a fork with its parent's mappings.
  */
-uint32_t registered_stack(struct collect *c, const struct waiting *w, uint32_t named,
-			  uint8_t *native)
+uint32_t dated_stack(struct collect *c, const struct waiting *w, uint32_t named, uint8_t *native)
 {
-	const uint64_t *at = map_get(&c->made->registered->by_stack, w->rec.stack);
+	const uint64_t *at = map_get(&c->made->dated.by_stack, w->rec.stack);
 	const struct space *s;
 
 	if (!at)
@@ -72,16 +71,16 @@ uint32_t registered_stack(struct collect *c, const struct waiting *w, uint32_t n
 	return (uint32_t)*at;
 }
 
-void registered_forget_stack(struct collect *c, uint64_t id)
+void dated_forget(struct collect *c, uint64_t id)
 {
-	map_del(&c->made->registered->by_stack, id);
+	map_del(&c->made->dated.by_stack, id);
 }
 
-bool registered_rebase(struct collect *c, struct rebase *r)
+bool dated_rebase(struct collect *c, struct rebase *r)
 {
 	bool done = true;
 
-	map_foreach(slot, &c->made->registered->by_stack) {
+	map_foreach(slot, &c->made->dated.by_stack) {
 		uint32_t now = rebase_stack(r, (uint32_t)slot->value);
 
 		slot->value = (slot->value & ~(uint64_t)UINT32_MAX) | now;
