@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the measurements share that send requests to a server."""
+"""Shared by the measurements that send requests to a server."""
 
 CONNECTIONS = 4  # connections that are open at once
 

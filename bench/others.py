@@ -65,7 +65,8 @@ class Attached:
 
 
 def profilers(version, python):
-    """{name: function of (pid, Hz) to a command} of those that can profile this version here."""
+    """Returns {name: function that makes a command from a pid and a rate} of the profilers that can
+    profile this version here."""
     spy, austin = (os.path.join(HERE, "bin", n) for n in ("py-spy", "austin"))
     got = {
         "krait": lambda pid, hz: [

@@ -252,7 +252,7 @@ def krait(*args):
 
 
 def measured(path):
-    """{function: seconds of a round}: the median of five processes."""
+    """Returns {function: seconds of a round}, each the median of five processes."""
     of = [json.loads(subprocess.run([sys.executable, path, "measure", ""], capture_output=True, check=True).stdout) for _ in range(5)]
     return {name: sorted(m[name] for m in of)[2] for name in of[0]}
 
@@ -284,7 +284,8 @@ def record_server(path, out, planted):
 
 
 def record_pair(kind, path, files, rounds, slower):
-    """(what the functions took before and after, as the program says; the numbers of requests)."""
+    """Makes the two recordings of a pair. Returns ([what the functions took before, after], as the
+    program says; [the numbers of requests before, after], for a server)."""
     took, counts = [], []
     for out, planted in zip(files, (("", ""), slower)):
         if kind == "batch":
@@ -297,7 +298,7 @@ def record_pair(kind, path, files, rounds, slower):
 
 
 def changed_most(took):
-    """The function whose cost rose or fell by most, and by how many seconds of a round."""
+    """Returns the function whose cost rose or fell most, and by how many seconds of a round."""
     changes = {name: took[1][name] - took[0][name] for name in took[0]}
     return max(changes.items(), key=lambda c: abs(c[1]))
 

@@ -121,7 +121,7 @@ class Recording:
         return next((l.key for l in reversed(self.read.stack(sample)) if l.kind == "python"), None)
 
     def owners(self):
-        """{function: samples in it}"""
+        """Returns {function: samples of which it is the owner}."""
         counts = collections.Counter()
         for s in self.read.samples:
             counts[self.owner(s)] += s.values[0]
@@ -196,8 +196,9 @@ def words(f):
 
 
 def judge(folder, name, verbose):
-    """(pairs of a program, pairs that flag anything, {SOME: found, LARGE: found}), where found is
-    [pairs in which the dearer function is found, pairs that have such a function]."""
+    """Compares the recordings of a program. Returns (pairs, pairs in which diff flags anything,
+    {SOME: found, LARGE: found}), where found is [pairs in which diff finds the dearer function,
+    pairs that have such a function]."""
     files, rng = recordings(folder, name), random.Random(name)
     pairs, flagged, found = list(zip(files, files[1:])), 0, {SOME: [0, 0], LARGE: [0, 0]}
     with tempfile.TemporaryDirectory() as work:

@@ -170,7 +170,7 @@ def comments_on_github():
 
 @contextlib.contextmanager
 def curl_in(d):
-    """Puts a curl into @d that notes what it is called with; returns what it noted."""
+    """Puts a curl into @d that writes down its arguments. Yields a function that returns them."""
     write(d + "/curl", "#!/bin/sh\necho \"$*\" >>%s/called\nexec %s \"$@\"\n" % (d, shutil.which("curl")), 0o755)
     yield lambda: text_of(d + "/called")
 

@@ -152,8 +152,8 @@ sys.stdout.write("%.4f" % (spent / time.thread_time()))
 
 
 def measured():
-    """(name, path) of interpreters that say whether a collection is under way: from 3.9 on, one of
-    each minor version."""
+    """Returns (name, path) of interpreters that record whether a collection is under way, from 3.9
+    on: in the full tier one of each version, else three."""
     found = {}
     for name, version, kind, path in kit.interpreters():
         if version >= (3, 9) and kind in ("static", "shared", "tailcall"):

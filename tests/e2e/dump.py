@@ -242,8 +242,8 @@ def stopped():
 
 
 def freezers():
-    """(directory of a new control group, file that freezes it, what is written there to freeze and
-    to thaw)."""
+    """Yields (directory of a new control group, the file that freezes it, the text that is written
+    to the file to freeze it, the text to thaw it)."""
     with open("/proc/self/mountinfo") as f:
         mounts = [line.split() for line in f]
     for mount in mounts:
@@ -277,8 +277,8 @@ time.sleep(1000)
 
 @case
 def frozen():
-    """A program that is frozen as by `docker pause': every thread is called frozen, whatever it
-    waits in."""
+    """If a program is frozen, as by `docker pause`, krait calls every thread frozen, also one that
+    was waiting before."""
     tried = 0
     for at, control, freeze, thaw in freezers():
         try:
@@ -878,7 +878,8 @@ def stopped_without_gil():
 
 @case
 def errors():
-    """What krait can't do is said in one sentence, with the right exit code."""
+    """If krait can't do what it is asked for, it says so in one sentence and ends with the right
+    exit code."""
     refused(1, "no process 4194999", "dump", "-p", 4194999)
     refused(2, "not a process id", "dump", "-p", "init")
     refused(2, "--no-children needs", "dump", "--no-children")

@@ -37,8 +37,8 @@ def tasks():
 
 
 class Place:
-    """Where the commands run: the guide's programs, and a PATH with krait and a Python that has the
-    packages."""
+    """A folder in which the commands run. It has the guide's programs, and a PATH with krait and a
+    Python that has the packages."""
 
     def __init__(self, d, python):
         self.programs, self.running = os.path.join(d, "programs"), []

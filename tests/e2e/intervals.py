@@ -99,7 +99,7 @@ def spent(path):
 
 
 def record(d, *args, code=0):
-    """Records WORKS. Returns (what was said, the recording)."""
+    """Records WORKS. Returns (krait's messages, the recording)."""
     for name in ("i", "i.truth"):
         if os.path.exists(os.path.join(d, name)):
             os.remove(os.path.join(d, name))

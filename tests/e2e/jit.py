@@ -83,8 +83,9 @@ for i in range(20):
         in_child()
     os.wait()
 """
-# Machine code in memory that stays writable. In a()'s loop the return address is behind one word,
-# in b()'s behind five, and where a() would have it lies an address in qsort(), which nobody calls.
+# Machine code in memory that stays writable. In a()'s loop the return address is one word above the
+# stack pointer, in b()'s five words. Where a() would have it, b() has an address in qsort(), which
+# nobody calls: if qsort() is in a stack, b() was unwound like a().
 WRITABLE = """
 import ctypes, mmap, random, time
 A = bytes.fromhex("53" + "90" * 8 + "f390 48ffcf 75f9" + "5b c3")  # push rbx; loop; pop rbx; ret

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the end-to-end tests share: running krait, starting Python programs, PASS/FAIL/SKIP
-lines."""
+"""Shared by the end-to-end tests: running krait, starting Python programs, PASS/FAIL/SKIP lines."""
 import base64
 import contextlib
 import fcntl

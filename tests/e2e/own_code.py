@@ -40,7 +40,7 @@ def app():
     for _ in range(60):
         json.dumps(ROWS)
 """
-LINE = 6  # line of VIEWS that takes its time
+LINE = 6  # the line of VIEWS that takes the time
 SCRIPT = """#!/usr/bin/python3
 import re
 import sys

@@ -55,12 +55,12 @@ while True:
 """
 
 READ = 3  # seconds in which krait reads the files of the interpreters
-FREE = 3  # seconds in which krait looks at every new process: they may cost more at once
-SOON = 3  # seconds more, until many new processes have spent the part of their budget for a burst
-WINDOWS = 8  # fewer processes, which cost little more than they may, need 30 seconds for that
+FREE = 3  # seconds in which krait looks at every new process, because the budget allows a burst
+SOON = 3  # seconds more, until many new processes have spent the budget for the burst
+WINDOWS = 8  # if the new processes cost little more than they may, they need 30 s to spend it
 OTHER = 65534  # uid of a user who starts nothing
-LEFT_OUT = 20  # the fewest processes that krait must have left out, where it has to
-CLEARLY = 1.5  # it has to where looking at all would cost so many times as much as it may
+LEFT_OUT = 20  # the fewest processes that krait leaves out, if it must leave out any
+CLEARLY = 1.5  # it must if looking at all processes would cost so many times as much as it may
 MARK = "[incomplete: too many new processes to look at]"
 
 
@@ -69,7 +69,7 @@ QUICK = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else PYTHON
 
 
 class Storm(Background):
-    """A program that starts processes, and how many it started."""
+    """Runs a program that starts processes. .count(): how many it has started."""
 
     def __init__(self, source, path):
         with open(path, "w+b") as f:

@@ -49,7 +49,7 @@ COMMENT = re.compile(r"CPU use: pid (\d+): (\d+) ms, CPU (\d+) ms, (\d+) threads
 
 
 class Use:
-    """The times, in ms, that a recording's comment has for one process."""
+    """The times of one process, in ms, from a comment of the recording."""
 
     def __init__(self, comment):
         found = COMMENT.fullmatch(comment)

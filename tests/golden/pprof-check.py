@@ -117,7 +117,7 @@ def check_native(tool, path, copy):
 
 
 def check_named_later(tool, directory):
-    """Where krait has no name, pprof finds one in the file with that build id."""
+    """If krait has no name for an address, pprof finds one in the file with the same build id."""
     library, path = f"{directory}/libnamed.so", f"{directory}/unnamed.pb.gz"
     source = "int first(int x) { return x * 3; }\nint second(int x) { return x * 5; }\n"
     linkers = [n for n in ("bfd", "lld") if shutil.which(f"ld.{n}")]

@@ -374,8 +374,8 @@ def gecko_of_cpython(work):
 
 
 def traces(work):
-    """Trace events as py-spy 0.4 (a list, B and E) and viztracer 1.0 (X behind what it called)
-    write them."""
+    """Trace events are read as py-spy 0.4 writes them (a list of B and E) and as viztracer 1.0 does
+    (an X comes after the slices that it called)."""
     pyspy = [dict(pid=7, tid=7, ph=ph, name=name, cat="py-spy", ts=ts, args={"filename": "app.py", "line": line})
              for ph, name, ts, line in (("B", "<module>", 10, 3), ("B", "f", 12.5, 8), ("E", "f", 20, 8),
                                         ("B", "f", 30, 8), ("E", "f", 31, 8), ("E", "<module>", 40, 3))]
@@ -524,8 +524,8 @@ def others(work):
 
 
 def by_stack(text, frames):
-    """{names of frames: count} of folded stacks that another tool wrote; @frames: of a line's parts
-    the frames' names."""
+    """Returns {names of frames: count} of folded stacks that another tool wrote. @frames returns
+    the frames' names from the parts of a line."""
     out = {}
     for line in text.splitlines():
         if line and not line.startswith("#"):
@@ -536,7 +536,7 @@ def by_stack(text, frames):
 
 
 def slices(events):
-    """Returns {names of what is open: ns} of B and E events."""
+    """Returns {names of the open slices: how many ns they are open together} of B and E events."""
     out, threads = {}, {}
     for e in events:
         stack, last = threads.setdefault(e["tid"], ([], [0]))
@@ -1203,7 +1203,8 @@ def columns(text):
 
 
 def refused(work):
-    """A damaged file: exit code 1 and one sentence with the file and where it is damaged."""
+    """A damaged file is refused with exit code 1 and one sentence, which names the file and where
+    it is damaged."""
     with open(GO, "rb") as f:
         packed = f.read()
     plain = gzip.decompress(packed)

@@ -28,7 +28,8 @@ def number(text):
 
 
 def rows(text):
-    """(total, self, name) of the sandwich view's table, as far as it is on the screen."""
+    """Yields (total, self, name) for each row of the sandwich view's table that is on the
+    screen."""
     lines = text[text.index("Symbol Name\n") + 12:].split("\n")
     for total, own, name in zip(lines[::3], lines[1::3], lines[2::3]):
         if number(total) is not None:

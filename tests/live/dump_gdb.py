@@ -39,7 +39,7 @@ def threads(pid):
 
 
 def call_names():
-    """{number: name} of this machine's system calls, as the C library's headers have them."""
+    """Returns {number: name} of this machine's system calls, from the C library's headers."""
     done = subprocess.run([os.environ.get("CC", "gcc"), "-E", "-dM", "-include", "sys/syscall.h", "-x", "c",
                            "/dev/null"], stdout=subprocess.PIPE, check=True)
     return {int(number): name for name, number in re.findall(

@@ -158,7 +158,8 @@ def start(function, state):
 
 
 def position(code, lasti):
-    """(line, end line, column, end column) of an instruction, as the interpreter says."""
+    """Returns (line, end line, column, end column) of an instruction, as the interpreter says, or
+    None if it can't say."""
     if not hasattr(code, "co_positions"):
         return None
     return list(code.co_positions())[lasti // 2]
@@ -196,7 +197,7 @@ def settled():
 
 
 def by_faulthandler():
-    """{thread: [[file, line, function], innermost first]}, as faulthandler prints it."""
+    """Returns {thread: [[file, line, function], innermost first]}, as faulthandler prints them."""
     found = {}
     if faulthandler:
         with tempfile.TemporaryFile("w+") as f:

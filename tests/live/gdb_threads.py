@@ -10,7 +10,7 @@ CALL = ("orig_rax", "rdi", "rsi")
 
 
 def stack():
-    """[address, function] of each frame, innermost first; inlined functions have none."""
+    """Returns [address, function] of each frame, innermost first, without inlined functions."""
     frame, out = gdb.newest_frame(), []
     while frame is not None and len(out) < 20000:
         if frame.type() not in SKIPPED:

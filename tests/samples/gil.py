@@ -36,7 +36,8 @@ ASLEEP = re.compile(r"^_*futex_(do_)?wait")
 
 
 def below(stack):
-    """(name of the innermost Python frame, [(kind, name)] of the frames that it called)."""
+    """Returns (name of the innermost Python frame, [(kind, name)] of the frames below it, innermost
+    first)."""
     names = []
     for frame in reversed(stack):
         if frame.kind == "python":
@@ -74,7 +75,8 @@ def truth(stack, giving, between):
 
 
 def judge(profile, giving, between):
-    """({what a sample shows: Counter of states}, wrong samples as text)."""
+    """Returns ({what samples show: Counter of the states that krait gave them}, the wrong samples
+    as text)."""
     seen, wrong = collections.defaultdict(collections.Counter), []
     for sample in profile.samples:
         stack, state = profile.stack(sample), sample.labels.get("gil")

@@ -26,7 +26,8 @@ FULL = ((("-F", "99"), 12), (("-F", "100"), 12), (("-F", "499"), 8), (("-F", "99
 
 
 def measured(krait, rate, beats, seconds):
-    """{function: (share of the CPU time, share of the samples)} and the number of samples."""
+    """Returns {function: (share of the CPU time, share of the samples)} and the number of
+    samples."""
     program = os.path.join(shares.TESTS, "samples", "in_step_target.py")
     with tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, "o.pb.gz")

@@ -26,7 +26,7 @@ ERRORS = 3
 
 
 def measured(krait, interpreter, folder):
-    """{phase: (share of the CPU time, share of the samples)} and the number of samples."""
+    """Returns {phase: (share of the CPU time, share of the samples)} and the number of samples."""
     out = os.path.join(folder, interpreter.name + ".pb.gz")
     program = os.path.join(TESTS, "samples", "phases.py")
     done = subprocess.run(

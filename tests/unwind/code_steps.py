@@ -71,7 +71,7 @@ def wrong(rule, cfa, fp, bx):
 
 
 def follow(keys, rules, bias, name):
-    """Returns (steps, steps without a rule, what was wrong)."""
+    """Steps through a function. Returns (steps, steps without a rule, list of what was wrong)."""
     cfa, fp, bx = register("rsp") + 8, register("rbp"), register("rbx")
     ret, unknown, bad = word(cfa - 8), 0, []
     for n in range(STEPS):

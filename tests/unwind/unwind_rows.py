@@ -266,7 +266,8 @@ def eh_return(path, start, end, leave):
 
 
 def truth(path):
-    """(rows as (address, rule), functions, functions left out, losses)."""
+    """Returns what readelf says of a file: (rows as (address, rule), functions, number of functions
+    left out, {reason: losses})."""
     machine = Machine(path)
     rules = Rules(machine, Expressions(path))
     rows, kept, left = [], [], 0
@@ -342,7 +343,8 @@ def unnoticed(rows, want):
 
 
 def compare(job):
-    """(group, path, what is wrong or None, rows, functions, losses)."""
+    """Compares one file. Returns (group, path, what is wrong or None, number of rows, number of
+    functions, {reason: losses})."""
     tool, group, path, original = job
     rows, kept, bad = tool_rows(tool, path)
     if rows is None:
@@ -375,7 +377,7 @@ def mapped(interpreter):
 
 
 def interpreters():
-    """(name, path) of the test interpreters that need no chroot."""
+    """Returns (name, path) of the test interpreters that need no chroot."""
     cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     table = os.path.join(os.environ.get("KRAIT_TEST_CACHE") or cache + "/krait-tests",
                          "interpreters.tsv")
@@ -412,7 +414,7 @@ def everything():
 
 
 def made(where):
-    """(name, path, path of the file that readelf reads) of files that no package has."""
+    """Makes files that no package has. Yields (name, path, path of the file that readelf reads)."""
     with open(where + "/vdso.so", "wb") as out, open("/proc/self/maps", encoding="utf-8") as maps:
         for line in maps:
             if "[vdso]" in line:

@@ -23,8 +23,8 @@ NOT_EXAMINED, NOT_EXAMINED_MOST = "[incomplete: process not examined yet]", 150
 
 
 class Result:
-    """What the machine printed about one of its profiles; @word names the profile
-    (guest/profile)."""
+    """The lines that the machine printed about one of its profiles. @word names the profile (see
+    guest/profile)."""
 
     def __init__(self, text, word=""):
         self.lines = [line.rstrip("\r") for line in text.splitlines()]

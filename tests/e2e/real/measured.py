@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A program's own truth: the CPU time of its threads in `with measured:`, in a file for each
-process."""
+"""Measures a program's truth: the CPU time that its threads take in `with measured:`. Each process
+writes its time to a file of its own."""
 import os
 import struct
 import threading
@@ -27,8 +27,8 @@ BEGAN = []
 
 
 def is_over():
-    """Has the program run for long enough since it asked first? Time without a CPU doesn't
-    count."""
+    """True if the program has run for long enough since its first call of this. Time in which it
+    had to wait for a CPU doesn't count."""
     with open("/proc/%d/schedstat" % os.getpid()) as f:
         queued = int(f.read().split()[1]) / 1e9
     BEGAN.append(time.monotonic() - queued)

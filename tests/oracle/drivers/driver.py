@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a driver is: how a profiler is run on one process, and how its file is read.
+"""The base of all drivers. A driver runs a profiler on one process and reads its file.
 
-A driver knows nothing of what is true. It gives stacks as the tool wrote them, root first, as
-locations of judge/pprof.py. What the tool doesn't say (first lines, columns) is 0 in them.
+A driver doesn't judge. It returns the stacks as the tool wrote them, root first, as locations of
+judge/pprof.py. Numbers that the tool doesn't give (first lines, columns) are 0 in them.
 """
 import re
 import shlex

@@ -80,7 +80,7 @@ def _varint_at(octets, pos):
 
 
 def fields(data):
-    """(number, wire type, value) of every field of a message; value is an int or bytes."""
+    """Yields (number, wire type, value) of every field of a message. A value is an int or bytes."""
     pos, end = 0, len(data)
     octets = bytearray(data)
     while pos < end:
@@ -227,8 +227,8 @@ def _field(number, value):
 
 
 class Writer(object):
-    """Builds a profile of Python frames and marks. types: its values; the second one, of which
-    `period` is, is shown first."""
+    """Builds a profile of Python frames and marks. types: its values. The second one is the default
+    value, and `period` is the period of that one."""
 
     def __init__(self, types=(("samples", "count"), ("cpu", "nanoseconds")), period=0, duration=0):
         self.types, self.strings = types, {b"": 0}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tasks and who asks for them: `python jobs.py` keeps the queue filled."""
+"""The tasks of a worker. `python jobs.py` puts them into the queue and keeps it filled."""
 import os
 import time
 
@@ -25,7 +25,7 @@ def report(rows):
 if __name__ == "__main__":
     import jobs
 
-    # written under another name first: a worker would read what isn't yet there
+    # written under another name first, because a worker would read a file that isn't complete
     OUT = FOLDER + ".new"
     os.makedirs(OUT)
     jobs.app.conf.broker_transport_options["data_folder_out"] = OUT

@@ -7,7 +7,7 @@ import helpers
 
 
 class Skipped:
-    """compileall asks this whether it leaves a file out."""
+    """compileall calls .search() of this to learn whether it must leave a file out."""
 
     def search(self, path):
         with measured:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A notebook's cells, run by a kernel of its own, whose process it tells; the last cell doesn't
-end."""
+"""Runs a notebook's cells in a kernel of its own, and prints the kernel's process number. The last
+cell doesn't end."""
 import sys
 
 from jupyter_client.manager import start_new_kernel

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A package's own way to build it: what pip calls in a process of its own."""
+"""The build backend of a package. pip calls it in a process of its own."""
 import os
 import zipfile
 
