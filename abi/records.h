@@ -227,6 +227,8 @@ struct rec_proc {
 	__u32 parent; /* tgid of the parent process */
 	struct proc_key proc;
 	__u64 time_ns;
+	/* when the process began: start_boottime of its main thread; 0: not known */
+	__u64 start_boot_ns;
 	__u32 uid; /* real uid of the process, in the first user namespace */
 	__u32 new; /* != 0: the process began, or called exec, after sampling had begun */
 	struct exe_key exe;

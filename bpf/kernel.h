@@ -164,7 +164,7 @@ struct task_struct {
 	struct mm_struct *mm;
 	struct task_struct *group_leader, *real_parent;
 	struct completion *vfork_done;
-	__u64 start_time;
+	__u64 start_time, start_boottime;
 	__u64 parent_exec_id, self_exec_id;
 	struct pid *thread_pid;
 	unsigned long nvcsw, nivcsw;

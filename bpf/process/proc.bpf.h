@@ -285,13 +285,15 @@ walk_inline void read_names(struct task_struct *task, struct rec_proc *rec)
  */
 walk_inline bool tell_user(struct meeting *m, __u64 now)
 {
+	struct task_struct *task = (void *)bpf_get_current_task();
 	bool wakes =
 		!is_counted_only(m->entry.state) && (!patient || m->entry.state == PROC_PENDING);
 
 	m->rec.type = REC_PROC;
 	m->rec.state = m->entry.state;
 	m->rec.new = m->entry.new;
-	m->rec.uid = uid_of((void *)bpf_get_current_task());
+	m->rec.start_boot_ns = BPF_CORE_READ(task, group_leader, start_boottime);
+	m->rec.uid = uid_of(task);
 	m->rec.proc = m->entry.key;
 	m->rec.where = m->entry.where;
 	m->rec.space = (__u16)m->entry.space;

@@ -111,8 +111,12 @@ static void prove_place(struct proc_facts *f, const char *path, const struct str
 static int read_place(const struct proc *p, struct proc_facts *f)
 {
 	_cleanup_str_ struct str text = {}, path = {}, id = {}, claim = {};
+	int r;
 
-	if (!proc_file_read(p->dirfd, "cgroup", CGROUP_BYTES, &text))
+	r = proc_file_read(p->dirfd, "cgroup", CGROUP_BYTES, &text);
+	if (r == -ESRCH)
+		return r;
+	if (!r)
 		cgroup_path(str_cstr(&text), text.n, &path);
 	if (path.n > PROC_CGROUP_BYTES)
 		path.s[path.n = PROC_CGROUP_BYTES] = '\0';
@@ -176,6 +180,18 @@ int proc_facts_read(const struct proc *p, const char *name, struct proc_facts *r
 	}
 	*ret = f;
 	return 0;
+}
+
+int proc_facts_read_place(const struct proc *p, struct proc_facts *ret)
+{
+	struct proc_facts f = {.tgid = p->tgid};
+	int r = read_place(p, &f);
+
+	if (r)
+		proc_facts_fini(&f);
+	else
+		*ret = f;
+	return r;
 }
 
 void proc_facts_fini(struct proc_facts *f)

@@ -51,6 +51,12 @@ struct proc_facts {
  * only tgid, comm and name are always set.
  */
 _must_use_ int proc_facts_read(const struct proc *p, const char *name, struct proc_facts *ret);
+
+/*
+ * Fills @ret with cgroup and container alone, for a process of which the rest is known: that is a
+ * third of the work. Results as of proc_facts_read(), without a message.
+ */
+_must_use_ int proc_facts_read_place(const struct proc *p, struct proc_facts *ret);
 void proc_facts_fini(struct proc_facts *f);
 #define _cleanup_proc_facts_ _cleanup_(proc_facts_fini)
 

@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -164,4 +165,27 @@ uint64_t proc_stat_start_ns(const struct proc_stat *s)
 	uint64_t hz = (uint64_t)sysconf(_SC_CLK_TCK);
 
 	return s->start_ticks / hz * NSEC_PER_SEC + s->start_ticks % hz * NSEC_PER_SEC / hz;
+}
+
+/* The first time namespace (linux/nsfs.h); in any other one /proc shifts start times. */
+#define FIRST_TIME_NAMESPACE 0xeffffffaul
+
+static bool shifts_times(void)
+{
+	struct stat st;
+
+	if (stat("/proc/self/ns/time", &st))
+		return errno != ENOENT; /* it isn't there before Linux 5.6 */
+	return st.st_ino != FIRST_TIME_NAMESPACE;
+}
+
+uint64_t proc_stat_start_of(uint64_t start_boot_ns)
+{
+	static enum { UNKNOWN, SHIFTED, AS_IS } times; /* a process with threads can't change it */
+	uint64_t hz = (uint64_t)sysconf(_SC_CLK_TCK);
+	struct proc_stat s = {.start_ticks = start_boot_ns / (NSEC_PER_SEC / hz)};
+
+	if (times == UNKNOWN)
+		times = shifts_times() ? SHIFTED : AS_IS;
+	return times == AS_IS ? proc_stat_start_ns(&s) : 0;
 }

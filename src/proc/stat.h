@@ -59,6 +59,12 @@ _must_use_ int proc_stat_read(int procdir, struct proc_stat *ret);
 uint64_t proc_stat_start_ns(const struct proc_stat *s);
 
 /*
+ * Returns what proc_stat_start_ns() gives for a process of which the kernel says that it began at
+ * @start_boot_ns. 0: unknown, because @start_boot_ns is 0 or /proc shows times of a time namespace.
+ */
+uint64_t proc_stat_start_of(uint64_t start_boot_ns);
+
+/*
  * Appends at most @max bytes of PROCDIR/@name to @ret. 0; -ESRCH for a process that is gone;
  * -errno. No message.
  */

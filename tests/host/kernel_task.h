@@ -44,6 +44,7 @@ static inline void make(struct made *m, int tgid, struct made *parent)
 		.group_leader = &m->task,
 		.real_parent = parent ? &parent->task : NULL,
 		.start_time = SECOND * (uint64_t)tgid,
+		.start_boottime = SECOND * (uint64_t)tgid + 3,
 		.thread_pid = &m->pid.pid,
 		.real_cred = &m->who.cred,
 		.comm = "prog",

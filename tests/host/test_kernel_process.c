@@ -269,6 +269,7 @@ static void test_told(void **state)
 	assert_int_equal(rec->proc.tgid, 5);
 	assert_int_equal(rec->space, 7);
 	assert_int_equal(rec->uid, 1000);
+	assert_int_equal(rec->start_boot_ns, 5 * SECOND + 3);
 	assert_int_equal(rec->time_ns, 99);
 	assert_int_equal(m.entry.asks, 1);
 	m.entry.state = PROC_CROWDED;

@@ -113,6 +113,51 @@ static void test_facts(void **state)
 	unlink(exe);
 }
 
+/*
+ * Asked in a child, perhaps in a time namespace of its own. The answer holds for a process and its
+ * forks from the first time on.
+ */
+static bool start_is_known(bool shifted)
+{
+	static const char offset[] = "boottime 100 0";
+	int fd, ok = -1;
+	pid_t child = fork();
+
+	if (child) {
+		assert_int_equal(waitpid(child, &ok, 0), child);
+		return WEXITSTATUS(ok) == 0;
+	}
+	if (shifted && unshare(CLONE_NEWTIME))
+		_exit(2);
+	fd = shifted ? open("/proc/self/timens_offsets", O_WRONLY) : -1;
+	if (shifted && write(fd, offset, sizeof(offset) - 1) < 0)
+		_exit(2);
+	child = fork(); /* the namespace is that of children */
+	if (!child)
+		_exit(proc_stat_start_of(1234567890123) == 0);
+	waitpid(child, &ok, 0);
+	_exit(WEXITSTATUS(ok));
+}
+
+static void test_start(void **state)
+{
+	struct proc_stat stat;
+	_cleanup_close_ int fd = open("/proc/self", O_RDONLY | O_DIRECTORY);
+	uint64_t start_ns;
+
+	(void)state;
+	if (!access("/proc/self/ns/time", F_OK) && !geteuid())
+		assert_false(start_is_known(true));
+	if (!start_is_known(false))
+		skip(); /* the tests run in a time namespace */
+	assert_int_equal(proc_stat_read(fd, &stat), 0);
+	start_ns = proc_stat_start_ns(&stat);
+	assert_int_equal(proc_stat_start_of(start_ns), start_ns);
+	assert_int_equal(proc_stat_start_of(start_ns + 10 * NSEC_PER_MSEC - 1), start_ns);
+	assert_int_equal(proc_stat_start_of(start_ns - 1), start_ns - 10 * NSEC_PER_MSEC);
+	assert_int_equal(proc_stat_start_of(0), 0);
+}
+
 static void test_gone(void **state)
 {
 	_cleanup_proc_ struct proc p = PROC_INIT, none = PROC_INIT;
@@ -559,15 +604,11 @@ static void test_user(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_user),
-		cmocka_unit_test(test_facts),
-		cmocka_unit_test(test_gone),
-		cmocka_unit_test(test_pid_namespace),
-		cmocka_unit_test(test_threads),
-		cmocka_unit_test(test_tree_and_match),
-		cmocka_unit_test(test_match_globs),
-		cmocka_unit_test(test_replaced_file),
-		cmocka_unit_test(test_mount_namespace),
+		cmocka_unit_test(test_user),	       cmocka_unit_test(test_facts),
+		cmocka_unit_test(test_start),	       cmocka_unit_test(test_gone),
+		cmocka_unit_test(test_pid_namespace),  cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_tree_and_match), cmocka_unit_test(test_match_globs),
+		cmocka_unit_test(test_replaced_file),  cmocka_unit_test(test_mount_namespace),
 		cmocka_unit_test(test_many_mappings),
 	};
 

@@ -73,6 +73,14 @@ static void read_entry(struct process *p, const struct proc *proc)
 	p->entry = str_take(&entry);
 }
 
+static void take_place(struct process *p, struct proc_facts *facts)
+{
+	free(p->cgroup);
+	free(p->container);
+	p->cgroup = TAKE_PTR(facts->cgroup);
+	p->container = TAKE_PTR(facts->container);
+}
+
 /* Reads name, control group and container of a process. False: it isn't wanted (config.match). */
 static bool read_all(struct collect *c, struct process *p, const struct proc *proc)
 {
@@ -82,20 +90,35 @@ static bool read_all(struct collect *c, struct process *p, const struct proc *pr
 		return true; /* the process is gone: what was read before stays */
 	p->start_boot_ns = facts.start_boot_ns;
 	free(p->name);
-	free(p->cgroup);
-	free(p->container);
 	p->name = TAKE_PTR(facts.name);
-	p->cgroup = TAKE_PTR(facts.cgroup);
-	p->container = TAKE_PTR(facts.container);
+	take_place(p, &facts);
 	facts.name = strdup(p->name ? p->name : "");
 	facts.cgroup = strdup(p->cgroup ? p->cgroup : "");
 	facts.container = strdup(p->container ? p->container : "");
 	return !c->config.match || proc_match(c->config.match, &facts);
 }
 
+/* Reads only what the process's first record doesn't say. */
+static void read_rest(struct process *p, const struct proc *proc)
+{
+	_cleanup_proc_facts_ struct proc_facts facts = {};
+
+	if (!proc_facts_read_place(proc, &facts))
+		take_place(p, &facts);
+}
+
+/* Most new processes end soon: of them as little as possible is read. */
+static bool read_facts(struct collect *c, struct process *p, const struct proc *proc)
+{
+	if (c->config.match || !p->name_is_said || !p->start_boot_ns)
+		return read_all(c, p, proc);
+	read_rest(p, proc);
+	return true;
+}
+
 bool facts_read(struct collect *c, struct process *p, const struct proc *proc)
 {
-	bool wanted = read_all(c, p, proc);
+	bool wanted = read_facts(c, p, proc);
 	bool foreign = wanted && c->config.may_see && !c->config.may_see(proc->dirfd);
 
 	c->stats.foreign += foreign && !p->foreign;
@@ -112,6 +135,7 @@ void facts_from_record(struct process *p, const struct rec_proc *rec)
 {
 	_cleanup_str_ struct str name = {};
 
+	p->start_boot_ns = p->start_boot_ns ?: proc_stat_start_of(rec->start_boot_ns);
 	snprintf(p->comm, sizeof(p->comm), "%.*s", ABI_COMM_BYTES, rec->comm);
 	proc_name_from(rec->args, sizeof(rec->args), NULL, p->comm, &name);
 	if (p->name)
@@ -135,10 +159,7 @@ bool facts_renew(struct collect *c, struct process *p, bool *changed)
 	if (p->cgroup && p->container && streq(facts.cgroup, p->cgroup) &&
 	    streq(facts.container, p->container))
 		return true;
-	free(p->cgroup);
-	free(p->container);
-	p->cgroup = TAKE_PTR(facts.cgroup);
-	p->container = TAKE_PTR(facts.container);
+	take_place(p, &facts);
 	*changed = true;
 	return true;
 }
