@@ -151,7 +151,7 @@ $(B)/src/dump/walker.o: CPPFLAGS += -Ibpf
 $(B)/src/dump/walker.o: KCFLAGS += $(if $(filter asan,$(VARIANT)),-fno-sanitize=alignment)
 
 # target: BPF objects. -g is for BTF; DWARF is stripped by bpftool gen object.
-$(B)/bpf/%.bpf.o: bpf/%.bpf.c Makefile
+$(B)/%.bpf.o: %.bpf.c Makefile
 	$(call say,BPF,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CLANG) -target bpf -mcpu=v2 -O2 -g $(HERE_IS) -std=gnu17 -Wall -Wextra -Werror -Wno-unused-parameter \
@@ -223,6 +223,17 @@ SAVED := $(addprefix collect_,new record flush mapped exit comm exec look_again 
 $(B)/tests/record/windows: $(addprefix $(B)/tests/record/,windows.o stream.o) $(ENGINE_OBJ)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(KCFLAGS) $(LDFLAGS) $(SAVED:%=-Wl,--wrap=%) -o $@ $^ $(LDLIBS)
+# A krait with the programs of tests/vm/preempt.bpf.c, which knows nothing of them.
+PREEMPT_SRC := $(shell grep -l sample.skel.h src/sampler/*.c)
+$(B)/tests/vm/gen/sample.skel.h: $(B)/tests/vm/preempt.bpf.o
+	@mkdir -p $(@D)
+	$(Q)$(BPFTOOL) gen skeleton $< name sample_bpf > $@.tmp && mv $@.tmp $@
+$(B)/tests/vm/%.o: %.c $(B)/tests/vm/gen/sample.skel.h $(B)/flags
+	@mkdir -p $(@D)
+	$(Q)$(CC) -I$(B)/tests/vm/gen $(CPPFLAGS) $(KCFLAGS) -MMD -MP -c -o $@ $<
+$(B)/tests/vm/krait-preempt: $(B)/src/cli/main.o $(PREEMPT_SRC:%.c=$(B)/tests/vm/%.o) $(B)/libkrait.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(KCFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 $(B)/tests/host/%.o: CPPFLAGS += -Ibpf
 # The BPF machine loads unaligned words, so alignment isn't checked.
 $(B)/tests/host/%.o: KCFLAGS += -fno-sanitize=alignment

@@ -52,9 +52,9 @@ machine_needs() {
 	need /usr/bin/python3 python3
 }
 
-# verifier_build OUT: builds tests/vm/verify.c for the machine.
-verifier_build() {
-	local source=$VM_DIR/verify.c
+# guest_build OUT SOURCE: builds a program of this folder for the machine.
+guest_build() {
+	local source=$VM_DIR/$2
 	# shellcheck disable=SC2046 # one flag per word
 	case $VM_ARCH in
 	amd64) gcc -O2 -static -o "$1" "$source" $(pkg-config --static --libs libbpf libelf) ;;
@@ -62,11 +62,11 @@ verifier_build() {
 	esac
 }
 
-# boot VMLINUZ OUT JOB: lets the machine run the job, for $VM_LIMIT_S at most. Everything that it
-# prints is written to OUT.console.
+# boot VMLINUZ OUT JOB [WORD...]: lets the machine run the job, for $VM_LIMIT_S at most, with these
+# words on the kernel's command line. Everything that it prints is written to OUT.console.
 boot() {
 	timeout "$VM_LIMIT_S" "${VM_QEMU[@]}" -smp 2 -m "$VM_MEMORY" -display none -no-reboot -nodefaults \
 		-serial "file:$2.console" -kernel "$1" -initrd "$2.cpio" \
-		-append "console=$VM_CONSOLE quiet panic=-1 rdinit=/init job=$3" </dev/null >"$2.qemu" 2>&1 ||
+		-append "console=$VM_CONSOLE quiet panic=-1 rdinit=/init job=${*:3}" </dev/null >"$2.qemu" 2>&1 ||
 		echo "qemu ended with $?" >>"$2.qemu"
 }

@@ -28,7 +28,7 @@ prepare() {
 	cp "$VM_DIR/../e2e/planted.py" "$over/"
 	for object in $(bpf_objects); do
 		cp "$object" "$over/"
-		[ -x "$over/verify" ] || verifier_build "$over/verify"
+		[ -x "$over/verify" ] || guest_build "$over/verify" verify.c
 	done
 	suite=$(. /etc/os-release; [ "$ID" = debian ] && echo "${VERSION_CODENAME:-sid}" || echo bookworm)
 	base=$(initramfs_base base "$suite" python3)

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * krait's own programs, and fexit programs that take samples too, at the end of kernel functions
+ * that processes call all the time. Linked into a krait of the test's own (preempt.sh), which knows
+ * nothing of them: preempt.c attaches them, tells them what to do, and reads what they count.
+ */
+#include "events/sample.bpf.c"
+
+#include "preempt.h"
+
+/* Their samples count as the recording's second event. */
+#define SOURCE 1
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, PREEMPT_PROGRAMS);
+	__type(key, __u32);
+	__type(value, struct preempt);
+} preempts SEC(".maps");
+
+/* What holds where a run of a program begins. On a CPU a program doesn't begin in its own run. */
+struct before {
+	__u64 switches; /* how often the thread was preempted so far */
+	__u64 number;	/* of the last sample of the timer */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, PREEMPT_PROGRAMS);
+	__type(key, __u32);
+	__type(value, struct before);
+} befores SEC(".maps");
+
+walk_inline bool is_python(__u32 tgid)
+{
+	const struct proc_entry *p = proc_entry_of(tgid);
+
+	return p && p->state == PROC_PYTHON;
+}
+
+/* The number of the last walk with the state of @slot on this CPU. */
+walk_inline __u64 walk_number(__u32 slot)
+{
+	const struct walk *w = walk_state(slot);
+
+	return w ? w->sample : 0;
+}
+
+/* Begins a run of program @which. False: no sample is to be taken, as no Python runs. */
+walk_global int run_begins(__u32 which)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct preempt *p = bpf_map_lookup_elem(&preempts, &which);
+	struct before *b = bpf_map_lookup_elem(&befores, &which);
+	struct walk *w;
+
+	if (!p || !b || !armed || !is_python(bpf_get_current_pid_tgid() >> 32))
+		return 0;
+	__sync_fetch_and_add(&p->runs, 1);
+	b->switches = BPF_CORE_READ(task, nivcsw);
+	b->number = walk_number(SLOT_PERF);
+	w = walk_state(p->slot);
+	if (w && p->unchecked) /* the fault that is seeded: the slot always seems to be free */
+		w->users = 0;
+	return 1;
+}
+
+walk_global int run_ends(__u32 which)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct preempt *p = bpf_map_lookup_elem(&preempts, &which);
+	struct before *b = bpf_map_lookup_elem(&befores, &which);
+
+	if (!p || !b)
+		return 0;
+	if (BPF_CORE_READ(task, nivcsw) != b->switches)
+		__sync_fetch_and_add(&p->preempted, 1);
+	if (p->slot != SLOT_PERF && walk_number(SLOT_PERF) != b->number)
+		__sync_fetch_and_add(&p->interrupted, 1);
+	return 0;
+}
+
+walk_global int slot_of(__u32 which)
+{
+	struct preempt *p = bpf_map_lookup_elem(&preempts, &which);
+
+	return p ? p->slot : 0;
+}
+
+/* Takes a sample of the current thread if it runs Python. */
+walk_inline void take(void *ctx, __u32 which)
+{
+	struct moment m = {
+		.task = (void *)bpf_get_current_task(), .ctx = ctx, .source = SOURCE, .weight = 1};
+
+	if (!run_begins(which))
+		return;
+	capture(&m, slot_of(which));
+	run_ends(which);
+}
+
+SEC("fexit/vfs_read")
+int on_read(void *ctx)
+{
+	take(ctx, PREEMPT_READ);
+	return 0;
+}
+
+SEC("fexit/hrtimer_nanosleep")
+int on_sleep(void *ctx)
+{
+	take(ctx, PREEMPT_SLEEP);
+	return 0;
+}
+
+SEC("fexit/schedule")
+int on_schedule(void *ctx)
+{
+	take(ctx, PREEMPT_SCHEDULE);
+	return 0;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the programs of preempt.bpf.c and preempt.c both know. */
+#ifndef TESTS_VM_PREEMPT_H
+#define TESTS_VM_PREEMPT_H
+
+enum { PREEMPT_READ, PREEMPT_SLEEP, PREEMPT_SCHEDULE, PREEMPT_PROGRAMS };
+
+/* Of one program: what preempt.c sets, and what the program counts. */
+struct preempt {
+	__u32 slot;	   /* enum walk_slot */
+	__u32 unchecked;   /* != 0: the program takes its slot even if it is in use */
+	__u64 runs;	   /* how often a thread that runs Python met the program */
+	__u64 preempted;   /* in how many of these another thread ran before the end */
+	__u64 interrupted; /* in how many of these a perf event took a sample of its own */
+};
+
+#endif

@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""preempt_judge.py CONSOLE: judges the samples of guest/preempt. The threads say which stacks they can
+have and how often they called the kernel; the kernel says how often it skipped a program, and how often a
+thread was preempted.
+
+Three recordings: the programs have a slot of their own; they share one with the timer's samples; they
+have one of their own and don't look whether it is in use, a fault that must be seen."""
+import ast
+import json
+import re
+import sys
+
+FRAME = re.compile(r"(\S+) \(([^()]*):(\d+)\)$")
+LEAST = 20  # so many of each case, of some thousands
+INCOMPLETE_MOST = 0.01
+BUSY = re.compile(r"(\d+) samples lost because another was being taken on the same CPU")
+SKIPPED = re.compile(r"the kernel skipped (\d+) runs of krait's programs")
+
+
+class Recording:
+    def __init__(self, word, lines):
+        self.lines = lines
+        self.word = word
+        truth = self.said("TRUTH")
+        self.code = (self.said("RC") or ["none"])[0]
+        self.messages = self.said("SAID")
+        self.threads = ast.literal_eval(truth[0]) if len(truth) == 2 else {}
+        self.counted = json.loads(truth[1]) if len(truth) == 2 else {}
+        self.stacks = {value: [parse(line) for line in self.said(value)] for value in ("samples", "page-faults")}
+
+    def said(self, word):
+        word = self.word + word + " "
+        return [line[len(word):] for line in self.lines if line.startswith(word)]
+
+    def closing(self, pattern):
+        """The number in one of krait's closing lines, 0 without the line."""
+        found = [m for m in map(pattern.search, self.messages) if m]
+        return int(found[0][1]) if found else 0
+
+    def all(self, which):
+        return sum(p[which] for p in self.counted.values())
+
+
+def parse(line):
+    """(thread, frames root first: (name, line), or a text; number)"""
+    stack, n = line.rsplit(" ", 1)
+    texts = stack.split(";")
+    # The thread is the first frame, or the second one, after its process.
+    at = 0 if re.search(r"\btid \d+", texts[0]) else 1
+    frames = [(m[1], int(m[3])) if m else text for text, m in ((t, FRAME.match(t)) for t in texts[at + 1:])]
+    thread = re.search(r"\btid (\d+)", ";".join(texts[:at + 1]))
+    return int(thread[1]) if thread else 0, frames, int(n)
+
+
+def kind_of(thread, frames, threads, whole):
+    """What a stack is: "right", "incomplete", "other" (the main thread's, start-up) or "wrong". @whole: the
+    thread can't be anywhere but at its chain's end."""
+    if any(isinstance(f, str) for f in frames):
+        return "incomplete"
+    if thread not in threads:
+        owned = any(f[0] == name for f in frames for _, _, chain in threads.values() for name, _ in chain)
+        return "wrong" if owned else "other"
+    chain = threads[thread][2]
+    fits = len(frames) <= len(chain) and all(
+        f[0] == name and (f[1] in lines or depth == len(frames) - 1)
+        for depth, (f, (name, lines)) in enumerate(zip(frames, chain)))
+    return "right" if fits and (not whole or len(frames) == len(chain)) else "wrong"
+
+
+def count(recording, value):
+    counts, wrong = {"right": 0, "incomplete": 0, "other": 0, "wrong": 0}, []
+    for thread, frames, n in recording.stacks[value]:
+        kind = kind_of(thread, frames, recording.threads, value == "page-faults")
+        counts[kind] += n
+        if kind == "wrong":
+            wrong.append("%d: %s" % (thread, [f if isinstance(f, str) else "%s:%d" % f for f in frames][-6:]))
+    return counts, wrong
+
+
+def check_counts(r, taken):
+    """Each call of a thread was a sample, or a loss that krait's closing lines have."""
+    problems, calls = [], {"read": 0, "sleep": 0}
+    for kind, n, _ in r.threads.values():
+        calls[kind] += n
+    for kind, n in calls.items():
+        p = r.counted["on_" + kind]
+        if p["runs"] + p["missed"] != n:
+            problems.append("%d calls of %s, %d runs and %d skipped" % (n, kind, p["runs"], p["missed"]))
+    lost, skipped = r.closing(BUSY), r.closing(SKIPPED)
+    if skipped != r.all("missed"):
+        problems.append("krait says that %d runs were skipped, the kernel %d" % (skipped, r.all("missed")))
+    if skipped < LEAST:
+        problems.append("only %d runs were skipped" % skipped)
+    refused = r.all("runs") - taken
+    if r.word == "APART" and lost != refused or lost < refused:
+        problems.append("%d runs, %d samples, but krait says that %d were lost" % (r.all("runs"), taken, lost))
+    if r.word == "SHARED" and lost < refused + LEAST:
+        problems.append("only %d samples of the timer were lost" % (lost - refused))
+    if refused < LEAST:
+        problems.append("only %d programs found their slot in use" % refused)
+    return problems, "%d runs of programs, %d skipped, %d found the slot in use, %d of the timer's too" % (
+        r.all("runs"), skipped, refused, lost - refused)
+
+
+def judge(r):
+    """(problems, summary) of a recording"""
+    if r.code != "0" or not r.counted or len(r.threads) < 4:
+        return ["krait ended with %s: %s" % (r.code, " / ".join(r.messages[-8:]))], ""
+    fexit, wrong = count(r, "page-faults")
+    timer, wrong_timer = count(r, "samples")
+    taken = sum(fexit.values())
+    problems, summary = check_counts(r, taken) if r.word != "UNCHECKED" else ([], "%d runs" % r.all("runs"))
+    if r.all("preempted") < LEAST or r.word == "APART" and r.all("interrupted") < LEAST:
+        problems.append("only %d preempted, %d interrupted" % (r.all("preempted"), r.all("interrupted")))
+    bad = fexit["wrong"] + timer["wrong"]
+    if r.word == "UNCHECKED":
+        if not fexit["wrong"]:
+            problems.append("the fault isn't seen: no wrong stack of %d" % taken)
+    else:
+        problems += ["wrong stack of thread " + text for text in (wrong + wrong_timer)[:10]]
+        if fexit["incomplete"] > INCOMPLETE_MOST * taken:
+            problems.append("%d of %d incomplete" % (fexit["incomplete"], taken))
+    return problems, "%s, %d preempted, %d interrupted by the timer; %d wrong stacks of %d, %d incomplete" % (
+        summary, r.all("preempted"), r.all("interrupted"), bad, taken + sum(timer.values()), fexit["incomplete"])
+
+
+def main():
+    with open(sys.argv[1], errors="replace") as file:
+        lines = [line.rstrip("\r\n") for line in file]
+    kernel = " ".join(line[7:] for line in lines if line.startswith("KERNEL "))
+    mode = " ".join(line[8:] for line in lines if line.startswith("PREEMPT "))
+    if "END" not in lines or "(full)" not in mode:
+        print("FAIL vm-preempt: kernel %s, preemption %s; all it said: %s" % (kernel or "unknown", mode or "unknown", sys.argv[1]))
+        return 1
+    bad = 0
+    for word in ("APART", "SHARED", "UNCHECKED"):
+        problems, summary = judge(Recording(word, lines))
+        name = "vm-preempt-" + word.lower()
+        for problem in problems:
+            print("FAIL %s: %s: %s" % (name, kernel, problem))
+        print(("     " if problems else "PASS %s: %s: " % (name, kernel)) + summary)
+        bad |= bool(problems)
+    return bad
+
+
+if __name__ == "__main__":
+    sys.exit(main())
