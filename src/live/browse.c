@@ -115,6 +115,21 @@ static int toggle_kind(struct browse *b, enum frame_kind kind, enum frame_kind t
 	return browse_reset(b);
 }
 
+/* Shows the value of the next event. */
+static int next_event(struct browse *b)
+{
+	struct live *l = b->shown->live;
+	const struct profile_meta *m = profile_meta(l->p);
+
+	if (m->n_values < 3) {
+		browse_say(b, "one event is recorded; -e NAME more than once records several");
+		return 0;
+	}
+	table_show_value(b->shown, l->value + 1 < m->n_values ? l->value + 1 : 1);
+	browse_say(b, "%s (%s) is shown", m->values[l->value].type, m->values[l->value].unit);
+	return browse_reset(b);
+}
+
 static int sort_by_number(struct browse *b, int number)
 {
 	for (const struct table_column *c = table_columns; c->name; c++)
@@ -332,6 +347,8 @@ int browse_key(struct browse *b, int key, enum browse_do *ret)
 		return toggle_kind(b, KIND_NATIVE, KIND_JIT);
 	case 'K':
 		return toggle_kind(b, KIND_KERNEL, KIND_KERNEL);
+	case 'e':
+		return next_event(b);
 	case '/':
 		tree_close(b);
 		ask(b, PROMPT_FILTER, b->shown->filter);

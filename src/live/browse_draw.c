@@ -64,6 +64,26 @@ static void put_alive(struct screen *s, unsigned n, unsigned alive, const char *
 		put(s, STYLE_PLAIN, " %s", n == 1 ? one : many);
 }
 
+/* Draws what is shown, if there are several values, and how much of it there was. */
+static void draw_amount(struct browse *b, struct screen *s)
+{
+	const struct browse_facts *f = &b->facts;
+	const struct live *l = b->shown->live;
+	const struct profile_meta *m = profile_meta(l->p);
+	bool several = m->n_values > 2;
+
+	if (several)
+		put(s, STYLE_BOLD, "%s (%s)  ", m->values[l->value].type, m->values[l->value].unit);
+	if (!live_has_samples(l)) {
+		put(s, STYLE_PLAIN, "%lld (%lld in all)", (long long)l->interval.value,
+		    (long long)l->all[LIVE_SINCE].value);
+		return;
+	}
+	put(s, STYLE_PLAIN, "%llu samples", (unsigned long long)f->interval_samples);
+	if (!several && f->samples > f->interval_samples)
+		put(s, STYLE_PLAIN, " (%llu in all)", (unsigned long long)f->samples);
+}
+
 static void draw_how_much(struct browse *b, struct screen *s)
 {
 	const struct browse_facts *f = &b->facts;
@@ -76,9 +96,7 @@ static void draw_how_much(struct browse *b, struct screen *s)
 		put(s, STYLE_BOLD, "with the GIL %.0f %%  ", f->gil);
 	if (f->gc >= GC_LEAST)
 		put(s, STYLE_BOLD, "GC %.0f %% of all  ", f->gc);
-	put(s, STYLE_PLAIN, "%llu samples", (unsigned long long)f->interval_samples);
-	if (f->samples > f->interval_samples)
-		put(s, STYLE_PLAIN, " (%llu in all)", (unsigned long long)f->samples);
+	draw_amount(b, s);
 	put_alive(s, f->processes, f->processes_alive, "process", "processes");
 	put_alive(s, f->threads, f->threads_alive, "thread", "threads");
 	if (f->incomplete && f->samples)
@@ -188,9 +206,10 @@ static void draw_table(struct browse *b, struct screen *s, int top, int bottom)
 	if (!v->rows.n) {
 		screen_at(s, top + 1);
 		screen_put(s, STYLE_DIM,
-			   *v->filter ? "  no row has that text; c shows all again"
-				      : "  nothing has run on a CPU yet; time that programs "
-					"spend waiting isn't shown",
+			   *v->filter  ? "  no row has that text; c shows all again"
+			   : !v->clock ? "  this event hasn't come yet"
+				       : "  nothing has run on a CPU yet; time that programs "
+					 "spend waiting isn't shown",
 			   -1);
 	}
 }
@@ -198,7 +217,7 @@ static void draw_table(struct browse *b, struct screen *s, int top, int bottom)
 /* The keys of each page, the most needed first: as many are shown as fit. */
 static const struct {
 	const char *key, *what;
-} keys[][12] = {
+} keys[][13] = {
 	[PAGE_TABLE] = {{"q", "quit"},
 			{"?", "help"},
 			{"Tab", "table"},
@@ -209,6 +228,7 @@ static const struct {
 			{"Enter", "callers"},
 			{"f", "flame"},
 			{"n", "native"},
+			{"e", "event"},
 			{"w", "write"}},
 	[PAGE_TREE] = {{"q", "quit"},
 		       {"?", "help"},

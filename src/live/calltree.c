@@ -83,7 +83,7 @@ static void add_stack(struct calltree *t, const struct sums_entry *s, bool last,
 	size_t n, at;
 	const uint32_t *loc;
 
-	if (!live_shows(t->live, &s->key))
+	if (!value || !live_shows(t->live, &s->key))
 		return;
 	loc = live_stack(t->live, s->key.stack, &n);
 	if (!find_start(t, loc, n, &at))

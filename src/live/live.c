@@ -341,24 +341,37 @@ static bool is_gc(struct live *l, uint32_t stack)
 	return n && view_stack_kind(l->p, loc, n, false) == KIND_GC;
 }
 
+/* Sets f->n to what the sum counts for. */
+static void count_sum(struct fold *f, const struct sums_entry *s)
+{
+	struct live *l = f->l;
+	enum live_gil gil = live_who(l, s->key.labels)->gil;
+	int64_t value = s->values[l->value];
+
+	f->n = (struct live_count){
+		.samples = live_has_samples(l) ? s->values[0] : 0,
+		.value = value,
+		.held = gil == LIVE_GIL_HELD ? value : 0,
+		.known = gil != LIVE_GIL_UNKNOWN ? value : 0,
+		.gc = is_gc(l, s->key.stack) ? value : 0,
+	};
+}
+
 static void add_sum(struct fold *f, const struct sums_entry *s)
 {
 	struct live *l = f->l;
-	const struct live_who *who = live_who(l, s->key.labels);
-	int64_t value = s->values[l->value];
 
-	if (!live_shows(l, &s->key))
+	/* a stack that only another event has met */
+	if (!s->values[l->value] || !live_shows(l, &s->key))
 		return;
 	l->turn++;
 	f->labels = s->key.labels;
-	f->n = (struct live_count){s->values[0], value, who->gil == LIVE_GIL_HELD ? value : 0,
-				   who->gil != LIVE_GIL_UNKNOWN ? value : 0,
-				   is_gc(l, s->key.stack) ? value : 0};
+	count_sum(f, s);
 	for (unsigned i = 0; i < LIVE_SPANS; i++)
 		if (f->spans[i])
 			add_count(&l->all[i], &f->n);
 	if (l->table >= LIVE_THREADS)
-		add_row(f, key_of_who(who, l->table), 0, true);
+		add_row(f, key_of_who(live_who(l, s->key.labels), l->table), 0, true);
 	else
 		add_frames(f, s->key.stack);
 }
@@ -383,7 +396,7 @@ static int keep(struct live *l)
 	sums_foreach(s, &l->last)
 	{
 		if (l->since.n >= LIVE_MAX_SUMS)
-			l->not_kept += s->values[0];
+			l->not_kept += MAX(s->values[0], (int64_t)1);
 		else if (!r)
 			r = sums_add(&l->since, &s->key, s->values);
 	}
@@ -558,6 +571,27 @@ void live_show(struct live *l, enum live_table table, struct live_only only)
 	clear_rows(l);
 	fold(l, &l->since, false, true);
 	fold(l, live_recent(l), true, false);
+}
+
+static void add_interval(struct live *l)
+{
+	struct fold f = {.l = l};
+
+	l->interval = (struct live_count){};
+	sums_foreach(s, &l->last)
+	{
+		if (live_shows(l, &s->key)) {
+			count_sum(&f, s);
+			add_count(&l->interval, &f.n);
+		}
+	}
+}
+
+void live_show_value(struct live *l, unsigned value)
+{
+	l->value = value;
+	live_show(l, l->table, l->only);
+	add_interval(l);
 }
 
 struct live_count live_self(const struct live *l, const struct live_row *row, enum live_span span)

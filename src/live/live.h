@@ -38,7 +38,10 @@ enum live_table {
 enum live_gil { LIVE_GIL_UNKNOWN, LIVE_GIL_HELD, LIVE_GIL_OTHER };
 
 struct live_count {
-	/* number of samples, and the profile's default value, in nanoseconds if that is time */
+	/*
+	 * number of samples, 0 unless the shown value is that of the samples' event
+	 * (live_has_samples()); the shown value, in nanoseconds if that is time
+	 */
 	int64_t samples, value;
 	/*
 	 * held: part of .value with the GIL; known: part of .value for which the GIL's state is
@@ -168,6 +171,18 @@ uint64_t live_new_key(struct condense *c, enum live_table table, uint64_t key);
 
 /* Shows another table, or the samples of other processes or threads. */
 void live_show(struct live *l, enum live_table table, struct live_only only);
+
+/* Shows another of the profile's values. */
+void live_show_value(struct live *l, unsigned value);
+
+/*
+ * Is it known how many samples the shown value is of? Samples are counted of the first event alone
+ * (docs/decisions/0021), whose value comes after their number.
+ */
+static inline bool live_has_samples(const struct live *l)
+{
+	return l->value <= 1;
+}
 
 /* Returns the count of a row in a span; zero if the row isn't in it. */
 struct live_count live_self(const struct live *l, const struct live_row *row, enum live_span span);

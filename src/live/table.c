@@ -98,10 +98,22 @@ void table_switch(struct table *v, enum live_table table)
 	v->ascending = kept.ascending;
 }
 
-void table_init(struct table *v, struct live *l, bool clock)
+static void note_unit(struct table *v)
 {
-	*v = (struct table){.live = l, .p = l->p, .clock = clock};
+	v->clock = streq(profile_meta(v->p)->values[v->live->value].unit, "nanoseconds");
+}
+
+void table_init(struct table *v, struct live *l)
+{
+	*v = (struct table){.live = l, .p = l->p};
+	note_unit(v);
 	table_switch(v, l->table);
+}
+
+void table_show_value(struct table *v, unsigned value)
+{
+	live_show_value(v->live, value);
+	note_unit(v);
 }
 
 void table_fini(struct table *v)

@@ -38,7 +38,7 @@ extern const struct table_column table_columns[]; /* the columns; the last entry
 struct table {
 	struct live *live;
 	struct profile *p;
-	bool clock;			 /* the profile's values are CPU time */
+	bool clock;			 /* the shown value is CPU time */
 	const struct table_column *sort; /* the column that rows are sorted by */
 	bool ascending;
 	/*
@@ -54,7 +54,10 @@ struct table {
 	VEC(uint32_t) rows; /* the rows that are shown, in order, as indexes into live->rows */
 };
 
-void table_init(struct table *v, struct live *l, bool clock);
+void table_init(struct table *v, struct live *l);
+/* Shows another of the profile's values. */
+void table_show_value(struct table *v, unsigned value);
+
 void table_fini(struct table *v);
 
 /* Tells whether the table has this column now, on a terminal of @width columns. */

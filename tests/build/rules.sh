@@ -115,7 +115,7 @@ named_files() {
 		'(^|[^[:alnum:]_/.<%$-])(abi|bpf|src|ui|tests|bench|docs|man|packaging)/[[:alnum:]_./-]+\.(c|h|py|sh|md|js|in)\b' |
 		sed -E 's/:[^[:alnum:]]?([[:alnum:]_./-]+)$/ \1/'
 	files abi bpf src tests | grep -E '\.[ch]$' | xargs grep -noE '[a-z_/]+\.bpf\.[ch]\b' | sed -E 's/:(bpf\/)?([a-z_./]+)$/ \2/' |
-		while read -r at name; do echo "$at $(find bpf bench -path "*/$name" | grep . || echo "bpf/$name")"; done
+		while read -r at name; do echo "$at $(find bpf bench tests -path "*/$name" | grep . || echo "bpf/$name")"; done
 }
 verdict gone "$(named_files | grep -v -e NAME -e ' src/tramp.c$' -e ' src/a.c$' |
 	while read -r at name; do [ -e "$name" ] || echo "$at: there is no $name"; done)"

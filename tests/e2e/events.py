@@ -99,6 +99,45 @@ class Recorded:
                   (value, function, got, truth, self.said))
 
 
+class Shown(Recorded):
+    """The same of krait top, which shows one of the values at a time."""
+
+    def __init__(self, d, value, *options):
+        script = os.path.join(d, "works.py")
+        with open(script, "w") as f:
+            f.write(WORKS)
+        done = kit.krait("top", "--json", "-i", "300ms", *options, "--value", value, "--", kit.PYTHON, script,
+                         timeout=120)
+        check(done.returncode == 0, done.stderr)
+        self.said = done.stderr
+        self.truth = json.loads(re.search(r"^\{.*\}$", done.stderr, re.M)[0])
+        self.lines = [json.loads(line) for line in done.stdout.splitlines()]
+        self.sums = {}
+        for row in self.lines[-1]["rows"]:
+            if row.get("function") in FUNCTIONS:
+                self.sums[row["function"], value] = row["since_start"]["total"]["value"]
+
+
+@kit.case
+def top_shows_each():
+    """Of three events krait top shows the one of --value, with the kernel's own counts, and its unit."""
+    events = "-e", CLOCK, "-e", FAULTS, "-e", SWITCHES
+    with folder() as d:
+        for value in VALUES:
+            shown = Shown(d, value, *events)
+            shown.agrees(value)
+            for line in shown.lines:
+                unit = "nanoseconds" if value == "cpu" else "count"
+                check((line["value"], line["unit"]) == (value, unit), line["value"])
+                check(all(r["since_start"]["total"]["value"] for r in line["rows"]), "a row without a value")
+                # "samples" counts those of the first event alone
+                check((line["since_start"]["samples"] is None) == (value != "cpu"), line["since_start"])
+            last = sum(line["last"]["value"] for line in shown.lines)
+            check(last == shown.lines[-1]["since_start"]["value"], "the intervals' sum is %d" % last)
+        done = kit.krait("top", "-n", 1, *events, "--value", "page-faults", "--", kit.PYTHON, "-c", "pass")
+        check(re.search(r"^[0-9.]+ s: \d+ of page-faults \(count\) in ", done.stdout, re.M), done.stdout)
+
+
 @kit.case
 def together_as_alone():
     """Three events in one recording have the values that each has alone: what the kernel counted.
@@ -293,7 +332,8 @@ def refuses():
     kit.refused(2, "--frequency and --count exclude", "record", "-e", "cpu-clock", "-e", "cs", "-c", "9", "-F", "9")
     kit.refused(2, "--value cycles isn't recorded; there are samples, cpu and page-faults", "record",
                 "-e", "cpu-clock", "-e", "page-faults", "--value", "cycles", "-d", "1")
-    kit.refused(2, "top shows one event", "top", "-e", "cpu-clock", "-e", "page-faults")
+    kit.refused(2, "--value cycles isn't recorded; there are samples, cpu and page-faults", "top",
+                "-e", "cpu-clock", "-e", "page-faults", "--value", "cycles", "-n", 1)
 
 
 sys.exit(kit.main())

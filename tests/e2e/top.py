@@ -358,6 +358,48 @@ def keys():
         check(code == 0 and "samples of 1 process" in said, said)
 
 
+TOUCHES = """
+import mmap, time
+def touches(m):
+    for i in range(20000):
+        m[i * 4096] = 1
+def computes():
+    while time.thread_time() < .5:
+        pass
+m = mmap.mmap(-1, 20000 * 4096)
+m.madvise(mmap.MADV_NOHUGEPAGE)
+touches(m)
+computes()
+"""
+
+
+@case
+def event_key():
+    """Of several events key e shows the next one: its name and unit in the head, its own sums."""
+    def number(text, function):
+        found = re.search(r" (\d+)[ >]+%s \(" % function, text)
+        return int(found[1]) if found else 0
+
+    argv = [KRAIT, "top", "-i", "200ms", "-e", "cpu-clock/freq=999/", "-e", "page-faults/period=1/", *PYTHON_ONLY,
+            "--", PYTHON, "-c", TOUCHES]
+    with Terminal(argv) as t:
+        text = t.wait(lambda text: "ended" in text and "computes (" in text)
+        check("cpu (nanoseconds)" in text and "CPU" in text, text)
+        text = t.type("e", "page-faults (count)")
+        check(20000 <= number(text, "touches") <= 20040, text)
+        check("computes (" not in text or number(text, "computes") < 100, text)
+        total = re.search(r"\((\d+) in all\)", text)
+        check(total and number(text, "<module>") <= int(total[1]), text)
+        t.type("\r", "CALLERS OF touches")
+        t.type("e", "cpu (nanoseconds)")
+        t.type("\x1b", lambda text: "computes (" in text and "[functions]" in text)
+        t.end()
+    with python(SHARES) as target, on_screen(target, *PYTHON_ONLY) as t:
+        t.wait("three (<string>")
+        t.type("e", "one event is recorded")
+        t.end()
+
+
 @case
 def pause_and_reset():
     """While paused, the screen stands still; samples taken meanwhile are in the next interval."""

@@ -178,7 +178,7 @@ static void test_columns(void **state)
 
 	while (!streq(gil->name, "gil"))
 		gil++;
-	table_init(&t, l, true);
+	table_init(&t, l);
 	sample("ab", who("1", "1", "held"));
 	sample("a", who("1", "2", "released"));
 	assert_int_equal(live_tick(l, 1), 0);
@@ -230,7 +230,7 @@ static void test_nameless_thread(void **state)
 {
 	struct table t;
 
-	table_init(&t, l, true);
+	table_init(&t, l);
 	sample("a", who("1", "2", "held"));
 	assert_int_equal(live_tick(l, 1), 0);
 	live_show(l, LIVE_THREADS, (struct live_only){});
@@ -272,7 +272,7 @@ static void test_by(void **state)
 	struct live_only only = {};
 	struct table t;
 
-	table_init(&t, l, true);
+	table_init(&t, l);
 	sample("a", who("1", "1", "held"));
 	sample("a", who("2", "2", "held"));
 	sample("b", who("1", "3", "waiting"));
@@ -333,7 +333,7 @@ static void test_tree(void **state)
 	struct browse b;
 	char text[256];
 
-	table_init(&t, l, true);
+	table_init(&t, l);
 	browse_init(&b, &t);
 	sample("abcd", me);
 	sample("abcd", me);
@@ -555,7 +555,7 @@ static void test_condense_tree(void **state)
 	struct table t;
 	struct browse b;
 
-	table_init(&t, l, true);
+	table_init(&t, l);
 	browse_init(&b, &t);
 	for (int i = 0; i < 3; i++)
 		sample("abcd", me);
@@ -587,7 +587,7 @@ static void test_sort_and_filter(void **state)
 	_cleanup_str_ struct str name = {};
 	struct table t;
 
-	table_init(&t, l, true);
+	table_init(&t, l);
 	sample("ab", me);
 	sample("ab", me);
 	sample("ac", me);
@@ -611,7 +611,7 @@ static void test_orders(void **state)
 {
 	struct table t;
 
-	table_init(&t, l, true);
+	table_init(&t, l);
 	assert_true(table_sort(&t, "total"));
 	table_switch(&t, LIVE_THREADS);
 	assert_string_equal(t.sort->name, "cpu");
@@ -623,7 +623,7 @@ static void test_orders(void **state)
 	assert_string_equal(t.sort->name, "name");
 	assert_true(t.ascending);
 	table_fini(&t);
-	table_init(&t, l, true);
+	table_init(&t, l);
 	assert_string_equal(t.sort->name, "cpu");
 	table_switch(&t, LIVE_FUNCTIONS);
 	assert_string_equal(t.sort->name, "self");

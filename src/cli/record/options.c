@@ -24,8 +24,7 @@ static const struct option_row rows[] = {
 	RECORD_ROWS_SAMPLING(
 		"until Ctrl-C or the end of the targets",
 		"how long: 10, 10s, 500ms, 2m; with -- it ends the recording, not the command",
-		"999 with --pid and --, 99 for the machine",
-		"; may be repeated: each event is a value of the recording"),
+		"999 with --pid and --, 99 for the machine"),
 
 	RECORD_ROWS_NATIVE,
 	{.name = "kernel-addresses",

@@ -55,7 +55,7 @@
 	RECORD_ROWS_TARGETS_OF("this process, its children and theirs, also later ones",           \
 			       "with --pid or --")
 
-#define RECORD_ROWS_SAMPLING(until, how_long, hz, several)                                                 \
+#define RECORD_ROWS_SAMPLING(until, how_long, hz)                                                  \
 	{.group = "Sampling",                                                                      \
 	 .name = "duration",                                                                       \
 	 .letter = 'd',                                                                            \
@@ -86,7 +86,8 @@
 	 .initial = "cpu-clock",                                                                   \
 	 .complete = COMPLETE_EVENT,                                                               \
 	 .help = "what to sample on: a perf event by name, :u or :k after it for user or kernel "  \
-		 "code only, /period=N/ or /freq=HZ/ for a rate of its own" several}
+		 "code only, /period=N/ or /freq=HZ/ for a rate of its own; may be "               \
+		 "repeated: each event is a value of the recording"}
 
 #define RECORD_ROW_NATIVE(title)                                                                   \
 	{.group = (title),                                                                         \

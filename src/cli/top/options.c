@@ -73,6 +73,13 @@ static const struct option_row rows[] = {
 	 .field = FIELD(with_native),
 	 .help = "rows of native and kernel functions too, whose time else counts for the Python "
 		 "function that called them (keys n and K)"},
+	{.name = "value",
+	 .arg = "TYPE",
+	 .set = value_string,
+	 .field = RECORD_FIELD(value),
+	 .initial = "that of the first event",
+	 .complete = "samples cpu",
+	 .help = "the value that is shown, of several events (-e); key e shows the next one"},
 	{.name = "filter",
 	 .arg = "TEXT",
 	 .set = value_string,
@@ -113,7 +120,7 @@ static const struct option_row rows[] = {
 	RECORD_ROWS_WORDS,
 
 	RECORD_ROWS_SAMPLING("until it is ended", "how long: 10, 10s, 500ms, 2m",
-			     "999 with --pid and --, 99 for the machine", ""),
+			     "999 with --pid and --, 99 for the machine"),
 
 	RECORD_ROWS_NATIVE,
 
@@ -194,9 +201,6 @@ static int check(struct top_options *o)
 	if (o->record.view.invert && (o->json || o->plain))
 		return err_set(-EINVAL, "--invert turns the trees of the screen around; a printed "
 					"table has none");
-	if (o->record.session.events.n > 1)
-		return err_set(-EINVAL, "top shows one event; keep one --event. krait record takes "
-					"several");
 	return record_options_check(&o->record);
 }
 

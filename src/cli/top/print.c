@@ -61,14 +61,29 @@ static void add_alive(struct str *out, unsigned n, unsigned alive, const char *o
 		str_addf(out, " %s", n == 1 ? one : many);
 }
 
+static void plain_amount(const struct top *t, const struct browse_facts *f, struct str *out)
+{
+	const struct live *l = t->live;
+	const struct profile_meta *m = profile_meta(l->p);
+	const struct profile_value_type *shown = &m->values[l->value];
+
+	str_addf(out, "%.1f s: ", l->seconds[LIVE_SINCE]);
+	if (live_has_samples(l))
+		str_addf(out, "%llu samples", (ull)f->interval_samples);
+	else
+		str_addf(out, "%lld", (long long)l->interval.value);
+	if (m->n_values > 2)
+		str_addf(out, " of %s (%s)", shown->type, shown->unit);
+	str_addf(out, " in %.2f s", l->interval_seconds);
+}
+
 int top_print_plain(struct top *t)
 {
 	_cleanup_str_ struct str out = {};
 	struct browse_facts f;
 
 	top_facts(t, &f);
-	str_addf(&out, "%.1f s: %llu samples in %.2f s", t->live->seconds[LIVE_SINCE],
-		 (ull)f.interval_samples, t->live->interval_seconds);
+	plain_amount(t, &f, &out);
 	if (f.cpu >= 0)
 		str_addf(&out, ", CPU %.0f %%", f.cpu);
 	if (f.gil >= 0)
@@ -98,8 +113,11 @@ static void json_percent(struct str *out, const char *key, double value)
 static void json_count(struct str *out, const struct table *v, const struct live_count *n,
 		       enum live_span span)
 {
-	str_addf(out, "{\"samples\":%lld,\"value\":%lld", (long long)n->samples,
-		 (long long)n->value);
+	if (live_has_samples(v->live))
+		str_addf(out, "{\"samples\":%lld", (long long)n->samples);
+	else
+		str_add(out, "{\"samples\":null");
+	str_addf(out, ",\"value\":%lld", (long long)n->value);
 	json_percent(out, "percent", table_share(v, n, span));
 	json_percent(out, "cpu_percent", table_cpu(v, n, span));
 	json_percent(out, "gil_percent", table_gil(n));

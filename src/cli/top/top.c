@@ -32,7 +32,8 @@ void top_facts(const struct top *t, struct browse_facts *ret)
 	const struct live_count *last = &l->interval;
 	struct collect_stats st;
 	struct sampler_stats kernel;
-	const struct event *event = &t->session->events.v[0];
+	/* values: the number of samples, then that of each event */
+	const struct event *event = &t->session->events.v[l->value ? l->value - 1 : 0];
 	double period = event->source->clock ? event->period : 0;
 
 	collect_stats(t->session->collect, &st);
@@ -215,17 +216,29 @@ static int run_printing(struct top *t)
 	return r;
 }
 
+/* --value, whose name was checked */
+static void choose_value(struct top *t)
+{
+	const struct profile_meta *m = profile_meta(t->session->profile);
+	const char *name = t->options->record.value;
+
+	for (unsigned i = 0; name && i < m->n_values; i++)
+		if (streq(name, m->values[i].type))
+			t->live->value = i;
+}
+
 static int make_live(struct top *t)
 {
 	t->live = live_new(t->session->profile, &t->options->record.view);
 	if (!t->live)
 		return err_set(-ENOMEM, "out of memory");
 	t->live->table = t->options->table;
+	choose_value(t);
 	/* with --json a script gets single intervals, and sums them up as it likes */
 	t->live->window = t->options->json ? 0 : RECENT_SECONDS;
 	t->live->hide[KIND_NATIVE] = t->live->hide[KIND_KERNEL] = !t->options->with_native;
 	t->live->hide[KIND_JIT] = !t->options->with_native;
-	table_init(&t->shown, t->live, t->session->events.v[0].source->clock);
+	table_init(&t->shown, t->live);
 	(void)table_sort(&t->shown, t->options->sort);
 	if (t->options->filter)
 		snprintf(t->shown.filter, sizeof(t->shown.filter), "%s", t->options->filter);
