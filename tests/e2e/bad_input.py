@@ -444,8 +444,8 @@ def summary_is_no_profile():
 
 @kit.case
 def closed_descriptors():
-    """With standard streams closed, krait's messages end up in none of its files; the command finds
-    the same streams closed."""
+    """If krait is started with closed standard streams, none of its messages is written into one of
+    its files. The command finds the same streams closed."""
     with folder() as d:
         def record(closed, *args):
             words = " ".join(shlex.quote(a) for a in (kit.KRAIT, "record") + args)

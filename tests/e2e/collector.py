@@ -204,8 +204,8 @@ def top_says_it():
     check(rows["work"] == 0 and rows["deeper"] > 90, str(rows))
 
 
-# The finalizer of one thread sleeps in a collection; another thread computes, in Python that C
-# called.
+# One thread sleeps in a finalizer, within a collection. Meanwhile another thread runs Python
+# functions that map() and sum(), which are C, call.
 BESIDE = """
 import gc, threading, time
 class Sleeps:

@@ -52,7 +52,8 @@ def script_without_its_interpreter():
 
 @kit.case
 def from_the_first_instruction():
-    """The profile has the command's imports; the command's streams are its own."""
+    """The profile has samples of the command's first imports. The command reads and writes the
+    streams that krait was started with."""
     with folder() as d:
         done = krait("record", "-F", 4999, "-o", d + "/o.pb.gz", "--", kit.PYTHON, "-c",
                      "import sys; print(sys.stdin.read() * 2); import decimal, asyncio, json\n"
@@ -66,8 +67,8 @@ def from_the_first_instruction():
 
 @kit.case
 def known_before_it_runs():
-    """The interpreter is known at its first sample: given by name, by path, or started by a script
-    or env."""
+    """krait knows the interpreter before its first sample, if the command is its path, its name, a
+    script, or a script that starts it by env."""
     kit.need("python3")
     with open(kit.PYTHON, "rb") as f:
         try:
@@ -529,7 +530,7 @@ def target_ends_recording_ends():
             check(running.process.returncode == 0, said)
 
 
-# After two seconds the first ring holds nonsense, as if the kernel had written it.
+# After two seconds there is nonsense in the first ring, as if the kernel had written it.
 RINGS_FAIL = """
 #define _GNU_SOURCE
 #include <pthread.h>

@@ -129,8 +129,8 @@ threading.Event().wait()
 
 @case
 def peers():
-    """The other end of a socket is shown as the program itself says it: each thread is named after
-    its peer."""
+    """krait shows the other end of the socket that a thread waits for. In this program each
+    thread's name says what the other end is."""
     with kit.folder() as folder, ready(SOCKETS, folder) as target:
         said = krait("dump", "-p", target.pid).stdout
         threads = dump("-p", target.pid)[target.pid]["threads"]

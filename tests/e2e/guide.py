@@ -21,8 +21,8 @@ HEADING = re.compile(r"^ *(own +total|share|total|before +after) ")
 NAME = re.compile(r"(?:[a-z_]+\.)+[a-z_<][a-z_.<>]*|\([a-z_]+\.py:\d+\)")
 SERVER = "127.0.0.1:8077"
 ASKS = "import urllib.request\nwhile True: urllib.request.urlopen('http://%s/').read()"
-NOT_RUN = "--container"  # this task needs a container, and there is none
-EXITS = {"--fail-if": 4}  # this task ends with 4, because batch.py is slower than its baseline
+NOT_RUN = "--container"  # the task with this option isn't run, because there is no container here
+EXITS = {"--fail-if": 4}  # the task with this option ends with 4, as batch.py is slower than before
 SLOW, QUICK = "min(r[2] for r in top)", "top[0][2]"
 
 

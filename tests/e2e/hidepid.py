@@ -71,13 +71,14 @@ def both(how):
 
 @case
 def invisible():
-    """With hidepid=2 the numbers of other processes aren't there."""
+    """With hidepid=2 /proc doesn't have the numbers of other users' processes."""
     both("2")
 
 
 @case
 def without_access():
-    """With hidepid=1 the numbers of other processes are there, and nothing else."""
+    """With hidepid=1 /proc has the numbers of other users' processes, but nothing in their folders
+    can be read."""
     both("1")
 
 

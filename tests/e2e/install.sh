@@ -36,7 +36,8 @@ in_fish() { # LINE
 		"$share/fish/vendor_completions.d/krait.fish" "$1" | cut -f1 | tr '\n' ' '
 }
 
-# zsh completes only for a terminal: give it one, type, press Tab, and read what it made of it.
+# zsh completes only on a terminal. So this gives zsh one, types LINE, presses Tab, and prints how
+# zsh completed the line.
 in_zsh() { # LINE
 	HOME=$root python3 - "$share/zsh/site-functions" "$1" <<'PY'
 import os, pty, re, select, sys, time

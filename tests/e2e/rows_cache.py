@@ -144,7 +144,7 @@ def forgotten():
         os.symlink(kept, os.path.join(d, "linked", "krait"))
         code, said = forget(os.path.join(d, "linked"))
         check(code == 1 and len(os.listdir(kept)) == 3, "through a link: %d %s" % (code, said))
-        # root has a cache there; who called sudo owns neither it nor what is in it.
+        # The cache there belongs to root, not to the user who called sudo: krait leaves it.
         code, said = forget(d, SUDO_UID=str(NOBODY), SUDO_GID=str(NOBODY))
         check(len(os.listdir(kept)) == 3, "as another user: %d %s" % (code, said))
         code, said = forget(d)

@@ -88,7 +88,8 @@ class Storm(Background):
         return result, (self.count() - count) / (time.monotonic() - at)
 
     def cost_of_one(self, pid):
-        """Returns the CPU seconds that krait takes for a start, in the second with the least."""
+        """Returns the CPU seconds that krait takes for each start, in the cheapest of a few
+        seconds."""
         seconds = [self.rate(lambda: share(pid, 1)) for _ in range(FREE)]
         return min(took / max(rate, 1) for took, rate in seconds)
 

@@ -61,7 +61,8 @@ def self_contained():
 
 
 def recording():
-    """The recording in shares.html, read by another reader, is the hand-written samples."""
+    """The recording in shares.html has the hand-written samples, as another reader than krait reads
+    it."""
     text = (pages / "shares.html").read_text()
     data = text.split('id="krait-recording">', 1)[1].split("<", 1)[0]
     profile = pprof.Profile(gzip.decompress(base64.b64decode(data)))
@@ -443,8 +444,8 @@ def timeline(b):
         b.click(start + width * 0.9, y + 9, button)
         time.sleep(0.1)
         equal([r[0::2] for r in rows(b)], want, "after the click, " + button)
-    # By keyboard: the first arrow key chooses the first or last tenth, Shift with an arrow moves
-    # one end, Escape chooses all.
+    # By keyboard: the first press of an arrow key chooses a tenth of the recording, here the first
+    # one. Shift with an arrow moves one end, Escape chooses all.
     b.js("document.querySelector('#strip canvas').focus()")
     ranges = [[0, 1], [0.2, 1.2], [0.2, 1.4]]  # the range in seconds, of 10
     for modifiers, want in zip((0, 0, 8), ranges):
@@ -1512,8 +1513,8 @@ def ciede2000(one, other):
 
 
 def kinds_apart(b):
-    """Two kinds of code are at least 10 apart in light, 13 in dark, by CIEDE2000, and in dark
-    groups too: neighbours in a picture are told apart at a glance."""
+    """The colours of two kinds of code differ by at least 10 (CIEDE2000), in the dark scheme by 13,
+    there also from those of groups: neighbours in a picture are told apart at a glance."""
     for one, other, want in (((50, 2.6772, -79.7751), (50, 0, -82.7485), 2.0425), ((50, 2.5, 0), (73, 25, -18), 27.1492), ((2.0776, 0.0795, -1.135), (0.9033, -0.0636, -0.5514), 0.9082),
                              # pairs and differences from the authors' own table
                              ((22.7233, 20.0904, -46.694), (23.0331, 14.973, -42.5619), 2.0373)):

@@ -971,8 +971,8 @@ def lines_told(path):
 
 
 def parts_told(path):
-    """Time that a function passes on to other functions of the user's isn't its own; a framework
-    that runs them isn't counted for it."""
+    """If a function of the user's calls other functions of the user's, their time isn't counted for
+    it, and neither is that of a framework that runs them."""
     app, lib = "/srv/app/app.py", "/v/lib/python3.12/"
     start, hot = ("<module>", app, 15), ("hot", app, 7)
     run, dumps = ("scheduler.run", lib + "sched.py", 151), ("dumps", lib + "json/__init__.py", 238)

@@ -74,7 +74,8 @@ def recording_of(root):
 
 
 def recording():
-    """The recording in shares.svg, read by another reader, is the hand-written samples."""
+    """The recording in shares.svg has the hand-written samples, as another reader than krait reads
+    it."""
     profile = recording_of(ET.parse(pictures / "shares.svg").getroot())
     counts = collections.Counter()
     for sample in profile.samples:

@@ -24,19 +24,19 @@ import modules
 import oracle
 from judge import order, pprof
 
-HZ = 2499            # at most, in each of two recordings, as a stack may have 2,048 native frames
+HZ = 2499            # highest rate of each of the two recordings: deep stacks take long to unwind
 CPUS = os.cpu_count() or 1
 SHORTEST, LONGEST = 1 + order.YOUNG_NS / 1e9, 20  # shortest and longest recording, in seconds
 MORE = 1.2           # how much longer a recording is than an idle machine would need
 FAIR = 0.5           # the part of an equal share of the samples that each program must have
-# Share of samples whose native part may break off. It is large where Python has a compiler, while
-# that makes code (docs/decisions/0012).
+# Share of samples whose native part may break off. It is large with CPython's JIT compiler, because
+# stacks break off while the compiler makes code (docs/decisions/0012).
 BROKEN = 0.005 if os.environ.get("PYTHON_JIT") != "1" else 0.5
 # Share of a program's samples that the time for a sample may cut: some stacks have hundreds of
 # different functions.
 CUT = 0.05
 FLAGS = ["-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-fno-optimize-sibling-calls"]
-# Debian's headers, which tests/setup unpacks for interpreters that have none of their own.
+# Where tests/setup unpacks Debian's headers, for interpreters that have none of their own.
 UNPACKED = os.path.join(oracle.CACHE, "sid", "root", "usr", "include")
 
 

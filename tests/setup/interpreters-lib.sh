@@ -25,13 +25,13 @@ interpreters_machine() {
 	[ -d "${PYENV_ROOT:-$HOME/.pyenv}/versions" ] && echo full || echo apt
 }
 
-# interpreters_expected WHERE: prints the names that the list has with this word.
+# interpreters_expected WHERE: prints the names that have where=WHERE in the list.
 interpreters_expected() {
 	sed -n "s/^\([^# ]*\) \{1,\}where=$1\$/\1/p" "$INTERPRETERS_LIST"
 }
 
-# interpreters_missing: prints the interpreters of the whole list that this machine lacks, with
-# their words.
+# interpreters_missing: prints the interpreters of the whole list that this machine lacks, each with
+# its WHERE.
 interpreters_missing() {
 	local where name
 	for where in apt full option; do
@@ -53,7 +53,7 @@ how_to_get() {
 	esac
 }
 
-# interpreters_untested: prints the versions of the list of which no interpreter is here.
+# interpreters_untested: prints the versions in the list of which this machine has no interpreter.
 interpreters_untested() {
 	sed -n 's/^python\([0-9]*\.[0-9]*\)[t-].*/\1/p' "$INTERPRETERS_LIST" | sort -uV |
 		grep -vxF "$(awk -F '\t' '$3 != "pypy" { split($2, v, "."); print v[1] "." v[2] }' "$INTERPRETERS_TSV")" |

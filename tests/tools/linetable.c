@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Compares krait's line table decoder with an interpreter's own word on its code objects
- * (tests/live/linetable.py on stdin). Usage: linetable [SHIFT]; SHIFT is added to every
+ * Compares krait's line table decoder with what an interpreter says of its code objects (the output
+ * of tests/live/linetable.py on stdin). Usage: linetable [SHIFT]; SHIFT is added to every
  * instruction offset, so that a test can see that a wrong offset is noticed. Prints "INSTRUCTIONS
  * MISMATCHES", and the first mismatches on stderr.
  */

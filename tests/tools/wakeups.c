@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * `wakeups CPU SECONDS`: a real-time thread (SCHED_FIFO) on that CPU that sleeps until each half of
- * a millisecond, as cyclictest does. Prints by how many nanoseconds it woke up late, once for each.
+ * `wakeups CPU SECONDS`: runs a real-time thread (SCHED_FIFO) on that CPU, which sets itself to
+ * wake up every half millisecond, as cyclictest does. Prints for each time how many ns late it was.
  */
 #define _GNU_SOURCE
 #include <sched.h>

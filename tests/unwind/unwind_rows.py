@@ -221,7 +221,7 @@ def functions(path):
         head, lines = key.split(), rest.splitlines()
         names = lines[0].replace("LOC", "").strip() if lines else ""
         rows = [(int(line[:16], 16), line[17:].rstrip()) for line in lines[1:]
-                # another line has registers that readelf can't name
+                # leaves out the second line that readelf prints for registers without a name
                 if line[0] in HEX and "ZERO" not in line]
         if head[3] == "CIE":
             ra = next(int(x[3:]) for x in head if x.startswith("ra="))
