@@ -146,7 +146,7 @@ def only_for_who_may_know():
                 f.write(before)
         check(done.returncode == 3 and "kptr_restrict" in done.stderr,
               "%d: %s" % (done.returncode, done.stderr))
-        check(not os.path.exists(d + "/x.pb.gz"), "it wrote something")
+        check(not os.path.exists(d + "/x.pb.gz"), "krait wrote something")
         done = run()
         check(done.returncode == 0, done.stderr)
         frames = kernel_locations(d + "/x.pb.gz")
@@ -159,7 +159,7 @@ def code_made_at_run_time():
     """Addresses of functions made at run time are relative to their mapping, whether they have a
     name or not."""
     if os.uname().machine != "x86_64":
-        raise kit.Skip("its code is x86-64's")
+        raise kit.Skip("the program's code is x86-64's")
     with folder() as d:
         out = d + "/x.pb.gz"
         done = krait("record", "-q", "--native=full", "-o", out, "--", kit.PYTHON, "-c", MADE)

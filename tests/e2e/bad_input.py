@@ -110,11 +110,11 @@ def warnings_stay():
         done = krait("record", "-p", target.pid, "-d", 0.3, "-o", d + "/a.pb.gz")
         check(done.returncode == 0, done.stderr)
         told = kit.pprof.read(d + "/a.pb.gz").comments
-        check(told[0].startswith("warning: no samples"), "it begins with %r" % told)
+        check(told[0].startswith("warning: no samples"), "the comments begin with %r" % told)
         done = krait("report", d + "/a.pb.gz", "-o", d + "/a.jsonl")
         check(done.returncode == 0, done.stderr)
         with open(d + "/a.jsonl") as f:
-            check(json.loads(f.readline())["comments"] == told, "other comments in JSON lines")
+            check(json.loads(f.readline())["comments"] == told, "JSON lines have other comments")
         check("no samples" in krait("report", d + "/a.jsonl").stdout.lower(), "the report doesn't say so")
 
 
@@ -195,7 +195,7 @@ def saved(d, name, done):
     check("what was recorded is in " + path in done.stderr, done.stderr)
     report = krait("report", path, "--json")
     check(report.returncode == 0 and json.loads(report.stdout)["functions"], report.stderr)
-    check(stat.S_IMODE(os.stat(os.path.dirname(path)).st_mode) == 0o700, "others can look into it")
+    check(stat.S_IMODE(os.stat(os.path.dirname(path)).st_mode) == 0o700, "other users can look into the folder")
 
 
 @kit.case

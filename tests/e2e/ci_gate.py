@@ -85,7 +85,7 @@ def compares():
 def without_baseline():
     with folder() as d:
         run(SCRIPT, "compare", "old.pb.gz", "new.pb.gz", "-m", "a.md", "own:*>+5%", cwd=d)
-        check("No baseline of benchmark to compare with" in text_of(d + "/a.md"), "nothing said")
+        check("No baseline of benchmark to compare with" in text_of(d + "/a.md"), "the script says nothing")
         run(SCRIPT, "compare", "old.pb.gz", "new.pb.gz", "-m", "b.md", "-n", "a \"b\" -->", cwd=d)
         check(text_of(d + "/b.md").startswith("<!-- krait benchmark: a--b----- -->\n"), text_of(d + "/b.md"))
 

@@ -221,7 +221,7 @@ def parts_of_the_cpu_time():
                      "--", kit.PYTHON, "-c", reads)
         with open(d + "/o.json") as f:
             summary = json.load(f)
-        check(float(done.stdout) < 0.6, "this program hardly runs in the kernel: " + done.stdout)
+        check(float(done.stdout) < 0.6, "the program hardly runs in the kernel: " + done.stdout)
         check(summary["missing"] == 0 and summary["samples"] > 0, str(summary))
         for words in "never came", "hardly", "rate not known":
             check(words not in done.stderr, done.stderr)

@@ -63,7 +63,7 @@ def outermost_loop():
             kit.runs(target.pid, 0.3)
             for native, expected in (("full", CALLED), ("leaf", ["low", "middle", "leaf"])):
                 seen, wrong = stacks(d, target.pid, native, expected)
-                check(seen > 20 and not wrong, "%s, %s: %d of %d stacks are another: %s" % (
+                check(seen > 20 and not wrong, "%s, %s: %d of %d stacks are wrong: %s" % (
                     path, native, len(wrong), seen, wrong[:3]))
 
 

@@ -130,7 +130,7 @@ def stopped():
         lost, samples = summary["lost_records"], sum(s.values[0] for s in profile.samples)
         check(lost > 1000, "only %d lost in 3 s" % lost)
         check("%d records lost" % lost in said, "not said: " + said)
-        check("doesn't answer" not in said, "others are blamed: " + said)
+        check("doesn't answer" not in said, "krait blames other programs: " + said)
         check(samples == summary["samples"], "%d samples in the file, %d taken" % (samples, summary["samples"]))
         # Each sample is one record, a new stack and a new function are two more.
         check(summary["due"] <= 1.05 * (samples + lost) + 100,

@@ -236,7 +236,7 @@ def stopped():
         os.kill(target.pid, signal.SIGSTOP)
         wait_for(lambda: state(target.pid) == "T", 5)
         threads = dump("-p", target.pid)[target.pid]["threads"]
-        check(state(target.pid) == "T", "it runs again")
+        check(state(target.pid) == "T", "the process runs again")
     check([t["state"] for t in threads] == ["stopped"] * 3, str(threads))
     check(all(names(t)[-1] == "sleeps_here" for t in threads), str(threads))
 
@@ -471,7 +471,7 @@ def stops_nobody():
                           check=False)
     if done.returncode == 77:
         raise kit.Skip("no seccomp")
-    check(done.returncode == -signal.SIGSYS, "it may be done: %d" % done.returncode)
+    check(done.returncode == -signal.SIGSYS, "the kernel allows the call: exit code %d" % done.returncode)
     with ready(SLEEPS, "3") as sleeps, python() as runs:
         done = krait("dump", "--json", "-p", sleeps.pid, "-p", runs.pid, preexec_fn=forbid_stopping)
     check(done.returncode == 0, "exit code %d: %s" % (done.returncode, done.stderr))
@@ -552,7 +552,7 @@ ret
 def bare_code():
     """The first dump of a process, without anything cached, shows whole stacks as well."""
     if os.uname().machine != "x86_64":
-        raise kit.Skip("its instructions aren't read on this machine")
+        raise kit.Skip("krait doesn't read this machine's instructions")
     kit.need("gcc")
     source = "import ctypes, sys\n" \
              "lib = ctypes.CDLL(sys.argv[1])\n" \
@@ -639,7 +639,7 @@ def locked():
         waits = subprocess.Popen(["cat", "/proc/%d/cmdline" % target.pid], stdout=subprocess.DEVNULL,
                                  stderr=subprocess.DEVNULL)
         time.sleep(0.2)
-        check(waits.poll() is None, "it isn't locked")
+        check(waits.poll() is None, "the list of mappings isn't locked")
     waits.wait(10)
     main, other = process["threads"]
     check(process["life"] == "locked" and process["python"] is None, str(process))
@@ -730,7 +730,7 @@ def ends_meanwhile():
             continue
         parts = {int(part.split(":")[0]): part for part in said.split("Process ")[1:]}
         check("  [it ended while it was read: " in parts[ends.pid], parts[ends.pid])
-        check(said.count("ended while") == 1, "said of another one too")
+        check(said.count("ended while") == 1, "krait says it of another process too")
 
 
 @case

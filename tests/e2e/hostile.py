@@ -161,7 +161,7 @@ while True:
                          "-o", d + "/" + name, "--by", "thread")
             check(done.returncode == 0, done.stderr)
             check(not CONTROLS.search(done.stderr), "an escape sequence reached the terminal")
-            check("/lib??[32m.so" in done.stderr, "nothing is said of the file")
+            check("/lib??[32m.so" in done.stderr, "krait doesn't mention the file")
         done = krait("top", "--with-native", "-p", target.pid, "-n", 1)
         check("(liblzma??[32m.so)" in done.stdout, "not in top: " + done.stdout)
         check(not CONTROLS.search(done.stdout), "an escape sequence reached the terminal")
@@ -256,7 +256,7 @@ def endless_code():
             command = [kit.KRAIT, "record", "-q", "--native=full", "-p", target.pid, "-p", honest.pid,
                        "-d", 2, "-F", 499, "-o", d + "/o.pb.gz"]
             _, status, used = os.wait4(subprocess.Popen([str(word) for word in command]).pid, 0)
-            check(status == 0, "it ended with %d" % status)
+            check(status == 0, "krait ended with %d" % status)
             took, most = used.ru_utime + used.ru_stime, used.ru_maxrss >> 10
             check(took < 4, "%.1f s of CPU" % took)
             check(most < 160, "%d MiB" % most)

@@ -173,7 +173,7 @@ def thread_numbers():
     with folder() as d:
         said, profile = record(d, THREADS, kit.PYTHON)
     if said.strip() != "2":
-        raise kit.Skip("other programs took the numbers")
+        raise kit.Skip("other programs took the thread numbers")
     count = collections.Counter()
     for sample in profile.samples:
         for frame in profile.stack(sample):
@@ -237,7 +237,7 @@ def executable_rewritten():
                 os.chmod(d + "/program", 0o755)
                 with subprocess.Popen([d + "/program", "-S", d + "/busy.py"],
                                       env=dict(os.environ, PYTHONHOME=home)) as python:
-                    check(python.wait() == 0, "it doesn't run from there")
+                    check(python.wait() == 0, "the copied interpreter doesn't run")
                 pids.append(python.pid)
             code, said = running.finish()
         check(code == 0, said)

@@ -114,7 +114,7 @@ def imported(python):
         profile = record(python, d, "--native=full", "--interpreter-frames")
         names = {f.name for s in profile.samples for f in profile.stack(s)}
         check("_find_and_load" in names, "importlib isn't there with --interpreter-frames")
-        check(not [n for n in names if n.startswith("import ")], "it is folded nevertheless")
+        check(not [n for n in names if n.startswith("import ")], "the import is folded nevertheless")
 
 
 AGAIN = """

@@ -257,7 +257,7 @@ def forks():
 def writable():
     """In memory that stays writable, only the bytes show that the code is other code."""
     if os.uname().machine != "x86_64":
-        raise kit.Skip("its machine code is x86-64's")
+        raise kit.Skip("the program's machine code is x86-64's")
     profile = record(WRITABLE.replace("ROUNDS", "20" if kit.FULL else "1"), "--native=full")
     callers = count_callers(profile)
     called = {frame.name for sample in profile.samples for frame in profile.stack(sample)}

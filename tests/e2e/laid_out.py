@@ -25,7 +25,7 @@ def record(d, attack, honest, seconds=1, *more):
         _, status, used = os.wait4(subprocess.Popen([str(w) for w in command], stderr=said).pid, 0)
         said.seek(0)
         text = said.read()
-    check(status == 0, "it ended with %d: %s" % (status, text))
+    check(status == 0, "krait ended with %d: %s" % (status, text))
     with open(d + "/s.json") as f:
         return used.ru_utime + used.ru_stime, json.load(f), text
 
@@ -42,7 +42,7 @@ def beside(d, source, *args, seconds=1, most=2.0, says=None, lines=1):
             if os.environ.get("VERBOSE"):
                 print("%.2f s of CPU\n%s" % (took, said))
             check(took < most, "%.1f s of CPU" % took)
-            check(not says or says in said, "nothing is said of it: " + said)
+            check(not says or says in said, "krait doesn't say what it left out: " + said)
             honest_is_whole(d + "/o.pb.gz", honest.pid)
         finally:
             for path in printed:

@@ -154,7 +154,7 @@ def shows_where(packages=NEWEST):
         check("100 Hz" in picture_of(outputs[5]), "options")
         check("at In [7]:4 (" in text_of(outputs[6]), "cell 7, line 4: " + text_of(outputs[6]))
         check("CPU times" in text_of(outputs[7]) and "planted_much" in picture_of(outputs[7]), text_of(outputs[7]))
-        check(len(notebook(cells[2:3], outputs[2:3])) < MOST_BYTES, "too large")
+        check(len(notebook(cells[2:3], outputs[2:3])) < MOST_BYTES, "the notebook is too large")
 
 
 @case

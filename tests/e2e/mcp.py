@@ -49,7 +49,7 @@ class Client:
         """Returns the text of a tool's answer, which must not be an error."""
         result = self.ask("tools/call", name=tool, arguments=arguments)["result"]
         check(not result["isError"], result)
-        check(len(result["content"][0]["text"]) < 33000, "too long an answer")
+        check(len(result["content"][0]["text"]) < 33000, "the answer is too long")
         return result["content"][0]["text"]
 
 

@@ -67,7 +67,7 @@ def check_names(frames):
     made = [f for f in frames if f[0].startswith("made_")]
     wrong = [f for f in made if not f[1].startswith("<template %s>/" % f[0].split("_")[1])]
     check(made and not wrong,
-          "%d of %d names are another's: %s" % (len(wrong), len(made), wrong[:3]))
+          "%d of %d functions have another one's file: %s" % (len(wrong), len(made), wrong[:3]))
 
 
 def count(profile, name=None):
@@ -229,7 +229,7 @@ def symbols_of_libraries():
         with open(d + "/o.json") as f:
             summary = json.load(f)
         check(summary["krait_rss_bytes"] < 128 << 20, "%d MiB" % (summary["krait_rss_bytes"] >> 20))
-        check("or for --memory, " in done.stderr, "nothing is said of it: " + done.stderr)
+        check("or for --memory, " in done.stderr, "krait doesn't say what it left out: " + done.stderr)
         kit.sees(d + "/o.pb.gz", pids={honest.pid}, least=0.99)
         kit.sees(d + "/o.pb.gz", pids={target.pid}, least=0.9)
 

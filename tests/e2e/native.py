@@ -106,7 +106,7 @@ def debug_file_of_a_container():
                         CALL_WORK) as target:
             time.sleep(1)
             got = share(record(target.pid, d, seconds=6), leaf_is("hidden_worker"))
-            check(got > 0.8, "then it is the leaf of %.0f %%" % (100 * got))
+            check(got > 0.8, "if the container ends, hidden_worker is the leaf of %.0f %%" % (100 * got))
 
 
 CALLS_C = """
@@ -222,7 +222,7 @@ def library_without_tables():
         lib = d + "/libcalls.so"
         tool("gcc", "-O1", "-fPIC", "-shared", "-nostdlib", "-fno-asynchronous-unwind-tables", "-s",
              "-fno-optimize-sibling-calls", "-o", lib, d + "/calls.c")
-        check("FDE" not in tool("readelf", "--debug-dump=frames", lib), "it has unwind information")
+        check("FDE" not in tool("readelf", "--debug-dump=frames", lib), "the library has unwind information")
         with Background(kit.PYTHON, "-c", CALL_WORK, lib) as target:
             kit.runs(target.pid, 0.2)
             frames = share(record(target.pid, d, "--native=full"), lambda stack: stack[0].kind == "native"
@@ -361,7 +361,7 @@ def evaluation_loop_of_tail_calls():
     home = os.path.dirname(os.path.dirname(executable))
     libraries = [name for name in os.listdir(home + "/lib") if name.startswith("libpython3.") and
                  ".so.1" in name]
-    check(not tool("nm", executable), "it has symbols")
+    check(not tool("nm", executable), "the interpreter has symbols")
     with folder() as d:
         loop_is_python([executable], d, None)
         check(libraries, "no libpython in " + home)
@@ -695,7 +695,7 @@ def all_processes():
                     n[0] += sample.values[0]
                     n[1] += sample.values[0] * (
                         names[-2:] == ["main", "work"] or names[-1] == "main")
-                    check(sample.labels["process"] == "busy-c", "it is %r" % sample.labels)
+                    check(sample.labels["process"] == "busy-c", "the labels are %r" % sample.labels)
             if not args:
                 check(not seen, "seen without --all: %r" % seen)
                 continue
@@ -754,7 +754,7 @@ def another_program_at_the_same_addresses():
         with Background(*python, SPAWNER, d + "/spin") as target:
             kit.runs(target.pid, 0.2)
             start, end = code_of(target.pid)
-            check(start <= place < end, "its code is elsewhere")
+            check(start <= place < end, "the program's code is at another address")
             done = krait("record", "--all", "-d", 4, "-F", 999, "--native=full", "-o", d + "/o.pb.gz")
             check(done.returncode == 0, "exit code %d: %s" % (done.returncode, done.stderr))
         profile = kit.pprof.read(d + "/o.pb.gz")

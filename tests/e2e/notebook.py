@@ -110,7 +110,7 @@ def one_number_twice():
         texts = {path.rpartition("/")[2]: text for path, text in kit.page_text(d + "/o.html").items() if "ipykernel_" in path}
         check(done.returncode == 0 and not texts.get("In [3]"), "%s %s" % (done.stderr, texts))
         krait("report", d + "/o.html", "-o", d + "/o.pb.gz")
-        check({name for name, _ in files_of(kit.pprof.read(d + "/o.pb.gz"))} == {"In [3]"}, "other names")
+        check({name for name, _ in files_of(kit.pprof.read(d + "/o.pb.gz"))} == {"In [3]"}, "the files have other names")
 
 
 @case

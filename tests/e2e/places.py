@@ -311,7 +311,7 @@ def same_inode_elsewhere():
                 with python(low % other + kit.BUSY, exe, env=env) as first:
                     time.sleep(1)
                     with open("/proc/%d/maps" % first.pid) as f:
-                        check(f.readline().startswith("00010000-"), "nothing mapped at 65536")
+                        check(f.readline().startswith("00010000-"), "the program has nothing mapped at 65536")
                 with python(executable=exe, env=env) as second:
                     kit.runs(second.pid, 3, 150)
                 code, said = running.finish()

@@ -301,7 +301,7 @@ def what_tests_do():
         code, text = session(d, newest(), "--krait-output", "o.html", "test_closes.py")
         check(code == 0 and all(name in text.split("CPU time (krait)")[-1] for name in ("test_writes", "test_other_clock")), text)
         with open(d + "/mine") as f:
-            check(f.read() == "all", "its own file has other lines")
+            check(f.read() == "all", "the test's own file has other text")
         code, text = session(d, newest(), "--krait-output", "o.folded", "-k", "first")
         check(code == 0 and "1 passed" in text and "is to end with .html" in text, text)
 

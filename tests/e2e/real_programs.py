@@ -321,9 +321,9 @@ def names_cause(run, said):
 
 def says_that_it_waits(run, said):
     used = 100 * sum(run.cpu.values()) / run.seconds
-    check(used < 10, "it used %.0f %% of one CPU" % used)
+    check(used < 10, "the program used %.0f %% of one CPU" % used)
     check(re.search(r"for anything else (\S+ to )?([5-9]\d|100) %", said), said)
-    check("of the CPU time is" not in said, "it names what burns CPU: " + said)
+    check("of the CPU time is" not in said, "the sentence names code that burns CPU: " + said)
 
 
 def names_nothing_small(run, said):

@@ -98,7 +98,7 @@ def poisoned(honest, attacker):
         total, whole = stacks(d, cache, bad, NOBODY)
         check(total > 100 and whole >= LEAST * total, "the attacker's own: %d of %d" % (whole, total))
         check(any(n.endswith(".rows") for _, _, names in os.walk(cache) for n in names),
-              "nothing was kept: there is nothing to poison with")
+              "krait kept no rows, so the attack can't be tried")
         for attempt in ("first", "second"):
             total, whole = stacks(d, cache, good, honest[0])
             check(total > 100, "only %d samples" % total)

@@ -55,7 +55,7 @@ def pairs():
 def started(executable, *args, source=LOADED, command=(), **kw):
     target = Background(*command, executable, "-c", source, *args, stdout=kit.subprocess.PIPE, cwd="/", **kw)
     if not target.process.stdout.readline():
-        raise AssertionError("it doesn't run: %s" % target.process.stderr.read(2000))
+        raise AssertionError("the program doesn't run: %s" % target.process.stderr.read(2000))
     return target
 
 
@@ -337,7 +337,7 @@ def judge_thread(profile, tid, name, said):
     check(total >= 40, "%s: %s: only %d samples" % (said, name, total))
     wrong = [names for names, _ in stacks
              if any(f not in ("made", "<module>") and not f.startswith(name + "_") for f in names)]
-    check(not wrong, "%s: %s has frames of the other one: %s" % (said, name, wrong[:1]))
+    check(not wrong, "%s: %s has frames of the other interpreter: %s" % (said, name, wrong[:1]))
     whole = sum(n for names, n in stacks if name + "_main" in names)
     check(whole >= 0.98 * total, "%s: %s: %d of %d samples have its main function" % (said, name, whole, total))
     n = {what: sum(n for names, n in stacks if any(name + "_" + what in f for f in names)) for what in ("long", "short")}

@@ -119,7 +119,7 @@ def storm(source):
         print("  %.1f %% of a CPU; to look at all, %d a second, would cost %.1f %%" %
               (100 * took, rate, 100 * rate * one))
         check(code == 0, "exit code %d: %s" % (code, said))
-        check(took <= MOST, "it cost %.1f %% of a CPU: %s" % (100 * took, said))
+        check(took <= MOST, "krait took %.1f %% of a CPU: %s" % (100 * took, said))
         says_what_is_left_out(d + "/o.pb.gz", said, rate * one >= CLEARLY * MOST)
         for honest in other, older:
             honest_is_whole(d + "/o.pb.gz", honest.pid)

@@ -116,7 +116,7 @@ class Krait(Background):
         except subprocess.TimeoutExpired:
             for fs in systems:
                 fs.__exit__()
-            raise AssertionError("it hangs: " + self.said()) from None
+            raise AssertionError("krait hangs: " + self.said()) from None
 
     def said(self):
         with open(self.words, encoding="utf-8", errors="replace") as f:

@@ -407,7 +407,7 @@ def pause_and_reset():
         t.wait("three (<string>")
         before = t.type("p", "paused").split("\n")[3:-1]
         t.read(.6)
-        check(t.text().split("\n")[3:-1] == before, "it goes on: " + t.text())
+        check(t.text().split("\n")[3:-1] == before, "top goes on while it is paused: " + t.text())
         t.type(" ", lambda text: "paused" not in text and text.split("\n")[3:-1] != before)
         code, said = t.end("\x03")
         check(code == 0, said)

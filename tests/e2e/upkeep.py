@@ -76,7 +76,7 @@ def attack(source, what, named=True):
         return
     named = re.search(r"first of (\d+) \(.*later (\d+) times", said)
     check(named and int(named[1]) == target.pid and int(named[2]) > 0,
-          "it isn't named: " + said)
+          "krait doesn't name the process: " + said)
 
 
 @kit.case

@@ -162,7 +162,7 @@ class Terminal:
         while not holds(self.text()):
             left = end - time.time()
             assert left > 0, "%s isn't shown: %s" % (what or condition, self.text())
-            assert self.process.poll() is None, "it has ended: %s" % self.process.stderr.read()
+            assert self.process.poll() is None, "the program has ended: %s" % self.process.stderr.read()
             self.read(min(left, .05))
         return self.text()
 
@@ -180,7 +180,7 @@ class Terminal:
         end = time.time() + seconds
         while self.process.poll() is None and time.time() < end:
             self.read(.05)
-        assert self.process.poll() is not None, "it doesn't end"
+        assert self.process.poll() is not None, "the program doesn't end"
         while self.read(0):
             pass
         now = termios.tcgetattr(self.slave)

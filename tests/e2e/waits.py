@@ -103,14 +103,14 @@ def works_and_sleeps():
               "waited %d ms, slept %d" % (use.waited + use.unknown, slept))
         sentence = "python3 -c ran %.0f %%, waited for a CPU" % (100 * use.ran / use.wall)
         check(sentence_of(said).startswith(sentence), said)
-        check("krait dump" not in said, "it has ended: " + said)
+        check("krait dump" not in said, "krait names a dump of a program that has ended: " + said)
         check(first_line(d + "/o.pb.gz").startswith(sentence), first_line(d + "/o.pb.gz"))
         check(first_line(d + "/o.pb.gz", "--format", "md").startswith("**" + sentence), "md")
         check(json.loads(krait("report", "--json", d + "/o.pb.gz").stdout)["summary"].startswith(sentence), "json")
         krait("report", d + "/o.pb.gz", "-o", d + "/o.html")
         check(first_line(d + "/o.html").startswith(sentence), "a page of it")
         for text in said, krait("report", d + "/o.pb.gz").stdout:
-            check("Most of the time was waiting; all functions together took " in text and "of the CPU time is" not in text, "it names a cause: " + text)
+            check("Most of the time was waiting; all functions together took " in text and "of the CPU time is" not in text, "the report names a cause: " + text)
         check("of the CPU time is" in krait("report", d + "/o.pb.gz", "--thread", "MainThread").stdout, "no function, though a filter asks")
 
 

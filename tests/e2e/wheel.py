@@ -94,11 +94,11 @@ def contents():
                 "licenses/LICENSES/GPL-2.0-only.txt")} | {
             "krait/" + name for name in os.listdir(os.path.join(ROOT, "packaging", "python", "krait")) if name.endswith(".py")}, "members: %s" % names)
         with open(BINARY, "rb") as f:
-            check(z.read(stem + ".data/scripts/krait") == f.read(), "another krait than was built")
+            check(z.read(stem + ".data/scripts/krait") == f.read(), "the wheel has another krait than the built one")
         check(z.getinfo(stem + ".data/scripts/krait").external_attr >> 16 == 0o100755, "krait isn't executable")
     check(os.path.getsize(wheel()) < MOST_BYTES, "%d bytes" % os.path.getsize(wheel()))
     needs = re.findall("INTERP|NEEDED", run("readelf", "-dlW", BINARY))
-    check(not needs, "it needs an interpreter or a library")
+    check(not needs, "the program in the wheel needs an interpreter or a library")
 
 
 @kit.case
@@ -128,7 +128,7 @@ def tags():
     check(any(t.startswith("manylinux") for t in named) and any(t.startswith("musllinux") for t in named), "tags %s" % named)
     check(run(PYTHON, "-B", "-c", TAG_CODE, os.path.basename(wheel())).strip() == "True", "pip refuses it here")
     other = make_wheel(os.path.join(WORK.name, "other"), {"x86_64": "aarch64", "aarch64": "x86_64"}[os.uname().machine])
-    check(run(PYTHON, "-B", "-c", TAG_CODE, os.path.basename(other)).strip() == "False", "pip takes another machine's")
+    check(run(PYTHON, "-B", "-c", TAG_CODE, os.path.basename(other)).strip() == "False", "pip takes the wheel of another machine")
 
 
 @kit.case
@@ -153,7 +153,7 @@ def same_bytes():
     SOURCE_DATE_EPOCH gives."""
     again = make_wheel(os.path.join(WORK.name, "again"))
     with zipfile.ZipFile(again) as z:
-        check({i.date_time for i in z.infolist()} == {MOMENT}, "another time")
+        check({i.date_time for i in z.infolist()} == {MOMENT}, "a member of the wheel has another time")
     with open(wheel(), "rb") as a, open(again, "rb") as b:
         check(a.read() == b.read(), "two wheels differ")
 

@@ -1405,7 +1405,7 @@ def panel(b):
     equal(b.js("[...document.querySelectorAll('#lines code')].slice(0, 5).map((e) => e.textContent)"), ["def f(self, order):", "    if order:", "", "        " + call, "    return 1"], "source")
     equal(b.js("document.querySelector('#lines u').textContent"), "hot(order)", f"the expression from column {at_hot} on")
     assert b.js("""(() => { const [u, p] = ['#lines u', '#lines'].map((q) => document.querySelector(q).getBoundingClientRect());
-        return u.left >= p.left && u.right <= p.right && u.top >= p.top && u.bottom <= p.bottom; })()"""), "it isn't in sight"
+        return u.left >= p.left && u.right <= p.right && u.top >= p.top && u.bottom <= p.bottom; })()"""), "the hot expression isn't in sight"
     room = b.js("""(() => { const g = document.createElement('canvas').getContext('2d'), e = document.querySelector('#lines code');
         document.querySelector('#lines').scrollLeft = 0;
         g.font = getComputedStyle(e).font;

@@ -97,7 +97,7 @@ class Target:
     def __enter__(self):
         line = self.process.stdout.readline()
         if not line:
-            raise AssertionError("it said nothing: " + self.process.stderr.read().decode()[-300:])
+            raise AssertionError("dump_target.py said nothing: " + self.process.stderr.read().decode()[-300:])
         self.truth = json.loads(line)
         self.pid = interpreter_pid(self.process.pid)
         return self
