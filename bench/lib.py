@@ -357,7 +357,8 @@ def recorder(pid, hz, *options):
 
 @contextlib.contextmanager
 def krait_events(pid, hz, *options):
-    """Returns how many events a krait record takes."""
+    """Starts krait record on a process. Yields krait's perf events, which can be switched on and
+    off."""
     with recorder(pid, hz, *options) as k:
         k.program()
         time.sleep(0.3)

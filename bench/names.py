@@ -50,7 +50,7 @@ class Symbols:
         return sorted(drawn)
 
     def at(self, address):
-        """Returns the names of those functions around @address that start last."""
+        """Of the functions that contain @address, returns the names of those that start last."""
         i = bisect.bisect(self.keys, (address, 0)) - 1
         while address >= self.keys[i][0] - self.keys[i][1]:
             i -= 1

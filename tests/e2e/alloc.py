@@ -4,8 +4,8 @@
 only the first allocation fails, in the next run only the second, and so on. Then all fail from the
 first on, in the next run from the second on, and so on. Whatever fails, krait ends in time and
 without a crash. Either it writes the same as without a failure, or it says that memory is missing.
-The fast tier takes some of
-the allocations, chosen by chance (KRAIT_ALLOC_SEED repeats it); the full tier takes all."""
+The fast tier takes some of the allocations, chosen by chance (KRAIT_ALLOC_SEED repeats the choice);
+the full tier takes all."""
 import os
 import random
 import subprocess

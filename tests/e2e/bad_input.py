@@ -277,7 +277,7 @@ def full_pipe():
             said = process.stderr.read().decode()
         check(process.returncode == 1, "exit code %d: %s" % (process.returncode, said))
         check("error" not in said and "pipe" not in said.lower(), said)
-        check("samples" in said, "no closing lines: " + said)
+        check("samples" in said, "krait prints no closing lines: " + said)
 
 
 def damaged(change):
@@ -460,7 +460,7 @@ def closed_descriptors():
             with open(d + "/x.json") as f:
                 json.load(f)
             with open(d + "/x.folded") as f:
-                check(all(line.rsplit(" ", 1)[1].strip().isdigit() for line in f), "not folded")
+                check(all(line.rsplit(" ", 1)[1].strip().isdigit() for line in f), "the output isn't folded stacks")
             left = [n for n, way in enumerate(("<&-", " >&-", "2>&-")) if way not in closed]
             os.rmdir("%s/open%s" % (d, left))
         words = "import os; os.mkdir('%s/python'); exit(os.path.exists('/proc/self/fd/1'))" % d

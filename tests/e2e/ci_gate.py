@@ -309,7 +309,7 @@ def action_runs():
         job = Github(d, "topic", **inputs).run()
         check(job.failed == 4 and job.asked[1:] == [], "%s %s" % (job.failed, job.asked))
         check(text_of(d + "/summary.md").count("bench.hot takes") == 1, text_of(d + "/summary.md"))
-        check("body=@krait-benchmark.md" in text_of(d + "/asked"), "no comment")
+        check("body=@krait-benchmark.md" in text_of(d + "/asked"), "the action posts no comment")
         check(text_of(d + "/krait-benchmark.md").startswith(MARK % "benchmark"), "no mark")
         check(os.path.exists(os.path.join(d, job.outputs["page"])) and os.path.exists(os.path.join(d, job.outputs["recording"])), job.outputs)
 
@@ -402,7 +402,7 @@ def shell_recipe():
             os.symlink(kit.KRAIT if name == "krait" else kit.PYTHON, os.path.join(d, name))
         shutil.copy(SCRIPT, d)
         run("sh", "-ec", recipe("sh benchmark.sh record").replace("record -o", "record -n 1 -o"), code=4, cwd=d, env={"PATH": d + ":" + os.environ["PATH"]})
-        check("bench.hot takes" in text_of(d + "/krait.md"), "not told")
+        check("bench.hot takes" in text_of(d + "/krait.md"), "the comment doesn't name the function")
 
 
 if __name__ == "__main__":

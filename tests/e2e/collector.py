@@ -83,7 +83,7 @@ def in_other_commands():
         check(done.returncode == 0, done.stderr)
         with open(d + "/d.html", encoding="utf-8") as f:
             text = gzip.decompress(base64.b64decode(f.read().split('id="krait-view">', 1)[1].split("<", 1)[0]))
-        check(b"The garbage collector took 10.0 % of all before, 25.0 % after" in text, "not in the page")
+        check(b"The garbage collector took 10.0 % of all before, 25.0 % after" in text, "the page doesn't say so")
         got = json.loads(krait("diff", a, b, "--json").stdout)["gc_share"]
         check(got == {"before": 0.1, "after": 0.25}, str(got))
         check(report(a, "--native=leaf", "--kind", "gc")["kinds"] == [{"name": "gc", "total": 10 * 10 ** 6}], "--native=leaf")

@@ -129,7 +129,7 @@ def stopped():
         check(4.4 < summary["wall_seconds"] < 6, "%.1f s" % summary["wall_seconds"])
         lost, samples = summary["lost_records"], sum(s.values[0] for s in profile.samples)
         check(lost > 1000, "only %d lost in 3 s" % lost)
-        check("%d records lost" % lost in said, "not said: " + said)
+        check("%d records lost" % lost in said, "krait doesn't say how many records were lost: " + said)
         check("doesn't answer" not in said, "krait blames other programs: " + said)
         check(samples == summary["samples"], "%d samples in the file, %d taken" % (samples, summary["samples"]))
         # Each sample is one record, a new stack and a new function are two more.

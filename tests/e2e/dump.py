@@ -161,7 +161,7 @@ def text():
     check("Process %d: app.py, Python 3." % target.pid in said, said)
     check('Thread %d "MainThread": sleeping' % target.pid in said, said)
     at = said.index('app.py", line 4, in <module>\n    sleeps()\n')
-    check(said.index('app.py", line 3, in sleeps\n') > at, "not in the order of a traceback: " + said)
+    check(said.index('app.py", line 3, in sleeps\n') > at, "the frames aren't in the order of a traceback: " + said)
     if sys.version_info >= (3, 11):
         check("\n    print('ready', flush=True); (1, time.sleep(1000))\n"
               "                                    ^^^^^^^^^^^^^^^^\n" in said, said)
@@ -324,7 +324,7 @@ def thousand_threads():
         found, took = timed_dump("-p", target.pid)
     threads = found[target.pid]["threads"]
     check({t["name"] for t in threads} == {"MainThread"} | {"worker-%d" % i for i in range(1000)},
-          "not all threads: %d" % len(threads))
+          "krait shows only some threads: %d" % len(threads))
     check(all(names(t)[-1] == "sleeps_here" for t in threads), "wrong frames")
     check(took < 1, "%.2f s" % took)
 
@@ -440,7 +440,7 @@ lock.acquire()
     check("PyThread_acquire_lock_timed" in names(leaf, "native"), str(leaf))
     check(any("futex" in name for name in names(leaf, "kernel")), str(leaf))
     check(names(full, "native")[0] == "_start", str(full))
-    check(not names(leaf, "mark") and not names(full, "mark"), "not whole: %s" % full)
+    check(not names(leaf, "mark") and not names(full, "mark"), "the stack isn't whole: %s" % full)
 
 
 # Numbers of kill, tkill, tgkill, ptrace, rt_sigqueueinfo, rt_tgsigqueueinfo, pidfd_send_signal.
@@ -693,8 +693,8 @@ def not_python():
 def all_processes():
     """Without -p all Python processes are shown, with --comm all Python processes of that name."""
     with ready(SLEEPS) as one, ready(SLEEPS) as two:
-        check({one.pid, two.pid} <= set(dump()), "not all of them")
-        check({one.pid, two.pid} <= set(dump("--comm", "pyth*")), "not all by name")
+        check({one.pid, two.pid} <= set(dump()), "krait doesn't show all Python processes")
+        check({one.pid, two.pid} <= set(dump("--comm", "pyth*")), "krait doesn't show all processes of that name")
         refused(1, "no Python process", "dump", "--comm", "no-such-name")
 
 
@@ -714,7 +714,7 @@ def waits_for_reader(pid):
 
 @case
 def ends_meanwhile():
-    """If a process ends while it is read, krait says so of that one and of no other."""
+    """If a process ends while krait reads it, krait says so of this process and of no other."""
     for args in (), ("--json",):
         with ready(SLEEPS, "1000") as long, ready(SLEEPS) as ends, ready(SLEEPS) as stays:
             # What krait says of the first process is more than a pipe holds.

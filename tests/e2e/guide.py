@@ -125,7 +125,7 @@ def test(number, commands, shown, place):
     printed = {" ".join(line.split()) for line in said.split("\n")}
     lacks = [h for h in headings if h not in printed]
     lacks += [name for line in shown if not line.startswith("krait") for name in NAME.findall(line) if name not in said]
-    check(not lacks, "not printed: %s; of %s" % (lacks, said[-3000:]))
+    check(not lacks, "the guide shows %s, which isn't in the output: %s" % (lacks, said[-3000:]))
 
 
 def main():

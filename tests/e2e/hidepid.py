@@ -64,7 +64,7 @@ def both(how):
                       and "hidepid=" in done.stderr and "run it as `sudo %s ...`" % place.krait in done.stderr,
                       "%s: %d %s" % (command, done.returncode, done.stderr))
             done = place.record("-d", "0.4", "-F", "499")
-            check("hidepid=" in done.stderr, "not said for the machine: " + done.stderr)
+            check("hidepid=" in done.stderr, "a recording of the machine doesn't mention hidepid: " + done.stderr)
         done = place.record("-p", other.pid)
         check("there is no process %d" % other.pid in done.stderr, "one that ended: " + done.stderr)
 

@@ -163,7 +163,7 @@ while True:
             check(not CONTROLS.search(done.stderr), "an escape sequence reached the terminal")
             check("/lib??[32m.so" in done.stderr, "krait doesn't mention the file")
         done = krait("top", "--with-native", "-p", target.pid, "-n", 1)
-        check("(liblzma??[32m.so)" in done.stdout, "not in top: " + done.stdout)
+        check("(liblzma??[32m.so)" in done.stdout, "top doesn't show the library: " + done.stdout)
         check(not CONTROLS.search(done.stdout), "an escape sequence reached the terminal")
         for _ in range(40):
             done = krait("dump", "-p", target.pid)

@@ -148,7 +148,7 @@ def shows_where(packages=NEWEST):
         check(much + little > 0.9, "%.4f and %.4f of all" % (much, little))
         check("<title>&lt;module&gt;\n/tmp/ipykernel_" in svg and not re.search("run_cell|krait/notebook", svg), re.findall("<title>(.*\n.*)", svg)[:12])
         check(re.search(r"% of the CPU time is at In \[\d+\].*planted_much", text), text)
-        check(any(o.get("data", {}).get("text/plain") == "'the value'" for o in outputs[2]), "no value")
+        check(any(o.get("data", {}).get("text/plain") == "'the value'" for o in outputs[2]), "the cell's value isn't shown")
         check("planted_little" in text_of(outputs[3]) and "planted_little" in picture_of(outputs[3]), text_of(outputs[3]))
         check("%%krait [OPTIONS" in text_of(outputs[4]), text_of(outputs[4]))
         check("100 Hz" in picture_of(outputs[5]), "options")

@@ -91,7 +91,7 @@ def rare_code_is_summed_up():
     with folder() as d:
         least = record(d, seconds=0.1)[1]["krait_rss_bytes"]
         said, summary, program, profile = record(d, "--memory", "8M", seconds=4)
-        check(summary["condensed"] >= 1 and "[rare code]" in said, "not summed up: " + said)
+        check(summary["condensed"] >= 1 and "[rare code]" in said, "krait didn't sum up rare code: " + said)
         samples = count(profile)
         check(samples == summary["samples"],
               "%d samples in the file, %d taken" % (samples, summary["samples"]))

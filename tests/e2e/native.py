@@ -322,7 +322,7 @@ def vdso_of_32_bits():
         profile = kit.pprof.read(d + "/o.pb.gz")
         stacks = [profile.stack(sample) for sample in profile.samples
                   if sample.labels["process"] == "only-32"]
-        check(stacks, "no sample of it")
+        check(stacks, "no sample of the 32-bit process")
         wrong = [f for stack in stacks for f in stack if f.mapping == "[vdso]"]
         check(not wrong, "%d frames of the 64-bit library" % len(wrong))
 
@@ -769,7 +769,7 @@ def another_program_at_the_same_addresses():
                 if "python" in f.mapping:
                     foreign[f.mapping] = foreign.get(f.mapping, 0) + sample.values[0]
         check(not foreign, "frames of %s" % foreign)
-        check(whole > 50, "only %d stacks of it" % whole)
+        check(whole > 50, "only %d stacks of the program" % whole)
 
 
 LINES_C = """
@@ -1018,7 +1018,7 @@ def python_jit():
     able = [path for _, version, kind, path in kit.interpreters()
             if version >= (3, 14) and kind in ("static", "tailcall") and compiles(path)]
     if len(able) < 3:
-        raise Skip("no compilers but in %s" % able)
+        raise Skip("only these interpreters have a compiler: %s" % able)
     calls = ["<module>", "work", "sorted", "key", "work", "sorted", "key", "work"]
 
     def is_whole(stack):

@@ -74,8 +74,8 @@ def nothing_matches():
                       "%s %s: %s" % (command[0], wrong, said))
         # A pattern that matches in one of the two profiles is enough.
         other = profile(d, "b.folded", FOLDED.replace("models", "tables"))
-        check(not warned(krait("diff", one, other, "--hide", "tables")), "one side")
-        check(len(warned(krait("diff", one, other, "--hide", "nosuch"))) == 1, "no side")
+        check(not warned(krait("diff", one, other, "--hide", "tables")), "a pattern that matches on one side is warned of")
+        check(len(warned(krait("diff", one, other, "--hide", "nosuch"))) == 1, "a pattern that matches on no side isn't warned of once")
         text = krait("report", one, "--show", "nosuch").stdout
         check("the samples have no frames" not in text and "filters leave no frames" in text, text)
 

@@ -331,7 +331,7 @@ def programs_that_are_started():
 def called_by_its_name():
     with kit.folder() as folder:
         os.symlink(kit.KRAIT, folder + "/py-spy")
-        check("py-spy COMMAND" in run([folder + "/py-spy"], "--help").stdout, "not py-spy's help")
+        check("py-spy COMMAND" in run([folder + "/py-spy"], "--help").stdout, "krait doesn't show py-spy's help")
         check(run([folder + "/py-spy"], "-V").stdout.startswith("krait "), "version")
 
 

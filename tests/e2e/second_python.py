@@ -421,7 +421,9 @@ def code_made_by_the_second():
                 tid = [int(target.process.stdout.readline()) for _ in loads][1]
                 kit.runs(target.pid, 1)
                 best = 0
-                for _ in range(3):  # the compiler makes some of it anew: until krait has read that, stacks break off
+                # Stacks break off in code that the compiler makes anew, until krait has read its
+                # table. So the best of three recordings counts.
+                for _ in range(3):
                     with kit.recorder(d + "/o.pb.gz", "-p", target.pid, "-F", "499", "--native=full") as running:
                         kit.runs(target.pid, 1)
                         code, said = running.finish()

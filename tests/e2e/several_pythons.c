@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A program with several interpreters, each with a thread of its own. Arguments: "here" (dlopen()
- * without RTLD_GLOBAL) or "apart" (dlmopen(): a C library of its own, too); milliseconds between
- * them; for each its libpython, its prefix and what it runs. Prints the threads' numbers, one a
- * line.
+ * A program with several interpreters, each with a thread of its own. Arguments: how the libpythons
+ * are loaded, "here" (by dlopen() without RTLD_GLOBAL) or "apart" (by dlmopen(), each with a C
+ * library of its own); how many milliseconds pass between two; for each interpreter its libpython,
+ * its prefix and its source text. Prints the threads' numbers, one a line.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

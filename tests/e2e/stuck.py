@@ -515,7 +515,7 @@ while True:
         check(done.returncode == 0, done.stderr)
         check(took < 15, "took %.1f s: %s" % (took, done.stderr))
         check("have no names" in done.stderr, done.stderr)
-        check("libspin2.so" in open(d + "/o.folded").read(), "not whole")
+        check("libspin2.so" in open(d + "/o.folded").read(), "no sample is in libspin2.so")
 
 
 if __name__ == "__main__":

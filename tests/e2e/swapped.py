@@ -157,8 +157,8 @@ def reasons_are_true():
 
 @kit.case
 def paged_out_files():
-    """The interpreter's own code and data are paged out too, which no other process has mapped: the
-    functions are there in the second half of the recording."""
+    """No other process has mapped this interpreter, so its own code and data are paged out too. In
+    the second half of the recording the functions are in the samples all the same."""
     with folder() as d, swap(d):
         for executable, library, prefix in kit.shared():
             copy = os.path.join(d, os.path.basename(library))

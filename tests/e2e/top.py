@@ -452,7 +452,7 @@ def colors():
     with python(SHARES) as target:
         with on_screen(target, "--with-native") as t:
             t.wait("([kernel])", 20)
-            check(t.end()[0] == 0 and t.colors, "no colours")
+            check(t.end()[0] == 0 and t.colors, "top draws no colours")
         with on_screen(target, *PYTHON_ONLY, env={"NO_COLOR": "1"}) as t:
             text = t.wait("three (<string>")
             check(" > " in text and "*OWN%" in text, text)

@@ -111,7 +111,7 @@ def works_and_sleeps():
         check(first_line(d + "/o.html").startswith(sentence), "a page of it")
         for text in said, krait("report", d + "/o.pb.gz").stdout:
             check("Most of the time was waiting; all functions together took " in text and "of the CPU time is" not in text, "the report names a cause: " + text)
-        check("of the CPU time is" in krait("report", d + "/o.pb.gz", "--thread", "MainThread").stdout, "no function, though a filter asks")
+        check("of the CPU time is" in krait("report", d + "/o.pb.gz", "--thread", "MainThread").stdout, "the sentence names no function although a filter is given")
 
 
 @kit.case

@@ -169,8 +169,8 @@ def installed():
         pip(*into, "install", "-q", "--no-index", "--find-links", os.path.dirname(wheel()), "--no-compile", "krait-profiler")
         krait = os.path.join(d, "bin", "krait")
         check(run(krait, "version") == run(BINARY, "version"), "another version")
-        check(run(krait, "report", "--help"), "no help")
-        check(run(os.path.join(d, "bin", "python"), "-B", "-c", PLUGIN_CODE).split() == ["krait.pytest_plugin", krait], "not what pytest finds, or another krait")
+        check(run(krait, "report", "--help"), "krait report prints no help")
+        check(run(os.path.join(d, "bin", "python"), "-B", "-c", PLUGIN_CODE).split() == ["krait.pytest_plugin", krait], "pytest finds another plugin, or the modules another krait")
         pip(*into, "uninstall", "-q", "-y", "krait-profiler")
         check(file_list(d) == before, "left: %s" % (set(file_list(d)) ^ set(before)))
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Makes tests/golden/go-cpu.pb.gz, a profile of another tool with inlined calls, labels on some
-// samples, no
-// default sample type. With Go 1.19: go build -trimpath -o /tmp/spin/spin go-cpu.go && /tmp/spin/spin FILE
+// samples, and no default sample type. With Go 1.19: go build -trimpath -o /tmp/spin/spin go-cpu.go
+// && /tmp/spin/spin FILE
 package main
 
 import (

@@ -130,8 +130,7 @@ def colours(b, name="events.html"):
 
 def saved(b):
     """Saved folded stacks have the value that is shown, but the number of samples if that is CPU
-    time.
-    They are the same as the command line's."""
+    time. They are the same as the command line's."""
     for value, want in ((0, ("20", "2")), (1, ("20", "2")), (2, ("72", "3000"))):
         open_page(b, "events.html", f"value={value}")
         equal(folded(b), dict(zip(("spin", "touch"), want)), f"value {value}")

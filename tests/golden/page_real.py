@@ -88,7 +88,8 @@ def first_sentence(b, path):
 
 
 def read_back(path):
-    """report, merge and diff read the page: all samples once, twice, and no change."""
+    """report, merge and diff read the page: report has all samples once, merge of the page with
+    itself twice, and diff finds no change."""
     def counts(*args):
         out = collections.Counter()
         for line in krait(*args, "--format", "folded", "-o", "-").splitlines():

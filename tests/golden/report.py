@@ -608,7 +608,7 @@ def merges(work):
 
 
 def filters(work, path):
-    """Each filter is checked against the same choice made in Python."""
+    """Each filter of krait report leaves the samples that the same filter in Python leaves."""
     truth = pprof.read(path)
 
     def total(keep):

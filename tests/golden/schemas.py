@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""schemas.py: the distribution's jsonschema checks krait's own JSON against docs/schema; and the
-schemas refuse anything else."""
+"""schemas.py: krait's own JSON is valid by docs/schema, as the distribution's jsonschema says, and
+the schemas refuse anything else."""
 import copy
 import json
 import os

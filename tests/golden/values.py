@@ -49,8 +49,8 @@ def save(path, types, samples, comments=(), default=1, period=(CPU, PERIOD)):
 
 
 def two_events(path, clock, switches, *comments, first="cpu"):
-    """A recording of a clock in burn() and of context switches, each sample of which stands for 3,
-    in sleep()."""
+    """Makes a recording of two events: a clock, with samples in burn(), and context switches, with
+    samples in sleep() that stand for 3 switches each."""
     if first == "cpu":
         samples = [("burn", [1, PERIOD, 0])] * clock + [("sleep", [0, 0, 3])] * switches
         save(path, (SAMPLES, CPU, SWITCHES), samples, comments)

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# linetable.sh: krait's decoder of line tables against every version of the interpreter that is
-# here. Each prints the position of every instruction of its standard library, and none may differ.
-# The test must notice an offset that is one instruction off.
+# linetable.sh: compares krait's decoder of line tables with every version of the interpreter on
+# this machine. Each version prints the position of every instruction of its standard library, and
+# krait must decode the same. The test must notice an offset that is one instruction off.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/tools/lib.sh

@@ -312,8 +312,8 @@ def main():
     options = oracle.arguments(0)
     rows = native.rows(options)
     if not options.only:
-        # Together they have each way to find the native frame of a group: by number, by _PyCFrame,
-        # by shim.
+        # With these versions krait finds the native frame of a group in each of its ways: by
+        # number, by _PyCFrame, by shim.
         wanted = {(3, 9), (3, 11), (3, 12), max(r.version[:2] for r in rows)}
         rows = [r for r in rows if r.version[:2] in wanted]
     good = True
