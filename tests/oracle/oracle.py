@@ -170,7 +170,7 @@ def truth_of(interpreter, program):
     out = []
     for path in [program.path] + program.also:
         digest = hashlib.sha1(repr((os.stat(interpreter.path).st_mtime_ns, ROOT)).encode())
-        for source in (path, os.path.join(HERE, "truth", "truth.py"), *rig_files()):
+        for source in (path, os.path.join(HERE, "truth", "truth.py"), *rig_files(), *parts(path)):
             with open(source, "rb") as f:
                 digest.update(f.read())
         folder = os.path.join(CACHE, "oracle", interpreter.name)
@@ -186,6 +186,14 @@ def truth_of(interpreter, program):
             shutil.move(fresh, file)
         out.append(file)
     return out
+
+
+def parts(path):
+    """Returns the files beside a program that it imports."""
+    with open(path, encoding="utf-8") as f:
+        names = re.findall(r"^import (\w+)$", f.read(), re.M)
+    files = [os.path.join(os.path.dirname(path), name + ".py") for name in names]
+    return [file for file in files if os.path.exists(file)]
 
 
 def rig_files():

@@ -230,9 +230,11 @@ class Writer(object):
     """Builds a profile of Python frames and marks. types: its values. The second one is the default
     value, and `period` is the period of that one."""
 
-    def __init__(self, types=(("samples", "count"), ("cpu", "nanoseconds")), period=0, duration=0):
+    def __init__(self, types=(("samples", "count"), ("cpu", "nanoseconds")), period=0, duration=0,
+                 time=0):
         self.types, self.strings = types, {b"": 0}
-        self.out = [_field(12, period)] * bool(period) + [_field(10, duration)] * bool(duration)
+        self.out = [_field(number, value) for number, value in ((12, period), (10, duration), (9, time))
+                    if value]
         self.mappings, self.functions, self.locations = {}, {}, {}
 
     def string(self, text):

@@ -201,6 +201,7 @@ def load(target):
 
 def main():
     target, out = os.path.abspath(sys.argv[1]), sys.argv[2]
+    sys.path.insert(0, os.path.dirname(target))
     import rig
     tracer = rig.tracing = Tracer(target)
     code, namespace, _old = load(target)

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A recorder of waits without krait: the program's own log, or what the kernel's trace points say.
+
+by_log() takes a program's waits from its log alone, by_perf() their times from perf's record of
+sched_switch and sched_wakeup, and only the stacks from the log. write() makes of them what a
+profiler would: stacks are captured by systematic sampling of waiting time, and what a thread waited
+in each state is exact. Faults can be put in at both steps (faults/wait_faults.py).
+"""
+import collections
+import random
+import re
+import subprocess
+
+from judge import pprof
+from judge import waits as judge
+
+STATES = ("sleep", "lock", "gil", "net", "poll", "loop", "pipe", "disk", "child", "page-fault",
+          "signal", "stopped", "frozen", "traced", "other: fadvise64")
+PYTHON = "[python 3]"
+SWITCH = re.compile(r"\s*(\d+)\.(\d+):\s+sched:sched_switch:.* prev_pid=(\d+) prev_prio=\S+ "
+                    r"prev_state=(\S+) ==> next_comm=.* next_pid=(\d+) ")
+WAKEUP = re.compile(r"\s*(\d+)\.(\d+):\s+sched:sched_wakeup:.* pid=(\d+) ")
+
+
+class Wait(object):
+    """From .start on a thread waited for .ns, then it was ready for .ready. .frames: [name, file,
+    first line, line] of each frame, root first."""
+
+    def __init__(self, tid, start, ns, ready, frames, state):
+        self.tid, self.start, self.ns, self.ready = tid, start, ns, ready
+        self.frames, self.state = frames, state
+
+    def clipped(self, window):
+        """Returns how long it waited in the window. If it waited at the begin of what the window
+        cuts, or at its end, the program doesn't know."""
+        return int(self.ns * judge.inside(self.start, self.start + self.ns + self.ready, window))
+
+
+def state_of(log, thread, stack):
+    """Returns the first of the states that a wait with this stack may have."""
+    state = log.states(log.place(thread.stacks[stack]))[0]
+    return "other: fadvise64" if state == "other" else state
+
+
+def by_log(log, window):
+    """Returns all waits that the program knows of, in their order. What lies between two of them is
+    waiting for the GIL."""
+    out = []
+    for tid, thread in log.threads.items():
+        less, waits = 0, thread.waits
+        for i, (a, b) in enumerate(zip(thread.readings, thread.readings[1:])):
+            # A reading that isn't of one moment makes one of its neighbours negative.
+            ns, less = judge.waiting(a, b) + less, 0
+            if ns < 0:
+                ns, less = 0, ns
+            stack = waits[min(i // 2, len(waits) - 1)].stack
+            state = state_of(log, thread, stack) if i % 2 else "gil"
+            out.append(Wait(tid, a[0], ns, b[0] - a[0] - ns, thread.frames[stack], state))
+        if thread.open:
+            last = waits[-1]
+            out.append(Wait(tid, last.start, window[1] - last.start, 0, thread.frames[last.stack],
+                            state_of(log, thread, last.stack)))
+    return sorted((w for w in out if w.ns and w.start < window[1] and
+                   w.start + w.ns + w.ready > window[0]), key=lambda w: w.start)
+
+
+class Sampler(object):
+    """Captures stacks of one thread by systematic sampling of its waiting time."""
+
+    def __init__(self, period, chance):
+        self.period, self.chance = period, chance
+        self.left = chance.uniform(0, period)
+
+    def captures(self, ns):
+        """Returns how many captures a wait of that length gets."""
+        count = 0
+        self.left -= ns
+        while self.left <= 0:
+            count += 1
+            self.left += self.period * self.chance.uniform(0.5, 1.5)
+        return count
+
+
+def capture(waits, window, period):
+    """Returns ([[wait, captures]], {(tid, state): exact sum})."""
+    chance, samplers = random.Random(7), {}
+    captured, sums, lasts = [], collections.Counter(), {}
+    for wait in waits:
+        ns = wait.clipped(window)
+        sums[wait.tid, wait.state] += ns
+        lasts[wait.tid, wait.state] = wait
+        if wait.tid not in samplers:
+            samplers[wait.tid] = Sampler(period, chance)
+        count = samplers[wait.tid].captures(ns)
+        if count:
+            captured.append([wait, count])
+    seen = set((wait.tid, wait.state) for wait, _ in captured)
+    captured += [[wait, 1] for key, wait in lasts.items() if key not in seen]
+    return captured, sums
+
+
+def write(path, log, window, captured, sums):
+    """Writes what was captured, scaled to the exact sums of each thread and state."""
+    writer = pprof.Writer((("samples", "count"), judge.VALUE), time=window[0] + log.real,
+                          duration=window[1] - window[0])
+    counts, stacks = collections.Counter(), collections.Counter()
+    for wait, count in captured:
+        counts[wait.tid, wait.state] += count
+        stacks[wait.tid, wait.state, shown(wait), tuple(map(tuple, wait.frames))] += count
+    for (tid, state, said, frames), count in stacks.items():
+        stack = [writer.location(PYTHON, name, file, first, line, 0)
+                 for name, file, first, line in frames]
+        writer.sample(stack, {"pid": log.pid, "tid": tid, "state": said},
+                      values=(count, sums.get((tid, state), 0) * count // counts[tid, state]))
+    writer.save(path)
+
+
+def shown(wait):
+    return getattr(wait, "shown", wait.state)
+
+
+class Perf(object):
+    """perf's record of when the threads of a program were switched out, woken and in."""
+
+    def __init__(self, tids, out):
+        self.out = out
+        switch = " || ".join("prev_pid==%d || next_pid==%d" % (t, t) for t in tids)
+        wakeup = " || ".join("pid==%d" % t for t in tids)
+        self.process = subprocess.Popen(
+            self.alone("exec perf record -q -a -k CLOCK_MONOTONIC -o '%s' "
+                       "-e sched:sched_switch --filter '%s' -e sched:sched_wakeup --filter '%s' -- "
+                       "sh -c 'echo; exec sleep 3600'" % (out, switch, wakeup)),
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
+        self.process.stdout.readline()
+
+    @staticmethod
+    def alone(command):
+        """Returns a command that runs with tracefs mounted, for itself alone."""
+        return ["unshare", "-m", "sh", "-c",
+                "mount -t tracefs tracefs /sys/kernel/tracing 2>/dev/null; " + command]
+
+    @classmethod
+    def missing(cls):
+        """Says why perf can't record these events; None if it can."""
+        command = cls.alone("perf record -q -a -o /dev/null -e sched:sched_switch -- true")
+        try:
+            done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                  timeout=60, check=False)
+        except OSError as error:
+            return str(error)
+        said = done.stderr.decode(errors="replace").strip()
+        return said.split("\n")[-1] if done.returncode else None
+
+    def stop(self):
+        self.process.send_signal(2)
+        self.process.wait()
+        self.process.stdout.close()
+
+    def events(self):
+        """Yields (ns, what, tid, state): what is "out", "woken" or "in"."""
+        command = "exec perf script -i '%s' -F time,event,trace --ns" % self.out
+        script = subprocess.Popen(self.alone(command), stdout=subprocess.PIPE,
+                                  stderr=subprocess.DEVNULL, encoding="utf-8", errors="replace")
+        with script:
+            for line in script.stdout:
+                found = SWITCH.match(line)
+                if found:
+                    at, out, state, following = self.numbers(*found.groups())
+                    yield at, "out", out, state
+                    yield at, "in", following, ""
+                    continue
+                found = WAKEUP.match(line)
+                if found:
+                    at, pid, _, _ = self.numbers(*found.groups(), "", "0")
+                    yield at, "woken", pid, ""
+
+    @staticmethod
+    def numbers(seconds, ns, pid, state, other):
+        return int(seconds) * 1000000000 + int(ns), int(pid), state, int(other)
+
+
+def by_perf(log, window, events):
+    """Returns the waits that the kernel has seen. Their stacks are the log's of that time."""
+    out, asleep, woken = [], {}, {}
+    for at, what, tid, state in events:
+        if tid not in log.threads:
+            continue
+        if what == "out" and not state.startswith("R"):
+            asleep[tid] = at
+            woken.pop(tid, None)
+        elif what == "woken":
+            woken[tid] = at
+        elif what == "in" and tid in asleep:
+            start = asleep.pop(tid)
+            ended = woken.pop(tid, at)
+            out.append((tid, start, ended - start, at - ended))
+    out += [(tid, start, woken.get(tid, window[1]) - start, 0) for tid, start in asleep.items()]
+    return sorted((named(log, *wait) for wait in out), key=lambda w: w.start)
+
+
+def named(log, tid, start, ns, ready):
+    """Returns a wait with the stack and state that the log has at its start."""
+    thread = log.threads[tid]
+    at = thread.wait_at(start)
+    if at is None:
+        return Wait(tid, start, ns, ready, thread.frames[0], "gil")
+    return Wait(tid, start, ns, ready, thread.frames[at.stack],
+                state_of(log, thread, at.stack))

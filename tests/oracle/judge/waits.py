@@ -1,0 +1,328 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Compares what a profile says of waiting with what the program knows of it (targets/waits).
+
+judge() has no other input or effect. The truth of a thread is its time, less its CPU time, less the
+time that it was ready without a CPU, at both ends of each wait; of a wait its stack, and its state
+from the source. A profile has a value off_cpu/nanoseconds and labels "tid" and "state".
+"""
+import bisect
+import collections
+import json
+import re
+
+VALUE = ("off_cpu", "nanoseconds")
+SUM = 0.001           # how far a thread's sum may be off
+SUM_NS = 50000        # the same for a short sum: two readings of the clocks aren't one moment
+ALL = 0.0003          # how far the sum of all threads may be off
+RIGHT = 0.999         # the share of the captured time that must be at the right place
+GIL = 0.02            # the share of a thread's time for which waits that are over need the GIL
+TICK_NS = 10000000    # /proc/stat counts in these
+# A CPU that is stolen while a thread runs looks like waiting to it. The kernel tells only how much
+# it was of all threads together. A thread is allowed so many times its part by CPU time, and one
+# stop, which some single thread gets; one that uses a disk is allowed all, because a hypervisor
+# does a disk's work itself, on the same CPU.
+STOLEN, STOP_NS = 3, 6000000
+ERRORS, POINTS = 3, 0.02  # standard errors and points that a share may be off
+FEW = 30              # a share of fewer captures isn't judged
+MANY = 5000           # from so many captures on the points count too
+MARK = re.compile(r"# waits( in)?: (.+)")
+
+
+class Wait(object):
+    """One wait. stack: its number. The times are those at its ends; end None: it isn't over."""
+
+    __slots__ = ("stack", "start", "end", "ns")
+
+    def __init__(self, fields):
+        self.stack, self.start = fields[0], fields[1]
+        self.end = fields[4] if len(fields) > 4 else None
+        self.ns = None if self.end is None else waiting(fields[1:4], fields[4:7])
+
+
+def waiting(first, last):
+    """What is left of the time between two readings of (time, CPU time, time without a CPU)."""
+    return (last[0] - first[0]) - (last[1] - first[1]) - (last[2] - first[2])
+
+
+def inside(start, end, window):
+    """The share of start..end that lies in the window."""
+    if end <= start:
+        return float(window[0] <= start <= window[1])
+    return max(0, min(end, window[1]) - max(start, window[0])) / float(end - start)
+
+
+class Thread(object):
+    """What a thread knows of itself."""
+
+    def __init__(self, told, log):
+        self.tid, self.log = told["tid"], log
+        self.stacks = [tuple((f[1], f[2], f[3]) for f in stack) for stack in told["stacks"]]
+        self.frames = told["stacks"]
+        self.waits = [Wait(fields) for fields in told["waits"]]
+        self.readings = [told["begin"]]
+        for fields in told["waits"]:
+            self.readings += [fields[i:i + 3] for i in range(1, len(fields), 3)]
+        self.readings += [told["end"]] if told["end"] else []
+        self.open = bool(self.waits) and self.waits[-1].end is None
+        self.places = set(log.place(stack) for stack in self.stacks)
+        states = set(state for place in self.places for state in log.states(place))
+        self.uses_disk = bool(states & {"disk", "page-fault"})
+        self.starts = [wait.start for wait in self.waits]
+
+    def waited(self, window):
+        """Returns how long it waited in the window: (about, at least, at most). What it did when in
+        an interval that the window cuts isn't known."""
+        about = least = most = 0
+        for a, b in zip(self.readings, self.readings[1:]):
+            share, ns = inside(a[0], b[0], window), waiting(a, b)
+            about += ns * share
+            if 0 < share < 1:
+                part, busy = share * (b[0] - a[0]), b[0] - a[0] - ns
+                least, most = least + max(0, part - busy), most + min(ns, part)
+            else:
+                least, most = least + ns * share, most + ns * share
+        if self.open:
+            ns = max(0, window[1] - max(window[0], self.waits[-1].start))
+            about, least, most = about + ns, least + ns, most + ns
+        return about, least, most
+
+    def stolen(self, window):
+        """Returns how much of what it waited can be CPU time that was stolen from it."""
+        if self.uses_disk:
+            return self.log.stolen + TICK_NS
+        ran = sum((b[1] - a[1]) * inside(a[0], b[0], window)
+                  for a, b in zip(self.readings, self.readings[1:]))
+        return min(STOP_NS, self.log.stolen) + STOLEN * ran * self.log.stolen / max(
+            TICK_NS, self.log.busy)
+
+    def wait_at(self, at):
+        """Returns the wait that there was then; None if there was none."""
+        before = bisect.bisect_right(self.starts, at) - 1
+        if before < 0 or (self.waits[before].end or at) < at:
+            return None
+        return self.waits[before]
+
+    def by_place(self, window):
+        """Returns {place: how long it waited there in the window}."""
+        out = collections.Counter()
+        for wait in self.waits:
+            place = self.log.place(self.stacks[wait.stack])
+            if wait.end is None:
+                out[place] += max(0, window[1] - max(window[0], wait.start))
+            else:
+                out[place] += wait.ns * inside(wait.start, wait.end, window)
+        return out
+
+
+class Log(object):
+    """What a program wrote of its waits, and what its source says of their states."""
+
+    def __init__(self, path):
+        with open(path) as f:
+            told = json.load(f)
+        self.pid, self.folder = told["pid"], told["folder"]
+        self.real = told["real"] - told["monotonic"]
+        self.busy, self.stolen = told["machine"]
+        self.marks, self.read, self.known = {}, set(), {}
+        self.threads = {t["tid"]: Thread(t, self) for t in told["threads"]}
+
+    def mark(self, file, line, within):
+        """Returns the states that the comment on a line says; None if there is no such comment."""
+        if file not in self.read:
+            self.read.add(file)
+            with open(file, encoding="utf-8") as f:
+                for number, text in enumerate(f, 1):
+                    found = MARK.search(text)
+                    if found:
+                        self.marks[file, number, bool(found.group(1))] = found.group(2).split("|")
+        return self.marks.get((file, line, within))
+
+    def own(self, frames):
+        """Returns the frames, (file, first line, line), that are the program's."""
+        return tuple(f for f in frames if f[0].startswith(self.folder)
+                     and not f[0].endswith("/clocks.py"))
+
+    def place(self, frames):
+        """Returns the part of a stack that must be right. Where a function waits anywhere in it,
+        that ends with it, without its line."""
+        if frames not in self.known:
+            self.known[frames] = self.found(self.own(frames))
+        return self.known[frames]
+
+    def found(self, frames):
+        for at, (file, first, _) in enumerate(frames):
+            if self.mark(file, first, True):
+                return frames[:at] + ((file, first, 0),)
+        return frames
+
+    def states(self, place):
+        """Returns the states of waits at a place; () if it isn't known to wait there."""
+        if not place:
+            return ()
+        file, first, line = place[-1]
+        return self.mark(file, line or first, not line) or ()
+
+    def window(self, profile):
+        """Returns (start, end) of the recording by the monotonic clock."""
+        start = profile.time_nanos - self.real
+        return start, start + profile.duration_nanos
+
+
+class Report(object):
+    """What was found. faults: (kind, text) of each thing that doesn't hold."""
+
+    def __init__(self):
+        self.faults, self.wrong = [], collections.Counter()
+        self.captured = self.right = self.captures = 0
+        self.examples = []
+
+    def fault(self, kind, text):
+        self.faults.append((kind, text))
+
+    def kinds(self):
+        return sorted(set(kind for kind, _ in self.faults))
+
+    def example(self, kind, ns, state, frames):
+        self.wrong[kind] += ns
+        if len(self.examples) < 12:
+            lines = ["%s:%d (function of line %d)" % (f[0].split("/")[-1], f[2], f[1])
+                     for f in frames]
+            self.examples.append("%s, %.3f ms, state %s:\n  %s" % (
+                kind, ns / 1e6, state, "\n  ".join(lines)))
+
+
+def is_state(state, states):
+    """Tells whether a state is one of these; "other" stands for all that begin with it."""
+    return state in states or ("other" in states and state.startswith("other:"))
+
+
+class Judge(object):
+    def __init__(self, profile, log, window, idle, exact):
+        if VALUE not in profile.sample_types:
+            raise ValueError("the profile has no value %s/%s" % VALUE)
+        self.profile, self.log, self.idle, self.exact = profile, log, idle, exact
+        self.value = profile.sample_types.index(VALUE)
+        self.window = window or log.window(profile)
+        self.report = Report()
+        self.sums = collections.Counter()      # tid -> ns
+        self.places = collections.defaultdict(collections.Counter)  # tid -> place -> ns
+        self.squares = collections.Counter()   # tid -> ns * ns of each capture
+        self.between = collections.Counter()   # tid -> ns at places that aren't known to wait
+        self.gil = collections.Counter()       # tid -> ns of waits for the GIL at places that are
+
+    def all(self):
+        for sample in self.profile.samples:
+            pid = int(sample.labels.get("pid", self.log.pid))
+            if sample.values[self.value] and pid == self.log.pid:
+                self.sample(sample)
+        self.judge_sums()
+        self.judge_places()
+        self.judge_shares()
+        return self.report
+
+    def sample(self, sample):
+        ns, tid = sample.values[self.value], int(sample.labels.get("tid", 0))
+        self.report.captured += ns
+        self.report.captures += sample.values[0]
+        thread = self.log.threads.get(tid)
+        if not thread:
+            self.report.example("thread", ns, sample.labels.get("state"), ())
+            return
+        self.sums[tid] += ns
+        frames = tuple((f.file, f.first, f.line) for f in self.profile.stack(sample)
+                       if f.kind == "python")
+        place = self.log.place(frames)
+        kind = self.kind(thread, place, sample, ns)
+        if kind:
+            self.report.example(kind, ns, sample.labels.get("state"), self.log.own(frames))
+        else:
+            self.report.right += ns
+
+    def kind(self, thread, place, sample, ns):
+        """Says what is wrong with a sample; None if nothing is."""
+        state = sample.labels.get("state", "")
+        states = self.log.states(place)
+        if place and not states:
+            self.between[thread.tid] += ns
+            return None
+        if place not in thread.places:
+            return "stack"
+        if state == "gil" and "gil" not in states:
+            self.gil[thread.tid] += ns
+            return None
+        if not is_state(state, states):
+            return "state"
+        if self.idle and (sample.labels.get("idle") == "yes") != ("idle" in states):
+            return "idle"
+        self.places[thread.tid][place] += ns
+        self.squares[thread.tid] += ns * ns / max(1, sample.values[0])
+        return None
+
+    def stolen(self, thread):
+        return 0 if self.exact else thread.stolen(self.window)
+
+    def judge_sums(self):
+        """Compares the sums of each thread, and of all that use no disk."""
+        all_got = all_true = variance = all_stolen = 0
+        for tid, thread in sorted(self.log.threads.items()):
+            (true, least, most), got = thread.waited(self.window), self.sums[tid]
+            if self.exact:
+                least = most = true
+            if not thread.uses_disk:
+                all_got, all_true = all_got + got, all_true + true
+                variance += (most - least) ** 2 / 12.0
+                all_stolen += self.stolen(thread) - min(STOP_NS, self.stolen(thread))
+            slack, stolen = SUM * true + SUM_NS, self.stolen(thread)
+            if not least - stolen - slack <= got <= most + slack:
+                self.report.fault("sum", "thread %d waited %.3f ms, not %.3f (%+.3f %%)" % (
+                    tid, true / 1e6, got / 1e6, 100 * (got - true) / max(1, true)))
+        self.report.off = (all_got - all_true) / max(1, all_true)
+        self.report.unsure = ERRORS * variance ** 0.5 / max(1, all_true)
+        slack = (ALL + self.report.unsure) * all_true + SUM_NS
+        all_stolen += 0 if self.exact else min(STOP_NS, self.log.stolen)
+        if not all_true - slack - all_stolen <= all_got <= all_true + slack:
+            self.report.fault("sum of all", "all waited %.3f ms, not %.3f (%+.3f %%)" % (
+                all_true / 1e6, all_got / 1e6, 100 * self.report.off))
+
+    def judge_places(self):
+        wrong = self.report.captured - self.report.right
+        if wrong > (1 - RIGHT) * self.report.captured or not self.report.captured:
+            kinds = self.report.wrong.most_common()
+            text = ", ".join("%s %.3f ms" % (kind, ns / 1e6) for kind, ns in kinds)
+            self.report.fault(kinds[0][0] if kinds else "nothing", "%.3f of %.3f ms: %s" % (
+                wrong / 1e6, self.report.captured / 1e6, text))
+        for tid, thread in sorted(self.log.threads.items()):
+            between = thread.waited(self.window)[0] - sum(thread.by_place(self.window).values())
+            gil, seen = self.gil[tid], self.between[tid]
+            if gil > GIL * self.sums[tid] + max(0, between) + SUM_NS:
+                self.report.fault("gil", "thread %d waited %.3f of %.3f ms for the GIL" % (
+                    tid, gil / 1e6, self.sums[tid] / 1e6))
+            if seen > max(0, between) + (1 - RIGHT) * self.sums[tid] + SUM_NS:
+                self.report.fault("line", "thread %d waited %.3f of %.3f ms on lines where it "
+                                  "waits %.3f" % (tid, seen / 1e6, self.sums[tid] / 1e6,
+                                                  between / 1e6))
+
+    def judge_shares(self):
+        """Compares the shares of a thread's stacks, where it waited with several."""
+        for tid, thread in sorted(self.log.threads.items()):
+            true, got = thread.by_place(self.window), self.places[tid]
+            total, sum_got = sum(true.values()), sum(got.values())
+            if len(true) < 2 or not total or not sum_got:
+                continue
+            captures = sum_got ** 2 / max(1, self.squares[tid])
+            if captures < FEW:
+                continue
+            for place, ns in true.items():
+                share, seen = ns / total, got[place] / sum_got
+                error = (max(share * (1 - share), 1 / captures) / captures) ** 0.5
+                if abs(seen - share) > min(ERRORS * error, POINTS if captures > MANY else 1):
+                    self.report.fault("share", "thread %d waited %.2f %% at %s:%d, not %.2f %%" % (
+                        tid, 100 * share, place[-1][0].split("/")[-1],
+                        place[-1][2] or place[-1][1], 100 * seen))
+
+
+def judge(profile, log, window=None, idle=False, exact=False):
+    """Returns what the profile says wrongly of the program's waits. window: the recording's start
+    and end by the monotonic clock, where the profile doesn't know them. idle: it tells idle from
+    waiting. exact: its times are made of the log, so nothing is allowed for what that can't know."""
+    return Judge(profile, log, window, idle, exact).all()

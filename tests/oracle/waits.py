@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Is what krait says of waiting right? Programs of targets/waits, which know it, are recorded.
+
+    waits.py [--full] [--only GLOB] [--program GLOB] [--seconds N] [--krait FILE] [--keep DIR]
+"""
+import argparse
+import glob
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+import oracle
+from drivers import krait
+from judge import check, pprof
+from judge import waits as judge
+
+FOLDER = "targets/waits"
+
+
+class Running(oracle.Running):
+    """A program that waits, and writes its log @path when it ends (throughout.py: when it is
+    ready)."""
+
+    def __init__(self, interpreter, program, path):
+        self.path = path
+        for old in path, path + ".stop":
+            if os.path.exists(old):
+                os.remove(old)
+        os.makedirs(interpreter.scratch, exist_ok=True)
+        oracle.Running.__init__(self, interpreter, program, 900, path)
+
+    def log(self):
+        """Ends the program, and returns what it knows."""
+        with open(self.path + ".stop", "w"):
+            pass
+        if not os.path.exists(self.path):
+            self.process.wait(60)
+        return judge.Log(self.path)
+
+    def stop(self):
+        oracle.Running.stop(self)
+        for path in glob.glob(os.path.join(self.interpreter.scratch, "*-%d-*" % self.pid)):
+            os.remove(path)
+
+    def tids(self):
+        return [int(tid) for tid in os.listdir("/proc/%d/task" % self.pid)]
+
+
+def program(name):
+    return next(p for p in oracle.programs(name, FOLDER))
+
+
+def now():
+    return time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+
+
+class Gate(object):
+    """Records programs with krait, and judges what it says of their waits."""
+
+    def __init__(self, options):
+        self.options, self.failed = options, False
+        self.folder = options.keep or tempfile.mkdtemp(prefix="krait-waits.")
+        os.makedirs(self.folder, exist_ok=True)
+
+    def say(self, good, what, text):
+        self.failed |= not good
+        print("%s waits %s: %s" % ("PASS" if good else "FAIL", what, text), flush=True)
+
+    def recorded(self, interpreter, one):
+        """Returns the profile and the log of one run."""
+        path = os.path.join(self.folder, "%s-%s" % (interpreter.name, one.name))
+        running = Running(interpreter, one, path + ".json")
+        try:
+            running.wait_ready()
+            command = [self.options.krait, "record", "-q", "-e", "wait", "-p", str(running.pid),
+                       "-d", "%.2f" % self.options.seconds, "-o", path + ".pb.gz"]
+            done = subprocess.run(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                  timeout=self.options.seconds + 120, check=False)
+            if done.returncode:
+                raise RuntimeError("krait: exit code %d: %s" % (
+                    done.returncode, done.stderr.decode(errors="replace")[-500:]))
+            return pprof.read(path + ".pb.gz"), running.log()
+        finally:
+            running.stop()
+
+    def stacks(self, interpreter, one, profile, pid):
+        """Returns a report on impossible stacks among those that wait."""
+        value = profile.sample_types.index(judge.VALUE)
+        profile.samples = [s for s in profile.samples if s.values[value]]
+        truth = check.load(oracle.truth_of(interpreter, one), one.contract)
+        return check.verdict(profile, truth, {str(pid)})
+
+    def test(self, interpreter, one):
+        """A sum may be wrong in one of two runs, because the hypervisor stops CPUs."""
+        what = "%s %s" % (interpreter.name, one.name)
+        try:
+            for _ in range(2):
+                profile, log = self.recorded(interpreter, one)
+                report = judge.judge(profile, log)
+                if not set(report.kinds()) & {"sum", "sum of all"}:
+                    break
+            stacks = self.stacks(interpreter, one, profile, log.pid)
+        except (RuntimeError, OSError, ValueError, LookupError,
+                subprocess.SubprocessError) as error:
+            self.say(False, what, str(error))
+            return
+        good = not report.faults and not stacks.wrong() and report.captures
+        self.say(good, what, "%d captures, %.3f ms, off by %+.4f %%, %.4f %% right, %d impossible "
+                 "stacks; %s" % (report.captures, report.captured / 1e6, 100 * report.off,
+                                 100 * report.right / max(1, report.captured), stacks.wrong(),
+                                 ", ".join(report.kinds()) or "no fault"))
+        if not good:
+            for kind, text in report.faults[:8]:
+                print("  %s: %s" % (kind, text))
+            for example in report.examples[:3] + stacks.examples[:2]:
+                print("  " + example.replace("\n", "\n  "))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--full", action="store_true", help="every interpreter")
+    parser.add_argument("--only", help="interpreters: a glob of names, or a version's beginning")
+    parser.add_argument("--program", default="*", help="globs, a comma between them")
+    parser.add_argument("--seconds", type=float, default=5)
+    parser.add_argument("--krait", default=krait.BUILT)
+    parser.add_argument("--keep", metavar="DIR", help="leave the profiles and logs there")
+    options = parser.parse_args()
+    gate = Gate(options)
+    for interpreter in oracle.interpreters(options.full, options.only):
+        os.makedirs(interpreter.scratch, exist_ok=True)
+        for one in oracle.programs(options.program, FOLDER):
+            gate.test(interpreter, one)
+    if not options.keep:
+        shutil.rmtree(gate.folder, ignore_errors=True)
+    return 1 if gate.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
