@@ -42,14 +42,17 @@ def krait(*args):
     return subprocess.run([KRAIT, *args], check=True, capture_output=True, timeout=60).stdout.decode()
 
 
-def write(name, rows):
+def write(name, rows, faults_first=False):
     """Writes a recording of the rows. CPU time and page faults are in samples of their own. Each
-    function is in a file of the same name."""
-    w, path = pprof.Writer(EVENTS, period=10 * MS, duration=10 ** 9), page.pages / (name + ".pb.gz")
+    function is in a file of the same name. @faults_first: "samples" are those of page faults."""
+    events, period = (EVENTS, 10 * MS) if not faults_first else ((EVENTS[0], EVENTS[2], EVENTS[1]), 1)
+    w, path = pprof.Writer(events, period=period, duration=10 ** 9), page.pages / (name + ".pb.gz")
     for i, (thread, tid, gil, stack, samples, faults) in enumerate(rows):
         ids = [w.location("[python 3.12]", f, f"/srv/{f}.py", 1, 2, 0) for f in stack.split()]
         labels = {"process": "app", "pid": "1", "thread": thread, "tid": str(tid), "gil": gil}
         for k, values in enumerate(((samples, samples * 10 * MS, 0), (0, 0, faults))):
+            if faults_first:
+                values = (values[2], values[2], values[1])
             if any(values):
                 w.sample(ids, {**labels, "time": (20 * i + 10 * k) * MS}, values=values)
     w.save(str(path))
@@ -201,6 +204,32 @@ def two(b):
     no_errors(b)
 
 
+def first_differs(b):
+    """Of two recordings whose first events differ, "samples" count different things: the page has the
+    values of both without them, and shows the one that it is asked for."""
+    faults, time = write("faults-first", BEFORE, faults_first=True), write("time-first", AFTER)
+    for sides, options in (((faults, time), ["page-faults", "CPU time"]), ((time, faults), ["CPU time", "page-faults"])):
+        krait("diff", *sides, "-o", page.pages / "first.html")
+        open_page(b, "first.html")
+        equal(b.js("[...document.querySelector('select[aria-label=Value]').options].map((e) => e.textContent)"), options, "values")
+        for value, name in enumerate(options):
+            choose(b, "Value", value)
+            head = b.js(NUMBERS)
+            equal("samples" in head or "Hz" in head, False, head)
+            want = {"CPU time": ("200000000 200000000", "20000000 20000000"), "page-faults": ("72 72", "3000 1000")}[name]
+            if sides[0] is time:
+                want = tuple(" ".join(reversed(n.split())) for n in want)
+            open_page(b, "first.html", f"value={value}")
+            equal(folded(b), dict(zip(("spin", "touch"), want)), f"value {name}")
+            said = tip(b, 0.5, 1)
+            assert "samples" not in said, said
+        for value, right in (("samples", False), ("cpu", True), ("page-faults", True)):
+            done = subprocess.run([KRAIT, "diff", *sides, "--value", value], capture_output=True, timeout=60, check=False)
+            said = done.stderr.decode()
+            equal((done.returncode == 0, "samples are of " in said and "--value chooses a value that both have" in said), (right, not right), said)
+    no_errors(b)
+
+
 def main():
     make()
     if not browser.find():
@@ -208,7 +237,7 @@ def main():
         return 0
     bad = 0
     with browser.Browser(1400, 800) as screen:
-        for test in (counts, colours, saved, fractions, threads, trunk, two):
+        for test in (counts, colours, saved, fractions, threads, trunk, two, first_differs):
             screen.errors.clear()
             bad += page.run("page-events-" + test.__name__, test, screen)
     return bad

@@ -97,6 +97,30 @@ static bool take_runs(const struct diff_options *o, struct diff_facts *f)
 	return true;
 }
 
+/*
+ * The unit of the event whose samples are counted: .period_type names a value of the profile; NULL:
+ * none, as in files of other tools and in merged ones
+ */
+static const char *sampled_unit(const struct profile_meta *m)
+{
+	if (!m->period_type.type || streq(m->period_type.type, "samples"))
+		return NULL;
+	for (unsigned i = 0; i < m->n_values; i++)
+		if (profile_same_type(&m->values[i], &m->period_type))
+			return m->period_type.unit;
+	return NULL;
+}
+
+bool diff_samples_differ(const struct profile_meta *a, const struct profile_meta *b)
+{
+	const char *unit_a = sampled_unit(a), *unit_b = sampled_unit(b);
+
+	if (!unit_a || !unit_b || profile_same_type(&a->period_type, &b->period_type))
+		return false;
+	/* tools have different names for time */
+	return !streq(unit_a, "nanoseconds") || !streq(unit_b, "nanoseconds");
+}
+
 /* Chooses the value type of both sides of the comparison, and their divisors. */
 static int choose_measure(const struct diff_options *o, struct diff_facts *f)
 {
@@ -125,6 +149,12 @@ static int choose_measure(const struct diff_options *o, struct diff_facts *f)
 	if (!streq(f->unit, b->values[at[DIFF_B]].unit))
 		return err_set(-EINVAL, "%s is in %s in %s, in %s in %s: they can't be compared",
 			       f->type, f->unit, f->name[DIFF_A], b->values[at[DIFF_B]].unit,
+			       f->name[DIFF_B]);
+	if (streq(f->type, "samples") && diff_samples_differ(a, b))
+		return err_set(-EINVAL,
+			       "samples are of %s in %s, of %s in %s: they can't be compared; "
+			       "--value chooses a value that both have",
+			       a->period_type.type, f->name[DIFF_A], b->period_type.type,
 			       f->name[DIFF_B]);
 	f->per = o->per_name;
 	if (o->per_name) {

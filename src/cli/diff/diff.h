@@ -48,6 +48,12 @@ _must_use_ int diff_print_md(const struct diff_facts *f, const struct diff_style
 _must_use_ int diff_print_json(const struct diff_facts *f, const struct diff_style *style,
 			       FILE *out);
 
+/*
+ * Are "samples" those of different events in the two (docs/decisions/0021)? Then their numbers
+ * can't be compared.
+ */
+bool diff_samples_differ(const struct profile_meta *a, const struct profile_meta *b);
+
 _must_use_ int diff_print_page(const struct diff_facts *f, const struct diff_style *style,
 			       FILE *out);
 

@@ -31,9 +31,29 @@ static int no_memory(void)
 	return err_set(-ENOMEM, "out of memory");
 }
 
+static bool is_samples(const struct profile_value_type *v)
+{
+	return streq(v->type, "samples") && streq(v->unit, "count");
+}
+
+/*
+ * Are the samples of the two recordings those of different events (docs/decisions/0021)? Then a
+ * comparison of their numbers says nothing, and the page doesn't have them.
+ */
+static bool drops_samples(const struct page *g)
+{
+	struct profile *const *p = g->f->diff.p;
+	const struct profile_meta *a = profile_meta(p[DIFF_A]), *b = profile_meta(p[DIFF_B]);
+	const struct profile_value_type *shown = &a->values[g->f->diff.value[DIFF_A]];
+
+	return diff_samples_differ(a, b) && !is_samples(shown) &&
+	       tree_value(p[DIFF_B], shown->type) >= 0;
+}
+
 /* Copies the value types that both have, and comments, which say where paths are cut. */
 static int take_meta(struct page *g)
 {
+	bool drops = drops_samples(g);
 	struct profile *const *p = g->f->diff.p;
 	const struct profile_meta *a = profile_meta(p[DIFF_A]), *b = profile_meta(p[DIFF_B]);
 	struct profile_meta *m = profile_meta(g->to);
@@ -42,7 +62,7 @@ static int take_meta(struct page *g)
 	for (unsigned i = 0; i < a->n_values; i++) {
 		int at = tree_value(p[DIFF_B], a->values[i].type);
 
-		if (at < 0)
+		if (at < 0 || (drops && is_samples(&a->values[i])))
 			continue;
 		if (i == g->f->diff.value[DIFF_A])
 			m->default_value = m->n_values;
@@ -50,8 +70,8 @@ static int take_meta(struct page *g)
 		g->values[m->n_values][DIFF_B] = (unsigned)at;
 		m->values[m->n_values++] = profile_copy_value_type(g->to, &a->values[i]);
 	}
-	m->period_type = profile_copy_value_type(g->to, &a->period_type);
-	m->period = a->period;
+	m->period_type = drops ? m->values[0] : profile_copy_value_type(g->to, &a->period_type);
+	m->period = drops ? 1 : a->period;
 	m->duration_ns = MAX(a->duration_ns, b->duration_ns);
 	r = profile_copy_comments(p[DIFF_B], g->to);
 	return r ? r : profile_copy_comments(p[DIFF_A], g->to);
