@@ -93,10 +93,18 @@ static const struct order {
 	uint16_t n;
 	const uint8_t *member;
 	uint64_t can;
+	/* .kind in PyASCIIObject.state of a free-threaded build: bits before it */
+	uint8_t kind_shift;
+	/*
+	 * the thread state's u32 that says whether it holds the GIL: .gil_after bytes behind member
+	 * .gil_at, and which bit of it
+	 */
+	uint8_t gil_at, gil_after, gil_bit;
 } orders[] = {
-	{0x030d, ARRAY_SIZE(order_3_13), order_3_13, CAN_3_13},
-	{0x030e, ARRAY_SIZE(order_3_14), order_3_14, CAN_3_14},
-	{0x030f, ARRAY_SIZE(order_3_15), order_3_15, CAN_3_15},
+	{0x030d, ARRAY_SIZE(order_3_13), order_3_13, CAN_3_13, 2, M_thread_status, 0, 1 << 5},
+	/* in a free-threaded 3.14 .interned, which is before .kind, became a whole byte */
+	{0x030e, ARRAY_SIZE(order_3_14), order_3_14, CAN_3_14, 8, M_thread_status, 4, 1},
+	{0x030f, ARRAY_SIZE(order_3_15), order_3_15, CAN_3_15, 8, M_holds_gil, 0, 1},
 };
 
 static const char *const names[] = {
@@ -245,7 +253,8 @@ uint64_t py_debug_can(unsigned version)
 	return order ? order->can : 0;
 }
 
-static int read_members(const uint8_t *runtime, size_t n, uint64_t *m)
+/* Sets *ret: the row of the version. */
+static int read_members(const uint8_t *runtime, size_t n, uint64_t *m, const struct order **ret)
 {
 	const struct order *order;
 	uint64_t version;
@@ -262,17 +271,17 @@ static int read_members(const uint8_t *runtime, size_t n, uint64_t *m)
 		return err_set(-ENOTSUP, "its debug offsets are cut off");
 	for (size_t i = 0; i < order->n; i++)
 		memcpy(&m[order->member[i]], runtime + i * sizeof(uint64_t), sizeof(uint64_t));
+	*ret = order;
 	return 0;
 }
 
-static void fill(const uint64_t *m, struct py_layout *ret)
+static void fill(const struct order *order, const uint64_t *m, struct py_layout *ret)
 {
 	*ret = (struct py_layout){
-		.can = py_debug_can((unsigned)(m[M_version] >> 16)),
+		.can = order->can,
 		.version = (uint16_t)(m[M_version] >> 16),
 		.walk = PY_WALK_CURRENT,
-		/* in PyASCIIObject.state of free-threaded 3.14 `interned` became a whole byte */
-		.str_kind_shift = m[M_free_threaded] && m[M_version] >= 0x030e0000 ? 8 : 2,
+		.str_kind_shift = m[M_free_threaded] ? order->kind_shift : 2,
 	};
 #define TAKE(field, member) ret->field = (uint16_t)m[M_##member]
 	TAKE(ob_type, ob_type);
@@ -314,21 +323,19 @@ static void fill(const uint64_t *m, struct py_layout *ret)
  * is no such member, or the GIL's layout isn't that of bpf/python/gil.bpf.h, krait doesn't report
  * the GIL.
  */
-static void derive_gil(const uint64_t *m, struct py_layout *ret)
+static void derive_gil(const struct order *order, const uint64_t *m, struct py_layout *ret)
 {
-	unsigned version = (unsigned)(m[M_version] >> 16), shift = m[M_free_threaded] ? 8 : 0;
-	uint64_t word = version == 0x030d   ? m[M_thread_status]
-			: version == 0x030e ? m[M_thread_status] + 4
-					    : m[M_holds_gil];
+	uint64_t word = m[order->gil_at] + order->gil_after;
+	unsigned shift = m[M_free_threaded] ? 8 : 0;
 
-	if (!word || word + 4 > m[M_thread_id] || !m[M_ceval_gil] ||
+	if (!m[order->gil_at] || word + 4 > m[M_thread_id] || !m[M_ceval_gil] ||
 	    m[M_ceval_gil] + 8 > m[M_interp_size] || m[M_ceval_gil] > UINT16_MAX ||
 	    m[M_gil_locked] - m[M_gil] != PY_GIL_LOCKED + shift ||
 	    m[M_gil_holder] - m[M_gil] != PY_GIL_HOLDER + shift)
 		return;
 	ret->interp_gil = (uint16_t)m[M_ceval_gil];
 	ret->tstate_gil = (uint16_t)word;
-	ret->gil_bit = version == 0x030d ? 1 << 5 : 1;
+	ret->gil_bit = order->gil_bit;
 	if (m[M_gil_requested] && m[M_gil_requested] + 4 <= m[M_thread_id])
 		ret->tstate_gil_requested = (uint16_t)m[M_gil_requested];
 }
@@ -352,7 +359,7 @@ static void derive_collecting(const uint64_t *m, struct py_layout *ret)
  * 3.13-3.15, with GIL and free-threaded (tests/layout/check.sh checks that), and depends on members
  * that are checked above.
  */
-static void derive(const uint64_t *m, struct py_layout *ret)
+static void derive(const struct order *order, const uint64_t *m, struct py_layout *ret)
 {
 	/* co_flags comes right before co_argcount, which is an int */
 	ret->code_flags = ret->code_argcount - 4;
@@ -363,7 +370,7 @@ static void derive(const uint64_t *m, struct py_layout *ret)
 	ret->str_hash = ret->str_length + 8; /* the order is length, hash, state */
 	/* utf8_length and utf8 come before the data of a compact string */
 	ret->str_compact = ret->str_ascii + 16;
-	derive_gil(m, ret);
+	derive_gil(order, m, ret);
 	derive_collecting(m, ret);
 	/* the order is _co_firsttraceable, co_extra, [co_tlbc,] co_code_adaptive */
 	ret->code_firsttraceable = ret->code_adaptive - (m[M_co_tlbc] ? 24 : 16);
@@ -371,8 +378,9 @@ static void derive(const uint64_t *m, struct py_layout *ret)
 
 int py_debug_offsets(const uint8_t *runtime, size_t n, struct py_debug_offsets *ret)
 {
+	const struct order *order = NULL;
 	uint64_t m[M_MAX];
-	int r = read_members(runtime, n, m);
+	int r = read_members(runtime, n, m, &order);
 
 	if (!r)
 		r = check_sizes(m);
@@ -382,8 +390,8 @@ int py_debug_offsets(const uint8_t *runtime, size_t n, struct py_debug_offsets *
 		r = check_read(m);
 	if (r)
 		return r;
-	fill(m, &ret->layout);
-	derive(m, &ret->layout);
+	fill(order, m, &ret->layout);
+	derive(order, m, &ret->layout);
 	ret->hex_version = (uint32_t)m[M_version];
 	ret->free_threaded = m[M_free_threaded];
 	if (ret->layout.tstate_gil)
