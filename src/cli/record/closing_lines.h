@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the files that compose the closing lines share. */
+#ifndef CLI_RECORD_CLOSING_LINES_H
+#define CLI_RECORD_CLOSING_LINES_H
+
+#include "base/str.h"
+#include "base/util.h"
+#include "cli/record/closing.h"
+
+/*
+ * Adds a line. closing_note(): one for the recording, which is printed too if it is about a
+ * problem. closing_line_as(): one that the recording keeps as a comment with a key of its own.
+ */
+void closing_line(struct closing *c, enum log_level level, const char *fmt, ...) _printf_(3, 4);
+void closing_note(struct closing *c, bool amiss, const char *fmt, ...) _printf_(3, 4);
+void closing_line_as(struct closing *c, const char *key, const char *fmt, ...) _printf_(3, 4);
+
+/* Are @samples of @of so many that a problem with them is printed without -v? */
+bool closing_is_amiss(uint64_t samples, uint64_t of);
+/* Appends " of NAME" if the recording has several events. */
+void closing_name_event(const struct session *s, const struct event *e, struct str *ret);
+
+/* closing_losses.c: adds what was lost, left out or put off, and why. */
+void closing_add_losses(const struct session *s, struct closing *c);
+
+#endif
