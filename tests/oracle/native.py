@@ -41,7 +41,7 @@ UNPACKED = os.path.join(oracle.CACHE, "sid", "root", "usr", "include")
 
 
 class Native(oracle.Oracle):
-    folder = os.path.join("targets", "native")
+    native = True
     machinery = True
     building = threading.Lock()
 
@@ -199,7 +199,7 @@ def graph_file(interpreter, program):
 
 def build(interpreter, source):
     """Compiles a part of a program, once for all interpreters. Returns why it can't, or None."""
-    file = os.path.join(oracle.HERE, Native.folder, source)
+    file = os.path.join(oracle.TARGETS, "native", source)
     name, kind = os.path.splitext(source)
     command = {".c": ["gcc", "-std=gnu17", "-pthread"],
                ".cc": ["g++", "-static-libstdc++", "-static-libgcc"]}[kind] + FLAGS

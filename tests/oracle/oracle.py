@@ -11,6 +11,7 @@ or with trampolines.
 import argparse
 import concurrent.futures
 import fnmatch
+import glob
 import hashlib
 import os
 import re
@@ -28,6 +29,7 @@ from judge import check, pprof
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
+TARGETS = os.path.join(HERE, "targets")
 CACHE = os.environ.get("KRAIT_TEST_CACHE") or os.path.join(
     os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "krait-tests")
 SCRATCH = "/tmp/krait-oracle-%d" % os.getuid()
@@ -58,7 +60,7 @@ class Interpreter:
 
     def environment(self):
         return dict(os.environ, KRAIT_ORACLE_TMP=self.scratch, PYTHONDONTWRITEBYTECODE="1",
-                    PYTHONPATH=modules.folder(CACHE, self.version),
+                    PYTHONPATH=os.pathsep.join([TARGETS, modules.folder(CACHE, self.version)]),
                     PYTHONHASHSEED="0")
 
     def has_module(self, name):
@@ -142,10 +144,11 @@ class Program:
         return None
 
 
-def programs(pattern, folder="targets"):
-    folder = os.path.join(HERE, folder)
-    found = [Program(os.path.join(folder, name)) for name in sorted(os.listdir(folder))
-             if name.endswith(".py")]
+def programs(pattern, native=False):
+    """The programs whose names match, by name: those in targets/native, or all others."""
+    found = [Program(path) for path in glob.glob(os.path.join(TARGETS, "*", "*.py"))
+             if native == (os.path.basename(os.path.dirname(path)) == "native")]
+    found.sort(key=lambda p: p.name)
     patterns = (pattern or "*").split(",")
     return [p for p in found if not p.is_part and any(fnmatch.fnmatch(p.name, each) for each in patterns)]
 
@@ -197,8 +200,7 @@ def parts(path):
 
 
 def rig_files():
-    folder = os.path.join(HERE, "targets")
-    return [os.path.join(folder, n) for n in ("rig.py", "subinterpreters_child.py")]
+    return [os.path.join(TARGETS, n) for n in ("rig.py", "threads/subinterpreters_child.py")]
 
 
 class Running:
@@ -230,8 +232,9 @@ class Running:
 
 
 class Oracle:
-    """Runs the programs in .folder, recorded with .record_options, and judges them."""
-    folder, record_options = "targets", ()
+    """Runs the programs, of those in targets/native if .native, recorded with .record_options, and
+    judges them."""
+    native, record_options = False, ()
     report = check.Report
 
     def __init__(self, options):
@@ -317,7 +320,7 @@ class Oracle:
 
     def able(self, interpreter):
         """Returns the programs that can run; makes their truth too."""
-        able, all_programs = [], programs(self.options.program, self.folder)
+        able, all_programs = [], programs(self.options.program, self.native)
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             made = [pool.submit(lambda p: p.lacks(interpreter) or self.prepare(interpreter, p), p)
                     for p in all_programs]

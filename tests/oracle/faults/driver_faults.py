@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """driver_faults.py [--python WHICH] [DRIVER...]: does the judge say the truth of each profiler?
 
-Each profiler that is installed samples targets/still.py, whose threads stand still, so that their
-stacks can't change while the profiler reads them: the judge must find nothing wrong. krait samples
-only threads that run, so it gets targets/chains.py. Then a tenth of the same samples gets a fault,
-one kind after the other. The judge must find just these wrong, and name the kind.
+Each profiler that is installed samples targets/threads/still.py, whose threads stand still, so that
+their stacks can't change while the profiler reads them: the judge must find nothing wrong. krait
+samples only threads that run, so it gets targets/calls/chains.py. Then a tenth of the same samples
+gets a fault, one kind after the other. The judge must find just these wrong, and name the kind.
 """
 import argparse
 import copy
@@ -163,8 +163,8 @@ def main():
                 print("SKIP oracle driver %s: %s" % (name_, lacks))
                 continue
             os.makedirs(python.scratch, exist_ok=True)
-            target = "chains" if name_ == "krait" else "still"
-            program = oracle.Program(os.path.join(ORACLE, "targets", target + ".py"))
+            target = "calls/chains.py" if name_ == "krait" else "threads/still.py"
+            program = oracle.Program(os.path.join(oracle.TARGETS, target))
             good &= bool(test(driver, python, program, options))
     return 0 if good else 1
 

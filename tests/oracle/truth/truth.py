@@ -14,7 +14,8 @@ import threading
 import types
 
 ORACLE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path.insert(0, os.path.join(ORACLE, "targets"))
+TARGETS = os.path.join(ORACLE, "targets")
+sys.path.insert(0, TARGETS)
 CO_OPTIMIZED = 1
 CO_GENERATORS = 0x20 | 0x80 | 0x200  # CO_GENERATOR, CO_COROUTINE and CO_ASYNC_GENERATOR
 
@@ -79,7 +80,7 @@ class Tracer(object):
 
     def __init__(self, target):
         self.target = target
-        self.own = [os.path.dirname(target) + os.sep]
+        self.own = [TARGETS + os.sep]
         self.codes, self.code_ids = [], {}
         self.nodes, self.node_ids = [(None, 0, 0, None)], {}
         self.frames = {}
