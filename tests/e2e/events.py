@@ -100,7 +100,7 @@ class Recorded:
 
 
 class Shown(Recorded):
-    """The same of krait top, which shows one of the values at a time."""
+    """Like Recorded, for krait top, which shows one of the values at a time."""
 
     def __init__(self, d, value, *options):
         script = os.path.join(d, "works.py")
@@ -120,7 +120,8 @@ class Shown(Recorded):
 
 @kit.case
 def top_shows_each():
-    """Of three events krait top shows the one of --value, with the kernel's own counts, and its unit."""
+    """krait top with three events shows the one that --value names, with its unit. Its numbers are
+    the kernel's own counts."""
     events = "-e", CLOCK, "-e", FAULTS, "-e", SWITCHES
     with folder() as d:
         for value in VALUES:

@@ -375,7 +375,8 @@ computes()
 
 @case
 def event_key():
-    """Of several events key e shows the next one: its name and unit in the head, its own sums."""
+    """Key e shows the next of several events: the head has its name and unit, and the rows have its
+    sums."""
     def number(text, function):
         found = re.search(r" (\d+)[ >]+%s \(" % function, text)
         return int(found[1]) if found else 0

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * krait's own programs, and fexit programs that take samples too, at the end of kernel functions
- * that processes call all the time. Linked into a krait of the test's own (preempt.sh), which knows
- * nothing of them: preempt.c attaches them, tells them what to do, and reads what they count.
+ * that processes call all the time. preempt.sh links them into a krait of its own, which only loads
+ * the fexit programs: preempt.c attaches them, sets what they do, and reads what they count.
  */
 #include "events/sample.bpf.c"
 
@@ -18,7 +18,10 @@ struct {
 	__type(value, struct preempt);
 } preempts SEC(".maps");
 
-/* What holds where a run of a program begins. On a CPU a program doesn't begin in its own run. */
+/*
+ * What a program finds when a run of it begins. It is kept for each CPU, because a program doesn't
+ * begin on a CPU where it is running already.
+ */
 struct before {
 	__u64 switches; /* how often the thread was preempted so far */
 	__u64 number;	/* of the last sample of the timer */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * preempt SLOT UNCHECKED: attaches the programs of preempt.bpf.c, which a krait that runs has
- * loaded, and ends. A child of it stays. When standard input ends, that detaches them and prints a
- * line of JSON: what each of them has counted, and how often the kernel skipped it.
+ * preempt SLOT UNCHECKED: attaches the programs of preempt.bpf.c, which a running krait has loaded,
+ * and ends. A child process stays. When standard input ends, the child detaches the programs and
+ * prints a line of JSON: what each program has counted, and how often the kernel skipped it.
  */
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -93,7 +93,7 @@ int main(int argc, char **argv)
 	}
 	child = fork();
 	must(child >= 0, "fork");
-	if (child) /* who waits for the end of this process knows that they are attached */
+	if (child) /* its end tells whoever waits for it that the programs are attached */
 		return 0;
 	while (read(0, &byte, 1) > 0)
 		;

@@ -5,7 +5,7 @@
 
 enum { PREEMPT_READ, PREEMPT_SLEEP, PREEMPT_SCHEDULE, PREEMPT_PROGRAMS };
 
-/* Of one program: what preempt.c sets, and what the program counts. */
+/* One program's settings, which preempt.c makes, and the program's counts. */
 struct preempt {
 	__u32 slot;	   /* enum walk_slot */
 	__u32 unchecked;   /* != 0: the program takes its slot even if it is in use */

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# preempt.sh [6.12|newest|SERIES]: samples that fexit programs take on an emulated kernel that is
-# preemptible (preempt=full), beside those of a timer; preempt_judge.py says what is expected of
+# preempt.sh [6.12|newest|SERIES]: tests samples that fexit programs take, beside those of a timer,
+# on an emulated kernel that is preemptible (preempt=full). preempt_judge.py says what must hold for
 # them. Prints PASS/FAIL/SKIP vm-preempt...; the log stays in the cache's vm/log.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"

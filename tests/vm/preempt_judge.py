@@ -1,18 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""preempt_judge.py CONSOLE: judges the samples of guest/preempt. The threads say which stacks they can
-have and how often they called the kernel; the kernel says how often it skipped a program, and how often a
-thread was preempted.
+"""preempt_judge.py CONSOLE: judges the samples of guest/preempt. The threads say which stacks they
+can have and how often they called the kernel; the kernel says how often it skipped a program, and
+how often a thread was preempted.
 
-Three recordings: the programs have a slot of their own; they share one with the timer's samples; they
-have one of their own and don't look whether it is in use, a fault that must be seen."""
+There are three recordings. APART: the programs have a slot of walk state of their own. SHARED: they
+share one with the timer's samples. UNCHECKED: they have one of their own and don't look whether it
+is in use; this is a fault that the judge must see."""
 import ast
 import json
 import re
 import sys
 
 FRAME = re.compile(r"(\S+) \(([^()]*):(\d+)\)$")
-LEAST = 20  # so many of each case, of some thousands
+LEAST = 20  # how often each case must occur; it can occur some thousands of times
 INCOMPLETE_MOST = 0.01
 BUSY = re.compile(r"(\d+) samples lost because another was being taken on the same CPU")
 SKIPPED = re.compile(r"the kernel skipped (\d+) runs of krait's programs")
@@ -34,7 +35,8 @@ class Recording:
         return [line[len(word):] for line in self.lines if line.startswith(word)]
 
     def closing(self, pattern):
-        """The number in one of krait's closing lines, 0 without the line."""
+        """Returns the number in one of krait's closing lines, or 0 if krait didn't print the
+        line."""
         found = [m for m in map(pattern.search, self.messages) if m]
         return int(found[0][1]) if found else 0
 
@@ -43,7 +45,8 @@ class Recording:
 
 
 def parse(line):
-    """(thread, frames root first: (name, line), or a text; number)"""
+    """Returns (thread, frames, root first, number of samples) of a line. A frame is (name, line),
+    or a text if it isn't a Python frame."""
     stack, n = line.rsplit(" ", 1)
     texts = stack.split(";")
     # The thread is the first frame, or the second one, after its process.
@@ -54,8 +57,8 @@ def parse(line):
 
 
 def kind_of(thread, frames, threads, whole):
-    """What a stack is: "right", "incomplete", "other" (the main thread's, start-up) or "wrong". @whole: the
-    thread can't be anywhere but at its chain's end."""
+    """Says what a stack is: "right", "incomplete", "other" (the main thread's, or of the start) or
+    "wrong". @whole: the thread can only be at the end of its chain."""
     if any(isinstance(f, str) for f in frames):
         return "incomplete"
     if thread not in threads:
@@ -79,7 +82,8 @@ def count(recording, value):
 
 
 def check_counts(r, taken):
-    """Each call of a thread was a sample, or a loss that krait's closing lines have."""
+    """Checks that each call of a thread was a sample, or a loss that krait's closing lines count.
+    Returns (problems, summary)."""
     problems, calls = [], {"read": 0, "sleep": 0}
     for kind, n, _ in r.threads.values():
         calls[kind] += n
@@ -104,7 +108,7 @@ def check_counts(r, taken):
 
 
 def judge(r):
-    """(problems, summary) of a recording"""
+    """Returns (problems, summary) of a recording."""
     if r.code != "0" or not r.counted or len(r.threads) < 4:
         return ["krait ended with %s: %s" % (r.code, " / ".join(r.messages[-8:]))], ""
     fexit, wrong = count(r, "page-faults")

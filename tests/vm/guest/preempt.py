@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""preempt.py SECONDS SLOT UNCHECKED: threads on one CPU that call the kernel all the time, each at the
-end of its own chain of functions, while the programs of preempt.bpf.c take samples there. The sleepers
-have a real-time priority, so they run at once when they wake, in the middle of another's sample.
-Prints as a Python literal: each thread's chain (name, lines that may be shown) and how many calls it made
-meanwhile, and what the programs counted. It imports only what is built in."""
+"""preempt.py SECONDS SLOT UNCHECKED: runs threads on one CPU that call the kernel all the time,
+each at the end of its own chain of functions. The programs of preempt.bpf.c take samples in these
+calls. The sleepers have a real-time priority, so they run as soon as they wake, in the middle of
+another thread's sample. Prints two lines: a Python literal of each thread's chain (name, lines that
+may be shown) and how many calls it made while the programs were attached, and what the programs
+counted. It imports only built-in modules."""
 import _thread
 import os
 import sys
@@ -33,7 +34,8 @@ KINDS = {
 
 
 def chain_of(kind, number):
-    """(The outermost function, the chain). Each function calls the next one on its second line."""
+    """Returns (the outermost function, the chain). Each function calls the next one on its second
+    line."""
     names = ["%s%d_%d" % (kind, number, depth) for depth in range(DEEP)]
     call, start = KINDS[kind]
     text, chain, line = "", [], 1
@@ -50,11 +52,13 @@ def chain_of(kind, number):
 
 def wait_until(done, gate):
     while not done():
-        gate.acquire(timeout=0.02)  # a futex: the main thread calls none of the two functions
+        # waits on a futex, because the main thread may call neither of the two kernel functions
+        gate.acquire(timeout=0.02)
 
 
 def attach():
-    """Attaches the programs: (what detaches them when it is closed, where it is said what they counted)."""
+    """Attaches the programs. Returns two descriptors: the programs are detached when the first is
+    closed, and their counts can then be read from the second."""
     stdin, end = os.pipe()
     output, stdout = os.pipe()
     os.set_inheritable(stdin, True)
