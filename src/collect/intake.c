@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
 #include "collect/budget/absent.h"
+#include "collect/budget/asked.h"
 #include "collect/budget/crowd.h"
 #include "collect/code/together.h"
 #include "collect/internal.h"
@@ -58,18 +58,18 @@ static long owner_of(struct collect *c, const struct proc_key *key)
 static void look_into(struct collect *c, struct py_code *code, const struct rec_code *rec,
 		      const struct py_layout *layout)
 {
-	uint64_t began_ns = clock_ns(CLOCK_MONOTONIC);
+	uint64_t began_ns = asked_begin();
 
 	/* memory is full: until the profile is condensed, the code object keeps only some lines */
 	if (collect_is_full(c))
 		py_code_cut_lines(code, LINES_LEFT);
-	if (c->asked_ns > ASKED_NS || collect_is_full(c))
+	if (!asked_may(c) || collect_is_full(c))
 		return;
 	if (code->missing)
 		(void)!py_code_fill_from_process(code, rec->proc.tgid, layout);
 	if (rec->self_obj)
 		(void)!py_code_qualify(code, rec->proc.tgid, layout, rec->self_obj, rec->self_type);
-	c->asked_ns += clock_ns(CLOCK_MONOTONIC) - began_ns;
+	asked_end(c, began_ns);
 }
 
 static void on_code(struct collect *c, const struct rec_code *rec, size_t n)

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -40,6 +41,7 @@ struct shared {
 	unsigned reads;	   /* how many reads of the child's task have come back */
 	uint64_t cpu_ns;   /* CPU time that the child has used so far */
 	uint64_t took_ns;  /* how long the child took from the request to the answer */
+	uint64_t spent_ns; /* of .took_ns, the time in which it ran or slept (reader_spent_ns()) */
 	pid_t pid;
 	size_t n;
 	struct iovec from[PIECES];
@@ -82,6 +84,7 @@ static struct readers {
 
 /* The descriptor that the running task was given; -1: none. */
 static _Thread_local int given = -1;
+static _Thread_local uint64_t spent_ns; /* what reader_spent_ns() returns */
 
 static ssize_t read_memory(struct shared *s)
 {
@@ -153,6 +156,30 @@ void reader_hand_over(int fd)
 	all.handed = fd;
 }
 
+/* How often this process has gone to sleep. */
+static long n_sleeps(void)
+{
+	struct rusage usage = {};
+
+	getrusage(RUSAGE_SELF, &usage);
+	return usage.ru_nvcsw;
+}
+
+/*
+ * Serves one request. A child that never slept meanwhile, but took longer than its CPU time, was
+ * kept from running by others.
+ */
+static void serve_one(struct shared *s)
+{
+	uint64_t began = clock_ns(CLOCK_MONOTONIC), cpu_ns = s->cpu_ns;
+	long sleeps = n_sleeps();
+
+	s->got = answer(s);
+	s->took_ns = clock_ns(CLOCK_MONOTONIC) - began;
+	s->cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	s->spent_ns = n_sleeps() > sleeps ? s->took_ns : s->cpu_ns - cpu_ns;
+}
+
 /*
  * The child's loop. Memory of other processes comes into .shared, which krait maps too. Nothing
  * here takes a lock. Only tasks allocate memory, which glibc and musl allow in the child of a
@@ -169,11 +196,7 @@ static _Noreturn void serve(int fd, struct shared *s, pid_t parent)
 	/* closes all descriptors; before Linux 5.9 they stay open */
 	(void)syscall(SYS_close_range, 1, ~0u, 0);
 	while (receive_byte(0, &given) == 1) {
-		uint64_t began = clock_ns(CLOCK_MONOTONIC);
-
-		s->got = answer(s);
-		s->took_ns = clock_ns(CLOCK_MONOTONIC) - began;
-		s->cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+		serve_one(s);
 		if (send_byte(0, all.handed) != 1)
 			break;
 		close_both();
@@ -357,9 +380,14 @@ static int await(const struct child *c, int *fd)
 		got = receive_byte(c->fd, fd);
 		waits = got < 0 && (errno == EAGAIN || errno == EINTR);
 	} while (waits && is_worth_waiting(&p, c));
-	if (waits)
+	if (waits) {
+		spent_ns += (uint64_t)p.slices * SLICE_MS * NSEC_PER_MSEC;
 		return -ETIMEDOUT;
-	return got == 1 ? 0 : -EPIPE;
+	}
+	if (got != 1)
+		return -EPIPE;
+	spent_ns += c->shared->spent_ns;
+	return 0;
 }
 
 /* Sends a request and waits. @give, @take: descriptor for the child, and from it; -1: none. */
@@ -724,6 +752,11 @@ uint64_t reader_cpu_ns(void)
 	ns = all.cpu_ns;
 	pthread_mutex_unlock(&all.lock);
 	return ns;
+}
+
+uint64_t reader_spent_ns(void)
+{
+	return spent_ns;
 }
 
 void reader_close(void)

@@ -109,6 +109,12 @@ struct reader_stats reader_stats(void);
 /* Returns the CPU time, in ns, that the children took for their answers. */
 uint64_t reader_cpu_ns(void);
 
+/*
+ * Returns how long, in ns, children have worked for the calling thread: their CPU time, and the
+ * time for which memory or files kept them waiting. Waiting for a CPU doesn't count.
+ */
+uint64_t reader_spent_ns(void);
+
 /* Ends the children that have nothing to do; the next read starts one. */
 void reader_close(void);
 

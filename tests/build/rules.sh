@@ -46,7 +46,7 @@ verdict rooms "$(awk '
 		process = common " collect/process"
 		may["collect/budget"] = process " python/heap"
 		may["collect/thread"] = process " collect/budget python/heap"
-		may["collect/code"] = process " python/code"
+		may["collect/code"] = process " collect/budget python/code"
 		may["collect/interp"] = process " elf collect/budget python/find python/heap"
 		may["collect/native"] = process " elf collect/budget collect/interp symbol/elf symbol/madecode" \
 			" symbol symbol/pytables " unwind

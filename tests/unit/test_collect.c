@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/str.h"
+#include "collect/budget/asked.h"
 #include "collect/budget/crowd.h"
 #include "collect/budget/upkeep.h"
 #include "collect/internal.h"
@@ -764,6 +765,28 @@ static void test_crowd_together(void **state)
 	assert_int_equal(last_state, PROC_UNASKED);
 }
 
+/*
+ * Asking processes may take 250 ms of CPU time between two flushes; krait's wait for a CPU, here a
+ * sleep, doesn't count.
+ */
+static void test_asked(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t began_ns = asked_begin(), until_ns;
+
+	usleep(400000);
+	asked_end(f->collect, began_ns);
+	assert_true(asked_may(f->collect));
+	began_ns = asked_begin();
+	until_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) + 251 * NSEC_PER_MSEC;
+	while (clock_ns(CLOCK_THREAD_CPUTIME_ID) < until_ns)
+		;
+	asked_end(f->collect, began_ns);
+	assert_false(asked_may(f->collect));
+	(void)flushed(f, false);
+	assert_true(asked_may(f->collect));
+}
+
 #define MANY 200000
 
 /*
@@ -1247,6 +1270,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_crowd_sums, setup_machine, teardown),
 		cmocka_unit_test_setup_teardown(test_crowd_debt, setup_machine, teardown),
 		cmocka_unit_test_setup_teardown(test_crowd_left, setup_machine, teardown),
+		cmocka_unit_test_setup_teardown(test_asked, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_crowd_together, setup_machine, teardown),
 		cmocka_unit_test_setup_teardown(test_first_thread_ends, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_end_told_early, setup, teardown),

@@ -115,7 +115,7 @@ static void test_pieces(void **state)
 static void test_memory_that_hangs(void **state)
 {
 	pid_t stuck = start_held(), other = start_target();
-	uint64_t began = clock_ns(CLOCK_MONOTONIC);
+	uint64_t began = clock_ns(CLOCK_MONOTONIC), spent_ns = reader_spent_ns();
 	uint32_t got[2];
 
 	if (!stuck) {
@@ -125,6 +125,7 @@ static void test_memory_that_hangs(void **state)
 	assert_int_equal(read_one(stuck, got, held, 8), -ETIMEDOUT);
 	assert_in_range(clock_ns(CLOCK_MONOTONIC) - began, READER_MS * NSEC_PER_MSEC,
 			20 * NSEC_PER_SEC);
+	assert_true(reader_spent_ns() - spent_ns >= READER_MS * NSEC_PER_MSEC);
 	for (int i = 0; i < 1000; i++)
 		assert_int_equal(read_one(stuck, got, numbers, 8), -ETIMEDOUT);
 	assert_int_equal(read_one(other, got, numbers + 7, 8), 8);
@@ -246,7 +247,7 @@ static pid_t start_hog(int cpu)
 	return 0;
 }
 
-/* If the child that reads gets no CPU, the process isn't blamed for it. */
+/* If the child that reads gets no CPU, the process isn't blamed for it, and doesn't pay for it. */
 static void test_starved_child(void **state)
 {
 	pid_t pid = start_target(), child, hog;
@@ -269,9 +270,10 @@ static void test_starved_child(void **state)
 	pin(child, cpus[1]);
 	hog = start_hog(cpus[1]);
 	if (hog) {
-		uint64_t began = clock_ns(CLOCK_MONOTONIC);
+		uint64_t began = clock_ns(CLOCK_MONOTONIC), spent_ns = reader_spent_ns();
 
 		assert_int_equal(read_one(pid, got, numbers + 7, 8), 8);
+		assert_true(reader_spent_ns() - spent_ns < READER_MS * NSEC_PER_MSEC / 4);
 		assert_int_equal(got[0], 7);
 		assert_true(clock_ns(CLOCK_MONOTONIC) - began > READER_MS * NSEC_PER_MSEC);
 		assert_int_equal(reader_stats().processes, before);

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/far.h"
+#include "collect/budget/asked.h"
 #include "collect/code/codes.h"
 #include "collect/code/together.h"
 #include "proc/distribution.h"
@@ -127,13 +127,13 @@ static void look(struct collect *c, struct together *t)
 void together_look(struct collect *c)
 {
 	vec_foreach(t, &c->packages->list) {
-		uint64_t began_ns = clock_ns(CLOCK_MONOTONIC);
+		uint64_t began_ns = asked_begin();
 
-		if (c->asked_ns > ASKED_NS)
+		if (!asked_may(c))
 			return;
 		if (!t->done && t->file)
 			look(c, t);
-		c->asked_ns += clock_ns(CLOCK_MONOTONIC) - began_ns;
+		asked_end(c, began_ns);
 	}
 }
 

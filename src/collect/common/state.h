@@ -14,13 +14,6 @@
 #include "collect/common/config.h"
 #include "collect/common/stats.h"
 
-/*
- * CPU time that krait may spend from one flush to the next on asking processes for what only they
- * have. Without this limit, a process that keeps making large code objects would keep krait from
- * all other processes. What isn't asked in time stays unknown.
- */
-#define ASKED_NS (250 * NSEC_PER_MSEC)
-
 struct collect {
 	struct collect_config config;
 	struct profile *profile;
@@ -34,7 +27,7 @@ struct collect {
 	bool news;    /* what collect_news() returns next */
 	/* memory was lacking while a record was taken in, so that the next flush fails */
 	bool no_memory;
-	/* CPU time that was spent of ASKED_NS (asking processes) since the last flush */
+	/* what asking processes has cost since the last flush (budget/asked.h) */
 	uint64_t asked_ns;
 	uint32_t marks;	  /* profile id of the mapping in which marks lie */
 	size_t n_waiting; /* number of samples in intake.waiting, which weren't handed on yet */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
+#include "collect/budget/asked.h"
 #include "collect/stack/bodies.h"
 #include "collect/stack/stack.h"
 #include "python/heap/cached_text.h"
@@ -128,23 +128,23 @@ static void find_text(struct collect *c, const struct wanted_text *t)
 }
 
 /*
- * Asks for texts as long as ASKED_NS allows. The rest is left for the next flush; in the last
- * flush, the rest counts as not there.
+ * Asks for texts as long as asked_may(). The rest is left for the next flush; in the last flush,
+ * the rest counts as not there.
  */
 static void find_texts(struct collect *c)
 {
 	size_t done = 0;
 
-	for (; done < c->stacks->bodies->texts.n && (c->last || c->asked_ns <= ASKED_NS); done++) {
+	for (; done < c->stacks->bodies->texts.n && (c->last || asked_may(c)); done++) {
 		struct wanted_text *t = &c->stacks->bodies->texts.v[done];
-		uint64_t began_ns = clock_ns(CLOCK_MONOTONIC);
+		uint64_t began_ns = asked_begin();
 
-		if (c->asked_ns <= ASKED_NS)
+		if (asked_may(c))
 			find_text(c, t);
 		else
 			has_no_text(c, t->tgid, t->path);
 		text_fini(t);
-		c->asked_ns += clock_ns(CLOCK_MONOTONIC) - began_ns;
+		asked_end(c, began_ns);
 	}
 	c->stacks->bodies->texts.n -= done;
 	if (done && c->stacks->bodies->texts.n)
@@ -159,16 +159,16 @@ void bodies_find(struct collect *c)
 		const struct body last = c->stacks->bodies->list.v[c->stacks->bodies->list.n - 1];
 		const struct process *p = process_at(c, last.process);
 		const struct py_layout *layout = c->config.ops->layout(c->config.ctx, last.layout);
-		uint64_t began_ns = clock_ns(CLOCK_MONOTONIC);
+		uint64_t began_ns = asked_begin();
 		struct py_body of[PY_BODIES];
 		char *names[PY_BODIES];
 		size_t n = take(c, p, of);
 
 		note_names(c, of, n, names);
-		if (n && layout && c->asked_ns <= ASKED_NS && !process_is_gone(p))
+		if (n && layout && asked_may(c) && !process_is_gone(p))
 			(void)!py_code_find_modules(of, n, p->key.tgid, layout);
 		want_texts(c, &last, of, n, names);
-		c->asked_ns += clock_ns(CLOCK_MONOTONIC) - began_ns;
+		asked_end(c, began_ns);
 	}
 	find_texts(c);
 }

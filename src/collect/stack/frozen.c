@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "base/clock.h"
+#include "collect/budget/asked.h"
 #include "collect/stack/bodies.h"
 #include "collect/stack/stack.h"
 
@@ -84,12 +84,12 @@ static bool is_named_by_file(const struct collect *c, const struct body *b, size
 
 void bodies_name_frozen(struct collect *c)
 {
-	uint64_t began_ns = clock_ns(CLOCK_MONOTONIC);
+	uint64_t began_ns = asked_begin();
 	size_t kept = 0, left = FRAMES_MOST;
 
 	for (size_t i = 0; i < c->stacks->bodies->list.n; i++)
 		if (!is_named_by_file(c, &c->stacks->bodies->list.v[i], &left))
 			c->stacks->bodies->list.v[kept++] = c->stacks->bodies->list.v[i];
 	c->stacks->bodies->list.n = kept;
-	c->asked_ns += clock_ns(CLOCK_MONOTONIC) - began_ns;
+	asked_end(c, began_ns);
 }

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The budget for asking processes; see asked.h. */
+#include "collect/budget/asked.h"
+
+#include "base/clock.h"
+#include "collect/common/state.h"
+#include "proc/reader.h"
+
+/*
+ * Without this limit, a process that keeps making large code objects would keep krait from all
+ * other processes. What isn't asked in time stays unknown.
+ */
+#define ASKED_NS (250 * NSEC_PER_MSEC)
+
+bool asked_may(const struct collect *c)
+{
+	return c->asked_ns <= ASKED_NS;
+}
+
+uint64_t asked_begin(void)
+{
+	return clock_ns(CLOCK_THREAD_CPUTIME_ID) + reader_spent_ns();
+}
+
+void asked_end(struct collect *c, uint64_t began_ns)
+{
+	c->asked_ns += asked_begin() - began_ns;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The budget for asking processes for what only they have, from one flush to the next. It counts
+ * the CPU time that this takes, and the time for which a process's memory keeps krait waiting. On a
+ * busy machine krait waits for a CPU, too: that says nothing about the process, and isn't counted.
+ */
+#ifndef COLLECT_ASKED_H
+#define COLLECT_ASKED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct collect;
+
+/* May processes be asked until the next flush? */
+bool asked_may(const struct collect *c);
+/* Call both around the work; asked_end() charges what passed since then. */
+uint64_t asked_begin(void);
+void asked_end(struct collect *c, uint64_t began_ns);
+
+#endif
