@@ -262,7 +262,6 @@ walk_inline void send_sample(struct rec_sample *rec, const struct walk *w)
 walk_inline bool capture_in(const struct moment *m, struct walk *w)
 {
 	struct rec_sample rec = {.type = REC_SAMPLE, .source = w->source, .weight = m->weight};
-	struct walk_out *out;
 	bool exits, young;
 	__u32 flags;
 
@@ -278,9 +277,6 @@ walk_inline bool capture_in(const struct moment *m, struct walk *w)
 	choose_extent(w->slot, exits, young);
 	if (!take_stack(m, &rec, w))
 		return false;
-	out = walk_out(w->slot);
-	if (!out)
-		return false;
 	count(COUNT_SAMPLES);
 	/*
 	 * This comes before send_code() reads sent_epoch, so that the stack's value is never the
@@ -288,7 +284,7 @@ walk_inline bool capture_in(const struct moment *m, struct walk *w)
 	 */
 	if (w->hash)
 		w->hash = in_epoch(w->hash);
-	send_stack(w, out);
+	send_stack(w);
 	send_sample(&rec, w);
 	if (lacks(&rec, w))
 		send_absent(w->slot);

@@ -266,26 +266,24 @@ walk_global int send_codes(__u32 slot, __u32 first)
 	return refused;
 }
 
-/* Sends the stack in walk_out, its code objects first, unless it was sent before. */
-walk_inline void send_stack(struct walk *w, struct walk_out *out)
+/*
+ * Sends the stack in walk_out, which wasn't sent before, its code objects first. 1: all of it was
+ * sent.
+ */
+walk_global int send_new_stack(__u32 slot)
 {
-	/*
-	 * Most samples meet a stack that was met shortly before: then the large map isn't searched.
-	 */
-	__u64 n, *recent = &w->sent[bounded(w->hash >> 1, SENT_STACKS)];
+	struct walk *w = walk_state(slot);
+	struct walk_out *out = walk_out(slot);
 	int refused = 0;
+	__u64 n;
 
-	if (!w->hash || *recent == w->hash)
-		return;
-	if (stack_seen(w->hash)) {
-		*recent = w->hash;
-		return;
-	}
+	if (!w || !out)
+		return 0;
 	w->copied = w->codes_sent = 0;
 	for (__u32 i = 0; i < ABI_MAX_FRAMES && i < w->n; i += SEND_GROUP)
-		refused |= send_codes(w->slot, i);
+		refused |= send_codes(slot, i);
 	if (!send_native(w))
-		return;
+		return 0;
 	out->head.type = REC_STACK;
 	out->head.outcome = w->outcome;
 	out->head.n = (__u16)w->n;
@@ -295,13 +293,28 @@ walk_inline void send_stack(struct walk *w, struct walk_out *out)
 	n = sizeof(out->head) + (__u64)w->n * sizeof(out->frame[0]);
 	opaque(n);
 	if (n < sizeof(out->head) || n > sizeof(*out))
-		return;
+		return 0;
 	if (send_bytes(out, n))
-		return;
+		return 0;
 	count(COUNT_STACKS_SENT);
-	if (refused)
+	return !refused;
+}
+
+/* Sends the stack in walk_out unless it was sent before. */
+walk_inline void send_stack(struct walk *w)
+{
+	/*
+	 * Most samples meet a stack that was met shortly before: then the large map isn't searched.
+	 */
+	__u64 *recent = &w->sent[bounded(w->hash >> 1, SENT_STACKS)];
+
+	if (!w->hash || *recent == w->hash)
 		return;
-	stack_mark(w->hash);
+	if (!stack_seen(w->hash)) {
+		if (!send_new_stack(w->slot))
+			return;
+		stack_mark(w->hash);
+	}
 	*recent = w->hash;
 }
 

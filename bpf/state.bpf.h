@@ -169,7 +169,10 @@ struct walk {
 	/* meet_fresh() uses these: the frame to judge, and its code object */
 	__u64 caller, caller_code;
 	__u64 chunk, stack_top; /* 3.11, 3.12: present chunk and top of the data stack */
-	/* result of find_running(); with INNER_FOUND the frame at which the walk restarted */
+	/*
+	 * result of find_running(); with INNER_FOUND the frame at which the walk restarted. Before
+	 * the walk, result of see_library().
+	 */
 	__u64 found;
 	struct shim_memo shims[SHIM_MEMOS];
 	__u64 loop; /* 3.11, 3.12: _PyCFrame of the innermost evaluation loop that isn't dropped */

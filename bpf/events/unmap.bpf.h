@@ -49,21 +49,29 @@ walk_inline void on_unmap(struct vm_area_struct *vma)
 	note_unmap(tgid, space_of(task, tgid));
 }
 
+/*
+ * 1 = chunk @number has a mapping between @start and @end, 0 = it has none, negative = there is no
+ * such chunk.
+ */
+walk_global int chunk_maps(__u32 number, __u64 start, __u64 end)
+{
+	const struct space_chunk *c = (const void *)unwind_chunk_at(number);
+	__u64 m;
+
+	if (!c)
+		return -1;
+	m = bounded(search_space(c, end - 1), SPACE_MAPPINGS);
+	return c->start[m] < end && c->start[m] + ((__u64)c->map[m].pages << 12) > start;
+}
+
 /* Tells whether @s has a mapping between @start and @end. */
 walk_inline bool is_mapped(const struct unwind_space *s, __u64 start, __u64 end)
 {
-	for (__u32 i = 0; i < SPACE_CHUNKS; i++) {
-		const struct space_chunk *c;
-		__u64 m;
+	for (__u32 i = 0; i < SPACE_CHUNKS && i < s->chunks; i++) {
+		int r = chunk_maps(s->chunk[i], start, end);
 
-		if (i >= s->chunks)
-			break;
-		c = (const void *)unwind_chunk_at(s->chunk[i]);
-		if (!c)
-			break;
-		m = bounded(search_space(c, end - 1), SPACE_MAPPINGS);
-		if (c->start[m] < end && c->start[m] + ((__u64)c->map[m].pages << 12) > start)
-			return true;
+		if (r)
+			return r > 0;
 	}
 	return false;
 }

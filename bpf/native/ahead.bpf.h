@@ -13,15 +13,16 @@
 #include "native/arch.bpf.h"
 #include "state.bpf.h"
 
+/* how many instructions are followed; in a trampoline of libffi 3.5 a thread executes 11 */
+#define AHEAD_MAX 16
+
 #if defined(__TARGET_ARCH_arm64) || defined(__aarch64__)
 walk_inline bool run_ahead(struct unwind_regs *regs, __u64 *leaf)
 {
 	return false;
 }
 #else
-#define LEAF_R10  10
-/* how many instructions are followed; in a trampoline of libffi 3.5 a thread executes 11 */
-#define AHEAD_MAX 16
+#define LEAF_R10 10
 
 /* Tells whether @code begins with these @n bytes. The lowest byte of @bytes is the first. */
 walk_inline bool is_code(__u64 code, __u64 bytes, __u32 n)
@@ -86,23 +87,19 @@ walk_inline __u64 jump_target(__u64 pc, __u64 r10, __u64 code)
 }
 
 /*
- * Simulates a trampoline's instructions on @regs and on @leaf, which has all registers. False:
- * there are none at the program counter.
+ * Simulates the instruction at the program counter on @regs and on @leaf, which has all registers.
+ * False: trampolines don't have it.
  */
 walk_inline bool run_ahead(struct unwind_regs *regs, __u64 *leaf)
 {
-	__u64 from = regs->pc, *r10 = &leaf[LEAF_R10];
+	__u64 *r10 = &leaf[LEAF_R10], code = ahead_u64(regs->pc), next;
+	__u32 n = run_plain(regs, r10, code);
 
-	for (int i = 0; i < AHEAD_MAX; i++) {
-		__u64 code = ahead_u64(regs->pc), next;
-		__u32 n = run_plain(regs, r10, code);
-
-		next = n ? regs->pc + n : jump_target(regs->pc, *r10, code);
-		if (next == regs->pc)
-			break;
-		regs->pc = next;
-	}
-	return regs->pc != from;
+	next = n ? regs->pc + n : jump_target(regs->pc, *r10, code);
+	if (next == regs->pc)
+		return false;
+	regs->pc = next;
+	return true;
 }
 #endif
 

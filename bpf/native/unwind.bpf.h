@@ -427,28 +427,39 @@ walk_inline const struct unwind_rule *rule_of(struct native *n, struct native_me
 	return 0;
 }
 
-/*
- * If the innermost frame is a trampoline, sets n->regs to those a few instructions later and
- * returns 1.
- */
-walk_global int native_ahead(__u32 slot)
+/* Simulates one instruction of a trampoline. 0: the innermost frame is at none. */
+walk_global int native_ahead_once(__u32 slot)
 {
 	struct native *n = native_state(slot);
 
 	return n && run_ahead(&n->regs, n->leaf);
 }
 
+/*
+ * If the innermost frame is a trampoline, sets n->regs to those a few instructions later and
+ * returns 1.
+ */
+walk_global int native_ahead(__u32 slot)
+{
+	const struct native *n = native_state(slot);
+	__u64 from;
+
+	if (!n)
+		return 0;
+	from = n->regs.pc;
+	for (int i = 0; i < AHEAD_MAX; i++)
+		if (!native_ahead_once(slot))
+			break;
+	return n->regs.pc != from;
+}
+
 walk_inline void native_step(struct native *n, struct native_out *no, struct walk *w,
 			     struct walk_out *out, struct walk_addrs *addrs)
 {
-	__u64 at = n->regs.pc - !n->exact;
+	__u64 at = n->regs.pc - 1 + n->exact; /* no branch, as the verifier follows each */
 	const struct unwind_rule *rule;
 	struct native_memo *row;
 
-	if (n->n >= ABI_MAX_NATIVE) {
-		native_end(n, NATIVE_TRUNCATED);
-		return;
-	}
 	row = find_row(n, at);
 	rule = rule_of(n, row);
 	push_native(n, no, rule && !n->instructions ? at - row->into : at);
@@ -482,9 +493,26 @@ walk_global int native_group(__u32 slot)
 	for (int i = 0; i < NATIVE_GROUP_FRAMES; i++) {
 		if (n->done)
 			return 1;
+		if (n->n >= ABI_MAX_NATIVE) {
+			native_end(n, NATIVE_TRUNCATED);
+			return 1;
+		}
 		native_step(n, no, w, out, addrs);
 	}
+	if (n->n >= NATIVE_LEAST && !n->done && walk_clock() - w->began_ns > NATIVE_NS)
+		native_end(n, NATIVE_LATE);
 	return n->done;
+}
+
+#define NATIVE_GROUPS 16 /* how many groups one call of native_groups() unwinds */
+
+/* Unwinds up to NATIVE_GROUPS groups of frames. Returns 1 if the unwinding is over. */
+walk_global int native_groups(__u32 slot)
+{
+	for (int i = 0; i < NATIVE_GROUPS; i++)
+		if (native_group(slot))
+			return 1;
+	return 0;
 }
 
 /* Unwinds from n->regs (set by the caller) until the end; @w's Python frames have been walked. */
@@ -500,14 +528,9 @@ walk_inline void walk_native(struct native *n, struct walk *w)
 	n->loop = w->loop;
 	n->exact = n->innermost = 1;
 	n->second = 0;
-	for (int i = 0; i < ABI_MAX_NATIVE / NATIVE_GROUP_FRAMES + 1; i++) {
-		if (native_group(w->slot))
+	for (int i = 0; i < ABI_MAX_NATIVE / (NATIVE_GROUP_FRAMES * NATIVE_GROUPS) + 1; i++)
+		if (native_groups(n->slot))
 			break;
-		if (n->n >= NATIVE_LEAST && walk_clock() - w->began_ns > NATIVE_NS) {
-			native_end(n, NATIVE_LATE);
-			break;
-		}
-	}
 }
 
 /*

@@ -32,24 +32,36 @@ walk_global int check_library(__u32 slot, __u64 addr)
 	return 0;
 }
 
+/*
+ * Looks at the entry of the loader's list at @at. Sets w->found to the load bias if it is the
+ * library whose dynamic section lies at @dynamic and has this @check. Returns the address of the
+ * next entry; 0: there is none.
+ */
+walk_global __u64 see_library(__u32 slot, __u64 at, __u64 dynamic, __u64 check)
+{
+	struct walk *w = walk_state(slot);
+	struct link_map map;
+
+	if (!w || read_user(&map, sizeof(map), at))
+		return 0;
+	if (map.dynamic - map.addr == dynamic && !check_library(slot, map.dynamic) &&
+	    w->acc == check)
+		w->found = map.addr;
+	return map.next;
+}
+
 /* Returns the load bias of libpython in the current process; 0: it isn't mapped (yet). */
 walk_inline __u64 find_library(struct walk *w, const struct exe_entry *exe, __u64 bias)
 {
 	__u64 debug = 0, at = 0;
-	struct link_map map;
 
 	if (read_user(&debug, sizeof(debug), exe->debug_slot + bias) || !debug ||
 	    read_user(&at, sizeof(at), debug + 8))
 		return 0;
-	for (int i = 0; i < MAX_LIBRARIES; i++) {
-		if (!at || read_user(&map, sizeof(map), at))
-			return 0;
-		if (map.dynamic - map.addr == exe->lib_dynamic &&
-		    !check_library(w->slot, map.dynamic) && w->acc == exe->lib_check)
-			return map.addr;
-		at = map.next;
-	}
-	return 0;
+	w->found = 0;
+	for (int i = 0; i < MAX_LIBRARIES && at && !w->found; i++)
+		at = see_library(w->slot, at, exe->lib_dynamic, exe->lib_check);
+	return w->found;
 }
 
 /*

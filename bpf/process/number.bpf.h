@@ -11,9 +11,10 @@
 /* krait's own PID namespace; 0: it is the host's, so nothing is translated */
 const volatile __u32 pidns_inum;
 
-/* Returns the number of @pid in krait's PID namespace; 0: it isn't visible there. */
-walk_inline __u32 number_of(struct pid *pid)
+/* As number_of(), of the struct pid at @at. */
+walk_global __u32 number_at(__u64 at)
 {
+	struct pid *pid = (void *)at;
 	__u32 level = BPF_CORE_READ(pid, level);
 
 	for (__u32 i = 0; i < MAX_PIDNS_LEVEL; i++) {
@@ -26,6 +27,12 @@ walk_inline __u32 number_of(struct pid *pid)
 			return up.nr;
 	}
 	return 0;
+}
+
+/* Returns the number of @pid in krait's PID namespace; 0: it isn't visible there. */
+walk_inline __u32 number_of(struct pid *pid)
+{
+	return number_at((__u64)pid);
 }
 
 /*

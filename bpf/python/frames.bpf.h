@@ -366,12 +366,25 @@ walk_inline void name_absence(struct walk *w, const struct py_layout *l)
 		w->outcome = without_python(w, l);
 }
 
-/*
- * Walks the sampled thread's Python frames, into walk_out. Sets w->n, w->outcome and the stack's
- * id, w->hash.
- */
-walk_inline void walk_python(struct walk *w, const struct py_layout *l)
+#define WALK_GROUPS 16 /* how many groups one call of walk_groups() walks */
+
+/* Walks up to WALK_GROUPS groups of frames. Returns 1 if the walk is over. */
+walk_global int walk_groups(__u32 slot)
 {
+	for (int i = 0; i < WALK_GROUPS; i++)
+		if (walk_group(slot))
+			return 1;
+	return 0;
+}
+
+/* Finds the sampled thread's innermost frame. 0: it has none, or that isn't known. */
+walk_global int begin_python(__u32 slot)
+{
+	struct walk *w = walk_state(slot);
+	const struct py_layout *l = layout_of(w);
+
+	if (!l)
+		return 0;
 	walk_begin(w);
 	start_stack(w);
 	w->steps = w->hashed = w->proved_late = 0;
@@ -384,12 +397,15 @@ walk_inline void walk_python(struct walk *w, const struct py_layout *l)
 	forget_near(w, l);
 	if (!find_frame(w, l)) {
 		name_absence(w, l);
-		return;
+		return 0;
 	}
 	count_codes(w);
-	for (int i = 0; i < MAX_STEPS / GROUP_FRAMES + 1; i++)
-		if (walk_group(w->slot))
-			break;
+	return 1;
+}
+
+/* The frames were walked: completes the outcome and the stack's id. */
+walk_inline void end_python(struct walk *w, const struct py_layout *l)
+{
 	if (!w->n && w->outcome == WALK_OK)
 		w->outcome = WALK_NO_PYTHON; /* an evaluation loop is being entered or left */
 	/* that the memory is missing may be the whole cause */
@@ -397,6 +413,22 @@ walk_inline void walk_python(struct walk *w, const struct py_layout *l)
 		w->outcome = WALK_CODE_FAULT;
 	name_absence(w, l);
 	w->hash = check_mix(w->hash, (__u64)w->n << 8 | w->outcome) | 1;
+}
+
+/*
+ * Walks the sampled thread's Python frames, into walk_out. Sets w->n, w->outcome and the stack's
+ * id, w->hash.
+ */
+walk_inline void walk_python(struct walk *w, const struct py_layout *l)
+{
+	__u32 slot = w->slot;
+
+	if (!begin_python(slot))
+		return;
+	for (int i = 0; i < MAX_STEPS / (GROUP_FRAMES * WALK_GROUPS) + 1; i++)
+		if (walk_groups(slot))
+			break;
+	end_python(w, l);
 }
 
 #endif

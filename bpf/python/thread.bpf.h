@@ -217,6 +217,20 @@ walk_global int next_listed_tstate(__u32 slot)
 	return 0;
 }
 
+#define LISTED_GROUP 16 /* how many thread states one call of search_listed() looks at */
+
+/* As next_listed_tstate(), for LISTED_GROUP thread states. */
+walk_global int search_listed(__u32 slot)
+{
+	for (int i = 0; i < LISTED_GROUP; i++) {
+		int r = next_listed_tstate(slot);
+
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
 /*
  * Searches the list of w->interp. 1 = w->tstate is this thread's state. 0 = it isn't in the list;
  * then w->listed is a hash over the states that are.
@@ -230,8 +244,8 @@ walk_global int search_list(__u32 slot)
 		return 0;
 	w->listed = 0;
 	w->tstate = w->interp ? list_u64(w, w->interp + l->interp_tstate_head) : 0;
-	for (int i = 0; i < MAX_LISTED_THREADS; i++) {
-		int r = next_listed_tstate(slot);
+	for (int i = 0; i < MAX_LISTED_THREADS / LISTED_GROUP; i++) {
+		int r = search_listed(slot);
 
 		if (r)
 			return r > 0;

@@ -371,6 +371,6 @@ void walker_send(struct walker *w, pid_t tid, uint64_t time_ns)
 				 .weight = 1};
 
 	at = w;
-	send_stack(&w->walk, &w->out);
+	send_stack(&w->walk);
 	w->config.record(w->config.ctx, &rec, sizeof(rec));
 }

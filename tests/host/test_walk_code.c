@@ -38,7 +38,7 @@ static const uint8_t *text_bytes(const struct rec_code *rec, enum code_text whic
 static void walk_and_send(void)
 {
 	assert_int_equal(image_walk(), WALK_OK);
-	send_stack(host.w, host.out);
+	send_stack(host.w);
 }
 
 static void build(size_t n, uint64_t code)
@@ -385,7 +385,7 @@ static void not_resident(void)
 		assert_int_equal(image_walk(), WALK_OK);
 		/* Only the head of the text's object is readable, or not even that. */
 		host.fault_at = i ? file + image.l->str_length : file + image.l->str_ascii;
-		send_stack(host.w, host.out);
+		send_stack(host.w);
 		host.fault_at = 0;
 		rec = code_record(0);
 		assert_int_equal(rec->text[CODE_FILENAME].addr, file);

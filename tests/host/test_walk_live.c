@@ -297,7 +297,7 @@ static void walk_thread(pid_t tid, const struct truth *truth)
 		fail_msg("ptrace of %d failed: %s", tid, strerror(errno));
 	host_forget_sent();
 	assert_int_equal(host_walk(&target.where, tp), WALK_OK);
-	send_stack(host.w, host.out);
+	send_stack(host.w);
 	compare(truth);
 	walk_failing(tp);
 }

@@ -996,7 +996,7 @@ static void every_nth_read_fails(void)
 			host.keep_on_fault = keep;
 			nested_check(walk);
 			assert_part();
-			send_stack(host.w, host.out);
+			send_stack(host.w);
 			host_forget_sent();
 		}
 	}

@@ -107,7 +107,7 @@ static inline void nested_walk_second(void)
 	s->native.regs = host.native->regs;
 	memcpy(s->native.leaf, host.native->leaf, sizeof(s->native.leaf));
 	walk_native(&s->native, w);
-	send_stack(w, &s->out);
+	send_stack(w);
 	walk_give_back(w);
 	host_must(!w->users, "a slot wasn't given back");
 	nested_scribble();

@@ -161,7 +161,7 @@ static inline void random_walk(struct choices *c)
 	host_must(host.reads <= MOST_READS, "too many reads");
 	host_must(!host.w->n || host.w->hash, "a stack without id");
 	if (x >> 44 & 1) {
-		send_stack(host.w, host.out);
+		send_stack(host.w);
 		check_records();
 		host_forget_sent();
 	}
