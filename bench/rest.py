@@ -46,8 +46,8 @@ def family(pid):
 
 
 def cpu_seconds(pid):
-    """CPU time of all threads, also of those that have ended, by the kernel's clock of the
-    process."""
+    """Returns the CPU time of all threads of a process, also of those that have ended, by the
+    process's clock in the kernel."""
     try:
         return time.clock_gettime(~pid << 3 | 2)
     except OSError:
@@ -59,8 +59,8 @@ def forks():
 
 
 def program_seconds(k):
-    """Returns the run time of all its kernel programs; run_time_ns counts while the kernel's
-    statistics are on."""
+    """Returns the run time of all kernel programs of krait. The kernel counts it (run_time_ns) only
+    while its statistics are on."""
     programs = {
         lib.field(text, "prog_id"): lib.field(text, "run_time_ns")
         for _, text in k.fdinfo("prog_type:")

@@ -6,9 +6,9 @@ between two runs: addresses, hash seeds, the machine's speed. --record adds N re
 program to FOLDER, by turns. Then each recording of a program is compared with the next one:
 
 same: nothing changed, so at most 5 % of the pairs may flag anything.
-five-points: in the second recording a function is made dearer by 5 points of share: its samples
-come more often, and all later ones come later. It is found in at least 90 %. The same is done with
-the largest function, if it has a fifth of all or more.
+five-points: in the second recording a function gets 5 percentage points more: some of its samples
+are repeated, and all later samples come later. diff must find the function in at least 90 %. The
+same is done with the largest function, if it has a fifth of all samples or more.
 
 Recording needs root; judging the recordings of a folder needs the right to read them."""
 import argparse

@@ -281,7 +281,8 @@ def full_pipe():
 
 
 def damaged(change):
-    """Runs a copy of the interpreter, then spoils its file on disk; krait must not mind."""
+    """Runs a copy of the interpreter, replaces its file by a spoilt one, and records the process:
+    krait must record it or refuse to, and not crash."""
     with folder() as d:
         path = d + "/python3"
         shutil.copy(kit.PYTHON, path)
@@ -301,7 +302,8 @@ def damaged(change):
 
 @kit.case
 def truncated_elf():
-    """The file at the executable's path isn't the one that is mapped."""
+    """If the file at the executable's path isn't the mapped one any more, and is broken, krait
+    doesn't crash."""
     for change in (lambda data: data[:1000], lambda data: data[:100000], lambda data: b"",
                    lambda data: data[:64] + b"\xff" * 100000):
         damaged(change)

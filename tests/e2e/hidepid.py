@@ -19,7 +19,8 @@ BRIEF = kit.BUSY.replace("while True:", "import time\n    end = time.time() + 0.
 
 
 class Place:
-    """Runs a krait with file capabilities, in a mount namespace whose /proc hides."""
+    """Runs a krait with file capabilities, in a mount namespace where /proc is mounted with
+    hidepid=."""
 
     def __init__(self, d, how):
         os.chmod(d, 0o777)

@@ -183,7 +183,8 @@ def attached(pid):
 
 
 def open_files(pid):
-    """Returns what the descriptors of that process lead to; it may close some in the meantime."""
+    """Yields the files that the descriptors of a process lead to. The process may close some
+    meanwhile."""
     for fd in os.listdir("/proc/%d/fd" % pid):
         with contextlib.suppress(FileNotFoundError):
             yield os.readlink("/proc/%d/fd/%s" % (pid, fd))
@@ -198,7 +199,7 @@ def wait_for(condition, seconds):
 
 
 def cpu_seconds(pid):
-    """Returns the CPU time of all its threads, in the kernel's steps of 10 ms."""
+    """Returns the CPU time of all threads of a process, in the kernel's steps of 10 ms."""
     with open("/proc/%d/stat" % pid) as f:
         fields = f.read().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
@@ -305,8 +306,8 @@ def main():
 
 
 def with_packages(name, version, *packages):
-    """A Python of that version, such as "3.13", that has these packages; it is kept for the next
-    run."""
+    """Returns a Python of that version, such as "3.13", that has these packages. It is kept for the
+    next run."""
     place = os.path.join(CACHE, "packages", name)
     has, wanted = place + "/venv/has", version + " " + " ".join(packages)
     os.makedirs(place, exist_ok=True)

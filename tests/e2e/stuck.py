@@ -160,7 +160,8 @@ def check_written(out, said):
 
 @kit.case
 def names_have_a_deadline():
-    """5 s after the end of sampling everything is written, without the missing names."""
+    """krait waits for missing names until 5 s after the end of sampling. Then it writes the
+    recording without them."""
     with held_names("-d", 2) as (_, out, running):
         running.says("waiting for ", 20)
         took = running.says("krait report " + out + "\n", 15)

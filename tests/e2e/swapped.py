@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs whose memory was paged out: user space reads for krait what the kernel program couldn't
+"""Programs whose memory was paged out: krait's user space reads what its kernel program couldn't
 read."""
 import contextlib
 import ctypes

@@ -158,7 +158,8 @@ class Browser:
             self._event(self._receive(60))
 
     def js(self, expression, wait=False):
-        """Evaluates an expression. @wait: it is a promise, whose result is waited for."""
+        """Evaluates an expression and returns its value. With @wait the expression is a promise,
+        and its result is returned."""
         result = self.call("Runtime.evaluate", {"expression": expression, "returnByValue": True, "awaitPromise": wait})
         if "exceptionDetails" in result:
             raise RuntimeError(json.dumps(result["exceptionDetails"])[:800])

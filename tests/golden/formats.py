@@ -235,7 +235,7 @@ def content(path):
 
 def check_jsonl(name, recording, path, directory):
     with open(path, encoding="utf-8") as f:
-        # splits at everything that anybody takes for the end of a line
+        # splitlines() splits at every character that some program takes for the end of a line
         lines = f.read().splitlines()
     result(f"{name} jsonl is JSON, line by line",
            [line for line in lines if not isinstance(json.loads(line), dict)])

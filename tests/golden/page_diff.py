@@ -239,7 +239,7 @@ def library(b):
 def other_pictures(b):
     """Callers, callees and stacks from the leaf have both sides too."""
     open_page(b, "diff.html", "#view=callers")
-    # in order of effect: new +60, then gone -50, deflate and work +50
+    # the largest change comes first: new +60, then gone -50, deflate and work +50
     b.mouse("mouseMoved", *at(b, 0.04, 1))
     assert tip(b).startswith("new\n") and "total\t0 ms/s\t60 ms/s\tnew" in tip(b), tip(b)
     open_page(b, "diff.html")
@@ -289,7 +289,7 @@ def source(b):
         press(b, "run")
         return sorted(b.js("[...document.querySelectorAll('#lines tbody tr')].map((e) => e.innerText.replace(/\\u00a0/g, ' '))"))
 
-    page.pages.chmod(0o755)  # root's files are shown if everybody may read them
+    page.pages.chmod(0o755)  # root's files are shown only if everybody may read them
     paths = {name: page.pages / name / "app.py" for name in FILES}
     for name, path in paths.items():
         path.parent.mkdir()
