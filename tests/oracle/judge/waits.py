@@ -15,7 +15,9 @@ SUM = 0.001           # how far a thread's sum may be off
 SUM_NS = 50000        # the same for a short sum: two readings of the clocks aren't one moment
 ALL = 0.0003          # how far the sum of all threads may be off
 RIGHT = 0.999         # the share of the captured time that must be at the right place
-GIL = 0.02            # the share of a thread's time for which waits that are over need the GIL
+# The share of its time that a thread may wait for the GIL when a wait is over, and how much more
+# than the sleeps whose length is known do.
+GIL, GIL_TIMES = 0.02, 4
 TICK_NS = 10000000    # /proc/stat counts in these
 # A CPU that is stolen while a thread runs looks like waiting to it. The kernel tells only how much
 # it was of all threads together. A thread is allowed so many times its part by CPU time, and one
@@ -29,14 +31,16 @@ MARK = re.compile(r"# waits( in)?: (.+)")
 
 
 class Wait(object):
-    """One wait. stack: its number. The times are those at its ends; end None: it isn't over."""
+    """One wait. stack: its number. The times are those at its ends; end None: it isn't over. asked:
+    how long it should wait, if that is known; the rest is waiting for the GIL."""
 
-    __slots__ = ("stack", "start", "end", "ns")
+    __slots__ = ("stack", "start", "end", "ns", "asked")
 
     def __init__(self, fields):
         self.stack, self.start = fields[0], fields[1]
         self.end = fields[4] if len(fields) > 4 else None
         self.ns = None if self.end is None else waiting(fields[1:4], fields[4:7])
+        self.asked = fields[7] if len(fields) > 7 else 0
 
 
 def waiting(first, last):
@@ -61,7 +65,7 @@ class Thread(object):
         self.waits = [Wait(fields) for fields in told["waits"]]
         self.readings = [told["begin"]]
         for fields in told["waits"]:
-            self.readings += [fields[i:i + 3] for i in range(1, len(fields), 3)]
+            self.readings += [fields[i:i + 3] for i in range(1, len(fields) - 2, 3)]
         self.readings += [told["end"]] if told["end"] else []
         self.open = bool(self.waits) and self.waits[-1].end is None
         self.places = set(log.place(stack) for stack in self.stacks)
@@ -162,6 +166,12 @@ class Log(object):
         file, first, line = place[-1]
         return self.mark(file, line or first, not line) or ()
 
+    def gil_share(self):
+        """Returns the share of the sleeps of known length that was waiting for the GIL."""
+        known = [w for t in self.threads.values() for w in t.waits if w.asked and w.ns]
+        late = sum(max(0, w.ns - w.asked) for w in known)
+        return late / max(1, sum(w.ns for w in known))
+
     def window(self, profile):
         """Returns (start, end) of the recording by the monotonic clock."""
         start = profile.time_nanos - self.real
@@ -229,6 +239,7 @@ class Judge(object):
             self.report.example("thread", ns, sample.labels.get("state"), ())
             return
         self.sums[tid] += ns
+        self.squares[tid] += ns * ns / max(1, sample.values[0])
         frames = tuple((f.file, f.first, f.line) for f in self.profile.stack(sample)
                        if f.kind == "python")
         place = self.log.place(frames)
@@ -255,7 +266,6 @@ class Judge(object):
         if self.idle and (sample.labels.get("idle") == "yes") != ("idle" in states):
             return "idle"
         self.places[thread.tid][place] += ns
-        self.squares[thread.tid] += ns * ns / max(1, sample.values[0])
         return None
 
     def stolen(self, thread):
@@ -291,16 +301,23 @@ class Judge(object):
             text = ", ".join("%s %.3f ms" % (kind, ns / 1e6) for kind, ns in kinds)
             self.report.fault(kinds[0][0] if kinds else "nothing", "%.3f of %.3f ms: %s" % (
                 wrong / 1e6, self.report.captured / 1e6, text))
+        self.judge_gil()
+
+    def judge_gil(self):
+        """Judges what was captured when a wait was over, and between waits."""
+        share = GIL + GIL_TIMES * self.log.gil_share()
         for tid, thread in sorted(self.log.threads.items()):
             between = thread.waited(self.window)[0] - sum(thread.by_place(self.window).values())
-            gil, seen = self.gil[tid], self.between[tid]
-            if gil > GIL * self.sums[tid] + max(0, between) + SUM_NS:
+            gil, seen, total = self.gil[tid], self.between[tid], max(1, self.sums[tid])
+            captures = total ** 2 / max(1, self.squares[tid])
+            due = max(0, between) / total
+            if gil > share * total + max(0, between) + SUM_NS:
                 self.report.fault("gil", "thread %d waited %.3f of %.3f ms for the GIL" % (
-                    tid, gil / 1e6, self.sums[tid] / 1e6))
-            if seen > max(0, between) + (1 - RIGHT) * self.sums[tid] + SUM_NS:
+                    tid, gil / 1e6, total / 1e6))
+            error = 0 if self.exact else ERRORS * (max(due, 1 / captures) / captures) ** 0.5
+            if seen > (due + 1 - RIGHT + error) * total + SUM_NS:
                 self.report.fault("line", "thread %d waited %.3f of %.3f ms on lines where it "
-                                  "waits %.3f" % (tid, seen / 1e6, self.sums[tid] / 1e6,
-                                                  between / 1e6))
+                                  "waits %.3f" % (tid, seen / 1e6, total / 1e6, between / 1e6))
 
     def judge_shares(self):
         """Compares the shares of a thread's stacks, where it waited with several."""
@@ -309,7 +326,7 @@ class Judge(object):
             total, sum_got = sum(true.values()), sum(got.values())
             if len(true) < 2 or not total or not sum_got:
                 continue
-            captures = sum_got ** 2 / max(1, self.squares[tid])
+            captures = sum_got * self.sums[tid] / max(1, self.squares[tid])
             if captures < FEW:
                 continue
             for place, ns in true.items():
@@ -324,5 +341,5 @@ class Judge(object):
 def judge(profile, log, window=None, idle=False, exact=False):
     """Returns what the profile says wrongly of the program's waits. window: the recording's start
     and end by the monotonic clock, where the profile doesn't know them. idle: it tells idle from
-    waiting. exact: its times are made of the log, so nothing is allowed for what that can't know."""
+    waiting. exact: it is made of the log, so nothing is allowed for what that can't know."""
     return Judge(profile, log, window, idle, exact).all()

@@ -27,6 +27,7 @@ import rig  # noqa: E402
 
 MONOTONIC, THREAD_CPU = 1, 3  # clock ids
 SIG_BLOCK = 0
+PR_SET_TIMERSLACK = 29
 TORN_NS = 100000              # three readings that took longer belong to different moments
 logs, started = [], []
 libc = ctypes.PyDLL(None, use_errno=True)
@@ -69,6 +70,8 @@ class Log(object):
         self.buffer = ctypes.create_string_buffer(96)
         self.stacks, self.stack_ids, self.waits, self.last = [], {}, [], None
         self.stack = None
+        self.asked = 0
+        libc.prctl(PR_SET_TIMERSLACK, ctypes.c_ulong(1))
         self.first = self.now()
         logs.append(self)
         if self.tid != os.getpid():
@@ -83,7 +86,9 @@ class Log(object):
             if nanoseconds(MONOTONIC) - at < TORN_NS:
                 return at, cpu, int(self.buffer.raw[:size].split()[1])
 
-    def begin(self, depth=1):
+    def begin(self, depth=1, seconds=0):
+        """seconds: how long it waits, if that is known."""
+        self.asked = int(seconds * 1e9)
         frame = sys._getframe(depth)
         self.stack = self.stack_id(frame, frame.f_lineno + 1)
         self.start = self.now()
@@ -102,7 +107,7 @@ class Log(object):
         return self.stack_ids[key]
 
     def end(self):
-        self.waits.append((self.stack,) + self.start + self.now())
+        self.waits.append((self.stack,) + self.start + self.now() + (self.asked,))
         self.stack = None
 
     def close(self):

@@ -69,15 +69,16 @@ class Releaser(object):
             log.begin()
             asked = os.read(self.asked, 8)  # waits: pipe
             log.end()
-            log.begin()
-            time.sleep(struct.unpack("d", asked)[0])  # waits: sleep
+            seconds = struct.unpack("d", asked)[0]
+            log.begin(seconds=seconds)
+            time.sleep(seconds)  # waits: sleep
             log.end()
             self.function()
 
 
 class Sleep(object):
     def wait(self, log, seconds):
-        log.begin()
+        log.begin(seconds=seconds)
         time.sleep(seconds)  # waits: sleep
         log.end()
 

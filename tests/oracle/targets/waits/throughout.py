@@ -23,8 +23,8 @@ def waiter(kind):
 class LastLog(clocks.Log):
     """Saves all logs when its wait is about to begin."""
 
-    def begin(self, depth=1):
-        clocks.Log.begin(self, depth + 1)
+    def begin(self, depth=1, seconds=0):
+        clocks.Log.begin(self, depth + 1, seconds)
         if not rig.tracing:
             clocks.save()
             rig.ready()
