@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What native stacks are unwound with, in krait's own memory: the same tables, rules and mappings
- * that sampler/unwind_store.h keeps in the kernel's maps. Nothing is freed before the end, since a
+ * that sampler/unwind/store.h keeps in the kernel's maps. Nothing is freed before the end, since a
  * dump is short.
  */
 #ifndef DUMP_STORE_H
@@ -23,7 +23,7 @@ _must_use_ int store_init(struct store *s); /* returns 0 or -ENOMEM */
 void store_fini(struct store *s);
 
 /*
- * Same contracts as the functions of these names in sampler/unwind_store.h. 0 or -errno + message.
+ * Same contracts as the functions of these names in sampler/unwind/store.h. 0 or -errno + message.
  */
 _must_use_ int store_new_table(struct store *s, uint32_t *ret);
 _must_use_ int store_fill(struct store *s, uint32_t table, const struct unwind_rows *rows,

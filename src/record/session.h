@@ -30,7 +30,7 @@
 #include "record/patience.h"
 #include "record/spawn.h"
 #include "sampler/sampler.h"
-#include "sampler/sideband.h"
+#include "sampler/sideband/sideband.h"
 
 /* What keeps a session within its memory; see bound.c. */
 struct session_bound {

@@ -10,9 +10,9 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "proc/cpus.h"
+#include "sample.skel.h"
 #include "sampler/inner_maps.h"
 #include "sampler/internal.h"
-#include "sample.skel.h"
 
 /*
  * A program that makes new code all the time can fill a ring as fast as it is drained. So all rings

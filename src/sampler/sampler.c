@@ -15,8 +15,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "sampler/internal.h"
 #include "sample.skel.h"
+#include "sampler/internal.h"
 
 /* libbpf's last lines say why a program was refused; the text before them can be megabytes. */
 #define LIBBPF_TAIL 4000

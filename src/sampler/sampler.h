@@ -10,7 +10,7 @@
 #include "base/util.h"
 #include "records.h"
 #include "sampler/sources/event_set.h"
-#include "sampler/unwind_store.h"
+#include "sampler/unwind/store.h"
 
 /* One of the events of a recording. Its samples carry its index as rec_sample.source. */
 struct sampler_source {

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "sampler/lives.h"
+#include "sampler/sideband/lives.h"
 
 static void test_one_thread(void **state)
 {

@@ -21,7 +21,7 @@
 #include "base/error.h"
 #include "base/vec.h"
 #include "proc/files.h"
-#include "sampler/sideband.h"
+#include "sampler/sideband/sideband.h"
 
 struct seen {
 	char kind; /* kind of event: 'm' mmap, 'c' comm, 'x' comm by exec, 'f' fork, 'e' exit */

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "sampler/unwind_store.h"
+#include "sampler/unwind/store.h"
 
 #define SLABS 1			    /* 512 chunks, of which 32 can't be used for files */
 #define SMALL (120 * UNWIND_FANOUT) /* rows that take 120 chunks and a root */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The store as a whole, and the rules that all its tables name; see unwind_store.h. */
+/* The store as a whole, and the rules that all its tables name; see store.h. */
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "sampler/unwind_internal.h"
+#include "sampler/unwind/internal.h"
 
 static uint64_t rule_key(const struct unwind_rule *r)
 {

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The perf side band. Record formats: include/uapi/linux/perf_event.h, enum perf_event_type. With
- * sample_id_all and sample_type TIME each record ends with its time. The rings of all CPUs are
- * merged by that time: a process may fork on one CPU and exec on another.
+ * The perf side band. The rings of all CPUs are merged by the time of their records: a process may
+ * fork on one CPU and exec on another.
  */
-#include "sampler/sideband.h"
+#include "sampler/sideband/sideband.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <time.h>
@@ -16,201 +14,9 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "proc/cpus.h"
-#include "sampler/lives.h"
-#include "sampler/perf_ring.h"
-
-struct channel {
-	int cpu, fd;
-	struct perf_ring ring;
-};
-
-struct sideband {
-	VEC(struct channel) cpus;
-	struct sideband_config config;
-	struct sideband_stats stats;
-	/* which processes have ended, according to the records of this drain */
-	struct lives lives;
-	int epfd;
-	/*
-	 * The channel that wakes krait for one watched thread, whose records the CPUs' rings get
-	 * too; .fd -1: none is watched.
-	 */
-	struct channel watched;
-};
+#include "sampler/sideband/internal.h"
 
 #define WATCHED 0xffffffffu /* value in .epfd that stands for .watched */
-
-struct body_mmap2 {
-	uint32_t tgid, tid;
-	uint64_t addr, len, pgoff;
-	uint32_t maj, min;
-	uint64_t ino, ino_generation;
-	uint32_t prot, flags;
-	char path[];
-};
-
-struct body_comm {
-	uint32_t tgid, tid;
-	char comm[];
-};
-
-struct body_task {
-	uint32_t tgid, parent_tgid;
-	uint32_t tid, parent_tid;
-	uint64_t time_ns;
-};
-
-struct body_lost {
-	uint64_t id, lost;
-};
-
-/* A record of the side band, between its header and its time. */
-struct record {
-	const struct perf_event_header *h;
-	const uint8_t *body;
-	size_t n;
-	uint64_t time_ns;
-};
-
-static bool split(const struct perf_event_header *h, struct record *ret)
-{
-	if (h->size < sizeof(*h) + sizeof(uint64_t))
-		return false;
-	*ret = (struct record){.h = h,
-			       .body = (const uint8_t *)(h + 1),
-			       .n = h->size - sizeof(*h) - sizeof(uint64_t)};
-	memcpy(&ret->time_ns, ret->body + ret->n, sizeof(ret->time_ns));
-	return true;
-}
-
-/* A process outside krait's PID namespace has pid 0, one that was already reaped has -1. */
-static bool foreign(uint32_t tgid)
-{
-	return tgid == 0 || tgid == UINT32_MAX;
-}
-
-/* The string that ends @r's body, from @at on; NULL if it doesn't end there. */
-static const char *text_of(const struct record *r, size_t at)
-{
-	if (r->n <= at || !memchr(r->body + at, '\0', r->n - at))
-		return NULL;
-	return (const char *)r->body + at;
-}
-
-static bool on_mmap(struct sideband *s, const struct record *r)
-{
-	const struct sideband_config *c = &s->config;
-	const char *path = text_of(r, offsetof(struct body_mmap2, path));
-	struct body_mmap2 b;
-
-	if (!path)
-		return false;
-	memcpy(&b, r->body, sizeof(b));
-	s->stats.foreign += foreign(b.tgid);
-	if (c->ops->mmap && !foreign(b.tgid))
-		c->ops->mmap(c->ctx, &(struct sideband_mmap){
-					     .tgid = b.tgid,
-					     .tid = b.tid,
-					     .addr = b.addr,
-					     .len = b.len,
-					     .pgoff = b.pgoff,
-					     .dev = (uint64_t)b.maj << 20 | b.min,
-					     .ino = b.ino,
-					     .ino_generation = b.ino_generation,
-					     .prot = b.prot,
-					     .flags = b.flags,
-					     .path = path,
-					     .time_ns = r->time_ns,
-					     .gone = lives_gone(&s->lives, b.tgid, r->time_ns)});
-	return true;
-}
-
-static bool on_comm(struct sideband *s, const struct record *r)
-{
-	const struct sideband_config *c = &s->config;
-	const char *comm = text_of(r, offsetof(struct body_comm, comm));
-	struct body_comm b;
-
-	if (!comm)
-		return false;
-	memcpy(&b, r->body, sizeof(b));
-	s->stats.foreign += foreign(b.tgid);
-	if (c->ops->comm && !foreign(b.tgid))
-		c->ops->comm(c->ctx, b.tgid, b.tid, comm, r->h->misc & PERF_RECORD_MISC_COMM_EXEC,
-			     r->time_ns);
-	return true;
-}
-
-static bool on_task(struct sideband *s, const struct record *r)
-{
-	const struct sideband_config *c = &s->config;
-	struct body_task b;
-
-	if (r->n < sizeof(b))
-		return false;
-	memcpy(&b, r->body, sizeof(b));
-	s->stats.foreign += foreign(b.tgid);
-	if (foreign(b.tgid))
-		return true;
-	if (r->h->type == PERF_RECORD_FORK && c->ops->fork)
-		c->ops->fork(c->ctx, b.tgid, b.tid, b.parent_tgid, b.parent_tid, r->time_ns);
-	else if (r->h->type == PERF_RECORD_EXIT && c->ops->exit)
-		c->ops->exit(c->ctx, b.tgid, b.tid, r->time_ns);
-	return true;
-}
-
-static bool on_lost(struct sideband *s, const struct record *r)
-{
-	struct body_lost b;
-
-	if (r->n < sizeof(b))
-		return false;
-	memcpy(&b, r->body, sizeof(b));
-	s->stats.lost += b.lost;
-	if (s->config.ops->lost)
-		s->config.ops->lost(s->config.ctx, b.lost);
-	return true;
-}
-
-static bool dispatch(struct sideband *s, const struct record *r)
-{
-	switch (r->h->type) {
-	case PERF_RECORD_MMAP2:
-		return on_mmap(s, r);
-	case PERF_RECORD_COMM:
-		return on_comm(s, r);
-	case PERF_RECORD_FORK:
-	case PERF_RECORD_EXIT:
-		return on_task(s, r);
-	case PERF_RECORD_LOST:
-		return on_lost(s, r);
-	default: /* a kind that only a newer kernel has: krait didn't ask for it */
-		return true;
-	}
-}
-
-/*
- * How long after its time a record of another CPU may still be missing, because it is being
- * written.
- */
-#define WRITTEN_NS NSEC_PER_MSEC
-
-static void note_life(struct sideband *s, const struct record *r, uint64_t now_ns)
-{
-	struct body_task b = {};
-
-	/* A COMM record, too, begins with the tgid. */
-	memcpy(&b, r->body, MIN(r->n, sizeof(b)));
-	if (r->h->type == PERF_RECORD_COMM && r->h->misc & PERF_RECORD_MISC_COMM_EXEC)
-		lives_began(&s->lives, b.tgid);
-	else if (r->h->type == PERF_RECORD_FORK && b.tgid == b.parent_tgid)
-		lives_thread(&s->lives, b.tgid);
-	else if (r->h->type == PERF_RECORD_FORK)
-		lives_began(&s->lives, b.tgid);
-	else if (r->h->type == PERF_RECORD_EXIT && b.tid == b.tgid &&
-		 r->time_ns + WRITTEN_NS < now_ns)
-		lives_ended(&s->lives, b.tgid, r->time_ns);
-}
 
 /*
  * Most programs that start on a machine end before they can be examined. So the records are read
@@ -227,8 +33,8 @@ static void note_lives(struct sideband *s, uint64_t now_ns)
 		for (; (h = perf_ring_peek(&ring)); perf_ring_next(&ring)) {
 			struct record r;
 
-			if (split(h, &r))
-				note_life(s, &r, now_ns);
+			if (sideband_split(h, &r))
+				sideband_note_life(s, &r, now_ns);
 		}
 	}
 }
@@ -242,7 +48,7 @@ static struct channel *oldest(struct sideband *s, struct record *ret)
 	vec_foreach(c, &s->cpus) {
 		const struct perf_event_header *h = perf_ring_peek(&c->ring);
 
-		while (h && !split(h, &r)) {
+		while (h && !sideband_split(h, &r)) {
 			s->stats.malformed++;
 			perf_ring_next(&c->ring);
 			h = perf_ring_peek(&c->ring);
@@ -273,12 +79,6 @@ static void forget_hung_up(struct sideband *s)
 			epoll_ctl(s->epfd, EPOLL_CTL_DEL, s->cpus.v[ev[i].data.u32].fd, NULL);
 }
 
-/*
- * The size of an MMAP2 record with a path of PATH_MAX (kernel/events/core.c,
- * perf_event_mmap_event()).
- */
-#define LONGEST_RECORD (sizeof(struct body_mmap2) + PATH_MAX + 64)
-
 /* Notes what has been written by now. True if a ring was so full that a record may not have fit. */
 static bool begin_all(struct sideband *s)
 {
@@ -286,7 +86,7 @@ static bool begin_all(struct sideband *s)
 
 	vec_foreach(c, &s->cpus) {
 		perf_ring_begin(&c->ring);
-		full |= c->ring.head - c->ring.tail + LONGEST_RECORD > c->ring.bytes;
+		full |= c->ring.head - c->ring.tail + sideband_longest() > c->ring.bytes;
 	}
 	return full;
 }
@@ -317,7 +117,7 @@ size_t sideband_drain(struct sideband *s)
 	full = begin_all(s);
 	note_lives(s, now_ns);
 	for (; (c = oldest(s, &r)); n++) {
-		if (!dispatch(s, &r))
+		if (!sideband_dispatch(s, &r))
 			s->stats.malformed++;
 		perf_ring_next(&c->ring);
 		/*

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Keeps the mappings of processes in the unwind store; see unwind_store.h. */
+/* Keeps the mappings of processes in the unwind store; see store.h. */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "sampler/unwind/internal.h"
 #include "unwind/rows/chunk.h"
-#include "sampler/unwind_internal.h"
 
 int unwind_store_new_space(struct unwind_store *s, uint32_t *slot)
 {

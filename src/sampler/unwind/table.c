@@ -9,8 +9,8 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "sampler/unwind/internal.h"
 #include "unwind/rows/chunk.h"
-#include "sampler/unwind_internal.h"
 
 /* one chunk in so many isn't given to tables of files: the mappings of processes need chunks too */
 #define SPARE_SHARE 16

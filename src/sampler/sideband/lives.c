@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Finds out which processes have ended; see lives.h. */
-#include "sampler/lives.h"
+#include "sampler/sideband/lives.h"
 
 /*
  * The value of a process in lives.of: two flags, and above them the time when the first thread

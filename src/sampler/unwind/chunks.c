@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "sampler/inner_maps.h"
-#include "sampler/unwind_internal.h"
+#include "sampler/unwind/internal.h"
 
 #define SLAB_BYTES (UNWIND_SLAB_CHUNKS * sizeof(struct unwind_chunk))
 /* from so many chunks in .limbo on, waiting for them is better than taking more memory */

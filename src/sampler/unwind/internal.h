@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/map.h"
 #include "base/vec.h"
-#include "sampler/unwind_store.h"
+#include "sampler/unwind/store.h"
 
 typedef VEC(uint32_t) chunk_vec;
 
@@ -81,7 +81,7 @@ static inline void unwind_unlockp(struct unwind_store **s)
  * called with .lock held.
  */
 
-/* unwind_chunks.c: sets entry number @key of the BPF map @map. 0 or -errno. */
+/* chunks.c: sets entry number @key of the BPF map @map. 0 or -errno. */
 _must_use_ int unwind_put(int map, uint32_t key, const void *value);
 
 /* How many chunks there are at most; how many can be had without giving up a table. */
@@ -101,17 +101,17 @@ _must_use_ int unwind_chunk_write(const struct unwind_store *s, uint32_t chunk, 
 _must_use_ int unwind_chunk_read(const struct unwind_store *s, uint32_t chunk, void *bytes);
 
 /*
- * unwind_store.c: gets the kernel's number of each rule of @rows: (*@ret)[i] is that of rule i. The
+ * store.c: gets the kernel's number of each rule of @rows: (*@ret)[i] is that of rule i. The
  * caller frees *@ret. 0 or -errno.
  */
 _must_use_ int unwind_number_rules(struct unwind_store *s, const struct unwind_rows *rows,
 				   uint32_t **ret);
 
-/* unwind_table.c: forgets what user space knows of @table; tells the kernel nothing. */
+/* table.c: forgets what user space knows of @table; tells the kernel nothing. */
 void unwind_table_forget(struct unwind_store *s, uint32_t table);
 
 /*
- * unwind_table.c: gives up tables, longest unused first, until @need chunks are available. Tables
+ * table.c: gives up tables, longest unused first, until @need chunks are available. Tables
  * in use stay: -ENOSPC if that isn't enough, and then none is given up.
  */
 _must_use_ int unwind_make_room(struct unwind_store *s, size_t need);

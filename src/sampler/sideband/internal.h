@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the files of the side band share. */
+#ifndef SAMPLER_SIDEBAND_INTERNAL_H
+#define SAMPLER_SIDEBAND_INTERNAL_H
+
+#include "base/vec.h"
+#include "sampler/perf_ring.h"
+#include "sampler/sideband/lives.h"
+#include "sampler/sideband/sideband.h"
+
+struct channel {
+	int cpu, fd;
+	struct perf_ring ring;
+};
+
+struct sideband {
+	VEC(struct channel) cpus;
+	struct sideband_config config;
+	struct sideband_stats stats;
+	/* which processes have ended, according to the records of this drain */
+	struct lives lives;
+	int epfd;
+	/*
+	 * The channel that wakes krait for one watched thread, whose records the CPUs' rings get
+	 * too; .fd -1: none is watched.
+	 */
+	struct channel watched;
+};
+
+/* A record of the side band, between its header and its time. */
+struct record {
+	const struct perf_event_header *h;
+	const uint8_t *body;
+	size_t n;
+	uint64_t time_ns;
+};
+
+/* records.c. False: the record is too short. */
+bool sideband_split(const struct perf_event_header *h, struct record *ret);
+/* Hands a record to the caller of the side band. False: it is malformed. */
+bool sideband_dispatch(struct sideband *s, const struct record *r);
+/* Notes in .lives what a record says of a process's beginning or end. */
+void sideband_note_life(struct sideband *s, const struct record *r, uint64_t now_ns);
+/*
+ * The size of an MMAP2 record with a path of PATH_MAX (kernel/events/core.c,
+ * perf_event_mmap_event()).
+ */
+size_t sideband_longest(void);
+
+#endif
