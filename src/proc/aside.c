@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -125,15 +126,23 @@ static bool pack(const struct maps *m, size_t first, char *bytes, size_t most)
 	return a.n || !a.more;
 }
 
+/* No process has memory in the last page of the address space. */
+#define NOWHERE ((void *)(uintptr_t)-4096)
+
 /*
  * From Linux 6.17 on the list can be read while the process is locked, but its map_files can't be
- * opened. So the child waits here for the lock, and not krait later.
+ * opened. So the child waits here for the lock, and not krait later. To look for memory at any
+ * address the kernel needs the lock, and so it does for the arguments, which need fewer rights.
  */
-static void wait_for_lock(void)
+static void wait_for_lock(pid_t pid)
 {
-	_cleanup_close_ int fd = openat(reader_given(), "cmdline", O_RDONLY | O_CLOEXEC);
+	_cleanup_close_ int fd = -1;
 	char byte;
+	struct iovec to = {&byte, 1}, from = {NOWHERE, 1};
 
+	if (process_vm_readv(pid, &to, 1, &from, 1, 0) < 0 && errno != EPERM && errno != EACCES)
+		return;
+	fd = openat(reader_given(), "cmdline", O_RDONLY | O_CLOEXEC);
 	if (fd >= 0)
 		(void)!read(fd, &byte, 1);
 }
@@ -168,10 +177,9 @@ static ssize_t read_maps(pid_t pid, void *bytes, size_t most)
 	size_t first;
 	int r = read_list(&q);
 
-	(void)pid;
 	if (r)
 		return r;
-	wait_for_lock();
+	wait_for_lock(pid);
 	first = count_upto(kept.maps.list.v, kept.maps.list.n, end, q.from);
 	if (!pack(&kept.maps, first, bytes, most))
 		return -ENOBUFS;

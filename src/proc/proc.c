@@ -59,7 +59,7 @@ int proc_comm(const struct proc *p, pid_t tid, char ret[static PROC_COMM_BYTES])
 	int r;
 
 	snprintf(path, sizeof(path), "task/%d/comm", tid);
-	r = proc_file_read(p->dirfd, path, 64, &text);
+	r = proc_file_read_whole(p->dirfd, path, 64, &text);
 	if (r)
 		return r == -ENOENT ? -ESRCH : r;
 	n = text.n && text.s[text.n - 1] == '\n' ? text.n - 1 : text.n;
@@ -113,7 +113,7 @@ static int read_place(const struct proc *p, struct proc_facts *f)
 	_cleanup_str_ struct str text = {}, path = {}, id = {}, claim = {};
 	int r;
 
-	r = proc_file_read(p->dirfd, "cgroup", CGROUP_BYTES, &text);
+	r = proc_file_read_whole(p->dirfd, "cgroup", CGROUP_BYTES, &text);
 	if (r == -ESRCH)
 		return r;
 	if (!r)

@@ -9,21 +9,36 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 
-int proc_file_read(int procdir, const char *name, size_t max, struct str *ret)
+/* @whole: a read that gets less than was asked for has got the end of the file. */
+static int read_file(int procdir, const char *name, size_t max, bool whole, struct str *ret)
 {
 	_cleanup_close_ int fd = openat(procdir, name, O_RDONLY | O_CLOEXEC);
 	char buf[4096];
 	ssize_t got = 1;
+	size_t want;
 
 	if (fd < 0)
 		return errno == ENOENT && faccessat(procdir, "stat", F_OK, 0) ? -ESRCH : -errno;
 	for (; max && got > 0; max -= (size_t)got) {
-		got = read(fd, buf, MIN(max, sizeof(buf)));
+		want = MIN(max, sizeof(buf));
+		got = read(fd, buf, want);
 		if (got < 0)
 			return -errno;
 		str_add_n(ret, buf, (size_t)got);
+		if (whole && (size_t)got < want)
+			break;
 	}
 	return ret->failed ? -ENOMEM : 0;
+}
+
+int proc_file_read(int procdir, const char *name, size_t max, struct str *ret)
+{
+	return read_file(procdir, name, max, false, ret);
+}
+
+int proc_file_read_whole(int procdir, const char *name, size_t max, struct str *ret)
+{
+	return read_file(procdir, name, max, true, ret);
 }
 
 static bool take_u64(const char **p, const char *end, uint64_t *ret)
@@ -145,7 +160,7 @@ int proc_status_parse(const char *text, size_t n, struct proc_status *ret)
 int proc_status_read(int procdir, const char *name, struct proc_status *ret)
 {
 	_cleanup_str_ struct str text = {};
-	int r = proc_file_read(procdir, name, PROC_STATUS_BYTES, &text);
+	int r = proc_file_read_whole(procdir, name, PROC_STATUS_BYTES, &text);
 
 	return r ? r : proc_status_parse(str_cstr(&text), text.n, ret);
 }
@@ -153,7 +168,7 @@ int proc_status_read(int procdir, const char *name, struct proc_status *ret)
 int proc_stat_read(int procdir, struct proc_stat *ret)
 {
 	_cleanup_str_ struct str text = {};
-	int r = proc_file_read(procdir, "stat", 4096, &text);
+	int r = proc_file_read_whole(procdir, "stat", 4096, &text);
 
 	if (!r)
 		r = proc_stat_parse(str_cstr(&text), text.n, ret);

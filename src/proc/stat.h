@@ -70,4 +70,11 @@ uint64_t proc_stat_start_of(uint64_t start_boot_ns);
  */
 _must_use_ int proc_file_read(int procdir, const char *name, size_t max, struct str *ret);
 
+/*
+ * As proc_file_read(), but one system call less, for a file whose text the kernel makes as a whole:
+ * stat, status, cgroup, comm (fs/proc/base.c, ONE). A file with a record for each of many things
+ * (mountinfo) may give less than was asked for before its end.
+ */
+_must_use_ int proc_file_read_whole(int procdir, const char *name, size_t max, struct str *ret);
+
 #endif
