@@ -88,15 +88,16 @@ void crowd_pay(struct collect *c)
 		spend(&w->all, limits(c)->all, w->now_ns, took_ns);
 }
 
-void crowd_turn(struct collect *c, const struct process *p)
+bool crowd_turn(struct collect *c, const struct process *p)
 {
 	struct crowds *w = c->crowds;
 	uint32_t turn = p && p->user && w->now_ns < p->new_until_ns ? p->user : 0;
 
 	if (turn == w->turn)
-		return;
+		return false;
 	crowd_pay(c);
 	w->turn = turn;
+	return true;
 }
 
 static void tell(struct collect *c, uint32_t uid, uint64_t due_ns, uint64_t *told_ns)

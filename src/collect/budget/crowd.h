@@ -55,8 +55,9 @@ bool crowd_meet(struct collect *c, struct process *p, const struct rec_proc *rec
 
 /*
  * krait works for @p from now on (NULL: for no process). While @p is new, its user's budget pays.
+ * True: somebody else had to pay until now, and was charged.
  */
-void crowd_turn(struct collect *c, const struct process *p);
+bool crowd_turn(struct collect *c, const struct process *p);
 /* Charges the CPU time since the last call to the user whose turn it is. */
 void crowd_pay(struct collect *c);
 

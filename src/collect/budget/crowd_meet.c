@@ -67,8 +67,8 @@ bool crowd_meet(struct collect *c, struct process *p, const struct rec_proc *rec
 		p->new_until_ns = rec->time_ns + NEW_NS;
 	if (!p->user)
 		p->user = crowd_user_of(c->crowds, rec->uid);
-	crowd_turn(c, p);
-	crowd_pay(c); /* what the user's processes before this one have cost */
+	if (!crowd_turn(c, p))
+		crowd_pay(c); /* what the user's processes before this one have cost */
 	if (is_too_many(c, p, rec)) {
 		count(c, p);
 		p->state = PROC_CROWDED;

@@ -111,7 +111,6 @@ size_t sideband_drain(struct sideband *s)
 	bool full;
 	size_t n = 0;
 
-	forget_hung_up(s);
 	empty_watched(s);
 	now_ns = clock_ns(CLOCK_MONOTONIC);
 	full = begin_all(s);
@@ -131,6 +130,8 @@ size_t sideband_drain(struct sideband *s)
 	if (full && s->config.ops->lost)
 		s->config.ops->lost(s->config.ctx, 0);
 	s->stats.records += n;
+	if (!n) /* perhaps the caller was woken for nothing */
+		forget_hung_up(s);
 	return n;
 }
 
