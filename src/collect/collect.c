@@ -162,6 +162,20 @@ static void look_after_processes(struct collect *c, bool last)
 	together_look(c);
 }
 
+/* Asks processes for what only they have. */
+static void ask(struct collect *c)
+{
+	crowd_turn(c, NULL);
+	bodies_find(c); /* names modules; after that the frames of imports can be named */
+	c->asked_ns = 0;
+}
+
+void collect_ask(struct collect *c)
+{
+	ask(c);
+	crowd_tell(c);
+}
+
 /*
  * One round: names stacks and hands samples on, as far as possible; the rest waits for the next
  * round. Each step needs what those before it did (docs/architecture.md says why).
@@ -171,9 +185,7 @@ int collect_flush(struct collect *c, bool last)
 	int r;
 
 	c->last = last;
-	crowd_turn(c, NULL);
-	bodies_find(c); /* names modules; after that the frames of imports can be named */
-	c->asked_ns = 0;
+	ask(c);
 	made_flush(c);
 	take_in(c); /* takes over results that don't come from the rings */
 	if (last)

@@ -33,6 +33,8 @@
 #define POLL_SETTLED_MS 400
 #define POLL_SAMPLES	400 /* the most samples that one CPU takes between two drains */
 #define SETTLED_NS	NSEC_PER_SEC
+/* least time between two flushes while new processes wake krait more often */
+#define FLUSH_APART_NS (60 * NSEC_PER_MSEC)
 
 int session_check_permitted(struct session *s)
 {
@@ -199,21 +201,31 @@ static uint64_t poll_ms(const struct session *s, uint64_t now)
 	return MIN(MAX(POLL_SAMPLES * 1000ull / hz, (uint64_t)POLL_MS), (uint64_t)POLL_SETTLED_MS);
 }
 
-int session_drain(struct session *s)
+static int drain(struct session *s)
 {
 	int r = session_check_ids(s);
 
 	if (r)
 		return r;
-	sampler_settle(s->sampler, poll_ms(s, clock_ns(CLOCK_MONOTONIC)) > POLL_MS);
 	/* Side band first, so that a mapping is known before the samples that need it. */
 	sideband_drain(s->sideband);
 	session_exits(s);
 	r = sampler_drain(s->sampler);
 	s->more = r > 0;
+	return MIN(r, 0);
+}
+
+int session_drain(struct session *s)
+{
+	int r;
+
+	sampler_settle(s->sampler, poll_ms(s, clock_ns(CLOCK_MONOTONIC)) > POLL_MS);
+	r = drain(s);
 	r = r < 0 ? r : collect_flush(s->collect, false);
+	s->flushed_ns = clock_ns(CLOCK_MONOTONIC);
+	s->answered = false;
 	if (collect_news(s->collect))
-		s->news_ns = clock_ns(CLOCK_MONOTONIC);
+		s->news_ns = s->flushed_ns;
 	follow_cpus(s);
 	unwatch_command(s);
 	give_back_memory(s);
@@ -239,9 +251,34 @@ int session_wait_ms(const struct session *s, uint64_t now)
 
 	if (s->more)
 		return 0;
+	if (s->answered)
+		end = MIN(end, s->flushed_ns + POLL_MS * NSEC_PER_MSEC);
 	if (s->options->duration_ns)
 		end = MIN(end, s->start_ns + s->options->duration_ns);
 	return end > now ? (int)((end - now) / NSEC_PER_MSEC) + 1 : 0;
+}
+
+/*
+ * Was krait woken only because the kernel programs have met a process? Where many begin, what can
+ * wait is done for several of them at once.
+ */
+static bool is_asked(const struct session *s, const struct epoll_event *e, int n)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+
+	return n == 1 && e->data.fd == sampler_fd(s->sampler) && !s->more &&
+	       now < s->flushed_ns + FLUSH_APART_NS && now < collect_due_ns(s->collect);
+}
+
+/* Drains, but does only what a process that may end at any time is needed for. */
+static int answer(struct session *s)
+{
+	int r = drain(s);
+
+	if (!r)
+		collect_ask(s->collect);
+	s->answered = true;
+	return r;
 }
 
 int session_run(struct session *s, void (*turn)(void *ctx, uint64_t now), void *ctx)
@@ -251,10 +288,17 @@ int session_run(struct session *s, void (*turn)(void *ctx, uint64_t now), void *
 	for (;;) {
 		uint64_t now = clock_ns(CLOCK_MONOTONIC);
 		struct epoll_event e[4];
+		int n;
 
 		if (session_finished(s, now))
 			break;
-		epoll_wait(s->epoll_fd, e, ARRAY_SIZE(e), session_wait_ms(s, now));
+		n = epoll_wait(s->epoll_fd, e, ARRAY_SIZE(e), session_wait_ms(s, now));
+		if (is_asked(s, e, n)) {
+			r = answer(s);
+			if (r)
+				break;
+			continue;
+		}
 		r = session_drain(s);
 		r = r < 0 ? r : session_bound(s);
 		if (r)

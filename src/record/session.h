@@ -114,6 +114,8 @@ struct session {
 	int kallsyms_fd;	   /* descriptor of /proc/kallsyms; -1: none */
 	uint64_t start_ns, end_ns; /* when sampling began and ended, CLOCK_MONOTONIC */
 	bool more;		   /* the last drain left records in the rings */
+	uint64_t flushed_ns;	   /* end of the last session_drain(), CLOCK_MONOTONIC */
+	bool answered;		   /* records came since then, so a session_drain() is due soon */
 	uint64_t news_ns;	   /* when collect_news() was last true, CLOCK_MONOTONIC */
 	uint64_t trim_ns;	   /* when memory is next given back to the system */
 	uint64_t start_cpu_ns;	   /* CPU time that krait itself had used when sampling began */
