@@ -459,6 +459,31 @@ static void test_measured(void **state)
 	assert_int_equal(long_samples, 1);
 }
 
+/*
+ * A fexit program in the middle of which the timer's runs, or the other way round: each has a slot.
+ * How long the fexit program took isn't measured: it may have been preempted meanwhile.
+ */
+static void test_slots_apart(void **state)
+{
+	struct moment m = {.task = &process.task, .ctx = &ctx, .source = SOURCE, .weight = WEIGHT};
+	struct walk *perf = walk_take(SLOT_PERF);
+
+	(void)state;
+	assert_non_null(perf);
+	SHIM_SET(measures, (bool){true});
+	shim.tick_ns = SAMPLE_NS;
+	shim.n_sent = 0;
+	capture(&m, SLOT_TASK);
+	assert_int_equal(sample()->type, REC_SAMPLE);
+	assert_int_equal(counted(COUNT_BUSY), 0);
+	assert_int_equal(longest_ns, 0);
+	assert_int_equal(walk_state(SLOT_TASK)->users, 0);
+	take();
+	assert_int_equal(shim.n_sent, 0);
+	assert_int_equal(counted(COUNT_BUSY), 1);
+	walk_give_back(perf);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -475,6 +500,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_parents_memory, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_absent, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_busy, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_slots_apart, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_measured, setup, teardown),
 	};
 
