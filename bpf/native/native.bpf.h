@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The state of unwinding one native stack, and where its results go. */
+#ifndef BPF_NATIVE_STATE_H
+#define BPF_NATIVE_STATE_H
+
+#include "state.bpf.h"
+
+#define NATIVE_MEMOS 1024
+#define STACK_BLOCK  4096
+
+/*
+ * The row of the code at .pc. It holds while the mappings have this version; rules never change.
+ * The row is looked up again when the epoch changes, once a second: that marks its table as used.
+ */
+struct native_memo {
+	__u64 pc;
+	__u32 version, value;
+	__u32 into; /* how many bytes pc is after the beginning of the row */
+	__u32 epoch;
+};
+
+struct native {
+	__u64 saved[SAVED_REGS]; /* scratch: the user registers as the kernel saved them */
+	struct unwind_regs regs; /* registers in the frame that is unwound next */
+	__u64 leaf[UNWIND_REGS]; /* all registers in the innermost frame, by DWARF number */
+	__u64 hash;		 /* hash over the addresses so far */
+	__u64 woken_ns;		 /* when user space was last woken because rows were missing */
+	/* 3.11: _PyCFrame of the innermost evaluation loop whose native frame isn't found yet */
+	__u64 loop;
+	__u64 found_pc;		      /* for native_lookup(): the address to look up */
+	__u64 block_start, block_len; /* which part of the C stack block[] holds */
+	struct unwind_space space; /* mappings of this process as they were when the sample began */
+	struct native_memo memos[NATIVE_MEMOS];
+	/*
+	 * native_lookup() sets these: value of the row, and bytes from the row's beginning to
+	 * .found_pc
+	 */
+	__u32 found, found_into;
+	__u32 epoch; /* unwind_epoch as it is now; not 0 */
+	__u32 n;
+	/*
+	 * next group of Python frames (of one evaluation loop) whose native frame isn't found yet
+	 */
+	__u32 group;
+	__u32 slot; /* value of walk.slot */
+	__u8 outcome, done;
+	__u8 exact;	   /* regs.pc is the address of an instruction, not a return address */
+	__u8 leaf_only;	   /* unwinding ends at the evaluation loop of the innermost Python frame */
+	__u8 instructions; /* the addresses of instructions are noted, not those of rows */
+	__u8 innermost;	   /* regs are those in the innermost frame, so that all of leaf[] holds */
+	__u8 second;	   /* regs are those in the innermost frame's caller */
+	__u8 found_guarded; /* native_lookup() sets this: the row holds for this one look-up */
+	__u8 block[STACK_BLOCK];
+	__u8 block_slack[SLACK];
+};
+
+struct native_out {
+	struct rec_native head;
+	/* addresses: those of kernel frames, then those of native ones */
+	__u64 pc[ABI_MAX_KERNEL + 1 + ABI_MAX_NATIVE];
+};
+
+/* What each user of the walkers defines for itself, as in state.bpf.h. */
+walk_inline struct native *native_state(__u32 slot);
+walk_inline struct native_out *native_out(__u32 slot);
+walk_inline struct unwind_table *unwind_table_at(__u32 number);
+walk_inline const struct unwind_rule *unwind_rule_at(__u32 number);
+
+walk_inline void native_end(struct native *n, __u8 outcome)
+{
+	n->outcome = outcome;
+	n->done = 1;
+}
+
+#endif
