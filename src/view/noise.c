@@ -19,8 +19,8 @@
 #define LARGER 1.1 /* a row that explains another one has at least this many times its share */
 #define WIDTHS 3   /* number of block widths: one, two and four blocks */
 /*
- * How much two runs differ by chance: as if each had RUN_SAMPLES independent samples. Large functions
- * differ as if p (1 - p) of their share p were at most RUN_MOST.
+ * How much two runs differ by chance: as if each had RUN_SAMPLES independent samples. Large
+ * functions differ as if p (1 - p) of their share p were at most RUN_MOST.
  */
 #define RUN_SAMPLES 2000
 #define RUN_MOST    0.08

@@ -48,31 +48,34 @@ verdict rooms "$(awk '
 		may["collect/thread"] = process " collect/budget python/heap"
 		may["collect/code"] = process " collect/budget python/code"
 		may["collect/interp"] = process " elf collect/budget python/find python/heap"
-		may["collect/native"] = process " elf collect/budget collect/interp symbol/elf symbol/madecode" \
-			" symbol symbol/pytables " unwind
+		may["collect/native"] = process " elf collect/budget collect/interp " \
+			symbol " " unwind
 		may["collect/space"] = process " collect/budget collect/native"
 		may["collect/madecode"] = process " collect/native collect/space python/code" \
 			" python/heap symbol/madecode " unwind
-		may["collect/stack"] = process " collect/budget collect/code collect/native collect/space" \
-			" collect/madecode elf python/heap python/layout symbol/elf symbol/madecode symbol/pytables"
-		collect = "collect collect/common collect/process collect/budget collect/thread collect/code" \
-			" collect/interp collect/native collect/space collect/madecode collect/stack"
+		may["collect/stack"] = process " collect/budget collect/code collect/native" \
+			" collect/space collect/madecode elf python/heap python/layout " symbol
+		collect = "collect collect/common collect/process collect/budget collect/thread" \
+			" collect/code collect/interp collect/native collect/space" \
+			" collect/madecode collect/stack"
 		may["collect"] = "base elf proc profile " unwind " " python " " symbol " " collect
 		may["dump"] = "base elf proc sampler profile collect " unwind " " python " " symbol
 		may["host"] = "base proc"
-		may["record"] = "base elf proc sampler profile collect host " unwind " " python " " symbol
+		capture = "elf proc sampler collect " unwind " " python " " symbol
+		may["record"] = "base profile host " capture
 		view = "view view/names view/shape"
 		may["view/names"] = "base profile"
 		may["view/shape"] = "base profile view/names"
 		may["view"] = "base profile " view
 		may["format/common"] = may["format/pprof"] = "base profile " view " format/common"
-		may["picture"] = may["picture/html"] = may["picture/svg"] = may["format/pprof"] " format/pprof picture"
+		pictures = may["format/pprof"] " format/pprof picture"
+		may["picture"] = may["picture/html"] = may["picture/svg"] = pictures
 		split("firefox folded jsonl pstats speedscope v8", formats, " ")
 		for (i in formats)
 			may["format/" formats[i]] = may["format/pprof"] " format/pprof"
 		may["format/trace"] = may["format/pprof"] " format/v8"
-		may["format"] = may["picture"] " format/firefox format/folded format/jsonl format/speedscope format/trace" \
-			" format/v8 picture/html"
+		may["format"] = pictures " format/firefox format/folded format/jsonl" \
+			" format/speedscope format/trace format/v8 picture/html"
 		may["live"] = may["format"] " format"
 		# BPF=no builds without some folders of src/cli: those that it has (FILES in the
 		# Makefile) include none of these.
@@ -80,20 +83,27 @@ verdict rooms "$(awk '
 		may["cli"] = may["cli/options"] = may["cli/no_bpf"] = files
 		may["cli/report"] = may["cli/diff"] = may["cli/merge"] = files
 		may["cli/bpf"] = files " sampler"
-		running = files " elf proc sampler collect dump record live cli/report " unwind " " python " " symbol
+		running = files " dump record live cli/report " capture
 		may["cli/man"] = may["cli/attach"] = may["cli/mcp"] = may["cli/doctor"] = running
 		may["cli/record"] = running " cli/doctor"
 		may["cli/top"] = may["cli/dump"] = running " cli/record"
 		may["cli/py_spy"] = running " cli/record cli/top cli/dump"
 	}
+	function allows(here, other) {
+		return index(" " may[here] " ", " " other " ")
+	}
 	function room(path,   part) { # returns the room that a path below src/ belongs to
 		split(path, part, "/")
 		return part[1] "/" part[2] in may ? part[1] "/" part[2] : part[1]
 	}
-	FNR == 1 { here = room(substr(FILENAME, 5)); if (!(here in may)) print FILENAME ": a room without a row" }
+	FNR == 1 {
+		here = room(substr(FILENAME, 5))
+		if (!(here in may))
+			print FILENAME ": a room without a row"
+	}
 	match($0, /^#include "[a-z]+\/[a-z0-9_.\/]+"/) {
 		other = room(substr($0, 11, RLENGTH - 11))
-		if (here in may && other in may && other != here && index(" " may[here] " ", " " other " ") == 0)
+		if (here in may && other in may && other != here && !allows(here, other))
 			print FILENAME ":" FNR ": " $0
 	}
 	here != "sampler" && /^#include (<bpf\/|".*\.skel\.h")/ { print FILENAME ":" FNR ": " $0 }

@@ -51,7 +51,9 @@ static void test_wraps(void **state)
 {
 	uint64_t written = 0;
 
-	/* Records of all sizes at all offsets, more than fit at once; the ring's counter wraps around too.
+	/*
+	 * Records of all sizes at all offsets, more than fit at once; the ring's counter wraps
+	 * around too.
 	 */
 	page.data_head = page.data_tail = ring.tail = ring.head = UINT64_MAX - 1023;
 	for (unsigned i = 0; i < 2000; i++) {

@@ -104,8 +104,8 @@ static void test_names(void **state)
 }
 
 /*
- * A command line decides the name only if it is whole and starts with an interpreter. One that fills
- * its buffer may be cut.
+ * A command line decides the name only if it is whole and starts with an interpreter. One that
+ * fills its buffer may be cut.
  */
 static void test_is_said(void **state)
 {

@@ -268,8 +268,9 @@ static void add_function(const struct report_facts *f, struct str *b)
 
 /*
  * Is @comment, which says that samples are too few to count events, about the value shown? It names
- * a value, as in "too few: 17 samples at 99 Hz only estimate context-switches; -c 1 counts them". If
- * the profile has no value of that name, the comment is about all: it may name the event instead.
+ * a value, as in "too few: 17 samples at 99 Hz only estimate context-switches; -c 1 counts them".
+ * If the profile has no value of that name, the comment is about all: it may name the event
+ * instead.
  */
 static bool is_of_value(const struct report_facts *f, const char *comment)
 {

@@ -222,7 +222,10 @@ static uint32_t make_cut_stack(struct collect *c, const struct raw_stack *raw, s
 	return make_stack(c, &cut, true, ret);
 }
 
-/* Names the plain stack of @raw: without the kinds of code that are .dated. @until: dated_until(). */
+/*
+ * Names the plain stack of @raw: without the kinds of code that are .dated. @until: from
+ * dated_until().
+ */
 static uint32_t make_plain_stack(struct collect *c, const struct raw_stack *raw, size_t until,
 				 struct outcome *ret)
 {
