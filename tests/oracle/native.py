@@ -41,7 +41,7 @@ UNPACKED = os.path.join(oracle.CACHE, "sid", "root", "usr", "include")
 
 
 class Native(oracle.Oracle):
-    native = True
+    apart = "native"
     machinery = True
     building = threading.Lock()
 

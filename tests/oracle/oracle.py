@@ -30,6 +30,7 @@ from judge import check, pprof
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 TARGETS = os.path.join(HERE, "targets")
+APART = ("native", "waits")  # folders there that native.py and waits.py judge
 CACHE = os.environ.get("KRAIT_TEST_CACHE") or os.path.join(
     os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "krait-tests")
 SCRATCH = "/tmp/krait-oracle-%d" % os.getuid()
@@ -144,10 +145,11 @@ class Program:
         return None
 
 
-def programs(pattern, native=False):
-    """The programs whose names match, by name: those in targets/native, or all others."""
-    found = [Program(path) for path in glob.glob(os.path.join(TARGETS, "*", "*.py"))
-             if native == (os.path.basename(os.path.dirname(path)) == "native")]
+def programs(pattern, apart=None):
+    """The programs whose names match, by name: those in the folder @apart, which others judge, or
+    all that aren't in such a folder."""
+    found = [Program(path) for path in glob.glob(os.path.join(TARGETS, apart or "*", "*.py"))
+             if apart or os.path.basename(os.path.dirname(path)) not in APART]
     found.sort(key=lambda p: p.name)
     patterns = (pattern or "*").split(",")
     return [p for p in found if not p.is_part and any(fnmatch.fnmatch(p.name, each) for each in patterns)]
@@ -232,9 +234,9 @@ class Running:
 
 
 class Oracle:
-    """Runs the programs, of those in targets/native if .native, recorded with .record_options, and
+    """Runs the programs of the folder .apart, or the usual ones, recorded with .record_options, and
     judges them."""
-    native, record_options = False, ()
+    apart, record_options = None, ()
     report = check.Report
 
     def __init__(self, options):
@@ -320,7 +322,7 @@ class Oracle:
 
     def able(self, interpreter):
         """Returns the programs that can run; makes their truth too."""
-        able, all_programs = [], programs(self.options.program, self.native)
+        able, all_programs = [], programs(self.options.program, self.apart)
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             made = [pool.submit(lambda p: p.lacks(interpreter) or self.prepare(interpreter, p), p)
                     for p in all_programs]

@@ -18,7 +18,7 @@ from drivers import krait
 from judge import check, pprof
 from judge import waits as judge
 
-FOLDER = "targets/waits"
+FOLDER = "waits"
 
 
 class Running(oracle.Running):

@@ -321,7 +321,7 @@ def main():
         judge = native.Native(options)
         for interpreter in rows:
             os.makedirs(interpreter.scratch, exist_ok=True)
-            for program in oracle.programs("*", native=True):
+            for program in oracle.programs("*", "native"):
                 if program.name not in PROGRAMS:
                     continue
                 stacks, checker = recorded(judge, interpreter, program)

@@ -22,8 +22,7 @@ import sys
 import threading
 import time
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-import rig  # noqa: E402
+import rig
 
 MONOTONIC, THREAD_CPU = 1, 3  # clock ids
 SIG_BLOCK = 0
