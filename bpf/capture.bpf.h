@@ -161,11 +161,20 @@ walk_global int choose_extent(__u32 slot, __u32 exits, __u32 young)
 	return 0;
 }
 
-walk_inline __u64 user_sp(const struct moment *m)
+/*
+ * Has the event interrupted user mode? Of a program for which that isn't a constant, the walk state
+ * says it, because the program's stack has no room for it.
+ */
+walk_inline bool is_user_mode(const struct moment *m, const struct walk *w)
+{
+	return __builtin_constant_p(m->user_mode) ? m->user_mode : w->user_mode;
+}
+
+walk_inline __u64 user_sp(const struct moment *m, const struct walk *w)
 {
 	const struct bpf_perf_event_data *regs = m->ctx;
 
-	return m->user_mode ? regs->sp : saved_sp(m->task);
+	return is_user_mode(m, w) ? regs->sp : saved_sp(m->task);
 }
 
 /* Takes the Python frames and the state of the GIL. False: no layout is known. */
@@ -175,25 +184,25 @@ walk_inline bool take_python(const struct moment *m, struct rec_sample *rec, str
 
 	w->sp = 0;
 	if (w->extent == EXTENT_SEVERAL) {
-		w->sp = user_sp(m);
+		w->sp = user_sp(m, w);
 		choose_interpreter(w->slot, w->proc.tgid);
 	}
 	l = walk_layout(w->where.layout);
 	if (!l)
 		return false;
 	if (l->walk == PY_WALK_CFRAME)
-		w->sp = user_sp(m);
+		w->sp = user_sp(m, w);
 	walk_python(w, l);
 	rec->gil = take_gil(w->slot, w->user_mode);
 	return true;
 }
 
 /* Takes the kernel's frames if the event has interrupted the kernel. Returns their number. */
-walk_inline __u32 take_kernel(const struct moment *m, struct native_out *no)
+walk_inline __u32 take_kernel(const struct moment *m, const struct walk *w, struct native_out *no)
 {
 	long n;
 
-	if (!m->kernel_stack || m->user_mode)
+	if (!m->kernel_stack || is_user_mode(m, w))
 		return 0;
 	n = bpf_get_stack(m->ctx, no->pc, ABI_MAX_KERNEL * sizeof(__u64), 0);
 	if (n < 0 || n > (long)(ABI_MAX_KERNEL * sizeof(__u64)))
@@ -204,7 +213,7 @@ walk_inline __u32 take_kernel(const struct moment *m, struct native_out *no)
 /* Takes the thread's user registers. False: it has none. */
 walk_inline bool take_regs_of(const struct moment *m, const struct walk *w, struct native *n)
 {
-	if (m->user_mode) {
+	if (is_user_mode(m, w)) {
 		read_leaf(n, m->ctx);
 		return true;
 	}
@@ -219,7 +228,7 @@ walk_inline int take_native(const struct moment *m, struct walk *w, bool unwinds
 
 	if (!n || !no)
 		return NATIVE_NONE;
-	no->head.n_kernel = take_kernel(m, no);
+	no->head.n_kernel = take_kernel(m, w, no);
 	unwinds = unwinds && native_mode != NATIVE_MODE_NONE && take_regs_of(m, w, n);
 	return add_native(w->slot, unwinds);
 }
