@@ -132,7 +132,7 @@ struct process {
 
 	/* The process's mappings (space/). */
 	uint32_t slot; /* slot of the process's mappings in the kernel's map `spaces`; 0: none */
-	/* how often unknown code was a reason to read mappings, since the last pause (space.c) */
+	/* how often unknown code was a reason to read mappings, since the last pause (space/read.c) */
 	uint32_t reads;
 	enum space_stale space_stale;
 	/* the process is eager: until .eager_ns mappings are read as often as they change */
