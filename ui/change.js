@@ -42,16 +42,17 @@ function samePlace(was, i, none) {
 }
 
 /**
- * The window of time order that is drawn in full, around the part that is looked at; null:
- * everything is drawn as if it were looked at.
+ * The window of time order that is drawn in full: the part @from to @to that is looked at, and half
+ * its width on either side. null: the part is at least a third of @all, so everything is drawn
+ * alike.
  * @param {number} from @param {number} to @param {number} all
  */
 const windowFor = (from, to, all) => (to - from) * 3 < all ?
 	/** @type {[number, number]} */ ([from - (to - from) / 2, to + (to - from) / 2]) : null;
 
 /**
- * Goes to the box that an address in time order names: the one in that row at that place. (Boxes
- * have other numbers in another window.)
+ * Zooms to the box that an address in time order names: the box in this row at the middle of the
+ * address's range. (An address can't name it by its number, which differs between windows.)
  * @param {number} row
  */
 export function placeInTime(row) {
@@ -88,7 +89,7 @@ function detail() {
 	picture();
 	Object.assign(flame, {zoom: zoom && samePlace(t, zoom, 0),
 		focus: focus > 0 ? samePlace(t, focus, -1) : focus, hover: -1, a, b});
-	// the box is too narrow in the part of time order that is looked at now
+	// The new tree lacks the box that was zoomed to, which is too narrow for this window.
 	if (zoom && !flame.zoom)
 		Object.assign(flame, {a: from / all, b: to / all});
 	flame.draw();
@@ -200,7 +201,7 @@ export function change(set, then) {
 	});
 }
 
-/** Makes the trees anew. The chosen group has another number among other groups, or is gone. */
+/** Makes the trees anew, and finds the chosen group again: its number may differ, or it is gone. */
 export function restructure() {
 	const group = state.chosen >= page.data.functions.length ?
 		page.functions[state.chosen].name : '';

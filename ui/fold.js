@@ -14,14 +14,15 @@ import {moduleOf} from './view.js';
  *   if it is a single one, else -1
  */
 
-// share of all by which a trunk is one, and rows from which on it is folded at once
+// the least share of all that calls of a trunk have, and the number of rows from which on the page
+// begins with the user's own code
 const TRUNK = 0.95, ROWS = 25;
 const FEW = 2; // the fewest boxes of a trunk that is folded
 const NAMES_OF = 3; // how many packages a box names, as in krait report --tree
 
 /**
- * The calls that nearly all below a box share, except the last one, which calls several functions
- * or none.
+ * The boxes, each the caller of the next, that have at least @share of box @start's value. The last
+ * such box isn't one of them, because it calls several functions or none.
  * @param {Tree} t
  * @param {number} start
  * @param {(i: number) => number} value
@@ -90,7 +91,7 @@ function places(t, functions, library) {
 }
 
 /**
- * Finds what rows of boxes were folded into.
+ * Finds the runs: for each box that folded boxes became, which frames it stands for.
  * @param {Tree} t
  * @param {Fn[]} functions
  * @param {Int32Array} library

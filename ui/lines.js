@@ -9,7 +9,8 @@ import {PYTHON} from './data.js';
 /** @typedef {import('./data.js').Fn} Fn */
 /** @typedef {import('./tree.js').Tree} Tree */
 /**
- * @typedef {{first: Int32Array, sums: Float64Array[]}} NodeSums as in a tree, by node of the data
+ * @typedef {{first: Int32Array, sums: Float64Array[]}} NodeSums as Tree's .first and .sums, but by
+ *   node of the data
  */
 /**
  * @typedef {{column: number, more: number, end: number, sum: number}} Part an expression; .more:
@@ -18,8 +19,9 @@ import {PYTHON} from './data.js';
 /** @typedef {{self: number, total: number, parts: Map<number, Part>}} Line */
 
 /**
- * The value of each node of a box, with everything below it. If all below a box is under one node,
- * that is one number; few other boxes are looked into.
+ * The value of each node of a box, with everything below the node. If all nodes of a callee's box
+ * are below one node, the callee's value is one subtraction; only the other callees, which are few,
+ * are looked into.
  * @param {Data} d
  * @param {Tree} t of the data's boxes
  * @param {NodeSums} sums
@@ -173,7 +175,7 @@ export function indentation(all) {
  * A line, with the expression marked that takes most of its time.
  * @param {string} whole
  * @param {Line|undefined} line
- * @param {number} indent what of it isn't shown
+ * @param {number} indent how many characters at its beginning aren't shown
  */
 function code(whole, line, indent) {
 	const text = whole.slice(indent),
@@ -199,9 +201,10 @@ export const sourceNote = (source) => !source ? '' :
 /** @typedef {{sandwich: () => void, close: () => void}} LineActions */
 
 /**
+ * Shows the table of a function's lines.
  * @param {Fn} f @param {LineActions} act @param {string[]} where sentences above the table
- * @param {string[]} heads
- * @param {string} of what the numbers are @param {HTMLElement[]} rows
+ * @param {string[]} heads of the columns
+ * @param {string} of what the numbers mean @param {HTMLElement[]} rows
  */
 export function putLines(f, act, where, heads, of, rows) {
 	byId('lines').hidden = false;

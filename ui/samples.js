@@ -5,8 +5,9 @@ import {lastAnswer} from './base.js';
 import {GC} from './data.js';
 import {makeTree} from './tree.js';
 
-// Groupings that aren't labels, but combine what labels say without numbers. Nobody uses these
-// words as a label of their own. html_header.c has them too.
+// Groupings that aren't labels: they group samples by the name of the process, by the name of the
+// thread, or by both labels together. No recording has labels with these names. html_header.c has
+// the same words.
 export const PROGRAM = 'process, by name', THREAD_NAME = 'thread, by name';
 export const EACH_THREAD = 'thread, with its process';
 
@@ -18,7 +19,7 @@ export const EACH_THREAD = 'thread, with its process';
  * @typedef {object} Filter
  * @property {Record<string, string>} labels value by key; '': samples without that label
  * @property {string} kind name of a kind of code that must be in the stack; '': any
- * @property {string} module as .kind
+ * @property {string} module name of a module that must be in the stack; '': any
  * @property {[number, number]|null} range of time, ns
  */
 
@@ -189,7 +190,7 @@ export const isFiltered = (f) =>
 	Boolean(f.range || f.kind || f.module || Object.keys(f.labels).length);
 
 /**
- * Which samples a filter lets through; null: all.
+ * Returns 1 for each sample that a filter lets through; null: the filter lets all through.
  * @param {Data} d
  * @param {Filter} f
  * @param {{kind: (f: Fn) => string, module: (f: Fn) => string}} words
@@ -214,8 +215,8 @@ const lastWith = /** @type {typeof lastAnswer<Uint8Array>} */ (lastAnswer)();
 const OF_KIND = 1, OF_MODULE = 2, BOTH = 3;
 
 /**
- * For each node: is a frame in its stack of the kind, and is one, perhaps another one, of the
- * module?
+ * Returns BOTH for each node whose stack has a frame of the filter's kind and a frame of its
+ * module. These may be two frames.
  * @param {Data} d
  * @param {Filter} f
  * @param {{kind: (f: Fn) => string, module: (f: Fn) => string}} words
@@ -233,7 +234,8 @@ function nodesWith(d, f, words) {
 }
 
 /**
- * For each node: is such a function in its stack? null: in none.
+ * Returns 1 for each node that has in its stack a function for which @is is true; null: there is no
+ * such function.
  * @param {Data} d @param {(f: Fn) => boolean|undefined} is
  */
 function nodesBelow(d, is) {
@@ -250,7 +252,8 @@ const lastCollected = /** @type {typeof lastAnswer<Uint8Array|null>} */ (lastAns
 	lastImporting = /** @type {typeof lastAnswer<Uint8Array|null>} */ (lastAnswer)();
 
 /**
- * Nodes with the garbage collector in their stack: all below it is its doing, finalizers too.
+ * Nodes with the garbage collector in their stack: all that it calls counts as the collector's,
+ * finalizers too.
  * @param {Data} d
  */
 export const collected = (d) => lastCollected([d.nodeParent],
@@ -260,7 +263,7 @@ export const importing = (d) => lastImporting([d.nodeParent],
 	() => nodesBelow(d, (f) => f.imports));
 
 /**
- * The part of the recording in such nodes.
+ * The recording's value in the nodes for which @nodes is 1.
  * @param {Data} d @param {Uint8Array|null} nodes @param {number} v value type
  */
 export function sumOf(d, nodes, v) {
@@ -273,8 +276,9 @@ export function sumOf(d, nodes, v) {
 }
 
 /**
- * Sorts samples by their place. .order: the samples; .first: where those of each place begin in it.
- * @param {Int32Array} at of each sample, -1 = none @param {number} places
+ * Sorts samples by their place. .order: the samples; .first: by place, where its samples begin in
+ * .order.
+ * @param {Int32Array} at place of each sample, -1 = none @param {number} places number of places
  */
 export function sortSamples(at, places) {
 	const first = new Int32Array(places + 1);
@@ -404,10 +408,10 @@ export function groupTree(d, inner, group, groups, firstFn) {
 }
 
 /**
- * The node of each sample; -1: none.
+ * The node of @t in which each sample is; -1: in none.
  * @param {Data} d
  * @param {Tree & {leaf?: Int32Array}} whole
- * @param {Tree & {leaf?: Int32Array}} t the same, or made of it
+ * @param {Tree & {leaf?: Int32Array}} t @whole itself, or a tree made of it
  */
 export function leaves(d, whole, t) {
 	if (t.leaf)

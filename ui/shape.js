@@ -67,10 +67,11 @@ export function shaped(d, hidden, recursion) {
 }
 
 /**
- * Callees of a function from its outermost boxes, over all places that it is called from; recursion
- * counts once. .of: by node of @t, as in all trees that are made of another. .order: places in that
- * of @t, whose sums addUp() takes over.
- * @param {Tree} t @param {number} f @param {number[]} boxes @param {number} keys functions
+ * A tree of what a function calls, joined over all places that the function is called from.
+ * Recursion counts once, because only the function's outermost boxes are used. .of has an entry for
+ * each node of @t. .order has indexes into @t's .order; addUp() takes the sums from there.
+ * @param {Tree} t @param {number} f @param {number[]} boxes its outermost ones
+ * @param {number} keys number of functions
  */
 export function callees(t, f, boxes, keys) {
 	const parent = [0, 0], fn = [-1, f], at = new Map(), to = new Int32Array(t.n).fill(-1),
@@ -109,8 +110,8 @@ export function addUp(out, t) {
 }
 
 /**
- * A tree with recursion in one box, made of another tree. .of still refers to the nodes of that
- * tree's source.
+ * Copies tree @t, with recursion in one box. .of has an entry for each node of the tree that @t was
+ * made of, not of @t.
  * @param {Tree} t @param {import('./data.js').Fn[]} functions
  */
 export function collapsed(t, functions) {
@@ -155,7 +156,9 @@ const PARTS = 4000; // parts of the width of a picture; what is narrower than on
  */
 /**
  * @typedef {{up: number, f: number, at: number[], from: number[], all: number, sides: number[]}}
- *   Stacks .from: numbers of their starts; .at: how far up each one is
+ *   Stacks that continue alike so far. .up: the node of the new tree below which they continue;
+ *   .f: their next function; .from: for each stack, the number of its start; .at: the box that it
+ *   has reached
  */
 
 /** @param {number} up @param {number} f @param {number} sides @returns {Stacks} */
@@ -199,10 +202,10 @@ function begin(t, boxesOf, weight) {
 }
 
 /**
- * Goes one box up, and groups the stacks that continue by function.
+ * Goes from each stack's box to its caller's box, and groups the stacks by the caller's function.
  * @param {Tree} t
  * @param {Stacks} stacks
- * @param {number} node theirs
+ * @param {number} node the node of the new tree that these stacks have reached
  * @param {Starts} starts
  */
 function byCaller(t, {at, from}, node, starts) {
@@ -225,8 +228,8 @@ function byCaller(t, {at, from}, node, starts) {
  * of the width isn't followed up, because nobody could see it.
  * @param {Tree} t
  * @param {Array<[number, number[]]>} boxesOf a function, where stacks start
- * @param {Weight} weight @param {number[]} rest by side, what isn't of any start
- * @param {Int32Array} of what becomes its .of: -1 for each node of @t
+ * @param {Weight} weight @param {number[]} rest by side, the value that belongs to no start
+ * @param {Int32Array} of becomes .of of the new tree; has -1 for each node of @t
  */
 function callers(t, boxesOf, weight, rest, of) {
 	const {starts, begun} = begin(t, boxesOf, weight),
@@ -286,8 +289,8 @@ export function inverted(t) {
 /**
  * Callers of a function, from its outermost boxes.
  * @param {Tree} t @param {number} f @param {number[]} boxes
- * @param {Int32Array} of what becomes its .of, as callersOf() left it for the same boxes; at first
- *   -1 for each node of @t
+ * @param {Int32Array} of becomes .of of the new tree; in the first call it has -1 for each node of
+ *   @t, in later ones, with the same boxes, what the call before left in it
  */
 export function callersOf(t, f, boxes, of) {
 	for (const i of boxes)
@@ -304,7 +307,8 @@ const COLUMNS = 2000; // the most columns, more than anyone could tell apart
  * @param {Data} d
  * @param {Tree & {leaf?: Int32Array}} t
  * @param {Float64Array} w of samples, 0 = not shown
- * @param {[number, number]|null} window what is looked at; other parts are there as if all were
+ * @param {[number, number]|null} window the part that is drawn in full; the rest is as coarse as if
+ *   everything were looked at
  * @returns {Tree & {leaf: Int32Array}}
  */
 export function inTime(d, t, w, window) {

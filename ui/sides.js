@@ -40,12 +40,12 @@ export function sumSides(sides, d) {
 }
 
 /**
- * Uses what is known before the samples: both sides' sums of one value type in the widest boxes.
+ * Sets the scale before the samples are read, from each side's sum of one value type.
  * @param {Sides} sides
  * @param {Data} d
  * @param {number} v
- * @param {Tree} t
- * @param {Float64Array[]} values
+ * @param {Tree} t of the widest boxes
+ * @param {Float64Array[]} values of these boxes by side; that of box 0 is the sum
  */
 export function scaleEarly(sides, d, v, t, values) {
 	sides.all[v] = values.map((of) => of[0]);
@@ -87,13 +87,13 @@ export function scaleSides(sides, d, v, range) {
 }
 
 /**
- * If the amount of work isn't known, shares of all are compared, because a higher rate may be more
- * work.
+ * Tells whether shares of all are compared. They are if the user didn't count the work, because a
+ * higher rate may then come from more work.
  * @param {Data} d @param {number} v
  */
 export const sharesOnly = (d, v) => measureOf(d, v) !== 'per';
 
-/** @param {Sides} s @param {Cost} c @returns {Cost} its parts of all */
+/** @param {Sides} s @param {Cost} c @returns {Cost} as shares of each side's total */
 export const shareOf = (s, c) =>
 	({before: c.before / (s.total[0] || 1), after: c.after / (s.total[1] || 1)});
 

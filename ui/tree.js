@@ -25,12 +25,12 @@
  * @property {Float64Array} [at] in time order: the value before each box, which is its place
  * @property {[number, number]|null} [window] the part of time order, in the unit of .at, that is
  *   drawn in full, down to the last sample that can be distinguished
- * @property {boolean} [around] .of has only the boxes of the function; what these called is where
- *   they are
+ * @property {boolean} [around] .of has nodes only for boxes of the function that the tree is about;
+ *   what these called has the same node
  * @property {Map<number, import('./data.js').Fn>} [folds] names of boxes into which several frames
  *   are folded
- * @property {boolean} [upwards] below a box are its callers; what isn't below a box isn't its
- *   function's own
+ * @property {boolean} [upwards] below a box are its callers, so the part of its value that isn't
+ *   below it isn't its function's own value
  *
  * @typedef {object} Runs chains of boxes with the same samples: most boxes have one child
  * @property {Int32Array} start first box of each; and .n at the end
@@ -72,7 +72,7 @@ export const baseTree = ({boxes, parent, fn, end, depth, maxDepth}) =>
 
 /**
  * @param {ArrayLike<number>} values
- * @returns {Float64Array} sums of those before each, and of all
+ * @returns {Float64Array} for each value the sum of those before it; at the end the sum of all
  */
 export function sumsFrom(values) {
 	const out = new Float64Array(values.length + 1);
@@ -82,7 +82,7 @@ export function sumsFrom(values) {
 }
 
 /**
- * Sets values that aren't of samples.
+ * Sets the tree's sums from values of its nodes, where these don't come from samples.
  * @param {Tree} t @param {ArrayLike<number>[]} self of its nodes, by side
  */
 export function setSelf(t, self) {
@@ -93,7 +93,7 @@ export function setSelf(t, self) {
 	t.sums = self.map(sumsFrom);
 }
 
-/** @param {Tree} t @param {number} i @param {number} side as counted */
+/** @param {Tree} t @param {number} i @param {number} side without its factor .scale */
 export const sideOf = (t, i, side) => t.sums[side][t.first[t.end[i]]] - t.sums[side][t.first[i]];
 /** @param {Tree} t @param {number} i @param {number} side */
 export const sideSelfOf = (t, i, side) => t.sums[side][t.first[i + 1]] - t.sums[side][t.first[i]];
@@ -124,7 +124,8 @@ export function runsOf(t) {
  * @param {Tree} t
  * @param {number} a
  * @param {number} b
- * @returns {number} what lies between in .order, in the sides' mean
+ * @returns {number} the value of the samples .order[a] to .order[b - 1]; with two sides, the mean
+ *   of both
  */
 function between({sums, scale}, a, b) {
 	return sums.length === 1 ? sums[0][b] - sums[0][a] :

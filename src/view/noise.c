@@ -29,12 +29,13 @@
 typedef double block_errors[2][NOISE_BLOCKS];
 
 /*
- * One difference of a row: of values or of shares. A large row has another one without what another
- * row explains: how often a caller runs moves all that it calls.
+ * One difference of a row, of values or of shares. A large row has a second test of each, without
+ * the part that a larger row's change explains: if a caller runs more often, so does all that it
+ * calls.
  */
 struct test {
 	size_t row, with;
-	/* which part of the other row's error is also in this row's error; 0: none */
+	/* this row's error contains .slope times the error of row .with; 0: nothing is explained */
 	double slope;
 	bool share, large;
 	/* difference, its standard error by blocks, and factor for phases longer than a block */
@@ -154,8 +155,8 @@ static double phases(block_errors e, double v)
 }
 
 /*
- * Estimates the same from all functions together, which is less rough, because all functions share
- * the length of phases.
+ * Estimates the excess of longer blocks from all functions together, and raises .inflate to it.
+ * That is less rough, because phases of the program have the same length in all its functions.
  */
 static void allow_for_phases(struct state *s)
 {
@@ -210,8 +211,9 @@ static void add_row(struct state *s, size_t row, bool as_share)
 }
 
 /*
- * Tests a row without what the blocks of another row explain, for the row that explains most, at
- * least half. That row must be larger: a nearly equal one would explain any change.
+ * Tests a row without the part of its errors that another row's errors explain. The other row is
+ * the one that explains most of them, more than half. It must be larger than the row: a nearly
+ * equal row would explain any change.
  */
 static void add_explained(struct state *s, size_t row, bool as_share, const size_t *large, size_t n)
 {
@@ -334,8 +336,9 @@ static double between_runs(const struct noise *n, const struct test *t)
 }
 
 /*
- * If a caller changed, the rest of what it calls changes too, even if that costs the same. So at
- * most the row's own difference counts.
+ * The size of a difference. If a caller changed, a row that it calls, and that costs the same as
+ * before, still differs once the caller's change is subtracted. So at most the row's whole
+ * difference counts, and none if the two have different signs.
  */
 static double size(const struct noise *n, const struct test *t)
 {
@@ -359,8 +362,8 @@ static void judge(struct state *s, const double c[2])
 			row->value_changed = true;
 	}
 	/*
-	 * How much of the time a program runs also depends on others, and moves all its functions
-	 * alike.
+	 * How much of the time a program runs also depends on other programs, and moves all its
+	 * functions alike. So a changed rate counts only if the share changed too.
 	 */
 	for (size_t i = 0; s->n->per_time && i < s->n->n; i++)
 		s->n->rows[i].value_changed &= s->n->rows[i].share_changed;

@@ -185,8 +185,9 @@ static void late(void)
 }
 
 /*
- * A deep recursion has few functions, and its outermost ones are met last: even on a slow machine
- * its stack is whole.
+ * On a slow machine, a sample may prove only a few more functions after PROVE_LEAST frames. Each
+ * function is proved once, so that is enough for a deep recursion, whose frames beyond PROVE_LEAST
+ * belong to few functions: its stack is whole.
  */
 static void late_recursion(void)
 {
@@ -230,7 +231,8 @@ static void late_circle(void)
 }
 
 /*
- * Long line tables: a sample copies as many as it may. Of the others user space gets the addresses.
+ * Long line tables: a sample copies as many as fit in SEND_BUDGET. For the rest, user space gets
+ * their addresses.
  */
 static void many_bytes(void)
 {

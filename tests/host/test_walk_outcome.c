@@ -429,7 +429,10 @@ static void circles(void)
 	}
 }
 
-/* The circle has shims alone, so that the limit of frames doesn't end it. */
+/*
+ * The circle consists of shims alone. Shims don't count as frames, so the limit of frames can't end
+ * the walk.
+ */
 static void circle_of_shims(void)
 {
 	uint64_t a, b;
@@ -448,8 +451,9 @@ static void circle_of_shims(void)
 }
 
 /*
- * 3.11+: a whole chain ends where a C evaluation loop began. Greenlets' chains are an exception:
- * they lack the loops' frames.
+ * 3.11+: the innermost frame has no caller, and isn't the one with which a C evaluation loop began:
+ * the chain is torn. In 3.12 it counts as whole, because a greenlet's chain lacks the loops' own
+ * frames.
  */
 static void torn(void)
 {
@@ -466,8 +470,8 @@ static void torn(void)
 }
 
 /*
- * 3.9: the outermost frame isn't executing. Neither is an innermost frame that is just being
- * entered.
+ * 3.9: the outermost frame isn't executing: an exception is thrown into a generator, and the frames
+ * of whoever threw it are missing. An innermost frame that isn't executing is only being entered.
  */
 static void thrown_into(void)
 {
@@ -548,8 +552,8 @@ static void run_loop(void)
 }
 
 /*
- * Neither of the two innermost loops is set up: the memory holds frames that another loop left
- * over.
+ * Neither of the two innermost loops is set up: their memory holds frames that an earlier loop left
+ * over. None of these may be shown.
  */
 static void neither_set_up(void)
 {
@@ -689,8 +693,8 @@ static void greenlet_begins(void)
 }
 
 /*
- * 3.12: a generator that another one resumes has no caller stored while it is being resumed or
- * left.
+ * 3.12: a generator that another generator resumes has no caller stored while it is being resumed
+ * or left. The walk finds the caller all the same.
  */
 static void resumed_just_now(void)
 {
@@ -707,7 +711,7 @@ static void resumed_just_now(void)
 
 /*
  * 3.12: greenlet takes the loops' own frames out of a chain while it switches, and overwrites the C
- * stack.
+ * stack. The stack is whole as long as the data stack shows which frame is the innermost one.
  */
 static void switching_greenlets(void)
 {
@@ -806,7 +810,10 @@ static void resumed_by_nobody(void)
 		assert_outcome(WALK_FRAME_TORN, 1);
 }
 
-/* 3.11: the same, and the frame was called from C: the thread seems to begin with it. */
+/*
+ * 3.11: the innermost frame has no caller stored yet, but is marked as called from C, by what an
+ * earlier frame left in its memory. It must not be shown as the thread's whole stack.
+ */
 static void entry_left_over(void)
 {
 	const struct py_layout *l = image.l;
@@ -841,8 +848,8 @@ static void build_fresh(enum link caller, bool new_chunk)
 }
 
 /*
- * 3.11, 3.12: a frame hasn't run an instruction yet. Its stored caller is used if it is proved.
- * Else its caller is searched for.
+ * 3.11, 3.12: a frame hasn't run an instruction yet. The walk uses the frame's stored caller if
+ * that is proved. If it isn't, the walk searches for the caller.
  */
 static void called_just_now(void)
 {
@@ -880,8 +887,8 @@ static void called_just_now(void)
 }
 
 /*
- * As in the case above, but the caller that is left over is a loop's own frame. The frame still
- * exists, or the word that says what it is was overwritten.
+ * As called_just_now(), but the stored caller, left over from an earlier call, is a loop's own
+ * frame. It may still exist, or its owner, which marks it as a loop's own, was overwritten.
  */
 static void called_by_a_shim(void)
 {
@@ -901,8 +908,8 @@ static void called_by_a_shim(void)
 }
 
 /*
- * A frame that ends where the innermost begins may be left over, in a part of the caller's frame
- * that isn't used yet.
+ * A frame that ends where the innermost one begins isn't always its caller: it may be left over in
+ * a part of the caller's frame that isn't used yet.
  */
 static void called_by_the_dead(void)
 {
@@ -925,7 +932,8 @@ static void called_by_the_dead(void)
 }
 
 /*
- * A frame that isn't the last on the data stack isn't the innermost: so its loop isn't set up yet.
+ * If the innermost loop's frame isn't the last one on the data stack, it isn't the innermost frame:
+ * the loop isn't set up yet, and nothing is shown.
  */
 static void not_the_last(void)
 {
@@ -941,8 +949,8 @@ static void not_the_last(void)
 }
 
 /*
- * A loop seems to be the thread's first one, but the data stack has frames of other loops: it
- * isn't.
+ * A loop seems to be the thread's first one. If the data stack has frames of other loops, it can't
+ * be, and the stack is torn. If not, the thread has no Python frames.
  */
 static void not_the_first(void)
 {
@@ -962,7 +970,10 @@ static void not_the_first(void)
 	assert_outcome(WALK_NO_PYTHON, 0);
 }
 
-/* While greenlet switches, it takes the loops' own frames out of a chain. */
+/*
+ * 3.13+: while greenlet switches, it takes the loops' own frames out of a chain. So a chain of
+ * several frames is whole wherever it ends.
+ */
 static void switching(void)
 {
 	build();

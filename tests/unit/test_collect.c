@@ -78,7 +78,10 @@ static void crowd(void *ctx, uint32_t uid, uint64_t until_ns)
 static const struct collect_ops ops = {add_layout, get_layout, set_proc, set_several,
 				       add_exe,	   ask_again,  crowd};
 
-/* Replaces the C library's, through which every vector grows: the next call of this size fails. */
+/*
+ * Replaces the C library's function, through which every vector grows: the next call with fail_size
+ * bytes fails.
+ */
 static size_t fail_size;
 
 void *reallocarray(void *p, size_t n, size_t size)
@@ -556,8 +559,8 @@ static void test_count_of_codes(void **state)
 }
 
 /*
- * A process has ended also if all its records come after the side band's record of its end, or if
- * its last sample is later than that.
+ * A process is known to have ended even if all its records are read after the side band's record of
+ * its end (the first test), or if its last sample is later than that record (the second).
  */
 static void test_end_told_early(void **state)
 {
@@ -599,7 +602,8 @@ static void *wait_for_end(void *fd)
 }
 
 /*
- * Its first thread has ended: while others go on it runs, and when they have ended it is forgotten.
+ * A process whose first thread has ended is kept as long as its other threads run, and forgotten
+ * when they have ended.
  */
 static void test_first_thread_ends(void **state)
 {
@@ -619,7 +623,10 @@ static void test_first_thread_ends(void **state)
 	assert_int_equal(codes_after_end(f), 0);
 }
 
-/* Meets a process of user @uid at which krait has to look. */
+/*
+ * Meets a process of user @uid at which krait has to look. Returns how many processes were only
+ * counted so far.
+ */
 static unsigned crowded_after(struct fixture *f, uint32_t exec_id, uint32_t uid, bool new)
 {
 	struct rec_proc rec = {.type = REC_PROC,
@@ -634,8 +641,8 @@ static unsigned crowded_after(struct fixture *f, uint32_t exec_id, uint32_t uid,
 }
 
 /*
- * A user's new processes are only counted once they have cost too much. Other users' aren't, nor
- * are processes that aren't new.
+ * Once a user's new processes have cost too much, further ones are counted but not looked at.
+ * Other users' processes are still looked at, and so are processes that aren't new.
  */
 static void test_crowd(void **state)
 {
@@ -686,8 +693,9 @@ static void pays(struct fixture *f, uint32_t uid, uint32_t turn, uint64_t ms)
 }
 
 /*
- * Has @b cost @ms, and what the test itself took since @cpu_ns, and is it spent until @until_ns?
- * @burst_ms may be spent at once, and then one part in @share of a CPU.
+ * Checks that budget @b was charged @ms plus at most the CPU time that the test itself took since
+ * @cpu_ns, and that it is spent until @until_ns. It allows @burst_ms at once, and then 1/@share of
+ * a CPU.
  */
 static void assert_spent(const struct budget *b, uint64_t until_ns, uint64_t ms, uint64_t cpu_ns,
 			 uint64_t burst_ms, uint64_t share)
@@ -720,7 +728,10 @@ static void test_crowd_sums(void **state)
 	assert_spent(&w->all, all_until_ns, 420, cpu_ns, 400, 40);
 }
 
-/* A process that was only counted is new again when krait looks at it: its user pays for that. */
+/*
+ * When krait looks at a process that was only counted until now, the process counts as new, so that
+ * its user is charged for the look.
+ */
 static void test_crowd_left(void **state)
 {
 	struct fixture *f = *state;
@@ -736,7 +747,10 @@ static void test_crowd_left(void **state)
 	assert_true(p->new_until_ns > w->now_ns);
 }
 
-/* Two processes that were only counted are met again: what the first one costs counts for both. */
+/*
+ * Two processes that were only counted are met again in one flush. The look at the first costs so
+ * much that the second is still only counted.
+ */
 static void test_crowd_together(void **state)
 {
 	struct fixture *f = *state;
@@ -940,7 +954,10 @@ static void expect_window(struct profile *window, const char *leaf, const char *
 	profile_free(window);
 }
 
-/* A sample that waits at a cut, and one whose stack came before it, are in the window after it. */
+/*
+ * The window after a cut has the samples whose stack couldn't be named before the cut, and new
+ * samples of stacks that were sent before it.
+ */
 static void test_windows(void **state)
 {
 	struct fixture *f = *state;
@@ -967,7 +984,7 @@ static void test_windows(void **state)
 	expect_window(third, "leaf", "root");
 }
 
-/* What only samples before the cut had isn't carried over. */
+/* Label sets that only samples before the cut had aren't carried over into the next window. */
 static void test_windows_carry(void **state)
 {
 	struct fixture *f = *state;
@@ -1003,7 +1020,10 @@ static void test_window_undone(void **state)
 	assert_string_equal(frame_name(f, samples(f).last.stack, 0, 1), "leaf");
 }
 
-/* A cut names the threads of a new process, but what comes after that isn't charged to its user. */
+/*
+ * A cut names the threads of a new process. CPU time that krait takes after that isn't charged to
+ * the process's user.
+ */
 static void test_window_cost(void **state)
 {
 	struct fixture *f = *state;
@@ -1050,7 +1070,7 @@ static void test_thread_of_a_waiting_stack(void **state)
 	assert_string_equal(profile_label_text(f->profile, s.labels, "thread"), "worker");
 }
 
-/* The number of a thread is used again, with another name and another CPU time. */
+/* A thread id that is used again after its thread has ended makes another thread. */
 static void test_tid_again(void **state)
 {
 	struct fixture *f = *state;
@@ -1088,7 +1108,10 @@ static void test_end_alone(void **state)
 	assert_int_equal(flushed(f, false).kept.threads, 1);
 }
 
-/* Threads that begin and end between two readings of the side band, one number for all. */
+/*
+ * Threads with the same id begin and end between two readings of the side band: each counts as a
+ * thread.
+ */
 static void test_tid_again_soon(void **state)
 {
 	struct fixture *f = *state;
@@ -1109,8 +1132,8 @@ static void test_tid_again_soon(void **state)
 }
 
 /*
- * An exec ends the image, unless the known image is the one that the exec made, because its samples
- * came first.
+ * The side band's record of an exec ends the known image, unless that is the new one: its samples
+ * may be read before the record.
  */
 static void test_exec(void **state)
 {
@@ -1168,8 +1191,8 @@ static struct collect_stats met_pypy(struct fixture *f, struct proc_key own)
 }
 
 /*
- * A process exec'ed between its sample and the look at it: its new image says nothing of the
- * sample.
+ * If a process has exec'ed between its sample and krait's look at it, krait sees the new image,
+ * which says nothing about the sample.
  */
 static void test_exec_before_look(void **state)
 {

@@ -191,8 +191,8 @@ static void put_eh_frame(int i, uint64_t at)
 }
 
 /*
- * The rules for object @i at @at, whose code has offsets from @key on, are those that ld's file
- * has. Instructions show also where a register that was saved still holds the same.
+ * Checks that the rules for object @i at @at, whose code has offsets from @key on, are those of the
+ * file that ld linked. @registers: compares the rules for saved registers too.
  */
 static void expect_rules(const struct unwind_rows *rows, int i, uint64_t at, uint64_t key,
 			 struct elf_file *f, bool registers)
@@ -225,7 +225,7 @@ static int join_rows(const struct gdb_jit *j, const struct unwind_place *places,
 	return unwind_rows_join(all->v, all->n, places, n, ret);
 }
 
-/* Object a has tables of rows, object b hasn't. */
+/* Object a has .eh_frame; object b hasn't, so its rows come from its instructions. */
 static void test_rows(void **state)
 {
 	const struct unwind_place places[] = {{A_AT, A_AT + PAGE, PAGE},
@@ -265,7 +265,10 @@ static void test_rows(void **state)
 	elf_file_free(b);
 }
 
-/* One of the two was freed and is still in the list: it isn't known which. */
+/*
+ * Two objects of the list claim the same code. One of them was freed and is still in the list; it
+ * isn't known which.
+ */
 static void test_same_place(void **state)
 {
 	struct gdb_jit *j;
@@ -338,7 +341,7 @@ static void test_shared_strings(void **state)
 	gdb_jit_free(j);
 }
 
-/* The other object has its names all the same. */
+/* If one object's file is broken, the other object has its names all the same. */
 static void test_broken_files(void **state)
 {
 	static const uint64_t sizes[] = {0,	     1,		 63,	     64,
@@ -373,7 +376,10 @@ static void test_broken_files(void **state)
 	gdb_jit_free(j);
 }
 
-/* After so many reads object b replaces a, in the same entry and memory, at another address. */
+/*
+ * How many reads are left until object b replaces object a, in the same entry and memory, with its
+ * code at another address.
+ */
 static int reads_left;
 
 static int peek_changing(void *arg, uint64_t addr, void *buf, size_t n)
@@ -448,7 +454,10 @@ static void test_circle(void **state)
 	gdb_jit_free(j);
 }
 
-/* An entry that another one seemed to lead to is added once, and doesn't make itself doubtful. */
+/*
+ * An entry whose link changes while it is read is added once, and isn't taken for two objects with
+ * the same code, which would be doubtful.
+ */
 static void test_taken_once(void **state)
 {
 	uint64_t at = address(&descriptor);
@@ -465,7 +474,7 @@ static void test_taken_once(void **state)
 	gdb_jit_free(j);
 }
 
-/* One of two lists can't be followed. */
+/* One of two lists can't be followed: the other list's objects are known all the same. */
 static void test_two_lists(void **state)
 {
 	static struct {
@@ -755,8 +764,8 @@ static int peek_pieces_disturbed(void *arg, const struct iovec *from, size_t n, 
 }
 
 /*
- * Entries that come and go have their own name or none. Returns how many of those that stay have
- * none.
+ * Checks that entries that come and go have their own name or none. Returns how many of the entries
+ * that stay have no name.
  */
 static size_t count_nameless(const struct gdb_jit *j)
 {
