@@ -46,6 +46,7 @@ enum rec_type {
 	REC_NATIVE,
 	REC_SAMPLE_END,
 	REC_ABSENT,
+	REC_WAIT,
 };
 
 /* One image of one process: a reused pid and an exec each make another one. */
@@ -72,6 +73,69 @@ struct rec_sample {
 	/* CPU time of this thread so far; user space finds missing samples by it */
 	__u64 runtime_ns;
 };
+
+/* What the first argument of a system call is as a descriptor. */
+enum wait_fd {
+	WAIT_FD_NONE, /* no open descriptor */
+	WAIT_FD_SOCKET,
+	WAIT_FD_PIPE,
+	WAIT_FD_FILE,  /* a file or a directory of a file system, or a block device */
+	WAIT_FD_OTHER, /* a terminal, another device, an eventfd, an epoll set, ... */
+};
+
+/*
+ * A wait of a thread, which is over. Its stack is the one with which the thread left the CPU.
+ * sample.time_ns: when the thread got a CPU again; sample.weight: the nanoseconds that it waited,
+ * without the time that it was ready to run, times the waits that this one stands for.
+ */
+struct rec_wait {
+	struct rec_sample sample; /* its .type is REC_WAIT */
+	__u64 since_ns;		  /* when the thread left the CPU */
+	__u64 arg[2];		  /* the first arguments of the system call */
+	__s32 call;		  /* number of the system call in which the thread is; -1: none */
+	__u16 state;		  /* state of the task, TASK_* of the kernel */
+	__u8 fd;		  /* enum wait_fd: what .arg[0] is */
+	__u8 flags;		  /* WAIT_* */
+};
+#define WAIT_DISK  1 /* flag: the kernel counts it as a wait for a disk (task_struct.in_iowait) */
+#define WAIT_EXITS 2 /* flag: the thread is in do_exit() */
+#define WAIT_OPEN  4 /* flag: the wait isn't over */
+
+/* How far a thread is between two switches. */
+enum wait_phase {
+	WAIT_RUNS, /* the thread runs, or is ready to, and .wait has nothing */
+	WAIT_WAITS,
+	/* the thread has got a CPU; its next switch says how long it was ready to run before */
+	WAIT_IS_OVER,
+};
+
+/* The waits of a thread at one site: a system call and, of a futex, about its address. */
+struct wait_site {
+	__u32 site; /* hash of the site; 0: the entry is free */
+	__u32 reserved;
+	__u64 average_ns; /* moving average of their length */
+	__u64 left_ns;	  /* how long those took in all whose stacks weren't taken */
+	__u64 guessed_ns; /* the same, guessed from those whose stacks were taken */
+	__u64 owed_ns;	  /* what no weight that was sent has yet of .left_ns */
+};
+#define WAIT_SITES 8 /* a power of two */
+
+/* Map `waits`: tid in the first PID namespace -> the thread's wait. */
+struct wait_entry {
+	/* the last wait whose stack was taken, with .since_ns of the last wait */
+	struct rec_wait wait;
+	__u64 start_ns; /* when the thread began, which tells it from another with its number */
+	__u64 over_ns;	/* when the thread got a CPU again, if .phase is WAIT_IS_OVER */
+	__u64 delay_ns; /* sched_info.run_delay when the thread left the CPU */
+	__u64 cost_ns;	/* how long taking the stack took, which made the wait longer */
+	/* how many waits this one stands for, times WAIT_ONE; 0: its stack wasn't taken */
+	__u32 times;
+	__u32 site;  /* index in .sites of the last wait */
+	__u32 phase; /* enum wait_phase */
+	__u32 reserved;
+	struct wait_site sites[WAIT_SITES];
+};
+#define WAIT_ONE 1024
 
 /* One Python frame, as records carry it. */
 struct wire_frame {
@@ -322,7 +386,11 @@ struct exe_entry {
 	X(EXEC, "samples inside execve")                                                           \
 	X(NATIVE_SENT, "native stacks sent")                                                       \
 	X(NO_ROOM, "samples of processes for which the kernel's table or the ring had no room")    \
-	X(BUSY, "samples lost because another was being taken on the same CPU")
+	X(BUSY, "samples lost because another was being taken on the same CPU")                    \
+	X(NO_WAIT, "waits of threads for which the kernel's table had no room")                    \
+	X(WAITS, "waits")                                                                          \
+	X(WAITS_TAKEN, "waits of which the stack was taken")                                       \
+	X(WAIT_UNSEEN, "waits whose end wasn't seen")
 
 enum bpf_counter {
 #define X(name, words) COUNT_##name,
@@ -336,5 +404,6 @@ _Static_assert(sizeof(struct wire_frame) == 24, "");
 _Static_assert(sizeof(struct rec_native) == 40, "");
 _Static_assert(sizeof(struct wire_text) == 24, "");
 _Static_assert(sizeof(struct py_where) == 96, "");
+_Static_assert(sizeof(struct rec_wait) == 88, "");
 
 #endif

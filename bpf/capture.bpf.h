@@ -32,6 +32,8 @@ struct moment {
 	bool kernel_stack; /* the kernel's frames are wanted, if the kernel ran */
 	__u8 source;	   /* rec_sample.source */
 	__u64 weight;	   /* what the sample counts for, in the unit of its event */
+	/* where the sample's record is kept, not sent: its weight isn't known yet; NULL: it is sent */
+	struct rec_sample *kept;
 };
 
 /* Which parts of a thread's stack are taken. Each value includes those before it. */
@@ -259,32 +261,36 @@ walk_inline bool take_stack(const struct moment *m, struct rec_sample *rec, stru
 	return true;
 }
 
-walk_inline void send_sample(struct rec_sample *rec, const struct walk *w)
+walk_inline void send_sample(const struct moment *m, struct rec_sample *rec, const struct walk *w)
 {
 	rec->time_ns = bpf_ktime_get_ns();
 	rec->outcome = w->outcome;
 	rec->stack = w->hash;
-	ring_output(rec, sizeof(*rec), w->urgent ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
+	if (!m->kept)
+		ring_output(rec, sizeof(*rec), w->urgent ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
 }
 
-/* Takes one sample with the state @w, which no other program uses meanwhile. True: it was sent. */
-walk_inline bool capture_in(const struct moment *m, struct walk *w)
+/*
+ * Takes one sample into @rec, with the state @w, which no other program uses meanwhile. False: no
+ * sample is recorded.
+ */
+walk_inline bool capture_in(const struct moment *m, struct walk *w, struct rec_sample *rec)
 {
-	struct rec_sample rec = {.type = REC_SAMPLE, .source = w->source, .weight = m->weight};
 	bool exits, young;
 	__u32 flags;
 
+	*rec = (struct rec_sample){.type = REC_SAMPLE, .source = w->source, .weight = m->weight};
 	forget_absent(w);
 	w->user_mode = m->user_mode;
-	flags = read_task(m->task, &rec, w);
-	if (flags & PF_KTHREAD || !rec.proc.tgid)
+	flags = read_task(m->task, rec, w);
+	if (flags & PF_KTHREAD || !rec->proc.tgid)
 		return false;
 	exits = flags & PF_EXITING;
-	young = rec.tid == rec.proc.tgid && rec.runtime_ns < NEW_THREAD_NS;
+	young = rec->tid == rec->proc.tgid && rec->runtime_ns < NEW_THREAD_NS;
 	if (exits)
-		rec.type = REC_SAMPLE_END;
+		rec->type = REC_SAMPLE_END;
 	choose_extent(w->slot, exits, young);
-	if (!take_stack(m, &rec, w))
+	if (!take_stack(m, rec, w))
 		return false;
 	count(COUNT_SAMPLES);
 	/*
@@ -294,8 +300,8 @@ walk_inline bool capture_in(const struct moment *m, struct walk *w)
 	if (w->hash)
 		w->hash = in_epoch(w->hash);
 	send_stack(w);
-	send_sample(&rec, w);
-	if (lacks(&rec, w))
+	send_sample(m, rec, w);
+	if (lacks(rec, w))
 		send_absent(w->slot);
 	return true;
 }
@@ -319,24 +325,26 @@ walk_inline void add_busy(__u32 source, __u64 ns)
 
 /*
  * Takes the sample of @m with the state in @slot (enum walk_slot). If the slot is in use, the
- * sample counts as lost. How long it took is measured of perf programs only: they can't be
- * preempted, and the kernel drops samples meanwhile.
+ * sample counts as lost. True: the sample was sent, or is in m->kept. How long it took is measured
+ * of perf programs only: they can't be preempted, and the kernel drops samples meanwhile.
  */
-walk_inline void capture(const struct moment *m, __u32 slot)
+walk_inline bool capture(const struct moment *m, __u32 slot)
 {
 	struct walk *w = walk_take(slot);
-	bool sent;
+	struct rec_sample own;
+	bool taken;
 
 	if (!w)
-		return;
+		return false;
 	w->began_ns = bpf_ktime_get_ns();
 	w->source = m->source;
-	sent = capture_in(m, w);
+	taken = capture_in(m, w, m->kept ? m->kept : &own);
 	if (measures && slot == SLOT_PERF)
 		measure(bpf_ktime_get_ns() - w->began_ns);
-	if (n_sources > 1 && sent && slot == SLOT_PERF)
+	if (n_sources > 1 && taken && slot == SLOT_PERF)
 		add_busy(w->source, bpf_ktime_get_ns() - w->began_ns);
 	walk_give_back(w);
+	return taken;
 }
 
 #endif

@@ -66,6 +66,7 @@ struct super_block {
 struct inode {
 	struct super_block *i_sb;
 	unsigned long i_ino;
+	unsigned short i_mode;
 	__u32 i_generation;
 	__s64 i_size;
 } CORE;
@@ -87,6 +88,14 @@ struct inode___old {
 
 struct file {
 	struct inode *f_inode;
+} CORE;
+
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+} CORE;
+struct files_struct {
+	struct fdtable *fdt;
 } CORE;
 
 struct mm_struct;
@@ -145,7 +154,7 @@ struct sched_entity {
 } CORE;
 struct sched_info {
 	unsigned long pcount;
-	unsigned long long last_arrival, last_queued;
+	unsigned long long run_delay, last_arrival, last_queued;
 } CORE;
 
 /* User registers as the kernel saved them on entry, at the end of the thread's kernel stack. */
@@ -173,6 +182,8 @@ struct task_struct {
 	char comm[16];
 	struct cred *real_cred;
 	struct signal_struct *signal;
+	struct files_struct *files;
+	unsigned in_iowait : 1;
 } CORE;
 struct signal_struct {
 	unsigned int flags;
@@ -207,6 +218,12 @@ enum bpf_func_id___regs {
 
 #define PF_EXITING 0x00000004
 #define PF_KTHREAD 0x00200000
+
+/* bit of the state of a task that ends and never runs again (include/linux/sched.h, 4.14+) */
+#define TASK_DEAD 0x80
+
+/* type of a file in inode.i_mode; sockets have S_IFSOCK (include/uapi/linux/stat.h) */
+#define S_IFMT 0170000
 
 /* The context of a task iterator, 5.8+. */
 struct perf_event_attr {

@@ -8,6 +8,7 @@
 #include <bpf/bpf_core_read.h>
 
 #include "events/perf.bpf.h"
+#include "events/switch.bpf.h"
 #include "events/unmap.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -11,6 +11,7 @@
 #include "native/saved.bpf.h"
 #include "process/number.bpf.h"
 #include "process/owner.bpf.h"
+#include "process/task_state.bpf.h"
 #include "task.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -51,16 +52,6 @@ walk_inline bool read_user_regs(struct rec_task *rec, struct task_struct *task)
 	if (HAS_TASK_REGS)
 		return read_regs(rec, (const void *)bpf_task_pt_regs(task));
 	return read_regs(rec, regs_on_stack(task));
-}
-
-walk_inline __u32 state_of(struct task_struct *task)
-{
-	struct task_struct___state *now = (void *)task;
-	struct task_struct___old *old = (void *)task;
-
-	if (bpf_core_field_exists(now->__state))
-		return BPF_CORE_READ(now, __state);
-	return (__u32)BPF_CORE_READ(old, state);
 }
 
 /*

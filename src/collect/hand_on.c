@@ -11,6 +11,7 @@
 #include "collect/budget/crowd.h"
 #include "collect/internal.h"
 #include "collect/thread/thread.h"
+#include "collect/thread/wait_state.h"
 
 /*
  * Is the process counted among the unsupported ones? A process that execs the same program again
@@ -121,6 +122,24 @@ static void set_values(const struct collect *c, const struct rec_sample *rec, in
 	values[1 + rec->source] = (int64_t)rec->weight;
 }
 
+static void add_wait(struct collect_stats *stats, uint32_t state, uint64_t ns)
+{
+	char text[sizeof(stats->waited[0].state)];
+	const char *words = wait_state_words(state, text, sizeof(text));
+	unsigned i = 0;
+
+	while (i < stats->n_waited && !streq(stats->waited[i].state, words))
+		i++;
+	if (i == COLLECT_STATES)
+		i--;
+	if (i == stats->n_waited) {
+		stats->n_waited++;
+		snprintf(stats->waited[i].state, sizeof(stats->waited[i].state), "%s",
+			 i < COLLECT_STATES - 1 ? words : "other");
+	}
+	stats->waited[i].ns += ns;
+}
+
 /*
  * Hands sample @w on. 1: it was added, or counted as one that isn't shown. 0: it has to wait.
  * -errno + message.
@@ -166,7 +185,7 @@ static int hand_on(struct collect *c, struct waiting *w, bool last)
 		thread_meet(c, w->process, &w->rec);
 		return 0;
 	}
-	s.labels = thread_labels(c, w->process, &w->rec);
+	s.labels = thread_labels(c, w->process, &w->rec, w->state);
 	if (profile_failed(c->profile))
 		return err_set(-ENOMEM, "out of memory for the profile");
 	s.time_ns = w->rec.time_ns > c->config.start_ns
@@ -186,6 +205,8 @@ static int hand_on(struct collect *c, struct waiting *w, bool last)
 	source = &c->stats.sources[w->rec.source];
 	source->samples++;
 	source->weight += w->rec.weight;
+	if (w->state)
+		add_wait(&c->stats, w->state, w->rec.weight);
 	source->outcomes[w->rec.outcome]++;
 	source->native[native]++;
 	c->stats.outcomes[w->rec.outcome]++;

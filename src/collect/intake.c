@@ -9,6 +9,7 @@
 #include "collect/code/together.h"
 #include "collect/internal.h"
 #include "collect/stack/bodies.h"
+#include "collect/thread/wait_state.h"
 
 void intake_fini(struct collect *c)
 {
@@ -198,7 +199,8 @@ static void on_native(struct collect *c, const struct rec_native *rec, size_t n)
 		stack_wants_rows(c, native);
 }
 
-static void on_sample(struct collect *c, const struct rec_sample *rec)
+/* Takes a sample of a thread that ran, or that waited for @state. */
+static void on_sample(struct collect *c, const struct rec_sample *rec, uint32_t state)
 {
 	long p = owner_of(c, &rec->proc);
 
@@ -207,7 +209,7 @@ static void on_sample(struct collect *c, const struct rec_sample *rec)
 		broken(c);
 		return;
 	}
-	if (vec_push(&c->intake->waiting, (struct waiting){*rec, p, c->flushes})) {
+	if (vec_push(&c->intake->waiting, (struct waiting){*rec, p, c->flushes, state})) {
 		c->no_memory = true;
 		broken(c);
 		return;
@@ -230,6 +232,18 @@ static void on_sample(struct collect *c, const struct rec_sample *rec)
 		process_at(c, p)->seen_ns = MAX(process_at(c, p)->seen_ns, rec->time_ns);
 }
 
+/*
+ * A thread may still wait in do_exit(), after the side band has reported its end: as with
+ * REC_SAMPLE_END.
+ */
+static void on_wait(struct collect *c, const struct rec_wait *rec)
+{
+	struct rec_sample sample = rec->sample;
+
+	sample.type = rec->flags & WAIT_EXITS ? REC_SAMPLE_END : REC_SAMPLE;
+	on_sample(c, &sample, wait_state_of(rec));
+}
+
 static void on_proc(struct collect *c, const struct rec_proc *rec)
 {
 	long p = owner_of(c, &rec->proc);
@@ -247,7 +261,8 @@ void collect_record(struct collect *c, const void *data, size_t n)
 				       [REC_CODE] = sizeof(struct rec_code),
 				       [REC_PROC] = sizeof(struct rec_proc),
 				       [REC_NATIVE] = sizeof(struct rec_native),
-				       [REC_ABSENT] = sizeof(struct rec_absent)};
+				       [REC_ABSENT] = sizeof(struct rec_absent),
+				       [REC_WAIT] = sizeof(struct rec_wait)};
 	uint8_t type = n ? *(const uint8_t *)data : 0;
 
 	if (type >= ARRAY_SIZE(least) || n < least[type]) {
@@ -257,7 +272,10 @@ void collect_record(struct collect *c, const void *data, size_t n)
 	switch (type) {
 	case REC_SAMPLE:
 	case REC_SAMPLE_END:
-		on_sample(c, data);
+		on_sample(c, data, 0);
+		break;
+	case REC_WAIT:
+		on_wait(c, data);
 		break;
 	case REC_STACK:
 		on_stack(c, data, n);

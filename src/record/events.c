@@ -47,6 +47,9 @@ int session_events_parse(struct session_events *ret, const struct session_option
 	struct session_events all = {};
 	int r = o->events.n ? 0 : add(&all, o, "cpu-clock");
 
+	if (!r && o->wall)
+		r = add(&all, o, "wait");
+
 	for (size_t i = 0; !r && i < o->events.n; i++)
 		r = add(&all, o, o->events.v[i]);
 	if (!r)
@@ -57,6 +60,19 @@ int session_events_parse(struct session_events *ret, const struct session_option
 bool event_is_cpu_time(const struct event *e)
 {
 	return e->source->clock && !e->exclude_user && !e->exclude_kernel;
+}
+
+bool event_is_time(const struct event *e)
+{
+	return streq(e->source->unit, "nanoseconds");
+}
+
+bool session_events_wait(const struct session_events *all)
+{
+	for (unsigned i = 0; i < all->n; i++)
+		if (all->v[i].source == &source_wait)
+			return true;
+	return false;
 }
 
 const struct event *session_events_cpu(const struct session_events *all)

@@ -22,6 +22,12 @@ _must_use_ int session_events_parse(struct session_events *ret, const struct ses
 /* The first event that counts CPU time; NULL: there is none. */
 const struct event *session_events_cpu(const struct session_events *all);
 
+/* Is what event @e counts a time? */
+bool event_is_time(const struct event *e);
+
+/* Is what threads wait for one of the events? */
+bool session_events_wait(const struct session_events *all);
+
 /* Does event @e count all CPU time? With :u or :k some of it is left out on purpose. */
 bool event_is_cpu_time(const struct event *e);
 

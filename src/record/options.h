@@ -32,6 +32,7 @@ struct session_options {
 	uint32_t freq_hz;
 	uint64_t count; /* how much of an event, in its unit (ns for clocks), makes a sample */
 	VEC(const char *) events; /* perf's names, as event_parse() takes them; none = cpu-clock */
+	bool wall; /* what threads wait for is recorded beside cpu-clock; only without .events */
 
 	/* Native and kernel frames. */
 	/* which native frames are wanted; in stacks without Python always all of them */

@@ -477,6 +477,7 @@ static int make_collector(struct session *s)
 		.max_bytes = s->max_bytes,
 		.n_sources = s->events.n,
 		.cpu_source = cpu ? (int)(cpu - s->events.v) : -1,
+		.waits = session_events_wait(&s->events),
 		.may_see = s->rights.from_file ? rights_may_see : NULL,
 		.prompt = s->prompt,
 		.added = adapter_added,

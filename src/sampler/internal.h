@@ -28,11 +28,14 @@ struct sampler {
 	uint64_t came[ABI_MAX_SOURCES]; /* samples of each source that a drain took from a ring */
 	struct event_set sources[ABI_MAX_SOURCES]; /* .config.n_sources */
 	VEC(struct bpf_link *) links;		   /* links of the programs that watch unmapping */
-	VEC(struct cpu_ring) cpu_rings;		   /* kept while a CPU is offline */
+	struct bpf_link *whole; /* link of the program of waits; NULL: they aren't recorded */
+	bool waits_read;	/* the waits that the recording's end cut were read */
+	VEC(struct cpu_ring) cpu_rings; /* kept while a CPU is offline */
 	struct py_layout layouts[ABI_MAX_LAYOUTS];
 	unsigned n_layouts;
 	struct map several; /* numbers of the processes that are in the kernel's map `several` */
 	int n_cpus;
+	uint64_t ended_ns; /* when sampling was switched off */
 };
 
 /* Shows a message of libbpf, if the level is -vv. */
@@ -53,6 +56,15 @@ _must_use_ int per_cpu_enable(struct sampler *s, bool on);
 
 /* After a drain: reads how often events were throttled, and changes periods that are due. */
 void per_cpu_vary(struct sampler *s);
+
+/* waits.c: whether waits are recorded, and which source they are; -1: they aren't. */
+int waits_source(const struct sampler *s);
+
+/* Before the programs are loaded: leaves out those that the recording's events don't need. */
+void waits_prepare(struct sampler *s);
+
+/* After sampling has stopped: hands the waits that aren't over to config.record, once. */
+void waits_read_open(struct sampler *s);
 
 /* Drains the rings of all CPUs, as sampler_drain() does. */
 _must_use_ int per_cpu_drain(struct sampler *s);

@@ -28,7 +28,7 @@ static bool on_record(void *ctx, const void *data, size_t n)
 	struct sampler *s = ctx;
 	const struct rec_sample *rec = data;
 
-	if (rec->type == REC_SAMPLE || rec->type == REC_SAMPLE_END)
+	if (rec->type == REC_SAMPLE || rec->type == REC_SAMPLE_END || rec->type == REC_WAIT)
 		s->came[rec->source]++;
 	s->config.record(s->config.ctx, data, n);
 	return !(++s->taken % TURN_CHECK) && clock_ns(CLOCK_MONOTONIC) >= s->turn_ends_ns;
@@ -144,12 +144,27 @@ static int open_rings(struct sampler *s)
 	return r ? r : put_rings(s, before);
 }
 
+/* A program that is attached once stays attached while CPUs come and go. */
+static int open_whole(struct sampler *s, const struct event_source *source)
+{
+	struct bpf_program *program =
+		bpf_object__find_program_by_name(s->skel->obj, source->program);
+
+	if (s->whole)
+		return 0;
+	s->whole = bpf_program__attach(program);
+	return s->whole ? 0 : err_sys(-errno, "can't attach to %s", source->events[0].name);
+}
+
 static int open_source(struct sampler *s, unsigned source)
 {
 	const struct event_set before = s->sources[source];
-	int r = event_set_open(&s->sources[source], &s->config.sources[source].event, source,
-			       s->config.watch_throttle);
+	int r;
 
+	if (s->config.sources[source].event.source->whole)
+		return open_whole(s, s->config.sources[source].event.source);
+	r = event_set_open(&s->sources[source], &s->config.sources[source].event, source,
+			   s->config.watch_throttle);
 	if (r)
 		return r;
 	s->sources[source].throttled = before.throttled;

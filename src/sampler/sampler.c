@@ -127,18 +127,23 @@ static void describe_sources(struct sampler *s)
 	}
 }
 
-/* Is a program loaded that needs SLOT_TASK (bpf/slot.bpf.h)? */
-static bool needs_task_slot(const struct sampler *s)
+/*
+ * How many slots of walk state (bpf/slot.bpf.h) do the programs need that are loaded? Perf events
+ * need the first, the program of waits the second, fexit programs all.
+ */
+static uint32_t slots_needed(const struct sampler *s, uint32_t all)
 {
 	struct bpf_program *program;
+	uint32_t n = 1;
 
 	bpf_object__for_each_program(program, s->skel->obj)
 	{
-		if (bpf_program__autoload(program) &&
-		    bpf_program__type(program) == BPF_PROG_TYPE_TRACING)
-			return true;
+		if (!bpf_program__autoload(program) ||
+		    bpf_program__type(program) != BPF_PROG_TYPE_TRACING)
+			continue;
+		n = MAX(n, program == s->skel->progs.on_switch ? 2 : all);
 	}
-	return false;
+	return n;
 }
 
 /* Makes no slots of walk state that no program uses: one has 260 KiB for each CPU. */
@@ -150,7 +155,7 @@ static void set_slots(struct sampler *s)
 		s->skel->maps.native_outs,    s->skel->maps.meetings,
 	};
 	uint32_t all = bpf_map__max_entries(s->skel->maps.walk_states);
-	uint32_t n = needs_task_slot(s) ? all : 1;
+	uint32_t n = slots_needed(s, all);
 
 	s->skel->rodata->n_slots = n;
 	for (size_t i = 0; i < ARRAY_SIZE(maps); i++)
@@ -171,6 +176,7 @@ static int load(struct sampler *s)
 	s->skel = sample_bpf__open();
 	if (!s->skel)
 		return err_sys(-errno, "can't open the kernel programs");
+	waits_prepare(s);
 	set_slots(s);
 	bpf_map__set_max_entries(s->skel->maps.rings, s->n_cpus);
 	s->skel->rodata->whole_machine = s->config.whole_machine;
@@ -220,6 +226,7 @@ void sampler_close(struct sampler *s)
 		return;
 	vec_foreach(link, &s->links)
 		bpf_link__destroy(*link);
+	bpf_link__destroy(s->whole);
 	per_cpu_close(s);
 	unwind_store_close(s->unwind);
 	sample_bpf__destroy(s->skel);
@@ -236,6 +243,8 @@ int sampler_enable(struct sampler *s, bool on)
 	if (on)
 		s->skel->bss->began_ns = clock_ns(CLOCK_MONOTONIC);
 	s->skel->bss->armed = s->enabled = on;
+	if (!on)
+		s->ended_ns = clock_ns(CLOCK_MONOTONIC);
 	return r ? err_sys(r, "can't %s sampling", on ? "start" : "stop") : 0;
 }
 
@@ -379,6 +388,8 @@ int sampler_drain(struct sampler *s)
 {
 	int r = per_cpu_drain(s);
 
+	if (!s->enabled && s->ended_ns)
+		waits_read_open(s);
 	s->skel->bss->unwind_epoch = unwind_store_epoch();
 	per_cpu_vary(s);
 	return r;
@@ -455,6 +466,8 @@ void sampler_stats(struct sampler *s, struct sampler_stats *ret)
 	for (uint32_t i = 0; i < COUNT_MAX; i++)
 		ret->counters[i] = read_sum(s, s->skel->maps.counters, i);
 	ret->skipped = skipped_runs(s);
+	ret->waited_ns = s->skel->bss->waited_ns;
+	ret->waited_weight = s->skel->bss->waited_weight;
 	if (!bpf_obj_get_info_by_fd(bpf_program__fd(s->skel->progs.on_sample), &info, &n)) {
 		ret->run_ns = info.run_time_ns;
 		ret->run_count = info.run_cnt;

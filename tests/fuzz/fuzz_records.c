@@ -66,7 +66,8 @@ static void disown(uint8_t *rec, size_t n)
 				    [REC_CODE] = offsetof(struct rec_code, proc),
 				    [REC_PROC] = offsetof(struct rec_proc, proc),
 				    [REC_NATIVE] = offsetof(struct rec_native, proc),
-				    [REC_ABSENT] = offsetof(struct rec_absent, proc)};
+				    [REC_ABSENT] = offsetof(struct rec_absent, proc),
+				    [REC_WAIT] = offsetof(struct rec_wait, sample.proc)};
 	struct proc_key key;
 
 	if (rec[0] >= ARRAY_SIZE(at) || n < at[rec[0]] + sizeof(key))
@@ -90,6 +91,8 @@ static bool send(struct collect *c, const uint8_t *data, size_t n)
 	memcpy(rec, data, n);
 	disown(rec, n);
 	collect_record(c, rec, n);
+	if (rec[0] == REC_WAIT)
+		return n >= sizeof(struct rec_wait);
 	return (rec[0] == REC_SAMPLE || rec[0] == REC_SAMPLE_END) && n >= sizeof(struct rec_sample);
 }
 

@@ -10,7 +10,7 @@ import struct
 import pack
 
 PROCESS = struct.pack("<QII", 1000, 0x7ffffff0, 1)  # bytes of a struct proc_key
-SAMPLE, STACK, CODE, PROC, NATIVE, SAMPLE_END, ABSENT = range(1, 8)
+SAMPLE, STACK, CODE, PROC, NATIVE, SAMPLE_END, ABSENT, WAIT = range(1, 9)
 # Line tables of `def f(n):` in line 7 with two lines below it: 3.11 (locations), 3.10 (line
 # numbers), 2.7 to 3.9 (pairs).
 TABLES = {0x30b: bytes.fromhex("80000000d8040884018804d80b0c8048"), 0x30a: bytes.fromhex("0401080104ff"),
@@ -44,6 +44,10 @@ def native(number, kernel, pcs, version=0):
 
 def sample(number, outcome=0, kind=SAMPLE, walked=2):
     return struct.pack("<BBBBIQQ", kind, outcome, 4, walked, 0x7ffffff0, 2500, number) + PROCESS + struct.pack("<QQ", 1000000, 3000000)
+
+
+def wait(number, call=0, fd=1, state=1, flags=0):
+    return sample(number, kind=WAIT) + struct.pack("<QQQiHBB", 2000000, 3, 0, call, state, fd, flags)
 
 
 def process(state=2):
@@ -121,6 +125,8 @@ SEEDS = {
         "backwards": rings(sample(99), b"", stack(99, [(0x10, 0), (0x20, 0x101)]), b"", code(0x309, layout=2), code(0x309, 0x20, 2), process()),
         "lost": rings(process(), sample(98), sample(0, outcome=2, walked=0), sample(0, outcome=5, walked=4), b"", sample(98, kind=SAMPLE_END)),
         "absent": rings(process(3), absent(), process(4), code(0x207, layout=0), b"", absent()),
+        "waits": rings(process(), code(0x30b, layout=4), stack(99, [(0x10, 1)]), *[wait(99, call) for call in (-1, 0, 1, 35, 202, 999, 1 << 30)],
+                       wait(99, -1, state=2), wait(99, 1, 3, 2, 7), wait(98), b""),
     },
     "fuzz_intervals": {
         "two": b'{"pid":1,"begin":3,"end":9,"labels":{"test":"a"}}\n'

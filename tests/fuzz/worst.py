@@ -474,6 +474,7 @@ def rings():
     yield "processes", each(lambda i: seeds.process(i % 8))
     yield "images", each(lambda i: seeds.process()[:8] + struct.pack("<Q", i + 1) + seeds.process()[16:])
     yield "absent", each(lambda i: seeds.absent())
+    yield "waits", each(lambda i: seeds.wait(9, i % 8192))
 
 
 def command_lines():

@@ -47,7 +47,7 @@ static const struct option_row rows[] = {
 	 .set = value_string,
 	 .field = FIELD(render.value),
 	 .initial = "the first profile's default",
-	 .complete = "samples cpu",
+	 .complete = "samples cpu off_cpu",
 	 .help = "the value that text and pictures show, and that is shown first of the merged "
 		 "profile"},
 	{.name = "no-times",

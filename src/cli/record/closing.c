@@ -112,7 +112,12 @@ static void say_nothing_came(const struct session *s, struct closing *c)
 
 	for (unsigned i = 0; i < s->events.n; i++)
 		str_addf(&names, "%s%s", i ? " or " : "", s->events.v[i].name);
-	if (!session_events_cpu(&s->events))
+	if (session_events_wait(&s->events))
+		closing_line(c, LOG_WARN,
+			     "no samples: no thread of %s began a wait; what waited all the time "
+			     "isn't shown, but krait dump shows it",
+			     o->cmd || o->pids.n ? "the target" : "a Python process");
+	else if (!session_events_cpu(&s->events))
 		closing_line(c, LOG_WARN,
 			     "no samples: no %s, or too few of them for one sample, came while "
 			     "Python ran; without -e CPU time is sampled",
@@ -270,6 +275,7 @@ void closing_compose(struct closing *c, const struct session *s, const struct su
 	for (unsigned i = 0; i < s->events.n; i++)
 		add_too_few(s, c, i);
 	add_rate(s, c);
+	closing_add_waits(c);
 	add_outcomes(s, c);
 	closing_add_losses(s, c);
 	add_daemons(s, c);

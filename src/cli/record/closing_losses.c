@@ -100,6 +100,7 @@ static void add_lost(const struct session *s, struct closing *c)
 	add_counter(c, COUNT_NO_RING);
 	add_counter(c, COUNT_NO_ROOM);
 	add_counter(c, COUNT_BUSY);
+	add_counter(c, COUNT_NO_WAIT);
 	if (c->m->kernel.skipped)
 		closing_note(c, closing_is_amiss(c->m->kernel.skipped, st->samples),
 			     "the kernel skipped %llu runs of krait's programs while other BPF "

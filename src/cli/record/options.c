@@ -25,6 +25,10 @@ static const struct option_row rows[] = {
 		"until Ctrl-C or the end of the targets",
 		"how long: 10, 10s, 500ms, 2m; with -- it ends the recording, not the command",
 		"999 with --pid and --, 99 for the machine"),
+	{.name = "wall",
+	 .set = value_flag,
+	 .field = RECORD_FIELD(session.wall),
+	 .help = "record where threads run and what they wait for: -e cpu-clock -e wait"},
 
 	RECORD_ROWS_NATIVE,
 	{.name = "kernel-addresses",
@@ -56,7 +60,7 @@ static const struct option_row rows[] = {
 	 .set = value_string,
 	 .field = RECORD_FIELD(value),
 	 .initial = "samples in folded stacks, else time, or the event that was counted",
-	 .complete = "samples cpu",
+	 .complete = "samples cpu off_cpu",
 	 .help = "the value that text and pictures show"},
 	{.name = "add-label",
 	 .arg = "KEY=VALUE",
@@ -168,11 +172,18 @@ static int check_sampling(struct record_options *o)
 	bool given = s->freq_hz || s->count;
 	int r;
 
+	if (s->wall && s->events.n)
+		return err_set(-EINVAL, "--wall stands for -e cpu-clock -e wait; leave one of "
+					"--wall and --event out");
 	if (s->freq_hz && s->count)
 		return err_set(-EINVAL, "--frequency and --count exclude each other; keep one");
 	if (!given)
 		s->freq_hz = s->cmd || s->pids.n ? FREQ_PROCESS_HZ : FREQ_MACHINE_HZ;
 	r = session_events_parse(&o->events, s);
+	if (!r && given && o->events.n == 1 && o->events.v[0].source->whole)
+		return err_set(-EINVAL,
+			       "each %s is recorded, so --%s has no meaning for it; leave it out",
+			       o->events.v[0].name, s->count ? "count" : "frequency");
 	if (!r && given && all_have_rates(&o->events))
 		return err_set(
 			-EINVAL,
@@ -216,6 +227,8 @@ static bool is_known_label(const struct record_options *o, const char *key)
 	for (size_t i = 0; i < ARRAY_SIZE(own_labels); i++)
 		if (streq(key, own_labels[i]))
 			return true;
+	if (streq(key, "state"))
+		return session_events_wait(&o->events);
 	for (size_t i = 0; i < s->labels.n; i++)
 		if (strlen(key) == s->labels.v[i].key_len &&
 		    !memcmp(key, s->labels.v[i].key, s->labels.v[i].key_len))
@@ -262,7 +275,8 @@ static int check_shown(const struct record_options *o)
 		return err_set(
 			-EINVAL,
 			"--by %s isn't a label of this recording; there are process, thread, "
-			"pid, tid, cgroup, container, gil and labels that are added",
+			"pid, tid, cgroup, container, gil, with -e wait state, and labels that are "
+			"added",
 			by);
 	if ((o->view.since_ns || o->view.until_ns) && o->times == PROFILE_TIMES_NONE)
 		return err_set(-EINVAL, "--since and --until need times; leave --no-times out");
@@ -296,9 +310,9 @@ static bool has_time(const struct record_options *o)
 	const struct event *shown = shown_event(o);
 
 	for (unsigned i = 0; !o->value && i < o->events.n; i++)
-		if (o->events.v[i].source->clock)
+		if (event_is_time(&o->events.v[i]))
 			return true;
-	return shown && shown->source->clock;
+	return shown && event_is_time(shown);
 }
 
 /* Refuses before the recording what the format's writer would refuse after it. */
@@ -342,6 +356,9 @@ static int check_output(struct record_options *o)
 		r = check_times(o);
 	if (r)
 		return r;
+	/* that a wait is one sample says nothing of how long it was */
+	if (!o->value && o->events.v[0].source->whole)
+		o->value = o->events.v[0].sample_type;
 	if (o->annotate && !streq(o->format->name, "folded"))
 		return err_set(-EINVAL, "--annotate is for folded stacks, and %s isn't; add -f",
 			       o->format->name);

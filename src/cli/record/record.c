@@ -27,6 +27,8 @@ static void show_progress(void *ctx, uint64_t now)
 	collect_stats(x->session.collect, &st);
 	if (events->n > 1)
 		snprintf(rate, sizeof(rate), "%u events", events->n);
+	else if (first->source->whole)
+		snprintf(rate, sizeof(rate), "every %s", first->name);
 	else if (first->hz)
 		snprintf(rate, sizeof(rate), "at %u Hz", first->hz);
 	else if (first->source->clock)

@@ -201,7 +201,11 @@ static int check(struct top_options *o)
 	if (o->record.view.invert && (o->json || o->plain))
 		return err_set(-EINVAL, "--invert turns the trees of the screen around; a printed "
 					"table has none");
-	return record_options_check(&o->record);
+	r = record_options_check(&o->record);
+	if (!r && session_events_wait(&o->record.events))
+		return err_set(-EINVAL, "top doesn't show what threads wait for; krait record -e "
+					"wait records it");
+	return r;
 }
 
 static void fini(struct top_options *o)

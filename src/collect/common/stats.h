@@ -35,8 +35,18 @@ struct collect_source {
 	uint64_t native[NATIVE_OUTCOME_MAX]; /* and by that of native unwinding */
 };
 
+#define COLLECT_STATES 24 /* kinds of waits that are summed up apart; the last is for all others */
+
+/* How long threads waited for one thing, as the samples of waits say. */
+struct collect_waited {
+	char state[48]; /* value of the label `state` */
+	uint64_t ns;
+};
+
 struct collect_stats {
 	struct collect_other other;
+	struct collect_waited waited[COLLECT_STATES];
+	unsigned n_waited;
 	/*
 	 * Version, as in process.version, of the last interpreter whose heap krait doesn't know; 0:
 	 * there was none.

@@ -13,14 +13,26 @@
  */
 #define NAMES_APART_NS (50 * NSEC_PER_MSEC)
 
+/* One of a thread's label sets. */
+struct label_set {
+	uint32_t id; /* profile id of the set; 0: it isn't made yet */
+	bool own;    /* no other thread's samples have this set */
+};
+
+/* The label set of a thread's waits for one thing. */
+struct wait_set {
+	uint32_t state; /* what the thread waited for (wait_state.h) */
+	uint8_t gil;	/* enum gil_state */
+	struct label_set set;
+};
+
 struct thread {
 	uint32_t tid;	  /* number of the thread; 0: this entry is free */
 	uint32_t process; /* the thread's process, as an index into processes.all */
-	/* profile ids of the thread's label sets; 0: this one isn't made yet */
-	uint32_t labels[GIL_STATE_MAX];
-	bool own[GIL_STATE_MAX]; /* whether no other thread's samples have this one of .labels */
-	uint64_t first_ns;	 /* CPU time of the thread when counting began; 0: it hasn't yet */
-	uint64_t last_ns;	 /* CPU time of the thread at its last sample */
+	struct label_set sets[GIL_STATE_MAX]; /* label sets of samples of the running thread */
+	VEC(struct wait_set) waits;	      /* label sets of the thread's waits; few */
+	uint64_t first_ns; /* CPU time of the thread when counting began; 0: it hasn't yet */
+	uint64_t last_ns;  /* CPU time of the thread at its last sample */
 	/* number of samples from .first_ns until .last_ns, and of samples at .last_ns */
 	uint64_t came, since;
 	uint64_t ended_ns; /* when the thread ended, so that its number became free; 0: it runs */
@@ -55,6 +67,9 @@ struct threads {
  * NULL: out of memory.
  */
 struct thread *thread_of_sample(struct collect *c, struct process *p, const struct rec_sample *rec);
+
+/* labels.c: has the thread's label sets made anew. */
+void thread_forget_sets(struct thread *t);
 
 /* Counts a sample of the thread at this CPU time of it. */
 void thread_add_runtime(struct thread *t, uint64_t runtime_ns);

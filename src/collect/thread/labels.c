@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Makes the labels of samples, which say who ran, once for each thread and state of the GIL. */
+/* Makes the labels of samples, which say who ran, once for each thread, state of the GIL and wait. */
 #include <stdio.h>
 
 #include "collect/thread/internal.h"
+#include "collect/thread/wait_state.h"
 #include "profile/condense.h"
 
 #define MAX_LABELS 32
@@ -40,9 +41,10 @@ static const char *gil_word(uint8_t state)
 }
 
 static uint32_t make_labels(struct collect *c, const struct process *p, const struct thread *t,
-			    uint8_t gil)
+			    uint8_t gil, uint32_t state)
 {
 	struct label_list l = {};
+	char text[64];
 	bool full = collect_is_full(c);
 
 	add_number(c, &l, "pid", p->key.tgid);
@@ -53,18 +55,25 @@ static uint32_t make_labels(struct collect *c, const struct process *p, const st
 	add(c, &l, "cgroup", p->cgroup);
 	add(c, &l, "container", p->container);
 	add(c, &l, "gil", gil_word(gil));
+	if (state)
+		add(c, &l, "state", wait_state_words(state, text, sizeof(text)));
+	else if (c->config.waits)
+		add(c, &l, "state", "running");
 	for (size_t i = 0; i < c->config.n_labels && l.n < MAX_LABELS; i++)
 		l.v[l.n++] = c->config.labels[i];
 	return profile_labels(c->profile, l.v, l.n);
 }
 
+void thread_forget_sets(struct thread *t)
+{
+	memset(t->sets, 0, sizeof(t->sets));
+	vec_fini(&t->waits);
+}
+
 void thread_forget_labels(struct collect *c, struct process *p)
 {
-	map_foreach(slot, &p->threads) {
-		struct thread *t = &c->threads->all.v[slot->value - 1];
-
-		memset(t->labels, 0, sizeof(t->labels));
-	}
+	map_foreach(slot, &p->threads)
+		thread_forget_sets(&c->threads->all.v[slot->value - 1]);
 }
 
 /*
@@ -72,29 +81,52 @@ void thread_forget_labels(struct collect *c, struct process *p)
  * same number has it too, or if it is the one set for all threads for which there is no memory.
  * Such a set can't be renamed.
  */
-static void label(struct collect *c, const struct process *p, struct thread *t, uint8_t gil)
+static void label(struct collect *c, const struct process *p, const struct thread *t,
+		  const struct rec_sample *rec, uint32_t state, struct label_set *ret)
 {
 	size_t before = profile_n_labels(c->profile);
 
-	t->labels[gil] = make_labels(c, p, t, gil);
-	t->own[gil] = profile_n_labels(c->profile) > before && !collect_is_full(c);
+	ret->id = make_labels(c, p, t, rec->gil, state);
+	ret->own = profile_n_labels(c->profile) > before && !collect_is_full(c);
 }
 
-uint32_t thread_labels(struct collect *c, uint32_t process, const struct rec_sample *rec)
+/* The label set of the thread in this state of the GIL, which waits for @state; NULL: no memory. */
+static struct label_set *set_of(struct thread *t, uint8_t gil, uint32_t state)
+{
+	if (!state)
+		return &t->sets[gil];
+	vec_foreach(w, &t->waits)
+		if (w->state == state && w->gil == gil)
+			return &w->set;
+	if (vec_push(&t->waits, (struct wait_set){.state = state, .gil = gil}))
+		return NULL;
+	return &t->waits.v[t->waits.n - 1].set;
+}
+
+uint32_t thread_labels(struct collect *c, uint32_t process, const struct rec_sample *rec,
+		       uint32_t state)
 {
 	struct process *p = process_at(c, process);
 	struct thread *t = thread_of_sample(c, p, rec);
+	struct label_set *set = t ? set_of(t, rec->gil, state) : NULL;
 
-	if (!t)
+	if (!set)
 		return 0;
 	if (rec->source == c->config.cpu_source)
 		thread_add_runtime(t, rec->runtime_ns);
-	if (!t->labels[rec->gil])
-		label(c, p, t, rec->gil);
+	if (!set->id)
+		label(c, p, t, rec, state, set);
 	/* of this set some labels may be missing, because memory ran out */
 	if (profile_failed(c->profile))
-		t->labels[rec->gil] = 0;
-	return t->labels[rec->gil];
+		set->id = 0;
+	return set->id;
+}
+
+/* Sets that differed may have become one, so no set is a thread's own any more. */
+static void rebase_set(struct label_set *set, const struct rebase *r)
+{
+	*set = (struct label_set){.id = r->condense ? condense_labels_whole(r->condense, set->id)
+						    : 0};
 }
 
 /*
@@ -103,11 +135,10 @@ uint32_t thread_labels(struct collect *c, uint32_t process, const struct rec_sam
  */
 void threads_rebase(struct collect *c, struct rebase *r)
 {
-	/* Sets that differed may have become one, so no set is a thread's own any more. */
-	vec_foreach(t, &c->threads->all)
-		for (size_t i = 0; t->tid && i < GIL_STATE_MAX; i++) {
-			t->labels[i] =
-				r->condense ? condense_labels_whole(r->condense, t->labels[i]) : 0;
-			t->own[i] = false;
-		}
+	vec_foreach(t, &c->threads->all) {
+		for (size_t i = 0; t->tid && i < GIL_STATE_MAX; i++)
+			rebase_set(&t->sets[i], r);
+		vec_foreach(w, &t->waits)
+			rebase_set(&w->set, r);
+	}
 }

@@ -14,6 +14,12 @@
 /* as NAMES_SAMPLES, for a process of which only the main thread was met */
 #define NAMES_ALONE 16
 
+static void relabel(struct profile *p, struct label_set *set, uint32_t key, uint32_t value)
+{
+	if (set->id && !(set->own && profile_relabel(p, set->id, key, value)))
+		set->id = 0;
+}
+
 static void rename_thread(struct collect *c, struct thread *t, const char *name)
 {
 	struct profile *p = c->profile;
@@ -27,12 +33,10 @@ static void rename_thread(struct collect *c, struct thread *t, const char *name)
 	if (profile_failed(p))
 		return;
 	snprintf(t->name, sizeof(t->name), "%s", name);
-	for (size_t i = 0; i < GIL_STATE_MAX; i++) {
-		uint32_t *labels = &t->labels[i];
-
-		if (*labels && !(t->own[i] && profile_relabel(p, *labels, key, value)))
-			*labels = 0;
-	}
+	for (size_t i = 0; i < GIL_STATE_MAX; i++)
+		relabel(p, &t->sets[i], key, value);
+	vec_foreach(w, &t->waits)
+		relabel(p, &w->set, key, value);
 }
 
 /*

@@ -27,6 +27,8 @@ void threads_fini(struct collect *c)
 
 	if (!t)
 		return;
+	vec_foreach(thread, &t->all)
+		vec_fini(&thread->waits);
 	vec_fini(&t->all);
 	vec_fini(&t->free);
 	vec_fini(&t->ends);
@@ -179,6 +181,7 @@ static void give_up(struct collect *c, struct thread *t)
 		map_del(by_tid, t->tid);
 	add_rate(t, &c->threads->ended.cpu_ns, &c->threads->ended.came);
 	c->threads->ended.n++;
+	vec_fini(&t->waits);
 	t->tid = 0;
 }
 
@@ -281,5 +284,5 @@ void thread_comm(struct collect *c, const struct process *p, uint32_t tid, const
 	if (!t || t->named || streq(t->name, comm))
 		return;
 	thread_copy_comm(t->name, comm);
-	memset(t->labels, 0, sizeof(t->labels));
+	thread_forget_sets(t);
 }

@@ -22,10 +22,11 @@ size_t threads_kept(const struct collect *c);
 void threads_rebase(struct collect *c, struct rebase *r);
 
 /*
- * Profile id of the label set of the sampled thread; 0: no memory. Also counts the sample and the
- * thread's CPU time.
+ * Profile id of the label set of the sampled thread, which waited for @state (wait_state.h; 0: it
+ * ran); 0: no memory. Also counts the sample and the thread's CPU time.
  */
-uint32_t thread_labels(struct collect *c, uint32_t process, const struct rec_sample *rec);
+uint32_t thread_labels(struct collect *c, uint32_t process, const struct rec_sample *rec,
+		       uint32_t state);
 
 /* Notes that a sample of the thread has come, which has to wait for its stack. */
 void thread_meet(struct collect *c, uint32_t process, const struct rec_sample *rec);

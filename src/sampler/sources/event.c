@@ -11,7 +11,7 @@
 #include "base/str.h"
 
 static const struct event_source *const sources[] = {&source_clock, &source_counter,
-						     &source_hardware};
+						     &source_hardware, &source_wait};
 
 #define MAX_NAMES 64
 
@@ -164,6 +164,11 @@ int event_parse(struct event *ret, const char *spec)
 	r = parse_rest(&e, spec, spec + n);
 	if (r)
 		return r;
+	if (e.source->whole && spec[n])
+		return err_set(-EINVAL,
+			       "event %s has neither a rate nor modifiers: each wait counts; "
+			       "leave '%s' out",
+			       e.name, spec + n);
 	if (spec[n] && modifiers[1])
 		snprintf(e.name + n, sizeof(e.name) - n, ":%s", modifiers + 1);
 	r = e.own_rate ? set_rate(&e, e.hz, e.period) : 0;
@@ -174,5 +179,5 @@ int event_parse(struct event *ret, const char *spec)
 
 int event_set_rate(struct event *e, uint32_t hz, uint64_t count)
 {
-	return e->own_rate ? 0 : set_rate(e, hz, count);
+	return e->own_rate || e->source->whole ? 0 : set_rate(e, hz, count);
 }

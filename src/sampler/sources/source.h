@@ -19,6 +19,11 @@ struct source_event {
 
 struct event_source {
 	const char *program; /* the kernel program that takes its samples, by name */
+	/*
+	 * The program is attached once, to what its section names, and counts each event whole: it
+	 * has no rate. Else it is a perf event, opened on every CPU.
+	 */
+	bool whole;
 	const struct source_event *events;
 	unsigned n_events;
 	/*
@@ -38,6 +43,6 @@ struct event_source {
 	bool skips_idle; /* the event can leave out the idle task (perf_event_attr.exclude_idle) */
 };
 
-extern const struct event_source source_clock, source_counter, source_hardware;
+extern const struct event_source source_clock, source_counter, source_hardware, source_wait;
 
 #endif

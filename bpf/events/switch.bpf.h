@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What threads wait for. A thread that leaves the CPU because it waits is walked at that moment,
+ * while its memory is still mapped. How long it waited is known when it comes back. Of that, the
+ * time that it was ready to run and had no CPU isn't waiting: the kernel adds this up itself
+ * (sched_info.run_delay), a moment after the thread came back, so it is read when the thread leaves
+ * the CPU the next time, and the record is sent then.
+ *
+ * Stacks are taken by chance, if there are too many waits to take all within the budget. The chance
+ * depends only on what was before the wait, so that weights are unbiased (docs/decisions/0023).
+ */
+#ifndef BPF_SWITCH_H
+#define BPF_SWITCH_H
+
+#include "capture.bpf.h"
+#include "process/task_state.bpf.h"
+
+/* krait's own process, whose waits would make more of them */
+const volatile __u32 own_tgid;
+/* place of the source in the recording: rec_sample.source */
+const volatile __u8 wait_source;
+/* how much of one CPU's time stacks of waits may take, in millionths */
+const volatile __u32 wait_budget_ppm = 10000;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384); /* 1 if waits aren't recorded */
+	__type(key, __u32);	    /* tid in the first PID namespace */
+	__type(value, struct wait_entry);
+} waits SEC(".maps");
+
+/* Sums over all CPUs: how long threads waited, and the weights that were sent for it. */
+__u64 waited_ns, waited_weight;
+
+/*
+ * Waits of sites whose average is this or longer are all taken; shorter ones with the chance
+ * average / wait_period_ns.
+ */
+__u64 wait_period_ns;
+/* since when .wait_spent_ns counts how long taking stacks took */
+__u64 wait_adjusted_ns, wait_spent_ns;
+
+#define ADJUST_NS    (1 << 24) /* time between changes of wait_period_ns: 17 ms */
+#define PERIOD_LEAST 1000      /* a period below this is 0: all waits are taken */
+#define PERIOD_MOST  1000000000
+#define FASTER	     16 /* the most that the period grows by at once */
+#define TIMES_MOST   (1024 * WAIT_ONE)
+#define SCALE_MOST   (4 * WAIT_ONE)
+#define OWED_SHIFT   6	 /* the part of what is owed that each record makes up for, as 2^-6 */
+#define SENDING_NS   300 /* what a record costs beside the walk */
+
+/* Holds the stacks to their budget. CPUs that do it at once may lose some of what was spent. */
+walk_inline void adjust_period(__u64 now)
+{
+	__u64 ns = now - wait_adjusted_ns, spent = wait_spent_ns, allowed, period = wait_period_ns;
+
+	if (ns < ADJUST_NS)
+		return;
+	wait_adjusted_ns = now;
+	wait_spent_ns = 0;
+	allowed = (ns >> 10) * wait_budget_ppm / 977 + 1; /* 2^10 x 977 is a million */
+	if (spent > FASTER * allowed)
+		spent = FASTER * allowed;
+	if (spent < allowed / 2)
+		spent = allowed / 2;
+	if (period < PERIOD_LEAST)
+		period = spent > allowed ? PERIOD_LEAST : 0;
+	period = period * ((spent << 10) / allowed) >> 10;
+	if (period > PERIOD_MOST)
+		period = PERIOD_MOST;
+	wait_period_ns = period < PERIOD_LEAST ? 0 : period;
+}
+
+/* Is the stack of this wait taken? Sets e->times. */
+walk_inline bool is_chosen(struct wait_entry *e)
+{
+	__u64 average = e->sites[bounded(e->site, WAIT_SITES)].average_ns, period = wait_period_ns;
+	__u64 times = WAIT_ONE;
+
+	if (average && average < period)
+		times = (period << 10) / average;
+	if (times > TIMES_MOST)
+		times = TIMES_MOST;
+	e->times = (__u32)times;
+	return times == WAIT_ONE || bpf_get_prandom_u32() < (1ull << 42) / times;
+}
+
+/* What the system call of a wait is. */
+struct call {
+	__s32 number; /* -1: none */
+	__u64 arg[2];
+};
+
+#if defined(__TARGET_ARCH_arm64)
+walk_inline void read_call(struct task_struct *task, struct call *call)
+{
+	const struct pt_regs___a64 *regs = saved_regs(task);
+
+	call->number = BPF_CORE_READ(regs, syscallno);
+	call->arg[0] = BPF_CORE_READ(regs, orig_x0); /* regs[0] is overwritten with the result */
+	call->arg[1] = BPF_CORE_READ(regs, regs[1]);
+}
+#else
+walk_inline void read_call(struct task_struct *task, struct call *call)
+{
+	const void *at = saved_regs(task) + 13 * sizeof(__u64);
+	struct {
+		__u64 si, di, orig_ax, ip, cs; /* a part of pt_regs, whose order is ABI */
+	} regs;
+
+	/* not __USER_CS: 32-bit code has other numbers of system calls */
+	if (bpf_probe_read_kernel(&regs, sizeof(regs), at) || (regs.cs & 0xffff) != 0x33)
+		return;
+	call->number = (__s32)regs.orig_ax;
+	call->arg[0] = regs.di;
+	call->arg[1] = regs.si;
+}
+#endif
+
+/*
+ * Finds the entry of the wait's site. A futex's address counts in steps of 256 bytes. If both
+ * places of a site are others', it shares one.
+ */
+walk_inline void find_site(struct wait_entry *e, const struct call *call)
+{
+	__u64 h = (__u32)call->number;
+	__u32 site, at;
+
+	if (call->number == CALL_FUTEX)
+		h ^= call->arg[0] >> 8 << 10;
+	h *= 0x9e3779b97f4a7c15ull;
+	site = (__u32)(h >> 32) | 1;
+	at = (__u32)bounded(h >> 60, WAIT_SITES);
+	if (e->sites[at].site && e->sites[at].site != site)
+		at = (__u32)bounded(at ^ 1, WAIT_SITES);
+	if (!e->sites[at].site)
+		e->sites[at].site = site;
+	e->site = at;
+}
+
+walk_inline __u8 kind_of_mode(__u32 mode)
+{
+	switch (mode & S_IFMT) {
+	case 0140000:
+		return WAIT_FD_SOCKET;
+	case 0010000:
+		return WAIT_FD_PIPE;
+	case 0100000:
+	case 0040000:
+	case 0060000:
+		return WAIT_FD_FILE;
+	}
+	return WAIT_FD_OTHER;
+}
+
+walk_inline __u8 kind_of_fd(struct task_struct *task, __u64 fd)
+{
+	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
+	struct file *file = NULL;
+
+	if (!table || fd >= BPF_CORE_READ(table, max_fds))
+		return WAIT_FD_NONE;
+	bpf_probe_read_kernel(&file, sizeof(file), BPF_CORE_READ(table, fd) + fd);
+	return file ? kind_of_mode(BPF_CORE_READ(file, f_inode, i_mode)) : WAIT_FD_NONE;
+}
+
+/*
+ * Describes the wait that thread @tid, the current one, begins, and chooses whether its stack is
+ * taken. Returns whether it is.
+ */
+walk_global int begin_wait(__u32 tid, __u32 state)
+{
+	struct wait_entry *e = bpf_map_lookup_elem(&waits, &tid);
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct call call = {.number = -1};
+	struct rec_wait *wait;
+
+	if (!e)
+		return 0;
+	read_call(task, &call);
+	find_site(e, &call);
+	if (!is_chosen(e)) {
+		e->times = 0;
+		return 0;
+	}
+	wait = &e->wait;
+	wait->call = call.number;
+	wait->arg[0] = call.arg[0];
+	wait->arg[1] = call.arg[1];
+	wait->state = (__u16)state;
+	wait->flags = BPF_CORE_READ_BITFIELD_PROBED(task, in_iowait) ? WAIT_DISK : 0;
+	wait->fd = call.number < 0 ? WAIT_FD_NONE : kind_of_fd(task, call.arg[0]);
+	return 1;
+}
+
+/*
+ * What a wait of @ns, whose stack was taken by chance, counts for beside itself: the waits that it
+ * stands for. Waits whose stacks are taken are longer by that, so the guess is scaled to what other
+ * waits of the site took. It is never more than these have left, so all weights together are
+ * exactly what the thread waited, however long one rare wait was.
+ */
+walk_inline __u64 stands_for(const struct wait_entry *e, struct wait_site *s, __u64 ns)
+{
+	__u64 own = ns - (e->cost_ns < ns / 2 ? e->cost_ns : ns / 2), scale = WAIT_ONE;
+	__u64 guess = own * (e->times - WAIT_ONE) / WAIT_ONE;
+
+	s->guessed_ns += guess;
+	if (s->guessed_ns)
+		scale = (s->left_ns << 10) / s->guessed_ns;
+	if (scale > SCALE_MOST)
+		scale = SCALE_MOST;
+	guess = (guess * scale >> 10) + (s->owed_ns >> OWED_SHIFT);
+	return guess < s->owed_ns ? guess : s->owed_ns;
+}
+
+walk_inline void send_wait(struct wait_entry *e, __u64 weight)
+{
+	e->wait.sample.time_ns = e->over_ns;
+	e->wait.sample.weight = weight;
+	__sync_fetch_and_add(&waited_weight, weight);
+	count(COUNT_WAITS_TAKEN);
+	ring_output(&e->wait, sizeof(e->wait), BPF_RB_NO_WAKEUP);
+}
+
+/*
+ * The wait of thread @tid, the current one, is over, and so is its time on the CPU after that.
+ * @delay_ns: sched_info.run_delay of the thread.
+ */
+walk_global int finish_wait(__u32 tid, __u64 delay_ns)
+{
+	struct wait_entry *e = bpf_map_lookup_elem(&waits, &tid);
+	__u64 ns, ready, others;
+	struct wait_site *s;
+
+	if (!e)
+		return 0;
+	s = &e->sites[bounded(e->site, WAIT_SITES)];
+	ns = e->over_ns - e->wait.since_ns;
+	ready = delay_ns - e->delay_ns;
+	ns = ready < ns ? ns - ready : 0;
+	e->phase = WAIT_RUNS;
+	s->average_ns = s->average_ns ? s->average_ns - (s->average_ns >> 3) + (ns >> 3) : ns;
+	__sync_fetch_and_add(&waited_ns, ns);
+	count(COUNT_WAITS);
+	if (!e->times) {
+		s->left_ns += ns;
+		s->owed_ns += ns;
+		return 0;
+	}
+	others = stands_for(e, s, ns);
+	s->owed_ns -= others;
+	send_wait(e, ns + others);
+	return 0;
+}
+
+/*
+ * Thread @tid, the current one, ends: what its weights lack goes to the last stack that was taken.
+ */
+walk_global int end_thread(__u32 tid)
+{
+	struct wait_entry *e = bpf_map_lookup_elem(&waits, &tid);
+	__u64 owed = 0;
+
+	if (!e)
+		return 0;
+	for (__u32 i = 0; i < WAIT_SITES; i++)
+		owed += e->sites[i].owed_ns;
+	if (owed)
+		send_wait(e, owed);
+	bpf_map_delete_elem(&waits, &tid);
+	return 0;
+}
+
+/* An entry as it is for a thread that hasn't waited yet. */
+static const struct wait_entry no_wait;
+
+/*
+ * Makes the entry of thread @tid, the current one. Returns 0 if it isn't wanted or there is no room.
+ * Whether an unknown process is wanted shows when its stack is taken.
+ */
+walk_global int add_thread(__u32 tid)
+{
+	__u32 tgid = tgid_of((void *)bpf_get_current_task());
+	const struct proc_entry *p = proc_entry_of(tgid);
+
+	if (!tgid || tgid == own_tgid || (p && (p->state == PROC_IGNORED || p->state == PROC_HOST)))
+		return 0;
+	if (!bpf_map_update_elem(&waits, &tid, &no_wait, BPF_ANY))
+		return 1;
+	count(COUNT_NO_WAIT);
+	return 0;
+}
+
+/* Takes the stack of a wait that has begun. False: the process isn't recorded. */
+walk_inline bool take_wait(__u64 *ctx, struct wait_entry *e, __u64 now)
+{
+	struct moment m = {
+		.task = (void *)bpf_get_current_task(),
+		.ctx = ctx,
+		.source = wait_source,
+		.kept = &e->wait.sample,
+	};
+	bool taken = capture(&m, SLOT_SWITCH);
+
+	if (e->wait.sample.type == REC_SAMPLE_END)
+		e->wait.flags |= WAIT_EXITS;
+	e->wait.sample.type = REC_WAIT;
+	e->cost_ns = bpf_ktime_get_ns() - now;
+	__sync_fetch_and_add(&wait_spent_ns, e->cost_ns + SENDING_NS);
+	return taken;
+}
+
+/* Thread @next gets the CPU: if it has waited, that is over. */
+walk_inline void comes_back(struct task_struct *next, __u64 now)
+{
+	__u32 tid = next->pid;
+	struct wait_entry *e = bpf_map_lookup_elem(&waits, &tid);
+
+	if (!e || e->phase != WAIT_WAITS)
+		return;
+	e->over_ns = now;
+	e->phase = WAIT_IS_OVER;
+}
+
+/* Thread @prev leaves the CPU. @state: 0 if it is ready to run on. */
+walk_inline void leaves(__u64 *ctx, struct task_struct *prev, __u32 state, __u64 now)
+{
+	__u32 tid = prev->pid;
+	struct wait_entry *e = bpf_map_lookup_elem(&waits, &tid);
+
+	if (e && e->phase == WAIT_IS_OVER)
+		finish_wait(tid, prev->sched_info.run_delay);
+	if (e && e->phase == WAIT_WAITS) {
+		e->phase = WAIT_RUNS;
+		count(COUNT_WAIT_UNSEEN);
+	}
+	if (!state)
+		return;
+	if (state & TASK_DEAD || (e && e->start_ns != prev->start_time)) {
+		if (e)
+			end_thread(tid);
+		if (state & TASK_DEAD)
+			return;
+		e = NULL;
+	}
+	if (!e) {
+		if (!add_thread(tid))
+			return;
+		e = bpf_map_lookup_elem(&waits, &tid);
+		if (!e)
+			return;
+		e->start_ns = prev->start_time;
+	}
+	e->wait.since_ns = now;
+	e->delay_ns = prev->sched_info.run_delay;
+	e->phase = WAIT_WAITS;
+	adjust_period(now);
+	if (begin_wait(tid, state) && !take_wait(ctx, e, now))
+		bpf_map_delete_elem(&waits, &tid);
+}
+
+/*
+ * kernel/sched/core.c, __schedule(): (bool preempt, prev, next), from 5.18 on also prev's state. It
+ * is read of the task instead: while the tracepoint runs, it is 0 only if the task stays ready to
+ * run, also where a signal kept it from waiting. A task that is preempted may have a state already.
+ */
+SEC("tp_btf/sched_switch")
+int on_switch(__u64 *ctx)
+{
+	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
+	struct task_struct___state *as_now = (void *)prev;
+	struct task_struct___old *as_old = (void *)prev;
+	__u64 now;
+	__u32 state;
+
+	if (!armed)
+		return 0;
+	now = bpf_ktime_get_ns();
+	if (!(next->flags & PF_KTHREAD))
+		comes_back(next, now);
+	if (prev->flags & PF_KTHREAD)
+		return 0;
+	if (bpf_core_field_exists(as_now->__state))
+		state = as_now->__state;
+	else
+		state = (__u32)as_old->state;
+	leaves(ctx, prev, ctx[0] ? 0 : state, now);
+	return 0;
+}
+
+#endif

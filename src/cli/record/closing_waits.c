@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The closing lines about waits: how long threads waited, and for what. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "cli/record/closing_lines.h"
+
+#define STATES_NAMED 3
+
+static int longer_first(const void *a, const void *b)
+{
+	const struct collect_waited *x = a, *y = b;
+
+	return x->ns < y->ns ? 1 : -(x->ns > y->ns);
+}
+
+static void add_sum(struct closing *c)
+{
+	struct collect_waited waited[COLLECT_STATES];
+	unsigned n = c->m->collect.n_waited;
+	_cleanup_str_ struct str most = {};
+	uint64_t sum = 0;
+
+	memcpy(waited, c->m->collect.waited, sizeof(waited));
+	qsort(waited, n, sizeof(*waited), longer_first);
+	for (unsigned i = 0; i < n; i++) {
+		sum += waited[i].ns;
+		if (i < STATES_NAMED)
+			str_addf(&most, "%s%s %.1f s", i ? ", " : "", waited[i].state,
+				 summary_seconds(waited[i].ns));
+	}
+	if (n)
+		closing_line(c, LOG_NOTE, "threads waited %.1f s in all: %s%s",
+			     summary_seconds(sum), str_cstr(&most),
+			     n > STATES_NAMED ? ", ..." : "");
+}
+
+void closing_add_waits(struct closing *c)
+{
+	const uint64_t *counters = c->m->kernel.counters;
+
+	add_sum(c);
+	if (counters[COUNT_WAITS_TAKEN] < counters[COUNT_WAITS])
+		closing_note(c, true,
+			     "the stacks of %.1f %% of %llu waits were taken, by chance and more "
+			     "often of long ones, because all would have taken more than 1 %% of a "
+			     "CPU: how long threads waited where is an estimate",
+			     summary_percent(counters[COUNT_WAITS_TAKEN], counters[COUNT_WAITS]),
+			     (ull)counters[COUNT_WAITS]);
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Names what a thread waited for; see wait_state.h. The rules are those of `krait dump`. */
+#include "collect/thread/wait_state.h"
+
+#include <stdio.h>
+
+#include "proc/wait_rules.h"
+
+/* Bits of the state of a task, include/linux/sched.h. */
+#define UNINTERRUPTIBLE 0x2
+#define STOPPED		0x4
+#define TRACED		0x8
+#define FROZEN		0x8000 /* 6.1+ */
+
+/* States that wait_rules.h has no kind for, because `krait dump` sums them up as "io". */
+enum { NET, PIPE, DISK, PAGE_FAULT, OWN_STATES };
+static const char *const own_words[] = {"net", "pipe", "disk", "page-fault"};
+
+/*
+ * Numbers of states: enum wait_kind + 1, then these of our own, then "other" with the index of a
+ * rule, then "other" with the number of a system call that no rule names.
+ */
+#define OWN	    (WAIT_KIND_MAX + 1)
+#define OTHER	    (OWN + OWN_STATES)
+#define OTHER_RULES 1024
+#define NUMBERED    (OTHER + OTHER_RULES)
+#define CALLS	    4096
+
+static uint32_t other(const struct rec_wait *wait, const struct wait_rule *rule)
+{
+	if (rule->call_name)
+		return OTHER + (uint32_t)(rule - wait_rules);
+	return NUMBERED + (wait->call >= 0 && wait->call < CALLS ? (uint32_t)wait->call + 1 : 0);
+}
+
+/* What a wait for input or output is for, by what the descriptor is. */
+static uint32_t by_descriptor(const struct rec_wait *wait, const struct wait_rule *rule)
+{
+	uint8_t fd = rule->fd == 0 ? wait->fd : WAIT_FD_NONE;
+
+	if (fd == WAIT_FD_SOCKET)
+		return OWN + NET;
+	if (fd == WAIT_FD_PIPE)
+		return OWN + PIPE;
+	if (fd == WAIT_FD_FILE || wait->flags & WAIT_DISK || wait->state & UNINTERRUPTIBLE)
+		return OWN + DISK;
+	return other(wait, rule);
+}
+
+uint32_t wait_state_of(const struct rec_wait *wait)
+{
+	const struct wait_rule *rule = wait_rule_of(wait->call, (const uint64_t *)wait->arg, "");
+
+	if (wait->state & STOPPED)
+		return WAIT_STOPPED + 1;
+	if (wait->state & TRACED)
+		return WAIT_TRACED + 1;
+	if (wait->state & FROZEN)
+		return WAIT_FROZEN + 1;
+	if (wait->call < 0)
+		return wait->state & UNINTERRUPTIBLE ? OWN + PAGE_FAULT : NUMBERED;
+	if (rule->kind == WAIT_LOCK && wait->sample.gil == GIL_WAITING)
+		return WAIT_GIL + 1;
+	if (rule->kind == WAIT_IO)
+		return by_descriptor(wait, rule);
+	return rule->kind == WAIT_BLOCKED ? other(wait, rule) : rule->kind + 1;
+}
+
+const char *wait_state_words(uint32_t state, char *text, size_t n)
+{
+	if (state > NUMBERED)
+		snprintf(text, n, "other: system call %u", state - NUMBERED - 1);
+	else if (state == NUMBERED)
+		snprintf(text, n, "other");
+	else if (state >= OTHER)
+		snprintf(text, n, "other: %s", wait_rules[state - OTHER].call_name);
+	else
+		snprintf(text, n, "%s",
+			 state >= OWN ? own_words[state - OWN] : wait_word(state - 1));
+	return text;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The value of the label `state` of a wait: what the thread waited for. */
+#ifndef COLLECT_THREAD_WAIT_STATE_H
+#define COLLECT_THREAD_WAIT_STATE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "records.h"
+
+/* Returns the number of what the thread of @wait waited for: not 0. The record may be hostile. */
+uint32_t wait_state_of(const struct rec_wait *wait);
+
+/* Writes the words of @state into @text and returns them. */
+const char *wait_state_words(uint32_t state, char *text, size_t n);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a thread waits for, by its system call and the kernel function it sleeps in. wait_rules is
+ * the only list: `krait dump` and the label `state` of recorded waits use it, and the manual page
+ * is printed from it.
+ */
+#ifndef PROC_WAIT_RULES_H
+#define PROC_WAIT_RULES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * X(NAME, word in --json, words). The manual lists the rules in this order; the first that fits
+ * counts.
+ */
+#define WAIT_KINDS(X)                                                                              \
+	X(RUNNING, "running", "on a CPU")                                                          \
+	X(RUNNABLE, "runnable", "ready to run, waits for a CPU")                                   \
+	X(FROZEN, "frozen", "frozen by its control group")                                         \
+	X(GIL, "gil", "waiting for the GIL")                                                       \
+	X(LOCK, "lock", "waiting for a lock")                                                      \
+	X(SLEEP, "sleep", "sleeping")                                                              \
+	X(IO, "io", "waiting for input or output")                                                 \
+	X(POLL, "poll", "waiting for events")                                                      \
+	X(CHILD, "child", "waiting for a child process")                                           \
+	X(SIGNAL, "signal", "waiting for a signal")                                                \
+	X(STOPPED, "stopped", "stopped by a signal")                                               \
+	X(TRACED, "traced", "stopped by a debugger")                                               \
+	X(ENDED, "ended", "has ended")                                                             \
+	X(BLOCKED, "blocked", "blocked")
+
+enum wait_kind {
+#define X(name, word, words) WAIT_##name,
+	WAIT_KINDS(X)
+#undef X
+		WAIT_KIND_MAX
+};
+
+/* A thread waits in this way if all that is set here fits; the first rule that fits counts. */
+struct wait_rule {
+	/* name of the system call that the rule is for; NULL: any, or none */
+	const char *call_name;
+	long call;
+	/*
+	 * the row fits only if the call has no descriptor, which its first or second argument 0
+	 * shows
+	 */
+	bool idle;
+	const char *wchan; /* beginning of the name of the kernel function that sleeps; NULL: any */
+	enum wait_kind kind;
+	int fd; /* which argument of the call is the descriptor; -1: none is */
+};
+/* the rules, tried in order; the last one is WAIT_BLOCKED, which always fits */
+extern const struct wait_rule wait_rules[];
+
+/*
+ * The rule for a thread in system call @call (below 0: in none) with the arguments @arg, of which
+ * two are looked at, that sleeps in the kernel function @wchan ("": not known).
+ */
+const struct wait_rule *wait_rule_of(long call, const uint64_t *arg, const char *wchan);
+
+const char *wait_word(enum wait_kind kind);  /* word for this kind of wait in --json */
+const char *wait_words(enum wait_kind kind); /* words for this kind of wait, for people */
+
+#endif
