@@ -92,10 +92,10 @@ walk_global int read_near(__u32 slot, __u32 kind, __u64 addr, __u64 n, __u64 mos
 	kind = bounded(kind, NEAR_MAX);
 	lone = LONE_OBJECT + kind * OBJECT_SLACK;
 	if (w->near_on && at + n <= NEAR_BYTES) {
-		if (read_shared(w, kind, start)) {
-			w->got = NEAR_BYTES - at;
-			return (int)(kind * NEAR_BYTES + at);
-		}
+		/* kept in @w, because 5.10's limit for the stacks of nested calls is near */
+		w->got = NEAR_BYTES - at;
+		if (read_shared(w, kind, start))
+			return (int)((kind + 1) * NEAR_BYTES - w->got);
 		w->met[kind] = start;
 	}
 	if (read_lone(w, lone, addr, most))
