@@ -4,6 +4,9 @@
 
 #include "base/worker.h"
 
+struct limit_names limit_names = {.memory = "the limit of memory",
+				  .unwind_memory = "the memory for unwind tables"};
+
 static _Thread_local struct slice *current;
 
 void slice_begin(struct slice *s, uint64_t work)

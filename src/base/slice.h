@@ -28,6 +28,15 @@ struct slice {
 	bool cut; /* set when something was left out because the slice was spent */
 };
 
+/*
+ * What messages call the limits that a user may set. The command line puts the names of its options
+ * here, before other threads begin.
+ */
+struct limit_names {
+	const char *memory, *unwind_memory;
+};
+extern struct limit_names limit_names;
+
 void slice_begin(struct slice *s, uint64_t work);
 void slice_end(struct slice *s);
 

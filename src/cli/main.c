@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/slice.h"
 #include "cli/commands.h"
 #include "cli/exit.h"
 #include "cli/options/help.h"
@@ -94,5 +95,6 @@ int main(int argc, char **argv)
 {
 	hold_closed_descriptors();
 	words_begin();
+	limit_names = (struct limit_names){"--memory", "--unwind-memory"};
 	return flush(run(argc, argv));
 }

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/far.h"
 #include "base/map.h"
+#include "base/slice.h"
 #include "base/vec.h"
 #include "elf/dwarf_bounds.h"
 #include "elf/elf_sections.h"
@@ -53,9 +54,8 @@ static int open_dwarf(int fd, const char *name, Elf **elf, int *copy, Dwarf **re
 	if (!bytes)
 		return err_set(-ENODATA, "%s has no DWARF", name);
 	if (bytes > DWARF_BYTES_MAX)
-		return err_set(-EFBIG,
-			       "%s has too much DWARF for --memory, or more than %llu MiB of it",
-			       name, DWARF_BYTES_MAX >> 20);
+		return err_set(-EFBIG, "%s has too much DWARF for %s, or more than %llu MiB of it",
+			       name, limit_names.memory, DWARF_BYTES_MAX >> 20);
 	*ret = dwarf_begin_elf(*elf, DWARF_C_READ, NULL);
 	if (!*ret)
 		return err_set(-ENODATA, "%s: %s", name, dwarf_errmsg(-1));

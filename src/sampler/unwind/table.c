@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/slice.h"
 #include "sampler/unwind/internal.h"
 #include "unwind/rows/chunk.h"
 
@@ -168,12 +169,11 @@ static int make_room(struct unwind_store *s, size_t n)
 	       need = unwind_tree_chunks(n);
 
 	if (need + spare > most)
-		return err_set(
-			-EFBIG,
-			"its unwind tables take %zu MiB, for which --unwind-memory is too small",
-			(need * sizeof(struct unwind_chunk) >> 20) + 1);
+		return err_set(-EFBIG, "its unwind tables take %zu MiB, for which %s is too small",
+			       (need * sizeof(struct unwind_chunk) >> 20) + 1,
+			       limit_names.unwind_memory);
 	if (unwind_make_room(held, need + spare))
-		return err_set(-ENOSPC, "all of --unwind-memory is in use");
+		return err_set(-ENOSPC, "all of %s is in use", limit_names.unwind_memory);
 	unwind_chunks_supply(held, UNWIND_KEEP_CHUNKS, need);
 	return 0;
 }

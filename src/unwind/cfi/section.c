@@ -25,9 +25,8 @@ static int read_loaded(struct elf_file *f, uint64_t vaddr, uint64_t n, struct cf
 		return err_set(-EBADMSG, "%s: call frame information lies outside of the file",
 			       f->name);
 	if (!slice_hold(ROWS_FACTOR * n))
-		return err_set(-EFBIG,
-			       "%s: %llu MiB of call frame information are too much for --memory",
-			       f->name, (unsigned long long)(n >> 20));
+		return err_set(-EFBIG, "%s: %llu MiB of call frame information are too much for %s",
+			       f->name, (unsigned long long)(n >> 20), limit_names.memory);
 	bytes = malloc(n);
 	if (!bytes)
 		return err_sys(-ENOMEM, "%s: can't read call frame information", f->name);
@@ -89,7 +88,8 @@ static int read_debug_frame(struct elf_file *f, struct cfi_section *ret)
 					   (!gelf_getchdr(scn, &ch) || ch.ch_size > CFI_MAX_BYTES)))
 		return err_set(-EFBIG, "%s: .debug_frame is broken or too large", f->name);
 	if (!slice_hold(ROWS_FACTOR * (sh.sh_flags & SHF_COMPRESSED ? ch.ch_size : sh.sh_size)))
-		return err_set(-EFBIG, "%s: .debug_frame is too much for --memory", f->name);
+		return err_set(-EFBIG, "%s: .debug_frame is too much for %s", f->name,
+			       limit_names.memory);
 	if (f->reads)
 		elf_reads_add_section(f->reads, scn);
 	if ((sh.sh_flags & SHF_COMPRESSED) && elf_compress(scn, 0, 0) < 0)
