@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What is read of a file of trace events (trace_in.c), of which trace_walk.c makes a profile. */
+#ifndef FORMAT_TRACE_TRACE_READER_H
+#define FORMAT_TRACE_TRACE_READER_H
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "format/trace/trace_profiles.h"
+#include "format/trace/trace_samples.h"
+
+#define FORMAT	  "trace"
+#define NO_MEMORY VIEWER_NO_MEMORY
+#define US	  3    /* power of ten by which microseconds, as in the file, become nanoseconds */
+#define CLIP_NS	  1000 /* slices may overlap by so much, because writers of traces round */
+#define DEEPER	  "slices are nested far deeper"
+
+struct slice {
+	int64_t start, end;
+	uint64_t at; /* offset in the file where the event ends that ends the slice */
+	uint32_t thread, location;
+	uint32_t outer; /* node of the stack whose innermost frame the slice is */
+};
+
+/* The beginning or the end of a slice, as an event of its own. */
+struct mark {
+	int64_t ts;
+	uint64_t at;
+	uint32_t thread, name;
+	uint32_t location; /* id of the location; 0: the event is the end of a slice */
+};
+
+struct thread {
+	/* process, thread and name, as strings of the profile; 0: not known */
+	uint32_t pid, tid, name;
+	uint32_t n_profiles; /* in how many V8 profiles the thread has samples */
+};
+
+/* Reasons why something of the file isn't in the profile. */
+enum left_out { NO_PARTNER, NO_TIME, NO_LENGTH, NO_EVENT, NO_PHASE, NO_CHUNK, LEFT_OUTS };
+
+struct reader {
+	struct profile *p;
+	size_t budget;
+	uint64_t steps;
+	bool of_krait;
+	VEC(struct thread) threads;
+	struct map thread_at;	 /* pid << 32 | tid -> index of the thread */
+	struct map process_name; /* pid -> string with the process's name */
+	VEC(struct slice) slices;
+	VEC(struct mark) marks;
+	VEC(uint32_t) open; /* indexes of the slices or marks that are open, outermost first */
+	/* by stack id: 1 + the last thread for which the stack's frames were counted */
+	VEC(uint32_t) counted;
+	uint64_t left_out[LEFT_OUTS];
+	uint64_t cut; /* how many slices last longer than their caller */
+	struct trace_profiles profiles;
+	struct trace_samples samples;
+	unsigned slice_value; /* index of the value for the length of slices */
+	struct str key;
+};
+
+/* trace_in.c: the thread with these strings, which is added if it is new; NULL: no memory. */
+struct thread *trace_thread_by(struct reader *r, uint32_t pid, uint32_t tid);
+
+/*
+ * Makes the profile of what was read. @err: the error of reading, with which only the values are
+ * set. 0 or -errno + message.
+ */
+_must_use_ int trace_make(struct reader *r, int err);
+
+#endif
