@@ -2,9 +2,9 @@
 """Works in a rhythm: half of each beat in a, three tenths in b, a fifth in c.
 
 in_step_target.py HZ SECONDS: makes HZ beats a second of time.perf_counter() until it has used
-SECONDS of CPU time, and prints the thread's CPU time in each of the three functions as JSON.
-Reading the clock takes a microsecond or two, most of which would be counted for the function before
-or after. So each beat reads the clock twice in a row and subtracts the difference.
+SECONDS of CPU time, and prints the thread's CPU time in each of the three functions as JSON. That
+is the time between two readings of the clock, with the end of one and the beginning of the other.
+in_step.py counts samples on the lines of main() accordingly.
 """
 import json
 import sys
@@ -41,10 +41,9 @@ def main():
         t2 = cpu()
         c(at + beat)
         t3 = cpu()
-        reading = cpu() - t3
-        spent[0] += t1 - t0 - reading
-        spent[1] += t2 - t1 - reading
-        spent[2] += t3 - t2 - reading
+        spent[0] += t1 - t0
+        spent[1] += t2 - t1
+        spent[2] += t3 - t2
         n = max(n + 1, int((now() - begin) / beat))  # doesn't catch up with what was missed
     print(json.dumps(dict(zip("abc", spent))))
 
