@@ -28,7 +28,7 @@ class Wait(object):
 
     def __init__(self, tid, start, ns, ready, frames, state):
         self.tid, self.start, self.ns, self.ready = tid, start, ns, ready
-        self.frames, self.state = frames, state
+        self.frames, self.state, self.idle = frames, state, False
 
     def clipped(self, window):
         """Returns how long it waited in the window. If it waited at the begin of what the window
@@ -36,9 +36,14 @@ class Wait(object):
         return int(self.ns * judge.inside(self.start, self.start + self.ns + self.ready, window))
 
 
+def states_of(log, thread, stack):
+    place = log.place(thread.stacks[stack])
+    return log.states(place) if place else thread.library
+
+
 def state_of(log, thread, stack):
     """Returns the first of the states that a wait with this stack may have."""
-    state = log.states(log.place(thread.stacks[stack]))[0]
+    state = states_of(log, thread, stack)[0]
     return "other: fadvise64" if state == "other" else state
 
 
@@ -60,6 +65,7 @@ def by_log(log, window):
             last = waits[-1]
             out.append(Wait(tid, last.start, window[1] - last.start, 0, thread.frames[last.stack],
                             state_of(log, thread, last.stack)))
+            out[-1].idle = "idle" in states_of(log, thread, last.stack)
     return sorted((w for w in out if w.ns and w.start < window[1] and
                    w.start + w.ns + w.ready > window[0]), key=lambda w: w.start)
 
@@ -106,11 +112,13 @@ def write(path, log, window, captured, sums):
     counts, stacks = collections.Counter(), collections.Counter()
     for wait, count in captured:
         counts[wait.tid, wait.state] += count
-        stacks[wait.tid, wait.state, shown(wait), tuple(map(tuple, wait.frames))] += count
-    for (tid, state, said, frames), count in stacks.items():
+        frames = tuple(map(tuple, wait.frames))
+        stacks[wait.tid, wait.state, shown(wait), wait.idle, frames] += count
+    for (tid, state, said, idle, frames), count in stacks.items():
         stack = [writer.location(PYTHON, name, file, first, line, 0)
                  for name, file, first, line in frames]
-        writer.sample(stack, {"pid": log.pid, "tid": tid, "state": said},
+        labels = {"pid": log.pid, "tid": tid, "state": said}
+        writer.sample(stack, dict(labels, idle="yes") if idle else labels,
                       values=(count, sums.get((tid, state), 0) * count // counts[tid, state]))
     writer.save(path)
 

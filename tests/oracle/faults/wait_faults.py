@@ -20,6 +20,7 @@ from judge import waits as judge  # noqa: E402
 
 PERIOD = 200000  # ns of waiting from one capture to the next
 TRIES = 3
+STILL = ("throughout", "pools")  # the kernel says nothing of a wait until it is over
 FAULTS = []
 
 
@@ -165,6 +166,20 @@ def one_thread_is_not_seen(all_, _window):
     return [w for w in all_ if w.tid != all_[0].tid]
 
 
+@fault("pools", "idle")
+def idle_taken_for_waiting(all_, _window):
+    for wait in all_:
+        wait.idle = False
+    return all_
+
+
+@fault("pools", "idle")
+def waiting_taken_for_idle(all_, _window):
+    for wait in every([w for w in all_ if w.state == "lock"], 20):
+        wait.idle = True
+    return all_
+
+
 # These change what was captured.
 
 def of_captures(function):
@@ -212,7 +227,7 @@ class Recorded(object):
             all_ = change(all_, self.window)
         captured, sums = switches.capture(all_, self.window, PERIOD)
         switches.write(path, self.log, self.window, change(captured) if late else captured, sums)
-        return judge.judge(pprof.read(path), self.log, exact=exact)
+        return judge.judge(pprof.read(path), self.log, idle=self.name == "pools", exact=exact)
 
 
 def say(good, what, report):
@@ -240,7 +255,9 @@ def by_perf(run, again):
 
 def test(interpreter, options, folder, perf):
     good = True
-    for name in ("turns", "beside", "throughout", "contend"):
+    for name in ("turns", "beside", "throughout", "contend", "pools"):
+        if waits.program(name).lacks(interpreter):
+            continue
         def record(name=name):
             return Recorded(interpreter, name, options.seconds, folder, perf)
         run = record()
@@ -251,7 +268,7 @@ def test(interpreter, options, folder, perf):
                 report = run.judge(switches.by_log(run.log, run.window), function)
                 good &= say(bool(set(kinds) & set(report.kinds())), "%s %s %s" % (
                     interpreter.name, name, function.__name__.replace("_", " ")), report)
-        if perf and name != "throughout":  # the kernel says nothing of a wait until it is over
+        if perf and name not in STILL:
             report = by_perf(run, record)
             good &= say(not report.faults, "%s %s by the kernel's trace points" % (
                 interpreter.name, name), report)

@@ -59,7 +59,7 @@ class Thread(object):
     """What a thread knows of itself."""
 
     def __init__(self, told, log):
-        self.tid, self.log = told["tid"], log
+        self.tid, self.log, self.library = told["tid"], log, told["library"].split("|")
         self.stacks = [tuple((f[1], f[2], f[3]) for f in stack) for stack in told["stacks"]]
         self.frames = told["stacks"]
         self.waits = [Wait(fields) for fields in told["waits"]]
@@ -252,7 +252,7 @@ class Judge(object):
     def kind(self, thread, place, sample, ns):
         """Says what is wrong with a sample; None if nothing is."""
         state = sample.labels.get("state", "")
-        states = self.log.states(place)
+        states = self.log.states(place) if place else thread.library
         if place and not states:
             self.between[thread.tid] += ns
             return None

@@ -69,7 +69,7 @@ class Log(object):
         self.buffer = ctypes.create_string_buffer(96)
         self.stacks, self.stack_ids, self.waits, self.last = [], {}, [], None
         self.stack = None
-        self.asked = 0
+        self.asked, self.library = 0, ""
         libc.prctl(PR_SET_TIMERSLACK, ctypes.c_ulong(1))
         self.first = self.now()
         logs.append(self)
@@ -109,6 +109,11 @@ class Log(object):
         self.waits.append((self.stack,) + self.start + self.now() + (self.asked,))
         self.stack = None
 
+    def rests(self, states):
+        """Says that the thread waits from now on, in the standard library alone, in this state."""
+        self.stack, self.library, self.start = len(self.stacks), states, self.now()
+        self.stacks.append([])
+
     def close(self):
         """Says that the thread's last wait is behind it."""
         self.last = self.now()
@@ -117,7 +122,7 @@ class Log(object):
         """Returns what is known. A wait that isn't over has no end."""
         still = [] if self.stack is None else [(self.stack,) + self.start]
         return {"tid": self.tid, "begin": self.first, "end": self.last, "stacks": self.stacks,
-                "waits": self.waits + still}
+                "waits": self.waits + still, "library": self.library}
 
 
 def save():
