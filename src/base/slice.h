@@ -10,7 +10,7 @@
 
 #include "base/util.h"
 
-/* Work is counted in ns: at most the time that it takes on a common machine of today. */
+/* Each WORK_* is a number of ns: at most what this work takes on a common machine of today. */
 #define SLICE_MS    1000000ull
 #define WORK_BYTE   1  /* the work of reading and checking one byte */
 #define WORK_SYMBOL 16 /* the work of checking a symbol, or another entry of a table */
@@ -64,7 +64,7 @@ bool slice_hold(uint64_t bytes);
  * that passes.
  */
 struct budget {
-	/* when the first work of this slice began, CLOCK_MONOTONIC; 0: none was done yet */
+	/* when the first work was charged to this budget, CLOCK_MONOTONIC; 0: none was yet */
 	uint64_t first_ns;
 	uint64_t took_ns;
 };
@@ -79,8 +79,8 @@ bool budget_is_left(const struct budget *b, struct budget_limit limit, uint64_t 
 uint64_t budget_due_ns(const struct budget *b, struct budget_limit limit);
 void budget_spend(struct budget *b, uint64_t now_ns, uint64_t ns);
 /*
- * As budget_spend(), for a budget that is checked against one limit only: unused time saves up no
- * more than the burst.
+ * As budget_spend(), for a budget that is checked against @limit only. However long nothing was
+ * spent, at most @limit's burst may then be spent at once.
  */
 void budget_spend_only(struct budget *b, struct budget_limit limit, uint64_t now_ns, uint64_t ns);
 

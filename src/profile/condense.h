@@ -40,28 +40,29 @@ struct condense {
 };
 
 /*
- * Empties @p as rebase_begin() does. The @n @sums give the values of stacks; what is in @last stays
- * whole. Whoever holds ids asks for the new ones meanwhile. 0, or -ENOMEM + message: then @p is
- * unchanged.
+ * Empties @p as rebase_begin() does. The @n @sums give the values of stacks. @last: sums of the
+ * last interval, whose functions and stacks stay whole. @keep: how many functions are kept. Until
+ * condense_end(), whoever holds ids of @p asks for the new ones. 0, or -ENOMEM + message: then @p
+ * is unchanged.
  */
 _must_use_ int condense_begin(struct condense *c, struct profile *p, const struct sums *last,
 			      const struct sums *const *sums, size_t n, size_t keep);
 
-/* New ids, for what profile_copy can't translate itself. Without memory: profile_failed(). */
+/* Return the new id for an old one. If memory runs out, profile_failed() tells. */
 uint32_t condense_function(struct condense *c, uint32_t id);
 uint32_t condense_stack(struct condense *c, uint32_t id);
 uint32_t condense_labels(struct condense *c, uint32_t id);
 /*
- * As condense_labels(), but all labels stay; to be called before condense_labels() for the same id.
+ * As condense_labels(), but gives up no label. For one id, to be called before condense_labels().
  */
 uint32_t condense_labels_whole(struct condense *c, uint32_t id);
 /* Replaces @s by the sums of its samples under their new ids. 0 or -ENOMEM + message. */
 _must_use_ int condense_sums(struct condense *c, struct sums *s);
 
 /*
- * Takes over the samples with their times. @r: 0, or an error from meanwhile. Returns 0, @r, or
- * -errno + message: then the profile is as it was at the beginning, and the new ids must not be
- * used.
+ * Takes over the samples with their times. @r: 0, or an error that the caller met since
+ * condense_begin(). Returns 0; or @r or -errno + message: then the profile is as it was at the
+ * beginning, and the new ids must not be used.
  */
 _must_use_ int condense_end(struct condense *c, int r);
 

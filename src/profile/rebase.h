@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Takes what a profile in use holds out of it: that becomes a profile of its own, and the one in
- * use goes on empty. Whoever holds ids of it, for samples that are still to come, asks for new ones
- * meanwhile. What nobody asks for is carried over no more. Two things are made of this: a window of
+ * Takes what a profile in use holds out of it, and makes that a profile of its own; the profile in
+ * use goes on empty. Between rebase_begin() and rebase_end(), whoever holds ids of the profile, for
+ * samples that are still to come, asks for new ids. Only what is asked for is copied into the
+ * emptied profile. Two things are made of this: a window of
  * a recording that goes on (record/session.h; docs/decisions/0022), and a smaller profile
  * (condense.h).
  */
@@ -29,9 +30,10 @@ _must_use_ int rebase_begin(struct rebase *r, struct profile *p);
 uint32_t rebase_stack(struct rebase *r, uint32_t id);
 
 /*
- * Ends it. @err: 0, or an error from meanwhile. 0: *ret is what the profile held, with its samples
- * and a copy of profile_meta(); the caller frees it. @err or -ENOMEM + message: the profile is as
- * it was at the beginning, and the new ids must not be used.
+ * Ends what rebase_begin() began. @err: 0, or an error that the caller met since then. Returns 0:
+ * *ret is what the profile held, with its samples and a copy of profile_meta(); the caller frees
+ * it. Returns @err or -ENOMEM + message: the profile is as it was before rebase_begin(), and the
+ * new ids must not be used.
  */
 _must_use_ int rebase_end(struct rebase *r, int err, struct profile **ret);
 

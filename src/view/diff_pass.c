@@ -19,7 +19,7 @@ struct passing {
 	/* by key of the side: the number of the row, from 1; 0: the row isn't examined */
 	uint32_t *at[DIFF_SIDES];
 	size_t n; /* number of rows that have changed; these come first */
-	/* n * n: by how much those samples changed in which row i is a caller of row j. */
+	/* [i * n + j]: by how much the samples changed in which row i is a caller of row j */
 	double *with;
 
 	enum diff_side side;

@@ -14,9 +14,9 @@
 #define NOT_SHOWN UINT32_MAX
 
 /*
- * Inverted stacks can need far more memory, since stacks share their root ends but not their
- * leaves. n nested calls, each with own time, are n frames, and n * n / 2 frames when inverted. @n:
- * bytes of the profile; real profiles need two or three times as much.
+ * How many bytes a profile of @n bytes may take when its stacks are inverted; real profiles take
+ * two or three times @n. Stacks share their root ends, but not their leaf ends, which become the
+ * root ends: n nested calls, each with own time, are n frames, and n * n / 2 frames when inverted.
  */
 #define INVERTED_BUDGET(n) ((64ull << 20) + 16 * (n))
 

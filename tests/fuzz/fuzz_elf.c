@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Any bytes as an ELF file: all that krait reads of one for interpreters, symbols and identity. If
- * the first byte is even, the rest is the file. If it is odd, the rest says at which places a sound
- * file is changed, so that the deeper readers are reached: a 3.14 made by hand, which with bit 2 is
- * loaded at the addresses that it names.
+ * the first byte is even, the other bytes are the file. If it is odd, they say at which places a
+ * sound file is changed, so that the deeper readers are reached: a CPython 3.14 made by hand. If
+ * the first byte has bit 2, that is a file which is loaded at the addresses that it names.
  */
 #include <stdlib.h>
 #include "../unit/debug_offsets.h"

@@ -364,7 +364,7 @@ static void test_ending(void **state)
 	assert_int_equal(counted(COUNT_NO_ROOM), 0);
 }
 
-/* Between vfork() and the child's own memory: that memory is its parent's. */
+/* Between vfork() and execve(), a child runs in its parent's memory: that isn't walked. */
 static void test_parents_memory(void **state)
 {
 	struct signal_struct ends = {.flags = SIGNAL_GROUP_EXIT};
@@ -375,7 +375,7 @@ static void test_parents_memory(void **state)
 	process.task.se.sum_exec_runtime = NEW_THREAD_NS - 1;
 	take();
 	assert_int_equal(shim.n_sent, 0);
-	process.task.vfork_done = (void *)&process; /* the parent waits: still before execve() */
+	process.task.vfork_done = (void *)&process; /* the parent still waits for the execve() */
 	take();
 	assert_int_equal(sent_type(0), REC_PROC);
 	process.task.vfork_done = NULL;

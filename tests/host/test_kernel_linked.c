@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The kernel program finds libpython in the loader's list of libraries, and nothing else that looks
- * like it. A process of which it isn't found stays as it was, or user space is asked.
+ * like it. If it isn't found, the process's state stays as it was, or user space is asked.
  */
 #include "kernel_shim.h"
 #include "kernel_task.h"
@@ -124,7 +124,10 @@ static bool found(void)
 	return find_linked(SLOT_PERF, TGID);
 }
 
-/* Its addresses get the library's bias, the process is Python from now on, user space hears it. */
+/*
+ * When libpython is found, its bias is added to its addresses, the process counts as Python from
+ * now on, and user space is told.
+ */
 static void test_found(void **state)
 {
 	const struct rec_proc *rec = (const void *)shim.sent[0].bytes;
@@ -145,7 +148,7 @@ static void test_found(void **state)
 	assert_string_equal(rec->comm, "prog");
 }
 
-/* Another build of the library, and another library at the same distance. */
+/* Neither another build of libpython nor a library with its dynamic section elsewhere is taken. */
 static void test_not_that_library(void **state)
 {
 	(void)state;
@@ -175,7 +178,10 @@ static void test_far_in_list(void **state)
 	assert_false(found());
 }
 
-/* The loader hasn't come so far, or its memory isn't there. */
+/*
+ * libpython isn't found as long as the loader hasn't put it into its list, or if the list can't be
+ * read.
+ */
 static void test_not_loaded_yet(void **state)
 {
 	(void)state;
@@ -195,7 +201,10 @@ static void test_not_loaded_yet(void **state)
 	assert_true(found());
 }
 
-/* A linked process is asked about after MAX_LINKING_TRIES samples, a host never. */
+/*
+ * User space is asked about a linked process after MAX_LINKING_TRIES samples without libpython;
+ * about a process in state PROC_HOST never.
+ */
 static void test_tries(void **state)
 {
 	(void)state;
@@ -239,7 +248,7 @@ static void test_ring_full(void **state)
 	assert_true(found());
 }
 
-/* The process's number is another process's now, or another image runs. */
+/* The entry isn't changed if the pid is another process's now, or if another image runs. */
 static void test_another_process(void **state)
 {
 	struct walk *w = walk_state(SLOT_PERF);

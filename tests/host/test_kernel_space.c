@@ -82,7 +82,10 @@ static void test_own(void **state)
 	assert_int_equal(version(), 0);
 }
 
-/* The slot is another process's by now, or the process has called execve(). */
+/*
+ * Mappings aren't used if their slot now belongs to another process, or if the process has called
+ * execve() since.
+ */
 static void test_of_another(void **state)
 {
 	(void)state;
@@ -96,7 +99,10 @@ static void test_of_another(void **state)
 	assert_int_equal(version(), 0);
 }
 
-/* Read before the process's first sample: user space doesn't know the key yet. */
+/*
+ * Mappings may be read before the process's first sample, when user space doesn't know its whole
+ * key yet: then the pid alone must match.
+ */
 static void test_before_first_sample(void **state)
 {
 	(void)state;
@@ -128,13 +134,13 @@ static void write_unmap(void)
 	space->unmaps++;
 }
 
-/* User space begins to write while the entry is copied. */
+/* A copy during which user space began to write another version isn't used. */
 static void test_written_meanwhile(void **state)
 {
 	(void)state;
 	shim.at_barrier = write_version;
 	assert_int_equal(version(), 0);
-	shim.at_barrier = write_unmap; /* what was copied held when the sample was taken */
+	shim.at_barrier = write_unmap; /* the mappings were right when the sample was taken */
 	assert_int_equal(version(), 9);
 	shim.at_barrier = NULL;
 	assert_int_equal(version(), 0);
@@ -180,7 +186,10 @@ static uint64_t apart(__u8 outcome)
 	return ns;
 }
 
-/* Missing rows: 10 ms apart; 1 ms for a young process, but not where all are recorded. */
+/*
+ * Samples that lack rows wake krait at most every 10 ms; for a young process every 1 ms, unless the
+ * whole machine is recorded.
+ */
 static void test_missing_wakes(void **state)
 {
 	(void)state;
@@ -224,7 +233,7 @@ static void test_kernel_frames(void **state)
 	add_native(SLOT_PERF, false);
 	assert_int_not_equal(w->hash, ids[0]);
 	out->head.n_kernel = 0;
-	w->hash = 17; /* there are no frames: no id */
+	w->hash = 17; /* a stack without frames has no id */
 	assert_int_equal(add_native(SLOT_PERF, false), NATIVE_NONE);
 	assert_int_equal(w->hash, 0);
 }
@@ -246,7 +255,7 @@ static void test_without_mappings(void **state)
 }
 
 /*
- * In leaf mode C code between Python frames is looked at only while the interpreter collects
+ * In leaf mode, the walk looks at C code between Python frames only while the interpreter collects
  * garbage.
  */
 static void test_collector(void **state)

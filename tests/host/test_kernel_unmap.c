@@ -69,8 +69,8 @@ static void test_unmap(void **state)
 }
 
 /*
- * A process that wasn't met yet, or that has an earlier process's number, has no mappings here.
- * That it unmapped something is remembered.
+ * A process that wasn't met yet, or whose pid was an earlier process's, has no mappings that could
+ * become stale. The kernel program remembers that it unmapped something.
  */
 static void test_unmap_early(void **state)
 {
@@ -93,8 +93,8 @@ static void test_unmap_early(void **state)
 }
 
 /*
- * While user space reads a process's mappings, every new mapping counts. Else one counts only if it
- * covers a mapping that is known.
+ * While user space reads a process's mappings, every new mapping makes them stale. At other times a
+ * new mapping does so only if it covers a known one.
  */
 static void test_new_place(void **state)
 {
@@ -121,7 +121,7 @@ static void test_quota(void **state)
 		n++;
 	assert_int_equal(n, ABSENT_BURST);
 	assert_true(has_quota(&other));
-	/* this process has the entry of the map that the first one had */
+	/* this process gets the entry of the map that the first process had */
 	other.proc_hash = 1ull << 32 | 1;
 	assert_true(has_quota(&other));
 	for (n = 0; n < 2 * ABSENT_BURST && has_quota(&w);)

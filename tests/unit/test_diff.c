@@ -105,9 +105,10 @@ static void add_cost(struct noise_row *row, int side, int block, double cost)
 }
 
 /*
- * A task runs in one of four blocks of time. How often it runs is a rough number, but not how its
- * time is divided: of its 800, the part @part_before, then @part_after, is the first row's. The
- * rest is the second row's, which costs @dearer times as much after.
+ * A task that costs 800 runs in each fourth block of time, so its share of a run is known only
+ * roughly. How its cost is divided is known exactly: on the side before, @part_before of it belongs
+ * to the first row and the rest to the second; on the side after, @part_after of it does, and the
+ * second row's part costs @dearer times as much.
  */
 static void make_tasks(struct noise_row *rows, double part_before, double part_after, double dearer)
 {
@@ -138,7 +139,8 @@ static void test_tasks(void **state)
 }
 
 /*
- * Work that both runs do in their first quarter doesn't hide a later change: there 3 % become 6 %.
+ * Work that both runs do in their first quarter doesn't hide a change in the other three, from 3 %
+ * to 6 %.
  */
 static void test_start(void **state)
 {
@@ -158,7 +160,9 @@ static void test_start(void **state)
 }
 
 /*
- * Returns the factor that the costs of @n functions have in common, of 1,000 samples each before.
+ * Returns the factor by which noise_speed() says that the costs of @n functions changed alike. Each
+ * has 1,000 samples before, and @factors times as many after. @apart: what noise_apart() says of
+ * each.
  */
 static double speed_of(const double *factors, size_t n, int *apart)
 {

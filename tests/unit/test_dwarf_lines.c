@@ -160,8 +160,8 @@ static uint64_t time_of(struct dwarf_file *d, const unsigned long long at[2])
 }
 
 /*
- * Stacks go from unit to unit: that costs about as much as staying in one unit, not a unit's index
- * each time.
+ * Look-ups that go from unit to unit, as those of a stack do, cost about as much as look-ups in one
+ * unit: a unit isn't indexed again each time.
  */
 static void test_units_by_turns(void **state)
 {

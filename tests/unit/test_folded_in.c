@@ -243,7 +243,10 @@ static void test_fractions(void **state)
 	profile_free(p);
 }
 
-/* difffolded.pl's lines; one with a single count makes all the numbers before parts of frames. */
+/*
+ * Lines of difffolded.pl end with two counts. If any line of a file has only one, the number before
+ * the last count is part of the frame in all lines.
+ */
 static void test_two_counts(void **state)
 {
 	static const char two[] = "a;b 10 20\na;c 0 5.5\n";

@@ -42,7 +42,10 @@ static void test_size_tells(void **state)
 	assert_int_equal(image.start_vaddr, EW_TEXT);
 }
 
-/* The patch level stands at the end of a longer string; a size of no release, the name says 3.8. */
+/*
+ * _PyRuntime has a size that no release has, so the file's name gives the version, 3.8. The patch
+ * level is found at the end of a longer string.
+ */
 static void test_string_tells(void **state)
 {
 	struct py_image image;
@@ -206,8 +209,8 @@ static uint64_t add_new_python(struct fake *f, const uint64_t *offsets, size_t n
 }
 
 /*
- * 3.15 without any symbol but the accessor's: found by section, and the type by its own
- * description.
+ * 3.15 without any symbol but the accessor's: _PyRuntime is found by its section, and PyCode_Type
+ * by its tp_name, 'code'.
  */
 static void test_section_and_scan(void **state)
 {

@@ -214,7 +214,8 @@ static void test_bad_lines(void **state)
 }
 
 /*
- * None of the line's labels count, nor its keys; the message has the line's number as in an editor.
+ * If one of a line's keys is too many, none of the line's labels count, nor do its keys. The
+ * message has the line's number as in an editor.
  */
 static void test_passed_over(void **state)
 {
@@ -264,7 +265,7 @@ static bool shift_of(void *arg, uint32_t pid, int64_t *ret_ns)
 	return pid == 1;
 }
 
-/* Process 1 has a clock of its own; the clock of process 2 isn't known. */
+/* The clock of process 1 is shifted. The clock of process 2 isn't known, so it gets no labels. */
 static void test_clocks(void **state)
 {
 	const struct intervals_clock clock = {START, shift_of, NULL};
@@ -335,7 +336,11 @@ static void assert_inherited(const char *lines, struct interval_fork *forks, siz
 	profile_free(p);
 }
 
-/* Thread 11 of process 1 starts 2, which starts 3; 1 starts 4 at 20, when all is over. */
+/*
+ * Thread 11 of process 1 starts process 2, which starts process 3: both get the labels that thread
+ * 11 had at the fork, each until its interval ends. Process 4 is started at 20, after all
+ * intervals, and gets none.
+ */
 static void test_forks(void **state)
 {
 	static const char lines[] = LINE(1, 1005, 1015, "\"a\":\"process\"") LINE(
@@ -364,7 +369,7 @@ static void test_forks(void **state)
 	assert_inherited(lines, forks, ARRAY_SIZE(forks), &host, wanted, ARRAY_SIZE(wanted));
 }
 
-/* A process has the number of one that has ended. */
+/* A process with the pid of an ended one gets the labels of its own parent only. */
 static void test_forks_of_one_number(void **state)
 {
 	static const char lines[] =
@@ -380,7 +385,10 @@ static void test_forks_of_one_number(void **state)
 	assert_inherited(lines, forks, ARRAY_SIZE(forks), &host, wanted, ARRAY_SIZE(wanted));
 }
 
-/* The parent's clock is shifted; the child's isn't known. */
+/*
+ * The clock of process 1 is shifted. Its child and grandchild, whose clocks aren't known, get its
+ * label all the same, until its interval ends.
+ */
 static void test_forks_and_clocks(void **state)
 {
 	const struct intervals_clock clock = {START, shift_of, NULL};

@@ -463,7 +463,10 @@ static void test_condense(void **state)
 	assert_string_equal(profile_label_text(p, l->rows.v[0].labels, "process"), "app.py");
 }
 
-/* Few functions in stacks that are all different: by their lines, then by their depth too. */
+/*
+ * Condensing stacks of few functions that all differ, by their lines or also by their depth, keeps
+ * each function's self and total, and the line of the innermost frame.
+ */
 static void test_condense_stacks(void **state)
 {
 	uint32_t me = who("1", "1", "held");
@@ -500,7 +503,10 @@ static void test_condense_stacks(void **state)
 	assert_int_equal(stacks, 0); /* the line of the innermost function counts */
 }
 
-/* Condenses with filter words, which are applied by ids. */
+/*
+ * Filter words are applied by the ids of functions and stacks, which condensing changes: they still
+ * show the right samples.
+ */
 static void test_condense_filtered(void **state)
 {
 	uint32_t me = who("1", "1", "held");
@@ -606,7 +612,10 @@ static void test_sort_and_filter(void **state)
 	table_fini(&t);
 }
 
-/* Tables of code keep their order while others are looked at, and the other way round. */
+/*
+ * The tables of code (functions, lines) have one order, the tables of threads and processes have
+ * another. Each stays while a table of the other kind is shown.
+ */
 static void test_orders(void **state)
 {
 	struct table t;

@@ -110,7 +110,10 @@ static void check_period(struct profile_value_type event, bool samples, bool sam
 	profile_free(p);
 }
 
-/* "samples" of different events are those of no value. */
+/*
+ * If the profiles' "samples" count different events, the merged "samples" belong to no other value,
+ * and the period is one sample.
+ */
 static void test_period(void **state)
 {
 	check_period((struct profile_value_type){"cpu", "nanoseconds"}, true, true);
@@ -150,7 +153,10 @@ static void test_many_values(void **state)
 	check_many_values(15, false);
 }
 
-/* Two of one type stay two, in every profile that has them; one alone is the first. */
+/*
+ * Two values of one type stay two values. In a profile with only one value of that type, the value
+ * is added to the first of the two.
+ */
 static void test_type_twice(void **state)
 {
 	struct profile *in[3] = {made(1, 1, 1, "1"), made(1, 1, 2, "2"), made(1, 1, 4, "3")};

@@ -31,7 +31,7 @@ static const struct {
 	{"bin/scrapy", "<module>", ORIGIN_PACKAGE},
 	{"/srv/app/bin/run.py", "<module>", ORIGIN_OWN},
 	{"/srv/app/cabin/run", "<module>", ORIGIN_OWN},
-	/* a script with a function of its own, the next one */
+	/* a script that has a function of its own, which is in the next row */
 	{"/srv/app/bin/crunch", "<module>", ORIGIN_OWN},
 	{"/srv/app/bin/crunch", "work", ORIGIN_OWN},
 	/* Code that has no file. */
@@ -71,8 +71,8 @@ static void test_table(void **state)
 }
 
 /*
- * In a process named `python -c` such code is the user's; workers of multiprocessing have other
- * names.
+ * Code of <string> is the user's in a process named `python -c`. It isn't in processes with other
+ * names, as workers of multiprocessing have.
  */
 static void test_command(void **state)
 {

@@ -171,7 +171,10 @@ static void test_chosen_name(void **state)
 	assert_int_equal(entries(), 2);
 }
 
-/* The file is opened in one directory; then the path leads to another one. */
+/*
+ * If the path leads to another directory before the output is committed, the file is still put into
+ * the directory in which it was opened.
+ */
 static void test_directory_is_held(void **state)
 {
 	struct output o;
@@ -188,7 +191,10 @@ static void test_directory_is_held(void **state)
 	assert_int_equal(access("b/x", F_OK), -1);
 }
 
-/* Between the opening and the end the name becomes a link. */
+/*
+ * If the name becomes a link between opening and committing, the output replaces the link; the file
+ * that the link leads to stays as it was.
+ */
 static void test_link_comes_meanwhile(void **state)
 {
 	struct output o;

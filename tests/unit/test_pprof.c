@@ -137,7 +137,7 @@ static struct made *make_profile(unsigned n, unsigned buckets, enum profile_time
 		bucket = s.time_ns < 0 || times == PROFILE_TIMES_NONE
 				 ? 0
 				 : 1 + (unsigned)(s.time_ns / BUCKET);
-		/* Equal stacks and label sets count together: those that are empty. */
+		/* stacks without frames are one stack, and sets without labels are one set */
 		st = made->depth[st] ? st : 0;
 		la = la % 3 ? la : 0;
 		made->want[st][la][bucket][0]++;

@@ -114,8 +114,8 @@ static void test_facts(void **state)
 }
 
 /*
- * Asked in a child, perhaps in a time namespace of its own. The answer holds for a process and its
- * forks from the first time on.
+ * Does proc_stat_start_of() give a time, perhaps in a time namespace of its own? A child calls it,
+ * because a process and its forks keep the first answer.
  */
 static bool start_is_known(bool shifted)
 {

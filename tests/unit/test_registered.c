@@ -69,8 +69,8 @@ static void test_outcome_of_the_plain_stack(void **state)
 }
 
 /*
- * It isn't known what was made executable then: the mappings of a process with such code are read
- * again.
+ * When events were lost, it isn't known what was made executable meanwhile. So the mappings of a
+ * process with code made at run time are read again; those of other processes aren't.
  */
 static void test_lost_events(void **state)
 {
@@ -87,7 +87,7 @@ static void test_lost_events(void **state)
 	assert_int_equal(process_at(f->c, b)->space_stale, SPACE_FRESH);
 }
 
-/* The number of readings is limited: the oldest is freed, no other one. */
+/* If readings take too much memory, the oldest is freed, and only that. */
 static void test_memory(void **state)
 {
 	const struct proc_key keys[] = {{.start_ns = 1, .tgid = 0x7ffffff0},

@@ -198,7 +198,10 @@ static void test_picture(void **state)
 	profile_free(p);
 }
 
-/* As the test above, for two recordings: more, the same, gone, new, less; only f may be noise. */
+/*
+ * For tests/golden/page_pictures.py, too: a page of two recordings, with functions that take more,
+ * about the same, and less, one that is gone and one that is new. Only f's change may be noise.
+ */
 static void test_diff_picture(void **state)
 {
 	static const char *const sides[] = {HTML_DIFF_BEFORE, HTML_DIFF_AFTER};

@@ -141,8 +141,8 @@ static int signal_again(int n, unsigned apart_us, enum signals_phase phase)
 }
 
 /*
- * The second one asks to write now, the third ends krait. timeout(1) sends twice in a row: that is
- * one.
+ * The second signal asks krait to write its file at once, the third signal ends it. Signals in
+ * quick succession, as timeout(1) sends two, count as one.
  */
 static void test_third_signal_ends(void **state)
 {

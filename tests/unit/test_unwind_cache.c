@@ -181,7 +181,10 @@ static void test_damaged(void **state)
 	assert_true(comes_back());
 }
 
-/* Files that are whole, but have rows that nobody compiled. */
+/*
+ * Files that are whole, but whose rows no compiler would make, are refused: a rule that doesn't
+ * exist, functions that overlap.
+ */
 static void test_nonsense(void **state)
 {
 	for (int what = 0; what < 8; what++) {

@@ -66,7 +66,10 @@ static void need_store(void)
 	}
 }
 
-/* Returns row @i of @n: rows are 16 bytes apart, and the last one is another one for each @kind. */
+/*
+ * Returns the key of row @i of @n. Keys are 16 apart; only the last row's key also depends on
+ * @kind.
+ */
 static uint32_t key_of(uint32_t kind, size_t i, size_t n)
 {
 	return (uint32_t)(16 * i + (i + 1 == n ? kind % 16 : 0));
@@ -224,7 +227,10 @@ static void test_in_use_stays(void **state)
 		    SLABS * UNWIND_SLAB_CHUNKS * sizeof(struct unwind_chunk));
 }
 
-/* Mappings find room where files find none, and make files give up theirs. */
+/*
+ * Mappings may use chunks that are kept from files. When these are used up too, a table that has
+ * been unused for long is given up.
+ */
 static void test_mappings(void **state)
 {
 	struct unwind_mapping m[SPACE_MAPPINGS * SPACE_CHUNKS] = {};
@@ -286,8 +292,8 @@ static void test_round(void **state)
 }
 
 /*
- * Twenty copies of a file take the room of one; the memory goes when the last one does, and not
- * before the last one has been unused for long.
+ * Twenty tables with equal rows share one tree, so they take the room of one. The tree stays until
+ * all these tables are freed, or given up because all of them have been unused for long.
  */
 static void test_copies(void **state)
 {
@@ -334,7 +340,7 @@ static void *fill_often(void *arg)
 	return NULL;
 }
 
-/* A thread fills tables while mappings are set: neither gets chunks of the other. */
+/* One thread fills tables while another sets mappings: neither gets chunks that the other uses. */
 static void test_beside(void **state)
 {
 	struct unwind_mapping m[SPACE_MAPPINGS] = {};

@@ -141,7 +141,10 @@ static void test_archives(void **state)
 	}
 }
 
-/* Two Pythons, two virtual environments: the same module. Two scripts of one name are two. */
+/*
+ * A library's module is the same in two Pythons and in two virtual environments. Two scripts of the
+ * same name are two modules.
+ */
 static void test_installed_twice(void **state)
 {
 	static const struct {
@@ -272,7 +275,10 @@ static void test_times(void **state)
 	profile_free(p);
 }
 
-/* What was inlined stays so where its outer function is still there, and pprof can be written. */
+/*
+ * An inlined frame stays inlined if the view still has its outer function. The view can be written
+ * as pprof.
+ */
 static void test_inlined(void **state)
 {
 	const struct view_options *const views[] = {

@@ -115,8 +115,8 @@ static bool take_address(const char *s, size_t n, struct folded_frame *f)
 }
 
 /*
- * Is it a mapping, such as "[unknown]" or "libz.so.1"? Whoever wrote it had no source file, even if
- * a line follows.
+ * Is it a mapping, such as "[unknown]" or "libz.so.1"? A mapping stands where the writer knew no
+ * source file, even if a line follows.
  */
 static bool is_mapping(const char *s, size_t n)
 {

@@ -58,7 +58,10 @@ _must_use_ int html_preview(struct html *h, const struct profile_sum *sums, size
  */
 void html_put_preview(const struct html *h, FILE *out);
 
-/* The usual value of type @v for one sample, or 0. Only the difference to it is stored. */
+/*
+ * The usual value of type @v for one sample, or 0. The page stores of a value only its difference
+ * to that, times the number of samples.
+ */
 int64_t html_usual(const struct html *h, unsigned v);
 
 /*

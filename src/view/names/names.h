@@ -24,8 +24,8 @@ const char *render_names_file(const struct render_names *n, uint32_t function);
 
 /*
  * The module of a function's file, as Python imports it: "json.decoder". For files of the project
- * it is relative to the script's directory. Two files of the project have different names; a
- * library that is installed twice has one. "": the function has no file.
+ * it is relative to the script's directory. Two files of the project have different modules; two
+ * copies of a library's file have the same module. "": the function has no file.
  */
 const char *render_names_module(const struct render_names *n, uint32_t function);
 
