@@ -49,6 +49,13 @@ walk_inline __u64 walk_number(__u32 slot)
 	return w ? w->sample : 0;
 }
 
+walk_global int slot_of(__u32 which)
+{
+	struct preempt *p = bpf_map_lookup_elem(&preempts, &which);
+
+	return p && p->shares ? SLOT_PERF : SLOT_TASK;
+}
+
 /* Begins a run of program @which. False: no sample is to be taken, as no Python runs. */
 walk_global int run_begins(__u32 which)
 {
@@ -62,7 +69,7 @@ walk_global int run_begins(__u32 which)
 	__sync_fetch_and_add(&p->runs, 1);
 	b->switches = BPF_CORE_READ(task, nivcsw);
 	b->number = walk_number(SLOT_PERF);
-	w = walk_state(p->slot);
+	w = walk_state(slot_of(which));
 	if (w && p->unchecked) /* the fault that is seeded: the slot always seems to be free */
 		w->users = 0;
 	return 1;
@@ -78,16 +85,9 @@ walk_global int run_ends(__u32 which)
 		return 0;
 	if (BPF_CORE_READ(task, nivcsw) != b->switches)
 		__sync_fetch_and_add(&p->preempted, 1);
-	if (p->slot != SLOT_PERF && walk_number(SLOT_PERF) != b->number)
+	if (!p->shares && walk_number(SLOT_PERF) != b->number)
 		__sync_fetch_and_add(&p->interrupted, 1);
 	return 0;
-}
-
-walk_global int slot_of(__u32 which)
-{
-	struct preempt *p = bpf_map_lookup_elem(&preempts, &which);
-
-	return p ? p->slot : 0;
 }
 
 /* Takes a sample of the current thread if it runs Python. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * preempt SLOT UNCHECKED: attaches the programs of preempt.bpf.c, which a running krait has loaded,
- * and ends. A child process stays. When standard input ends, the child detaches the programs and
- * prints a line of JSON: what each program has counted, and how often the kernel skipped it.
+ * preempt SHARES UNCHECKED: attaches the programs of preempt.bpf.c, which a running krait has
+ * loaded, and ends. A child process stays. When standard input ends, the child detaches the
+ * programs and prints a line of JSON: what each program has counted, and how often the kernel
+ * skipped it.
  */
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -84,7 +85,7 @@ int main(int argc, char **argv)
 	must(argc == 3, "usage");
 	map = find_map("preempts");
 	for (__u32 i = 0; i < PREEMPT_PROGRAMS; i++) {
-		struct preempt p = {.slot = atoi(argv[1]), .unchecked = atoi(argv[2])};
+		struct preempt p = {.shares = atoi(argv[1]), .unchecked = atoi(argv[2])};
 
 		program[i] = find_program(names[i]);
 		must(!bpf_map_update_elem(map, &i, &p, BPF_ANY), "map");

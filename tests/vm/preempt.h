@@ -7,7 +7,7 @@ enum { PREEMPT_READ, PREEMPT_SLEEP, PREEMPT_SCHEDULE, PREEMPT_PROGRAMS };
 
 /* One program's settings, which preempt.c makes, and the program's counts. */
 struct preempt {
-	__u32 slot;	   /* enum walk_slot */
+	__u32 shares;	   /* != 0: the program shares the timer's slot; else it has SLOT_TASK */
 	__u32 unchecked;   /* != 0: the program takes its slot even if it is in use */
 	__u64 runs;	   /* how often a thread that runs Python met the program */
 	__u64 preempted;   /* in how many of these another thread ran before the end */

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""preempt.py SECONDS SLOT UNCHECKED: runs threads on one CPU that call the kernel all the time,
+"""preempt.py SECONDS SHARES UNCHECKED: runs threads on one CPU that call the kernel all the time,
 each at the end of its own chain of functions. The programs of preempt.bpf.c take samples in these
 calls. The sleepers have a real-time priority, so they run as soon as they wake, in the middle of
 another thread's sample. Prints two lines: a Python literal of each thread's chain (name, lines that
