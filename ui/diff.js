@@ -15,8 +15,8 @@ import {flame, nodeSums, page, state, valueName} from './view.js';
 /** @typedef {import('./flame.js').Flame} Flame */
 /** @typedef {import('./sides.js').Cost} Cost */
 
-// As in src/picture/html/html_diff.h: the change of the cost; twice that is the change of the
-// share.
+// Bits of a verdict, as in src/picture/html/html_diff.h: the own cost changed, the total cost
+// changed. Twice a bit stands for its share.
 export const SELF = 1, TOTAL = 4;
 /** @param {number} verdict @param {number} which */
 export const surely = (verdict, which) => Boolean(verdict & 3 * which);

@@ -72,8 +72,8 @@ function labelChanges(by, title) {
 
 /**
  * @param {Cost} c
- * @param {number} sure 1: the change is more than noise; 2: that of the share is; -1: not judged
- * @param {number} most
+ * @param {number} sure bits: 1: the cost, 2: the share changed by more than noise; -1: not judged
+ * @param {number} most the cost whose bar has the full width
  */
 function changeCell(c, sure, most) {
 	if (!c.before && !c.after)

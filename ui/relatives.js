@@ -8,8 +8,9 @@ import {outermost, sideOf, valueOf} from './tree.js';
 import {above, page, state} from './view.js';
 
 /**
- * @typedef {Array<{next: Float64Array, all: Float64Array}>} Sums by side: the value of each
- *   function next to the chosen one, and in all
+ * @typedef {Array<{next: Float64Array, all: Float64Array}>} Sums by side, for each function: .next:
+ *   the value of stacks in which it is next to the chosen function; .all: of all stacks in which it
+ *   is a caller (callee) of that
  */
 
 /**

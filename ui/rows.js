@@ -105,7 +105,8 @@ function allSums({of, outer, example}, owner) {
 }
 
 /**
- * Samples that came or went since the last filter; null: too many to follow them one by one.
+ * Samples that the filters let through now but not before, or the other way round; null: there are
+ * too many to add or subtract them one by one.
  * @param {Uint8Array|null} before
  */
 function changedSince(before) {
@@ -143,8 +144,8 @@ export function groupSums(g, owner) {
 }
 
 /**
- * Returns who owns a box: native code counts for its Python caller, without one for the garbage
- * collector.
+ * Returns a function that says who owns a box. Native code counts for its Python caller. If it has
+ * none, it counts for the garbage collector if that called it, else for itself.
  * @returns {(box: number) => number}
  */
 export function owners() {
@@ -174,7 +175,7 @@ const WITH_LINES = 12;
 
 /**
  * The line with most of a function's own value; it says more than the first line.
- * @param {number} f @param {number} own its own, of which the line has a part
+ * @param {number} f @param {number} own the function's own value
  */
 function hottestLine(f, own) {
 	const {data, functions, base} = page;

@@ -82,7 +82,7 @@ export function matchedValues(t, hit) {
 const lastLine = /** @type {typeof lastAnswer<number[]>} */ (lastAnswer)();
 
 /**
- * Nodes with samples that are the line of a matching function, or below one.
+ * Nodes that have samples and are in this line of a matching function, or below such a line.
  * @param {Data} d
  * @param {Int32Array} first sample of each node
  * @param {Uint8Array} hit

@@ -36,8 +36,8 @@ function shortened(g, name) {
 }
 
 /**
- * The groups of the lanes: as the reader groups, else processes, or threads if only one process is
- * shown.
+ * What gets a lane each: the sides of a comparison; else processes or threads, as the reader groups
+ * by them. If the reader doesn't, processes, or threads if only one process is shown.
  * @param {Data} d @param {Uint8Array} there label sets that are shown
  */
 function laneGroups(d, there) {
@@ -56,7 +56,7 @@ function laneGroups(d, there) {
  * @param {Data} d
  * @param {Uint8Array} there label sets that are shown
  * @param {Float64Array} sums by label set
- * @param {Float64Array|null} first times of these
+ * @param {Float64Array|null} first time of each label set's first sample; null: not known yet
  */
 function lanesOf(d, there, sums, first) {
 	const g = laneGroups(d, there), {of, names} = g, weights = new Float64Array(names.length);

@@ -39,7 +39,8 @@ function number(v, t) {
 }
 
 /**
- * What is cut where a row is narrow is the beginning of the file's name, not the line behind it.
+ * The parts of a note. In a narrow row the beginning of the file's name is cut off, not the line
+ * number behind it.
  * @param {string} note
  */
 function noteParts(note) {
@@ -50,7 +51,10 @@ function noteParts(note) {
 
 let better = /** @type {{of: HTMLElement, text: () => string}[]} */ ([]);
 let betterTimer = 0;
-/** When there is nothing else to do, because each step of a brush makes the table again. */
+/**
+ * Shows the better notes. Called when there is nothing else to do, because each step of a brush
+ * makes the table again.
+ */
 function betterNotes() {
 	for (const {of, text} of better)
 		of.replaceChildren(...noteParts(text()));

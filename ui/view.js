@@ -65,8 +65,9 @@ export const page = {
 	/**
 	 * @type {Map<string, {of: Int32Array, names: string[], example: number[], outer:
 	 *   Int32Array, sums: {pass: Uint8Array|null, value: number, code: string, bySide:
-	 *   Array<{self: Float64Array, all: Float64Array}>}|null}>} .outer: of the outermost boxes,
-	 *   -1 of others; .sums: the last, and what they are of
+	 *   Array<{self: Float64Array, all: Float64Array}>}|null}>} .outer: for each box the number
+	 *   of its group, -1 if another box of that group is above it; .sums: the latest sums, and
+	 *   the samples, value and code that they are of
 	 */
 	groups: new Map(), // groups of functions, by table
 	/** @type {{f: number, boxes: number[], callees: Tree, ofCallers: Int32Array}|null} */

@@ -15,7 +15,7 @@
 
 struct segment {
 	uint64_t begin_ns, end_ns; /* begin and end of the segment; the end isn't part of it */
-	/* end of the segment's interval, which another interval may hide before that */
+	/* when the segment's interval ends; the segment ends earlier where another hides it */
 	uint64_t interval_end_ns;
 	uint32_t value;
 };

@@ -71,9 +71,10 @@ struct profile_meta {
 };
 
 /*
- * Are the values of the type "samples", and .period, those of value @value? In a recording of
- * several events they are those of the event that .period_type names (docs/decisions/0021). True
- * too if .period_type names no value of the profile, as in files of other tools.
+ * Do the values of type "samples", and .period, belong to value @value? In a recording of several
+ * events they belong to the event that .period_type names (docs/decisions/0021). If .period_type
+ * names no value of the profile, as in files of other tools, they belong to every value of the
+ * profile.
  */
 bool profile_samples_are_of(const struct profile_meta *m, unsigned value);
 
@@ -103,12 +104,13 @@ struct profile_function {
 	int32_t start_line;
 };
 /*
- * .function 0: no symbol covers the address. It is written without a name, so that whoever has the
- * file with that build id can find it, and shown as [libfoo.so+0x1234]. Such a location has a
- * mapping with a name. .outer: the location of the function that this one's code was inlined into;
- * 0: none. Both have the same address and mapping. In a stack, .outer always follows this location.
- * A chain has at most PROFILE_MAX_INLINED functions. Readers refuse longer ones: a format that
- * repeats the chain for each of its locations (pprof) would grow with the square of its length.
+ * .function 0: no symbol covers the address. The location is written without a name, so that
+ * whoever has the file with that build id can look the name up; it is shown as [libfoo.so+0x1234].
+ * Such a location has a mapping with a name. .outer: the location of the function that this one's
+ * code was inlined into; 0: none. Both have the same address and mapping. In a stack, .outer always
+ * follows this location. A chain has at most PROFILE_MAX_INLINED functions. Readers refuse longer
+ * ones: a format that repeats the chain for each of its locations (pprof) would grow with the
+ * square of its length.
  */
 #define PROFILE_MAX_INLINED 256
 struct profile_location {
@@ -161,8 +163,9 @@ struct profile_meta *profile_meta(struct profile *p);
 void profile_swap(struct profile *a, struct profile *b);
 
 /*
- * Interning: the id of an equal object or of a new one; 0 only for out of memory or, for strings,
- * "" (profile_failed() tells). @s needs no NUL; invalid UTF-8 and NUL are replaced by U+FFFD.
+ * Interning: return the id of an equal object, or else of a new one. 0: memory ran out, which
+ * profile_failed() tells, or the string is "". @s needs no NUL; invalid UTF-8 and NUL are replaced
+ * by U+FFFD.
  */
 uint32_t profile_string_n(struct profile *p, const char *s, size_t n);
 uint32_t profile_string(struct profile *p, const char *s);
@@ -203,8 +206,9 @@ void profile_forget_failure(struct profile *p);
 #define PROFILE_MADE_UP_ID (1u << 22)
 
 /*
- * A process that ran @function (a valid id) began @ms before the recording; the longest time
- * counts. If the source file changed since then, its text isn't what ran.
+ * Notes that a process which ran @function (a valid id) began @ms before the recording did. Of
+ * several such times the longest is kept. If the source file changed since then, its text isn't
+ * what ran.
  */
 /* the most milliseconds that profile_ran_before() takes: 31 years */
 #define PROFILE_MAX_RAN_BEFORE 1000000000000ull

@@ -12,13 +12,14 @@
 /* how many samples, on both sides together, a function needs: fewer prove nothing */
 #define MIN_SAMPLES 10
 /*
- * A native function that owns less than this part of its total was nearly always called by Python.
+ * Native code that Python calls counts for the Python function. So a native function that keeps
+ * less than this part of its total as its own cost was nearly always called by Python.
  */
 #define HARDLY 0.05
 #define FAR    5 /* standard errors that chance alone doesn't reach for any function */
 /*
- * A function that ran in fewer stretches of time can't be judged. A function that runs all the time
- * has some 20.
+ * A function that ran in at most this many stretches of time can't be judged. A function that runs
+ * all the time has some 20 stretches (see stretches()).
  */
 #define FEW 6
 
@@ -190,8 +191,8 @@ static void fill(struct maker *m, struct diff_cost *c, const struct noise_row *r
 }
 
 /*
- * The average value of one sample. Rows with less than MIN_SAMPLES samples are left out. Without
- * times, all samples of a stack are one entry.
+ * The average value of one sample, by which enough() finds how many samples a row has. In a profile
+ * without times all samples of a stack are one entry, so their counted number is used.
  */
 static double sample_value(const struct maker *m, int side)
 {
@@ -202,8 +203,8 @@ static double sample_value(const struct maker *m, int side)
 }
 
 /*
- * The average value of one sample, if each is counted. The samples of a stack within 10 ms are one
- * entry.
+ * The average value of one sample, by the counted number of samples wherever that is known: even in
+ * a profile with times, the samples of a stack within 10 ms are one entry.
  */
 static double single_sample(const struct maker *m, int side)
 {
@@ -236,8 +237,9 @@ static int sign(double x)
 }
 
 /*
- * 1 or -1: the function became dearer or cheaper relative to the others. The machine may be much
- * slower in one run, which is no change of a function.
+ * Returns 1 if the function surely became dearer relative to the others, -1 if cheaper, 0 if
+ * neither is sure. A machine that is slower in one run makes all functions dearer; that is no
+ * change of a function.
  */
 static int apart(const struct maker *m, const struct noise_row *row, const struct diff_cost *c)
 {
@@ -248,7 +250,7 @@ static int apart(const struct maker *m, const struct noise_row *row, const struc
 	return more ? way : 0;
 }
 
-/* A change counts only if the cost as it was recorded changed in the same direction. */
+/* If the work is known, a change counts only if the recorded cost changed in the same direction. */
 static bool is_changed(const struct maker *m, const struct diff_cost *c)
 {
 	if (!m->d->work_known)

@@ -73,7 +73,7 @@ static void take_python(const struct costs *c, struct choice *choice, uint32_t f
 		choice->callee = frame;
 	if (!choice->owner)
 		choice->owner = frame;
-	/* as a function may call itself, only another one is its caller */
+	/* a function that calls itself doesn't count as its own caller */
 	else if (!choice->caller && !is_same(c, frame, choice->owner) &&
 		 /* a frame `import NAME` has no line */
 		 profile_get_location(c->p, frame)->line > 0)

@@ -8,12 +8,8 @@
 
 #include "base/util.h"
 
-/*
- * Into how many blocks of time a profile is divided; and by which part the machine's speed for the
- * same work differs between runs.
- */
-#define NOISE_BLOCKS 48
-#define NOISE_SPEED  0.03
+#define NOISE_BLOCKS 48	  /* how many blocks of time a profile is divided into */
+#define NOISE_SPEED  0.03 /* by which part the machine's speed differs between two runs */
 
 /* What one function costs in each block of time of both profiles. */
 struct noise_row {

@@ -78,8 +78,8 @@ _must_use_ int view_apply(struct profile **p, const struct view_options *o,
 /*
  * Replaces each stack by one frame that says whose the sample is: the name of its process or thread
  * (without ids, which differ from run to run), or the value of label @by; "[no cgroup]" if it has
- * none. *p is replaced, as above. 0; -EINVAL + message if no sample has that label; -ENOMEM +
- * message.
+ * none. *p is replaced as by view_apply(). 0; -EINVAL + message if no sample has that label;
+ * -ENOMEM + message.
  */
 _must_use_ int view_by(struct profile **p, const char *by);
 

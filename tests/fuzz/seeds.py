@@ -73,7 +73,8 @@ SEND, KEEP_ON_FAULT = 1 << 44, 1 << 47
 
 
 def walk(release, changes, flags=SEND, fail_nth=0):
-    """An input of fuzz_walk. CHANGES: 32 at most of (number of the word, what becomes of it)."""
+    """An input of fuzz_walk. CHANGES: at most 32 pairs: the number of a word of the
+    image, and what hostile_value() of walk_random.h makes its new value from."""
     head = flags | 31 << 6 | len(changes) - 1
     if fail_nth:
         head |= 1 << 56 | fail_nth - 1 << 48

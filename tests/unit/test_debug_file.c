@@ -64,7 +64,10 @@ static uint64_t read_address(const char *name)
 	return strtoull(text, NULL, 16);
 }
 
-/* The name that root/@path has for the address in @truth: hidden(), or NULL if no file has it. */
+/*
+ * Checks which name krait finds for the address in @truth, in the library root/@path: @name, or
+ * none if that is NULL.
+ */
 static void expect(const char *path, const char *truth, const char *name, const char *refused)
 {
 	_cleanup_close_ int root = open_at("root", O_PATH | O_DIRECTORY), fd;

@@ -87,7 +87,10 @@ static void test_very_many(void **state)
 	assert_in_range(got.n, 100, 1024); /* only some of the package's folders are given */
 }
 
-/* As many bytes as are read, with lines that take long; the file of the first one is asked for. */
+/*
+ * Checks that a RECORD as long as krait reads, made of copies of @line after @head, takes little
+ * CPU time. The file of the first line is looked up.
+ */
 static void assert_quick(const char *head, const char *line)
 {
 	_cleanup_str_ struct str text = {}, got = {}, file = {};

@@ -22,8 +22,8 @@ static uint64_t at(enum piece piece)
 }
 
 /*
- * Behind its first byte a function has 8 bytes more on the stack for each of @words; a part has
- * from its beginning on.
+ * Writes unwind information for a piece. A function has 8 bytes more on the stack for each of
+ * @words after its first byte; a part of a function has them from its beginning on.
  */
 static void add_piece(struct cfi_writer *w, enum piece piece, bool part, uint8_t words)
 {

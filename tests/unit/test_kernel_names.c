@@ -47,8 +47,9 @@ static void expect(const struct kernel_names *k, uint64_t at, const char *name, 
 }
 
 /*
- * From _stext, also what has no name; in modules and BPF programs, from the function's start; else
- * nothing.
+ * An address of the kernel itself is given relative to _stext (below that, to _text), even where no
+ * symbol is; one in a module or a BPF program relative to the function's start. Any other address
+ * gives nothing.
  */
 static void test_relative(void **state)
 {
@@ -148,7 +149,10 @@ static void test_hidden(void **state)
 	assert_int_equal(kernel_names_open(fd, &k), -EBADF);
 }
 
-/* Each symbol's own address, the byte before the next one, and what a name must then be one of. */
+/*
+ * Looks up the address of each function in this kernel's own list. Nearly all must be found by the
+ * name in that line; an address with several names (aliases) gives only one of them.
+ */
 static void test_this_kernel(void **state)
 {
 	FILE *f = fopen("/proc/kallsyms", "r");

@@ -49,8 +49,8 @@ static void test_threads(void **state)
 }
 
 /*
- * A process whose thread couldn't be kept isn't known to have ended. So no process is, until the
- * next time.
+ * If memory for a thread was lacking (.unsure), its process might have it still. So no process is
+ * known to have ended until lives_clear().
  */
 static void test_no_memory(void **state)
 {

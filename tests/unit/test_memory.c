@@ -56,7 +56,7 @@ static void expect_path(const char *text, const char *controller, const char *pa
 	assert_string_equal(str_cstr(&s), path ? path : "");
 }
 
-/* In v1 each controller has a path of its own: that of the memory controller counts, and v2's. */
+/* In v1 each controller has a path of its own: the memory controller's counts, and so does v2's. */
 static void test_paths(void **state)
 {
 	static const char mixed[] = "9:name=systemd:/user\n8:pids,memory:/a:b\n1:cpu:/c\n0::/d\n";

@@ -91,7 +91,10 @@ static void test_refused(void **state)
 		assert_true(try(SOURCE_ALL, in_dir(in[i])) < 0);
 }
 
-/* root's krait shows only what anyone could read, unless it is told to; others' files only then. */
+/*
+ * Without SOURCE_ALL, root's krait shows no file that others can't read, and no file of another
+ * user. With it, such files are shown.
+ */
 static void test_root(void **state)
 {
 	if (geteuid())

@@ -3,9 +3,9 @@
  * Writes Chrome's trace events (the "Trace Event Format") for Perfetto and chrome://tracing.
  * Consecutive samples of a thread that share a function become one slice: a B and an E event, which
  * nest within the thread. A sample lasts as long as its value, so a function's slices add up to its
- * time. It begins at its own time; but at the end of the sample before, if that is later or only a
- * little earlier. So a thread that runs on shows no gaps, although samples don't come to the
- * nanosecond and their times may be in steps.
+ * time. A sample begins at its own time, but at the end of the sample before it if that end is
+ * later or only a little earlier. So a thread that runs on shows no gaps, although samples aren't
+ * taken to the nanosecond and their times may be in steps.
  */
 #include "format/common/writers.h"
 

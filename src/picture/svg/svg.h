@@ -60,8 +60,8 @@ _must_use_ int svg_layout(struct svg *s);
 void svg_fini(struct svg *s);
 
 /*
- * The first value type if it counts what the value shown stands for: "samples". Else "", as in
- * profiles whose stacks only have a time.
+ * Returns the first value type, such as "samples", if it counts what the value shown stands for.
+ * Returns "" if it doesn't, as in profiles whose stacks only have a time.
  */
 const char *svg_counted(const struct svg *s);
 /* Appends "5 samples" or "1 sample". Returns false, and appends nothing, if nothing is counted. */
