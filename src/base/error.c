@@ -42,12 +42,19 @@ int err_set(int code, const char *fmt, ...)
 	return code;
 }
 
+/* The system's words, and what helps where one command does. */
+static const char *words_of(int code)
+{
+	return code == -EMFILE ? "too many open files; raise the limit with `ulimit -n 65536`"
+			       : strerror(-code);
+}
+
 int err_sys(int code, const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
-	set(code, fmt, ap, strerror(-code));
+	set(code, fmt, ap, words_of(code));
 	va_end(ap);
 	return code;
 }

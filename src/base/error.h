@@ -16,7 +16,10 @@
  */
 int err_set(int code, const char *fmt, ...) _printf_(2, 3);
 
-/* As err_set(), with ": " and strerror(-@code) appended to the message. */
+/*
+ * As err_set(), with ": " and strerror(-@code) appended to the message. For -EMFILE, how to raise the
+ * limit is appended too.
+ */
 int err_sys(int code, const char *fmt, ...) _printf_(2, 3);
 
 /* Puts "fmt: " before the present message; returns @code. */
