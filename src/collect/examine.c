@@ -16,7 +16,6 @@
 #include "base/log.h"
 #include "base/self.h"
 #include "collect/budget/crowd.h"
-#include "collect/budget/upkeep.h"
 #include "collect/internal.h"
 #include "collect/thread/thread.h"
 #include "proc/files.h"
@@ -33,12 +32,6 @@
  * symbols, too.
  */
 #define LIBC_WORK (5 * SLICE_MS)
-
-/*
- * How often a process's name and control group are read again: programs rename themselves and are
- * moved while they run.
- */
-#define FACTS_APART_NS NSEC_PER_SEC
 
 static void set_python(struct collect *c, struct process *p, uint16_t version)
 {
@@ -162,7 +155,7 @@ static int describe(struct collect *c, struct process *p, const struct proc *pro
 	return r ? r : 1;
 }
 
-static int ignore(struct collect *c, struct process *p)
+int process_ignore(struct collect *c, struct process *p)
 {
 	p->state = PROC_IGNORED;
 	return c->config.ops->set_proc(c->config.ctx, &p->key, PROC_IGNORED, NULL, NULL, 0);
@@ -172,7 +165,7 @@ static int ignore(struct collect *c, struct process *p)
 static int settle(struct collect *c, struct process *p)
 {
 	if (!c->config.all_processes)
-		return ignore(c, p);
+		return process_ignore(c, p);
 	p->state = PROC_NATIVE;
 	space_wanted(p, SPACE_GONE);
 	return c->config.ops->set_proc(c->config.ctx, &p->key, PROC_NATIVE, NULL, NULL, p->slot);
@@ -248,7 +241,7 @@ static void adopt(struct collect *c, struct process *p, const struct rec_proc *r
 	if (!process_open(p, &proc))
 		return;
 	if (!facts_read(c, p, &proc)) {
-		(void)!ignore(c, p);
+		(void)!process_ignore(c, p);
 		return;
 	}
 	p->facts_due_ns = clock_ns(CLOCK_MONOTONIC) + FACTS_APART_NS;
@@ -268,7 +261,7 @@ static void adopt_native(struct collect *c, struct process *p, const struct rec_
 	if (facts_read(c, p, &proc))
 		meet_space(c, p, &proc, rec);
 	else
-		(void)!ignore(c, p);
+		(void)!process_ignore(c, p);
 }
 
 /*
@@ -331,7 +324,7 @@ int process_examine(struct collect *c, uint32_t i, const struct exe_key *exe)
 	if (!process_open(p, &proc))
 		return -ESRCH;
 	if (!facts_read(c, p, &proc))
-		return ignore(c, p);
+		return process_ignore(c, p);
 	r = proc_maps(&proc, MAPS_EXEC, &maps);
 	if (r)
 		return r;
@@ -344,51 +337,6 @@ int process_examine(struct collect *c, uint32_t i, const struct exe_key *exe)
 	if (found.first.file->image.unsupported[0])
 		return refuse(c, p, found.first.file->image.unsupported);
 	return describe(c, p, &proc, &maps, &found, exe);
-}
-
-static void examine_again(struct collect *c, uint32_t i)
-{
-	uint64_t began_ns = upkeep_begin();
-
-	(void)!process_examine(c, i, NULL);
-	upkeep_end(c, process_at(c, i), began_ns);
-}
-
-/* False: the process isn't wanted any more. */
-static bool renew(struct collect *c, struct process *p)
-{
-	bool changed, wanted = facts_renew(c, p, &changed);
-
-	if (changed)
-		thread_forget_labels(c, p);
-	return wanted;
-}
-
-void process_look_again(struct collect *c)
-{
-	uint64_t now = clock_ns(CLOCK_MONOTONIC);
-
-	vec_foreach(i, &c->processes->live) {
-		struct process *p = process_at(c, *i);
-		bool left = p->state == PROC_IGNORED && p->samples;
-
-		if (process_has_ended(p) || p->expected || now < p->facts_due_ns ||
-		    p->state == PROC_CROWDED)
-			continue;
-		crowd_turn(c, p);
-		p->facts_due_ns = now + FACTS_APART_NS;
-		if (several_is_due(p, now) && upkeep_may(c, p, now))
-			examine_again(c, *i);
-		/*
-		 * ask_again() costs nothing while the process isn't sampled: only its next sample
-		 * lets it be looked at.
-		 */
-		if (c->config.match && (p->unwanted || left))
-			c->config.ops->ask_again(c->config.ctx, p->key.tgid);
-		else if (p->samples != p->facts_samples && !left && !renew(c, p))
-			(void)!ignore(c, p);
-		p->facts_samples = p->samples;
-	}
 }
 
 /*

@@ -70,9 +70,18 @@ void process_met(struct collect *c, uint32_t i, const struct rec_proc *rec);
  */
 int process_examine(struct collect *c, uint32_t i, const struct exe_key *exe);
 
+/* Settles that the process isn't shown, and tells the kernel programs. 0 or -errno. */
+int process_ignore(struct collect *c, struct process *p);
+
 /*
- * Looks once a second at each process: is it still wanted, or has it become wanted, and what is its
- * control group now?
+ * How often a process's name and control group are read again: programs rename themselves and are
+ * moved while they run.
+ */
+#define FACTS_APART_NS NSEC_PER_SEC
+
+/*
+ * look_again.c: looks once a second at each process: is it still wanted, or has it become wanted,
+ * and what is its control group now?
  */
 void process_look_again(struct collect *c);
 
