@@ -2,8 +2,9 @@
 /*
  * Messages for the user. Each room sends them where it does its work; the program decides whether
  * and where they are shown (the command line: src/cli/words.h). Without log_set_sink() nobody sees
- * them. Levels: -q errors and warnings only, default notes, -v details, -vv everything. The level,
- * together with the sink, is one of the two global variables of the program.
+ * them. Levels: -q errors and warnings only, default notes, -v details, -vv everything. Level and
+ * sink are global variables. The program has few others: the flags of signals, and limit_names
+ * (base/slice.h).
  */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/slice.h"
 #include "sampler/unwind/store.h"
 
 #define SLABS 1			    /* 512 chunks, of which 32 can't be used for files */
@@ -222,7 +223,7 @@ static void test_in_use_stays(void **state)
 		check(t[i], SMALL);
 	assert_int_equal(entry(t[3]).depth, 0);
 	assert_int_equal(fill(t[3], 5 * SMALL), -EFBIG);
-	assert_non_null(strstr(err_msg(), "--unwind-memory"));
+	assert_non_null(strstr(err_msg(), limit_names.unwind_memory));
 	assert_true(unwind_store_bytes(store) <=
 		    SLABS * UNWIND_SLAB_CHUNKS * sizeof(struct unwind_chunk));
 }
