@@ -7,8 +7,8 @@
 #include "base/str.h"
 
 /*
- * Makes wcwidth() know Unicode. To be called once, before the functions below. If there is no such
- * locale, widths are guesses.
+ * Makes wcwidth() know Unicode. To be called once, before the functions below. If there is no
+ * locale with Unicode, widths are guesses.
  */
 void cells_init(void);
 

@@ -45,9 +45,9 @@ static int unknown_command(char **words, int n)
 }
 
 /*
- * Occupies closed standard descriptors. Otherwise the first file that krait opens would get such a
- * number, and messages would be written into it. Reading and writing them still fails, and commands
- * that krait starts find them closed.
+ * Occupies closed standard descriptors. If it didn't, the first file that krait opens would get
+ * such a number, and messages would be written into it. Reading and writing them still fails, and
+ * commands that krait starts find them closed.
  */
 static void hold_closed_descriptors(void)
 {
@@ -80,8 +80,8 @@ static int run(int argc, char **argv)
 }
 
 /*
- * Flushes standard output, such as a short help text. On a full disk it would otherwise be lost
- * without a message.
+ * Flushes standard output, such as a short help text. If exit() did that, a full disk would go
+ * unnoticed.
  */
 static int flush(int code)
 {

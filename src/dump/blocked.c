@@ -50,7 +50,10 @@ uint64_t dump_since_ns(const struct dump *d, uint64_t sched_ns)
 {
 	int64_t ns = (int64_t)(clock_ns(CLOCK_MONOTONIC) - (sched_ns + d->clock_offset_ns));
 
-	/* The clocks of two CPUs differ by less than this call takes. */
+	/*
+	 * The clocks of two CPUs differ by less than this call takes, so a negative time counts as
+	 * 1 ns.
+	 */
 	return sched_ns && d->clock_offset_ns ? (uint64_t)MAX(ns, (int64_t)1) : 0;
 }
 

@@ -75,7 +75,8 @@ static int set_up(struct dump *d)
 }
 
 /*
- * Without the kernel's record of blocked threads, native stacks go as far as /proc shows registers.
+ * Opens the kernel's records of blocked threads. Without them only a thread's stack pointer and
+ * program counter are known, from /proc, so many native stacks can't be unwound.
  */
 static void open_tasks(struct dump *d)
 {
@@ -194,7 +195,10 @@ static int examine(struct dump *d, const struct proc *proc)
 	return denied(proc->tgid, why ? why : "");
 }
 
-/* Sends the record that the kernel program sends when it meets a process that it knows. */
+/*
+ * Gives the collector the record that the kernel program would send when it meets a process that it
+ * knows.
+ */
 static void introduce(struct dump *d, const struct target *t)
 {
 	struct rec_proc rec = {.type = REC_PROC,

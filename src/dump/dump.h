@@ -2,7 +2,7 @@
 /*
  * The stacks of all threads of processes at one moment, without stopping them. A blocked thread is
  * read from user space; its stack is proven by the kernel's count of the thread's switches. What is
- * read goes the way of samples (src/collect) into a profile, where it gets names.
+ * read passes through src/collect, as samples do, into a profile, where it gets names.
  */
 #ifndef DUMP_DUMP_H
 #define DUMP_DUMP_H
@@ -95,7 +95,7 @@ struct dump_config {
 	bool kernel; /* frames of the kernel are shown */
 	bool interpreter_frames;
 	struct unwind_cache *cache;	   /* cache of unwind tables; NULL: none */
-	const struct collect_texts *texts; /* means what it does in struct collect_config */
+	const struct collect_texts *texts; /* as in struct collect_config */
 	bool (*may_see)(int procdir);	   /* may the user see this process? NULL: all */
 	/* May the user see a thread of this user and group? Set together with .may_see. */
 	bool (*is_own)(uint32_t uid, uint32_t gid);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Keeps what src/collect tells the kernel programs, for the walkers in user space. */
+/* Keeps for the walkers in user space what src/collect would tell the kernel programs. */
 #include <errno.h>
 #include <stdlib.h>
 

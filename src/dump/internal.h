@@ -61,10 +61,10 @@ struct dump {
 	VEC(struct rec_task) blocked;
 	struct map by_tid; /* tid -> index + 1 in .blocked, the kernel's records of threads */
 	uint64_t read_ns;  /* when .blocked was read, CLOCK_MONOTONIC */
-	uint64_t clock_offset_ns; /* what CLOCK_MONOTONIC has more than the scheduler's clock */
+	uint64_t clock_offset_ns; /* CLOCK_MONOTONIC minus the scheduler's clock */
 };
 
-/* feed.c: takes what src/collect otherwise sends to the kernel programs. */
+/* feed.c: takes what src/collect sends to the kernel programs in a recording. */
 extern const struct collect_ops dump_collect_ops;
 extern const struct collect_unwind_ops dump_unwind_ops;
 const struct py_layout *dump_layout(void *ctx, uint16_t index);

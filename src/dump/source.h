@@ -2,8 +2,8 @@
 /*
  * Lines of the program's source. A program sets the names of its files itself (co_filename) and may
  * name any file. So only regular files called .py, .pyw or .pyx are read, below the process's own
- * root, and only those that the process could read too. What no file holds is in the process's
- * memory.
+ * root, and only those that the process could read too. Text that no file holds comes from the
+ * process's memory (texts.h).
  */
 #ifndef DUMP_SOURCE_H
 #define DUMP_SOURCE_H

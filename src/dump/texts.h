@@ -14,8 +14,8 @@
 /* The text of file .path of process .tgid. */
 struct dump_text {
 	uint32_t tgid;
-	char *path;	 /* the profile's name of the file */
-	char *name;	 /* the process's own */
+	char *path;	 /* name of the file in the profile */
+	char *name;	 /* name of the file in the process */
 	bool several;	 /* two files of the process have the name .path: the text isn't known */
 	struct str text; /* lines, each with a newline; "": not known */
 };

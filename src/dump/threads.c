@@ -35,7 +35,7 @@ struct reader {
 	bool last;    /* this is the last try: what it reads of the thread is shown */
 };
 
-/* Describes the thread as interpreter @one knows it. False: that doesn't know the thread. */
+/* Describes the thread as interpreter @one knows it. False: @one doesn't know the thread. */
 static bool describe_in(const struct reader *r, const struct interpreter *one,
 			struct walker_thread *ret)
 {
@@ -89,8 +89,8 @@ static void read_target(const struct reader *r)
 }
 
 /*
- * Without the kernel's record of the other registers, many stacks can't be unwound. That is no
- * error of theirs.
+ * Takes the two registers that /proc shows. Without the kernel's record of the others, many stacks
+ * can't be unwound, though nothing is wrong with them.
  */
 static void few_regs(const struct task_place *place, struct walker_regs *regs)
 {
@@ -258,8 +258,8 @@ static enum tried try_thread(struct reader *r)
 	describe(r, &w);
 	r->thread->python = w.where;
 	/*
-	 * A thread that went from one sleep to another in the same function is in no system call
-	 * now.
+	 * If .runs is set, the thread isn't steady even if its frames stayed the same: it went from
+	 * one sleep to another in the same function, and is in no system call that is known.
 	 */
 	r->thread->steady = walk(r, &w, rec, &place) && !place.runs;
 	if (!r->thread->steady && !r->last)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The kernel program's walkers (bpf/), compiled for user space. They read the stacks of threads
- * that don't run out of their processes with process_vm_readv(), as a sample would, and produce the
- * same records. Each thread of krait runs one walk at a time.
+ * The kernel program's walkers (bpf/), compiled for user space. With process_vm_readv() they read
+ * the stacks of threads that don't run, and produce the same records as for a sample. Each thread
+ * of krait runs one walk at a time.
  */
 #ifndef DUMP_WALKER_H
 #define DUMP_WALKER_H

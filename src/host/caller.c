@@ -67,8 +67,8 @@ static pid_t find_ancestor(bool (*test)(pid_t pid, const void *arg), const void 
 }
 
 /*
- * Does process @pid run entirely as the user @arg? sudo doesn't, being setuid: its groups are
- * root's by then.
+ * Does process @pid run entirely as the user @arg? sudo doesn't, because it is setuid; its groups
+ * are root's, so they aren't of use.
  */
 static bool is_users(pid_t pid, const void *arg)
 {
@@ -88,7 +88,7 @@ static bool is_sudo(pid_t pid, const void *arg)
 	return status_line(pid, "Name:", line, sizeof(line)) && streq(line, "\tsudo\n");
 }
 
-/* All groups or an error: a list that is cut off could end in another group's number. */
+/* Gets all groups or fails: the last number of a list that is cut off could be another group's. */
 static int groups_of_process(pid_t pid, gid_vec *ret)
 {
 	_cleanup_(proc_owner_fini) struct proc_owner owner = {};

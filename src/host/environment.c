@@ -106,7 +106,8 @@ int environment_original(struct environment *e)
 	n = fread(text, 1, sizeof(text) - 1, f);
 	text[n] = 0;
 	/*
-	 * comm may hold blanks, so count from its ')': field 3 follows. Fields 50 and 51, proc(5).
+	 * comm may hold blanks, so count from its ')': field 3 follows. Fields 50 and 51 say where
+	 * the environment begins and ends (proc(5)).
 	 */
 	s = strrchr(text, ')');
 	for (int field = 3; s && field <= 50; field++)

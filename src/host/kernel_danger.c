@@ -11,7 +11,7 @@
 
 #define ANY_PATCH UINT32_MAX
 
-/* Of these versions the patch levels below `fixed` can freeze. */
+/* Kernels of these versions can freeze if their patch level is below .fixed. */
 static const struct {
 	unsigned int major, minor, fixed;
 } dangerous[] = {
@@ -27,7 +27,10 @@ static int read_version(const char *text, struct kernel_version *ret)
 	return sscanf(text, "%5u.%5u.%5u", &ret->major, &ret->minor, &ret->patch);
 }
 
-/* Takes the patch level of a version at the start of @text, if the version is of @ret's series. */
+/*
+ * Takes the patch level of the version at the start of @text, if its first two numbers are those of
+ * @ret.
+ */
 static bool take_same_series(struct kernel_version *ret, const char *text)
 {
 	struct kernel_version v;
@@ -39,7 +42,10 @@ static bool take_same_series(struct kernel_version *ret, const char *text)
 	return true;
 }
 
-/* Finds a version in any word of @text, or in the last: "Ubuntu 6.2.0-39.40-generic 6.2.16". */
+/*
+ * Takes the patch level from any word of @text that is a version, or with @last_only from its last
+ * word: "Ubuntu 6.2.0-39.40-generic 6.2.16".
+ */
 static bool take_from_words(struct kernel_version *ret, const char *text, bool last_only)
 {
 	bool found = false;

@@ -19,7 +19,9 @@
 #define MAX_TRIES  100
 #define MAX_SUFFIX 17 /* how many bytes a temporary name adds to the file's: a dot, 16 digits */
 
-/* A new name beside the file's own, which nobody can foresee and take. 0 or -errno. */
+/*
+ * Chooses a temporary name in the file's directory, which nobody can foresee and take. 0 or -errno.
+ */
 static int choose_temporary(struct output *o)
 {
 	uint64_t number;
@@ -35,8 +37,8 @@ static int choose_temporary(struct output *o)
 }
 
 /*
- * The mode of a new file, before the umask. A file of the same user that others couldn't read stays
- * unreadable for them. A file of another user decides nothing.
+ * The mode of a new file, before the umask. If it replaces a file of the same user that others
+ * couldn't read, they can't read the new one either. The mode of another user's file isn't used.
  */
 static mode_t mode_of(const struct place *p)
 {
@@ -185,7 +187,9 @@ static bool link_as(int dir, const char *self, const char *name)
 	return !linkat(AT_FDCWD, self, dir, name, AT_SYMLINK_FOLLOW);
 }
 
-/* Gives the unnamed file a name: its own if that is free, else a temporary one to rename. */
+/*
+ * Gives the unnamed file its final name if that is free, else a temporary one, to be renamed later.
+ */
 static int name_it(struct output *o)
 {
 	const struct place *p = &o->place;

@@ -33,13 +33,13 @@ struct place {
 /*
  * Finds where @path leads. @follow: a link as the last component is followed; else @st describes
  * the link itself. 0 or -errno + message. -ENOENT: a directory is missing (a missing file is fine);
- * -EISDIR: @path names a directory; -EPERM: the rule above forbids a link.
+ * -EISDIR: @path names a directory; -EPERM: this file's own rule forbids a link.
  */
 _must_use_ int place_find(struct place *p, const char *path, bool follow);
 
 /*
- * Opens the file at @p for writing, which isn't a regular file with a name of its own: a FIFO, a
- * device, an open file that was handed over. Nothing is created, and only a regular file is
+ * Opens the file at @p for writing. It isn't a regular file with a name of its own, but a FIFO, a
+ * device, or an open file that was handed over. Nothing is created, and only a regular file is
  * truncated. In a directory that everybody may write to, a file that belongs neither to us nor to
  * the directory's owner isn't opened. Descriptor, or -errno + message.
  */

@@ -144,8 +144,8 @@ static void set_effective(uint64_t effective)
 }
 
 /*
- * Does /proc/kallsyms show the address of any symbol? Per-CPU symbols of x86-64 are at 0 even then,
- * and which these are differs between kernels.
+ * Does /proc/kallsyms show the address of any symbol? One symbol isn't enough to tell: per-CPU
+ * symbols of x86-64 are at 0 in any case, and which these are differs between kernels.
  */
 static bool kallsyms_tells(void)
 {
@@ -185,8 +185,8 @@ static int keep_only(uint64_t keep, uint64_t off)
 	_cleanup_cap_ cap_t caps = cap_init();
 
 	/*
-	 * A set that can't be read isn't empty: krait would give up what it needs to return from
-	 * another user's ids.
+	 * If the set can't be read, it must not be taken for empty: krait would give up what it
+	 * needs to return from another user's ids.
 	 */
 	if (!have || !caps)
 		return -ENOMEM;

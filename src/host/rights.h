@@ -90,7 +90,8 @@ _must_use_ int rights_drop(bool as_caller);
 
 /*
  * Switches CAP_SYS_ADMIN on around code that opens events after rights_drop(), and off again. If
- * perf_event_restricted(), rights_drop() keeps this capability, if krait has it, but switched off.
+ * krait has this capability and perf_event_restricted() is true, rights_drop() only switches it
+ * off.
  */
 void rights_for_events(bool on);
 
@@ -103,9 +104,9 @@ _must_use_ int rights_drop_for_files(void);
 
 /*
  * For a child before exec: empties the inheritable and ambient sets, so that nothing is passed on.
- * A user's child itself has no capability from now on. If krait has its own from its file, the
- * child also becomes its user's to look at: with hidepid=2 krait couldn't see it in /proc before it
- * execs.
+ * A user's child itself has no capability from now on. If krait's capabilities come from its file,
+ * this also allows the child's user to look at the child: with hidepid=2 krait couldn't see it in
+ * /proc before it execs.
  */
 void rights_drop_for_child(void);
 

@@ -38,7 +38,8 @@ bool sandbox_is_user_namespace(const char *path)
 }
 
 /*
- * Tells whether krait has SECCOMP_MODE_FILTER (/proc/self/status), as services of systemd have too.
+ * Tells whether krait has a seccomp filter (SECCOMP_MODE_FILTER in /proc/self/status). A filter
+ * alone doesn't mean that calls are refused: services of systemd have one too.
  */
 static bool is_filtered(void)
 {

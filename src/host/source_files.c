@@ -125,7 +125,8 @@ static void add_owner(struct source_files *f, struct named_file *file, struct pr
 }
 
 /*
- * Opens the file in a container. Two containers of one image have two files with the same contents.
+ * Opens the file in a container. Two containers of one image have two files, which count as one
+ * because their contents are the same.
  */
 static void take_contained(struct source_files *f, struct named_file *file, int procdir,
 			   const char *path, const struct proc_owner *o)

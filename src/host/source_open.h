@@ -18,10 +18,10 @@ struct source_rules {
 
 /*
  * Opens absolute @path below directory @root, as the user who called, without any of krait's
- * capabilities. It must be a regular file itself, with a name in .py or .pyx, and no link may lead
- * out of @root. SOURCE_OWN: it must be the caller's; for root these are files that everybody may
- * read. A descriptor, or -errno (no message). -EPERM: it isn't the caller's; -EACCES: the caller
- * can't read it.
+ * capabilities. @path must name a regular file, not a link to one, with a name in .py or .pyx, and
+ * no link may lead out of @root. SOURCE_OWN: the file must be the caller's; for root these are
+ * files that everybody may read. A descriptor, or -errno (no message). -EPERM: the file isn't the
+ * caller's; -EACCES: the caller can't read it.
  */
 _must_use_ int source_open_below(const struct source_rules *r, int root, const char *path);
 

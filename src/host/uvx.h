@@ -7,9 +7,9 @@
 
 /*
  * uvx puts an environment with krait in it first in PATH. Then `python app.py` would be run by a
- * Python without the user's packages. So this removes it from PATH: from that of @e, or of krait's
- * own environment if @e is empty. Not if it has other packages (`uvx --with`), or is the one that
- * the user activated. 0 or -errno.
+ * Python without the user's packages. So this removes the environment from PATH: from that of @e,
+ * or of krait's own environment if @e is empty. It stays if it has other packages (`uvx --with`),
+ * or if the user activated it. 0 or -errno.
  */
 _must_use_ int uvx_leave(struct environment *e);
 

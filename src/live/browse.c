@@ -72,7 +72,10 @@ void browse_condense(struct browse *b, struct condense *c)
 {
 	struct calltree *t = &b->tree;
 
-	/* If no row was chosen with a key, the key may belong to a table that was shown before. */
+	/*
+	 * Without .held no row was chosen with a key, and .key may be that of a row in a table that
+	 * was shown before.
+	 */
 	b->key = b->held ? live_new_key(c, b->shown->live->table, b->key) : 0;
 	b->held = b->key != 0;
 	if (!b->opened)

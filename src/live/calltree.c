@@ -53,7 +53,7 @@ static void count(struct calltree *t, uint32_t node, int64_t value, bool last, b
 	n->since += since ? value : 0;
 }
 
-/* Finds where the path begins in a stack (leaf first): beside the row's own frame. */
+/* Finds the row's own frame in a stack (leaf first): the path begins beside that frame. */
 static bool find_start(const struct calltree *t, const uint32_t *loc, size_t n, size_t *ret)
 {
 	if (t->everything) {

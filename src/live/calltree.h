@@ -13,7 +13,8 @@
 struct calltree_node {
 	uint64_t key;
 	/*
-	 * indexes of the parent node (node 0 is the root), and id of the location; the root's is 0
+	 * index of the parent node (node 0 is the root), and id of the location; both are 0 for the
+	 * root
 	 */
 	uint32_t parent, location;
 	uint32_t first, next; /* indexes of the first child and of the next sibling; 0: none */

@@ -54,7 +54,7 @@ struct live_count {
 /* One line of the table. A row of a thread, process or label has the same self and total. */
 struct live_row {
 	uint64_t key;
-	/* Labels: one label set of the row, for its name; 0 in tables of code. */
+	/* .labels: one label set of the row, for its name; 0 in tables of code */
 	uint32_t location, labels;
 	/* the interval in which .self and .total[LIVE_RECENT] were counted: live_self() */
 	uint32_t tick;
@@ -64,8 +64,8 @@ struct live_row {
 };
 
 /*
- * Whose samples are shown. A field that is 0 selects nothing: samples of all processes, threads,
- * texts.
+ * Whose samples are shown. A field that is 0 selects nothing: samples of all processes, of all
+ * threads, or with any text are shown.
  */
 struct live_only {
 	uint32_t pid, tid; /* process and thread, as strings of the profile */
@@ -99,7 +99,7 @@ struct live {
 	double window;
 	VEC(struct live_part) parts; /* parts of the window of recent time, the oldest first */
 	struct sums merged;	     /* the sum of the window's .parts */
-	struct live_count interval;  /* what of the last interval is shown */
+	struct live_count interval;  /* the part of the last interval that is shown */
 	double interval_seconds;
 	double seconds[LIVE_SPANS]; /* how many seconds each span is long */
 	/* the sum of what is shown in each span, which is 100 % */
@@ -176,8 +176,8 @@ void live_show(struct live *l, enum live_table table, struct live_only only);
 void live_show_value(struct live *l, unsigned value);
 
 /*
- * Is it known how many samples the shown value is of? Samples are counted of the first event alone
- * (docs/decisions/0021), whose value comes after their number.
+ * Is it known how many samples the shown value is of? Only samples of the first event are counted
+ * (docs/decisions/0021): value 0 is their number, value 1 what that event counts.
  */
 static inline bool live_has_samples(const struct live *l)
 {

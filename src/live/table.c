@@ -71,8 +71,8 @@ static bool is_code(enum live_table table)
 }
 
 /*
- * Sorts by column @name; for CPU% of code, which narrow terminals don't show, and unknown names by
- * SELF%.
+ * Sorts by column @name. Sorts by SELF% if there is no such column, and in place of CPU% in tables
+ * of code, because narrow terminals don't show CPU% there.
  */
 static void sort_like(struct table *v, const char *name)
 {

@@ -2,8 +2,8 @@
 /*
  * Bounds the memory of a recording: that of its tables, plus what condensing them
  * (profile/condense.h) or writing the output will need. Condensing begins before the sum exceeds
- * the limit. For what will be needed address space is reserved: if the system then refuses memory,
- * what was recorded until then can still be written.
+ * the limit. Address space is reserved for what will be needed, and given back right before it is
+ * needed. So if the system then refuses memory, what was recorded until then can still be written.
  */
 #include <errno.h>
 #include <sys/mman.h>
@@ -23,9 +23,9 @@
  */
 #define SHARE 4
 
-/* bytes of a node in the tree of stacks (view/shape/tree.c, html_tree.c); with them its values */
+/* bytes of a node in the tree of stacks (view/shape/tree.c, html_tree.c), without its values */
 #define NODE_BYTES 94
-#define KEEP_BYTES 32768 /* one function, with its stacks, is kept for so many bytes of memory */
+#define KEEP_BYTES 32768 /* for so many bytes of the limit, one function is kept */
 /* the least time between two condensings, so that pending samples are added in between */
 #define APART_NS     NSEC_PER_SEC
 
@@ -37,7 +37,7 @@
  */
 #define NEEDED_BYTES ((uint64_t)28 << 20)
 #define NEEDED_CPU   ((uint64_t)4 << 20)
-/* memory is needed for so many CPUs; with more CPUs the rings are smaller, or few CPUs are busy */
+/* NEEDED_CPU is counted for so many CPUs at most; with more, rings are smaller, or few CPUs busy */
 #define NEEDED_CPUS 8ull
 
 int session_check_memory(void)

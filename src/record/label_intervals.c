@@ -21,7 +21,7 @@
 #include "proc/open_as.h"
 #include "profile/intervals.h"
 
-/* Adds a warning to the recording, where the user finds it too. */
+/* Adds a warning to the recording and to .interval_warnings, which the caller prints. */
 static void _printf_(2, 3) warn(struct session *s, const char *fmt, ...)
 {
 	char *text;
@@ -56,8 +56,8 @@ static int full_path(const char *path, struct str *ret)
 }
 
 /*
- * Only a regular file surely has an end. Root follows no link, because the target could have put
- * one there, to a file that it can't read itself.
+ * Only a regular file surely has an end. Root follows no link: the target could have put one there
+ * that leads to a file which the target itself can't read.
  */
 static int open_file(const struct session *s)
 {
@@ -181,8 +181,8 @@ static bool common_shift(const struct session *s, int64_t *ret_ns)
 }
 
 /*
- * The function for intervals_clock.shift. A process that ended too soon is taken to have the shift
- * of the other processes.
+ * The function for intervals_clock.shift. A process that ended before its clock could be read is
+ * taken to have the shift of the other processes.
  */
 static bool shift_of(void *arg, uint32_t pid, int64_t *ret_ns)
 {

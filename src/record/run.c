@@ -26,8 +26,8 @@
 
 /*
  * How often the rings are drained; no sample wakes krait up. If nothing unknown came for
- * SETTLED_NS, everything has been examined that must be before it ends. Then the rings are drained
- * as seldom as their size allows, because each time takes a CPU from a target.
+ * SETTLED_NS, nothing is left that must be examined before it ends. Then the rings are drained as
+ * seldom as their size allows, because each time takes a CPU from a target.
  */
 #define POLL_MS		100
 #define POLL_SETTLED_MS 400
@@ -66,8 +66,8 @@ static int make_epoll(struct session *s)
 }
 
 /*
- * The end of a process that was asked for wakes krait up, once, because others may go on. Without
- * pidfds (before 5.3) it is noticed a little later.
+ * The end of each process that was asked for wakes krait up, but only once: the other processes may
+ * go on. Without pidfds (before 5.3) krait notices the end a little later.
  */
 static void watch_targets(struct session *s)
 {
@@ -160,7 +160,7 @@ static void follow_cpus(struct session *s)
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	int r;
 
-	/* not each drain, because other causes than time may make them frequent */
+	/* not at each drain: new processes, for example, make drains frequent */
 	if (now < s->cpus_ns)
 		return;
 	s->cpus_ns = now + POLL_SETTLED_MS * NSEC_PER_MSEC;
@@ -270,7 +270,7 @@ static bool is_asked(const struct session *s, const struct epoll_event *e, int n
 	       now < s->flushed_ns + FLUSH_APART_NS && now < collect_due_ns(s->collect);
 }
 
-/* Drains, but does only what a process that may end at any time is needed for. */
+/* Drains, but does only the work for which processes are needed that may end at any time. */
 static int answer(struct session *s)
 {
 	int r = drain(s);
@@ -336,7 +336,7 @@ int session_stop(struct session *s)
 
 	s->end_ns = clock_ns(CLOCK_MONOTONIC);
 	add_result(&f, sampler_enable(s->sampler, false));
-	session_use_end(s); /* it takes some time, but no sample is later than .end_ns */
+	session_use_end(s); /* takes some time, but sampling has ended already */
 	(void)spawn_ended(&s->spawn);
 	patience_begin(&s->patience);
 	sideband_drain(s->sideband);

@@ -51,7 +51,7 @@ static int adapter_exe(void *ctx, const struct exe_key *key, const struct exe_en
 {
 	struct session *s = ctx;
 
-	/* no executable is told to the kernel programs if each process must be examined first */
+	/* if each process must be examined first, the kernel programs are told of no executable */
 	return s->filtered || s->rights.from_file ? 0 : sampler_add_exe(s->sampler, key, e);
 }
 
@@ -321,8 +321,8 @@ void session_describe_target(struct session *s)
 }
 
 /*
- * A counter that counts only in user code overflows there, but interrupts a little later, maybe in
- * the kernel.
+ * Are kernel frames wanted for the samples of @e? Not if @e counts only in user code: its counter
+ * overflows there, but interrupts a little later, maybe in the kernel.
  */
 static bool event_wants_kernel(const struct session *s, const struct event *e)
 {
@@ -379,8 +379,8 @@ static int open_kernel_side(struct session *s)
 		.ctx = s,
 	};
 	/*
-	 * Wakes krait rarely: questions that need an answer at once come through the rings
-	 * (PROC_PENDING).
+	 * The side band wakes krait up rarely: questions that need an answer at once come through
+	 * the rings (PROC_PENDING).
 	 */
 	struct sideband_config side = {
 		.ops = &sideband_ops, .ctx = s, .wakeup_bytes = SIDEBAND_RING_BYTES / 2};
@@ -405,7 +405,7 @@ static void make_cache(struct session *s)
 }
 
 /*
- * Descriptors kept free: examining processes and writing need these at once. The others may hold
+ * How many descriptors stay free for examining processes and for writing. The others may hold
  * libraries open.
  */
 #define FREE_FILES 24
@@ -423,7 +423,8 @@ static size_t open_files(void)
 /*
  * Each event needs up to four descriptors a CPU. On a machine with many containers, processes have
  * thousands of libraries, and krait holds each open. The usual 1,024 descriptors would leave none
- * for examining a process. So this raises the limit; the command was forked before.
+ * for examining a process. So this raises the limit. The command keeps the old one: it was forked
+ * before.
  */
 static void raise_files(void)
 {
@@ -499,7 +500,7 @@ static int make_collector(struct session *s)
 /*
  * krait needs little CPU time, but at once: to answer about new processes, and to make room in the
  * rings. On a busy machine it would wait tens of milliseconds for a CPU. Without the right to raise
- * the priority, it stays.
+ * its priority, krait goes on as it is.
  */
 #define NICENESS -10
 

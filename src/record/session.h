@@ -123,8 +123,8 @@ struct session {
 	/* with .options->label_intervals: pid -> ns by which that process's clock is shifted */
 	struct map clocks;
 	/*
-	 * For .options->label_intervals: processes that were started; at most one more than are
-	 * examined.
+	 * For .options->label_intervals: processes that were started. At most INTERVALS_MAX_FORKS
+	 * of them are examined; one more shows that there were too many.
 	 */
 	interval_fork_vec forks;
 	/* faults in the file .options->label_intervals, in words for the user */
@@ -241,8 +241,8 @@ void session_use_begin(struct session *s);
 void session_use_end(struct session *s);
 
 /*
- * Note that the main thread of process @pid exited at @time_ns; that the process has ended, and may
- * still be there to read.
+ * session_use_exit() notes that the main thread of process @pid exited at @time_ns,
+ * session_use_ended() that the process has ended and may still be there to read.
  */
 void session_use_exit(struct session *s, pid_t pid, uint64_t time_ns);
 void session_use_ended(struct session *s, pid_t pid);
@@ -275,7 +275,7 @@ void session_bound_release(struct session *s);
 
 /*
  * The profile is being condensed (condense_begin()): replaces the ids that the session holds, and
- * has everything sent again. 0 or -ENOMEM + message.
+ * makes the kernel programs send everything again. 0 or -ENOMEM + message.
  */
 _must_use_ int session_condense(struct session *s, struct condense *c);
 
@@ -300,9 +300,9 @@ _must_use_ int session_check_ids(const struct session *s);
  * Each sample is in exactly one window. It is added once its stack has all its names, so no window
  * misses a name that is still being read: a sample that waits for one comes in a later window, with
  * its own time. Times count from the recording's begin (profile_meta.time_ns) in all windows, and
- * .duration_ns is from then to the cut. What a window can miss is what is found out later about
- * samples before: the name that a thread gets after the cut (its samples have the kernel's name),
- * the labels of .label_intervals, and comments that are added later. It has the comments so far.
+ * .duration_ns is from then to the cut. A window lacks what is found out about its samples only
+ * after the cut: the name that a thread gets then (its samples have the kernel's name), the labels
+ * of .label_intervals, and comments that are added later. It has the comments so far.
  */
 _must_use_ int session_window(struct session *s, struct profile **ret);
 

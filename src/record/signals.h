@@ -3,8 +3,8 @@
  * Ctrl-C and the like: SIGINT, SIGTERM and SIGHUP. The first signal, of whichever kind, asks to
  * stop: what was recorded is written once it has its names. The second asks to write now, with what
  * there is. The third ends krait at once, as it ends a program without a handler. Signals within
- * half a second of the one before count as the same. The stop flag is the second of the two global
- * variables of the program.
+ * half a second of the one before count as the same. What signals have asked for is global, because
+ * a handler gets no argument.
  */
 #ifndef RECORD_SIGNALS_H
 #define RECORD_SIGNALS_H

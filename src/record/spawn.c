@@ -62,7 +62,8 @@ static _Noreturn void child(const struct pipes *p, char **argv, int (*prepare)(v
 }
 
 /*
- * Standard output becomes @fd. If @fd only stands for a closed one (main.c), the command gets none.
+ * @fd becomes standard output. If @fd is only a placeholder for a closed descriptor (main.c), the
+ * command gets no standard output.
  */
 int spawn_say_to(int fd)
 {

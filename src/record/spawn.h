@@ -77,7 +77,10 @@ void spawn_pass_on_stop(struct spawn *s);
 /* Kills the command if it hasn't ended. */
 void spawn_kill(struct spawn *s);
 
-/* Tells the user if the command goes on though nobody has asked krait to stop. */
+/*
+ * Tells the user if the command goes on. Says nothing after a signal that asked krait to stop: the
+ * command gets that signal too.
+ */
 void spawn_say_goes_on(struct spawn *s);
 
 /* Ends a child that still waits, and closes descriptors; a running command goes on. */

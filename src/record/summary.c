@@ -82,7 +82,7 @@ static void take_figures(struct summary *m, struct session *s)
 	own_unsupported(&m->collect);
 	/*
 	 * after condensing, all processes that have ended are one in the profile; after windows, it
-	 * has those of the last window
+	 * has only those of the last window
 	 */
 	if (!s->condensed && !s->windows)
 		m->collect.processes = count_processes(s->profile);

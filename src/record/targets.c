@@ -31,8 +31,8 @@ static bool has_ended(pid_t pid)
 }
 
 /*
- * Examines @pid and its tree. 0 if one of them is wanted: Python, or will be once it is loaded.
- * Else why @pid itself can't be profiled, or the first reason found.
+ * Examines @pid and its tree. -ENOTSUP or -EPERM if @pid itself can't be profiled. 0 if a process
+ * of the tree is wanted: it is Python, or will be once it is loaded. Else the first reason found.
  */
 static int examine_tree(struct session *s, pid_t pid, const pid_vec *tree)
 {
@@ -173,7 +173,10 @@ bool session_targets_ended(struct session *s, uint64_t now_ns)
 	return true;
 }
 
-/* Processes that belong to the command end with it: they see that a pipe is closed. */
+/*
+ * How long processes that belong to the command get to end after it: they see that a pipe is
+ * closed.
+ */
 #define ENDING_MS 100
 #define LOOK_MS	  10
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * How much of the recording's time its processes ran and how much they waited. Samples come only
- * while they run, so the kernel's own counts are read at both ends. For a process that its parent
- * has reaped by then, only samples are known.
+ * while they run, so the kernel's own counts are read when the recording begins and when it ends.
+ * For a process that its parent has reaped by then, only samples are known.
  */
 #include <stdlib.h>
 #include <unistd.h>
@@ -15,7 +15,7 @@
 #include "record/session.h"
 #include "record/signals.h"
 
-/* Milliseconds for which a thread that is ready is read again, until it has run. */
+/* Milliseconds for which the times of a thread that is ready are read again, until it has run. */
 #define WHOLE_MS 20
 
 /*
@@ -164,8 +164,8 @@ static void split(const struct session *s, const struct session_use *u, struct c
 }
 
 /*
- * When the main thread ended: as the kernel reports it, because its end is noticed a little later.
- * The report may be lost.
+ * When the main thread ended: as the kernel reports it, because krait notices the end a little
+ * later. The report may be lost.
  */
 static uint64_t end_of(const struct session_use *u)
 {
@@ -174,8 +174,8 @@ static uint64_t end_of(const struct session_use *u)
 }
 
 /*
- * Are the counts at both ends the same thread's? If another thread called exec, it has the main
- * thread's number since.
+ * Are the counts at the beginning and at the end those of the same thread? If another thread called
+ * exec, that one has had the main thread's number since.
  */
 static bool knows_main(const struct session *s, const struct session_use *u)
 {
@@ -272,7 +272,7 @@ void session_use_tell(struct session *s, uint64_t sampled_ns)
 
 	/*
 	 * after condensing, processes that ended are a single one; windows that were handed over
-	 * had some of them
+	 * took the samples of some processes with them
 	 */
 	if (!s->tells_use || s->condensed || s->windows)
 		return;
@@ -284,7 +284,7 @@ void session_use_tell(struct session *s, uint64_t sampled_ns)
 }
 
 /*
- * The process to examine for all of them, since krait dump shows its children too: the command, or
+ * The process in which krait dump finds all that wait, since it shows children too: the command, or
  * the only process that was asked for by pid; 0: there is none.
  */
 static pid_t first_of(const struct session *s)

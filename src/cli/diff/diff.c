@@ -77,8 +77,8 @@ static int read_side(const struct diff_options *o, const struct operands *operan
 }
 
 /*
- * If both commands ran to their end, each run is one unit of work, however long it took. Label sets
- * of one file share a run.
+ * If both commands ran to their end, each run is one unit of work, however long it took. A side
+ * that --a or --b limits to labels is no whole run.
  */
 static bool take_runs(const struct diff_options *o, struct diff_facts *f)
 {

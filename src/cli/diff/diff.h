@@ -58,10 +58,10 @@ _must_use_ int diff_print_page(const struct diff_facts *f, const struct diff_sty
 			       FILE *out);
 
 /*
- * diff_add_verdict(): appends the first sentences: what changed most (of the cost if the work is
- * known, else of the shares and of the whole). diff_add_doubt(): appends which function may have
- * changed as much by chance, if any. diff_add_sum(): appends what all functions together cost (if
- * the work isn't known, the first line says it).
+ * diff_add_verdict(): appends the first sentences. If the work is known, they say which function's
+ * cost changed most; if it isn't, what all functions together cost, and which shares changed most.
+ * diff_add_doubt(): appends which function may have changed as much by chance, if any.
+ * diff_add_sum(): appends what all functions together cost; not needed if the verdict says it.
  */
 void diff_add_verdict(const struct diff_facts *f, struct str *b);
 void diff_add_doubt(const struct diff_facts *f, struct str *b);

@@ -76,8 +76,8 @@ static bool is_beyond(const struct fail_rule *r, const struct diff_cost *c, doub
 }
 
 /*
- * Is the change judged relative to what most functions did? An own cost of known work is. A total
- * isn't, because it may be the whole program's.
+ * Is the change judged relative to what most functions did? It is for a function's own cost, if the
+ * work is known. It isn't for a total, because the total may be the whole program's.
  */
 static bool is_beside(const struct fail_rule *r, const struct diff_facts *f)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Two profiles as one page. Functions with the same dotted name are one function, as in the table,
- * wherever its file is and whatever line it moved to. So a stack of both sides is one path.
+ * wherever its file is and whatever line it moved to. So a stack that both sides have is one path.
  */
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -16,7 +16,9 @@ struct page {
 	const struct diff_facts *f;
 	struct profile *to;
 	struct profile_copy copy[DIFF_SIDES];
-	/* by key of each side's costs: the row of the comparison; NULL: there is none */
+	/*
+	 * rows[side][key of a function in the side's costs]: its row of the comparison; NULL: none
+	 */
 	const struct diff_row **rows[DIFF_SIDES];
 	uint32_t *stacks[DIFF_SIDES];
 	/* index of a value of the page -> its index on each side */
@@ -50,7 +52,9 @@ static bool drops_samples(const struct page *g)
 	       tree_value(p[DIFF_B], shown->type) >= 0;
 }
 
-/* Copies the value types that both have, and comments, which say where paths are cut. */
+/*
+ * Copies the value types that both have, and the comments, some of which say where paths are cut.
+ */
 static int take_meta(struct page *g)
 {
 	bool drops = drops_samples(g);
@@ -98,8 +102,8 @@ static const struct diff_row *row_of(const struct page *g, enum diff_side side, 
 }
 
 /*
- * The function's location from side B, if B has the function; with the line of this side's
- * location.
+ * Returns the page's location for location @id of @side: its function as side B has it, or this
+ * side if B lacks it, but with this side's line.
  */
 static uint32_t take_location(struct page *g, enum diff_side side, uint32_t id)
 {

@@ -73,8 +73,8 @@ static enum columns columns_in(int width)
 }
 
 /*
- * Returns the most columns that the table can have; shares need some only if the other changes
- * aren't shares.
+ * Returns the most columns that the table can have. Without costs the changes are those of shares,
+ * so shares need no columns of their own.
  */
 static enum columns most_columns(const struct diff_facts *f)
 {
@@ -256,7 +256,7 @@ int diff_print_text(const struct diff_facts *f, const struct diff_style *style, 
 	diff_add_verdict(f, &verdict);
 	diff_add_doubt(f, &doubt);
 	diff_add_gc(f, &gc);
-	if (has_costs(f)) /* if there are no costs, the verdict says it */
+	if (has_costs(f)) /* if there are no costs, the verdict has the sum */
 		diff_add_sum(f, &sum);
 	print_words(out, str_cstr(&verdict), style->width);
 	if (doubt.n)

@@ -5,7 +5,9 @@
 #include "cli/diff/diff.h"
 #include "picture/markup.h"
 
-/* bytes; the words that krait itself writes at the end of a command are shorter */
+/*
+ * the most bytes of a command's end that are quoted; the words that krait itself writes are shorter
+ */
 #define LONG_END 80
 /* if all costs change by a smaller part than this, the machine's speed alone may be the cause */
 #define WHOLE 0.14

@@ -174,7 +174,9 @@ static void print_one(const struct run *x, struct dump_print *to, const struct d
 	to->source = &source;
 	if (!x->o->json && !p->locked)
 		source_init(&source, dump_proc(x->dump, i), &x->texts);
-	/* Read last, because an end of the process before that would go unnoticed. */
+	/*
+	 * Looks last whether the process goes on: an end after an earlier look would go unnoticed.
+	 */
 	to->life = dump_life(x->dump, i);
 	if (x->o->json)
 		dump_print_json(to, p);

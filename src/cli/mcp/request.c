@@ -66,7 +66,10 @@ static int read_request(struct request *q, const char *line, size_t n)
 	return r ? r : json_in_end(&in);
 }
 
-/* Reads an id: a string or an integer, otherwise no answer is possible. Appends it as JSON. */
+/*
+ * Reads an id, a string or an integer, and appends it as JSON. A message with another id can't be
+ * answered.
+ */
 static int read_id(const struct part *id, struct str *ret)
 {
 	_cleanup_str_ struct str text = {};

@@ -139,7 +139,7 @@ static int call_diff(const char *directory, const struct given *g, struct str *r
 	return run(&words, r, PATIENCE, ret);
 }
 
-/* Tells whether it is a name that can't lead out of the directory. */
+/* Tells whether @name is a file name that can't lead out of the directory. */
 static bool is_plain(const char *name)
 {
 	return *name && *name != '.' && *name != '-' && strlen(name) <= 100 &&

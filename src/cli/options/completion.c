@@ -58,7 +58,7 @@ static void bash_values(const struct command *c)
 			print_words(row, ' ');
 			putchar('\'');
 		} else {
-			/* completes file names, which is what bash does without more */
+			/* returns no words: bash then completes file names */
 			fputs("return", stdout);
 		}
 		fputs(" ;;\n", stdout);
@@ -98,10 +98,7 @@ static void bash(void)
 	      "\tcase $command,$prev in\n",
 	      stdout);
 	for_each_command(c) bash_values(*c);
-	/*
-	 * `krait help` completes commands itself. For a word that begins with -, its options follow
-	 * below.
-	 */
+	/* After `krait help` come names of commands, or --help if the word begins with -. */
 	fputs("\thelp,help) [[ $cur == -* ]] && words='--help' || words=\"$names formats\" ;;\n"
 	      "\t*)\n\t\tcase $command in\n",
 	      stdout);

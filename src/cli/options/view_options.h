@@ -114,7 +114,7 @@ void view_options_warn_of(const struct unmatched *u);
 	 .help = "of native and kernel frames: leaf leaves those below the innermost Python "      \
 		 "function, none leaves none"}
 
-/* A table without stacks has a row for each value, in place of a root frame. */
+/* --by for tables without stacks: they have a row for each value, in place of a root frame. */
 #define VIEW_BY_OWN_ROW(base, otherwise, words)                                                    \
 	{.name = "by", .arg = "WHAT", .set = value_string, VIEW_ROW(base, by),                     \
 	 .initial = (otherwise), .complete = "process thread cgroup gil", .help = (words)}

@@ -52,9 +52,9 @@ int py_spy_root(pid_t pid);
 
 /*
  * The file as py-spy shortens it: from the outermost directory that has an __init__.py,
- * "json/decoder.py". With @o->full_filenames, the whole path. @root: py_spy_root(); without it, the
- * module's name shows the packages, if it is known. @names: of @p. The result points into the
- * profile's string.
+ * "json/decoder.py". With @o->full_filenames, the whole path. @root: py_spy_root(); if it is -1,
+ * the module's name, if known, says which directories are packages. @names: the names of the frames
+ * in @p. The result points into the profile's string.
  */
 const char *py_spy_file(const struct py_spy_options *o, const struct profile *p,
 			const struct render_names *names, uint32_t function, int root);

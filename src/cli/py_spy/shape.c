@@ -60,7 +60,9 @@ static const char *from_package(const char *path, int root)
 	return part;
 }
 
-/* The end of @path with as many names as the module's name has, and __init__.py. */
+/*
+ * Returns the end of @path: as many names as the module's name has, and one more for __init__.py.
+ */
 static const char *from_module(const char *path, const char *module)
 {
 	const char *part = path + strlen(path);

@@ -45,10 +45,13 @@ static bool is_expected(enum walk_outcome outcome)
 	return outcome == WALK_STARTING || outcome == WALK_ENDING || outcome == WALK_NO_PYTHON;
 }
 
-/* One event's samples: what is much of one may be little of those of all events. */
+/*
+ * The samples of one event. Shares are of these, because what is much of one event's samples may be
+ * little of those of all events.
+ */
 struct outcome_of {
 	uint64_t samples;
-	const char *event, *prefix; /* words behind their number, and before those of the outcome */
+	const char *event, *prefix; /* words after the number of samples, and before the outcome */
 };
 
 static void add_outcome(struct closing *c, const struct outcome_of *of, uint64_t n, bool expected,

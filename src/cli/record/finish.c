@@ -25,8 +25,8 @@
 
 /*
  * Notes how the command and the recording ended. krait diff takes two recordings for the same work
- * only if both commands ran to their end. Any other end has another text, so that it isn't mistaken
- * for that.
+ * only if both commands ran to their end. Any other end has a text that can't be mistaken for that
+ * one.
  */
 static void describe_end(struct recording *x, const struct summary *m, int broken)
 {

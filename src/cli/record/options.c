@@ -263,7 +263,10 @@ static int check_value(const struct record_options *o)
 		       str_cstr(&list));
 }
 
-/* Refuses now what would fail only when the recording is written, which would be lost. */
+/*
+ * Refuses now what would fail only when the recording is written: by then the recording would be
+ * lost.
+ */
 static int check_shown(const struct record_options *o)
 {
 	const char *by = o->view.by;
@@ -356,7 +359,10 @@ static int check_output(struct record_options *o)
 		r = check_times(o);
 	if (r)
 		return r;
-	/* that a wait is one sample says nothing of how long it was */
+	/*
+	 * if each event is one sample, as with waits, the number of samples says nothing of how
+	 * long they were: their own value is shown
+	 */
 	if (!o->value && o->events.v[0].source->whole)
 		o->value = o->events.v[0].sample_type;
 	if (o->annotate && !streq(o->format->name, "folded"))

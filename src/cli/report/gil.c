@@ -122,8 +122,8 @@ static int take_holders(const struct report_facts *f, struct holders *h)
 }
 
 /*
- * A GIL has one holder at a time. So the time that its threads ran with it is time for which it was
- * held.
+ * A GIL has one holder at a time. So the time that a process's threads ran with the GIL is time for
+ * which it was held.
  */
 static void add_held(const struct report_facts *f, const struct holders *h, struct str *out)
 {

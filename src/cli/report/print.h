@@ -9,9 +9,9 @@ struct report_printer {
 	const struct report_facts *f;
 	const struct report_style *style;
 	FILE *out;
-	/* the row that is being composed, and shares: lines that follow the tables */
+	/* .row: the row that is being composed; .shares: lines that follow the tables */
 	struct str row, shares;
-	unsigned above; /* how many rows were printed so far, where that matters */
+	unsigned above; /* how many rows text.c has printed so far: they limit what fits */
 	bool md;
 };
 

@@ -208,7 +208,10 @@ static void add_share(struct report_printer *p, const char *what, const char *wo
 	*first = false;
 }
 
-/* Ends the line. Two such lines and a blank one would be too many for a terminal of 24 rows. */
+/*
+ * Ends the line. In a terminal no blank line goes before it: two such lines and a blank one would
+ * be too many for 24 rows.
+ */
 static void end_shares(struct report_printer *p, bool none)
 {
 	_cleanup_str_ struct str b = {};
@@ -432,8 +435,9 @@ static void print_lede(struct report_printer *p)
 
 	report_add_lede(p->f, &b);
 	/*
-	 * If there is nothing to show, the reason may take the room of the tables. One column less
-	 * than two rows, because a wide character may not fit at the end of the first row.
+	 * If there is nothing to show, the reason may take the room of the tables. If there is
+	 * something, the sentence has two rows, less one column, because a wide character may not
+	 * fit at the end of the first row.
 	 */
 	print_sentence(p, &b, costs_whole(&p->f->costs) ? 2 * p->style->width - 1 : INT32_MAX);
 }

@@ -30,7 +30,10 @@ struct visit {
 	bool only; /* this is the only call of the row above that is worth a row */
 };
 
-/* This mark distinguishes calls of each other from calls side by side, at the same indentation. */
+/*
+ * This mark says that a row is called by the row above. Rows with the same indentation and without
+ * it are calls of one caller, side by side.
+ */
 static const char only_call[] = "└ ";
 
 static void print_row(struct report_printer *p, int64_t value, struct visit v, const char *text,

@@ -148,7 +148,7 @@ static int64_t named_value(const struct lede *l)
 	return l->at_line ? l->line_value : l->value;
 }
 
-/* Appends the line that has most of the function's value, or else what is called. */
+/* Appends the line that has most of the function's value; if there is none, the callee that has. */
 static void add_parts(const struct report_facts *f, struct str *b)
 {
 	const struct lede *l = &f->lede;
@@ -197,7 +197,10 @@ static void add_around(const struct report_facts *f, struct str *b)
 	str_add(b, " around your code");
 }
 
-/* Is nearly all of it (but a tenth) taken by one library function that it calls? */
+/*
+ * Does one library function that is called take nearly all (all but a tenth) of the value that is
+ * named first?
+ */
 static bool is_callees(const struct report_facts *f)
 {
 	const struct lede *l = &f->lede;

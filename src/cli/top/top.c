@@ -70,7 +70,9 @@ void top_facts(const struct top *t, struct browse_facts *ret)
 		ret->gil = ret->cpu * last->held / last->value;
 }
 
-/* Shares are of so many seconds: those of a single one jump, and so would rows. */
+/*
+ * Shares are those of so many seconds: the shares of a single second jump, and rows would jump too.
+ */
 #define RECENT_SECONDS 10
 
 /* A session may run for days, so its samples must not fill the disk, nor its stacks the memory. */
