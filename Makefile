@@ -2,10 +2,11 @@
 # Builds krait. `make help` lists the targets; everything made goes to build/<variant>/.
 #   VARIANT=release (default), asan, cov; STATIC=1 is the variant "static"; CROSS=aarch64-linux-gnu;
 #   BPF=no is "nobpf": report, diff and merge alone, which need neither clang nor libbpf nor libelf
-# Room order (base below cli) is kept by includes, not by this file: sources are found by name.
+# Which room may use which (base is below cli) shows in the includes, not here: sources are found by
+# name.
 
-# The file alone in an archive, where git is missing, and of a commit that is tagged as this version; else in a checkout
-# the commit follows: 0.1+ad9c933.
+# The version is the file's text alone in an archive, where git is missing, and in a commit that is
+# tagged with it. In any other checkout the commit follows: 0.1+ad9c933.
 NUMBER  := $(shell cat VERSION)
 COMMIT  := $(if $(wildcard .git),$(shell \
 	   git describe --exact-match --dirty --match 'v$(NUMBER)' 2>/dev/null || git describe --always --dirty --exclude '*' 2>/dev/null))
@@ -48,8 +49,9 @@ KCFLAGS := -std=gnu17 -pthread $(WARN) -fno-strict-aliasing $(CFLAGS)
 LDFLAGS ?=
 LDLIBS  := -lbpf -ldw -lelf -lz -lzstd -lcap -liberty -llzma -lm
 
-# What makes a fault in a parser harder to use, in all that is optimised. Each is asked of the compiler: old ones,
-# and other processors', don't know all. (_FORTIFY_SOURCE=3 wants GCC 12 or clang 9, and glibc 2.34.)
+# Options that make a fault in a parser harder to use, for all that is optimised. The compiler is
+# asked for each: old compilers, and those for other processors, lack some. (_FORTIFY_SOURCE=3 wants
+# GCC 12 or clang 9, and glibc 2.34.)
 knows    = $(shell $(CC) -O2 -Werror $(1) -include features.h -xc -c -o /dev/null /dev/null 2>/dev/null && echo '$(1)')
 FORTIFY := -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE
 HARDEN  := -fPIE $(foreach f,-fstack-protector-strong -fstack-clash-protection -fcf-protection=full -mbranch-protection=standard,$(call knows,$(f))) \
@@ -63,7 +65,7 @@ endif
 
 ifeq ($(VARIANT),asan)
 CC      := $(CLANG)
-# NULL + 0 isn't undefined any more (C2y, N3322).
+# NULL + 0 isn't undefined any more (C2y, N3322), so pointer-overflow isn't checked.
 KCFLAGS += -O1 -g1 -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize=pointer-overflow \
 	   -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 LDFLAGS += -fsanitize=address,undefined
@@ -84,7 +86,8 @@ CPPFLAGS += -DKRAIT_STATIC
 KCFLAGS  += $(HERE_IS)
 endif
 
-# Rooms, from below. What reads files is in all variants; what looks at running programs isn't in BPF=no.
+# Rooms (folders of sources), the lowest first. Those that read files are in all variants; those
+# that look at running programs aren't in BPF=no.
 whole    = $(foreach r,$(1),$(r) $(patsubst src/%/,%,$(wildcard src/$(r)/*/)))
 FILES   := base proc host profile $(call whole,view format picture) cli cli/options cli/report cli/diff cli/merge
 RECORD  := elf $(call whole,unwind python symbol) $(call whole,sampler collect) record
@@ -96,7 +99,8 @@ LIB_SRC := $(filter-out src/cli/main.c,$(sort $(foreach r,$(ROOMS),$(wildcard sr
 ifeq ($(VARIANT),nobpf)
 LDLIBS  := -lz -lzstd -lcap -lm
 endif
-# The linker puts src/base/allocate.c between: an allocation that fails leaves a message.
+# --wrap has src/base/allocate.c called in place of these: an allocation that fails leaves a
+# message.
 LDLIBS += $(foreach f,malloc calloc realloc reallocarray strdup strndup asprintf vasprintf __asprintf_chk __vasprintf_chk,-Wl,--wrap=$(f))
 LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o)
 BPF_SRC := $(sort $(wildcard bpf/events/*.bpf.c))
@@ -127,7 +131,7 @@ $(B)/libkrait.a: $(LIB_OBJ)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $^
 
-# Flags are part of what an object depends on: a changed compiler or version rebuilds, nothing else does.
+# Objects depend on the flags too: another compiler or flag rebuilds all of them, nothing else does.
 FLAGS_ID := $(CC) $(CPPFLAGS) $(KCFLAGS) $(LDFLAGS) $(LDLIBS)
 $(B)/flags: force
 	@mkdir -p $(B) && printf '%s\n' '$(subst ','\'',$(FLAGS_ID))' | cmp -s - $@ || \
@@ -150,7 +154,7 @@ $(B)/%.o: %.c $(B)/flags | $(SKEL) $(ASSET_H)
 $(B)/src/dump/walker.o: CPPFLAGS += -Ibpf
 $(B)/src/dump/walker.o: KCFLAGS += $(if $(filter asan,$(VARIANT)),-fno-sanitize=alignment)
 
-# target: BPF objects. -g is for BTF; DWARF is stripped by bpftool gen object.
+# Compiles BPF objects. -g is for BTF; DWARF is stripped by bpftool gen object.
 $(B)/%.bpf.o: %.bpf.c Makefile
 	$(call say,BPF,$<)
 	@mkdir -p $(@D)
@@ -177,7 +181,8 @@ $(B)/gen/%.h: $(B)/gen/% Makefile
 $(B)/gen/page.html $(B)/gen/page.css: $(B)/gen/page.%: ui/page.%
 	@mkdir -p $(@D)
 	$(Q)cp $< $@
-# Modules become one function: imports, comments and indentation go, and blanks around marks where a line has no text and no pattern.
+# Makes one function of the modules, without imports, comments and indentation, and without blanks
+# around operators in lines that have no string and no regular expression.
 $(B)/gen/page.js: $(UI) Makefile
 	@mkdir -p $(@D)
 	$(Q)( printf "(() => {\n'use strict';\n"; \
@@ -212,18 +217,19 @@ $(B)/tests/unit/%: $(B)/tests/unit/%.o $(B)/libkrait.a
 $(B)/tests/host/%: $(B)/tests/host/%.o $(B)/libkrait.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(KCFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
-# Without the library: nothing of the command line is there to be linked.
+# Linked without libkrait.a, so that nothing of the command line can get in.
 ENGINE_OBJ := $(patsubst %.c,$(B)/%.o,$(foreach r,$(ENGINE),$(wildcard src/$(r)/*.c)))
 $(B)/tests/record/record: $(B)/tests/record/record.o $(ENGINE_OBJ)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(KCFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
-# stream.c saves what these functions are given, and makes mistakes in some of it.
+# stream.c wraps these functions: it saves their arguments, and makes mistakes in some of them.
 SAVED := $(addprefix collect_,new record flush mapped exit comm exec look_again examine prepare begin) \
 	 rebase_begin rebase_stack profile_labels profile_add
 $(B)/tests/record/windows: $(addprefix $(B)/tests/record/,windows.o stream.o) $(ENGINE_OBJ)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(KCFLAGS) $(LDFLAGS) $(SAVED:%=-Wl,--wrap=%) -o $@ $^ $(LDLIBS)
-# A krait with the programs of tests/vm/preempt.bpf.c, which knows nothing of them.
+# A krait with the kernel programs of tests/vm/preempt.bpf.c in place of its own. Its sources are
+# the same.
 PREEMPT_SRC := $(shell grep -l sample.skel.h src/sampler/*.c)
 $(B)/tests/vm/gen/sample.skel.h: $(B)/tests/vm/preempt.bpf.o
 	@mkdir -p $(@D)

@@ -15,8 +15,8 @@ from . import recording
 
 GIVEN = ("-o", "--output", "--format", "-f", "--folded", "-p", "--pid", "-q", "--quiet", "-h", "--help", "--open", "--")
 MOST_BYTES = 300000  # bytes by which a cell's picture may make a notebook larger
-# What is tried until the picture is small enough: the least width of a box, of 1200, and whether
-# boxes have the words that a pointer shows.
+# Pairs that are tried in turn until the picture is small enough: the least width of a box, of 1200,
+# and whether boxes keep the words that a pointer shows.
 SHAPES = ([(width, True) for width in (0, 0.5, 1, 2)] + [(width, False) for width in (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)])
 # Packages whose frames call a cell; these frames are the same for all cells.
 FRAMES = ("IPython", "ipykernel", "ipykernel_launcher", "traitlets", "tornado.platform.asyncio", "asyncio.base_events", "asyncio.events", "asyncio.runners",
@@ -28,8 +28,8 @@ BOX = re.compile(r'<g class="b [^"]*">(<title>[^<]*</title>)<rect x="[^"]*" y="[
 
 
 class Failed(Exception):
-    """Raised after an exception in the cell, which IPython has shown already: without a second
-    traceback."""
+    """Raised once the reason has been shown, by IPython after an exception in the cell or by krait.
+    So it has no traceback."""
 
     def _render_traceback_(self):
         return []
@@ -57,15 +57,15 @@ def load(shell):
             run(shell, line, "")
         else:
             # A comment takes the place of the line %%krait, so that lines have the numbers that the
-            # notebook shows. Another magic has to stand in the first line.
+            # notebook shows. Another magic has to be in the first line.
             run(shell, cell if cell.lstrip().startswith("%%") else "# %%krait\n" + cell, line)
     shell.register_magic_function(krait, "line_cell", "krait")
 
 
 @contextlib.contextmanager
 def numbered(shell):
-    """Code that a cell runs as a cell has the outer cell's number. IPython 9 would give it the next
-    one."""
+    """While this lasts, code that a cell runs as a cell of its own gets the outer cell's number.
+    IPython 9 would give it the next one."""
     compiler, number = shell.compile, shell.displayhook.prompt_count
     # own: whether a cell around this one has set the cache
     cache, own = compiler.cache, "cache" in vars(compiler)

@@ -2,7 +2,7 @@
 """pytest --krait: records the session with its workers (pytest-xdist) and says which tests took the
 CPU time. Each test is an interval of its process, from its setup to its teardown. Its name is the
 label `test` of the samples. The plugin uses no signal of this process. Whatever happens to the
-recording, tests and exit code are the same as without."""
+recording, tests and exit code are the same as without it."""
 import glob
 import json
 import os
@@ -87,8 +87,8 @@ class Session:
         self.intervals = os.path.join(self.folder, "intervals")
         with open(self.intervals, "w", encoding="utf-8"):
             pass
-        # The file lies in a folder of its own, because one with the wanted name may be of an
-        # earlier session.
+        # The file is in a folder of its own, because one with the wanted name may be of an earlier
+        # session.
         os.mkdir(os.path.join(self.folder, "page"))
         self.page = os.path.join(self.folder, "page", os.path.basename(self.wanted))
         self.recording = recording.Recording(self.page, "--label-intervals", self.intervals, "--by", "test")

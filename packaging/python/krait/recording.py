@@ -9,8 +9,8 @@ import sysconfig
 import tempfile
 import time
 
-START_S = 60  # the most seconds until it must sample
-END_S = 60  # at most, until it has written; krait itself waits 30 s at most for names
+START_S = 60  # krait must sample after so many seconds at most
+END_S = 60  # krait must have written after so many at most; it waits 30 s at most for names
 MOST_WORDS = 4000
 
 
@@ -40,8 +40,8 @@ def environment():
 
 
 class Recording:
-    """Samples come from the return of begin() on. Nothing is raised: .error says what went wrong,
-    and the recorded program goes on."""
+    """krait samples once begin() has returned. Nothing is raised: .error says what went wrong, and
+    the recorded program goes on."""
 
     def __init__(self, output, *options):
         self.output = output
