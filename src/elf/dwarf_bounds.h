@@ -10,15 +10,15 @@
 #include <stdint.h>
 
 /*
- * How many bytes all sections have, unpacked, that libdw will read at once. More than
- * DWARF_BYTES_MAX also if they exceed what is left of the thread's slice (base/slice.h). 0: there
- * are none, or libdw can't read them safely.
+ * Returns how many bytes all sections that libdw will read at once have, unpacked. The result is
+ * above DWARF_BYTES_MAX also if they exceed what is left of the thread's slice (base/slice.h). 0:
+ * there are none, or libdw can't read them safely.
  */
 uint64_t dwarf_sections_bytes(Elf *elf, int fd);
 
 /*
- * How many bytes the line program at offset @at of .debug_line has. DWARF_LINES_MAX + 1: more, or
- * not known; 0: there is none.
+ * Returns how many bytes the line program at offset @at of .debug_line has; DWARF_LINES_MAX + 1 if
+ * it has more, or if that isn't known; 0: there is none.
  */
 uint64_t dwarf_program_bytes(Elf *elf, uint64_t at);
 

@@ -152,7 +152,10 @@ static int add_ranges(dwarf_ranges_vec *list, Dwarf_Die *die)
 	return 0;
 }
 
-/* Of the ranges that cover @addr, the one that starts last. Units and functions hardly overlap. */
+/*
+ * Returns the range that covers @addr; of several, the one that starts last. Units and functions
+ * hardly overlap.
+ */
 static const struct dwarf_range *find_range(const dwarf_ranges_vec *list, uint64_t addr)
 {
 	size_t n = count_upto(list->v, list->n, start, addr);

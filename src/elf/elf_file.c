@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Opens an ELF file: reads its header and program headers. These alone describe the process's
- * memory, so they are read once. Sections are a convenience, and may be missing or wrong.
+ * Opens an ELF file: reads its header and program headers. The program headers are read once, here:
+ * they alone say what of the file is where in a process's memory. Section headers may be missing or
+ * wrong.
  */
 #include <elf.h>
 #include <unistd.h>
@@ -53,7 +54,8 @@ static int read_segments(struct elf_file *f)
 }
 
 /*
- * gABI: a count that doesn't fit into the header stands in section 0, that of program headers too.
+ * A count that doesn't fit into the file's header is stored in the header of section 0 (gABI), that
+ * of program headers too.
  */
 static bool has_too_many_headers(int fd)
 {
@@ -70,8 +72,8 @@ static bool has_too_many_headers(int fd)
 }
 
 /*
- * Fetches what libelf reads unasked. False: it doesn't come. A file that isn't far needs no
- * fetching.
+ * Fetches the headers, which libelf reads as soon as it opens a file. False: the file system
+ * doesn't give them. A file that isn't far needs no fetching.
  */
 static bool headers_come(int fd)
 {

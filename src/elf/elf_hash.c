@@ -64,7 +64,7 @@ static uint32_t hash_of(const char *name)
 	return h;
 }
 
-/* False: the filter of .gnu.hash says that no symbol has this hash. */
+/* Returns false if the filter of .gnu.hash says that no symbol has this hash. */
 static bool may_have(const struct hash_table *t, uint32_t h)
 {
 	uint64_t word, bits = 1ull << h % 64 | 1ull << (h >> t->shift) % 64;

@@ -11,7 +11,10 @@
 
 #define AT_ONCE (256u << 10)
 
-/* Reads up to SMALL bytes come from a block: jump tables are read entry by entry. */
+/*
+ * Reads of up to SMALL bytes are served from a block that is kept, because jump tables are read
+ * entry by entry.
+ */
 #define SMALL	    512u
 #define BLOCK_BYTES 4096u
 struct elf_block {
@@ -157,7 +160,10 @@ size_t elf_read_at(const struct elf_file *f, uint64_t offset, void *buf, size_t 
 	}
 	got = read_all(f, offset, buf, n);
 	elf_reads_add(f->reads, offset, buf, got);
-	/* the file ends here; a longer one would have more bytes, so the hash can't stand for it */
+	/*
+	 * the file ended within this range. A longer file with the same bytes up to here would have
+	 * the same hash, but give more bytes: so the hash proves nothing
+	 */
 	f->reads->lost |= got < n;
 	return got;
 }

@@ -52,7 +52,10 @@ bool elf_reads_strings(struct elf_file *f, size_t i, size_t max_bytes)
 	return are;
 }
 
-/* Spends work for a section's bytes, once: libelf keeps them, and each relocation asks again. */
+/*
+ * Spends work for a section's bytes. Only the first time, because libelf keeps the bytes, and each
+ * relocation asks for its sections again.
+ */
 static bool pay_for(struct elf_file *f, const Elf_Scn *scn, uint64_t bytes)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(f->paid); i++)

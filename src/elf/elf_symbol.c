@@ -4,7 +4,7 @@
 #include "base/slice.h"
 #include "elf/elf_sections.h"
 
-#define LOOK_APART 4096 /* for so many entries of a table, work is spent in one step */
+#define LOOK_APART 4096 /* work is spent in one step for this many entries of a table */
 
 /*
  * Is section @i a string table? Each relocation asks, and a file has 30,000, all with one string

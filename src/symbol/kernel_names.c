@@ -15,7 +15,7 @@
 /* how many bytes a function has at most, if no symbol of its module follows */
 #define REACH_MAX (64u << 10)
 
-/* Of a symbol that isn't code only the address is used: the function before it ends there. */
+/* A symbol that isn't code is kept only for its address, at which the function before it ends. */
 struct kernel_symbol {
 	uint64_t start;
 	uint32_t name; /* offset of the symbol's name in .text */

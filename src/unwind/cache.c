@@ -160,7 +160,10 @@ static struct unwind_cache_version version_of(const struct unwind_cache *c, int 
 					     .ctime_ns = (int64_t)timespec_ns(st->st_ctim)};
 }
 
-/* Two changes of a file within one tick of its file system's clock look like one. */
+/*
+ * A file counts as settled once it hasn't changed for so long: two changes within one tick of its
+ * file system's clock have the same time, and look like one.
+ */
 #define SETTLED_SECONDS 2
 
 static bool is_settled(const struct unwind_cache_version *v)
@@ -345,7 +348,7 @@ static bool is_made_here(const char *name)
 	       str_ends(name, UNWIND_CACHE_TMP);
 }
 
-/* Removes the files in @dir, which it takes. Returns their number, or -errno. */
+/* Removes krait's files in @dir, and closes @dir. Returns their number, or -errno. */
 static int remove_files(int dir)
 {
 	_cleanup_closedir_ DIR *d = fdopendir(dir);
@@ -380,8 +383,8 @@ int unwind_cache_forget(struct unwind_cache *c)
 }
 
 /*
- * The version that @key says the ELF file has, if the file @fd still has it and has had it for long
- * enough; else none.
+ * Returns the version in @key, which the ELF file @fd had before it was read, if it has that
+ * version still and has had it for SETTLED_SECONDS; else an empty one.
  */
 static struct unwind_cache_version settled(const struct unwind_cache *c, int fd,
 					   const struct unwind_cache_key *key)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Compiled rows of large files on disk, so that the next run has them at once. One cache file for
- * each, in a directory of one user's own. Everything found there is checked: owner, mode, length,
- * checksum, and that the rows are what rows/rows.h promises. A cache file that fails a check isn't
- * used.
+ * Keeps the compiled rows of large ELF files on disk, so that the next run needn't compile them.
+ * Each ELF file has one cache file, in a directory of one user's own. Everything found there is
+ * checked: owner, mode, length, checksum, and that the rows are what rows/rows.h promises. A cache
+ * file that fails a check isn't used.
  *
  * Build id and size only find rows: a file says both of itself, and anybody may make a file that
  * says the same. Rows hold for the bytes that they were made from
@@ -30,21 +30,22 @@ struct unwind_cache;
 
 /*
  * @dir (copied) is the cache's directory, which is made when it is needed. It and its files must
- * belong to @uid. With @become they are examined and made as @uid and @gid, by the calling thread
- * alone. NULL: no memory. Touches nothing yet. Used by one thread at a time.
+ * belong to @uid. With @become, the calling thread takes @uid and @gid while it examines and makes
+ * them; other threads keep their ids. NULL: no memory. Touches no file yet. Used by one thread at a
+ * time.
  */
 struct unwind_cache *unwind_cache_new(const char *dir, uid_t uid, gid_t gid, bool become);
 void unwind_cache_free(struct unwind_cache *c); /* @c may be NULL */
 
-/* By this a change of a file is noticed. .ino 0: the file's times prove nothing. */
+/* A file whose version is the same hasn't changed. .ino 0: the file's times prove nothing. */
 struct unwind_cache_version {
 	uint64_t dev, ino;
 	int64_t mtime_ns, ctime_ns;
 };
 
 /*
- * What rows are found by, besides this build of krait. Files of each user have entries of their
- * own, which other users' files don't displace.
+ * The key by which rows are found in the cache; only rows of this build of krait are found. Each
+ * owner's files have entries of their own, which other users' files don't displace.
  */
 struct unwind_cache_key {
 	uint8_t id[ELF_BUILD_ID_MAX];
@@ -56,8 +57,8 @@ struct unwind_cache_key {
 };
 
 /*
- * What the rows of @f are found by in the cache, as the file is now; @fd is its descriptor. Get it
- * before the file is read.
+ * Returns the key of @f's rows in the cache, as the file is now; @fd is its descriptor. Get the key
+ * before the file is read, so that a later change shows.
  */
 struct unwind_cache_key unwind_cache_key_of(const struct unwind_cache *c, struct elf_file *f,
 					    int fd);
@@ -67,8 +68,10 @@ bool unwind_cache_load(struct unwind_cache *c, const struct unwind_cache_key *ke
 		       struct elf_file *f, struct unwind_rows *ret);
 
 /*
- * Stores rows if they are worth it, whole or not at all. @reads: all that was read to make them; it
- * takes no more. @fd: the file, whose last change is checked again. 0 or -errno + message.
+ * Stores rows if there are enough of them. A cache file is written as a whole or not at all.
+ * @reads: all that was read of the ELF file to make the rows; it can note nothing more afterwards.
+ * @fd: the ELF file; if it has changed since @key, its times count as no proof. 0 or -errno +
+ * message.
  */
 _must_use_ int unwind_cache_store(struct unwind_cache *c, const struct unwind_cache_key *key,
 				  const struct unwind_rows *rows, struct elf_reads *reads, int fd);

@@ -23,9 +23,9 @@ bool unwind_cache_is_ours(int fd, uid_t uid, mode_t type, struct stat *st);
 #define FILE_LIST_SUFFIX ".files"
 
 /*
- * Takes the file rights of the cache's user, and opens the cache's directory. @make: makes it if it
- * is missing. The descriptor or -errno + message. unwind_cache_leave() with *@caps follows in any
- * case.
+ * Takes the file rights of the cache's user, and opens the cache's directory. @make: makes the
+ * directory if it is missing. Returns the descriptor, or -errno + message. Call
+ * unwind_cache_leave() with *@caps in any case.
  */
 _must_use_ int unwind_cache_enter(const struct unwind_cache *c, bool make, uint64_t *caps);
 void unwind_cache_leave(const struct unwind_cache *c, uint64_t caps);

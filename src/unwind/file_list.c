@@ -18,7 +18,10 @@
 #define LIST_MOST  (64u << 10) /* the most bytes of a list */
 #define NAME_BYTES 64
 
-/* Two commands may have the same hash: then the later one's list replaces the other. */
+/*
+ * Two commands may have the same hash: then the list that is written later replaces the earlier
+ * one.
+ */
 static void list_name(const char *command, char name[static NAME_BYTES])
 {
 	uint64_t hash = 0xcbf29ce484222325ull; /* the hash is FNV-1a */

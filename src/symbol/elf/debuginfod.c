@@ -101,7 +101,8 @@ static void end(int r)
 }
 
 /*
- * libdebuginfod calls this at least once a second while it waits for a server. Not 0: it gives up.
+ * libdebuginfod calls this at least once a second while it waits for a server, and gives up if this
+ * doesn't return 0.
  */
 static int is_enough(struct debuginfod_client *c, long a, long b)
 {

@@ -32,9 +32,9 @@ static bool is_borrowed(const char *s, size_t n)
 }
 
 /*
- * Back references let a short name print gigabytes, and the callback can't refuse output: so it
- * jumps out. At that moment libiberty holds no memory, except while it prints a borrowed piece:
- * then the jump waits for the next piece.
+ * Takes a piece of libiberty's output. Back references let a short name print gigabytes, and a
+ * callback can't refuse output: so this one jumps out. At that moment libiberty holds no memory,
+ * except while it prints a borrowed piece: then the jump waits for the next piece.
  */
 static void append(const char *s, size_t n, void *opaque)
 {

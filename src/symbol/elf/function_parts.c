@@ -30,7 +30,10 @@ enum {
 	FUNCTION
 }; /* which function a piece belongs to; FUNCTION + i: the function that is piece i */
 
-/* A piece is the code of an FDE of .rows, whose index it is known by. Offsets: from .rows.base. */
+/*
+ * What is known of a file's pieces. A piece is the code of one FDE of .rows; its number is the
+ * FDE's index. Offsets count from .rows.base.
+ */
 struct scan {
 	struct elf_file *f;
 	struct unwind_rows rows;
@@ -142,8 +145,8 @@ static bool follow(struct scan *s, const struct jump *jump)
 }
 
 /*
- * False: not finished after PASSES. The pieces of a real function are chained only a few deep; in a
- * forged file millions may be.
+ * Follows all jumps until nothing changes any more. False: that takes more than PASSES. The pieces
+ * of a real function are chained only a few deep; in a forged file millions may be.
  */
 static bool follow_all(struct scan *s)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Recognizes the functions of greenlet that exchange the C stack, by their symbols (0.4 to 3.5: C
- * functions; methods since 2.0, mangled or not). All take the file's path too. @name may be NULL,
- * for a file without symbols.
+ * functions; methods since 2.0, mangled or not). All functions here take the path of the file with
+ * the symbol too. @name may be NULL, for a file without symbols.
  */
 #ifndef SYMBOL_GREENLET_H
 #define SYMBOL_GREENLET_H

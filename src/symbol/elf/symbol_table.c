@@ -44,8 +44,8 @@ int symbol_table_add(struct symbol_table *t, const char *name, uint64_t start, u
 }
 
 /*
- * Bytes that are compared of two aliases with names of equal length: they differ early. If they
- * don't, either may win.
+ * How many bytes are compared of two aliases' names, if these have equal lengths. Real aliases
+ * differ early; of two that don't, either may win.
  */
 #define COMPARED_BYTES 256
 
@@ -84,8 +84,8 @@ static int keep(struct symbol_table *t, const struct symbol_candidate *c)
 }
 
 /*
- * Candidates [first, last) have the same start, the best is last. Keeps the best, and each worse
- * one that reaches further than all better ones; the best is last again.
+ * Candidates [first, last) have the same start, and the best is last. Keeps the best, and each
+ * worse one that reaches further than all better ones; in the table too the best is last.
  */
 static int keep_best(struct symbol_table *t, size_t first, size_t last)
 {
@@ -111,8 +111,8 @@ static int keep_best(struct symbol_table *t, size_t first, size_t last)
 }
 
 /*
- * Sets .outer of each symbol. The symbols that are still open at a point are a stack, linked by
- * .outer.
+ * Sets .outer of each symbol. The symbols before the present one that may be .outer of it or of a
+ * later one are a stack, linked by .outer.
  */
 static void link_outer(struct symbol_table *t)
 {

@@ -54,8 +54,8 @@ static uint32_t point_index(const uint64_t *points, size_t n, uint64_t addr)
 }
 
 /*
- * The first cell (range between two cut points) from @i on that no range owns yet. Shortens the
- * path for the next search.
+ * Returns the first cell (range between two cut points) from @i on that no range owns yet, and
+ * shortens the path for the next search.
  */
 static uint32_t next_free(uint32_t *next, uint32_t i)
 {
@@ -67,8 +67,8 @@ static uint32_t next_free(uint32_t *next, uint32_t i)
 }
 
 /*
- * The latest range takes all its cells; each earlier one takes what is left. owner[]: index of the
- * range + 1.
+ * Gives each cell an owner: the latest range takes all its cells, each earlier one takes what is
+ * left. owner[]: index of the range + 1.
  */
 static void paint(const struct late *late, const uint64_t *points, size_t n, uint32_t *next,
 		  uint32_t *owner)
@@ -136,8 +136,8 @@ static int push_part(struct code_map *ret, const struct code_range *e, uint64_t 
 }
 
 /*
- * @ret: all of the new ranges @fresh, and the parts of @m's sorted ranges that they don't cover.
- * Both are ascending.
+ * Sets @ret to all of the new ranges @fresh, and the parts of @m's sorted ranges that they don't
+ * cover. Both are ascending.
  */
 static int overlay(const struct code_map *m, const struct code_map *fresh, struct code_map *ret)
 {

@@ -199,7 +199,10 @@ static bool spend(struct reader *rd, uint64_t work)
 	return !rd->cut;
 }
 
-/* @n bytes of the process's memory, and a NUL. NULL: they can't be read, or a limit is reached. */
+/*
+ * Reads @n bytes of the process's memory, and adds a NUL. NULL: the bytes can't be read, or a limit
+ * is reached.
+ */
 static void *read_block(struct reader *rd, uint64_t at, uint64_t n, uint64_t work)
 {
 	_cleanup_free_ char *block = NULL;
@@ -240,8 +243,8 @@ static void *copy_block(struct reader *rd, uint64_t offset, uint64_t n)
 }
 
 /*
- * @n bytes at @offset of the file of @e, and a NUL. NULL: they are beyond the file's end or a
- * limit, or can't be read.
+ * Reads @n bytes at @offset of the file of @e, and adds a NUL. NULL: the bytes are beyond the
+ * file's end or a limit, or can't be read.
  */
 static void *read_part(struct reader *rd, const struct entry *e, uint64_t offset, uint64_t n)
 {
@@ -604,8 +607,8 @@ static bool is_changing(int r)
 }
 
 /*
- * If the process changes the entry that is read, or has changed the list since, the list is
- * followed again from its beginning.
+ * Reads the list of the descriptor at @at. If the process changes the entry that is read, or has
+ * changed the list since, the list is followed again from its beginning.
  */
 static int read_list(struct reader *rd, uint64_t at, const struct gdb_jit *before)
 {
@@ -658,9 +661,9 @@ bool gdb_jit_looks_same(const struct gdb_jit *j, gdb_jit_peek *peek, void *arg)
 	return true;
 }
 
-/* Files whose memory is read again, as many in one request as fit into it. */
+/* how many pieces of memory one request reads again; a file with more pieces counts as changed */
 #define PIECES_MOST 64
-/* the most bytes of one file's ranges; the largest table of sections fits */
+/* the most bytes of one request; the largest table of sections fits */
 #define BATCH_BYTES (320u << 10)
 
 struct batch {
@@ -722,8 +725,8 @@ static bool spend_beside(struct reader *rd, uint64_t work)
 
 /*
  * Checks all files of the batch in one request. If a part of their memory can't be read, each file
- * is checked by itself. For files of the reading before, which may be many, that counts as if they
- * were read anew.
+ * is checked by itself. If the files are those of the reading before, which may be many, such a
+ * check of one file costs as much of the slice as reading it anew.
  */
 static void check_batch(struct reader *rd, struct batch *b, bool head)
 {
@@ -945,7 +948,10 @@ static int collect_spans(struct reader *rd)
 	return r;
 }
 
-/* If two sections claim an address, one of them no longer exists. Which one, nobody can tell. */
+/*
+ * Finds addresses that two sections claim. One of the two no longer exists, and nobody can tell
+ * which one.
+ */
 static void find_shared(struct reader *rd)
 {
 	struct span *reaching = NULL; /* of the sections so far the one that ends last */
@@ -1016,7 +1022,8 @@ static int make_table(struct reader *rd)
 		r = r ? r : add_functions(rd, *f);
 	r = r ? r : symbol_table_sort(&rd->jit->table);
 	/*
-	 * symbols beyond the limit are missing; as all have sizes, none is taken for a missing one
+	 * symbols beyond the limit are missing; as all symbols have sizes, their addresses don't
+	 * get another symbol's name
 	 */
 	if (r == -EFBIG) {
 		rd->jit->stats.dropped++;

@@ -162,8 +162,8 @@ int perf_map_feed(struct perf_map *m, const char *text, size_t n)
 }
 
 /*
- * A hole reads as NULs. However long it is, as many as one line takes are enough. Where the file
- * system doesn't report holes, they are read.
+ * Skips a hole in the file, which reads as NULs. Of these no more are taken than the longest line
+ * has, however long the hole is. Where the file system doesn't report holes, they are read.
  */
 static int skip_hole(struct perf_map *m, uint64_t end)
 {

@@ -174,7 +174,10 @@ static const char *const patterns[] = {
 	"wrapperdescr_call",
 	"wrapperdescr_raw_call",
 
-	/* From a type's C slot to the class's method, and from a method to a C slot. */
+	/*
+	 * Functions that lead from a type's C slot to the class's method, and from a method to a C
+	 * slot.
+	 */
 	"_PyObject_SlotCompare",
 	"_Py_slot_tp_*",
 	"richcmp_*",
@@ -273,7 +276,7 @@ static const char *const patterns[] = {
 };
 
 /*
- * The same functions as above, by the names that method_names.h finds in a stripped file's tables.
+ * The functions of patterns[], by the names that method_names.h finds in a stripped file's tables.
  */
 static const char *const from_tables[] = {
 	"async_generator.am_anext",

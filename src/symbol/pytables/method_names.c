@@ -266,8 +266,8 @@ static bool is_type_call(const struct entry *e)
 }
 
 /*
- * Puts the owner's name before a function that has one owner: list.sort. Likewise where machinery.c
- * knows the function by such a name.
+ * Puts the owner's name before a function that has one owner: list.sort. Does so also for a
+ * function of several owners if machinery.c knows it by the name with its first owner.
  */
 static int finish_names(struct scan *s)
 {

@@ -15,8 +15,8 @@ enum { SPEC_SLOTS = 24, SLOT_METHODS = 64, SLOT_MAX = 100 };
 
 struct python_type {
 	/*
-	 * address of the type; 16 in a free-threaded build, else 0; size of its objects, 0: not
-	 * known
+	 * address of the type; how many bytes longer than usual its header is (16 in a
+	 * free-threaded build, else 0); size of its objects (0: not known)
 	 */
 	uint64_t at, head, size;
 	char name[80]; /* the type's name, tp_name */

@@ -40,8 +40,8 @@ struct cfi_arch {
 	bool ra_in_register;
 	bool ra_signing; /* opcode 0x2d means DW_CFA_AARCH64_negate_ra_state */
 	/*
-	 * tables may hold x86-64 expressions as binutils write them for PLTs, glibc for signal
-	 * frames
+	 * the tables may hold x86-64 expressions, as binutils writes them for PLTs and glibc for
+	 * signal frames
 	 */
 	bool plt, ucontext;
 };
@@ -69,13 +69,16 @@ struct cfi_state {
 	struct {
 		/* enum unwind_cfa that says how the CFA is found: UNKNOWN, REG, DEREF or PLT */
 		uint8_t kind;
-		/* base register of UNWIND_REG; an expression leaves it as it was, as in libgcc */
+		/*
+		 * base register of UNWIND_REG; a CFA expression changes neither .reg nor .off, as
+		 * in libgcc
+		 */
 		uint64_t reg;
 		int64_t off;
 		uint8_t index; /* index register of UNWIND_INDEXED, by its DWARF number */
 		/*
-		 * with .eoff and .off2 an expression, *(ereg + eoff) + off2; of a PLT .eoff is the
-		 * literal
+		 * the CFA by an expression is *(.ereg + .eoff) + .off2; for a PLT, .eoff is the
+		 * literal that the expression compares with
 		 */
 		uint8_t ereg;
 		int32_t eoff;
@@ -175,9 +178,9 @@ const char *cfi_initial(const struct cfi_section *section, struct cfi_cie *cie,
 			struct cfi_reader program);
 
 /*
- * An address in DW_EH_PE_* encoding @enc, read at r->p. cfi_value(): without the address that it is
- * relative to. Both return false for an encoding that they don't know; cfi_skip_pointer() does if
- * it doesn't know the size.
+ * cfi_pointer() reads an address in DW_EH_PE_* encoding @enc at r->p. cfi_value() reads only the
+ * number that is stored there, and doesn't add the address that it may be relative to. Both return
+ * false for an encoding that they don't know; cfi_skip_pointer() does if it doesn't know the size.
  */
 _must_use_ bool cfi_pointer(const struct cfi_section *section, struct cfi_reader *r, uint8_t enc,
 			    uint64_t *ret);

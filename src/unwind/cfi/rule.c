@@ -145,17 +145,17 @@ static int16_t slot(const struct cfi_place *place, uint8_t fp)
 }
 
 /*
- * As slot(); sets @flag in .slots if the offset counts from the frame pointer. Such an offset is
- * believed only where the frame pointer is surely the frame's own. After the pop of rbp in a
- * realigned function's epilogue, where the CFA comes from r10 or rsp again, GCC 12 still states
- * such offsets.
+ * Does what slot() does, and sets @flag in .slots if the offset counts from the frame pointer. Such
+ * an offset is believed only where the frame pointer is surely the frame's own. After the pop of
+ * rbp in a realigned function's epilogue, where the CFA comes from r10 or rsp again, GCC 12 still
+ * states such offsets.
  */
 static int16_t saved(const struct cfi_arch *arch, const struct cfi_place *place, uint8_t flag,
 		     struct unwind_rule *ret)
 {
-	/* as GCC and clang realign a stack */
+	/* this is how GCC and clang realign a stack */
 	bool own = (ret->cfa == UNWIND_DEREF && ret->reg == arch->reg[CFI_FP]) ||
-		   /* as icc realigns a stack */
+		   /* this is how icc realigns a stack */
 		   (ret->cfa == UNWIND_REG && ret->reg == arch->reg[CFI_BX]);
 	int16_t at = slot(place, own ? arch->reg[CFI_FP] : CFI_NONE);
 

@@ -6,7 +6,10 @@
 #include "elf/elf_sections.h"
 
 #define EH_FRAME_HDR_VERSION 1
-/* memory that is needed, in sizes of the section: one for the section, two for its rows */
+/*
+ * the memory that is needed is so many times the section's size: one for the section itself, two
+ * for its rows
+ */
 #define ROWS_FACTOR 3
 
 /* Reads @n bytes at @vaddr as they are loaded; all of them must be in the file. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds where a thread begins, and says so in the rows; see clone_rows.h. */
+/* Finds the code where a new thread begins, and makes rows for it; see clone_rows.h. */
 #include "unwind/prove/clone_rows.h"
 
 #include "unwind/prove/x86_insn.h"
@@ -73,8 +73,8 @@ static bool is_if_zero(const uint8_t *at)
 }
 
 /*
- * May the branch at @at be part of clone()? @next: offset of the next instruction. *begins: it
- * leads to where the new thread begins.
+ * May the branch at @at be part of clone()? @next: offset of the next instruction. *begins becomes
+ * true if the branch leads to where the new thread begins.
  */
 static bool is_branch_on(const struct gap *g, const uint8_t *at, uint32_t next, int64_t imm,
 			 bool *begins)
@@ -90,8 +90,8 @@ static bool is_branch_on(const struct gap *g, const uint8_t *at, uint32_t next, 
 }
 
 /*
- * Is it the system call, branches on its result, and a return? Nothing else moves the stack pointer
- * or writes rax.
+ * Is the code of @g the system call, branches on its result, and a return? Then no other
+ * instruction moves the stack pointer or writes rax.
  */
 static bool is_clone(const struct gap *g)
 {

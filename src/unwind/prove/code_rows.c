@@ -15,8 +15,8 @@
 #define ALIGNMENT   16
 
 /*
- * A file with fewer bytes outside call frame information has only a library's start and end code
- * there.
+ * In a file with fewer bytes outside call frame information, calls aren't searched for starts: it
+ * has only a library's start and end code there.
  */
 #define WORTH_CALLERS 4096
 
@@ -24,8 +24,8 @@
 #define PASSES 3
 
 /*
- * Instructions that may be examined: so many, and one more for each byte of code. MKL needs 0.4 a
- * byte.
+ * How many instructions of a piece of code may be examined: this many, and one more for each byte
+ * of it. MKL needs 0.4 a byte.
  */
 #define BUDGET_LEAST 4096
 
@@ -54,8 +54,8 @@ struct finder {
 };
 
 /*
- * Is the stack at offset @key as at a function's start? By call frame information, or by a start in
- * another gap.
+ * Is the stack at offset @key as at a function's start? True if call frame information says so, or
+ * if a function begins there, in another gap.
  */
 static bool is_start(void *ctx, uint32_t key)
 {
@@ -208,8 +208,8 @@ static void mark(struct code_region *r, const key_vec *keys, uint16_t as)
 }
 
 /*
- * Analyses the functions that begin at the offsets @keys, and those that they call. @again: @r
- * was analysed before, with functions that begin elsewhere.
+ * Analyses the functions that begin at the offsets @keys, and those that they call. @again: @r was
+ * analysed before, from other starts.
  */
 static int read_region(struct finder *s, struct code_region *r, const key_vec *keys, bool again)
 {
@@ -284,7 +284,7 @@ static int add_gap(key_range_vec *ret, uint32_t start, uint32_t end)
 		       : 0;
 }
 
-/* Adds to the gaps what of [start, end) lies between functions. */
+/* Adds to @ret the parts of [start, end) that lie between functions. */
 static int add_gaps(const struct unwind_rows *rows, uint32_t start, uint32_t end,
 		    key_range_vec *ret)
 {
@@ -360,8 +360,8 @@ static int by_range(const void *a, const void *b)
 }
 
 /*
- * Functions may share code. Where their rules differ nothing is known, up to the end of the longer
- * one.
+ * Functions may share code. Where their rules differ, nothing is known from there up to the end of
+ * the longer function.
  */
 static void settle(unwind_range_vec *ranges)
 {

@@ -11,7 +11,7 @@
 
 #include "unwind/rows/rows.h"
 
-/* Can machine code be analysed? Only x86-64's, on such a machine. */
+/* Can machine code be analysed? Only x86-64 code can, and only if krait itself runs on x86-64. */
 #if defined(__x86_64__)
 #define CODE_ROWS_OF_THIS_MACHINE true
 #else

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finds these instructions; see eh_return.h. At the end GCC sets the other frame's stack pointer by
- * `mov %rcx,%rsp`, where the CFA is rcx + 8, and goes there. The last two calls before that are to
- * uw_install_context_1(), which overwrites the registers, and to the debugger's hook. This holds
- * for libgcc from GCC 4 to 16. A function that looks different isn't believed at all.
+ * Finds the instructions by which a function of libgcc leaves for another frame; see eh_return.h.
+ * At the function's end GCC sets the other frame's stack pointer by `mov %rcx,%rsp`, where the CFA
+ * is rcx + 8, and jumps or returns into that frame. The last two calls before that are to
+ * uw_install_context_1(), which overwrites the saved registers, and to the debugger's hook. This
+ * holds for libgcc from GCC 4 to 16. A function that looks different isn't believed at all.
  *
- * Before, the return address was handed to uw_init_context_1(). That keeps it in the context that
- * is the first argument of both calls, where it can be found until the hook returns. Then the other
- * frame's next address is put on the stack, over that of a frame further out. The caller's rbp and
- * rbx aren't kept anywhere.
+ * Earlier the function handed its return address to uw_init_context_1(). That keeps the address in
+ * a context, the first argument of uw_init_context_1() and of uw_install_context_1(), where it can
+ * be found until the hook returns. Then the address at which the other frame goes on is written to
+ * the stack, over the return address of a frame further out. The caller's rbp and rbx aren't kept
+ * anywhere.
  */
 #include "unwind/prove/eh_return.h"
 
@@ -100,7 +102,10 @@ static bool look(struct look *l, uint32_t leave)
 	return at == leave && l->before.at;
 }
 
-/* @at is `mov %rcx,%rsp`: the end of the jump or return after it; 0: there is none. */
+/*
+ * Returns where the jump or return ends that follows `mov %rcx,%rsp` at @at; 0: there is no such
+ * code.
+ */
 static uint32_t find_end(const struct look *l, uint32_t at)
 {
 	struct x86_insn insn;
@@ -130,8 +135,9 @@ static bool is_read(const struct look *l, int64_t off)
 }
 
 /*
- * The rule during both calls. It holds only if the function has the frame of @usual, and if
- * contexts have the expected layout: the hook's arguments are read from the other frame's context.
+ * Makes the rule during the last two calls. It holds only if the function has the frame of @usual,
+ * and if contexts have the expected layout. That shows in the hook's arguments, which are read from
+ * the other frame's context.
  */
 static void kept_rule(const struct look *l, const struct unwind_rule *usual,
 		      struct unwind_rule *ret)
@@ -196,7 +202,7 @@ static int find_parts(struct elf_file *f, const struct unwind_rows *rows, part_v
 		fde = unwind_fde_find(rows->fdes.v, rows->fdes.n, row->key);
 		if (!fde)
 			continue;
-		/* the function has two instructions that leave it so: neither is believed */
+		/* the function has two such instructions: neither is believed */
 		if (last && last->start >= fde->start) {
 			*last = whole(fde);
 			continue;

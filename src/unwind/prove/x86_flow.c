@@ -224,8 +224,8 @@ static uint32_t function_end(const struct flow *f)
 }
 
 /*
- * Adds the targets of a jump table. If its size isn't known, an entry that leads out of the
- * function is already another table's.
+ * Adds the targets of a jump table. If its size isn't known, the first entry that leads out of the
+ * function belongs to another table already.
  */
 static int add_targets(struct flow *f, const struct code_table *table, struct code_switch *sw)
 {
@@ -251,7 +251,10 @@ static int add_targets(struct flow *f, const struct code_table *table, struct co
 	return r;
 }
 
-/* Does the indirect jump at @jump call another function, after this one's frame was taken down? */
+/*
+ * Does the indirect jump at @jump lead to another function, after this function's frame was taken
+ * down?
+ */
 static bool is_tail_jump(const struct flow *f, const struct code_run *run, uint32_t jump)
 {
 	const uint8_t *at = &f->r->bytes[jump - f->r->start], *bytes;
@@ -503,7 +506,10 @@ static int solve(struct flow *f)
 	return r;
 }
 
-/* Marks the blocks that lead to an end of the function, which proves only these. */
+/*
+ * Marks the blocks that lead to an end of the function. The end proves the rules of these blocks
+ * only.
+ */
 static void spread_exits(struct flow *f)
 {
 	bool more = true;
@@ -524,7 +530,10 @@ static void spread_exits(struct flow *f)
 	}
 }
 
-/* Accepts a function without an end: that it certainly begins here is the only proof. */
+/*
+ * Accepts a function that never ends. No end proves its rules then, only that a function certainly
+ * begins here.
+ */
 static void let_endless_be(struct flow *f)
 {
 	vec_foreach(b, &f->blocks)

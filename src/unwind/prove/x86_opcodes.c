@@ -291,7 +291,10 @@ static uint32_t groups(const struct x86_decode *d, uint32_t flags)
 	}
 }
 
-/* With prefix 66 these instructions have other sizes, or differ between Intel and AMD. */
+/*
+ * Does the instruction jump, call, return, push or pop? With prefix 66 such instructions have other
+ * sizes, or differ between Intel and AMD.
+ */
 static bool moves_control(const struct x86_decode *d)
 {
 	if (d->map == 1)

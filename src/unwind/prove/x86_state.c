@@ -94,8 +94,9 @@ static struct code_value address(const struct code_state *st, const struct x86_i
 }
 
 /*
- * The value that the instruction at offset @key gives the stack pointer now, as a base of its own.
- * Values relative to what it gave before are forgotten.
+ * Returns the stack pointer as the instruction at offset @key sets it now: a base from which values
+ * are counted. Values that were counted from the base of an earlier run of the same instruction are
+ * forgotten.
  */
 static struct code_value new_base(struct code_state *st, uint32_t key)
 {
@@ -181,7 +182,10 @@ static void exchange(struct code_state *st, const struct x86_insn *insn)
 	set(st, insn->reg, v);
 }
 
-/* Lowers a register by an amount that isn't known: the stack below is counted from there. */
+/*
+ * Lowers a register by an amount that isn't known, as alloca() does: its new value becomes a base
+ * from which the stack below is counted.
+ */
 static void lower(struct code_state *st, const struct x86_insn *insn, uint32_t key)
 {
 	struct code_value to = any;
@@ -213,7 +217,7 @@ static void step(struct code_state *st, const struct x86_insn *insn, uint32_t ke
 	case X86_CALL:
 		/* A call of the very next instruction only pushes that instruction's address. */
 		return insn->imm ? call(st) : push(st, any);
-	case X86_RET: /* at a return the state is judged elsewhere; what follows is in the caller */
+	case X86_RET: /* judge_end() of x86_flow.c checks the state at a return */
 		return;
 	case X86_CALL_ANY:
 		return call(st);
@@ -394,8 +398,8 @@ bool code_state_holds(const struct code_state *st, uint8_t reg, int16_t slot)
 	if (slot == UNWIND_LOST || saved(st, reg) == UNWIND_LOST)
 		return true;
 	/*
-	 * Saved in a way that isn't followed (sanitizers' `lock or $0,(%rsp)`), and not changed
-	 * yet.
+	 * The function may have saved the register by an instruction that isn't followed
+	 * (sanitizers' `lock or $0,(%rsp)`), and hasn't changed it yet.
 	 */
 	if (slot != UNWIND_SAME && code_state_has_entry(st, reg))
 		return true;

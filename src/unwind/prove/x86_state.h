@@ -14,8 +14,8 @@ enum code_kind {
 	CODE_ENTRY, /* the value that rbx or rbp (.base) had in the caller */
 	CODE_CFA,   /* the value is CFA + .off; the CFA is rsp before the call */
 	/*
-	 * .off from where the instruction at offset .base put the stack pointer, for a realigned
-	 * stack or alloca()
+	 * the value is .off plus the stack pointer that the instruction at offset .base set, in a
+	 * function that realigns its stack or calls alloca()
 	 */
 	CODE_BASE,
 };
@@ -79,8 +79,8 @@ bool code_state_has_entry(const struct code_state *st, uint8_t reg);
 void code_state_rule(const struct code_state *st, uint16_t lost, struct unwind_rule *ret);
 
 /*
- * For tests: the CFA by @rule (of another source), as an offset from the CFA by @st: 0 = the same.
- * False: not known.
+ * For tests: how far the CFA by @rule, which comes from another source, is from the CFA by @st; 0 =
+ * the same. False: not known.
  */
 bool code_state_judge(const struct code_state *st, const struct unwind_rule *rule, int64_t *ret);
 

@@ -9,7 +9,7 @@
 
 _Static_assert(sizeof(struct space_chunk) == sizeof(struct unwind_chunk), "both are chunks");
 
-/* Functions of the evaluation loop that lie behind the entries that were added so far. */
+/* The functions of the evaluation loop that don't end before the entry that was added last. */
 struct eval {
 	const struct unwind_fde *fde;
 	size_t n;

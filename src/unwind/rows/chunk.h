@@ -14,7 +14,7 @@
  */
 struct unwind_entries {
 	VEC(struct unwind_row) list;
-	uint32_t guarded; /* of struct unwind_rows: .guarded and .check */
+	uint32_t guarded; /* copies of .guarded and .check of struct unwind_rows */
 	uint64_t check;
 };
 
@@ -29,7 +29,7 @@ _must_use_ int unwind_entries_make(const struct unwind_rows *rows, const struct 
 void unwind_entries_fini(struct unwind_entries *e);
 #define _cleanup_unwind_entries_ _cleanup_(unwind_entries_fini)
 
-/* In all entries, replaces i, the index of a rule, by @number[i]. */
+/* Replaces i, the index of a rule, by @number[i] in all entries. */
 void unwind_entries_number(struct unwind_entries *e, const uint32_t *number);
 
 /* Returns how many chunks the search tree over @n entries has. */
