@@ -62,8 +62,9 @@ static size_t place_of(struct file_place at)
 bool answers_kind(struct file_place at, const struct file_kind *kind)
 {
 	/*
-	 * A file system on a block device has the device's number, also a program's FUSE (ntfs-3g).
-	 * One without a device has major number 0.
+	 * A file system on a block device has the device's number; one without a device has major
+	 * number 0. A FUSE program's file system may be on a block device too (ntfs-3g), but
+	 * needn't answer.
 	 */
 	bool on_disk = at.dev >> DEV_MINORS && kind->type != FUSE_SUPER_MAGIC;
 	size_t i;

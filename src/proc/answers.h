@@ -21,7 +21,8 @@ struct file_place {
 struct file_kind {
 	long type; /* the file system's number, statfs.f_type */
 	/*
-	 * it is an overlay that somebody else than root may have mounted: it may lead to anything
+	 * it is an overlay that another user than root may have mounted: it may lead to any file
+	 * system
 	 */
 	bool is_users;
 };

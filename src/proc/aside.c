@@ -130,9 +130,10 @@ static bool pack(const struct maps *m, size_t first, char *bytes, size_t most)
 #define NOWHERE ((void *)(uintptr_t)-4096)
 
 /*
- * From Linux 6.17 on the list can be read while the process is locked, but its map_files can't be
- * opened. So the child waits here for the lock, and not krait later. To look for memory at any
- * address the kernel needs the lock, and so it does for the arguments, which need fewer rights.
+ * Waits until the process's list of mappings isn't locked. From Linux 6.17 on the list can be read
+ * while it is locked, but files of map_files can't be opened. So the child waits here, and not
+ * krait later. The kernel takes the lock to look for memory at any address, and also to read the
+ * arguments, which takes fewer rights.
  */
 static void wait_for_lock(pid_t pid)
 {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds out whose word a cgroup's name is: who owns its directories; see container_claim.h. */
+/*
+ * Finds out who may have chosen a cgroup's name: who owns its directories; see container_claim.h.
+ */
 #include "proc/container_claim.h"
 
 #include <fcntl.h>

@@ -11,9 +11,10 @@
 #include "base/str.h"
 
 /*
- * How many bytes of @path can be believed; the hierarchy is mounted at @mount. They end with the
- * first name in a directory that belongs neither to root nor to krait's own user, or that can't be
- * examined. *owner: owner of that directory, (uid_t)-1: not known.
+ * How many bytes of @path can be believed; the hierarchy is mounted at @mount. They end before the
+ * first name in a directory that belongs neither to root nor to krait's own user, that others may
+ * write to, or that can't be examined; and before a name "..". *owner: owner of the directory that
+ * was examined last, (uid_t)-1: not known.
  */
 size_t container_believed(const char *mount, const char *path, uid_t *owner);
 

@@ -11,7 +11,7 @@
 
 #define ONLINE	   "/sys/devices/system/cpu/online"
 #define LIST_BYTES 65536
-/* two clocks that drifted apart by more than this: the machine has slept in between */
+/* if two clocks have drifted apart by more than this, the machine has slept in between */
 #define SLEPT_NS 10000000
 
 static bool take_cpu(const char **p, const char *end, int *ret)

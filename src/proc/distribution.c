@@ -29,7 +29,10 @@
 #define MOST_BYTES   1024 /* the most bytes of all names of packages together */
 /* the most folders taken from one RECORD, which may list any number */
 #define MOST_FOLDERS 32
-/* how many lines' packages are searched; most belong to a package that is known already */
+/*
+ * for how many lines of a RECORD the package is searched; most lines are of a package that is known
+ * already, and don't count
+ */
 #define MOST_LOOKS 4096
 #define MOST_DEEP  8 /* the most folders between site-packages and the beginning of a package */
 
@@ -54,7 +57,7 @@ static size_t name_bytes(const char *s)
 	return n && !isdigit((unsigned char)*s) ? n : 0;
 }
 
-/* Returns @c as the name of an installed distribution has it in Python. */
+/* Returns a character of a package's path as it is in the package's name: '.' for '/'. */
 static char letter(char c)
 {
 	return c == '/' ? '.' : c;
@@ -126,7 +129,10 @@ static int by_name(const void *a, const void *b)
 	return r ? r : (x->n > y->n) - (x->n < y->n);
 }
 
-/* All such folders, sorted. The text is gone through once, whatever it holds. 0 or -ENOMEM. */
+/*
+ * Finds all folders in a RECORD that have an __init__.py, and sorts them by path. The text is gone
+ * through once, whatever it holds. 0 or -ENOMEM.
+ */
 static int find_folders(const char *text, folder_vec *ret)
 {
 	static const char end[] = "/__init__.py";
@@ -152,8 +158,9 @@ static bool is_package(const folder_vec *folders, const char *name, size_t n)
 }
 
 /*
- * Returns the length of the package's folder: the outermost one with an __init__.py. Folders above
- * it are shared with other distributions. A module outside of packages has none.
+ * Returns the length of the path of the package that the file in @line belongs to. The package is
+ * the outermost folder with an __init__.py; folders above it are shared with other distributions.
+ * For a module outside of packages, returns the length of its name.
  */
 static size_t package_bytes(const folder_vec *folders, const char *line, size_t n)
 {

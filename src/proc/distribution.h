@@ -6,8 +6,8 @@
 #include "base/str.h"
 
 /*
- * Bytes of @path up to the end of its last site-packages/ or dist-packages/, where the module's
- * name begins. 0: there is none.
+ * Returns how many bytes of @path come before the module's name: up to the end of the last
+ * site-packages/ or dist-packages/. 0: @path has neither.
  */
 size_t distribution_site(const char *path);
 

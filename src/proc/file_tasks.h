@@ -45,8 +45,8 @@ struct file_kept {
 };
 
 /*
- * What the tasks do, done in this process: walks to a file, or opens a file that is open as O_PATH.
- * A descriptor, or -errno.
+ * Do what the tasks do, but in this process: file_walk_here() walks to a file, file_open_here()
+ * opens a file that is open as O_PATH. Both return a descriptor, or -errno.
  */
 int file_walk_here(const struct file_walk *w, int dir);
 int file_open_here(const struct file_opener *u, int path_fd);

@@ -41,7 +41,10 @@ bool proc_hides(struct str *ret)
 	return hides;
 }
 
-/* The value of hidepid= isn't looked up here: there may be many hidden processes. */
+/*
+ * Doesn't say the value of hidepid=: there may be many hidden processes, and each would cost a
+ * reading of the list of mounts.
+ */
 static int say_hidden(pid_t tgid)
 {
 	return err_set(-EPERM,

@@ -81,7 +81,10 @@ static ssize_t ask(struct keeper *k, struct reader_request *q)
 	return got;
 }
 
-/* A far file's number: the keeper's, and the file's serial there. NULL: there is no such keeper. */
+/*
+ * Takes a far file's number apart. Returns its keeper, or NULL if there is no such keeper.
+ * *@serial: the file's number in that keeper.
+ */
 static struct keeper *keeper_of(uint64_t number, uint32_t *serial)
 {
 	*serial = (uint32_t)number;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where a C library keeps a thread's pthread keys. glibc says so itself, in its descriptors for
- * libthread_db (nptl_db/structs.def): {u32 bits of an element, u32 elements, s32 offset} in struct
- * pthread. musl has none, but its pthread_getspecific() is two loads and an add.
+ * Finds out where a C library keeps a thread's pthread keys. glibc says so itself, in its
+ * descriptors for libthread_db (nptl_db/structs.def): {u32 bits of an element, u32 elements, s32
+ * offset} in struct pthread. musl has no descriptors, but its pthread_getspecific() is two loads
+ * and an add, and a load has the offset.
  */
 #include "proc/libc.h"
 
@@ -111,14 +112,17 @@ static bool learn_glibc(struct elf_file *f, struct libc_info *ret)
 	uint32_t specific[3], size;
 
 	/*
-	 * this symbol is in libc.so.6 .dynsym (GLIBC_PRIVATE) from 2.34, in libpthread.so.0 .symtab
-	 * before
+	 * this symbol is in .dynsym of libc.so.6 (GLIBC_PRIVATE) from 2.34 on; before, it is in
+	 * .symtab of libpthread.so.0
 	 */
 	if (!elf_file_symbol(f, "_thread_db_pthread_specific", &at_specific) ||
 	    !elf_file_symbol(f, "_thread_db_sizeof_pthread", &at_size) ||
 	    !read_u32(f, &at_specific, specific, 3) || !read_u32(f, &at_size, &size, 1))
 		return false;
-	/* 32 pointers, as one element of 2,048 bits (2.41) or as 32: any other table isn't known */
+	/*
+	 * the table has 32 pointers, described as one element of 2,048 bits (2.41) or as 32
+	 * elements: any other table isn't known
+	 */
 	if ((uint64_t)specific[0] * specific[1] != 64 * 32 || size > 1u << 16 ||
 	    specific[2] >= size || specific[2] < KEYS_1STBLOCK * KEY_BYTES || specific[2] % 8)
 		return false;

@@ -133,8 +133,8 @@ bool proc_has_ended(const struct proc *p)
 }
 
 /*
- * /proc opens the number of a thread as if it were a process. -EINVAL: the message names its
- * process.
+ * Is @pid the number of a process? /proc also opens the number of a thread, as if it were a
+ * process. -EINVAL: it is a thread's; the message names its process.
  */
 static int check_number(pid_t pid)
 {
@@ -145,7 +145,10 @@ static int check_number(pid_t pid)
 	if (r)
 		return r;
 	if (proc_status_read(p.dirfd, "status", &s) || !s.tgid || s.tgid == pid)
-		/* the process's /proc directory has a fault, which shows where it is used */
+		/*
+		 * it is a process, or its status can't be read, which shows later where /proc/PID
+		 * is used
+		 */
 		return 0;
 	return err_set(-EINVAL, "%d is a thread of process %d; give that one: -p %d", pid, s.tgid,
 		       s.tgid);
@@ -164,7 +167,10 @@ static int parent_of(pid_t tgid, pid_t *ret)
 	return r;
 }
 
-/* One pass over all processes: adds those whose parent is in @in. @ret_more: how many. */
+/*
+ * Goes over all processes once, and adds those whose parent is in @in. *@ret_more: how many were
+ * added.
+ */
 static int add_children(struct map *in, pid_vec *ret, size_t *ret_more)
 {
 	pid_vec all = {};
@@ -210,8 +216,8 @@ int proc_tree(pid_t root, pid_vec *ret)
 	r = map_put(&in, (uint64_t)root, 1);
 	r = r ? r : vec_push(ret, root);
 	/*
-	 * Until a pass finds nothing new: then what was forked during the pass before has been
-	 * found too.
+	 * Passes are made until one finds nothing new: that one has also looked for children of all
+	 * processes that the pass before had found.
 	 */
 	for (int i = 0; i < 16 && !r && (i == 0 || more); i++)
 		r = add_children(&in, ret, &more);

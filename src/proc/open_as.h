@@ -11,8 +11,8 @@
 struct opener {
 	bool as_is; /* files are opened with krait's own rights, all its capabilities included */
 	/*
-	 * with the rights of .uid, .gid and .groups; false: of krait's own user, without
-	 * capabilities
+	 * files are opened with the rights of .uid, .gid and .groups; false: with those of krait's
+	 * own user, without capabilities
 	 */
 	bool has_id;
 	uid_t uid;
@@ -23,12 +23,15 @@ struct opener {
 
 /* The opener with the rights of @owner; if that is root, krait as it is. Borrows the groups. */
 struct opener opener_of(const struct proc_owner *owner);
-/* As opener_of() if krait can become another user; else krait's own user, without capabilities. */
+/*
+ * Does what opener_of() does if krait can become another user; else returns the opener with the
+ * rights of krait's own user, without capabilities.
+ */
 struct opener opener_if_root(const struct proc_owner *owner);
 
 /*
  * Calls @open_it(@dir, @path) with the rights of @u and without krait's capabilities. Returns what
- * it returns; -errno if krait can't become @u.
+ * @open_it returns; -errno if krait can't become @u.
  */
 _must_use_ int open_as(const struct opener *u, int (*open_it)(int dir, const char *path), int dir,
 		       const char *path);

@@ -68,7 +68,9 @@ int proc_owner_read(int procdir, struct proc_owner *ret)
 }
 
 /*
- * Root owns the /proc of a process that isn't dumpable, such as a program with rights of its file.
+ * Reads the real user of a process whose /proc/PID belongs to root. That may be another user's
+ * process: the kernel gives the directory to root if a process isn't dumpable, for example one that
+ * runs a set-user-id program.
  */
 static uid_t real_user_of(int procdir)
 {

@@ -42,7 +42,7 @@ struct proc_facts {
 	char *container;
 	/* id or name of a container that the process only claims to be in; "" = none */
 	char *claim;
-	uid_t claim_uid; /* the user who may have written .container; (uid_t)-1: not known */
+	uid_t claim_uid; /* the user who may have written .claim; (uid_t)-1: not known */
 };
 
 /*

@@ -337,16 +337,16 @@ static bool is_hopeless(struct readers *r, pid_t pid, uid_t uid)
 	return of_user >= STUCK_USER || r->n_stuck == STUCK_MOST;
 }
 
-/* For how long an answer has been waited for, in slices of time. */
+/* How long an answer has been waited for, counted in slices of time. */
 struct patience {
 	unsigned idle, slices, reads;
 };
 
 /*
  * Counts a slice in which nothing came, except one in which the child had no CPU. The child may
- * also wait for the process, while that changes its list of mappings but gets no CPU. Then the wait
- * may be STARVED_WAIT times as long; a job's wait is long enough already. False: that was long
- * enough.
+ * also have to wait until the process has changed its list of mappings, and the process may get no
+ * CPU for that. Then the wait may be STARVED_WAIT times as long, except in a job, which waits long
+ * enough anyway. False: the wait was long enough.
  */
 static bool is_worth_waiting(struct patience *p, const struct child *c)
 {
@@ -367,8 +367,8 @@ static bool is_worth_waiting(struct patience *p, const struct child *c)
 }
 
 /*
- * 0: the child has answered; -errno. Slices are counted, not time: what stops krait (Ctrl-Z) stops
- * the child too, and says nothing about the process.
+ * Waits for the child's answer. 0: it has come; -errno. Slices are counted, not time: what stops
+ * krait (Ctrl-Z) stops the child too, and says nothing about the process.
  */
 static int await(const struct child *c, int *fd)
 {

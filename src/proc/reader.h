@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Reads the memory of processes without waiting for ever. A page may come from a file system or
- * from storage that doesn't answer, for example from a target's own FUSE. Who reads it then sleeps
- * where not even SIGKILL ends it. So a child process reads. If the child doesn't come back in time
- * it is left alone, and neither krait nor its end waits for it. (A thread that sleeps so would keep
- * krait from ending.) A process whose memory hung isn't read again until that child has come back.
+ * from storage that doesn't answer, for example from a target's own FUSE. Whoever reads the page
+ * then sleeps where not even SIGKILL ends the sleep. So a child process reads. If the child doesn't
+ * come back in time it is left alone, and neither krait nor its end waits for it. (A thread that
+ * sleeps so would keep krait from ending.) A process whose memory hung isn't read again until that
+ * child has come back.
  */
 #ifndef PROC_READER_H
 #define PROC_READER_H

@@ -9,7 +9,10 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 
-/* @whole: a read that gets less than was asked for has got the end of the file. */
+/*
+ * Reads a file into @ret. @whole: a read that gets less than was asked for has reached the file's
+ * end.
+ */
 static int read_file(int procdir, const char *name, size_t max, bool whole, struct str *ret)
 {
 	_cleanup_close_ int fd = openat(procdir, name, O_RDONLY | O_CLOEXEC);
@@ -69,7 +72,8 @@ static bool skip_field(const char **p, const char *end)
 }
 
 /*
- * Fields 26 and 28, after the start time. They are 1 and 0 without the right to trace the process.
+ * Takes fields 26 and 28, which come after the start time. Without the right to trace the process
+ * the kernel shows 1 and 0 there.
  */
 static void read_place(const char *p, const char *end, struct proc_stat *s)
 {
@@ -196,7 +200,8 @@ static bool shifts_times(void)
 
 uint64_t proc_stat_start_of(uint64_t start_boot_ns)
 {
-	static enum { UNKNOWN, SHIFTED, AS_IS } times; /* a process with threads can't change it */
+	/* a process with threads can't change its time namespace */
+	static enum { UNKNOWN, SHIFTED, AS_IS } times;
 	uint64_t hz = (uint64_t)sysconf(_SC_CLK_TCK);
 	struct proc_stat s = {.start_ticks = start_boot_ns / (NSEC_PER_SEC / hz)};
 

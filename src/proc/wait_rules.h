@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a thread waits for, by its system call and the kernel function it sleeps in. wait_rules is
- * the only list: `krait dump` and the label `state` of recorded waits use it, and the manual page
- * is printed from it.
+ * What a thread waits for, judged by its system call and by the kernel function in which it sleeps.
+ * wait_rules is the only list: `krait dump` and the label `state` of recorded waits use it, and the
+ * manual page is printed from it.
  */
 #ifndef PROC_WAIT_RULES_H
 #define PROC_WAIT_RULES_H
@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 /*
- * X(NAME, word in --json, words). The manual lists the rules in this order; the first that fits
- * counts.
+ * The kinds of waits: X(NAME, word in --json, words for people). The manual lists the rules in this
+ * order. Of the rules that fit a thread, the first counts.
  */
 #define WAIT_KINDS(X)                                                                              \
 	X(RUNNING, "running", "on a CPU")                                                          \
@@ -43,8 +43,8 @@ struct wait_rule {
 	const char *call_name;
 	long call;
 	/*
-	 * the row fits only if the call has no descriptor, which its first or second argument 0
-	 * shows
+	 * the rule fits only a call that waits for no descriptor: the number of descriptors, its
+	 * first or second argument, is 0
 	 */
 	bool idle;
 	const char *wchan; /* beginning of the name of the kernel function that sleeps; NULL: any */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How long the main thread may wait for files: for one file system or user, and for all together. A
- * wait is allowed at once, and then a share of the time since. Slow answers have a smaller bound.
- * Answers as fast as those of the machine's own files don't count at all: a machine that starts
- * programs all day has many of them.
+ * How long the main thread may wait for files: for one file system or user, and for all together.
+ * WAITED_ONE or WAITED_ALL may be waited at once, and then a share of the time that has passed
+ * since the first wait. For slow answers the first bound is smaller. Answers as fast as those of
+ * the machine's own files don't count at all: a machine that starts programs all day has many of
+ * them.
  */
 #ifndef PROC_WAITED_H
 #define PROC_WAITED_H
@@ -12,7 +13,7 @@
 
 #define WAITED_ONE (3 * NSEC_PER_SEC)
 #define WAITED_ALL (6 * NSEC_PER_SEC)
-/* slow answers may take so many times less time, all together, than the main thread may wait */
+/* all slow answers together may take so many times less than WAITED_ONE or WAITED_ALL */
 #define WAITED_SLOW  6
 #define WAITED_FAST  (20 * NSEC_PER_MSEC) /* an answer that takes at least as long is a slow one */
 #define WAITED_LEAST NSEC_PER_MSEC	  /* time of an answer that took less isn't counted */

@@ -23,8 +23,8 @@
 #define USERS 64
 
 /*
- * For reader.h: negative numbers stand for what isn't a process. Paths have other numbers than file
- * systems, because targets choose paths.
+ * reader.h knows a question that reads no process by a negative number. Those for paths differ from
+ * those for file systems, because targets choose paths.
  */
 enum { PATHS = 1 << 29, FILE_SYSTEMS = 1 << 30 };
 
@@ -166,7 +166,8 @@ int walk_open(int path_fd, pid_t pid)
 }
 
 /*
- * Returns a number for paths that hang together, having the same directory part. No process has it.
+ * Returns a number for reader.h that all paths with the same directory part share: where one of
+ * them hangs, the others do. No process has this number.
  */
 static pid_t group_of(int root, pid_t pid, const char *path)
 {
@@ -217,8 +218,8 @@ int walk_proc(int dir, pid_t pid, const char *name)
 }
 
 /*
- * Stays within one file system that always answers: there nothing hangs. -EXDEV: the path leads
- * out.
+ * Opens a path as long as it stays within one file system that always answers, where nothing hangs.
+ * -EXDEV: the path leads out of it.
  */
 static int walk_near(struct file_walk *w, int root, pid_t pid)
 {

@@ -16,9 +16,10 @@
 struct opener;
 
 /*
- * O_PATH descriptors. walk_proc(): of @name in @dir, a /proc/PID, following its link. walk_below():
- * of @path below directory @root, with openat2()'s @flags and @resolve. @pid: the process that
- * leads there, 0: none. -errno; -ETIMEDOUT: the file system doesn't answer.
+ * Both return an O_PATH descriptor. walk_proc(): of @name in @dir, a /proc/PID, following its link.
+ * walk_below(): of @path below directory @root, with openat2()'s @flags and @resolve. @pid: the
+ * process for which the file is opened, 0: none. -errno; -ETIMEDOUT: the file system doesn't
+ * answer.
  */
 _must_use_ int walk_proc(int dir, pid_t pid, const char *name);
 _must_use_ int walk_below(int root, pid_t pid, const char *path, uint64_t flags, uint64_t resolve);
@@ -30,14 +31,15 @@ _must_use_ int walk_below(int root, pid_t pid, const char *path, uint64_t flags,
 _must_use_ int walk_stat(int path_fd, struct stat *ret);
 
 /*
- * Opens the file of an O_PATH descriptor for reading. @pid: the process that leads there, 0: none.
- * A descriptor, or -errno; -EINVAL: it isn't a regular file.
+ * Opens the file of an O_PATH descriptor for reading, for process @pid (0: for none). Returns a
+ * descriptor, or -errno; -EINVAL: it isn't a regular file.
  */
 _must_use_ int walk_open(int path_fd, pid_t pid);
 
 /*
  * Is the file of an O_PATH descriptor, with stat @st, on a file system that always answers? 1, 0,
- * or -errno: not known. @pid: the process that leads there. For the main thread.
+ * or -errno: not known. @pid: the process for which the file is opened, 0: none. For the main
+ * thread.
  */
 _must_use_ int walk_is_near(int path_fd, const struct stat *st, pid_t pid);
 

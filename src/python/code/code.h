@@ -24,8 +24,8 @@ struct py_code {
 	 */
 	char *module;
 	/*
-	 * the file of the module that made it from a text, if it has no file (<string>) and that
-	 * was proved; else NULL
+	 * if the code has no file (<string>): the file of the module that made the code from a
+	 * text, if that was proved; else NULL
 	 */
 	char *made_in;
 	/*

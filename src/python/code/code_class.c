@@ -41,7 +41,10 @@ struct search {
 		enum kind kind;
 	} seen[16];
 	unsigned n_seen;
-	/* the result: the class, its function, and the key of that */
+	/*
+	 * the result: the class, its function, and the key that the function has in the class's
+	 * dict; addresses
+	 */
 	uint64_t class, function, key;
 	bool old_style; /* .class is an old-style class of 2.7 (classobj) */
 };
@@ -66,8 +69,8 @@ static enum kind kind_of(struct search *s, uint64_t type)
 static bool find_in_object(struct search *s, uint64_t obj, int depth);
 
 /*
- * Searches the object that a wrapper wraps. classmethod, staticmethod and property have it directly
- * after the header.
+ * Searches the object that @obj wraps. classmethod, staticmethod and property have that object
+ * directly after the header.
  */
 static bool find_wrapped(struct search *s, uint64_t obj, enum kind kind, int depth)
 {
@@ -275,8 +278,8 @@ static bool agrees_3(struct search *s, const char *name)
 }
 
 /*
- * 2.7: may the function belong to several classes? True if each call of a function makes it anew,
- * or if it is a global function that classes share.
+ * 2.7: may the function belong to several classes? True if it is made anew by each call of the
+ * function around it, or if it is a global function, which classes may share.
  */
 static bool is_of_several(struct search *s)
 {
@@ -304,9 +307,9 @@ static bool agrees_2(struct search *s, const char *class)
 }
 
 /*
- * The check (abi/check.h) proves file, name and lines, but not the class: exec of "class A" and
- * then of "class B" gives methods with equal checks, which may have the same address one after the
- * other.
+ * Only methods from a file get a class: the check (abi/check.h) proves file, name and lines, but
+ * not the class. exec of "class A" and then of "class B" gives methods with equal checks, and the
+ * second may get the address that the first had.
  */
 static bool py_code_is_from_file(const struct py_code *code)
 {

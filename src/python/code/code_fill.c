@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * From the live process, reads texts of a code object that the kernel program couldn't copy. The
+ * Reads texts of a code object from the live process, if the kernel program couldn't copy them. The
  * object may be gone and its address reused, so its check is taken before and after.
  */
 #include "python/code/code.h"
@@ -71,10 +71,11 @@ static int check_contents(struct heap *h, uint64_t code, uint32_t firstlineno, u
 }
 
 /*
- * A freed object keeps its version until something else is written there, but it has no reference
- * count any more. The count is 0, or pymalloc has put a pointer there, which is above 2^32. A chunk
- * of malloc's may have a lower address, but then the type is overwritten too. Since 3.14 the
- * highest 16 bits are flags. Free-threaded builds (3.13+, with a longer head) count as alive.
+ * Is the object in use, not freed? A freed object keeps its version until something else is written
+ * there, but it has no reference count any more. The count is 0, or pymalloc has put a pointer
+ * there, which is above 2^32. A chunk of malloc's may have a lower address, but then the type is
+ * overwritten too. Since 3.14 the highest 16 bits are flags. Objects of free-threaded builds
+ * (3.13+, with a longer head) count as in use.
  */
 static bool is_alive(struct heap *h, uint64_t code)
 {
@@ -118,7 +119,7 @@ int py_code_check_same(const struct py_code *code, struct heap *h)
 	return check == code->check ? 0 : -ESTALE;
 }
 
-/* Reads the object's head again too: it may have been unreadable when the object was first met. */
+/* Reads a missing text, and again the head of its object, which may have been unreadable before. */
 static int fill_text(struct heap *h, struct py_code *code, enum code_text which)
 {
 	_cleanup_free_ uint8_t *buf = NULL;

@@ -65,9 +65,9 @@ static bool is_name_of(const char *file, const char *name)
 }
 
 /*
- * An equal check proves that it is the same code object only since 3.12. In older versions, if the
- * same file is imported under another name next, that body has an equal check, maybe at the same
- * address.
+ * The name needn't fit the file if the code object is still there, which an equal check proves only
+ * since 3.12. In older versions, if the same file is imported under another name next, that
+ * module's body has an equal check, maybe at the same address.
  */
 static int check_name(const struct py_code *code, struct heap *h, const char *name)
 {
@@ -78,7 +78,9 @@ static int check_name(const struct py_code *code, struct heap *h, const char *na
 
 #define CELL_BYTES 64 /* the longest path of a notebook cell's file that heap_find() can look for */
 
-/* The part of @file that stands for the cell: its last part. NULL: it isn't a cell's. */
+/*
+ * Returns the last part of @file, which stands for the cell. NULL: @file isn't a notebook cell's.
+ */
 static const char *cell_part(const char *file)
 {
 	const char *slash = strrchr(file, '/'), *begin = slash;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Code that the compiler of CPython 3.14 makes (PYTHON_JIT=1) and doesn't register anywhere. Each
- * piece of it, an executor, has its own pages (Python/jit.c, _PyJIT_Compile()). An executor begins
- * with the function of Tools/jit/shim.c, which calls the code after it: a chain of machine code,
- * one part for each instruction. Each part jumps to the next; the chain leaves by a jump into
- * another executor's.
+ * Code that the JIT compiler of CPython 3.14 makes (PYTHON_JIT=1) and doesn't register anywhere.
+ * Each piece of it, an executor, has its own pages (Python/jit.c, _PyJIT_Compile()). An executor
+ * begins with the function of Tools/jit/shim.c, which calls the code after it: a chain of machine
+ * code, one part for each instruction. Each part jumps to the next; a chain is left by a jump into
+ * another executor's chain.
  */
 #ifndef PYTHON_EXECUTOR_H
 #define PYTHON_EXECUTOR_H

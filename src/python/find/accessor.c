@@ -45,7 +45,7 @@ struct value value_add(struct value a, struct value b)
 }
 
 /*
- * A 64-bit load from an address in the file. What the loader writes there is known; what the
+ * Loads 64 bits from an address in the file. What the loader writes there is known; what the
  * program writes isn't.
  */
 static struct value load_global(struct decoder *d, uint64_t addr)
@@ -96,10 +96,11 @@ static bool reloc_is(struct decoder *d, struct value v, uint32_t type)
 }
 
 /*
- * The argument tells which function is called. A GOT pair: __tls_get_addr; a TLS descriptor: its
- * resolver. Else it is a function that returns a key's value: PyThread_get_key_value(int),
- * pthread_getspecific(key) or PyThread_tss_get(Py_tss_t *). Debug builds up to 3.11 pass the whole
- * struct _gilstate_runtime_state.
+ * Follows a call, or a jump out of the accessor. Its argument tells which function is called. With
+ * a GOT pair it is __tls_get_addr; with a TLS descriptor, the descriptor's resolver. Else it is a
+ * function that returns a key's value: PyThread_get_key_value(int), pthread_getspecific(key) or
+ * PyThread_tss_get(Py_tss_t *). Debug builds up to 3.11 pass the whole struct
+ * _gilstate_runtime_state.
  */
 void decoder_leave(struct decoder *d, bool is_call, struct value through)
 {

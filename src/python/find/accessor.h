@@ -24,8 +24,8 @@ enum access {
 	 */
 	ACCESS_TLS_PAIR,
 	/*
-	 * the same through a TLS descriptor: the loader fills the word at .addr, see
-	 * PY_TSS_TLS_WORD
+	 * it returns a thread-local variable through a TLS descriptor: the loader fills the word at
+	 * .addr, see PY_TSS_TLS_WORD
 	 */
 	ACCESS_TLS_DESC,
 };

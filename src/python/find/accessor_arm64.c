@@ -84,7 +84,10 @@ static bool add(struct decoder *d, uint32_t w)
 	return true;
 }
 
-/* Stores, and pairs that are saved on the stack or restored. What a pair loads is unknown. */
+/*
+ * Applies stores, and pairs of registers that are saved on the stack or restored. The values that a
+ * pair is loaded with aren't known.
+ */
 static bool save_restore(struct decoder *d, uint32_t w)
 {
 	if ((w & 0xbfc00000) == 0xb9000000 || (w & 0xbfe00000) == 0xb8000000) /* str or stur */

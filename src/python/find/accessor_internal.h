@@ -19,7 +19,7 @@ enum value_kind {
 	V_INT,	  /* the value is the 32 bits at address x */
 	V_TP,	  /* the value is thread pointer + off */
 	V_BLOCK,  /* the value is an address in a TLS block: that of the GOT pair at x, + off */
-	V_DESC,	  /* the offset from the thread pointer that the word at x leads to, + off */
+	V_DESC,	  /* the value is the thread pointer offset that the word at x leads to, + off */
 	V_DESC_TP /* the same as V_DESC, with the thread pointer added */
 };
 

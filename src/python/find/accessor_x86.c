@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Decodes accessors on x86-64: interprets, over symbolic values of registers, the few instructions
- * that gcc and clang emit for them. With and without -fpic, frame pointers and endbr64, and in all
- * TLS models: general and local dynamic, descriptors, initial and local exec, and the forms that a
- * linker relaxes them to (ELF Handling For Thread-Local Storage, 4.4 and 5).
+ * that gcc and clang emit for them. It knows code with and without -fpic, frame pointers and
+ * endbr64, and all TLS models: general and local dynamic, descriptors, initial and local exec, and
+ * the forms that a linker relaxes them to (ELF Handling For Thread-Local Storage, 4.4 and 5).
  */
 #include <elf.h>
 #include "python/find/accessor_internal.h"
@@ -40,8 +40,8 @@ static int64_t fetch_signed(struct decoder *d, size_t bytes)
 }
 
 /*
- * @imm: bytes of the immediate that follows. A RIP-relative operand counts from the end of the
- * instruction, after the immediate.
+ * Reads a ModRM byte and what belongs to it. @imm: how many bytes the immediate has that follows. A
+ * RIP-relative operand counts from the end of the instruction, after the immediate.
  */
 static void modrm(struct decoder *d, struct insn *in, size_t imm)
 {

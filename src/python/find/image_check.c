@@ -110,8 +110,8 @@ void image_check(struct image_ctx *c)
 }
 
 /*
- * Searches [@vaddr, @vaddr + @n) for a type object named "code" whose instances have the size of
- * the layout. 0: none.
+ * Searches [@vaddr, @vaddr + @n) for a type object named "code" whose instances have the size that
+ * the layout gives. 0: none.
  */
 static uint64_t scan_types(struct image_ctx *c, uint64_t vaddr, const uint8_t *bytes, size_t n)
 {

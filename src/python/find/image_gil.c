@@ -6,7 +6,10 @@
  */
 #include "python/find/image_internal.h"
 
-/* 3.6: bytes of the condition and mutex variables, in whichever order the compiler put them. */
+/*
+ * In 3.6, the GIL's condition and mutex variables together take at most so many bytes, in whichever
+ * order the compiler put them.
+ */
 #define STATICS_BYTES 512
 
 /* Finds the lowest and highest address of the variables on which waiters sleep in 3.6. */
@@ -25,14 +28,16 @@ static void static_waits(struct image_ctx *c)
 		first = MIN(first, s->value);
 		end = MAX(end, s->value + s->size);
 	}
-	/* they are so far apart that other variables may lie between them */
+	/* the variables are so far apart that others may lie between them */
 	if (end - first > STATICS_BYTES)
 		return;
 	w->gil_wait = first;
 	w->gil_wait_bytes = (uint16_t)(end - first);
 }
 
-/* 2.7: a pointer to a semaphore; the first word of the semaphore is its value. */
+/*
+ * In 2.7 waiters sleep on the first word of a semaphore, its value. interpreter_lock points to it.
+ */
 static void lock_waits(struct image_ctx *c)
 {
 	c->image->where.gil_wait = c->sym[SYM_interpreter_lock].value;
@@ -69,5 +74,5 @@ void image_gil(struct image_ctx *c)
 	} else if (PY_HAS(can, GIL_IN_RUNTIME)) {
 		w->gil = PY_GIL_CURRENT;
 		runtime_gil(c);
-	} /* of 3.13+: the debug offsets have filled it in already */
+	} /* in 3.13+ the debug offsets have filled in .gil already */
 }

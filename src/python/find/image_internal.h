@@ -43,14 +43,17 @@ enum image_symbol {
 /* What is known of an ELF file while an interpreter is looked for in it. */
 struct image_ctx {
 	struct elf_file *elf;
-	/* the symbols of IMAGE_SYMBOLS; all zero: the file doesn't have it */
+	/* the symbols of IMAGE_SYMBOLS; one that the file doesn't have is all zero */
 	struct elf_symbol sym[SYM_MAX];
 	uint64_t runtime;      /* vaddr of _PyRuntime; 0: the file has none */
 	uint64_t runtime_size; /* size of _PyRuntime; 0: not known */
 	struct py_image *image;
 };
 
-/* By how much the GIL's two mutexes together are larger: 16 on AArch64 with glibc, else 0. */
+/*
+ * How many bytes larger than on x86-64 the GIL's two mutexes are together: 16 on AArch64 with
+ * glibc, else 0.
+ */
 unsigned image_mutex_growth(struct image_ctx *c);
 
 /*
@@ -74,7 +77,7 @@ void image_gil(struct image_ctx *c);
 /* 3.12: fills the field of image->where that has the address of the count of code objects. */
 void image_counter_symbol(struct image_ctx *c);
 
-/* As the function above, for 3.13 and later. */
+/* Does what image_counter_symbol() does, for 3.13 and later. */
 void image_counter_value(struct image_ctx *c, const struct py_debug_offsets *d);
 
 /*

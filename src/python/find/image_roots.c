@@ -55,8 +55,8 @@ static uint64_t accessor_key(struct image_ctx *c)
 }
 
 /*
- * 3.7-3.14. The accessor is trusted more than the table: a build with other options may have moved
- * struct _gilstate_runtime_state, but not the fields in it.
+ * Finds the roots of 3.7-3.14. The accessor is trusted more than the table: a build with other
+ * options may have moved struct _gilstate_runtime_state, but not the fields in it.
  */
 static void runtime_roots(struct image_ctx *c, const struct py_runtime_row *table)
 {
@@ -75,7 +75,8 @@ static void runtime_roots(struct image_ctx *c, const struct py_runtime_row *tabl
 }
 
 /*
- * 3.15+: _Py_tss_gilstate, which is set as long as the thread has a state, with or without the GIL.
+ * Finds the root of 3.15+: _Py_tss_gilstate, a thread-local variable that is set as long as the
+ * thread has a state, with or without the GIL.
  */
 static void tls_roots(struct image_ctx *c)
 {

@@ -43,7 +43,10 @@ bool image_scan_next(struct image_scan *s)
 	return false;
 }
 
-/* Looks at multiples of 8; compilers align a structure of this size to 32 bytes. */
+/*
+ * Finds the cookie at the beginning of _PyRuntime. Only multiples of 8 are looked at: a structure
+ * that holds pointers is aligned to 8 bytes at least.
+ */
 uint64_t image_find_cookie(struct image_ctx *c)
 {
 	struct image_scan s;

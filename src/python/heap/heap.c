@@ -50,7 +50,9 @@ static bool spend(struct heap *h, size_t cost)
 	return true;
 }
 
-/* how much of the budget one page costs: it takes little more time than a few bytes */
+/*
+ * how much of the budget one page costs: to read it takes little more time than to read a few bytes
+ */
 #define PAGE_COST  512
 #define SMALL_READ 1024
 #define FEW_READS  64

@@ -50,8 +50,8 @@ struct heap {
 	} types[8]; /* types that were read last: most objects have one of a few types */
 	unsigned next_type;
 	/*
-	 * Belongs to the caller. NULL: each read goes to the process. A page isn't read again, so
-	 * this suits only a short session.
+	 * The caller's cache of pages; NULL: each read goes to the process. A page in the cache
+	 * isn't read again, so this suits only a short session.
 	 */
 	struct heap_pages *pages;
 };

@@ -11,7 +11,10 @@
 
 #define THREADS_MAX 16 /* how many threads of a process are tried at most */
 
-/* Reads through the first thread by which the kernel finds the process's memory. */
+/*
+ * Reads by the ids of the process's threads, one after another, until the kernel finds the
+ * process's memory by one of them.
+ */
 static ssize_t read_by_thread(pid_t pid, const struct iovec *to, const struct iovec *from, size_t n)
 {
 	_cleanup_proc_ struct proc p = PROC_INIT;

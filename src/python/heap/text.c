@@ -54,7 +54,10 @@ static int utf8_decode(const uint8_t *p, const uint8_t *end, uint32_t *ret)
 	return (int)n;
 }
 
-/* @cut: @end isn't the end of the text, and may be in the middle of a sequence. */
+/*
+ * Are the bytes valid UTF-8? @cut: @end isn't the end of the text, and may be in the middle of a
+ * sequence.
+ */
 static bool is_utf8(const uint8_t *p, const uint8_t *end, bool cut)
 {
 	uint32_t c;
@@ -143,8 +146,9 @@ static size_t encode(uint32_t c, char buf[static 8])
 }
 
 /*
- * @cut: the text is longer than what was copied. .fits is where the text would be cut: the last
- * boundary after which the ellipsis has room.
+ * Appends the rest of the text. @cut: the text is longer than what was copied. Then, or if the text
+ * has more than TEXT_MAX_BYTES, it is cut at `fits`: the last boundary after which the ellipsis has
+ * room.
  */
 static void append(struct reader *r, bool cut, struct str *out)
 {

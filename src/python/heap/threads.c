@@ -147,7 +147,7 @@ struct question {
 
 struct packed {
 	uint64_t ident, native;
-	/* bytes of the name that follows, with its NUL and the padding before the next one */
+	/* how many bytes the name that follows takes, with its NUL and the padding after it */
 	size_t n;
 };
 

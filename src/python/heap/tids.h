@@ -22,9 +22,9 @@ void py_tids_fini(struct py_tids *t); /* a zeroed @t is fine */
 pid_t py_tid_by_native(const struct py_tids *t, uint64_t native);
 
 /*
- * As py_tid_by_native(), by the thread's pthread_self(), which is in the C library's own struct
- * (glibc and musl on x86-64 and aarch64). 0: there is no such thread, or it isn't known for this C
- * library.
+ * As py_tid_by_native(), by @ident, the thread's pthread_self(). It is the address of the C
+ * library's own struct, which has the tid (glibc and musl on x86-64 and aarch64). 0: there is no
+ * such thread, or the place of the tid isn't known for this C library.
  */
 pid_t py_tid_by_ident(const struct py_tids *t, struct heap *h, const struct py_where *where,
 		      uint64_t ident);

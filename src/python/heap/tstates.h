@@ -13,7 +13,10 @@
 /* What is read of one PyThreadState. */
 struct py_tstate {
 	uint64_t addr, interp;
-	/* address of the pointer to it: in an interpreter, or in the state before it */
+	/*
+	 * address of the pointer to this thread state: in its interpreter, or in the state before
+	 * it
+	 */
 	uint64_t slot;
 	/* the thread state's thread_id: pthread_self() = thread pointer + where->self_offset */
 	uint64_t ident;

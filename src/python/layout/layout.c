@@ -37,7 +37,7 @@
 	(PY_CAN_FROM_3_12 | PY_CAN(GIL_ACTIVE) | PY_CAN(TRACE_REFS) | PY_CAN(VALUES_TAGGED) |      \
 	 PY_CAN(COUNTER_SYMBOL))
 
-/* Where PyInterpreterState and PyThreadState begin, they are the same from 3.6 to 3.10. */
+/* The beginnings of PyInterpreterState and PyThreadState, which are the same from 3.6 to 3.10. */
 #define STATES_3_6                                                                                 \
 	.walk = PY_WALK_OBJECT, .interp_next = 0, .interp_tstate_head = 8, .tstate_next = 8,       \
 	.tstate_interp = 16, .tstate_frame = 24, .frame_back = 24, .frame_code = 32,               \
@@ -313,8 +313,8 @@ struct py_runtime_row py_runtime_grow(const struct py_runtime_row *row, unsigned
 }
 
 /*
- * With Py_TRACE_REFS (pydebug up to 3.7, --with-trace-refs up to 3.12) _ob_next and _ob_prev
- * precede an object.
+ * With Py_TRACE_REFS (pydebug up to 3.7, --with-trace-refs up to 3.12) the pointers _ob_next and
+ * _ob_prev come before each object's header.
  */
 void py_layout_trace_refs(struct py_layout *l)
 {
@@ -336,7 +336,7 @@ void py_layout_trace_refs(struct py_layout *l)
 		*fields[i] += 16;
 	for (size_t i = 0; i < ARRAY_SIZE(optional); i++)
 		*optional[i] += *optional[i] ? 16 : 0;
-	/* Only up to 3.10 frames are objects, so that their offsets grow too. */
+	/* Up to 3.10 frames are objects too, so the offsets of their fields also grow. */
 	for (size_t i = 0; i < ARRAY_SIZE(frame) && l->walk == PY_WALK_OBJECT; i++)
 		*frame[i] += 16;
 }

@@ -85,7 +85,7 @@ static const uint8_t order_3_15[] = {MEMBERS_3_15(X)};
 
 #define CAN_3_15 (PY_CAN_FROM_3_12 | PY_CAN(VALUES_HEAD))
 #define CAN_3_14 (CAN_3_15 | PY_CAN(HIDDEN_EXECUTORS))
-/* newer free-threaded builds never ran in the tests */
+/* only 3.13 has FREE_THREADED: newer free-threaded builds never ran in the tests */
 #define CAN_3_13 (CAN_3_15 | PY_CAN(FREE_THREADED))
 
 static const struct order {
@@ -93,11 +93,11 @@ static const struct order {
 	uint16_t n;
 	const uint8_t *member;
 	uint64_t can;
-	/* .kind in PyASCIIObject.state of a free-threaded build: bits before it */
+	/* how many bits come before .kind in PyASCIIObject.state of a free-threaded build */
 	uint8_t kind_shift;
 	/*
-	 * the thread state's u32 that says whether it holds the GIL: .gil_after bytes behind member
-	 * .gil_at, and which bit of it
+	 * where the thread state says whether it holds the GIL: in the bit .gil_bit (a mask) of the
+	 * u32 that is .gil_after bytes behind the member .gil_at
 	 */
 	uint8_t gil_at, gil_after, gil_bit;
 } orders[] = {

@@ -24,9 +24,10 @@ _must_use_ int py_layout_from_debug_offsets(const uint8_t *runtime, size_t n,
 					    struct py_layout *ret);
 
 /*
- * Offsets in _PyRuntime of a release; 0: it isn't there, or the debug offsets have it. On AArch64
- * with glibc each of the GIL's two mutexes is 8 bytes larger (48). There the size is 16 more, and
- * up to 3.11 so are the fields after the GIL (tstate_current, tss_key); see @growth below.
+ * Offsets in _PyRuntime of a release; 0: the field isn't there, or the debug offsets have it. On
+ * AArch64 with glibc each of the GIL's two mutexes is 8 bytes larger (48). There .size is 16 more,
+ * and up to 3.11 so are the offsets of the fields after the GIL (tstate_current, tss_key); see
+ * @growth below.
  */
 struct py_runtime_row {
 	uint16_t version;
