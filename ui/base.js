@@ -23,8 +23,8 @@ export function el(name, attributes = {}, ...children) {
 }
 
 /**
- * Replaces the contents of an element. If the keyboard was on a control in it, it moves to the same
- * control, or to the one in its place.
+ * Replaces the contents of an element. If the keyboard was on a control in the element, it is put
+ * on the same control of the new contents, or on the one in its place.
  * @param {Element} e @param {...(Node|string)} children
  */
 export function refill(e, ...children) {
@@ -93,7 +93,7 @@ export const counted = (n, one, many) => grouped(n) + '\u00a0' +
 	(n === 1 ? one : many || one + 's');
 
 /**
- * Caches the last answer, because a brush asks the same question many times.
+ * Returns a function that keeps its last answer, because a brush asks the same question many times.
  * @template T
  * @returns {(asked: unknown[], make: () => T) => T}
  */
@@ -161,7 +161,7 @@ let sliceEnd = 0;
  */
 export const sliceOver = () => performance.now() > sliceEnd;
 
-/** Lets the browser handle input and draw. A timer would wait longer than that needs. */
+/** Lets the browser handle input and draw. A timer would wait longer than the browser needs. */
 export async function breathe() {
 	const {port1, port2} = new MessageChannel();
 	await new Promise((done) => {

@@ -184,8 +184,8 @@ function linesOf(node) {
 }
 
 /**
- * What the garbage collector, and code that it called, took of a box; -1: not known, or not in this
- * kind of picture.
+ * Which part of a box's value and samples the garbage collector took, with code that it called; -1:
+ * not known, or not in this kind of picture.
  * @param {Flame} of @param {number} node
  */
 function collectedIn(of, node) {

@@ -30,7 +30,7 @@ export function answer(what) {
  * The box of a tree in time order that is in the same place as box @i of the tree @was.
  * @param {import('./tree.js').Tree} was
  * @param {number} i
- * @param {number} none where there is none
+ * @param {number} none the result if there is no such box
  */
 function samePlace(was, i, none) {
 	const {n, depth, at} = flame.tree;

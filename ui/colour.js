@@ -85,7 +85,7 @@ export function fillOf(f) {
 /** @param {string} name */
 export const familyFills = (name) => FILLS[scheme][name];
 
-/** On all of these fills, text too has a contrast of 4.5:1. */
+/** Text on each of these fills has a contrast of at least 4.5:1. */
 const STATES_OF_GIL = {light: {held: '#9ed8ab', waiting: '#ffb27d', released: '#8dbdf2',
 	none: '#e4e4e7', unknown: '#c6c6cb'},
 	dark: {held: '#1f5c2e', waiting: '#8a4603', released: '#1d4a80', none: '#34343a',
@@ -125,8 +125,8 @@ export const nthFill = (i) => APART[scheme][Math.min(i, APART[scheme].length - 1
 
 const STEPS = 255;
 /** @type {Map<string, Map<string, string[]>>} */
-// By both ends, in two levels: making a text for one key would cost more than all the rest of a
-// box's colour.
+// Ramps by the colours of both ends, in two levels of maps: joining both to one key would cost more
+// than all the rest of a box's colour.
 const ramps = new Map();
 
 /**

@@ -30,7 +30,7 @@ import {breathe, byId, sliceOver} from './base.js';
  * @typedef {object} Data
  * @property {any} header
  * @property {Fn[]} functions
- * @property {Int32Array} firstSpot of each function; one more at the end
+ * @property {Int32Array} firstSpot of each function, as an index; one more entry at the end
  * @property {Int32Array} spotLine
  * @property {Int32Array} spotColumn
  * @property {Int32Array} spotEnd where its expression ends: lines further on, and column; 0: not
@@ -42,7 +42,7 @@ import {breathe, byId, sliceOver} from './base.js';
  * @property {Int32Array} depth
  * @property {Int32Array} end one past the last box of the subtree
  * @property {number} maxDepth
- * @property {Int32Array} firstNode of each box; one more at the end
+ * @property {Int32Array} firstNode of each box, as an index; one more entry at the end
  * @property {number} nodes number of nodes; a node is a spot (line) under one caller's spot
  * @property {Int32Array} nodeParent
  * @property {Int32Array} nodeSpot
@@ -65,8 +65,8 @@ export const KINDS = ['Python', 'native', 'kernel', 'JIT code', 'garbage collect
 export const PYTHON = 0, NATIVE = 1, KERNEL = 2, GC = 4, MARK = 5;
 
 /**
- * Are the samples, and the rate, those of value @v? In a recording of several events they are those
- * of the event that .periodType names. find_count() in src/view/diff.c decides in the same way.
+ * Do the samples, and the rate, belong to value @v? In a recording of several events they belong to
+ * the event that .periodType names. find_count() in src/view/diff.c decides in the same way.
  * @param {any} header @param {number} v
  */
 export function samplesAreOf({values, periodType, periodUnit}, v) {
@@ -322,8 +322,8 @@ export async function readSamples(d) {
 }
 
 /**
- * @typedef {object} Source of a file; without text if .changed, or .foreign: shown only with
- *   --source
+ * @typedef {object} Source of a file; it has no text if .changed or .foreign. .foreign: the text is
+ *   shown only with --source
  * @property {boolean} changed
  * @property {boolean} foreign
  * @property {Map<number, string>} lines
@@ -356,7 +356,7 @@ async function readSource(id) {
 }
 
 /**
- * The source text; in a page of two recordings that of both sides.
+ * Returns the source text; in a page of two recordings, that of both sides.
  * @returns {Promise<Sources[]>}
  */
 export async function readSources() {

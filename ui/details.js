@@ -12,9 +12,11 @@ import {kindName} from './colour.js';
  * @property {number} self of the value type shown; -1: not known yet, or not in this kind of
  *   picture
  * @property {number} count
- * @property {number} selfCount samples; -1: not known yet, as .self; NaN: never known
- * @property {number} all of the recording
- * @property {number} shown what is on the screen @property {string} part its name
+ * @property {number} selfCount number of samples, in the function itself; -1: not known yet, as
+ *   .self; NaN: never known
+ * @property {number} all value of the recording
+ * @property {number} shown value of what is on the screen
+ * @property {string} part name of what is on the screen
  * @property {number} gc
  * @property {number} gcCount the garbage collector's part of .value and .count, with code that it
  *   called; -1 as .self

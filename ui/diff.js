@@ -16,12 +16,15 @@ import {flame, nodeSums, page, state, valueName} from './view.js';
 /** @typedef {import('./sides.js').Cost} Cost */
 
 // Bits of a verdict, as in src/picture/html/html_diff.h: the own cost changed, the total cost
-// changed. Twice a bit stands for its share.
+// changed. The bit with twice the value says that its share changed.
 export const SELF = 1, TOTAL = 4;
 /** @param {number} verdict @param {number} which */
 export const surely = (verdict, which) => Boolean(verdict & 3 * which);
 
-/** Noise was judged for the whole recordings, not for what filters leave of them. */
+/**
+ * Tells whether verdicts hold for what is shown: noise was judged for the whole recordings, not for
+ * what filters leave of them.
+ */
 export const judged = () => !isFiltered(state.filter) && state.value === page.data.header.value &&
 	state.library === 'shown';
 
@@ -146,7 +149,7 @@ export function diffHeader() {
 }
 
 /**
- * The part of each side's shown cost, in words.
+ * Says in words which part of each side's shown cost @part is.
  * @param {(side: number) => number} part @param {number[]} whole
  */
 function ofBoth(part, whole) {

@@ -53,7 +53,7 @@ export class Flame {
 		this.placed = []; // node, x and width of each box that was drawn
 		this.rows = 0;
 		this.hover = -1;
-		this.top = 0; // what .scroller.scrollTop is; that itself is slow to read
+		this.top = 0; // a copy of .scroller.scrollTop, which is slow to read
 		listenGestures(this);
 	}
 
@@ -114,7 +114,8 @@ export class Flame {
 		const scale = width / Math.max(this.b - this.a, 1e-12), start = -this.a * scale;
 		const todo = [this.zoom, start, scale],
 			perValue = scale / (valueOf(t, this.zoom) || 1);
-		// In another order every box takes its place, however narrow it is.
+		// Only if the widest boxes come first can the narrow ones be left out here: in
+		// another order, each box takes up its width before the next one.
 		const least = this.order === children ? LEAST / perValue : 0;
 		while (todo.length) {
 			const w = todo.pop(), x = todo.pop(), i = todo.pop();

@@ -43,8 +43,8 @@ function trunk({end}, start, value, share = TRUNK) {
 }
 
 /**
- * Would the picture show little but a trunk? True if it begins with many rows of the same width, or
- * with many rows of libraries that most of all is in.
+ * Would the picture show little but a trunk? True if it begins with many rows of nearly the same
+ * width, or if many of the rows that more than half of all is in are library code.
  * @param {Tree} t @param {Fn[]} functions
  */
 export function isDeep(t, functions) {
@@ -140,7 +140,7 @@ function joined(runs, of) {
  * Folds the trunk of all, or of each group, into one box.
  * @param {Tree} t
  * @param {Fn[]} functions
- * @param {number} f the trunk's
+ * @param {number} f the function of the trunk's box
  * @param {Map<number, Run>} runs
  * @param {Float64Array} self
  */

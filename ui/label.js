@@ -5,7 +5,8 @@ import {columns, fit} from './base.js';
 
 /** @typedef {import('./data.js').Fn} Fn */
 
-// A browser that has just started takes 6 ms to look for a font that doesn't exist.
+// The first font should exist: a browser that has just started takes 6 ms to look for one that
+// doesn't.
 export const FONT =
 	'12px "DejaVu Sans Mono", ui-monospace, SFMono-Regular, Menlo, Consolas, monospace';
 
@@ -16,7 +17,7 @@ export const FONT =
 const labels = new WeakMap();
 
 /**
- * Code without a name is called by its module and its address there.
+ * Is it code without a name? Such code is called by its module and its address there.
  * @param {Fn} f
  */
 export const nameless = (f) => !f.file &&

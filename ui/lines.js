@@ -14,7 +14,7 @@ import {PYTHON} from './data.js';
  */
 /**
  * @typedef {{column: number, more: number, end: number, sum: number}} Part an expression; .more:
- *   lines further on where it ends; .end: the column after it
+ *   how many lines further on it ends; .end: the column after it
  */
 /** @typedef {{self: number, total: number, parts: Map<number, Part>}} Line */
 

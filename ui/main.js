@@ -147,7 +147,8 @@ const loaded = () => new Promise((done) => {
 });
 
 /**
- * Waits until what was drawn is on the screen; doesn't wait for a browser that shows nothing now.
+ * Waits until what was drawn is on the screen, but at most a second: a browser that doesn't show
+ * the page now draws nothing.
  */
 const seen = () => new Promise((done) => {
 	requestAnimationFrame(() => setTimeout(done));
@@ -234,7 +235,7 @@ function endEarly() {
 		saveSoon();
 }
 
-/** Shows what the place of the picture depends on. */
+/** Shows the parts around the picture, on whose size its place depends. */
 function showAround() {
 	header();
 	tools();

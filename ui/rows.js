@@ -94,7 +94,7 @@ function allSums({of, outer, example}, owner) {
 				if (outer[i] >= 0)
 					all[outer[i]] += value;
 			}
-			// Of these boxes only the last one has a value of its own.
+			// Of the boxes of a run only the last one has a value of its own.
 			const own = sum[begin[r + 1]] - before, f = own ? owner(start[r + 1] - 1) :
 				-1;
 			if (f >= 0 && of[f] >= 0)
@@ -203,7 +203,7 @@ function frameRows(which) {
 				TABLES.modules.note)(functions[f]), self: self[i], total: all[i],
 				chosen: one && f === state.chosen,
 			noteLater: withLines.has(i) ? () => hottestLine(f, self[i]) : undefined,
-			// in the view of the user's own code, that comes first
+			// in the view of the user's own code, own code comes first
 			rank: family(functions[f]) === 'p' ? 0 : 1,
 			fill: which === 'functions' ? fillOf(functions[f]) : undefined,
 			choose: one ? () => choose(f, false) : which === 'files' ? () =>
@@ -292,7 +292,10 @@ export function showRows(rows, more) {
 }
 
 let tableTimer = 0;
-/** After the picture: the first sums of many boxes take longer than readers should wait for it. */
+/**
+ * Fills the table after the picture was drawn: the first sums of many boxes take longer than
+ * readers should wait for the picture.
+ */
 export function tableSoon() {
 	clearTimeout(tableTimer);
 	tableTimer = setTimeout(table, 30);

@@ -145,7 +145,7 @@ function rootTexts() {
 /**
  * Stacks as krait report --format folded writes them, with the value that is shown, or the number
  * of its samples if that is known, because readers of that format take the number for a count. For
- * two recordings, both numbers follow a stack, without lines, which may differ.
+ * two recordings, both numbers follow a stack; its frames have no lines, because these may differ.
  */
 export function foldedText() {
 	const {data, pass, sides} = page, {header} = data,

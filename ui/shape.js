@@ -54,7 +54,7 @@ export function callerNodes(d) {
 /**
  * @param {Data} d
  * @param {boolean} hidden library frames are left out, and their time is their caller's
- * @param {boolean} recursion in one box
+ * @param {boolean} recursion is shown in one box
  */
 export function shaped(d, hidden, recursion) {
 	const inside = insideLibrary(d);
@@ -302,8 +302,9 @@ export function callersOf(t, f, boxes, of) {
 const COLUMNS = 2000; // the most columns, more than anyone could tell apart
 
 /**
- * Samples one after the other. Neighbours share the boxes of common callers; groups stay apart.
- * .leaf: the node of each sample. Samples that are too narrow to be seen get no boxes of their own.
+ * A tree whose samples are drawn one after the other, in order of time. Neighbours share the boxes
+ * of common callers; groups stay apart. .leaf: the node of each sample. Samples that are too narrow
+ * to be seen get no boxes of their own.
  * @param {Data} d
  * @param {Tree & {leaf?: Int32Array}} t
  * @param {Float64Array} w of samples, 0 = not shown

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Two recordings in one page: what the samples of each side count. The value of a box is the mean
-// of both sides in the measure (value per second of wall time, per what the user counted, or
+// Two recordings in one page: how much the samples of each side count. The value of a box is the
+// mean of both sides in the measure (value per second of wall time, per what the user counted, or
 // share). So a path that is on one side only also has its place.
 
 import {percent, quantity} from './base.js';

@@ -15,9 +15,9 @@ const LANES = 6, LANE = 17, NAMES = 150, AXIS = 16, ROOM = NAMES - 24;
 const BUCKET = 1e7; // the resolution in ns of recordings that don't have exact times
 
 /**
- * As much of a name as fits beside its lane. A number at its end stays. If the name is a thread
- * with its process, the process's number stays too; the thread's number only if its name is too
- * long.
+ * Returns as much of a name as fits beside its lane. A number at the end of the name stays. If the
+ * name is a thread with its process, the process's number stays too; the thread's number only if
+ * its name is too long.
  * @param {CanvasRenderingContext2D} g @param {string} name
  */
 function shortened(g, name) {
@@ -37,7 +37,7 @@ function shortened(g, name) {
 
 /**
  * What gets a lane each: the sides of a comparison; else processes or threads, as the reader groups
- * by them. If the reader doesn't, processes, or threads if only one process is shown.
+ * by them. If the reader groups by neither: processes, or threads if only one process is shown.
  * @param {Data} d @param {Uint8Array} there label sets that are shown
  */
 function laneGroups(d, there) {
@@ -293,7 +293,7 @@ export class Strip {
 	 * The range that an arrow key leads to. The first one is a tenth of the recording, at its
 	 * end.
 	 * @param {number} sign
-	 * @param {boolean} wider the end moves alone
+	 * @param {boolean} wider only the end of the range moves
 	 * @returns {[number, number]}
 	 */
 	beside(sign, wider) {

@@ -17,7 +17,8 @@ import {save} from './save.js';
 import {above, flame, page, shown, state, unit, valueName, withoutCode} from './view.js';
 
 /**
- * A value's name in the list of all. Beside other events, "samples" alone doesn't say whose.
+ * A value's name in the list of all. If there are several events, "samples" alone doesn't say of
+ * which.
  * @param {any} h header @param {number} v
  */
 function choiceName(h, v) {
@@ -70,7 +71,7 @@ function ownHeader() {
 	}
 	byId('title').textContent = h.title;
 	byId('title').title = h.title;
-	// how much ran is said before the shares of it
+	// how much of the time the program ran is said first; the shares are shares of that
 	const said = [h.cpuUse, h.headline].filter(Boolean);
 	byId('headline').title = said.join('. ');
 	// A name may be as long as the window is wide.
@@ -188,7 +189,7 @@ export function tools() {
 		table();
 		saveSoon();
 	}, state.code === 'all');
-	// The button isn't hidden, so that the table doesn't move.
+	// The button is disabled, not hidden, so that the table doesn't move.
 	native.toggleAttribute('disabled', !FRAMES.includes(tableName()));
 	refill(byId('tabs'), ...Object.entries(TABLES).filter(([name, t]) => isThere(name) &&
 		(!t.of || t.of().length)).map(([name]) =>

@@ -134,7 +134,10 @@ export function grouping() {
 	return groupLabels(data, PROGRAM).names.length > 1 ? PROGRAM : '';
 }
 
-/** Has one side several programs? (The two programs that are compared don't count as several.) */
+/**
+ * Does either side have several programs? (The two programs that are compared don't count as
+ * several.)
+ */
 function programsOfSides() {
 	const {of} = page.sides, g = groupLabels(page.data, PROGRAM);
 	return [0, 1].some((side) =>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* By system call, because libcap's functions may change all threads of a process. See caps.h. */
+/*
+ * Changes the capabilities of one thread; see caps.h. It uses the system call, because libcap's
+ * functions may change all threads of a process.
+ */
 #include "base/caps.h"
 
 #include <sys/syscall.h>

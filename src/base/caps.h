@@ -25,8 +25,8 @@
 void caps_rest(void);
 
 /*
- * Puts @caps into effect, besides those that are, as far as they are permitted. Returns the
- * capabilities that were in effect before, for caps_restore().
+ * Puts those of @caps into effect that are permitted; capabilities that are in effect already stay
+ * so. Returns the capabilities that were in effect before, for caps_restore().
  */
 uint64_t caps_raise(uint64_t caps);
 void caps_restore(uint64_t effective);

@@ -32,8 +32,9 @@ static int namespace_of(const char *process, const char *name, ino_t *ret)
 }
 
 /*
- * The file has the shifts of the namespace for children. The process's own namespace may be another
- * one, until the process calls exec.
+ * timens_offsets has the shifts of the namespace that new children of the process get. Until the
+ * process calls exec, its own namespace may be another one, and then its shift can't be read
+ * (-EXDEV).
  */
 static int read_shift(const char *process, int64_t *ret_ns)
 {

@@ -15,8 +15,8 @@ static inline uint64_t timespec_ns(struct timespec t)
 
 /*
  * Reads CLOCK_MONOTONIC as BPF programs and perf events do: without the shift of this process's
- * time namespace. Other clocks are read as they are: CLOCK_BOOTTIME is then the clock of the start
- * times in /proc/PID/stat.
+ * time namespace. Other clocks are read with the shift. So CLOCK_BOOTTIME can be compared with the
+ * start times in /proc/PID/stat, which have the same shift.
  */
 uint64_t clock_ns(clockid_t id);
 

@@ -42,7 +42,7 @@ int err_set(int code, const char *fmt, ...)
 	return code;
 }
 
-/* The system's words, and what helps where one command does. */
+/* Returns the system's words for error @code. If one command mends the cause, it is named too. */
 static const char *words_of(int code)
 {
 	return code == -EMFILE ? "too many open files; raise the limit with `ulimit -n 65536`"

@@ -16,7 +16,7 @@
 
 #define NAME "krait-far-"
 #define LINK "/memfd:"
-/* the most bytes of a memory file's name up to its number, with the secret */
+/* the most bytes of what a memory file's name has before its number; the secret is in it */
 #define NAME_BYTES  64
 #define BLOCK_BYTES ((uint64_t)4 << 10)
 #define RUN_BLOCKS  32 /* how many blocks of a far file are fetched at once */
@@ -33,7 +33,10 @@ struct copy {
 	uint8_t *blocks;
 };
 
-/* What is known of all far files: one for the whole program, as descriptors are. */
+/*
+ * What is known of all far files. There is one such struct, because descriptors belong to the whole
+ * program, too.
+ */
 static struct {
 	/* how to reach the real files; NULL: no far file exists yet */
 	const struct far_ops *_Atomic ops;

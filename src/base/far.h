@@ -3,8 +3,9 @@
  * Files whose file system may never answer: FUSE with a program that hangs, or a server that is
  * gone. A thread that opens, reads or even closes such a file may hang for ever, and then krait
  * can't end. So krait's own descriptor is that of an empty file in memory, and a child holds the
- * real file open (proc/keeper.h). The child hands over what the functions here ask for, or an error
- * in time. For every other descriptor far_pread() and far_stat() are pread() and fstat().
+ * real file open (proc/keeper.h). The functions here ask the child. If the file system doesn't
+ * answer the child in time, they return an error. For every other descriptor far_pread() and
+ * far_stat() are pread() and fstat().
  */
 #ifndef BASE_FAR_H
 #define BASE_FAR_H
@@ -48,8 +49,8 @@ _must_use_ int far_copy(int fd);
 void far_drop(int copy); /* Frees @copy; negative: there is no copy. */
 
 /*
- * Fills @n bytes at @offset of the copy @fd, as far as the file has them. False: that failed. True,
- * with nothing to do, for a descriptor that isn't far.
+ * If @fd is a copy: fills its @n bytes at @offset, as far as the file has them. If @fd is the
+ * descriptor of an ordinary file, nothing needs filling. False: the bytes couldn't be fetched.
  */
 _must_use_ bool far_fetch(int fd, uint64_t offset, uint64_t n);
 

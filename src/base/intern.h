@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Interning: equal bytes get the same id. Ids are dense from 1, below 2^31, in first-use order.
- * Items never move: a pointer to one stays valid as long as the table. An item costs 8 to 16 bytes
- * beside its own. The hash is seeded per table, so that nobody can write a file whose items
+ * Items never move: a pointer to one stays valid as long as the table. An item takes 8 to 16 bytes
+ * beside its own bytes. The hash is seeded per table, so that nobody can write a file whose items
  * collide.
  */
 #ifndef BASE_INTERN_H

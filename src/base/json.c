@@ -7,7 +7,10 @@
 
 typedef void (*put_fn)(void *to, const char *s, size_t n);
 
-/* Reads the next character. May it be written unescaped? Not if a terminal would obey it. */
+/*
+ * Reads the next character. True: it may be written unescaped. A character that a terminal would
+ * obey may not.
+ */
 static bool is_plain(const char **s, unsigned *c)
 {
 	bool shown;

@@ -74,7 +74,7 @@ int json_in_key(struct json_in *in, struct str *key)
 	return 1;
 }
 
-/* Reads four hexadecimal digits; -1 if they aren't. */
+/* Reads four hexadecimal digits; -1 if the next four characters aren't such digits. */
 static int hex4(struct json_in *in)
 {
 	int v = 0;
@@ -216,7 +216,7 @@ int json_in_integer(struct json_in *in, int64_t *ret)
 	return 0;
 }
 
-/* Appends digits to *v, as far as 18 fit, and adds to *power the powers of ten that *v lacks. */
+/* Appends digits to *v until it has 18, and adds to *power the powers of ten that *v lacks. */
 static void take_digits(struct json_in *in, bool fraction, uint64_t *v, int64_t *power)
 {
 	for (; in->at < in->end && *in->at >= '0' && *in->at <= '9'; in->at++) {

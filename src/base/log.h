@@ -2,9 +2,8 @@
 /*
  * Messages for the user. Each room sends them where it does its work; the program decides whether
  * and where they are shown (the command line: src/cli/words.h). Without log_set_sink() nobody sees
- * them. Levels: -q errors and warnings only, default notes, -v details, -vv everything. Level and
- * sink are global variables. The program has few others: the flags of signals, and limit_names
- * (base/slice.h).
+ * them. Levels: -q errors and warnings only, default notes, -v details, -vv everything. The level
+ * and the sink are global: they are the same for all threads.
  */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
@@ -23,8 +22,8 @@ enum log_level log_level(void);
 struct log_sink {
 	void (*say)(enum log_level level, const char *text);
 	/*
-	 * Shows, in one line, what krait does now, in place of the progress line before. NULL: it
-	 * is over.
+	 * Shows, in one line, what krait does now, in place of the progress line before. NULL:
+	 * krait no longer does that.
 	 */
 	void (*progress)(const char *text);
 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A hash table from u64 to u64 (ids, indices, pointers), open addressing, linear probing. Keys are
- * mixed, so they may be addresses or sequences. The order of iteration is that of the table.
+ * mixed, so they may be addresses or sequences. Iteration follows the slots of the table, so its
+ * order means nothing.
  */
 #ifndef BASE_MAP_H
 #define BASE_MAP_H

@@ -29,8 +29,8 @@ void nearest_init(struct nearest *n, const char *typed);
 void nearest_fini(struct nearest *n);
 
 /*
- * @word could have been typed, @shown is how to show it. Adding it again does nothing. Without
- * memory the word is left out.
+ * Adds @word, which the user may have meant; messages show it as @shown. Adding it again does
+ * nothing. Without memory the word is left out.
  */
 void nearest_add(struct nearest *n, const char *word, const char *shown);
 

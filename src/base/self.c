@@ -37,7 +37,10 @@ static void find_name(void)
 	_cleanup_free_ char *path = realpath("/proc/self/exe", NULL);
 	struct stat own, found;
 
-	/* The path is unknown if krait's file was replaced: then the plain name has to do. */
+	/*
+	 * If krait's file was replaced, its path is unknown, and the plain name is the best there
+	 * is.
+	 */
 	if (!path || stat(path, &own) ||
 	    (sudo_finds(&found) && found.st_dev == own.st_dev && found.st_ino == own.st_ino))
 		str_add(&name, "krait");

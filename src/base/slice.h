@@ -19,7 +19,9 @@
 #define WORK_CALL 1000 /* the work of a system call that reads something small */
 #define WORK_SORT 64   /* the work of sorting up to a million entries, for each of them */
 
-/* Bounds the work of one thread from slice_begin() to slice_end(). Lies in the caller's storage. */
+/*
+ * Bounds the work of one thread from slice_begin() to slice_end(). The caller provides its memory.
+ */
 struct slice {
 	uint64_t left;
 	uint64_t memory; /* bytes that may still be allocated until the end of the slice */

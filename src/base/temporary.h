@@ -13,7 +13,7 @@ int temporary_file(void);
 
 /*
  * Makes a directory that only krait's user can enter, in the first of $TMPDIR, /var/tmp and /tmp
- * where that works. Its path (heap); NULL if that works nowhere.
+ * where that works. Returns its path, which the caller frees; NULL if that works nowhere.
  */
 char *temporary_dir(void);
 

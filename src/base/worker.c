@@ -52,7 +52,7 @@ struct worker {
 	pthread_mutex_t door;
 	bool abandoned;
 	struct queue done;
-	bool told;	/* .fd is readable: it was told of a job that is done */
+	bool told;	/* .fd is readable, because a job is done */
 	unsigned count; /* how many jobs were ever done */
 };
 
@@ -177,7 +177,7 @@ static bool is_running(const struct lane *l)
 	return false;
 }
 
-/* Sees to it that no further job is started. True: none runs either. */
+/* Sees to it that no further job is started. True: no job runs any more. */
 static bool stop(struct worker *w)
 {
 	bool running;
@@ -254,8 +254,8 @@ static void *work(void *arg)
 
 		if (job) {
 			/*
-			 * rests the capabilities again: seteuid() in another thread has given them
-			 * back
+			 * takes the capabilities out of effect again: seteuid() in another thread,
+			 * which changes all threads, may have put them into effect
 			 */
 			caps_rest();
 			run(s, job);

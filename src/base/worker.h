@@ -5,7 +5,7 @@
  * touch belongs to its thread until the job is taken back. A thread starts with its first job. It
  * has the rights that krait has then, and no signal is delivered to it. A job that takes longer
  * than a second, maybe for ever, doesn't keep the others waiting: another thread goes on with them,
- * except with those of the same group. Jobs have no capabilities in effect but those that they
+ * except with those of that job's group. Jobs have no capabilities in effect but those that they
  * raise (caps.h).
  */
 #ifndef BASE_WORKER_H
@@ -59,8 +59,8 @@ bool worker_wait(struct worker *w, int ms);
 
 /*
  * The running job, of several the one that has run longest; NULL: none. @step: what the job says
- * that it does, NULL if it says nothing. The job belongs to its thread, but nobody frees it before
- * the caller takes jobs.
+ * that it does, NULL if it says nothing. The job still belongs to its thread, but the pointer stays
+ * valid until the caller takes jobs back.
  */
 struct worker_job *worker_running(struct worker *w, const char **step);
 
@@ -71,8 +71,8 @@ struct worker_job *worker_running(struct worker *w, const char **step);
 void worker_cancel(struct worker *w);
 
 /*
- * For the code of jobs, wherever it is. Outside of jobs the functions below do nothing, and nothing
- * is cancelled.
+ * The functions below are for the code that jobs run. Called by other code, they do nothing, and
+ * worker_cancelled() is false.
  */
 
 /*

@@ -107,8 +107,8 @@ static bool is_control(uint8_t c)
 }
 
 /*
- * Is it a message whose fields have numbers from 1 to 15, each a number or bytes? A text that
- * happens to begin so isn't.
+ * Is it a message that begins with a field from 1 to 15, which is a number or bytes? A text may
+ * begin in the same way, but contains no control characters.
  */
 static bool is_pprof(const struct read_input *in)
 {
@@ -312,14 +312,18 @@ static int read_until(int fd, struct bytes *b, size_t want)
 
 /*
  * Is it worth reading the whole file? A picture's recording may come late, so text and pstats are
- * read to the end. A file that no format can begin with isn't: /dev/zero and disk images end here.
+ * read to the end. A file that begins as no format does isn't worth it: /dev/zero and disk images
+ * aren't read further.
  */
 static bool worth_reading(const struct bytes *b)
 {
 	return b->n < HEAD || b->v[0] == '<' || is_pstats(b->v, b->n) || find(b->v, b->n);
 }
 
-/* Tells whether a file is too large; that of a pipe is known only once it was read. */
+/*
+ * Tells whether a file is too large. The size of what comes through a pipe is known only once it
+ * was read.
+ */
 static bool is_too_large(int fd, const struct bytes *b)
 {
 	struct stat st;
@@ -343,7 +347,7 @@ static int read_fd(int fd, struct bytes *b)
 		       : 0;
 }
 
-/* What of a file is wanted. */
+/* What a caller wants of a file; members that it doesn't want are NULL. */
 struct wanted {
 	struct profile **one, **two; /* the file's profile, or both of a page that compares two */
 	const char *tag;	     /* the source text of a page, after this tag */

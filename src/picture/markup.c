@@ -143,7 +143,8 @@ void markup_add_xml(struct str *b, const char *s, size_t n)
 }
 
 /*
- * As character references (CommonMark 0.31, section 2.5) the characters of a name are never markup.
+ * Writes the characters of a name as character references (CommonMark 0.31, section 2.5), which are
+ * never markup.
  */
 void markup_add_md(struct str *b, const char *s, size_t n)
 {

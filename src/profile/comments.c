@@ -27,7 +27,7 @@ static int insert(struct comments *c, size_t at, const char *text)
 	return 0;
 }
 
-/* Tells whether another line fits; one stays free, for the number of lines left out. */
+/* Tells whether another line fits. The last line stays free: it says how many were left out. */
 static bool fits(const struct comments *c, size_t bytes)
 {
 	return c->list.n < COMMENTS_MAX - 1 && bytes <= COMMENTS_MAX_BYTES - c->bytes;

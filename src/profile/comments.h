@@ -47,7 +47,7 @@ void comments_fini(struct comments *c);
 void comments_remove(struct comments *c, bool (*is)(const char *text));
 
 /*
- * How many whole runs of commands the profile is, if all of them ended with 0: "ended: 0" is one
+ * How many whole runs of commands the profile is of, if all of them ended with 0: "ended: 0" is one
  * run, "ended: 0, 12 runs" is a merged profile's line. 0: not known, also if there is more than one
  * such line.
  */
@@ -55,8 +55,8 @@ uint64_t comments_runs(const struct comments *c);
 bool comments_is_ended(const char *text);
 
 /*
- * What the last comment of key "ended" says, "by -d"; NULL: there is none. In a file it may be
- * anything.
+ * Returns what the last comment of key "ended" says, such as "by -d"; NULL: there is none. In a
+ * file it may be any text.
  */
 const char *comments_end(const struct comments *c);
 

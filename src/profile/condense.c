@@ -12,7 +12,10 @@
 
 enum detail { WHOLE, FUNCTIONS, INNERMOST };
 
-/* A frame that is kept: a location; or one without its line: LINELESS, mapping << 32, function. */
+/*
+ * A frame as a number: a kept frame is the id of its location; without its line it is LINELESS |
+ * mapping << 32 | function. RARE: the frame isn't kept.
+ */
 #define RARE	 0
 #define LINELESS (1ull << 63)
 
@@ -23,7 +26,10 @@ struct weight {
 
 typedef VEC(struct weight) weights;
 
-/* By value, largest first; of equal ones the younger comes first, whose id is larger. */
+/*
+ * Orders by value, largest first; of equal values the one with the larger id, which is younger,
+ * comes first.
+ */
 static int compare(const void *va, const void *vb)
 {
 	const struct weight *a = va, *b = vb;
@@ -33,12 +39,16 @@ static int compare(const void *va, const void *vb)
 	return a->key > b->key ? -1 : a->key < b->key;
 }
 
-/* A value's total weighs so much: the weights of all PROFILE_MAX_VALUES fit into an int64_t. */
+/*
+ * The weight of each value's total. It is so small that the sum of these weights over
+ * PROFILE_MAX_VALUES values fits into an int64_t.
+ */
 #define WEIGHT_OF_TOTAL ((int64_t)1 << 58)
 
 /*
  * Sets the factors that make values weights, so that what is heavy in any event is kept, however
- * small the numbers of that event are. "samples" counts what the first event's value says too.
+ * small the numbers of that event are. Value 0, "samples", gets no factor if there are others: the
+ * first event's value says the same.
  */
 static void set_factors(struct condense *c)
 {
@@ -244,7 +254,7 @@ static int leave_heaviest(struct map *values, size_t keep)
 	return 0;
 }
 
-/* Gives this detail to the heaviest stacks that have none yet, as many as are kept. */
+/* Gives this detail to the heaviest of the stacks that have none yet: to c->keep of them. */
 static int choose_stacks(struct condense *c, enum detail detail)
 {
 	_cleanup_(map_fini) struct map values = {};

@@ -3,12 +3,12 @@
  * Makes a profile smaller while it is in use: what was rare so far is summed up, and all ids
  * change.
  *
- * As many functions as asked for are kept, the heaviest ones (each value counts as a share of all
- * that the profile has of it); frames of all others become
- * "[rare code]". Then as many stacks as asked for stay whole. As many of the others keep their
- * functions, without lines and recursion. The rest keep only their innermost frame. So the self
- * value of a kept function stays what it was, and its total too, as far as its stacks are among the
- * first two groups. The labels "pid", "tid" and "thread" are given up unless they are asked for.
+ * As many functions as asked for are kept, the heaviest ones (each value counts as a share of its
+ * total in the profile); frames of all others become "[rare code]". Then as many stacks as asked
+ * for stay whole. As many of the others keep their functions, without lines and recursion. The rest
+ * keep only their innermost frame. So the self value of a kept function stays what it was, and its
+ * total too, as far as its stacks are among the first two groups. The labels "pid", "tid" and
+ * "thread" are given up unless they are asked for.
  */
 #ifndef PROFILE_CONDENSE_H
 #define PROFILE_CONDENSE_H
@@ -30,7 +30,7 @@ struct condense {
 	uint32_t *seen; /* by function id: the last .turn in which the function was met */
 	uint32_t turn;
 	uint8_t *detail;      /* by stack id: how much of the stack is kept (enum detail) */
-	VEC(uint64_t) frames; /* frames of the stack that is being made, as in condense.c */
+	VEC(uint64_t) frames; /* frames of the stack being made, coded as in condense.c */
 	VEC(uint32_t) locations;
 	uint32_t rare; /* id of the location that is the mark "[rare code]" */
 	struct profile_label ended[3];

@@ -28,8 +28,8 @@ uint32_t profile_copy_location(struct profile_copy *c, uint32_t id);
 uint32_t profile_copy_stack(struct profile_copy *c, uint32_t id);
 
 /*
- * Copies label set @id. @extra (ids of .to) is added, and replaces labels with the same key. Give
- * the same @extra every time.
+ * Copies label set @id. @extra (ids of .to) is added, and replaces labels with the same key. Each
+ * set is copied once, so every call must give the same @extra.
  */
 uint32_t profile_copy_labels(struct profile_copy *c, uint32_t id, const struct profile_label *extra,
 			     size_t n_extra);

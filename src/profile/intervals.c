@@ -75,8 +75,8 @@ static int compare_numbers(uint64_t a, uint64_t b)
 }
 
 /*
- * Orders intervals by track. In a track, the interval that counts before another one comes after
- * it.
+ * Orders intervals by track. In a track, where two intervals overlap, the one that comes later in
+ * this order counts.
  */
 static int compare(const void *a, const void *b)
 {
@@ -95,8 +95,8 @@ static bool same_track(const struct interval *a, const struct interval *b)
 }
 
 /*
- * Adds segments for the open intervals from @now until @until, when the next one begins. Each
- * segment ends an interval or is the last.
+ * Adds segments for the open intervals from @now until @until, when the next interval begins. A
+ * segment ends where its interval ends, or at @until.
  */
 static int lay_out_until(struct labeller *l, uint64_t now, uint64_t until)
 {

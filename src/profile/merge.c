@@ -168,8 +168,8 @@ static bool has_samples(const struct profile_meta *meta)
 }
 
 /*
- * Sets the period to that of the first profile. If "samples" are of another event in one of the
- * profiles, they are of no value of the merged one: then the period is one sample.
+ * Sets the period to that of the first profile. If the profiles' "samples" are of different events,
+ * those of the merged profile belong to none of its values: then the period is one sample.
  */
 static void set_period(struct merge *m, struct profile *const *in, size_t n)
 {

@@ -304,7 +304,8 @@ uint32_t profile_labels(struct profile *p, const struct profile_label *labels, s
 
 /*
  * Changed in place: the set keeps its id, and the table finds it only under its old hash, so an
- * equal set made later gets another id. Changed sets name a thread, which no other set does.
+ * equal set made later gets another id. A changed set belongs to one thread, so no other thread's
+ * set is equal to it.
  */
 bool profile_relabel(struct profile *p, uint32_t id, uint32_t key, uint32_t value)
 {

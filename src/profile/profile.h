@@ -80,9 +80,9 @@ bool profile_samples_are_of(const struct profile_meta *m, unsigned value);
 
 /*
  * The name tells the kind, because files keep only the name: "[python 3.12]", "[kernel]", "[jit]",
- * "[gc]", "[krait]" for marks, else a native file. profile_kind() must give .kind back. An ELF file
- * has one mapping, whatever address it was loaded at: .start and .limit are those of its code in
- * the file's own addresses (p_vaddr), .offset is where that code lies in the file.
+ * "[gc]", "[krait]" for marks, else a native file. profile_kind() of the name must be .kind. An ELF
+ * file has one mapping, whatever address it was loaded at: .start and .limit are those of its code
+ * in the file's own addresses (p_vaddr), .offset is where that code lies in the file.
  */
 struct profile_mapping {
 	uint32_t name, build_id; /* strings, by id; .build_id 0: none */

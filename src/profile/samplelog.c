@@ -3,7 +3,7 @@
  * A sample is coded as
  *   1 byte   bits 0-1 label set: 0..2 position among the latest, 3 two or four bytes follow
  *            bit 2    the values differ from those of the sample before
- *            bit 3    the time is less than that of the sample before (with code 3: there is none)
+ *            bit 3    the sample before has a later time (with time code 3: this one has none)
  *            bits 4-5 bytes of stack id, less one
  *            bits 6-7 time: 0, 1, 2 = difference in 2, 3, 4 bytes; 3 = eight bytes, absolute
  *   stack id, [label set], [time], [varint: bit i = value i follows; then each as zigzag varint]
@@ -274,7 +274,10 @@ static void get_values(const uint8_t **at, int64_t *v)
 	}
 }
 
-/* @s: the sample before it in the block, which has the values that didn't change. */
+/*
+ * Decodes the sample at @at. @s is first the sample before it in the block, from which values that
+ * didn't change are kept.
+ */
 static const uint8_t *decode(const uint8_t *at, struct samplelog_state *st,
 			     struct profile_sample *s)
 {
@@ -321,7 +324,10 @@ int samplelog_each(const struct samplelog *l, int64_t first_ns, int64_t last_ns,
 
 	if (!copy)
 		return err_set(-ENOMEM, "out of memory for samples");
-	/* Limited by the number of samples: those that @fn adds may close the open block. */
+	/*
+	 * Reads as many samples as there are now: those that @fn adds may close the open block,
+	 * which is then among .blocks, with some of the new samples in it.
+	 */
 	for (size_t i = 0; i < n_blocks && !r; i++) {
 		struct samplelog_block b = i < l->blocks.n ? l->blocks.v[i] : l->open;
 		uint32_t n = (uint32_t)MIN((uint64_t)b.samples, left);

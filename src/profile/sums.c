@@ -118,7 +118,7 @@ static int add_timeless(void *arg, const struct profile_sample *s)
 	return sums_add(arg, &key, s->values);
 }
 
-/* Gives the array and, behind it, the values that it points to: one block of memory. */
+/* Returns, in one block of memory, the array and behind it the values that it points to. */
 static struct profile_sum *copy_out(const struct sums *s)
 {
 	size_t each = sizeof(struct profile_sum) + s->n_values * sizeof(int64_t);

@@ -22,7 +22,7 @@ struct sums_entry {
 struct sums {
 	unsigned n_values;
 	uint8_t *entries; /* sums_at() */
-	size_t n, cap;	  /* entries: how many there are; for how many there is room */
+	size_t n, cap;	  /* how many entries there are, and for how many there is room */
 	uint32_t *slots;  /* hash table: index of an entry, + 1; 0 = free */
 	size_t n_slots;
 	uint64_t seed;

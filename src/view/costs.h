@@ -187,8 +187,8 @@ struct lede {
 	uint32_t around;     /* if .own: the framework that runs most of the user's code; 0: none */
 	int64_t around_value; /* value of what the framework itself takes */
 	/*
-	 * if .own: the library's line that the garbage collector, which takes more, is called from;
-	 * 0: none.
+	 * if .own, and the garbage collector takes more than the function: the library's line that
+	 * calls the collector; 0: none
 	 */
 	uint32_t collects;
 	int64_t collects_value;

@@ -16,7 +16,7 @@
  * less than this part of its total as its own cost was nearly always called by Python.
  */
 #define HARDLY 0.05
-#define FAR    5 /* standard errors that chance alone doesn't reach for any function */
+#define FAR    5 /* a difference of so many standard errors isn't chance, in any function */
 /*
  * A function that ran in at most this many stretches of time can't be judged. A function that runs
  * all the time has some 20 stretches (see stretches()).

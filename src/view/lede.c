@@ -14,7 +14,10 @@ struct choice {
 	bool named; /* .own is final: a frame further out doesn't replace it */
 	/* what the user's code called directly: a Python function, else native code */
 	uint32_t callee;
-	/* as costs_owner(), but importlib owns nothing: the code that imports does */
+	/*
+	 * the stack's owner: as costs_owner(), but importlib owns nothing: the code that imports
+	 * does
+	 */
 	uint32_t owner;
 	uint32_t caller; /* the Python code that called .owner */
 	bool collects;	 /* what costs_is_gc() says of the stack */
@@ -48,8 +51,8 @@ static void take_own(const struct costs *c, struct choice *choice, uint32_t fram
 }
 
 /*
- * Is it a function of the user's, with at least @least in all? If @least is set, a module's
- * top-level code doesn't count as a function that calls others.
+ * Is @frame in a function of the user's, with a total of at least @least? If @least is set, a
+ * module's top-level code doesn't count as a function that calls others.
  */
 static bool is_told(const struct costs *c, uint32_t frame, int64_t least)
 {
@@ -62,7 +65,7 @@ static bool is_told(const struct costs *c, uint32_t frame, int64_t least)
 		      "<module>");
 }
 
-/* Notes a Python frame that is further out than all those before it. */
+/* Notes a Python frame that is further out than all frames noted before. */
 static void take_python(const struct costs *c, struct choice *choice, uint32_t frame, int64_t least)
 {
 	bool own = is_told(c, frame, least);
@@ -107,7 +110,7 @@ static struct choice choose(const struct costs *c, uint32_t stack, int64_t least
 	return choice;
 }
 
-/* Sums by key, with the largest of them. */
+/* Sums by key, and which of them is the largest. */
 struct tally {
 	struct map of;
 	int64_t most;

@@ -40,8 +40,8 @@ bool lede_is_part_of(const struct costs *c, uint32_t nameless, uint32_t outer)
 	of = profile_get_string(c->p, o->name);
 	n = before_last(name);
 	/*
-	 * If no dot is in the name (before 3.11, or at module level), the function must be called
-	 * where it begins.
+	 * Without a dot in its name (before 3.11, or at module level), a function is taken to be
+	 * inside @outer if @outer runs the line where the function begins.
 	 */
 	if (!n)
 		return f->start_line == profile_get_location(c->p, outer)->line;

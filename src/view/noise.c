@@ -46,7 +46,7 @@ struct state {
 	struct noise *n;
 	struct test *tests;
 	size_t n_tests;
-	/* sums of the variances of all rows, by values and by shares */
+	/* sums of the variances of all rows, by values and by shares, for each block width */
 	double by_width[2][WIDTHS];
 	double sign[NOISE_BLOCKS][REPLICATES]; /* -1: this repetition swaps this block; else 1 */
 	/*

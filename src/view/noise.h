@@ -38,8 +38,8 @@ struct noise {
 /*
  * The variance between two sides, with so many merged runs of one program, of a function that has
  * this share of all. It stands for what blocks of time can't show: addresses, hash seeds, the
- * machine. It falls half as fast as for independent runs, so that merging runs also marks less by
- * chance, not only finds more.
+ * machine. A further merged run lowers it only as much as half an independent run would. So merging
+ * runs not only finds more changes, it also marks fewer by chance.
  */
 double noise_between_runs(double share, const double runs[static 2]);
 

@@ -43,7 +43,7 @@ static bool same_key(const char *a, const char *b)
 	return n == strcspn(b, "=") && !memcmp(a, b, n);
 }
 
-/* Tells whether a label set matches: of each key one of its patterns must. */
+/* Tells whether a label set matches: for each key, one of the patterns for that key must match. */
 static bool match_labels(const struct select *s, uint32_t labels)
 {
 	for (size_t i = 0; i < s->o->labels.n; i++) {

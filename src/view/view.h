@@ -33,11 +33,13 @@ struct view_options {
 	unsigned kinds;
 	pattern_texts labels;	     /* patterns for labels: "KEY=PATTERN" */
 	uint64_t since_ns, until_ns; /* times since the start of the recording; 0: no limit */
-	/* only stacks with such a frame; only stacks without such a frame */
+	/* .focus: only stacks with such a frame; .ignore: only stacks without such a frame */
 	pattern_texts focus, ignore;
 
 	/* Which frames of the stacks are shown. */
-	/* frames that are left out; frames beside which all others are left out */
+	/*
+	 * .hide: frames that are left out; .show: if there are any, all other frames are left out
+	 */
 	pattern_texts hide, show;
 	enum view_grain grain;	 /* what one frame is: a line, a function or a module */
 	enum view_native native; /* which of the recorded native and kernel frames are shown */

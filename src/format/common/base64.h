@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Base64 (RFC 4648, section 4) in lines: text files hold an embedded recording so. */
+/*
+ * Base64 (RFC 4648, section 4) in lines, the form in which text files hold an embedded recording.
+ */
 #ifndef FORMAT_COMMON_BASE64_H
 #define FORMAT_COMMON_BASE64_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the text of a frame says, in folded stacks and in speedscope files, as the tools that write
- * these put it.
+ * Parses the text of a frame in folded stacks and in speedscope files, in the forms that the tools
+ * which write such files use.
  */
 #ifndef FORMAT_COMMON_FOLDED_FRAME_H
 #define FORMAT_COMMON_FOLDED_FRAME_H

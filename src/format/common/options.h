@@ -26,9 +26,9 @@ struct render_options {
 	bool bare;     /* for trace: only the list of events is written, as py-spy does */
 	/*
 	 * Opens a file that the recording names, for the page's source text. Returns a descriptor
-	 * or -errno. The page says so for -EPERM (could be shown on request) and -ESTALE (not the
-	 * file that ran). NULL: no source text. *since_ns: in: the start of the recording; out: a
-	 * file that changed after this isn't the one that ran.
+	 * or -errno. For -EPERM (could be shown on request) and -ESTALE (not the file that ran),
+	 * the page says why it has no text. NULL: no source text. *since_ns: in: the start of the
+	 * recording; out: a file that changed after this isn't the one that ran.
 	 */
 	int (*open_source)(void *arg, const char *path, int64_t *since_ns);
 	void *source_arg;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Text that is written after other text. Some formats have whole columns one after the other (all
- * stacks, then all weights). They are written in one pass over the samples: the later columns go
- * through a temporary file.
+ * Holds text back until other text is written. Some formats have whole columns one after the other
+ * (all stacks, then all weights). krait makes all columns in one pass over the samples, so the
+ * later ones are kept in a temporary file meanwhile.
  */
 #ifndef FORMAT_COMMON_SPOOL_H
 #define FORMAT_COMMON_SPOOL_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Writes profiles for the Firefox Profiler (profiler.firefox.com), see firefox.h: the head, then
- * one thread after the other. A run of samples is written as its first sample with the whole
- * weight, and a sample without weight where the run ends. A pause ends so too. The activity graph
- * depends on these.
+ * one thread after the other. A run of samples is written as two: its first sample, with the whole
+ * weight, and one without weight where the run ends. If a pause follows, a sample without stack and
+ * weight marks where the pause begins. The activity graph needs the samples without weight.
  */
 #include "format/firefox/firefox.h"
 

@@ -205,7 +205,9 @@ const char *ff_string(const struct ff_reader *r, int64_t i)
 	return ff_text(r->own.has_strings ? &r->own.strings : &r->shared.strings, i);
 }
 
-/* The bytes of rows aren't stored, so the column is read again to find the row's byte. */
+/*
+ * Where in the file each row is isn't stored, so the column is read again to find the row's byte.
+ */
 static int bad_cell(const struct ff_reader *r, enum ff_column c, size_t row, const char *what)
 {
 	struct json_in in = tables_of(r, c)->columns[c].at;
@@ -241,7 +243,7 @@ static size_t rows_of(const struct ff_reader *r, enum target target, bool *own, 
 		return texts->starts.n;
 	}
 	*own = r->own.columns[of[target]].there;
-	/* Of the columns of resources one may be missing. */
+	/* A table of resources may lack one of its two columns. */
 	if (target == RESOURCES)
 		*own |= r->own.columns[RESOURCE_LIB].there;
 	return target == RESOURCES ? MAX(tables_of(r, RESOURCE_NAME)->columns[RESOURCE_NAME].v.n,

@@ -2,7 +2,7 @@
 /*
  * What the readers of a Firefox profile share. Its tables are read column by column. A table
  * belongs to a thread or is shared by all threads; between versions 56 and 60, more and more tables
- * became shared. Also the stacks in these tables.
+ * became shared. The reader of the stacks in these tables is declared here too.
  */
 #ifndef FORMAT_FIREFOX_FIREFOX_IN_TABLES_H
 #define FORMAT_FIREFOX_FIREFOX_IN_TABLES_H

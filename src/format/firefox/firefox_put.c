@@ -27,8 +27,8 @@ static const struct profile_mapping *mapping_of(const struct firefox *f, uint32_
 }
 
 /*
- * Writes "libs". Its breakpadId would only be needed to look up symbols, which have their names
- * here.
+ * Writes "libs". breakpadId stays empty: it is only needed to look up the names of symbols, which
+ * the file has already.
  */
 void firefox_put_libs(const struct firefox *f)
 {

@@ -103,7 +103,7 @@ static const char *text(const struct folded *f, const struct tree_node *n)
 }
 
 /*
- * Keys are ranks of their own kind. A root frame and a stack's frame are siblings only if the stack
+ * Root frames and frames of stacks are ranked separately. The two are siblings only where a stack
  * has no frames.
  */
 static int compare(const void *arg, const struct tree_node *a, const struct tree_node *b)

@@ -321,7 +321,7 @@ static uint32_t made_up_mapping(struct pprof_tables *t, uint32_t function)
 	return profile_mapping(t->p, &m);
 }
 
-/* A location in a file for which krait needs only the address, because it has no name yet. */
+/* May a location in this mapping be without a name, so that only its address is kept? */
 static bool may_be_unnamed(const struct pprof_tables *t, uint32_t mapping)
 {
 	return mapping && profile_get_mapping(t->p, mapping)->name &&

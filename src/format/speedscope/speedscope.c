@@ -2,8 +2,8 @@
 /*
  * Writes speedscope's own format (its file-format-schema.json, unchanged since speedscope 0.6): a
  * table of frames; then for each thread a profile with all its stacks, root first, and their
- * weights, in order of time. Of several values each has its own profiles, which say in two more
- * members what the value is.
+ * weights, in order of time. If several values are written, each has profiles of its own, which say
+ * in two more members what the value is.
  */
 #include "format/common/writers.h"
 

@@ -82,10 +82,7 @@ static int take_name_of_austin(struct ss_reader *r, const char *name, label_list
 				       (struct folded_text){tid + 1, strlen(tid + 1)});
 }
 
-/*
- * Returns the name of the threads; where krait wrote several values, the value stands before the
- * name.
- */
+/* Returns the name of the threads. If krait wrote several values, the value precedes that name. */
 static const char *name_of_threads(const struct ss_part *part)
 {
 	const char *name = str_cstr(&part->name), *type = str_cstr(&part->value_type);
@@ -112,8 +109,8 @@ int ss_take_name(struct ss_reader *r, struct ss_part *part, bool alone)
 }
 
 /*
- * austin2speedscope -f writes time and memory of the same stacks as several profiles, whose names
- * begin so.
+ * Recognizes profiles of austin2speedscope -f by the beginning of their names: it writes time and
+ * memory of the same stacks as several profiles.
  */
 static bool take_austin(const struct ss_part *part, struct profile_value_type *type)
 {
@@ -151,7 +148,10 @@ static unsigned find_value(struct ss_reader *r, const struct profile_value_type 
 	return i;
 }
 
-/* What krait says of the value. Times and bytes have the unit that weights are converted to. */
+/*
+ * Takes over krait's own members that say what the value is. Times and bytes have the unit that
+ * weights are converted to.
+ */
 static void take_value_type(struct ss_reader *r, struct ss_part *part,
 			    struct profile_value_type *type)
 {

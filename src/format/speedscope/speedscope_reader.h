@@ -92,8 +92,9 @@ static inline int ss_odd(struct ss_reader *r, enum ss_reason why)
 
 /*
  * Sets .value, the index of the profile's value for the unit of @part, and how its amounts are
- * read: one value for all units of time, one for bytes, one for counts. If krait says what the
- * value is, that counts. .value is PROFILE_MAX_VALUES if there is no room for it.
+ * read: one value for all units of time, one for bytes, one for counts. If the part has krait's own
+ * members for the value, these decide which value it is. .value is PROFILE_MAX_VALUES if there is
+ * no room for it.
  */
 void ss_take_unit(struct ss_reader *r, struct ss_part *part);
 

@@ -111,7 +111,7 @@ static int read_sample(struct ss_reader *r, const struct ss_part *part, struct j
 	return err ? err : ss_check_memory(r, samples);
 }
 
-/* Skips what the longer of two lists has more. */
+/* Skips the rest of the longer one of two lists. */
 static int skip_rest(struct ss_reader *r, struct json_in *in, const char *field)
 {
 	int more, err = 0;

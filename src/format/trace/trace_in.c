@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads trace events; see trace_in.h. V8's profiles in them: trace_profiles.h; samples beside them:
- * trace_samples.h. Events may come in any order; a caller's X event comes after those of its
- * callees. So all slices are collected, and trace_walk.c makes the profile of them. An event with
- * something wrong in it is left out and counted.
+ * Reads trace events; see trace_in.h. trace_profiles.c reads V8's profiles in them, trace_samples.c
+ * the samples beside them. Events may come in any order; a caller's X event comes after those of
+ * its callees. So all slices are collected, and trace_walk.c makes the profile of them. An event
+ * with something wrong in it is left out and counted.
  */
 #include "format/trace/trace_in.h"
 
@@ -314,8 +314,8 @@ static int pair_marks(struct reader *r)
 }
 
 /*
- * Reads an event of V8's profiler. In all its events but the first, the thread profiled isn't the
- * event's own.
+ * Reads an event of V8's profiler. Only its first event has the thread that is profiled as the
+ * event's own thread.
  */
 static int take_profile(struct reader *r, const struct json_in *in, const struct event *e)
 {

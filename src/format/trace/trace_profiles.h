@@ -54,8 +54,8 @@ void trace_profiles_init(struct trace_profiles *t, const char *format, struct pr
 void trace_profiles_fini(struct trace_profiles *t);
 
 /*
- * Reads an event. 0 or -errno + message, as all below. After -EINVAL only nodes of this event are
- * in the profile, and the caller may continue, if memory allows.
+ * Reads an event. 0 or -errno + message, as all below. After -EINVAL the profile has at most nodes
+ * of this event, not its samples, and the caller may continue, if memory allows.
  */
 _must_use_ int trace_profiles_take(struct trace_profiles *t, const struct trace_profile_event *e);
 

@@ -11,7 +11,7 @@
 #define FORMAT	  "trace"
 #define NO_MEMORY VIEWER_NO_MEMORY
 #define US	  3    /* power of ten by which microseconds, as in the file, become nanoseconds */
-#define CLIP_NS	  1000 /* slices may overlap by so much, because writers of traces round */
+#define CLIP_NS	  1000 /* slices may overlap by so much, because tools round times */
 #define DEEPER	  "slices are nested far deeper"
 
 struct slice {
@@ -63,8 +63,8 @@ struct reader {
 struct thread *trace_thread_by(struct reader *r, uint32_t pid, uint32_t tid);
 
 /*
- * Makes the profile of what was read. @err: the error of reading, with which only the values are
- * set. 0 or -errno + message.
+ * Makes the profile of what was read. @err: 0, or the error of reading; after an error only the
+ * value types are set. 0 or -errno + message.
  */
 _must_use_ int trace_make(struct reader *r, int err);
 

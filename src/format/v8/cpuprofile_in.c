@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads a .cpuprofile; see cpuprofile_in.h. A sample is the number of a node, and lasts until the
- * next sample.
+ * Reads a .cpuprofile; see cpuprofile_in.h. A sample in the file is the id of a node, and lasts
+ * until the next sample.
  */
 #include "format/v8/cpuprofile_in.h"
 

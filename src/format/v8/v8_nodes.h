@@ -39,8 +39,8 @@ struct v8_nodes {
 	VEC(uint32_t) leaf_first;
 	struct str key, name, url;
 	/*
-	 * Set after init if the file lacks some nodes. A node whose caller is missing counts as not
-	 * called, and in n_orphans.
+	 * Set after init if the file lacks some nodes. A node whose caller is missing is taken as
+	 * one without a caller, and counted in .n_orphans.
 	 */
 	bool partial;
 	uint64_t n_orphans;

@@ -7,8 +7,8 @@
 #include "profile/sample_order.h"
 
 /*
- * A sample of a period of time counts for one period, so its other values follow from the number of
- * samples.
+ * Each sample stands for one period. So the value that has the period's type is usually the number
+ * of samples times the period.
  */
 int64_t html_usual(const struct html *h, unsigned v)
 {

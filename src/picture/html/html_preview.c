@@ -61,8 +61,8 @@ static double width(const struct html *h, const int64_t *total)
 }
 
 /*
- * A comparison shows nothing but its preview before its samples are read, so many samples count
- * too.
+ * A comparison shows nothing but its preview before its samples are read. So a comparison of many
+ * samples is large too.
  */
 static bool is_large(const struct html *h)
 {

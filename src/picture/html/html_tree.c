@@ -183,7 +183,7 @@ static int compare_keys(const void *a, const void *b, void *arg)
 	uint32_t y = place_of(&builder->box_at, *(const uint32_t *)b)->at;
 
 	return x < y ? 1
-		     /* the largest first: what is put on a pile last comes off first */
+		     /* the largest first: what is pushed last is popped first */
 		     : -(x > y);
 }
 
@@ -204,8 +204,8 @@ static struct html_node html_node_of(const struct builder *b, uint32_t draft)
 }
 
 /*
- * Numbers a box's nodes in the order of their parents' numbers and spots; no two nodes have both
- * the same.
+ * Numbers a box's nodes in the order of their parents' numbers and spots; no two nodes have the
+ * same parent and the same spot.
  */
 static int number_nodes(struct builder *b, const struct draft_box *draft, struct html_box *box)
 {

@@ -25,7 +25,7 @@ struct page_line {
 
 struct page_text {
 	VEC(struct page_file) files;
-	VEC(struct page_line) lines; /* the lines of all files that aren't empty */
+	VEC(struct page_line) lines; /* all lines of the files, except empty ones */
 	struct str text;	     /* texts of the lines, each followed by a NUL */
 };
 

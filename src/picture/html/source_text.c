@@ -13,8 +13,8 @@
 enum { MAX_FILE = 4 << 20 };
 
 /*
- * A file's time is that of the last clock tick; a process's start is given in hundredths of a
- * second.
+ * By how much the two times that are compared may be off: a file's time is that of the last clock
+ * tick, and a process's start is given in hundredths of a second.
  */
 #define CLOCK_STEPS (20 * NSEC_PER_MSEC)
 

@@ -49,8 +49,8 @@ struct svg {
 	/* Sums over all stacks: .all of the value shown, .counted of the first value type. */
 	int64_t all, counted;
 	/*
-	 * less: the part of .all below 0, as a positive number, which isn't drawn; shares_of: 100
-	 * %.
+	 * less: the part of .all below 0, as a positive number, which isn't drawn; shares_of: the
+	 * value that is 100 %.
 	 */
 	int64_t less, shares_of;
 };

@@ -26,10 +26,7 @@ void dirs_fini(struct dirs *d);
  */
 _must_use_ int dirs_of_processes(struct dirs *d, struct profile *p);
 
-/*
- * Appends those of @files that are scripts, which means that a process has their name. 0 or
- * -ENOMEM.
- */
+/* Appends to @ret those of @files that are scripts: a process has the file's name. 0 or -ENOMEM. */
 _must_use_ int dirs_scripts(struct profile *p, const dirs_files *files, dirs_files *ret);
 
 /* Adds the directories of the scripts among @files. 0 or -ENOMEM. */

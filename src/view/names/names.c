@@ -57,7 +57,10 @@ static struct name shorten(const struct origin *o, uint32_t file, const struct d
 	return name;
 }
 
-/* Returns that text of a name, module or path, which must differ between files. */
+/*
+ * Returns the member of @name that must differ between files: that of the module if @module, else
+ * that of the file.
+ */
 static const char **text_of(struct name *name, bool module)
 {
 	return module ? &name->from : &name->file;
@@ -281,9 +284,10 @@ const char *render_names_mapping(const struct render_names *n, uint32_t mapping)
 }
 
 /*
- * krait's addresses are relative to the file. Other tools store the process's addresses: the
- * mapping then gives the address in the file, which is right for most files. No file's own bias
- * reaches 4 GiB.
+ * Returns an address as addr2line takes it. krait stores such addresses. Other tools store
+ * addresses in the process's memory, which the mapping converts; the result is right for most
+ * files. Such a mapping is recognized by .start - .offset, which no file's own addresses make as
+ * large as 4 GiB.
  */
 static uint64_t address_in_file(const struct profile_mapping *m, uint64_t address)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Decides by its file whose code it is; see origin.h. */
+/* Decides by the path of a file whose code is in it; see origin.h. */
 #include "view/names/origin.h"
 
 #include "base/cleanup.h"
@@ -194,7 +194,8 @@ int origin_init(struct origin *o, const struct profile *p)
 
 	*o = (struct origin){.p = p};
 	/*
-	 * a process's name (proc/name.c) ends with "-c"; those of multiprocessing's workers don't
+	 * the name of a process that runs `python -c` ends with "-c" (proc/name.c); the names of
+	 * multiprocessing's workers don't
 	 */
 	for (uint32_t id = 1; !o->typed && id <= profile_n_labels(p); id++)
 		o->typed = str_ends(profile_label_text(p, id, "process"), " -c");

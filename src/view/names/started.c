@@ -97,7 +97,9 @@ static const char *const runners[] = {
 	"watchfiles",
 };
 
-/* Packages whose main() a console script may call, and which call the program's own. */
+/*
+ * Packages whose main() a console script may call; that main() then calls the program's own code.
+ */
 static const char *const wrappers[] = {"absl", "asyncclick", "click", "cyclopts", "fire",
 				       "plac", "rich_click", "typer", "tyro"};
 
@@ -141,8 +143,8 @@ int origin_add_package(struct origin *o, const char *name, size_t n, bool togeth
 }
 
 /*
- * Looks at one frame. @after: its caller starts a program. Adds the frame's package if that is the
- * program; *open: the frames that it calls must be looked at.
+ * Looks at one frame. @after: the frame's caller starts a program. Adds the frame's package if that
+ * package is the program. *open: frames that this one calls must be looked at too.
  */
 static int look(struct origin *o, uint32_t location, bool after, bool *open)
 {

@@ -18,8 +18,8 @@ struct roots {
 };
 
 /*
- * @sums: of the samples shown. @by: "process", "thread", a label's key, or NULL. 0 or -errno +
- * message; -EINVAL if no sample has that label.
+ * @sums: the sums of the samples that are shown. @by: "process", "thread", a label's key, or NULL.
+ * 0 or -errno + message; -EINVAL if no sample has that label.
  */
 _must_use_ int roots_init(struct roots *roots, struct profile *p, const struct profile_sum *sums,
 			  size_t n, const char *by);

@@ -50,9 +50,9 @@ _must_use_ int timeline_init(struct timeline *t, struct profile *p, enum profile
 void timeline_fini(struct timeline *t);
 
 /*
- * A run: consecutive samples of a thread with the same stack, as close as samples of a running
- * thread are. .time_ns and .labels are those of its first sample, values are summed, @last_ns is
- * the time of its last sample.
+ * A run: consecutive samples of a thread with the same stack, no further apart than samples of a
+ * running thread. .time_ns and .labels are those of its first sample, values are summed, @last_ns
+ * is the time of its last sample.
  */
 struct timeline_reader {
 	int (*begin)(void *arg, const struct timeline_thread *thread);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Hands out a profile's samples thread by thread, in order of time; see timeline.h. It makes a pass
- * over all samples for each window of threads; for a thread larger than a window, a pass over its
- * part for each window.
+ * over all samples for each window of threads. If a thread is larger than a window, it makes a pass
+ * over each part of the thread's time.
  */
 #include "view/shape/timeline.h"
 
@@ -27,7 +27,10 @@ struct key {
 };
 
 struct group {
-	/* which group of time, 0: samples without one; and how many samples it has */
+	/*
+	 * .number: which group of time, 0: samples without a time; .n: how many samples the group
+	 * has
+	 */
 	uint64_t number, n;
 };
 
@@ -251,7 +254,10 @@ static int do_all(struct walk *w)
 	return r;
 }
 
-/* Samples come once in each period; their times are exact or in steps of 10 ms. */
+/*
+ * Returns .gap_ns of a walk. Samples of a running thread come once in each period, and their times
+ * are exact or in steps of 10 ms. So half as much again, of whichever is longer, is enough.
+ */
 static int64_t gap(struct profile *p)
 {
 	const struct profile_meta *m = profile_meta(p);
