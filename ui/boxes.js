@@ -22,7 +22,7 @@ function ownShare(of, node) {
 		return selfOf(of.tree, node) / (valueOf(of.tree, node) || 1);
 	if (of.tree.depth[node] > 1)
 		return 0;
-	// at the head of a sandwich, where both pictures have the function itself
+	// the box is the function itself, which both pictures of a sandwich have as their first box
 	return of === flame ? 1 : selfOf(flame.tree, 1) / (valueOf(flame.tree, 1) || 1);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Errors: a function that can fail returns 0 or -errno and leaves one sentence for the user, in
- * this thread, at the place where the error arises. Only src/cli prints it and exits. Whoever
- * adds context on the way up uses err_wrap().
+ * this thread, at the place where the error arises. Only src/cli prints it and exits. A caller that
+ * adds context to the sentence uses err_wrap().
  */
 #ifndef BASE_ERROR_H
 #define BASE_ERROR_H

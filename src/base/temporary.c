@@ -27,9 +27,7 @@ static int file_in(const char *dir)
 	return fd;
 }
 
-/*
- * Returns the i-th folder for temporary files: /var/tmp first, because /tmp often lies in memory.
- */
+/* Returns the i-th folder for temporary files: /var/tmp first, because /tmp is often in memory. */
 static const char *place(size_t i)
 {
 	const char *const dirs[] = {secure_getenv("TMPDIR") ?: "", "/var/tmp", "/tmp"};

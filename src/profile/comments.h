@@ -19,17 +19,23 @@
 #define COMMENTS_WARNING   "warning"
 #define COMMENTS_ENDED	   "ended"
 /*
- * A package that is the user's own, wherever it is installed: the user said so, or a process was
- * told to run it.
+ * Keys of comments that name a package as the user's own, wherever it is installed: COMMENTS_MINE
+ * because the user said so, COMMENTS_ENTRY because a process was told to run it.
  */
 #define COMMENTS_MINE  "mine"
 #define COMMENTS_ENTRY "entry"
 /* Key of a comment: packages that were installed together, separated by spaces. */
 #define COMMENTS_TOGETHER "installed together"
-/* What was left out when another tool's file was read, and what was changed: the report says it. */
+/*
+ * Keys of comments that say what was left out, or changed, when another tool's file was read; the
+ * report shows them.
+ */
 #define COMMENTS_LEFT_OUT "left out"
 #define COMMENTS_MENDED	  "mended"
-/* Why the numbers of a recording can't be taken as counts: the report says it. */
+/*
+ * Key of a comment: samples are too few for the recording's numbers to be more than estimates. The
+ * report shows it.
+ */
 #define COMMENTS_TOO_FEW "too few"
 
 struct comments {

@@ -150,7 +150,8 @@ static bool is_inlined(const struct condense *c, const uint32_t *loc, size_t n, 
 }
 
 /*
- * The location, or RARE. Code without a symbol has no function, but its mapping tells what it is.
+ * Returns the frame's location if it is kept, else RARE. Code without a symbol is kept: it has no
+ * function, but its mapping tells what it is.
  */
 static uint64_t whole_frame(const struct condense *c, const uint32_t *loc, size_t n, size_t i)
 {
@@ -314,7 +315,10 @@ static int choose(struct condense *c, const struct sums *last, uint32_t rare)
 	set_factors(c);
 	r = choose_functions(c);
 	keep_last(c, last);
-	/* a function of an earlier condensing stays one function with what joins it now */
+	/*
+	 * "[rare code]" of an earlier condensing isn't kept as a function of its own: it becomes
+	 * one with what is given up now
+	 */
 	c->functions[rare] = false;
 	r = r ? r : choose_stacks(c, WHOLE);
 	r = r ? r : choose_stacks(c, FUNCTIONS);

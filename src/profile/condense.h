@@ -53,7 +53,8 @@ uint32_t condense_function(struct condense *c, uint32_t id);
 uint32_t condense_stack(struct condense *c, uint32_t id);
 uint32_t condense_labels(struct condense *c, uint32_t id);
 /*
- * As condense_labels(), but gives up no label. For one id, to be called before condense_labels().
+ * As condense_labels(), but gives up no label. If both are called for one id, this one must be
+ * first.
  */
 uint32_t condense_labels_whole(struct condense *c, uint32_t id);
 /* Replaces @s by the sums of its samples under their new ids. 0 or -ENOMEM + message. */

@@ -60,7 +60,10 @@ struct labeller {
 	VEC(struct track) tracks;
 	VEC(struct inherited) inherited;
 	struct map children; /* pid -> 1 + index of its last entry in .inherited */
-	/* While a track is laid out: the intervals that may go on, the latest last. */
+	/*
+	 * While a track is laid out: the intervals that have begun and may not have ended yet, the
+	 * latest last.
+	 */
 	VEC(const struct interval *) open;
 	struct owner *owners; /* by label set id: the process and thread that have it */
 	uint32_t *strings;    /* by id in v->values: id of the string in .p; 0: not made yet */

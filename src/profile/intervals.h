@@ -7,8 +7,8 @@
  *   {"pid": 41, "tid": 42, "begin": 1000, "end": 2000, "labels": {"test": "test_a.py::test_b"}}
  *
  * Without "tid" the labels are for all threads of the process. A process that was started in an
- * interval has its labels too, until the interval ends: it works for the process that started it.
- * Input is hostile.
+ * interval has its labels too, until the interval ends, because it works for the process that
+ * started it. Input is hostile.
  */
 #ifndef PROFILE_INTERVALS_H
 #define PROFILE_INTERVALS_H

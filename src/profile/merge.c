@@ -93,8 +93,8 @@ static int64_t add_up_to_max(int64_t a, int64_t b)
 }
 
 /*
- * Says in one line how many whole runs there are: n lines of n files would say nothing. If one of
- * the files isn't whole runs, the lines stay as they are, and one more says why they don't count.
+ * Says in one line how many whole runs there are, in place of one line for each file. If one of the
+ * files isn't whole runs, the lines stay as they are, and one more says why they don't count.
  */
 static int tell_runs(struct merge *m, struct profile *const *in, size_t n)
 {

@@ -175,8 +175,8 @@ uint32_t profile_location(struct profile *p, const struct profile_location *l);
 uint32_t profile_stack(struct profile *p, const uint32_t *locations,
 		       size_t n); /* @locations: innermost frame first; @n may be 0 */
 /*
- * profile_stack(), frame by frame, root first, so that the stacks of a deep tree cost no more than
- * its nodes. profile_node(): the node of @location below @parent (0 = the root).
+ * Make a stack frame by frame, root first, so that the stacks of a deep tree cost no more than the
+ * tree's nodes. profile_node(): the node of @location below @parent (0 = the root).
  * profile_stack_at(): the stack of @n frames that ends at @node.
  */
 uint32_t profile_node(struct profile *p, uint32_t parent, uint32_t location);

@@ -302,7 +302,8 @@ static int compare(const void *a, const void *b)
 static void yardsticks(struct state *s, double c[2])
 {
 	/*
-	 * Of independent samples: the largest of m normal numbers; the tail of each is exp(-c*c/2).
+	 * If samples are independent, this is the largest of m normal numbers; the tail of each is
+	 * exp(-c*c/2).
 	 */
 	if (!is_timed(s->n)) {
 		c[0] = c[1] = sqrt(2 * log(2 * (double)s->n_tests / LEVEL));

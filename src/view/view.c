@@ -146,8 +146,8 @@ static size_t native_from(const struct viewer *v, const uint32_t *stack, size_t 
 }
 
 /*
- * Is it a native frame that is left out? Marks stay, since they say why frames are missing; so does
- * the collector that called a Python function.
+ * Is it a native frame that is left out? Marks stay, since they say why frames are missing. The
+ * garbage collector's frames stay too, unless no native frames are shown at all.
  */
 static bool is_native(const struct viewer *v, uint32_t id)
 {

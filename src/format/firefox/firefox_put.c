@@ -2,7 +2,7 @@
 /*
  * Writes the tables of a Firefox profile, column by column: strings, sources, functions, frames,
  * stacks. A frame is a location of the profile, a stack is a node of the profile's tree of stacks;
- * both have ids lower by one. See firefox.h.
+ * the file's ids of both are lower by one. See firefox.h.
  */
 #include "format/firefox/firefox.h"
 

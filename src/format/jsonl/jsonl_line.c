@@ -195,8 +195,8 @@ static int take_comments(struct jsonl_line *l, struct json_in *in)
 }
 
 /*
- * Reads a member that isn't text, an address or a number. Returns 1 if it isn't one of these
- * either.
+ * Reads a member that is neither a text nor an address nor a number, but a list or an object.
+ * Returns 1 if @key isn't the name of such a member.
  */
 static int take_other(struct jsonl_line *l, struct json_in *in, const char *key)
 {

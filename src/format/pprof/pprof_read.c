@@ -21,7 +21,9 @@
 #define BUDGET_PER_BYTE	 64
 #define SAMPLES_BASE	 (1u << 20)
 #define SAMPLES_PER_BYTE 4
-/* how many frames of stacks that aren't in the cache a byte of the file may cost */
+/*
+ * how many frames, of stacks that aren't in the cache, are read for each byte of the file at most
+ */
 #define WORK_PER_BYTE 64
 #define MAX_DEPTH     65536
 #define MAX_LABELS    256

@@ -205,7 +205,7 @@ static bool is_event(const struct event *e)
 	       (streq(str_cstr(&e->type), "O") || streq(str_cstr(&e->type), "C"));
 }
 
-/* Adds a sample of what was open since the last event, then applies the event. */
+/* Adds a sample of the frames that were open since the last event, then applies the event. */
 static int take_event(struct ss_reader *r, const struct ss_part *part, const struct json_in *in,
 		      struct event *e, int64_t *last)
 {

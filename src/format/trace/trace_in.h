@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Reads Chrome's trace events (the "Trace Event Format") of any tool: B, E and X slices of threads.
- * What is open between two moments becomes a sample of that length. V8's profiles in a trace are
- * read too.
+ * The slices that are open between two moments become a sample of that length. V8's profiles in a
+ * trace are read too.
  */
 #ifndef FORMAT_TRACE_TRACE_IN_H
 #define FORMAT_TRACE_TRACE_IN_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Makes a profile of trace events: slices are sorted by thread and time and then walked, and what
- * is open between two moments becomes a sample.
+ * Makes a profile of trace events: slices are sorted by thread and time and then walked, and the
+ * slices that are open between two moments become a sample.
  */
 #include <errno.h>
 #include <stdlib.h>

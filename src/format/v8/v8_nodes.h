@@ -59,8 +59,8 @@ uint32_t v8_nodes_find(const struct v8_nodes *n, int64_t id);
 
 /*
  * The stack of a node, for a sample of @thread, which may be any number: a stack's frames are
- * counted once for each. After this call the stack's nodes keep their parents. @in: the place that
- * messages name.
+ * counted once for each thread. After this call the stack's nodes keep their parents. @in: the
+ * place that messages name.
  */
 _must_use_ int v8_nodes_stack(struct v8_nodes *n, const struct json_in *in, uint32_t index,
 			      uint32_t thread, uint32_t *ret);

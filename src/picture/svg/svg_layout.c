@@ -107,7 +107,8 @@ static int largest_first(const void *a, const void *b)
 }
 
 /*
- * Sets the smallest value that is drawn: wide enough to be seen, and at most SVG_MAX_BOXES boxes.
+ * Sets the smallest value that is drawn. Boxes of that value are wide enough to be seen, and no
+ * more than SVG_MAX_BOXES boxes have at least that value.
  */
 static int set_threshold(struct svg *s)
 {
