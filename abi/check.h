@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Proof that a code object is still the one that was named: a 64-bit value over everything that its
- * name, file and lines are made of. Pure functions, compiled into the kernel program (every frame
- * of a sample) and into user space (when it reads a code object later). Why this can't be wrong:
- * docs/decisions/0002-code-identity.md.
+ * Proof that a code object is still the one that was named: a 64-bit value that is computed from
+ * all that its name, file and lines come from. These are pure functions. The kernel program calls
+ * them for every frame of a sample, user space when it reads a code object later. Why this can't be
+ * wrong: docs/decisions/0002-code-identity.md.
  */
 #ifndef ABI_CHECK_H
 #define ABI_CHECK_H
@@ -35,8 +35,9 @@ static inline __u64 check_bytes(__u64 h, const __u8 *p, __u64 n)
 #endif
 
 /*
- * 3.12+: within one interpreter co_version is given to one code object only, and never again. 3.13+
- * count per interpreter; the pointers tell such interpreters apart.
+ * 3.12+: within one interpreter co_version is given to one code object only, and never again. From
+ * 3.13 on each interpreter of a process counts for itself. Then the pointers tell apart code
+ * objects that have the same version in two interpreters.
  */
 static inline __attribute__((always_inline)) __u64 check_version(__u32 version, __u32 firstlineno,
 								 __u64 qualname, __u64 linetable)

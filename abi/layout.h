@@ -89,7 +89,7 @@ enum py_capability {
 	X(tstate_datastack_top) /* end of the used stack of frames; 3.11, 3.12 */                  \
 	X(tstate_exc_info)	/* pointer to the innermost _PyErr_StackItem; 3.11, 3.12 */        \
 	X(tstate_exc_state)	/* the thread's own _PyErr_StackItem; 3.11, 3.12 */                \
-	X(tstate_root_cframe)	/* the _PyCFrame of no evaluation loop; 3.11, 3.12 */              \
+	X(tstate_root_cframe)	/* a _PyCFrame that no evaluation loop has; 3.11, 3.12 */          \
 	X(tstate_native_thread_id)                                                                 \
 	X(tstate_gil)		/* u32 whose bits .gil_bit concern the GIL; 3.12+ */               \
 	X(tstate_gil_requested) /* int gil_requested; 3.15+ */                                     \
@@ -270,7 +270,8 @@ struct py_where {
 	__u8 tss;     /* enum py_tss: how a thread's state is found */
 	__u8 gil;     /* enum py_gil: what proves that a thread holds the GIL */
 	/*
-	 * size of what threads that want the GIL sleep on, at gil_wait or at PY_GIL_WAIT in the GIL
+	 * size of what threads that want the GIL sleep on, which is at .gil_wait, or in the GIL at
+	 * offset PY_GIL_WAIT
 	 */
 	__u16 gil_wait_bytes;
 	/* musl: a thread that waits for a condition sleeps on a futex on its own stack */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The words for what isn't known of a stack: each mark, and each way a walk or an unwinding ends,
- * once. A row is the name in the source, the words that are shown, and one sentence that explains
- * them. Stacks, closing lines, the manual page and the readers of formats take them from here
- * (src/profile/mark.h); tests/build/rules.sh finds a copy.
+ * The words for what isn't known of a stack. Each mark, and each way in which a walk or an
+ * unwinding ends, is written here once. A row is the name in the source, the words that are shown,
+ * and one sentence that explains them. Stacks, closing lines, the manual page and the readers of
+ * formats take them from here (src/profile/mark.h); tests/build/rules.sh fails if another source
+ * has a copy of them.
  */
 #ifndef ABI_MARKS_H
 #define ABI_MARKS_H
@@ -85,13 +86,13 @@
 	X(CROWDED, INCOMPLETE, "too many new processes to look at",                                \
 	  "So many processes began that krait counts the samples of this one without its stacks.")
 
-/* In marks and closing lines these words stand before the words of a native outcome. */
+/* Marks and closing lines show these words before the words of a native outcome. */
 #define NATIVE_WORDS_OF "native stack: "
 
 /*
- * How unwinding the native stack ended: X(NAME, words, sentence). From LATE on it broke off, and
- * the mark is INCOMPLETE. User space gives the last one, when it puts native and Python frames
- * together.
+ * How unwinding the native stack ended: X(NAME, words, sentence). The outcomes from LATE on say
+ * that it broke off; their mark is INCOMPLETE. Only user space gives the last outcome, when it
+ * merges native and Python frames.
  */
 #define NATIVE_OUTCOMES(X)                                                                         \
 	X(NONE, "not asked for",                                                                   \

@@ -70,11 +70,11 @@ struct rec_sample {
 	struct proc_key proc;
 	/* how much of the event this sample stands for, in the event's unit: ns for clocks */
 	__u64 weight;
-	/* CPU time of this thread so far; user space finds missing samples by it */
+	/* CPU time of this thread so far; it shows user space how many samples are missing */
 	__u64 runtime_ns;
 };
 
-/* What the first argument of a system call is as a descriptor. */
+/* What the first argument of a system call refers to if it is taken as a descriptor. */
 enum wait_fd {
 	WAIT_FD_NONE, /* no open descriptor */
 	WAIT_FD_SOCKET,
@@ -84,9 +84,10 @@ enum wait_fd {
 };
 
 /*
- * A wait of a thread, which is over. Its stack is the one with which the thread left the CPU.
- * sample.time_ns: when the thread got a CPU again; sample.weight: the nanoseconds that it waited,
- * without the time that it was ready to run, times the waits that this one stands for.
+ * A wait of a thread. It is over, unless .flags has WAIT_OPEN. Its stack is the one with which the
+ * thread left the CPU. sample.time_ns: when the thread got a CPU again; sample.weight: the
+ * nanoseconds that it waited, without the time that it was ready to run, and with the waits that
+ * this one stands for.
  */
 struct rec_wait {
 	struct rec_sample sample; /* its .type is REC_WAIT */
@@ -113,18 +114,21 @@ enum wait_phase {
 struct wait_site {
 	__u32 site; /* hash of the site; 0: the entry is free */
 	__u32 reserved;
-	__u64 average_ns; /* moving average of their length */
-	__u64 left_ns;	  /* how long those took in all whose stacks weren't taken */
-	__u64 guessed_ns; /* the same, guessed from those whose stacks were taken */
-	__u64 owed_ns;	  /* what no weight that was sent has yet of .left_ns */
+	__u64 average_ns; /* moving average of how long a wait took */
+	__u64 left_ns;	  /* sum of the waits whose stacks weren't taken */
+	__u64 guessed_ns; /* that sum as guessed from waits whose stacks were taken */
+	__u64 owed_ns;	  /* the part of .left_ns that no sent weight has yet */
 };
 #define WAIT_SITES 8 /* a power of two */
 
 /* Map `waits`: tid in the first PID namespace -> the thread's wait. */
 struct wait_entry {
-	/* the last wait whose stack was taken, with .since_ns of the last wait */
+	/*
+	 * the record of the last wait whose stack was taken; only .since_ns is that of the last
+	 * wait of all, whether its stack was taken or not
+	 */
 	struct rec_wait wait;
-	__u64 start_ns; /* when the thread began, which tells it from another with its number */
+	__u64 start_ns; /* when the thread began; tells it from a later one with its number */
 	__u64 over_ns;	/* when the thread got a CPU again, if .phase is WAIT_IS_OVER */
 	__u64 delay_ns; /* sched_info.run_delay when the thread left the CPU */
 	__u64 cost_ns;	/* how long taking the stack took, which made the wait longer */
@@ -262,7 +266,8 @@ enum proc_state {
 	 * stacks */
 	PROC_CROWDED,
 	/*
-	 * as PROC_CROWDED; user space would have to examine this process before it could be shown
+	 * as PROC_CROWDED, but user space would have to examine the process before it could be
+	 * shown
 	 */
 	PROC_UNASKED,
 };
@@ -342,7 +347,7 @@ struct proc_several {
 	struct py_where where[ABI_INTERPRETERS];
 };
 
-/* What it means for a process that it runs a certain executable: where its interpreter is. */
+/* Where the processes of an executable have their interpreter. */
 enum exe_kind {
 	EXE_PYTHON = 1, /* the executable itself contains the interpreter */
 	/* the executable is linked with a libpython whose dynamic section is known */

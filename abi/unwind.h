@@ -58,8 +58,8 @@ struct unwind_rule {
 #define UNWIND_BX_FROM_FP 2
 
 /*
- * .ra is UNWIND_SAME, in register .index. On x86-64 glibc's vfork() keeps it in rdi during the
- * system call.
+ * .ra is UNWIND_SAME, and register .index holds the return address. On x86-64 glibc's vfork() keeps
+ * the return address in rdi during the system call.
  */
 #define UNWIND_RA_IN_INDEX 4
 
@@ -144,13 +144,13 @@ struct space_chunk {
 /*
  * Map `spaces`: what a process has mapped. The kernel program counts in .unmaps how often something
  * executable was unmapped. What user space read holds as long as .unmaps equals .at_unmaps. A fork
- * shares its parent's slot as long as that was read before the fork.
+ * uses its parent's slot as long as the mappings in it were read before the fork.
  */
 struct unwind_space {
 	__u64 unmaps, at_unmaps;
 	/*
 	 * with .owner_tgid and .owner_exec the proc_key of the process whose mappings were read; 0:
-	 * no sample of it yet
+	 * the process had no sample before
 	 */
 	__u64 owner_start_ns;
 	__u64 read_ns; /* when user space had read the mappings, CLOCK_MONOTONIC */

@@ -2,7 +2,7 @@
 /*
  * Reports memory that a walk couldn't read. User space gets the record at once and brings the
  * memory in, so that the next samples are whole. The records of a process are limited, because its
- * memory may go again and again.
+ * memory may be paged out again and again.
  */
 #ifndef BPF_ABSENT_H
 #define BPF_ABSENT_H
@@ -31,8 +31,8 @@ struct {
 } absent_quotas SEC(".maps");
 
 /*
- * Is the sample incomplete because memory was absent? Not every failed read matters: some follow
- * pointers that were left over, or go past the end of a mapping.
+ * Is the sample incomplete because memory was absent? Not every failed read matters: some reads
+ * follow pointers that are out of date, or go past the end of a mapping.
  */
 walk_inline bool lacks(const struct rec_sample *rec, const struct walk *w)
 {

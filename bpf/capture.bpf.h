@@ -16,9 +16,9 @@
 #include "python/several.bpf.h"
 
 /*
- * The thread that an event interrupted, and how. It lies on the program's own stack, and capture()
- * is part of each program: only the program itself may pass on its context, whose type is the
- * program's.
+ * The thread that an event interrupted, and how. It lies on the stack of the event's program, and
+ * capture() is inlined there. The context has a type that depends on the program, so only the
+ * program itself may pass it on.
  */
 struct moment {
 	struct task_struct *task; /* the thread that is running, which is sampled */
@@ -32,7 +32,7 @@ struct moment {
 	bool kernel_stack; /* the kernel's frames are wanted, if the kernel ran */
 	__u8 source;	   /* rec_sample.source */
 	__u64 weight;	   /* what the sample counts for, in the unit of its event */
-	/* where the sample's record is kept, not sent: its weight isn't known yet; NULL: it is sent */
+	/* where the record is kept until its weight is known; NULL: it is sent at once */
 	struct rec_sample *kept;
 };
 
@@ -164,8 +164,8 @@ walk_global int choose_extent(__u32 slot, __u32 exits, __u32 young)
 }
 
 /*
- * Has the event interrupted user mode? Of a program for which that isn't a constant, the walk state
- * says it, because the program's stack has no room for it.
+ * Has the event interrupted user mode? Where the compiler doesn't know the answer as a constant, it
+ * is kept in the walk state, because the program's stack has no room for it.
  */
 walk_inline bool is_user_mode(const struct moment *m, const struct walk *w)
 {
@@ -294,8 +294,8 @@ walk_inline bool capture_in(const struct moment *m, struct walk *w, struct rec_s
 		return false;
 	count(COUNT_SAMPLES);
 	/*
-	 * This comes before send_code() reads sent_epoch, so that the stack's value is never the
-	 * later one.
+	 * This comes before send_code() reads sent_epoch, so that a stack never has a later epoch
+	 * than its code objects.
 	 */
 	if (w->hash)
 		w->hash = in_epoch(w->hash);
@@ -314,7 +314,10 @@ walk_inline void measure(__u64 ns)
 		long_samples++;
 }
 
-/* Adds up how long samples of each source took: meanwhile no other event runs a program. */
+/*
+ * Adds up how long samples of each source took. During that time no other perf event can run a
+ * program on this CPU, so samples of other events are lost.
+ */
 walk_inline void add_busy(__u32 source, __u64 ns)
 {
 	__u64 *sum = bpf_map_lookup_elem(&source_busy_ns, &source);
@@ -325,8 +328,9 @@ walk_inline void add_busy(__u32 source, __u64 ns)
 
 /*
  * Takes the sample of @m with the state in @slot (enum walk_slot). If the slot is in use, the
- * sample counts as lost. True: the sample was sent, or is in m->kept. How long it took is measured
- * of perf programs only: they can't be preempted, and the kernel drops samples meanwhile.
+ * sample counts as lost. True: the sample was sent, or is in m->kept. Only in perf programs is it
+ * measured how long a sample takes: they can't be preempted, and the kernel drops other samples
+ * until they end.
  */
 walk_inline bool capture(const struct moment *m, __u32 slot)
 {

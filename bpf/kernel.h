@@ -205,8 +205,8 @@ struct task_struct___a64 {
 } CORE;
 
 /*
- * Whether there is bpf_get_current_task_btf() (5.11+), by which a task's fields are loaded, not
- * fetched by calls.
+ * Whether there is bpf_get_current_task_btf() (5.11+), whose result lets a program load a task's
+ * fields directly, without a helper call for each.
  */
 enum bpf_func_id___btf {
 	BPF_FUNC_get_current_task_btf___btf = 158,

@@ -14,7 +14,7 @@
 const volatile bool whole_machine;
 const volatile bool follow_children;
 const volatile bool all_processes; /* processes without Python are sampled too */
-const volatile bool patient;	   /* only records that user space has to answer wake it */
+const volatile bool patient;	   /* only records that need an answer wake user space */
 
 const volatile __u8 native_mode;	 /* enum native_mode */
 const volatile bool native_instructions; /* instructions, not only functions: lines are shown */
@@ -26,7 +26,7 @@ const volatile __u32 n_slots = WALK_SLOTS;
 /* The recording's events. */
 const volatile __u32 n_sources;
 const volatile struct {
-	__u64 weight;	    /* weight of each sample; 0: the period in force */
+	__u64 weight;	    /* weight of each sample; 0: the period of the event */
 	__u64 kernel_stack; /* != 0: its samples have the kernel's frames */
 } source_config[ABI_MAX_SOURCES];
 

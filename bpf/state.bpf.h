@@ -64,7 +64,7 @@ enum fresh {
 /* What is known of the PyThreadState of the sampled thread. */
 enum walk_thread { THREAD_UNKNOWN, THREAD_NONE, THREAD_STATE };
 
-/* Up to 3.11: is it the interpreter's current thread state? */
+/* Up to 3.11: is the thread's PyThreadState the interpreter's current one? */
 enum walk_current { CURRENT_UNKNOWN, CURRENT_NO, CURRENT_YES };
 
 #define MEMO_CODES  64
@@ -80,8 +80,8 @@ enum walk_current { CURRENT_UNKNOWN, CURRENT_NO, CURRENT_YES };
  * object that is in no cache takes 0.5 to 1 us, and to send it takes as long. From PROVE_LEAST
  * frames or HASH_LEAST bytes on, proving may take PROVE_NS. Reading frames doesn't count: on a busy
  * machine it alone takes 0.3 ms, and when it counted, deep stacks lacked their outermost functions.
- * Sending ends SEND_NS after the sample's beginning. The _LEAST numbers hold even on the slowest
- * machine.
+ * Sending ends SEND_NS after the sample's beginning. Up to the _LEAST numbers no time is limited,
+ * even on the slowest machine.
  */
 #define SAMPLE_NS   500000
 #define PROVE_LEAST 192 /* up to so many frames, proving isn't limited in time */
@@ -140,7 +140,7 @@ struct walk {
 	__u8 gil_requested;
 	__u8 gil_read; /* .gil_locked and .gil_holder are known */
 	__u8 thread;   /* enum walk_thread: what is known of the thread's state */
-	__u8 current;  /* enum walk_current: whether it is the current thread state */
+	__u8 current;  /* enum walk_current: whether .tstate is the current thread state */
 	__u64 frame;   /* the frame that is read next; 0: the chain has ended */
 	__u64 outer;   /* 3.11, 3.12: innermost frame of the next evaluation loop further out */
 	/* a frame that this walk has passed: if it meets it again, the chain is a circle */
@@ -250,7 +250,7 @@ struct walk_addrs {
  * or a negative number if memory couldn't be read: then @dst is zeroed or unchanged.
  */
 walk_inline long read_user(void *dst, __u32 n, __u64 addr);
-/* returns nanoseconds; stands still where nothing is in a hurry */
+/* returns nanoseconds; on the host it may stand still, so that no limit of time is reached */
 walk_inline __u64 walk_clock(void);
 walk_inline struct walk *walk_state(__u32 slot);
 walk_inline struct walk_out *walk_out(__u32 slot);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What threads wait for. A thread that leaves the CPU because it waits is walked at that moment,
- * while its memory is still mapped. How long it waited is known when it comes back. Of that, the
- * time that it was ready to run and had no CPU isn't waiting: the kernel adds this up itself
- * (sched_info.run_delay), a moment after the thread came back, so it is read when the thread leaves
- * the CPU the next time, and the record is sent then.
+ * while its memory is still mapped. How long it was away is known when it comes back. For a part of
+ * that time it didn't wait, but was ready to run and had no CPU. The kernel adds such times up
+ * itself (sched_info.run_delay), but only a moment after the thread came back. So the sum is read,
+ * and the record sent, when the thread leaves the CPU the next time.
  *
  * Stacks are taken by chance, if there are too many waits to take all within the budget. The chance
- * depends only on what was before the wait, so that weights are unbiased (docs/decisions/0023).
+ * depends only on what was known before the wait began, so that weights are unbiased
+ * (docs/decisions/0023).
  */
 #ifndef BPF_SWITCH_H
 #define BPF_SWITCH_H
@@ -15,7 +16,7 @@
 #include "capture.bpf.h"
 #include "process/task_state.bpf.h"
 
-/* krait's own process, whose waits would make more of them */
+/* krait's own process: if its waits were recorded, they would cause more waits */
 const volatile __u32 own_tgid;
 /* place of the source in the recording: rec_sample.source */
 const volatile __u8 wait_source;
@@ -37,7 +38,7 @@ __u64 waited_ns, waited_weight;
  * average / wait_period_ns.
  */
 __u64 wait_period_ns;
-/* since when .wait_spent_ns counts how long taking stacks took */
+/* since when wait_spent_ns adds up how long taking stacks took */
 __u64 wait_adjusted_ns, wait_spent_ns;
 
 #define ADJUST_NS    (1 << 24) /* time between changes of wait_period_ns: 17 ms */
@@ -46,10 +47,13 @@ __u64 wait_adjusted_ns, wait_spent_ns;
 #define FASTER	     16 /* the most that the period grows by at once */
 #define TIMES_MOST   (1024 * WAIT_ONE)
 #define SCALE_MOST   (4 * WAIT_ONE)
-#define OWED_SHIFT   6	 /* the part of what is owed that each record makes up for, as 2^-6 */
-#define SENDING_NS   300 /* what a record costs beside the walk */
+#define OWED_SHIFT   6	 /* each record makes up for 2^-6 of .owed_ns */
+#define SENDING_NS   300 /* ns that sending a record costs, beside the walk */
 
-/* Holds the stacks to their budget. CPUs that do it at once may lose some of what was spent. */
+/*
+ * Changes wait_period_ns so that taking stacks keeps to wait_budget_ppm. If several CPUs do that at
+ * the same time, a part of wait_spent_ns may be lost.
+ */
 walk_inline void adjust_period(__u64 now)
 {
 	__u64 ns = now - wait_adjusted_ns, spent = wait_spent_ns, allowed, period = wait_period_ns;
@@ -85,7 +89,7 @@ walk_inline bool is_chosen(struct wait_entry *e)
 	return times == WAIT_ONE || bpf_get_prandom_u32() < (1ull << 42) / times;
 }
 
-/* What the system call of a wait is. */
+/* The system call that a thread waits in. */
 struct call {
 	__s32 number; /* -1: none */
 	__u64 arg[2];
@@ -118,8 +122,8 @@ walk_inline void read_call(struct task_struct *task, struct call *call)
 #endif
 
 /*
- * Finds the entry of the wait's site. A futex's address counts in steps of 256 bytes. If both
- * places of a site are others', it shares one.
+ * Finds the entry of the wait's site. Of a futex's address the low 8 bits don't count. If both
+ * entries that the site may have belong to other sites, it shares one of them.
  */
 walk_inline void find_site(struct wait_entry *e, const struct call *call)
 {
@@ -194,10 +198,11 @@ walk_global int begin_wait(__u32 tid, __u32 state)
 }
 
 /*
- * What a wait of @ns, whose stack was taken by chance, counts for beside itself: the waits that it
- * stands for. Waits whose stacks are taken are longer by that, so the guess is scaled to what other
- * waits of the site took. It is never more than these have left, so all weights together are
- * exactly what the thread waited, however long one rare wait was.
+ * How much a wait of @ns, whose stack was taken by chance, counts in addition to itself, for waits
+ * whose stacks weren't taken. It is guessed from @ns. Taking a stack makes a wait longer, so the
+ * guess is scaled by what the waits without stacks really took at this site. It is never more than
+ * .owed_ns, so all weights together are exactly what the thread waited, however long one rare wait
+ * was.
  */
 walk_inline __u64 stands_for(const struct wait_entry *e, struct wait_site *s, __u64 ns)
 {
@@ -223,8 +228,8 @@ walk_inline void send_wait(struct wait_entry *e, __u64 weight)
 }
 
 /*
- * The wait of thread @tid, the current one, is over, and so is its time on the CPU after that.
- * @delay_ns: sched_info.run_delay of the thread.
+ * Thread @tid, the current one, leaves the CPU that it got after its last wait. So the length of
+ * that wait is known now. @delay_ns: sched_info.run_delay of the thread.
  */
 walk_global int finish_wait(__u32 tid, __u64 delay_ns)
 {
@@ -254,7 +259,8 @@ walk_global int finish_wait(__u32 tid, __u64 delay_ns)
 }
 
 /*
- * Thread @tid, the current one, ends: what its weights lack goes to the last stack that was taken.
+ * Thread @tid, the current one, ends: the time that no weight has yet (.owed_ns) is added to the
+ * last stack that was taken.
  */
 walk_global int end_thread(__u32 tid)
 {
@@ -275,8 +281,8 @@ walk_global int end_thread(__u32 tid)
 static const struct wait_entry no_wait;
 
 /*
- * Makes the entry of thread @tid, the current one. Returns 0 if it isn't wanted or there is no room.
- * Whether an unknown process is wanted shows when its stack is taken.
+ * Makes the entry of thread @tid, the current one. Returns 0 if the thread isn't wanted or there is
+ * no room. Of an unknown process it shows only when a stack is taken whether it is wanted.
  */
 walk_global int add_thread(__u32 tid)
 {
@@ -310,7 +316,7 @@ walk_inline bool take_wait(__u64 *ctx, struct wait_entry *e, __u64 now)
 	return taken;
 }
 
-/* Thread @next gets the CPU: if it has waited, that is over. */
+/* Thread @next gets the CPU. If it has waited, its wait is over. */
 walk_inline void comes_back(struct task_struct *next, __u64 now)
 {
 	__u32 tid = next->pid;
@@ -360,9 +366,10 @@ walk_inline void leaves(__u64 *ctx, struct task_struct *prev, __u32 state, __u64
 }
 
 /*
- * kernel/sched/core.c, __schedule(): (bool preempt, prev, next), from 5.18 on also prev's state. It
- * is read of the task instead: while the tracepoint runs, it is 0 only if the task stays ready to
- * run, also where a signal kept it from waiting. A task that is preempted may have a state already.
+ * kernel/sched/core.c, __schedule(): (bool preempt, prev, next), from 5.18 on also prev's state.
+ * The state is read from the task instead. While the tracepoint runs, it is 0 only if the task
+ * stays ready to run, also if a signal kept the task from waiting. A task that is preempted may
+ * have a state already.
  */
 SEC("tp_btf/sched_switch")
 int on_switch(__u64 *ctx)

@@ -77,10 +77,10 @@ walk_inline bool is_mapped(const struct unwind_space *s, __u64 start, __u64 end)
 }
 
 /*
- * The kernel has chosen @n bytes from @start on for a new mapping. If @task's mappings have
- * something there, that is gone. While user space reads the mappings, it may just have read
- * something there, so every new one counts. A fork without a sample yet will have its parent's
- * mappings, so these are looked at instead.
+ * The kernel has chosen @n bytes from @start on for a new mapping. If the known mappings of the
+ * current process have something there, that is gone. While user space reads the mappings, it may
+ * just have read something there, so every new mapping counts. A fork that has no sample yet will
+ * get its parent's mappings, so these are looked at instead.
  */
 walk_inline void on_new_place(__u64 start, __u64 n)
 {

@@ -5,7 +5,7 @@
  * a trampoline is just a few instructions and a jump to a function that has rows. So the
  * instructions at the program counter are simulated up to the first one that trampolines don't
  * have, and the stack is unwound from there (docs/decisions/0012). Only pc, sp and r10 change; what
- * is stored lies below the frames that are unwound.
+ * these instructions store lies below the frames that are unwound.
  */
 #ifndef BPF_AHEAD_H
 #define BPF_AHEAD_H

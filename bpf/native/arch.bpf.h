@@ -14,7 +14,7 @@ struct unwind_regs {
 	__u64 pc, sp, fp, bx, lr;
 };
 
-/* the largest C frame that is believed: ulimit -s is 8 MiB by default */
+/* the largest C frame that is believed; by default a whole stack has 8 MiB (ulimit -s) */
 #define UNWIND_MAX_FRAME (64ull << 20)
 
 #if defined(__TARGET_ARCH_arm64) || defined(__aarch64__)

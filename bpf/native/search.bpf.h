@@ -17,7 +17,10 @@ walk_inline __u64 not_above(__u64 a, __u64 b)
 	return (__u64)((__s64)(a - b - 1) >> 63);
 }
 
-/* Index of the last entry of @c whose key isn't above @key. (That of the first one never is.) */
+/*
+ * Index of the last entry of @c whose key isn't above @key. (The first entry's key never is above
+ * it.)
+ */
 walk_inline __u32 search_chunk(const struct unwind_chunk *c, __u32 key)
 {
 	__u64 pos = 0;

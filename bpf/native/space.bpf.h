@@ -21,8 +21,9 @@ walk_inline bool space_holds(const struct unwind_space *s, const struct unwind_s
 	    s->owner_exec == key->exec_id)
 		return true;
 	/*
-	 * The mappings were read before the process's first sample, so its complete key wasn't
-	 * known. Only the entry of the image that they were read from leads here.
+	 * The mappings were read before the process's first sample, so the process's complete key
+	 * wasn't known then. With this tgid, only the proc_entry of the image that they were read
+	 * from has their slot.
 	 */
 	if (!s->owner_start_ns && s->owner_tgid == key->tgid)
 		return true;
@@ -119,8 +120,9 @@ walk_inline bool may_be_in_collector(const struct walk *w)
 }
 
 /*
- * Adds the native frames, from n->regs on, if @unwinds, and the kernel's frames, which are in
- * native_out already. The Python frames have been walked before. Returns enum native_outcome.
+ * Completes the stack in @slot, whose Python frames have been walked. If @unwinds, adds the native
+ * frames from n->regs on. The kernel's frames are in native_out already; they are added to the
+ * stack's id. Returns enum native_outcome.
  */
 walk_global int add_native(__u32 slot, __u32 unwinds)
 {

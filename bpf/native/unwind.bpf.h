@@ -20,7 +20,10 @@
 #define NATIVE_NS    420000
 #define NATIVE_LEAST 512
 
-/* Reads @addr's page from @addr on. If the walk comes from another page, reads all of it. */
+/*
+ * Reads the page of @addr. The first read of an unwinding begins at @addr, later ones read the
+ * whole page.
+ */
 walk_global int load_stack(__u32 slot, __u64 addr)
 {
 	struct native *n = native_state(slot);
@@ -64,9 +67,10 @@ walk_inline __u64 stack_u64(struct native *n, __u64 addr)
 }
 
 /*
- * Does leaf[] hold this frame's value of @reg? It does in the innermost frame. In its caller, it
- * does for registers that a call may change: if a rule needs one, the callee is code that doesn't
- * change it, such as assembly (OpenSSL's aesni_gcm_encrypt() and rax). gdb does the same.
+ * Does leaf[] hold this frame's value of @reg? It does in the innermost frame. In the innermost
+ * frame's caller it does for registers that a call may change: if the caller's rule needs such a
+ * register, the innermost function is code that leaves it alone, such as assembly (OpenSSL's
+ * aesni_gcm_encrypt() and rax). gdb does the same.
  */
 walk_inline bool is_in_leaf(const struct native *n, __u8 reg)
 {
@@ -235,7 +239,7 @@ walk_inline const struct unwind_rule *rule_of(struct native *n, struct native_me
 	return 0;
 }
 
-/* Simulates one instruction of a trampoline. 0: the innermost frame is at none. */
+/* Simulates one instruction of a trampoline. 0: the innermost frame isn't at one. */
 walk_global int native_ahead_once(__u32 slot)
 {
 	struct native *n = native_state(slot);
@@ -244,8 +248,8 @@ walk_global int native_ahead_once(__u32 slot)
 }
 
 /*
- * If the innermost frame is a trampoline, sets n->regs to those a few instructions later and
- * returns 1.
+ * If the innermost frame is a trampoline, sets n->regs to the registers a few instructions later
+ * and returns 1.
  */
 walk_global int native_ahead(__u32 slot)
 {

@@ -38,8 +38,8 @@ walk_inline void read_key(struct task_struct *task, __u32 tgid, struct proc_key 
 }
 
 /*
- * Reads what a sample says of its task. Before kernel 5.11 that takes eight helper calls and 0.5
- * us.
+ * Reads of @task what read_task() needs, on kernels before 5.11. That takes eight helper calls and
+ * 0.5 us.
  */
 walk_inline __u32 ask_for_task(struct task_struct *task, struct rec_sample *rec, struct walk *w)
 {
@@ -150,7 +150,7 @@ walk_inline void read_exe(struct task_struct *task, struct rec_proc *rec)
 	rec->exe.mtime_ns = mtime_ns(inode);
 }
 
-/* Returns the state of a process by its executable; PROC_PENDING if that isn't known. */
+/* Returns the state of a process by its executable; PROC_PENDING if the executable isn't known. */
 walk_inline __u8 known_exe(struct task_struct *task, struct meeting *m)
 {
 	struct exe_entry *exe = bpf_map_lookup_elem(&exes, &m->rec.exe);
@@ -184,8 +184,8 @@ walk_inline bool copy_entry(struct meeting *m, const struct proc_entry *p)
 
 /*
  * Writes m->entry, a changed copy, back to its entry, if that is still the same process's and in
- * state @state. If user space changes the entry between the last two lines, its answer is lost, and
- * it is asked again.
+ * state @state. If user space changes the entry between the last two lines of this function, its
+ * answer is lost, and it is asked again.
  */
 walk_inline void put_back(__u32 tgid, const struct meeting *m, __u8 state)
 {
@@ -195,7 +195,10 @@ walk_inline void put_back(__u32 tgid, const struct meeting *m, __u8 state)
 		bpf_map_update_elem(&procs, &tgid, &m->entry, BPF_EXIST);
 }
 
-/* Copies what @p knows of process image @key. Returns its state; 0: @p is another's. */
+/*
+ * Copies what entry @p says of process image @key. Returns the state of the process; 0: the entry
+ * belongs to another image.
+ */
 walk_inline __u8 copy_where(struct py_where *where, __u32 *space, __u64 *space_before_ns,
 			    const struct proc_entry *p, const struct proc_key *key)
 {
@@ -215,8 +218,8 @@ walk_inline bool is_at(struct task_struct *task, const struct image_place *place
 }
 
 /*
- * Do both have the same executable, loaded at the same place? (That the counts of execs are equal
- * isn't proof enough.)
+ * Have tasks @a and @b the same executable, loaded at the same place? (That the counts of execs are
+ * equal isn't proof enough.)
  */
 walk_inline bool same_image(struct task_struct *a, struct task_struct *b)
 {
@@ -239,9 +242,10 @@ walk_inline bool no_exec_since(struct task_struct *task, const struct proc_key *
 }
 
 /*
- * Takes over what is known of the parent, if neither it nor the fork has called execve() since the
- * fork. The fork then has the parent's mappings, as they were read before the fork. If the parent
- * has them from its own parent, they must be those read before that earlier fork.
+ * Takes over what is known of the parent, if neither the parent nor the fork has called execve()
+ * since the fork. The fork then has the parent's mappings, if they were read before the fork. If
+ * the parent itself has its own parent's mappings, they must have been read before that earlier
+ * fork.
  */
 walk_inline bool known_parent(struct task_struct *task, struct meeting *m)
 {
@@ -279,9 +283,10 @@ walk_inline void read_names(struct task_struct *task, struct rec_proc *rec)
 }
 
 /*
- * Sends m->entry to user space. Wakes it if it has to answer, or if it isn't `patient`: the process
- * may be gone soon. Doesn't wake it for a crowded process. False: the ring refused the record;
- * then no sample of the process may be sent, as user space couldn't name it.
+ * Sends m->entry to user space. Wakes user space if it has to answer, or if the recording isn't
+ * `patient`, because the process may be gone soon. Doesn't wake it for a crowded process. False:
+ * the ring refused the record; then no sample of the process may be sent, as user space couldn't
+ * name it.
  */
 walk_inline bool tell_user(struct meeting *m, __u64 now)
 {

@@ -26,7 +26,7 @@ walk_inline bool began_again(const struct walk *w)
 /*
  * Restarts the walk at @frame, which runs in a loop further out. The innermost loop's link to that
  * loop may be left over too: if the loop that it leads to doesn't run @frame, the frame's own chain
- * has to show its loop. False: it can't.
+ * has to show its loop. False: the walk can't restart there.
  */
 walk_inline bool begin_again(struct walk *w, const struct py_layout *l, __u64 frame)
 {
@@ -46,8 +46,8 @@ walk_inline bool begin_again(struct walk *w, const struct py_layout *l, __u64 fr
 
 /*
  * Is the innermost loop, which isn't set up yet, the thread's only one? Its link further out then
- * leads to the thread's root_cframe, which is no loop's, or to one that greenlet puts before that
- * where a greenlet begins.
+ * leads to the thread's root_cframe, which no loop has, or to a _PyCFrame that greenlet puts before
+ * root_cframe where a greenlet begins.
  */
 walk_inline bool is_first_entered(struct walk *w, const struct py_layout *l)
 {
@@ -62,7 +62,7 @@ walk_inline bool is_first_entered(struct walk *w, const struct py_layout *l)
 /*
  * The innermost loop's frames don't lead to the next loop further out. If the thread runs the
  * innermost loop itself, that loop may not be set up yet, and the thread is still in the frame that
- * called. Or (3.12) greenlet is switching, and has taken the loops' own frames out of the chain
+ * called it. Or (3.12) greenlet is switching, and has taken the loops' own frames out of the chain
  * that it is about to leave.
  */
 walk_global int walk_anew(__u32 slot)
@@ -97,7 +97,7 @@ walk_global int walk_anew(__u32 slot)
  * The walk can't go on. Unless the innermost loop's frames are proved, all of them are dropped, as
  * they may be left over, and the walk restarts further out. If that isn't possible either, it ends
  * with @outcome, or with WALK_FRAME_TORN if the loop isn't set up yet. WALK_CODE_HUGE says nothing
- * against the frames: it ends the walk.
+ * against the frames, so they stay, and the walk ends.
  */
 walk_inline void fail(struct walk *w, __u8 outcome)
 {

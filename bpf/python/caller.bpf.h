@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Finds the caller of the innermost frame while that hasn't run an instruction yet. 3.11 and 3.12
- * make a frame current before they store its caller in `previous`, in an order that compilers
+ * Finds the caller of the innermost frame while that frame hasn't run an instruction yet. 3.11 and
+ * 3.12 make a frame current before they store its caller in `previous`, in an order that compilers
  * choose (Python/ceval.c, CALL_PY_EXACT_ARGS; Python/ceval_macros.h, DISPATCH_INLINED). Until then
  * `previous` is left over: it is the caller of the frame that lay there before. That caller may
  * still run, further out; or it is a C evaluation loop's own frame, and something else has been
@@ -9,8 +9,8 @@
  *
  * There are two candidates for the true caller. The nearest frame of the data stack ends where the
  * new frame begins. The generator that was resumed last isn't in the data stack; tstate.exc_info
- * leads to it. It is the caller if it was resumed after the nearest frame was pushed, which its own
- * chain of callers shows. docs/decisions/0015-who-called.md
+ * leads to it. The generator is the caller if it was resumed after the nearest frame was pushed;
+ * its chain of callers shows that. docs/decisions/0015-who-called.md
  *
  * Below, the new frame is such an innermost frame that hasn't run an instruction yet.
  */
@@ -136,9 +136,10 @@ walk_inline bool find_below(struct walk *w, __u64 chunk, __u64 end)
 }
 
 /*
- * Frame w->caller, which runs w->caller_code, is innermost and hasn't run an instruction yet: then
- * it is the last one of the data stack. Sets w->nearest and w->resumed. Returns MET_LEFT if it
- * isn't the last one, so that the thread has left it; MET_FAULT: not readable.
+ * Looks at frame w->caller, which runs w->caller_code, is innermost and hasn't run an instruction
+ * yet. While the thread is in such a frame, it is the last one of the data stack. Sets w->nearest
+ * and w->resumed. Returns MET_LEFT: the frame isn't the last one, so the thread has left it;
+ * MET_FAULT: memory isn't readable.
  */
 enum met { MET_FRESH, MET_LEFT, MET_FAULT };
 
@@ -160,7 +161,8 @@ walk_global int meet_fresh(__u32 slot)
 
 /*
  * Is the innermost loop, which isn't set up yet, the thread's only one? Then the data stack holds
- * at most the frame that this loop will run. Else its _PyCFrame.previous is left over.
+ * at most the frame that this loop will run. Else the loop's _PyCFrame.previous, by which the loop
+ * looks like the only one, is left over.
  */
 walk_inline bool is_first_loop(struct walk *w, const struct py_layout *l)
 {
@@ -220,8 +222,8 @@ walk_global int resumed_is_above(__u32 slot)
 }
 
 /*
- * Can @frame be a caller of the new frame, the next one after those that were accepted before?
- * @stacked: it lies in the data stack.
+ * Can @frame be a caller of the new frame? The callers between the two were accepted before.
+ * @stacked: @frame lies in the data stack.
  */
 walk_inline bool is_caller(struct walk *w, __u64 frame, bool stacked)
 {

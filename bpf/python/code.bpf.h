@@ -64,8 +64,8 @@ walk_global int hash_next(__u32 slot)
 }
 
 /*
- * Adds w->acc_len bytes at w->acc_addr of the target to w->acc; negative = not readable. Of more
- * than ABI_LINETABLE_BYTES only these are added; user space does the same.
+ * Adds w->acc_len bytes at w->acc_addr of the target to w->acc; negative = not readable. If there
+ * are more than ABI_LINETABLE_BYTES, only so many are added; user space does the same.
  */
 walk_global int hash_bytes(__u32 slot)
 {
@@ -175,10 +175,10 @@ walk_inline bool hash_object(struct walk *w, const struct py_layout *l, __u64 ad
 }
 
 /*
- * The memo for the object at @addr, one of @n: what this sample computed for it before. While a
- * frame of the chain refers to a code object, neither it nor its file name can be freed, so during
- * a sample one address is one object. Without memos, a deep recursion of a function with a long
- * line table would take tens of milliseconds.
+ * Returns the memo, one of the @n at @memos, for the object at @addr. It has what this sample
+ * computed for the object before. While a frame of the chain refers to a code object, neither it
+ * nor its file name can be freed, so during a sample one address is one object. Without memos, a
+ * deep recursion of a function with a long line table would take tens of milliseconds.
  */
 walk_inline struct memo *memo_of(struct memo *memos, __u32 n, __u64 addr)
 {
@@ -240,8 +240,9 @@ walk_global int check_contents(__u32 slot, __u32 at)
 }
 
 /*
- * Has proving taken so long that no more code objects are proved? A few still are: in a deep
- * recursion only the outermost functions, which are met last, are missing by then.
+ * Has proving taken so long that no more code objects are proved? PROVE_LATE more still are: in a
+ * deep recursion only few functions aren't proved by then, the outermost ones, because a walk meets
+ * them last.
  */
 walk_inline bool is_late(struct walk *w)
 {
@@ -261,8 +262,8 @@ walk_inline bool compute_check(struct walk *w, const struct py_layout *l, __u64 
 	version = l->code_version ? block_u32(w, at + l->code_version) : 0;
 	if (!version || version >= w->codes_made)
 		/*
-		 * w->codes_made isn't the counter then, because an object's version is below the
-		 * counter
+		 * codes_made was read from something else than the counter: the versions of all
+		 * code objects are below the counter
 		 */
 		w->codes_made = 0;
 	if (version) {
@@ -299,8 +300,8 @@ walk_inline bool compute_in_time(struct walk *w, const struct py_layout *l, __u6
  * 3.12+: reads how many code objects the process has made, before the sample looks at any. As long
  * as that number stays the same, an address where a live code object was found still has the same
  * one (docs/decisions/0002). The number isn't used if the process ever had a second interpreter.
- * Nor is it for a thread state of another libpython's interpreter: two that are loaded apart may
- * have the same pthread key.
+ * Nor is it for a thread state of another libpython's interpreter: two libpythons that are loaded
+ * apart may have the same pthread key.
  */
 walk_inline void count_codes(struct walk *w)
 {
@@ -319,8 +320,8 @@ walk_inline void count_codes(struct walk *w)
 
 /*
  * A key for the proof by a function's version; 0: there is none. 3.11: a function gets a version
- * when a call of it is specialized. No other function ever gets the same one. The function loses it
- * when its code is replaced or it is freed (Objects/funcobject.c,
+ * when a call of it is specialized. No other function ever gets the same version. The function
+ * loses its version when its code is replaced or it is freed (Objects/funcobject.c,
  * _PyFunction_GetVersionForCurrentState(), func_set_code(), func_clear()). So as long as a function
  * has this version and this code object, the code object is the same.
  */

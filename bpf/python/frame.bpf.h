@@ -29,9 +29,9 @@ walk_inline bool load_block(struct walk *w, __u64 frame)
 
 /*
  * Offset of the frame's bytes in w->block, or -1. A frame that isn't in the block is read alone,
- * unless it is the first such frame or lies shortly below the last one: then frames of the data
- * stack follow, and the block is read. (Chunks of the data stack have no order: Python/pystate.c,
- * push_chunk.)
+ * unless it is the walk's first such frame or lies shortly below the previous one: then frames of
+ * the data stack follow, and the block is read. (Chunks of the data stack have no order:
+ * Python/pystate.c, push_chunk.)
  */
 walk_inline __s32 load_frame(struct walk *w, __u64 frame)
 {

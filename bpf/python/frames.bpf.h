@@ -48,9 +48,9 @@ walk_inline void push_group(struct walk *w, struct walk_addrs *addrs, __u32 last
 }
 
 /*
- * 3.12: do data stack and generators show the first frame as the thread's innermost one, too? Then
- * its chain of callers is right even without loops' own frames: greenlet takes these out, one after
- * the other, before it switches (expose_frames()).
+ * 3.12: do data stack and generators, too, show the walk's first frame as the thread's innermost
+ * one? Then its chain of callers is right even if loops' own frames are missing in it: greenlet
+ * takes them out, one after the other, before it switches (expose_frames()).
  */
 walk_global int runs_first(__u32 slot)
 {
@@ -122,8 +122,8 @@ walk_inline void close_group(struct walk *w, struct walk_out *out, struct walk_a
  * 3.11, 3.12: has the thread left @frame? It has if the frame lies above the top of the data stack.
  * Only an innermost loop that isn't set up yet leads to such a frame. Its chain may even lead to
  * the loop further out, if the frame that called it then lay where the frame that is entered now
- * lies. 3.11 takes a frame off the stack before it makes the caller current: then the stack ends
- * where the frame begins.
+ * lies. On 3.11 the thread may still be in a frame that begins where the stack ends, because 3.11
+ * takes a frame off the stack before it makes the caller current.
  */
 walk_inline bool was_left(struct walk *w, const struct py_layout *l, __u64 frame)
 {
@@ -135,8 +135,8 @@ walk_inline bool was_left(struct walk *w, const struct py_layout *l, __u64 frame
 /*
  * 3.11, 3.12: is @frame left over, in an innermost loop that isn't set up yet? A frame that hasn't
  * run an instruction has called nothing but a trace function, which runs in a loop of its own. So
- * if the chain leads from another frame of the same loop to it, that frame was called by an earlier
- * one that lay in the same place.
+ * if the chain leads to it from another frame of the same loop, that other frame was called by an
+ * earlier frame, which lay where @frame lies now.
  */
 walk_inline bool is_left_over(struct walk *w, const struct py_layout *l, const struct frame_view *f,
 			      __u64 frame)
@@ -149,7 +149,8 @@ walk_inline bool is_left_over(struct walk *w, const struct py_layout *l, const s
 /*
  * The innermost frame hasn't run an instruction yet, and the walk came to @frame by the caller that
  * it has stored. Isn't @frame its true caller? What is stored may be the caller of a frame that lay
- * there before (caller.bpf.h). A generator that nobody resumed, for instance, has called nothing.
+ * there before (caller.bpf.h). If @frame is a generator that nobody resumed, for instance, it has
+ * called nothing.
  */
 walk_inline bool is_stale_caller(struct walk *w, const struct py_layout *l,
 				 const struct frame_view *f, __u64 frame)
@@ -211,8 +212,8 @@ walk_inline int see_fresh(struct walk *w, const struct py_layout *l, const struc
 
 /*
  * 3.12: the innermost frame was taken off the data stack but is still current, as when a generator
- * has just been made of it (Python/bytecodes.c, RETURN_GENERATOR). Goes on at its caller. 0: that
- * isn't found, or the loop isn't set up.
+ * has just been made of it (Python/bytecodes.c, RETURN_GENERATOR). Goes on at the frame's caller.
+ * 0: the caller isn't found, or the loop isn't set up.
  */
 walk_global int pass_left(__u32 slot)
 {
@@ -282,8 +283,9 @@ walk_inline void step(struct walk *w, struct walk_out *out, struct walk_addrs *a
  * The chain has ended: is it whole? A whole chain ends in the frame with which a C evaluation loop
  * began. For a moment the innermost frame can lack its caller (a generator that is being left, a
  * frame that is being entered): a chain of that frame alone isn't whole. While greenlet switches,
- * it takes the loops' own frames out of a chain, so any caller may be the last one. 3.11, 3.12:
- * frames that no loop runs weren't entered by one.
+ * it takes the loops' own frames out of a chain, so any caller of the innermost frame may end a
+ * whole chain then. 3.11, 3.12: frames that no loop runs weren't entered by one, so their chain is
+ * whole.
  */
 walk_inline bool is_whole(struct walk *w, const struct py_layout *l)
 {
@@ -298,9 +300,9 @@ walk_inline bool is_whole(struct walk *w, const struct py_layout *l)
 
 /*
  * 3.9: a generator waits in a `yield from`, and an exception is thrown into it: its frame becomes
- * the thread's current one, and nothing shows who threw (Objects/genobject.c, _gen_throw). The
- * innermost frame, too, isn't executing while it is entered or left, so a frame alone doesn't
- * count.
+ * the thread's current one, and nothing shows who threw (Objects/genobject.c, _gen_throw). The walk
+ * then ends at that generator with frames further in, and f_executing of its frame is 0. A single
+ * frame proves nothing: the innermost one isn't executing either while it is entered or left.
  */
 walk_inline int outcome_of_end(struct walk *w)
 {

@@ -3,9 +3,9 @@
  * Reads code objects, names and line tables, for versions where each has to be read (up to 3.10).
  * Objects that were created one after another while a module was loaded lie next to each other,
  * each size in pages of its own (Objects/obmalloc.c). So when a second object of a kind is met in
- * the same NEAR_BYTES, all of these bytes are read: one read for up to twenty objects. In later
- * samples the first object does that. The frames of these versions lie anywhere, so frames.bpf.h
- * doesn't need walk.block for them.
+ * the same NEAR_BYTES, all of these bytes are read: one read for up to twenty objects. Later
+ * samples read them all as soon as they meet the first object. The frames of these versions lie
+ * anywhere, so frames.bpf.h doesn't need walk.block for them.
  */
 #ifndef BPF_NEAR_H
 #define BPF_NEAR_H
@@ -24,8 +24,8 @@ walk_inline __u64 *shared_place(struct walk *w, __u64 start)
 }
 
 /*
- * Gives up the bytes that w->near[@kind] says. If they served one object only, the next sample
- * doesn't read all of them again.
+ * Gives up the bytes of w->block that were read from address w->near[@kind]. If they served one
+ * object only, the next sample doesn't read all of them again.
  */
 walk_inline void leave_near(struct walk *w, __u32 kind)
 {
@@ -78,8 +78,8 @@ walk_inline bool read_lone(struct walk *w, __u32 lone, __u64 addr, __u64 n)
 
 /*
  * Reads an object that isn't in w->block yet. The first of a kind in NEAR_BYTES is read alone, so
- * that stacks whose functions lie far apart cost no more than without this. Returns its offset in
- * w->block, or -1. Sets w->got.
+ * that stacks whose functions lie far apart cost no more than if every object was read alone.
+ * Returns its offset in w->block, or -1. Sets w->got.
  */
 walk_global int read_near(__u32 slot, __u32 kind, __u64 addr, __u64 n, __u64 most)
 {
@@ -106,7 +106,7 @@ walk_global int read_near(__u32 slot, __u32 kind, __u64 addr, __u64 n, __u64 mos
 
 /*
  * Offset in walk.block of the @n bytes at @addr, or -1. NEAR_BYTES don't cross the end of a page.
- * w->got: how many bytes from @addr on are there; up to @most if they were read alone.
+ * Sets w->got to how many bytes from @addr on w->block has; up to @most if they were read alone.
  */
 walk_inline __s32 load_near(struct walk *w, enum near_kind kind, __u64 addr, __u32 n, __u32 most)
 {
@@ -120,8 +120,8 @@ walk_inline __s32 load_near(struct walk *w, enum near_kind kind, __u64 addr, __u
 	}
 	read = read_near(w->slot, kind, addr, n, most);
 	/*
-	 * The verifier goes on from one state, not from one for each path: a seventh fewer
-	 * instructions.
+	 * This makes the verifier go on from one state, not from one for each path, which saves a
+	 * seventh of the instructions that it looks at.
 	 */
 	opaque(read);
 	return (__s32)read;

@@ -2,9 +2,9 @@
 /*
  * Finds the thread's innermost frame where its evaluation loop can't be relied on. 3.11 and 3.12
  * publish an evaluation loop's _PyCFrame before they fill it (Python/ceval.c,
- * _PyEval_EvalFrameDefault); until then it holds what an earlier loop left there. The last frame of
- * the data stack and the generator that was resumed last are right even then. On 3.12 a loop's own
- * frame (its shim), next to its _PyCFrame, shows which frames belong to the loop.
+ * _PyEval_EvalFrameDefault); until then the _PyCFrame holds what an earlier loop left there. The
+ * last frame of the data stack and the generator that was resumed last are right even then. On 3.12
+ * a loop's own frame (its shim), next to its _PyCFrame, shows which frames belong to the loop.
  * docs/decisions/0015-who-called.md
  */
 #ifndef BPF_RUNNING_H
@@ -72,9 +72,10 @@ walk_inline bool load_resumed_before(struct walk *w, const struct py_layout *l)
 /*
  * Is generator w->resumed just being entered? Its caller is stored in its frame when it is entered,
  * and removed when it is left (Objects/genobject.c, gen_send_ex2(); Python/bytecodes.c,
- * YIELD_VALUE). So it is while it has no caller. On 3.12, if a loop begins with the generator, its
- * caller is the loop's own frame. Then it is still being entered until it is that loop's current
- * frame. 3.11 stores the caller too early to show that. (Cython's generators have no such frame.)
+ * YIELD_VALUE). So the generator is being entered as long as its frame has no caller. On 3.12, if a
+ * loop begins with the generator, its caller is the loop's own frame. Then it is still being
+ * entered until it is that loop's current frame. 3.11 stores the caller too early to show that.
+ * (Cython's generators have no such frame.)
  */
 walk_inline bool is_entered(struct walk *w, const struct py_layout *l)
 {
@@ -93,8 +94,8 @@ walk_inline bool is_entered(struct walk *w, const struct py_layout *l)
 
 /*
  * The thread's innermost frame by its data stack and its generators; 0: they don't show it. A frame
- * that is just being entered is left out, and w->entered is set: either the last frame of the data
- * stack, or the generator that was resumed last. (w->entered is also set if memory isn't readable.)
+ * that is just being entered (the last one of the data stack, or the generator that was resumed
+ * last) is left out, and w->entered is set. w->entered is also set if memory isn't readable.
  * w->found: the same frame, even if it hasn't run; 0: no frame runs; or NOT_FOUND.
  */
 walk_global __u64 find_running(__u32 slot)
@@ -126,8 +127,8 @@ walk_global __u64 find_running(__u32 slot)
 }
 
 /*
- * Does the thread run the innermost loop's own C function, and nothing that this called? Then the
- * loop may not be set up yet.
+ * Does the thread run the innermost loop's own C function, and nothing that this function called?
+ * Then the loop may not be set up yet.
  */
 walk_inline bool runs_loop(const struct walk *w)
 {
@@ -137,8 +138,8 @@ walk_inline bool runs_loop(const struct walk *w)
 /*
  * 3.11: frame w->caller, which runs w->caller_code, has run an instruction. It lies in the data
  * stack (@stacked) or in a generator. Is another frame innermost, because the loop isn't set up
- * yet? No if w->caller is the last frame of the data stack, or the generator that was resumed last:
- * it stays even if a frame just begins or ends.
+ * yet? It isn't if w->caller is the last frame of the data stack, or the generator that was resumed
+ * last: these are right even while a frame begins or ends.
  */
 walk_global int is_not_innermost(__u32 slot, int stacked)
 {

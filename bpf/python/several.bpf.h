@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Which interpreter does the sampled thread run, in a process with several (a program that loads
- * two libpythons)? A thread is in two at once when a function of one calls the other. Then it is
- * the one whose GIL the thread holds, else the one later in the list: it was loaded later, so the
- * earlier one called it. Where the lists of threads are long, not all interpreters are looked at.
+ * two libpythons)? A thread is in two at once when a function of one calls the other. Then the
+ * answer is the interpreter whose GIL the thread holds. If it holds none, the answer is the one
+ * that is later in the list: it was loaded later, so the earlier one called it. Where the lists of
+ * threads are long, not all interpreters are looked at.
  */
 #ifndef BPF_SEVERAL_H
 #define BPF_SEVERAL_H
@@ -16,7 +17,9 @@
  */
 walk_inline const struct proc_several *walk_several(__u32 tgid);
 
-/* ns of SAMPLE_NS after which the best of the interpreters looked at is taken */
+/*
+ * so long after the sample's beginning no more interpreters are looked at: the best so far is taken
+ */
 #define CHOOSE_NS 150000
 
 /* Returns enum runs: whether the thread runs in interpreter w->where. */

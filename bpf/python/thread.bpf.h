@@ -25,8 +25,8 @@ walk_inline __u64 read_u64(__u64 addr)
 }
 
 /*
- * Reads a word of a list of thread states. After a fault the list isn't known to its end:
- * THREAD_UNKNOWN.
+ * Reads a word of a list of thread states. If the read fails, it isn't known whether the rest of
+ * the list has this thread's state: THREAD_UNKNOWN.
  */
 walk_inline __u64 list_u64(struct walk *w, __u64 addr)
 {
@@ -40,8 +40,8 @@ walk_inline __u64 list_u64(struct walk *w, __u64 addr)
 }
 
 /*
- * Reads a word on the way to the thread state. A fault doesn't mean "no thread state":
- * WALK_TLS_FAULT.
+ * Reads a word on the way to the thread state. A failed read doesn't prove that there is no thread
+ * state, so the outcome is WALK_TLS_FAULT then.
  */
 walk_inline __u64 tls_u64(struct walk *w, __u64 addr)
 {
@@ -159,8 +159,8 @@ walk_inline __u64 tss_value(struct walk *w)
 
 /*
  * 3.11, 3.12: is the last evaluation loop of the loaded thread state on this thread's stack? Then
- * the state runs here, whichever thread created it. A thread's stack lies below what its thread
- * pointer points to. The first thread's doesn't, so there the answer is false.
+ * the state runs here, whichever thread created it. A thread's stack lies below the address in its
+ * thread pointer. Only the first thread's stack doesn't, so for that thread the answer is false.
  */
 walk_inline bool loop_is_here(const struct walk *w, const struct py_layout *l)
 {
@@ -192,7 +192,8 @@ walk_inline bool load_tstate(struct walk *w, const struct py_layout *l, __u64 ts
 }
 
 /*
- * 1 = w->tstate is this thread's. Else goes on to the list's next: 0, or -1 = the end or a fault.
+ * Looks at thread state w->tstate of the list. 1 = it is this thread's. 0 = it isn't, and w->tstate
+ * is the next one now. -1 = the list has ended, or can't be read.
  */
 walk_global int next_listed_tstate(__u32 slot)
 {
@@ -345,9 +346,9 @@ walk_inline bool is_further_out(const struct walk *w, const struct py_layout *l,
  * 3.11, 3.12: loads the _PyCFrame at w->frame. An evaluation loop publishes its _PyCFrame a few
  * instructions before it sets current_frame in it (Python/ceval.c, _PyEval_EvalFrameDefault). Until
  * then the field holds whatever lay on the C stack. The current frame of the next loop further out
- * is certain: w->outer. The innermost loop's frames are believed once they lead there. The
- * outermost loop's `previous` is the thread state's root_cframe, so a loop without one isn't set up
- * yet. False: the walk is over.
+ * is certain: w->outer. The innermost loop's frames are believed once they lead to that frame. The
+ * outermost loop's `previous` is the thread state's root_cframe. So a loop whose `previous` leads
+ * to nothing further out isn't set up yet. False: the walk is over.
  */
 walk_inline bool load_cframe(struct walk *w, const struct py_layout *l)
 {
@@ -386,9 +387,10 @@ struct runtime_life {
 };
 
 /*
- * Why a thread has no Python: its interpreter starts or ends, by the interpreter's own flags, or
- * neither. A program that only embeds an interpreter may run long before it starts it. So it counts
- * as starting only after the interpreter's initialization has begun.
+ * Says why a thread has no Python. The interpreter's own flags show whether the interpreter starts,
+ * ends, or does neither. A program that only embeds an interpreter may run for long before it
+ * starts the interpreter. So its interpreter counts as starting only after the initialization has
+ * begun.
  */
 walk_inline __u8 without_python(const struct walk *w, const struct py_layout *l)
 {
