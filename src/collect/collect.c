@@ -119,7 +119,7 @@ static void await_names(struct collect *c)
 	native_work_take(c, true);
 }
 
-/* How long each flush may read code that was made at run time, of all processes together. */
+/* How long one flush may read code that was made at run time, in all processes together. */
 #define MADE_CODE_NS (50 * NSEC_PER_MSEC)
 
 /* Takes in what has come since the last flush, other than records from the rings. */
@@ -146,9 +146,9 @@ static void take_given_up(struct collect *c)
 }
 
 /*
- * Reads what may have changed in processes. No sample of this flush needs that. A mapping made
- * before a sample is known one flush later, after mappings were read. So the flush counter goes up
- * after mappings are read, and before the code in them is.
+ * Reads what may have changed in processes. No sample of this flush needs that. A mapping that was
+ * made before a sample is known in the flush after the sample's. So the flush counter goes up after
+ * mappings are read, and before the code in them is read.
  */
 static void look_after_processes(struct collect *c, bool last)
 {

@@ -19,9 +19,9 @@ struct collect *collect_new(const struct collect_config *config);
 
 /*
  * Frees @c. Before that, waits for jobs whose results the next recording can use, as long as
- * collect_config.wait allows. False: a thread still works on a file, or hangs in it. Then what it
- * reads stays in memory. The caller must never free collect_config.cache, and must end the process
- * by _exit().
+ * collect_config.wait allows. False: a thread still works on a file, or hangs in it. Then what that
+ * thread reads stays in memory. The caller must never free collect_config.cache, and must end the
+ * process by _exit().
  */
 bool collect_free(struct collect *c);
 
@@ -146,7 +146,7 @@ void collect_begin(struct collect *c, uint64_t start_ns);
 /*
  * Executable file @fd is going to be run by a fork of krait. If it holds an interpreter, the kernel
  * programs know the process from its first sample on. Until the fork execs, they ignore it. @path
- * is for messages. 0; -errno, of which -ENOENT: what it holds can't be known before it runs.
+ * is for messages. 0 or -errno; -ENOENT: what the file holds can't be known before it runs.
  */
 _must_use_ int collect_teach(struct collect *c, int fd, const char *path);
 

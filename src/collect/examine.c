@@ -90,7 +90,7 @@ static int locate(struct collect *c, const struct proc *proc, const struct maps 
 	return 0;
 }
 
-/* Finds all interpreters of a process, the first of them at @where, for *@ret. */
+/* Sets *ret to all interpreters of a process. The first of them is at @where. */
 static void locate_others(struct collect *c, const struct proc *proc, const struct maps *maps,
 			  const struct image_found *found, const struct py_where *where,
 			  struct proc_several *ret)
@@ -142,7 +142,7 @@ static int describe(struct collect *c, struct process *p, const struct proc *pro
 	several_looked(p, found->waits, found->idle);
 	if (p->state == PROC_PYTHON && !memcmp(&where, &p->where, sizeof(where)) &&
 	    several_same(p->several, all.n > 1 ? &all : NULL)) {
-		r = exe ? tell_again(c, p) : 0; /* they ask, so they don't know it any more */
+		r = exe ? tell_again(c, p) : 0; /* they ask because they have forgotten it */
 		return r ? r : 1;
 	}
 	p->where = where;
@@ -173,7 +173,7 @@ static int settle(struct collect *c, struct process *p)
 
 /*
  * Decides about a process without an interpreter. If its executable has nothing to do with Python,
- * it is certainly not Python. Otherwise that is decided some time after its start.
+ * it is certainly not Python. Else it counts as not Python once it is GIVE_UP_NS old.
  */
 static int give_up(struct collect *c, struct process *p, const struct proc *proc,
 		   const struct maps *maps, const struct exe_key *exe)
@@ -189,7 +189,8 @@ static int give_up(struct collect *c, struct process *p, const struct proc *proc
 
 /*
  * Tells the kernel programs of an executable, by the key that a record has. Some file systems don't
- * give user space that key. Then the next process that runs the same file is recognized at once.
+ * give user space that key, so it isn't known before a record has it. The next process that runs
+ * the same file is recognized at once.
  */
 static void teach_exe(struct collect *c, const struct proc *proc, const struct exe_key *exe)
 {
@@ -206,8 +207,8 @@ static void teach_exe(struct collect *c, const struct proc *proc, const struct e
 }
 
 /*
- * Reads the mappings of a process that is met now, while it is open. If they are read already, the
- * kernel program has forgotten their slot.
+ * Reads the mappings of a process that is met now, while it is open as @proc. If they were read
+ * before but @rec doesn't name their slot, the kernel program has forgotten it, and is told again.
  */
 static void meet_space(struct collect *c, struct process *p, struct proc *proc,
 		       const struct rec_proc *rec)
@@ -233,8 +234,8 @@ static void adopt(struct collect *c, struct process *p, const struct rec_proc *r
 	p->where = rec->where;
 	set_python(c, p, layout->version);
 	/*
-	 * A program that embeds an interpreter may have another one, and so may a fork whose parent
-	 * has several.
+	 * A program that embeds an interpreter may have a second one, and so may a fork whose
+	 * parent has several.
 	 */
 	if (!rec->where.own_program || (parent && parent->several))
 		several_wait(p);

@@ -239,8 +239,8 @@ int collect_teach(struct collect *c, int fd, const char *path)
 }
 
 /*
- * Writes a list of the files that processes mapped in krait's own root directory: the command will
- * probably map them again.
+ * Writes a list of the files that were mapped by processes whose root directory is krait's: the
+ * command will probably map them again.
  */
 void foresee_remember(struct collect *c)
 {

@@ -47,7 +47,7 @@ static void count_unsupported(struct collect *c, struct process *p)
 
 /*
  * The profile's stack of sample @w; 0: the sample has to wait for its stack. *native: how the
- * native part ended, as the kernel program says; becomes the outcome that is shown.
+ * native part ended, first as the kernel program says, afterwards as it is shown.
  */
 static uint32_t stack_of(struct collect *c, const struct waiting *w, const struct process *p,
 			 bool last, uint8_t *native)

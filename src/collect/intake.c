@@ -122,7 +122,10 @@ static struct raw_native *take_unpaired(struct collect *c, uint64_t stack)
 	return NULL;
 }
 
-/* Keeps a native part until its stack comes. The oldest, whose stack was lost, makes room. */
+/*
+ * Keeps a native part until its stack comes. If there are too many, the oldest is dropped: its
+ * stack was lost.
+ */
 static int keep_unpaired(struct collect *c, struct raw_native *native)
 {
 	free(take_unpaired(c, native->id));
@@ -218,7 +221,7 @@ static void on_sample(struct collect *c, const struct rec_sample *rec, uint32_t 
 	process_at(c, p)->users++;
 	process_at(c, p)->walked |= rec->stack != 0;
 	if ((rec->native == NATIVE_NO_SPACE || rec->native == NATIVE_UNMAPPED) &&
-	    /* otherwise mappings were read since the sample was taken */
+	    /* an older sample wants nothing: mappings were read since it was taken */
 	    rec->time_ns > process_at(c, p)->space_ns)
 		space_wanted(process_at(c, p),
 			     rec->native == NATIVE_UNMAPPED ? SPACE_ODD : SPACE_GONE);
@@ -233,8 +236,8 @@ static void on_sample(struct collect *c, const struct rec_sample *rec, uint32_t 
 }
 
 /*
- * A thread may still wait in do_exit(), after the side band has reported its end: as with
- * REC_SAMPLE_END.
+ * Takes a wait. A thread may still wait in do_exit(), after the side band has reported its end.
+ * Such a wait is treated as a REC_SAMPLE_END.
  */
 static void on_wait(struct collect *c, const struct rec_wait *rec)
 {

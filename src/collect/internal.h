@@ -38,8 +38,8 @@ struct command {
 	char *path; /* path of the command's executable; NULL: it isn't known */
 	VEC(struct taught_program) programs; /* executables that the command may run */
 	/*
-	 * After its exec: it is looked at from .due_ns until .until_ns (CLOCK_MONOTONIC), until it
-	 * is loaded.
+	 * after its exec the command is looked at from .due_ns until it is loaded, at the latest
+	 * until .until_ns (CLOCK_MONOTONIC)
 	 */
 	struct first_look {
 		uint32_t tgid; /* number of the command's process; 0: there is none to look at */
@@ -58,8 +58,8 @@ void intake_fini(struct collect *c);
 int hand_on_all(struct collect *c, bool last, int r);
 
 /*
- * examine.c: takes a record about process @i, which says what the kernel program knows of it, or
- * asks what it is.
+ * examine.c: takes a record in which the kernel program says what it knows of process @i, or asks
+ * what the process is.
  */
 void process_met(struct collect *c, uint32_t i, const struct rec_proc *rec);
 
@@ -86,8 +86,8 @@ int process_ignore(struct collect *c, struct process *p);
 void process_look_again(struct collect *c);
 
 /*
- * Tells the kernel programs of the command, which has exec'ed and wasn't sampled yet. Its
- * interpreter is at @where. Reads its mappings now.
+ * Tells the kernel programs of the command, which has exec'ed and wasn't sampled yet. The command's
+ * interpreter is at @where. Reads the command's mappings now.
  */
 struct proc_stat;
 void process_expect_first(struct collect *c, const struct proc *proc, const struct py_where *where,

@@ -93,7 +93,10 @@ static void count_mapped(struct collect *c, const struct process *p)
 			native_file_at(c, m->file)->mapped++;
 }
 
-/* Reads what describes such code, then the mappings again. False: nothing is left to read. */
+/*
+ * Reads what describes code made at run time, then the mappings again. False: nothing is left to
+ * read.
+ */
 static bool prepare_made_code(struct collect *c, uint64_t until_ns)
 {
 	bool left = false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What those files of src/sampler share that load programs. */
+/* What the files of src/sampler that load programs share. */
 #ifndef SAMPLER_INTERNAL_H
 #define SAMPLER_INTERNAL_H
 

@@ -34,7 +34,9 @@ static bool on_record(void *ctx, const void *data, size_t n)
 	return !(++s->taken % TURN_CHECK) && clock_ns(CLOCK_MONOTONIC) >= s->turn_ends_ns;
 }
 
-/* Once sampling has stopped, nothing is added to the rings any more: then all of them is read. */
+/*
+ * Once sampling has stopped, nothing is added to the rings any more. Then each is read to its end.
+ */
 int per_cpu_drain(struct sampler *s)
 {
 	uint64_t share_ns = TURNS_NS / (s->cpu_rings.n ? s->cpu_rings.n : 1);
@@ -144,7 +146,7 @@ static int open_rings(struct sampler *s)
 	return r ? r : put_rings(s, before);
 }
 
-/* A program that is attached once stays attached while CPUs come and go. */
+/* Attaches the program of a source that is .whole, once: it stays while CPUs come and go. */
 static int open_whole(struct sampler *s, const struct event_source *source)
 {
 	struct bpf_program *program =

@@ -128,8 +128,8 @@ static void describe_sources(struct sampler *s)
 }
 
 /*
- * How many slots of walk state (bpf/slot.bpf.h) do the programs need that are loaded? Perf events
- * need the first, the program of waits the second, fexit programs all.
+ * How many slots of walk state (bpf/slot.bpf.h) do the loaded programs need? Perf events need the
+ * first, the program of waits the second, fexit programs all.
  */
 static uint32_t slots_needed(const struct sampler *s, uint32_t all)
 {

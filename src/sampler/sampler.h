@@ -65,8 +65,8 @@ _must_use_ int sampler_add_root(struct sampler *s, pid_t tgid);
 void sampler_remove_root(struct sampler *s, pid_t tgid);
 
 /*
- * Makes @layout known to the kernel programs; *@index is for py_where.layout. Equal layouts share
- * one index. 0; -ENOSPC: there are too many.
+ * Makes @layout known to the kernel programs; *@index: the value for py_where.layout. Equal layouts
+ * share one index. 0; -ENOSPC: there are too many.
  */
 _must_use_ int sampler_add_layout(struct sampler *s, const struct py_layout *layout,
 				  uint16_t *index);
@@ -122,8 +122,8 @@ void sampler_crowd(struct sampler *s, uint32_t uid, uint64_t until_ns);
 void sampler_send_again(struct sampler *s);
 
 /*
- * The caller will sleep longer than usual after its next sampler_drain(). While that is on, a new
- * code object or thread makes sampler_fd() readable.
+ * @on: the caller will sleep longer than usual after its next sampler_drain(). Until this is called
+ * again without @on, a new code object or thread makes sampler_fd() readable.
  */
 void sampler_settle(struct sampler *s, bool on);
 
@@ -165,8 +165,9 @@ struct sampler_stats {
 	 */
 	uint64_t skipped;
 	/*
-	 * How long threads waited, of waits that were over, and what the stacks say that were taken
-	 * of them. Both are equal if the stack of each wait was taken.
+	 * How long threads waited, summed over all waits that are over (waited_ns), and the sum of
+	 * the weights that were sent for them (waited_weight). Both are equal if the stack of each
+	 * wait was taken.
 	 */
 	uint64_t waited_ns, waited_weight;
 };

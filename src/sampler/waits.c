@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The program of waits (bpf/events/switch.bpf.h): what it needs, and the waits at the end. */
+/*
+ * The program that records waits (bpf/events/switch.bpf.h): whether it is loaded, and the waits
+ * that recording's end cuts short.
+ */
 #include <bpf/bpf.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -32,7 +35,7 @@ void waits_prepare(struct sampler *s)
 	bpf_map__set_max_entries(s->skel->maps.waits, 1);
 }
 
-/* How long the thread has been ready to run and had no CPU, by /proc; @known if that can't be read. */
+/* How long the thread was ready to run and had no CPU, by /proc; @known if that can't be read. */
 static uint64_t run_delay(const struct proc_key *proc, uint32_t tid, uint64_t known)
 {
 	_cleanup_fclose_ FILE *f = NULL;
@@ -44,7 +47,7 @@ static uint64_t run_delay(const struct proc_key *proc, uint32_t tid, uint64_t kn
 	return f && fscanf(f, "%*u %llu", &ns) == 1 ? ns : known;
 }
 
-/* What the weights of the thread's waits lack (finish_wait() in the kernel program). */
+/* How much of the thread's waits no weight has yet: the sum of .owed_ns (struct wait_site). */
 static uint64_t owed_of(const struct wait_entry *e)
 {
 	uint64_t owed = 0;

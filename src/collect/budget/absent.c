@@ -26,7 +26,7 @@
 #define JOB_PAGES     4096
 #define JOB_NS	      (100 * NSEC_PER_MSEC)
 #define JOBS	      64
-/* a read that takes longer hangs, because no disk is that slow */
+/* a read that takes longer counts as one that hangs, because no disk is that slow */
 #define STUCK_NS (2 * NSEC_PER_SEC)
 #define END_MS	 200
 /* the most bytes read of one range of memory; the largest is ABI_LINETABLE_BYTES */

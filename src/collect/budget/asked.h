@@ -14,7 +14,7 @@ struct collect;
 
 /* May processes be asked until the next flush? */
 bool asked_may(const struct collect *c);
-/* Call both around the work; asked_end() charges what passed since then. */
+/* Call both around the work; asked_end() charges what passed since asked_begin(). */
 uint64_t asked_begin(void);
 void asked_end(struct collect *c, uint64_t began_ns);
 

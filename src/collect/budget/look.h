@@ -29,7 +29,10 @@ struct look {
 	 * has an entry for each uid; 0: no user is known, so no user's budget is charged
 	 */
 	uint64_t user;
-	/* all budgets have time left: the slice has its full size, a file that it cuts stays cut */
+	/*
+	 * all budgets have time left, so the slice has its full size; what it finds of a larger
+	 * file is kept as final
+	 */
 	bool whole;
 };
 

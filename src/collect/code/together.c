@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which other packages were installed together with a package that a process runs, as the wheel of
- * `celery -A jobs` that has both jobs and helpers. The recording only says which packages belong
- * together. Whose code they are is decided when the recording is read (view/names/origin.h).
+ * Finds out which other packages were installed together with a package that a process runs. For
+ * example, a process runs `celery -A jobs`, and one wheel has both jobs and helpers. The recording
+ * only says which packages belong together. Whose code they are is decided when the recording is
+ * read (view/names/origin.h).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,8 +22,8 @@
 
 #define LOOKS_MOST 16 /* the most packages that are looked for in a recording */
 /*
- * Most tries for one package. Each takes at most as long as distribution_of() allows, and each time
- * the page cache has more of what is read.
+ * Most tries for one package. A try takes at most as long as distribution_of() allows. The next try
+ * gets further, because the page cache has what was read before.
  */
 #define TRIES	     8
 #define SCRIPT_BYTES (4 << 10)

@@ -71,8 +71,8 @@ struct collect_config {
 	/* the kernel programs notice it when memory is unmapped: sampler_sees_unmaps() */
 	bool sees_unmaps;
 	/*
-	 * The caller empties the side band before each flush: collect_mapped() was called for all
-	 * mappings made before the last flush.
+	 * The caller empties the side band before each flush. So when a flush begins,
+	 * collect_mapped() was called for all mappings made before the previous flush.
 	 */
 	bool sees_mapped;
 	struct unwind_cache *cache; /* cache of compiled rows on disk; NULL: there is none */
@@ -82,8 +82,8 @@ struct collect_config {
 	int kallsyms;
 	bool interpreter_frames; /* the interpreter's own functions are shown too */
 	/*
-	 * of native frames, show only those below the innermost Python frame, and the garbage
-	 * collector
+	 * of native frames, show only those that the innermost Python frame called, and those of
+	 * the garbage collector
 	 */
 	bool leaf;
 	/* addresses of the kernel are shown as they are, not relative to its start */

@@ -90,8 +90,8 @@ struct collect_stats {
 	/* how often rows or names were made of a part of a file: the slice or memory was spent */
 	uint64_t tables_cut;
 	/*
-	 * how often a file wasn't looked into, because files had taken too much time: those that
-	 * processes of the same uid, or all processes, map
+	 * how often a file wasn't looked into, because looking into the files that processes of the
+	 * same uid, or all processes, map had taken too much time
 	 */
 	uint64_t looks_refused;
 	/*

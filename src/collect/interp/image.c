@@ -125,8 +125,9 @@ void images_fini(struct collect *c)
 
 /*
  * Keeps the file open, unless that could keep somebody from unmounting a file system. A machine
- * starts the same few programs again and again. Watching it was mostly the cost of asking /proc
- * each time whether a program's file is unchanged. An open file tells that at once.
+ * starts the same few programs again and again. Without an open file, most of the cost of watching
+ * such a machine was to ask /proc each time whether the program's file is unchanged. With the open
+ * file krait knows that at once.
  */
 static int hold(struct collect *c, int fd)
 {
@@ -140,8 +141,8 @@ static int hold(struct collect *c, int fd)
 }
 
 /*
- * The entry of the same file (device, inode) from before its contents changed; @version: what it is
- * now. NULL: there is none.
+ * The entry of the file with this device and inode from before its contents changed. @version: its
+ * present version. NULL: there is none.
  */
 static struct image_file *find_rewritten(const struct collect *c, uint64_t dev, uint64_t ino,
 					 const struct file_version *version)
@@ -175,7 +176,7 @@ static int look_into(struct collect *c, const struct proc *proc, int fd, const c
 
 /*
  * Reads file @fd, which mappings of @proc (NULL: of no process) show as @dev and @ino, and keeps
- * what it found in it. NULL: it can't be looked into now, or no memory.
+ * what is found in it. NULL: the file can't be looked into now, or memory is lacking.
  */
 static struct image_file *keep_file(struct collect *c, const struct proc *proc, uint64_t dev,
 				    uint64_t ino, int fd, const char *path)

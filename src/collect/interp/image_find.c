@@ -14,7 +14,7 @@
 
 #define MAX_CANDIDATES 8 /* the most files with an interpreter that are considered in one process */
 
-/* Is the interpreter of a file initialised in the process? The more certain, the higher. */
+/* Is a file's interpreter initialised in the process? The greater, the more certain. */
 enum use { USE_NONE, USE_UNKNOWN, USE_INITIALISED };
 
 struct candidate {
@@ -83,9 +83,9 @@ bool image_is_library(const char *path)
 }
 
 /*
- * Collects files with an interpreter. @others false: looks at files called python, and at libraries
- * alone once one of these files has an interpreter, because extension modules are called
- * cpython-312, too. @others true: looks at the other files.
+ * Collects files with an interpreter. @others false: looks at files called python. Extension
+ * modules are called that, too (cpython-312), so once one file has an interpreter, only libraries
+ * are looked at. @others true: looks at the other files.
  */
 static void look(struct search *s, bool others)
 {

@@ -117,7 +117,10 @@ static bool number_all(pid_t pid, struct question *q)
 {
 	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + MOST_NS;
 	uint64_t at = find_debug(pid, q, until_ns);
-	/* whether struct debug has .next; the version in the first namespace's says it for all */
+	/*
+	 * whether struct debug has .next; the version in the first namespace's struct says it for
+	 * all
+	 */
 	bool several = false;
 	uint32_t number = 0;
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Stacks with code of kinds that are .dated. Whether its names and rows hold differs from sample to
- * sample. So such a stack also has a plain stack; see registered.c.
+ * Stacks that have code of a kind that is .dated (struct code_source). Whether the names and rows
+ * of such code hold differs from sample to sample. So a plain stack without them is made, too; see
+ * registered.c.
  */
 #include "base/error.h"
 #include "collect/madecode/made.h"
@@ -52,8 +53,8 @@ int dated_note(struct collect *c, const struct raw_stack *raw, uint32_t plain,
 }
 
 /*
- * Version 0 belongs to no space, so all its samples get the plain stack. Only that one is certain
- * in a fork with its parent's mappings.
+ * A stack that was noted with @never has version 0, to which no space belongs, so all its samples
+ * get the plain stack. In a fork that has its parent's mappings only the plain stack is certain.
  */
 uint32_t dated_stack(struct collect *c, const struct waiting *w, uint32_t named, uint8_t *native)
 {

@@ -2,7 +2,7 @@
 /*
  * Code of CPython 3.14's JIT compiler, which registers it nowhere. The code is found by its bytes.
  * Its names hold as long as those of registered code do (registered.c). While a program warms up, a
- * new piece comes every few milliseconds; only new pieces are analysed.
+ * new executor (a piece of such code) comes every few milliseconds; only new ones are analysed.
  */
 #include "base/cleanup.h"
 #include "check.h" /* check.h of abi/ */
@@ -15,7 +15,7 @@
 /* the most new bytes that are analysed at a time; these take some 100 ms */
 #define MOST_NEW (4u << 20)
 #define LONGEST	 (256u << 10) /* the most bytes of an executor; the longest one seen had 12 KiB */
-/* the name that CPython 3.15 gives to executors, less what isn't known here */
+/* the beginning of the names that CPython 3.15 gives to executors; the rest isn't known here */
 #define NAME	   "py::jit"
 #define MOST_RULES 64 /* the most rules of one executor; 18 were seen */
 
@@ -59,8 +59,8 @@ struct search {
 };
 
 /*
- * Makes the rows of a new piece. A piece with more rules than CPython's compiler makes gets none:
- * the kernel's maps have few numbers for rules.
+ * Makes the rows of a new executor. One with more rules than CPython's compiler makes gets no rows,
+ * because the kernel's maps have few numbers for rules.
  */
 static int understand(struct search *s, const struct code_memory *code, struct executor *ret)
 {
@@ -80,7 +80,7 @@ static int understand(struct search *s, const struct code_memory *code, struct e
 	return r;
 }
 
-/* Adds the piece at @code, with the rows of the last reading if it is the same piece. */
+/* Adds the executor at @code. If the last reading had the same one, its rows are taken over. */
 static int add_executor(struct search *s, const struct code_memory *code)
 {
 	struct executor now = {.start = code->vaddr,

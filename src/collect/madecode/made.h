@@ -63,11 +63,15 @@ struct code_source {
 	void (*want)(struct collect *c, uint32_t version, uint64_t pc);
 	/*
 	 * Before sampling: expect() notes whether @p, whose mappings were read, may have such code;
-	 * begin() is called when all is prepared, so that what took long then isn't put off now.
+	 * begin() is called when all is prepared, so that readings that took long then don't put
+	 * off the next ones.
 	 */
 	void (*expect)(struct collect *c, struct process *p);
 	void (*begin)(struct collect *c);
-	/* May such code be in @p, as far as is known? unread(): and nothing was read of it yet. */
+	/*
+	 * wanted(): may @p have code of this kind, as far as is known? unread(): may it, and was
+	 * nothing of that code read yet?
+	 */
 	bool (*wanted)(const struct process *p);
 	bool (*unread)(const struct process *p);
 	/* Called when a flush begins: sets how much work may be done in it. */
@@ -80,9 +84,9 @@ struct code_source {
 	/* The kernel's maps have given up @table, which may be of this kind or of another. */
 	void (*given_up)(struct collect *c, uint32_t table);
 	/*
-	 * Bytes that are kept of a process, and could be read again; the flush in which they were
-	 * read; give_up() frees them to make room for others. They are read again some seconds
-	 * later.
+	 * bytes(): how many bytes are kept of a process, and could be read again. read_at(): the
+	 * flush in which they were read. give_up(): frees them to make room for others; they are
+	 * read again some seconds later.
 	 */
 	size_t (*bytes)(const struct process *p);
 	uint32_t (*read_at)(const struct process *p);
@@ -217,7 +221,7 @@ struct made_code {
 struct dated {
 	/* wire id of such a stack -> what dated.c packs for it */
 	struct map by_stack;
-	bool rows; /* rows of such code have been in use at some time */
+	bool rows; /* rows of code that is .dated have been in use at some time */
 };
 
 /* The state of each kind of run-time code for all processes together. */
@@ -294,12 +298,15 @@ const struct reading *reading_of_stack(struct collect *c, const struct raw_stack
 /* executors.c: tells whether the process may have code of CPython 3.14's JIT compiler. */
 bool executors_possible(const struct collect *c, const struct process *p);
 /*
- * Adds the pieces found in @ret->code to @ret, and their rows to @files. The process keeps
+ * Adds the executors found in @ret->code to @ret, and their rows to @files. The process keeps
  * ownership of the rows. 0 or -ENOMEM.
  */
 _must_use_ int executors_read(struct collect *c, struct process *p, struct reading *ret,
 			      unwind_rows_vec *files);
-/* Is the code at @pc a piece's that has rows? *start: where its stretch with rows begins. */
+/*
+ * Does the code at @pc belong to an executor that has rows? *start: where the stretch of code with
+ * rows begins.
+ */
 bool executors_hold(const struct reading *r, uint64_t pc, uint64_t *start);
 void executors_close(struct process *p);
 

@@ -9,7 +9,7 @@
  * the side band says when that happened. So a name holds if nothing was made executable there
  * between two moments: when the mappings were read that the stack was sampled with, and now. The
  * same goes for the rows that the kernel program unwound with. Each sample also has a plain stack,
- * without both, for the case that they don't hold (docs/decisions/0012).
+ * without these names and rows, for the case that they don't hold (docs/decisions/0012).
  */
 #include <stdlib.h>
 
@@ -21,7 +21,7 @@
 
 /* least time between two readings of a process, as a multiple of what one took */
 #define READ_SHARE 10
-#define ALL_SHARE  20 /* what READ_SHARE is, for rounds of readings of several processes */
+#define ALL_SHARE  20 /* as READ_SHARE, but for rounds that read several processes */
 /* how often lists that keep changing are read; after that stacks don't wait for them */
 #define TRIES 3
 /* how much later lists that couldn't be read in TRIES are tried again */
@@ -287,7 +287,8 @@ static bool ready(struct collect *c, const struct raw_stack *raw, uint64_t pc)
 		return true;
 	p->made->registered.wanted = true;
 	/*
-	 * a fork's stack that was unwound with its parent's mappings: the fork's own are read soon
+	 * this is a fork's stack that was unwound with the parent's mappings: the fork's own
+	 * mappings are read soon
 	 */
 	if (s->process != raw->process) {
 		space_wanted(p, SPACE_GROWN);

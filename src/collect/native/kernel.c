@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Names of kernel frames, also those of modules that are loaded during the recording. Reading all
- * names takes a tenth of a second. A thread does it, because the first kernel stack comes early, at
- * the same time as questions about new processes.
+ * names takes a tenth of a second. A worker's thread does it: the first kernel stack comes early,
+ * and questions about new processes, which come at the same time, mustn't wait so long.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -44,7 +44,7 @@ struct native_file {
 	struct dwarf_file *lines; /* lines by DWARF; NULL: there are none, or they aren't wanted */
 	/* names of functions that have no symbol; NULL: there are none */
 	struct method_names *methods;
-	/* to which function each part belongs that was split off from one; NULL: not known */
+	/* which function each part belongs to that compilers split off; NULL: not known */
 	struct function_parts *parts;
 	/*
 	 * how many of the processes examined before the recording map the file; 1 more if it was
@@ -108,8 +108,8 @@ static inline struct native_file *native_file_at(const struct collect *c, uint32
 struct native_file *native_file_of(struct collect *c, const struct proc *proc,
 				   const struct mapping *m, const char *path, uint32_t *index);
 /*
- * Adds file @fd (borrowed), which no process maps yet. Mappings in krait's own root directory will
- * show it with @m's .dev and .ino. NULL: the file is known already, or isn't a file with code.
+ * Adds file @fd (borrowed), which no process maps yet. Processes whose root directory is krait's
+ * will map it with @m's .dev and .ino. NULL: the file is known already, or isn't a file with code.
  */
 struct native_file *native_file_foresee(struct collect *c, const struct mapping *m, int fd,
 					const char *path);
@@ -171,8 +171,8 @@ struct native_rows {
 	bool compiled; /* the rows were compiled; false: the cache had them */
 	bool partial; /* much code has no unwind information, and is left for native_rows_prove() */
 	/*
-	 * if .compiled and there is a cache: what it finds the rows by, from before the file was
-	 * read
+	 * if .compiled and there is a cache: the key by which the cache will find the rows, taken
+	 * before the file was read
 	 */
 	struct unwind_cache_key key;
 	struct elf_reads reads; /* what was read of the file, if .key is set */

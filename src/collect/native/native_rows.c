@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Unwind rows of files. A thread compiles them when a stack needs them. They are given up when
- * other files need the memory more, and then compiled again.
+ * Unwind rows of files. A thread compiles them when a stack needs them. Rows are given up when
+ * other files need the memory more, and are compiled again when a stack needs them again.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,8 +18,8 @@
 #define MAX_EVAL_RANGES 64
 
 /*
- * A file with more code without unwind information than this is completed when its other rows are
- * in use. torch has 30 MB of such code.
+ * If more bytes of a file's code than this have no unwind information, their rows are made later,
+ * when the file's other rows are in use already. torch has 30 MB of such code.
  */
 #define PROVE_AT_ONCE (4u << 20)
 

@@ -59,7 +59,10 @@ static const struct step *take_proven(struct collect *c, struct job *j);
 
 static const struct step prove = {job_prove_rows, take_proven, FOR_BOTH};
 
-/* True: the file was found to hold CPython while its rows were made, and they are made again. */
+/*
+ * True: while the file's rows were made, the file was found to hold CPython, so they are made
+ * again.
+ */
 static bool came_too_early(struct collect *c, struct job *j)
 {
 	if (j->rows.interpreter || !j->file->interpreter || j->file->rows != ROWS_THERE)

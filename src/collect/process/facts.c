@@ -65,7 +65,7 @@ static void read_entry(struct process *p, const struct proc *proc)
 	if (!aside_read(proc->dirfd, "cmdline", ARGUMENTS_BYTES, &words))
 		proc_entry_from(p->name, str_cstr(&words), words.n, &entry);
 	script = proc_entry_script(p->name, str_cstr(&words), words.n);
-	if (script && !entry.n) /* otherwise the arguments name the package */
+	if (script && !entry.n) /* so the arguments name no package */
 		read_script(p, proc, script, &entry);
 	str_clear(&words);
 	if (!aside_read(proc->dirfd, "environ", ENVIRONMENT_BYTES, &words))

@@ -26,8 +26,8 @@ bool process_has_threads(const struct process *p)
 	struct stat st;
 
 	/*
-	 * Most processes are gone altogether. Asking for the number alone costs a tenth of asking
-	 * /proc.
+	 * Most processes are gone altogether. Asking whether a process has the number costs a tenth
+	 * of asking /proc.
 	 */
 	if (kill((pid_t)p->key.tgid, 0) && errno == ESRCH)
 		return false;

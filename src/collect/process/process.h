@@ -70,7 +70,7 @@ struct process {
 	bool replaced; /* an exec has replaced this image: the process goes on as another image */
 	/* how many flushes came since the process ended, counting from 1; 0: it runs */
 	uint8_t ended;
-	/* What it held was freed. This entry stays as long as anything refers to the process. */
+	/* What the process held was freed. Its entry stays as long as anything refers to it. */
 	bool forgotten;
 	struct image_place
 		place; /* where in memory the image lies that was examined; if .expected */
@@ -132,7 +132,10 @@ struct process {
 
 	/* The process's mappings (space/). */
 	uint32_t slot; /* slot of the process's mappings in the kernel's map `spaces`; 0: none */
-	/* how often unknown code was a reason to read mappings, since the last pause (space/read.c) */
+	/*
+	 * how often unknown code was a reason to read mappings, since the last pause
+	 * (space/read.c)
+	 */
 	uint32_t reads;
 	enum space_stale space_stale;
 	/* the process is eager: until .eager_ns mappings are read as often as they change */
@@ -282,7 +285,8 @@ void process_note_version(struct collect *c, uint16_t version);
 /*
  * facts.c: facts_read() reads from /proc what a process is called and whose it is, when krait meets
  * it. False: the process isn't wanted. facts_renew() does the same for a process with samples;
- * false: the process isn't wanted any more. *changed: what labels say of it isn't what it was.
+ * false: the process isn't wanted any more. *changed: something that labels say of the process has
+ * changed.
  */
 bool facts_read(struct collect *c, struct process *p, const struct proc *proc);
 bool facts_renew(struct collect *c, struct process *p, bool *changed);

@@ -22,7 +22,7 @@
 #define READ_SHARE 10
 /* upper bound of the time between two readings that READ_SHARE gives */
 #define READ_APART_NS (100 * NSEC_PER_MSEC)
-/* readings because of unknown code, after which the time between two of them doubles each time */
+/* after so many readings because of unknown code, the time between two of them doubles each time */
 #define FREE_READS 8
 /* after so long without a reading of mappings, FREE_READS counts anew */
 #define READ_RESET_NS (10 * NSEC_PER_SEC)
@@ -80,7 +80,10 @@ static int add_mapping(struct collect *c, struct process *p, const struct proc *
 
 typedef VEC(struct unwind_mapping) mapping_vec;
 
-/* Adds the mapping @all, which has no table. It is divided where parts of it have one. */
+/*
+ * Adds the mapping @all, which has no table. The mapping is divided where parts of it have tables
+ * of their own.
+ */
 static int add_parts(const struct collect *c, const struct process *p, struct unwind_mapping all,
 		     mapping_vec *list)
 {
@@ -247,7 +250,7 @@ static uint64_t due_ns(const struct process *p)
 {
 	uint64_t apart = MIN(MAX(READ_SOON_NS, p->read_ns * READ_SHARE), READ_APART_NS);
 
-	/* of an eager process: half of the time may be spent on reading */
+	/* half of the time may be spent on reading the mappings of an eager process */
 	if (p->eager && p->space_ns < p->eager_ns)
 		return p->space_ns + 2 * p->read_ns;
 

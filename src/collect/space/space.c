@@ -26,7 +26,10 @@ bool spaces_init(struct collect *c, const struct space_code *code)
 	return c->spaces;
 }
 
-/* Frees the index, and the spaces that stacks have pinned; the others went with their processes. */
+/*
+ * Frees the index, and the spaces that stacks have pinned; the others were freed with their
+ * processes.
+ */
 void spaces_fini(struct collect *c)
 {
 	if (!c->spaces)

@@ -65,8 +65,8 @@ struct space_part {
 };
 
 /*
- * Functions that know code of no file. The rooms above this one have such code, so they are called
- * for each mapping that is read.
+ * Functions for code that lies in no file, which rooms above this one know. They are called for
+ * each mapping that is read.
  */
 struct space_code {
 	/* Mapping @m of process @p (@proc) is being read. @is_file: it is a file with code. */
@@ -99,8 +99,8 @@ void spaces_fini(struct collect *c);
 /* Reads the mappings of a process now. */
 void space_read(struct collect *c, struct process *p);
 /*
- * Reads the mappings of a process that is open as @proc, which may become another thread's
- * directory.
+ * Reads the mappings of a process that is open as @proc. If its first thread has ended, @proc may
+ * become the directory of another thread.
  */
 void space_read_in(struct collect *c, struct process *p, struct proc *proc);
 /* Reads the mappings of processes where they may have changed; called once a flush. */
@@ -110,7 +110,7 @@ uint64_t space_due_ns(const struct collect *c);
 void space_forget(struct collect *c, struct process *p);
 /*
  * The file at native address @pc of @process in space @version; *vaddr: the address in that file.
- * NULL: not known. NO_PROCESS: only what this reading itself says.
+ * NULL: not known. If @process is NO_PROCESS, later readings of the mappings aren't looked at.
  */
 struct native_file *space_find(const struct collect *c, uint32_t version, uint32_t process,
 			       uint64_t pc, uint64_t *vaddr);

@@ -39,7 +39,7 @@ static size_t take(struct collect *c, const struct process *p, struct py_body re
 
 		if (b->process != last.process || b->layout != last.layout || n == PY_BODIES)
 			c->stacks->bodies->list.v[kept++] = *b;
-		else if (code) /* otherwise the code object was given up */
+		else if (code) /* NULL: the code object was given up */
 			ret[n++] = (struct py_body){code, b->globals};
 	}
 	c->stacks->bodies->list.n = kept;

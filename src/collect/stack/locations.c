@@ -143,7 +143,9 @@ uint32_t kernel_location(struct collect *c, uint64_t pc)
 	return location;
 }
 
-/* The address of such code isn't written, because other people may read a recording. */
+/*
+ * For code made at run time. Its address isn't written, because other people may read a recording.
+ */
 static uint32_t make_made_location(struct collect *c, const char *name, const char *symbol,
 				   uint64_t offset)
 {

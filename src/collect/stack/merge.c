@@ -132,7 +132,8 @@ static size_t next_loop(const struct merge *m, size_t i)
 }
 
 /*
- * The index behind the outermost native frame that is a loop with Python frames; 0: there is none.
+ * The index after the outermost native frame that is an evaluation loop with Python frames; 0:
+ * there is none.
  */
 static size_t behind_owners(const struct merge *m)
 {
@@ -154,8 +155,8 @@ static size_t count_evals(const struct merge *m)
 
 /*
  * Merges by counting: each loop has one Python frame. The innermost loop has none while it is
- * entered or left; then there is one loop more than Python frames. False: the numbers differ
- * otherwise, or the outermost Python frames may be missing.
+ * entered or left; then there is one loop more than Python frames. False: the numbers differ in any
+ * other way, or the outermost Python frames may be missing.
  */
 static bool merge_counted(struct merge *m)
 {
@@ -194,8 +195,8 @@ static void merge_leaf(struct merge *m)
  * Merges a stack whose outermost Python frames belong to an evaluation loop whose end wasn't
  * reached. That is the next loop further out. The native frames beyond it are left out, because
  * their Python frames aren't known. If that loop isn't known either, a mark shows where native
- * frames are missing. This happens while greenlet switches: it has taken the loops' own frames out
- * of the chain, so the chain ends as if it were complete.
+ * frames are missing. Such stacks come while greenlet switches: it has taken the loops' own frames
+ * out of the chain, so the chain ends as if it were complete.
  */
 static void merge_partial(struct merge *m)
 {

@@ -23,8 +23,8 @@ struct merge {
 	uint16_t version; /* version of Python in the stack's Python frames */
 	size_t next;	  /* index of the Python frame that is to be merged next */
 	/*
-	 * leaf mode, and there are native frames beyond it: of those, only the garbage collector's
-	 * are shown
+	 * set in leaf mode if the stack has more native frames than leaf mode shows: of these only
+	 * the garbage collector's are shown
 	 */
 	bool leaf;
 };

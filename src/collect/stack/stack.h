@@ -41,15 +41,15 @@ bool stack_is_there(struct collect *c, uint64_t id);
  */
 _must_use_ int stack_add(struct collect *c, const struct raw_stack *raw);
 /*
- * Names the stacks whose names are there; @last: all stacks. 0 or -errno + message: then the stacks
- * not named yet are kept.
+ * Names the stacks for which everything has been read that names come from; @last: all stacks. 0 or
+ * -errno + message: then the stacks not named yet are kept.
  */
 _must_use_ int stacks_name(struct collect *c, bool last);
-/* Has those names read for which stacks wait. */
+/* Has the names read that stacks wait for. */
 void stacks_ask_for_names(struct collect *c);
 /*
- * The profile's stack of sample @w; 0: it has no name yet. *native: how the native part ended, as
- * the kernel program says; becomes the outcome that is shown.
+ * The profile's stack of sample @w; 0: it has no name yet. *native: how the native part ended,
+ * first as the kernel program says, afterwards as it is shown.
  */
 uint32_t stack_of_sample(struct collect *c, const struct waiting *w, uint8_t *native);
 /* Replaces the ids of stacks by those of the rebased profile. False: out of memory. */
@@ -97,8 +97,8 @@ uint32_t stack_mark_only(struct collect *c, uint8_t outcome, const struct proces
  */
 bool merge_ready(struct collect *c, const struct raw_stack *raw);
 /*
- * merge_stack() merges the kernel, native and Python frames of @raw into this. @version: the Python
- * version of these frames; 0: not known. @fn is called with @arg for the Python frames.
+ * merge_stack() merges the kernel, native and Python frames of @raw into a struct merged. @version:
+ * the Python version of these frames; 0: not known. @fn is called with @arg for the Python frames.
  */
 struct merged {
 	VEC(uint32_t) loc; /* locations of the profile, innermost frame first */

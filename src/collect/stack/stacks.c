@@ -50,8 +50,8 @@ void stacks_fini(struct collect *c)
 }
 
 /*
- * Notes that @id came or was used. The id of its set that wasn't for the longest time may be given
- * up.
+ * Notes that @id came or was used. The id of the same set that neither came nor was used for the
+ * longest time may be given up.
  */
 static void note_recent(struct collect *c, uint64_t id)
 {
@@ -169,8 +169,8 @@ static uint64_t name_stack(struct collect *c, struct raw_stack *raw, bool last)
 }
 
 /*
- * At the end, asks whether the user still waits (config.wait), as looking up lines takes time, too.
- * If not, the lines of what is left aren't looked up.
+ * In the last flush: asks whether the user still waits (config.wait), as looking up lines takes
+ * time, too. If the user doesn't, no lines are looked up for the stacks that are left.
  */
 static void ask_to_go_on(struct collect *c, size_t done)
 {

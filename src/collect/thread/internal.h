@@ -71,7 +71,7 @@ struct thread *thread_of_sample(struct collect *c, struct process *p, const stru
 /* labels.c: has the thread's label sets made anew. */
 void thread_forget_sets(struct thread *t);
 
-/* Counts a sample of the thread at this CPU time of it. */
+/* Counts a sample that came when the thread had run for @runtime_ns. */
 void thread_add_runtime(struct thread *t, uint64_t runtime_ns);
 
 #endif

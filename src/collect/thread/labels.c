@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Makes the labels of samples, which say who ran, once for each thread, state of the GIL and wait. */
+/* Makes labels of samples, which say who ran: once for each thread, state of the GIL and wait. */
 #include <stdio.h>
 
 #include "collect/thread/internal.h"
@@ -116,13 +116,13 @@ uint32_t thread_labels(struct collect *c, uint32_t process, const struct rec_sam
 		thread_add_runtime(t, rec->runtime_ns);
 	if (!set->id)
 		label(c, p, t, rec, state, set);
-	/* of this set some labels may be missing, because memory ran out */
+	/* memory has run out, so some labels of this set may be missing */
 	if (profile_failed(c->profile))
 		set->id = 0;
 	return set->id;
 }
 
-/* Sets that differed may have become one, so no set is a thread's own any more. */
+/* Condensing may have made one set of several, so no set is a thread's own any more. */
 static void rebase_set(struct label_set *set, const struct rebase *r)
 {
 	*set = (struct label_set){.id = r->condense ? condense_labels_whole(r->condense, set->id)
@@ -130,8 +130,8 @@ static void rebase_set(struct label_set *set, const struct rebase *r)
 }
 
 /*
- * Samples so far, of threads that run, keep their labels in a condensed profile. In an empty one a
- * thread's sets are made again when it is sampled again.
+ * A condensed profile keeps the labels of the samples that it had, also of threads that still run.
+ * If the rebased profile is empty, a thread's sets are made again when it is sampled again.
  */
 void threads_rebase(struct collect *c, struct rebase *r)
 {

@@ -84,7 +84,7 @@ static void name_threads(struct collect *c, struct process *p)
 
 /*
  * Is it time to look for names? Not at every flush: there are hundreds a second where processes
- * start all the time. A process that ends after hardly a sample isn't asked for names at all.
+ * start all the time. A process that ends after very few samples isn't asked for names at all.
  */
 static bool is_names_time(const struct process *p, uint64_t now)
 {

@@ -11,8 +11,8 @@
 #define NAMES_FIRST_NS NSEC_PER_SEC
 
 /*
- * CPU time from which on a thread counts for the rate of samples. In a shorter time, the periods
- * that are cut off at both ends weigh too much.
+ * A thread counts for the rate of samples only once it has this much CPU time. Before that, the two
+ * periods that are cut off at its beginning and end weigh too much.
  */
 #define LONG_ENOUGH_NS (100 * NSEC_PER_MSEC)
 
@@ -126,8 +126,8 @@ static struct thread *thread_of(struct collect *c, struct process *p, const stru
 /*
  * Counts a sample, for the rate of samples per CPU time. A sample is due after each period of CPU
  * time. The kernel updates a thread's CPU time only at ticks and switches. Where that time differs
- * from the sample before, it is exact to one period. So only samples between two such moments
- * count.
+ * from the time at the previous sample, it is exact to one period. So only samples between two such
+ * moments count.
  */
 void thread_add_runtime(struct thread *t, uint64_t runtime_ns)
 {
@@ -177,7 +177,7 @@ static void give_up(struct collect *c, struct thread *t)
 
 	if (vec_push(&c->threads->free, i))
 		return;
-	if (at && *at == i + 1) /* otherwise a newer thread has got the number */
+	if (at && *at == i + 1) /* if not, a newer thread has the number */
 		map_del(by_tid, t->tid);
 	add_rate(t, &c->threads->ended.cpu_ns, &c->threads->ended.came);
 	c->threads->ended.n++;

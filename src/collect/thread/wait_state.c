@@ -17,8 +17,8 @@ enum { NET, PIPE, DISK, PAGE_FAULT, OWN_STATES };
 static const char *const own_words[] = {"net", "pipe", "disk", "page-fault"};
 
 /*
- * Numbers of states: enum wait_kind + 1, then these of our own, then "other" with the index of a
- * rule, then "other" with the number of a system call that no rule names.
+ * Numbers of states: enum wait_kind + 1, then those of the enum above, then "other" with the index
+ * of a rule, then "other" with the number of a system call that no rule names.
  */
 #define OWN	    (WAIT_KIND_MAX + 1)
 #define OTHER	    (OWN + OWN_STATES)

@@ -27,7 +27,7 @@ struct sideband {
 	struct channel watched;
 };
 
-/* A record of the side band, between its header and its time. */
+/* The parts of a side-band record: the header, the body of .n bytes, and the time that ends it. */
 struct record {
 	const struct perf_event_header *h;
 	const uint8_t *body;

@@ -26,7 +26,10 @@ static void note_lives(struct sideband *s, uint64_t now_ns)
 {
 	lives_clear(&s->lives);
 	vec_foreach(c, &s->cpus) {
-		/* the drain reads a copy, so that the records stay in the ring */
+		/*
+		 * reads by a copy of the position, so that the records stay in the ring for the
+		 * drain
+		 */
 		struct perf_ring ring = c->ring;
 		const struct perf_event_header *h;
 

@@ -24,14 +24,15 @@ struct event {
 /*
  * Parses NAME[:MODIFIERS] or NAME/RATE/[MODIFIERS], as perf does: a name of a source's list, or
  * rHEX (raw); modifiers u (user), k (kernel), p (precise, up to ppp); RATE is period=N or freq=HZ.
- * 0; -EINVAL with a message, for an unknown event with the names of all.
+ * 0; -EINVAL with a message, which for an unknown event has the names of all events.
  */
 _must_use_ int event_parse(struct event *ret, const char *spec);
 
 /*
  * Sets the rate of an event that names none itself: exactly one of @hz and @count is not 0. Clocks
- * get the period 1e9 / hz. An event that is counted whole has none. 0; -EINVAL with a message for a rate that no kernel offers (a clock
- * period under 10 us: cpu-clock's hrtimer would quietly take 10 us).
+ * get the period 1e9 / hz. An event that is counted whole gets no rate. 0; -EINVAL with a message
+ * for a rate that no kernel offers (a clock period under 10 us: cpu-clock's hrtimer would quietly
+ * take 10 us).
  */
 _must_use_ int event_set_rate(struct event *e, uint32_t hz, uint64_t count);
 

@@ -23,8 +23,8 @@ uint32_t event_max_sample_rate(void)
 }
 
 /*
- * Returns the attributes of event @e. @period: means what it does in struct rate. @id: id of the
- * source; passed as .wakeup_events, as nobody waits for the event's ring.
+ * Returns the attributes of event @e. @period: as .period of struct rate. @id: id of the source. It
+ * is passed in .wakeup_events, which is free for that because nobody waits for the event's ring.
  */
 static struct perf_event_attr attr_of(const struct event *e, uint64_t period, uint32_t id)
 {

@@ -7,9 +7,10 @@
 #include "sampler/sources/event.h"
 
 /*
- * The more parts there are, the less it matters that one of them happens to be in step until the
- * next change. But a part's period is that many times as long, and a change restarts it. At lower
- * rates few samples come between two changes, and two parts are enough.
+ * A clock is split into parts, which are events with periods of their own. The more parts there
+ * are, the less it matters if one of them happens to be in step with the program until periods
+ * change. But with n parts each period is n times as long, and a change restarts it. At lower rates
+ * few samples come between two changes, and two parts are enough.
  */
 #define PARTS_MANY_HZ 400
 
@@ -19,7 +20,10 @@
 /* A CPU that has brought fewer records needs no change of its periods. */
 #define LEAST_RECORDS 32
 
-/* A counter doesn't make up for the cost of a change, which is 0.2 % of its samples. */
+/*
+ * A counter's samples that a change drops (half a sample on average) aren't made up for. With so
+ * many records between two changes that is 0.2 %.
+ */
 #define LEAST_RECORDS_COUNTER 256
 
 /* Dropped samples are made up for by more samples, which are at most this part of the rate. */
@@ -50,7 +54,10 @@ static double factor(uint64_t *random)
 	return 0.5 + (double)(next_random(random) >> 11) * 0x1p-53;
 }
 
-/* Adds what was dropped of the last periods, and subtracts what was made up for meanwhile. */
+/*
+ * Brings .owed up to date before a change: adds what the change drops of each period, and subtracts
+ * what was made up for since the last change.
+ */
 static void settle(struct rate *r, uint64_t ns)
 {
 	r->owed -= (double)ns * r->extra_per_ns;
@@ -91,8 +98,8 @@ static bool has_small_factor(uint64_t n)
 #define FEW 4
 
 /*
- * A program may do something at every second counted event, or at every tenth. A period without
- * such a factor meets each of the events in turn.
+ * A program may do something at every second counted event, or at every tenth. A period that shares
+ * no factor with such a number (2, 10) meets each of these events in turn.
  */
 static uint64_t draw_count(uint64_t count, uint64_t *random)
 {

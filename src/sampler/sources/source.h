@@ -21,7 +21,7 @@ struct event_source {
 	const char *program; /* the kernel program that takes its samples, by name */
 	/*
 	 * The program is attached once, to what its section names, and counts each event whole: it
-	 * has no rate. Else it is a perf event, opened on every CPU.
+	 * has no rate. If not .whole, the event is a perf event, which is opened on every CPU.
 	 */
 	bool whole;
 	const struct source_event *events;
@@ -35,8 +35,8 @@ struct event_source {
 	const char *value;
 	const char *unit; /* unit of the profile's value and of periods */
 	/*
-	 * Samples fall due by time, and weigh the period that was asked for. Else they fall due by
-	 * counting, and weigh the period in force (rate.h).
+	 * Samples fall due by time, and weigh the period that was asked for. If not .clock, they
+	 * fall due by counting, and weigh the period that was in force (rate.h).
 	 */
 	bool clock;
 	uint64_t least_period; /* the shortest period that the kernel takes */

@@ -101,7 +101,9 @@ static int get_chunk(void *ctx, size_t i, struct unwind_chunk *c)
 				      : -ENOENT;
 }
 
-/* Compares @table's rows with others, without the lock, because chunks in a tree never change. */
+/*
+ * Has @tree the rows of @entries? Compares them without the lock, as a tree's chunks never change.
+ */
 static bool has_rows(struct unwind_store *s, const struct unwind_tree *tree,
 		     const struct unwind_entries *entries)
 {
@@ -116,7 +118,8 @@ static bool has_rows(struct unwind_store *s, const struct unwind_tree *tree,
 
 /*
  * Finds a tree with just these rows and takes a reference; NULL: there is none. Equal build ids
- * would prove less: so each row is compared, and most trees differ in the first chunk.
+ * would prove less, so the rows themselves are compared. Most trees differ in the first chunk
+ * already.
  */
 static struct unwind_tree *find_same(struct unwind_store *s, const struct unwind_entries *entries)
 {
@@ -149,7 +152,7 @@ static int prepare(struct unwind_store *s, uint32_t table, const struct unwind_r
 	return 0;
 }
 
-/* 1: @table has the tree of another one with these rows; 0: there is none. */
+/* 1: @table shares the tree of another table with these rows now; 0: no table has them. */
 static int share(struct unwind_store *s, uint32_t table, const struct unwind_entries *entries)
 {
 	_locked_ held = unwind_lock(s);
@@ -246,7 +249,7 @@ struct unused {
 	const struct unwind_tree *tree;
 };
 
-/* Orders tables: the longest unused first; tables with one tree come together. */
+/* Orders tables: the longest unused first; tables that share a tree are next to each other. */
 static int longest_first(const void *a, const void *b)
 {
 	const struct unwind_tree *x = ((const struct unused *)a)->tree,
