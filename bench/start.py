@@ -48,7 +48,8 @@ def start_once(arguments):
     with lib.Krait(arguments) as k:
         while not first and time.monotonic() - begin < 20 and k.process.poll() is None:
             now = time.monotonic()
-            # Beside one for the side band on each CPU: then the program is attached at once.
+            # One event on each CPU is for the side band. As soon as there is a further one, the
+            # program is attached.
             if not attached and events(k.pid) > cpus:
                 attached = now - begin
             if attached and k.counter("STACKS_SENT"):

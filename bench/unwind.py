@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""BPF time of a warm sample with its whole native stack: the slope per native frame, between depths
-of different functions (bench/deep.c), beside the slope of the bare loop over Python frames."""
+"""BPF time of a warm sample with its whole native stack, at two depths of a stack of different
+functions (bench/deep.c). The difference gives the time for each native frame. Beside it is the time
+that the bare loop takes for each Python frame."""
 
 import os
 

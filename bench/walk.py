@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""BPF time of a warm sample per CPython version: a fixed part and a slope per frame, between
-depths of different functions, beside the slope of a bare loop over the same stack in the same
-windows.
+"""BPF time of a warm sample per CPython version, at two depths of a stack of different functions: a
+fixed part, and a part for each frame. Beside it is the part for each frame of a bare loop over the
+same stack in the same windows.
 
 The target has a high priority: other processes would displace it from the caches between samples.
 krait's program also runs for processes that aren't wanted. The cost of these runs is measured while

@@ -52,7 +52,8 @@ def exited():
 
 @kit.case
 def zombie():
-    """A process that has ended but that its parent hasn't waited for."""
+    """A process that has ended but that its parent hasn't waited for: krait says that it has
+    ended."""
     with Background("true") as ended:
         kit.wait_for(lambda: "Z" in open("/proc/%d/stat" % ended.pid).read().split()[2], 5)
         refused(1, "ended", "record", "-p", ended.pid, "-d", 1, "-f")

@@ -67,8 +67,8 @@ def record(d, out, times):
 
 @case
 def compares():
-    """hot() does twice the work: the limit is hit, by name; a limit for parse() isn't, and without
-    limits nothing fails."""
+    """hot() does twice the work: its limit is exceeded, and the message names hot(). A limit for
+    parse() isn't exceeded, and without limits nothing fails."""
     with folder() as d:
         record(d, "old.pb.gz", 1)
         record(d, "new.pb.gz", 2)
@@ -337,8 +337,8 @@ def actionlint(workflow, *extra):
 
 
 def as_workflow(what):
-    """The steps of the action as a workflow's, whose expressions and scripts actionlint looks
-    through."""
+    """Returns a workflow with the steps of the action, because only in a workflow actionlint looks
+    through expressions and scripts."""
     inputs = {name: {"type": "string", "description": i["description"]} for name, i in what["inputs"].items()}
     return yaml().dump({"on": {"workflow_call": {"inputs": inputs}}, "jobs": {"a": {"runs-on": "ubuntu-latest", "steps": what["runs"]["steps"]}}})
 

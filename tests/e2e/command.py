@@ -360,7 +360,8 @@ def progress_line():
 
 
 def interrupted(*numbers):
-    """Signals to a recording of a busy program; exit code, words, files left, and the output."""
+    """Sends these signals to a krait that records a busy program. Returns its exit code, its
+    messages, the names of the files that are left, and the text of the recording."""
     with folder() as d, python() as target:
         with kit.recorder(d + "/o.folded", "-p", target.pid) as running:
             kit.runs(target.pid, 0.2)
@@ -564,7 +565,8 @@ void *mmap(void *at, size_t n, int prot, int flags, int fd, off_t off)
 
 @kit.case
 def breaks_off():
-    """After an error in the middle, and another one at the end, the recording is written."""
+    """After an error in the middle of a recording, and another one at its end, the recording is
+    written."""
     with folder() as d, python() as target:
         done = krait("record", "-p", target.pid, "-d", 10, "-F", 999, "-o", d + "/o.pb.gz",
                      env=kit.preloaded(d, RINGS_FAIL))
@@ -654,7 +656,8 @@ def no_room_for_children():
 
 @kit.case
 def no_ring():
-    """A CPU has no ring, as if it had come online after krait began."""
+    """A CPU has no ring, as if it had come online after krait began: krait says that records are
+    lost there, and not that a ring was full."""
     cpus = sorted(os.sched_getaffinity(0))
     if len(cpus) < 2:
         raise kit.Skip("one CPU")

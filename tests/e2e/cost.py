@@ -32,7 +32,8 @@ def share(pid, seconds=SECONDS):
 
 
 def soon(pid, windows=WINDOWS):
-    """Returns which part of a CPU krait takes, as soon as it is no more than it may take."""
+    """Returns which part of a CPU krait takes, in the first window in which that is at most MOST,
+    or else the least of all windows."""
     least = 1.0
     for _ in range(windows):
         least = min(least, share(pid))

@@ -54,7 +54,8 @@ def stacks(d, pid, native, expected):
 
 @kit.case
 def outermost_loop():
-    """Interpreters from 3.11 on, where one evaluation loop runs many Python functions."""
+    """The stacks are right with interpreters from 3.11 on, where one evaluation loop runs many
+    Python functions."""
     tested = {version: path for _, version, kind, path in kit.interpreters() if version >= (3, 11) and kind == "static"}
     if not tested:
         raise Skip("no interpreter from 3.11 on")

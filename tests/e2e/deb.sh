@@ -43,13 +43,13 @@ lint() {
 }
 
 in_root() { tests/setup/in-root.sh "$root" env DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 "$@"; }
-told() { # told GROUP FORGET: sets what debconf knows before it asks, yes or no each
+told() { # told GROUP FORGET: sets, before debconf asks, its two answers (true or false)
 	printf 'krait krait/group boolean %s\nkrait krait/forget boolean %s\n' "$1" "$2" | in_root debconf-set-selections
 }
 install_it() { in_root apt-get install -y -q "$PWD/build/deb/$deb" >>"$work/log" 2>&1 || { tail -n 20 "$work/log"; return 1; }; }
 remove_it() { in_root apt-get purge -y -q krait >>"$work/log" 2>&1; }
-# All files, and the groups; without the records of dpkg, apt and debconf, and without root's cache,
-# from the package's own test.
+# Lists all files and groups, but not the records of dpkg, apt and debconf, nor root's cache, which
+# the package's own test fills.
 listed() {
 	( cd "$root" && find . -xdev -path ./tmp -prune -o -path ./root/.cache -prune -o -path ./run -prune -o -path ./var/cache -prune -o -path ./var/lib/apt -prune -o \
 		-path ./var/log -prune -o -path ./var/lib/dpkg -prune -o -name '*-' -prune -o -print | LC_ALL=C sort; cut -d: -f1 etc/group )

@@ -36,8 +36,8 @@ while True:
 """
 
 # The realtime clock is set an hour forward, back by two and right again, all in 0.3 s and again and
-# again. Only krait's view of the clock is set: other programs use the machine's, and files would
-# get times in the future. (tests/vm sets a real one.)
+# again. Only krait sees the clock set. The machine's clock isn't touched, because other programs
+# use it, and their files would get times in the future. (tests/vm sets a real clock.)
 CLOCK = """
 #define _GNU_SOURCE
 #include <dlfcn.h>

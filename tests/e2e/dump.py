@@ -581,7 +581,8 @@ def bare_code():
 
 @case
 def uninterruptible():
-    """A process in state D that holds the GIL: its parent waits in vfork until the child execs."""
+    """A process is in state D and holds the GIL, because it waits in vfork() until its child execs:
+    krait shows the stacks of both its threads."""
     source = """
 import os, sys, threading, time
 def other():
@@ -852,8 +853,8 @@ def gil_changes_hands():
 
 @case
 def stopped_without_gil():
-    """A program hangs in C code with the GIL and its threads are stopped then: the waiting thread
-    still names the holder."""
+    """A program hangs in C code that keeps the GIL, and then SIGSTOP stops it: for the thread that
+    waits for the GIL krait still names the holder."""
     with kit.Background(kit.PYTHON, "-c", SPINS.replace("while True: pass", "import re; re.match('(a+)+$', 'a' * 60 + 'b')"),
                         stdout=subprocess.PIPE) as target:
         target.process.stdout.read(0)

@@ -114,7 +114,8 @@ def spoiled(path, seconds):
 
 @kit.case
 def spoiled_structures():
-    """One interpreter for each layout of frames: before 3.11, 3.11 and later, the newest."""
+    """The hostile program runs under one interpreter for each layout of frames: before 3.11, 3.11
+    and later, the newest. krait neither hangs nor crashes, and the other process is right."""
     paths = [path for name, version, kind, path in kit.interpreters()
              if kind in ("static", "shared") and kit.is_plain(name)
              and (kit.FULL or version in ((3, 9), (3, 12), (3, 15)) or name == "python3-dist")]

@@ -70,7 +70,8 @@ def last_name(frame):
 
 
 def importing(stack, function):
-    """The part of a stack (root first) below a function, up to the innermost module's body."""
+    """Returns the part of a stack (root first) that is called by a function, up to the innermost
+    module's body."""
     at = [f.name for f in stack].index(function) + 1
     bodies = [i for i, f in enumerate(stack) if f.name == "<module>" and i >= at]
     return stack[at:bodies[-1] + 1] if bodies else []

@@ -193,8 +193,8 @@ def by():
 
 
 def refused_lines(d, text, *words):
-    """Makes a recording with a file of intervals that has @text; checks that it is whole and says
-    @words."""
+    """Makes a recording with a file of intervals that has @text; checks that the recording is whole
+    and that krait says @words."""
     with open(d + "/f", "wb") as f:
         f.write(text)
     done = krait("record", "-o", d + "/p.pb.gz", "--label-intervals", d + "/f", "--by", "item", "--", kit.PYTHON, "-c", "for i in range(3000000): i")
@@ -230,8 +230,8 @@ def wrong_files():
 
 @case
 def opened_as_the_user():
-    """An ordinary user's krait whose capabilities let it read everybody's files doesn't read that
-    of another user."""
+    """An ordinary user's krait whose capabilities let it read everybody's files doesn't read
+    another user's file of intervals."""
     kit.need("setpriv")
     with folder() as d:
         os.chmod(d, 0o777)

@@ -49,8 +49,8 @@ static char *read_file(const char *path, size_t *n)
 #define EH_FRAME_AT 2048 /* offset of .eh_frame in the page with the code */
 
 /*
- * Section @i of @file goes to @to, with references relative to their own place: R_X86_64_PC32,
- * R_AARCH64_PREL32.
+ * Copies section @i of @file to @to and applies its relocations. All of them must be relative to
+ * their own place: R_X86_64_PC32, R_AARCH64_PREL32.
  */
 static void relocate(char *file, int i, char *to)
 {
@@ -89,7 +89,10 @@ static void put_code(char *file, char *to)
 	}
 }
 
-/* The entry of @path, whose .text is at @at then, in a mapping of its own. */
+/*
+ * Puts the code of @path at @at, in a mapping of its own, and registers it. Returns its entry in
+ * gdb's list.
+ */
 struct jit_code_entry *load(const char *path, void *at)
 {
 	struct jit_code_entry *e = calloc(1, sizeof(*e));
@@ -159,7 +162,7 @@ void load_many(const char *path, char *at, unsigned n)
 		load(path, at + i * 4096ul);
 }
 
-/* Lets another object come and go, so many microseconds apart, for ever. */
+/* Loads and unloads another object in turn, every @us microseconds, for ever. */
 void come_and_go(const char *path, void *at, unsigned us)
 {
 	for (;;) {

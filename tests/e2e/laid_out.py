@@ -151,7 +151,8 @@ with open(path, "w") as f:
 
 @kit.full_case
 def growing_maps():
-    """Perf maps of a million lines that grow: the rest is left out, and krait says so."""
+    """Perf maps of a million lines that grow: what krait can't read in the time is left out, and
+    krait says so."""
     need_x86()
     with folder() as d:
         beside(d, GROWING, seconds=2, most=4, says="weren't read to the end", lines=4)

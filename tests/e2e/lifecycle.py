@@ -132,7 +132,7 @@ def woken_rarely():
                 time.sleep(0.9)
                 counts.append(woken(running.pid) - before)
             # On a busy machine krait may look at an earlier thread so late that it does so within
-            # one of these periods. So the better one counts.
+            # one of these periods. So the better of the two counts.
             check(min(counts[1:]) <= 5, "woken %s times in 0.9 s" % counts)
             code = running.process.wait(20)
             check(code == 0, "exit code %d" % code)

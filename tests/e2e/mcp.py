@@ -84,8 +84,8 @@ def tools():
 
 @case
 def what_is_wrong():
-    """Every request is answered, in order. Nothing is written outside of the directory, nor without
-    one."""
+    """Every request is answered, in order. Nothing is written outside of the directory that
+    --directory names, and nothing at all without that option."""
     with kit.folder() as folder, client("--directory", folder) as c:
         for code, line in ((-32700, b"nonsense"), (-32700, b"[]"), (-32600, b'{"id":{},"method":"ping"}'),
                            (-32600, b'{"id":1}'), (-32601, b'{"id":1,"method":"nosuch"}'),

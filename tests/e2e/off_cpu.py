@@ -12,7 +12,7 @@ import sys
 import kit
 from kit import check, folder, krait, python
 
-# Each function waits for one thing. A thread tells the time that it neither ran nor was ready to.
+# Each function waits for one thing. A thread tells for how long it neither ran nor was ready to.
 WAITS = """
 import json, os, select, socket, subprocess, sys, threading, time
 told = {}
@@ -63,14 +63,14 @@ for thread in threads:
 print(json.dumps(told))
 """
 KINDS = ("sleep", "lock_", "net", "pipe", "poll", "child", "disk")
-# What may be recorded of a thread before and after it accounts for itself; the accounts aren't read
-# at one moment.
+# How much more or less waiting may be recorded than the thread accounts for: it also waits before
+# and after it reads its accounts, and doesn't read them all at one moment.
 SLACK_NS = 2000000
 SHARE = 0.001
 
 
 def by_function(profile, names, value="off_cpu"):
-    """{(function, state): sum of the value} of samples with one of these functions."""
+    """Returns {(function, state): sum of the value} of samples with one of these functions."""
     at = [name for name, _ in profile.sample_types].index(value)
     sums = collections.Counter()
     for sample in profile.samples:
@@ -192,8 +192,8 @@ for t in threads:
     t.join()
 print(json.dumps(told))
 """
-# By so much a wait may seem longer than by the scheduler's clock (docs/decisions/0023); half of all
-# waits are those of asks().
+# By so much a recorded wait may be longer than by the scheduler's clock (docs/decisions/0023). Half
+# of all waits are in asks(), so its sum may be off by this times half their number.
 SHORT_NS = 400
 
 

@@ -88,7 +88,8 @@ def renamed():
 
 @kit.case
 def deleted():
-    """The executable was replaced by a package upgrade while it ran."""
+    """While a program runs, its executable is removed, and then replaced as by a package upgrade:
+    the program's function is still seen."""
     with folder() as d:
         shutil.copy(kit.PYTHON, d + "/python3")
         with python(executable=d + "/python3") as target:
@@ -100,7 +101,7 @@ def deleted():
 
 @kit.case
 def deleted_library():
-    """libpython itself was replaced while the program ran."""
+    """While a program runs, its libpython is removed: the program's function is still seen."""
     for executable, library, _ in kit.shared():
         with folder() as d:
             copy = os.path.join(d, os.path.basename(library))

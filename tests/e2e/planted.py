@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Output files where others can write too: what another user puts there (links, FIFOs, hard links,
 files) never makes root, or the user behind sudo, write to another file than the one that was named.
-The truth is the victim's file itself. It stands alone, because tests/vm runs it under Debian's own
-kernels too. Wants root; KRAIT= names the binary."""
+The truth is the victim's file itself. This script needs no other file of the tests, because
+tests/vm runs it under Debian's own kernels too. Wants root; KRAIT= names the binary."""
 import contextlib
 import os
 import shutil

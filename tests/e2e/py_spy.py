@@ -265,7 +265,7 @@ def record_raw_shares():
 
 @case
 def words():
-    """The same command lines give the same exit codes, on the same streams."""
+    """The same command lines give the same exit codes, and print on the same streams."""
     cases = [[], ["record"], ["dump"], ["record", "-p", "1", "-f", "nosuch"],
              ["nosuch"], ["record", "--help"], ["--version"], ["help", "dump"],
              ["dump", "-p", "4194304"], ["record", "-d", "1", "-p", "4194304"],

@@ -236,8 +236,7 @@ class Run:
 
     def summary(self):
         """Returns the first sentence. Checks that the report, the page and the closing lines say
-        the
-        same."""
+        the same."""
         said = json.loads(krait("report", self.out, "--json", timeout=120).stdout)["summary"]
         text = krait("report", self.out, timeout=120).stdout
         check(text.replace(".\n", ". ").startswith(said), "the report begins otherwise: " + said)
@@ -308,8 +307,7 @@ def planted(run):
 
 def names_cause(run, said):
     """Checks that the report names a planted line or function first, with the share that the
-    program
-    measured."""
+    program measured."""
     lines, names = planted(run)
     found = re.search(r"(\d+) % of the CPU time is ([^;]*)", said)
     check(found, said)

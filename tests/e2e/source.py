@@ -272,7 +272,8 @@ def container():
 
 @case
 def changed():
-    """A file that was replaced after the process began is marked, also if it looks old."""
+    """A file that was replaced after the process began is marked as changed, also if its time of
+    modification is old."""
     with kit.folder() as d:
         os.chmod(d, 0o755)
         old, new = write(os.path.join(d, "old.py"), "OLD"), os.path.join(d, "new.py")

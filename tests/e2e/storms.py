@@ -60,7 +60,7 @@ SOON = 3  # seconds more, until many new processes have spent the budget for the
 WINDOWS = 8  # if the new processes cost little more than they may, they need 30 s to spend it
 OTHER = 65534  # uid of a user who starts nothing
 LEFT_OUT = 20  # the fewest processes that krait leaves out, if it must leave out any
-CLEARLY = 1.5  # it must if looking at all processes would cost so many times as much as it may
+CLEARLY = 1.5  # krait must if looking at all would cost so many times what it may take
 MARK = "[incomplete: too many new processes to look at]"
 
 

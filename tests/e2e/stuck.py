@@ -20,8 +20,9 @@ from kit import KRAIT, Background, check, folder
 # answered.
 NAME = "krait-held"
 
-# A library whose symbols are in pages that nobody has read yet: neither the target's loader, nor
-# krait when it reads the file's headers, which are in the first page and in the last 64 KiB.
+# A library whose symbols are in pages that nobody has read yet. The target's loader doesn't read
+# them, and krait at first reads only the file's headers, which are in the first page and in the
+# last 64 KiB.
 FILLER = "".join('__asm__(".set filler%d, %d");\n' % (i, i) for i in range(20000))
 LIBRARY = FILLER + """
 __asm__(".section .apart,\\"\\",@progbits\\n.zero 65536\\n.text");

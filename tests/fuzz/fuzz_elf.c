@@ -2,8 +2,8 @@
 /*
  * Any bytes as an ELF file: all that krait reads of one for interpreters, symbols and identity. If
  * the first byte is even, the other bytes are the file. If it is odd, they say at which places a
- * sound file is changed, so that the deeper readers are reached: a CPython 3.14 made by hand. If
- * the first byte has bit 2, that is a file which is loaded at the addresses that it names.
+ * sound file is changed, so that the deeper readers are reached: a CPython 3.14 made by hand. Bit 1
+ * makes that file one for AArch64; bit 2 makes it one that is loaded at fixed addresses (ET_EXEC).
  */
 #include <stdlib.h>
 #include "../unit/debug_offsets.h"

@@ -18,8 +18,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 #define TEXT_MAX (16u << 20)
 
 /*
- * In millionths, because a sum of fractions may be a whole number, and is then read as one. -1: it
- * doesn't fit.
+ * Returns the sum of the samples in millionths, because a sum of fractions may be a whole number,
+ * and is then read as one. -1: the sum doesn't fit.
  */
 static int64_t total(struct profile *p)
 {

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""seeds.py: makes the seeds that no machine has to be asked for, one sound input of each kind,
-after abi/records.h and the descriptions of the formats. It puts them into tests/fuzz/corpus, so
-that fuzzing begins with the same seeds everywhere."""
+"""seeds.py: makes the seeds that don't depend on a machine, one sound input of each kind, after
+abi/records.h and the descriptions of the formats. It puts them into tests/fuzz/corpus, so that
+fuzzing begins with the same seeds everywhere."""
 import base64
 import gzip
 import struct

@@ -279,7 +279,8 @@ def frames():
         return entry(b"\xff\xff\xff\xff\1\0\1\x78\x10\x0c\7\x08\x90\1" + program)
 
     def fdes(program, place, head):
-        """@head, then as many entries as there is room for, each with @program and at place(i)."""
+        """Returns @head and as many entries as there is room for, each with @program and at
+        place(i)."""
         out, at = [head], len(head)
         while at < MIB - 64 - len(program):
             start, size = place(len(out))

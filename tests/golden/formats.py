@@ -143,7 +143,8 @@ def check_firefox(name, truth, path):
 
 
 def check_trace(name, truth, path):
-    """Perfetto's rules: E ends the last B of its thread that is open, times don't go back."""
+    """Checks Perfetto's rules: E ends the last B of its thread that is open, and times don't go
+    back."""
     d = load(path)
     wrong, open_slices, last = [], collections.defaultdict(list), collections.defaultdict(int)
     got = collections.defaultdict(lambda: [0, 0])

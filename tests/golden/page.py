@@ -604,8 +604,8 @@ def whole_names(b):
 
 
 def long_names(b):
-    """A long name beside a lane ends in an ellipsis and its number; the pointer shows the whole
-    name."""
+    """A long name beside a lane is cut: it ends in an ellipsis and the thread's number. The pointer
+    shows the whole name."""
     long, short = "a-thread-with-a-name-for-two-of-them (tid 1234)", "one (tid 12)"
     lines = [{"type": "krait", "version": 1, "sample_types": [{"type": "samples", "unit": "count"}], "duration_nanos": 10 ** 9},
              {"type": "mapping", "id": 1, "name": "[python 3.12]"}, {"type": "frame", "id": 1, "mapping": 1, "name": "f"},
@@ -1360,8 +1360,8 @@ def upwards(b):
 
 
 def lines(b):
-    """Shares of lines; source text where the file is the one that ran, the expression
-    underlined."""
+    """The panel shows shares of lines. If the file is still the one that ran, it shows the source
+    text too, with the expression underlined."""
     open_page(b, "shares.html")
     press(b, "b")
     text = "[...document.querySelectorAll('#lines tbody tr')].map((e) => e.innerText.replace(/[\\u00a0]/g, ' ').split('\\t').join('|'))"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Runs one thread after the other. Each is made so that it has one known state of the GIL.
 
-Prints for each thread its name, its state, when it began and ended to have the state, and when the
-thread didn't exist yet and any more.
+Prints for each thread its name, its state, the times at which the state began and ended, and two
+times at which the thread didn't exist yet and no longer existed.
 """
 import hashlib
 import queue

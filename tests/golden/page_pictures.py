@@ -4,9 +4,9 @@ tests/golden/pictures.
 
 DIR has picture.html and diff-picture.html, the fixed recordings of tests/unit/test_render_html.c.
 They are shown in a font made of blocks (block_font.py), so that a picture doesn't depend on a
-machine's fonts; sizes, light, dark and paper are chosen here. Seeded faults show that the
-comparison sees them (full tier: all of them). After a change that is meant, --update writes the
-references: look at them. A picture that differs is left in DIR as NAME.png.
+machine's fonts; sizes, light, dark and paper are chosen here. Faults are put into the page, to show
+that the comparison finds each (all of FAULTS in the full tier). After a change that is meant,
+--update writes the references: look at them. A picture that differs is left in DIR as NAME.png.
 """
 
 import base64

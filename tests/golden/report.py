@@ -212,7 +212,7 @@ def block_of(page, name):
 
 def page_of_two_values(work):
     """The page's data has the numbers that ui/data.js expects. A value below 0 isn't drawn, even if
-    it is more than so many samples usually have (-30 for -5 samples of 10)."""
+    it is more than its samples usually have (-30, where -5 samples of 10 would have -50)."""
     lines = [{"type": "krait", "version": 1, "sample_types": [{"type": "samples", "unit": "count"}, {"type": "cpu", "unit": "nanoseconds"}],
               "period_type": {"type": "cpu", "unit": "nanoseconds"}, "period": 10}, {"type": "mapping", "id": 1, "name": "x"}]
     for i, values in enumerate(([-5, -30], [7, 70], [9, -20]), 1):
@@ -286,7 +286,8 @@ def diff_limits(work):
     said = diff("renamed", "own:app.h2>+5%", 4)
     check("diff-limit-new-named", "app.h2 went from 0 to 9,000 (new)" in said[1] and "it is new, or" not in said[0], said)
     check("diff-limit-quiet", "The own cost" not in diff("before", "own:*>+5%", 0)[0])
-    # Of 75 columns and more there is one for the shares, in which app.rest has a star.
+    # A terminal of 75 columns or more has room for the column of shares, in which app.rest has a
+    # star.
     for columns, starred in ("80", True), ("60", False):
         os.environ["COLUMNS"] = columns
         table, legend = krait("diff", paths["before"], paths["slower"], "--per", "run=1,1").stdout.decode().split("\n\n")[1:]
@@ -308,8 +309,8 @@ def firefox_and_back(work, path, name):
 
 
 def firefox_of_today(work, path):
-    """The same tables as profiler.firefox.com has them today (its own steps from version 60 to
-    75)."""
+    """krait reads its own file in the form that profiler.firefox.com has today. The file is changed
+    here by the steps that the viewer itself takes from version 60 to 75."""
     out, back = os.path.join(work, "x.firefox.json"), os.path.join(work, "back.pb.gz")
     krait("report", path, "-o", out)
     with open(out) as f:
@@ -318,7 +319,8 @@ def firefox_of_today(work, path):
     stack, frame, func, resource = (g["shared"][t + "Table"] for t in ("stack", "frame", "func", "resource"))
     stack["prefixOffset"] = [0 if p is None else i - p for i, p in enumerate(stack.pop("prefix"))]
     libs = [-1 if r == -1 else resource["lib"][r] for r in func["resource"]]
-    # An address, so that the library is one: without it the step to 71 leaves it out.
+    # A frame of a library needs an address: without one the step to version 71 leaves out its
+    # library.
     frame["address"] = [1 if libs[f] != -1 else -1 for f in frame["func"]]
     frame["lib"], frame["flags"] = [max(libs[f], 0) for f in frame["func"]], [
         2 * (libs[f] != -1) | 4 | 16 * (line is not None) for f, line in zip(frame["func"], frame["line"])]
@@ -344,8 +346,8 @@ def firefox_of_today(work, path):
 
 
 def gecko_of_cpython(work):
-    """A profile by CPython 3.15's own profiler: the counts of each stack, added up from its
-    tables."""
+    """krait reads a profile that CPython 3.15's own profiler made. The counts of each stack are
+    added up from the profile's tables here."""
     try:
         python = kit.interpreter("static", (3, 15))
     except (kit.Skip, OSError):
@@ -391,7 +393,8 @@ def traces(work):
 
 
 def cpuprofile_of_node(work):
-    """Node's own profile of a program: the time of each stack, added up from its nodes."""
+    """krait reads Node's own profile of a program. The time of each stack is added up from the
+    profile's nodes here."""
     node = shutil.which("node")
     script, out = os.path.join(work, "spin.js"), os.path.join(work, "x.cpuprofile")
     with open(script, "w") as f:
@@ -422,8 +425,8 @@ def cpuprofile_of_node(work):
 
 
 def profile_in_trace(work):
-    """V8's profiles in a trace of Node's (two of one thread): the time of each stack, added up from
-    the chunks, and slices beside them."""
+    """krait reads V8's profiles in a trace of Node's, two of one thread, and the slices beside
+    them. The time of each stack is added up from the profiles' chunks here."""
     node = shutil.which("node")
     script, out = os.path.join(work, "spin.js"), os.path.join(work, "node.trace")
     if not node or subprocess.run([node, "--trace-event-categories", "v8,disabled-by-default-v8.cpu_profiler",
@@ -887,7 +890,7 @@ def fits(work):
                 check("fits-%d-%s%s" % (width, color, "-carets" if carets else ""), 18 <= rows <= 23 and "GIL, of the " in text
                       and (text.count("^^") >= 3) == carets, "%d rows:\n%s" % (rows, text))
             more = krait("report", path, "-n", "5").stdout.decode()
-            # the line about the GIL goes on
+            # on a narrow terminal the line about the GIL takes a second row
             check("fits-not-%d" % width, len(more.split("\n    own    line\n")[1].split("\n")) == (13 if carets else 8) + (width < 120), more)
     os.environ["COLUMNS"], os.environ["LINES"] = "80", "24"
 

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """sums_viewers.py [SEED [PROFILES]]: draws random profiles, like sums.py, for the formats of
-viewers:
-speedscope, the Firefox Profiler, Chrome's traces, pstats and folded stacks. Functions, files,
-processes and threads have names that look like something else (places, counts, several lines). Two
-things are compared with sums in plain Python, for each stack, thread by thread: the contents of
-each file by its own rules, and the profile that krait reads back from it.
+viewers: speedscope, the Firefox Profiler, Chrome's traces, pstats and folded stacks. Functions,
+files, processes and threads have names that look like something else (places, counts, several
+lines). Two things are compared with sums in plain Python, for each stack, thread by thread: the
+contents of each file by its own rules, and the profile that krait reads back from it.
 
 A failure prints its seed: sums_viewers.py SEED 1 draws that profile again."""
 import collections

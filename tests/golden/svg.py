@@ -85,7 +85,7 @@ def recording():
 
 
 class Node:
-    """The recording, summed by one caller's function without krait's help."""
+    """A node of the recording's tree of calls, which is summed up here without krait's help."""
 
     def __init__(self):
         self.children = collections.defaultdict(Node)

@@ -111,7 +111,8 @@ def heads(path):
 
 
 def calls(path):
-    """pstats: ncalls is how many samples there are, or entries of a value that "samples" doesn't count."""
+    """In pstats, ncalls is the number of samples. For a value that "samples" doesn't count, it is
+    the number of that value's entries."""
     two_events(path, 200, 17)
     for args, name, want in ((), "burn", 200), (("--value", "context-switches"), "sleep", 17), (("--value", "samples"), "burn", 200):
         krait("report", path, "-o", path + ".pstats", *args)

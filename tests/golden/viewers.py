@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """viewers.py DIRECTORY: speedscope and the Firefox Profiler read what formats.py left in DIRECTORY.
 
-Their own code, from npm (tests/setup/viewers.sh): speedscope in a headless Chromium, which imports
-pprof, folded stacks and traces too, the Firefox Profiler by its command line. What they show must
-be what the recording says.
+The viewers' own code, from npm (tests/setup/viewers.sh), reads the files: speedscope in a headless
+Chromium, which imports pprof, folded stacks and traces too, and the Firefox Profiler by its command
+line. What they show must be what the recording says.
 """
 
 import base64

@@ -91,7 +91,7 @@ static struct shim {
 	const void *regs;	/* the task's user registers, as the kernel saved them */
 	const uint64_t *kernel; /* the kernel's frames */
 	long n_kernel;		/* number of the kernel's frames; negative: an error */
-	unsigned kernel_asked;	/* how often they were taken */
+	unsigned kernel_asked;	/* how often the kernel's frames were taken */
 	/* User space or another CPU acts between two reads of a map value. May be NULL. */
 	void (*at_barrier)(void);
 	struct {

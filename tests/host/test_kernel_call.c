@@ -105,7 +105,7 @@ static void test_32_bit(void **state)
 }
 #endif
 
-/* Kernels without the helper: at the end of the kernel stack. */
+/* Kernels without the helper: the registers are read at the end of the kernel stack. */
 static void test_old_kernel(void **state)
 {
 	(void)state;
@@ -129,7 +129,7 @@ static void test_gil(void **state)
 	w->where.gil_wait_bytes = PY_GIL_WAIT_BYTES;
 	enter(CALL_FUTEX, GIL_WORD, WAIT);
 	assert_int_equal(take_gil(SLOT_PERF, false), GIL_WAITING);
-	/* In user mode what the kernel saved is an earlier call. */
+	/* While the thread runs user code, the saved registers are those of an earlier call. */
 	assert_int_equal(take_gil(SLOT_PERF, true), GIL_RELEASED);
 	enter(CALL_FUTEX, GIL_WORD, WAKE);
 	assert_int_equal(take_gil(SLOT_PERF, false), GIL_RELEASED);

@@ -318,7 +318,7 @@ static void test_new_process(void **state)
 	(void)state;
 	process.task.start_time++;
 	shim.full = true;
-	take(); /* user space couldn't name it */
+	take(); /* the ring is full, so user space can't be told of it */
 	refused = counted(COUNT_NO_ROOM);
 	assert_int_equal(refused, 1);
 	shim.full = false;
@@ -355,7 +355,7 @@ static void test_ending(void **state)
 	set_state(PROC_CROWDED);
 	take();
 	assert_int_equal(sample()->outcome, WALK_CROWDED);
-	set_state(PROC_PENDING); /* nobody could ask it any more */
+	set_state(PROC_PENDING); /* user space could no longer look at it */
 	take();
 	assert_int_equal(shim.n_sent, 0);
 	process.task.start_time++;
@@ -419,7 +419,7 @@ static void test_absent(void **state)
 	assert_int_equal(shim.sent[shim.n_sent - 1].bytes[0], REC_SAMPLE);
 }
 
-/* The state is in use: the sample is counted, nothing is sent or changed. */
+/* Another walk uses the state: the sample is counted, and nothing is sent or changed. */
 static void test_busy(void **state)
 {
 	static struct walk before;
@@ -460,8 +460,8 @@ static void test_measured(void **state)
 }
 
 /*
- * A fexit program in the middle of which the timer's runs, or the other way round: each has a slot.
- * How long the fexit program took isn't measured: it may have been preempted meanwhile.
+ * The timer's program runs in the middle of a fexit program, or the other way round: each has a
+ * slot. How long the fexit program took isn't measured: it may have been preempted meanwhile.
  */
 static void test_slots_apart(void **state)
 {

@@ -73,7 +73,7 @@ static void test_numbers(void **state)
 	(void)state;
 	make(&m, 47, NULL);
 	m.task.tgid = 48;
-	/* krait is in the host's namespace, so that others aren't looked at */
+	/* krait is in the host's namespace, so numbers in other namespaces aren't looked at */
 	assert_int_equal(tgid_of(&m.task), 48);
 	m.task.tgid = 47;
 	m.pid.pid.level = 0;

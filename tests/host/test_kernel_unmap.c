@@ -84,8 +84,8 @@ static void test_unmap_early(void **state)
 	on_unmap(&vma);
 	assert_int_equal(s->unmaps, 0);
 	/*
-	 * Mappings that user space gave before the first sample: without a start time, but for that
-	 * process.
+	 * Mappings that user space gave before the first sample have no start time. They are that
+	 * process's all the same.
 	 */
 	give_space(5, 0, 3);
 	on_unmap(&vma);

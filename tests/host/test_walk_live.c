@@ -122,7 +122,7 @@ static void set_addresses(const struct py_image *image, uint64_t bias)
 	py_where_add_bias(w, bias);
 }
 
-/* Finds the interpreter in the process; NULL, or why it can't be walked. */
+/* Finds the interpreter in the process. Returns NULL, or why the process can't be walked. */
 static const char *find(void)
 {
 	static struct py_image image;

@@ -452,8 +452,8 @@ static void circle_of_shims(void)
 
 /*
  * 3.11+: the innermost frame has no caller, and isn't the one with which a C evaluation loop began:
- * the chain is torn. In 3.12 it counts as whole, because a greenlet's chain lacks the loops' own
- * frames.
+ * the chain is torn. In 3.12 such a chain counts as whole, because a greenlet's chain lacks the
+ * loops' own frames.
  */
 static void torn(void)
 {
@@ -668,8 +668,8 @@ static void resumed_and_missing(void)
 }
 
 /*
- * 3.12: a greenlet begins, and its first loop isn't set up yet. In the same memory lay a loop of a
- * greenlet that was left. Its frames lack the loops' own frames, and their chain ends.
+ * 3.12: a greenlet begins, and its first loop isn't set up yet. Its memory was that of a loop of
+ * another greenlet, which was left. That greenlet's chain lacks the loops' own frames, and ends.
  */
 static void greenlet_begins(void)
 {

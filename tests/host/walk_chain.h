@@ -12,9 +12,9 @@
 #define EXC_STATE 32 /* bytes from a generator's gi_exc_state to its frame, in 3.11 and 3.12 */
 
 enum link {
-	CALL,	   /* the frame was called from Python */
-	GENERATOR, /* the frame is a generator that was resumed: it lies within that, on the heap */
-	FROM_C,	   /* the frame was called from C, which began a new evaluation loop */
+	CALL,		/* the frame was called from Python */
+	GENERATOR,	/* the frame is part of a generator, on the heap, which was resumed */
+	FROM_C,		/* the frame was called from C, which began a new evaluation loop */
 	RESUMED_FROM_C, /* the frame is a generator that C code has resumed */
 };
 
@@ -192,8 +192,10 @@ static inline void chain_build(const struct plan *p, struct expected *e)
 	set_data_stack();
 }
 
-/* Index of the first frame in host.out that isn't the expected one; the number of frames if all
- * are. */
+/*
+ * Returns the index of the first frame in host.out that isn't the expected one; the number of
+ * frames if all are as expected.
+ */
 static inline size_t chain_compare(const struct expected *e)
 {
 	for (size_t i = 0; i < host.w->n; i++) {

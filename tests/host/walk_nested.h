@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A second walk runs at every read of the first one, like a walk that interrupts another on its
- * CPU. It is refused the first one's slot, which is counted, and uses its own. The first one's
- * result must be the same as without the second.
+ * CPU. The second walk is refused the first one's slot, which is counted, and uses a slot of its
+ * own. The first one's result must be the same as without the second.
  */
 #ifndef TESTS_WALK_NESTED_H
 #define TESTS_WALK_NESTED_H
@@ -60,7 +60,7 @@ static inline void nested_compare(const struct host_slot *s)
 {
 	static struct nested_result r;
 
-	/* in the second walk other reads fail, or there is no Python */
+	/* nothing to compare: other reads fail than in the first walk, or there is no Python */
 	if (host.fail_nth || !host.layout.version)
 		return;
 	nested_take_result(&r, &s->w, &s->out, &s->addrs, &s->native, &s->native_out);

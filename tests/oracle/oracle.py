@@ -146,8 +146,8 @@ class Program:
 
 
 def programs(pattern, apart=None):
-    """The programs whose names match, by name: those in the folder @apart, which others judge, or
-    all that aren't in such a folder."""
+    """Returns the programs whose names match, sorted by name: those in the folder @apart, which
+    others judge, or all that aren't in such a folder."""
     found = [Program(path) for path in glob.glob(os.path.join(TARGETS, apart or "*", "*.py"))
              if apart or os.path.basename(os.path.dirname(path)) not in APART]
     found.sort(key=lambda p: p.name)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Is what krait says of waiting right? Programs of targets/waits, which know it, are recorded.
+"""Is what krait says of waiting right? It records the programs of targets/waits, which log their
+own waits.
 
     waits.py [--full] [--only GLOB] [--program GLOB] [--seconds N] [--krait FILE] [--keep DIR]
 """
@@ -88,7 +89,7 @@ class Gate(object):
             running.stop()
 
     def stacks(self, interpreter, one, profile, pid):
-        """Returns a report on impossible stacks among those that wait."""
+        """Returns a report on impossible stacks, from the samples that have waiting time."""
         value = profile.sample_types.index(judge.VALUE)
         profile.samples = [s for s in profile.samples if s.values[value]]
         truth = check.load(oracle.truth_of(interpreter, one), one.contract)

@@ -33,7 +33,7 @@ static inline void cw_bytes(struct cfi_writer *w, const void *p, size_t n)
 	w->n += n;
 }
 
-/* Writes an entry's length and id; returns where the length stands. */
+/* Writes an entry's length and id. Returns the offset of the length. */
 static inline size_t cw_begin(struct cfi_writer *w, uint32_t id)
 {
 	size_t at = w->n;

@@ -24,7 +24,10 @@ static int run(const char *script)
 	return system(command);
 }
 
-/* Runs @script there. If a tool that it needs is missing, prints @skip and sets *state. */
+/*
+ * Makes `dir` and runs @script in it. If a tool that it needs is missing, prints @skip and sets
+ * *state.
+ */
 static int make_dir(void **state, const char *script, const char *skip)
 {
 	assert_non_null(mkdtemp(dir));

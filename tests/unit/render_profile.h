@@ -14,8 +14,8 @@
 struct test_frame {
 	const char *name,
 		/*
-		 * file of the function; NULL: the frame is native in libz, of the kernel, ... by
-		 * its kind
+		 * file of the function; NULL: the frame isn't Python, and its kind says what it is:
+		 * native in libz, the kernel's, ...
 		 */
 		*file;
 	int line;

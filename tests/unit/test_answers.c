@@ -65,7 +65,8 @@ static bool make_overlay(const char *dir)
 }
 
 /*
- * Whether the overlay that process @pid sees at @path counts as a user's; 2: that isn't permitted.
+ * Tells whether the overlay that process @pid sees at @path counts as a user's. 2: this test isn't
+ * permitted to look.
  */
 static int is_users(pid_t pid, const char *path)
 {
@@ -82,7 +83,7 @@ static int is_users(pid_t pid, const char *path)
 	return kind.is_users;
 }
 
-/* Makes root within the namespace the user who made it. */
+/* Makes the user who made the user namespace root in it. */
 static bool map_root(void)
 {
 	static const char *const words[][2] = {{"/proc/self/setgroups", "deny"},

@@ -104,8 +104,8 @@ static int check_become(void)
 }
 
 /*
- * The wait status of a child of root that ends with the result of @check. Only root can change its
- * user.
+ * Runs @check in a child and returns the wait status; the exit code is the result of @check. Needs
+ * root, because only root can change its user.
  */
 static int in_child(int (*check)(void))
 {

@@ -31,8 +31,8 @@ static int teardown(void **state)
 }
 
 /*
- * Parses words that single spaces separate into o. Returns the result of options_parse() or of the
- * check.
+ * Parses words, which single spaces separate, into o. Returns the result of options_parse() or, if
+ * that is 0, of record_options_check().
  */
 static int parse(const char *line)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where a thread begins. The bytes are those of Debian 12's glibc 2.36: clone3() from its system
- * call on, and code that could be mistaken for it.
+ * The rows of code in which a thread begins. The bytes are those of Debian 12's glibc 2.36:
+ * clone3() from its system call on, and code that could be mistaken for it.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,8 +24,8 @@ static const uint8_t clone3[] = {
 };
 
 /*
- * The rows of @bytes between a function that ends with @program and one whose return address is
- * undefined.
+ * Makes the rows of @bytes, which are between a function that ends with @program and one whose
+ * return address is undefined.
  */
 static void compile(const uint8_t *bytes, size_t n, const char *program, size_t program_n,
 		    struct unwind_rows *ret)
@@ -71,7 +71,7 @@ static void is_nothing(const uint8_t *bytes, size_t n, const char *program, size
 		assert_int_equal(unwind_rows_find(&rows, CALL + i)->cfa, UNWIND_UNKNOWN);
 }
 
-/* Changes one byte: what it was, where, and what it becomes. */
+/* If one byte is changed, the code has no rows. Each case: the byte, its offset, its new value. */
 static void test_others(void **state)
 {
 	static const struct {

@@ -157,7 +157,10 @@ static void end_in_the_middle(void **state)
 	done(&x);
 }
 
-/* A helper with a calling convention of its own: its frame is proven, the register is lost. */
+/*
+ * A helper with a calling convention of its own changes rbx without saving it: its frame is proven,
+ * and the caller's rbx is lost.
+ */
 static void not_kept(void **state)
 {
 	struct fixture x;
@@ -372,7 +375,10 @@ static void never_returning(void **state)
 	look_before(&x, other, sizeof(other) - 1, 0, CODE_START);
 	assert_string_equal(x.why, "an end with another stack pointer than at the start");
 	done(&x);
-	/* A function that never returns ends here, whatever follows. */
+	/*
+	 * The function that is called never returns, so this one ends at the call, whatever
+	 * follows.
+	 */
 	look_before(&x, abort, sizeof(abort) - 1, 0, CODE_START);
 	assert_null(x.why);
 	is(&x, 1, 7, 16, UNWIND_SAME, UNWIND_SAME);

@@ -541,7 +541,10 @@ static size_t codes_after_end(struct fixture *f)
 	return st.kept.codes;
 }
 
-/* A name that comes later isn't counted, and isn't taken off when the code object is freed. */
+/*
+ * A module's name that comes after its code object was counted isn't counted, so nothing is taken
+ * off for it when the code object is freed.
+ */
 static void test_count_of_codes(void **state)
 {
 	struct fixture *f = *state;
@@ -1132,8 +1135,8 @@ static void test_tid_again_soon(void **state)
 }
 
 /*
- * The side band's record of an exec ends the known image, unless that is the new one: its samples
- * may be read before the record.
+ * The side band's record of an exec ends the known image, unless the known one is the new image
+ * already, because samples of it were read before the record.
  */
 static void test_exec(void **state)
 {
@@ -1245,8 +1248,8 @@ static void test_rate(void **state)
 }
 
 /*
- * Bodies that claim to be frozen modules are each looked for in the waiting stacks: 10,000 in
- * 64,000 frames.
+ * Each body that claims to be of a frozen module is looked for in the waiting stacks. For 10,000
+ * bodies in 64,000 frames that takes less than a second.
  */
 static void test_many_frozen(void **state)
 {

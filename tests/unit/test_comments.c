@@ -101,7 +101,10 @@ static uint64_t runs_in(const char *const *lines, size_t n)
 	return comments_runs(&c);
 }
 
-/* The number of runs in the comment; any other text in such a line doesn't count as an end. */
+/*
+ * A comment "ended: 0" says how many whole runs there were. With any other text in its line it
+ * doesn't count.
+ */
 static void test_runs(void **state)
 {
 	static const struct {

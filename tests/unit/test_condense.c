@@ -73,7 +73,10 @@ static int64_t value_in(struct profile *p, const char *name, unsigned type)
 	return sum;
 }
 
-/* 900 context switches are little beside billions of ns, but all of them are in one function. */
+/*
+ * 900 context switches are few beside billions of ns. The function that has 890 of them is kept all
+ * the same.
+ */
 static void test_small_numbers(void **state)
 {
 	struct profile *p = several(3);

@@ -44,7 +44,7 @@ static void test_stolen(void **state)
 	assert_int_equal(split(7000, 0, 24000).unknown_ms, 3000);
 }
 
-/* The counts are a tick ahead of the clock. */
+/* The counts are up to a tick ahead of the clock, so together they exceed the time. */
 static void test_more_than_all(void **state)
 {
 	struct cpu_use u = split(9900, 200, 0);

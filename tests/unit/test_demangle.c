@@ -45,8 +45,8 @@ static void test_languages(void **state)
 }
 
 /*
- * Of polars 2.1, tokenizers 0.23, cryptography 50, and a class with type arguments in Rust's older
- * mangling.
+ * Names of functions of polars 2.1, tokenizers 0.23 and cryptography 50, and of a class with type
+ * arguments in Rust's older mangling.
  */
 static void test_pyo3(void **state)
 {
@@ -67,7 +67,8 @@ static void test_pyo3(void **state)
 }
 
 /*
- * What Cython 3.1 wrote for a module pkg.lo_op, and 0.29 for uvloop; right is what the .pyx says.
+ * Names that Cython 3.1 gave to the functions of a module pkg.lo_op, and 0.29 to those of uvloop.
+ * The .pyx file says which name is right.
  */
 static void test_cython(void **state)
 {
@@ -85,8 +86,8 @@ static void test_cython(void **state)
 	expect("__pyx_f_3pkg_5lo_op_4Loop__inner", "pkg.lo_op.Loop._inner", LANGUAGE_C);
 	expect("__pyx_f_3pkg_5lo_op_plain", "pkg.lo_op.plain", LANGUAGE_C);
 	/*
-	 * The first of a class or the sixth of another scope, a generator's body, a lambda,
-	 * nonsense.
+	 * These names stay as they are: of what may be the first function of a class or the sixth
+	 * of another scope, of a generator's body, of a lambda, and nonsense.
 	 */
 	for (const char *const *s =
 		     (const char *const[]){
@@ -117,7 +118,7 @@ static void test_parts(void **state)
 	expect("7.", "7.", LANGUAGE_UNKNOWN);
 }
 
-/* Each substitution doubles what is printed, to 2^40 bytes if nothing stopped it. */
+/* Each substitution doubles what is printed: without a bound it would be 2^40 bytes. */
 static void test_bounded(void **state)
 {
 	char name[1024] = "_Z1fI1AIiiE", *end = name + strlen(name);

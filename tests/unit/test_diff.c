@@ -53,7 +53,7 @@ static void test_noise(void **state)
 	assert_false(rows[3].value_changed);
 }
 
-/* All cost is in one block of time, once on either side: that can be chance. */
+/* All cost of a function is in one block of time, on one side: that can be chance. */
 static void test_burst(void **state)
 {
 	struct noise_row rows[2] = {};
@@ -105,10 +105,10 @@ static void add_cost(struct noise_row *row, int side, int block, double cost)
 }
 
 /*
- * A task that costs 800 runs in each fourth block of time, so its share of a run is known only
- * roughly. How its cost is divided is known exactly: on the side before, @part_before of it belongs
- * to the first row and the rest to the second; on the side after, @part_after of it does, and the
- * second row's part costs @dearer times as much.
+ * In each fourth block of time a task runs, which costs 800. So its share of a whole run is known
+ * only roughly. How its cost is divided is known exactly: on the side before, @part_before of it
+ * belongs to the first row and the rest to the second; on the side after, @part_after of it does,
+ * and the second row's part costs @dearer times as much.
  */
 static void make_tasks(struct noise_row *rows, double part_before, double part_after, double dearer)
 {
@@ -184,8 +184,8 @@ static double speed_of(const double *factors, size_t n, int *apart)
 
 /*
  * Two small functions that cost more than twice as much (one frees what the other has made) don't
- * outvote two large ones that cost a little less. Samples of a recording of which the program said
- * what each function took.
+ * outvote two large ones that cost a little less. The numbers are samples of real recordings, in
+ * which the program itself said what each function took.
  */
 static void test_speed_of_large(void **state)
 {

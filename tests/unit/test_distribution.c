@@ -73,7 +73,7 @@ static uint64_t spent_ns(void)
 
 #define LIMIT_NS (NSEC_PER_SEC / 2)
 
-/* Each file is in a folder of its own, and none has what makes that folder a package. */
+/* Each file is in a folder of its own, and no folder has an __init__.py. */
 static void test_very_many(void **state)
 {
 	_cleanup_str_ struct str text = {}, got = {};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * krait dump reads /proc's text, system calls and kernel functions; its unwind tables equal the
- * rows that they were made of; source lines. Truth: made-up texts and files.
+ * What krait dump makes of texts of /proc, of system calls and kernel functions, and of source
+ * lines; and that its unwind tables equal the rows that they were made of. Truth: made-up texts and
+ * files.
  */
 #include <grp.h>
 #include <limits.h>
@@ -231,7 +232,10 @@ static void test_source(void **state)
 	assert_int_equal(system(command), 0);
 }
 
-/* In status the switches are behind the groups; there may be 65,536 groups: 720 KB. */
+/*
+ * In /proc/PID/status the counts of context switches come after the groups. There may be 65,536
+ * groups, which is 720 KB of text.
+ */
 static void test_many_groups(void **state)
 {
 	static gid_t groups[NGROUPS_MAX];

@@ -87,7 +87,10 @@ static void print_calls(struct dwarf_file *d, uint64_t at, FILE *out)
 	}
 }
 
-/* Every address of the functions in NAME.list; krait's word is in "got", addr2line's in "truth". */
+/*
+ * Looks up every address of the functions in NAME.list. krait's answers are written to "got";
+ * addr2line's, in "truth", must be equal.
+ */
 static void compare(const char *name, const char *truth)
 {
 	char list_name[64], got_path[PATH_MAX], script[256], line[256];
@@ -130,7 +133,10 @@ static void test_lines(void **state)
 			compare(name, name);
 		}
 	}
-	/* Before 5 g++ writes empty ranges that end a list; addr2line goes on behind them. */
+	/*
+	 * Before DWARF 5, g++ writes empty ranges, which end a list of ranges; addr2line goes on
+	 * after them.
+	 */
 	compare("cc5.so", "cc5.so");
 	compare("gz.so", "gz.so");
 }
@@ -218,7 +224,10 @@ static void test_changed(void **state)
 	}
 }
 
-/* Makes all packed sections of @fd claim @bytes unpacked; returns how many there are. */
+/*
+ * Makes all packed sections of @fd claim to have @bytes when unpacked. Returns how many packed
+ * sections there are.
+ */
 static unsigned claim(int fd, uint64_t bytes)
 {
 	unsigned n = 0;

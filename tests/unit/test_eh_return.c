@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A function that is left by __builtin_eh_return, as GCC makes it: where its return address is in
- * each part. Other code has no rule. libgcc's own: tests/unwind/unwind_rows.py.
+ * A function that is left by __builtin_eh_return, as GCC makes it: the rules say where its return
+ * address is in each part. Code that only resembles it has no rule. tests/unwind/unwind_rows.py
+ * tests libgcc's own functions.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -156,7 +156,7 @@ static void test_not_elf(void **state)
 	assert_null(f);
 }
 
-/* A file cut off anywhere gives an error or lacks parts, never has more. */
+/* A file may be cut off anywhere: no reader crashes (ASan). */
 static void test_truncated(void **state)
 {
 	static const char *const names[] = {"defined"};
@@ -194,7 +194,10 @@ static void put_u64(int fd, off_t at, uint64_t v)
 	ew_put(fd, at, &v, sizeof(v));
 }
 
-/* Holes make a file as large as it claims to be: so many headers aren't even counted. */
+/*
+ * A file with a hole is large enough for the 2^32 section headers that it claims. It is refused
+ * before they are counted.
+ */
 static void test_endless_headers(void **state)
 {
 	_cleanup_close_ int fd = -1;
@@ -209,7 +212,10 @@ static void test_endless_headers(void **state)
 	assert_int_equal(elf_file_open(fd, "endless", &f), -ENOEXEC);
 }
 
-/* Each of very many needed libraries is looked for from the first one on. */
+/*
+ * Each needed library is looked for from the first entry on, so krait looks at a limited number of
+ * entries: number 1,000 is found, number 1,500 isn't.
+ */
 static void test_endless_needed(void **state)
 {
 	_cleanup_close_ int fd = -1;
@@ -230,7 +236,10 @@ static void test_endless_needed(void **state)
 	assert_null(elf_file_needed(f, 1500));
 }
 
-/* For the end of each name, all bytes after it would be searched. */
+/*
+ * If the string table doesn't end with NUL, all bytes after a name would be searched for its end:
+ * no symbol is found then.
+ */
 static void test_endless_names(void **state)
 {
 	static const char *const names[] = {"defined"};
@@ -344,7 +353,10 @@ static void test_slice_of_relocations(void **state)
 	assert_false(slice.cut);
 }
 
-/* libelf keeps everything that it has read, for each note. */
+/*
+ * libelf keeps everything that it has read, for each note. So krait doesn't read a segment of 2 MiB
+ * of notes.
+ */
 static void test_endless_notes(void **state)
 {
 	static const uint8_t id[] = {1, 2, 3, 4};

@@ -136,7 +136,10 @@ static void test_without_size(void **state)
 	elf_names_free(n);
 }
 
-/* Deeply nested and all at one place: bounded, and no name is read outside the string table. */
+/*
+ * Symbols that are nested 60 deep, one with a name outside the string table, one with a huge size;
+ * and a file without symbols.
+ */
 static void test_hostile(void **state)
 {
 	struct elf_writer w;

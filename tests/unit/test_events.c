@@ -85,7 +85,7 @@ static void test_unknown(void **state)
 	}
 }
 
-/* A rate that can't be is refused as such: the event is known. */
+/* A rate that no event can have is refused with words on the rate, not on the event. */
 static void test_own_rate(void **state)
 {
 	static const char *const bad[] = {

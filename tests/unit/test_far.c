@@ -103,8 +103,8 @@ static void test_others(void **state)
 }
 
 /*
- * A program that krait looks at may give its own memory such a name, and may have seen the name of
- * another file.
+ * A program that krait looks at may give its own memory the name of a far file, and may have seen
+ * the name of a real one. Such memory doesn't count as a far file.
  */
 static void test_forged(void **state)
 {

@@ -113,7 +113,10 @@ static void test_no_link(void **state)
 	assert_kept("/bin/a", "");
 }
 
-/* Lists of another command, that are cut off, that are too long. */
+/*
+ * A list of another command, one that is too long and an empty one aren't used. Of a list that is
+ * cut off, what is there is used.
+ */
 static void test_damaged(void **state)
 {
 	char path[512];

@@ -262,7 +262,10 @@ static void test_two_counts(void **state)
 	assert_text("# counts: 1\na;b 10 20\n", NULL, "# counts: 1\na;b 10 20\n");
 }
 
-/* A few lines that are no stacks are reported; more of them than of stacks make it no such file. */
+/*
+ * A few lines that are no stacks are reported. If there are more of them than stacks, the file
+ * doesn't count as folded stacks.
+ */
 static void test_odd_lines(void **state)
 {
 	static const char some[] = "// from a tool\na;b 1\na;c 2\nnot a stack\na;b 4\n";

@@ -495,7 +495,7 @@ static void test_two_lists(void **state)
 	gdb_jit_free(j);
 }
 
-/* A long list of objects whose code is there. */
+/* A long list of objects, whose code is in `code`, in this program's own memory. */
 #define MANY 60
 static struct entry many[MANY];
 static char *objects[MANY], code[MANY][PAGE];
@@ -518,7 +518,7 @@ static int peek_pieces_counted(void *arg, const struct iovec *from, size_t n, vo
 	return peek_pieces(getpid(), &to, from, n) == (ssize_t)bytes ? 0 : -EFAULT;
 }
 
-/* Entry @i is of object @x from now on, with its code where that of @i is. */
+/* Makes entry @i that of object @x, whose code is put at code[@i]. */
 static void put_object(size_t i, char x)
 {
 	Elf64_Ehdr *h;
@@ -729,7 +729,10 @@ static void test_cut(void **state)
 	free_objects();
 }
 
-/* With every @every-th read the list changes; entries from STILL on stay. */
+/*
+ * With every @every-th read the list changes. The entries of `many` from number STILL on stay in
+ * it.
+ */
 #define STILL (MANY / 3)
 static unsigned every, changes;
 

@@ -63,7 +63,8 @@ static void test_string_tells(void **state)
 }
 
 /*
- * On AArch64 glibc's mutexes are larger, musl's aren't; 672 is 3.9's size there, 3.10's elsewhere.
+ * On AArch64 glibc's mutexes are larger than elsewhere, musl's aren't. So a _PyRuntime of 672 bytes
+ * is 3.9's with glibc there, and 3.10's elsewhere.
  */
 static void test_arm64(void **state)
 {
@@ -87,7 +88,7 @@ static void test_arm64(void **state)
 	assert_int_equal(image.hex_version >> 16, 0x30a);
 }
 
-/* Nothing of a 32-bit file is read: its name says what it is. */
+/* krait reads nothing of a 32-bit file but its class. The file's name says which CPython it is. */
 static void test_32_bits(void **state)
 {
 	struct py_image image;
@@ -182,7 +183,10 @@ static void test_others(void **state)
 	assert_int_equal(read_image(&f, "/usr/bin/python3.11", &image), 0);
 }
 
-/* 3.13+: PyCode_Type in the order of PyMemberDefs that matter, sizes by the debug offsets. */
+/*
+ * Adds PyCode_Type, with the members that krait needs, and the debug offsets of 3.13 or later.
+ * Returns the address of the offsets.
+ */
 static uint64_t add_new_python(struct fake *f, const uint64_t *offsets, size_t n)
 {
 	static const char *const names[] = {"co_argcount", "co_flags",	  "co_filename",
@@ -198,7 +202,7 @@ static uint64_t add_new_python(struct fake *f, const uint64_t *offsets, size_t n
 
 		ew_data(&f->w, member, sizeof(member));
 	}
-	f->type = ew_u64(&f->w, 0) + 40; /* the array's end, then anything */
+	f->type = ew_u64(&f->w, 0) + 40; /* the end of the array of members, then anything */
 	for (int i = 0; i < 40; i++)
 		ew_u64(&f->w, 0);
 	ew_set_u64(&f->w, f->type + 24, name);

@@ -27,7 +27,7 @@ static uint32_t owner(struct profile *p, unsigned pid, unsigned tid)
 	return profile_labels(p, l, 2);
 }
 
-/* A sample of each thread of two processes at each time below @n, and one that has none. */
+/* Each thread of two processes has a sample at each time below @n, and one without a time. */
 static struct profile *samples(int64_t n)
 {
 	struct profile *p = test_profile();

@@ -110,7 +110,10 @@ static void test_unknown_version(void **state)
 	assert_int_equal(read_offsets(v, ARRAY_SIZE(v), &l), -ENOTSUP);
 }
 
-/* One member more or less anywhere before the last that krait reads: 89 + 4 in 3.15's list. */
+/*
+ * A member more or less, anywhere before the last one that krait reads (89 + 4 in 3.15's list), is
+ * noticed.
+ */
 static void test_moved_members(void **state)
 {
 	enum { FIRST = 6, LAST = 92 };
@@ -155,7 +158,9 @@ static void test_hostile_values(void **state)
 	}
 }
 
-/* The offsets agree, but lie beyond what a walk reads of a thread state and a frame. */
+/*
+ * Offsets that agree, but are beyond what a walk reads of a thread state or a frame, are refused.
+ */
 static void test_further_in(void **state)
 {
 	enum { CURRENT_FRAME = 26, THREAD_ID = 30, FRAME_SIZE = 39, INSTR_PTR = 42, LOCALS, OWNER };

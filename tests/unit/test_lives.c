@@ -49,8 +49,8 @@ static void test_threads(void **state)
 }
 
 /*
- * If memory for a thread was lacking (.unsure), its process might have it still. So no process is
- * known to have ended until lives_clear().
+ * If there was no memory to note a thread (.unsure), that thread may still run. So no process
+ * counts as ended until lives_clear().
  */
 static void test_no_memory(void **state)
 {

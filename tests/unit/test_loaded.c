@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The order in which the dynamic loader loaded files: of this program, against what the C library
- * tells it.
+ * The order in which the dynamic loader loaded the files of this program. Truth: what the C library
+ * tells the program.
  */
 #include <dlfcn.h>
 #include <link.h>

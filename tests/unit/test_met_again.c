@@ -213,7 +213,7 @@ static void test_python(void **state)
 	assert_int_equal(told.n, 1);
 	assert_int_equal(told.state, PROC_PYTHON);
 	assert_int_equal(told.space, p->slot);
-	/* nobody asks */
+	/* the kernel programs don't ask, so they aren't told */
 	assert_int_equal(process_examine(f->c, process_index(f->c, p), NULL), 1);
 	assert_int_equal(told.n, 1);
 }

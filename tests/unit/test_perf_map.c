@@ -109,7 +109,9 @@ static void test_painting(void **state)
 	perf_map_free(m);
 }
 
-/* As many entries as a map may have, each over the one before it: one is live. */
+/*
+ * A million entries and more, each at the address of the one before it: only the last one is left.
+ */
 static void test_many(void **state)
 {
 	struct perf_map *m = perf_map_new();
@@ -170,7 +172,10 @@ static void test_file(void **state)
 	perf_map_free(m);
 }
 
-/* A file that makes room in a full map again and again: one refresh does so once. */
+/*
+ * A file for which room must be made in a full map again and again. One refresh makes room once, so
+ * the last line is read only after a few refreshes.
+ */
 static void test_rests(void **state)
 {
 	_cleanup_proc_ struct proc self = PROC_INIT;

@@ -221,7 +221,7 @@ static bool next_field(struct cursor *c, struct field *f)
 	return true;
 }
 
-/* Field @number of message @c, the @nth one (from 0); 0 if it isn't there. */
+/* Returns the first field @want of message @c; 0 if it isn't there. */
 static uint64_t number(struct cursor c, unsigned want)
 {
 	struct field f;

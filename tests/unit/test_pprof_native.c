@@ -50,7 +50,10 @@ static void add(struct profile *p, const uint32_t *stack, size_t n, int64_t valu
 	assert_int_equal(profile_add(p, &s), 0);
 }
 
-/* Makes stacks: unnamed, middle; and leaf inlined into middle inlined into outer, then unnamed. */
+/*
+ * Makes stacks, in which leaf is inlined into middle and middle into outer. "unnamed" is an address
+ * without a name.
+ */
 static struct profile *make(void)
 {
 	struct profile *p = profile_new();

@@ -77,7 +77,10 @@ static uint64_t drain_ns(uint32_t hz)
 
 static const uint32_t rates[] = {99, 100, 499, 999, 1000, 1998, 3999, 9999};
 
-/* There are as many samples as the time has periods: time that a change drops is made up for. */
+/*
+ * There are as many samples as the time has periods. If a change of the period loses time, later
+ * periods make up for it.
+ */
 static void test_number(void **state)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(rates); i++) {
@@ -131,7 +134,8 @@ static void test_in_step(void **state)
 }
 
 /*
- * Counts: a period has no small factor, so a rhythm of a few events is sampled at all its points.
+ * Events that are counted: a period has no small factor, so a rhythm of a few events is sampled at
+ * all its points.
  */
 static void test_counts(void **state)
 {

@@ -118,7 +118,7 @@ static void test_full(void **state)
 	assert_int_equal(*ring.consumed, *produced);
 }
 
-/* The space of the records before it is free again. */
+/* The reader stops after two records: their space in the ring is free again. */
 static void test_stops(void **state)
 {
 	for (uint8_t i = 0; i < 5; i++)

@@ -105,7 +105,10 @@ static void check_address(uint64_t start, uint64_t offset, uint64_t address, con
 	profile_free(p);
 }
 
-/* The number is the file's own address, whether the recording has that or the process's. */
+/*
+ * The number in a name is the address in the file, whether the recording has that one or the
+ * address in the process.
+ */
 static void test_addresses(void **state)
 {
 	check_address(0, 0, 0x1234, "[libfoo.so+0x1234]");

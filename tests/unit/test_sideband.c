@@ -242,7 +242,10 @@ static _Noreturn void end_first_thread(int *fds)
 	__builtin_unreachable();
 }
 
-/* Tests of which processes the mappings have certainly gone. */
+/*
+ * A record of a mapping says .gone if its process has certainly ended. It doesn't if only the first
+ * thread has ended, or if the process runs.
+ */
 static void test_gone(void **state)
 {
 	pid_t ended, half_ended, runs;
@@ -266,7 +269,7 @@ static void test_gone(void **state)
 		execl("/bin/cat", "cat", NULL);
 		_exit(127);
 	}
-	usleep(50000); /* for what is asked of .gone an end isn't too young, and cat has begun */
+	usleep(50000); /* by then all ends can be drained, and cat has begun */
 	sideband_drain(band);
 	assert_true(must_find('m', (uint32_t)ended, 0, NULL)->m.gone);
 	must_find('e', (uint32_t)half_ended, (uint32_t)half_ended, NULL);

@@ -121,7 +121,8 @@ static void test_first_signal_stops(void **state)
 }
 
 /*
- * Runs in a child, after the first signal: @n more signals, so far apart; returns its wait status.
+ * Forks, after the first signal, a child that sends itself @n more signals, @apart_us apart.
+ * Returns the child's wait status.
  */
 static int signal_again(int n, unsigned apart_us, enum signals_phase phase)
 {

@@ -109,8 +109,8 @@ static void test_owners(void **state)
 }
 
 /*
- * A fault in one part; the rest has samples of 1 and of 3. @notes: of all comments, separated by
- * "|".
+ * Reads a file with a fault in @profile. Its other profile is right, with samples of weights 1 and
+ * 3. @notes: all comments that must result, separated by "|".
  */
 static void assert_odd(const char *profile, const char *want, const char *notes)
 {

@@ -16,7 +16,9 @@
 #define NAME_BYTES (16u << 20)
 #define MOST_NS	   (5 * NSEC_PER_SEC) /* the most CPU time under ASan; the tests take 0.1 s */
 
-/* Makes as many symbols at one address, each named by another part of one text. */
+/*
+ * Makes SYMBOLS symbols at one address. Their names begin in @text, @apart bytes from each other.
+ */
 static struct symbol_table make(const char *text, size_t apart)
 {
 	struct symbol_table t = {};

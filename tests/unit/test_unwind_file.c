@@ -200,7 +200,7 @@ static void test_broken_cies(void **state)
 	}
 }
 
-/* CIEs of a hostile file could overlap, each as long as the section. */
+/* A very long CIE isn't read: CIEs of a hostile file could overlap, each as long as the section. */
 static void test_long_cie(void **state)
 {
 	static const uint8_t nops[1024];

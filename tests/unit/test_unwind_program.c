@@ -43,7 +43,10 @@ struct expected {
 static void check_rows(const struct unwind_rows *got, const struct expected *want, size_t n)
 {
 	assert_int_equal(got->base, EW_TEXT);
-	/* No rule is known before the function, nor after it, unless it ends so. */
+	/*
+	 * A row without a rule comes before the function, and one after it, unless its own last row
+	 * is without a rule.
+	 */
 	assert_int_equal(got->rows.v[0].rule, 0);
 	for (size_t i = 0; i < n; i++) {
 		const struct unwind_rule *rule = unwind_rows_find(got, START + want[i].at);

@@ -315,7 +315,8 @@ static void test_inlined(void **state)
 }
 
 /*
- * n calls, each inside of the one before and with a sample: n frames, and n * n / 2 turned around.
+ * n calls, each inside of the one before and with a sample. They have n frames, but n * n / 2 with
+ * --invert, which is refused.
  */
 static void test_deeply_nested(void **state)
 {

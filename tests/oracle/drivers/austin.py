@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Austin: 3.x writes text, 4.x the binary form MOJO, with columns. It never stops the process.
 
-Each sample is a line or event of its own, whose number is time, not a count. A frame that Austin
-calls invalid is a mark.
+Each sample has a line of the text, or an event of MOJO, of its own. The number in it is a time, so
+it isn't taken as a count: each line or event counts as one sample. A frame that Austin calls
+invalid is a mark.
 """
 from drivers import driver, folded
 

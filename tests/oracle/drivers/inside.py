@@ -67,8 +67,8 @@ class Faulty(object):
 
     @staticmethod
     def unit(frame, distance):
-        """Returns (line, column) of the instruction @distance further on, for a fault in
-        f_lasti."""
+        """Returns (line, column) of the instruction that is @distance after the one that the frame
+        executes, as if f_lasti were wrong by so much."""
         lasti = frame.f_lasti + 2 * distance
         units = truth.positions(frame.f_code)
         if units:

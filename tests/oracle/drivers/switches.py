@@ -31,8 +31,9 @@ class Wait(object):
         self.frames, self.state, self.idle = frames, state, False
 
     def clipped(self, window):
-        """Returns how long it waited in the window. If it waited at the begin of what the window
-        cuts, or at its end, the program doesn't know."""
+        """Returns how long the thread waited within the window. If the window cuts the time in
+        which it waited and was ready, its waiting counts as evenly spread over that time, because
+        the program doesn't know when it waited."""
         return int(self.ns * judge.inside(self.start, self.start + self.ns + self.ready, window))
 
 
@@ -48,13 +49,14 @@ def state_of(log, thread, stack):
 
 
 def by_log(log, window):
-    """Returns all waits that the program knows of, in their order. What lies between two of them is
-    waiting for the GIL."""
+    """Returns all waits that the program knows of, in their order. Between two of these waits a
+    thread waits only for the GIL."""
     out = []
     for tid, thread in log.threads.items():
         less, waits = 0, thread.waits
         for i, (a, b) in enumerate(zip(thread.readings, thread.readings[1:])):
-            # A reading that isn't of one moment makes one of its neighbours negative.
+            # The clocks of one reading aren't read at the same moment, so what is left of a short
+            # interval can be below 0. It is then taken off the next interval.
             ns, less = judge.waiting(a, b) + less, 0
             if ns < 0:
                 ns, less = 0, ns
@@ -188,7 +190,8 @@ class Perf(object):
 
 
 def by_perf(log, window, events):
-    """Returns the waits that the kernel has seen. Their stacks are the log's of that time."""
+    """Returns the waits that the kernel has seen, with the stacks that the log has for their
+    times."""
     out, asleep, woken = [], {}, {}
     for at, what, tid, state in events:
         if tid not in log.threads:

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The test of the oracle itself: right profiles must pass, and wrong ones must not.
 
-drivers/inside.py makes the profiles inside of the targets, without krait. It can make each of its faults,
-and check.py must then find something wrong. Without a fault check.py must find nothing wrong.
+drivers/inside.py makes the profiles inside of the targets, without krait. It can make each of its
+faults, and check.py must then find something wrong. Without a fault check.py must find nothing
+wrong.
 """
 import os
 import subprocess

@@ -248,7 +248,7 @@ def harmless(stack, whole):
     groups = known.groups()
     if len(groups) < 3:
         return None
-    # it may break off in the outermost group too: then the mark is the root
+    # the stack may break off in the outermost group too: then the mark is its root
     cut = known.rng.choice(groups)[0]
     return [loc for loc in stack[:cut] if loc.kind == "python"] + [MARK] + stack[cut:]
 

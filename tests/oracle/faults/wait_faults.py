@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """wait_faults.py [--only GLOB] [--seconds N]: is the judge of waits right, and does it find faults?
 
-The recordings are drivers/switches.py's, made without krait. Clean ones must pass, those made of
-the kernel's trace points too; then each fault that a recorder of waits can have must be found.
+drivers/switches.py makes the recordings, without krait. Recordings without a fault must pass, also
+those made from the kernel's trace points. Then each fault that a recorder of waits can have must be
+found.
 """
 import argparse
 import os
@@ -25,7 +26,8 @@ FAULTS = []
 
 
 def fault(program, *kinds):
-    """Declares a fault: with which program it is shown, and as what it may be found."""
+    """Declares a fault: the program that shows it, and the kinds of error as which the judge may
+    find it."""
     def add(function):
         FAULTS.append((function, program, kinds))
         return function
@@ -37,11 +39,12 @@ def every(waits_, n):
     return waits_[2 * n // 3::n]
 
 
-# These change the waits before stacks are captured of them: they return those that are left.
+# The faults below change the waits before stacks are captured. Each returns the waits that are
+# left.
 
 @fault("beside", "sum of all", "sum")
 def one_switch_in_1000_dropped(all_, _window):
-    """Of short waits and of long ones."""
+    """One wait in 1,000 is missing, among short waits and among long ones."""
     known = [w for w in all_ if w.state != "gil"]
     gone = set(map(id, every(sorted(known, key=lambda w: w.ns), 1000)))
     return [w for w in all_ if id(w) not in gone]
@@ -49,7 +52,7 @@ def one_switch_in_1000_dropped(all_, _window):
 
 @fault("beside", "sum")
 def a_lost_wake(all_, window):
-    """A thread waits until the end, says the recorder."""
+    """One wake isn't seen, so for the recorder that thread waits until the end."""
     lost = all_[len(all_) // 2]
     lost.ns = window[1] - lost.start
     return [w for w in all_ if w.tid != lost.tid or w.start <= lost.start]
@@ -76,7 +79,7 @@ def ready_counts_as_waiting(all_, _window):
 
 @fault("beside", "sum")
 def a_duration_of_the_wrong_thread(all_, _window):
-    """The longest of waits, once."""
+    """The longest wait and a wait of another thread exchange their durations, once."""
     longest = max(all_, key=lambda w: w.ns)
     other = next(w for w in all_ if w.tid != longest.tid)
     longest.ns, other.ns = other.ns, longest.ns
@@ -180,7 +183,7 @@ def waiting_taken_for_idle(all_, _window):
     return all_
 
 
-# These change what was captured.
+# The faults below change what was captured.
 
 def of_captures(function):
     function.of_captures = True
@@ -242,8 +245,8 @@ def say(good, what, report):
 
 
 def by_perf(run, again):
-    """Judges a recording made of what the kernel's trace points said. The hypervisor stops a CPU
-    now and then, and perf loses events: a few runs, of which one must have no fault."""
+    """Judges a recording made from the kernel's trace points. The hypervisor stops a CPU now and
+    then, and perf loses events, so a few runs are tried: one of them must have no fault."""
     for _ in range(TRIES):
         all_ = switches.by_perf(run.log, run.window, run.events)
         report = run.judge(all_, exact=False)

@@ -170,7 +170,7 @@ class Checker(object):
         return self.truth.children.get(key, {}).get(0, [])
 
     def explain(self, stack, at):
-        """Returns the kind of error: why no path of the tree has frame number at."""
+        """Returns the kind of error: why no path of the tree has frame number @at of the stack."""
         codes = self.truth.by_key.get(stack[at].key)
         if not codes:
             return "wrong name"
@@ -262,7 +262,8 @@ def load(paths, contract=False, names=None):
 
 
 class Contracted(Truth):
-    """Adds a truth without the frames of foreign files, whose calls become their callers'."""
+    """Adds a truth without the frames of foreign files. A call that such a frame makes counts as a
+    call by the target's own frame that called it."""
 
     def _add(self, path):
         with open(path) as f:
@@ -271,7 +272,7 @@ class Contracted(Truth):
         own = [any(c["file"].startswith(p) for p in data["own"]) for c in codes]
         merged, mapped, mapped_call, out = {}, [0], {}, [[0, 0, 0, None]]
         for parent, line, column, code_id in nodes[1:]:
-            # The call is at the place of the innermost own caller.
+            # The call counts at the line and column where the innermost own frame calls.
             if parent and not own[nodes[parent][3]]:
                 line, column = mapped_call[parent]
             key = (mapped[parent], line, column, code_id)

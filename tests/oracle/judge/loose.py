@@ -3,8 +3,8 @@
 
 check.py compares stacks that name the first line of each code object, its qualified name and its
 whole path. A profiler that says less isn't wrong for that. Here a frame may be any code object of
-that file whose qualified name, or the last part of it, is the frame's name; a file may be
-shortened at its front; what has no column is compared by lines.
+the frame's file whose qualified name, or the last part of that name, is the frame's name. A file's
+path may be shortened at its front. Frames without columns are compared by lines.
 """
 import collections
 

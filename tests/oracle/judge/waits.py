@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Compares what a profile says of waiting with what the program knows of it (targets/waits).
 
-judge() has no other input or effect. The truth of a thread is its time, less its CPU time, less the
-time that it was ready without a CPU, at both ends of each wait; of a wait its stack, and its state
-from the source. A profile has a value off_cpu/nanoseconds and labels "tid" and "state".
+judge() has no other input or effect. A thread reads its clocks at both ends of each wait. Between
+two readings it waited for the time that passed, less its CPU time, less the time that it was ready
+without a CPU. That is the truth, together with the stack of each wait, which the program logs, and
+its state, which the program's source says. A profile has a value off_cpu/nanoseconds and labels
+"tid" and "state".
 """
 import bisect
 import collections
@@ -15,14 +17,15 @@ SUM = 0.001           # how far a thread's sum may be off
 SUM_NS = 50000        # the same for a short sum: two readings of the clocks aren't one moment
 ALL = 0.0003          # how far the sum of all threads may be off
 RIGHT = 0.999         # the share of the captured time that must be at the right place
-# The share of its time that a thread may wait for the GIL when a wait is over, and how much more
-# than the sleeps whose length is known do.
+# When a wait is over, a thread may wait for the GIL. The share of its waiting that may go into this
+# is GIL, plus GIL_TIMES the share that gil_share() returns.
 GIL, GIL_TIMES = 0.02, 4
 TICK_NS = 10000000    # /proc/stat counts in these
-# A CPU that is stolen while a thread runs looks like waiting to it. The kernel tells only how much
-# it was of all threads together. A thread is allowed so many times its part by CPU time, and one
-# stop, which some single thread gets; one that uses a disk is allowed all, because a hypervisor
-# does a disk's work itself, on the same CPU.
+# If the hypervisor steals the CPU while a thread runs, that looks like waiting of the thread. The
+# kernel tells only how much was stolen from all threads together. A thread is allowed STOLEN times
+# the part that its CPU time has of all, and one stop of STOP_NS, which may hit any single thread. A
+# thread that uses a disk is allowed all stolen time, because a hypervisor does a disk's work
+# itself, on the same CPU.
 STOLEN, STOP_NS = 3, 6000000
 ERRORS, POINTS = 3, 0.02  # standard errors and points that a share may be off
 FEW = 30              # a share of fewer captures isn't judged
@@ -31,8 +34,9 @@ MARK = re.compile(r"# waits( in)?: (.+)")
 
 
 class Wait(object):
-    """One wait. stack: its number. The times are those at its ends; end None: it isn't over. asked:
-    how long it should wait, if that is known; the rest is waiting for the GIL."""
+    """One wait. stack: the number of its stack. start, end: when it began and ended; end is None if
+    it isn't over. ns: how long the thread waited. asked: how long it asked to wait, if that is
+    known; the rest of ns is waiting for the GIL."""
 
     __slots__ = ("stack", "start", "end", "ns", "asked")
 
@@ -44,12 +48,13 @@ class Wait(object):
 
 
 def waiting(first, last):
-    """What is left of the time between two readings of (time, CPU time, time without a CPU)."""
+    """Returns how long a thread waited between two readings of (time, CPU time, time that it was
+    ready without a CPU)."""
     return (last[0] - first[0]) - (last[1] - first[1]) - (last[2] - first[2])
 
 
 def inside(start, end, window):
-    """The share of start..end that lies in the window."""
+    """Returns the share of the time from start to end that is in the window."""
     if end <= start:
         return float(window[0] <= start <= window[1])
     return max(0, min(end, window[1]) - max(start, window[0])) / float(end - start)
@@ -74,8 +79,9 @@ class Thread(object):
         self.starts = [wait.start for wait in self.waits]
 
     def waited(self, window):
-        """Returns how long it waited in the window: (about, at least, at most). What it did when in
-        an interval that the window cuts isn't known."""
+        """Returns how long it waited in the window: (about, at least, at most). If the window cuts
+        an interval between two readings, it isn't known in which part of the interval the thread
+        waited."""
         about = least = most = 0
         for a, b in zip(self.readings, self.readings[1:]):
             share, ns = inside(a[0], b[0], window), waiting(a, b)
@@ -100,7 +106,7 @@ class Thread(object):
             TICK_NS, self.log.busy)
 
     def wait_at(self, at):
-        """Returns the wait that there was then; None if there was none."""
+        """Returns the wait in which the thread was at that time; None if it was in none."""
         before = bisect.bisect_right(self.starts, at) - 1
         if before < 0 or (self.waits[before].end or at) < at:
             return None
@@ -147,8 +153,8 @@ class Log(object):
                      and not f[0].endswith("/clocks.py"))
 
     def place(self, frames):
-        """Returns the part of a stack that must be right. Where a function waits anywhere in it,
-        that ends with it, without its line."""
+        """Returns the part of a stack that must be right. If a function has the comment "waits in",
+        that part ends with this function, without its line, because it may wait anywhere in it."""
         if frames not in self.known:
             self.known[frames] = self.found(self.own(frames))
         return self.known[frames]
@@ -160,7 +166,8 @@ class Log(object):
         return frames
 
     def states(self, place):
-        """Returns the states of waits at a place; () if it isn't known to wait there."""
+        """Returns the states of waits at a place; () if the source doesn't say that the program
+        waits there."""
         if not place:
             return ()
         file, first, line = place[-1]
@@ -272,7 +279,8 @@ class Judge(object):
         return 0 if self.exact else thread.stolen(self.window)
 
     def judge_sums(self):
-        """Compares the sums of each thread, and of all that use no disk."""
+        """Compares how long each thread waited, and how long all waited that use no disk, with the
+        truth."""
         all_got = all_true = variance = all_stolen = 0
         for tid, thread in sorted(self.log.threads.items()):
             (true, least, most), got = thread.waited(self.window), self.sums[tid]
@@ -304,7 +312,8 @@ class Judge(object):
         self.judge_gil()
 
     def judge_gil(self):
-        """Judges what was captured when a wait was over, and between waits."""
+        """Judges waits for the GIL that were captured when another wait was over, and what was
+        captured between waits."""
         share = GIL + GIL_TIMES * self.log.gil_share()
         for tid, thread in sorted(self.log.threads.items()):
             between = thread.waited(self.window)[0] - sum(thread.by_place(self.window).values())
@@ -341,5 +350,6 @@ class Judge(object):
 def judge(profile, log, window=None, idle=False, exact=False):
     """Returns what the profile says wrongly of the program's waits. window: the recording's start
     and end by the monotonic clock, where the profile doesn't know them. idle: it tells idle from
-    waiting. exact: it is made of the log, so nothing is allowed for what that can't know."""
+    waiting. exact: the profile was made from the log, so nothing is allowed for what the log can't
+    know."""
     return Judge(profile, log, window, idle, exact).all()

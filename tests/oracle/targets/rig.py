@@ -55,7 +55,8 @@ def scratch():
 
 
 def fork():
-    """os.fork(); traced: 0, and as leave() does nothing then, the parent's branch comes after."""
+    """Calls os.fork(). If traced, it returns 0 without a fork. Because leave() does nothing then,
+    the child's code runs first, and the parent's code after it."""
     return 0 if tracing else os.fork()
 
 

@@ -39,7 +39,7 @@ def ends(code):
 
 def prologue(code, units):
     """Returns the positions of the instructions that a generator function executes before it has
-    made its generator (from 3.11). Its frame is called like any other one then."""
+    made its generator (from 3.11). Until then its frame is that of an ordinary call."""
     if units is None or not code.co_flags & CO_GENERATORS:
         return []
     out = []

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # needs: 3.6
 # incomplete: 0.3% 3.11-3.11 a frame is current before its caller is noted in it
-"""One small function called by turns from frames of other sizes and kinds, so that its frame lies
-where one lay that had another caller. CPython 3.11 and 3.12 make a frame current before its caller is
-noted in it, as compilers order it: until then the caller of before is (docs/decisions/0015).
+"""One small function is called from frames of different sizes and kinds in turn. So its frame is at
+an address where an earlier frame had another caller. CPython 3.11 and 3.12 make a frame the current
+one before they store its caller in it, because compilers put these steps in that order. Until then
+the frame still has the earlier frame's caller (docs/decisions/0015).
 
-wide_N's frame ends where through()'s does if N extra variables and what each frame costs (8 to 13
-words, by version) make them equal. The generators call from C and from each other at equal depths of both
-stacks."""
+A frame of wide_N() is as long as the frames of outer() and through() together if its N variables
+make up for what a frame costs (8 to 13 words, by version). Then the frames of small() that both
+call are at one address. Generators are called from C and from each other at equal depths of both
+stacks, C's and Python's."""
 import collections
 import functools
 
@@ -118,7 +120,7 @@ def from_a_loop(_):
 
 
 def round_():
-    """Also where another evaluation loop lies further out, whose frames are a stack of their own."""
+    """Runs all of it directly, and also below a second evaluation loop, which C code enters."""
     for _ in range(3):
         all_of_it()
         list(map(from_a_loop, (1, 2)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Decorators, lambdas, properties, operators, inheritance: whose name is it?"""
+"""Decorators, lambdas, properties, operators, inheritance: which name has each frame?"""
 import functools
 
 import rig

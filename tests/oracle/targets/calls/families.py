@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Two families of functions in turn, called directly and from C, so that both stacks are of other depths each time: what
-one leaves behind there must never be seen below the other's. A function calls only the one before it in its family."""
+"""Two families of functions run in turn. They are called directly and from C, so that both stacks,
+C's and Python's, are of another depth each time. A frame that one family leaves behind in memory
+must never be shown in a stack of the other family. A function calls only the one before it in its
+family."""
 import functools
 
 import rig

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""__del__ and weak reference callbacks during garbage collection, signal handlers: any line."""
+"""__del__ and weak reference callbacks during garbage collection, and signal handlers: they may be
+called at any line."""
 import gc
 import signal
 import sys

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # needs: 3.6
 # incomplete: 0.3% 3.11-3.11 a _PyCFrame is published before it says where it was called from
-"""Special methods, which C code calls by their slots: each enters an evaluation loop of its own, from C frames
-of other sizes, so that what lies where a loop begins was another's."""
+"""Special methods, which C code calls through the slots of types. Each runs in an evaluation loop
+of its own. The loops are entered from C frames of different sizes, so that the memory in which a
+loop begins still holds what another loop left there."""
 import functools
 
 import rig

@@ -13,7 +13,8 @@ N = 200
 DEPTHS = (1, 2, 3, 5, 10, 20, 50, 100, N)
 sys.setrecursionlimit(20000)
 
-# How py_at_K is called, with n; what a native frame between is called.
+# Pairs: an expression that calls py_at_K with n, and what the name of a native frame between caller
+# and py_at_K must match.
 WAYS = (
     ("sorted([n], key={f})[0]", "sort"),
     ("reduce({r}, (n, n))", "reduce"),
@@ -23,8 +24,8 @@ WAYS = (
     ("max((n,), key={f})", "max"),
     ("partial({f}, n)()", "partial"),
     ("hash({c}(n))", "hash"),
-    ("{c}(n)[n]", stacks.ANY),  # from 3.12 on it runs in the caller's evaluation loop
-    # the interpreter calls it by a slot function, which is machinery
+    ("{c}(n)[n]", stacks.ANY),  # from 3.12 on py_item() runs in its caller's loop
+    # the interpreter calls py_less() by a slot function, which is machinery
     ("({c}(n) < n) + 0", stacks.ANY),
 )
 SOURCE = stacks.caller("py_at") + """

@@ -53,7 +53,8 @@ def make():
 
 
 def chain(stacks_, state, n=N):
-    """The stacks of one whole chain that begins in state; what state is in its Python functions."""
+    """Declares one whole chain, which is called in @state. Returns the states in which its Python
+    functions run."""
     out = []
     state = stacks_.python(state, "py_hop_0")
     for k in range(n):

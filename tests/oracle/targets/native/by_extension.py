@@ -2,8 +2,8 @@
 # library: ext.c
 """Python -> C -> Python ...: 1 to 200 times through an extension module (Python.h).
 
-py_ext_K is called by x_low_(K-1) only, which x_hop_(K-1) calls. Of three, two are reached by way of
-one Python function more, one by way of a method.
+py_ext_K is called by x_low_(K-1) only, which x_hop_(K-1) calls. For two of three K, py_mid_K() is
+between py_ext_K() and x_hop_K(). One of three py_ext_K is called by a method, PyK.py_call().
 """
 import sys
 

@@ -66,7 +66,8 @@ def round_():
 
 
 def describe(made):
-    """What gc.collect() finds is deleted in it: nothing else here collects."""
+    """Objects that gc.collect() finds are deleted during that call, because nothing else here runs
+    the collector."""
     state = made.main()
     collect = made.python(state, "py_collect")
     made.python(collect, ["Node.__init__", "__init__"], stacks.ANY)

@@ -48,7 +48,8 @@ def make():
 
 
 def chain(made, state):
-    """A generator's frame is also there for a moment while its function is called."""
+    """A generator's frame is also in the stack for a moment while the generator function is called,
+    before anything resumes the generator."""
     state = made.python(state, "py_at_0")
     for k in range(N):
         way, between = WAYS[k % len(WAYS)]

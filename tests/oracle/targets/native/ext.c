@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * An extension module: 200 functions x_hop_K(callable, n) that call back, each through one of its
- * own below it, in each way that C code calls a Python function.
+ * An extension module: 200 functions x_hop_K(callable, n). Each calls its own x_low_K(), which
+ * calls the callable. They do so in each of the ways that C code calls a Python function.
  */
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x03060000 /* so one file serves all versions of Python 3 */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * 200 functions that call back, each of them through one of its own below it, so that every native
- * frame has a name that says where it belongs. Frames are laid out in each way a compiler knows:
- * addressed from the stack pointer, from the frame pointer, of variable size, realigned.
+ * 200 functions c_hop_K(). Each calls its own c_low_K(), which calls the callback, so that every
+ * native frame has a name that says where it belongs. Frames are laid out in each way that a
+ * compiler knows: addressed from the stack pointer, from the frame pointer, of variable size,
+ * realigned.
  */
 #include <alloca.h>
 #include <pthread.h>

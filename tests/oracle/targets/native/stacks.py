@@ -37,9 +37,11 @@ class Stacks(object):
         return to
 
     def python(self, state, names, between=INTERPRETER, never=None, to=None):
-        """A function of the program is called in state; the state in which it runs.
+        """Declares that a function of the program is called in @state. Returns the state in which
+        it runs.
 
-        names: one, or all that are right in some version. never: a regex; no frame between may match.
+        names: one name, or all that are right in some version. never: a regex; no frame between may
+        match.
         """
         return self._add(state, "python", names, between, never, to)
 
@@ -47,7 +49,8 @@ class Stacks(object):
         return self._add(state, "native", names, between, never, to)
 
     def main(self, *functions):
-        """The state in which the main thread's round_() runs, or what it called."""
+        """Returns the state in which the main thread's round_() runs, or the last of @functions,
+        each of which calls the next one."""
         state = self.python(START, "<module>", ANY)
         state = self.run(self.python(state, "main"))
         for function in functions or ("round_",):
@@ -81,7 +84,7 @@ def %s_{k}(n):
 
 
 def library(name):
-    """Where the harness has put a compiled part of the program."""
+    """Returns the path at which the harness has put a compiled part of the program."""
     return os.path.join(rig.scratch(), name)
 
 
@@ -98,5 +101,5 @@ def declare(stacks):
 
 
 def generated(source, scope, name):
-    """Functions made from text, in a file of their own."""
+    """Makes functions from text, in a file of their own."""
     exec(compile(source, os.path.join(HERE, name), "exec"), scope)

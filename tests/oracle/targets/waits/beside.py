@@ -10,12 +10,12 @@ import rig
 
 
 def seconds(chance):
-    """0.2 to 6.4 ms, short ones more often."""
+    """Draws how long a wait lasts: 0.2 to 6.4 ms, short times more often."""
     return 0.0002 * 2 ** chance.uniform(0, 5)
 
 
 def waiter(kind):
-    """A function for a thread."""
+    """Returns the function that a thread runs."""
     def waits():
         made, chance = kind(), random.Random(kind.__name__)
 

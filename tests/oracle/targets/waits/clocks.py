@@ -86,7 +86,7 @@ class Log(object):
                 return at, cpu, int(self.buffer.raw[:size].split()[1])
 
     def begin(self, depth=1, seconds=0):
-        """seconds: how long it waits, if that is known."""
+        """Says that the next line waits. seconds: for how long, if that is known."""
         self.asked = int(seconds * 1e9)
         frame = sys._getframe(depth)
         self.stack = self.stack_id(frame, frame.f_lineno + 1)
@@ -146,7 +146,8 @@ def over(rounds):
 
 
 def repeat(log, round_):
-    """Does rounds until the program shall end. After the first one of all threads it is ready."""
+    """Does rounds until the program shall end. Once every thread has done its first round, the
+    program is ready."""
     rounds = 0
     while not over(rounds):
         round_(log)

@@ -32,7 +32,7 @@ def spins_3(n):  # waits in: gil
 
 
 def spinner(spins):
-    """A function for a thread."""
+    """Returns the function that a thread runs."""
     def waits():  # waits in: gil
         log = clocks.Log()
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # part of: turns.py, beside.py, throughout.py
-"""Kinds of wait, a class each: made once in the thread that waits, wait() waits about so long."""
+"""Kinds of wait, a class each. The thread that waits makes one object of the class. Each call of
+its wait() waits for about the given time."""
 import atexit
 import fcntl
 import mmap
@@ -223,7 +224,7 @@ class Flock(object):
 
 
 class Fsync(object):
-    """Its disk decides how long."""
+    """Waits until data is on the disk, which decides how long that takes."""
 
     def __init__(self):
         self.file = os.open(scratch("fsync"), os.O_RDWR | os.O_CREAT)
@@ -237,8 +238,9 @@ class Fsync(object):
 
 
 class PageFault(object):
-    """A page that isn't in memory; its disk decides how long. The peer makes the kernel forget the
-    file: the hypervisor may stop a CPU for that."""
+    """Waits for a page of a file that isn't in memory. The disk decides how long that takes. The
+    peer, not this thread, makes the kernel forget the file, because the hypervisor may stop a CPU
+    for that."""
 
     def __init__(self):
         self.peer, self.path = Peer(), scratch("mapped")
@@ -281,7 +283,8 @@ def tick(*_):
 
 
 class Signal(object):
-    """Of the main thread. Others must not have begun: they inherit that the signal is blocked."""
+    """Waits for a signal, in the main thread alone. It is made before other threads begin, so that
+    they inherit that the signal is blocked."""
 
     def __init__(self):
         if hasattr(signal, "sigwait"):

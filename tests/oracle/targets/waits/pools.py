@@ -16,7 +16,7 @@ both = threading.Barrier(WORKERS)
 
 
 def work():
-    """A task. The worker that had it has no other one."""
+    """The only task of a worker, which has no other work afterwards."""
     both.wait()
     log = clocks.Log()
     clocks.started.append(log)

@@ -12,7 +12,7 @@ KINDS = (kinds.Sleep, kinds.Lock, kinds.Queue, kinds.Epoll, kinds.Recv, kinds.Ac
 
 
 def waiter(kind):
-    """A function for a thread."""
+    """Returns the function that a thread runs."""
     def waits():
         made, log = kind(), clocks.Log()
         clocks.started.append(log)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # contract: what threading waits for differs from time to time
-"""One thread that waits in each kind in turn, so that what is left of the last wait is wrong."""
+"""One thread waits in each kind in turn. So a sample with the stack or state of the wait before is
+wrong."""
 import random
 
 import clocks
@@ -11,7 +12,8 @@ chance = random.Random(1)
 
 
 def seconds(kind):
-    """0.25 to 8 ms. Some kinds are always longer than others."""
+    """Draws how long a wait of this kind lasts, 0.25 to 8 ms. Some kinds are always longer than
+    others."""
     return 0.00025 * 2 ** chance.uniform(0, 2) * (1 if every.index(kind) % 2 else 8)
 
 
@@ -25,7 +27,8 @@ def round_(log):
 
 
 def again(log):
-    """The same kinds from another line, and for other shares."""
+    """Waits in every third kind once more, from another line, so that stacks have different
+    shares."""
     for kind in every[::3]:
         turn(log,
              kind)
