@@ -262,8 +262,8 @@ walk_inline bool compute_check(struct walk *w, const struct py_layout *l, __u64 
 	version = l->code_version ? block_u32(w, at + l->code_version) : 0;
 	if (!version || version >= w->codes_made)
 		/*
-		 * codes_made was read from something else than the counter: the versions of all
-		 * code objects are below the counter
+		 * What codes_made was read from isn't the counter of versions: all code objects
+		 * have versions below that counter, and this one hasn't
 		 */
 		w->codes_made = 0;
 	if (version) {

@@ -78,9 +78,9 @@ int reader_given(void);
 void reader_hand_over(int fd);
 
 /*
- * A child of the caller's own, which keeps what its tasks leave behind. If it doesn't answer in
- * time, every later question gets -ETIMEDOUT at once, until it has answered. Used by one thread at
- * a time; started by the main thread. NULL: it can't be started.
+ * Starts a child for this caller alone. What one task opened or read in it is there for the next
+ * one. If it doesn't answer in time, every later question gets -ETIMEDOUT at once, until it has
+ * answered. Used by one thread at a time; started by the main thread. NULL: it can't be started.
  */
 struct reader_child *reader_child_new(void);
 void reader_child_free(struct reader_child *c);

@@ -72,7 +72,10 @@ static bool attach_watch(struct sampler *s, struct bpf_program *prog)
 	return false;
 }
 
-/* Attaches the first program that this kernel supports; libbpf needn't complain if it lacks one. */
+/*
+ * Attaches the first of these programs that this kernel can attach. libbpf prints nothing about the
+ * others.
+ */
 static void watch_unmap(struct sampler *s)
 {
 	libbpf_print_fn_t print = libbpf_set_print(NULL);

@@ -262,8 +262,8 @@ def memory_that_does_not_come():
 
 @kit.case
 def dump_of_memory_that_does_not_come():
-    """krait dump ends by itself, shows the other program, and says what is missing, if a program is
-    in a function whose name is in memory that can't be read."""
+    """krait dump -p TARGET -p OTHER: TARGET is in a function whose name is in memory that can't be
+    read. krait ends by itself, shows OTHER, and says what is missing of TARGET."""
     with held_memory("alone") as (d, target, other):
         with open(d + "/stacks", "w") as f, \
                 Krait(d, "dump", "-p", target.pid, "-p", other.pid, stdout=f) as running:

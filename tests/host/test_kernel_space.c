@@ -172,7 +172,10 @@ static void test_unmapped_wakes(void **state)
 	assert_false(urgent(NATIVE_NO_ROWS));
 }
 
-/* How much later, in ns, the next sample of that outcome wakes user space. */
+/*
+ * After a sample with this outcome has woken user space: returns how long, in ns, samples with the
+ * same outcome don't wake it again.
+ */
 static uint64_t apart(__u8 outcome)
 {
 	uint64_t ns = 0, step = 100000;

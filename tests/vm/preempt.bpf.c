@@ -41,7 +41,7 @@ walk_inline bool is_python(__u32 tgid)
 	return p && p->state == PROC_PYTHON;
 }
 
-/* The number of the last walk with the state of @slot on this CPU. */
+/* Returns the number of the last walk on this CPU that used the walk state @slot. */
 walk_inline __u64 walk_number(__u32 slot)
 {
 	const struct walk *w = walk_state(slot);

@@ -105,10 +105,10 @@ void ss_take_unit(struct ss_reader *r, struct ss_part *part);
 _must_use_ int ss_take_name(struct ss_reader *r, struct ss_part *part, bool alone);
 
 /*
- * speedscope_samples.c, after ss_take_unit() and ss_take_name(). ss_read_sampled() reads the two
- * lists of samples and weights, which must be of the same length. ss_read_evented() reads events
- * that open and close frames; the frames that are open between two events become a sample. 0 or
- * -errno + message.
+ * In speedscope_samples.c. They are called after ss_take_unit() and ss_take_name().
+ * ss_read_sampled() reads the two lists of samples and weights, which must be of the same length.
+ * ss_read_evented() reads events that open and close frames; the frames that are open between two
+ * events become a sample. 0 or -errno + message.
  */
 _must_use_ int ss_read_sampled(struct ss_reader *r, struct ss_part *part);
 _must_use_ int ss_read_evented(struct ss_reader *r, struct ss_part *part);

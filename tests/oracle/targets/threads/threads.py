@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# contract: what threading waits for differs from time to time
+# contract: threading.py waits in functions that differ from time to time
 # no python: threads that begin and end
 """Threads that fight for the GIL; each has functions that no other calls."""
 import threading

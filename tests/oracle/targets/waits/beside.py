@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# contract: what threading waits for differs from time to time
+# contract: threading.py waits in functions that differ from time to time
 """A thread for each kind of wait, all at once; the main thread waits for a signal."""
 import random
 import time

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# contract: what threading waits for differs from time to time
+# contract: threading.py waits in functions that differ from time to time
 """Three threads that run Python code: what they wait for is the GIL alone."""
 import time
 

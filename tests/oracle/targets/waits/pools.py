@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # needs: 3.6
-# contract: what threading waits for differs from time to time
+# contract: threading.py waits in functions that differ from time to time
 """Two workers of a pool that have no work, which is idle, and a consumer that waits for a queue,
 which isn't; the main thread sleeps."""
 import concurrent.futures

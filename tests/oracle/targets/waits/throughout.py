@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# contract: what threading waits for differs from time to time
+# contract: threading.py waits in functions that differ from time to time
 """Eight threads in eight kinds of wait, which are never over, and the main thread in a ninth."""
 import time
 

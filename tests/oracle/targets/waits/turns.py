@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# contract: what threading waits for differs from time to time
+# contract: threading.py waits in functions that differ from time to time
 """One thread waits in each kind in turn. So a sample with the stack or state of the wait before is
 wrong."""
 import random
