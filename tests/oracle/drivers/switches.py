@@ -133,11 +133,11 @@ class Perf(object):
     """perf's record of when the threads of a program were switched out, woken and in."""
 
     def __init__(self, tids, out):
-        self.out = out
+        self.out, self.lost = out, False
         switch = " || ".join("prev_pid==%d || next_pid==%d" % (t, t) for t in tids)
         wakeup = " || ".join("pid==%d" % t for t in tids)
         self.process = subprocess.Popen(
-            self.alone("exec perf record -q -a -k CLOCK_MONOTONIC -o '%s' "
+            self.alone("exec perf record -q -a -m 4096 -k CLOCK_MONOTONIC -o '%s' "
                        "-e sched:sched_switch --filter '%s' -e sched:sched_wakeup --filter '%s' -- "
                        "sh -c 'echo; exec sleep 3600'" % (out, switch, wakeup)),
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
@@ -167,12 +167,14 @@ class Perf(object):
         self.process.stdout.close()
 
     def events(self):
-        """Yields (ns, what, tid, state): what is "out", "woken" or "in"."""
-        command = "exec perf script -i '%s' -F time,event,trace --ns" % self.out
+        """Yields (ns, what, tid, state): what is "out", "woken" or "in". .lost is True afterwards if
+        perf lost events."""
+        command = "exec perf script -i '%s' -F time,event,trace --ns --show-lost-events" % self.out
         script = subprocess.Popen(self.alone(command), stdout=subprocess.PIPE,
                                   stderr=subprocess.DEVNULL, encoding="utf-8", errors="replace")
         with script:
             for line in script.stdout:
+                self.lost = self.lost or "PERF_RECORD_LOST" in line
                 found = SWITCH.match(line)
                 if found:
                     at, out, state, following = self.numbers(*found.groups())
