@@ -20,6 +20,7 @@ struct sideband {
 	/* which processes have ended, according to the records of this drain */
 	struct lives lives;
 	int epfd;
+	bool was_empty; /* the last drain found no record */
 	/*
 	 * The channel that wakes krait for one watched thread, whose records the CPUs' rings get
 	 * too; .fd -1: none is watched.

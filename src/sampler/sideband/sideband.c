@@ -66,7 +66,8 @@ static struct channel *oldest(struct sideband *s, struct record *ret)
 
 /*
  * An event whose CPU went away reports a hang-up for ever, which would keep the caller's epoll
- * awake.
+ * awake. What epoll_wait() reports doesn't wake the caller again: its record must be read after
+ * this.
  */
 static void forget_hung_up(struct sideband *s)
 {
@@ -114,6 +115,8 @@ size_t sideband_drain(struct sideband *s)
 	bool full;
 	size_t n = 0;
 
+	if (s->was_empty) /* perhaps the caller was woken for nothing */
+		forget_hung_up(s);
 	empty_watched(s);
 	now_ns = clock_ns(CLOCK_MONOTONIC);
 	full = begin_all(s);
@@ -133,8 +136,7 @@ size_t sideband_drain(struct sideband *s)
 	if (full && s->config.ops->lost)
 		s->config.ops->lost(s->config.ctx, 0);
 	s->stats.records += n;
-	if (!n) /* perhaps the caller was woken for nothing */
-		forget_hung_up(s);
+	s->was_empty = !n;
 	return n;
 }
 
