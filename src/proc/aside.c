@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/uio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -126,26 +126,17 @@ static bool pack(const struct maps *m, size_t first, char *bytes, size_t most)
 	return a.n || !a.more;
 }
 
-/* No process has memory in the last page of the address space. */
-#define NOWHERE ((void *)(uintptr_t)-4096)
-
 /*
  * Waits until the process's list of mappings isn't locked. From Linux 6.17 on the list can be read
  * while it is locked, but files of map_files can't be opened. So the child waits here, and not
- * krait later. The kernel takes the lock to look for memory at any address, and also to read the
- * arguments, which takes fewer rights.
+ * krait later. The kernel takes the lock to look for a mapping, here for one that no process has.
+ * SIGKILL ends this wait, but not that of process_vm_readv().
  */
-static void wait_for_lock(pid_t pid)
+static void wait_for_lock(void)
 {
-	_cleanup_close_ int fd = -1;
-	char byte;
-	struct iovec to = {&byte, 1}, from = {NOWHERE, 1};
+	struct stat none;
 
-	if (process_vm_readv(pid, &to, 1, &from, 1, 0) < 0 && errno != EPERM && errno != EACCES)
-		return;
-	fd = openat(reader_given(), "cmdline", O_RDONLY | O_CLOEXEC);
-	if (fd >= 0)
-		(void)!read(fd, &byte, 1);
+	(void)fstatat(reader_given(), "map_files/0-1", &none, AT_SYMLINK_NOFOLLOW);
 }
 
 /* In the child: the list of mappings from which it gives several answers. */
@@ -180,7 +171,8 @@ static ssize_t read_maps(pid_t pid, void *bytes, size_t most)
 
 	if (r)
 		return r;
-	wait_for_lock(pid);
+	(void)pid;
+	wait_for_lock();
 	first = count_upto(kept.maps.list.v, kept.maps.list.n, end, q.from);
 	if (!pack(&kept.maps, first, bytes, most))
 		return -ENOBUFS;

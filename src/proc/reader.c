@@ -340,6 +340,7 @@ static bool is_hopeless(struct readers *r, pid_t pid, uid_t uid)
 /* How long an answer has been waited for, counted in slices of time. */
 struct patience {
 	unsigned idle, slices, reads;
+	unsigned charged; /* slices in which the child had a CPU */
 };
 
 /*
@@ -352,12 +353,14 @@ static bool is_worth_waiting(struct patience *p, const struct child *c)
 {
 	unsigned most = (worker_is_job() ? READER_JOB_MS : READER_MS) / SLICE_MS;
 	unsigned reads = __atomic_load_n(&c->shared->reads, __ATOMIC_RELAXED);
+	bool starved = reads == p->reads && proc_is_starved(c->pid, false);
 	pid_t pid = c->shared->pid;
 
 	p->slices++;
+	p->charged += !starved;
 	if (reads != p->reads)
 		p->idle = 0;
-	else if (!proc_is_starved(c->pid, false))
+	else if (!starved)
 		p->idle++;
 	p->reads = reads;
 	if (p->idle >= most && pid > 0 && !worker_is_job() && proc_is_starved(pid, true))
@@ -381,7 +384,7 @@ static int await(const struct child *c, int *fd)
 		waits = got < 0 && (errno == EAGAIN || errno == EINTR);
 	} while (waits && is_worth_waiting(&p, c));
 	if (waits) {
-		spent_ns += (uint64_t)p.slices * SLICE_MS * NSEC_PER_MSEC;
+		spent_ns += (uint64_t)p.charged * SLICE_MS * NSEC_PER_MSEC;
 		return -ETIMEDOUT;
 	}
 	if (got != 1)

@@ -286,12 +286,52 @@ static void test_starved_child(void **state)
 		skip();
 }
 
+/* Lets @child go on after @ms. */
+static pid_t start_waker(pid_t child, unsigned ms)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	usleep(ms * 1000);
+	kill(child, SIGCONT);
+	_exit(0);
+}
+
+/* The child that reads gets no CPU at first, and then memory that hangs: only that is charged. */
+static void test_starved_then_hangs(void **state)
+{
+	pid_t stuck = start_held(), child, waker;
+	uint64_t began, spent_ns;
+	uint32_t got[2];
+
+	if (!stuck)
+		skip();
+	assert_int_equal(read_one(stuck, got, numbers, 8), 8);
+	child = latest_child();
+	if (!child) {
+		end(stuck);
+		skip();
+	}
+	kill(child, SIGSTOP);
+	waker = start_waker(child, 5 * READER_MS);
+	began = clock_ns(CLOCK_MONOTONIC);
+	spent_ns = reader_spent_ns();
+	assert_int_equal(read_one(stuck, got, held, 8), -ETIMEDOUT);
+	assert_true(clock_ns(CLOCK_MONOTONIC) - began > 5 * READER_MS * NSEC_PER_MSEC);
+	assert_in_range(reader_spent_ns() - spent_ns, READER_MS * NSEC_PER_MSEC,
+			3 * READER_MS * NSEC_PER_MSEC);
+	waitpid(waker, NULL, 0);
+	end(stuck); /* the child is freed, and its memory with it */
+	reader_close();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pieces),		cmocka_unit_test(test_memory_that_hangs),
 		cmocka_unit_test(test_child_is_killed), cmocka_unit_test(test_stopped_meanwhile),
-		cmocka_unit_test(test_starved_child),
+		cmocka_unit_test(test_starved_child),	cmocka_unit_test(test_starved_then_hangs),
 	};
 
 	numbers = malloc(BYTES);
