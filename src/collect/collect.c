@@ -170,8 +170,14 @@ static void ask(struct collect *c)
 	c->asked_ns = 0;
 }
 
+/*
+ * Code that is made at run time and told to gdb is read only in flushes: of a process that ends
+ * before the next one it has no names.
+ */
 void collect_ask(struct collect *c)
 {
+	hand_on_meet(c);
+	thread_names(c, NAMES_OF_DUE);
 	ask(c);
 	crowd_tell(c);
 }

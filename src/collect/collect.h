@@ -36,8 +36,8 @@ void collect_record(struct collect *c, const void *data, size_t n);
 _must_use_ int collect_flush(struct collect *c, bool last);
 
 /*
- * Called after a drain without collect_flush(): asks processes for what only they have, as they may
- * end before the next flush.
+ * Called after a drain without collect_flush(): asks processes for names of threads and for code's
+ * texts and modules, as they may end before the next flush.
  */
 void collect_ask(struct collect *c);
 

@@ -180,6 +180,8 @@ static int hand_on(struct collect *c, struct waiting *w, bool last)
 			return 0;
 		w->rec.outcome = WALK_UNSUPPORTED;
 	}
+	p->names_samples += !w->met;
+	w->met = false;
 	s.stack = stack_of(c, w, p, last, &native);
 	if (!s.stack) {
 		thread_meet(c, w->process, &w->rec);
@@ -213,6 +215,20 @@ static int hand_on(struct collect *c, struct waiting *w, bool last)
 	c->stats.native[native]++;
 	c->stats.processes += !p->samples++;
 	return 1;
+}
+
+void hand_on_meet(struct collect *c)
+{
+	vec_foreach(w, &c->intake->waiting) {
+		struct process *p = process_at(c, w->process);
+
+		if (w->met || p->state != PROC_PYTHON || !p->walked || p->expected || p->unwanted)
+			continue;
+		crowd_turn(c, p);
+		p->names_samples++;
+		w->met = true;
+		thread_meet(c, w->process, &w->rec);
+	}
 }
 
 int hand_on_all(struct collect *c, bool last, int r)

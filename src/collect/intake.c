@@ -59,13 +59,14 @@ static long owner_of(struct collect *c, const struct proc_key *key)
 static void look_into(struct collect *c, struct py_code *code, const struct rec_code *rec,
 		      const struct py_layout *layout)
 {
-	uint64_t began_ns = asked_begin();
+	uint64_t began_ns;
 
 	/* memory is full: until the profile is condensed, the code object keeps only some lines */
 	if (collect_is_full(c))
 		py_code_cut_lines(code, LINES_LEFT);
-	if (!asked_may(c) || collect_is_full(c))
+	if ((!code->missing && !rec->self_obj) || !asked_may(c) || collect_is_full(c))
 		return;
+	began_ns = asked_begin();
 	if (code->missing)
 		(void)!py_code_fill_from_process(code, rec->proc.tgid, layout);
 	if (rec->self_obj)
@@ -212,7 +213,7 @@ static void on_sample(struct collect *c, const struct rec_sample *rec, uint32_t 
 		broken(c);
 		return;
 	}
-	if (vec_push(&c->intake->waiting, (struct waiting){*rec, p, c->flushes, state})) {
+	if (vec_push(&c->intake->waiting, (struct waiting){*rec, p, c->flushes, state, false})) {
 		c->no_memory = true;
 		broken(c);
 		return;

@@ -51,9 +51,15 @@ struct command {
 void intake_fini(struct collect *c);
 
 /*
- * hand_on.c: adds the waiting samples whose stack and process are known to the profile. The others
- * go on waiting; with @last (the final flush) they are added as they are, or only counted. If @r is
- * an error, or adding one fails, all that are left wait. Returns @r or the error.
+ * hand_on.c: meets the threads of samples of known Pythons that came since the last flush: they may
+ * have ended by the next one.
+ */
+void hand_on_meet(struct collect *c);
+
+/*
+ * Adds the waiting samples whose stack and process are known to the profile. The others go on
+ * waiting; with @last (the final flush) they are added as they are, or only counted. If @r is an
+ * error, or adding one fails, all that are left wait. Returns @r or the error.
  */
 int hand_on_all(struct collect *c, bool last, int r);
 

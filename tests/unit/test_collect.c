@@ -22,6 +22,7 @@
 #include "collect/internal.h"
 #include "elf_writer.h"
 #include "proc/files.h"
+#include "proc/stat.h"
 #include "profile/condense.h"
 
 static const struct proc_key key = {.start_ns = 1000, .tgid = 0x7ffffff0, .exec_id = 1};
@@ -782,6 +783,19 @@ static void test_crowd_together(void **state)
 	assert_int_equal(last_state, PROC_UNASKED);
 }
 
+/* A process's record says when it began; what was known of its number may be a former one's. */
+static void test_start_of_number_again(void **state)
+{
+	struct process p = {.start_boot_ns = 70 * NSEC_PER_SEC};
+	const struct rec_proc rec = {.start_boot_ns = 90 * NSEC_PER_SEC};
+	uint64_t known_ns = proc_stat_start_of(rec.start_boot_ns);
+
+	(void)state;
+	facts_from_record(&p, &rec);
+	assert_int_equal(p.start_boot_ns, known_ns ?: 70 * NSEC_PER_SEC);
+	free(p.name);
+}
+
 /*
  * Asking processes may take 250 ms of CPU time between two flushes; krait's wait for a CPU, here a
  * sleep, doesn't count.
@@ -1073,6 +1087,46 @@ static void test_thread_of_a_waiting_stack(void **state)
 	assert_string_equal(profile_label_text(f->profile, s.labels, "thread"), "worker");
 }
 
+static void *run_briefly(void *go)
+{
+	pthread_setname_np(pthread_self(), "brief");
+	*(_Atomic pid_t *)go = gettid();
+	while (*(_Atomic pid_t *)go)
+		usleep(1000);
+	return NULL;
+}
+
+/* A thread of a Python, met by collect_ask(), that has ended when its sample is handed on. */
+static void test_name_of_brief_thread(void **state)
+{
+	struct fixture *f = *state;
+	const struct proc_key own = {.start_ns = 1000, .tgid = (uint32_t)getpid(), .exec_id = 1};
+	struct rec_proc proc = {.type = REC_PROC, .state = PROC_PYTHON, .proc = own};
+	struct rec_sample sample = {.type = REC_SAMPLE,
+				    .outcome = WALK_OK,
+				    .time_ns = 2500,
+				    .stack = 99,
+				    .proc = own,
+				    .weight = 1000};
+	_Atomic pid_t tid = 0;
+	pthread_t thread;
+
+	assert_int_equal(pthread_create(&thread, NULL, run_briefly, &tid), 0);
+	while (!tid)
+		usleep(1000);
+	sample.tid = (uint32_t)tid;
+	collect_record(f->collect, &proc, sizeof(proc));
+	collect_record(f->collect, &sample, sizeof(sample));
+	collect_ask(f->collect);
+	collect_ask(f->collect);
+	tid = 0;
+	pthread_join(thread, NULL);
+	assert_int_equal(flushed(f, true).samples, 1);
+	assert_string_equal(profile_label_text(f->profile, samples(f).last.labels, "thread"),
+			    "brief");
+	assert_int_equal(process_at(f->collect, 0)->names_samples, 1);
+}
+
 /* A thread id that is used again after its thread has ended makes another thread. */
 static void test_tid_again(void **state)
 {
@@ -1297,6 +1351,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_crowd_debt, setup_machine, teardown),
 		cmocka_unit_test_setup_teardown(test_crowd_left, setup_machine, teardown),
 		cmocka_unit_test_setup_teardown(test_asked, setup, teardown),
+		cmocka_unit_test(test_start_of_number_again),
+		cmocka_unit_test_setup_teardown(test_name_of_brief_thread, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_crowd_together, setup_machine, teardown),
 		cmocka_unit_test_setup_teardown(test_first_thread_ends, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_end_told_early, setup, teardown),

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The budget for asking processes for what only they have, from one flush to the next. It counts
- * the CPU time that this takes, and the time for which a process's memory keeps krait waiting. On a
- * busy machine krait waits for a CPU, too: that says nothing about the process, and isn't counted.
+ * The budget for asking processes for what only they have. It begins anew at each flush, and at
+ * each collect_ask() between two flushes. It counts the CPU time that asking takes, and the time
+ * for which a process's memory keeps krait waiting. On a busy machine krait waits for a CPU, too:
+ * that says nothing about the process, and isn't counted.
  */
 #ifndef COLLECT_ASKED_H
 #define COLLECT_ASKED_H
@@ -12,7 +13,7 @@
 
 struct collect;
 
-/* May processes be asked until the next flush? */
+/* May processes be asked until the budget begins anew? */
 bool asked_may(const struct collect *c);
 /* Call both around the work; asked_end() charges what passed since asked_begin(). */
 uint64_t asked_begin(void);

@@ -14,6 +14,7 @@ struct waiting {
 	uint32_t process; /* the sample's process, as an index into processes.all */
 	uint32_t flush;	  /* value of collect.flushes when the sample came */
 	uint32_t state;	  /* what the thread waited for (wait_state.h); 0: it ran */
+	bool met;	  /* its thread was met, and the sample counted, since the last flush */
 };
 
 /* A stack that has no name yet. */

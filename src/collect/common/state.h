@@ -27,7 +27,7 @@ struct collect {
 	bool news;    /* what collect_news() returns next */
 	/* memory was lacking while a record was taken in, so that the next flush fails */
 	bool no_memory;
-	/* what asking processes has cost since the last flush (budget/asked.h) */
+	/* what asking processes has cost since the budget began anew (budget/asked.h) */
 	uint64_t asked_ns;
 	uint32_t marks;	  /* profile id of the mapping in which marks lie */
 	size_t n_waiting; /* number of samples in intake.waiting, which weren't handed on yet */

@@ -135,7 +135,8 @@ void facts_from_record(struct process *p, const struct rec_proc *rec)
 {
 	_cleanup_str_ struct str name = {};
 
-	p->start_boot_ns = p->start_boot_ns ?: proc_stat_start_of(rec->start_boot_ns);
+	/* a time that was read before may be that of a process that had the number earlier */
+	p->start_boot_ns = proc_stat_start_of(rec->start_boot_ns) ?: p->start_boot_ns;
 	memcpy(p->comm, rec->comm, MIN(sizeof(p->comm), sizeof(rec->comm)));
 	p->comm[sizeof(p->comm) - 1] = '\0';
 	proc_name_from(rec->args, sizeof(rec->args), NULL, p->comm, &name);

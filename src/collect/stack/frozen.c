@@ -84,9 +84,12 @@ static bool is_named_by_file(const struct collect *c, const struct body *b, size
 
 void bodies_name_frozen(struct collect *c)
 {
-	uint64_t began_ns = asked_begin();
 	size_t kept = 0, left = FRAMES_MOST;
+	uint64_t began_ns;
 
+	if (!c->stacks->bodies->list.n)
+		return;
+	began_ns = asked_begin();
 	for (size_t i = 0; i < c->stacks->bodies->list.n; i++)
 		if (!is_named_by_file(c, &c->stacks->bodies->list.v[i], &left))
 			c->stacks->bodies->list.v[kept++] = c->stacks->bodies->list.v[i];

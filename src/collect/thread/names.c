@@ -83,8 +83,9 @@ static void name_threads(struct collect *c, struct process *p)
 }
 
 /*
- * Is it time to look for names? Not at every flush: there are hundreds a second where processes
- * start all the time. A process that ends after very few samples isn't asked for names at all.
+ * Is it time to look for names? Not each time that krait wakes up: where processes start all the
+ * time, that is hundreds of times a second. A process that ends after very few samples isn't asked
+ * for names at all.
  */
 static bool is_names_time(const struct process *p, uint64_t now)
 {

@@ -97,7 +97,7 @@ static uint64_t its_end(const struct collect *c, const struct process *p,
 	return !end && rec->type == REC_SAMPLE_END ? rec->time_ns : end;
 }
 
-static struct thread *thread_of(struct collect *c, struct process *p, const struct rec_sample *rec)
+struct thread *thread_of_sample(struct collect *c, struct process *p, const struct rec_sample *rec)
 {
 	struct thread *t = find_thread(c, p, rec->tid);
 	uint32_t i;
@@ -220,12 +220,6 @@ void thread_forget_all(struct collect *c, struct process *p)
 	map_foreach(slot, &p->threads)
 		give_up(c, &c->threads->all.v[slot->value - 1]);
 	map_fini(&p->threads);
-}
-
-struct thread *thread_of_sample(struct collect *c, struct process *p, const struct rec_sample *rec)
-{
-	p->names_samples++;
-	return thread_of(c, p, rec);
 }
 
 void thread_meet(struct collect *c, uint32_t process, const struct rec_sample *rec)

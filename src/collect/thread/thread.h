@@ -23,7 +23,7 @@ void threads_rebase(struct collect *c, struct rebase *r);
 
 /*
  * Profile id of the label set of the sampled thread, which waited for @state (wait_state.h; 0: it
- * ran); 0: no memory. Also counts the sample and the thread's CPU time.
+ * ran); 0: no memory. Also counts the thread's CPU time.
  */
 uint32_t thread_labels(struct collect *c, uint32_t process, const struct rec_sample *rec,
 		       uint32_t state);
