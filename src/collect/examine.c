@@ -302,8 +302,9 @@ void process_met(struct collect *c, uint32_t i, const struct rec_proc *rec)
 	facts_from_record(p, rec);
 	p->seen_ns = MAX(p->seen_ns, rec->time_ns);
 	p->ended |= thread_end_of(c, p->key.tgid, p->key.tgid, rec->time_ns) != 0;
-	log_debug("process %u (exec %u): the kernel program knows it in state %u", rec->proc.tgid,
-		  rec->proc.exec_id, rec->state);
+	log_debug("process %u (exec %u, began at %llu ns): the kernel program knows state %u",
+		  rec->proc.tgid, rec->proc.exec_id,
+		  (unsigned long long)proc_stat_start_of(rec->start_boot_ns), rec->state);
 	if (meet_new(c, p, rec))
 		return;
 	if (rec->state == PROC_PYTHON)

@@ -8,6 +8,7 @@ so the function in a sample says which name is right.
 """
 import collections
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -209,6 +210,21 @@ def lone_thread():
     if not met:
         raise kit.Skip("the main thread was met, or none")
     check(all(names == {"Lone"} for names in met), met)
+
+
+@kit.case
+def start_of_a_process():
+    """The kernel programs tell the same start of a process as /proc."""
+    if os.path.exists("/proc/self/ns/time") and os.readlink("/proc/self/ns/time") != "time:[4026531834]":
+        raise kit.Skip("/proc has other times in a time namespace")
+    with folder() as d, kit.python() as target:
+        done = krait("record", "-vv", "-p", target.pid, "-d", 0.5, "-o", d + "/o.pb.gz")
+        with open("/proc/%d/stat" % target.pid) as f:
+            ticks = int(f.read().rsplit(")", 1)[1].split()[19])
+    told = re.findall(r"process %d \(exec \d+, began at (\d+) ns\)" % target.pid, done.stderr)
+    check(told, done.stderr)
+    start = ticks * 10**9 // os.sysconf("SC_CLK_TCK")
+    check(set(map(int, told)) == {start}, "%s, not %d" % (told, start))
 
 
 def place_of(python):

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 
+import cost
 import kit
 import mute
 from kit import KRAIT, Background, check, folder
@@ -276,16 +277,31 @@ def dump_of_memory_that_does_not_come():
         check("%d (python3) first" % target.pid in said, said + text)
 
 
+def children_of(pid):
+    with contextlib.suppress(OSError):
+        return cost.tasks(pid)[1:]
+    return []
+
+
+def is_alive(pid):
+    with contextlib.suppress(OSError):
+        return mute.state(pid) != "Z"
+    return False
+
+
 @kit.case
 def mappings_that_are_locked():
     """Nothing of a process that hangs in mmap can be read, nor can its files be opened; record and
-    top show the other process whole."""
+    top show the other process whole. krait's children that wait for it end with krait."""
     with mute.hanging(mute.LOCKED, mute.Mute.WRITE) as (target, _), kit.python() as other, folder() as d:
         with Krait(d, "record", "-d", 1, "-F", 499, "-o", d + "/o.pb.gz", "-p", target.pid, "-p", other.pid) as running:
-            running.process.wait(20)
+            children = set()
+            kit.wait_for(lambda: running.process.poll() is not None or children.update(children_of(running.pid)), 20)
             said = running.said()
         check(running.process.returncode == 0, said)
         check("%d (python3) first" % target.pid in said, said)
+        check(children, "krait has no children that read")
+        kit.wait_for(lambda: not any(is_alive(child) for child in children), 5)
         kit.sees(d + "/o.pb.gz", "busy", pids=[other.pid])
         top = kit.krait("top", "--json", "-n", 1, "-i", "500ms", "-p", target.pid, "-p", other.pid)
         check("busy" in top.stdout, top.stderr)
