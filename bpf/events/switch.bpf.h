@@ -30,9 +30,6 @@ struct {
 	__type(value, struct wait_entry);
 } waits SEC(".maps");
 
-/* Sums over all CPUs: how long threads waited, and the weights that were sent for it. */
-__u64 waited_ns, waited_weight;
-
 /*
  * Waits of sites whose average is this or longer are all taken; shorter ones with the chance
  * average / wait_period_ns.
@@ -222,7 +219,6 @@ walk_inline void send_wait(struct wait_entry *e, __u64 weight)
 {
 	e->wait.sample.time_ns = e->over_ns;
 	e->wait.sample.weight = weight;
-	__sync_fetch_and_add(&waited_weight, weight);
 	count(COUNT_WAITS_TAKEN);
 	ring_output(&e->wait, sizeof(e->wait), BPF_RB_NO_WAKEUP);
 }
@@ -245,7 +241,6 @@ walk_global int finish_wait(__u32 tid, __u64 delay_ns)
 	ns = ready < ns ? ns - ready : 0;
 	e->phase = WAIT_RUNS;
 	s->average_ns = s->average_ns ? s->average_ns - (s->average_ns >> 3) + (ns >> 3) : ns;
-	__sync_fetch_and_add(&waited_ns, ns);
 	count(COUNT_WAITS);
 	if (!e->times) {
 		s->left_ns += ns;

@@ -469,8 +469,6 @@ void sampler_stats(struct sampler *s, struct sampler_stats *ret)
 	for (uint32_t i = 0; i < COUNT_MAX; i++)
 		ret->counters[i] = read_sum(s, s->skel->maps.counters, i);
 	ret->skipped = skipped_runs(s);
-	ret->waited_ns = s->skel->bss->waited_ns;
-	ret->waited_weight = s->skel->bss->waited_weight;
 	if (!bpf_obj_get_info_by_fd(bpf_program__fd(s->skel->progs.on_sample), &info, &n)) {
 		ret->run_ns = info.run_time_ns;
 		ret->run_count = info.run_cnt;

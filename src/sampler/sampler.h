@@ -164,12 +164,6 @@ struct sampler_stats {
 	 * 6.7 (dd8657894c11), raw tracepoints since about 6.1, perf events never.
 	 */
 	uint64_t skipped;
-	/*
-	 * How long threads waited, summed over all waits that are over (waited_ns), and the sum of
-	 * the weights that were sent for them (waited_weight). Both are equal if the stack of each
-	 * wait was taken.
-	 */
-	uint64_t waited_ns, waited_weight;
 };
 /* Records lost in the kernel: a ring was full, there was no ring, or walk state was in use. */
 static inline uint64_t sampler_lost(const struct sampler_stats *s)

@@ -137,6 +137,8 @@ def top_shows_each():
             check(last == shown.lines[-1]["since_start"]["value"], "the intervals' sum is %d" % last)
         done = kit.krait("top", "-n", 1, *events, "--value", "page-faults", "--", kit.PYTHON, "-c", "pass")
         check(re.search(r"^[0-9.]+ s: \d+ of page-faults \(count\) in ", done.stdout, re.M), done.stdout)
+        done = kit.krait("top", "-n", 1, *events, "--value", "samples", "--", kit.PYTHON, "-c", "pass")
+        check(re.search(r"^[0-9.]+ s: \d+ samples of cpu \(nanoseconds\) in ", done.stdout, re.M), done.stdout)
 
 
 @kit.case

@@ -3,6 +3,8 @@
 """Profiles with several values. The value "samples" counts the samples of the event that
 period_type names, so krait doesn't show it beside another event's value. The truth is what the
 tests write into the profiles."""
+import base64
+import gzip
 import json
 import marshal
 import os
@@ -153,10 +155,47 @@ def twice(path):
     check("twice-unknown", said.startswith("exit code") and "cpu, cpu" in said, said)
 
 
+def refused(name, words, *args):
+    got = krait("diff", *args)
+    check("diff-" + name, got == "exit code 1: krait: error: %s\n" % words, got)
+
+
+def compared(path):
+    """diff refuses to compare values of different events, also if their units are equal: CPU time
+    with time off the CPU, page faults with context switches, and the samples of such events. CPU
+    time may have another name on each side."""
+    other, page = path + ".other", path + ".html"
+    waits, faults, time = ("off_cpu", "nanoseconds"), ("page-faults", "count"), ("time", "nanoseconds")
+    for name, a, b in ("waits", CPU, waits), ("waits-first", waits, CPU), ("counts", faults, SWITCHES):
+        for at, kind in (path, a), (other, b):
+            save(at, (SAMPLES, kind), [("f", [1, 10])] * 50, period=(kind, 10))
+        none = "they have no value in common: %s has %s; %s has %s" % (path, a[0], other, b[0])
+        refused(name, none, path, other)
+        refused(name + "-page", none, path, other, "-o", page)
+        refused(name + "-samples", "samples are of %s in %s, of %s in %s: they can't be compared; --value chooses a value that both have"
+                % (a[0], path, b[0], other), path, other, "--value", "samples")
+    two_events(path, 200, 17)
+    save(other, (SAMPLES, SWITCHES), [("sleep", [1, 3])] * 34, period=(SWITCHES, 3))
+    refused("other-event", "%s has no cpu; --value context-switches compares what both have" % other, path, other)
+    got = json.loads(krait("diff", path, other, "--value", "context-switches", "--per", "run=1,1", "--json"))
+    check("diff-of-the-other-event", got["all"] == {"before": 51, "after": 102}, str(got))
+    save(path, (SAMPLES, CPU), [("f", [1, 10 * MS])] * 50)
+    save(other, (SAMPLES, time), [("f", [1, 20 * MS])] * 50, period=(time, PERIOD))
+    krait("diff", path, other, "-o", page)
+    for args, want in ((), {"before": 500 * MS, "after": 1000 * MS}), (("--value", "samples"), {"before": 50, "after": 50}):
+        got = json.loads(krait("diff", path, other, "--per", "run=1,1", "--json", *args))
+        check("diff-other-name-" + got["value"], got["all"] == want, str(got))
+    with open(page, encoding="utf-8") as f:
+        data = base64.b64decode(re.search(r'id="krait-view">\s*([^<]*)<', f.read())[1])
+    data = gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
+    got = json.loads(data.split(b"\n", 1)[0])
+    check("diff-other-name-page", (got["values"][got["value"]][0], got["totals"]) == ("cpu", [100, 1500 * MS]), str(got)[:300])
+
+
 def main():
     with tempfile.TemporaryDirectory() as work:
         path = os.path.join(work, "made.jsonl")
-        for case in too_few, heads, calls, merged, twice:
+        for case in too_few, heads, calls, merged, twice, compared:
             case(path)
     sys.exit(failed)
 

@@ -13,7 +13,6 @@
 #include "format/read.h"
 #include "picture/html/html_diff.h"
 #include "view/names/origin.h"
-#include "view/shape/tree.h"
 
 /* Takes the source text from a page, because the files may have changed since it was made. */
 static int take_text(const struct diff_options *o, const char *path, const char *tag,
@@ -97,65 +96,15 @@ static bool take_runs(const struct diff_options *o, struct diff_facts *f)
 	return true;
 }
 
-/*
- * The unit of the event whose samples are counted: .period_type names a value of the profile; NULL:
- * none, as in files of other tools and in merged ones
- */
-static const char *sampled_unit(const struct profile_meta *m)
-{
-	if (!m->period_type.type || streq(m->period_type.type, "samples"))
-		return NULL;
-	for (unsigned i = 0; i < m->n_values; i++)
-		if (profile_same_type(&m->values[i], &m->period_type))
-			return m->period_type.unit;
-	return NULL;
-}
-
-bool diff_samples_differ(const struct profile_meta *a, const struct profile_meta *b)
-{
-	const char *unit_a = sampled_unit(a), *unit_b = sampled_unit(b);
-
-	if (!unit_a || !unit_b || profile_same_type(&a->period_type, &b->period_type))
-		return false;
-	/* tools have different names for time */
-	return !streq(unit_a, "nanoseconds") || !streq(unit_b, "nanoseconds");
-}
-
 /* Chooses the value type of both sides of the comparison, and their divisors. */
 static int choose_measure(const struct diff_options *o, struct diff_facts *f)
 {
 	const struct profile_meta *a = profile_meta(f->diff.p[DIFF_A]);
 	const struct profile_meta *b = profile_meta(f->diff.p[DIFF_B]);
-	const struct profile_value_type *shown = &a->values[a->default_value],
-					*of_b = &b->values[b->default_value];
-	int at[DIFF_SIDES] = {(int)a->default_value, (int)b->default_value};
+	int r = diff_choose_values(f, o->value);
 
-	if (o->value) {
-		at[DIFF_A] = tree_value(f->diff.p[DIFF_A], o->value);
-		at[DIFF_B] = at[DIFF_A] < 0 ? 0 : tree_value(f->diff.p[DIFF_B], o->value);
-	} else if (!profile_same_type(shown, of_b)) {
-		at[DIFF_B] = tree_value(f->diff.p[DIFF_B], shown->type);
-		/* Tools have different names for time, so a time of another name is taken. */
-		if (at[DIFF_B] < 0 && streq(shown->unit, of_b->unit))
-			at[DIFF_B] = (int)b->default_value;
-	}
-	for (int side = 0; side < DIFF_SIDES; side++) {
-		if (at[side] < 0)
-			return err_wrap(at[side], "%s", f->name[side]);
-		f->diff.value[side] = (unsigned)at[side];
-	}
-	f->type = a->values[at[DIFF_A]].type;
-	f->unit = a->values[at[DIFF_A]].unit;
-	if (!streq(f->unit, b->values[at[DIFF_B]].unit))
-		return err_set(-EINVAL, "%s is in %s in %s, in %s in %s: they can't be compared",
-			       f->type, f->unit, f->name[DIFF_A], b->values[at[DIFF_B]].unit,
-			       f->name[DIFF_B]);
-	if (streq(f->type, "samples") && diff_samples_differ(a, b))
-		return err_set(-EINVAL,
-			       "samples are of %s in %s, of %s in %s: they can't be compared; "
-			       "--value chooses a value that both have",
-			       a->period_type.type, f->name[DIFF_A], b->period_type.type,
-			       f->name[DIFF_B]);
+	if (r)
+		return r;
 	f->per = o->per_name;
 	if (o->per_name) {
 		f->diff.work_known = true;

@@ -54,6 +54,12 @@ _must_use_ int diff_print_json(const struct diff_facts *f, const struct diff_sty
  */
 bool diff_samples_differ(const struct profile_meta *a, const struct profile_meta *b);
 
+/*
+ * Chooses the value that is compared: the one called @name, or if that is NULL A's default value.
+ * Sets .diff.value, .type and .unit. 0 or -EINVAL + message.
+ */
+_must_use_ int diff_choose_values(struct diff_facts *f, const char *name);
+
 _must_use_ int diff_print_page(const struct diff_facts *f, const struct diff_style *style,
 			       FILE *out);
 

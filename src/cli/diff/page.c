@@ -45,11 +45,18 @@ static bool is_samples(const struct profile_value_type *v)
 static bool drops_samples(const struct page *g)
 {
 	struct profile *const *p = g->f->diff.p;
-	const struct profile_meta *a = profile_meta(p[DIFF_A]), *b = profile_meta(p[DIFF_B]);
-	const struct profile_value_type *shown = &a->values[g->f->diff.value[DIFF_A]];
 
-	return diff_samples_differ(a, b) && !is_samples(shown) &&
-	       tree_value(p[DIFF_B], shown->type) >= 0;
+	return diff_samples_differ(profile_meta(p[DIFF_A]), profile_meta(p[DIFF_B]));
+}
+
+/* Returns the value of side B that is beside A's value @i; -1: none. */
+static int value_of_b(const struct page *g, unsigned i)
+{
+	struct profile *const *p = g->f->diff.p;
+
+	if (i == g->f->diff.value[DIFF_A])
+		return (int)g->f->diff.value[DIFF_B];
+	return tree_value(p[DIFF_B], profile_meta(p[DIFF_A])->values[i].type);
 }
 
 /*
@@ -64,7 +71,7 @@ static int take_meta(struct page *g)
 	int r;
 
 	for (unsigned i = 0; i < a->n_values; i++) {
-		int at = tree_value(p[DIFF_B], a->values[i].type);
+		int at = value_of_b(g, i);
 
 		if (at < 0 || (drops && is_samples(&a->values[i])))
 			continue;

@@ -65,7 +65,8 @@ static void plain_amount(const struct top *t, const struct browse_facts *f, stru
 {
 	const struct live *l = t->live;
 	const struct profile_meta *m = profile_meta(l->p);
-	const struct profile_value_type *shown = &m->values[l->value];
+	/* value 0 is the number of samples, which are those of the first event */
+	const struct profile_value_type *event = &m->values[MAX(l->value, 1u)];
 
 	str_addf(out, "%.1f s: ", l->seconds[LIVE_SINCE]);
 	if (live_has_samples(l))
@@ -73,7 +74,7 @@ static void plain_amount(const struct top *t, const struct browse_facts *f, stru
 	else
 		str_addf(out, "%lld", (long long)l->interval.value);
 	if (m->n_values > 2)
-		str_addf(out, " of %s (%s)", shown->type, shown->unit);
+		str_addf(out, " of %s (%s)", event->type, event->unit);
 	str_addf(out, " in %.2f s", l->interval_seconds);
 }
 
