@@ -190,9 +190,8 @@ static int hand_on(struct collect *c, struct waiting *w, bool last)
 	s.labels = thread_labels(c, w->process, &w->rec, w->state);
 	if (profile_failed(c->profile))
 		return err_set(-ENOMEM, "out of memory for the profile");
-	s.time_ns = w->rec.time_ns > c->config.start_ns
-			    ? (int64_t)(w->rec.time_ns - c->config.start_ns)
-			    : 0;
+	s.time_ns =
+		w->shown_ns > c->config.start_ns ? (int64_t)(w->shown_ns - c->config.start_ns) : 0;
 	set_values(c, &w->rec, s.values);
 	r = profile_add(c->profile, &s);
 	if (!r && c->config.added)

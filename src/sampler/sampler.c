@@ -240,14 +240,19 @@ void sampler_close(struct sampler *s)
 
 int sampler_enable(struct sampler *s, bool on)
 {
-	int r = per_cpu_enable(s, on);
+	int r;
 
-	s->skel->bss->unwind_epoch = unwind_store_epoch();
-	if (on)
-		s->skel->bss->began_ns = clock_ns(CLOCK_MONOTONIC);
-	s->skel->bss->armed = s->enabled = on;
-	if (!on)
+	/* To switch events off takes time: by .armed all end at one moment. */
+	if (!on) {
+		s->skel->bss->armed = s->enabled = false;
 		s->ended_ns = clock_ns(CLOCK_MONOTONIC);
+	}
+	r = per_cpu_enable(s, on);
+	s->skel->bss->unwind_epoch = unwind_store_epoch();
+	if (on) {
+		s->skel->bss->began_ns = clock_ns(CLOCK_MONOTONIC);
+		s->skel->bss->armed = s->enabled = true;
+	}
 	return r ? err_sys(r, "can't %s sampling", on ? "start" : "stop") : 0;
 }
 

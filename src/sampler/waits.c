@@ -35,8 +35,8 @@ void waits_prepare(struct sampler *s)
 	bpf_map__set_max_entries(s->skel->maps.waits, 1);
 }
 
-/* How long the thread was ready to run and had no CPU, by /proc; @known if that can't be read. */
-static uint64_t run_delay(const struct proc_key *proc, uint32_t tid, uint64_t known)
+/* How long the thread was ready to run and had no CPU, by /proc; 0 if that can't be read. */
+static uint64_t run_delay(const struct proc_key *proc, uint32_t tid)
 {
 	_cleanup_fclose_ FILE *f = NULL;
 	unsigned long long ns;
@@ -44,7 +44,21 @@ static uint64_t run_delay(const struct proc_key *proc, uint32_t tid, uint64_t kn
 
 	snprintf(path, sizeof(path), "/proc/%u/task/%u/schedstat", proc->tgid, tid);
 	f = fopen(path, "re");
-	return f && fscanf(f, "%*u %llu", &ns) == 1 ? ns : known;
+	return f && fscanf(f, "%*u %llu", &ns) == 1 ? ns : 0;
+}
+
+/*
+ * For how long of its last wait the thread was ready to run. /proc is read some time after the
+ * recording's end. A thread that waited at the end may have been ready since: that long at most
+ * doesn't count. The number of a thread that has ended may be another one's.
+ */
+static uint64_t ready_ns(const struct sampler *s, const struct wait_entry *e)
+{
+	uint64_t delay = run_delay(&e->wait.sample.proc, e->wait.sample.tid);
+	uint64_t since_end = clock_ns(CLOCK_MONOTONIC) - s->ended_ns;
+	uint64_t ns = delay - MIN(delay, e->delay_ns);
+
+	return e->phase == WAIT_WAITS ? ns - MIN(ns, since_end) : ns;
 }
 
 /* How much of the thread's waits no weight has yet: the sum of .owed_ns (struct wait_site). */
@@ -60,8 +74,7 @@ static uint64_t owed_of(const struct wait_entry *e)
 static void hand_on(struct sampler *s, struct wait_entry *e)
 {
 	struct rec_wait *wait = &e->wait;
-	uint64_t ready = run_delay(&wait->sample.proc, wait->sample.tid, e->delay_ns) - e->delay_ns;
-	uint64_t ns;
+	uint64_t ready = ready_ns(s, e), ns;
 
 	if (e->phase == WAIT_RUNS)
 		e->over_ns = wait->since_ns = s->ended_ns;
@@ -77,18 +90,32 @@ static void hand_on(struct sampler *s, struct wait_entry *e)
 		s->config.record(s->config.ctx, wait, sizeof(*wait));
 }
 
+/*
+ * Reads the next entry of the map `waits`; *@n: how many keys were read before. If an entry is
+ * deleted meanwhile, the kernel may begin with the first one again.
+ */
+static bool next_entry(struct sampler *s, uint32_t *key, unsigned *n, struct wait_entry *e)
+{
+	unsigned most = 2 * bpf_map__max_entries(s->skel->maps.waits);
+	int fd = bpf_map__fd(s->skel->maps.waits);
+
+	while (*n < most && !bpf_map_get_next_key(fd, *n ? key : NULL, key)) {
+		++*n;
+		if (!bpf_map_lookup_elem(fd, key, e))
+			return true;
+	}
+	return false;
+}
+
 void waits_read_open(struct sampler *s)
 {
-	int fd = bpf_map__fd(s->skel->maps.waits);
-	uint32_t key, *before = NULL;
 	struct wait_entry e;
+	unsigned n = 0;
+	uint32_t key;
 
 	if (s->waits_read || waits_source(s) < 0)
 		return;
 	s->waits_read = true;
-	while (!bpf_map_get_next_key(fd, before, &key)) {
-		if (!bpf_map_lookup_elem(fd, &key, &e))
-			hand_on(s, &e);
-		before = &key;
-	}
+	while (next_entry(s, &key, &n, &e))
+		hand_on(s, &e);
 }

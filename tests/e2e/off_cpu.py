@@ -130,6 +130,56 @@ def beside_cpu_clock():
     check(" of cpu-clock, " in said, said)
 
 
+BEGINS = """
+import json, time
+def long():
+    time.sleep(1)
+time.sleep(0.05)
+began = time.time_ns()
+long()
+print(json.dumps(began))
+"""
+
+
+@kit.case
+def time_of_a_wait():
+    """A wait's time is when it began, so that files that show time draw it where it was."""
+    with folder() as d:
+        began, profile, _ = record(d, BEGINS, "-e", "wait", "--times")
+    times = [profile.time_nanos + int(s.labels["time"]) for s in profile.samples
+             if "long" in [l.name for l in profile.stack(s)] and s.values[-1] > 5e8]
+    check(len(times) == 1 and 0 <= times[0] - began < 1e8, "began at %d, recorded %s" % (began, times))
+
+
+IDLE = """
+import time
+while True:
+    end = time.thread_time() + 0.002
+    while time.thread_time() < end: pass
+    time.sleep(0.05)
+"""
+
+
+@kit.case
+def says_where():
+    """krait says how to see waits that were recorded, if the output doesn't show them by itself."""
+    with folder() as d, python(IDLE) as program:
+        def said(*options):
+            done = krait("record", "-d", "1", "-p", program.pid, *options)
+            check(done.returncode == 0 and "krait dump" not in done.stderr, done.stderr)
+            return done.stderr
+        for name, words in (("o.svg", "svg shows one value, and here not the waits; --value off_cpu"),
+                            ("o.folded", "folded shows one value, and here not the waits; --value off_cpu"),
+                            ("o.pb.gz", "`krait report --value off_cpu %s/o.pb.gz` shows where" % d)):
+            check(words in said("--wall", "-o", "%s/%s" % (d, name)), "not said of %s: %s" % (name, words))
+        report = krait("report", d + "/o.pb.gz").stdout
+        check("Most of the time was waiting" in report and "; --value off_cpu shows the waits" in report, report)
+        check("of the time waiting is" in krait("report", "--value", "off_cpu", d + "/o.pb.gz").stdout, report)
+        for options in ("-e", "wait"), ("--wall", "--value", "off_cpu"):
+            words = said(*options, "-o", d + "/x.folded")
+            check("--value off_cpu" not in words, words)
+
+
 SLEEPS = """
 import time
 def often():

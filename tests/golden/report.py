@@ -753,6 +753,44 @@ def gil(path):
     check("gil-json", [(g["name"], g["total"]) for g in json.loads(krait(
         "report", path, "--json", "--value", "samples").stdout)["gil"]] == [
             ("held", 3), ("released", 1), ("waiting", 1)])
+    rows = [{"type": "krait", "version": 1, "sample_types": [{"type": "samples", "unit": "count"}, {"type": "cpu", "unit": "nanoseconds"},
+                                                             {"type": "off_cpu", "unit": "nanoseconds"}]},
+            {"type": "mapping", "id": 1, "name": "[python 3.12]"}, {"type": "frame", "id": 1, "mapping": 1, "name": "f"},
+            {"type": "stack", "id": 1, "frames": [1]}]
+    for i, (state, values) in enumerate((("held", [1, 9, 0]), ("waiting", [0, 0, 3]), ("released", [0, 0, 1])), 1):
+        rows += [{"type": "labels", "id": i, "labels": {"gil": state}}, {"type": "sample", "stack": 1, "labels": i, "values": values}]
+    waits = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    text = krait("report", "-", "--value", "off_cpu", stdin=waits).stdout.decode()
+    check("gil-of-waits", "\nGIL, of the time waiting: waiting for it 75.0 %, released 25.0 %\n" in text, text)
+    text = krait("report", "-", "--value", "off_cpu", "--by", "gil", stdin=waits).stdout.decode()
+    check("gil-by-of-waits", "\n  share    gil, of waiting threads\n" in text, text)
+
+
+def waits_in_time(work):
+    """Files that show time show a wait from its beginning, which is its sample's time, to its end.
+    The thread waited from 1 to 2 s and from 3 to 3.5 s."""
+    rows = [{"type": "krait", "version": 1, "sample_types": [{"type": "samples", "unit": "count"}, {"type": "off_cpu", "unit": "nanoseconds"}],
+             "period_type": {"type": "off_cpu", "unit": "nanoseconds"}, "period": 1}, {"type": "labels", "id": 1, "labels": {"tid": "7", "thread": "t"}}, {"type": "mapping", "id": 1, "name": "[python 3.12]"}]
+    for i, (begin, ns) in enumerate(((1, 10 ** 9), (3, 5 * 10 ** 8)), 1):
+        rows += [{"type": "frame", "id": i, "mapping": 1, "name": "f%d" % i}, {"type": "stack", "id": i, "frames": [i]},
+                 {"type": "sample", "stack": i, "labels": 1, "values": [1, ns], "time": begin * 10 ** 9}]
+    waits = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    path = os.path.join(work, "waits")
+    for kind in "trace", "firefox":
+        krait("report", "-", "--value", "off_cpu", "--format", kind, "-o", path, stdin=waits)
+        with open(path, encoding="utf-8") as f:
+            data = json.load(f)
+        if kind == "trace":
+            got = [(e["ph"], e["name"], round(e["ts"] / 1e6, 3)) for e in data["traceEvents"] if e["ph"] in "BE"]
+            got = [(name if ph == "B" else None, ts) for ph, name, ts in got]
+        else:
+            names, (thread,) = data["shared"]["stringArray"], data["threads"]
+            functions = data["shared"]["funcTable"]["name"]
+            frames = [names[functions[i]] for i in data["shared"]["frameTable"]["func"]]
+            stacks = [frames[i] for i in data["shared"]["stackTable"]["frame"]]
+            got = [(stacks[s] if s is not None else None, round(t / 1e3, 3)) for s, t in zip(thread["samples"]["stack"], thread["samples"]["time"])]
+        want = [("f1", 1), (None, 2), ("f2", 3)] + [(None, 3.5)] * (kind == "trace")
+        check("waits-in-time-" + kind, got == want, str(got))
 
 
 def tables(work, path):
@@ -1290,6 +1328,7 @@ def main():
         packed_pages(work, path)
         speedscope_and_back(work, path, "made")
         speedscope_and_back(work, GO, "go")
+        waits_in_time(work)
         firefox_and_back(work, path, "made")
         firefox_and_back(work, GO, "go")
         firefox_of_today(work, path)

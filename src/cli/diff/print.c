@@ -301,8 +301,8 @@ static void print_md_table(const struct diff_facts *f, const struct diff_style *
 	if (!has_rows(f))
 		return;
 	fprintf(out, "\n| %s | before | after | own | %stotal |\n|---|---:|---:|---:|---:|%s\n",
-		f->groups ? view_by_heading(f->by) : "function", has_costs(f) ? "share | " : "",
-		has_costs(f) ? "---:|" : "");
+		f->groups ? view_by_heading(f->by, f->type) : "function",
+		has_costs(f) ? "share | " : "", has_costs(f) ? "---:|" : "");
 	vec_foreach(row, &f->diff.rows) {
 		if (n == style->limit)
 			break;

@@ -146,7 +146,10 @@ void view_say_unknown(const char *package)
 		log_warn("--mine %s: no code of such a package is in the profile", package);
 }
 
-const char *view_by_heading(const char *by)
+const char *view_by_heading(const char *by, const char *value)
 {
-	return streq(by, "gil") ? "gil, of running threads: waiting threads have no samples" : by;
+	if (!streq(by, "gil"))
+		return by;
+	return streq(value, "off_cpu") ? "gil, of waiting threads"
+				       : "gil, of running threads: waiting threads have no samples";
 }

@@ -32,8 +32,8 @@ int view_value_rows(void *field, const char *text);
 /* Warns of the package name that view_mine() returned, which no frame has. */
 void view_say_unknown(const char *package);
 
-/* Returns the heading of a table whose rows are the values of label @by. */
-const char *view_by_heading(const char *by);
+/* Returns the heading of a table of @value whose rows are the values of label @by. */
+const char *view_by_heading(const char *by, const char *value);
 
 /* Checks what concerns several options together. 0, or -EINVAL + message. */
 _must_use_ int view_options_check(const struct view_options *o);

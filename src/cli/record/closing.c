@@ -175,9 +175,10 @@ static void add_presence(const struct session *s, struct closing *c)
 		say_nothing_came(s, c);
 	else if (!told && cpu && share < HARDLY_PERCENT)
 		closing_line(c, LOG_NOTE,
-			     "the target was hardly on the CPU (%.2f %% of one): it waits; this "
-			     "profile shows only where it ran",
-			     share);
+			     "the target was hardly on the CPU (%.2f %% of one): it waits; %s",
+			     share,
+			     c->m->collect.n_waited ? "--value off_cpu shows where"
+						    : "this profile shows only where it ran");
 }
 
 /* how many samples an estimate of the number of events needs to be right to some percent */

@@ -151,42 +151,78 @@ static void write_elsewhere(struct recording *x)
 	caller_leave(&x->session.caller);
 }
 
-/* Prints how long the program waited, of which the shares of the first sentence say nothing. */
-static void say_use(struct recording *x)
+/*
+ * Is --value off_cpu the way to see the waits? It isn't if none were recorded or they are shown
+ * anyway.
+ */
+static bool hides_waits(const struct recording *x, const struct summary *m)
 {
-	_cleanup_str_ struct str words = {};
+	return m->collect.n_waited && !(x->options->value && streq(x->options->value, "off_cpu"));
+}
+
+/* Does the output have all values of the recording? Other formats have the one of --value. */
+static bool has_all_values(const struct recording *x)
+{
+	static const char *const formats[] = {"html", "svg", "pprof", "jsonl"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(formats); i++)
+		if (streq(x->options->format->name, formats[i]))
+			return true;
+	return false;
+}
+
+/* Prints how long the program waited, of which the shares of the first sentence say nothing. */
+static void say_use(struct recording *x, const struct summary *m)
+{
+	_cleanup_str_ struct str words = {}, path = {};
 	pid_t living;
 
 	if (!cpu_words_add(x->session.profile, &words))
 		return;
-	living = session_use_living(&x->session);
+	living = m->collect.n_waited ? 0 : session_use_living(&x->session);
 	if (living)
 		str_addf(&words, "; `krait dump -p %d` shows where it waits", living);
+	if (hides_waits(x, m) && has_all_values(x) && !streq(x->path, "-")) {
+		str_add_shell_word(&path, x->path);
+		str_addf(&words, "; `krait report --value off_cpu %s` shows where it waited",
+			 str_cstr(&path));
+	}
 	log_note("%s", str_cstr(&words));
+}
+
+/* Prints that the waits were recorded and the output doesn't show them, as a page does. */
+static void say_hidden(const struct recording *x, const struct summary *m)
+{
+	const char *name = x->options->format->name;
+
+	if (hides_waits(x, m) && (!has_all_values(x) || streq(name, "svg")))
+		log_note("%s shows one value, and here not the waits; --value off_cpu shows them",
+			 name);
 }
 
 /*
  * Prints that no output was written, so that nobody opens an empty page or takes an earlier one for
  * this recording's.
  */
-static void say_not_written(struct recording *x)
+static void say_not_written(struct recording *x, const struct summary *m)
 {
 	bool earlier = !streq(x->path, "-") && access(x->path, F_OK) == 0;
 
-	say_use(x);
+	say_use(x, m);
 	log_note("there is nothing to show, so %s isn't written%s",
 		 streq(x->path, "-") ? "a page" : x->path,
 		 earlier ? "; the file of that name is from an earlier time" : "");
 }
 
 /* Prints what was found and where it was written, and how to see more. */
-static void say_written(struct recording *x)
+static void say_written(struct recording *x, const struct summary *m)
 {
 	_cleanup_str_ struct str path = {};
 
-	say_use(x);
+	say_use(x, m);
 	if (x->headline.n)
 		log_note("%s", str_cstr(&x->headline));
+	say_hidden(x, m);
 	if (streq(x->path, "-"))
 		return;
 	str_add_shell_word(&path, x->path);
@@ -217,9 +253,9 @@ static int close_recording(struct recording *x, const struct summary *m,
 		code = EXIT_FAILED;
 	}
 	if (!written && leaves_nothing(x))
-		say_not_written(x);
+		say_not_written(x, m);
 	else if (!written)
-		say_written(x);
+		say_written(x, m);
 	return code;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a recording says of the GIL. Samples are of running threads. A thread that waits for the GIL
- * sleeps, so shares of CPU time don't show for how long; a thread that holds it may sleep too.
+ * What a recording says of the GIL. Samples of CPU time are of running threads. A thread that waits
+ * for the GIL sleeps, so shares of CPU time don't show for how long; a thread that holds it may sleep
+ * too.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -35,7 +36,12 @@ static void add_words(struct lines *l, const char *text)
 	l->used += n;
 }
 
-static const char *state_words(const char *state)
+static bool is_off_cpu(const struct report_facts *f)
+{
+	return streq(profile_meta(f->p)->values[f->value].type, "off_cpu");
+}
+
+static const char *state_words(const struct report_facts *f, const char *state)
 {
 	static const char *const words[][2] = {
 		{"waiting", "beginning or ending a wait for it"},
@@ -43,6 +49,8 @@ static const char *state_words(const char *state)
 		{"unknown", "not known"},
 	};
 
+	if (is_off_cpu(f) && streq(state, "waiting"))
+		return "waiting for it";
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
 		if (streq(state, words[i][0]))
 			return words[i][1];
@@ -63,15 +71,10 @@ static void add_shares(const struct report_facts *f, const report_shares *shares
 			continue;
 		str_add(l->out, apart);
 		l->used += (int)strlen(apart);
-		str_addf(&text, "%s %.1f %%", state_words(s->name), percent);
+		str_addf(&text, "%s %.1f %%", state_words(f, s->name), percent);
 		add_words(l, str_cstr(&text));
 		apart = ", ";
 	}
-}
-
-static bool is_off_cpu(const struct report_facts *f)
-{
-	return streq(profile_meta(f->p)->values[f->value].type, "off_cpu");
 }
 
 /* A process whose threads had the GIL in samples, and for how long. */

@@ -275,6 +275,7 @@ static void print_share(struct report_printer *p, const struct report_share *s, 
 
 static int print_shares(struct report_printer *p, const char *by)
 {
+	const char *value = profile_meta(p->f->p)->values[p->f->value].type;
 	report_shares shares = {};
 	int r = report_shares_of(p->f, by, &shares);
 	const char *many = streq(by, "process")	 ? "processes"
@@ -289,9 +290,9 @@ static int print_shares(struct report_printer *p, const char *by)
 		r = report_shares_fold(&shares, by);
 	shown = MIN(shares.n, (size_t)p->style->limit);
 	if (!r && p->md)
-		fprintf(p->out, "\n| share | %s |\n|---:|---|\n", view_by_heading(by));
+		fprintf(p->out, "\n| share | %s |\n|---:|---|\n", view_by_heading(by, value));
 	else if (!r)
-		fprintf(p->out, "\n  share    %s\n", view_by_heading(by));
+		fprintf(p->out, "\n  share    %s\n", view_by_heading(by, value));
 	for (size_t i = 0; !r && i < shown; i++)
 		print_share(p, &shares.v[i], many, true);
 	for (size_t i = shown; !r && i < shares.n; i++) {

@@ -16,7 +16,7 @@ const char *report_value_words(const struct report_facts *f)
 	if (streq(type, "cpu"))
 		return "CPU time";
 	if (streq(type, "off_cpu"))
-		return "time off the CPU";
+		return "time waiting";
 	return type;
 }
 
@@ -335,10 +335,21 @@ static bool waits(const struct report_facts *f)
 	       cpu_words_waits(f->p);
 }
 
+/* Does the profile say what threads waited for? */
+static bool has_waits(const struct profile_meta *m)
+{
+	for (unsigned i = 0; i < m->n_values; i++)
+		if (streq(m->values[i].type, "off_cpu"))
+			return true;
+	return false;
+}
+
 static void add_waits(const struct report_facts *f, struct str *b)
 {
 	str_add(b, "Most of the time was waiting; all functions together took ");
 	report_add_totals(f, b);
+	if (has_waits(profile_meta(f->p)))
+		str_add(b, "; --value off_cpu shows the waits");
 }
 
 void report_add_lede(const struct report_facts *f, struct str *b)

@@ -11,10 +11,11 @@
 /* A sample that wasn't handed to the profile yet. */
 struct waiting {
 	struct rec_sample rec;
-	uint32_t process; /* the sample's process, as an index into processes.all */
-	uint32_t flush;	  /* value of collect.flushes when the sample came */
-	uint32_t state;	  /* what the thread waited for (wait_state.h); 0: it ran */
-	bool met;	  /* its thread was met, and the sample counted, since the last flush */
+	uint32_t process;  /* the sample's process, as an index into processes.all */
+	uint32_t flush;	   /* value of collect.flushes when the sample came */
+	uint32_t state;	   /* what the thread waited for (wait_state.h); 0: it ran */
+	bool met;	   /* its thread was met, and the sample counted, since the last flush */
+	uint64_t shown_ns; /* its time in the profile: when it was taken, or the wait began */
 };
 
 /* A stack that has no name yet. */

@@ -140,6 +140,9 @@ static int put_run(void *arg, const struct profile_sample *run, int64_t last_ns)
 	if (last_ns > time_ns)
 		put_sample(t, node, last_ns, 0, ran - first);
 	t->at_ns = last_ns;
+	/* one sample for a long time is a wait, whose time is its beginning */
+	if (t->in_time && last_ns == time_ns && ran > gap_ns && ran < INT64_MAX - time_ns)
+		t->at_ns = time_ns + ran - t->period_ns;
 	return ferror(t->f->out) ? -EIO : 0;
 }
 
