@@ -98,9 +98,10 @@ struct rec_wait {
 	__u8 fd;		  /* enum wait_fd: what .arg[0] is */
 	__u8 flags;		  /* WAIT_* */
 };
-#define WAIT_DISK  1 /* flag: the kernel counts it as a wait for a disk (task_struct.in_iowait) */
-#define WAIT_EXITS 2 /* flag: the thread is in do_exit() */
-#define WAIT_OPEN  4 /* flag: the wait isn't over */
+#define WAIT_DISK   1 /* flag: the kernel counts it as a wait for a disk (task_struct.in_iowait) */
+#define WAIT_EXITS  2 /* flag: the thread is in do_exit() */
+#define WAIT_OPEN   4 /* flag: the wait isn't over */
+#define WAIT_CGROUP 8 /* flag: cgroup v2 has frozen the thread, or it is stopped */
 
 /* How far a thread is between two switches. */
 enum wait_phase {
@@ -110,7 +111,10 @@ enum wait_phase {
 	WAIT_IS_OVER,
 };
 
-/* The waits of a thread at one site: a system call and, of a futex, about its address. */
+/*
+ * The waits of a thread at one site: a system call with, if its first argument may be a descriptor,
+ * that descriptor, and if it is a futex, about its address.
+ */
 struct wait_site {
 	__u32 site; /* hash of the site; 0: the entry is free */
 	__u32 reserved;
@@ -136,7 +140,7 @@ struct wait_entry {
 	__u32 times;
 	__u32 site;  /* index in .sites of the last wait */
 	__u32 phase; /* enum wait_phase */
-	__u32 reserved;
+	__s32 call;  /* the last system call in which the thread waited, not restart_syscall() */
 	struct wait_site sites[WAIT_SITES];
 };
 #define WAIT_ONE 1024
@@ -394,7 +398,7 @@ struct exe_entry {
 	X(BUSY, "samples lost because another was being taken on the same CPU")                    \
 	X(NO_WAIT, "waits of threads for which the kernel's table had no room")                    \
 	X(WAITS, "waits")                                                                          \
-	X(WAITS_TAKEN, "waits of which the stack was taken")                                       \
+	X(WAITS_LEFT, "waits of which no stack was taken, to save CPU time")                       \
 	X(WAIT_UNSEEN, "waits whose end wasn't seen")
 
 enum bpf_counter {

@@ -327,17 +327,34 @@ walk_inline void add_busy(__u32 source, __u64 ns)
 }
 
 /*
- * Takes the sample of @m with the state in @slot (enum walk_slot). If the slot is in use, the
- * sample counts as lost. True: the sample was sent, or is in m->kept. Only in perf programs is it
- * measured how long a sample takes: they can't be preempted, and the kernel drops other samples
- * until they end.
+ * Does the program at a switch of tasks walk on this CPU? It may hold a lock of the map `procs`,
+ * which is an LRU hash. A perf event that comes as an NMI meanwhile would wait for that lock for
+ * ever if it met the process too.
+ */
+walk_inline bool switch_walks(void)
+{
+	const struct walk *w = walk_state(SLOT_SWITCH);
+
+	return w && *(const volatile __u32 *)&w->users;
+}
+
+/*
+ * Takes the sample of @m with the state in @slot (enum walk_slot). If the slot is in use, or if a
+ * perf event interrupts the program at a switch of tasks, the sample counts as lost. True: the
+ * sample was sent, or is in m->kept. Only in perf programs is it measured how long a sample takes:
+ * they can't be preempted, and the kernel drops other samples until they end.
  */
 walk_inline bool capture(const struct moment *m, __u32 slot)
 {
-	struct walk *w = walk_take(slot);
 	struct rec_sample own;
+	struct walk *w;
 	bool taken;
 
+	if (slot == SLOT_PERF && switch_walks()) {
+		count(COUNT_BUSY);
+		return false;
+	}
+	w = walk_take(slot);
 	if (!w)
 		return false;
 	w->began_ns = bpf_ktime_get_ns();

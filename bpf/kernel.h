@@ -197,6 +197,10 @@ struct task_struct___state {
 struct task_struct___old {
 	volatile long state;
 } CORE;
+/* whether the task is frozen by cgroup v2 (5.2+; not in a kernel without control groups) */
+struct task_struct___frozen {
+	unsigned frozen : 1;
+} CORE;
 struct task_struct___x86 {
 	struct thread_struct___x86 thread;
 } CORE;

@@ -14,8 +14,9 @@
  *
  * SLOT_PERF: perf events. The kernel runs one perf program at a time on a CPU, in whatever context
  * (bpf_prog_active), so all events share it.
- * SLOT_SWITCH: the program at a switch of tasks. Interrupts are off, but a sample in an NMI may
- * come, and the thread that leaves may be in the middle of a fexit program.
+ * SLOT_SWITCH: the program at a switch of tasks. Interrupts are off, but a perf event may come as
+ * an NMI, whose sample isn't taken then (capture()), and the thread that leaves may be in the
+ * middle of a fexit program.
  * SLOT_TASK: fexit programs, which run in the context of a thread. They can't migrate meanwhile,
  * but where the kernel is preemptible, another thread can run in the middle of a walk. If that
  * thread meets the same program, the kernel itself skips it (recursion_misses).

@@ -7,14 +7,14 @@
  * and the record sent, when the thread leaves the CPU the next time.
  *
  * Stacks are taken by chance, if there are too many waits to take all within the budget. The chance
- * depends only on what was known before the wait began, so that weights are unbiased
- * (docs/decisions/0023).
+ * depends only on what was known before the wait began: how long waits at its site took. Time of
+ * waits whose stacks weren't taken goes to stacks of the same thread and site, whichever of them
+ * waited (docs/decisions/0023).
  */
 #ifndef BPF_SWITCH_H
 #define BPF_SWITCH_H
 
 #include "capture.bpf.h"
-#include "process/task_state.bpf.h"
 
 /* krait's own process: if its waits were recorded, they would cause more waits */
 const volatile __u32 own_tgid;
@@ -55,7 +55,8 @@ walk_inline void adjust_period(__u64 now)
 {
 	__u64 ns = now - wait_adjusted_ns, spent = wait_spent_ns, allowed, period = wait_period_ns;
 
-	if (ns < ADJUST_NS)
+	/* Below 0, another CPU has changed the period after this one read the clock. */
+	if ((__s64)ns < ADJUST_NS)
 		return;
 	wait_adjusted_ns = now;
 	wait_spent_ns = 0;
@@ -72,13 +73,16 @@ walk_inline void adjust_period(__u64 now)
 	wait_period_ns = period < PERIOD_LEAST ? 0 : period;
 }
 
-/* Is the stack of this wait taken? Sets e->times. */
+/*
+ * Is the stack of this wait taken? Sets e->times. Until a thread has a stack, each of its waits is
+ * chosen.
+ */
 walk_inline bool is_chosen(struct wait_entry *e)
 {
 	__u64 average = e->sites[bounded(e->site, WAIT_SITES)].average_ns, period = wait_period_ns;
 	__u64 times = WAIT_ONE;
 
-	if (average && average < period)
+	if (e->wait.sample.type == REC_WAIT && average && average < period)
 		times = (period << 10) / average;
 	if (times > TIMES_MOST)
 		times = TIMES_MOST;
@@ -119,6 +123,21 @@ walk_inline void read_call(struct task_struct *task, struct call *call)
 #endif
 
 /*
+ * A system call that goes on after the thread was stopped is restart_syscall() for the kernel, with
+ * the arguments of the first call. It counts as the call in which the thread waited before.
+ */
+walk_inline void name_call(struct wait_entry *e, struct call *call)
+{
+	if (call->number == CALL_RESTART)
+		call->number = e->call;
+	else if (call->number >= 0)
+		e->call = call->number;
+}
+
+/* what is below this in a system call's first argument may be a descriptor (fs.nr_open) */
+#define DESCRIPTORS (1 << 20)
+
+/*
  * Finds the entry of the wait's site. Of a futex's address the low 8 bits don't count. If both
  * entries that the site may have belong to other sites, it shares one of them.
  */
@@ -129,6 +148,8 @@ walk_inline void find_site(struct wait_entry *e, const struct call *call)
 
 	if (call->number == CALL_FUTEX)
 		h ^= call->arg[0] >> 8 << 10;
+	else if (call->number >= 0 && call->arg[0] < DESCRIPTORS)
+		h ^= call->arg[0] << 10;
 	h *= 0x9e3779b97f4a7c15ull;
 	site = (__u32)(h >> 32) | 1;
 	at = (__u32)bounded(h >> 60, WAIT_SITES);
@@ -165,6 +186,17 @@ walk_inline __u8 kind_of_fd(struct task_struct *task, __u64 fd)
 	return file ? kind_of_mode(BPF_CORE_READ(file, f_inode, i_mode)) : WAIT_FD_NONE;
 }
 
+/* The flags of the wait that @task begins: WAIT_*. */
+walk_inline __u8 flags_of(struct task_struct *task)
+{
+	struct task_struct___frozen *frozen = (void *)task;
+	__u8 flags = BPF_CORE_READ_BITFIELD_PROBED(task, in_iowait) ? WAIT_DISK : 0;
+
+	if (bpf_core_field_exists(frozen->frozen) && BPF_CORE_READ_BITFIELD_PROBED(frozen, frozen))
+		flags |= WAIT_CGROUP;
+	return flags;
+}
+
 /*
  * Describes the wait that thread @tid, the current one, begins, and chooses whether its stack is
  * taken. Returns whether it is.
@@ -179,9 +211,11 @@ walk_global int begin_wait(__u32 tid, __u32 state)
 	if (!e)
 		return 0;
 	read_call(task, &call);
+	name_call(e, &call);
 	find_site(e, &call);
 	if (!is_chosen(e)) {
 		e->times = 0;
+		count(COUNT_WAITS_LEFT);
 		return 0;
 	}
 	wait = &e->wait;
@@ -189,7 +223,7 @@ walk_global int begin_wait(__u32 tid, __u32 state)
 	wait->arg[0] = call.arg[0];
 	wait->arg[1] = call.arg[1];
 	wait->state = (__u16)state;
-	wait->flags = BPF_CORE_READ_BITFIELD_PROBED(task, in_iowait) ? WAIT_DISK : 0;
+	wait->flags = flags_of(task);
 	wait->fd = call.number < 0 ? WAIT_FD_NONE : kind_of_fd(task, call.arg[0]);
 	return 1;
 }
@@ -215,12 +249,12 @@ walk_inline __u64 stands_for(const struct wait_entry *e, struct wait_site *s, __
 	return guess < s->owed_ns ? guess : s->owed_ns;
 }
 
-walk_inline void send_wait(struct wait_entry *e, __u64 weight)
+/* Sends the wait that is over. False: the ring has no room. */
+walk_inline bool send_wait(struct wait_entry *e, __u64 weight)
 {
 	e->wait.sample.time_ns = e->over_ns;
 	e->wait.sample.weight = weight;
-	count(COUNT_WAITS_TAKEN);
-	ring_output(&e->wait, sizeof(e->wait), BPF_RB_NO_WAKEUP);
+	return !ring_output(&e->wait, sizeof(e->wait), BPF_RB_NO_WAKEUP);
 }
 
 /*
@@ -248,8 +282,10 @@ walk_global int finish_wait(__u32 tid, __u64 delay_ns)
 		return 0;
 	}
 	others = stands_for(e, s, ns);
-	s->owed_ns -= others;
-	send_wait(e, ns + others);
+	if (send_wait(e, ns + others))
+		s->owed_ns -= others;
+	else
+		s->owed_ns += ns;
 	return 0;
 }
 
@@ -266,25 +302,43 @@ walk_global int end_thread(__u32 tid)
 		return 0;
 	for (__u32 i = 0; i < WAIT_SITES; i++)
 		owed += e->sites[i].owed_ns;
-	if (owed)
+	if (owed && e->wait.sample.type == REC_WAIT)
 		send_wait(e, owed);
 	bpf_map_delete_elem(&waits, &tid);
 	return 0;
 }
 
 /* An entry as it is for a thread that hasn't waited yet. */
-static const struct wait_entry no_wait;
+static const struct wait_entry no_wait = {.call = CALL_RESTART};
 
 /*
- * Makes the entry of thread @tid, the current one. Returns 0 if the thread isn't wanted or there is
- * no room. Of an unknown process it shows only when a stack is taken whether it is wanted.
+ * Is it known that process image @key isn't recorded? An entry of the process's image before
+ * execve(), or of an earlier process with its number, doesn't say that.
  */
-walk_global int add_thread(__u32 tid)
+walk_inline bool is_unwanted(const struct proc_key *key)
 {
-	__u32 tgid = tgid_of((void *)bpf_get_current_task());
-	const struct proc_entry *p = proc_entry_of(tgid);
+	const struct proc_entry *p = proc_entry_of(key->tgid);
+	__u8 state;
 
-	if (!tgid || tgid == own_tgid || (p && (p->state == PROC_IGNORED || p->state == PROC_HOST)))
+	if (!p)
+		return false;
+	state = p->state;
+	barrier();
+	return (state == PROC_IGNORED || state == PROC_HOST) && same_key(&p->key, key);
+}
+
+/*
+ * Makes the entry of thread @tid, the current one, of a process that began at @start_ns and has
+ * called execve() @exec_id times. Returns 0 if the thread isn't wanted or there is no room. Of an
+ * unknown process it shows only when a stack is taken whether it is wanted.
+ */
+walk_global int add_thread(__u32 tid, __u64 start_ns, __u32 exec_id)
+{
+	struct proc_key key = {.start_ns = start_ns,
+			       .tgid = tgid_of((void *)bpf_get_current_task()),
+			       .exec_id = exec_id};
+
+	if (!key.tgid || key.tgid == own_tgid || is_unwanted(&key))
 		return 0;
 	if (!bpf_map_update_elem(&waits, &tid, &no_wait, BPF_ANY))
 		return 1;
@@ -292,7 +346,23 @@ walk_global int add_thread(__u32 tid)
 	return 0;
 }
 
-/* Takes the stack of a wait that has begun. False: the process isn't recorded. */
+/*
+ * The stack of the wait that thread @tid, the current one, begins couldn't be taken. The entry of a
+ * process that isn't recorded is deleted. Else the wait's time goes to the thread's next stack.
+ */
+walk_global int lose_stack(__u32 tid)
+{
+	struct wait_entry *e = bpf_map_lookup_elem(&waits, &tid);
+
+	if (!e)
+		return 0;
+	e->times = 0;
+	if (!e->wait.sample.proc.tgid || is_unwanted(&e->wait.sample.proc))
+		bpf_map_delete_elem(&waits, &tid);
+	return 0;
+}
+
+/* Takes the stack of a wait that has begun. False: it couldn't be taken. */
 walk_inline bool take_wait(__u64 *ctx, struct wait_entry *e, __u64 now)
 {
 	struct moment m = {
@@ -305,7 +375,7 @@ walk_inline bool take_wait(__u64 *ctx, struct wait_entry *e, __u64 now)
 
 	if (e->wait.sample.type == REC_SAMPLE_END)
 		e->wait.flags |= WAIT_EXITS;
-	e->wait.sample.type = REC_WAIT;
+	e->wait.sample.type = taken ? REC_WAIT : 0;
 	e->cost_ns = bpf_ktime_get_ns() - now;
 	__sync_fetch_and_add(&wait_spent_ns, e->cost_ns + SENDING_NS);
 	return taken;
@@ -323,6 +393,12 @@ walk_inline void comes_back(struct task_struct *next, __u64 now)
 	e->phase = WAIT_IS_OVER;
 }
 
+/* How long the thread was ready to run so far; 0 on a kernel without CONFIG_SCHED_INFO. */
+walk_inline __u64 run_delay(const struct task_struct *task)
+{
+	return bpf_core_field_exists(task->sched_info.run_delay) ? task->sched_info.run_delay : 0;
+}
+
 /* Thread @prev leaves the CPU. @state: 0 if it is ready to run on. */
 walk_inline void leaves(__u64 *ctx, struct task_struct *prev, __u32 state, __u64 now)
 {
@@ -330,7 +406,7 @@ walk_inline void leaves(__u64 *ctx, struct task_struct *prev, __u32 state, __u64
 	struct wait_entry *e = bpf_map_lookup_elem(&waits, &tid);
 
 	if (e && e->phase == WAIT_IS_OVER)
-		finish_wait(tid, prev->sched_info.run_delay);
+		finish_wait(tid, run_delay(prev));
 	if (e && e->phase == WAIT_WAITS) {
 		e->phase = WAIT_RUNS;
 		count(COUNT_WAIT_UNSEEN);
@@ -345,7 +421,7 @@ walk_inline void leaves(__u64 *ctx, struct task_struct *prev, __u32 state, __u64
 		e = NULL;
 	}
 	if (!e) {
-		if (!add_thread(tid))
+		if (!add_thread(tid, prev->group_leader->start_time, (__u32)prev->self_exec_id))
 			return;
 		e = bpf_map_lookup_elem(&waits, &tid);
 		if (!e)
@@ -353,11 +429,11 @@ walk_inline void leaves(__u64 *ctx, struct task_struct *prev, __u32 state, __u64
 		e->start_ns = prev->start_time;
 	}
 	e->wait.since_ns = now;
-	e->delay_ns = prev->sched_info.run_delay;
+	e->delay_ns = run_delay(prev);
 	e->phase = WAIT_WAITS;
 	adjust_period(now);
 	if (begin_wait(tid, state) && !take_wait(ctx, e, now))
-		bpf_map_delete_elem(&waits, &tid);
+		lose_stack(tid);
 }
 
 /*

@@ -7,7 +7,8 @@
 #include "native/registers.bpf.h"
 
 #if defined(__TARGET_ARCH_arm64)
-#define CALL_FUTEX 98
+#define CALL_FUTEX   98
+#define CALL_RESTART 128 /* restart_syscall() */
 
 walk_inline void read_futex_call(struct task_struct *task, struct futex_call *f)
 {
@@ -20,7 +21,8 @@ walk_inline void read_futex_call(struct task_struct *task, struct futex_call *f)
 	f->sp = BPF_CORE_READ(regs, sp);
 }
 #else
-#define CALL_FUTEX 202
+#define CALL_FUTEX   202
+#define CALL_RESTART 219 /* restart_syscall() */
 
 /* The beginning of pt_regs, whose order is ABI. */
 struct call_regs {

@@ -213,6 +213,7 @@ const struct wait_rule wait_rules[] = {
 	{CALL(mprotect), .kind = WAIT_BLOCKED, NO_FD},
 	{CALL(madvise), .kind = WAIT_BLOCKED, NO_FD},
 	{CALL(brk), .kind = WAIT_BLOCKED, NO_FD},
+	{CALL(restart_syscall), .kind = WAIT_BLOCKED, NO_FD}, /* which call goes on isn't known */
 	{ANY, .kind = WAIT_BLOCKED},
 };
 

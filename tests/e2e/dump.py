@@ -241,24 +241,6 @@ def stopped():
     check(all(names(t)[-1] == "sleeps_here" for t in threads), str(threads))
 
 
-def freezers():
-    """Yields (directory of a new control group, the file that freezes it, the text that is written
-    to the file to freeze it, the text to thaw it)."""
-    with open("/proc/self/mountinfo") as f:
-        mounts = [line.split() for line in f]
-    for mount in mounts:
-        at = os.path.join(mount[4], "krait-frozen-%d" % os.getpid())
-        try:
-            if mount[mount.index("-") + 1] == "cgroup2":
-                os.mkdir(at)
-                yield at, at + "/cgroup.freeze", "1", "0"
-            elif "freezer" in mount[-1].split(","):
-                os.mkdir(at)
-                yield at, at + "/freezer.state", "FROZEN", "THAWED"
-        except OSError:
-            continue
-
-
 FROZEN = """
 import select, socket, sys, threading, time
 a, b = socket.socketpair()
@@ -280,7 +262,7 @@ def frozen():
     """If a program is frozen, as by `docker pause`, krait calls every thread frozen, also one that
     was waiting before."""
     tried = 0
-    for at, control, freeze, thaw in freezers():
+    for at, control, freeze, thaw in kit.freezers():
         try:
             with kit.Background(kit.PYTHON, "-c", FROZEN, stdout=subprocess.PIPE) as target:
                 check(target.process.stdout.read(5) == b"ready", "the program doesn't start")

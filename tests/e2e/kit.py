@@ -198,6 +198,24 @@ def wait_for(condition, seconds):
         time.sleep(0.02)
 
 
+def freezers():
+    """Yields (directory of a new control group, the file that freezes it, the text that is written
+    to the file to freeze it, the text to thaw it)."""
+    with open("/proc/self/mountinfo") as f:
+        mounts = [line.split() for line in f]
+    for mount in mounts:
+        at = os.path.join(mount[4], "krait-frozen-%d" % os.getpid())
+        try:
+            if mount[mount.index("-") + 1] == "cgroup2":
+                os.mkdir(at)
+                yield at, at + "/cgroup.freeze", "1", "0"
+            elif "freezer" in mount[-1].split(","):
+                os.mkdir(at)
+                yield at, at + "/freezer.state", "FROZEN", "THAWED"
+        except OSError:
+            continue
+
+
 def cpu_seconds(pid):
     """Returns the CPU time of all threads of a process, in the kernel's steps of 10 ms."""
     with open("/proc/%d/stat" % pid) as f:

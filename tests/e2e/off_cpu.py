@@ -7,7 +7,9 @@ import collections
 import json
 import os
 import re
+import subprocess
 import sys
+import time
 
 import kit
 from kit import check, folder, krait, python
@@ -204,6 +206,67 @@ def still_waiting():
     check(3.7e9 < sum(sums.values()) <= 4e9, sums)
 
 
+# Says its number when it begins to wait in poll(), which the kernel goes on with as
+# restart_syscall() after a freeze.
+POLLS = """
+import os, select, time
+def polls():
+    poll = select.poll()
+    poll.register(os.pipe()[0])
+    poll.poll(2000)
+time.sleep(0.1)
+print(os.getpid(), flush=True)
+polls()
+"""
+
+
+@kit.case
+def frozen():
+    """While a control group is frozen, as by `docker pause`, its threads are frozen, and then wait
+    for what they waited for before."""
+    tried = 0
+    for at, control, freeze, thaw in kit.freezers():
+        try:
+            with folder() as d:
+                out = os.path.join(d, "o.pb.gz")
+                frozen_s = record_frozen(out, at, (control, freeze, thaw))
+                if frozen_s is None:
+                    continue  # krait has no right to, as in a container
+                sums = by_function(kit.pprof.read(out), ("polls",))
+        finally:
+            kit.wait_for(lambda: not open(at + "/cgroup.procs").read(), 5)
+            os.rmdir(at)
+        tried += 1
+        check(abs(sums["polls", "frozen"] - frozen_s * 1e9) < 0.1e9, "%s: %.2f s, %s" % (control, frozen_s, sums))
+        check(abs(sums["polls", "poll"] - (2 - frozen_s) * 1e9) < 0.1e9, "%s: %.2f s, %s" % (control, frozen_s, sums))
+    if not tried:
+        raise kit.Skip("no control group can be frozen here")
+
+
+def record_frozen(out, group, control):
+    """Records a program and freezes it meanwhile. Returns for how many seconds."""
+    path, freeze, thaw = control
+    with kit.Background(kit.KRAIT, "record", "-e", "wait", "-o", out, "--", kit.PYTHON, "-c", POLLS,
+                        stdout=subprocess.PIPE) as recorder:
+        pid = recorder.process.stdout.readline().decode().strip()
+        time.sleep(0.3)
+        try:
+            with open(group + "/cgroup.procs", "w") as f:
+                f.write(pid)
+            begin = time.monotonic()
+            with open(path, "w") as f:
+                f.write(freeze)
+            time.sleep(0.6)
+        except OSError:
+            return None
+        finally:
+            with open(path, "w") as f:
+                f.write(thaw)
+        seconds = time.monotonic() - begin
+        check(recorder.process.wait(30) == 0, recorder.process.stderr.read())
+        return seconds
+
+
 # Two threads hand a byte to and fro, far more often than stacks can be taken within the budget.
 BUSY = """
 import json, os, threading, time
@@ -211,7 +274,7 @@ def account():
     with open("/proc/self/task/%d/schedstat" % threading.get_native_id()) as f:
         cpu, ready, _ = map(int, f.read().split())
     return time.monotonic_ns() - cpu - ready
-told, ends = {}, [os.pipe() for _ in range(4)]
+told, ends, slow = {}, [os.pipe() for _ in range(4)], os.pipe()
 until = time.monotonic() + 4
 def echoes(read, write):
     while os.read(read, 1) == b"x":
@@ -222,14 +285,22 @@ def asks(read, write, name):
     while time.monotonic() < until:
         os.write(write, b"x")
         answers(read)
+        if name == "asks0" and time.monotonic() > until - 2 and "rare" not in told:
+            rare()
     told[name] = account() - before
     os.write(write, b"e")
 def answers(read):
     os.read(read, 1)
+def rare():
+    before = account()
+    os.read(slow[0], 1)
+    told["rare"] = account() - before
 def rests():
     before = account()
-    for _ in range(8):
+    for i in range(8):
         time.sleep(0.5)
+        if i == 5:
+            os.write(slow[1], b"x")
     told["rests"] = account() - before
 time.sleep(0.05)
 threads = [threading.Thread(target=rests)]
@@ -250,17 +321,46 @@ SHORT_NS = 400
 @kit.case
 def bounded():
     """With too many waits, stacks are taken by chance: krait says so, the sums stay, and the rare
-    long waits have all their stacks."""
+    long waits have all their stacks, also if short ones on another descriptor are in the same
+    system call."""
     with folder() as d:
         told, profile, said = record(d, BUSY, "-e", "wait")
-    sums = by_function(profile, ("asks", "rests"))
+    sums = by_function(profile, ("asks", "rests", "rare"))
     asked, asks = told["asks0"] + told["asks2"], sum(ns for (f, _), ns in sums.items() if f == "asks")
     rests = sums["rests", "sleep"]
     check("by chance" in said, said)
     waits = int(re.search(r"% of (\d+) waits", said)[1])
     check(waits > 40000, said)
     check(abs(asks - asked) <= SHORT_NS * waits / 2 + SLACK_NS, "waited %d, recorded %d, of %d waits in all" % (asked, asks, waits))
+    check(abs(sums["rare", "pipe"] - told["rare"]) <= SHARE * told["rare"] + SLACK_NS,
+          "rare() waited %d, recorded %d" % (told["rare"], sums["rare", "pipe"]))
     check(abs(rests - told["rests"]) <= SHARE * told["rests"] + SLACK_NS, "slept %d, recorded %d" % (told["rests"], rests))
+
+
+# A shell that runs Python once, so that krait knows the executable, waits, and becomes Python.
+BECOMES = '%s -c "import time; time.sleep(0.3)"; sleep 0.3; exec %s %s'
+SLEEPS_ALONE = """
+import time
+def after():
+    for _ in range(10):
+        time.sleep(0.1)
+after()
+"""
+
+
+@kit.case
+def becomes_python():
+    """A process that wasn't Python, and whose waits therefore weren't recorded, is recorded from
+    its execve() of Python on."""
+    with folder() as d:
+        script, out = os.path.join(d, "after.py"), os.path.join(d, "o.pb.gz")
+        with open(script, "w") as f:
+            f.write(SLEEPS_ALONE)
+        done = krait("record", "-e", "wait", "-o", out, "--", "sh", "-c",
+                     BECOMES % (kit.PYTHON, kit.PYTHON, script), timeout=60)
+        check(done.returncode == 0, done.stderr)
+        sums = by_function(kit.pprof.read(out), ("after",))
+    check(sums["after", "sleep"] > 0.85e9, "10 waits of 0.1 s: %s\n%s" % (sums, done.stderr))
 
 
 @kit.case

@@ -42,7 +42,7 @@
 #define __array(name, t)			t *name[1]
 #define barrier()				shim_barrier()
 
-#define bpf_core_field_exists(field)		((void)sizeof(field), shim.newest)
+#define bpf_core_field_exists(field)		(0 ? (void)(field) : (void)0, shim.newest)
 #define bpf_core_enum_value_exists(type, value) shim.newest
 #define bpf_core_type_size(type)		SHIM_REGS_BYTES /* size of struct pt_regs */
 
@@ -60,6 +60,7 @@
 #define SHIM_PICK(a, b, c, name, ...) name
 #define BPF_CORE_READ(p, ...)                                                                      \
 	SHIM_PICK(__VA_ARGS__, SHIM_READ_3, SHIM_READ_2, SHIM_READ_1)(p, __VA_ARGS__)
+#define BPF_CORE_READ_BITFIELD_PROBED(p, field) ((p)->field)
 #define BPF_CORE_READ_STR_INTO(dst, p, a, b)                                                       \
 	__builtin_memcpy(dst, SHIM_READ(p, a)->b, sizeof(*(dst)))
 
@@ -185,6 +186,20 @@ static inline long bpf_map_update_elem(const void *map, const void *key, const v
 	return 0;
 }
 
+static inline long bpf_map_delete_elem(const void *map, const void *key)
+{
+	struct shim_map *m = shim_find(map);
+
+	for (size_t i = 0; i < m->n; i++) {
+		if (memcmp(m->entry[i].key, key, m->key_bytes))
+			continue;
+		free(m->entry[i].value);
+		m->entry[i] = m->entry[--m->n];
+		return 0;
+	}
+	return -2; /* ENOENT */
+}
+
 /*
  * Sets a variable that user space sets before programs are loaded. It lies in memory that isn't
  * writable.
@@ -259,6 +274,11 @@ static inline long bpf_get_stack(const void *ctx, void *dst, uint32_t n, uint64_
 static inline uint64_t bpf_ktime_get_ns(void)
 {
 	return shim.now_ns += shim.tick_ns;
+}
+
+static inline uint32_t bpf_get_prandom_u32(void)
+{
+	return 1u << 31;
 }
 
 static inline uint32_t bpf_get_smp_processor_id(void)

@@ -484,6 +484,24 @@ static void test_slots_apart(void **state)
 	walk_give_back(perf);
 }
 
+/*
+ * A perf event that comes as an NMI while the program at a switch walks takes no sample: both might
+ * want the lock of the map of processes. It counts as lost.
+ */
+static void test_in_switch(void **state)
+{
+	struct walk *walks = walk_take(SLOT_SWITCH);
+
+	(void)state;
+	assert_non_null(walks);
+	take();
+	assert_int_equal(shim.n_sent, 0);
+	assert_int_equal(counted(COUNT_BUSY), 1);
+	walk_give_back(walks);
+	take();
+	assert_int_equal(sample()->type, REC_SAMPLE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -501,6 +519,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_absent, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_busy, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_slots_apart, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_in_switch, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_measured, setup, teardown),
 	};
 

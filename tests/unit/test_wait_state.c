@@ -65,12 +65,18 @@ static void test_descriptors(void **state)
 
 static void test_states(void **state)
 {
+	struct rec_wait frozen = {.call = SYS_nanosleep, .state = SLEEPS, .flags = WAIT_CGROUP};
+
 	(void)state;
 	assert_string_equal(in_call(-1, 0, UNINTERRUPTIBLE), "page-fault");
 	assert_string_equal(in_call(-1, 0, SLEEPS), "other");
 	assert_string_equal(in_call(SYS_read, WAIT_FD_PIPE, 0x4), "stopped");
 	assert_string_equal(in_call(SYS_read, WAIT_FD_PIPE, 0x8), "traced");
 	assert_string_equal(in_call(SYS_read, WAIT_FD_PIPE, 0x8001), "frozen");
+	assert_string_equal(words_of(frozen), "frozen");
+	frozen.state = 0x4; /* a stopped thread counts as frozen for the kernel */
+	assert_string_equal(words_of(frozen), "stopped");
+	assert_string_equal(in_call(SYS_restart_syscall, 0, SLEEPS), "other: restart_syscall");
 }
 
 static void test_unknown(void **state)

@@ -92,15 +92,17 @@ static void add_missing(const struct session *s, struct closing *c)
 static void add_lost(const struct session *s, struct closing *c)
 {
 	const struct collect_stats *st = &c->m->collect;
+	bool waits_alone = s->events.n == 1 && session_events_wait(&s->events);
 
 	if (c->m->kernel.counters[COUNT_RING_FULL])
-		closing_line(c, LOG_WARN,
-			     "%llu records lost because the ring was full; sample less often (-F)",
-			     (ull)c->m->kernel.counters[COUNT_RING_FULL]);
+		closing_line(c, LOG_WARN, "%llu records lost because the ring was full%s",
+			     (ull)c->m->kernel.counters[COUNT_RING_FULL],
+			     waits_alone ? "" : "; sample less often (-F)");
 	add_counter(c, COUNT_NO_RING);
 	add_counter(c, COUNT_NO_ROOM);
 	add_counter(c, COUNT_BUSY);
 	add_counter(c, COUNT_NO_WAIT);
+	add_counter(c, COUNT_WAIT_UNSEEN);
 	if (c->m->kernel.skipped)
 		closing_note(c, closing_is_amiss(c->m->kernel.skipped, st->samples),
 			     "the kernel skipped %llu runs of krait's programs while other BPF "

@@ -39,14 +39,15 @@ static void add_sum(struct closing *c)
 
 void closing_add_waits(struct closing *c)
 {
-	const uint64_t *counters = c->m->kernel.counters;
+	uint64_t all = c->m->kernel.counters[COUNT_WAITS];
+	uint64_t left = MIN(all, c->m->kernel.counters[COUNT_WAITS_LEFT]);
 
 	add_sum(c);
-	if (counters[COUNT_WAITS_TAKEN] < counters[COUNT_WAITS])
+	if (left)
 		closing_note(c, true,
 			     "the stacks of %.1f %% of %llu waits were taken, by chance and more "
-			     "often of long ones, because all would have taken more than 1 %% of a "
-			     "CPU: how long threads waited where is an estimate",
-			     summary_percent(counters[COUNT_WAITS_TAKEN], counters[COUNT_WAITS]),
-			     (ull)counters[COUNT_WAITS]);
+			     "often where waits are long on average, because all would have taken "
+			     "more than 1 %% of a CPU: how long threads waited where is an "
+			     "estimate",
+			     summary_percent(all - left, all), (ull)all);
 }

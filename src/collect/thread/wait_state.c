@@ -55,7 +55,7 @@ uint32_t wait_state_of(const struct rec_wait *wait)
 		return WAIT_STOPPED + 1;
 	if (wait->state & TRACED)
 		return WAIT_TRACED + 1;
-	if (wait->state & FROZEN)
+	if (wait->state & FROZEN || wait->flags & WAIT_CGROUP)
 		return WAIT_FROZEN + 1;
 	if (wait->call < 0)
 		return wait->state & UNINTERRUPTIBLE ? OWN + PAGE_FAULT : NUMBERED;

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a thread waited, from its switches to its records: no time is lost if the ring is full or a
+ * stack can't be taken, which threads are recorded, and which waits are of one site.
+ */
+#include "kernel_shim.h"
+#include "kernel_task.h"
+
+#include "events/switch.bpf.h"
+
+#define TGID	     50
+#define PARENT	     40
+#define MS	     1000000ull
+#define SLEEPS	     2		      /* the state of the task: TASK_UNINTERRUPTIBLE */
+#define NUMBER_READ  (CALL_FUTEX + 1) /* of a call that takes a descriptor */
+#define NUMBER_OTHER (CALL_FUTEX + 2)
+#define A_FUTEX	     0x7f0000001000ull
+
+static struct made parent, process, idle;
+static uint8_t regs[sizeof(struct pt_regs___a64)];
+
+/* The thread's state is where the host's structs have it: in the first word. */
+static void be_in_state(uint64_t state)
+{
+	process.task.stack = (void *)(uintptr_t)state;
+}
+
+static void enter(uint64_t number, uint64_t arg)
+{
+#ifdef __aarch64__
+	struct pt_regs___a64 *r = (void *)regs;
+
+	r->syscallno = (int)number;
+	r->orig_x0 = arg;
+#else
+	uint64_t code = 0x33; /* code segment of 64-bit user code */
+
+	memcpy(regs + 14 * sizeof(arg), &arg, sizeof(arg));
+	memcpy(regs + 15 * sizeof(number), &number, sizeof(number));
+	memcpy(regs + 17 * sizeof(code), &code, sizeof(code));
+#endif
+}
+
+static void set_proc(__u8 state)
+{
+	struct proc_entry entry = {.state = state};
+	__u32 tgid = TGID;
+
+	read_key(&process.task, TGID, &entry.key);
+	bpf_map_update_elem(&procs, &tgid, &entry, BPF_ANY);
+}
+
+static int setup(void **state)
+{
+	__u32 parents = PARENT, one = 1;
+
+	(void)state;
+	shim_clear();
+	shim_map(walk_states);
+	shim_map(walk_outs);
+	shim_map(walk_addresses);
+	shim_map(native_states);
+	shim_map(native_outs);
+	shim_map(stagings);
+	shim_map(layouts);
+	shim_map(counters);
+	shim_map(procs);
+	shim_map(several);
+	shim_map(spaces);
+	shim_map(early_unmaps);
+	shim_map(exes);
+	shim_map(roots);
+	shim_map(suspects);
+	shim_map(crowds);
+	shim_map(meetings);
+	shim_map(absent_quotas);
+	shim_map(codes_sent);
+	shim_map(stacks_sent);
+	shim_map(waits);
+	shim_add(&rings, sizeof(__u32), 8, true);
+	make(&parent, PARENT, NULL);
+	make(&process, TGID, &parent);
+	make(&idle, 1, NULL);
+	idle.task.flags = PF_KTHREAD;
+	process.task.se.sum_exec_runtime = 5 * SECOND;
+	shim.task = &process.task;
+	shim.now_ns = 100 * SECOND;
+	shim.regs = regs;
+	bpf_map_update_elem(&roots, &parents, &one, BPF_ANY);
+	SHIM_SET(follow_children, (bool){true});
+	armed = true;
+	wait_period_ns = wait_spent_ns = 0;
+	wait_adjusted_ns = shim.now_ns;
+	enter(NUMBER_READ, 3);
+	set_proc(PROC_NATIVE);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	shim_clear();
+	armed = false;
+	return 0;
+}
+
+static void switch_tasks(struct made *prev, struct made *next)
+{
+	__u64 ctx[] = {0, (uintptr_t)&prev->task, (uintptr_t)&next->task};
+
+	on_switch(ctx);
+}
+
+static void leave(uint64_t state)
+{
+	be_in_state(state);
+	switch_tasks(&process, &idle);
+}
+
+/* The thread waits for @ns. Its next switch says so. */
+static void wait_for(uint64_t ns)
+{
+	leave(SLEEPS);
+	shim.now_ns += ns;
+	switch_tasks(&idle, &process);
+}
+
+/* The sum of the weights of the waits that were sent. */
+static uint64_t sent_ns(void)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < shim.n_sent; i++) {
+		const struct rec_wait *rec = (const void *)shim.sent[i].bytes;
+
+		if (rec->sample.type == REC_WAIT)
+			sum += rec->sample.weight;
+	}
+	return sum;
+}
+
+static struct wait_entry *entry(void)
+{
+	__u32 tid = TGID;
+
+	return bpf_map_lookup_elem(&waits, &tid);
+}
+
+static void test_wait(void **state)
+{
+	(void)state;
+	wait_for(10 * MS);
+	assert_int_equal(sent_ns(), 0);
+	leave(TASK_DEAD);
+	assert_int_equal(sent_ns(), 10 * MS);
+	assert_null(entry());
+}
+
+/* What a full ring refuses is counted by the thread's next records. */
+static void test_full_ring(void **state)
+{
+	(void)state;
+	wait_for(10 * MS);
+	shim.full = true;
+	leave(SLEEPS);
+	shim.full = false;
+	shim.now_ns += 20 * MS;
+	switch_tasks(&idle, &process);
+	leave(TASK_DEAD);
+	assert_int_equal(sent_ns(), 30 * MS);
+}
+
+/* Inside execve() no stack can be taken: the time goes to the next stack. */
+static void test_in_execve(void **state)
+{
+	(void)state;
+	process.task.self_exec_id = 1;
+	process.mm.start_code = 0;
+	wait_for(5 * MS);
+	process.mm.start_code = 0x500000;
+	set_proc(PROC_NATIVE);
+	wait_for(7 * MS);
+	leave(TASK_DEAD);
+	assert_int_equal(sent_ns(), 12 * MS);
+}
+
+/*
+ * A process that isn't recorded has no entry. Another image of it, or another process with its
+ * number, has one.
+ */
+static void test_unwanted(void **state)
+{
+	(void)state;
+	set_proc(PROC_IGNORED);
+	leave(SLEEPS);
+	assert_null(entry());
+	process.task.self_exec_id = 1;
+	leave(SLEEPS);
+	assert_non_null(entry());
+}
+
+/* Of a process that turns out to be unwanted when its first stack is taken, no entry stays. */
+static void test_unwanted_found(void **state)
+{
+	__u32 tgid = TGID;
+
+	(void)state;
+	bpf_map_delete_elem(&procs, &tgid);
+	process.task.real_parent = NULL;
+	leave(SLEEPS);
+	assert_null(entry());
+}
+
+/* Another CPU may have changed the period at a later time than this CPU read the clock. */
+static void test_clock_behind(void **state)
+{
+	(void)state;
+	wait_spent_ns = 5;
+	wait_adjusted_ns = 1000;
+	adjust_period(999);
+	assert_int_equal(wait_adjusted_ns, 1000);
+	assert_int_equal(wait_spent_ns, 5);
+	adjust_period(1000 + ADJUST_NS);
+	assert_int_equal(wait_spent_ns, 0);
+}
+
+static __u32 site_of(__s32 number, __u64 arg)
+{
+	struct wait_entry e = {};
+
+	find_site(&e, &(struct call){.number = number, .arg = {arg}});
+	return e.sites[e.site].site;
+}
+
+/* Waits of one call are of different sites if their descriptors or futexes differ. */
+static void test_sites(void **state)
+{
+	(void)state;
+	assert_int_equal(site_of(NUMBER_READ, 3), site_of(NUMBER_READ, 3));
+	assert_int_not_equal(site_of(NUMBER_READ, 3), site_of(NUMBER_READ, 4));
+	assert_int_not_equal(site_of(NUMBER_READ, 3), site_of(NUMBER_OTHER, 3));
+	assert_int_equal(site_of(NUMBER_OTHER, A_FUTEX), site_of(NUMBER_OTHER, A_FUTEX + 4096));
+	assert_int_not_equal(site_of(CALL_FUTEX, A_FUTEX), site_of(CALL_FUTEX, A_FUTEX + 4096));
+	assert_int_equal(site_of(-1, 3), site_of(-1, 4)); /* in no call, not an argument */
+}
+
+/* A call that goes on after a stop is the call that it was. */
+static void test_restart(void **state)
+{
+	(void)state;
+	enter(CALL_RESTART, A_FUTEX);
+	leave(SLEEPS);
+	assert_int_equal(entry()->wait.call, CALL_RESTART); /* which one isn't known */
+	enter(CALL_FUTEX, A_FUTEX);
+	leave(SLEEPS);
+	enter(CALL_RESTART, A_FUTEX);
+	leave(SLEEPS);
+	assert_int_equal(entry()->wait.call, CALL_FUTEX);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_wait, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_full_ring, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_in_execve, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_unwanted, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_unwanted_found, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_clock_behind, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_sites, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_restart, setup, teardown),
+	};
+
+	return cmocka_run_group_tests_name("switch", tests, NULL, NULL);
+}
