@@ -150,6 +150,14 @@ void collect_begin(struct collect *c, uint64_t start_ns);
  */
 _must_use_ int collect_teach(struct collect *c, int fd, const char *path);
 
+/*
+ * Stacks are given up once many newer ones came (code/recent.h). Is collect_keep_stack() due for
+ * those that threads still wait with? After true it isn't until many more came.
+ */
+bool collect_keeps_due(struct collect *c);
+/* Notes that a sample with stack @id will come. */
+void collect_keep_stack(struct collect *c, uint64_t id);
+
 void collect_stats(struct collect *c, struct collect_stats *ret);
 
 #endif

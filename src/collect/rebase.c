@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Puts the ids of a rebased profile in place of the old ones; see collect.h and profile/rebase.h.
+ * Puts the ids of a rebased profile in place of the old ones, and keeps what is asked for; see
+ * collect.h and profile/rebase.h.
  */
 #include "profile/rebase.h"
 
@@ -9,6 +10,7 @@
 #include "base/error.h"
 #include "collect/budget/crowd.h"
 #include "collect/code/codes.h"
+#include "collect/code/recent.h"
 #include "collect/internal.h"
 #include "collect/thread/thread.h"
 
@@ -37,6 +39,19 @@ int collect_rebase(struct collect *c, struct rebase *r)
 void collect_next_round(struct collect *c)
 {
 	codes_next_round(c);
+}
+
+bool collect_keeps_due(struct collect *c)
+{
+	if (c->stats.stacks - c->stacks->kept_at < SENT_SETS)
+		return false;
+	c->stacks->kept_at = c->stats.stacks;
+	return true;
+}
+
+void collect_keep_stack(struct collect *c, uint64_t id)
+{
+	(void)stack_is_there(c, id);
 }
 
 void collect_name_threads(struct collect *c)

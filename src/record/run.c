@@ -215,6 +215,18 @@ static int drain(struct session *s)
 	return MIN(r, 0);
 }
 
+static void keep_stack(void *c, uint64_t stack)
+{
+	collect_keep_stack(c, stack);
+}
+
+/* A wait's stack comes when the wait begins, and its sample when it is over. */
+static void keep_waiting_stacks(struct session *s)
+{
+	if (session_events_wait(&s->events) && collect_keeps_due(s->collect))
+		sampler_waiting_stacks(s->sampler, keep_stack, s->collect);
+}
+
 int session_drain(struct session *s)
 {
 	int r;
@@ -222,6 +234,7 @@ int session_drain(struct session *s)
 	sampler_settle(s->sampler, poll_ms(s, clock_ns(CLOCK_MONOTONIC)) > POLL_MS);
 	r = drain(s);
 	r = r < 0 ? r : collect_flush(s->collect, false);
+	keep_waiting_stacks(s);
 	s->flushed_ns = clock_ns(CLOCK_MONOTONIC);
 	s->answered = false;
 	if (collect_news(s->collect))

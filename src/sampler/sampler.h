@@ -139,6 +139,9 @@ int sampler_fd(const struct sampler *s);
  */
 _must_use_ int sampler_drain(struct sampler *s);
 
+/* Calls @keep with each stack that a wait may still be sent with, if waits are recorded. */
+void sampler_waiting_stacks(struct sampler *s, void (*keep)(void *ctx, uint64_t stack), void *ctx);
+
 struct sampler_stats {
 	uint64_t counters[COUNT_MAX]; /* enum bpf_counter, summed over CPUs */
 	struct {

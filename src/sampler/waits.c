@@ -119,3 +119,16 @@ void waits_read_open(struct sampler *s)
 	while (next_entry(s, &key, &n, &e))
 		hand_on(s, &e);
 }
+
+void sampler_waiting_stacks(struct sampler *s, void (*keep)(void *ctx, uint64_t stack), void *ctx)
+{
+	struct wait_entry e;
+	unsigned n = 0;
+	uint32_t key;
+
+	if (waits_source(s) < 0)
+		return;
+	while (next_entry(s, &key, &n, &e))
+		if (e.wait.sample.stack)
+			keep(ctx, e.wait.sample.stack);
+}

@@ -859,6 +859,30 @@ static void test_long(void **state)
 	assert_int_equal(st.lost_stacks + st.lost_names, 0);
 }
 
+/* As in test_long(), while a thread waits: its stack came at first, and its sample comes last. */
+static void test_long_wait(void **state)
+{
+	struct fixture *f = *state;
+	struct collect_stats st;
+
+	send_proc(f);
+	for (uint64_t i = 1; i <= MANY; i++) {
+		uint64_t id = i * 0x9e3779b97f4a7c15u, code = i * 64;
+
+		send_code(f, code, "f");
+		send_stack(f, id, &code, 1, WALK_OK);
+		if (i % 1000)
+			continue;
+		(void)flushed(f, false);
+		if (collect_keeps_due(f->collect))
+			collect_keep_stack(f->collect, 0x9e3779b97f4a7c15u);
+	}
+	send_sample(f, 0x9e3779b97f4a7c15u, WALK_OK);
+	st = flushed(f, true);
+	assert_int_equal(st.samples, 1);
+	assert_int_equal(st.lost_stacks, 0);
+}
+
 /*
  * New code without end, and the profile is condensed from time to time: code that is sampled
  * afterwards has its name.
@@ -1358,6 +1382,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_end_told_early, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_sampled_after_end, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_long, setup_long, teardown),
+		cmocka_unit_test_setup_teardown(test_long_wait, setup_long, teardown),
 		cmocka_unit_test_setup_teardown(test_condensed, setup_long, teardown),
 		cmocka_unit_test_setup_teardown(test_windows, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_windows_carry, setup, teardown),

@@ -24,6 +24,7 @@ struct stacks {
 	/* wire id of a stack that ended where a file had no rows -> native_file.index */
 	struct map rowless;
 	struct recent *recent; /* wire ids of .named that came or were used last; NULL: none yet */
+	uint64_t kept_at; /* value of collect.stats.stacks when collect_keeps_due() was last true */
 	struct known_frames *known; /* state of known.c */
 	struct bodies *bodies;	    /* state of bodies.c */
 };
