@@ -55,7 +55,8 @@ uint32_t wait_state_of(const struct rec_wait *wait)
 		return WAIT_STOPPED + 1;
 	if (wait->state & TRACED)
 		return WAIT_TRACED + 1;
-	if (wait->state & FROZEN || wait->flags & WAIT_CGROUP)
+	/* a parent that waits for its vfork counts as frozen too, but waits uninterruptibly */
+	if (wait->state & FROZEN || (wait->flags & WAIT_CGROUP && !(wait->state & UNINTERRUPTIBLE)))
 		return WAIT_FROZEN + 1;
 	if (wait->call < 0)
 		return wait->state & UNINTERRUPTIBLE ? OWN + PAGE_FAULT : NUMBERED;
