@@ -11,7 +11,6 @@
 #include "native/saved.bpf.h"
 #include "process/number.bpf.h"
 #include "process/owner.bpf.h"
-#include "process/task_state.bpf.h"
 #include "task.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -52,6 +51,17 @@ walk_inline bool read_user_regs(struct rec_task *rec, struct task_struct *task)
 	if (HAS_TASK_REGS)
 		return read_regs(rec, (const void *)bpf_task_pt_regs(task));
 	return read_regs(rec, regs_on_stack(task));
+}
+
+/* The state of a task, TASK_* of include/linux/sched.h; 0: it runs, or is ready to. */
+walk_inline __u32 state_of(struct task_struct *task)
+{
+	struct task_struct___state *now = (void *)task;
+	struct task_struct___old *old = (void *)task;
+
+	if (bpf_core_field_exists(now->__state))
+		return BPF_CORE_READ(now, __state);
+	return (__u32)BPF_CORE_READ(old, state);
 }
 
 /*
