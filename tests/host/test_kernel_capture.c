@@ -4,77 +4,32 @@
  * taken in which state of the process, in which order the records are sent, and that a sample that
  * meets another one on its CPU is counted.
  */
-#include "kernel_shim.h"
-#include "kernel_task.h"
+#include "kernel_capture.h"
 
-#include "capture.bpf.h"
-
-#define TGID	 50
-#define PARENT	 40
 #define WEIGHT	 10101010
 #define SOURCE	 11
 #define THREAD_P 0x7f0000000700ull /* the thread pointer */
 
 static const uint64_t kernel[] = {0xffffffff81000010, 0xffffffff81000020, 0xffffffff81000030};
 
-static struct made parent, process;
 static struct bpf_perf_event_data ctx;
 static bool kernel_stack; /* the event's samples have the kernel's frames */
 static const uint8_t regs[SHIM_REGS_BYTES];
 
-static void set_state(__u8 state)
-{
-	struct proc_entry entry = {.state = state};
-	__u32 tgid = TGID;
-
-	read_key(&process.task, TGID, &entry.key);
-	bpf_map_update_elem(&procs, &tgid, &entry, BPF_ANY);
-}
-
 static int setup(void **state)
 {
-	__u32 parents = PARENT, one = 1;
-
 	(void)state;
-	shim_clear();
-	shim_map(walk_states);
-	shim_map(walk_outs);
-	shim_map(walk_addresses);
-	shim_map(native_states);
-	shim_map(native_outs);
-	shim_map(stagings);
-	shim_map(layouts);
-	shim_map(counters);
-	shim_map(procs);
-	shim_map(several);
-	shim_map(spaces);
-	shim_map(early_unmaps);
-	shim_map(exes);
-	shim_map(roots);
-	shim_map(suspects);
-	shim_map(crowds);
-	shim_map(meetings);
-	shim_map(absent_quotas);
-	shim_map(codes_sent);
-	shim_map(stacks_sent);
-	shim_add(&rings, sizeof(__u32), 8, true);
-	make(&parent, PARENT, NULL);
-	make(&process, TGID, &parent);
+	capture_begin();
 	process.task.stack = (void *)THREAD_P; /* x86: where the host's struct has thread.fsbase */
-	process.task.se.sum_exec_runtime = 5 * SECOND;
-	shim.task = &process.task;
-	shim.now_ns = 100 * SECOND;
 	shim.regs = regs;
 	shim.kernel = kernel;
 	shim.n_kernel = 3;
-	bpf_map_update_elem(&roots, &parents, &one, BPF_ANY);
 	kernel_stack = true;
-	SHIM_SET(follow_children, (bool){true});
 	crowded_until_ns = 0;
 	settled = false;
 	sent_epoch = 0;
 	longest_ns = long_samples = 0;
-	set_state(PROC_NATIVE);
+	set_proc(PROC_NATIVE);
 	return 0;
 }
 
@@ -178,7 +133,7 @@ static void test_sample(void **state)
 	(void)state;
 	process.task.pid = TGID + 3;
 	process.task.self_exec_id = 2;
-	set_state(PROC_NATIVE);
+	set_proc(PROC_NATIVE);
 	take();
 	assert_int_equal(sample()->type, REC_SAMPLE);
 	assert_int_equal(sample()->tid, TGID + 3);
@@ -245,19 +200,19 @@ static void test_states(void **state)
 	(void)state;
 	crowded_until_ns = 200 * SECOND;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		set_state(rows[i].state);
+		set_proc(rows[i].state);
 		take();
 		assert_int_equal(sample()->type, REC_SAMPLE);
 		assert_int_equal(sample()->outcome, rows[i].outcome);
 		assert_int_equal(sample()->stack != 0, rows[i].with_kernel);
 	}
-	set_state(PROC_UNSUPPORTED);
+	set_proc(PROC_UNSUPPORTED);
 	take();
 	assert_int_equal(sample()->gil, GIL_UNKNOWN);
 	assert_int_equal(counted(COUNT_IGNORED), 0);
-	set_state(PROC_IGNORED);
+	set_proc(PROC_IGNORED);
 	take();
-	set_state(PROC_HOST);
+	set_proc(PROC_HOST);
 	take();
 	assert_int_equal(shim.n_sent, 0);
 	assert_int_equal(counted(COUNT_IGNORED), 2);
@@ -269,7 +224,7 @@ static void test_starting(void **state)
 	__u32 tgid = TGID;
 
 	(void)state;
-	set_state(PROC_LINKING);
+	set_proc(PROC_LINKING);
 	((struct proc_entry *)bpf_map_lookup_elem(&procs, &tgid))->where.own_program = 1;
 	take();
 	assert_int_equal(sample()->outcome, WALK_STARTING);
@@ -344,7 +299,7 @@ static void test_ending(void **state)
 	(void)state;
 	process.task.flags = PF_EXITING;
 	process.task.signal = &ends;
-	set_state(PROC_PYTHON);
+	set_proc(PROC_PYTHON);
 	take();
 	assert_int_equal(sample()->type, REC_SAMPLE_END);
 	assert_int_equal(sample()->outcome, WALK_ENDING);
@@ -352,10 +307,10 @@ static void test_ending(void **state)
 	ends.flags = 0; /* the thread alone ends */
 	take();
 	assert_int_equal(sample()->outcome, WALK_NO_PYTHON);
-	set_state(PROC_CROWDED);
+	set_proc(PROC_CROWDED);
 	take();
 	assert_int_equal(sample()->outcome, WALK_CROWDED);
-	set_state(PROC_PENDING); /* user space could no longer look at it */
+	set_proc(PROC_PENDING); /* user space could no longer look at it */
 	take();
 	assert_int_equal(shim.n_sent, 0);
 	process.task.start_time++;
@@ -380,7 +335,7 @@ static void test_parents_memory(void **state)
 	assert_int_equal(sent_type(0), REC_PROC);
 	process.task.vfork_done = NULL;
 	process.task.signal = &ends; /* another thread of the process ends it */
-	set_state(PROC_PYTHON);
+	set_proc(PROC_PYTHON);
 	take();
 	assert_int_equal(sample()->type, REC_SAMPLE);
 	assert_int_equal(sample()->outcome, WALK_NO_PYTHON);
@@ -398,7 +353,7 @@ static void test_absent(void **state)
 	struct py_where *where;
 
 	(void)state;
-	set_state(PROC_PYTHON);
+	set_proc(PROC_PYTHON);
 	where = &((struct proc_entry *)bpf_map_lookup_elem(&procs, &tgid))->where;
 	where->gil = PY_GIL_CURRENT;
 	where->tss = PY_TSS_TLS_STATIC;
@@ -412,7 +367,7 @@ static void test_absent(void **state)
 	assert_int_equal(absent->range[ABSENT_THREAD].addr, THREAD_P - 0x700);
 	assert_int_equal(shim.sent[3].flags, BPF_RB_FORCE_WAKEUP);
 	/* What was absent in this sample isn't reported with the next. */
-	set_state(PROC_CROWDED);
+	set_proc(PROC_CROWDED);
 	crowded_until_ns = 200 * SECOND;
 	take();
 	assert_int_equal(sample()->outcome, WALK_CROWDED);

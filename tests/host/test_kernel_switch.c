@@ -3,20 +3,17 @@
  * What a thread waited, from its switches to its records: no time is lost if the ring is full or a
  * stack can't be taken, which threads are recorded, and which waits are of one site.
  */
-#include "kernel_shim.h"
-#include "kernel_task.h"
+#include "kernel_capture.h"
 
 #include "events/switch.bpf.h"
 
-#define TGID	     50
-#define PARENT	     40
 #define MS	     1000000ull
 #define SLEEPS	     2		      /* the state of the task: TASK_UNINTERRUPTIBLE */
 #define NUMBER_READ  (CALL_FUTEX + 1) /* of a call that takes a descriptor */
 #define NUMBER_OTHER (CALL_FUTEX + 2)
 #define A_FUTEX	     0x7f0000001000ull
 
-static struct made parent, process, idle;
+static struct made idle;
 static uint8_t regs[sizeof(struct pt_regs___a64)];
 
 /* The thread's state is where the host's structs have it: in the first word. */
@@ -41,53 +38,14 @@ static void enter(uint64_t number, uint64_t arg)
 #endif
 }
 
-static void set_proc(__u8 state)
-{
-	struct proc_entry entry = {.state = state};
-	__u32 tgid = TGID;
-
-	read_key(&process.task, TGID, &entry.key);
-	bpf_map_update_elem(&procs, &tgid, &entry, BPF_ANY);
-}
-
 static int setup(void **state)
 {
-	__u32 parents = PARENT, one = 1;
-
 	(void)state;
-	shim_clear();
-	shim_map(walk_states);
-	shim_map(walk_outs);
-	shim_map(walk_addresses);
-	shim_map(native_states);
-	shim_map(native_outs);
-	shim_map(stagings);
-	shim_map(layouts);
-	shim_map(counters);
-	shim_map(procs);
-	shim_map(several);
-	shim_map(spaces);
-	shim_map(early_unmaps);
-	shim_map(exes);
-	shim_map(roots);
-	shim_map(suspects);
-	shim_map(crowds);
-	shim_map(meetings);
-	shim_map(absent_quotas);
-	shim_map(codes_sent);
-	shim_map(stacks_sent);
+	capture_begin();
 	shim_map(waits);
-	shim_add(&rings, sizeof(__u32), 8, true);
-	make(&parent, PARENT, NULL);
-	make(&process, TGID, &parent);
 	make(&idle, 1, NULL);
 	idle.task.flags = PF_KTHREAD;
-	process.task.se.sum_exec_runtime = 5 * SECOND;
-	shim.task = &process.task;
-	shim.now_ns = 100 * SECOND;
 	shim.regs = regs;
-	bpf_map_update_elem(&roots, &parents, &one, BPF_ANY);
-	SHIM_SET(follow_children, (bool){true});
 	armed = true;
 	wait_period_ns = wait_spent_ns = 0;
 	wait_adjusted_ns = shim.now_ns;
