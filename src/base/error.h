@@ -17,8 +17,8 @@
 int err_set(int code, const char *fmt, ...) _printf_(2, 3);
 
 /*
- * As err_set(), with ": " and strerror(-@code) appended to the message. For -EMFILE, how to raise the
- * limit is appended too.
+ * As err_set(), with ": " and strerror(-@code) appended to the message. For -EMFILE it also
+ * says how to raise the limit.
  */
 int err_sys(int code, const char *fmt, ...) _printf_(2, 3);
 

@@ -105,8 +105,8 @@ _must_use_ int rights_drop_for_files(void);
 /*
  * For a child before exec: empties the inheritable and ambient sets, so that nothing is passed on.
  * A user's child itself has no capability from now on. If krait's capabilities come from its file,
- * this also allows the child's user to look at the child: with hidepid=2 krait couldn't see it in
- * /proc before it execs.
+ * the kernel doesn't let the child's user look at the child before it execs, and with hidepid=2
+ * krait couldn't see it in /proc. This function allows that look.
  */
 void rights_drop_for_child(void);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How long the main thread may wait for files: for one file system or user, and for all together.
- * WAITED_ONE or WAITED_ALL may be waited at once, and then a share of the time that has passed
+ * Bounds how long the main thread waits for files. There is a bound for each file system, one for
+ * each user, and one for all together. WAITED_ONE or WAITED_ALL may be waited at once, and then a share of the time that has passed
  * since the first wait. For slow answers the first bound is smaller. Answers as fast as those of
  * the machine's own files don't count at all: a machine that starts programs all day has many of
  * them.

@@ -337,9 +337,9 @@ static double between_runs(const struct noise *n, const struct test *t)
 }
 
 /*
- * The size of a difference. If a caller changed, a row that it calls, and that costs the same as
- * before, still differs once the caller's change is subtracted. So at most the row's whole
- * difference counts, and none if the two have different signs.
+ * The size of a difference. Say that a caller changed, and that a row which it calls costs the same
+ * as before. Once the caller's change is subtracted, that row differs too. So at most the row's
+ * whole difference counts, and none if the two differences have different signs.
  */
 static double size(const struct noise *n, const struct test *t)
 {

@@ -121,7 +121,7 @@ class Recording:
         return next((l.key for l in reversed(self.read.stack(sample)) if l.kind == "python"), None)
 
     def owners(self):
-        """Returns {function: samples of which it is the owner}."""
+        """Returns {function: the number of samples whose owner() it is}."""
         counts = collections.Counter()
         for s in self.read.samples:
             counts[self.owner(s)] += s.values[0]

@@ -283,8 +283,8 @@ def uncounted(b):
 
 
 def weighed(b):
-    """Page and picture don't show times, or counts and bytes of objects, as numbers of samples.
-    They don't show a rate either if the period is 1."""
+    """Page and picture don't call times, or counts and bytes of objects, numbers of samples. If
+    the period is 1, page and picture show no sampling rate."""
     stacks = [(["main", "f"], 4), (["main", "g"], 2)]
     time_type, heap = (("time", "nanoseconds"),), (("objects", "count"), ("space", "bytes"), ("live", "count"))
     for types, value, head, want, title in (

@@ -109,8 +109,8 @@ def table(b):
 
 
 def numbers(b):
-    """The table shows the changes of own cost and total, with both costs. Native code counts for
-    its caller. Rows are in the order of the change."""
+    """The table shows for each function how its own cost and its total changed, and both costs.
+    Native code counts for its caller. The rows with the largest change come first."""
     open_page(b, "diff.html")
     got = table(b)
     equal(got["work"], [("+8.1 pt *", "", "200 ms/s \u2192 300 ms/s")] * 2, "work")

@@ -179,7 +179,7 @@ struct processes {
 	/* process number -> time of the latest exec of which the side band told */
 	struct map execs;
 	struct budget upkeep; /* budget for the upkeep of all processes (budget/upkeep.c) */
-	/* size of what process.made points to: what is known of a process's code made at run time */
+	/* size of what process.made points to: the state of a process's run-time code */
 	size_t made_bytes;
 	/*
 	 * Frees what the other rooms keep for a process. Called when the process is forgotten, and

@@ -266,8 +266,8 @@ static bool is_type_call(const struct entry *e)
 }
 
 /*
- * Puts the owner's name before a function that has one owner: list.sort. Does so also for a
- * function of several owners if machinery.c knows it by the name with its first owner.
+ * Puts the owner's name before a function that has one owner: list.sort. A function that several
+ * owners share gets the first owner's name if machinery.c lists it under that whole name.
  */
 static int finish_names(struct scan *s)
 {

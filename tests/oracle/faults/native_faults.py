@@ -210,8 +210,8 @@ def repeated(known):
 
 
 def marked_and_swapped(known):
-    """Fault: two frames further in than a mark change places. A mark excuses only missing
-    frames."""
+    """Fault: of a stack with a mark, two frames that are called below the mark change places. The
+    judge must find it: a mark stands for missing frames, and excuses no others."""
     out = native_swapped(known)
     return out and [MARK] + out
 
