@@ -2,7 +2,8 @@
 /*
  * Any bytes as records of the rings. Two bytes say how long a record is; 0 is a flush. The records
  * get numbers that no process can have, or else processes of this machine would be read. The
- * profile must have as many samples as were counted, and each must have a stack.
+ * profile must have as many samples of the first source as were counted, and each sample must have
+ * a stack. No sample may be missing from the counts.
  */
 #include <stdlib.h>
 
@@ -119,10 +120,11 @@ static void flush(struct collect *c, struct profile *p, bool last, uint64_t sent
 
 	check(!collect_flush(c, last));
 	collect_stats(c, &st);
-	check(!profile_each(p, add, &sum) && sum.samples == st.samples && st.samples <= sent);
+	check(!profile_each(p, add, &sum) && sum.samples == st.sources[0].samples);
+	check(st.sources[0].samples + st.sources[1].samples == st.samples && st.samples <= sent);
 	if (!last)
 		return;
-	sent -= st.samples + st.not_python + st.unknown;
+	sent -= st.samples + st.not_python + st.unknown + st.crowded.samples;
 	check(sent <= st.broken_records);
 }
 
