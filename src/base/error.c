@@ -19,6 +19,11 @@
 #endif
 
 static _Thread_local char message[1024];
+/* what the message is about, and which: see err_of(); .what is NULL for other messages */
+static _Thread_local struct {
+	const char *what;
+	char which[256];
+} subject;
 static _Thread_local bool memory_failed;
 
 static void set(int code, const char *fmt, va_list ap, const char *tail)
@@ -32,14 +37,38 @@ static void set(int code, const char *fmt, va_list ap, const char *tail)
 	memory_failed |= code == -ENOMEM;
 }
 
+static void forget_subject(void)
+{
+	subject.what = NULL;
+}
+
 int err_set(int code, const char *fmt, ...)
 {
 	va_list ap;
 
+	forget_subject();
 	va_start(ap, fmt);
 	set(code, fmt, ap, NULL);
 	va_end(ap);
 	return code;
+}
+
+int err_of(const char *what, const char *which, int code, const char *fmt, ...)
+{
+	va_list ap;
+
+	subject.what = what;
+	snprintf(subject.which, sizeof(subject.which), "%s", which ? which : "");
+	va_start(ap, fmt);
+	set(code, fmt, ap, NULL);
+	va_end(ap);
+	return code;
+}
+
+const char *err_subject(const char **which)
+{
+	*which = subject.which;
+	return subject.what;
 }
 
 /* Returns the system's words for error @code. If one command mends the cause, it is named too. */
@@ -53,6 +82,7 @@ int err_sys(int code, const char *fmt, ...)
 {
 	va_list ap;
 
+	forget_subject();
 	va_start(ap, fmt);
 	set(code, fmt, ap, words_of(code));
 	va_end(ap);

@@ -22,7 +22,18 @@ int err_set(int code, const char *fmt, ...) _printf_(2, 3);
  */
 int err_sys(int code, const char *fmt, ...) _printf_(2, 3);
 
-/* Puts "fmt: " before the present message; returns @code. */
+/*
+ * As err_set(), for something that the user chose or has to choose, by an option whose name this
+ * room doesn't know. @what says in the room's own words what it is, such as "value"; the string
+ * lives as long as the program. @which is the user's choice, or NULL. The command line adds the
+ * option, and what to do (src/cli/advice.c).
+ */
+int err_of(const char *what, const char *which, int code, const char *fmt, ...) _printf_(4, 5);
+
+/* What this thread's last message is about; NULL if err_of() didn't set it. @which is never NULL. */
+const char *err_subject(const char **which);
+
+/* Puts "fmt: " before the present message, and keeps what it is about; returns @code. */
 int err_wrap(int code, const char *fmt, ...) _printf_(2, 3);
 
 /* This thread's last message, never NULL; valid until the next err_*() call in this thread. */

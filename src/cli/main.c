@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/slice.h"
+#include "cli/advice.h"
 #include "cli/commands.h"
 #include "cli/exit.h"
 #include "cli/options/help.h"
@@ -69,7 +70,7 @@ static int run(int argc, char **argv)
 	}
 	c = command_by_alias(argv[1]);
 	if (c && c->reads_files && rights_drop_for_files()) {
-		log_error("%s", err_msg());
+		log_error("%s", error_words());
 		return EXIT_FAILED;
 	}
 	if (c)

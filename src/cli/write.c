@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/nomem.h"
 #include "base/visible.h"
+#include "cli/advice.h"
 #include "cli/exit.h"
 #include "host/caller.h"
 #include "host/output.h"
@@ -53,7 +54,7 @@ int write_output(const char *path, int (*fn)(void *arg, FILE *out), void *arg)
 	caller_fini(&caller);
 	/* -EPIPE: a reader that has seen enough, such as `head`, needs no message */
 	if (r && r != -EPIPE)
-		log_error("%s", err_msg());
+		log_error("%s", error_words());
 	return r ? EXIT_FAILED : EXIT_DONE;
 }
 
@@ -85,7 +86,7 @@ int write_file(struct profile *p, const char *path, const struct render_format *
 	       const struct render_options *opt)
 {
 	if (render_check_by(format, opt->by)) {
-		log_error("%s", err_msg());
+		log_error("%s", error_words());
 		return EXIT_FAILED;
 	}
 	return write_output(path, write_format_to, &(struct file_arg){p, format, opt});

@@ -144,16 +144,17 @@ bool dump_close(struct dump *d)
 
 static int denied(pid_t pid, const char *why)
 {
+	char number[16];
+
+	snprintf(number, sizeof(number), "%d", pid);
 	if (!geteuid())
 		return err_set(
 			-EPERM,
 			"process %d can't be looked at although this is root, as in a container "
 			"(%s); `krait doctor` says what to run on the host",
 			pid, why);
-	return err_set(-EPERM,
-		       "process %d can't be looked at without more rights (%s); `sudo %s dump -p "
-		       "%d` shows it",
-		       pid, why, self_under_sudo(), pid);
+	return err_of("process to dump", number, -EPERM,
+		      "process %d can't be looked at without more rights (%s)", pid, why);
 }
 
 /* Checks that the memory of process @pid, which has the stacks, can be read. */

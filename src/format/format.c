@@ -69,7 +69,7 @@ const struct render_format *render_by_name(const char *name)
 			return &render_formats[i];
 	}
 	list_names(&known);
-	err_set(-EINVAL, "--format %s: no such format; there are %s", name, str_cstr(&known));
+	err_of("format", name, -EINVAL, "no such format; there are %s", str_cstr(&known));
 	return NULL;
 }
 
@@ -97,8 +97,8 @@ const struct render_format *render_by_file(const char *path)
 	if (found)
 		return found;
 	list_extensions(&known);
-	err_set(-EINVAL, "%s: the file's extension names no format; use one of %s, or --format",
-		path, str_cstr(&known));
+	err_of("extension", path, -EINVAL, "%s: the file's extension names no format; use one of %s",
+	       path, str_cstr(&known));
 	return NULL;
 }
 
@@ -106,7 +106,6 @@ int render_check_by(const struct render_format *format, const char *by)
 {
 	if (!by || !format->no_by)
 		return 0;
-	return err_set(-EINVAL,
-		       "--by is for formats that show it, such as svg and folded; %s doesn't",
-		       format->name);
+	return err_of("grouping", by, -EINVAL,
+		      "%s doesn't show groups; svg and folded, for example, do", format->name);
 }

@@ -56,8 +56,9 @@ static int split_values(struct profile *p, struct profile *ret[2])
 	int r;
 
 	if (at[0] < 0 || at[1] < 0 || !streq(m->values[at[0]].unit, m->values[at[1]].unit))
-		return err_set(-EINVAL, "one recording, not a comparison: name the one to compare "
-					"it with, or compare labels: --a version=1 --b version=2");
+		return err_of("sides", NULL, -EINVAL,
+			      "one recording, not a comparison: name the one to compare it with, "
+			      "or compare labels");
 	for (int side = 0; side < 2; side++) {
 		r = profile_merge(&p, 1, NULL, 0, &ret[side]);
 		if (r)

@@ -111,8 +111,9 @@ static int open_stdout(struct output *o)
 	int flags = fcntl(STDOUT_FILENO, F_GETFL);
 
 	if (flags < 0 || flags & O_PATH || (flags & O_ACCMODE) == O_RDONLY)
-		return err_set(-EBADF, "can't write standard output: it is closed, or open for "
-				       "reading only; write to a file with -o");
+		return err_of("standard output", NULL, -EBADF,
+			      "can't write standard output: it is closed, or open for reading "
+			      "only; write to a file");
 	o->stream = stdout;
 	return 0;
 }

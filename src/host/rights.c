@@ -109,11 +109,8 @@ int rights_check(const struct rights *r)
 		return err_set(-EPERM, "%s missing although this is root, as in a container; %s",
 			       str_cstr(&names), str_cstr(&remedy));
 	}
-	return err_set(
-		-EPERM,
-		"%s missing; run it as `sudo %s ...`, or once `sudo %s doctor --grant` and then "
-		"without sudo",
-		str_cstr(&names), self_under_sudo(), self_under_sudo());
+	return err_of("rights", NULL, -EPERM, "%s missing; run it as `sudo %s ...`",
+		      str_cstr(&names), self_under_sudo());
 }
 
 bool rights_may_see(int procdir)

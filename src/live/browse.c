@@ -125,7 +125,8 @@ static int next_event(struct browse *b)
 	const struct profile_meta *m = profile_meta(l->p);
 
 	if (m->n_values < 3) {
-		browse_say(b, "one event is recorded; -e NAME more than once records several");
+		browse_say(b, "one event is recorded%s%s", b->several_by ? "; " : "",
+			   b->several_by ?: "");
 		return 0;
 	}
 	table_show_value(b->shown, l->value + 1 < m->n_values ? l->value + 1 : 1);

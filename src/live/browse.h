@@ -89,6 +89,8 @@ struct browse {
 	enum prompt prompt;
 	struct str input;
 	char message[256]; /* message in the last line, until the next key */
+	/* how several events are recorded, in the words of whoever shows the screen; or NULL */
+	const char *several_by;
 	/* how many lines of the list were on the screen when it was last drawn */
 	int page_rows;
 };

@@ -12,7 +12,7 @@ const struct browse_help browse_help[] = {
 	{"/  c", "show only rows with a text; show all rows again"},
 	{"z", "show only the row's thread, process or label; again: show all"},
 	{"n  K", "show native, kernel frames, or count them for their caller"},
-	{"e", "the value of the next event, if several are recorded (-e)"},
+	{"e", "the value of the next event, if several are recorded"},
 	{"p Space", "pause; samples taken meanwhile are in the next interval"},
 	{"r", "reset: count from now on"},
 	{"+  -", "shorter, longer intervals"},

@@ -140,6 +140,7 @@ static int check_number(pid_t pid)
 {
 	_cleanup_proc_ struct proc p = PROC_INIT;
 	struct proc_status s;
+	char number[16];
 	int r = proc_open(&p, pid);
 
 	if (r)
@@ -150,8 +151,9 @@ static int check_number(pid_t pid)
 		 * is used
 		 */
 		return 0;
-	return err_set(-EINVAL, "%d is a thread of process %d; give that one: -p %d", pid, s.tgid,
-		       s.tgid);
+	snprintf(number, sizeof(number), "%d", s.tgid);
+	return err_of("number of a process", number, -EINVAL,
+		      "%d is a thread of process %d; give that one", pid, s.tgid);
 }
 
 static int parent_of(pid_t tgid, pid_t *ret)

@@ -61,7 +61,7 @@ uint64_t comments_runs(const struct comments *c);
 bool comments_is_ended(const char *text);
 
 /*
- * Returns what the last comment of key "ended" says, such as "by -d"; NULL: there is none. In a
+ * Returns what the last comment of key "ended" says, such as "by Ctrl-C"; NULL: there is none. In a
  * file it may be any text.
  */
 const char *comments_end(const struct comments *c);

@@ -63,7 +63,7 @@ static int make(struct owners *o)
 	r = profile_copy_meta(o->from, o->to);
 	r = r ? r : profile_each(o->from, take_sample, o);
 	if (!r && !o->found && profile_n_samples(o->from))
-		r = err_set(-EINVAL, "--by %s: no sample has the label '%s'", o->by, o->by);
+		r = err_of("grouping", o->by, -EINVAL, "no sample has the label '%s'", o->by);
 	return r;
 }
 

@@ -13,8 +13,8 @@
 enum domain { OF_FRAMES, OF_MODULES, OF_PROCESSES, OF_THREADS, OF_LABELS, OF_KINDS };
 
 struct unmatched_one {
-	/* the option, and its pattern, which with --label has the key in it */
-	const char *option, *text;
+	/* which of the user's choices it is, and its pattern; that of a label has the key in it */
+	const char *choice, *text;
 	enum domain of;
 	struct patterns pattern; /* only this one of the user's patterns */
 	enum frame_kind kind;
@@ -22,10 +22,10 @@ struct unmatched_one {
 	struct nearest near;
 };
 
-static int add(struct unmatched *u, const char *option, enum domain of, const char *text,
+static int add(struct unmatched *u, const char *choice, enum domain of, const char *text,
 	       const char *pattern)
 {
-	struct unmatched_one one = {.option = option, .text = text, .of = of};
+	struct unmatched_one one = {.choice = choice, .text = text, .of = of};
 	int r = patterns_init(&one.pattern,
 			      &(pattern_texts){.v = &pattern, .n = of != OF_KINDS, .cap = 1});
 
@@ -39,14 +39,14 @@ static int add(struct unmatched *u, const char *option, enum domain of, const ch
 	return 0;
 }
 
-static int add_list(struct unmatched *u, const char *option, enum domain of,
+static int add_list(struct unmatched *u, const char *choice, enum domain of,
 		    const pattern_texts *texts)
 {
 	int r = 0;
 
 	vec_foreach(text, texts)
 		r = r ? r
-		      : add(u, option, of, *text, of == OF_LABELS ? strchr(*text, '=') + 1 : *text);
+		      : add(u, choice, of, *text, of == OF_LABELS ? strchr(*text, '=') + 1 : *text);
 	return r;
 }
 
@@ -201,7 +201,7 @@ bool unmatched_words(const struct unmatched *u, size_t i, struct str *b)
 
 	if (one->found || !u->any)
 		return false;
-	str_addf(b, "--%s %s matches nothing", one->option, one->text);
+	str_addf(b, "%s %s matches nothing", one->choice, one->text);
 	nearest_words(&one->near, one->of != OF_FRAMES, b);
 	return true;
 }

@@ -26,8 +26,9 @@ void unmatched_fini(struct unmatched *u);
 _must_use_ int unmatched_look(struct unmatched *u, struct profile *p);
 
 /*
- * Appends "--hide nosuch matches nothing; near it: ..." for pattern @i. False: the pattern matches,
- * or there were no samples.
+ * Appends "hide nosuch matches nothing; near it: ..." for pattern @i. The first word is the choice
+ * of struct view_options to which the pattern belongs. False: the pattern matches, or there were no
+ * samples.
  */
 bool unmatched_words(const struct unmatched *u, size_t i, struct str *b);
 

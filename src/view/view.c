@@ -236,10 +236,9 @@ static int take_sample(void *arg, const struct profile_sample *s)
 	if (!to.stack || profile_failed(v->to))
 		return err_set(-ENOMEM, "out of memory");
 	if (profile_bytes(v->to) > v->budget)
-		return err_set(-E2BIG,
-			       "--invert: stacks as deep as these need more than %zu MiB when "
-			       "turned around; --focus, --hide or --functions leaves less of them",
-			       v->budget >> 20);
+		return err_of("turning around", NULL, -E2BIG,
+			      "stacks as deep as these need more than %zu MiB when turned around",
+			      v->budget >> 20);
 	if (to.time_ns >= 0)
 		to.time_ns -= (int64_t)v->o->since_ns;
 	v->totals.shown_samples++;
@@ -299,15 +298,15 @@ static int make(struct viewer *v)
 	r = r ? r : keep_scripts(v);
 	cut_times(v);
 	if (v->o->since_ns || v->o->until_ns) {
-		profile_add_comment(v->to, COMMENTS_ENDED, "cut by --since or --until");
+		profile_add_comment(v->to, COMMENTS_ENDED, "cut to a part of its time");
 		/* comments on CPU use are about the whole time, not the part that is shown */
 		comments_remove(&profile_meta(v->to)->comments, cpu_use_is);
 	}
 	r = r ? r : profile_each(v->from, take_sample, v);
 	if (!r && v->totals.all_samples && !v->timed && (v->o->since_ns || v->o->until_ns))
-		r = err_set(-EINVAL,
-			    "--since and --until need times, and the profile has none (folded "
-			    "stacks never have, nor recordings with --no-times)");
+		r = err_of("part of the time", NULL, -EINVAL,
+			   "the profile has no times (folded stacks never have, nor recordings "
+			   "that were made without)");
 	select_fini(&v->select);
 	profile_copy_fini(&v->copy);
 	render_names_free(v->names);

@@ -113,6 +113,26 @@ verdict rooms "$(awk '
 verdict prints "$(sources | grep '^src/' | grep -v '^src/cli/' | xargs grep -nE '\<stderr *[,)]|\<(printf|puts|putchar|perror)\(' |
 	grep -v 'src/base/error.c:.*err_msg(): what failed')"
 
+# Only the command line knows its options. The other rooms say with err_of() what a message is about,
+# and src/cli/advice.c has the option. Options of other programs are named anywhere.
+words_in_cli() { sources | grep '^src/cli/' | xargs grep -ohE "$1" | grep -oE "$2" | sort -u; }
+below_cli() { sources | grep '^src/' | grep -v '^src/cli/'; }
+named_options() {
+	local long short
+	long=$(words_in_cli '\.name = "[a-z-]+"' '[a-z-]+"' | tr -d '"' | paste -sd '|')
+	short=$(words_in_cli "\.letter = '[a-zA-Z]'" "[a-zA-Z]'" | tr -d "'\n")
+	below_cli | xargs grep -noE '"([^"\]|\\.)*"' |
+		sed -E 's/(ulimit|mount|iconv|python3|docker run|node|sysctl) -[^;:"]*//g' |
+		grep -E -e "--($long)\>" -e '[ (`]-['"$short"']([],;:.") `]|$)' | grep -v ':" -c"$'
+}
+without_advice() {
+	below_cli | xargs grep -noE 'err_of\("[^"]+"' | while IFS='"' read -r at about _; do
+		grep -qF "{\"$about\"," src/cli/advice.c || echo "$at\"$about\": src/cli/advice.c has no row"
+	done
+	sources | grep '^src/cli/' | grep -v '/advice\.[ch]$' | xargs grep -n 'err_msg('
+}
+verdict options "$(named_options; without_advice)"
+
 verdict machine-paths "$(files . | grep -v -e '^LICENSES/' -e 'tests/build/rules.sh' |
 	xargs grep -nIE '(^|["=(: ])/(work|root)/' 2>/dev/null | grep -v '/proc/')"
 

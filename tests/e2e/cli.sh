@@ -52,7 +52,7 @@ usage_errors() {
 	expect bad-count 2 'not a count' record -c 0
 	expect bad-event 2 'cpu-clock' record -e no-such-event
 	expect bad-extension 2 'weird' record -o x.weird
-	expect bad-format 2 'no such format' record --format weird
+	expect bad-format 2 'format weird: no such format; there are' record --format weird
 	expect trace-without-times 2 'leave --no-times out' record --no-times -o x.trace.json
 	expect since-without-times 2 'leave --no-times out' record --no-times --since 1
 	expect since-after-until 2 'nothing is between' record --since 2 --until 1

@@ -135,7 +135,7 @@ def how_it_ended():
         merge("one", ["0"], "whole")
         merge("mixed", ["not all of what was merged with 0", "0", "3"], "whole", "failed")
         krait("report", d + "/whole.pb.gz", "--until", "1s", "-o", d + "/cut.pb.gz")
-        check(ended("cut")[1:] == ["cut by --since or --until"], str(ended("cut")))
+        check(ended("cut")[1:] == ["cut to a part of its time"], str(ended("cut")))
 
 
 AGAIN = """

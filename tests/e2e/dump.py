@@ -754,7 +754,7 @@ def thread_number():
     with ready(SLEEPS, "1") as target:
         tid = max(map(int, os.listdir("/proc/%d/task" % target.pid)))
         for command in "dump", "top", "record":
-            refused(1, "%d is a thread of process %d" % (tid, target.pid), command, "-p", tid, "--no-children")
+            refused(1, "%d is a thread of process %d; give that one: -p %d" % (tid, target.pid, target.pid), command, "-p", tid, "--no-children")
             refused(1, "-p %d" % target.pid, command, "-p", tid)
 
 

@@ -397,7 +397,7 @@ def event_key():
         t.end()
     with python(SHARES) as target, on_screen(target, *PYTHON_ONLY) as t:
         t.wait("three (<string>")
-        t.type("e", "one event is recorded")
+        t.type("e", "one event is recorded; -e NAME more than once")
         t.end()
 
 

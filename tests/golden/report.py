@@ -148,7 +148,7 @@ def diff_by(work):
         abs(x - y) < 1e-5 for k in want for x, y in zip(got[k], want[k])), "%s, not %s" % (got, want))
     text = krait("diff", *paths, "--by", "thread").stdout.decode()
     check("diff-by-words", "the share of worker grew most, from 18.2 to 40.0 %; the share of Main fell most, from 72.7 to 53.3 %" in text and " thread\n" in text, text)
-    check("diff-by-unknown", b"no sample has the label 'x'" in krait("diff", *paths, "--by", "x",
+    check("diff-by-unknown", b"--by x: no sample has the label 'x'" in krait("diff", *paths, "--by", "x",
                                                                      code=1).stderr)
     check("diff-of-nothing", b"no sample has the label gil=nix" in krait("diff", paths[0], "--a", "gil=nix", "--b", "gil=held", code=1).stderr)
     check("diff-by-lines", b"exclude each other" in krait(
@@ -847,7 +847,7 @@ def tables(work, path):
          str(len(report["threads"]) - 1), "more"]] and len(report["threads"]) > 1, str(text))
     for args in ([], ["--format", "md"], ["--json"], ["--tree"]):
         done = krait("report", path, "--by", "x", *args, code=1)
-        check(" ".join(["by-unknown", *args]), b"no sample has the label 'x'" in done.stderr and not done.stdout, str(done))
+        check(" ".join(["by-unknown", *args]), b"--by x: no sample has the label 'x'" in done.stderr and not done.stdout, str(done))
     out = os.path.join(work, "x.json")
     krait("report", path, "-o", out)
     with open(out, encoding="utf-8") as f:

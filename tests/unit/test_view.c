@@ -271,7 +271,7 @@ static void test_times(void **state)
 	profile_free(p);
 	p = made();
 	assert_int_equal(view_apply(&p, VIEW(.since_ns = 1), NULL), -EINVAL);
-	assert_non_null(strstr(err_msg(), "need times"));
+	assert_non_null(strstr(err_msg(), "the profile has no times"));
 	profile_free(p);
 }
 
@@ -340,7 +340,7 @@ static void test_deeply_nested(void **state)
 			0);
 	}
 	assert_int_equal(view_apply(&p, VIEW(.invert = true), NULL), -E2BIG);
-	assert_non_null(strstr(err_msg(), "--invert: stacks as deep as these"));
+	assert_non_null(strstr(err_msg(), "stacks as deep as these"));
 	assert_int_equal(profile_n_samples(p), DEPTH); /* the profile is as it was before */
 	assert_int_equal(view_apply(&p,
 				    VIEW(.invert = true, .focus = TEXTS("f99"),

@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "cli/advice.h"
 #include "cli/cells.h"
 #include "cli/commands.h"
 #include "cli/exit.h"
@@ -174,7 +175,7 @@ static int apply_rules(const struct diff_options *o, const struct diff_facts *f)
 		int hit = fail_rule_hit(rule, f, &why);
 
 		if (hit)
-			log_error("%s", hit < 0 ? err_msg() : str_cstr(&why));
+			log_error("%s", hit < 0 ? error_words() : str_cstr(&why));
 		if (hit)
 			return hit < 0 ? EXIT_FAILED : EXIT_HIT;
 	}
@@ -197,7 +198,7 @@ static int compare(const struct diff_options *o, const struct operands *operands
 	r = r ? r : diff_make(&f->diff);
 	r = r ? r : find_unjudged(o, f);
 	if (r) {
-		log_error("%s", err_msg());
+		log_error("%s", error_words());
 		return EXIT_FAILED;
 	}
 	cells_init();
@@ -218,12 +219,12 @@ static int run(const struct command *self, int argc, char **argv)
 	if (r >= 0)
 		return r;
 	if (diff_options_check(&o, &operands)) {
-		log_error("%s", err_msg());
+		log_error("%s", error_words());
 		return EXIT_USAGE;
 	}
 	log_set_level(o.quiet ? LOG_WARN : LOG_NOTE);
 	if (caller_find(&caller)) {
-		log_error("%s", err_msg());
+		log_error("%s", error_words());
 		return EXIT_FAILED;
 	}
 	for (int side = 0; side < DIFF_SIDES; side++)

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/self.h"
+#include "cli/advice.h"
 #include "cli/commands.h"
 #include "cli/doctor/checks.h"
 #include "cli/exit.h"
@@ -222,7 +223,7 @@ static int grant(void)
 	}
 	r = path ? rights_grant(path) : err_sys(-errno, "can't find krait's own file");
 	if (r) {
-		log_error("%s", err_msg());
+		log_error("%s", error_words());
 		return r == -EPERM ? EXIT_RIGHTS : EXIT_FAILED;
 	}
 	say_granted(stdout, path);
@@ -249,7 +250,7 @@ static int forget(void)
 		return EXIT_DONE;
 	}
 	if (r < 0) {
-		log_error("%s", err_msg());
+		log_error("%s", error_words());
 		return EXIT_FAILED;
 	}
 	printf("removed %d file%s from %s; recordings are where you wrote them\n", r,

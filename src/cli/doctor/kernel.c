@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 #include "base/error.h"
+#include "cli/advice.h"
 #include "host/kernel_danger.h"
 
 #define BTF_PATH "/sys/kernel/btf/vmlinux"
@@ -16,11 +17,11 @@ void check_kernel(struct doctor *d)
 	struct finding *f;
 
 	if (kernel_version_running(&v)) {
-		finding_add(d, "kernel", FINDING_WARN, "%s", err_msg());
+		finding_add(d, "kernel", FINDING_WARN, "%s", error_words());
 		return;
 	}
 	if (kernel_danger_refuse()) {
-		f = finding_add(d, "kernel", FINDING_FAIL, "%s", err_msg());
+		f = finding_add(d, "kernel", FINDING_FAIL, "%s", error_words());
 		finding_remedy(f, "install the newest kernel of the distribution and boot it");
 	} else if (!kernel_at_least(&v, 5, 10)) {
 		f = finding_add(d, "kernel", FINDING_FAIL, "%u.%u is older than 5.10", v.major,

@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include "base/error.h"
 #include "base/self.h"
+#include "cli/advice.h"
 #include "host/sandbox.h"
 #include "proc/container.h"
 #include "sampler/sampler.h"
@@ -140,7 +141,7 @@ void check_programs(struct doctor *d)
 		finding_add(d, "programs", FINDING_OK, "the kernel accepts and attaches them");
 		return;
 	}
-	f = finding_add(d, "programs", FINDING_FAIL, "%s", err_msg());
+	f = finding_add(d, "programs", FINDING_FAIL, "%s", error_words());
 	finding_remedy(f, "krait record -vv -d 1 2> krait.log, and report that file");
 }
 

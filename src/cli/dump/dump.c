@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/self.h"
+#include "cli/advice.h"
 #include "cli/commands.h"
 #include "cli/dump/dump.h"
 #include "cli/exit.h"
@@ -39,7 +40,7 @@ static int code_of(int r)
 
 static void failed(struct run *x, int r)
 {
-	log_error("%s", err_msg());
+	log_error("%s", error_words());
 	x->code = x->code ? x->code : code_of(r);
 }
 
@@ -67,7 +68,7 @@ static void add_tree(struct run *x, pid_t pid)
 		if (is < 0 && tree.v[i] == pid)
 			r = is;
 		else if (is < 0 && is != -ESRCH)
-			log_warn("%s", err_msg());
+			log_warn("%s", error_words());
 	}
 	/* None of the tree is Python. The process was named, so its native stacks are shown. */
 	if (!r && !any && other)
@@ -136,7 +137,7 @@ static int add_all(struct run *x)
 		denied += is == -EPERM || is == -EACCES;
 		odd += is == -ENOTSUP;
 		if (is == -ENOTSUP || is == -EPERM)
-			log_info("%s", err_msg());
+			log_info("%s", error_words());
 	}
 	vec_fini(&all);
 	n = dump_processes(x->dump, &list);
@@ -336,7 +337,7 @@ static int run(const struct command *self, int argc, char **argv)
 	record_options_init(&o.record);
 	r = options_read(self, argc, argv, &o, &operands);
 	if (r < 0 && check(&o)) {
-		log_error("%s", err_msg());
+		log_error("%s", error_words());
 		r = EXIT_USAGE;
 	}
 	if (r < 0) {

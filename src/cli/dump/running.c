@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "cli/advice.h"
 #include "cli/dump/dump.h"
 #include "cli/record/fail.h"
 
@@ -195,9 +196,9 @@ void dump_running_read(struct dump_running *x, const struct dump_options *o,
 	r = r ? r : session_set_up(s);
 	r = r ? r : sample(x);
 	if (r == -ESRCH)
-		log_info("%s", err_msg());
+		log_info("%s", error_words());
 	else if (r)
-		log_warn("threads that run can't be sampled: %s", err_msg());
+		log_warn("threads that run can't be sampled: %s", error_words());
 	else
 		mark_waiting(x);
 }

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/nomem.h"
+#include "cli/advice.h"
 #include "cli/commands.h"
 #include "cli/exit.h"
 #include "cli/options/values.h"
@@ -116,7 +117,7 @@ static int run(const struct command *self, int argc, char **argv)
 	r = serve(&o);
 	if (!r || r == -EPIPE)
 		return EXIT_DONE;
-	log_error("%s", err_msg());
+	log_error("%s", error_words());
 	return EXIT_FAILED;
 }
 

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/json_in.h"
+#include "cli/advice.h"
 #include "cli/mcp/mcp.h"
 
 /* Error codes of JSON-RPC 2.0, section 5.1. */
@@ -207,7 +208,7 @@ static void answer(const char *directory, const struct request *q, const char *i
 	enum rpc_error error = do_request(directory, q, &result);
 
 	if (error) {
-		add_error(ret, id, error, err_msg());
+		add_error(ret, id, error, error_words());
 		return;
 	}
 	begin(ret, id);
@@ -222,7 +223,7 @@ void mcp_answer(const char *directory, const char *line, size_t n, struct str *r
 	int r = read_request(&q, line, n);
 
 	if (r)
-		add_error(ret, NO_ID, RPC_PARSE, err_msg());
+		add_error(ret, NO_ID, RPC_PARSE, error_words());
 	else if (!q.id.n)
 		; /* a notification expects no answer */
 	else if (read_id(&q.id, &id))

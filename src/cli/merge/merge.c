@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/vec.h"
+#include "cli/advice.h"
 #include "cli/commands.h"
 #include "cli/exit.h"
 #include "cli/options/values.h"
@@ -85,7 +86,7 @@ static int read_files(const struct operands *operands, profiles *all)
 		if (!r)
 			r = vec_push(all, p);
 		if (r) {
-			log_error("%s", r == -ENOMEM ? "out of memory" : err_msg());
+			log_error("%s", r == -ENOMEM ? "out of memory" : error_words());
 			return EXIT_FAILED;
 		}
 		if (!profile_n_samples(p))
@@ -138,7 +139,7 @@ static int merge(const struct merge_options *o, const profiles *all,
 	r = r ? r : choose_value(p, o->render.value);
 	if (r) {
 		profile_free(p);
-		log_error("%s", err_msg());
+		log_error("%s", error_words());
 		return EXIT_FAILED;
 	}
 	warn_of_values(p, all, operands);
@@ -155,7 +156,7 @@ static int run(const struct command *self, int argc, char **argv)
 	int r = options_read(self, argc, argv, &o, &operands);
 
 	if (r < 0 && check(&o, &operands)) {
-		log_error("%s", err_msg());
+		log_error("%s", error_words());
 		r = EXIT_USAGE;
 	}
 	log_set_level(o.quiet ? LOG_WARN : LOG_NOTE);

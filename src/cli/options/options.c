@@ -12,6 +12,7 @@
 #include "base/nearest.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "cli/advice.h"
 #include "cli/exit.h"
 #include "cli/options/help.h"
 
@@ -291,7 +292,7 @@ int options_read(const struct command *c, int argc, char **argv, void *fields, s
 		return EXIT_DONE;
 	}
 	if (r) {
-		log_error("%s", err_msg());
+		log_error("%s", error_words());
 		return r == -ENOMEM ? EXIT_FAILED : EXIT_USAGE;
 	}
 	return -1;

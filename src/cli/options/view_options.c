@@ -125,7 +125,7 @@ void view_options_warn_of(const struct unmatched *u)
 		_cleanup_str_ struct str words = {};
 
 		if (unmatched_words(u, i, &words))
-			log_warn("%s", str_cstr(&words));
+			log_warn("--%s", str_cstr(&words));
 	}
 }
 

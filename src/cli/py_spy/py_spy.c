@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/nomem.h"
+#include "cli/advice.h"
 #include "cli/commands.h"
 #include "cli/exit.h"
 #include "cli/options/help.h"
@@ -247,7 +248,7 @@ static int run_one(const struct command *c, int argc, char **argv,
 	r = take_program(&operands, &o, &words);
 	r = r ? r : check(&o, &operands);
 	if (r) {
-		log_error("%s", err_msg());
+		log_error("%s", error_words());
 	} else {
 		warn(&o);
 		r = py_spy_exit_code(fn(&o));

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/nomem.h"
+#include "cli/advice.h"
 #include "cli/commands.h"
 #include "cli/exit.h"
 #include "cli/py_spy/py_spy.h"
@@ -162,7 +163,7 @@ int py_spy_record(const struct py_spy_options *o)
 	record_options_fini(&to);
 	if (r >= 0)
 		return r;
-	log_error("%s", err_msg());
+	log_error("%s", error_words());
 	return EXIT_FAILED;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "cli/advice.h"
 #include "cli/doctor/doctor.h"
 #include "cli/exit.h"
 
@@ -31,16 +32,16 @@ static void say_with_advice(const struct session *s)
 {
 	if (s->advice == SESSION_ADVICE_CHILDREN)
 		log_error("%s; leave out --no-children to record its child processes too",
-			  err_msg());
+			  error_words());
 	else if (s->advice == SESSION_ADVICE_ANOTHER)
 		log_error("%s; `krait record` without -p records all processes that run Python",
-			  err_msg());
+			  error_words());
 	else if (s->spawn.advice == SPAWN_ADVICE_INTERPRETER)
-		log_error("%s; write -- python3 %s", err_msg(), s->spawn.name);
+		log_error("%s; write -- python3 %s", error_words(), s->spawn.name);
 	else if (s->spawn.advice == SPAWN_ADVICE_PATH)
-		log_error("%s; write its path after --", err_msg());
+		log_error("%s; write its path after --", error_words());
 	else
-		log_error("%s", err_msg());
+		log_error("%s", error_words());
 }
 
 int fail(const struct session *s, int code)
@@ -59,7 +60,7 @@ int fail_refused(const struct session *s, enum color_mode color, int code)
 
 static void say_broken_off(void)
 {
-	log_error("%s; what was recorded until then is shown", err_msg());
+	log_error("%s; what was recorded until then is shown", error_words());
 }
 
 int fail_stop(struct session *s, int before)

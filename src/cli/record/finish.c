@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/nomem.h"
+#include "cli/advice.h"
 #include "cli/exit.h"
 #include "cli/options/view_options.h"
 #include "cli/record/closing.h"
@@ -59,7 +60,7 @@ static int apply_filters(struct recording *x)
 	r = view_options_warn(&x->options->view, x->session.profile);
 	r = r ? r : view_apply(&x->session.profile, &x->options->view, &totals);
 	if (r == -E2BIG) {
-		log_warn("%s; the stacks are written without --invert", err_msg());
+		log_warn("%s; the stacks are written without --invert", error_words());
 		upright.invert = false;
 		r = view_apply(&x->session.profile, &upright, &totals);
 	}
@@ -294,16 +295,16 @@ static int write_with_closing(struct recording *x, const struct closing *closing
 	if (!r && x->options->reshape)
 		r = x->options->reshape(x->options->reshape_arg, &x->session.profile);
 	if (r) {
-		log_error("%s", err_msg());
+		log_error("%s", error_words());
 		return r;
 	}
 	if (headline_add(x->session.profile, x->options->value, x->options->view.invert,
 			 &x->headline))
-		log_info("%s", err_msg());
+		log_info("%s", error_words());
 	r = leaves_nothing(x) ? 0 : write_profile(x, &x->output);
 	/* -EPIPE: a reader that has seen enough, such as `head`, needs no message */
 	if (r && r != -EPIPE)
-		log_error("%s", err_msg());
+		log_error("%s", error_words());
 	if (r && is_of_the_place(r))
 		write_elsewhere(x);
 	return r;
@@ -325,7 +326,7 @@ int recording_finish(struct recording *x, int broken)
 	signals_phase(SIGNALS_WRITTEN);
 	if (!r && !leaves_nothing(x) && x->options->open &&
 	    viewer_open(&x->session.caller, x->path))
-		log_warn("%s", err_msg());
+		log_warn("%s", error_words());
 	if (!x->options->session.cmd)
 		return code;
 	if (x->options->end_command) {

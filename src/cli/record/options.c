@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "cli/advice.h"
 #include "cli/exit.h"
 #include "cli/options/view_options.h"
 #include "cli/record/rows.h"
@@ -414,7 +415,7 @@ static int run(const struct command *self, int argc, char **argv)
 	o.session.cmd = operands.cmd;
 	r = record_options_check(&o);
 	if (r) {
-		log_error("%s", err_msg());
+		log_error("%s", error_words());
 		return EXIT_USAGE;
 	}
 	log_set_level(LOG_NOTE + MIN(o.verbose, 2));

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "cli/advice.h"
 #include "cli/exit.h"
 #include "cli/record/fail.h"
 #include "cli/record/output_name.h"
@@ -116,7 +117,7 @@ static int run_unprofiled(struct recording *x)
 {
 	int r = 0;
 
-	log_warn("%s; running the command without a profile", err_msg());
+	log_warn("%s; running the command without a profile", error_words());
 	if (x->session.spawn.go_fd < 0) {
 		r = caller_find(&x->session.caller);
 		r = r ? r
@@ -147,7 +148,7 @@ static int find_sources(struct recording *x)
 
 static int refuse_addresses(const struct recording *x)
 {
-	(void)err_set(-EPERM, "%s; leave --kernel-addresses out, or record as root", err_msg());
+	(void)err_set(-EPERM, "%s; leave --kernel-addresses out, or record as root", error_words());
 	return fail(&x->session, EXIT_RIGHTS);
 }
 

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/vec.h"
+#include "cli/advice.h"
 #include "cli/cells.h"
 #include "cli/commands.h"
 #include "cli/exit.h"
@@ -267,7 +268,7 @@ static int convert(struct report_options *o, struct report_facts *f)
 	if (!r && streq(o->format->name, "html"))
 		r = headline_add(f->p, o->render.value, o->view.invert, &headline);
 	if (r) {
-		log_error("%s", err_msg());
+		log_error("%s", error_words());
 		return EXIT_FAILED;
 	}
 	o->render.headline = str_cstr(&headline);
@@ -292,7 +293,7 @@ static int write_it(struct report_options *o, struct report_facts *f)
 	o->render.source_shown = source_shown;
 	o->render.source_arg = &f->source;
 	if (r) {
-		log_error("%s", err_msg());
+		log_error("%s", error_words());
 		return EXIT_FAILED;
 	}
 	if (o->format)
@@ -312,7 +313,7 @@ static int report(struct report_options *o, const char *path)
 		r = read_profile_file(path, &f.p);
 	if (r) {
 		caller_fini(&caller);
-		log_error("%s", err_msg());
+		log_error("%s", error_words());
 		return EXIT_FAILED;
 	}
 	if (!profile_n_samples(f.p))
@@ -333,7 +334,7 @@ static int run(const struct command *self, int argc, char **argv)
 	int r = options_read(self, argc, argv, &o, &operands);
 
 	if (r < 0 && check(&o, &operands)) {
-		log_error("%s", err_msg());
+		log_error("%s", error_words());
 		r = EXIT_USAGE;
 	}
 	log_set_level(o.quiet ? LOG_WARN : LOG_NOTE);

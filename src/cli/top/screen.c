@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/nomem.h"
+#include "cli/advice.h"
 #include "cli/top/top.h"
 #include "cli/write.h"
 #include "host/output.h"
@@ -102,7 +103,7 @@ static void save(struct interactive *i, bool profile)
 	if (!r)
 		r = write_named(i->top, path, profile ? write_profile : write_screen, i);
 	if (r)
-		browse_say(&i->browse, "%s", err_msg());
+		browse_say(&i->browse, "%s", error_words());
 	else
 		browse_say(&i->browse, "written: %s", path);
 }
@@ -222,7 +223,7 @@ static int say_unmatched(struct interactive *i)
 	for (size_t k = 0; !r && k < u.list.n && !words.n; k++)
 		unmatched_words(&u, k, &words);
 	if (words.n)
-		browse_say(&i->browse, "%s", str_cstr(&words));
+		browse_say(&i->browse, "--%s", str_cstr(&words));
 	return r;
 }
 
@@ -309,6 +310,7 @@ static int set_up(struct interactive *i)
 	browse_init(&i->browse, &i->top->shown);
 	i->top->browse = &i->browse;
 	i->browse.invert = i->top->options->record.view.invert;
+	i->browse.several_by = "-e NAME more than once records several";
 	i->screen.color = color_wanted(i->top->options->record.color, stdout);
 	i->screen.utf8 = terminal_is_utf8();
 	signals_undo(terminal_restore, &i->terminal);

@@ -93,7 +93,7 @@ static int check_by(const struct profile *p, const bool *used, const char *by)
 	if (distinct(&r, p, used, roots_by_text, by, &missing))
 		return -ENOMEM;
 	if (!r.n && missing)
-		return err_set(-EINVAL, "--by %s: no sample has the label '%s'", by, by);
+		return err_of("grouping", by, -EINVAL, "no sample has the label '%s'", by);
 	return 0;
 }
 

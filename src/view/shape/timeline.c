@@ -208,7 +208,7 @@ int timeline_init(struct timeline *t, struct profile *p, enum profile_times time
 	if (!r)
 		r = find_threads(t, &keys);
 	if (!r && t->threads.n == 1 && t->threads.v[0].name == no_label)
-		r = err_set(-EINVAL, "--by %s: no sample has the label '%s'", by, by);
+		r = err_of("grouping", by, -EINVAL, "no sample has the label '%s'", by);
 	if (!r)
 		return 0;
 	timeline_fini(t);

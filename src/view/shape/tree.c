@@ -204,6 +204,6 @@ int tree_value(struct profile *p, const char *name)
 		if (str_starts(name, t->type) && name[n] == '/' && streq(name + n + 1, t->unit))
 			return (int)i;
 	}
-	return err_set(-EINVAL, "--value %s: the profile has no such values; it has %s", name,
-		       str_cstr(&known));
+	return err_of("value", name, -EINVAL, "the profile has no such values; it has %s",
+		      str_cstr(&known));
 }

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Adds options and advice to messages of the rooms below the command line; see advice.h. */
+#include "cli/advice.h"
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/self.h"
+#include "base/str.h"
+
+/* What stands before and after the message; % is the user's choice, @ what sudo runs krait by. */
+static const struct advice {
+	const char *about, *before, *after;
+} advice[] = {
+	{"extension", "", ", or --format"},
+	{"format", "--format %: ", ""},
+	{"grouping", "--by %: ", ""},
+	{"number of a process", "", ": -p %"},
+	{"part of the time", "--since and --until: ", ""},
+	{"process to dump", "", "; `sudo @ dump -p %` shows it"},
+	{"rights", "", ", or once `sudo @ doctor --grant` and then without sudo"},
+	{"sides", "", ": --a version=1 --b version=2"},
+	{"standard output", "", " with -o"},
+	{"turning around", "--invert: ", "; --focus, --hide or --functions leaves less of them"},
+	{"value", "--value %: ", ""},
+};
+
+static void fill_in(struct str *ret, const char *text, const char *choice)
+{
+	for (; *text; text++) {
+		if (*text == '%')
+			str_add(ret, choice);
+		else if (*text == '@')
+			str_add(ret, self_under_sudo());
+		else
+			str_add_c(ret, *text);
+	}
+}
+
+const char *error_words(void)
+{
+	_cleanup_str_ struct str words = {};
+	const char *choice, *about = err_subject(&choice);
+	const struct advice *a = advice;
+
+	if (!about)
+		return err_msg();
+	while (a < advice + ARRAY_SIZE(advice) && !streq(a->about, about))
+		a++;
+	if (a == advice + ARRAY_SIZE(advice))
+		return err_msg();
+	fill_in(&words, a->before, choice);
+	str_add(&words, err_msg());
+	fill_in(&words, a->after, choice);
+	/* From here on the message is about nothing, so that a second call adds nothing. */
+	if (!words.failed)
+		(void)err_set(0, "%s", str_cstr(&words));
+	return err_msg();
+}
