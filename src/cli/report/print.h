@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What text.c and tree.c share to print the report as text and as Markdown. */
+/* What text.c, head.c and tree.c share to print the report as text and as Markdown. */
 #ifndef CLI_REPORT_PRINT_H
 #define CLI_REPORT_PRINT_H
 
 #include "cli/report/report.h"
+
+/* the most columns of a name in Markdown, so that a summary stays readable */
+#define MD_COLUMNS 200
 
 struct report_printer {
 	const struct report_facts *f;
@@ -23,6 +26,15 @@ void report_end_row(struct report_printer *p);
  * function's beginning.
  */
 bool report_keeps_end(const struct report_printer *p, uint32_t location);
+
+/* head.c: prints how much there is, and which other values. */
+void report_print_head(struct report_printer *p);
+void report_print_other_values(struct report_printer *p);
+
+/* head.c: prints the first sentence, how long the program ran and waited, and the reader's notes. */
+void report_print_lede(struct report_printer *p);
+void report_print_use(struct report_printer *p);
+void report_print_notes(struct report_printer *p);
 
 /* Prints the tree of the heaviest paths. 0 or -errno + message. */
 _must_use_ int report_print_tree(struct report_printer *p);

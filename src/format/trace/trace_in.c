@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads trace events; see trace_in.h. trace_profiles.c reads V8's profiles in them, trace_samples.c
- * the samples beside them. Events may come in any order; a caller's X event comes after those of
- * its callees. So all slices are collected, and trace_walk.c makes the profile of them. An event
- * with something wrong in it is left out and counted.
+ * Reads trace events; see trace_in.h. trace_event.c reads one, trace_profiles.c V8's profiles in
+ * them, trace_samples.c the samples beside them. Events may come in any order; a caller's X event
+ * comes after those of its callees. So all slices are collected, and trace_walk.c makes the profile
+ * of them. An event with something wrong in it is left out and counted.
  */
 #include "format/trace/trace_in.h"
 
@@ -12,17 +12,8 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "format/common/folded_frame.h"
+#include "format/trace/trace_event.h"
 #include "format/trace/trace_reader.h"
-
-struct event {
-	/* texts of an event; .given: the "name" in its "args" */
-	struct str phase, name, category, pid, tid, id, file, given;
-	/* where the event's "args" are in the file; .at is NULL if there are none */
-	struct json_in args;
-	int64_t ts, dur;
-	int32_t line;
-	bool has_ts, has_dur;
-};
 
 static int bad(const struct json_in *in, const char *field, const char *what)
 {
@@ -32,91 +23,6 @@ static int bad(const struct json_in *in, const char *field, const char *what)
 static int in_field(int r, const char *field)
 {
 	return viewer_in_wrap(FORMAT, r, field);
-}
-
-static void event_clear(struct event *e)
-{
-	struct str *all[] = {&e->phase, &e->name, &e->category, &e->pid,
-			     &e->tid,	&e->id,	  &e->file,	&e->given};
-
-	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
-		str_clear(all[i]);
-	e->args = (struct json_in){};
-	e->ts = e->dur = 0;
-	e->line = 0;
-	e->has_ts = e->has_dur = false;
-}
-
-static void event_fini(struct event *e)
-{
-	struct str *all[] = {&e->phase, &e->name, &e->category, &e->pid,
-			     &e->tid,	&e->id,	  &e->file,	&e->given};
-
-	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
-		str_fini(all[i]);
-}
-
-/*
- * Reads "args" of any type. If it is an object, takes from it where the function is, and a thread's
- * name.
- */
-static int read_args(struct reader *r, struct json_in *in, struct event *e)
-{
-	struct json_in before = *in;
-	int more, err = 0;
-
-	if (json_in_enter(in, '{')) {
-		*in = before;
-		return in_field(json_in_skip(in), "args");
-	}
-	e->args = before;
-	while (!err && (more = json_in_key(in, &r->key))) {
-		const char *key = str_cstr(&r->key);
-
-		if (more < 0)
-			err = in_field(more, "args");
-		else if (streq(key, "file") || streq(key, "filename"))
-			err = viewer_in_text(FORMAT, in, "file", &e->file);
-		else if (streq(key, "line"))
-			err = viewer_in_line(FORMAT, in, "line", &e->line);
-		else if (streq(key, "name"))
-			err = viewer_in_text(FORMAT, in, "name", &e->given);
-		else
-			err = in_field(json_in_skip(in), "args");
-	}
-	return err;
-}
-
-static int read_event(struct reader *r, struct json_in *in, struct event *e)
-{
-	int more, err = in_field(json_in_enter(in, '{'), "traceEvents");
-
-	event_clear(e);
-	while (!err && (more = json_in_key(in, &r->key))) {
-		const char *key = str_cstr(&r->key);
-
-		if (more < 0)
-			return in_field(more, "traceEvents");
-		if (streq(key, "ph"))
-			err = viewer_in_text(FORMAT, in, "ph", &e->phase);
-		else if (streq(key, "name"))
-			err = viewer_in_text(FORMAT, in, "name", &e->name);
-		else if (streq(key, "cat"))
-			err = viewer_in_text(FORMAT, in, "cat", &e->category);
-		else if (streq(key, "pid") || streq(key, "tid"))
-			err = viewer_in_id(FORMAT, in, key, *key == 'p' ? &e->pid : &e->tid);
-		else if (streq(key, "id"))
-			err = viewer_in_id(FORMAT, in, key, &e->id);
-		else if (streq(key, "args"))
-			err = read_args(r, in, e);
-		else if (streq(key, "ts"))
-			err = viewer_in_scaled(FORMAT, in, "ts", US, &e->ts, &e->has_ts);
-		else if (streq(key, "dur"))
-			err = viewer_in_scaled(FORMAT, in, "dur", US, &e->dur, &e->has_dur);
-		else
-			err = in_field(json_in_skip(in), "traceEvents");
-	}
-	return err;
 }
 
 static uint32_t intern(struct reader *r, const struct str *s)
@@ -371,7 +277,7 @@ static int take_item(struct reader *r, struct json_in *in, struct event *e)
 		r->left_out[NO_EVENT]++;
 		return in_field(json_in_skip(in), "traceEvents");
 	}
-	err = read_event(r, in, e);
+	err = trace_event_read(r, in, e);
 	return err ? err : take_event(r, in, e);
 }
 
@@ -385,7 +291,7 @@ static bool ends_open(struct json_in in)
 
 static int read_events(struct reader *r, struct json_in *in, bool bare)
 {
-	_cleanup_(event_fini) struct event e = {};
+	_cleanup_(trace_event_fini) struct event e = {};
 	int more, err = in_field(json_in_enter(in, '['), "traceEvents");
 
 	while (!err && !(bare && ends_open(*in)) && (more = json_in_item(in))) {

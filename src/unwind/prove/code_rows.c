@@ -5,14 +5,12 @@
 #include "base/error.h"
 #include "check.h" /* the one of abi/ */
 #include "unwind/prove/clone_rows.h"
+#include "unwind/prove/code_gaps.h"
 #include "unwind/prove/x86_flow.h"
 #include "unwind/prove/code_starts.h"
 #include "elf/elf_sections.h"
 
-#define LEAST_BYTES 16		/* a smaller gap between two functions is padding */
-#define MOST_BYTES  (64u << 20) /* the most bytes of a gap that are examined: MKL has 10 MiB */
-#define MOST_TOTAL  (128u << 20)
-#define ALIGNMENT   16
+#define ALIGNMENT 16
 
 /*
  * In a file with fewer bytes outside call frame information, calls aren't searched for starts: it
@@ -277,80 +275,6 @@ static int look_elsewhere(struct finder *s)
 	return r;
 }
 
-static int add_gap(key_range_vec *ret, uint32_t start, uint32_t end)
-{
-	return end > start && end - start >= LEAST_BYTES && end - start <= MOST_BYTES
-		       ? vec_push(ret, (struct key_range){start, end})
-		       : 0;
-}
-
-/* Adds to @ret the parts of [start, end) that lie between functions. */
-static int add_gaps(const struct unwind_rows *rows, uint32_t start, uint32_t end,
-		    key_range_vec *ret)
-{
-	const struct unwind_fde *fde = rows->fdes.v, *last = fde + rows->fdes.n;
-	int r = 0;
-
-	for (; !r && fde < last && fde->start < end; fde++) {
-		if (fde->end <= start)
-			continue;
-		r = add_gap(ret, start, fde->start);
-		start = fde->end;
-	}
-	return r ? r : add_gap(ret, start, end);
-}
-
-static int by_gap(const void *a, const void *b)
-{
-	const struct key_range *x = a, *y = b;
-
-	return (x->start > y->start) - (x->start < y->start);
-}
-
-/* Sorts the gaps and drops overlapping ones: sections may overlap in a hostile file. */
-static void bound_gaps(key_range_vec *gaps)
-{
-	uint32_t sum = 0;
-	size_t n = 0;
-
-	if (gaps->n)
-		qsort(gaps->v, gaps->n, sizeof(*gaps->v), by_gap);
-	for (size_t i = 0; i < gaps->n; i++) {
-		const struct key_range *gap = &gaps->v[i];
-
-		if ((n && gap->start < gaps->v[n - 1].end) ||
-		    gap->end - gap->start > MOST_TOTAL - sum)
-			continue;
-		sum += gap->end - gap->start;
-		gaps->v[n++] = *gap;
-	}
-	gaps->n = n;
-}
-
-static int add_section(const struct unwind_rows *rows, uint64_t vaddr, uint64_t n,
-		       key_range_vec *ret)
-{
-	uint64_t key = vaddr - rows->base;
-
-	return vaddr >= rows->base && key + n > key && key + n <= UINT32_MAX
-		       ? add_gaps(rows, (uint32_t)key, (uint32_t)(key + n), ret)
-		       : 0;
-}
-
-static int find_gaps(struct elf_file *f, const struct unwind_rows *rows, key_range_vec *ret)
-{
-	Elf_Scn *scn = NULL;
-	GElf_Shdr sh;
-	int r = 0;
-
-	while (!r && (scn = elf_next_section(f, scn, SHT_PROGBITS, &sh)))
-		if (sh.sh_flags & SHF_EXECINSTR)
-			r = add_section(rows, sh.sh_addr, sh.sh_size, ret);
-	if (!r)
-		bound_gaps(ret);
-	return r;
-}
-
 static int by_range(const void *a, const void *b)
 {
 	const struct unwind_range *x = a, *y = b;
@@ -414,26 +338,6 @@ static int merge_functions(struct finder *s, struct unwind_rows *rows)
 	return 0;
 }
 
-static uint64_t sum_of(const key_range_vec *gaps)
-{
-	uint64_t sum = 0;
-
-	vec_foreach(gap, gaps)
-		sum += gap->end - gap->start;
-	return sum;
-}
-
-uint64_t code_rows_bytes(struct elf_file *f, const struct unwind_rows *rows)
-{
-	key_range_vec gaps = {};
-	uint64_t sum = 0;
-
-	if (f->machine == ELF_X86_64 && !find_gaps(f, rows, &gaps))
-		sum = sum_of(&gaps);
-	vec_fini(&gaps);
-	return sum;
-}
-
 /* Analyses all @gaps, with the starts of functions in @s->starts. */
 static int look_into_all(struct finder *s, const key_range_vec *gaps, struct unwind_rows *rows)
 {
@@ -481,9 +385,9 @@ int code_rows_add(struct elf_file *f, struct unwind_rows *rows)
 	if (f->machine != ELF_X86_64)
 		return 0;
 	s.named = elf_next_section(f, NULL, SHT_SYMTAB, &sh);
-	r = find_gaps(f, rows, &gaps);
+	r = code_gaps_find(f, rows, &gaps);
 	if (!r && gaps.n)
-		r = code_starts(f, rows, &gaps, !s.named && sum_of(&gaps) >= WORTH_CALLERS,
+		r = code_starts(f, rows, &gaps, !s.named && code_gaps_bytes(&gaps) >= WORTH_CALLERS,
 				&s.starts);
 	if (!r && gaps.n)
 		find_special(&s, !s.named);
@@ -504,9 +408,9 @@ int code_rows_add_memory(const struct code_memory *code, size_t n, const uint64_
 	int r = 0;
 
 	for (size_t i = 0; !r && i < n; i++)
-		r = add_section(rows, code[i].vaddr, code[i].n, &gaps);
+		r = code_gaps_add(rows, code[i].vaddr, code[i].n, &gaps);
 	if (!r)
-		bound_gaps(&gaps);
+		code_gaps_bound(&gaps);
 	r = r ? r : code_starts_list(starts, n_starts, rows->base, &gaps, &s.starts);
 	r = r ? r : look_into_all(&s, &gaps, rows);
 	vec_fini(&gaps);

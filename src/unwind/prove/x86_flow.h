@@ -16,9 +16,9 @@
 struct code_region {
 	const uint8_t *bytes;
 	uint32_t start, end; /* offsets (address - rows' base); end exclusive */
-	/* for each byte of the code; at first zero or CODE_*; x86_flow.c adds its own bits */
+	/* for each byte of the code; at first zero or CODE_*; x86_discover.c adds its own bits */
 	uint16_t *info;
-	/* For x86_flow.c: between offsets .bare and .bare_end no function begins. */
+	/* For x86_discover.c: between offsets .bare and .bare_end no function begins. */
 	uint32_t bare, bare_end;
 	uint64_t budget; /* how many instructions may still be examined, so that time is bounded */
 	/* Tells whether a function begins at offset @key, which is outside of this region. */

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A profile's inside, for the files that fill its tables, read them, and hold its samples. */
+#ifndef PROFILE_INTERNAL_H
+#define PROFILE_INTERNAL_H
+
+#include "base/str.h"
+#include "profile/profile.h"
+#include "profile/samplelog.h"
+#include "profile/tables.h"
+
+struct profile {
+	struct profile_meta meta;
+	struct profile_tables t;
+	struct samplelog log;
+	struct str scratch;
+	/* the last two results of profile_get_stack(); each has room for the deepest stack */
+	struct known_stack {
+		uint32_t *v, *nodes; /* locations, leaf first, and their nodes in the tree */
+		size_t n;
+		uint32_t id; /* id of the stack; 0: none yet */
+	} known[2];
+	size_t stack_cap;
+	unsigned stack_turn;
+	/* by function id - 1: what profile_ran_before() was told; 0 beyond the end */
+	VEC(uint64_t) ran_before;
+	bool failed;
+};
+
+#endif

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads what profile.c made: strings, frames, stacks and labels by their ids. Nothing is changed. */
+#include "profile/internal.h"
+
+uint64_t profile_get_ran_before(const struct profile *p, uint32_t function)
+{
+	return function <= p->ran_before.n ? p->ran_before.v[function - 1] : 0;
+}
+
+const char *profile_get_string(const struct profile *p, uint32_t id)
+{
+	return id ? intern_get(&p->t.strings, id, NULL) : "";
+}
+
+const struct profile_mapping *profile_get_mapping(const struct profile *p, uint32_t id)
+{
+	return intern_get(&p->t.mappings, id, NULL);
+}
+
+const struct profile_function *profile_get_function(const struct profile *p, uint32_t id)
+{
+	return intern_get(&p->t.functions, id, NULL);
+}
+
+const struct profile_location *profile_get_location(const struct profile *p, uint32_t id)
+{
+	return intern_get(&p->t.locations, id, NULL);
+}
+
+unsigned profile_n_inlined(const struct profile *p, uint32_t location)
+{
+	unsigned n = 0;
+
+	for (; location; location = profile_get_location(p, location)->outer)
+		n++;
+	return n;
+}
+
+/*
+ * Most stacks share their root end with the stack that was asked for before: the walk stops at the
+ * first node that both have, and the rest is copied. A parent node has a smaller id, so both stacks
+ * can be walked side by side.
+ */
+static void walk_stack(const struct profile *p, uint32_t id, const struct known_stack *before,
+		       struct known_stack *to)
+{
+	uint32_t at = *(const uint32_t *)intern_get(&p->t.stacks, id, NULL);
+	size_t depth = 0, same = 0, rest;
+
+	while (at) {
+		while (same < before->n && before->nodes[same] > at)
+			same++;
+		if (same < before->n && before->nodes[same] == at)
+			break;
+		const struct profile_node *node = intern_at(&p->t.nodes, at, sizeof(*node));
+
+		to->nodes[depth] = at;
+		to->v[depth++] = node->location;
+		at = node->parent;
+	}
+	rest = at ? before->n - same : 0;
+	if (rest) {
+		memcpy(to->v + depth, before->v + same, rest * sizeof(*to->v));
+		memcpy(to->nodes + depth, before->nodes + same, rest * sizeof(*to->nodes));
+	}
+	to->n = depth + rest;
+	to->id = id;
+}
+
+/*
+ * The same stack is often asked for again at once. .known is a cache, which the caller's const
+ * doesn't cover.
+ */
+const uint32_t *profile_get_stack(const struct profile *p, uint32_t id, size_t *n)
+{
+	struct profile *cache = (struct profile *)p;
+	struct known_stack *known = &cache->known[p->stack_turn];
+
+	if (known->id != id) {
+		known = &cache->known[cache->stack_turn ^= 1];
+		if (known->id != id)
+			walk_stack(p, id, &cache->known[cache->stack_turn ^ 1], known);
+	}
+	*n = known->n;
+	return known->v;
+}
+
+const struct profile_label *profile_get_labels(const struct profile *p, uint32_t id, size_t *n)
+{
+	const struct profile_label *labels = NULL;
+	size_t bytes = 0;
+
+	if (id)
+		labels = intern_get(&p->t.labels, id, &bytes);
+	*n = bytes / sizeof(*labels);
+	return labels;
+}
+
+static const struct profile_label *find_label(const struct profile *p, uint32_t id, const char *key,
+					      size_t n)
+{
+	size_t n_labels;
+	const struct profile_label *l = profile_get_labels(p, id, &n_labels);
+
+	for (size_t i = 0; i < n_labels; i++) {
+		const char *have = profile_get_string(p, l[i].key);
+
+		if (strlen(have) == n && !memcmp(have, key, n))
+			return &l[i];
+	}
+	return NULL;
+}
+
+const char *profile_find_label(const struct profile *p, uint32_t id, const char *key, size_t n)
+{
+	const struct profile_label *l = find_label(p, id, key, n);
+
+	return l ? profile_get_string(p, l->value) : NULL;
+}
+
+uint32_t profile_label_value(const struct profile *p, uint32_t id, const char *key)
+{
+	const struct profile_label *l = find_label(p, id, key, strlen(key));
+
+	return l ? l->value : 0;
+}
+
+const char *profile_label_text(const struct profile *p, uint32_t id, const char *key)
+{
+	return profile_find_label(p, id, key, strlen(key)) ?: "";
+}
+
+void profile_add_no_label(struct str *b, const char *key)
+{
+	str_addf(b, "[no %s]", key);
+}
+
+size_t profile_n_strings(const struct profile *p)
+{
+	return p->t.strings.n;
+}
+
+size_t profile_n_mappings(const struct profile *p)
+{
+	return p->t.mappings.n;
+}
+
+size_t profile_n_functions(const struct profile *p)
+{
+	return p->t.functions.n;
+}
+
+size_t profile_n_locations(const struct profile *p)
+{
+	return p->t.locations.n;
+}
+
+size_t profile_n_stacks(const struct profile *p)
+{
+	return p->t.stacks.n;
+}
+
+size_t profile_n_labels(const struct profile *p)
+{
+	return p->t.labels.n;
+}
+
+size_t profile_n_nodes(const struct profile *p)
+{
+	return p->t.nodes.n;
+}
+
+void profile_get_node(const struct profile *p, uint32_t id, uint32_t *parent, uint32_t *location)
+{
+	const struct profile_node *node = intern_get(&p->t.nodes, id, NULL);
+
+	*parent = node->parent;
+	*location = node->location;
+}
+
+uint32_t profile_stack_node(const struct profile *p, uint32_t stack)
+{
+	return stack ? *(const uint32_t *)intern_get(&p->t.stacks, stack, NULL) : 0;
+}
+
+size_t profile_bytes(const struct profile *p)
+{
+	const struct profile_tables *t = &p->t;
+	const struct intern *const all[] = {&t->strings, &t->mappings, &t->functions, &t->locations,
+					    &t->nodes,	 &t->stacks,   &t->labels};
+	size_t n = 4 * p->stack_cap * sizeof(*p->known[0].v);
+
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		n += all[i]->bytes + all[i]->n_slots * sizeof(*all[i]->slots);
+	return n;
+}
+
+const struct profile_tables *profile_tables(const struct profile *p)
+{
+	return &p->t;
+}
+
+const struct samplelog *profile_log(const struct profile *p)
+{
+	return &p->log;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The gaps: ranges of code that lie between the functions of call frame information. code_rows.c
+ * analyses what is in them.
+ */
+#ifndef UNWIND_PROVE_CODE_GAPS_H
+#define UNWIND_PROVE_CODE_GAPS_H
+
+#include "elf/elf_file.h"
+#include "unwind/prove/code_starts.h"
+#include "unwind/rows/rows.h"
+
+/*
+ * Appends the gaps in the @n bytes of code at @vaddr; a small one is padding, a huge one is left
+ * out. 0 or -ENOMEM.
+ */
+_must_use_ int code_gaps_add(const struct unwind_rows *rows, uint64_t vaddr, uint64_t n,
+			     key_range_vec *ret);
+
+/* Sorts the gaps and drops overlapping ones: sections may overlap in a hostile file. */
+void code_gaps_bound(key_range_vec *gaps);
+
+/* Finds the gaps in the executable sections of a file, bounded. 0 or -ENOMEM. */
+_must_use_ int code_gaps_find(struct elf_file *f, const struct unwind_rows *rows,
+			      key_range_vec *ret);
+
+/* How many bytes the gaps have together. */
+uint64_t code_gaps_bytes(const key_range_vec *gaps);
+
+#endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The first pass of x86_flow.c: which instructions a function has, in runs without gaps, and where
+ * its jumps lead. A pass of its own, because what is known of registers isn't needed for it.
+ */
+#ifndef UNWIND_PROVE_X86_DISCOVER_H
+#define UNWIND_PROVE_X86_DISCOVER_H
+
+#include "unwind/prove/x86_flow.h"
+
+#define NOWHERE UINT32_MAX
+
+/* Bits of code_region.info; they belong to the byte where an instruction begins. */
+enum {
+	LEN = 0x0f,	/* the instruction's length; 0 = not decoded */
+	VISITED = 0x10, /* this instruction belongs to the function that is analysed now */
+	LEADER = 0x20,	/* a jump of the function that is analysed now leads to this instruction */
+	TOUCHES = 0x40, /* the instruction changes the state of registers or stack */
+	SEEN = 0x80,	/* the instruction belongs to some function that was analysed */
+};
+
+struct code_run {
+	uint32_t start, end;
+};
+
+/* A jump through a table; its targets are .n of flow.targets from .first on. */
+struct code_switch {
+	/*
+	 * offsets of the jump and of the first instruction that computes its address; see
+	 * x86_table.h
+	 */
+	uint32_t jump, since;
+	uint32_t first, n;
+};
+
+struct code_block {
+	/* offsets of the block's beginning, its end, and its last instruction */
+	uint32_t start, end, last;
+	uint32_t next[2]; /* indexes of the blocks that follow, or NOWHERE */
+	/*
+	 * the block ends with a jump through a table: its .n targets from flow.targets[.first] on
+	 */
+	uint32_t first, n;
+	bool known, queued;
+	bool exits; /* this block or one after it leaves the function with the stack balanced */
+	struct code_state st;
+};
+
+struct flow {
+	struct code_region *r;
+	uint32_t start;
+	bool guess;
+	const char *why;
+	/* registers that don't have the caller's value at some end of the function */
+	uint16_t lost;
+	uint32_t leaders; /* how many bytes have LEADER; there can't be more .blocks */
+	VEC(uint32_t) todo;
+	VEC(struct code_run) runs;
+	VEC(struct code_switch) switches;
+	VEC(uint32_t) targets; /* offsets that jumps through tables lead to */
+	VEC(struct code_block) blocks;
+};
+
+static inline uint16_t *flow_info(const struct flow *f, uint32_t key)
+{
+	return &f->r->info[key - f->r->start];
+}
+
+static inline bool flow_decode(struct flow *f, uint32_t key, struct x86_insn *insn)
+{
+	return x86_decode(f->r->bytes + (key - f->r->start), f->r->end - key, insn);
+}
+
+static inline int flow_spend(struct flow *f)
+{
+	if (!f->r->budget) {
+		f->why = "too much code";
+		return 0;
+	}
+	f->r->budget--;
+	return 1;
+}
+
+/* Returns the offset that a jump leads to; NOWHERE: another function. */
+uint32_t flow_target(struct flow *f, uint32_t next, const struct x86_insn *insn);
+
+/* Tells whether @next, the instruction after @insn, can be executed after it. */
+bool flow_goes_on(const struct flow *f, uint32_t next, const struct x86_insn *insn);
+
+/* Finds the runs and the switches of the function. 0 or -ENOMEM; .why: why they can't be known. */
+_must_use_ int flow_discover(struct flow *f);
+
+#endif
