@@ -3,9 +3,9 @@
  * Files whose file system may never answer: FUSE with a program that hangs, or a server that is
  * gone. A thread that opens, reads or even closes such a file may hang for ever, and then krait
  * can't end. So krait's own descriptor is that of an empty file in memory, and a child holds the
- * real file open (proc/keeper.h). The functions here ask the child. If the file system doesn't
- * answer the child in time, they return an error. For every other descriptor far_pread() and
- * far_stat() are pread() and fstat().
+ * real file open (proc/files/keeper.h). The functions here ask the child. If the file system
+ * doesn't answer the child in time, they return an error. For every other descriptor far_pread()
+ * and far_stat() are pread() and fstat().
  */
 #ifndef BASE_FAR_H
 #define BASE_FAR_H

@@ -7,7 +7,7 @@
 #define CLI_SOURCE_RECORDED_H
 
 #include "base/vec.h"
-#include "host/source_open.h"
+#include "host/files/source_open.h"
 #include "profile/profile.h"
 
 /*

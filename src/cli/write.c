@@ -11,7 +11,7 @@
 #include "cli/advice.h"
 #include "cli/exit.h"
 #include "host/caller.h"
-#include "host/output.h"
+#include "host/files/output.h"
 
 const struct render_format *write_format(const char *name, const char *path)
 {

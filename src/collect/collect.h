@@ -55,8 +55,8 @@ size_t collect_bytes(const struct collect *c);
 size_t collect_kept_bytes(const struct collect *c);
 
 /*
- * To be called while the profile is rebased (profile/rebase.h): takes the new ids of all that
- * samples to come may refer to. Samples that wait are added after it. 0 or -ENOMEM + message.
+ * To be called while the profile is rebased (profile/remake/rebase.h): takes the new ids of all
+ * that samples to come may refer to. Samples that wait are added after it. 0 or -ENOMEM + message.
  */
 struct rebase;
 _must_use_ int collect_rebase(struct collect *c, struct rebase *r);

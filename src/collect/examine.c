@@ -18,11 +18,11 @@
 #include "collect/budget/crowd.h"
 #include "collect/internal.h"
 #include "collect/thread/thread.h"
-#include "proc/files.h"
+#include "proc/files/files.h"
 #include "proc/libc.h"
-#include "proc/maps.h"
+#include "proc/read/maps.h"
 #include "proc/proc.h"
-#include "proc/stat.h"
+#include "proc/read/stat.h"
 
 /* A process that has no interpreter this long after its start counts as "not Python". */
 #define GIVE_UP_NS (3 * NSEC_PER_SEC)

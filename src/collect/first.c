@@ -9,8 +9,8 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "collect/internal.h"
-#include "proc/files.h"
-#include "proc/stat.h"
+#include "proc/files/files.h"
+#include "proc/read/stat.h"
 
 #define LOOK_APART_NS (NSEC_PER_MSEC / 2)
 /* for how long to look after an exec; the image is loaded within 1 ms of it */

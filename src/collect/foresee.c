@@ -20,7 +20,7 @@
 #include "base/log.h"
 #include "collect/internal.h"
 #include "unwind/file_list.h"
-#include "proc/files.h"
+#include "proc/files/files.h"
 
 /* Most files of one command. A Python with numpy, pandas and the like maps some 150. */
 #define FILES_MOST  256

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Puts the ids of a rebased profile in place of the old ones, and keeps what is asked for; see
- * collect.h and profile/rebase.h.
+ * collect.h and profile/remake/rebase.h.
  */
-#include "profile/rebase.h"
+#include "profile/remake/rebase.h"
 
 #include <errno.h>
 

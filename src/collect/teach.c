@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 #include "collect/internal.h"
-#include "proc/files.h"
+#include "proc/files/files.h"
 #include "proc/libc.h"
 
 /*

@@ -11,7 +11,7 @@
 #include "base/self.h"
 #include "base/log.h"
 #include "dump/internal.h"
-#include "proc/stat.h"
+#include "proc/read/stat.h"
 #include "python/heap/heap.h"
 #include "python/heap/peek.h"
 

@@ -10,10 +10,10 @@
 #include <sys/types.h>
 
 #include "collect/collect.h"
-#include "dump/wait.h"
+#include "dump/facts/wait.h"
 #include "proc/proc.h"
 #include "profile/profile.h"
-#include "dump/socket.h"
+#include "dump/facts/socket.h"
 #include "records.h"
 
 struct dump_thread {

@@ -3,7 +3,7 @@
  * Says whether a process ended while it was read: much of it is missing then, and users are told.
  */
 #include "dump/internal.h"
-#include "proc/stat.h"
+#include "proc/read/stat.h"
 
 enum dump_life dump_life(const struct dump *d, size_t i)
 {

@@ -10,7 +10,7 @@
 #include "format/pprof/pprof.h"
 #include "format/read.h"
 #include "picture/html/html_diff.h"
-#include "profile/merge.h"
+#include "profile/remake/merge.h"
 
 static const char *const tags[] = {EMBEDDED_BEFORE, EMBEDDED_AFTER};
 static const char *const words[] = {HTML_DIFF_BEFORE, HTML_DIFF_AFTER};

@@ -9,7 +9,7 @@
 #include "host/environment.h"
 #include "host/rights.h"
 #include "host/uvx.h"
-#include "proc/owner.h"
+#include "proc/read/owner.h"
 #include "proc/proc.h"
 
 #define MAX_ANCESTORS 64

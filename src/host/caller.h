@@ -12,7 +12,7 @@
 #include <sys/types.h>
 #include "host/environment.h"
 #include "host/users.h"
-#include "proc/open_as.h"
+#include "proc/files/open_as.h"
 
 struct caller {
 	bool other; /* sudo has started krait for another user; false: only .env is set */

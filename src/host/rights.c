@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/self.h"
 #include "host/users.h"
-#include "proc/perf_paranoid.h"
+#include "proc/machine/perf_paranoid.h"
 
 #ifndef CAP_PERFMON
 #define CAP_PERFMON 38 /* CAP_PERFMON exists since kernel 5.8 */

@@ -104,9 +104,9 @@ _must_use_ int browse_refresh(struct browse *b);
 _must_use_ int browse_reset(struct browse *b);
 
 /*
- * Takes over the new ids while the profile is condensed (profile/condense.h); live_condensed() and
- * browse_reset() follow. The chosen and the opened row stay chosen and opened, except modules and
- * label values, whose names are dropped.
+ * Takes over the new ids while the profile is condensed (profile/remake/condense.h);
+ * live_condensed() and browse_reset() follow. The chosen and the opened row stay chosen and opened,
+ * except modules and label values, whose names are dropped.
  */
 void browse_condense(struct browse *b, struct condense *c);
 

@@ -11,7 +11,7 @@
 #include "base/intern.h"
 #include "base/map.h"
 #include "base/vec.h"
-#include "profile/condense.h"
+#include "profile/remake/condense.h"
 #include "profile/profile.h"
 #include "profile/sums.h"
 #include "view/names/names.h"
@@ -156,9 +156,9 @@ void live_reset(struct live *l);
 size_t live_bytes(const struct live *l);
 
 /*
- * live_condense() begins to make the profile smaller (profile/condense.h), keeping @keep functions.
- * All others who hold ids then take new ones. live_condensed() ends it; after that, everything is
- * shown as before. 0 or -ENOMEM + message.
+ * live_condense() begins to make the profile smaller (profile/remake/condense.h), keeping @keep
+ * functions. All others who hold ids then take new ones. live_condensed() ends it; after that,
+ * everything is shown as before. 0 or -ENOMEM + message.
  */
 _must_use_ int live_condense(struct live *l, struct condense *c, size_t keep);
 _must_use_ int live_condensed(struct live *l, struct condense *c);

@@ -19,9 +19,9 @@
 
 #include "base/clock.h"
 #include "base/vec.h"
-#include "proc/aside.h"
-#include "proc/file_tasks.h"
-#include "proc/owner.h"
+#include "proc/read/aside.h"
+#include "proc/files/file_tasks.h"
+#include "proc/read/owner.h"
 
 /* how long a search may take: less than its caller waits for the child */
 #define SEARCH_NS    (150 * NSEC_PER_MSEC)

@@ -12,7 +12,7 @@
 
 #include "base/cleanup.h"
 #include "elf/elf_file.h"
-#include "proc/files.h"
+#include "proc/files/files.h"
 
 /* glibc's PTHREAD_KEY_2NDLEVEL_SIZE: number of elements of specific_1stblock */
 #define KEYS_1STBLOCK 32

@@ -8,7 +8,7 @@
 
 #include "base/util.h"
 #include "layout.h"
-#include "proc/maps.h"
+#include "proc/read/maps.h"
 #include "proc/proc.h"
 
 enum libc_kind { LIBC_NONE, LIBC_GLIBC, LIBC_MUSL };

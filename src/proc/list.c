@@ -10,9 +10,9 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/map.h"
-#include "proc/maps.h"
+#include "proc/read/maps.h"
 #include "proc/proc.h"
-#include "proc/stat.h"
+#include "proc/read/stat.h"
 
 static int by_number(const void *a, const void *b)
 {

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "proc/container.h"
+#include "proc/container/container.h"
 
 void proc_match_init(struct proc_match *m)
 {

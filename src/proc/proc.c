@@ -8,12 +8,12 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "proc/aside.h"
-#include "proc/container.h"
-#include "proc/container_claim.h"
-#include "proc/hidepid.h"
-#include "proc/files.h"
-#include "proc/stat.h"
+#include "proc/read/aside.h"
+#include "proc/container/container.h"
+#include "proc/container/container_claim.h"
+#include "proc/machine/hidepid.h"
+#include "proc/files/files.h"
+#include "proc/read/stat.h"
 
 #define CGROUP_BYTES	(64u << 10)
 #define MOUNTINFO_BYTES (1u << 20)

@@ -12,10 +12,10 @@
 #include "base/util.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "proc/read/stat.h"
 
 #define PROC_CMDLINE_BYTES 4096 /* how many bytes of a command line are kept */
 #define PROC_CGROUP_BYTES  4096
-#define PROC_COMM_BYTES	   16
 
 struct proc {
 	pid_t tgid; /* the process's id in the PID namespace of /proc, which is krait's own */

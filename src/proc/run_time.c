@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "proc/proc.h"
-#include "proc/stat.h"
+#include "proc/read/stat.h"
 
 #define SCHEDSTAT_BYTES 128
 #define STAT_BYTES	512 /* how many bytes of /proc/stat are read: enough for its first line */

@@ -204,3 +204,16 @@ const struct samplelog *profile_log(const struct profile *p)
 {
 	return &p->log;
 }
+
+bool profile_samples_are_of(const struct profile_meta *m, unsigned value)
+{
+	const struct profile_value_type *of = &m->values[value];
+
+	if (!m->period_type.type || streq(of->type, "samples") ||
+	    profile_same_type(of, &m->period_type))
+		return true;
+	for (unsigned i = 0; i < m->n_values; i++)
+		if (profile_same_type(&m->values[i], &m->period_type))
+			return false;
+	return true;
+}

@@ -10,7 +10,6 @@
 #include "base/nomem.h"
 #include "marks.h"
 #include "base/utf8.h"
-#include "profile/copy.h"
 #include "profile/internal.h"
 
 enum frame_kind profile_kind(const char *mapping)

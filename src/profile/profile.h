@@ -191,6 +191,12 @@ uint32_t profile_labels(struct profile *p, const struct profile_label *labels, s
  * name may be found out after its first sample. False if the set has no such key.
  */
 bool profile_relabel(struct profile *p, uint32_t id, uint32_t key, uint32_t value);
+/*
+ * For callers that failed to allocate what they wanted to put into @p. Sets
+ * profile_failed() and returns 0, which is no id.
+ */
+uint32_t profile_no_memory(struct profile *p);
+
 /* tells whether an allocation has failed since the last profile_forget_failure() */
 bool profile_failed(const struct profile *p);
 /*

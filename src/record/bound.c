@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Bounds the memory of a recording: that of its tables, plus what condensing them
- * (profile/condense.h) or writing the output will need. Condensing begins before the sum exceeds
- * the limit. Address space is reserved for what will be needed, and given back right before it is
- * needed. So if the system then refuses memory, what was recorded until then can still be written.
+ * (profile/remake/condense.h) or writing the output will need. Condensing begins before the sum
+ * exceeds the limit. Address space is reserved for what will be needed, and given back right before
+ * it is needed. So if the system then refuses memory, what was recorded until then can still be
+ * written.
  */
 #include <errno.h>
 #include <sys/mman.h>
@@ -12,7 +13,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "proc/memory.h"
+#include "proc/machine/memory.h"
 #include "profile/sums.h"
 #include "record/session.h"
 

@@ -17,9 +17,9 @@
 #include "base/log.h"
 #include "base/nomem.h"
 #include "base/str.h"
-#include "proc/files.h"
-#include "proc/open_as.h"
-#include "profile/intervals.h"
+#include "proc/files/files.h"
+#include "proc/files/open_as.h"
+#include "profile/intervals/intervals.h"
 
 /* Adds a warning to the recording and to .interval_warnings, which the caller prints. */
 static void _printf_(2, 3) warn(struct session *s, const char *fmt, ...)

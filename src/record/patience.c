@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "record/signals.h"
+#include "record/command/signals.h"
 
 /* after this time the user is told what is waited for: a shorter wait is hardly noticed */
 #define SAY_AFTER_NS NSEC_PER_SEC

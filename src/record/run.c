@@ -15,7 +15,7 @@
 #include "host/sandbox.h"
 #include "proc/proc.h"
 #include "record/session.h"
-#include "record/signals.h"
+#include "record/command/signals.h"
 
 /*
  * How long the first sample waits for unwind tables: of all processes on the machine, or of those

@@ -15,8 +15,8 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "unwind/cache.h"
-#include "proc/keeper.h"
-#include "proc/memory.h"
+#include "proc/files/keeper.h"
+#include "proc/machine/memory.h"
 #include "record/adapters.h"
 
 static int make_match(struct session *s)

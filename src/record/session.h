@@ -18,17 +18,17 @@
 #include "collect/collect.h"
 #include "host/caller.h"
 #include "host/rights.h"
-#include "host/source_files.h"
-#include "proc/cpus.h"
+#include "host/files/source_files.h"
+#include "proc/machine/cpus.h"
 #include "proc/match.h"
 #include "proc/run_time.h"
-#include "profile/condense.h"
-#include "profile/intervals.h"
-#include "profile/rebase.h"
+#include "profile/remake/condense.h"
+#include "profile/intervals/intervals.h"
+#include "profile/remake/rebase.h"
 #include "record/events.h"
 #include "record/options.h"
 #include "record/patience.h"
-#include "record/spawn.h"
+#include "record/command/spawn.h"
 #include "sampler/sampler.h"
 #include "sampler/sideband/sideband.h"
 
@@ -282,7 +282,8 @@ _must_use_ int session_condense(struct session *s, struct condense *c);
 /* window.c */
 
 /*
- * The profile is being rebased (profile/rebase.h): replaces the ids that the session holds. 0 or
+ * The profile is being rebased (profile/remake/rebase.h): replaces the ids that the session holds.
+ * 0 or
  * -ENOMEM + message.
  */
 _must_use_ int session_rebase(struct session *s, struct rebase *r);

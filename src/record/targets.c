@@ -8,9 +8,9 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "proc/proc.h"
-#include "record/command_file.h"
+#include "record/command/command_file.h"
 #include "record/session.h"
-#include "record/signals.h"
+#include "record/command/signals.h"
 
 static int add_tree(struct session *s, pid_t pid, pid_vec *tree)
 {

@@ -13,7 +13,7 @@
 #include "proc/proc.h"
 #include "profile/cpu_use.h"
 #include "record/session.h"
-#include "record/signals.h"
+#include "record/command/signals.h"
 
 /* Milliseconds for which the times of a thread that is ready are read again, until it has run. */
 #define WHOLE_MS 20

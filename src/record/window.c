@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "profile/rebase.h"
+#include "profile/remake/rebase.h"
 #include "record/session.h"
 
 int session_rebase(struct session *s, struct rebase *r)

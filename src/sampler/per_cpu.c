@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "proc/cpus.h"
+#include "proc/machine/cpus.h"
 #include "sample.skel.h"
 #include "sampler/inner_maps.h"
 #include "sampler/internal.h"

@@ -15,7 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "proc/perf_paranoid.h"
+#include "proc/machine/perf_paranoid.h"
 #include "sampler/wrapped.h"
 
 #define RECORD_MAX 65536 /* the most bytes of a record: perf_event_header.size has 16 bits */

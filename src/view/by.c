@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/str.h"
 #include "marks.h"
-#include "profile/copy.h"
+#include "profile/remake/copy.h"
 #include "view/view.h"
 
 struct owners {

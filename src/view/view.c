@@ -5,7 +5,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/str.h"
-#include "profile/copy.h"
+#include "profile/remake/copy.h"
 #include "profile/cpu_use.h"
 #include "view/names/dirs.h"
 #include "view/names/names.h"

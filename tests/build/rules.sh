@@ -25,22 +25,27 @@ verdict licence "$(files abi bpf src ui tests packaging bench | grep -E '\.([ch]
 verdict rooms "$(awk '
 	BEGIN {
 		unwind = "unwind unwind/rows unwind/cfi unwind/prove"
-		may["base"] = ""; may["elf"] = "base"; may["proc"] = "base elf"
+		may["base"] = ""; may["elf"] = "base";
+		may["proc/read"] = may["proc/machine"] = may["proc/container"] = "base"
+		may["proc/files"] = "base elf proc/read"
+		may["proc"] = "base elf proc/read proc/files proc/container proc/machine"
 		may["unwind/rows"] = "base elf"
 		may["unwind/cfi"] = may["unwind/prove"] = "base elf unwind/rows"
 		may["unwind"] = "base elf " unwind
 		python = "python/layout python/find python/heap python/code"
 		may["python/layout"] = "base"
 		may["python/find"] = "base elf python/layout"
-		may["python/heap"] = "base proc python/layout"
-		may["python/code"] = "base proc python/layout python/heap " unwind
-		symbol = "symbol symbol/elf symbol/pytables symbol/madecode"
-		may["symbol"] = "base"
-		may["symbol/elf"] = "base elf proc " unwind
+		may["python/heap"] = "base proc/ python/layout"
+		may["python/code"] = "base proc/ python/layout python/heap " unwind
+		symbol = "symbol symbol/demangle symbol/elf symbol/pytables symbol/madecode"
+		may["symbol"] = may["symbol/demangle"] = "base"
+		may["symbol/elf"] = "base elf proc/ symbol/demangle " unwind
 		may["symbol/pytables"] = "base elf"
-		may["symbol/madecode"] = "base proc symbol symbol/elf " unwind
-		may["sampler"] = "base elf proc unwind unwind/rows"; may["profile"] = "base"
-		common = "base proc profile collect/common"
+		may["symbol/madecode"] = "base proc/ symbol symbol/elf " unwind
+		may["sampler"] = "base elf proc/ unwind unwind/rows";
+		may["profile"] = "base"
+		may["profile/remake"] = may["profile/intervals"] = "base profile"
+		common = "base proc/ profile/ collect/common"
 		may["collect/common"] = common
 		may["collect/process"] = common " python/heap python/layout"
 		process = common " collect/process"
@@ -58,16 +63,19 @@ verdict rooms "$(awk '
 		collect = "collect collect/common collect/process collect/budget collect/thread" \
 			" collect/code collect/interp collect/native collect/space" \
 			" collect/madecode collect/stack"
-		may["collect"] = "base elf proc profile " unwind " " python " " symbol " " collect
-		may["dump"] = "base elf proc sampler profile collect " unwind " " python " " symbol
-		may["host"] = "base proc"
-		capture = "elf proc sampler collect " unwind " " python " " symbol
-		may["record"] = "base profile host " capture
+		may["collect"] = "base elf proc/ profile/ " unwind " " python " " symbol " " collect
+		may["dump"] = "base elf proc/ sampler profile/ collect dump/facts " unwind " " python " " symbol
+		may["dump/facts"] = "base proc/"
+		may["host"] = "base proc/"
+		may["host/files"] = "base proc/ host"
+		capture = "elf proc/ sampler collect " unwind " " python " " symbol
+		may["record"] = "base profile/ host/ record/command " capture
+		may["record/command"] = "base"
 		view = "view view/names view/shape"
-		may["view/names"] = "base profile"
-		may["view/shape"] = "base profile view/names"
-		may["view"] = "base profile " view
-		may["format/common"] = may["format/pprof"] = "base profile " view " format/common"
+		may["view/names"] = "base profile/"
+		may["view/shape"] = "base profile/ view/names"
+		may["view"] = "base profile/ " view
+		may["format/common"] = may["format/pprof"] = "base profile/ " view " format/common"
 		pictures = may["format/pprof"] " format/pprof picture"
 		may["picture"] = may["picture/html"] = may["picture/svg"] = pictures
 		split("firefox folded jsonl pstats speedscope v8", formats, " ")
@@ -79,18 +87,24 @@ verdict rooms "$(awk '
 		may["live"] = may["format"] " format"
 		# BPF=no builds without some folders of src/cli: those that it has (FILES in the
 		# Makefile) include none of these.
-		files = may["live"] " host picture/svg cli cli/options"
+		files = may["live"] " host/ picture/svg cli cli/options"
 		may["cli"] = may["cli/options"] = may["cli/no_bpf"] = files
 		may["cli/report"] = may["cli/diff"] = may["cli/merge"] = files
 		may["cli/bpf"] = files " sampler"
-		running = files " dump record live cli/report " capture
+		running = files " dump/ record/ live cli/report " capture
 		may["cli/man"] = may["cli/attach"] = may["cli/mcp"] = may["cli/doctor"] = running
 		may["cli/record"] = running " cli/doctor"
 		may["cli/top"] = may["cli/dump"] = running " cli/record"
 		may["cli/py_spy"] = running " cli/record cli/top cli/dump"
 	}
+	function top(room,   part) { # returns the folder of src/ in which a room lies
+		split(room, part, "/")
+		return part[1]
+	}
 	function allows(here, other) {
-		return index(" " may[here] " ", " " other " ")
+		# "proc/" is the room proc with all of its folders
+		return index(" " may[here] " ", " " other " ") ||
+			index(" " may[here] " ", " " top(other) "/ ")
 	}
 	function room(path,   part) { # returns the room that a path below src/ belongs to
 		split(path, part, "/")

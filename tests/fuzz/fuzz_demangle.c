@@ -2,7 +2,7 @@
 /* Any bytes as a linkage name: there is always an answer, and it is bounded. */
 #include <stdlib.h>
 #include "base/cleanup.h"
-#include "symbol/elf/demangle.h"
+#include "symbol/demangle/demangle.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

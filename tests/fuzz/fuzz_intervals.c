@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "profile/intervals.h"
+#include "profile/intervals/intervals.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include "proc/libc.h"
-#include "proc/maps.h"
+#include "proc/read/maps.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

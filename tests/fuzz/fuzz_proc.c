@@ -3,11 +3,11 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "proc/container.h"
-#include "proc/cpus.h"
+#include "proc/container/container.h"
+#include "proc/machine/cpus.h"
 #include "proc/distribution.h"
 #include "proc/proc.h"
-#include "proc/stat.h"
+#include "proc/read/stat.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -21,7 +21,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "proc/files.h"
+#include "proc/files/files.h"
 #include "proc/libc.h"
 #include "proc/proc.h"
 #include "python/code/code.h"

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/str.h"
-#include "profile/rebase.h"
+#include "profile/remake/rebase.h"
 
 enum kind { RECORD, FLUSH, MAPPED, EXIT, COMM, EXEC, LOOK_AGAIN, EXAMINE, PREPARE, BEGIN };
 

@@ -18,7 +18,7 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
-#include "proc/maps.h"
+#include "proc/read/maps.h"
 #include "unwind/compile.h"
 
 struct file {

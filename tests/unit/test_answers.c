@@ -21,9 +21,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "proc/answers.h"
-#include "proc/files.h"
-#include "proc/walk.h"
+#include "proc/files/answers.h"
+#include "proc/files/files.h"
+#include "proc/files/walk.h"
 
 #define FUSE_MAGIC 0x65735546
 

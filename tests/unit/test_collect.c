@@ -21,9 +21,9 @@
 #include "collect/budget/upkeep.h"
 #include "collect/internal.h"
 #include "elf_writer.h"
-#include "proc/files.h"
-#include "proc/stat.h"
-#include "profile/condense.h"
+#include "proc/files/files.h"
+#include "proc/read/stat.h"
+#include "profile/remake/condense.h"
 
 static const struct proc_key key = {.start_ns = 1000, .tgid = 0x7ffffff0, .exec_id = 1};
 

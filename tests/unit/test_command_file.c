@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/cleanup.h"
-#include "record/command_file.h"
+#include "record/command/command_file.h"
 
 struct tree {
 	char root[64];

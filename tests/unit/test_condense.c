@@ -4,7 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
-#include "profile/condense.h"
+#include "profile/remake/condense.h"
 
 #define RARE "[rare code]"
 

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
-#include "symbol/elf/demangle.h"
+#include "symbol/demangle/demangle.h"
 
 static void expect(const char *name, const char *shown, enum symbol_language language)
 {

@@ -17,10 +17,10 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
-#include "dump/source.h"
+#include "dump/facts/source.h"
 #include "dump/store.h"
-#include "dump/texts.h"
-#include "dump/wait.h"
+#include "dump/facts/texts.h"
+#include "dump/facts/wait.h"
 
 static void test_look(void **state)
 {

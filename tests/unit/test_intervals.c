@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/str.h"
-#include "profile/intervals.h"
+#include "profile/intervals/intervals.h"
 
 #define START 1000
 

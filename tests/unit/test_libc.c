@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "proc/files.h"
+#include "proc/files/files.h"
 #include "proc/libc.h"
 
 #define KEYS 40 /* more keys than the 32 that lie in struct pthread itself */

@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include "base/cleanup.h"
 #include "base/str.h"
-#include "proc/memory.h"
+#include "proc/machine/memory.h"
 
 static char dir[] = "/tmp/krait-memory.XXXXXX";
 

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "profile/merge.h"
+#include "profile/remake/merge.h"
 
 struct seen {
 	struct profile *p;

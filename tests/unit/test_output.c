@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "host/output.h"
+#include "host/files/output.h"
 
 static char dir[64];
 

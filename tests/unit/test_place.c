@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include "base/error.h"
-#include "host/place.h"
+#include "host/files/place.h"
 
 #define OTHER 23013 /* uid of another user */
 

@@ -22,13 +22,13 @@
 #include <time.h>
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "proc/files.h"
+#include "proc/files/files.h"
 #include "proc/libc.h"
-#include "proc/maps.h"
+#include "proc/read/maps.h"
 #include "proc/match.h"
-#include "proc/owner.h"
+#include "proc/read/owner.h"
 #include "proc/proc.h"
-#include "proc/stat.h"
+#include "proc/read/stat.h"
 
 static char dir[64];
 

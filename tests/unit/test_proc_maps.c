@@ -17,8 +17,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "base/error.h"
-#include "proc/maps.h"
-#include "proc/reader.h"
+#include "proc/read/maps.h"
+#include "proc/read/reader.h"
 
 #define LINE(path)                                                                                 \
 	"7f0000001000-7f0000003000 r-xp 0000a000 fd:01 1234                     " path "\n"

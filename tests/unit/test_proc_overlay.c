@@ -22,8 +22,8 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/far.h"
-#include "proc/files.h"
-#include "proc/maps.h"
+#include "proc/files/files.h"
+#include "proc/read/maps.h"
 #include "proc/proc.h"
 
 static char dir[64], lib[128];

@@ -7,9 +7,9 @@
 #include <cmocka.h>
 #include <errno.h>
 #include "base/clock.h"
-#include "proc/container.h"
-#include "proc/cpus.h"
-#include "proc/stat.h"
+#include "proc/container/container.h"
+#include "proc/machine/cpus.h"
+#include "proc/read/stat.h"
 
 #define ID    "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define TAIL  " 1 1 0 -1 4194560 5 6 7 8 9 10 11 12 20 0 1 0 4711 13 14 15"

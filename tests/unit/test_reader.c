@@ -18,7 +18,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "proc/reader.h"
+#include "proc/read/reader.h"
 
 #define BYTES ((size_t)1 << 20)
 

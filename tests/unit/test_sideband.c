@@ -20,7 +20,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/vec.h"
-#include "proc/files.h"
+#include "proc/files/files.h"
 #include "sampler/sideband/sideband.h"
 
 struct seen {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "dump/socket.h"
+#include "dump/facts/socket.h"
 
 static void assert_inet(const char *line, const char *kind, const char *want)
 {

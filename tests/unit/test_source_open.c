@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/cleanup.h"
-#include "host/source_open.h"
+#include "host/files/source_open.h"
 
 static char dir[] = "/tmp/krait-source-XXXXXX";
 

@@ -13,8 +13,8 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "cli/exit.h"
-#include "record/signals.h"
-#include "record/spawn.h"
+#include "record/command/signals.h"
+#include "record/command/spawn.h"
 
 static int run(char **argv)
 {

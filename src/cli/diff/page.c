@@ -9,7 +9,7 @@
 #include "format/common/options.h"
 #include "format/format.h"
 #include "picture/html/html_diff.h"
-#include "profile/copy.h"
+#include "profile/remake/copy.h"
 #include "view/shape/tree.h"
 
 struct page {

@@ -10,7 +10,7 @@
 #include "base/self.h"
 #include "cli/advice.h"
 #include "host/sandbox.h"
-#include "proc/container.h"
+#include "proc/container/container.h"
 #include "sampler/sampler.h"
 
 /* Inode of the host's PID namespace: PROC_PID_INIT_INO, include/linux/proc_ns.h. */

@@ -15,10 +15,10 @@
 #include "cli/exit.h"
 #include "cli/record/rows.h"
 #include "host/rights.h"
-#include "proc/keeper.h"
+#include "proc/files/keeper.h"
 #include "proc/locked.h"
 #include "proc/match.h"
-#include "proc/reader.h"
+#include "proc/read/reader.h"
 #include "record/patience.h"
 
 struct run {

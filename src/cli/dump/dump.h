@@ -8,7 +8,7 @@
 #include "base/map.h"
 #include "cli/record/record.h"
 #include "dump/dump.h"
-#include "dump/source.h"
+#include "dump/facts/source.h"
 #include "record/session.h"
 #include "view/names/names.h"
 

@@ -10,7 +10,7 @@
 #include "cli/commands.h"
 #include "cli/exit.h"
 #include "cli/options/help.h"
-#include "dump/wait.h"
+#include "dump/facts/wait.h"
 #include "format/format.h"
 #include "host/rights.h"
 #include "live/browse.h"

@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "base/vec.h"
 #include "cli/mcp/mcp.h"
-#include "record/spawn.h"
+#include "record/command/spawn.h"
 
 extern char **environ;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* krait merge: merges several profile files into one. */
-#include "profile/merge.h"
+#include "profile/remake/merge.h"
 
 #include <errno.h>
 #include "base/cleanup.h"

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The options that decide whose source text may be shown. host/source_open.h says what they mean.
+ * The options that decide whose source text may be shown. host/files/source_open.h says what they
+ * mean.
  */
 #ifndef CLI_OPTIONS_SOURCE_OPTIONS_H
 #define CLI_OPTIONS_SOURCE_OPTIONS_H
 
 #include "cli/options/options.h"
 #include "cli/options/values.h"
-#include "host/source_open.h"
+#include "host/files/source_open.h"
 
 /* Values of --source and --no-source. */
 struct source_options {

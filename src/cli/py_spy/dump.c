@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "cli/exit.h"
 #include "cli/py_spy/py_spy.h"
-#include "proc/stat.h"
+#include "proc/read/stat.h"
 
 /* how many bytes of a process's command line are read and shown */
 #define CMDLINE_BYTES (64u << 10)

@@ -11,7 +11,7 @@
 #include "base/vec.h"
 #include "cli/py_spy/py_spy.h"
 #include "marks.h"
-#include "profile/copy.h"
+#include "profile/remake/copy.h"
 
 struct shape {
 	const struct py_spy_options *o;

@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "base/self.h"
 #include "cli/record/closing_lines.h"
-#include "proc/hidepid.h"
+#include "proc/machine/hidepid.h"
 #include "proc/proc.h"
 #include "profile/mark.h"
 #include "view/cpu_words.h"

@@ -5,7 +5,7 @@
 
 #include "base/log.h"
 #include "base/vec.h"
-#include "host/output.h"
+#include "host/files/output.h"
 #include "record/summary.h"
 
 typedef unsigned long long ull;

@@ -19,7 +19,7 @@
 #include "format/common/options.h"
 #include "format/format.h"
 #include "record/label_intervals.h"
-#include "record/signals.h"
+#include "record/command/signals.h"
 #include "record/summary.h"
 #include "view/cpu_words.h"
 #include "view/names/origin.h"

@@ -12,7 +12,7 @@
 #include "cli/record/output_name.h"
 #include "cli/record/recording.h"
 #include "format/format.h"
-#include "record/signals.h"
+#include "record/command/signals.h"
 
 static void show_progress(void *ctx, uint64_t now)
 {

@@ -4,8 +4,8 @@
 #define CLI_RECORD_RECORDING_H
 
 #include "cli/record/record.h"
-#include "host/output.h"
-#include "host/source_files.h"
+#include "host/files/output.h"
+#include "host/files/source_files.h"
 #include "record/session.h"
 
 /* One run of `krait record`. */

@@ -3,7 +3,7 @@
 #include "cli/record/viewer.h"
 
 #include "base/error.h"
-#include "record/spawn.h"
+#include "record/command/spawn.h"
 
 int viewer_open(struct caller *caller, char *path)
 {

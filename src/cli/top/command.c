@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "cli/top/top.h"
-#include "record/signals.h"
+#include "record/command/signals.h"
 
 #define KEEP_BYTES (64u << 10)
 /* milliseconds after which the command's end, or a stop signal, is noticed at the latest */

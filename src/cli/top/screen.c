@@ -12,9 +12,9 @@
 #include "cli/advice.h"
 #include "cli/top/top.h"
 #include "cli/write.h"
-#include "host/output.h"
+#include "host/files/output.h"
 #include "live/terminal.h"
-#include "record/signals.h"
+#include "record/command/signals.h"
 #include "view/unmatched.h"
 
 #define INTERVAL_MIN_NS (100 * NSEC_PER_MSEC)

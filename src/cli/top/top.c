@@ -13,7 +13,7 @@
 #include "cli/options/view_options.h"
 #include "cli/record/closing.h"
 #include "cli/record/fail.h"
-#include "record/signals.h"
+#include "record/command/signals.h"
 #include "record/summary.h"
 
 static int added(void *ctx, const struct profile_sample *sample)

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/worker.h"
 #include "collect/process/process.h"
-#include "proc/reader.h"
+#include "proc/read/reader.h"
 #include "python/heap/resident.h"
 
 #define MINUTE_NS (60 * NSEC_PER_SEC)

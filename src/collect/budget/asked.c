@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "collect/common/state.h"
-#include "proc/reader.h"
+#include "proc/read/reader.h"
 
 /*
  * Without this limit, a process that keeps making large code objects would keep krait from all

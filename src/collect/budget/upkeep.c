@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "collect/process/process.h"
-#include "proc/reader.h"
+#include "proc/read/reader.h"
 
 /*
  * Limits of CPU time. A program that loads hundreds of libraries takes 0.3 s. A process within

@@ -16,8 +16,8 @@
 #include "collect/code/codes.h"
 #include "collect/code/together.h"
 #include "proc/distribution.h"
-#include "proc/files.h"
-#include "proc/open_as.h"
+#include "proc/files/files.h"
+#include "proc/files/open_as.h"
 #include "proc/proc.h"
 
 #define LOOKS_MOST 16 /* the most packages that are looked for in a recording */

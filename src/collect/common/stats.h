@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "proc/reader.h"
+#include "proc/read/reader.h"
 #include "records.h"
 
 struct collect_unsupported {

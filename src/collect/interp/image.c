@@ -21,7 +21,7 @@
 #include "collect/budget/look.h"
 #include "collect/interp/image.h"
 #include "collect/process/root.h"
-#include "proc/files.h"
+#include "proc/files/files.h"
 
 #define MAX_HELD 128
 

@@ -11,7 +11,7 @@
 #include "base/vec.h"
 #include "collect/common/state.h"
 #include "elf/elf_dynamic.h"
-#include "proc/maps.h"
+#include "proc/read/maps.h"
 #include "proc/proc.h"
 #include "python/find/image.h"
 #include "records.h"

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "collect/interp/image.h"
 #include "collect/interp/loaded.h"
-#include "proc/files.h"
+#include "proc/files/files.h"
 #include "python/heap/peek.h"
 
 #define MAX_CANDIDATES 8 /* the most files with an interpreter that are considered in one process */

@@ -12,8 +12,8 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/str.h"
-#include "proc/reader.h"
-#include "proc/stat.h"
+#include "proc/read/reader.h"
+#include "proc/read/stat.h"
 #include "python/heap/peek.h"
 
 #define AUXV_BYTES	4096
@@ -144,7 +144,7 @@ static void forget(uint32_t *order, size_t n)
 		order[i] = LOADED_UNKNOWN;
 }
 
-/* A reader_task (proc/reader.h): answers a struct question. */
+/* A reader_task (proc/read/reader.h): answers a struct question. */
 static ssize_t number_asked(pid_t pid, void *bytes, size_t most)
 {
 	struct question *q = bytes;

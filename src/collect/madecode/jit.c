@@ -12,8 +12,8 @@
 #include "base/far.h"
 #include "base/log.h"
 #include "collect/madecode/made.h"
-#include "proc/files.h"
-#include "proc/stat.h"
+#include "proc/files/files.h"
+#include "proc/read/stat.h"
 #include "symbol/madecode/perf_map.h"
 
 /*

@@ -14,7 +14,7 @@
 #include "base/vec.h"
 #include "collect/common/raw.h"
 #include "collect/space/space.h"
-#include "profile/rebase.h"
+#include "profile/remake/rebase.h"
 #include "unwind/rows/rows.h"
 
 /* The name of code that lies at some address. */

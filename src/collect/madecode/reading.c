@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "collect/madecode/made.h"
-#include "proc/maps.h"
+#include "proc/read/maps.h"
 #include "python/heap/peek.h"
 #include "symbol/madecode/gdb_jit.h"
 

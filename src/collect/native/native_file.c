@@ -22,7 +22,7 @@
 #include "collect/budget/look.h"
 #include "collect/native/native.h"
 #include "elf/dwarf_file.h"
-#include "proc/files.h"
+#include "proc/files/files.h"
 #include "symbol/elf/elf_names.h"
 #include "symbol/elf/function_parts.h"
 #include "symbol/pytables/method_names.h"

@@ -10,10 +10,10 @@
 #include "base/cleanup.h"
 #include "base/far.h"
 #include "collect/process/process.h"
-#include "proc/aside.h"
+#include "proc/read/aside.h"
 #include "proc/entry.h"
-#include "proc/files.h"
-#include "proc/stat.h"
+#include "proc/files/files.h"
+#include "proc/read/stat.h"
 
 /*
  * Reads the working directory of a process; it is cut off the paths of its files

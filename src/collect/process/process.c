@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "collect/process/process.h"
-#include "proc/stat.h"
+#include "proc/read/stat.h"
 #include "python/heap/heap.h"
 
 struct process *process_newest(const struct collect *c, uint32_t tgid)

@@ -11,7 +11,7 @@
 #include "base/vec.h"
 #include "collect/native/native.h"
 #include "collect/process/process.h"
-#include "proc/maps.h"
+#include "proc/read/maps.h"
 
 struct collect;
 struct process;

@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "collect/stack/stack.h"
 #include "elf/dwarf_file.h"
-#include "symbol/elf/demangle.h"
+#include "symbol/demangle/demangle.h"
 #include "symbol/madecode/numba_name.h"
 #include "symbol/pytables/machinery.h"
 

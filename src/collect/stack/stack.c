@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 #include "collect/stack/stack.h"
-#include "profile/copy.h"
+#include "profile/remake/copy.h"
 
 uint32_t stack_mark(struct collect *c, enum mark mark, const char *what)
 {

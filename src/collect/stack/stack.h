@@ -15,7 +15,7 @@
 #include "collect/native/native.h"
 #include "collect/process/process.h"
 #include "profile/mark.h"
-#include "profile/rebase.h"
+#include "profile/remake/rebase.h"
 #include "records.h"
 
 struct stacks {

@@ -4,7 +4,7 @@
 
 #include "collect/thread/internal.h"
 #include "collect/thread/wait_state.h"
-#include "profile/condense.h"
+#include "profile/remake/condense.h"
 
 #define MAX_LABELS 32
 

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "collect/process/process.h"
-#include "profile/rebase.h"
+#include "profile/remake/rebase.h"
 #include "records.h"
 
 struct collect;

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "proc/reader.h"
+#include "proc/read/reader.h"
 #include "python/code/code.h"
 #include "python/heap/heap.h"
 
@@ -151,7 +151,7 @@ static void find_one(struct heap *h, uint64_t globals, const char *cell, struct 
 	vec_fini(&items);
 }
 
-/* A reader_task (proc/reader.h): finds the modules of bodies, in the child that reads. */
+/* A reader_task (proc/read/reader.h): finds the modules of bodies, in the child that reads. */
 static ssize_t find_all(pid_t pid, void *bytes, size_t most)
 {
 	_cleanup_free_ struct heap_pages *pages = heap_pages_new();

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "proc/reader.h"
+#include "proc/read/reader.h"
 #include "python/heap/heap.h"
 #include "python/heap/text.h"
 
@@ -109,7 +109,7 @@ static int find_text(struct heap *h, const struct question *q, struct str *ret)
 	return lines ? add_lines(h, lines, ret) : -ENOENT;
 }
 
-/* A reader_task (proc/reader.h): finds the source text, in the child that reads. */
+/* A reader_task (proc/read/reader.h): finds the source text, in the child that reads. */
 static ssize_t find(pid_t pid, void *bytes, size_t most)
 {
 	_cleanup_free_ struct heap_pages *pages = heap_pages_new();

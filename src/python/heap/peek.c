@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 #include "proc/proc.h"
-#include "proc/reader.h"
+#include "proc/read/reader.h"
 
 #define THREADS_MAX 16 /* how many threads of a process are tried at most */
 

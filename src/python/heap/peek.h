@@ -12,7 +12,7 @@
 
 /*
  * Copies @n bytes at @addr of process @pid (krait's PID namespace) to @buf. 0; -errno without a
- * message: -EFAULT (not mapped, or only in part), -ESRCH, -EPERM, -ETIMEDOUT (proc/reader.h).
+ * message: -EFAULT (not mapped, or only in part), -ESRCH, -EPERM, -ETIMEDOUT (proc/read/reader.h).
  */
 _must_use_ int peek(pid_t pid, uint64_t addr, void *buf, size_t n);
 

@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/map.h"
-#include "proc/reader.h"
+#include "proc/read/reader.h"
 #include "python/heap/heap.h"
 #include "python/heap/tids.h"
 
@@ -206,7 +206,7 @@ static void end(struct reader *r)
 	vec_fini(&r->found);
 }
 
-/* A reader_task (proc/reader.h): reads the names, in the child that reads. */
+/* A reader_task (proc/read/reader.h): reads the names, in the child that reads. */
 static ssize_t read_names(pid_t pid, void *bytes, size_t most)
 {
 	_cleanup_free_ struct heap_pages *pages = heap_pages_new();

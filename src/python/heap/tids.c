@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "proc/proc.h"
-#include "proc/stat.h"
+#include "proc/read/stat.h"
 
 /* Reads the thread's tid in its own PID namespace; 0: it can't be read. */
 static pid_t native_tid(const struct proc *p, pid_t tid)

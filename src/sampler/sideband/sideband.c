@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "proc/cpus.h"
+#include "proc/machine/cpus.h"
 #include "sampler/sideband/internal.h"
 
 #define WATCHED 0xffffffffu /* value in .epfd that stands for .watched */

@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "proc/cpus.h"
+#include "proc/machine/cpus.h"
 
 uint32_t event_max_sample_rate(void)
 {

@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/far.h"
 #include "base/worker.h"
-#include "proc/files.h"
+#include "proc/files/files.h"
 #include "symbol/elf/debuginfod.h"
 
 #define DEBUG_DIR "/usr/lib/debug"

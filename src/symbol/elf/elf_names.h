@@ -9,7 +9,7 @@
 #define SYMBOL_ELF_NAMES_H
 
 #include "elf/elf_file.h"
-#include "symbol/elf/demangle.h"
+#include "symbol/demangle/demangle.h"
 
 struct elf_names;
 

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Says what a thread does, by its state and the rules of proc/wait_rules.h; see wait.h. */
+#include "dump/facts/wait.h"
+
+/* Returns what the thread's state says; WAIT_BLOCKED: only the rules can say more. */
+static enum wait_kind by_state(char state)
+{
+	switch (state) {
+	case 'R':
+		return WAIT_RUNNING;
+	case 'T':
+		return WAIT_STOPPED;
+	case 't':
+		return WAIT_TRACED;
+	case 'Z':
+	case 'X':
+	case 'x':
+		return WAIT_ENDED;
+	}
+	return WAIT_BLOCKED;
+}
+
+struct wait wait_of(const struct task_look *look, const struct task_place *place)
+{
+	struct wait w = {.kind = by_state(look->state), .fd = -1, .disk = look->state == 'D'};
+	const struct wait_rule *r;
+
+	if (place->runs && w.kind == WAIT_BLOCKED)
+		w.kind = WAIT_RUNNING;
+	if (w.kind != WAIT_BLOCKED)
+		return w;
+	r = wait_rule_of(place->call, place->arg, place->wchan);
+	w.kind = r->kind;
+	if (r->call_name) {
+		w.call = r->call_name;
+		w.fd = r->fd < 0 ? -1 : (int)place->arg[r->fd];
+	}
+	return w;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a thread is doing, from its state, its system call and the kernel function it sleeps in. */
+#ifndef DUMP_WAIT_H
+#define DUMP_WAIT_H
+
+#include "dump/facts/task.h"
+#include "proc/wait_rules.h"
+
+struct wait {
+	enum wait_kind kind;
+	const char *call; /* name of the system call; NULL: there is none, or it has no rule */
+	int fd;		  /* the descriptor that the thread waits for; -1: none */
+	bool disk;	  /* the thread sleeps uninterruptibly: state D */
+};
+
+/* What a thread with this @look does at this @place. @place isn't used if the thread runs. */
+struct wait wait_of(const struct task_look *look, const struct task_place *place);
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a child of krait does with files that may hang (reader.h). Each task writes its answer over
+ * its question.
+ */
+#ifndef PROC_FILE_TASKS_H
+#define PROC_FILE_TASKS_H
+
+#include <sys/stat.h>
+
+#include "proc/files/open_as.h"
+#include "proc/read/reader.h"
+
+/* how many groups of the opener are kept; without the others the opener has fewer rights */
+#define FILE_TASK_GROUPS 64
+#define FILE_TASK_PATH	 4096
+
+/* A struct opener (open_as.h) without pointers, as a child of krait gets it. */
+struct file_opener {
+	bool other, has_id;
+	uid_t uid;
+	gid_t gid;
+	uint32_t n;
+	gid_t groups[FILE_TASK_GROUPS];
+};
+/* @u NULL: files are opened with krait's own rights */
+struct file_opener file_opener_of(const struct opener *u);
+
+/* How a child gets an O_PATH descriptor: by openat(), or with .resolve by openat2(). */
+struct file_walk {
+	struct file_opener opener;
+	uint64_t flags, resolve;
+	char path[FILE_TASK_PATH];
+};
+
+/* Asks the child for a part of a file that it keeps open. */
+struct file_question {
+	struct file_opener opener;
+	uint32_t serial;
+	uint64_t offset, n;
+};
+struct file_kept {
+	uint32_t serial;
+	struct stat st;
+};
+
+/*
+ * Do what the tasks do, but in this process: file_walk_here() walks to a file, file_open_here()
+ * opens a file that is open as O_PATH. Both return a descriptor, or -errno.
+ */
+int file_walk_here(const struct file_walk *w, int dir);
+int file_open_here(const struct file_opener *u, int path_fd);
+
+/*
+ * Tasks on the descriptor reader_given(). walk: the question is struct file_walk; hands over the
+ * descriptor. type: the question is uint64_t, the number of the file system (file_dev()); answers
+ * struct file_kind (answers.h).
+ */
+reader_task file_task_walk, file_task_type;
+/*
+ * Task on the descriptor reader_given(): the question is struct file_question, the answer struct
+ * file_kept. From then on the child keeps the file open.
+ */
+reader_task file_task_keep;
+/*
+ * Tasks on a file that the child keeps. read answers the bytes as far as the file has them, stat a
+ * struct stat. -ESTALE: the child doesn't have the file.
+ */
+reader_task file_task_read, file_task_stat;
+
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Opens the file behind a mapping: really that file, and not another one that has the same path now
+ * (a package upgrade, another mount namespace); and never something whose opening or reading has
+ * effects (a FIFO, a device). The main thread never waits long for a file system: a file whose file
+ * system may not answer gets a descriptor of base/far.h.
+ */
+#ifndef PROC_FILES_H
+#define PROC_FILES_H
+
+#include <time.h>
+
+#include "base/util.h"
+#include "proc/read/maps.h"
+
+enum file_how {
+	/*
+	 * opened by /proc/PID/map_files, the mapped file for certain; needs CAP_CHECKPOINT_RESTORE
+	 * or SYS_ADMIN
+	 */
+	FILE_MAP_FILES = 1,
+	/*
+	 * opened by /proc/PID/exe; same device and inode or same name: the mapped file for certain
+	 */
+	FILE_EXE,
+	/* opened by /proc/PID/root/PATH; same device and inode: the mapped file for certain */
+	FILE_ROOT,
+	/*
+	 * /proc/PID/root/PATH, where device and inode can't be compared (overlayfs, btrfs): a
+	 * regular file that wasn't changed since the process started
+	 */
+	FILE_ROOT_OLDER,
+};
+
+/*
+ * Opens the file that @m (@path = maps_path()) maps in the process whose /proc/PID is @procdir.
+ * @how may be NULL. Returns a descriptor for reading (close-on-exec, regular file); -ENOENT if it
+ * can't be found any more, -ESTALE if another file is there now, -EACCES without the rights, -EPERM
+ * if it is gone from its path and only CAP_CHECKPOINT_RESTORE would reach it; each with a message.
+ */
+_must_use_ int file_open_mapping(int procdir, const struct mapping *m, const char *path,
+				 enum file_how *how);
+
+/* The path that PROCDIR/exe links to, cut at @n - 1 bytes; "" if it can't be read. */
+void file_exe_path(int procdir, char *ret, size_t n);
+
+/*
+ * Is @path the name of PROCDIR/exe? @path is maps_path() of a mapping, @deleted its .deleted. Both
+ * names come from the kernel's d_path().
+ */
+bool file_is_exe(int procdir, const char *path, bool deleted);
+
+/* Opens PROCDIR/exe. Returns a descriptor, or -errno + message (-ENOENT: a kernel thread). */
+_must_use_ int file_open_exe(int procdir);
+
+/*
+ * Opens @path as seen by the process (its mount namespace, its root), for files that belong to a
+ * process but aren't mapped, such as perf maps in /tmp. Symbolic links stay inside its root. Only
+ * regular files. Hostile: the target chooses what is there.
+ */
+_must_use_ int file_open_in_root(int procdir, const char *path);
+
+/*
+ * As file_open_in_root(), below directory @root (a process's /proc/PID/root, opened, or krait's
+ * own).
+ */
+_must_use_ int file_open_below(int root, const char *path);
+
+/*
+ * As file_open_below(), with the rights of @u. FILE_NO_LINK: the last part of @path may not be a
+ * link.
+ */
+enum file_links { FILE_LINKS, FILE_NO_LINK };
+struct opener;
+_must_use_ int file_open_as(const struct opener *u, enum file_links links, int root,
+			    const char *path);
+
+/*
+ * An O_PATH descriptor of the file that is mapped at @m now, maybe another one, and its stat.
+ * -errno.
+ */
+struct stat;
+_must_use_ int file_walk_mapping(int procdir, const struct mapping *m, struct stat *ret);
+
+/* Is @time (wall clock), when a file was last changed, before the start of the process? */
+bool file_is_older(int procdir, struct timespec time);
+
+/* @st_dev of a file, as stat() has it, in the kernel's encoding: major << 20 | minor. */
+uint64_t file_dev(uint64_t st_dev);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Opens files with somebody else's rights, for a moment and in one thread. */
+#ifndef PROC_OPEN_AS_H
+#define PROC_OPEN_AS_H
+
+#include <sys/types.h>
+#include "base/util.h"
+#include "proc/read/owner.h"
+
+/* With whose rights a file is opened. */
+struct opener {
+	bool as_is; /* files are opened with krait's own rights, all its capabilities included */
+	/*
+	 * files are opened with the rights of .uid, .gid and .groups; false: with those of krait's
+	 * own user, without capabilities
+	 */
+	bool has_id;
+	uid_t uid;
+	gid_t gid;
+	const gid_t *groups;
+	size_t n_groups;
+};
+
+/* The opener with the rights of @owner; if that is root, krait as it is. Borrows the groups. */
+struct opener opener_of(const struct proc_owner *owner);
+/*
+ * Does what opener_of() does if krait can become another user; else returns the opener with the
+ * rights of krait's own user, without capabilities.
+ */
+struct opener opener_if_root(const struct proc_owner *owner);
+
+/*
+ * Calls @open_it(@dir, @path) with the rights of @u and without krait's capabilities. Returns what
+ * @open_it returns; -errno if krait can't become @u.
+ */
+_must_use_ int open_as(const struct opener *u, int (*open_it)(int dir, const char *path), int dir,
+		       const char *path);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Bounds how long the main thread waits for files. There is a bound for each file system, one for
+ * each user, and one for all together. WAITED_ONE or WAITED_ALL may be waited at once, and then a
+ * share of the time that has passed since the first wait. For slow answers the first bound is
+ * smaller. Answers as fast as those of the machine's own files don't count at all: a machine that
+ * starts programs all day has many of them.
+ */
+#ifndef PROC_WAITED_H
+#define PROC_WAITED_H
+
+#include "base/clock.h"
+
+#define WAITED_ONE (3 * NSEC_PER_SEC)
+#define WAITED_ALL (6 * NSEC_PER_SEC)
+/* all slow answers together may take so many times less than WAITED_ONE or WAITED_ALL */
+#define WAITED_SLOW  6
+#define WAITED_FAST  (20 * NSEC_PER_MSEC) /* an answer that takes at least as long is a slow one */
+#define WAITED_LEAST NSEC_PER_MSEC	  /* time of an answer that took less isn't counted */
+/* the part of passing time that the main thread may wait, one in so many: 2 % */
+#define WAITED_SHARE 50
+
+struct waited {
+	uint64_t since_ns, ns, slow_ns;
+};
+
+/* Tells whether the main thread may wait once more. @most: WAITED_ONE or WAITED_ALL. */
+static inline bool waited_is_left(const struct waited *w, uint64_t now, uint64_t most)
+{
+	uint64_t more = w->since_ns ? (now - w->since_ns) / WAITED_SHARE : 0;
+
+	return w->ns < most + more && w->slow_ns < most / WAITED_SLOW + more;
+}
+
+static inline void waited_add(struct waited *w, uint64_t began, uint64_t took)
+{
+	w->since_ns = w->since_ns ?: began;
+	w->ns += took >= WAITED_LEAST ? took : 0;
+	w->slow_ns += took >= WAITED_FAST ? took : 0;
+}
+
+#endif

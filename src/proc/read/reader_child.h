@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One child process that reads for krait (reader.h): how it is started, asked and ended. Apart from
+ * reader.c, which has all of them, so that what runs in the child is seen in one place: it takes no
+ * locks.
+ */
+#ifndef PROC_READER_CHILD_H
+#define PROC_READER_CHILD_H
+
+#include "proc/read/reader.h"
+
+/* the most bytes of one request; a larger read takes several requests */
+#define SHARED_BYTES READER_TASK_BYTES
+#define PIECES	     64
+
+/* A request to a child and its answer, in memory that both processes map. */
+struct shared {
+	reader_task *task; /* the task that the child runs; NULL: the request is for memory */
+	unsigned reads;	   /* how many reads of the child's task have come back */
+	uint64_t cpu_ns;   /* CPU time that the child has used so far */
+	uint64_t took_ns;  /* how long the child took from the request to the answer */
+	uint64_t spent_ns; /* of .took_ns, the time in which it ran or slept (reader_spent_ns()) */
+	pid_t pid;
+	size_t n;
+	struct iovec from[PIECES];
+	ssize_t got;
+	_Alignas(uint64_t) char bytes[SHARED_BYTES];
+};
+
+/* A child that reads. */
+struct child {
+	pid_t pid;
+	int fd; /* socket to the child: a byte sent is a request, a byte received an answer */
+	struct shared *shared;
+	/* how much of the child's CPU time (.shared->cpu_ns) has been counted */
+	uint64_t counted_ns;
+};
+
+/* Starts a child. 0, or -errno without a message. Only the main thread has the rights for it. */
+_must_use_ int child_start(struct child *c);
+
+/* Ends a child that is idle or dead: it ends when its socket is closed. */
+void child_bury(const struct child *c);
+
+/*
+ * Reads memory of @pid as reader_read() does. Bytes read, or -errno: -ETIMEDOUT: the child doesn't
+ * answer; -EPIPE: it is dead. process_vm_readv() doesn't have these errors.
+ */
+ssize_t child_read(const struct child *c, pid_t pid, const struct iovec *to,
+		   const struct iovec *from, size_t n);
+
+/* Returns what the task returned; if the child doesn't answer, the -errno in @lost. */
+ssize_t child_ask(const struct child *c, struct reader_request *q, int *lost);
+
+/* Runs the task in this process. */
+ssize_t child_run_here(const struct reader_request *q);
+
+/* Receives a byte as recv() does. *@fd: the descriptor that came with it; -1: none did. */
+ssize_t child_receive(int from, int *fd);
+
+/* The request that this process serves, if it is such a child; NULL: it is krait itself. */
+struct shared *child_serves(void);
+
+#endif

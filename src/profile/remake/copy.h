@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Copies parts of one profile into another: each part that a sample needs is interned there once,
+ * when it is asked for. The source must not change meanwhile.
+ */
+#ifndef PROFILE_COPY_H
+#define PROFILE_COPY_H
+
+#include "profile/profile.h"
+
+struct profile_copy {
+	const struct profile *from;
+	struct profile *to;
+	/* by id in .from: the id in .to; 0: not copied yet */
+	uint32_t *strings, *mappings, *functions, *locations, *labels, *stacks;
+};
+
+/* Prepares copying from @from to @to. 0 or -ENOMEM + message. */
+_must_use_ int profile_copy_init(struct profile_copy *c, const struct profile *from,
+				 struct profile *to);
+void profile_copy_fini(struct profile_copy *c);
+
+/* The id in .to of the object with @id in .from; 0 for 0. Without memory: profile_failed(to). */
+uint32_t profile_copy_string(struct profile_copy *c, uint32_t id);
+uint32_t profile_copy_mapping(struct profile_copy *c, uint32_t id);
+uint32_t profile_copy_function(struct profile_copy *c, uint32_t id);
+uint32_t profile_copy_location(struct profile_copy *c, uint32_t id);
+uint32_t profile_copy_stack(struct profile_copy *c, uint32_t id);
+
+/*
+ * Copies label set @id. @extra (ids of .to) is added, and replaces labels with the same key. Each
+ * set is copied once, so every call must give the same @extra.
+ */
+uint32_t profile_copy_labels(struct profile_copy *c, uint32_t id, const struct profile_label *extra,
+			     size_t n_extra);
+
+/* Copies @type; its texts live as long as @to. */
+struct profile_value_type profile_copy_value_type(struct profile *to,
+						  const struct profile_value_type *type);
+
+/* Copies value types, period, times and comments. 0 or -ENOMEM + message. */
+_must_use_ int profile_copy_meta(struct profile *from, struct profile *to);
+
+/* Copies comments, as many as there is room for. 0 or -ENOMEM + message. */
+_must_use_ int profile_copy_comments(struct profile *from, struct profile *to);
+
+#endif

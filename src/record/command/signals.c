@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Handles Ctrl-C and other signals that end a recording; see signals.h. */
+#include "record/command/signals.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+#define SENT_BY_PROCESS 0x100
+
+/*
+ * timeout(1) sends its signal to the process and then to the group, so krait gets it twice. A
+ * signal so soon after the one before isn't a user's next try.
+ */
+#define SAME_SIGNAL_NS (500 * NSEC_PER_MSEC)
+
+#define ABORTS	       3 /* how many signals it takes until krait ends at once */
+#define ABORTS_WRITTEN 2
+
+/* 0, or the number of the first signal that asked to stop, with SENT_BY_PROCESS. */
+static volatile sig_atomic_t stop_flag;
+static volatile sig_atomic_t count;
+static volatile sig_atomic_t aborts = ABORTS;
+/* when the latest signal that counts came; used only by the handler */
+static uint64_t counted_at_ns;
+
+/*
+ * SIGINT was ignored when krait started, as in a background job of a script. Then Ctrl-C isn't for
+ * krait, but `kill -INT` is.
+ */
+static bool ignores_terminal;
+
+/* Function that is called when a signal ends krait; NULL: none is. */
+static void (*undo)(void *);
+static void *undo_arg;
+
+static const int stopping[] = {SIGINT, SIGTERM, SIGHUP};
+static sigset_t blocked_before; /* the signals that were blocked when krait started */
+
+static void undo_now(void)
+{
+	if (undo)
+		undo(undo_arg);
+}
+
+/* Ends krait as if it had no handler: whoever waits for krait sees the signal's number. */
+static void end_by(int number)
+{
+	sigset_t set;
+
+	undo_now();
+	signal(number, SIG_DFL);
+	raise(number);
+	sigemptyset(&set);
+	sigaddset(&set, number);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
+static void on_signal(int number, siginfo_t *info, void *context)
+{
+	/* Signals of the terminal come from the kernel: si_code is SI_KERNEL > 0. */
+	bool sent = info->si_code <= 0;
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+
+	if (number == SIGINT && ignores_terminal && !sent)
+		return;
+	if (count && now - counted_at_ns <= SAME_SIGNAL_NS)
+		return;
+	counted_at_ns = now;
+	if (++count >= aborts)
+		end_by(number);
+	if (!stop_flag)
+		stop_flag = number | (sent ? SENT_BY_PROCESS : 0);
+}
+
+static bool is_ignored(int number)
+{
+	struct sigaction now;
+
+	return sigaction(number, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
+static void install(int flags)
+{
+	struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | flags};
+
+	/* clock_ns() takes a lock when it is first called, which must not happen in the handler. */
+	(void)clock_ns(CLOCK_MONOTONIC);
+	sigemptyset(&action.sa_mask);
+	for (size_t i = 0; i < ARRAY_SIZE(stopping); i++)
+		sigaddset(&action.sa_mask, stopping[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(stopping); i++)
+		if (stopping[i] == SIGINT || !is_ignored(stopping[i]))
+			sigaction(stopping[i], &action, NULL);
+}
+
+/*
+ * A program that starts krait may have blocked the signals, to wait for them itself. The command
+ * gets that mask back.
+ */
+static void unblock(void)
+{
+	sigset_t all;
+
+	sigemptyset(&all);
+	for (size_t i = 0; i < ARRAY_SIZE(stopping); i++)
+		sigaddset(&all, stopping[i]);
+	sigprocmask(SIG_UNBLOCK, &all, &blocked_before);
+}
+
+void signals_take(void)
+{
+	ignores_terminal = is_ignored(SIGINT);
+	install(0);
+	unblock();
+	signal(SIGPIPE, SIG_IGN);
+	/* without this signal, reaching a limit of file sizes is an error, like a full disk */
+	signal(SIGXFSZ, SIG_IGN);
+}
+
+void signals_phase(enum signals_phase phase)
+{
+	aborts = phase == SIGNALS_WRITTEN ? ABORTS_WRITTEN : ABORTS;
+	install(phase == SIGNALS_WRITING ? SA_RESTART : 0);
+}
+
+unsigned signals_count(void)
+{
+	return (unsigned)count;
+}
+
+/* As the handler has SA_RESETHAND, raise() does what the signal does by default. */
+static void on_deadly(int number)
+{
+	undo_now();
+	raise(number);
+}
+
+static bool is_deadly(int number)
+{
+	static const int others[] = {SIGCHLD, SIGCONT, SIGURG,	SIGWINCH,
+				     SIGTSTP, SIGTTIN, SIGTTOU, SIGSTOP};
+	struct sigaction now;
+
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		if (number == others[i])
+			return false;
+	return sigaction(number, NULL, &now) == 0 && now.sa_handler == SIG_DFL;
+}
+
+void signals_undo(void (*f)(void *), void *arg)
+{
+	const struct sigaction action = {.sa_handler = on_deadly, .sa_flags = SA_RESETHAND};
+
+	undo = NULL;
+	undo_arg = arg;
+	undo = f;
+	for (int number = 1; f && number <= SIGRTMAX; number++)
+		if (is_deadly(number))
+			sigaction(number, &action, NULL);
+}
+
+int signals_stop(void)
+{
+	return stop_flag & ~SENT_BY_PROCESS;
+}
+
+bool signals_stop_was_sent(void)
+{
+	return stop_flag & SENT_BY_PROCESS;
+}
+
+void signals_give_back(void)
+{
+	/* exec() itself resets handlers, but signals that are ignored stay ignored. */
+	signal(SIGPIPE, SIG_DFL);
+	signal(SIGXFSZ, SIG_DFL);
+	if (ignores_terminal)
+		signal(SIGINT, SIG_IGN);
+	sigprocmask(SIG_SETMASK, &blocked_before, NULL);
+}
