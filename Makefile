@@ -89,12 +89,12 @@ endif
 # Rooms (folders of sources), the lowest first. Those that read files are in all variants; those
 # that look at running programs aren't in BPF=no.
 whole    = $(foreach r,$(1),$(r) $(patsubst src/%/,%,$(wildcard src/$(r)/*/)))
-FILES   := base $(call whole,proc host profile view format picture) cli cli/options cli/report cli/diff cli/merge
+FILES   := $(call whole,base proc host profile view format picture) cli cli/options cli/report cli/diff cli/merge
 RECORD  := elf $(call whole,unwind python symbol sampler collect record)
 RUNNING := $(RECORD) $(call whole,dump) live cli/bpf cli/man cli/record cli/top cli/dump cli/doctor cli/attach cli/py_spy cli/mcp
 ROOMS   := $(FILES) $(if $(filter nobpf,$(VARIANT)),cli/no_bpf,$(RUNNING))
 # The rooms that a recording without a command line needs (tests/record).
-ENGINE  := base $(call whole,proc host profile) $(RECORD)
+ENGINE  := $(call whole,base proc host profile) $(RECORD)
 LIB_SRC := $(filter-out src/cli/main.c,$(sort $(foreach r,$(ROOMS),$(wildcard src/$(r)/*.c))))
 ifeq ($(VARIANT),nobpf)
 LDLIBS  := -lz -lzstd -lcap -lm

@@ -4,8 +4,8 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/self.h"
-#include "base/str.h"
+#include "base/system/self.h"
+#include "base/text/str.h"
 
 /* What stands before and after the message; % is the user's choice, @ what sudo runs krait by. */
 static const struct advice {

@@ -7,7 +7,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 #include <wchar.h>
-#include "base/visible.h"
+#include "base/text/visible.h"
 
 #define MIN_WIDTH 40
 #define MAX_WIDTH 1000

@@ -4,7 +4,7 @@
 #define CLI_CELLS_H
 
 #include <stdio.h>
-#include "base/str.h"
+#include "base/text/str.h"
 
 /*
  * Makes wcwidth() know Unicode. To be called once, before the functions below. If there is no

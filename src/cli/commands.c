@@ -8,7 +8,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include "base/log.h"
+#include "base/system/log.h"
 #include "cli/exit.h"
 #include "cli/options/help.h"
 #include "cli/parts.h"

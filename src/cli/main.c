@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/log.h"
-#include "base/slice.h"
+#include "base/system/log.h"
+#include "base/work/slice.h"
 #include "cli/advice.h"
 #include "cli/commands.h"
 #include "cli/exit.h"

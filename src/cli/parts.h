@@ -3,7 +3,7 @@
 #ifndef CLI_PARTS_H
 #define CLI_PARTS_H
 
-#include "base/str.h"
+#include "base/text/str.h"
 
 /* For `krait version`: appends ", NAME VERSION" for each library that only recording needs. */
 void parts_add_recording(struct str *ret);

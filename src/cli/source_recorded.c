@@ -4,9 +4,9 @@
 
 #include <sys/stat.h>
 
-#include "base/clock.h"
-#include "base/log.h"
-#include "base/str.h"
+#include "base/system/clock.h"
+#include "base/system/log.h"
+#include "base/text/str.h"
 
 enum { MOST_NAMED = 20 }; /* how many files one line of text names */
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/log.h"
+#include "base/system/log.h"
 
 static bool progress_shown;
 

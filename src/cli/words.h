@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Prints krait's messages (base/log.h) on standard error: "krait: warning: TEXT". The progress line
- * appears only on terminals.
+ * Prints krait's messages (base/system/log.h) on standard error: "krait: warning: TEXT". The
+ * progress line appears only on terminals.
  */
 #ifndef CLI_WORDS_H
 #define CLI_WORDS_H

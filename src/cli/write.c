@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <unistd.h>
 #include "base/error.h"
-#include "base/log.h"
+#include "base/system/log.h"
 #include "base/nomem.h"
-#include "base/visible.h"
+#include "base/text/visible.h"
 #include "cli/advice.h"
 #include "cli/exit.h"
 #include "host/caller.h"

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "base/error.h"
-#include "base/worker.h"
+#include "base/work/worker.h"
 #include "collect/budget/absent.h"
 #include "collect/budget/crowd.h"
 #include "collect/budget/look.h"

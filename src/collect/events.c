@@ -3,7 +3,7 @@
 #include <sys/mman.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "collect/budget/crowd.h"
 #include "collect/budget/upkeep.h"
 #include "collect/internal.h"

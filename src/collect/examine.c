@@ -10,11 +10,11 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "base/error.h"
-#include "base/far.h"
-#include "base/log.h"
-#include "base/self.h"
+#include "base/system/far.h"
+#include "base/system/log.h"
+#include "base/system/self.h"
 #include "collect/budget/crowd.h"
 #include "collect/internal.h"
 #include "collect/thread/thread.h"

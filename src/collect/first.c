@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "collect/internal.h"
 #include "proc/files/files.h"
 #include "proc/read/stat.h"

@@ -16,8 +16,8 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/far.h"
-#include "base/log.h"
+#include "base/system/far.h"
+#include "base/system/log.h"
 #include "collect/internal.h"
 #include "unwind/file_list.h"
 #include "proc/files/files.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Looks at known processes again: are they still wanted, have they got another interpreter? */
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "collect/budget/crowd.h"
 #include "collect/budget/upkeep.h"
 #include "collect/internal.h"

@@ -4,7 +4,7 @@
  * large, they are condensed (record/bound.c). If names of files and of code made at run time are
  * too large, those that weren't used for the longest time are given up.
  */
-#include "base/log.h"
+#include "base/system/log.h"
 #include "collect/internal.h"
 #include "elf/dwarf_file.h"
 #include "symbol/elf/elf_names.h"

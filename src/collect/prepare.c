@@ -6,7 +6,7 @@
  */
 #include <poll.h>
 
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "collect/internal.h"
 
 /*

@@ -4,9 +4,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "base/error.h"
-#include "base/log.h"
+#include "base/system/log.h"
 #include "dump/internal.h"
 
 static void take(void *ctx, const struct rec_task *rec)

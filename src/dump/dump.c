@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "base/error.h"
-#include "base/self.h"
-#include "base/log.h"
+#include "base/system/self.h"
+#include "base/system/log.h"
 #include "dump/internal.h"
 #include "proc/read/stat.h"
 #include "python/heap/heap.h"

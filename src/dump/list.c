@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "base/error.h"
-#include "base/log.h"
+#include "base/system/log.h"
 #include "dump/internal.h"
 
 /* how often Python's list of threads is read until it is the same twice in a row */

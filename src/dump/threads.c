@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "base/error.h"
 #include "dump/internal.h"
 

@@ -4,7 +4,7 @@
 
 #include <endian.h>
 
-#include "base/slice.h"
+#include "base/work/slice.h"
 #include "elf/dwarf_file.h"
 #include "elf/elf_sections.h"
 

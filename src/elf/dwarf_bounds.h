@@ -11,8 +11,8 @@
 
 /*
  * Returns how many bytes all sections that libdw will read at once have, unpacked. The result is
- * above DWARF_BYTES_MAX also if they exceed what is left of the thread's slice (base/slice.h). 0:
- * there are none, or libdw can't read them safely.
+ * above DWARF_BYTES_MAX also if they exceed what is left of the thread's slice (base/work/slice.h).
+ * 0: there are none, or libdw can't read them safely.
  */
 uint64_t dwarf_sections_bytes(Elf *elf, int fd);
 

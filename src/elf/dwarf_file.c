@@ -7,9 +7,9 @@
 #include <elfutils/libdwelf.h>
 
 #include "base/error.h"
-#include "base/far.h"
+#include "base/system/far.h"
 #include "base/map.h"
-#include "base/slice.h"
+#include "base/work/slice.h"
 #include "base/vec.h"
 #include "elf/dwarf_bounds.h"
 #include "elf/elf_sections.h"
@@ -27,7 +27,7 @@ typedef VEC(struct dwarf_range) dwarf_ranges_vec;
 
 struct dwarf_file {
 	Elf *elf, *alt_elf;
-	/* descriptors of copies of files that are far (base/far.h); -1: the file isn't far */
+	/* descriptors of copies of files that are far (base/system/far.h); -1: the file isn't far */
 	int copy, alt_copy;
 	Dwarf *dwarf, *alt;
 	bool indexed;

@@ -40,8 +40,8 @@ struct dwarf_call {
 
 /*
  * @fd is borrowed during the call. 0; -ENODATA: the file has no DWARF; -EFBIG: it is more than
- * DWARF_BYTES_MAX, or than the memory of the thread's slice (base/slice.h); -errno. Each with a
- * message that has @name.
+ * DWARF_BYTES_MAX, or than the memory of the thread's slice (base/work/slice.h); -errno. Each with
+ * a message that has @name.
  */
 _must_use_ int dwarf_file_open(int fd, const char *name, struct dwarf_file **ret);
 void dwarf_file_free(struct dwarf_file *d); /* @d may be NULL */

@@ -7,7 +7,7 @@
 #include <elf.h>
 #include <unistd.h>
 #include "base/error.h"
-#include "base/far.h"
+#include "base/system/far.h"
 #include "elf/elf_sections.h"
 
 #define LOADS_MAX 1024 /* the most PT_LOADs of a file; BOLT and sanitizers make a dozen */

@@ -4,7 +4,7 @@
  * Only this room and unwind include libelf. Files come from target processes and may change while
  * they are read: nothing is mapped (a truncated mapping raises SIGBUS), and every offset is
  * checked. Only 64-bit little-endian files of x86-64 and AArch64 are accepted. If the thread has a
- * slice (base/slice.h), tables are read no further than it allows.
+ * slice (base/work/slice.h), tables are read no further than it allows.
  */
 #ifndef ELF_ELF_FILE_H
 #define ELF_ELF_FILE_H

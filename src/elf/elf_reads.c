@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/far.h"
+#include "base/system/far.h"
 #include "elf/elf_sections.h"
 
 #define AT_ONCE (256u << 10)

@@ -4,8 +4,8 @@
  */
 #include <elf.h>
 #include <unistd.h>
-#include "base/far.h"
-#include "base/slice.h"
+#include "base/system/far.h"
+#include "base/work/slice.h"
 #include "elf/elf_sections.h"
 
 bool elf_fetch_section(int fd, const GElf_Shdr *sh)

@@ -77,8 +77,8 @@ void elf_reads_add_section(struct elf_reads *r, Elf_Scn *scn);
 Elf *elf_open_bounded(int fd);
 
 /*
- * Fetches the bytes of a section of a file that may be far (base/far.h), before libelf reads them.
- * False: they don't come.
+ * Fetches the bytes of a section of a file that may be far (base/system/far.h), before libelf reads
+ * them. False: they don't come.
  */
 bool elf_fetch_section(int fd, const GElf_Shdr *sh);
 
@@ -98,7 +98,7 @@ Elf_Scn *elf_named_section(struct elf_file *f, const char *name, GElf_Shdr *sh);
 
 /*
  * The bytes of section @scn, whose header is @sh. NULL: they are missing, broken, absurdly large,
- * or too many for the thread's slice (base/slice.h). Owned by the file.
+ * or too many for the thread's slice (base/work/slice.h). Owned by the file.
  */
 Elf_Data *elf_section_data(struct elf_file *f, Elf_Scn *scn, const GElf_Shdr *sh);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Symbols and relocations: names to addresses, and what the loader writes where. */
 #include <elf.h>
-#include "base/slice.h"
+#include "base/work/slice.h"
 #include "elf/elf_sections.h"
 
 #define LOOK_APART 4096 /* work is spent in one step for this many entries of a table */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The table of formats. A new output format is one file and one row here. */
 #include "format/format.h"
-#include "base/str.h"
+#include "base/text/str.h"
 #include "format/common/options.h"
 
 #include "base/error.h"

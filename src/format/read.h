@@ -6,7 +6,7 @@
 #ifndef FORMAT_READ_H
 #define FORMAT_READ_H
 
-#include "base/str.h"
+#include "base/text/str.h"
 #include "profile/profile.h"
 
 /* What the probe of a format gets. All of it may be hostile. */

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include "base/str.h"
+#include "base/text/str.h"
 #include "host/users.h"
 
 /* the most bytes that are read: the kernel allows all strings a quarter of the stack, 2 MiB */

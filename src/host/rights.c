@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include "base/error.h"
-#include "base/self.h"
+#include "base/system/self.h"
 #include "host/users.h"
 #include "proc/machine/perf_paranoid.h"
 

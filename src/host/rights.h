@@ -8,7 +8,7 @@
 #define HOST_RIGHTS_H
 
 #include <sys/types.h>
-#include "base/str.h"
+#include "base/text/str.h"
 #include "base/util.h"
 
 enum right_kind {

@@ -8,7 +8,7 @@
 #define HOST_USERS_H
 
 #include <sys/types.h>
-#include "base/str.h"
+#include "base/text/str.h"
 #include "base/vec.h"
 
 typedef VEC(gid_t) gid_vec;

@@ -6,7 +6,7 @@
  */
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/str.h"
+#include "base/text/str.h"
 #include "live/live.h"
 
 /* Flag in the key of code without a symbol: such code has one row for each file. */

@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/str.h"
+#include "base/text/str.h"
 
 static void take_keys(struct live *l)
 {

@@ -7,7 +7,7 @@
 #ifndef LIVE_SCREEN_H
 #define LIVE_SCREEN_H
 
-#include "base/str.h"
+#include "base/text/str.h"
 
 enum style {
 	STYLE_PLAIN,

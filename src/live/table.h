@@ -6,7 +6,7 @@
 #ifndef LIVE_TABLE_H
 #define LIVE_TABLE_H
 
-#include "base/str.h"
+#include "base/text/str.h"
 #include "live/live.h"
 
 enum table_unit { UNIT_PERCENT, UNIT_VALUE, UNIT_TEXT };

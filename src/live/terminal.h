@@ -4,7 +4,7 @@
 #define LIVE_TERMINAL_H
 
 #include <termios.h>
-#include "base/str.h"
+#include "base/text/str.h"
 
 /* Keys; a key that types a character is its Unicode number. */
 enum key {

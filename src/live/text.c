@@ -2,7 +2,7 @@
 /* Measures characters, and cuts names so that they fit; see text.h. */
 #include "live/text.h"
 
-#include "base/visible.h"
+#include "base/text/visible.h"
 
 /* fewest columns for a place like " (app.py:12)": a shorter piece tells nothing */
 #define LEAST_PLACE 8

@@ -7,7 +7,7 @@
 #ifndef LIVE_TEXT_H
 #define LIVE_TEXT_H
 
-#include "base/str.h"
+#include "base/text/str.h"
 
 /*
  * The columns that @s occupies. @s is UTF-8; without @utf8 each character beyond ASCII is one '?'.

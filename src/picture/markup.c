@@ -4,7 +4,7 @@
 
 #include "profile/profile.h"
 
-#include "base/visible.h"
+#include "base/text/visible.h"
 
 /*
  * Returns the length of the UTF-8 sequence that byte @c starts; 0: none. *min: the smallest code

@@ -4,7 +4,7 @@
 #define PICTURE_MARKUP_H
 
 #include <stdio.h>
-#include "base/str.h"
+#include "base/text/str.h"
 
 /*
  * Returns the next code point of a NUL-terminated string and moves *s past it; 0 at the end. Bytes

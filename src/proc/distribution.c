@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "base/vec.h"
 #include "proc/read/aside.h"
 #include "proc/files/file_tasks.h"

@@ -3,7 +3,7 @@
 #ifndef PROC_DISTRIBUTION_H
 #define PROC_DISTRIBUTION_H
 
-#include "base/str.h"
+#include "base/text/str.h"
 
 /*
  * Returns how many bytes of @path come before the module's name: up to the end of the last

@@ -6,7 +6,7 @@
 #ifndef PROC_ENTRY_H
 #define PROC_ENTRY_H
 
-#include "base/str.h"
+#include "base/text/str.h"
 
 /*
  * Does a program called @name (proc_name_from()) take a package on its command line? The command

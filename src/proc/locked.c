@@ -9,7 +9,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "base/thread.h"
+#include "base/work/thread.h"
 
 #define PATIENCE_MS 1000
 

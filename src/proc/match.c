@@ -5,7 +5,7 @@
 #include <fnmatch.h>
 
 #include "base/error.h"
-#include "base/log.h"
+#include "base/system/log.h"
 #include "proc/container/container.h"
 
 void proc_match_init(struct proc_match *m)

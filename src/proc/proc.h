@@ -10,7 +10,7 @@
 
 #include <sys/types.h>
 #include "base/util.h"
-#include "base/str.h"
+#include "base/text/str.h"
 #include "base/vec.h"
 #include "proc/read/stat.h"
 

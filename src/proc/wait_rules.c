@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <sys/syscall.h>
 
-#include "base/str.h"
+#include "base/text/str.h"
 
 /* Numbers of system calls differ between architectures; some calls exist only on some. */
 #define CALL(name) .call_name = #name, .call = SYS_##name

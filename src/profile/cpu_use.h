@@ -7,7 +7,7 @@
 #ifndef PROFILE_CPU_USE_H
 #define PROFILE_CPU_USE_H
 
-#include "base/str.h"
+#include "base/text/str.h"
 #include "base/util.h"
 
 #define CPU_USE "CPU use" /* key of the comments about CPU use */

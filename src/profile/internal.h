@@ -3,7 +3,7 @@
 #ifndef PROFILE_INTERNAL_H
 #define PROFILE_INTERNAL_H
 
-#include "base/str.h"
+#include "base/text/str.h"
 #include "profile/profile.h"
 #include "profile/samplelog.h"
 #include "profile/tables.h"

@@ -3,7 +3,7 @@
 #ifndef PROFILE_MARK_H
 #define PROFILE_MARK_H
 
-#include "base/str.h"
+#include "base/text/str.h"
 #include "marks.h"
 
 /* Returns the text of @mark, which takes no reason: "[truncated]". */

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/nomem.h"
 #include "marks.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "profile/internal.h"
 
 enum frame_kind profile_kind(const char *mapping)

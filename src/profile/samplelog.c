@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/temporary.h"
+#include "base/system/temporary.h"
 #include "profile/samplelog.h"
 
 #define SAMPLELOG_BLOCK 65536u

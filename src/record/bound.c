@@ -10,9 +10,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "base/error.h"
-#include "base/log.h"
+#include "base/system/log.h"
 #include "proc/machine/memory.h"
 #include "profile/sums.h"
 #include "record/session.h"

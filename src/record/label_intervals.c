@@ -11,12 +11,12 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "base/error.h"
-#include "base/far.h"
-#include "base/log.h"
+#include "base/system/far.h"
+#include "base/system/log.h"
 #include "base/nomem.h"
-#include "base/str.h"
+#include "base/text/str.h"
 #include "proc/files/files.h"
 #include "proc/files/open_as.h"
 #include "profile/intervals/intervals.h"

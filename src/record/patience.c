@@ -4,8 +4,8 @@
 
 #include <stdio.h>
 
-#include "base/clock.h"
-#include "base/log.h"
+#include "base/system/clock.h"
+#include "base/system/log.h"
 #include "record/command/signals.h"
 
 /* after this time the user is told what is waited for: a shorter wait is hardly noticed */

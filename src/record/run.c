@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "base/error.h"
-#include "base/log.h"
+#include "base/system/log.h"
 #include "host/kernel_danger.h"
 #include "host/sandbox.h"
 #include "proc/proc.h"

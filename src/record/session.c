@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "base/error.h"
-#include "base/log.h"
-#include "base/str.h"
+#include "base/system/log.h"
+#include "base/text/str.h"
 #include "unwind/cache.h"
 #include "proc/files/keeper.h"
 #include "proc/machine/memory.h"

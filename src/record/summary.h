@@ -3,7 +3,7 @@
 #ifndef RECORD_SUMMARY_H
 #define RECORD_SUMMARY_H
 
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "record/session.h"
 
 struct summary {

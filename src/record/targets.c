@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/log.h"
+#include "base/system/log.h"
 #include "proc/proc.h"
 #include "record/command/command_file.h"
 #include "record/session.h"

@@ -2,7 +2,7 @@
 /* Hands over what was recorded so far, while the recording goes on; see session.h. */
 #include <errno.h>
 
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "base/error.h"
 #include "profile/remake/rebase.h"
 #include "record/session.h"

@@ -7,7 +7,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "base/error.h"
 #include "proc/machine/cpus.h"
 #include "sample.skel.h"

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "sampler/internal.h"
 #include "sample.skel.h"
 

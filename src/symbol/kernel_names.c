@@ -3,7 +3,7 @@
 #include "symbol/kernel_names.h"
 
 #include "base/error.h"
-#include "base/str.h"
+#include "base/text/str.h"
 #include "base/vec.h"
 #include "symbol/text_line.h"
 

@@ -12,10 +12,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/caps.h"
-#include "base/clock.h"
+#include "base/system/caps.h"
+#include "base/system/clock.h"
 #include "base/error.h"
-#include "base/far.h"
+#include "base/system/far.h"
 #include "unwind/cache_file.h"
 
 #define SUFFIX	    ".rows"

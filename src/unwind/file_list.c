@@ -12,7 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/str.h"
+#include "base/text/str.h"
 #include "unwind/cache_file.h"
 
 #define LIST_MOST  (64u << 10) /* the most bytes of a list */

@@ -5,7 +5,7 @@
  */
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/str.h"
+#include "base/text/str.h"
 #include "marks.h"
 #include "profile/remake/copy.h"
 #include "view/view.h"

@@ -3,7 +3,7 @@
 #ifndef VIEW_CPU_WORDS_H
 #define VIEW_CPU_WORDS_H
 
-#include "base/str.h"
+#include "base/text/str.h"
 #include "profile/profile.h"
 
 /*

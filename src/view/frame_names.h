@@ -3,7 +3,7 @@
 #ifndef VIEW_FRAME_NAMES_H
 #define VIEW_FRAME_NAMES_H
 
-#include "base/str.h"
+#include "base/text/str.h"
 #include "view/view.h"
 
 /* The names of a frame, each of which is matched as a whole. Zero-initialise before first use. */

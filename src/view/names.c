@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Names of frames in options and tables: the module, and the function's name with its module. */
 #include "base/error.h"
-#include "base/str.h"
+#include "base/text/str.h"
 #include "view/names/names.h"
 #include "view/view.h"
 

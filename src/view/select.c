@@ -4,7 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/str.h"
+#include "base/text/str.h"
 #include "view/frame_names.h"
 #include "view/names/names.h"
 

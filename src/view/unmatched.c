@@ -4,8 +4,8 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/nearest.h"
-#include "base/str.h"
+#include "base/text/nearest.h"
+#include "base/text/str.h"
 #include "view/frame_names.h"
 #include "view/names/names.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/str.h"
+#include "base/text/str.h"
 #include "profile/remake/copy.h"
 #include "profile/cpu_use.h"
 #include "view/names/dirs.h"

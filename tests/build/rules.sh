@@ -25,27 +25,29 @@ verdict licence "$(files abi bpf src ui tests packaging bench | grep -E '\.([ch]
 verdict rooms "$(awk '
 	BEGIN {
 		unwind = "unwind unwind/rows unwind/cfi unwind/prove"
-		may["base"] = ""; may["elf"] = "base";
-		may["proc/read"] = may["proc/machine"] = may["proc/container"] = "base"
-		may["proc/files"] = "base elf proc/read"
-		may["proc"] = "base elf proc/read proc/files proc/container proc/machine"
-		may["unwind/rows"] = "base elf"
-		may["unwind/cfi"] = may["unwind/prove"] = "base elf unwind/rows"
-		may["unwind"] = "base elf " unwind
+		may["base"] = ""; may["base/text"] = "base"
+		may["base/system"] = "base base/text"; may["base/work"] = "base base/system"
+		may["elf"] = "base/";
+		may["proc/read"] = may["proc/machine"] = may["proc/container"] = "base/"
+		may["proc/files"] = "base/ elf proc/read"
+		may["proc"] = "base/ elf proc/read proc/files proc/container proc/machine"
+		may["unwind/rows"] = "base/ elf"
+		may["unwind/cfi"] = may["unwind/prove"] = "base/ elf unwind/rows"
+		may["unwind"] = "base/ elf " unwind
 		python = "python/layout python/find python/heap python/code"
-		may["python/layout"] = "base"
-		may["python/find"] = "base elf python/layout"
-		may["python/heap"] = "base proc/ python/layout"
-		may["python/code"] = "base proc/ python/layout python/heap " unwind
+		may["python/layout"] = "base/"
+		may["python/find"] = "base/ elf python/layout"
+		may["python/heap"] = "base/ proc/ python/layout"
+		may["python/code"] = "base/ proc/ python/layout python/heap " unwind
 		symbol = "symbol symbol/demangle symbol/elf symbol/pytables symbol/madecode"
-		may["symbol"] = may["symbol/demangle"] = "base"
-		may["symbol/elf"] = "base elf proc/ symbol/demangle " unwind
-		may["symbol/pytables"] = "base elf"
-		may["symbol/madecode"] = "base proc/ symbol symbol/elf " unwind
-		may["sampler"] = "base elf proc/ unwind unwind/rows";
-		may["profile"] = "base"
-		may["profile/remake"] = may["profile/intervals"] = "base profile"
-		common = "base proc/ profile/ collect/common"
+		may["symbol"] = may["symbol/demangle"] = "base/"
+		may["symbol/elf"] = "base/ elf proc/ symbol/demangle " unwind
+		may["symbol/pytables"] = "base/ elf"
+		may["symbol/madecode"] = "base/ proc/ symbol symbol/elf " unwind
+		may["sampler"] = "base/ elf proc/ unwind unwind/rows";
+		may["profile"] = "base/"
+		may["profile/remake"] = may["profile/intervals"] = "base/ profile"
+		common = "base/ proc/ profile/ collect/common"
 		may["collect/common"] = common
 		may["collect/process"] = common " python/heap python/layout"
 		process = common " collect/process"
@@ -63,19 +65,19 @@ verdict rooms "$(awk '
 		collect = "collect collect/common collect/process collect/budget collect/thread" \
 			" collect/code collect/interp collect/native collect/space" \
 			" collect/madecode collect/stack"
-		may["collect"] = "base elf proc/ profile/ " unwind " " python " " symbol " " collect
-		may["dump"] = "base elf proc/ sampler profile/ collect dump/facts " unwind " " python " " symbol
-		may["dump/facts"] = "base proc/"
-		may["host"] = "base proc/"
-		may["host/files"] = "base proc/ host"
+		may["collect"] = "base/ elf proc/ profile/ " unwind " " python " " symbol " " collect
+		may["dump"] = "base/ elf proc/ sampler profile/ collect dump/facts " unwind " " python " " symbol
+		may["dump/facts"] = "base/ proc/"
+		may["host"] = "base/ proc/"
+		may["host/files"] = "base/ proc/ host"
 		capture = "elf proc/ sampler collect " unwind " " python " " symbol
-		may["record"] = "base profile/ host/ record/command " capture
-		may["record/command"] = "base"
+		may["record"] = "base/ profile/ host/ record/command " capture
+		may["record/command"] = "base/"
 		view = "view view/names view/shape"
-		may["view/names"] = "base profile/"
-		may["view/shape"] = "base profile/ view/names"
-		may["view"] = "base profile/ " view
-		may["format/common"] = may["format/pprof"] = "base profile/ " view " format/common"
+		may["view/names"] = "base/ profile/"
+		may["view/shape"] = "base/ profile/ view/names"
+		may["view"] = "base/ profile/ " view
+		may["format/common"] = may["format/pprof"] = "base/ profile/ " view " format/common"
 		pictures = may["format/pprof"] " format/pprof picture"
 		may["picture"] = may["picture/html"] = may["picture/svg"] = pictures
 		split("firefox folded jsonl pstats speedscope v8", formats, " ")

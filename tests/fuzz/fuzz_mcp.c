@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json_in.h"
-#include "base/utf8.h"
+#include "base/text/json_in.h"
+#include "base/text/utf8.h"
 #include "cli/mcp/mcp.h"
 
 #define DIRECTORY "/recordings"

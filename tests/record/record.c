@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "base/log.h"
+#include "base/system/log.h"
 #include "record/session.h"
 #include "record/summary.h"
 

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "base/error.h"
-#include "base/str.h"
+#include "base/text/str.h"
 #include "profile/remake/rebase.h"
 
 enum kind { RECORD, FLUSH, MAPPED, EXIT, COMM, EXEC, LOOK_AGAIN, EXAMINE, PREPARE, BEGIN };

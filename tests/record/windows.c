@@ -27,9 +27,9 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "base/error.h"
-#include "base/str.h"
+#include "base/text/str.h"
 #include "base/util.h"
 #include "profile/profile.h"
 #include "record/session.h"

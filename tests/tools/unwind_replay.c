@@ -17,7 +17,7 @@
 #include "../host/walk_native.h"
 
 #include "base/cleanup.h"
-#include "base/str.h"
+#include "base/text/str.h"
 #include "proc/read/maps.h"
 #include "unwind/compile.h"
 

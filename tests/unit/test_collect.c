@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#include "base/clock.h"
-#include "base/str.h"
+#include "base/system/clock.h"
+#include "base/text/str.h"
 #include "collect/budget/asked.h"
 #include "collect/budget/crowd.h"
 #include "collect/budget/upkeep.h"

@@ -3,7 +3,7 @@
 #include "render_profile.h"
 
 #include "base/cleanup.h"
-#include "base/str.h"
+#include "base/text/str.h"
 #include "profile/remake/condense.h"
 
 #define RARE "[rare code]"

@@ -12,8 +12,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "base/clock.h"
-#include "base/worker.h"
+#include "base/system/clock.h"
+#include "base/work/worker.h"
 #include "symbol/elf/debuginfod.h"
 
 #define FILES 6

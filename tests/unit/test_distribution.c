@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "proc/distribution.h"
 
 static const struct {

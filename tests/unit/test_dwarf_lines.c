@@ -17,8 +17,8 @@
 #include "made_files.h"
 
 #include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/slice.h"
+#include "base/system/clock.h"
+#include "base/work/slice.h"
 #include "elf/dwarf_file.h"
 #include "symbol/elf/dwarf_lines.h"
 

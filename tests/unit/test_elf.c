@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "elf/elf_file.h"
-#include "base/slice.h"
+#include "base/work/slice.h"
 #include "elf/elf_sections.h"
 #include "elf_writer.h"
 

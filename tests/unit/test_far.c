@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "base/far.h"
+#include "base/system/far.h"
 
 #define BYTES ((uint64_t)300000)
 

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/str.h"
+#include "base/text/str.h"
 #include "unwind/file_list.h"
 
 static char dir[64];

@@ -16,7 +16,7 @@
 
 #define MADE_DIR "/tmp/krait-test-gdb-jit-XXXXXX"
 #include "base/error.h"
-#include "base/slice.h"
+#include "base/work/slice.h"
 #include "elf/elf_file.h"
 #include "made_files.h"
 #include "python/heap/peek.h"

@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/str.h"
+#include "base/text/str.h"
 #include "profile/intervals/intervals.h"
 
 #define START 1000

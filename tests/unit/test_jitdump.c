@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "base/error.h"
-#include "base/str.h"
+#include "base/text/str.h"
 #include "expect_code.h"
 
 static void u32(struct str *s, uint32_t v)

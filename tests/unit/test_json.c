@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <cmocka.h>
-#include "base/json.h"
+#include "base/text/json.h"
 
 static void assert_string(const char *s, const char *want)
 {

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/str.h"
+#include "base/text/str.h"
 #include "format/common/options.h"
 #include "format/format.h"
 #include "format/jsonl/jsonl_in.h"

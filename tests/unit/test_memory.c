@@ -13,7 +13,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 #include "base/cleanup.h"
-#include "base/str.h"
+#include "base/text/str.h"
 #include "proc/machine/memory.h"
 
 static char dir[] = "/tmp/krait-memory.XXXXXX";

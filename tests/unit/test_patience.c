@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "record/patience.h"
 
 #define STEP_NS (100 * NSEC_PER_MSEC)

@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <cmocka.h>
 
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "base/error.h"
-#include "base/str.h"
+#include "base/text/str.h"
 #include "expect_code.h"
 
 static const char text[] = "7f0000001000 40 py::f:/srv/app.py\n"

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "base/str.h"
+#include "base/text/str.h"
 #include "collect/internal.h"
 #include "collect/space/space.h"
 

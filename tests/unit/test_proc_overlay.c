@@ -21,7 +21,7 @@
 #include <sys/wait.h>
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/far.h"
+#include "base/system/far.h"
 #include "proc/files/files.h"
 #include "proc/read/maps.h"
 #include "proc/proc.h"

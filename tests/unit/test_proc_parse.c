@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <errno.h>
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "proc/container/container.h"
 #include "proc/machine/cpus.h"
 #include "proc/read/stat.h"

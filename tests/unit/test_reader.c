@@ -17,7 +17,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "proc/read/reader.h"
 
 #define BYTES ((size_t)1 << 20)

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "proc/run_time.h"
 
 #define TICK_NS (10 * NSEC_PER_MSEC) /* the CPU time that a running thread isn't charged with yet */

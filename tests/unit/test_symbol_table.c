@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "symbol/elf/symbol_table.h"
 
 #define SYMBOLS	   100000u

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/slice.h"
+#include "base/work/slice.h"
 #include "sampler/unwind/store.h"
 
 #define SLABS 1			    /* 512 chunks, of which 32 can't be used for files */

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "base/visible.h"
+#include "base/text/visible.h"
 
 static void assert_shown(const char *text, const char *want)
 {

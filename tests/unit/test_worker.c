@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "base/worker.h"
+#include "base/work/worker.h"
 
 struct job {
 	struct worker_job job;

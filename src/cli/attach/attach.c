@@ -7,8 +7,8 @@
 #include <strings.h>
 
 #include "base/error.h"
-#include "base/log.h"
-#include "base/str.h"
+#include "base/system/log.h"
+#include "base/text/str.h"
 #include "base/vec.h"
 #include "cli/commands.h"
 #include "cli/exit.h"

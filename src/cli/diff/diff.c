@@ -4,7 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/log.h"
+#include "base/system/log.h"
 #include "cli/advice.h"
 #include "cli/cells.h"
 #include "cli/commands.h"

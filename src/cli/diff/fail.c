@@ -3,8 +3,8 @@
 #include <ctype.h>
 #include <math.h>
 #include "base/error.h"
-#include "base/log.h"
-#include "base/nearest.h"
+#include "base/system/log.h"
+#include "base/text/nearest.h"
 #include "cli/diff/diff.h"
 
 static int bad(const char *text)

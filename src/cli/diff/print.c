@@ -4,7 +4,7 @@
 #include <math.h>
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/text/json.h"
 #include "cli/cells.h"
 #include "cli/color.h"
 #include "cli/diff/diff.h"

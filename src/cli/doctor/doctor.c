@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <sys/utsname.h>
 #include "base/error.h"
-#include "base/json.h"
-#include "base/log.h"
-#include "base/self.h"
+#include "base/text/json.h"
+#include "base/system/log.h"
+#include "base/system/self.h"
 #include "cli/advice.h"
 #include "cli/commands.h"
 #include "cli/doctor/checks.h"

@@ -4,7 +4,7 @@
 #define CLI_DOCTOR_DOCTOR_H
 
 #include <stdio.h>
-#include "base/str.h"
+#include "base/text/str.h"
 #include "base/vec.h"
 #include "cli/color.h"
 #include "host/rights.h"

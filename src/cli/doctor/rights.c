@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/error.h"
-#include "base/self.h"
+#include "base/system/self.h"
 #include "cli/advice.h"
 #include "host/sandbox.h"
 #include "proc/container/container.h"

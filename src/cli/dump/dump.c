@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/json.h"
-#include "base/log.h"
-#include "base/self.h"
+#include "base/text/json.h"
+#include "base/system/log.h"
+#include "base/system/self.h"
 #include "cli/advice.h"
 #include "cli/commands.h"
 #include "cli/dump/dump.h"

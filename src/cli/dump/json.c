@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Prints for `krait dump --json` what the text has. man/krait.1.in describes it. */
-#include "base/json.h"
+#include "base/text/json.h"
 #include "cli/dump/dump.h"
 
 static void put_key(FILE *out, const char *before, const char *key)

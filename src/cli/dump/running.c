@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "base/error.h"
-#include "base/log.h"
+#include "base/system/log.h"
 #include "cli/advice.h"
 #include "cli/dump/dump.h"
 #include "cli/record/fail.h"

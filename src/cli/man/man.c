@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <sys/types.h>
 #include "base/cleanup.h"
-#include "base/log.h"
+#include "base/system/log.h"
 #include "cli/commands.h"
 #include "cli/exit.h"
 #include "cli/options/help.h"

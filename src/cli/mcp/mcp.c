@@ -7,9 +7,9 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "base/caps.h"
+#include "base/system/caps.h"
 #include "base/error.h"
-#include "base/log.h"
+#include "base/system/log.h"
 #include "base/nomem.h"
 #include "cli/advice.h"
 #include "cli/commands.h"

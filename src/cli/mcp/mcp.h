@@ -7,7 +7,7 @@
 #ifndef CLI_MCP_MCP_H
 #define CLI_MCP_MCP_H
 
-#include "base/str.h"
+#include "base/text/str.h"
 #include "base/util.h"
 
 #define MCP_LINE_BYTES	 (1u << 20)  /* the most bytes of a message */

@@ -3,8 +3,8 @@
 #include <errno.h>
 
 #include "base/error.h"
-#include "base/json.h"
-#include "base/json_in.h"
+#include "base/text/json.h"
+#include "base/text/json_in.h"
 #include "cli/advice.h"
 #include "cli/mcp/mcp.h"
 

@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 
 #include "base/error.h"
-#include "base/json.h"
-#include "base/json_in.h"
+#include "base/text/json.h"
+#include "base/text/json_in.h"
 #include "base/nomem.h"
 #include "base/vec.h"
 #include "cli/exit.h"

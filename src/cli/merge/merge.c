@@ -5,7 +5,7 @@
 #include <errno.h>
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/log.h"
+#include "base/system/log.h"
 #include "base/vec.h"
 #include "cli/advice.h"
 #include "cli/commands.h"

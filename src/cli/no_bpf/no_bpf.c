@@ -3,7 +3,7 @@
  * The commands that look at running programs, in a krait built with `make BPF=no`: they say that
  * they aren't included. Commands that read files need neither BPF nor its build tools.
  */
-#include "base/log.h"
+#include "base/system/log.h"
 #include "cli/commands.h"
 #include "cli/exit.h"
 #include "cli/parts.h"

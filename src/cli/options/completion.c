@@ -3,7 +3,7 @@
  * `krait completion SHELL`: generates what bash, zsh and fish offer after Tab, from the option
  * tables. The build installs the results; shells don't call krait for completions.
  */
-#include "base/log.h"
+#include "base/system/log.h"
 #include "cli/commands.h"
 #include "cli/exit.h"
 #include "cli/parts.h"

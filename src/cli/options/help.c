@@ -2,7 +2,7 @@
 /* Prints --help; see help.h. Lines stay within 80 columns, the width of a plain terminal. */
 #include "cli/options/help.h"
 
-#include "base/str.h"
+#include "base/text/str.h"
 
 #define HELP_WIDTH  80
 #define HELP_COLUMN 27

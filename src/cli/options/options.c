@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/log.h"
-#include "base/nearest.h"
-#include "base/str.h"
+#include "base/system/log.h"
+#include "base/text/nearest.h"
+#include "base/text/str.h"
 #include "base/vec.h"
 #include "cli/advice.h"
 #include "cli/exit.h"

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/log.h"
-#include "base/str.h"
+#include "base/system/log.h"
+#include "base/text/str.h"
 #include "unwind.h"
 
 int view_value_pattern(void *field, const char *text)

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/json.h"
-#include "base/log.h"
+#include "base/text/json.h"
+#include "base/system/log.h"
 #include "cli/exit.h"
 #include "cli/py_spy/py_spy.h"
 #include "proc/read/stat.h"

@@ -7,7 +7,7 @@
 #include <strings.h>
 
 #include "base/error.h"
-#include "base/log.h"
+#include "base/system/log.h"
 #include "base/nomem.h"
 #include "cli/advice.h"
 #include "cli/commands.h"

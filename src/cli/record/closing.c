@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/self.h"
+#include "base/system/self.h"
 #include "cli/record/closing_lines.h"
 #include "proc/machine/hidepid.h"
 #include "proc/proc.h"

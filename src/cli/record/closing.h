@@ -3,7 +3,7 @@
 #ifndef CLI_RECORD_CLOSING_H
 #define CLI_RECORD_CLOSING_H
 
-#include "base/log.h"
+#include "base/system/log.h"
 #include "base/vec.h"
 #include "host/files/output.h"
 #include "record/summary.h"

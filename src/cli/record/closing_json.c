@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/text/json.h"
 #include "base/nomem.h"
 #include "cli/record/closing.h"
 

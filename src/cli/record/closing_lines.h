@@ -3,7 +3,7 @@
 #ifndef CLI_RECORD_CLOSING_LINES_H
 #define CLI_RECORD_CLOSING_LINES_H
 
-#include "base/str.h"
+#include "base/text/str.h"
 #include "base/util.h"
 #include "cli/record/closing.h"
 

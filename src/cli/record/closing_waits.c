@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/str.h"
+#include "base/text/str.h"
 #include "cli/record/closing_lines.h"
 
 #define STATES_NAMED 3

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "base/log.h"
+#include "base/system/log.h"
 #include "base/nomem.h"
 #include "cli/advice.h"
 #include "cli/exit.h"

@@ -5,7 +5,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include "base/error.h"
-#include "base/str.h"
+#include "base/text/str.h"
 #include "format/format.h"
 #include "proc/proc.h"
 

@@ -3,7 +3,7 @@
 #ifndef CLI_REPORT_HEADLINE_H
 #define CLI_REPORT_HEADLINE_H
 
-#include "base/str.h"
+#include "base/text/str.h"
 #include "profile/profile.h"
 
 /*

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/text/json.h"
 #include "cli/report/report.h"
 #include "view/cpu_words.h"
 

@@ -12,7 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/log.h"
+#include "base/system/log.h"
 #include "cli/top/top.h"
 #include "record/command/signals.h"
 

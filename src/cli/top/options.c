@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/log.h"
+#include "base/system/log.h"
 #include "cli/advice.h"
 #include "cli/exit.h"
 #include "cli/options/view_options.h"

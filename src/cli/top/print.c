@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/text/json.h"
 #include "cli/top/top.h"
 #include "live/text.h"
 

@@ -5,9 +5,9 @@
 #include <sys/epoll.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "base/error.h"
-#include "base/log.h"
+#include "base/system/log.h"
 #include "base/nomem.h"
 #include "cli/advice.h"
 #include "cli/top/top.h"

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "base/error.h"
-#include "base/log.h"
+#include "base/system/log.h"
 #include "cli/exit.h"
 #include "cli/options/view_options.h"
 #include "cli/record/closing.h"

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/worker.h"
+#include "base/system/clock.h"
+#include "base/work/worker.h"
 #include "collect/process/process.h"
 #include "proc/read/reader.h"
 #include "python/heap/resident.h"

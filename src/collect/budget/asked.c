@@ -2,7 +2,7 @@
 /* The budget for asking processes; see asked.h. */
 #include "collect/budget/asked.h"
 
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "collect/common/state.h"
 #include "proc/read/reader.h"
 

@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
-#include "base/clock.h"
-#include "base/log.h"
+#include "base/system/clock.h"
+#include "base/system/log.h"
 #include "collect/budget/upkeep.h"
 #include "collect/process/process.h"
 

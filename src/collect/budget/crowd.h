@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "base/map.h"
-#include "base/slice.h"
+#include "base/work/slice.h"
 #include "base/vec.h"
 
 struct collect;

@@ -2,7 +2,7 @@
 /* Decides which new processes are only counted; see crowd.h. */
 #include <stdio.h>
 
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "collect/budget/crowd.h"
 #include "collect/process/process.h"
 

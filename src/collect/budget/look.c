@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "base/error.h"
-#include "base/log.h"
+#include "base/system/log.h"
 #include "collect/process/process.h"
 
 /*

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Limits for looking into files that processes map, on the thread that drains. Each file has a
- * slice (base/slice.h). Each process, each user, and all users together have a budget of CPU time.
- * When a budget is spent, slices get small. When a larger budget of the user or of all users is
- * spent, too, files aren't looked into for a while.
+ * slice (base/work/slice.h). Each process, each user, and all users together have a budget of CPU
+ * time. When a budget is spent, slices get small. When a larger budget of the user or of all users
+ * is spent, too, files aren't looked into for a while.
  */
 #ifndef COLLECT_LOOK_H
 #define COLLECT_LOOK_H
 
 #include <sys/types.h>
 
-#include "base/slice.h"
+#include "base/work/slice.h"
 #include "proc/proc.h"
 
 struct collect;

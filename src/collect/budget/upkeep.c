@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "collect/process/process.h"
 #include "proc/read/reader.h"
 

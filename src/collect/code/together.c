@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/far.h"
+#include "base/system/far.h"
 #include "collect/budget/asked.h"
 #include "collect/code/codes.h"
 #include "collect/code/together.h"

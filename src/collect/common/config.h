@@ -3,7 +3,7 @@
 #ifndef COLLECT_COMMON_CONFIG_H
 #define COLLECT_COMMON_CONFIG_H
 
-#include "base/str.h"
+#include "base/text/str.h"
 #include "proc/match.h"
 #include "profile/profile.h"
 #include "records.h"

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "collect/common/config.h"
 #include "collect/common/stats.h"
 

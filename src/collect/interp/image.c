@@ -14,10 +14,10 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "base/error.h"
-#include "base/far.h"
-#include "base/log.h"
+#include "base/system/far.h"
+#include "base/system/log.h"
 #include "collect/budget/look.h"
 #include "collect/interp/image.h"
 #include "collect/process/root.h"

@@ -10,8 +10,8 @@
 #include <elf.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/str.h"
+#include "base/system/clock.h"
+#include "base/text/str.h"
 #include "proc/read/reader.h"
 #include "proc/read/stat.h"
 #include "python/heap/peek.h"

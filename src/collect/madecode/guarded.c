@@ -6,9 +6,9 @@
  * with these rows, it compares the code's bytes (docs/decisions/0012). So the rows can't be out of
  * date.
  */
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "base/error.h"
-#include "base/log.h"
+#include "base/system/log.h"
 #include "collect/madecode/made.h"
 #include "unwind/prove/code_rows.h"
 #include "python/heap/peek.h"

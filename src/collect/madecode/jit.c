@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "base/error.h"
-#include "base/far.h"
-#include "base/log.h"
+#include "base/system/far.h"
+#include "base/system/log.h"
 #include "collect/madecode/made.h"
 #include "proc/files/files.h"
 #include "proc/read/stat.h"
@@ -40,7 +40,7 @@
 /* What reading perf maps and jitdumps of all processes may cost, and has cost. */
 struct jit_reading {
 	struct budget budget;
-	uint64_t left; /* work (base/slice.h) that may still be spent in this flush */
+	uint64_t left; /* work (base/work/slice.h) that may still be spent in this flush */
 };
 
 static const struct budget_limit of_all = {2 * NSEC_PER_SEC, 20};

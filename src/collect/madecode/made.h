@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/slice.h"
+#include "base/work/slice.h"
 #include "base/vec.h"
 #include "collect/common/raw.h"
 #include "collect/space/space.h"

@@ -6,9 +6,9 @@
 #include <errno.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "base/error.h"
-#include "base/log.h"
+#include "base/system/log.h"
 #include "collect/madecode/made.h"
 #include "proc/read/maps.h"
 #include "python/heap/peek.h"

@@ -13,9 +13,9 @@
  */
 #include <stdlib.h>
 
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "base/error.h"
-#include "base/log.h"
+#include "base/system/log.h"
 #include "collect/madecode/made.h"
 #include "symbol/madecode/gdb_jit.h"
 

@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/log.h"
+#include "base/system/log.h"
 #include "collect/madecode/made.h"
 #include "python/heap/peek.h"
 

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
-#include "base/log.h"
+#include "base/system/clock.h"
+#include "base/system/log.h"
 #include "collect/native/native.h"
 #include "symbol/kernel_names.h"
 

@@ -6,11 +6,11 @@
 #include <fcntl.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "base/error.h"
-#include "base/log.h"
+#include "base/system/log.h"
 #include "base/nomem.h"
-#include "base/slice.h"
+#include "base/work/slice.h"
 #include "symbol/elf/dwarf_lines.h"
 #include "symbol/elf/elf_names.h"
 #include "symbol/elf/function_parts.h"

@@ -7,7 +7,7 @@
 #ifndef COLLECT_NATIVE_JOB_H
 #define COLLECT_NATIVE_JOB_H
 
-#include "base/worker.h"
+#include "base/work/worker.h"
 #include "collect/native/native.h"
 
 struct job;

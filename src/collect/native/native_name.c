@@ -2,7 +2,7 @@
 /* The names of a file's code, and which of its functions matter for merging stacks. */
 #include <string.h>
 
-#include "base/far.h"
+#include "base/system/far.h"
 #include "collect/native/native.h"
 #include "symbol/elf/elf_names.h"
 #include "symbol/elf/function_parts.h"

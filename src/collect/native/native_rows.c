@@ -6,10 +6,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/caps.h"
-#include "base/clock.h"
+#include "base/system/caps.h"
+#include "base/system/clock.h"
 #include "base/error.h"
-#include "base/log.h"
+#include "base/system/log.h"
 #include "collect/native/native.h"
 #include "unwind/prove/code_rows.h"
 #include "unwind/cache.h"

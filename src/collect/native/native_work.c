@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "base/error.h"
-#include "base/log.h"
+#include "base/system/log.h"
 #include "collect/native/native_job.h"
 #include "symbol/elf/elf_names.h"
 #include "symbol/elf/function_parts.h"

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/worker.h"
+#include "base/system/clock.h"
+#include "base/work/worker.h"
 #include "collect/native/native.h"
 
 int natives_init(struct collect *c)

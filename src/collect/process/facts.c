@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/far.h"
+#include "base/system/far.h"
 #include "collect/process/process.h"
 #include "proc/read/aside.h"
 #include "proc/entry.h"

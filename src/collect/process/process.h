@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/map.h"
-#include "base/slice.h"
+#include "base/work/slice.h"
 #include "base/vec.h"
 #include "collect/common/state.h"
 #include "collect/process/several.h"

@@ -2,7 +2,7 @@
 /* The table of process images: they are found by the records' keys, and replaced by an exec. */
 #include <stdlib.h>
 
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "collect/process/process.h"
 
 uint64_t process_key_hash(const struct proc_key *k)

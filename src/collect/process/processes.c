@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "collect/process/process.h"
 
 #define FLUSHES_AFTER_END 3

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "base/nomem.h"
 #include "collect/process/process.h"
 #include "python/layout/tables.h"

@@ -8,9 +8,9 @@
 #include <sys/mman.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "base/error.h"
-#include "base/log.h"
+#include "base/system/log.h"
 #include "base/nomem.h"
 #include "collect/budget/crowd.h"
 #include "collect/budget/upkeep.h"

@@ -8,7 +8,7 @@
  */
 #include <errno.h>
 
-#include "base/str.h"
+#include "base/text/str.h"
 #include "collect/stack/stack.h"
 #include "symbol/pytables/machinery.h"
 

@@ -3,7 +3,7 @@
 #ifndef COLLECT_THREAD_INTERNAL_H
 #define COLLECT_THREAD_INTERNAL_H
 
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "collect/thread/thread.h"
 
 /*

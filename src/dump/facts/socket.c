@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
+#include "base/system/clock.h"
 
 #define STATE_LISTEN 10 /* TCP's state "listening" in include/net/tcp_states.h */
 

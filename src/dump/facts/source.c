@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/far.h"
+#include "base/system/clock.h"
+#include "base/system/far.h"
 #include "proc/files/files.h"
 #include "proc/files/open_as.h"
 #include "proc/read/stat.h"

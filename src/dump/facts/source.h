@@ -9,7 +9,7 @@
 #define DUMP_SOURCE_H
 
 #include "base/map.h"
-#include "base/str.h"
+#include "base/text/str.h"
 #include "base/vec.h"
 #include "dump/facts/texts.h"
 #include "proc/read/owner.h"

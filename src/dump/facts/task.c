@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/str.h"
+#include "base/text/str.h"
 #include "proc/read/stat.h"
 
 static const char *value_of(const char *text, const char *key)

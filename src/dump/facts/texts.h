@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "base/str.h"
+#include "base/text/str.h"
 #include "base/vec.h"
 
 /* The text of file .path of process .tgid. */

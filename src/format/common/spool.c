@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/temporary.h"
+#include "base/system/temporary.h"
 
 FILE *spool_open(void)
 {

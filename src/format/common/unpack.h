@@ -8,7 +8,7 @@
 
 #include <zlib.h>
 #include <zstd.h>
-#include "base/str.h"
+#include "base/text/str.h"
 #include "base/util.h"
 
 struct unpack {

@@ -6,7 +6,7 @@
 #ifndef FORMAT_COMMON_VIEWER_IN_H
 #define FORMAT_COMMON_VIEWER_IN_H
 
-#include "base/json_in.h"
+#include "base/text/json_in.h"
 #include "profile/profile.h"
 
 #define VIEWER_MAX_DEPTH 65536 /* the most frames that a stack may have */
@@ -39,7 +39,7 @@ bool viewer_in_has(const uint8_t *head, size_t n, const char *word);
 int viewer_in_bad(const char *format, const struct json_in *in, const char *field,
 		  const char *what);
 
-/* If @r is an error of base/json_in.h, adds format and field to its message. Returns @r. */
+/* If @r is an error of base/text/json_in.h, adds format and field to its message. Returns @r. */
 int viewer_in_wrap(const char *format, int r, const char *field);
 
 /* Reads a string. Any value of another kind gives "". */

@@ -10,7 +10,7 @@
 #include <errno.h>
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/text/json.h"
 #include "format/common/spool.h"
 #include "format/common/writers.h"
 #include "view/shape/timeline.h"

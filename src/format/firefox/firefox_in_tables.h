@@ -7,7 +7,7 @@
 #ifndef FORMAT_FIREFOX_FIREFOX_IN_TABLES_H
 #define FORMAT_FIREFOX_FIREFOX_IN_TABLES_H
 
-#include "base/json_in.h"
+#include "base/text/json_in.h"
 #include "base/vec.h"
 #include "format/common/viewer_in.h"
 #include "profile/profile.h"

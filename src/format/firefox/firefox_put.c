@@ -6,7 +6,7 @@
  */
 #include "format/firefox/firefox.h"
 
-#include "base/json.h"
+#include "base/text/json.h"
 
 /* One category for each enum frame_kind. Firefox takes the first grey one as the default. */
 const char firefox_categories[] =

@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/intern.h"
-#include "base/json.h"
+#include "base/text/json.h"
 
 static uint32_t make_string(struct firefox *f, const char *s)
 {

@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/text/json.h"
 #include "format/folded/folded_in.h"
 #include "profile/mark.h"
 #include "view/names/names.h"

@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/intern.h"
-#include "base/json_in.h"
+#include "base/text/json_in.h"
 #include "base/vec.h"
 #include "format/common/folded_frame.h"
 #include "format/common/lines.h"

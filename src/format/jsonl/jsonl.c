@@ -9,7 +9,7 @@
 #include <errno.h>
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/text/json.h"
 #include "profile/sample_order.h"
 
 struct jsonl {

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include "base/error.h"
-#include "base/json_in.h"
+#include "base/text/json_in.h"
 
 #define MAX_FRAMES 65536
 #define MAX_LABELS 256

@@ -4,7 +4,7 @@
 #define FORMAT_JSONL_JSONL_LINE_H
 
 #include "base/map.h"
-#include "base/str.h"
+#include "base/text/str.h"
 #include "base/vec.h"
 #include "format/common/lines.h"
 #include "profile/profile.h"

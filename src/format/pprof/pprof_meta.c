@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/str.h"
+#include "base/text/str.h"
 
 #define NO_MEMORY err_set(-ENOMEM, "out of memory for reading the profile")
 

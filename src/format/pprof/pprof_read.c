@@ -12,7 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/str.h"
+#include "base/text/str.h"
 #include "format/pprof/pprof.h"
 #include "format/pprof/pprof_tables.h"
 

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include "format/pprof/pprof_tables.h"
 #include "base/error.h"
-#include "base/str.h"
+#include "base/text/str.h"
 #include "format/pprof/pprof_meta.h"
 
 #define MAX_VALUE_TYPES 64

@@ -3,7 +3,7 @@
 #ifndef FORMAT_SPEEDSCOPE_SPEEDSCOPE_READER_H
 #define FORMAT_SPEEDSCOPE_SPEEDSCOPE_READER_H
 
-#include "base/json_in.h"
+#include "base/text/json_in.h"
 #include "base/vec.h"
 #include "format/common/viewer_in.h"
 #include "profile/profile.h"

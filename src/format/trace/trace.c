@@ -12,7 +12,7 @@
 #include <errno.h>
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/text/json.h"
 #include "base/vec.h"
 #include "view/shape/frames.h"
 #include "view/shape/timeline.h"

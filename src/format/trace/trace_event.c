@@ -2,7 +2,7 @@
 /* Reads the fields of one trace event; what it means trace_in.c decides. See trace_event.h. */
 #include "format/trace/trace_event.h"
 
-#include "base/str.h"
+#include "base/text/str.h"
 #include "format/common/folded_frame.h"
 
 static int in_field(int r, const char *field)

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/nomem.h"
-#include "base/temporary.h"
+#include "base/system/temporary.h"
 
 /*
  * how many temporary names are tried; they have 64 random bits, so one is enough on any sane file

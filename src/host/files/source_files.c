@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/cleanup.h"
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "base/error.h"
-#include "base/far.h"
+#include "base/system/far.h"
 #include "proc/proc.h"
 #include "proc/read/stat.h"
 

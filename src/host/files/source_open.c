@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/cleanup.h"
-#include "base/far.h"
+#include "base/system/far.h"
 #include "base/util.h"
 #include "proc/files/files.h"
 #include "proc/files/open_as.h"

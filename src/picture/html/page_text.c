@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/json_in.h"
+#include "base/text/json_in.h"
 
 enum { MOST_LINES = 1 << 22 };
 

@@ -6,7 +6,7 @@
 #ifndef PICTURE_HTML_PAGE_TEXT_H
 #define PICTURE_HTML_PAGE_TEXT_H
 
-#include "base/str.h"
+#include "base/text/str.h"
 #include "base/vec.h"
 
 /* A source file that the page names. */

@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/far.h"
+#include "base/system/clock.h"
+#include "base/system/far.h"
 
 /* the most bytes of a file: nobody writes longer source files by hand */
 enum { MAX_FILE = 4 << 20 };

@@ -6,7 +6,7 @@
 #ifndef PICTURE_HTML_SOURCE_TEXT_H
 #define PICTURE_HTML_SOURCE_TEXT_H
 
-#include "base/str.h"
+#include "base/text/str.h"
 #include "base/vec.h"
 
 struct source_text {

@@ -7,7 +7,7 @@
 #ifndef PROC_CONTAINER_H
 #define PROC_CONTAINER_H
 
-#include "base/str.h"
+#include "base/text/str.h"
 
 #define CONTAINER_ID_HEX 64
 

@@ -8,7 +8,7 @@
 #define PROC_CONTAINER_CLAIM_H
 
 #include <sys/types.h>
-#include "base/str.h"
+#include "base/text/str.h"
 
 /*
  * How many bytes of @path can be believed; the hierarchy is mounted at @mount. They end before the

@@ -4,7 +4,7 @@
 
 #include <linux/magic.h>
 
-#include "base/clock.h"
+#include "base/system/clock.h"
 
 #define KNOWN	   256
 #define DEV_MINORS 20 /* how many bits of mapping.dev are the minor number */

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "proc/files/answers.h"
 
 /* the most files that a child keeps open; a new one replaces the file that was used longest ago */

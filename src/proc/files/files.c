@@ -15,9 +15,9 @@
 #include <sys/sysmacros.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "base/error.h"
-#include "base/worker.h"
+#include "base/work/worker.h"
 #include "proc/files/answers.h"
 #include "proc/read/aside.h"
 #include "proc/read/stat.h"

@@ -3,7 +3,7 @@
  * Opens the file behind a mapping: really that file, and not another one that has the same path now
  * (a package upgrade, another mount namespace); and never something whose opening or reading has
  * effects (a FIFO, a device). The main thread never waits long for a file system: a file whose file
- * system may not answer gets a descriptor of base/far.h.
+ * system may not answer gets a descriptor of base/system/far.h.
  */
 #ifndef PROC_FILES_H
 #define PROC_FILES_H

@@ -7,8 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/far.h"
-#include "base/worker.h"
+#include "base/system/far.h"
+#include "base/work/worker.h"
 #include "proc/files/file_tasks.h"
 #include "proc/files/files.h"
 #include "proc/read/owner.h"

@@ -9,7 +9,7 @@
 #ifndef PROC_WAITED_H
 #define PROC_WAITED_H
 
-#include "base/clock.h"
+#include "base/system/clock.h"
 
 #define WAITED_ONE (3 * NSEC_PER_SEC)
 #define WAITED_ALL (6 * NSEC_PER_SEC)

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
-#include "base/worker.h"
+#include "base/work/worker.h"
 #include "proc/files/answers.h"
 #include "proc/files/file_tasks.h"
 #include "proc/files/files.h"

@@ -3,7 +3,7 @@
  * Finds and opens files for krait's threads, which mustn't hang. Within one file system that always
  * answers (answers.h) the thread itself opens them. Everything else is looked up by a child
  * (reader.h), and a file on another file system stays open in a child (keeper.h). A job
- * (base/worker.h) may hang, and opens everything itself.
+ * (base/work/worker.h) may hang, and opens everything itself.
  */
 #ifndef PROC_WALK_H
 #define PROC_WALK_H

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "base/error.h"
 
 #define ONLINE	   "/sys/devices/system/cpu/online"

@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/self.h"
+#include "base/system/self.h"
 
 /* Looks for hidepid= in the options of a mount: "rw,relatime,hidepid=invisible". */
 static bool find_option(const char *options, struct str *ret)

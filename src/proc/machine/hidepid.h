@@ -7,7 +7,7 @@
 #define PROC_HIDEPID_H
 
 #include <sys/types.h>
-#include "base/str.h"
+#include "base/text/str.h"
 
 /* Appends the value of hidepid= ("1", "2", "invisible" ...). False: /proc hides nothing. */
 bool proc_hides(struct str *ret);

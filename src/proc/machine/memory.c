@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/str.h"
+#include "base/text/str.h"
 #include "base/util.h"
 
 /* Reads the limit in a cgroup's file. UINT64_MAX: there is no such file, or it says "max". */

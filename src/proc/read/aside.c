@@ -12,7 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/self.h"
+#include "base/system/self.h"
 #include "proc/read/reader.h"
 
 #define NAME_BYTES 32 /* bytes for the name of a file of /proc/PID */

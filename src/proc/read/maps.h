@@ -8,7 +8,7 @@
 #define PROC_MAPS_H
 
 #include "base/util.h"
-#include "base/str.h"
+#include "base/text/str.h"
 #include "base/vec.h"
 
 struct mapping {

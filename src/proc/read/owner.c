@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
-#include "base/str.h"
+#include "base/text/str.h"
 #include "proc/read/stat.h"
 
 /*

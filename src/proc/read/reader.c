@@ -15,8 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/self.h"
-#include "base/worker.h"
+#include "base/system/self.h"
+#include "base/work/worker.h"
 #include "proc/read/owner.h"
 #include "proc/read/reader_child.h"
 

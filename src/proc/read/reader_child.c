@@ -16,8 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/worker.h"
+#include "base/system/clock.h"
+#include "base/work/worker.h"
 #include "proc/read/starved.h"
 
 #define TASK_READS   5 /* a task that goes on reading may take as long as so many reads */

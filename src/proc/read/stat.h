@@ -8,7 +8,7 @@
 
 #include <sys/types.h>
 
-#include "base/str.h"
+#include "base/text/str.h"
 #include "base/util.h"
 
 #define PROC_COMM_BYTES 16

@@ -15,7 +15,7 @@
 
 #include "base/intern.h"
 #include "base/map.h"
-#include "base/str.h"
+#include "base/text/str.h"
 #include "base/vec.h"
 #include "profile/profile.h"
 

@@ -5,7 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/json_in.h"
+#include "base/text/json_in.h"
 #include "base/nomem.h"
 #include "profile/intervals/intervals.h"
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/str.h"
+#include "base/text/str.h"
 #include "base/vec.h"
 #include "profile/remake/copy.h"
 #include "profile/cpu_use.h"

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/error.h"
-#include "base/far.h"
+#include "base/system/far.h"
 #include "python/find/image_internal.h"
 
 void image_unsupported(struct py_image *image, const char *fmt, ...)

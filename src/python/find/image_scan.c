@@ -3,7 +3,7 @@
  * Searches an ELF file's data for structures without names: in files without symbols and section
  * headers, or that were linked statically with hidden symbols.
  */
-#include "base/slice.h"
+#include "base/work/slice.h"
 #include "python/find/image_internal.h"
 
 /* At most so many bytes of a file's writable segments are searched; libpython has 2 MiB of them. */

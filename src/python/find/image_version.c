@@ -6,7 +6,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include "base/slice.h"
+#include "base/work/slice.h"
 #include "python/find/image_internal.h"
 
 #define RODATA_MAX    (64u << 20)

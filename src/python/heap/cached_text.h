@@ -9,7 +9,7 @@
 
 #include <sys/types.h>
 
-#include "base/str.h"
+#include "base/text/str.h"
 #include "layout.h"
 
 /* Tells whether @file, a co_filename, may be of code whose lines only linecache has. */

@@ -9,7 +9,7 @@
 
 #include <sys/types.h>
 
-#include "base/str.h"
+#include "base/text/str.h"
 #include "base/util.h"
 #include "base/vec.h"
 #include "python/layout/tables.h"

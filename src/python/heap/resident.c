@@ -2,7 +2,7 @@
 /* Touches the memory that a walk will read, so that it is resident; see resident.h. */
 #include "python/heap/resident.h"
 
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "python/heap/heap.h"
 #include "python/heap/text.h"
 

@@ -7,7 +7,7 @@
 #ifndef PYTHON_TEXT_H
 #define PYTHON_TEXT_H
 
-#include "base/str.h"
+#include "base/text/str.h"
 #include "records.h"
 
 /* the most bytes of a name in UTF-8, including the ellipsis where it is cut */

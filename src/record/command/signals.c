@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include "base/system/clock.h"
 
 #define SENT_BY_PROCESS 0x100
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/log.h"
+#include "base/system/log.h"
 #include "record/command/signals.h"
 
 /* a shell's exit code for a program that a signal ended, minus the number of the signal */

@@ -5,7 +5,7 @@
  */
 #include <limits.h>
 
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "sampler/sideband/internal.h"
 
 struct body_mmap2 {

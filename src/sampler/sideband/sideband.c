@@ -11,7 +11,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "base/error.h"
 #include "proc/machine/cpus.h"
 #include "sampler/sideband/internal.h"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "base/str.h"
+#include "base/text/str.h"
 
 static const struct event_source *const sources[] = {&source_clock, &source_counter,
 						     &source_hardware, &source_wait};

@@ -9,9 +9,9 @@
 #include <time.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "base/error.h"
-#include "base/log.h"
+#include "base/system/log.h"
 #include "proc/machine/cpus.h"
 
 uint32_t event_max_sample_rate(void)

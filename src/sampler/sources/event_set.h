@@ -3,7 +3,7 @@
 #ifndef SAMPLER_SOURCES_EVENT_SET_H
 #define SAMPLER_SOURCES_EVENT_SET_H
 
-#include "base/str.h"
+#include "base/text/str.h"
 #include "base/vec.h"
 #include "sampler/perf_ring.h"
 #include "sampler/sources/event.h"

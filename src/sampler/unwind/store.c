@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "base/error.h"
 #include "sampler/unwind/internal.h"
 

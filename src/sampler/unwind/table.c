@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "base/slice.h"
+#include "base/work/slice.h"
 #include "sampler/unwind/internal.h"
 #include "unwind/rows/chunk.h"
 

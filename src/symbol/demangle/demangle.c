@@ -6,7 +6,7 @@
 #include <libiberty/demangle.h>
 #include <setjmp.h>
 
-#include "base/str.h"
+#include "base/text/str.h"
 #include "symbol/demangle/cython_name.h"
 #include "symbol/demangle/pyo3_name.h"
 

@@ -11,7 +11,7 @@
 
 #include <ctype.h>
 #include <stdlib.h>
-#include "base/str.h"
+#include "base/text/str.h"
 
 #define BEGIN "::__pymethod_"
 

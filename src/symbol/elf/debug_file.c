@@ -9,10 +9,10 @@
 #include <sys/stat.h>
 #include <zlib.h>
 
-#include "base/caps.h"
+#include "base/system/caps.h"
 #include "base/error.h"
-#include "base/far.h"
-#include "base/worker.h"
+#include "base/system/far.h"
+#include "base/work/worker.h"
 #include "proc/files/files.h"
 #include "symbol/elf/debuginfod.h"
 

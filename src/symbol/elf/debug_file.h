@@ -7,7 +7,7 @@
 #ifndef SYMBOL_DEBUG_FILE_H
 #define SYMBOL_DEBUG_FILE_H
 
-#include "base/str.h"
+#include "base/text/str.h"
 #include "elf/elf_file.h"
 
 /* the most bytes of .gnu_debugdata, unpacked; Fedora's largest have 10 MB */

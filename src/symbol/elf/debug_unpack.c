@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 
 #include "base/error.h"
-#include "base/far.h"
+#include "base/system/far.h"
 
 #define BLOCK_BYTES	(64u << 10)
 #define LZMA_MEMORY_MAX (80ull << 20) /* bytes that the decoder may take: xz -9 needs 65 MiB */

@@ -10,9 +10,9 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
-#include "base/log.h"
-#include "base/worker.h"
+#include "base/system/clock.h"
+#include "base/system/log.h"
+#include "base/work/worker.h"
 
 #ifdef KRAIT_STATIC
 int debuginfod_fetch(const uint8_t *id, size_t n)

@@ -3,7 +3,7 @@
 #include "symbol/elf/dwarf_lines.h"
 
 #include "base/error.h"
-#include "base/log.h"
+#include "base/system/log.h"
 #include "symbol/elf/debug_file.h"
 
 /* Adds the file that dwz made. Without it names of functions may be missing; lines are complete. */

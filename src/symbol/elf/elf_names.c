@@ -5,7 +5,7 @@
 #include <elf.h>
 
 #include "base/error.h"
-#include "base/log.h"
+#include "base/system/log.h"
 #include "symbol/elf/debug_file.h"
 #include "symbol/elf/symbol_table.h"
 

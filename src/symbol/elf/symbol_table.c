@@ -3,7 +3,7 @@
 #include "symbol/elf/symbol_table.h"
 
 #include "base/error.h"
-#include "base/slice.h"
+#include "base/work/slice.h"
 
 #define NONE UINT32_MAX
 /* how many enclosing symbols a search goes through; code isn't nested deeper */

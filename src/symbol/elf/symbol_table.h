@@ -7,7 +7,7 @@
 #ifndef SYMBOL_SYMBOL_TABLE_H
 #define SYMBOL_SYMBOL_TABLE_H
 
-#include "base/str.h"
+#include "base/text/str.h"
 #include "base/vec.h"
 
 #define SYMBOLS_MAX	  (4u << 20)   /* the most symbols of a file; Chromium has 1,500,000 */

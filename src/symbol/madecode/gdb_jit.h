@@ -14,7 +14,7 @@
 #define GDB_JIT_SYMBOL "__jit_debug_descriptor"
 
 /*
- * Limits of one reading, besides the thread's slice (base/slice.h). Files beyond a limit are
+ * Limits of one reading, besides the thread's slice (base/work/slice.h). Files beyond a limit are
  * counted and left out. These are the oldest: a list begins with the latest file.
  */
 #define GDB_JIT_FILES_MAX    16384

@@ -4,7 +4,7 @@
 #define SYMBOL_GDB_JIT_READING_H
 
 #include "base/map.h"
-#include "base/slice.h"
+#include "base/work/slice.h"
 #include "base/vec.h"
 #include "symbol/elf/symbol_table.h"
 #include "symbol/madecode/gdb_jit.h"

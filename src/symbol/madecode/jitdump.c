@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "base/far.h"
-#include "base/slice.h"
+#include "base/system/far.h"
+#include "base/work/slice.h"
 
 #define MAGIC	    0x4a695444u
 #define NAME_BYTES  4096 /* how many bytes of a name are read; a longer one is cut */

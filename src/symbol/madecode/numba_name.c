@@ -10,7 +10,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 
-#include "base/str.h"
+#include "base/text/str.h"
 
 #define IDENTIFIER_MAX 4096
 

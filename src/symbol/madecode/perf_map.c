@@ -5,12 +5,12 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "base/error.h"
-#include "base/far.h"
-#include "base/log.h"
+#include "base/system/far.h"
+#include "base/system/log.h"
 #include "base/map.h"
-#include "base/slice.h"
+#include "base/work/slice.h"
 #include "proc/files/files.h"
 #include "proc/read/stat.h"
 #include "symbol/madecode/code_map.h"

@@ -37,7 +37,7 @@ void perf_map_free(struct perf_map *m); /* @m may be NULL */
 /*
  * Reads what was appended since the last time; if a file has become shorter, reads it from its
  * beginning. The work is bounded: if there are more lines than a full map has, or more than the
- * thread's slice allows (base/slice.h), the next refresh reads on. Call it once more when the
+ * thread's slice allows (base/work/slice.h), the next refresh reads on. Call it once more when the
  * process has ended, because CPython writes a jitdump through a buffer of 4 KiB. 0 or -errno with a
  * message. Takes a system call if nothing was appended, else milliseconds for every 10,000 entries
  * of the map.

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/map.h"
-#include "base/str.h"
+#include "base/text/str.h"
 #include "symbol/pytables/machinery.h"
 #include "symbol/pytables/opcode_handlers.h"
 #include "symbol/pytables/python_data.h"

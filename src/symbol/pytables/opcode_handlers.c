@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/str.h"
+#include "base/text/str.h"
 #include "elf/function_starts.h"
 
 #define OPCODES 256

@@ -2,7 +2,7 @@
 /* Finds and reads call frame information; see section.h. */
 #include "unwind/cfi/section.h"
 #include "base/error.h"
-#include "base/slice.h"
+#include "base/work/slice.h"
 #include "elf/elf_sections.h"
 
 #define EH_FRAME_HDR_VERSION 1

@@ -2,7 +2,7 @@
 /* Collects the directories that a recording names; see dirs.h. */
 #include "view/names/dirs.h"
 
-#include "base/str.h"
+#include "base/text/str.h"
 
 typedef VEC(const char *) texts_t;
 

@@ -3,7 +3,7 @@
 #ifndef VIEW_NAMES_NAMES_H
 #define VIEW_NAMES_NAMES_H
 
-#include "base/str.h"
+#include "base/text/str.h"
 #include "profile/profile.h"
 
 /*

@@ -3,7 +3,7 @@
 #include "view/names/origin.h"
 
 #include "base/cleanup.h"
-#include "base/str.h"
+#include "base/text/str.h"
 
 /* Returns the length of @path up to and with its last "/NAME/", or 0. */
 static size_t after_directory(const char *path, const char *name)

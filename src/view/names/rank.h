@@ -8,7 +8,7 @@
 #ifndef VIEW_NAMES_RANK_H
 #define VIEW_NAMES_RANK_H
 
-#include "base/str.h"
+#include "base/text/str.h"
 #include "base/util.h"
 #include "base/vec.h"
 

@@ -4,7 +4,7 @@
  * installed or not, unless its purpose is to run other people's programs; see origin.h.
  */
 #include "base/cleanup.h"
-#include "base/str.h"
+#include "base/text/str.h"
 #include "view/names/origin.h"
 
 /*

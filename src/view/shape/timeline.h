@@ -8,7 +8,7 @@
 #ifndef VIEW_SHAPE_TIMELINE_H
 #define VIEW_SHAPE_TIMELINE_H
 
-#include "base/str.h"
+#include "base/text/str.h"
 #include "base/vec.h"
 #include "profile/profile.h"
 #include "profile/sample_order.h"

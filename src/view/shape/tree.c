@@ -4,7 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/str.h"
+#include "base/text/str.h"
 
 /* The child of @parent with @key, created if needed; 0 (never a child): out of memory. */
 static uint32_t child(struct tree *t, uint32_t parent, uint32_t key)

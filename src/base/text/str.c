@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A byte string that grows; see str.h. */
-#include "base/str.h"
+#include "base/text/str.h"
 
 #include <stdarg.h>
 

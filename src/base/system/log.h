@@ -17,7 +17,7 @@ enum log_level log_level(void);
 
 /*
  * Shows messages, called in any thread. @text is one line without characters that a terminal would
- * obey (base/visible.h).
+ * obey (base/text/visible.h).
  */
 struct log_sink {
 	void (*say)(enum log_level level, const char *text);

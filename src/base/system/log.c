@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Hands log messages to the sink; see log.h. */
-#include "base/log.h"
+#include "base/system/log.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "base/visible.h"
+#include "base/text/visible.h"
 
 #define MAX_TEXT 8192 /* the most bytes of one message: two long paths fit */
 

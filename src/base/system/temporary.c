@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Makes temporary files and directories; see temporary.h. */
-#include "base/temporary.h"
+#include "base/system/temporary.h"
 
 #include <fcntl.h>
 #include "base/cleanup.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tells characters that a terminal shows from those that it obeys; see visible.h. */
-#include "base/visible.h"
+#include "base/text/visible.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 #define MAX_CHARACTER 4 /* the most bytes of a character in UTF-8 */
 

@@ -3,7 +3,7 @@
 #ifndef BASE_NEAREST_H
 #define BASE_NEAREST_H
 
-#include "base/str.h"
+#include "base/text/str.h"
 #include "base/util.h"
 
 enum { NEAREST_MOST = 3 };

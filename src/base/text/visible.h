@@ -8,7 +8,7 @@
 #define BASE_VISIBLE_H
 
 #include <stdio.h>
-#include "base/str.h"
+#include "base/text/str.h"
 
 /*
  * Can character @c be shown as it is? These can't: controls (C0, DEL, C1), marks that change the

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Bounds how much work is spent on one file or process; see slice.h. */
-#include "base/slice.h"
+#include "base/work/slice.h"
 
-#include "base/worker.h"
+#include "base/work/worker.h"
 
 struct limit_names limit_names = {.memory = "the limit of memory",
 				  .unwind_memory = "the memory for unwind tables"};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Reads JSON text; see json_in.h. */
-#include "base/json_in.h"
+#include "base/text/json_in.h"
 
 #include "base/error.h"
 

@@ -7,7 +7,7 @@
 #ifndef BASE_JSON_IN_H
 #define BASE_JSON_IN_H
 
-#include "base/str.h"
+#include "base/text/str.h"
 #include "base/util.h"
 
 struct json_in {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Runs jobs on two threads, each with its queue; see worker.h. */
-#include "base/worker.h"
+#include "base/work/worker.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -10,11 +10,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/caps.h"
-#include "base/clock.h"
+#include "base/system/caps.h"
+#include "base/system/clock.h"
 #include "base/error.h"
 #include "base/nomem.h"
-#include "base/thread.h"
+#include "base/work/thread.h"
 
 #define LANE_THREADS 16
 /* a job that takes longer is called stuck; others no longer wait for it */

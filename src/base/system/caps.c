@@ -3,7 +3,7 @@
  * Changes the capabilities of one thread; see caps.h. It uses the system call, because libcap's
  * functions may change all threads of a process.
  */
-#include "base/caps.h"
+#include "base/system/caps.h"
 
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Descriptors that stand for files that a child holds open; see far.h. */
-#include "base/far.h"
+#include "base/system/far.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -7,7 +7,7 @@
 #ifndef BASE_UTF8_H
 #define BASE_UTF8_H
 
-#include "base/str.h"
+#include "base/text/str.h"
 
 /* How many of the @n bytes at @s, from the first on, are valid UTF-8 without NUL; @n if all are. */
 size_t utf8_valid(const char *s, size_t n);

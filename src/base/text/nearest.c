@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Finds words that are spelt nearly the same; see nearest.h. */
-#include "base/nearest.h"
+#include "base/text/nearest.h"
 
 #include <stdlib.h>
 

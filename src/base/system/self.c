@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What krait knows of its own process and program; see self.h. */
-#include "base/self.h"
+#include "base/system/self.h"
 
 #include <limits.h>
 #include <pthread.h>
@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/cleanup.h"
-#include "base/str.h"
+#include "base/text/str.h"
 #include "base/util.h"
 
 /* Folders of sudo's secure_path in the order of Debian, Ubuntu and Fedora. */

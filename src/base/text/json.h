@@ -8,7 +8,7 @@
 #define BASE_JSON_H
 
 #include <stdio.h>
-#include "base/str.h"
+#include "base/text/str.h"
 
 /* Appends @s to @out, or writes it there, as a JSON string with its quotes. */
 void json_string(struct str *out, const char *s);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Reads CLOCK_MONOTONIC in a time namespace. */
-#include "base/clock.h"
+#include "base/system/clock.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* UTF-8 by Unicode's table 3-7 (well-formed byte sequences); see utf8.h. */
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 #define REPLACEMENT "\xef\xbf\xbd"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Writes JSON text; see json.h. */
-#include "base/json.h"
+#include "base/text/json.h"
 
-#include "base/utf8.h"
-#include "base/visible.h"
+#include "base/text/utf8.h"
+#include "base/text/visible.h"
 
 typedef void (*put_fn)(void *to, const char *s, size_t n);
 

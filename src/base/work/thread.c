@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Starts threads beside the main one; see thread.h. */
-#include "base/thread.h"
+#include "base/work/thread.h"
 
 #include <signal.h>
 
