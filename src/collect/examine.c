@@ -440,8 +440,7 @@ int collect_examine(struct collect *c, pid_t tgid)
 	if (r)
 		return r;
 	if (c->config.may_see && !c->config.may_see(proc.dirfd))
-		return err_set(-EPERM,
-			       "process %d is another user's; `sudo %s ...` shows it", tgid,
+		return err_set(-EPERM, "process %d is another user's; `sudo %s ...` shows it", tgid,
 			       self_under_sudo());
 	r = proc_maps(&proc, MAPS_EXEC, &maps);
 	if (!r)

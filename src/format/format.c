@@ -97,8 +97,8 @@ const struct render_format *render_by_file(const char *path)
 	if (found)
 		return found;
 	list_extensions(&known);
-	err_of("extension", path, -EINVAL, "%s: the file's extension names no format; use one of %s",
-	       path, str_cstr(&known));
+	err_of("extension", path, -EINVAL,
+	       "%s: the file's extension names no format; use one of %s", path, str_cstr(&known));
 	return NULL;
 }
 

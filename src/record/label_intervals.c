@@ -115,7 +115,8 @@ static void sort_forks(struct session *s)
 		return;
 	s->forks.n = INTERVALS_MAX_FORKS;
 	warn(s,
-	     "more than %d processes were started among those that are recorded, or on this machine "
+	     "more than %d processes were started among those that are recorded, or on this "
+	     "machine "
 	     "if all are; later ones get only labels of their own intervals",
 	     INTERVALS_MAX_FORKS);
 }

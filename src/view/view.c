@@ -305,8 +305,8 @@ static int make(struct viewer *v)
 	r = r ? r : profile_each(v->from, take_sample, v);
 	if (!r && v->totals.all_samples && !v->timed && (v->o->since_ns || v->o->until_ns))
 		r = err_of("part of the time", NULL, -EINVAL,
-			   "the profile has no times (folded stacks never have, nor recordings "
-			   "that were made without)");
+			   "the profile has no times (folded stacks never have, nor has what was "
+			   "recorded without them)");
 	select_fini(&v->select);
 	profile_copy_fini(&v->copy);
 	render_names_free(v->names);

@@ -20,11 +20,11 @@
 #include "proc/read/owner.h"
 #include "proc/read/reader_child.h"
 
-#define IDLE_MOST    4
-#define END_TRIES    20
-#define END_MS	     5
-#define STUCK_MOST   32 /* how many children may hang; after that nothing new is read */
-#define STUCK_USER   4	/* how many children may hang for processes of one user other than root */
+#define IDLE_MOST  4
+#define END_TRIES  20
+#define END_MS	   5
+#define STUCK_MOST 32 /* how many children may hang; after that nothing new is read */
+#define STUCK_USER 4  /* how many children may hang for processes of one user other than root */
 
 /* A child that hangs while it reads the memory of a process. */
 struct stuck {

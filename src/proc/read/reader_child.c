@@ -339,7 +339,7 @@ static size_t cut(const struct iovec *from, size_t n, size_t skip, size_t left, 
 }
 
 ssize_t child_read(const struct child *c, pid_t pid, const struct iovec *to,
-			     const struct iovec *from, size_t n)
+		   const struct iovec *from, size_t n)
 {
 	size_t done = 0, skip = 0, bytes;
 	struct iovec part[PIECES];

@@ -75,7 +75,7 @@ static void give_back_last(struct reader *rd)
 }
 
 bool jit_is_behind(const struct reader *rd, uint64_t descriptor, uint64_t prev, uint64_t at,
-		      struct entry *e)
+		   struct entry *e)
 {
 	struct descriptor d;
 	struct entry before;

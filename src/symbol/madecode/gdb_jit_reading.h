@@ -9,8 +9,8 @@
 #include "symbol/elf/symbol_table.h"
 #include "symbol/madecode/gdb_jit.h"
 
-#define TURNS_MOST  64 /* how many new entries may be met when gdb's list is followed again */
-#define TRIES_MOST  8  /* how often gdb's list is followed again when it changes */
+#define TURNS_MOST 64 /* how many new entries may be met when gdb's list is followed again */
+#define TRIES_MOST 8  /* how often gdb's list is followed again when it changes */
 /* the work of one request to the child that reads (proc/read/reader.h) */
 #define WORK_PEEK (10 * WORK_CALL)
 

@@ -60,8 +60,7 @@ void code_gaps_bound(key_range_vec *gaps)
 	gaps->n = n;
 }
 
-int code_gaps_add(const struct unwind_rows *rows, uint64_t vaddr, uint64_t n,
-		       key_range_vec *ret)
+int code_gaps_add(const struct unwind_rows *rows, uint64_t vaddr, uint64_t n, key_range_vec *ret)
 {
 	uint64_t key = vaddr - rows->base;
 
