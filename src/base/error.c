@@ -23,7 +23,7 @@ static _Thread_local char message[1024];
 static _Thread_local struct {
 	const char *what;
 	char which[256];
-} subject;
+} last;
 static _Thread_local bool memory_failed;
 
 static void set(int code, const char *fmt, va_list ap, const char *tail)
@@ -37,16 +37,16 @@ static void set(int code, const char *fmt, va_list ap, const char *tail)
 	memory_failed |= code == -ENOMEM;
 }
 
-static void forget_subject(void)
+static void forget_about(void)
 {
-	subject.what = NULL;
+	last.what = NULL;
 }
 
 int err_set(int code, const char *fmt, ...)
 {
 	va_list ap;
 
-	forget_subject();
+	forget_about();
 	va_start(ap, fmt);
 	set(code, fmt, ap, NULL);
 	va_end(ap);
@@ -57,8 +57,8 @@ int err_of(const char *what, const char *which, int code, const char *fmt, ...)
 {
 	va_list ap;
 
-	subject.what = what;
-	snprintf(subject.which, sizeof(subject.which), "%s", which ? which : "");
+	last.what = what;
+	snprintf(last.which, sizeof(last.which), "%s", which ? which : "");
 	va_start(ap, fmt);
 	set(code, fmt, ap, NULL);
 	va_end(ap);
@@ -67,8 +67,8 @@ int err_of(const char *what, const char *which, int code, const char *fmt, ...)
 
 const char *err_subject(const char **which)
 {
-	*which = subject.which;
-	return subject.what;
+	*which = last.which;
+	return last.what;
 }
 
 /* Returns the system's words for error @code. If one command mends the cause, it is named too. */
@@ -82,7 +82,7 @@ int err_sys(int code, const char *fmt, ...)
 {
 	va_list ap;
 
-	forget_subject();
+	forget_about();
 	va_start(ap, fmt);
 	set(code, fmt, ap, words_of(code));
 	va_end(ap);
