@@ -1,17 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""in_step.py [--full]: are shares right if a program works in step with the sampling?
+"""in_step.py [--full [HZ]]: are shares right if a program works in step with the sampling?
 
 in_step_target.py spends known shares of each beat in three functions and measures their CPU time
 by the thread's own clock, from one reading of the clock to the next. A sample counts by the line of
 main(), because reading the clock takes a microsecond or two, up to a fiftieth of a beat, and calls
 are outside of the functions. A sample on a line that reads the clock counts half for the function
-before and half for the one after. No share of the samples may be off by more than three standard errors. By
-chance one right share of some hundred is. So if a share is off, the rate is measured again, and
-fails if the same share is off again.
+before and half for the one after. No share of the samples may be off by more than three standard
+errors. By chance one right share of some hundred is. So if a share is off, the rate is measured
+again, and fails if the same share is off again. Small errors that are alike for many rhythms fail
+too: those of a function, added up over all rhythms of a rate, are a standard error of their own.
+HZ: only this rate is measured.
 """
 import concurrent.futures
 import json
+import math
 import os
 import re
 import subprocess
@@ -27,22 +30,28 @@ BEATS = (10, 33, 49.5, 50, 99, 100, 198, 200, 333, 499.5, 500, 999, 1000, 1998, 
 FULL = ((("-F", "99"), 12), (("-F", "100"), 12), (("-F", "499"), 8), (("-F", "999"), 8), (("-F", "1000"), 8),
         (("-F", "1998"), 6), (("-F", "3999"), 6), (("-F", "9999"), 6), (("-c", "1000000"), 8),
         (("-c", "10000000"), 12))
-
+# by how many standard errors a function's share may be off in the mean of a rate's rhythms: there are
+# thirty such means in all, so three would fail one right run of twelve
+LEANING = 4
 
 PROGRAM = os.path.join(shares.TESTS, "samples", "in_step_target.py")
 
 
 def lines():
-    """Returns {line of main(): {function: how much of a sample there counts for it}}."""
-    found = {}
+    """Returns {line of main()'s loop: {function: how much of a sample there counts for it}}."""
+    found, function = {}, None
     with open(PROGRAM) as f:
         for number, line in enumerate(f, 1):
-            call, reading = re.match(r"\s+([abc])\(at", line), re.match(r"\s+t(\d) = cpu\(\)", line)
-            if call:
-                found[number] = {call[1]: 1}
-            elif reading:
-                i = int(reading[1])
-                found[number] = dict.fromkeys("abc"[max(i - 1, 0):i + 1], 0.5)
+            reading = re.match(r" +t(\d) = cpu\(\)", line)
+            if line.startswith("    while sum("):
+                function = "a"
+            elif not line.startswith(" " * 8):
+                function = None
+            if function and reading:
+                before, function = function, "abc"[int(reading[1]) % 3]
+                found[number] = {before: 0.5, function: 0.5}
+            elif function:
+                found[number] = {function: 1}
     return found
 
 
@@ -72,6 +81,7 @@ def measured(krait, rate, beats, seconds):
 
 
 def test(krait, rate, beats, seconds):
+    """Returns the errors as shares.errors() does, None if the test failed."""
     what = "%s, %s beats a second" % (" ".join(rate), beats)
     try:
         seen, total = measured(krait, rate, beats, seconds)
@@ -83,21 +93,40 @@ def test(krait, rate, beats, seconds):
             wrong = {f: e for f, e in again.items() if f in wrong}
     except (RuntimeError, OSError, ValueError, subprocess.SubprocessError) as error:
         print("FAIL %s: %s" % (what, error), flush=True)
-        return False
+        return None
     text = ", ".join("%s %.2f/%.2f %%" % (f, 100 * found, 100 * true) for f, (true, found) in seen.items())
     said = "".join("; %s off by %.1f standard errors" % each for each in sorted(wrong.items()))
     print("%s %s: seen/true %s of %d samples%s" % ("FAIL" if wrong else "PASS", what, text, total, said),
           flush=True)
-    return not wrong
+    return None if wrong else shares.errors(seen, total)
+
+
+def leans_nowhere(rate, results):
+    """Whether the errors of @results, one for each rhythm, cancel each other."""
+    sums = {f: sum(r[f] for r in results) / math.sqrt(len(results)) for f in results[0]}
+    good = max(map(abs, sums.values())) <= LEANING
+    text = ", ".join("%s %.1f" % each for each in sums.items())
+    print("%s %s, %d rhythms together: standard errors %s" % ("PASS" if good else "FAIL", " ".join(rate),
+                                                              len(results), text), flush=True)
+    return good
+
+
+def all_rhythms(krait, rows):
+    good = bool(rows)
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for rate, seconds in rows:
+            results = list(pool.map(lambda beats: test(krait, rate, beats, seconds), BEATS))
+            good = all(results) and leans_nowhere(rate, results) and good
+    return good
 
 
 def main():
     krait = os.environ.get("KRAIT", os.path.join(oracle.ROOT, "build", "release", "krait"))
-    rows = FAST
-    if "--full" in sys.argv[1:]:
-        rows = [(rate, beats, seconds) for rate, seconds in FULL for beats in BEATS]
+    arguments = sys.argv[1:]
+    if "--full" in arguments:
+        return 0 if all_rhythms(krait, [row for row in FULL if row[0][1] in (arguments[1:] or row[0])]) else 1
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        results = list(pool.map(lambda row: test(krait, *row), rows))
+        results = list(pool.map(lambda row: test(krait, *row), FAST))
     return 0 if all(results) else 1
 
 

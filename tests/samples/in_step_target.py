@@ -4,6 +4,8 @@
 in_step_target.py HZ SECONDS: makes HZ beats a second of time.perf_counter() until it has used
 SECONDS of CPU time, and prints the thread's CPU time in each of the three functions as JSON. That
 is the time between two readings of the clock, with the end of one and the beginning of the other.
+No time is left out: what main() does between two beats counts for a. A first reading, whose result
+isn't used, makes all second ones alike, however long the function before them was.
 in_step.py counts samples on the lines of main() accordingly.
 """
 import json
@@ -32,18 +34,22 @@ def c(until):
 def main():
     beat, seconds = 1 / float(sys.argv[1]), float(sys.argv[2])
     begin, spent, n = now(), [0, 0, 0], 0
+    t0 = cpu()
     while sum(spent) < seconds * 1e9:
         at = begin + n * beat
-        t0 = cpu()
         a(at + 0.5 * beat)
+        cpu()
         t1 = cpu()
         b(at + 0.8 * beat)
+        cpu()
         t2 = cpu()
         c(at + beat)
+        cpu()
         t3 = cpu()
         spent[0] += t1 - t0
         spent[1] += t2 - t1
         spent[2] += t3 - t2
+        t0 = t3
         n = max(n + 1, int((now() - begin) / beat))  # doesn't catch up with what was missed
     print(json.dumps(dict(zip("abc", spent))))
 

@@ -53,14 +53,15 @@ def measured(krait, interpreter, folder):
     return {p: (spent[p] / cpu, seen[p] / total) for p in spent}, total
 
 
+def errors(shares, total):
+    """Returns {phase: by how many standard errors its share is off}."""
+    return {phase: (found - true) / math.sqrt(true * (1 - true) / total)
+            for phase, (true, found) in shares.items()}
+
+
 def off(shares, total):
-    """Returns {phase whose share is off: by how many standard errors}."""
-    out = {}
-    for phase, (true, found) in shares.items():
-        errors = (found - true) / math.sqrt(true * (1 - true) / total)
-        if abs(errors) > ERRORS:
-            out[phase] = errors
-    return out
+    """Returns the phases whose share is off, as errors() does."""
+    return {phase: e for phase, e in errors(shares, total).items() if abs(e) > ERRORS}
 
 
 def test(krait, interpreter, folder):
