@@ -136,6 +136,11 @@ struct wait_entry {
 	__u64 over_ns;	/* when the thread got a CPU again, if .phase is WAIT_IS_OVER */
 	__u64 delay_ns; /* sched_info.run_delay when the thread left the CPU */
 	__u64 cost_ns;	/* how long taking the stack took, which made the wait longer */
+	/*
+	 * of a wait that began before recording did, which user space has read: how often the
+	 * thread had left a CPU by then (nvcsw + nivcsw); else 0
+	 */
+	__u64 switches;
 	/* how many waits this one stands for, times WAIT_ONE; 0: its stack wasn't taken */
 	__u32 times;
 	__u32 site;  /* index in .sites of the last wait */

@@ -24,7 +24,17 @@ struct rec_task {
 	 * not known
 	 */
 	__u64 queued_ns;
+	__u64 run_delay; /* how long the thread was ready to run so far: sched_info.run_delay */
+	__u64 start_ns;	 /* when the thread began: task_struct.start_time, CLOCK_MONOTONIC */
 	__u64 thread_pointer;
+	struct proc_key proc;	  /* the process image that the thread runs */
+	struct image_place place; /* and where in memory it lies */
+	__u64 arg[2];		  /* the first arguments of the system call .call */
+	__s32 call;		  /* number of the system call that the thread is in; -1: none */
+	__u32 host_tid;		  /* the thread's number in the first PID namespace */
+	__u8 fd;		  /* enum wait_fd: what .arg[0] is */
+	__u8 wait_flags;	  /* WAIT_DISK, WAIT_CGROUP (records.h) */
+	__u8 reserved[6];
 	/*
 	 * Owner of the thread when the record was made. TASK_NO_ID: only somebody with more rights
 	 * may look into the thread.

@@ -15,6 +15,7 @@
 #define BPF_SWITCH_H
 
 #include "capture.bpf.h"
+#include "process/waiting.bpf.h"
 
 /* krait's own process: if its waits were recorded, they would cause more waits */
 const volatile __u32 own_tgid;
@@ -90,38 +91,6 @@ walk_inline bool is_chosen(struct wait_entry *e)
 	return times == WAIT_ONE || bpf_get_prandom_u32() < (1ull << 42) / times;
 }
 
-/* The system call that a thread waits in. */
-struct call {
-	__s32 number; /* -1: none */
-	__u64 arg[2];
-};
-
-#if defined(__TARGET_ARCH_arm64)
-walk_inline void read_call(struct task_struct *task, struct call *call)
-{
-	const struct pt_regs___a64 *regs = saved_regs(task);
-
-	call->number = BPF_CORE_READ(regs, syscallno);
-	call->arg[0] = BPF_CORE_READ(regs, orig_x0); /* regs[0] is overwritten with the result */
-	call->arg[1] = BPF_CORE_READ(regs, regs[1]);
-}
-#else
-walk_inline void read_call(struct task_struct *task, struct call *call)
-{
-	const void *at = saved_regs(task) + 13 * sizeof(__u64);
-	struct {
-		__u64 si, di, orig_ax, ip, cs; /* a part of pt_regs, whose order is ABI */
-	} regs;
-
-	/* not __USER_CS: 32-bit code has other numbers of system calls */
-	if (bpf_probe_read_kernel(&regs, sizeof(regs), at) || (regs.cs & 0xffff) != 0x33)
-		return;
-	call->number = (__s32)regs.orig_ax;
-	call->arg[0] = regs.di;
-	call->arg[1] = regs.si;
-}
-#endif
-
 /*
  * A system call that goes on after the thread was stopped is restart_syscall() for the kernel, with
  * the arguments of the first call. It counts as the call in which the thread waited before.
@@ -160,43 +129,6 @@ walk_inline void find_site(struct wait_entry *e, const struct call *call)
 	e->site = at;
 }
 
-walk_inline __u8 kind_of_mode(__u32 mode)
-{
-	switch (mode & S_IFMT) {
-	case 0140000:
-		return WAIT_FD_SOCKET;
-	case 0010000:
-		return WAIT_FD_PIPE;
-	case 0100000:
-	case 0040000:
-	case 0060000:
-		return WAIT_FD_FILE;
-	}
-	return WAIT_FD_OTHER;
-}
-
-walk_inline __u8 kind_of_fd(struct task_struct *task, __u64 fd)
-{
-	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
-	struct file *file = NULL;
-
-	if (!table || fd >= BPF_CORE_READ(table, max_fds))
-		return WAIT_FD_NONE;
-	bpf_probe_read_kernel(&file, sizeof(file), BPF_CORE_READ(table, fd) + fd);
-	return file ? kind_of_mode(BPF_CORE_READ(file, f_inode, i_mode)) : WAIT_FD_NONE;
-}
-
-/* The flags of the wait that @task begins: WAIT_*. */
-walk_inline __u8 flags_of(struct task_struct *task)
-{
-	struct task_struct___frozen *frozen = (void *)task;
-	__u8 flags = BPF_CORE_READ_BITFIELD_PROBED(task, in_iowait) ? WAIT_DISK : 0;
-
-	if (bpf_core_field_exists(frozen->frozen) && BPF_CORE_READ_BITFIELD_PROBED(frozen, frozen))
-		flags |= WAIT_CGROUP;
-	return flags;
-}
-
 /*
  * Describes the wait that thread @tid, the current one, begins, and chooses whether its stack is
  * taken. Returns whether it is.
@@ -210,7 +142,7 @@ walk_global int begin_wait(__u32 tid, __u32 state)
 
 	if (!e)
 		return 0;
-	read_call(task, &call);
+	read_call(saved_regs(task), &call);
 	name_call(e, &call);
 	find_site(e, &call);
 	if (!is_chosen(e)) {
@@ -381,7 +313,10 @@ walk_inline bool take_wait(__u64 *ctx, struct wait_entry *e, __u64 now)
 	return taken;
 }
 
-/* Thread @next gets the CPU. If it has waited, its wait is over. */
+/*
+ * Thread @next gets the CPU. If it has waited, its wait is over. What user space has read of a wait
+ * doesn't count if the thread has run since then.
+ */
 walk_inline void comes_back(struct task_struct *next, __u64 now)
 {
 	__u32 tid = next->pid;
@@ -391,6 +326,8 @@ walk_inline void comes_back(struct task_struct *next, __u64 now)
 		return;
 	e->over_ns = now;
 	e->phase = WAIT_IS_OVER;
+	if (e->switches && e->switches != next->nvcsw + next->nivcsw)
+		e->phase = WAIT_RUNS;
 }
 
 /* How long the thread was ready to run so far; 0 on a kernel without CONFIG_SCHED_INFO. */
@@ -409,7 +346,8 @@ walk_inline void leaves(__u64 *ctx, struct task_struct *prev, __u32 state, __u64
 		finish_wait(tid, run_delay(prev));
 	if (e && e->phase == WAIT_WAITS) {
 		e->phase = WAIT_RUNS;
-		count(COUNT_WAIT_UNSEEN);
+		if (!e->switches)
+			count(COUNT_WAIT_UNSEEN);
 	}
 	if (!state)
 		return;
@@ -429,6 +367,7 @@ walk_inline void leaves(__u64 *ctx, struct task_struct *prev, __u32 state, __u64
 		e->start_ns = prev->start_time;
 	}
 	e->wait.since_ns = now;
+	e->switches = 0;
 	e->delay_ns = run_delay(prev);
 	e->phase = WAIT_WAITS;
 	adjust_period(now);

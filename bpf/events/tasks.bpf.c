@@ -11,6 +11,7 @@
 #include "native/saved.bpf.h"
 #include "process/number.bpf.h"
 #include "process/owner.bpf.h"
+#include "process/waiting.bpf.h"
 #include "task.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -46,11 +47,29 @@ walk_inline bool read_regs(struct rec_task *rec, const void *at)
 }
 #endif
 
-walk_inline bool read_user_regs(struct rec_task *rec, struct task_struct *task)
+/* Reads the system call that the thread is in. */
+walk_inline void read_wait(struct rec_task *rec, struct task_struct *task, const void *saved)
 {
+	struct call call = {.number = -1};
+
+	read_call(saved, &call);
+	rec->call = call.number;
+	rec->arg[0] = call.arg[0];
+	rec->arg[1] = call.arg[1];
+	rec->fd = call.number < 0 ? WAIT_FD_NONE : kind_of_fd(task, call.arg[0]);
+	rec->wait_flags = flags_of(task);
+}
+
+walk_inline void read_user_state(struct rec_task *rec, struct task_struct *task)
+{
+	const void *saved;
+
 	if (HAS_TASK_REGS)
-		return read_regs(rec, (const void *)bpf_task_pt_regs(task));
-	return read_regs(rec, regs_on_stack(task));
+		saved = (const void *)bpf_task_pt_regs(task);
+	else
+		saved = regs_on_stack(task);
+	rec->has_regs = read_regs(rec, saved);
+	read_wait(rec, task, saved);
 }
 
 /* The state of a task, TASK_* of include/linux/sched.h; 0: it runs, or is ready to. */
@@ -70,7 +89,7 @@ walk_inline __u32 state_of(struct task_struct *task)
  */
 walk_inline void read_times(struct rec_task *rec, struct task_struct *task)
 {
-	rec->runs = rec->off_ns = rec->queued_ns = 0;
+	rec->runs = rec->off_ns = rec->queued_ns = rec->run_delay = 0;
 	if (!bpf_core_field_exists(task->sched_info.last_arrival))
 		return;
 	rec->runs = BPF_CORE_READ(task, sched_info.pcount);
@@ -78,6 +97,20 @@ walk_inline void read_times(struct rec_task *rec, struct task_struct *task)
 		      (BPF_CORE_READ(task, se.sum_exec_runtime) -
 		       BPF_CORE_READ(task, se.prev_sum_exec_runtime));
 	rec->queued_ns = BPF_CORE_READ(task, sched_info.last_queued);
+	rec->run_delay = BPF_CORE_READ(task, sched_info.run_delay);
+}
+
+/* Reads which thread of which process image it is. */
+walk_inline void read_identity(struct rec_task *rec, struct task_struct *task)
+{
+	rec->host_tid = BPF_CORE_READ(task, pid);
+	rec->tid = pidns_inum ? number_of(BPF_CORE_READ(task, thread_pid)) : rec->host_tid;
+	rec->start_ns = BPF_CORE_READ(task, start_time);
+	rec->proc.start_ns = BPF_CORE_READ(task, group_leader, start_time);
+	rec->proc.tgid = rec->tgid;
+	rec->proc.exec_id = (__u32)BPF_CORE_READ(task, self_exec_id);
+	rec->place.start_code = BPF_CORE_READ(task, mm, start_code);
+	rec->place.start_stack = BPF_CORE_READ(task, mm, start_stack);
 }
 
 walk_inline void fill(struct rec_task *rec, struct task_struct *task)
@@ -92,7 +125,7 @@ walk_inline void fill(struct rec_task *rec, struct task_struct *task)
 	rec->thread_pointer = thread_pointer(task);
 	if (!has_owner(task, &rec->uid, &rec->gid))
 		rec->uid = rec->gid = TASK_NO_ID;
-	rec->has_regs = read_user_regs(rec, task);
+	read_user_state(rec, task);
 	n = bpf_get_task_stack(task, rec->kernel, ABI_MAX_KERNEL * sizeof(__u64), 0);
 	rec->n_kernel = n > 0 ? (__u16)(n / sizeof(__u64)) : 0;
 }
@@ -112,8 +145,7 @@ int on_task(struct bpf_iter__task *ctx)
 	if (!rec || !bpf_map_lookup_elem(&wanted, &tgid))
 		return 0;
 	rec->tgid = tgid;
-	rec->tid = pidns_inum ? number_of(BPF_CORE_READ(task, thread_pid))
-			      : (__u32)BPF_CORE_READ(task, pid);
+	read_identity(rec, task);
 	fill(rec, task);
 	bytes = sizeof(*rec) - sizeof(rec->kernel) + rec->n_kernel * sizeof(__u64);
 	opaque(bytes);

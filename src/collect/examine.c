@@ -247,7 +247,8 @@ static void adopt(struct collect *c, struct process *p, const struct rec_proc *r
 	}
 	p->facts_due_ns = clock_ns(CLOCK_MONOTONIC) + FACTS_APART_NS;
 	facts_read_start(p, &proc);
-	teach_exe(c, &proc, &rec->exe);
+	if (rec->exe.ino) /* else krait itself has met the process, not the kernel program */
+		teach_exe(c, &proc, &rec->exe);
 	meet_space(c, p, &proc, rec);
 }
 

@@ -122,10 +122,11 @@ static void set_values(const struct collect *c, const struct rec_sample *rec, in
 	values[1 + rec->source] = (int64_t)rec->weight;
 }
 
-static void add_wait(struct collect_stats *stats, uint32_t state, uint64_t ns)
+static void add_wait(struct collect_stats *stats, const struct waiting *w)
 {
+	uint64_t ns = w->rec.weight, began_ns = MIN(w->shown_ns, w->rec.time_ns);
 	char text[sizeof(stats->waited[0].state)];
-	const char *words = wait_state_words(state, text, sizeof(text));
+	const char *words = wait_state_words(w->state, text, sizeof(text));
 	unsigned i = 0;
 
 	while (i < stats->n_waited && !streq(stats->waited[i].state, words))
@@ -138,6 +139,10 @@ static void add_wait(struct collect_stats *stats, uint32_t state, uint64_t ns)
 			 i < COLLECT_STATES - 1 ? words : "other");
 	}
 	stats->waited[i].ns += ns;
+	if (!(w->state & WAIT_STATE_OPEN))
+		return;
+	stats->open_waits++;
+	stats->open_ns += MIN(ns, w->rec.time_ns - began_ns);
 }
 
 /*
@@ -207,7 +212,7 @@ static int hand_on(struct collect *c, struct waiting *w, bool last)
 	source->samples++;
 	source->weight += w->rec.weight;
 	if (w->state)
-		add_wait(&c->stats, w->state, w->rec.weight);
+		add_wait(&c->stats, w);
 	source->outcomes[w->rec.outcome]++;
 	source->native[native]++;
 	c->stats.outcomes[w->rec.outcome]++;

@@ -57,24 +57,6 @@ uint64_t dump_since_ns(const struct dump *d, uint64_t sched_ns)
 	return sched_ns && d->clock_offset_ns ? (uint64_t)MAX(ns, (int64_t)1) : 0;
 }
 
-void dump_blocked_regs(const struct rec_task *rec, struct walker_regs *ret)
-{
-#if defined(__aarch64__)
-	for (int i = 0; i < 32; i++)
-		ret->reg[i] = rec->regs[i];
-	ret->pc = rec->regs[32];
-#else
-	/*
-	 * Index: DWARF number (ax dx cx bx si di bp sp r8 ... r15). Value: index in struct pt_regs.
-	 */
-	static const uint8_t at[] = {10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0};
-
-	for (size_t i = 0; i < ARRAY_SIZE(at); i++)
-		ret->reg[i] = rec->regs[at[i]];
-	ret->pc = rec->regs[16];
-#endif
-}
-
 void dump_blocked_call(const struct rec_task *rec, struct task_place *ret)
 {
 #if defined(__x86_64__)

@@ -66,8 +66,9 @@ static int set_up(struct dump *d)
 	struct walker_config walker = {.layout = dump_layout,
 				       .record = on_record,
 				       .ctx = d,
-				       .store = &d->store,
-				       .leaf = d->config.leaf};
+				       .rows = &dump_rows,
+				       .leaf = d->config.leaf,
+				       .instructions = true};
 
 	d->collect = collect_new(&collect);
 	d->walker = walker_new(&walker);

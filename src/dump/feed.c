@@ -130,3 +130,26 @@ const struct collect_unwind_ops dump_unwind_ops = {
 	.set_space = set_space,
 	.allow_space = allow_space,
 };
+
+static const struct unwind_chunk *chunk_at(void *ctx, uint32_t number)
+{
+	const struct store *s = &((struct dump *)ctx)->store;
+
+	return number < s->chunks.n ? s->chunks.v[number] : NULL;
+}
+
+static struct unwind_table *table_at(void *ctx, uint32_t number)
+{
+	struct store *s = &((struct dump *)ctx)->store;
+
+	return number < s->tables.n ? &s->tables.v[number] : NULL;
+}
+
+static const struct unwind_rule *rule_at(void *ctx, uint32_t number)
+{
+	const struct store *s = &((struct dump *)ctx)->store;
+
+	return number < s->rules.n ? &s->rules.v[number] : NULL;
+}
+
+const struct walker_rows dump_rows = {.chunk = chunk_at, .table = table_at, .rule = rule_at};

@@ -67,6 +67,7 @@ struct dump {
 /* feed.c: takes what src/collect sends to the kernel programs in a recording. */
 extern const struct collect_ops dump_collect_ops;
 extern const struct collect_unwind_ops dump_unwind_ops;
+extern const struct walker_rows dump_rows;
 const struct py_layout *dump_layout(void *ctx, uint16_t index);
 
 /* list.c: lists the threads of process @i, the kernel's and Python's. 0 or -errno + message. */
@@ -84,7 +85,6 @@ const struct rec_task *dump_blocked(const struct dump *d, pid_t tid, const struc
  * 0.
  */
 uint64_t dump_since_ns(const struct dump *d, uint64_t sched_ns);
-void dump_blocked_regs(const struct rec_task *rec, struct walker_regs *ret);
 /*
  * The system call that the thread is in. /proc doesn't show it for a thread that is ready to run.
  * x86-64 only.

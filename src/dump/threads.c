@@ -42,8 +42,9 @@ static bool describe_in(const struct reader *r, const struct interpreter *one,
 	const uint64_t *at = map_get(&one->by_tid, (uint64_t)r->thread->tid);
 	const struct py_tstate *state = at ? &one->states.v[(uint32_t)*at - 1] : NULL;
 
-	*ret = (struct walker_thread){
-		.proc = r->t->key, .space = r->t->space, .other = !r->t->n_python};
+	*ret = (struct walker_thread){.proc = r->t->key, .other = !r->t->n_python};
+	if (r->t->space)
+		ret->space = &r->d->store.spaces.v[r->t->space];
 	if (!state)
 		return false;
 	ret->where = &one->where;
@@ -110,7 +111,7 @@ static enum native_outcome walk_native(const struct reader *r, const struct walk
 	enum native_outcome n;
 
 	if (rec)
-		dump_blocked_regs(rec, &regs);
+		walker_regs_of(rec, &regs);
 	else if (known)
 		few_regs(place, &regs);
 	n = walker_native(r->d->walker, w, known && w->space ? &regs : NULL,
@@ -124,7 +125,7 @@ static bool wants_rows(const struct reader *r, const struct walker_thread *w)
 	enum native_outcome n = r->thread->native;
 
 	return (n == NATIVE_NO_ROWS || n == NATIVE_NO_RULE) &&
-	       collect_want_rows(r->d->collect, r->d->store.spaces.v[w->space].version,
+	       collect_want_rows(r->d->collect, w->space ? w->space->version : 0,
 				 walker_end(r->d->walker));
 }
 

@@ -17,6 +17,7 @@
 #include "base/map.h"
 #include "dump/walker.h"
 #include "python/heap/peek.h"
+#include "sampler/tasks.h"
 
 /* size of the smallest page of any machine: all of a page is mapped, or nothing */
 #define PAGE_BYTES 4096u
@@ -136,23 +137,17 @@ walk_inline const struct py_layout *walk_layout(__u32 index)
 
 walk_inline const struct unwind_chunk *unwind_chunk_at(__u32 number)
 {
-	const struct store *s = at->config.store;
-
-	return number < s->chunks.n ? s->chunks.v[number] : NULL;
+	return at->config.rows->chunk(at->config.ctx, number);
 }
 
 walk_inline struct unwind_table *unwind_table_at(__u32 number)
 {
-	const struct store *s = at->config.store;
-
-	return number < s->tables.n ? &s->tables.v[number] : NULL;
+	return at->config.rows->table(at->config.ctx, number);
 }
 
 walk_inline const struct unwind_rule *unwind_rule_at(__u32 number)
 {
-	const struct store *s = at->config.store;
-
-	return number < s->rules.n ? &s->rules.v[number] : NULL;
+	return at->config.rows->rule(at->config.ctx, number);
 }
 
 walk_inline struct staging *walk_staging(__u32 slot)
@@ -222,7 +217,6 @@ static void begin(struct walker *w, const struct walker_thread *t)
 	w->pages.off = !l || PY_HAS(l->can, LISTED_STATES);
 	w->walk.proc = t->proc;
 	w->walk.tp = t->tp;
-	w->walk.space = t->space;
 	w->native.n = w->native_out.head.n_kernel = 0;
 	w->unwound = NATIVE_NONE;
 	w->gil = GIL_UNKNOWN;
@@ -311,6 +305,29 @@ enum gil_state walker_gil(struct walker *w, const struct walker_thread *t, const
 	return state;
 }
 
+void walker_regs_of(const struct rec_task *rec, struct walker_regs *ret)
+{
+#if defined(__aarch64__)
+	for (int i = 0; i < 32; i++)
+		ret->reg[i] = rec->regs[i];
+	ret->pc = rec->regs[32];
+#else
+	/*
+	 * Index: DWARF number (ax dx cx bx si di bp sp r8 ... r15). Value: index in struct pt_regs.
+	 */
+	static const uint8_t from[] = {10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0};
+
+	for (size_t i = 0; i < ARRAY_SIZE(from); i++)
+		ret->reg[i] = rec->regs[from[i]];
+	ret->pc = rec->regs[16];
+#endif
+}
+
+uint64_t walker_sp(const struct walker_regs *regs)
+{
+	return regs->reg[REG_SP];
+}
+
 static void set_registers(struct native *n, const struct walker_regs *regs)
 {
 	_Static_assert(UNWIND_REGS <= WALKER_REGS, "");
@@ -335,9 +352,9 @@ enum native_outcome walker_native(struct walker *w, const struct walker_thread *
 	n->hash = 0;
 	n->outcome = NATIVE_NONE;
 	n->leaf_only = w->config.leaf;
-	n->instructions = 1;
+	n->instructions = w->config.instructions;
 	n->epoch = 1;
-	n->space = w->config.store->spaces.v[t->space];
+	n->space = t->space ? *t->space : (struct unwind_space){};
 	n_kernel = MIN(n_kernel, (size_t)ABI_MAX_KERNEL);
 	if (n_kernel)
 		memcpy(w->native_out.pc, kernel, n_kernel * sizeof(*kernel));
@@ -358,19 +375,25 @@ uint64_t walker_end(const struct walker *w)
 	return w->native.n ? w->native_out.pc[w->native_out.head.n_kernel + w->native.n - 1] : 0;
 }
 
-void walker_send(struct walker *w, pid_t tid, uint64_t time_ns)
+void walker_sample(struct walker *w, pid_t tid, uint64_t time_ns, struct rec_sample *ret)
 {
-	struct rec_sample rec = {.type = REC_SAMPLE,
-				 .outcome = w->walk.outcome,
-				 .native = w->unwound,
-				 .gil = w->gil,
-				 .tid = (uint32_t)tid,
-				 .time_ns = time_ns,
-				 .stack = w->walk.hash,
-				 .proc = w->walk.proc,
-				 .weight = 1};
-
+	*ret = (struct rec_sample){.type = REC_SAMPLE,
+				   .outcome = w->walk.outcome,
+				   .native = w->unwound,
+				   .gil = w->gil,
+				   .tid = (uint32_t)tid,
+				   .time_ns = time_ns,
+				   .stack = w->walk.hash,
+				   .proc = w->walk.proc,
+				   .weight = 1};
 	at = w;
 	send_stack(&w->walk);
+}
+
+void walker_send(struct walker *w, pid_t tid, uint64_t time_ns)
+{
+	struct rec_sample rec;
+
+	walker_sample(w, tid, time_ns, &rec);
 	w->config.record(w->config.ctx, &rec, sizeof(rec));
 }

@@ -10,18 +10,26 @@
 #include <sys/types.h>
 
 #include "base/util.h"
-#include "dump/store.h"
 #include "records.h"
 
 struct walker;
+
+/* Where the rows are that native stacks are unwound with. NULL: there is none of that number. */
+struct walker_rows {
+	const struct unwind_chunk *(*chunk)(void *ctx, uint32_t number);
+	struct unwind_table *(*table)(void *ctx, uint32_t number);
+	const struct unwind_rule *(*rule)(void *ctx, uint32_t number);
+};
 
 struct walker_config {
 	const struct py_layout *(*layout)(void *ctx, uint16_t index);
 	/* gets a record of @n bytes, which is valid during the call */
 	void (*record)(void *ctx, const void *data, size_t n);
 	void *ctx;
-	const struct store *store;
+	const struct walker_rows *rows;
 	bool leaf; /* native frames are unwound only up to the innermost Python frame */
+	/* stacks have the addresses of instructions, not only of functions, so lines are shown */
+	bool instructions;
 };
 
 struct walker *walker_new(const struct walker_config *config); /* returns NULL if memory runs out */
@@ -39,7 +47,7 @@ struct walker_thread {
 	 * sample does.
 	 */
 	uint64_t slot;
-	uint32_t space; /* slot of the process's mappings in the store; 0: none */
+	const struct unwind_space *space; /* the process's mappings; NULL: none are known */
 };
 
 /* Registers of a blocked thread, by their DWARF numbers; 0: not known. */
@@ -47,6 +55,12 @@ struct walker_thread {
 struct walker_regs {
 	uint64_t pc, reg[WALKER_REGS];
 };
+
+/* Takes the registers from the kernel's record of a thread. */
+struct rec_task;
+void walker_regs_of(const struct rec_task *rec, struct walker_regs *ret);
+/* The stack pointer. */
+uint64_t walker_sp(const struct walker_regs *regs);
 
 /* Tells whether the thread has Python frames in interpreter .where, which must not be NULL. */
 bool walker_runs(struct walker *w, const struct walker_thread *t);
@@ -74,7 +88,10 @@ enum native_outcome walker_native(struct walker *w, const struct walker_thread *
 /* The address in the outermost native frame found, where unwinding ended; 0: no frame was found. */
 uint64_t walker_end(const struct walker *w);
 
-/* Hands on, as records, what was walked last, and a sample of that. */
+/* Hands on, as records, the stack that was walked last. *@ret: a sample of it. */
+void walker_sample(struct walker *w, pid_t tid, uint64_t time_ns, struct rec_sample *ret);
+
+/* As walker_sample(), and hands the sample on too. */
 void walker_send(struct walker *w, pid_t tid, uint64_t time_ns);
 
 #endif

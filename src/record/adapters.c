@@ -155,8 +155,15 @@ const struct collect_unwind_ops session_unwind_ops = {
 
 void session_on_record(void *ctx, const void *data, size_t n)
 {
+	const struct rec_wait *wait = data;
 	struct session *s = ctx;
+	struct rec_wait whole;
 
+	if (n >= sizeof(struct rec_proc) && *(const uint8_t *)data == REC_PROC)
+		session_note_asked(s, data);
+	if (n >= sizeof(whole) && wait->sample.type == REC_WAIT &&
+	    session_complete_wait(s, wait, &whole))
+		data = &whole;
 	collect_record(s->collect, data, n);
 }
 

@@ -126,6 +126,8 @@ int session_start(struct session *s)
 	cpus_changed(&s->cpus);
 	s->start_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	session_use_begin(s);
+	if (!r)
+		session_read_blocked(s);
 	if (!r && s->options->cmd) {
 		watch_command(s);
 		r = spawn_go(&s->spawn);
@@ -211,6 +213,7 @@ static int drain(struct session *s)
 	sideband_drain(s->sideband);
 	session_exits(s);
 	r = sampler_drain(s->sampler);
+	session_read_met(s);
 	s->more = r > 0;
 	return MIN(r, 0);
 }
@@ -223,8 +226,11 @@ static void keep_stack(void *c, uint64_t stack)
 /* A wait's stack comes when the wait begins, and its sample when it is over. */
 static void keep_waiting_stacks(struct session *s)
 {
-	if (session_events_wait(&s->events) && collect_keeps_due(s->collect))
-		sampler_waiting_stacks(s->sampler, keep_stack, s->collect);
+	if (!session_events_wait(&s->events) || !collect_keeps_due(s->collect))
+		return;
+	sampler_waiting_stacks(s->sampler, keep_stack, s->collect);
+	vec_foreach(met, &s->met_waits)
+		collect_keep_stack(s->collect, met->sample.stack);
 }
 
 int session_drain(struct session *s)

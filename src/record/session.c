@@ -333,6 +333,8 @@ void session_fini(struct session *s)
 		free(*text);
 	vec_fini(&s->interval_warnings);
 	vec_fini(&s->labels);
+	vec_fini(&s->asked);
+	vec_fini(&s->met_waits);
 	free(s->title);
 	caller_fini(&s->caller);
 	if (s->kallsyms_fd >= 0)

@@ -55,6 +55,12 @@ struct session_use {
 	bool waits;
 };
 
+/* The stack of a wait with which the kernel program met its process; see waits/blocked.c. */
+struct session_met_wait {
+	uint64_t since_ns; /* when the wait began */
+	struct rec_sample sample;
+};
+
 /* Advice that would help, beside the error message; the caller puts it into words. */
 enum session_advice {
 	SESSION_ADVICE_NONE,
@@ -83,6 +89,8 @@ struct session {
 	struct sideband *sideband;
 	struct unwind_cache *cache; /* cache of unwind tables; NULL: none */
 	struct collect *collect;
+	pid_vec asked; /* processes about which the kernel program asked in this drain */
+	VEC(struct session_met_wait) met_waits;
 	struct spawn spawn;
 	/* Called for each sample with .added_ctx; NULL: not. May be set after session_set_up(). */
 	int (*added)(void *ctx, const struct profile_sample *sample);
@@ -227,6 +235,21 @@ _must_use_ int session_run(struct session *s, void (*turn)(void *ctx, uint64_t n
  * be written in any case.
  */
 _must_use_ int session_stop(struct session *s);
+
+/*
+ * waits/blocked.c: reads the threads that wait now, right after sampling has begun, if waits are
+ * recorded. A thread that isn't read lacks its first wait.
+ */
+void session_read_blocked(struct session *s);
+
+/*
+ * session_note_asked() notes that the kernel program has asked about a process. After the drain
+ * session_read_met() reads those threads of such processes that wait since then.
+ * session_complete_wait(): *@ret is the record of such a wait with its stack; false: there is none.
+ */
+void session_note_asked(struct session *s, const struct rec_proc *rec);
+void session_read_met(struct session *s);
+bool session_complete_wait(struct session *s, const struct rec_wait *rec, struct rec_wait *ret);
 
 /* use.c */
 

@@ -10,6 +10,7 @@
 #include "base/vec.h"
 #include "sampler/record_ring.h"
 #include "sampler/sampler.h"
+#include "sampler/tasks.h"
 
 struct sample_bpf;
 
@@ -30,6 +31,10 @@ struct sampler {
 	VEC(struct bpf_link *) links;		   /* links of the programs that watch unmapping */
 	struct bpf_link *whole; /* link of the program of waits; NULL: they aren't recorded */
 	bool waits_read;	/* the waits that the recording's end cut were read */
+	/* reads blocked threads; NULL: waits aren't recorded, or the kernel doesn't permit it */
+	struct tasks *tasks;
+	/* threads that may have woken up right before sampler_add_wait(), by .host_tid */
+	struct map doubted;
 	VEC(struct cpu_ring) cpu_rings; /* kept while a CPU is offline */
 	struct py_layout layouts[ABI_MAX_LAYOUTS];
 	unsigned n_layouts;
@@ -63,8 +68,17 @@ int waits_source(const struct sampler *s);
 /* Before the programs are loaded: leaves out those that the recording's events don't need. */
 void waits_prepare(struct sampler *s);
 
+/* Reads the next entry of the map `waits`; *@n: how many keys were read before. False: the end. */
+bool waits_next(const struct sampler *s, uint32_t *key, unsigned *n, struct wait_entry *e);
+
 /* After sampling has stopped: hands the waits that aren't over to config.record, once. */
 void waits_read_open(struct sampler *s);
+
+/* blocked.c: loads what reads blocked threads. Without it a recording lacks some waits. */
+void blocked_open(struct sampler *s);
+
+/* May the wait of @e have been over before sampler_add_wait() added it? */
+bool blocked_is_doubted(const struct sampler *s, uint32_t host_tid, const struct wait_entry *e);
 
 /* Drains the rings of all CPUs, as sampler_drain() does. */
 _must_use_ int per_cpu_drain(struct sampler *s);

@@ -215,6 +215,8 @@ int sampler_open(struct sampler **ret, const struct sampler_config *config)
 		r = open_unwind(s);
 	if (!r)
 		r = per_cpu_open(s);
+	if (!r && waits_source(s) >= 0)
+		blocked_open(s);
 	if (r) {
 		sampler_close(s);
 		return r;
@@ -232,9 +234,11 @@ void sampler_close(struct sampler *s)
 	bpf_link__destroy(s->whole);
 	per_cpu_close(s);
 	unwind_store_close(s->unwind);
+	tasks_close(s->tasks);
 	sample_bpf__destroy(s->skel);
 	vec_fini(&s->links);
 	map_fini(&s->several);
+	map_fini(&s->doubted);
 	free(s);
 }
 

@@ -8,6 +8,7 @@
 
 #include <sys/types.h>
 #include "base/util.h"
+#include "proc/proc.h"
 #include "records.h"
 #include "sampler/sources/event_set.h"
 #include "sampler/unwind/store.h"
@@ -138,6 +139,32 @@ int sampler_fd(const struct sampler *s);
  * while sampling runs, each ring is drained for a bounded time. 0 or -errno + message.
  */
 _must_use_ int sampler_drain(struct sampler *s);
+
+/*
+ * If waits are recorded: calls @fn for each thread that waits and whose stack no kernel program has
+ * taken. Only threads of processes that are known to run Python count: of those in @tgids, NULL: of
+ * all. @proc is what the kernel programs know of the process. @since_ns: when the wait began; 0:
+ * before sampling did. 0 or -errno + message.
+ */
+struct rec_task;
+typedef void (*sampler_blocked_fn)(void *ctx, const struct proc_entry *proc,
+				   const struct rec_task *task, uint64_t since_ns);
+_must_use_ int sampler_blocked(struct sampler *s, const pid_vec *tgids, sampler_blocked_fn fn,
+			       void *ctx);
+
+/* Is @task still in the wait that began at @since_ns? Then it has slept since it was read. */
+bool sampler_still_waits(const struct sampler *s, const struct rec_task *task, uint64_t since_ns);
+
+/* Gets the interpreters of a process that has several. False: it has not. */
+bool sampler_several(struct sampler *s, uint32_t tgid, struct proc_several *ret);
+
+/*
+ * Adds the wait of @task, whose stack and GIL state are in @sample. It counts from the beginning of
+ * sampling until the thread comes back, provided that the thread didn't run since @task was read.
+ * 0 or -errno: there is no room, or the thread has begun another wait.
+ */
+_must_use_ int sampler_add_wait(struct sampler *s, const struct rec_task *task,
+				const struct rec_sample *sample);
 
 /* Calls @keep with each stack that a wait may still be sent with, if waits are recorded. */
 void sampler_waiting_stacks(struct sampler *s, void (*keep)(void *ctx, uint64_t stack), void *ctx);

@@ -90,11 +90,8 @@ static void hand_on(struct sampler *s, struct wait_entry *e)
 		s->config.record(s->config.ctx, wait, sizeof(*wait));
 }
 
-/*
- * Reads the next entry of the map `waits`; *@n: how many keys were read before. If an entry is
- * deleted meanwhile, the kernel may begin with the first one again.
- */
-static bool next_entry(struct sampler *s, uint32_t *key, unsigned *n, struct wait_entry *e)
+/* If an entry is deleted meanwhile, the kernel may begin with the first one again. */
+bool waits_next(const struct sampler *s, uint32_t *key, unsigned *n, struct wait_entry *e)
 {
 	unsigned most = 2 * bpf_map__max_entries(s->skel->maps.waits);
 	int fd = bpf_map__fd(s->skel->maps.waits);
@@ -116,8 +113,9 @@ void waits_read_open(struct sampler *s)
 	if (s->waits_read || waits_source(s) < 0)
 		return;
 	s->waits_read = true;
-	while (next_entry(s, &key, &n, &e))
-		hand_on(s, &e);
+	while (waits_next(s, &key, &n, &e))
+		if (!blocked_is_doubted(s, key, &e))
+			hand_on(s, &e);
 }
 
 void sampler_waiting_stacks(struct sampler *s, void (*keep)(void *ctx, uint64_t stack), void *ctx)
@@ -128,7 +126,7 @@ void sampler_waiting_stacks(struct sampler *s, void (*keep)(void *ctx, uint64_t 
 
 	if (waits_source(s) < 0)
 		return;
-	while (next_entry(s, &key, &n, &e))
+	while (waits_next(s, &key, &n, &e))
 		if (e.wait.sample.stack)
 			keep(ctx, e.wait.sample.stack);
 }

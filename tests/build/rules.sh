@@ -71,7 +71,7 @@ verdict rooms "$(awk '
 		may["host"] = "base/ proc/"
 		may["host/files"] = "base/ proc/ host"
 		capture = "elf proc/ sampler collect " unwind " " python " " symbol
-		may["record"] = "base/ profile/ host/ record/command " capture
+		may["record"] = "base/ profile/ host/ dump record/command " capture
 		may["record/command"] = "base/"
 		view = "view view/names view/shape"
 		may["view/names"] = "base/ profile/"

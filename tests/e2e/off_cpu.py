@@ -202,8 +202,76 @@ def still_waiting():
         done = krait("record", "-e", "wait", "-d", "4", "-o", out, "-p", program.pid)
         check(done.returncode == 0, done.stderr)
         sums = by_function(kit.pprof.read(out), ("often", "long"))
-    check(2.5e9 < sums["long", "sleep"] < 4e9, sums)
-    check(3.7e9 < sum(sums.values()) <= 4e9, sums)
+    check(2.5e9 < sums["long", "sleep"] < 4.2e9, sums)
+    check(3.7e9 < sum(sums.values()) <= 4.2e9, sums)
+    check(re.search(r"waited 4.\d s in all: sleep .*; 1 of them still waited at the end, for [234].\d s$", done.stderr, re.M),
+          done.stderr)
+
+
+# All threads wait when it says so; one of them tells when its wait was over.
+BEFORE = """
+import os, threading, time
+lock = threading.Lock()
+lock.acquire()
+out, _ = os.pipe()
+def locked():
+    lock.acquire()
+def reads():
+    os.read(out, 1)
+def ends():
+    os.read(0, 1)
+    print(time.time_ns(), flush=True)
+    time.sleep(60)
+for f in (locked, reads, ends):
+    threading.Thread(target=f, daemon=True).start()
+time.sleep(0.3)
+print("waiting", flush=True)
+def main():
+    time.sleep(60)
+main()
+"""
+
+
+@kit.case
+def began_before():
+    """A wait that began before the recording counts from its beginning, on its line and with its
+    reason, whether it ends meanwhile or not."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with folder() as d, kit.Background(kit.PYTHON, "-c", BEFORE, **pipes) as program:
+        process, out = program.process, os.path.join(d, "o.pb.gz")
+        process.stdout.readline()
+        with kit.Background(kit.KRAIT, "record", "-v", "-e", "wait", "-d", "2", "-o", out, "-p", process.pid) as recorder:
+            said = iter(recorder.process.stderr.readline, b"")
+            check(any(b"sampling began" in line for line in said), "krait didn't begin")
+            time.sleep(1)
+            process.stdin.write(b"x")
+            process.stdin.flush()
+            said = b"".join(said).decode()
+            check(recorder.process.wait(30) == 0, said)
+        ended, profile = int(process.stdout.readline()), kit.pprof.read(out)
+    sums = by_function(profile, ("locked", "reads", "main", "ends"))
+    for waited in ("locked", "lock"), ("reads", "pipe"), ("main", "sleep"):
+        check(abs(sums[waited] - profile.duration_nanos) < 0.02e9, "%s of %d: %s" % (waited, profile.duration_nanos, sums))
+    over = sum(s.values[-1] for s in profile.samples if "wait" not in s.labels)
+    check(abs(over - (ended - profile.time_nanos)) < 0.02e9, "ends() woke up %d after the beginning, recorded %d" % (
+        ended - profile.time_nanos, over))
+    open_ = {s.labels["tid"]: s.labels["wait"] for s in profile.samples if "wait" in s.labels}
+    check(len(open_) == 4 and set(open_.values()) == {"still waiting"}, open_)
+    check("; 4 of them still waited at the end, for " in said, said)
+
+
+FIRST = "import time\ndef first(): time.sleep(1)\nfirst()"
+
+
+@kit.case
+def first_wait():
+    """The first wait of a process has its stack, though krait meets the process when it begins."""
+    with folder() as d:
+        out = os.path.join(d, "o.pb.gz")
+        done = krait("record", "-e", "wait", "-o", out, "--", "sh", "-c", "%s -c '%s'; true" % (kit.PYTHON, FIRST))
+        check(done.returncode == 0, done.stderr)
+        sums = by_function(kit.pprof.read(out), ("first",))
+    check(sums["first", "sleep"] > 0.99e9, "%s\n%s" % (sums, done.stderr))
 
 
 # Says its number when it begins to wait in poll(), which the kernel goes on with as

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What a thread waited, from its switches to its records: no time is lost if the ring is full or a
- * stack can't be taken, which threads are recorded, and which waits are of one site.
+ * stack can't be taken, which threads are recorded, which waits are of one site, and what becomes of
+ * waits that user space has read.
  */
 #include "kernel_capture.h"
 
@@ -216,6 +217,69 @@ static void test_restart(void **state)
 	assert_int_equal(entry()->wait.call, CALL_FUTEX);
 }
 
+/* User space has read the thread when it had left its CPU @switches times, and adds its wait. */
+static void add_read_wait(uint64_t switches)
+{
+	const struct wait_entry e = {
+		.wait = {.sample = {.type = REC_WAIT, .tid = TGID}, .since_ns = shim.now_ns},
+		.start_ns = process.task.start_time,
+		.switches = switches,
+		.times = WAIT_ONE,
+		.phase = WAIT_WAITS};
+	__u32 tid = TGID;
+
+	assert_int_equal(bpf_map_update_elem(&waits, &tid, &e, BPF_NOEXIST), 0);
+}
+
+static uint64_t counted(__u32 counter)
+{
+	const __u64 *n = bpf_map_lookup_elem(&counters, &counter);
+
+	return n ? *n : 0;
+}
+
+/* A wait that began before the recording counts, if the thread hasn't run since it was read. */
+static void test_began_before(void **state)
+{
+	(void)state;
+	process.task.nvcsw = 5;
+	process.task.nivcsw = 2;
+	add_read_wait(7);
+	shim.now_ns += 10 * MS;
+	switch_tasks(&idle, &process);
+	wait_for(3 * MS);
+	leave(TASK_DEAD);
+	assert_int_equal(sent_ns(), 13 * MS);
+}
+
+/* The thread has run since it was read, and waits again: its stack may be another one. */
+static void test_read_before_it_ran(void **state)
+{
+	(void)state;
+	process.task.nvcsw = 8;
+	add_read_wait(7);
+	shim.now_ns += 10 * MS;
+	switch_tasks(&idle, &process);
+	wait_for(3 * MS);
+	leave(TASK_DEAD);
+	assert_int_equal(sent_ns(), 3 * MS);
+}
+
+/* The wait is added when the thread runs again already: nothing is lost, and nothing missed. */
+static void test_added_too_late(void **state)
+{
+	uint64_t unseen = counted(COUNT_WAIT_UNSEEN);
+
+	(void)state;
+	process.task.nvcsw = 7;
+	add_read_wait(7);
+	shim.now_ns += 10 * MS;
+	wait_for(3 * MS);
+	leave(TASK_DEAD);
+	assert_int_equal(sent_ns(), 3 * MS);
+	assert_int_equal(counted(COUNT_WAIT_UNSEEN), unseen);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -227,6 +291,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_clock_behind, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_sites, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_restart, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_began_before, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_read_before_it_ran, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_added_too_late, setup, teardown),
 	};
 
 	return cmocka_run_group_tests_name("switch", tests, NULL, NULL);

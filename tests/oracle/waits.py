@@ -3,9 +3,11 @@
 """Is what krait says of waiting right? It records the programs of targets/waits, which log their
 own waits.
 
-    waits.py [--full] [--only GLOB] [--program GLOB] [--seconds N] [--krait FILE] [--keep DIR]
+    waits.py [--full] [--only GLOB] [--program GLOB] [--seconds N] [--at-once N] [--krait FILE]
+             [--keep DIR]
 """
 import argparse
+import concurrent.futures
 import glob
 import os
 import shutil
@@ -127,14 +129,17 @@ def main():
     parser.add_argument("--only", help="interpreters: a glob of names, or a version's beginning")
     parser.add_argument("--program", default="*", help="globs, a comma between them")
     parser.add_argument("--seconds", type=float, default=5)
+    parser.add_argument("--at-once", type=int, default=1, metavar="N", help="programs that run at once")
     parser.add_argument("--krait", default=krait.BUILT)
     parser.add_argument("--keep", metavar="DIR", help="leave the profiles and logs there")
     options = parser.parse_args()
     gate = Gate(options)
-    for interpreter in oracle.interpreters(options.full, options.only):
-        os.makedirs(interpreter.scratch, exist_ok=True)
-        for one in oracle.programs(options.program, FOLDER):
-            gate.test(interpreter, one)
+    with concurrent.futures.ThreadPoolExecutor(options.at_once) as pool:
+        begun = [pool.submit(gate.test, interpreter, one)
+                 for interpreter in oracle.interpreters(options.full, options.only)
+                 for one in oracle.programs(options.program, FOLDER) if not one.lacks(interpreter)]
+    for one in begun:
+        one.result()
     if not options.keep:
         shutil.rmtree(gate.folder, ignore_errors=True)
     return 1 if gate.failed else 0

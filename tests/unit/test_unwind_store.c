@@ -277,6 +277,56 @@ static void test_readings(void **state)
 	assert_int_equal(unwind_store_bytes(store), bytes);
 }
 
+/* The number of the rule that a walk in user space finds for @key. */
+static uint32_t walked(uint32_t table, uint32_t key)
+{
+	const struct unwind_table *t = unwind_store_table(store, table);
+	uint32_t number = t->root;
+
+	for (uint32_t level = 0; level < t->depth; level++) {
+		const struct unwind_chunk *c = unwind_store_chunk(store, number);
+		size_t i = 0;
+
+		assert_non_null(c);
+		while (i + 1 < UNWIND_FANOUT && c->key[i + 1] <= key)
+			i++;
+		number = c->value[i];
+	}
+	return number;
+}
+
+/* Walks in user space find in the store what was put there, and nothing else. */
+static void test_read_for_walks(void **state)
+{
+	struct unwind_mapping m = {.start = 0x400000, .end = 0x401000};
+	struct unwind_space head = {.version = 3, .owner_tgid = 7}, space;
+	uint32_t table, empty, slot;
+
+	need_store();
+	table = new_table();
+	empty = new_table();
+	m.table = table;
+	assert_int_equal(fill(table, SMALL), 0);
+	assert_int_equal(unwind_store_new_space(store, &slot), 0);
+	assert_int_equal(unwind_store_set_space(store, slot, &head, &m, 1), 0);
+	assert_true(unwind_store_begin_reading(store));
+	for (uint32_t i = 0; i + 1 < SMALL; i += 777)
+		assert_int_equal(walked(table, key_of(table, i, SMALL) + 3), (i + 1) & 1);
+	assert_int_equal(unwind_store_rule(store, 1)->cfa, UNWIND_REG);
+	assert_null(unwind_store_rule(store, 64));
+	assert_null(unwind_store_table(store, empty));
+	assert_null(unwind_store_table(store, UNWIND_MAX_TABLES));
+	assert_null(unwind_store_chunk(store, SLABS * UNWIND_SLAB_CHUNKS));
+	assert_true(unwind_store_space(store, slot, 7, &space));
+	assert_int_equal(
+		((const struct space_chunk *)unwind_store_chunk(store, space.chunk[0]))->start[0],
+		m.start);
+	assert_false(unwind_store_space(store, slot, 8, &space));
+	assert_false(unwind_store_space(store, 0, 7, &space));
+	assert_false(unwind_store_space(store, UNWIND_MAX_SPACES, 7, &space));
+	unwind_store_end_reading(store);
+}
+
 /* Tables are given up and filled in turn: no chunk is lost. */
 static void test_round(void **state)
 {
@@ -382,6 +432,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_in_use_stays, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_mappings, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_readings, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_read_for_walks, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_round, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_copies, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_beside, set_up, tear_down),

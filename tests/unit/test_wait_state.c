@@ -79,6 +79,19 @@ static void test_states(void **state)
 	assert_string_equal(in_call(SYS_restart_syscall, 0, SLEEPS), "other: restart_syscall");
 }
 
+/* A wait that isn't over is for the same thing, but its number is another one. */
+static void test_open(void **state)
+{
+	struct rec_wait wait = {.call = SYS_nanosleep, .state = SLEEPS};
+	uint32_t over = wait_state_of(&wait);
+
+	(void)state;
+	assert_int_equal(over & WAIT_STATE_OPEN, 0);
+	wait.flags = WAIT_OPEN;
+	assert_int_equal(wait_state_of(&wait), over | WAIT_STATE_OPEN);
+	assert_string_equal(words_of(wait), "sleep");
+}
+
 static void test_unknown(void **state)
 {
 	(void)state;
@@ -93,7 +106,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_calls),	    cmocka_unit_test(test_sleep_by_select),
 		cmocka_unit_test(test_descriptors), cmocka_unit_test(test_states),
-		cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_unknown),	    cmocka_unit_test(test_open),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

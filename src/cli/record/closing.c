@@ -116,9 +116,7 @@ static void say_nothing_came(const struct session *s, struct closing *c)
 	for (unsigned i = 0; i < s->events.n; i++)
 		str_addf(&names, "%s%s", i ? " or " : "", s->events.v[i].name);
 	if (session_events_wait(&s->events))
-		closing_line(c, LOG_WARN,
-			     "no samples: no thread of %s began a wait; what waited all the time "
-			     "isn't shown, but krait dump shows it",
+		closing_line(c, LOG_WARN, "no samples: no thread of %s waited",
 			     o->cmd || o->pids.n ? "the target" : "a Python process");
 	else if (!session_events_cpu(&s->events))
 		closing_line(c, LOG_WARN,

@@ -4,11 +4,15 @@
 #include "cli/record/closing_lines.h"
 #include "symbol/elf/debuginfod.h"
 
+/* The words begin with what is counted, in the plural. */
 static void add_counter(struct closing *c, enum bpf_counter i)
 {
-	if (c->m->kernel.counters[i])
-		closing_line(c, LOG_WARN, "%llu %s", (ull)c->m->kernel.counters[i],
-			     sampler_counter_words(i));
+	const char *words = sampler_counter_words(i), *rest = strchrnul(words, ' ');
+	uint64_t n = c->m->kernel.counters[i];
+
+	if (n)
+		closing_line(c, LOG_WARN, "%llu %.*s%s", (ull)n, (int)(rest - words) - (n == 1),
+			     words, rest);
 }
 
 /* Adds what krait would have read, if the recording's end had waited for it. */

@@ -18,12 +18,13 @@ static int longer_first(const void *a, const void *b)
 
 static void add_sum(struct closing *c)
 {
+	const struct collect_stats *st = &c->m->collect;
+	_cleanup_str_ struct str most = {}, open = {};
 	struct collect_waited waited[COLLECT_STATES];
-	unsigned n = c->m->collect.n_waited;
-	_cleanup_str_ struct str most = {};
+	unsigned n = st->n_waited;
 	uint64_t sum = 0;
 
-	memcpy(waited, c->m->collect.waited, sizeof(waited));
+	memcpy(waited, st->waited, sizeof(waited));
 	qsort(waited, n, sizeof(*waited), longer_first);
 	for (unsigned i = 0; i < n; i++) {
 		sum += waited[i].ns;
@@ -31,10 +32,13 @@ static void add_sum(struct closing *c)
 			str_addf(&most, "%s%s %.1f s", i ? ", " : "", waited[i].state,
 				 summary_seconds(waited[i].ns));
 	}
+	if (st->open_waits)
+		str_addf(&open, "; %llu of them still waited at the end, for %.1f s",
+			 (ull)st->open_waits, summary_seconds(st->open_ns));
 	if (n)
-		closing_line(c, LOG_NOTE, "threads waited %.1f s in all: %s%s",
-			     summary_seconds(sum), str_cstr(&most),
-			     n > STATES_NAMED ? ", ..." : "");
+		closing_line(c, LOG_NOTE, "threads waited %.1f s in all: %s%s%s",
+			     summary_seconds(sum), str_cstr(&most), n > STATES_NAMED ? ", ..." : "",
+			     str_cstr(&open));
 }
 
 void closing_add_waits(struct closing *c)

@@ -47,6 +47,8 @@ struct collect_stats {
 	struct collect_other other;
 	struct collect_waited waited[COLLECT_STATES];
 	unsigned n_waited;
+	/* waits that weren't over when the recording ended: how many, and how long they were */
+	uint64_t open_waits, open_ns;
 	/*
 	 * Version, as in process.version, of the last interpreter whose heap krait doesn't know; 0:
 	 * there was none.

@@ -59,6 +59,8 @@ static uint32_t make_labels(struct collect *c, const struct process *p, const st
 		add(c, &l, "state", wait_state_words(state, text, sizeof(text)));
 	else if (c->config.waits)
 		add(c, &l, "state", "running");
+	if (state & WAIT_STATE_OPEN)
+		add(c, &l, "wait", "still waiting");
 	for (size_t i = 0; i < c->config.n_labels && l.n < MAX_LABELS; i++)
 		l.v[l.n++] = c->config.labels[i];
 	return profile_labels(c->profile, l.v, l.n);

@@ -47,7 +47,7 @@ static uint32_t by_descriptor(const struct rec_wait *wait, const struct wait_rul
 	return other(wait, rule);
 }
 
-uint32_t wait_state_of(const struct rec_wait *wait)
+static uint32_t what_for(const struct rec_wait *wait)
 {
 	const struct wait_rule *rule = wait_rule_of(wait->call, (const uint64_t *)wait->arg, "");
 
@@ -67,8 +67,14 @@ uint32_t wait_state_of(const struct rec_wait *wait)
 	return rule->kind == WAIT_BLOCKED ? other(wait, rule) : rule->kind + 1;
 }
 
+uint32_t wait_state_of(const struct rec_wait *wait)
+{
+	return what_for(wait) | (wait->flags & WAIT_OPEN ? WAIT_STATE_OPEN : 0);
+}
+
 const char *wait_state_words(uint32_t state, char *text, size_t n)
 {
+	state &= ~WAIT_STATE_OPEN;
 	if (state > NUMBERED)
 		snprintf(text, n, "other: system call %u", state - NUMBERED - 1);
 	else if (state == NUMBERED)

@@ -26,7 +26,7 @@ static const char *const names[] = {[PID] = "pid", [TID] = "tid", [BEGIN] = "beg
 static bool is_own(const char *key)
 {
 	static const char *const own[] = {"pid",       "tid", "thread", "process", "cgroup",
-					  "container", "gil", "state",	"time"};
+					  "container", "gil", "state",	"time",	   "wait"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(own); i++)
 		if (streq(key, own[i]))

@@ -62,6 +62,7 @@ struct unwind_store {
 	struct unwind_space *shared;
 	VEC(struct space) spaces;
 	VEC(uint32_t) free_spaces;
+	struct unwind_reading *reading; /* chunks that a walk has read; NULL: none was yet */
 };
 
 /* Takes the lock of @s. A variable declared with _locked_ releases it at the end of the scope. */

@@ -69,6 +69,7 @@ void unwind_store_close(struct unwind_store *s)
 	vec_fini(&s->free_spaces);
 	vec_fini(&s->rules);
 	map_fini(&s->rule_index);
+	free(s->reading);
 	pthread_mutex_destroy(&s->lock);
 	pthread_mutex_destroy(&s->supply);
 	free(s);

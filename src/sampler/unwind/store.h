@@ -95,6 +95,20 @@ void unwind_store_read_space(struct unwind_store *s, uint32_t slot, bool begins)
  */
 void unwind_store_allow_space(struct unwind_store *s, uint32_t slot, uint64_t at_unmaps);
 
+/*
+ * For walks in user space. Between unwind_store_begin_reading() and unwind_store_end_reading() other
+ * threads can't change the store, and the functions below may be called. A chunk is valid until the
+ * next one is read, a table until the end. NULL: there is none. unwind_store_space(): a copy of the
+ * mappings in @slot; false: they aren't those of process @tgid, or don't hold any more.
+ */
+_must_use_ bool unwind_store_begin_reading(struct unwind_store *s); /* false: out of memory */
+void unwind_store_end_reading(struct unwind_store *s);
+const struct unwind_chunk *unwind_store_chunk(struct unwind_store *s, uint32_t number);
+struct unwind_table *unwind_store_table(struct unwind_store *s, uint32_t number);
+const struct unwind_rule *unwind_store_rule(const struct unwind_store *s, uint32_t number);
+bool unwind_store_space(const struct unwind_store *s, uint32_t slot, uint32_t tgid,
+			struct unwind_space *ret);
+
 /* Returns how many bytes of memory the slabs take. */
 size_t unwind_store_bytes(struct unwind_store *s);
 

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What a thread waits in: its system call, what the call's descriptor is, and how it waits. */
+#ifndef BPF_WAITING_H
+#define BPF_WAITING_H
+
+#include "native/saved.bpf.h"
+
+/* The system call that a thread waits in. */
+struct call {
+	__s32 number; /* -1: none */
+	__u64 arg[2];
+};
+
+/* Reads the call from the registers that the kernel saved on entry. .number stays if it is none. */
+#if defined(__TARGET_ARCH_arm64)
+walk_inline void read_call(const void *saved, struct call *call)
+{
+	const struct pt_regs___a64 *regs = saved;
+
+	call->number = BPF_CORE_READ(regs, syscallno);
+	call->arg[0] = BPF_CORE_READ(regs, orig_x0); /* regs[0] is overwritten with the result */
+	call->arg[1] = BPF_CORE_READ(regs, regs[1]);
+}
+#else
+walk_inline void read_call(const void *saved, struct call *call)
+{
+	const void *at = saved + 13 * sizeof(__u64);
+	struct {
+		__u64 si, di, orig_ax, ip, cs; /* a part of pt_regs, whose order is ABI */
+	} regs;
+
+	/* not __USER_CS: 32-bit code has other numbers of system calls */
+	if (bpf_probe_read_kernel(&regs, sizeof(regs), at) || (regs.cs & 0xffff) != 0x33)
+		return;
+	call->number = (__s32)regs.orig_ax;
+	call->arg[0] = regs.di;
+	call->arg[1] = regs.si;
+}
+#endif
+
+walk_inline __u8 kind_of_mode(__u32 mode)
+{
+	switch (mode & S_IFMT) {
+	case 0140000:
+		return WAIT_FD_SOCKET;
+	case 0010000:
+		return WAIT_FD_PIPE;
+	case 0100000:
+	case 0040000:
+	case 0060000:
+		return WAIT_FD_FILE;
+	}
+	return WAIT_FD_OTHER;
+}
+
+walk_inline __u8 kind_of_fd(struct task_struct *task, __u64 fd)
+{
+	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
+	struct file *file = NULL;
+
+	if (!table || fd >= BPF_CORE_READ(table, max_fds))
+		return WAIT_FD_NONE;
+	bpf_probe_read_kernel(&file, sizeof(file), BPF_CORE_READ(table, fd) + fd);
+	return file ? kind_of_mode(BPF_CORE_READ(file, f_inode, i_mode)) : WAIT_FD_NONE;
+}
+
+/* The flags of the wait that @task begins: WAIT_*. */
+walk_inline __u8 flags_of(struct task_struct *task)
+{
+	struct task_struct___frozen *frozen = (void *)task;
+	__u8 flags = BPF_CORE_READ_BITFIELD_PROBED(task, in_iowait) ? WAIT_DISK : 0;
+
+	if (bpf_core_field_exists(frozen->frozen) && BPF_CORE_READ_BITFIELD_PROBED(frozen, frozen))
+		flags |= WAIT_CGROUP;
+	return flags;
+}
+
+#endif

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Reads threads that wait, as `krait dump` does (docs/decisions/0008), where the kernel program
+ * couldn't: when a recording of waits begins, and when krait has met a process, which often waits
+ * since it was met. What the walkers give goes the way of all records.
+ */
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/system/clock.h"
+#include "base/error.h"
+#include "base/system/log.h"
+#include "dump/walker.h"
+#include "record/session.h"
+#include "sampler/tasks.h"
+
+/* How long reading may take. A thread takes some 50 to 300 us. */
+#define READ_NS (400 * NSEC_PER_MSEC)
+
+/* The same for the processes that a drain has met, which are so many at most. */
+#define MET_NS	      (20 * NSEC_PER_MSEC)
+#define MET_PROCESSES 64
+/* stacks that are kept until their waits are over */
+#define MET_WAITS 1024
+
+struct reading {
+	struct session *s;
+	struct walker *walker;
+	uint64_t until_ns;
+	uint32_t met; /* tgid of the process that was introduced last; 0: none was */
+	unsigned read, left, late;
+};
+
+static const struct py_layout *layout_of_index(void *ctx, uint16_t index)
+{
+	return sampler_layout(((struct session *)ctx)->sampler, index);
+}
+
+static void on_record(void *ctx, const void *data, size_t n)
+{
+	collect_record(((struct session *)ctx)->collect, data, n);
+}
+
+static const struct unwind_chunk *chunk_at(void *ctx, uint32_t number)
+{
+	return unwind_store_chunk(sampler_unwind(((struct session *)ctx)->sampler), number);
+}
+
+static struct unwind_table *table_at(void *ctx, uint32_t number)
+{
+	return unwind_store_table(sampler_unwind(((struct session *)ctx)->sampler), number);
+}
+
+static const struct unwind_rule *rule_at(void *ctx, uint32_t number)
+{
+	return unwind_store_rule(sampler_unwind(((struct session *)ctx)->sampler), number);
+}
+
+static const struct walker_rows rows = {.chunk = chunk_at, .table = table_at, .rule = rule_at};
+
+/*
+ * Gives the collector the record that the kernel program would send when it meets the process. If
+ * that has happened already, the collector has the record, or it is in a ring.
+ */
+static void introduce(struct reading *r, const struct proc_entry *proc, const struct rec_task *task)
+{
+	struct rec_proc rec = {.type = REC_PROC,
+			       .state = PROC_PYTHON,
+			       .space = (uint16_t)proc->space,
+			       .proc = task->proc,
+			       .time_ns = clock_ns(CLOCK_MONOTONIC),
+			       .uid = task->uid,
+			       .where = proc->where};
+
+	if (proc->key.start_ns || r->met == task->tgid)
+		return;
+	r->met = task->tgid;
+	collect_record(r->s->collect, &rec, sizeof(rec));
+}
+
+/* Of several interpreters, chooses the last one in which the thread has frames. */
+static void choose_interpreter(struct reading *r, const struct proc_several *all,
+			       struct walker_thread *t)
+{
+	for (uint32_t i = 1; i < all->n; i++) {
+		struct walker_thread other = *t;
+
+		other.where = &all->where[i];
+		if (walker_runs(r->walker, &other))
+			*t = other;
+	}
+}
+
+/* Unwinds the native frames, with the rows that the kernel program would use. */
+static void walk_native(struct reading *r, const struct rec_task *task, uint32_t slot,
+			struct walker_thread *t)
+{
+	struct unwind_store *store = sampler_unwind(r->s->sampler);
+	struct walker_regs regs = {};
+	struct unwind_space space;
+	bool held = store && task->has_regs && unwind_store_begin_reading(store);
+
+	if (held && unwind_store_space(store, slot, task->tgid, &space))
+		t->space = &space;
+	walker_regs_of(task, &regs);
+	walker_native(r->walker, t, held ? &regs : NULL, NULL, 0);
+	t->space = NULL;
+	if (held)
+		unwind_store_end_reading(store);
+}
+
+static void walk(struct reading *r, const struct proc_entry *proc, const struct rec_task *task,
+		 struct rec_sample *ret)
+{
+	struct walker_thread t = {
+		.proc = task->proc, .where = &proc->where, .tp = task->thread_pointer};
+	const uint64_t call[] = {task->arg[0], task->arg[1]};
+	struct walker_regs regs = {};
+	struct proc_several all;
+	uint64_t hash, holder;
+
+	walker_regs_of(task, &regs);
+	if (proc->several && sampler_several(r->s->sampler, task->tgid, &all))
+		choose_interpreter(r, &all, &t);
+	(void)walker_python(r->walker, &t, &hash);
+	(void)walker_gil(r->walker, &t, task->call == SYS_futex ? call : NULL, walker_sp(&regs),
+			 &holder);
+	walk_native(r, task, proc->space, &t);
+	walker_sample(r->walker, (pid_t)task->tid, clock_ns(CLOCK_MONOTONIC), ret);
+}
+
+static struct walker *make_walker(struct session *s)
+{
+	const struct walker_config config = {
+		.layout = layout_of_index,
+		.record = on_record,
+		.ctx = s,
+		.rows = &rows,
+		.leaf = s->options->native == NATIVE_MODE_LEAF,
+		.instructions = s->options->native_lines,
+	};
+
+	return walker_new(&config);
+}
+
+/* Without more rights, only threads may be read that belong to the user at that moment. */
+static bool may_read(const struct reading *r, const struct rec_task *task)
+{
+	return !r->s->rights.from_file || rights_is_own(task->uid, task->gid);
+}
+
+/* Keeps the stack of a wait whose record comes when it is over. False: it may be over already. */
+static bool keep(struct reading *r, const struct rec_task *task, const struct rec_sample *sample,
+		 uint64_t since_ns)
+{
+	const struct session_met_wait met = {since_ns, *sample};
+
+	if (!sampler_still_waits(r->s->sampler, task, since_ns))
+		return false;
+	if (r->s->met_waits.n < MET_WAITS)
+		return !vec_push(&r->s->met_waits, met);
+	r->s->met_waits.v[since_ns % MET_WAITS] = met; /* threads may have ended without a record */
+	return true;
+}
+
+static void on_blocked(void *ctx, const struct proc_entry *proc, const struct rec_task *task,
+		       uint64_t since_ns)
+{
+	struct reading *r = ctx;
+	struct rec_sample sample;
+	bool in_time;
+
+	if (!may_read(r, task))
+		return;
+	r->walker = r->walker ? r->walker : make_walker(r->s);
+	if (!r->walker || clock_ns(CLOCK_MONOTONIC) >= r->until_ns) {
+		r->left++;
+		return;
+	}
+	introduce(r, proc, task);
+	walk(r, proc, task, &sample);
+	in_time = since_ns ? keep(r, task, &sample, since_ns)
+			   : !sampler_add_wait(r->s->sampler, task, &sample);
+	r->read += in_time;
+	r->late += !in_time;
+}
+
+static void read_blocked(struct session *s, const pid_vec *tgids, uint64_t ns)
+{
+	struct reading r = {.s = s, .until_ns = clock_ns(CLOCK_MONOTONIC) + ns};
+
+	if (sampler_blocked(s->sampler, tgids, on_blocked, &r))
+		log_info("threads that wait already can't be read: %s", err_msg());
+	walker_free(r.walker);
+	log_debug("%u threads that waited already were read, %u more had woken up", r.read, r.late);
+	if (r.left)
+		log_info("%u threads that waited already weren't read: reading took too long",
+			 r.left);
+}
+
+void session_read_blocked(struct session *s)
+{
+	if (session_events_wait(&s->events) && !s->options->cmd)
+		read_blocked(s, NULL, READ_NS);
+}
+
+void session_read_met(struct session *s)
+{
+	if (s->asked.n)
+		read_blocked(s, &s->asked, MET_NS);
+	s->asked.n = 0;
+}
+
+void session_note_asked(struct session *s, const struct rec_proc *rec)
+{
+	if (rec->state == PROC_PENDING && session_events_wait(&s->events) &&
+	    s->asked.n < MET_PROCESSES)
+		(void)!vec_push(&s->asked, (pid_t)rec->proc.tgid);
+}
+
+bool session_complete_wait(struct session *s, const struct rec_wait *rec, struct rec_wait *ret)
+{
+	for (size_t i = 0; !rec->sample.stack && i < s->met_waits.n; i++) {
+		const struct session_met_wait *met = &s->met_waits.v[i];
+
+		if (met->sample.tid != rec->sample.tid || met->since_ns != rec->since_ns)
+			continue;
+		*ret = *rec;
+		ret->sample.outcome = met->sample.outcome;
+		ret->sample.native = met->sample.native;
+		ret->sample.gil = met->sample.gil;
+		ret->sample.stack = met->sample.stack;
+		s->met_waits.v[i] = s->met_waits.v[--s->met_waits.n];
+		return true;
+	}
+	return false;
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Threads that wait and whose stacks no kernel program has taken. Either the wait began before
+ * sampling did: it is added to the map `waits`, where the program at switches finishes it like the
+ * others. Or it was the wait with which the program met the process, before krait knew that this
+ * runs Python.
+ */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+
+#include "base/error.h"
+#include "base/system/log.h"
+#include "sampler/internal.h"
+#include "sample.skel.h"
+
+/* bit of the state of a task that ends (include/linux/sched.h) */
+#define TASK_DEAD 0x80
+
+void blocked_open(struct sampler *s)
+{
+	if (tasks_open(&s->tasks))
+		log_info("waits that begin before the recording aren't recorded: %s", err_msg());
+}
+
+static bool proc_of(const struct sampler *s, uint32_t tgid, struct proc_entry *ret)
+{
+	return !bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.procs), &tgid, ret);
+}
+
+/* Has the tasks of a process read, if it is known to run Python. Returns 1 then, 0, or -errno. */
+static int want_python(struct sampler *s, pid_t tgid)
+{
+	struct proc_entry e;
+	int r;
+
+	if (!proc_of(s, (uint32_t)tgid, &e) || e.state != PROC_PYTHON)
+		return 0;
+	r = tasks_want(s->tasks, tgid, true);
+	return r ? r : 1;
+}
+
+/* Finds all processes that are known to run Python. */
+static int find_pythons(const struct sampler *s, pid_vec *ret)
+{
+	unsigned most = 2 * bpf_map__max_entries(s->skel->maps.procs);
+	int fd = bpf_map__fd(s->skel->maps.procs), r = 0;
+	struct proc_entry e;
+	uint32_t tgid;
+
+	for (unsigned n = 0; !r && n < most && !bpf_map_get_next_key(fd, n ? &tgid : NULL, &tgid);
+	     n++)
+		if (proc_of(s, tgid, &e) && e.state == PROC_PYTHON)
+			r = vec_push(ret, (pid_t)tgid);
+	return r ? err_sys(r, "processes") : 0;
+}
+
+/* Is the task's image the one that @e describes? */
+static bool is_image(const struct proc_entry *e, const struct rec_task *task)
+{
+	if (!e->key.start_ns)
+		return e->place.start_code == task->place.start_code &&
+		       e->place.start_stack == task->place.start_stack;
+	return e->key.start_ns == task->proc.start_ns && e->key.exec_id == task->proc.exec_id;
+}
+
+static bool sleeps(const struct rec_task *task)
+{
+	return task->state && !(task->state & TASK_DEAD) && !task->on_cpu;
+}
+
+struct reading {
+	struct sampler *s;
+	sampler_blocked_fn fn;
+	void *ctx;
+};
+
+/*
+ * Is the stack of the thread's wait to be read? *@since_ns: when the wait began; 0: before sampling
+ * did.
+ */
+static bool lacks_stack(const struct sampler *s, const struct rec_task *task, uint64_t *since_ns)
+{
+	struct wait_entry e;
+
+	*since_ns = 0;
+	if (bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.waits), &task->host_tid, &e))
+		return task->start_ns < s->skel->bss->began_ns;
+	*since_ns = e.wait.since_ns;
+	return e.phase == WAIT_WAITS && e.times && e.start_ns == task->start_ns &&
+	       e.wait.sample.type == REC_WAIT && !e.wait.sample.stack &&
+	       e.wait.sample.outcome == WALK_PENDING;
+}
+
+static void take(void *ctx, const struct rec_task *task)
+{
+	const struct reading *r = ctx;
+	struct proc_entry proc;
+	uint64_t since_ns;
+
+	if (sleeps(task) && proc_of(r->s, task->tgid, &proc) && proc.state == PROC_PYTHON &&
+	    is_image(&proc, task) && lacks_stack(r->s, task, &since_ns))
+		r->fn(r->ctx, &proc, task, since_ns);
+}
+
+static void note_asleep(void *ctx, const struct rec_task *task)
+{
+	if (sleeps(task))
+		(void)!map_put(ctx, task->host_tid, task->switches);
+}
+
+/*
+ * Notes the threads whose wait was added, and which don't sleep in it now. If such a thread woke up
+ * after its wait was added, the program at switches has seen that.
+ */
+static void doubt(struct sampler *s)
+{
+	struct map asleep = {};
+	struct wait_entry e;
+	unsigned n = 0;
+	uint32_t tid;
+
+	if (tasks_read(s->tasks, note_asleep, &asleep))
+		log_info("%s", err_msg());
+	while (waits_next(s, &tid, &n, &e)) {
+		const uint64_t *switches = map_get(&asleep, tid);
+
+		if (e.switches && e.phase == WAIT_WAITS && !(switches && *switches == e.switches))
+			(void)!map_put(&s->doubted, tid, 1);
+	}
+	map_fini(&asleep);
+}
+
+static int read_blocked(struct sampler *s, const pid_vec *tgids, struct reading *reading)
+{
+	int wanted = 0, r = 0;
+
+	for (size_t i = 0; r >= 0 && i < tgids->n; i++) {
+		r = want_python(s, tgids->v[i]);
+		wanted |= r > 0;
+	}
+	if (r >= 0 && wanted) {
+		r = tasks_read(s->tasks, take, reading);
+		doubt(s);
+	}
+	for (size_t i = 0; wanted && i < tgids->n; i++)
+		(void)!tasks_want(s->tasks, tgids->v[i], false);
+	return MIN(r, 0);
+}
+
+int sampler_blocked(struct sampler *s, const pid_vec *tgids, sampler_blocked_fn fn, void *ctx)
+{
+	struct reading reading = {s, fn, ctx};
+	pid_vec all = {};
+	int r;
+
+	if (!s->tasks)
+		return 0;
+	r = tgids ? 0 : find_pythons(s, &all);
+	r = r ? r : read_blocked(s, tgids ? tgids : &all, &reading);
+	vec_fini(&all);
+	return r;
+}
+
+bool sampler_still_waits(const struct sampler *s, const struct rec_task *task, uint64_t since_ns)
+{
+	uint64_t now_ns;
+
+	return lacks_stack(s, task, &now_ns) && now_ns == since_ns;
+}
+
+bool sampler_several(struct sampler *s, uint32_t tgid, struct proc_several *ret)
+{
+	return !bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.several), &tgid, ret) &&
+	       ret->n <= ABI_INTERPRETERS;
+}
+
+int sampler_add_wait(struct sampler *s, const struct rec_task *task,
+		     const struct rec_sample *sample)
+{
+	struct wait_entry e = {.start_ns = task->start_ns,
+			       .delay_ns = task->run_delay,
+			       .switches = task->switches,
+			       .times = WAIT_ONE,
+			       .phase = WAIT_WAITS,
+			       .call = task->call};
+
+	e.wait = (struct rec_wait){.sample = *sample,
+				   .since_ns = s->skel->bss->began_ns,
+				   .arg = {task->arg[0], task->arg[1]},
+				   .call = task->call,
+				   .state = (uint16_t)task->state,
+				   .fd = task->fd,
+				   .flags = task->wait_flags};
+	e.wait.sample.type = REC_WAIT;
+	e.wait.sample.source = (uint8_t)waits_source(s);
+	return bpf_map_update_elem(bpf_map__fd(s->skel->maps.waits), &task->host_tid, &e,
+				   BPF_NOEXIST)
+		       ? -errno
+		       : 0;
+}
+
+bool blocked_is_doubted(const struct sampler *s, uint32_t host_tid, const struct wait_entry *e)
+{
+	return e->switches && e->phase == WAIT_WAITS && map_get(&s->doubted, host_tid);
+}
