@@ -181,7 +181,7 @@ foreign() {
 	check machine-hides-others sh -c '! grep -q busy_of_bob "$1"' sh "$work/home/all.folded"
 	"$work/krait" record -q -d 1 -o "$work/root.folded"
 	check root-sees-all grep -q busy_of_bob "$work/root.folded"
-	kill "$pid"
+	kill "$pid" 2>/dev/null || : # on a busy machine it has ended by itself
 }
 
 storm_of() { # storm_of NAME: starts children that work for three milliseconds, one after another
