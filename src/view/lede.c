@@ -3,6 +3,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "view/lede.h"
+#include "view/tally.h"
 
 /* The locations that one stack counts for; 0: none. */
 struct choice {
@@ -108,29 +109,6 @@ static struct choice choose(const struct costs *c, uint32_t stack, int64_t least
 	if (!choice.owner && !importlib)
 		choice.owner = costs_owner(c, stack);
 	return choice;
-}
-
-/* Sums by key, and which of them is the largest. */
-struct tally {
-	struct map of;
-	int64_t most;
-	uint32_t location; /* location that has the largest sum */
-};
-
-static int tally_add(struct tally *t, uint64_t key, uint32_t location, int64_t value)
-{
-	uint64_t *sum = map_get(&t->of, key);
-
-	if (!sum && !map_put(&t->of, key, 0))
-		sum = map_get(&t->of, key);
-	if (!sum)
-		return -ENOMEM;
-	costs_sum((int64_t *)sum, value);
-	if ((int64_t)*sum > t->most) {
-		t->most = (int64_t)*sum;
-		t->location = location;
-	}
-	return 0;
 }
 
 /* Returns one key for all columns of a line. */
@@ -268,10 +246,8 @@ static int scan_again(struct finder *f, const struct profile_sum *sums, size_t n
 {
 	f->least = least;
 	f->without = 0;
-	for (int i = 0; i < TALLIES; i++) {
-		map_clear(&f->of[i].of);
-		f->of[i].most = f->of[i].location = 0;
-	}
+	for (int i = 0; i < TALLIES; i++)
+		tally_clear(&f->of[i]);
 	return scan(f, sums, n, value, add_function);
 }
 
@@ -352,7 +328,7 @@ int costs_lede(const struct costs *c, const struct profile_sum *sums, size_t n, 
 	if (c->less) /* with negative values, shares say nothing */
 		return 0;
 	for (int i = 0; i < TALLIES; i++)
-		map_init(&f.of[i].of);
+		tally_init(&f.of[i]);
 	r = find_function(&f, sums, n, value);
 	if (!r && ret->location)
 		r = scan(&f, sums, n, value, add_detail);
@@ -362,7 +338,7 @@ int costs_lede(const struct costs *c, const struct profile_sum *sums, size_t n, 
 	choose_callee(&f);
 	r = r ? r : lede_gc(c, sums, n, value, ret->value - f.collected, ret);
 	for (int i = 0; i < TALLIES; i++)
-		map_fini(&f.of[i].of);
+		tally_fini(&f.of[i]);
 	map_fini(&f.trunk.calls);
 	return r ? err_set(r, "out of memory") : 0;
 }

@@ -60,6 +60,17 @@ static bool match_labels(const struct select *s, uint32_t labels)
 	return true;
 }
 
+/* Is the state of a label set among those that are shown? "other" stands for all such states. */
+static bool match_states(const struct select *s, uint32_t labels)
+{
+	const char *state = profile_label_text(s->p, labels, "state");
+
+	vec_foreach(word, &s->o->states)
+		if (streq(state, *word) || (streq(*word, "other") && str_starts(state, "other: ")))
+			return true;
+	return !s->o->states.n;
+}
+
 static int init_label_patterns(struct select *s)
 {
 	size_t n = s->o->labels.n;
@@ -99,7 +110,7 @@ int select_init(struct select *s, struct profile *p, const struct view_options *
 	for (uint32_t id = 0; id <= profile_n_labels(p); id++)
 		s->labels[id] = is_owner(s, &s->processes, id, "process", "pid") &&
 				is_owner(s, &s->threads, id, "thread", "tid") &&
-				match_labels(s, id);
+				match_labels(s, id) && match_states(s, id);
 	return match_frames(s);
 }
 

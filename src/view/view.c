@@ -42,6 +42,7 @@ void view_options_fini(struct view_options *o)
 	vec_fini(&o->threads);
 	vec_fini(&o->modules);
 	vec_fini(&o->labels);
+	vec_fini(&o->states);
 	vec_fini(&o->focus);
 	vec_fini(&o->ignore);
 	vec_fini(&o->hide);
@@ -58,7 +59,13 @@ static bool reframes(const struct view_options *o)
 bool view_wanted(const struct view_options *o)
 {
 	return o->processes.n || o->threads.n || o->modules.n || o->kinds || o->labels.n ||
-	       o->since_ns || o->until_ns || o->focus.n || o->ignore.n || reframes(o);
+	       o->states.n || o->since_ns || o->until_ns || o->focus.n || o->ignore.n ||
+	       reframes(o);
+}
+
+bool view_is_partial(const struct view_options *o)
+{
+	return o->modules.n || o->kinds || o->labels.n || o->states.n || o->focus.n || o->ignore.n;
 }
 
 /* The function that stands for a frame's module: it has the module's name and the frame's file. */

@@ -32,6 +32,7 @@ struct view_options {
 	/* kinds of samples (view_stack_kind()) that are shown, as bits 1 << KIND_*; 0: all */
 	unsigned kinds;
 	pattern_texts labels;	     /* patterns for labels: "KEY=PATTERN" */
+	pattern_texts states;	     /* words of states: "net", "other", "other: mmap" */
 	uint64_t since_ns, until_ns; /* times since the start of the recording; 0: no limit */
 	/* .focus: only stacks with such a frame; .ignore: only stacks without such a frame */
 	pattern_texts focus, ignore;
@@ -61,6 +62,12 @@ const char *view_mine(const struct view_options *o, struct profile *p);
 
 /* Tells whether @o asks for anything. False: everything is shown, unchanged. */
 bool view_wanted(const struct view_options *o);
+
+/*
+ * Does @o choose samples by their stacks or labels, and not only whole threads or a part of the
+ * time? Then what is left of a thread isn't all that it did.
+ */
+bool view_is_partial(const struct view_options *o);
 
 /* Sums of each value: of all samples and of those shown, for shares of both. */
 struct view_totals {

@@ -10,6 +10,7 @@
 #include "base/system/log.h"
 #include "base/text/str.h"
 #include "unwind.h"
+#include "view/waits/waits.h"
 
 int view_value_pattern(void *field, const char *text)
 {
@@ -42,6 +43,16 @@ int view_value_kind(void *field, const char *text)
 		return kind;
 	*(unsigned *)field |= 1u << kind;
 	return 0;
+}
+
+int view_value_state(void *field, const char *text)
+{
+	_cleanup_str_ struct str known = {};
+
+	if (waits_is_state(text))
+		return vec_push((pattern_texts *)field, text);
+	waits_add_known(&known);
+	return err_set(-EINVAL, "'%s' is not a state; there are %s", text, str_cstr(&known));
 }
 
 int view_value_package(void *field, const char *text)

@@ -13,6 +13,7 @@
 
 int view_value_pattern(void *field, const char *text); /* appends a pattern to pattern_texts */
 int view_value_label(void *field, const char *text);   /* appends "KEY=PATTERN" to pattern_texts */
+int view_value_state(void *field, const char *text);   /* appends a state to pattern_texts */
 /* sets one more bit of an unsigned: a kind of frames */
 int view_value_kind(void *field, const char *text);
 int view_value_lines(void *field, const char *text);	 /* sets an enum view_grain to lines */
@@ -48,6 +49,10 @@ void view_options_warn_of(const struct unmatched *u);
 
 #define VIEW_ROW(base, member) .field = (base) + offsetof(struct view_options, member)
 
+#define VIEW_STATES                                                                                \
+	"running runnable gil lock sleep net poll loop pipe disk child page-fault signal "         \
+	"stopped frozen traced other"
+
 /* clang-format off */
 #define VIEW_SAMPLE_ROWS(base)                                                                     \
 	{.group = "What is shown (all of it, unless)",                                             \
@@ -68,7 +73,11 @@ void view_options_warn_of(const struct unmatched *u);
 		 "that the garbage collector calls), mark"},                                       \
 	{.name = "label", .arg = "KEY=PATTERN", .set = view_value_label,                           \
 	 VIEW_ROW(base, labels),                                                                   \
-	 .help = "samples with such a label"},                                                     \
+	 .help = "samples with such a label: on=10.0.0.5:5432"},                                   \
+	{.name = "state", .arg = "STATE", .set = view_value_state,                                 \
+	 VIEW_ROW(base, states), .complete = VIEW_STATES,                                          \
+	 .help = "samples of threads in this state: running, net, lock, sleep and others; waits "  \
+		 "are those of --wall"},                                                           \
 	{.name = "focus", .arg = "PATTERN", .set = view_value_pattern,                             \
 	 VIEW_ROW(base, focus),                                                                    \
 	 .help = "stacks with such a frame: a function (json.loads, Spam.eggs), a module or "      \
@@ -117,10 +126,10 @@ void view_options_warn_of(const struct unmatched *u);
 /* --by for tables without stacks: they have a row for each value, in place of a root frame. */
 #define VIEW_BY_OWN_ROW(base, otherwise, words)                                                    \
 	{.name = "by", .arg = "WHAT", .set = value_string, VIEW_ROW(base, by),                     \
-	 .initial = (otherwise), .complete = "process thread cgroup gil", .help = (words)}
+	 .initial = (otherwise), .complete = "process thread cgroup gil state", .help = (words)}
 #define VIEW_BY_ROW(base)                                                                          \
 	VIEW_BY_OWN_ROW(base, "process where there are several",                                   \
-			"root frame of each stack: process, thread, cgroup, gil or a label's name")
+			"root frame of each stack: process, thread, cgroup, gil, state or a label's name")
 /* clang-format on */
 
 #define VIEW_ROWS(base)                                                                            \

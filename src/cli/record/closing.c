@@ -135,11 +135,10 @@ static void say_nothing_came(const struct session *s, struct closing *c)
 			"a program that is over at once sample more often, as with -F 9999",
 			o->cmd[0]);
 	else if (o->pids.n)
-		closing_line(
-			c, LOG_WARN,
-			"no samples: the process%s didn't run on a CPU, and krait shows where "
-			"programs run, not where they wait; record longer (-d), or while it works",
-			o->pids.n > 1 ? "es" : "");
+		closing_line(c, LOG_WARN,
+			     "no samples: the process%s didn't run on a CPU; --wall shows for what "
+			     "programs wait, and longer recordings (-d) where they run",
+			     o->pids.n > 1 ? "es" : "");
 	else if (filter)
 		closing_line(c, LOG_WARN,
 			     "no samples: no Python process that %s matches ran on a CPU; leave it "
@@ -176,7 +175,8 @@ static void add_presence(const struct session *s, struct closing *c)
 			     "the target was hardly on the CPU (%.2f %% of one): it waits; %s",
 			     share,
 			     c->m->collect.n_waited ? "--value off_cpu shows where"
-						    : "this profile shows only where it ran");
+						    : "this profile shows only where it ran, and a "
+						      "recording with --wall for what it waits");
 }
 
 /* how many samples an estimate of the number of events needs to be right to some percent */

@@ -111,6 +111,7 @@ static int write_profile(struct recording *x, struct output *out)
 				     .value = x->options->value,
 				     .times = x->options->times,
 				     .headline = str_cstr(&x->headline),
+				     .tells_waits = x->tells_waits,
 				     .annotate = x->options->annotate,
 				     .bare = x->options->bare};
 	int r, q;
@@ -172,23 +173,33 @@ static bool has_all_values(const struct recording *x)
 	return false;
 }
 
-/* Prints how long the program waited, of which the shares of the first sentence say nothing. */
+/*
+ * Prints how long the program waited, of which the shares of the first sentence say nothing, and
+ * how to see more of the waits. If the first sentence is about waits, only the latter.
+ */
 static void say_use(struct recording *x, const struct summary *m)
 {
 	_cleanup_str_ struct str words = {}, path = {};
+	const char *apart = "; ";
 	pid_t living;
 
-	if (!cpu_words_add(x->session.profile, &words))
+	if (x->tells_waits)
+		apart = "";
+	else if (!cpu_words_add(x->session.profile, &words))
 		return;
 	living = m->collect.n_waited ? 0 : session_use_living(&x->session);
 	if (living)
-		str_addf(&words, "; `krait dump -p %d` shows where it waits", living);
+		str_addf(&words,
+			 "; `krait dump -p %d` shows where it waits now, a recording with --wall "
+			 "where and for what",
+			 living);
 	if (hides_waits(x, m) && has_all_values(x) && !streq(x->path, "-")) {
 		str_add_shell_word(&path, x->path);
-		str_addf(&words, "; `krait report --value off_cpu %s` shows where it waited",
+		str_addf(&words, "%s`krait report --value off_cpu %s` shows where it waited", apart,
 			 str_cstr(&path));
 	}
-	log_note("%s", str_cstr(&words));
+	if (words.n)
+		log_note("%s", str_cstr(&words));
 }
 
 /* Prints that the waits were recorded and the output doesn't show them, as a page does. */
@@ -220,9 +231,12 @@ static void say_written(struct recording *x, const struct summary *m)
 {
 	_cleanup_str_ struct str path = {};
 
-	say_use(x, m);
+	if (!x->tells_waits)
+		say_use(x, m);
 	if (x->headline.n)
 		log_note("%s", str_cstr(&x->headline));
+	if (x->tells_waits)
+		say_use(x, m);
 	say_hidden(x, m);
 	if (streq(x->path, "-"))
 		return;
@@ -298,8 +312,10 @@ static int write_with_closing(struct recording *x, const struct closing *closing
 		log_error("%s", error_words());
 		return r;
 	}
-	if (headline_add(x->session.profile, x->options->value, x->options->view.invert,
-			 &x->headline))
+	r = headline_add(x->session.profile, x->options->value, x->options->view.invert,
+			 view_is_partial(&x->options->view), &x->headline);
+	x->tells_waits = r > 0;
+	if (r < 0)
 		log_info("%s", error_words());
 	r = leaves_nothing(x) ? 0 : write_profile(x, &x->output);
 	/* -EPIPE: a reader that has seen enough, such as `head`, needs no message */

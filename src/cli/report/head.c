@@ -134,7 +134,8 @@ void report_print_use(struct report_printer *p)
 {
 	_cleanup_str_ struct str b = {};
 
-	if (cpu_words_add(p->f->p, &b))
+	/* the sentence about waits says the same of the thread that matters */
+	if (!p->f->waits.n && cpu_words_add(p->f->p, &b))
 		print_sentence(p, &b, 4 * p->style->width);
 }
 
@@ -148,5 +149,8 @@ void report_print_lede(struct report_printer *p)
 	 * something, the sentence has two rows, less one column, because a wide character may not
 	 * fit at the end of the first row.
 	 */
-	print_sentence(p, &b, costs_whole(&p->f->costs) ? 2 * p->style->width - 1 : INT32_MAX);
+	print_sentence(p, &b,
+		       p->f->waits.n		   ? 4 * p->style->width - 1
+		       : costs_whole(&p->f->costs) ? 2 * p->style->width - 1
+						   : INT32_MAX);
 }

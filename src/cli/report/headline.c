@@ -5,9 +5,13 @@
  */
 #include "cli/report/headline.h"
 
+#include <errno.h>
 #include <stdlib.h>
+
+#include "base/error.h"
 #include "cli/report/report.h"
 #include "view/shape/tree.h"
+#include "view/waits/waits.h"
 
 int report_find_value(struct report_facts *f, const char *type)
 {
@@ -19,6 +23,19 @@ int report_find_value(struct report_facts *f, const char *type)
 	return 0;
 }
 
+/* Finds what to say of waits, unless another value is asked for than time. */
+static int find_waits(struct report_facts *f)
+{
+	const struct profile_value_type *v = &profile_meta(f->p)->values[f->value];
+	bool waits = streq(v->type, "off_cpu") || streq(v->type, "wall");
+	int r;
+
+	if (f->partial || !(waits || streq(v->type, "cpu")))
+		return 0;
+	r = waits_words(&f->costs, f->sums, f->n_sums, waits, &f->waits);
+	return r < 0 || f->waits.failed ? err_set(-ENOMEM, "out of memory") : 0;
+}
+
 int report_find_costs(struct report_facts *f, enum costs_by by, bool inverted)
 {
 	int r = costs_init(&f->costs, f->p, by);
@@ -27,12 +44,20 @@ int report_find_costs(struct report_facts *f, enum costs_by by, bool inverted)
 	f->costs.left_out = f->frames_left_out;
 	r = r ? r : costs_add(&f->costs, f->sums, f->n_sums, f->value);
 	r = r ? r : costs_lede(&f->costs, f->sums, f->n_sums, f->value, &f->lede);
+	r = r ? r : find_waits(f);
 	return r ? r : report_find_too_few(f);
 }
 
-int headline_add(struct profile *p, const char *value, bool inverted, struct str *b)
+void report_facts_fini(struct report_facts *f)
 {
-	struct report_facts f = {.p = p};
+	costs_fini(&f->costs);
+	str_fini(&f->waits);
+	free(f->sums);
+}
+
+int headline_add(struct profile *p, const char *value, bool inverted, bool partial, struct str *b)
+{
+	struct report_facts f = {.p = p, .partial = partial};
 	int r = report_find_value(&f, value);
 
 	r = r ? r : profile_sums(p, &f.sums, &f.n_sums);
@@ -43,11 +68,11 @@ int headline_add(struct profile *p, const char *value, bool inverted, struct str
 		 * the first row.
 		 */
 		costs_sort(&f.costs);
-	if (!r && costs_whole(&f.costs))
+	if (!r && (costs_whole(&f.costs) || f.waits.n))
 		report_add_lede(&f, b);
 	if (!r && f.costs.less)
 		str_add(b, ". The picture and the tables have what is above 0 alone");
-	costs_fini(&f.costs);
-	free(f.sums);
+	r = r ? r : f.waits.n > 0;
+	report_facts_fini(&f);
 	return r;
 }

@@ -6,6 +6,7 @@
 #include "base/text/json.h"
 #include "cli/report/report.h"
 #include "view/cpu_words.h"
+#include "view/waits/waits.h"
 
 static void put(FILE *out, const char *key, const char *value)
 {
@@ -94,6 +95,26 @@ static int put_shares(const struct report_facts *f, const char *by, const char *
 	return r;
 }
 
+/* Writes how long threads were in which state; nothing if waits weren't recorded. */
+static int put_states(const struct report_facts *f, FILE *out)
+{
+	waits_states states = {};
+	int r = waits_states_of(f->p, f->sums, f->n_sums, &states);
+
+	if (!r && states.n)
+		fputs("  \"states\": [", out);
+	vec_foreach(s, &states) {
+		fputs(s == states.v ? "{" : ", {", out);
+		put(out, "name", s->name);
+		fprintf(out, ", \"nanoseconds\": %lld, \"idle\": %s}", (long long)s->ns,
+			s->idle ? "true" : "false");
+	}
+	if (!r && states.n)
+		fputs("],\n", out);
+	vec_fini(&states);
+	return r ? err_set(r, "out of memory") : 0;
+}
+
 /* Writes which kinds of code ran, as the last lines of the text do. */
 static void put_kinds(const struct report_facts *f, FILE *out)
 {
@@ -151,7 +172,7 @@ int report_print_json(const struct report_facts *f, const struct report_style *s
 	_cleanup_str_ struct str lede = {};
 	int r;
 
-	if (cpu_words_add(f->p, &lede))
+	if (!f->waits.n && cpu_words_add(f->p, &lede))
 		str_add(&lede, ". ");
 	report_add_lede(f, &lede);
 	fputs("{\n  ", out);
@@ -172,6 +193,8 @@ int report_print_json(const struct report_facts *f, const struct report_style *s
 		r = put_shares(f, "thread", "threads", out);
 	if (!r)
 		r = put_shares(f, "gil", "gil", out);
+	if (!r)
+		r = put_states(f, out);
 	if (!r && style->by) {
 		fputs("  ", out);
 		put(out, "by", style->by);

@@ -172,6 +172,7 @@ static int apply_filters(const struct report_options *o, struct report_facts *f)
 	if (!view_wanted(&o->view))
 		return 0;
 	f->filtered = true;
+	f->partial = view_is_partial(&o->view);
 	f->frames_left_out = o->view.hide.n || o->view.show.n || o->view.native != VIEW_NATIVE_FULL;
 	r = view_options_warn(&o->view, f->p);
 	r = r ? r : view_apply(&f->p, &o->view, &f->totals);
@@ -266,8 +267,9 @@ static int convert(struct report_options *o, struct report_facts *f)
 	int r = take_text(o, f, &text);
 
 	if (!r && streq(o->format->name, "html"))
-		r = headline_add(f->p, o->render.value, o->view.invert, &headline);
-	if (r) {
+		r = headline_add(f->p, o->render.value, o->view.invert, f->partial, &headline);
+	o->render.tells_waits = r > 0;
+	if (r < 0) {
 		log_error("%s", error_words());
 		return EXIT_FAILED;
 	}
@@ -320,8 +322,7 @@ static int report(struct report_options *o, const char *path)
 		log_warn("%s has no samples", path);
 	r = write_it(o, &f);
 	page_text_fini(&f.page);
-	costs_fini(&f.costs);
-	free(f.sums);
+	report_facts_fini(&f);
 	profile_free(f.p);
 	caller_fini(&caller);
 	return r;

@@ -17,11 +17,13 @@ struct report_facts {
 	struct view_totals totals;
 	/* .filtered: filters left out samples; .frames_left_out: they left out frames */
 	bool filtered, frames_left_out;
+	bool partial; /* the filters chose samples by their stacks or labels */
 	bool too_few; /* there are too few samples to say where most of the value is */
 	struct profile_sum *sums;
 	size_t n_sums;
 	struct costs costs; /* what functions and lines cost, the largest first */
 	struct lede lede;
+	struct str waits; /* the sentence about what threads wait for; empty: it isn't made */
 	struct source_recorded source; /* rules which files' source text may be shown */
 	struct page_text page;	       /* the source text in the profile file, if it is a page */
 };
@@ -84,10 +86,13 @@ _must_use_ int report_find_value(struct report_facts *f, const char *type);
 /* Sets .too_few. 0 or -errno + message. */
 _must_use_ int report_find_too_few(struct report_facts *f);
 /*
- * Computes .costs (unsorted), .lede and .too_few from .sums. @inverted: stacks begin with their
+ * Computes .costs (unsorted), .lede, .waits and .too_few from .sums. @inverted: stacks begin with their
  * innermost frame. 0 or -ENOMEM + message.
  */
 _must_use_ int report_find_costs(struct report_facts *f, enum costs_by by, bool inverted);
+
+/* Frees what report_find_costs() and the caller put into @f: .costs, .waits and .sums. */
+void report_facts_fini(struct report_facts *f);
 
 /* Parts that text and Markdown share: the first sentence; "1.73 s of CPU time"; "CPU time". */
 void report_add_lede(const struct report_facts *f, struct str *b);
@@ -97,6 +102,11 @@ void report_add_totals(const struct report_facts *f, struct str *b);
  * -errno + message.
  */
 _must_use_ int report_add_gil(const struct report_facts *f, int width, struct str *out);
+/*
+ * Appends rows on how long threads were in which state, each with its newline; none if the
+ * recording doesn't know. 0 or -errno + message.
+ */
+_must_use_ int report_add_states(const struct report_facts *f, bool md, struct str *out);
 const char *report_value_words(const struct report_facts *f);
 /* Is it a comment that every report prints: what a reader left out or mended? */
 bool report_is_note(const char *comment);

@@ -314,6 +314,7 @@ static int print_tables(struct report_printer *p)
 
 	add_kinds(p);
 	r = add_gil(p);
+	r = r ? r : report_add_states(p->f, p->md, &p->shares);
 	print_functions(p);
 	print_own_lines(p);
 	print_all_lines(p);
@@ -329,6 +330,15 @@ static int print_tables(struct report_printer *p)
 	return r;
 }
 
+/* Prints the states alone, of a profile without samples of the value that is shown. */
+static int print_states(struct report_printer *p)
+{
+	int r = report_add_states(p->f, p->md, &p->shares);
+
+	fputs(str_cstr(&p->shares), p->out);
+	return r;
+}
+
 static int print_all(struct report_printer *p)
 {
 	int r;
@@ -338,7 +348,7 @@ static int print_all(struct report_printer *p)
 	report_print_head(p);
 	report_print_other_values(p);
 	report_print_notes(p);
-	r = costs_whole(&p->f->costs) ? print_tables(p) : 0;
+	r = costs_whole(&p->f->costs) ? print_tables(p) : print_states(p);
 	str_fini(&p->row);
 	str_fini(&p->shares);
 	if (!r && (fflush(p->out) || ferror(p->out)))

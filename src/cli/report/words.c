@@ -8,6 +8,7 @@
 #include "picture/markup.h"
 #include "view/cpu_words.h"
 #include "view/shape/roots.h"
+#include "view/waits/waits.h"
 
 const char *report_value_words(const struct report_facts *f)
 {
@@ -335,27 +336,24 @@ static bool waits(const struct report_facts *f)
 	       cpu_words_waits(f->p);
 }
 
-/* Does the profile say what threads waited for? */
-static bool has_waits(const struct profile_meta *m)
-{
-	for (unsigned i = 0; i < m->n_values; i++)
-		if (streq(m->values[i].type, "off_cpu"))
-			return true;
-	return false;
-}
-
 static void add_waits(const struct report_facts *f, struct str *b)
 {
 	str_add(b, "Most of the time was waiting; all functions together took ");
 	report_add_totals(f, b);
-	if (has_waits(profile_meta(f->p)))
+	if (waits_value(f->p, "off_cpu") >= 0)
 		str_add(b, "; --value off_cpu shows the waits");
+	else
+		str_add(b, "; a recording with --wall shows the waits");
 }
 
 void report_add_lede(const struct report_facts *f, struct str *b)
 {
 	const struct lede *l = &f->lede;
 
+	if (f->waits.n) {
+		str_add(b, str_cstr(&f->waits));
+		return;
+	}
 	if (!costs_whole(&f->costs)) {
 		add_nothing(f, b);
 		return;

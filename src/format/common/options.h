@@ -37,6 +37,7 @@ struct render_options {
 	/* replaces .open_source: source text that read_source_file() took from a page */
 	const char *source_text;
 	const char *headline; /* the first sentence of the page; NULL or "": none */
+	bool tells_waits;     /* .headline says how much of its time the program waits */
 	/* the comparison, if the page compares two recordings; else NULL */
 	const struct html_diff *diff;
 };

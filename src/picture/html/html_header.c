@@ -62,14 +62,14 @@ static void put_numbers(struct header *d, const char *name, const int64_t *numbe
 }
 
 /*
- * Writes how much the program waited, which no share of CPU time shows. For a comparison it isn't
- * known.
+ * Writes how much the program waited, which no share of CPU time shows, unless the headline says
+ * it. For a comparison it isn't known.
  */
 static void put_use(struct header *d)
 {
 	_cleanup_str_ struct str words = {};
 
-	if (!d->h->opt->diff)
+	if (!d->h->opt->diff && !d->h->opt->tells_waits)
 		(void)cpu_words_add(d->h->p, &words);
 	put_pair(d, "cpuUse", str_cstr(&words));
 }

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The table of how long threads ran, were ready to run and waited, and for what. */
+#include <errno.h>
+#include "base/error.h"
+#include "cli/report/report.h"
+#include "picture/markup.h"
+#include "view/waits/waits.h"
+
+#define ROWS 6 /* states with less time are summed up in a last row */
+
+static void add_row(const struct waits_state *s, int64_t all, bool md, struct str *out)
+{
+	_cleanup_str_ struct str time = {}, name = {};
+
+	markup_add_value(&time, s->ns, "nanoseconds");
+	if (md)
+		markup_add_md(&name, s->name, strlen(s->name));
+	else
+		str_add(&name, s->name);
+	if (s->idle)
+		str_add(&name, ", waiting for work");
+	if (md && s->idle)
+		str_addf(out, "| | %s | %s |\n", str_cstr(&time), str_cstr(&name));
+	else if (md)
+		str_addf(out, "| %.1f %% | %s | %s |\n", 100.0 * (double)s->ns / (double)all,
+			 str_cstr(&time), str_cstr(&name));
+	else if (s->idle)
+		str_addf(out, "           %9s   %s\n", str_cstr(&time), str_cstr(&name));
+	else
+		str_addf(out, "%6.1f %%   %9s   %s\n", 100.0 * (double)s->ns / (double)all,
+			 str_cstr(&time), str_cstr(&name));
+}
+
+/* Sums up the states that get no row of their own. */
+static void fold(waits_states *states)
+{
+	size_t n = MIN(states->n, (size_t)ROWS - 1), kept = n;
+	struct waits_state rest = {.name = "other states"};
+
+	if (states->n <= ROWS)
+		return;
+	for (size_t i = n; i < states->n; i++) {
+		if (states->v[i].idle)
+			states->v[kept++] = states->v[i];
+		else
+			costs_sum(&rest.ns, states->v[i].ns);
+	}
+	states->n = kept;
+	if (rest.ns && !vec_push(states, rest)) {
+		/* before the idle ones */
+		memmove(&states->v[n + 1], &states->v[n], (kept - n) * sizeof(*states->v));
+		states->v[n] = rest;
+	}
+}
+
+int report_add_states(const struct report_facts *f, bool md, struct str *out)
+{
+	waits_states states = {};
+	int r = waits_states_of(f->p, f->sums, f->n_sums, &states);
+	int64_t all = 0;
+
+	vec_foreach(s, &states)
+		costs_sum(&all, s->idle ? 0 : s->ns);
+	if (!r && states.n)
+		str_add(out, md ? "\n| share | time | what threads did |\n|---:|---:|---|\n"
+				: "\n  share        time   what threads did\n");
+	fold(&states);
+	vec_foreach(s, &states)
+		add_row(s, all, md, out);
+	vec_fini(&states);
+	return r ? err_set(r, "out of memory") : 0;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Sums by key, of which the largest is wanted. */
+#ifndef VIEW_TALLY_H
+#define VIEW_TALLY_H
+
+#include "base/map.h"
+
+struct tally {
+	struct map of;	   /* key -> sum, as int64_t */
+	int64_t most;	   /* the largest sum */
+	uint32_t location; /* what was last added to it */
+};
+
+static inline void tally_init(struct tally *t)
+{
+	*t = (struct tally){};
+	map_init(&t->of);
+}
+
+static inline void tally_clear(struct tally *t)
+{
+	map_clear(&t->of);
+	t->most = t->location = 0;
+}
+
+static inline void tally_fini(struct tally *t)
+{
+	map_fini(&t->of);
+}
+
+/* Adds @value > 0 to the sum of @key. 0 or -ENOMEM. */
+_must_use_ int tally_add(struct tally *t, uint64_t key, uint32_t location, int64_t value);
+
+#endif

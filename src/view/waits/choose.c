@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Decides whose waits a report is about; see threads.h. */
+#include "view/waits/threads.h"
+
+uint32_t waits_top(const struct waits *w, uint32_t group, uint32_t after, int64_t *ns)
+{
+	uint32_t best = 0;
+
+	*ns = 0;
+	map_foreach(slot, &w->states) {
+		uint32_t state = (uint32_t)slot->key;
+		int64_t sum = (int64_t)slot->value;
+
+		if (slot->key >> 32 != group || (after && state == after) || sum < *ns ||
+		    (sum == *ns && state < best))
+			continue;
+		best = state;
+		*ns = sum;
+	}
+	return best;
+}
+
+/* How long a group ran, or waited for something that isn't time or whatever comes. */
+static int64_t busy(const struct waits_group *g)
+{
+	return waits_whole(g) - g->passive;
+}
+
+/* Returns the busiest group, of main threads or of any but @but. */
+static uint32_t busiest(const struct waits *w, bool main, uint32_t but)
+{
+	uint32_t best = UINT32_MAX;
+
+	for (uint32_t i = 0; i < w->groups.n; i++) {
+		const struct waits_group *g = &w->groups.v[i], *b;
+
+		if (i == but || (main && !g->main))
+			continue;
+		b = best == UINT32_MAX ? NULL : &w->groups.v[best];
+		if (!b || busy(g) > busy(b) ||
+		    (busy(g) == busy(b) && waits_whole(g) > waits_whole(b)))
+			best = i;
+	}
+	return best;
+}
+
+/* Does the group wait, most of its time, for time or for what others may do? */
+static bool waits_for_others(const struct waits *w, uint32_t group)
+{
+	const struct waits_group *g = &w->groups.v[group];
+	const struct waits_word *word;
+	int64_t top;
+	uint32_t state = waits_top(w, group, 0, &top);
+
+	word = waits_word(profile_get_string(w->c->p, state));
+	return g->idle > waits_whole(g) || (word && word->others && top >= waits_whole(g) / 2);
+}
+
+uint32_t waits_choose(const struct waits *w, uint32_t *ret_main)
+{
+	uint32_t main = busiest(w, true, UINT32_MAX), other;
+	const struct waits_group *g;
+	int64_t all;
+
+	*ret_main = main;
+	other = busiest(w, false, main);
+	if (main == UINT32_MAX || other == UINT32_MAX || !waits_for_others(w, main))
+		return main == UINT32_MAX ? other : main;
+	g = &w->groups.v[main];
+	all = waits_whole(g);
+	costs_sum(&all, g->idle);
+	/* a thread that does little beside isn't what the main thread waits for */
+	return busy(&w->groups.v[other]) >= all / 2 ? other : main;
+}

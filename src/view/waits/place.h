@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Where and on what a group of threads waits. */
+#ifndef VIEW_WAITS_PLACE_H
+#define VIEW_WAITS_PLACE_H
+
+#include "view/waits/threads.h"
+
+struct waits_place {
+	/*
+	 * The user's line that has at least half of the time, else the user's function; 0: none
+	 * has. .at_line: it is the line.
+	 */
+	uint32_t own;
+	bool at_line;
+	/*
+	 * The library's function that .own calls directly, if nearly all of the time is in it; or,
+	 * without .own, the library's function that has at least half of the time. 0: none.
+	 */
+	uint32_t callee;
+	int64_t ns;	/* the time of what is named */
+	const char *on; /* on what the threads waited at least half of the time; NULL: not known */
+	bool on_all;	/* nearly all of the time it was .on */
+};
+
+/*
+ * Finds the place where the group waits in state @state (id of a string), which has @all ns. 0 or
+ * -ENOMEM.
+ */
+_must_use_ int waits_place_find(const struct waits *w, uint32_t group, uint32_t state, int64_t all,
+				struct waits_place *ret);
+
+/* Appends "in Cursor.execute, called from app.py:31", "at app.py:8 (work)" or "in work". */
+void waits_place_add(const struct costs *c, const struct waits_place *at, struct str *b);
+
+/* Is the part nearly all, all but a tenth? */
+static inline bool waits_nearly(int64_t part, int64_t all)
+{
+	return part >= all - all / 10;
+}
+
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The threads of a profile in groups, and how long each group ran and waited. */
+#ifndef VIEW_WAITS_THREADS_H
+#define VIEW_WAITS_THREADS_H
+
+#include "view/waits/waits.h"
+
+struct waits_thread {
+	uint32_t labels;     /* one of its label sets */
+	uint32_t function;   /* the function that it runs; 0: not known */
+	int64_t of_function; /* the time of the stacks with .function */
+	int64_t time;	     /* how long it ran and waited */
+	uint32_t group;	     /* index in .groups */
+};
+
+/* Main threads, or other threads, of processes with the same name, that run the same function. */
+struct waits_group {
+	uint32_t first; /* index of a thread of the group */
+	/* how many threads; not counted are those with less than a hundredth of .longest */
+	unsigned threads;
+	int64_t longest; /* the time of the thread that has most */
+	bool main;
+	/* .wait: without .idle; .passive: the part of it that waits for time or for events */
+	int64_t cpu, wait, idle, passive;
+};
+
+struct waits {
+	const struct costs *c;
+	const struct profile_sum *sums;
+	size_t n_sums;
+	int cpu, off;	    /* indices of the values cpu and off_cpu; .cpu is -1 if there is none */
+	unsigned processes; /* how many, counted in the same way; most forks exec another program */
+	uint32_t *thread_of; /* by id of a label set: 1 + index in .threads; 0: no thread */
+	bool *bootstrap;     /* by location id: whether it only leads to what a thread runs */
+	VEC(struct waits_thread) threads;
+	VEC(struct waits_group) groups;
+	/* group << 32 | string of the state -> how long the group waited in it; not idle time */
+	struct map states;
+};
+
+/* Did the thread wait for work? @labels: of a sample with waiting time. */
+bool waits_is_idle(const struct profile *p, uint32_t labels);
+
+/* 0 or -ENOMEM. Call waits_fini() in any case. */
+_must_use_ int waits_init(struct waits *w, const struct costs *c, const struct profile_sum *sums,
+			  size_t n);
+void waits_fini(struct waits *w);
+
+static inline int64_t waits_whole(const struct waits_group *g)
+{
+	int64_t sum = g->cpu;
+
+	costs_sum(&sum, g->wait);
+	return sum;
+}
+
+/* The group of the sum's samples; UINT32_MAX: they are of no thread. */
+static inline uint32_t waits_group_of(const struct waits *w, const struct profile_sum *s)
+{
+	uint32_t thread = w->thread_of[s->labels];
+
+	return thread ? w->threads.v[thread - 1].group : UINT32_MAX;
+}
+
+/*
+ * In which state the group waited longest, as the id of a string, and how long. @after: the longest
+ * but that one. 0: in none.
+ */
+uint32_t waits_top(const struct waits *w, uint32_t group, uint32_t after, int64_t *ns);
+
+/*
+ * The group that matters: that of the main thread; or, if this waits for others or for time, the
+ * busiest other one. UINT32_MAX: there is none. *ret_main: the main thread's group.
+ */
+uint32_t waits_choose(const struct waits *w, uint32_t *ret_main);
+
+/* What is known of a state. NULL: it isn't in the list. */
+struct waits_word {
+	const char *name;   /* value of the label */
+	const char *phrase; /* "for the network"; with .is: "asleep" */
+	bool is;	    /* a thread is in the state, instead of waiting for something */
+	bool passive;	    /* the thread waits for time, or for whatever comes */
+	bool others;	    /* other threads or processes may be what the thread waits for */
+};
+const struct waits_word *waits_word(const char *state);
+#define WAITS_LOOP "loop"
+
+#endif

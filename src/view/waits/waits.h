@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What threads wait for, as a report says it first, and the table of states. Waits are samples with
+ * a value off_cpu; their label `state` says what for, their label `on` on what, and idle=yes that
+ * the thread waited for work.
+ */
+#ifndef VIEW_WAITS_WAITS_H
+#define VIEW_WAITS_WAITS_H
+
+#include "base/map.h"
+#include "base/text/str.h"
+#include "base/vec.h"
+#include "view/costs.h"
+
+/*
+ * Appends a sentence about the time of the main thread, or of the threads that it waits for:
+ * "81 % of the main thread's time waits for the network (10.0.0.5:5432) in Cursor.execute, called
+ * from app.py:31; CPU 6 %". Unless @always, only if they wait at least as long as they run. The
+ * samples of these threads must be complete. @c: of these sums, before costs_sort(). Returns 1 if a
+ * sentence was appended, 0 if there is none, or -ENOMEM.
+ */
+_must_use_ int waits_words(const struct costs *c, const struct profile_sum *sums, size_t n,
+			   bool always, struct str *b);
+
+/* Index of the value of this type in nanoseconds; -1: the profile has none. */
+int waits_value(struct profile *p, const char *type);
+
+/* The time of all threads in one state. */
+struct waits_state {
+	const char *name; /* "running", "net", "other: mmap"; owned by the profile or static */
+	int64_t ns;
+	bool idle; /* the threads waited for work */
+};
+typedef VEC(struct waits_state) waits_states;
+
+/*
+ * Finds the states of all samples, the longest first, idle ones last; none if no waits were
+ * recorded. 0 or -ENOMEM.
+ */
+_must_use_ int waits_states_of(struct profile *p, const struct profile_sum *sums, size_t n,
+			       waits_states *ret);
+
+/* Is @word the name of a state, or "other" for all states that begin so? */
+bool waits_is_state(const char *word);
+/* Appends all names of states: "running, runnable, ...". */
+void waits_add_known(struct str *b);
+
+#endif

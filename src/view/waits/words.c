@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The sentence that says what the main thread, or its workers, wait for; see waits.h. */
+#include <ctype.h>
+#include <errno.h>
+
+#include "view/waits/place.h"
+
+#define WORTH 10 /* a further state or idle time is mentioned if it has a tenth (1/10) */
+/* so much of the label `on` is shown; a file's name may have 4096 bytes */
+#define ON_BYTES 60
+
+struct speaker {
+	const struct waits *w;
+	uint32_t group;
+	const struct waits_group *g;
+	int64_t whole; /* what percentages are of: the time of the group's threads but for idle */
+	struct str *b;
+};
+
+static double percent(int64_t part, int64_t whole)
+{
+	return whole > 0 ? 100.0 * (double)part / (double)whole : 0;
+}
+
+static void add_percent(struct str *b, double percent)
+{
+	str_addf(b, percent >= 0.05 && percent < 0.95 ? "%.1f %%" : "%.0f %%", percent);
+}
+
+static void add_seconds(struct str *b, int64_t ns)
+{
+	double s = (double)ns / (double)NSEC_PER_SEC;
+
+	if (s < 0.0995)
+		str_addf(b, "%.0f ms", 1000 * s);
+	else
+		str_addf(b, s < 9.95 ? "%.1f s" : "%.0f s", s);
+}
+
+/* Appends a name with each number in it as N: threads of a pool differ only in these. */
+static void add_folded(struct str *b, const char *name)
+{
+	for (; *name; name++) {
+		if (!isdigit((unsigned char)*name))
+			str_add_c(b, *name);
+		else if (!isdigit((unsigned char)name[1]))
+			str_add_c(b, 'N');
+	}
+}
+
+/*
+ * Appends what the threads of a group are called if all have one name, numbers aside; else which
+ * function they run. Appends nothing if neither is known.
+ */
+static void add_name(const struct speaker *s, struct str *b)
+{
+	const struct profile *p = s->w->c->p;
+	_cleanup_str_ struct str common = {}, name = {};
+	uint32_t function = s->w->threads.v[s->g->first].function;
+	bool same = true;
+
+	add_folded(&common, profile_label_text(p, s->w->threads.v[s->g->first].labels, "thread"));
+	vec_foreach(t, &s->w->threads) {
+		if (t->group != s->group || !same)
+			continue;
+		str_clear(&name);
+		add_folded(&name, profile_label_text(p, t->labels, "thread"));
+		same = streq(str_cstr(&name), str_cstr(&common));
+	}
+	if (same && common.n && s->g->threads == 1)
+		str_add(b, profile_label_text(p, s->w->threads.v[s->g->first].labels, "thread"));
+	else if (same && common.n)
+		str_add(b, str_cstr(&common));
+	else if (function)
+		str_addf(b, "that run %s",
+			 profile_get_string(p, profile_get_function(p, function)->name));
+}
+
+/* Appends who waits: "the main thread", "8 threads (worker-N) of app.py". */
+static void add_who(const struct speaker *s, struct str *b)
+{
+	const struct waits_group *g = s->g;
+	const char *process =
+		profile_label_text(s->w->c->p, s->w->threads.v[g->first].labels, "process");
+	_cleanup_str_ struct str name = {};
+	bool several = s->w->processes > 1 && *process;
+
+	if (g->main && g->threads == 1)
+		str_addf(b, several ? "the main thread of %s" : "the main thread", process);
+	else if (g->main)
+		str_addf(b,
+			 *process ? "the main threads of %u processes (%s)"
+				  : "the main threads of %u processes",
+			 g->threads, process);
+	if (g->main)
+		return;
+	add_name(s, &name);
+	if (g->threads == 1)
+		str_addf(b, "thread %s", name.n ? str_cstr(&name) : "[no thread]");
+	else
+		str_addf(b, name.n ? "%u threads (%s)" : "%u threads", g->threads, str_cstr(&name));
+	if (several)
+		str_addf(b, " of %s", process);
+}
+
+/* Appends who waits, at the beginning of the sentence. */
+static void begin_with_who(const struct speaker *s)
+{
+	_cleanup_str_ struct str who = {};
+
+	add_who(s, &who);
+	if (who.n)
+		who.s[0] = (char)toupper((unsigned char)who.s[0]);
+	str_add(s->b, str_cstr(&who));
+}
+
+/* The words of a state: "for the network"; also of those that no table has. */
+static struct waits_word word_of(const char *state)
+{
+	const struct waits_word *word = waits_word(state);
+
+	if (word)
+		return *word;
+	return (struct waits_word){.name = state, .phrase = state};
+}
+
+static void add_phrase(const struct waits_word *word, struct str *b)
+{
+	if (str_starts(word->phrase, "other: "))
+		str_addf(b, "in %s()", word->phrase + strlen("other: "));
+	else
+		str_add(b, word->phrase);
+}
+
+/* Appends on what was waited. A long text is cut, and not within a character of UTF-8. */
+static void add_on(const struct waits_place *at, struct str *b)
+{
+	size_t n = at->on ? strlen(at->on) : 0;
+	bool cut = n > ON_BYTES;
+
+	if (!n)
+		return;
+	for (n = MIN(n, (size_t)ON_BYTES); cut && n && (at->on[n] & 0xc0) == 0x80;)
+		n--;
+	str_addf(b, at->on_all ? " (%.*s%s)" : " (mostly %.*s%s)", (int)n, at->on, cut ? "…" : "");
+}
+
+/* Says it as a share of one thread's time. */
+static void add_share(const struct speaker *s, const struct waits_word *word, int64_t ns,
+		      const struct waits_place *at)
+{
+	struct str *b = s->b;
+	int share = (int)(percent(ns, s->whole) + 0.5);
+
+	str_addf(b, "%d %% of ", share);
+	add_who(s, b);
+	str_add(b, "'s time ");
+	str_add(b, word->is ? "is spent " : "waits ");
+	add_phrase(word, b);
+	add_on(at, b);
+	if (!at->ns)
+		return;
+	if (waits_nearly(at->ns, ns))
+		str_add_c(b, ' ');
+	else
+		str_addf(b, ", %d of these %d %% ", (int)(percent(at->ns, s->whole) + 0.5), share);
+	waits_place_add(s->w->c, at, b);
+}
+
+/* Says it in seconds, of several threads or where the time that they ran isn't known. */
+static void add_sum(const struct speaker *s, const struct waits_word *word, int64_t ns,
+		    const struct waits_place *at)
+{
+	struct str *b = s->b;
+
+	begin_with_who(s);
+	if (word->is) {
+		str_add(b, s->g->threads > 1 ? " were " : " was ");
+		add_phrase(word, b);
+		str_add(b, " for ");
+		add_seconds(b, ns);
+	} else {
+		str_add(b, " waited ");
+		add_seconds(b, ns);
+		str_add_c(b, ' ');
+		add_phrase(word, b);
+	}
+	add_on(at, b);
+	str_addf(b, ", %.0f %% of ", percent(ns, s->whole));
+	str_add(b, s->w->cpu < 0 ? "the waiting" : s->g->threads > 1 ? "their time" : "its time");
+	if (!at->ns)
+		return;
+	if (waits_nearly(at->ns, ns)) {
+		str_add(b, ", ");
+	} else {
+		str_add(b, "; ");
+		add_seconds(b, at->ns);
+		str_add(b, " of it ");
+	}
+	waits_place_add(s->w->c, at, b);
+}
+
+/* Says how long event loops had nothing to do. */
+static void add_loop(const struct speaker *s, int64_t ns)
+{
+	bool one = s->g->threads == 1;
+
+	str_add(s->b, one ? "The event loop of " : "The event loops of ");
+	add_who(s, s->b);
+	str_addf(s->b, " had nothing to run %.0f %% of ", percent(ns, s->whole));
+	str_add(s->b, one ? "the time" : "their time");
+}
+
+/* Appends the group's state with the second most time, and how long it ran. */
+static void add_rest(const struct speaker *s, uint32_t top)
+{
+	int64_t ns;
+	uint32_t state = waits_top(s->w, s->group, top, &ns);
+	struct waits_word word = word_of(profile_get_string(s->w->c->p, state));
+
+	if (ns && ns >= s->whole / WORTH) {
+		str_addf(s->b, "; %.0f %% ", percent(ns, s->whole));
+		add_phrase(&word, s->b);
+	}
+	if (s->w->cpu >= 0) {
+		str_add(s->b, "; CPU ");
+		add_percent(s->b, percent(s->g->cpu, s->whole));
+	}
+	if (s->g->idle > s->whole / WORTH) {
+		str_add(s->b, "; without idle time, ");
+		add_seconds(s->b, s->g->idle);
+	}
+}
+
+/* Says that the group only waited for work. */
+static void add_idle(const struct speaker *s)
+{
+	int64_t all = s->whole;
+
+	costs_sum(&all, s->g->idle);
+	begin_with_who(s);
+	str_addf(s->b, " had nothing to do %.0f %% of the time", percent(s->g->idle, all));
+	if (s->w->cpu < 0)
+		return;
+	str_add(s->b, "; CPU ");
+	add_percent(s->b, percent(s->g->cpu, all));
+}
+
+static int add_main(const struct speaker *s, uint32_t main)
+{
+	struct speaker m = {s->w, main, &s->w->groups.v[main], waits_whole(&s->w->groups.v[main]),
+			    s->b};
+	struct waits_place at;
+	int64_t ns;
+	uint32_t state = waits_top(s->w, main, 0, &ns);
+	struct waits_word word = word_of(profile_get_string(s->w->c->p, state));
+	int r = waits_place_find(s->w, main, state, ns, &at);
+
+	if (r || m.g->idle > m.whole || streq(word.name, WAITS_LOOP))
+		return r;
+	str_add(s->b, "; ");
+	add_who(&m, s->b);
+	str_add(s->b, word.is ? " is " : " waits ");
+	add_phrase(&word, s->b);
+	if (at.ns && waits_nearly(at.ns, ns)) {
+		str_add_c(s->b, ' ');
+		waits_place_add(s->w->c, &at, s->b);
+	}
+	return 0;
+}
+
+static int add_waiting(const struct speaker *s, uint32_t main)
+{
+	struct waits_place at;
+	int64_t ns;
+	uint32_t state = waits_top(s->w, s->group, 0, &ns);
+	struct waits_word word = word_of(profile_get_string(s->w->c->p, state));
+	int r = waits_place_find(s->w, s->group, state, ns, &at);
+
+	if (r)
+		return r;
+	if (streq(word.name, WAITS_LOOP))
+		add_loop(s, ns);
+	else if (s->g->threads == 1 && s->w->cpu >= 0)
+		add_share(s, &word, ns, &at);
+	else
+		add_sum(s, &word, ns, &at);
+	add_rest(s, state);
+	return main == UINT32_MAX || main == s->group ? 0 : add_main(s, main);
+}
+
+static int speak(const struct waits *w, bool always, struct str *b)
+{
+	uint32_t main, group = waits_choose(w, &main);
+	const struct waits_group *g = group == UINT32_MAX ? NULL : &w->groups.v[group];
+	struct speaker s = {w, group, g, g ? waits_whole(g) : 0, b};
+	int r;
+
+	if (!g || !(g->wait || g->idle))
+		return 0;
+	if (g->idle / 10 > s.whole) {
+		add_idle(&s);
+		return 1;
+	}
+	if (!g->wait || (!always && g->wait < s.whole / 2))
+		return 0;
+	r = add_waiting(&s, main);
+	return r ? r : 1;
+}
+
+int waits_words(const struct costs *c, const struct profile_sum *sums, size_t n, bool always,
+		struct str *b)
+{
+	struct waits w;
+	int r = 0;
+
+	if (c->less) /* with negative values, shares say nothing */
+		return 0;
+	r = waits_init(&w, c, sums, n);
+	if (!r && w.off >= 0)
+		r = speak(&w, always, b);
+	waits_fini(&w);
+	return r;
+}

@@ -1,0 +1,278 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""waits.py: what `krait report` says first of programs that wait, the table of states, and the
+filter --state. The profiles are made here, so the truth is arithmetic."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(ROOT, "tests", "oracle"))
+from judge import pprof  # noqa: E402
+
+KRAIT = os.path.join(ROOT, os.environ.get("KRAIT", "build/release/krait"))
+WALL = (("samples", "count"), ("cpu", "nanoseconds"), ("off_cpu", "nanoseconds"))
+WAIT = (("samples", "count"), ("off_cpu", "nanoseconds"))
+SECOND = 10**9
+failed = False
+
+
+def check(name, true, words=""):
+    global failed
+    print("PASS report-waits %s" % name if true else "FAIL report-waits %s: %s" % (name, words))
+    failed |= not true
+
+
+def krait(*args, code=0):
+    done = subprocess.run([KRAIT] + list(args), capture_output=True, text=True, timeout=60)
+    if done.returncode != code:
+        check(" ".join(args), False, "exit code %d, not %d: %s" % (done.returncode, code, done.stderr[:300]))
+    return done
+
+
+class Made:
+    """A profile with the stacks of a program: frames are (function, file, line), the outermost first."""
+
+    def __init__(self, types=WALL):
+        self.w = pprof.Writer(types, period=10**6, duration=10 * SECOND)
+        self.types = types
+
+    def add(self, frames, seconds, state="running", tid=7, thread="MainThread", pid=7, process="app.py", **labels):
+        stack = [self.w.location("[python 3.12]", name, file, 1, line, 1) for name, file, line in frames]
+        ns = round(seconds * SECOND)
+        values = [1] + [ns if (kind == "cpu") == (state == "running") else 0 for kind, _ in self.types[1:]]
+        self.w.sample(stack, dict(labels, pid=str(pid), tid=str(tid), thread=thread, process=process, state=state),
+                      values=values)
+        return self
+
+    def save(self, path):
+        self.w.save(path)
+        return path
+
+
+APP = "/srv/app/app.py"
+LIB = "/usr/lib/python3.12/site-packages/"
+STD = "/usr/lib/python3.12/"
+MAIN = [("<module>", APP, 90), ("main", APP, 40)]
+EXECUTE = MAIN + [("load", APP, 31), ("Cursor.execute", LIB + "psycopg/cursor.py", 97),
+                  ("wait", LIB + "psycopg/waiting.py", 8)]
+THREAD = [("Thread._bootstrap", STD + "threading.py", 1), ("Thread._bootstrap_inner", STD + "threading.py", 2),
+          ("Thread.run", STD + "threading.py", 3)]
+JOIN = MAIN + [("Thread.join", STD + "threading.py", 9)]
+WORK = [("worker", APP, 55)]
+SLEEP = MAIN + [("tick", APP, 12)]
+
+
+def client():
+    return (Made().add(EXECUTE, 8.1, "net", on="10.0.0.5:5432").add(MAIN + [("work", APP, 50)], 0.6)
+            .add(MAIN + [("log", APP, 60)], 0.7, "disk").add(SLEEP, 0.6, "sleep"))
+
+
+def parts():
+    """The waits are at several lines and on several things."""
+    m = Made()
+    for line, seconds, on in (31, 4.4, "10.0.0.5:5432"), (35, 3.0, "10.0.0.5:5432"), (39, 1, "10.0.0.9:80"):
+        m.add(MAIN + [("load", APP, line)], seconds, "net", on=on)
+    return m.add(MAIN, 1.6)
+
+
+def pool(state="lock", **labels):
+    m = Made().add(JOIN, 9.8, "lock").add(MAIN, 0.2)
+    for i in range(8):
+        m.add(THREAD + WORK, 7.6, state, tid=10 + i, thread="worker-%d" % (i + 1), **labels)
+        m.add(THREAD + [("worker", APP, 57)], 0.4, tid=10 + i, thread="worker-%d" % (i + 1))
+    return m
+
+
+def runner():
+    """A program that runs others. Its forks are called as it is until they exec."""
+    m = Made().add(MAIN + [("run", STD + "subprocess.py", 5)], 9, "child").add(MAIN, 1)
+    for i in range(3):
+        m.add(MAIN + [("run", STD + "subprocess.py", 5)], 0.001, "disk", pid=20 + i, tid=20 + i)
+    return m
+
+
+def heartbeat():
+    """The main thread waits for a lock, but not for the thread that sleeps most of the time."""
+    return (Made().add(JOIN, 9.8, "lock").add(MAIN, 0.2)
+            .add(THREAD + [("beat", APP, 70)], 9.9, "sleep", tid=10, thread="beat")
+            .add(THREAD + [("beat", APP, 70)], 0.1, tid=10, thread="beat"))
+
+
+def sleeping_main():
+    """The main thread sleeps until a thread has downloaded something."""
+    return (Made().add(SLEEP, 9.9, "sleep").add(MAIN, 0.1)
+            .add(THREAD + EXECUTE[2:], 9, "net", tid=10, thread="download").add(THREAD, 1, tid=10, thread="download"))
+
+
+def forks():
+    """A parent that waits for its children, which are Python too."""
+    m = Made().add(MAIN + [("BaseProcess.join", STD + "multiprocessing/process.py", 9)], 10, "child")
+    boot = MAIN + [("BaseProcess._bootstrap", STD + "multiprocessing/process.py", 1),
+                   ("BaseProcess.run", STD + "multiprocessing/process.py", 2)]
+    for i in range(4):
+        m.add(boot + WORK, 8, "disk", pid=20 + i, tid=20 + i).add(boot + WORK, 2, pid=20 + i, tid=20 + i)
+    return m
+
+
+def busy():
+    return (Made().add(MAIN + [("work", APP, 50)], 9).add(EXECUTE, 1, "net")
+            .add(THREAD + [("beat", APP, 70)], 10, "sleep", tid=10, thread="beat"))
+
+
+def server(idle):
+    m = Made().add(MAIN + [("serve", APP, 20)], 9.9, "net", idle="yes").add(MAIN, 0.1)
+    for i in range(2):
+        m.add(THREAD + EXECUTE[2:], 10 - idle, "net", tid=10 + i, thread="Thread-%d (handle)" % i)
+        if idle:
+            m.add(THREAD + WORK, idle, "lock", tid=10 + i, thread="Thread-%d (handle)" % i, idle="yes")
+    return m
+
+
+def loop():
+    run = [("<module>", APP, 90), ("run", STD + "asyncio/runners.py", 5), ("select", STD + "selectors.py", 3)]
+    return Made().add(run, 9.4, "loop").add(run[:1] + [("work", APP, 4)], 0.6)
+
+
+SENTENCES = [
+    (client, "81 % of the main thread's time waits for the network (10.0.0.5:5432) in psycopg.cursor.Cursor.execute, "
+     "called from /srv/app/app.py:31; CPU 6 %"),
+    (parts, "84 % of the main thread's time waits for the network (mostly 10.0.0.5:5432), 44 of these 84 % at "
+     "/srv/app/app.py:31 (load); CPU 16 %"),
+    (pool, "8 threads (worker-N) waited 61 s for a lock, 95 % of their time, at /srv/app/app.py:55 (worker); CPU 5 %; "
+     "the main thread waits for a lock in threading.Thread.join, called from /srv/app/app.py:40"),
+    (heartbeat, "98 % of the main thread's time waits for a lock in threading.Thread.join, called from /srv/app/app.py:40; CPU 2 %"),
+    (sleeping_main, "90 % of thread download's time waits for the network in psycopg.cursor.Cursor.execute, called from "
+     "/srv/app/app.py:31; CPU 10 %; the main thread is asleep at /srv/app/app.py:12 (tick)"),
+    (forks, "The main threads of 4 processes (app.py) waited 32 s for the disk, 80 % of their time, at /srv/app/app.py:55 "
+     "(worker); CPU 20 %"),
+    (busy, "100 % of the CPU time is"),
+    (lambda: server(0), "2 threads (Thread-N (handle)) waited 20 s for the network, 100 % of their time, in "
+     "psycopg.cursor.Cursor.execute, called from /srv/app/app.py:31; CPU 0 %"),
+    (lambda: server(6), "2 threads (Thread-N (handle)) waited 8.0 s for the network, 100 % of their time, in "
+     "psycopg.cursor.Cursor.execute, called from /srv/app/app.py:31; CPU 0 %; without idle time, 12 s"),
+    (lambda: server(10), "The main thread had nothing to do 99 % of the time; CPU 1 %"),
+    (runner, "90 % of the main thread's time waits for a child process in subprocess.run, called from /srv/app/app.py:40; "
+     "CPU 10 %"),
+    (loop, "The event loop of the main thread had nothing to run 94 % of the time; CPU 6 %"),
+    (lambda: Made().add(SLEEP, 9.7, "sleep").add(MAIN, 0.3),
+     "97 % of the main thread's time is spent asleep at /srv/app/app.py:12 (tick); CPU 3 %"),
+    (lambda: Made().add(SLEEP, 9, "other: mmap").add(MAIN, 1),
+     "90 % of the main thread's time waits in mmap() at /srv/app/app.py:12 (tick); CPU 10 %"),
+    (lambda: Made(WAIT).add(EXECUTE, 9, "net").add(SLEEP, 1, "sleep"),
+     "The main thread waited 9.0 s for the network, 90 % of the waiting, in psycopg.cursor.Cursor.execute, called "
+     "from /srv/app/app.py:31; 10 % asleep"),
+]
+
+
+def first(path, *options):
+    return json.loads(krait("report", "--json", path, *options).stdout)["summary"]
+
+
+def sentences(work):
+    for i, (make, words) in enumerate(SENTENCES):
+        path = make().save(os.path.join(work, "%d.pb.gz" % i))
+        said = first(path)
+        check("sentence-%d" % i, said.startswith(words) if words.endswith("is") else said == words,
+              "%r is said, not %r" % (said, words))
+
+
+def everywhere(work):
+    """The sentence comes first in each form, and of a value of waiting too; not of a part of a thread's time."""
+    path, words = client().save(os.path.join(work, "x.pb.gz")), SENTENCES[0][1]
+    text = " ".join(krait("report", path).stdout.split())
+    check("text", text.startswith(words + "."), text[:300])
+    md = krait("report", path, "--format", "md").stdout
+    check("markdown", md.startswith("**81 %"), md[:300])
+    for value in "off_cpu", "cpu":
+        check("value-" + value, first(path, "--value", value) == words, first(path, "--value", value))
+    page = os.path.join(work, "x.html")
+    krait("report", path, "-o", page)
+    check("page", first(page) == words, first(page))
+    check("threads", first(path, "--thread", "MainThread") == words, "a filter of threads")
+    for option in ("--state", "net"), ("--focus", "load"), ("--label", "on=*"):
+        check("part" + option[0], "main thread's time" not in first(path, *option), first(path, *option))
+    cpu = Made((("samples", "count"), ("cpu", "nanoseconds"))).add(MAIN, 1).save(os.path.join(work, "cpu.pb.gz"))
+    check("cpu-alone", "main thread" not in first(cpu), first(cpu))
+
+
+def states(work):
+    path = client().save(os.path.join(work, "x.pb.gz"))
+    report = json.loads(krait("report", "--json", path).stdout)
+    want = [("net", 8.1), ("disk", 0.7), ("running", 0.6), ("sleep", 0.6)]
+    got = [(s["name"], s["nanoseconds"] / SECOND) for s in report["states"]]
+    check("states-json", got == want and not any(s["idle"] for s in report["states"]), report["states"])
+    text = krait("report", path).stdout
+    check("states-text", " 81.0 %      8.10 s   net\n" in text, text)
+    text = krait("report", path, "--format", "md").stdout
+    check("states-markdown", "| 81.0 % | 8.10 s | net |" in text, text)
+    path = server(6).save(os.path.join(work, "s.pb.gz"))
+    text = krait("report", path).stdout
+    # the 8 s in net and 0.1 s of CPU are all that isn't idle
+    check("states-idle", " 98.8 %      8.00 s   net\n" in text and "12.0 s   lock, waiting for work\n" in text, text)
+
+
+def filters(work):
+    path = client().add(SLEEP, 0.4, "other: mmap").save(os.path.join(work, "x.pb.gz"))
+
+    def shown(*options):
+        return json.loads(krait("report", "--json", "--value", "off_cpu", path, *options).stdout)["shown"] / SECOND
+    for options, want in ((("--state", "net"), 8.1), (("--state", "net", "--state", "disk"), 8.8),
+                          (("--state", "running"), 0), (("--state", "other"), 0.4), (("--state", "other: mmap"), 0.4),
+                          (("--state", "net", "--thread", "nobody"), 0), (("--label", "on=10.0.0.5:5432"), 8.1)):
+        check("filter %s" % " ".join(options), shown(*options) == want, shown(*options))
+    said = krait("report", path, "--state", "network", code=2).stderr
+    check("unknown-state", "'network' is not a state" in said and " net, " in said and " page-fault, " in said, said)
+    by = json.loads(krait("report", "--json", "--value", "off_cpu", "--by", "state", path).stdout)["shares"]
+    check("by-state", [(s["name"], s["total"] / SECOND) for s in by] ==
+          [("net", 8.1), ("disk", 0.7), ("sleep", 0.6), ("other: mmap", 0.4)], by)
+
+
+# state, on what, and when waits of the main thread begin and end, in seconds
+INTERVALS = [("net", "db:5432", 1, 3.5), ("net", "db:5432", 3.5, 4), ("sleep", "", 5, 9.25)]
+
+
+def viewers(work):
+    """Viewers of threads get each wait as an interval, as long as it was."""
+    m = Made().add(WORK, 10, "lock", tid=10, thread="worker", time=0)
+    for state, on, begin, end in INTERVALS:
+        m.add(EXECUTE if on else SLEEP, end - begin, state, time=int(begin * SECOND), **({"on": on} if on else {}))
+    path = m.add(MAIN, 0.5, time=int(4.5 * SECOND)).save(os.path.join(work, "x.pb.gz"))
+    out = os.path.join(work, "x.json")
+    krait("report", path, "--format", "firefox", "-o", out)
+    with open(out) as f:
+        data = json.load(f)
+    strings = data["shared"]["stringArray"]
+    for thread in data["threads"]:
+        k = thread["markers"]
+        got = [(strings[k["name"][i]], k["data"][i]["on"], k["startTime"][i] / 1000, k["endTime"][i] / 1000) for i in range(k["length"])]
+        want = INTERVALS if thread["isMainThread"] else [("lock", "", 0, 10)]
+        check("firefox-%s" % thread["name"], got == want and set(k["phase"]) == {1} and len(k["category"]) == len(want), k)
+    check("firefox-schema", [s["name"] for s in data["meta"]["markerSchema"]] == ["state"], data["meta"]["markerSchema"])
+    krait("report", path, "--format", "trace", "-o", out)
+    with open(out) as f:
+        events = [e for e in json.load(f)["traceEvents"] if e.get("cat") == "state"]
+    got, open_ones = {}, {}
+    for e in events:
+        if e["ph"] == "b":
+            open_ones.setdefault(e["id"], []).append(e)
+        else:
+            begun = open_ones[e["id"]].pop()
+            check("trace-nests", begun["name"] == e["name"], (begun, e))
+            got.setdefault(e["tid"], []).append((e["name"], begun.get("args", {}).get("on"), begun["ts"] / 1e6, e["ts"] / 1e6))
+    check("trace", got == {7: INTERVALS + [("states of MainThread", None, 1, 9.25)],
+                           10: [("lock", "", 0, 10), ("states of worker", None, 0, 10)]}, got)
+    for name in "firefox", "trace":
+        krait("report", path, "--format", name, "-o", out)
+        back = json.loads(krait("report", "--json", out).stdout)
+        check("read-back-" + name, back["shown"] in (0.5 * SECOND, 500), back["shown"])
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as d:
+        for test in sentences, everywhere, states, filters, viewers:
+            test(d)
+    sys.exit(failed)
