@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "format/format.h"
 #include "live/terminal.h"
+#include "view/waits/waits.h"
 
 void browse_init(struct browse *b, struct table *v)
 {
@@ -118,19 +119,35 @@ static int toggle_kind(struct browse *b, enum frame_kind kind, enum frame_kind t
 	return browse_reset(b);
 }
 
-/* Shows the value of the next event. */
+/* Shows the next value: that of the next event; after the last one CPU time with waiting. */
+static void show_next(struct table *v)
+{
+	struct live *l = v->live;
+	int cpu = waits_value(l->p, "cpu");
+
+	if (!l->wall && l->value + 1 < profile_meta(l->p)->n_values)
+		table_show_value(v, l->value + 1, false);
+	else if (!l->wall && cpu > 0 && l->waits > 0)
+		table_show_value(v, (unsigned)cpu, true);
+	else
+		table_show_value(v, 1, false);
+}
+
+/* Shows the next value. */
 static int next_event(struct browse *b)
 {
 	struct live *l = b->shown->live;
 	const struct profile_meta *m = profile_meta(l->p);
+	struct profile_value_type shown;
 
 	if (m->n_values < 3) {
 		browse_say(b, "one event is recorded%s%s", b->several_by ? "; " : "",
 			   b->several_by ?: "");
 		return 0;
 	}
-	table_show_value(b->shown, l->value + 1 < m->n_values ? l->value + 1 : 1);
-	browse_say(b, "%s (%s) is shown", m->values[l->value].type, m->values[l->value].unit);
+	show_next(b->shown);
+	shown = live_value_type(l);
+	browse_say(b, "%s (%s) is shown", shown.type, shown.unit);
 	return browse_reset(b);
 }
 

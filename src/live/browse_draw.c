@@ -73,7 +73,13 @@ static void draw_amount(struct browse *b, struct screen *s)
 	bool several = m->n_values > 2;
 
 	if (several)
-		put(s, STYLE_BOLD, "%s (%s)  ", m->values[l->value].type, m->values[l->value].unit);
+		put(s, STYLE_BOLD, "%s (%s)  ", live_value_type(l).type, live_value_type(l).unit);
+	if (live_shows_waits(l)) {
+		put(s, STYLE_PLAIN, "%.1f s (%.1f s in all)",
+		    (double)l->interval.value / NSEC_PER_SEC,
+		    (double)l->all[LIVE_SINCE].value / NSEC_PER_SEC);
+		return;
+	}
 	if (!live_has_samples(l)) {
 		put(s, STYLE_PLAIN, "%lld (%lld in all)", (long long)l->interval.value,
 		    (long long)l->all[LIVE_SINCE].value);
@@ -208,8 +214,10 @@ static void draw_table(struct browse *b, struct screen *s, int top, int bottom)
 		screen_put(s, STYLE_DIM,
 			   *v->filter  ? "  no row has that text; c shows all again"
 			   : !v->clock ? "  this event hasn't come yet"
-				       : "  nothing has run on a CPU yet; time that programs "
-					 "spend waiting isn't shown",
+			   : live_shows_waits(v->live)
+				   ? "  nothing has run or ended a wait yet"
+				   : "  nothing has run on a CPU yet; time that programs "
+				     "spend waiting isn't shown",
 			   -1);
 	}
 }

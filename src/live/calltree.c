@@ -77,7 +77,7 @@ static bool find_start(const struct calltree *t, const uint32_t *loc, size_t n, 
 
 static void add_stack(struct calltree *t, const struct sums_entry *s, bool last, bool since)
 {
-	int64_t value = s->values[t->live->value];
+	int64_t value = live_value(t->live, s->values);
 	uint64_t key, last_key = t->everything ? 0 : t->key;
 	uint32_t node = 0;
 	size_t n, at;

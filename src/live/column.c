@@ -13,9 +13,9 @@ double table_cpu(const struct table *v, const struct live_count *n, enum live_sp
 {
 	double seconds = v->live->seconds[span];
 
-	if (!v->clock)
+	if (!v->clock || (int)v->live->value == v->live->waits)
 		return -1;
-	return seconds > 0 ? 100.0 * n->value / NSEC_PER_SEC / seconds : 0;
+	return seconds > 0 ? 100.0 * n->running / NSEC_PER_SEC / seconds : 0;
 }
 
 double table_gil(const struct live_count *n)
@@ -76,6 +76,22 @@ static double gil_last(const struct table *v, const struct live_row *row)
 	return table_gil(&n);
 }
 
+/* Which part of the row's time its threads were in a state. */
+static double in_state(const struct table *v, const struct live_row *row, enum live_state state)
+{
+	struct live_count n = live_total(v->live, row, LIVE_RECENT);
+
+	return n.value > 0 ? 100.0 * live_in_state(v->live, row, state) / n.value : 0;
+}
+
+#define X(name, word, heading, meaning, states)                                                    \
+	static double state_##name(const struct table *v, const struct live_row *row)              \
+	{                                                                                          \
+		return in_state(v, row, LIVE_STATE_##name);                                        \
+	}
+LIVE_STATES(X)
+#undef X
+
 const struct table_column table_columns[] = {
 	{"self", "OWN%",
 	 "share of the last 10 s: the function itself and hidden frames that it called",
@@ -89,8 +105,20 @@ const struct table_column table_columns[] = {
 	{"gil", "GIL%",
 	 "part of its CPU time in the last 10 s with the GIL; waiting for it takes none",
 	 TABLE_OF_CODE | TABLE_OF_WHO, 6, 50, UNIT_PERCENT, gil_last},
-	{"self-share", "OWN%ALL", "share since the start, in the function itself", TABLE_OF_CODE, 9,
-	 110, UNIT_PERCENT, self_since},
+#define X(name, word, heading, meaning, states)                                                    \
+	{word,                                                                                     \
+	 heading,                                                                                  \
+	 "of its time in the last 10 s: " meaning,                                                 \
+	 TABLE_OF_CODE | TABLE_OF_WHO,                                                             \
+	 7,                                                                                        \
+	 60,                                                                                       \
+	 UNIT_PERCENT,                                                                             \
+	 state_##name,                                                                             \
+	 .of_waits = true},
+	LIVE_STATES(X)
+#undef X
+		{"self-share", "OWN%ALL", "share since the start, in the function itself",
+		 TABLE_OF_CODE, 9, 110, UNIT_PERCENT, self_since},
 	{"total-share", "TOTAL%ALL", "the same with what it called", TABLE_OF_CODE, 10, 110,
 	 UNIT_PERCENT, total_since},
 	{"total-share", "SHARE%ALL", "share since the start", TABLE_OF_WHO, 10, 70, UNIT_PERCENT,

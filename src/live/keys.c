@@ -19,6 +19,31 @@ static enum live_gil gil_of(const char *state)
 	return streq(state, "unknown") ? LIVE_GIL_UNKNOWN : LIVE_GIL_OTHER;
 }
 
+/* Is @word one of the words in @list? */
+static bool is_among(const char *word, const char *list)
+{
+	size_t n = strlen(word);
+
+	for (const char *at = list; n && (at = strstr(at, word)); at += n)
+		if ((at == list || at[-1] == ' ') && (!at[n] || at[n] == ' '))
+			return true;
+	return false;
+}
+
+static enum live_state state_of(const char *word)
+{
+	static const char *const states[] = {
+#define X(name, word, heading, meaning, states) states,
+		LIVE_STATES(X)
+#undef X
+	};
+
+	for (unsigned i = 0; i < LIVE_STATE_MAX; i++)
+		if (is_among(word, states[i]))
+			return i;
+	return LIVE_STATE_OTHER;
+}
+
 static uint32_t text_of(struct live *l, uint32_t labels)
 {
 	const char *text = profile_label_text(l->p, labels, l->by);
@@ -43,6 +68,8 @@ static struct live_who read_who(struct live *l, uint32_t labels)
 			who.tid = v[i].value;
 		else if (v[i].key == l->key_gil)
 			who.gil = gil_of(profile_get_string(l->p, v[i].value));
+		else if (v[i].key == l->key_state)
+			who.state = state_of(profile_get_string(l->p, v[i].value));
 	}
 	if (l->by)
 		who.text = text_of(l, labels);

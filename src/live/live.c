@@ -8,12 +8,14 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/text/str.h"
+#include "view/waits/waits.h"
 
 static void take_keys(struct live *l)
 {
 	l->key_pid = profile_string(l->p, "pid");
 	l->key_tid = profile_string(l->p, "tid");
 	l->key_gil = profile_string(l->p, "gil");
+	l->key_state = profile_string(l->p, "state");
 }
 
 struct live *live_new(struct profile *p, const struct view_options *filter)
@@ -28,6 +30,7 @@ struct live *live_new(struct profile *p, const struct view_options *filter)
 	l->by = filter ? filter->by : NULL;
 	intern_init(&l->texts, 0);
 	l->value = profile_meta(p)->default_value;
+	l->waits = waits_value(p, "off_cpu");
 	take_keys(l);
 	sums_init(&l->now, n_values);
 	sums_init(&l->last, n_values);
@@ -129,6 +132,7 @@ static struct live_row *row_of(struct live *l, uint64_t key, uint32_t location, 
 	if (found->tick != l->tick) {
 		found->tick = l->tick;
 		found->self[LIVE_RECENT] = found->total[LIVE_RECENT] = (struct live_count){};
+		memset(found->states, 0, sizeof(found->states));
 	}
 	found->labels = labels; /* takes the latest labels: a process may have got another name */
 	return found;
@@ -138,6 +142,7 @@ static void add_count(struct live_count *to, const struct live_count *n)
 {
 	to->samples += n->samples;
 	to->value += n->value;
+	to->running += n->running;
 	to->held += n->held;
 	to->known += n->known;
 	to->gc += n->gc;
@@ -167,6 +172,8 @@ static void add_row(struct fold *f, uint64_t key, uint32_t location, bool self)
 		if (row->turn != f->l->turn)
 			add_count(&row->total[i], &f->n);
 	}
+	if (f->spans[LIVE_RECENT] && row->turn != f->l->turn)
+		row->states[live_who(f->l, f->labels)->state] += f->n.value;
 	row->turn = f->l->turn;
 }
 
@@ -193,13 +200,15 @@ static void count_sum(struct fold *f, const struct sums_entry *s)
 {
 	struct live *l = f->l;
 	enum live_gil gil = live_who(l, s->key.labels)->gil;
-	int64_t value = s->values[l->value];
+	int64_t value = live_value(l, s->values);
+	int64_t running = value - (live_shows_waits(l) ? s->values[l->waits] : 0);
 
 	f->n = (struct live_count){
 		.samples = live_has_samples(l) ? s->values[0] : 0,
 		.value = value,
-		.held = gil == LIVE_GIL_HELD ? value : 0,
-		.known = gil != LIVE_GIL_UNKNOWN ? value : 0,
+		.running = running,
+		.held = gil == LIVE_GIL_HELD ? running : 0,
+		.known = gil != LIVE_GIL_UNKNOWN ? running : 0,
 		.gc = is_gc(l, s->key.stack) ? value : 0,
 	};
 }
@@ -209,7 +218,7 @@ static void add_sum(struct fold *f, const struct sums_entry *s)
 	struct live *l = f->l;
 
 	/* a stack that only another event has met */
-	if (!s->values[l->value] || !live_shows(l, &s->key))
+	if (!live_value(l, s->values) || !live_shows(l, &s->key))
 		return;
 	l->turn++;
 	f->labels = s->key.labels;
@@ -295,6 +304,7 @@ static void subtract(struct live_count *from, const struct live_count *n)
 {
 	from->samples -= n->samples;
 	from->value -= n->value;
+	from->running -= n->running;
 	from->held -= n->held;
 	from->known -= n->known;
 	from->gc -= n->gc;
@@ -417,9 +427,10 @@ static void add_interval(struct live *l)
 	}
 }
 
-void live_show_value(struct live *l, unsigned value)
+void live_show_value(struct live *l, unsigned value, bool wall)
 {
 	l->value = value;
+	l->wall = wall && l->waits >= 0;
 	live_show(l, l->table, l->only);
 	add_interval(l);
 }
@@ -434,4 +445,9 @@ struct live_count live_total(const struct live *l, const struct live_row *row, e
 {
 	return span == LIVE_RECENT && row->tick != l->tick ? (struct live_count){}
 							   : row->total[span];
+}
+
+int64_t live_in_state(const struct live *l, const struct live_row *row, enum live_state state)
+{
+	return row->tick != l->tick ? 0 : row->states[state];
 }

@@ -19,7 +19,7 @@
 
 /* the most distinct pairs of stack and thread, which take 40 MiB */
 #define LIVE_MAX_SUMS (1u << 19)
-#define LIVE_MAX_ROWS (1u << 18) /* the most rows of the tables, which take 45 MiB */
+#define LIVE_MAX_ROWS (1u << 18) /* the most rows of the tables, which take 70 MiB */
 
 /* Recent: the last interval or, with .window, the latest intervals that cover that time. */
 enum live_span { LIVE_RECENT, LIVE_SINCE, LIVE_SPANS };
@@ -34,6 +34,28 @@ enum live_table {
 	LIVE_TABLES,
 };
 
+/*
+ * What threads do, with several states of waiting together: X(NAME, word of the column, heading,
+ * meaning, states).
+ */
+#define LIVE_STATES(X)                                                                             \
+	X(RUNNING, "running", "RUN%", "on a CPU", "running")                                       \
+	X(RUNNABLE, "runnable", "READY%", "ready to run, without a CPU", "runnable")               \
+	X(GIL, "gil-wait", "GILW%", "waits for the GIL", "gil")                                    \
+	X(LOCK, "lock", "LOCK%", "waits for a lock", "lock")                                       \
+	X(NET, "net", "NET%", "waits for the network", "net")                                      \
+	X(IO, "io", "IO%", "waits for a disk, a pipe or memory", "disk pipe page-fault")           \
+	X(SLEEP, "sleep", "SLEEP%", "sleeps, or waits for whatever comes",                         \
+	  "sleep poll loop signal")                                                                \
+	X(OTHER, "other", "OTHER%", "waits for a child or anything else", "")
+
+enum live_state {
+#define X(name, word, heading, meaning, states) LIVE_STATE_##name,
+	LIVE_STATES(X)
+#undef X
+		LIVE_STATE_MAX
+};
+
 /* What a sample's label "gil" says. */
 enum live_gil { LIVE_GIL_UNKNOWN, LIVE_GIL_HELD, LIVE_GIL_OTHER };
 
@@ -43,8 +65,9 @@ struct live_count {
 	 * (live_has_samples()); the shown value, in nanoseconds if that is time
 	 */
 	int64_t samples, value;
+	int64_t running; /* the part of .value in which threads didn't wait */
 	/*
-	 * held: part of .value with the GIL; known: part of .value for which the GIL's state is
+	 * held: part of .running with the GIL; known: part of .running for which the GIL's state is
 	 * known
 	 */
 	int64_t held, known;
@@ -61,6 +84,7 @@ struct live_row {
 	/* the number of the stack that counted the row last: a stack counts it once */
 	uint32_t turn;
 	struct live_count self[LIVE_SPANS], total[LIVE_SPANS];
+	int64_t states[LIVE_STATE_MAX]; /* total[LIVE_RECENT].value by state: live_in_state() */
 };
 
 /*
@@ -76,7 +100,8 @@ struct live_who {
 	uint32_t pid, tid; /* process and thread, as strings of the profile */
 	/* the value of label .by: an id of live.texts; 0: the sample has no such label */
 	uint32_t text;
-	uint8_t gil; /* enum live_gil: what the samples' label "gil" says */
+	uint8_t gil;   /* enum live_gil: what the samples' label "gil" says */
+	uint8_t state; /* enum live_state, by their label "state" */
 	bool known;
 };
 
@@ -89,7 +114,9 @@ struct live_part {
 struct live {
 	struct profile *p;
 	unsigned value; /* index of the value that is shown */
-	uint32_t key_pid, key_tid, key_gil;
+	int waits;	/* index of the value that is waiting time; -1: waits aren't sampled */
+	bool wall;	/* what is shown is .value and .waits together */
+	uint32_t key_pid, key_tid, key_gil, key_state;
 	VEC(struct live_who) who; /* by id of a label set: the process and thread that have it */
 	uint32_t first_pid;	  /* pid of the first sample */
 	bool several;		  /* samples of several processes were seen */
@@ -172,8 +199,27 @@ uint64_t live_new_key(struct condense *c, enum live_table table, uint64_t key);
 /* Shows another table, or the samples of other processes or threads. */
 void live_show(struct live *l, enum live_table table, struct live_only only);
 
-/* Shows another of the profile's values. */
-void live_show_value(struct live *l, unsigned value);
+/* Shows another of the profile's values. @wall: with waiting time. */
+void live_show_value(struct live *l, unsigned value, bool wall);
+
+/* The value of a sample, or of samples together, that is shown. */
+static inline int64_t live_value(const struct live *l, const int64_t *values)
+{
+	return values[l->value] + (l->wall ? values[l->waits] : 0);
+}
+
+/* Is time shown in which threads wait? */
+static inline bool live_shows_waits(const struct live *l)
+{
+	return l->wall || (int)l->value == l->waits;
+}
+
+/* What is shown: type and unit. */
+static inline struct profile_value_type live_value_type(const struct live *l)
+{
+	return l->wall ? (struct profile_value_type){"wall", "nanoseconds"}
+		       : profile_meta(l->p)->values[l->value];
+}
 
 /*
  * Is it known how many samples the shown value is of? Only samples of the first event are counted
@@ -181,12 +227,15 @@ void live_show_value(struct live *l, unsigned value);
  */
 static inline bool live_has_samples(const struct live *l)
 {
-	return l->value <= 1;
+	return l->value <= 1 && !l->wall;
 }
 
 /* Returns the count of a row in a span; zero if the row isn't in it. */
 struct live_count live_self(const struct live *l, const struct live_row *row, enum live_span span);
 struct live_count live_total(const struct live *l, const struct live_row *row, enum live_span span);
+
+/* How much of the row's total in the recent span its threads were in a state. */
+int64_t live_in_state(const struct live *l, const struct live_row *row, enum live_state state);
 
 /*
  * The frames of a stack that are shown, leaf first. If all frames are of hidden kinds, all are

@@ -33,7 +33,8 @@ bool table_has(const struct table *v, const struct table_column *c, int width)
 {
 	bool gil = v->live->all[LIVE_SINCE].known;
 
-	return has_column(v, c) && c->from_width <= width && (gil || !streq(c->name, "gil"));
+	return has_column(v, c) && c->from_width <= width && (gil || !streq(c->name, "gil")) &&
+	       (!c->of_waits || live_shows_waits(v->live));
 }
 
 bool table_sort(struct table *v, const char *name)
@@ -100,7 +101,7 @@ void table_switch(struct table *v, enum live_table table)
 
 static void note_unit(struct table *v)
 {
-	v->clock = streq(profile_meta(v->p)->values[v->live->value].unit, "nanoseconds");
+	v->clock = streq(live_value_type(v->live).unit, "nanoseconds");
 }
 
 void table_init(struct table *v, struct live *l)
@@ -110,10 +111,12 @@ void table_init(struct table *v, struct live *l)
 	table_switch(v, l->table);
 }
 
-void table_show_value(struct table *v, unsigned value)
+void table_show_value(struct table *v, unsigned value, bool wall)
 {
-	live_show_value(v->live, value);
+	live_show_value(v->live, value, wall);
 	note_unit(v);
+	if (!table_has(v, v->sort, INT_MAX))
+		sort_like(v, "self");
 }
 
 void table_fini(struct table *v)

@@ -31,6 +31,7 @@ struct table_column {
 	 * text.
 	 */
 	double (*value)(const struct table *v, const struct live_row *row);
+	bool of_waits; /* only where time is shown in which threads wait */
 };
 
 extern const struct table_column table_columns[]; /* the columns; the last entry has no name */
@@ -38,7 +39,7 @@ extern const struct table_column table_columns[]; /* the columns; the last entry
 struct table {
 	struct live *live;
 	struct profile *p;
-	bool clock;			 /* the shown value is CPU time */
+	bool clock;			 /* the shown value is time */
 	const struct table_column *sort; /* the column that rows are sorted by */
 	bool ascending;
 	/*
@@ -55,8 +56,8 @@ struct table {
 };
 
 void table_init(struct table *v, struct live *l);
-/* Shows another of the profile's values. */
-void table_show_value(struct table *v, unsigned value);
+/* Shows another of the profile's values. @wall: with waiting time. */
+void table_show_value(struct table *v, unsigned value, bool wall);
 
 void table_fini(struct table *v);
 

@@ -284,8 +284,53 @@ def nothing_waits():
     check(seconds > .7 * ran, "%s s of %s s" % (seconds, ran))
 
 
+WAITS = """
+import socket, threading, time
+a, b = socket.socketpair()
+lock = threading.Lock()
+def answers():
+    while b.recv(1):
+        time.sleep(.03)
+        b.send(b"x")
+threading.Thread(target=answers, daemon=True).start()
+def asks():
+    a.send(b"x")
+    a.recv(1)
+def naps():
+    time.sleep(.01)
+def runs():
+    end = time.thread_time() + .01
+    while time.thread_time() < end:
+        pass
+while True:
+    asks(); naps(); runs()
+"""
+
+
+@case
+def waits():
+    """top --wall shows what threads do, running and waiting by state, of each function and thread; all
+    of a thread's states together are its time."""
+    with python(WAITS) as target:
+        shown, = top_json("-p", target.pid, "-n", 1, "-i", "2s", "--wall")
+        threads, = top_json("-p", target.pid, "-n", 1, "-i", "1s", "--wall", "--threads", "--sort", "net")
+    check(shown["value"] == "wall", shown["value"])
+    for name, state in ("asks", "net"), ("naps", "sleep"), ("runs", "running"):
+        states = row(shown, name)["states"]
+        # the GIL is also waited for
+        check(states[state] > .8 * (sum(states.values()) - states["gil-wait"]), "%s: %s" % (name, states))
+    main_thread, = [r for r in threads["rows"] if r["tid"] == target.pid]
+    for r in threads["rows"]:
+        check(sum(r["states"].values()) == r["total"]["value"], r)
+    lived = threads["interval_seconds"] * 1e9
+    # of the first wait and the one that isn't over krait may not know
+    check(.02 * lived < main_thread["total"]["value"] < 1.1 * lived, (main_thread, lived))
+    check(threads["rows"][0] == max(threads["rows"], key=lambda r: r["states"]["net"] / r["total"]["value"]), "the order")
+
+
 @case
 def refusals():
+    refused(2, "add --wall", "top", "--sort", "net")
     refused(2, "no such column", "top", "--threads", "--sort", "self-time")
     refused(2, "too short", "top", "-i", "1ms")
     refused(2, "exclude each other", "top", "--json", "--plain")

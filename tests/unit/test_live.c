@@ -78,6 +78,21 @@ static int setup(void **state)
 	return !l;
 }
 
+/* As setup(), with waits: CPU time and waiting are values 1 and 2. */
+static int setup_waits(void **state)
+{
+	struct profile_meta *m;
+
+	if (setup(state))
+		return -1;
+	m = profile_meta(p);
+	m->values[2] = (struct profile_value_type){"off_cpu", "nanoseconds"};
+	m->n_values = 3;
+	live_free(l);
+	l = live_new(p, NULL);
+	return !l;
+}
+
 static int teardown(void **state)
 {
 	live_free(l);
@@ -105,6 +120,66 @@ static void assert_row(const char *name, int self, int total, int self_since, in
 	assert_int_equal(live_total(l, r, LIVE_RECENT).samples, total);
 	assert_int_equal(live_self(l, r, LIVE_SINCE).value, self_since * 10ll * MS);
 	assert_int_equal(live_total(l, r, LIVE_SINCE).value, total_since * 10ll * MS);
+}
+
+/* Adds a sample of thread 1 in function a, or in b called by it: running, else a wait. */
+static void in_state(const char *names, const char *state, int ms)
+{
+	bool running = streq(state, "running");
+	struct profile_label v[] = {{profile_string(p, "pid"), profile_string(p, "1")},
+				    {profile_string(p, "tid"), profile_string(p, "1")},
+				    {profile_string(p, "gil"), profile_string(p, "held")},
+				    {profile_string(p, "state"), profile_string(p, state)}};
+	struct profile_sample s = {
+		.labels = profile_labels(p, v, ARRAY_SIZE(v)),
+		.time_ns = 5,
+		.values = {1, running ? ms * (int64_t)MS : 0, running ? 0 : ms * (int64_t)MS}};
+	uint32_t loc[] = {location("b", 2, python), location("a", 1, python)};
+
+	s.stack = profile_stack(p, streq(names, "ab") ? loc : &loc[1], strlen(names));
+	assert_int_equal(live_add(l, &s), 0);
+}
+
+static void assert_states(const char *name, int running, int lock, int net, int sleep)
+{
+	const struct live_row *r = row(name);
+
+	assert_int_equal(live_in_state(l, r, LIVE_STATE_RUNNING), running * (int64_t)MS);
+	assert_int_equal(live_in_state(l, r, LIVE_STATE_LOCK), lock * (int64_t)MS);
+	assert_int_equal(live_in_state(l, r, LIVE_STATE_NET), net * (int64_t)MS);
+	assert_int_equal(live_in_state(l, r, LIVE_STATE_SLEEP), sleep * (int64_t)MS);
+	assert_int_equal(live_total(l, r, LIVE_RECENT).value,
+			 (running + lock + net + sleep) * (int64_t)MS);
+}
+
+/* With --wall each row's time is all that its threads did, by state. */
+static void test_waits(void **state)
+{
+	struct live_count n;
+	struct table v;
+
+	l->wall = true;
+	table_init(&v, l);
+	in_state("ab", "net", 700);
+	in_state("ab", "running", 60);
+	in_state("a", "poll", 200);
+	in_state("a", "lock", 40);
+	assert_int_equal(live_tick(l, 1), 0);
+	assert_states("a", 60, 40, 700, 200);
+	assert_states("b", 60, 0, 700, 0);
+	n = live_total(l, row("a"), LIVE_RECENT);
+	/* a sleeper may hold the GIL, but CPU time and GIL are about the 60 ms that it ran */
+	assert_int_equal(n.running, 60ll * MS);
+	assert_int_equal(n.held, 60ll * MS);
+	assert_true(table_cpu(&v, &n, LIVE_RECENT) == 6);
+	table_show_value(&v, 2, false);
+	assert_states("a", 0, 40, 700, 200);
+	assert_true(table_cpu(&v, &n, LIVE_RECENT) < 0);
+	table_show_value(&v, 1, false);
+	assert_states("a", 60, 0, 0, 0);
+	assert_int_equal(live_tick(l, 1), 0);
+	assert_int_equal(live_in_state(l, row("a"), LIVE_STATE_RUNNING), 0);
+	table_fini(&v);
 }
 
 static void test_intervals(void **state)
@@ -705,6 +780,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_intervals, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_waits, setup_waits, teardown),
 		cmocka_unit_test_setup_teardown(test_window, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_columns, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_tables, setup, teardown),

@@ -66,9 +66,11 @@ static const struct option_row rows[] = {
 	 .set = value_string,
 	 .field = FIELD(sort),
 	 .initial = "own, or cpu for threads and processes",
-	 .complete = "own total own-share total-share own-time total-time cpu share gil name",
+	 .complete = "own total own-share total-share own-time total-time cpu share gil running "
+		     "runnable gil-wait lock net io sleep other name",
 	 .help = "own, total: share of the last 10 s, with --json of the interval; own-share, "
-		 "total-share, own-time, total-time: since the start; cpu, share, gil, name"},
+		 "total-share, own-time, total-time: since the start; cpu, share, gil, name; with "
+		 "--wall running, runnable, gil-wait, lock, net, io, sleep, other"},
 	{.name = "with-native",
 	 .set = value_flag,
 	 .field = FIELD(with_native),
@@ -122,6 +124,12 @@ static const struct option_row rows[] = {
 
 	RECORD_ROWS_SAMPLING("until it is ended", "how long: 10, 10s, 500ms, 2m",
 			     "999 with --pid and --, 99 for the machine"),
+	{.name = "wall",
+	 .set = value_flag,
+	 .field = RECORD_FIELD(session.wall),
+	 .help = "the whole time of threads, by what they do: -e cpu-clock -e wait. A wait is "
+		 "shown "
+		 "once it is over"},
 
 	RECORD_ROWS_NATIVE,
 
@@ -167,6 +175,15 @@ static bool can_sort(enum live_table table, const char *name)
 	return false;
 }
 
+static const struct table_column *column_of(const char *name)
+{
+	const struct table_column *c = table_columns;
+
+	while (!streq(c->name, name))
+		c++;
+	return c;
+}
+
 /* Tells whether a terminal is there that can move its cursor, and keys come from it. */
 static bool is_interactive(void)
 {
@@ -203,9 +220,9 @@ static int check(struct top_options *o)
 		return err_set(-EINVAL, "--invert turns the trees of the screen around; a printed "
 					"table has none");
 	r = record_options_check(&o->record);
-	if (!r && session_events_wait(&o->record.events))
-		return err_set(-EINVAL, "top doesn't show what threads wait for; krait record -e "
-					"wait records it");
+	if (!r && column_of(o->sort)->of_waits && !session_events_wait(&o->record.events))
+		return err_set(-EINVAL, "--sort %s is about what threads wait for; add --wall",
+			       o->sort);
 	return r;
 }
 

@@ -66,15 +66,18 @@ static void plain_amount(const struct top *t, const struct browse_facts *f, stru
 	const struct live *l = t->live;
 	const struct profile_meta *m = profile_meta(l->p);
 	/* value 0 is the number of samples, which are those of the first event */
-	const struct profile_value_type *event = &m->values[MAX(l->value, 1u)];
+	const struct profile_value_type event =
+		l->wall ? live_value_type(l) : m->values[MAX(l->value, 1u)];
 
 	str_addf(out, "%.1f s: ", l->seconds[LIVE_SINCE]);
 	if (live_has_samples(l))
 		str_addf(out, "%llu samples", (ull)f->interval_samples);
+	else if (live_shows_waits(l))
+		str_addf(out, "%.2f s", (double)l->interval.value / NSEC_PER_SEC);
 	else
 		str_addf(out, "%lld", (long long)l->interval.value);
 	if (m->n_values > 2)
-		str_addf(out, " of %s (%s)", event->type, event->unit);
+		str_addf(out, " of %s (%s)", event.type, event.unit);
 	str_addf(out, " in %.2f s", l->interval_seconds);
 }
 
@@ -163,6 +166,23 @@ static void json_who(struct str *out, const struct top *t, const struct live_row
 			json_field(out, keys[i], profile_label_text(p, row->labels, keys[i]));
 }
 
+/* Writes how long the row's threads were in which state in the interval. */
+static void json_states(struct str *out, const struct live *l, const struct live_row *row)
+{
+	static const char *const words[] = {
+#define X(name, word, heading, meaning, states) word,
+		LIVE_STATES(X)
+#undef X
+	};
+
+	if (!live_shows_waits(l))
+		return;
+	for (unsigned i = 0; i < LIVE_STATE_MAX; i++)
+		str_addf(out, "%s\"%s\":%lld", i ? "," : ",\"states\":{", words[i],
+			 (long long)live_in_state(l, row, i));
+	str_add_c(out, '}');
+}
+
 static void json_row(struct str *out, struct top *t, const struct live_row *row)
 {
 	struct live_count self = live_self(t->live, row, LIVE_RECENT);
@@ -180,6 +200,7 @@ static void json_row(struct str *out, struct top *t, const struct live_row *row)
 	json_count(out, &t->shown, &self, LIVE_RECENT);
 	str_add(out, ",\"total\":");
 	json_count(out, &t->shown, &total, LIVE_RECENT);
+	json_states(out, t->live, row);
 	str_add(out, ",\"since_start\":{\"self\":");
 	json_count(out, &t->shown, &row->self[LIVE_SINCE], LIVE_SINCE);
 	str_add(out, ",\"total\":");
@@ -190,13 +211,12 @@ static void json_row(struct str *out, struct top *t, const struct live_row *row)
 static void json_head(struct str *out, const struct top *t)
 {
 	const struct live *l = t->live;
-	const struct profile_meta *m = profile_meta(l->p);
 	struct browse_facts f;
 
 	top_facts(t, &f);
 	str_addf(out, "{\"table\":\"%s\",\"sort\":\"%s\",\"value\":\"%s\",\"unit\":\"%s\"",
-		 table_word(l->table), t->shown.sort->name, m->values[l->value].type,
-		 m->values[l->value].unit);
+		 table_word(l->table), t->shown.sort->name, live_value_type(l).type,
+		 live_value_type(l).unit);
 	if (l->table == LIVE_BY)
 		json_field(out, "by", l->by);
 	str_addf(out, ",\"seconds\":%.3f,\"interval_seconds\":%.3f,\"hz\":%.2f",

@@ -50,8 +50,9 @@ void top_facts(const struct top *t, struct browse_facts *ret)
 		.threads = st.threads,
 		.interval_samples = (uint64_t)last->samples,
 		.recent = l->window > 0 ? l->seconds[LIVE_RECENT] : 0,
-		.cpu = t->shown.clock ? percent(last->value, NSEC_PER_SEC * l->interval_seconds)
-				      : -1,
+		.cpu = t->shown.clock && (int)l->value != l->waits
+			       ? percent(last->running, NSEC_PER_SEC * l->interval_seconds)
+			       : -1,
 		.gil = -1,
 		.gc = table_gc(last),
 	};
@@ -67,7 +68,7 @@ void top_facts(const struct top *t, struct browse_facts *ret)
 	ret->processes_alive = (unsigned)t->alive.processes.n;
 	ret->threads_alive = (unsigned)t->alive.threads.n;
 	if (last->known && ret->cpu >= 0)
-		ret->gil = ret->cpu * last->held / last->value;
+		ret->gil = ret->cpu * last->held / last->running;
 }
 
 /*
@@ -227,6 +228,8 @@ static void choose_value(struct top *t)
 	for (unsigned i = 0; name && i < m->n_values; i++)
 		if (streq(name, m->values[i].type))
 			t->live->value = i;
+	/* CPU time is the first of both */
+	t->live->wall = !name && t->session->options->wall;
 }
 
 static int make_live(struct top *t)
