@@ -6,6 +6,7 @@
  * weight marks where the pause begins. The activity graph needs the samples without weight.
  */
 #include "format/firefox/firefox.h"
+#include "format/firefox/firefox_states.h"
 
 #include <errno.h>
 #include "base/cleanup.h"
@@ -20,6 +21,7 @@ struct threads {
 	struct firefox *f;
 	/* columns of the table of samples, which are written after the stacks */
 	FILE *times, *weights, *cpu;
+	struct firefox_states states;
 	struct timeline timeline;
 	bool in_time;	 /* the values are times, which are written in milliseconds */
 	unsigned digits; /* how many decimal places the values have, if not .in_time */
@@ -98,9 +100,7 @@ static void put_thread_head(struct threads *t, const struct timeline_thread *thr
 	put_names(out, thread);
 	fprintf(out, ",\"pid\":\"%llu\",\"tid\":%llu,\n", (unsigned long long)thread->pid_number,
 		(unsigned long long)thread->tid_number);
-	fputs("\"markers\":{\"data\":[],\"name\":[],\"startTime\":[],\"endTime\":[],\"phase\":[],"
-	      "\"category\":[],\"length\":0},\n\"samples\":{\"stack\":[",
-	      out);
+	fputs("\"samples\":{\"stack\":[", out);
 	t->thread_comma = ",";
 }
 
@@ -124,6 +124,7 @@ static int put_run(void *arg, const struct profile_sample *run, int64_t last_ns)
 	int64_t ran = MAX(weight, (int64_t)0); /* a negative weight counts as no CPU time */
 	int64_t gap_ns = MAX(2 * t->period_ns, 20 * (int64_t)NSEC_PER_MSEC);
 
+	firefox_states_add(&t->states, run);
 	if (!weight)
 		return 0;
 	if (time_ns < 0) {
@@ -163,11 +164,13 @@ static int end_thread(void *arg, const struct timeline_thread *thread)
 		fputs("],\n\"threadCPUDelta\":[", out);
 		r = spool_move(t->cpu, out);
 	}
-	fprintf(out, "],\n\"weightType\":\"%s\",\"length\":%llu}}",
+	fprintf(out, "],\n\"weightType\":\"%s\",\"length\":%llu},\n",
 		t->in_time	       ? "tracing-ms"
 		: streq(unit, "bytes") ? "bytes"
 				       : "samples",
 		(unsigned long long)t->n);
+	r = r ? r : firefox_states_put(&t->states, out);
+	fputc('}', out);
 	return r;
 }
 
@@ -199,8 +202,9 @@ static void put_meta(const struct threads *t)
 	const struct profile_meta *m = profile_meta(f->p);
 
 	fputs("{\"meta\":{\"preprocessedProfileVersion\":60,\"version\":33,\"processType\":0,"
-	      "\"stackwalk\":1,\"symbolicated\":true,\"markerSchema\":[],\"interval\":",
+	      "\"stackwalk\":1,\"symbolicated\":true,\"markerSchema\":[",
 	      f->out);
+	fprintf(f->out, "%s],\"interval\":", t->states.waits < 0 ? "" : firefox_state_schema);
 	put_ms(f->out, t->period_ns ? t->period_ns : (int64_t)NSEC_PER_MSEC);
 	fputs(",\"startTime\":", f->out);
 	put_ms(f->out, m->time_ns);
@@ -221,7 +225,9 @@ static void put_meta(const struct threads *t)
 
 static int put_all(struct threads *t)
 {
-	static const struct timeline_reader reader = {begin_thread, put_run, end_thread};
+	/* a wait has an interval of its own, so waits aren't put together */
+	const struct timeline_reader reader = {begin_thread, put_run, end_thread,
+					       .every_sample = t->states.waits >= 0};
 	int r;
 
 	t->thread_comma = "";
@@ -251,6 +257,7 @@ static int write_firefox(struct threads *t)
 	t->weights = t->times ? spool_open() : NULL;
 	t->cpu = t->weights ? spool_open() : NULL;
 	r = t->cpu ? timeline_init(&t->timeline, f->p, f->opt->times, f->opt->by) : -EIO;
+	r = r ? r : firefox_states_open(&t->states, f->p);
 	if (!r)
 		r = firefox_tables_init(f);
 	return r ? r : put_all(t);
@@ -268,6 +275,7 @@ int firefox_write(struct profile *p, FILE *out, const struct render_options *opt
 		fclose(t.weights);
 	if (t.cpu)
 		fclose(t.cpu);
+	firefox_states_close(&t.states);
 	timeline_fini(&t.timeline);
 	firefox_tables_fini(&f);
 	if ((!r || r == -EIO) && (fflush(out) || ferror(out)))

@@ -6,6 +6,9 @@
  * time. A sample begins at its own time, but at the end of the sample before it if that end is
  * later or only a little earlier. So a thread that runs on shows no gaps, although samples aren't
  * taken to the nanosecond and their times may be in steps.
+ *
+ * What a thread waited for is an asynchronous event for each wait, within one for the thread: the
+ * track "states of MainThread". Waits are as long as they were, and need no slices to nest in.
  */
 #include "format/common/writers.h"
 
@@ -17,6 +20,7 @@
 #include "view/shape/frames.h"
 #include "view/shape/timeline.h"
 #include "view/shape/tree.h"
+#include "view/waits/waits.h"
 
 struct trace {
 	struct profile *p;
@@ -31,6 +35,8 @@ struct trace {
 	uint64_t pid_number;
 	VEC(uint32_t) open; /* frames of the slices that haven't ended yet, outermost first */
 	int64_t at_ns;	    /* when the last sample ends; -1: none was written yet */
+	int waits;	    /* index of the value that is waiting time; -1: there is none */
+	int64_t waited_ns;  /* when the thread's last wait ends; -1: it has none */
 };
 
 static void put_head(struct trace *t, const char *phase)
@@ -54,6 +60,61 @@ static void put_name(struct trace *t, const char *what, const char *name)
 	fprintf(t->out, ",\"name\":\"%s\",\"args\":{\"name\":", what);
 	json_put_string(t->out, name);
 	fputs("}}", t->out);
+}
+
+/* Begins ("b") or ends ("e") an asynchronous event of the thread. Its arguments may follow. */
+static void put_async(struct trace *t, const char *phase, int64_t ns, const char *name)
+{
+	put_head(t, phase);
+	fprintf(t->out, ",\"cat\":\"state\",\"id\":\"%llu\",\"ts\":",
+		(unsigned long long)t->thread->tid_number);
+	json_put_decimal(t->out, ns, 3);
+	fputs(",\"name\":", t->out);
+	json_put_string(t->out, name);
+}
+
+/* Appends the name of the thread's track of states. */
+static void add_track(const struct trace *t, struct str *b)
+{
+	str_addf(b, "states of %s", *t->thread->name ? t->thread->name : "the thread");
+}
+
+static int put_wait(struct trace *t, const struct profile_sample *s)
+{
+	int64_t ns = t->waits < 0 ? 0 : s->values[t->waits];
+	const char *state = profile_label_text(t->p, s->labels, "state");
+	_cleanup_str_ struct str track = {};
+
+	if (ns <= 0 || s->time_ns < 0 || ns > INT64_MAX - s->time_ns)
+		return 0;
+	add_track(t, &track);
+	if (track.failed)
+		return err_set(-ENOMEM, "out of memory");
+	if (t->waited_ns < 0) {
+		put_async(t, "b", s->time_ns, str_cstr(&track));
+		fputc('}', t->out);
+	}
+	put_async(t, "b", s->time_ns, *state ? state : "other");
+	fputs(",\"args\":{\"on\":", t->out);
+	json_put_string(t->out, profile_label_text(t->p, s->labels, "on"));
+	fputs("}}", t->out);
+	t->waited_ns = MAX(t->waited_ns, s->time_ns + ns);
+	put_async(t, "e", s->time_ns + ns, *state ? state : "other");
+	fputc('}', t->out);
+	return 0;
+}
+
+static int end_states(struct trace *t)
+{
+	_cleanup_str_ struct str track = {};
+
+	if (t->waited_ns < 0)
+		return 0;
+	add_track(t, &track);
+	put_async(t, "e", t->waited_ns, str_cstr(&track));
+	fputc('}', t->out);
+	t->waited_ns = -1;
+	return track.failed ? err_set(-ENOMEM, "out of memory") : 0;
 }
 
 static int begin_thread(void *arg, const struct timeline_thread *thread)
@@ -135,12 +196,12 @@ static int put_run(void *arg, const struct profile_sample *run, int64_t last_ns)
 	size_t n = 0, keep;
 	const uint32_t *stack = run->stack ? profile_get_stack(t->p, run->stack, &n) : NULL;
 	int64_t duration_ns = run->values[t->value];
-	int r = 0;
+	int r = put_wait(t, run);
 
-	if (run->time_ns < 0 || duration_ns <= 0 ||
+	if (r || run->time_ns < 0 || duration_ns <= 0 ||
 	    duration_ns > INT64_MAX - MAX(t->at_ns, (int64_t)0) ||
 	    duration_ns > INT64_MAX - run->time_ns)
-		return 0;
+		return r;
 	if (t->at_ns < 0 || run->time_ns - t->at_ns > t->slack_ns) {
 		r = close_slices(t, 0);
 		t->at_ns = run->time_ns;
@@ -156,7 +217,9 @@ static int put_run(void *arg, const struct profile_sample *run, int64_t last_ns)
 
 static int end_thread(void *arg, const struct timeline_thread *thread)
 {
-	return close_slices(arg, 0);
+	int r = close_slices(arg, 0);
+
+	return r ? r : end_states(arg);
 }
 
 static int put_bare(struct trace *t, const struct timeline_reader *reader)
@@ -219,6 +282,7 @@ static int choose_value(struct trace *t, const struct render_options *opt)
 			       "%s; speedscope or svg show that",
 			       m->values[r].type);
 	t->value = (unsigned)r;
+	t->waits = opt->bare ? -1 : waits_value(t->p, "off_cpu");
 	t->slack_ns = slack(m);
 	return 0;
 }
@@ -239,7 +303,7 @@ static int write_trace(struct trace *t, const struct render_options *opt)
 
 int trace_write(struct profile *p, FILE *out, const struct render_options *opt)
 {
-	struct trace t = {.p = p, .out = out, .pid_number = UINT64_MAX};
+	struct trace t = {.p = p, .out = out, .pid_number = UINT64_MAX, .waited_ns = -1};
 	int r = write_trace(&t, opt);
 
 	vec_fini(&t.open);
