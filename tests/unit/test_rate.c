@@ -133,6 +133,109 @@ static void test_in_step(void **state)
 	assert_true(above < n / 100);
 }
 
+/* what a sample takes of the program's time, and how late it comes, measured (docs/decisions/0017) */
+#define INTERRUPT_NS 21000
+#define LATE_NS	     2000
+
+/* A program that goes by the clock, while the samples' interrupts take of its time. */
+enum part { FIRST, SECOND, THIRD, BETWEEN, PARTS };
+struct program {
+	struct event event;
+	struct rate rate;
+	uint64_t random, now, due[RATE_PARTS_MAX];
+	double seen[PARTS], spent[PARTS];
+};
+
+static void draw(struct program *p)
+{
+	rate_draw(&p->rate, &p->event, p->now, &p->random);
+	for (unsigned i = 0; i < p->rate.parts; i++)
+		p->due[i] = p->now + p->rate.period[i];
+}
+
+static void take_due(struct program *p, enum part part)
+{
+	for (unsigned i = 0; i < p->rate.parts; i++)
+		for (; p->due[i] <= p->now; p->due[i] += p->rate.period[i])
+			p->seen[part]++;
+}
+
+static uint64_t next_interrupt(const struct program *p)
+{
+	uint64_t next = UINT64_MAX;
+
+	for (unsigned i = 0; i < p->rate.parts; i++)
+		next = MIN(next, p->due[i] + LATE_NS);
+	return next;
+}
+
+/* Is in @part until @end, which the time that interrupts take delays if @delayed. */
+static void spend(struct program *p, enum part part, uint64_t end, bool delayed)
+{
+	uint64_t from = p->now, next;
+
+	while ((next = next_interrupt(p)) < end && p->now < end) {
+		p->now = MAX(p->now, next);
+		take_due(p, part);
+		p->now += INTERRUPT_NS;
+		take_due(p, part); /* the kernel looks again before it returns */
+		end += delayed ? INTERRUPT_NS : 0;
+	}
+	p->now = MAX(p->now, end);
+	p->spent[part] += (double)(p->now - from);
+}
+
+static void beats(struct program *p, unsigned n, uint64_t beat)
+{
+	uint64_t changed = p->now;
+
+	for (uint64_t at = 0; n--; at = MAX(at + beat, p->now / beat * beat)) {
+		spend(p, FIRST, at + beat / 2, false);
+		spend(p, SECOND, at + beat * 4 / 5, false);
+		spend(p, THIRD, at + beat, false);
+		spend(p, BETWEEN, p->now + beat / 20, true);
+		if (p->now - changed > about(150 * NSEC_PER_MSEC, n)) {
+			changed = p->now;
+			draw(p);
+		}
+	}
+}
+
+/* Returns by how many points the share of @part is wrong if @n parts count. */
+static double wrong(const struct program *p, enum part part, unsigned n)
+{
+	double seen = 0, spent = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		seen += p->seen[i];
+		spent += p->spent[i];
+	}
+	return 100 * (p->seen[part] / seen - p->spent[part] / spent);
+}
+
+/*
+ * What comes after an interrupt has too few samples. So the shares of three functions that go by
+ * the clock are right only if nothing between them is left out: what is between two beats belongs
+ * to the function that follows it. A standard error is 0.04 points.
+ */
+static void test_interrupts(void **state)
+{
+	struct program p = {.random = 1, .now = START_NS};
+
+	clock_at(&p.event, 9999);
+	draw(&p);
+	beats(&p, 1500000, NSEC_PER_SEC / 8123);
+	print_message("left out: %.3f points too much in the first, %.3f in between\n",
+		      wrong(&p, FIRST, BETWEEN), wrong(&p, BETWEEN, PARTS));
+	assert_true(wrong(&p, FIRST, BETWEEN) > 0.1);
+	assert_true(wrong(&p, BETWEEN, PARTS) < -0.2);
+	p.seen[FIRST] += p.seen[BETWEEN];
+	p.spent[FIRST] += p.spent[BETWEEN];
+	for (enum part part = FIRST; part < BETWEEN; part++)
+		if (fabs(wrong(&p, part, BETWEEN)) > 0.1)
+			fail_msg("part %u: %.3f points too much", part, wrong(&p, part, BETWEEN));
+}
+
 /*
  * Events that are counted: a period has no small factor, so a rhythm of a few events is sampled at
  * all its points.
@@ -197,9 +300,9 @@ static void test_due(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_number), cmocka_unit_test(test_in_step),
-		cmocka_unit_test(test_counts), cmocka_unit_test(test_adapted),
-		cmocka_unit_test(test_due),
+		cmocka_unit_test(test_number),	   cmocka_unit_test(test_in_step),
+		cmocka_unit_test(test_interrupts), cmocka_unit_test(test_counts),
+		cmocka_unit_test(test_adapted),	   cmocka_unit_test(test_due),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
