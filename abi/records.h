@@ -72,6 +72,8 @@ struct rec_sample {
 	__u64 weight;
 	/* CPU time of this thread so far; it shows user space how many samples are missing */
 	__u64 runtime_ns;
+	/* how long other threads waited for the GIL while this one held it, in sum */
+	__u64 blame_ns;
 };
 
 /* What the first argument of a system call refers to if it is taken as a descriptor. */
@@ -92,16 +94,22 @@ enum wait_fd {
 struct rec_wait {
 	struct rec_sample sample; /* its .type is REC_WAIT */
 	__u64 since_ns;		  /* when the thread left the CPU */
-	__u64 arg[2];		  /* the first arguments of the system call */
-	__s32 call;		  /* number of the system call in which the thread is; -1: none */
-	__u16 state;		  /* state of the task, TASK_* of the kernel */
-	__u8 fd;		  /* enum wait_fd: what .arg[0] is */
-	__u8 flags;		  /* WAIT_* */
+	/*
+	 * how long the thread waited for the GIL until it got a CPU again, so with the time that it
+	 * was ready to run; with the waits that this one stands for
+	 */
+	__u64 gil_ns;
+	__u64 arg[2]; /* the first arguments of the system call */
+	__s32 call;   /* number of the system call in which the thread is; -1: none */
+	__u16 state;  /* state of the task, TASK_* of the kernel */
+	__u8 fd;      /* enum wait_fd: what .arg[0] is */
+	__u8 flags;   /* WAIT_* */
 };
-#define WAIT_DISK   1 /* flag: the kernel counts it as a wait for a disk (task_struct.in_iowait) */
-#define WAIT_EXITS  2 /* flag: the thread is in do_exit() */
-#define WAIT_OPEN   4 /* flag: the wait isn't over */
-#define WAIT_CGROUP 8 /* flag: cgroup v2 has frozen the thread, or it is stopped */
+#define WAIT_DISK    1 /* flag: the kernel counts it as a wait for a disk (task_struct.in_iowait) */
+#define WAIT_EXITS   2 /* flag: the thread is in do_exit() */
+#define WAIT_OPEN    4 /* flag: the wait isn't over */
+#define WAIT_CGROUP  8 /* flag: cgroup v2 has frozen the thread, or it is stopped */
+#define WAIT_FOR_GIL 16 /* flag: it is a wait for the GIL, by the futex's address */
 
 /* How far a thread is between two switches. */
 enum wait_phase {
@@ -124,6 +132,15 @@ struct wait_site {
 	__u64 owed_ns;	  /* the part of .left_ns that no sent weight has yet */
 };
 #define WAIT_SITES 8 /* a power of two */
+#define SITE_GIL   0 /* the site of waits for the GIL; nothing else shares it */
+
+/* What a thread does with the GIL while it has no CPU. */
+enum gil_away {
+	AWAY_NEITHER,
+	AWAY_WAITS,
+	AWAY_UNCOUNTED, /* it waits, and the map `gils` had no room to count that */
+	AWAY_HOLDS,
+};
 
 /* Map `waits`: tid in the first PID namespace -> the thread's wait. */
 struct wait_entry {
@@ -146,6 +163,22 @@ struct wait_entry {
 	__u32 site;  /* index in .sites of the last wait */
 	__u32 phase; /* enum wait_phase */
 	__s32 call;  /* the last system call in which the thread waited, not restart_syscall() */
+	/*
+	 * The thread's GIL, as it was found when a stack was taken: the first word that waiters
+	 * sleep on, and the word that has .tstate while the thread holds the GIL. 0: not known.
+	 */
+	__u64 gil, gil_holder;
+	__u64 tstate;	   /* PyThreadState of the thread then */
+	__u32 gil_bytes;   /* size of what waiters sleep on */
+	__u16 away;	   /* enum gil_away, since the thread left the CPU */
+	__u16 gil_locks;   /* != 0: the GIL isn't held if `locked`, after .gil_holder, is 0 */
+	__u64 futex;	   /* address that the thread waits for in a futex call; 0: none */
+	__u64 gone_ns;	   /* when the thread left the CPU, if .away isn't 0 */
+	__u64 others_ns;   /* sum of all waits for the GIL when the thread left the CPU with it */
+	__u64 gil_ns;	   /* how long the wait that is over was one for the GIL */
+	__u64 held_ns;	   /* how long others waited during the wait that is over, for the GIL */
+	__u64 gil_owed_ns; /* time of waits for the GIL that no record has yet */
+	__u64 blame_ns;	   /* others' waits for this thread that no record has yet */
 	struct wait_site sites[WAIT_SITES];
 };
 #define WAIT_ONE 1024
@@ -413,11 +446,11 @@ enum bpf_counter {
 		COUNT_MAX
 };
 
-_Static_assert(sizeof(struct rec_sample) == 56, "a sample is a few dozen bytes");
+_Static_assert(sizeof(struct rec_sample) == 64, "a sample is a few dozen bytes");
 _Static_assert(sizeof(struct wire_frame) == 24, "");
 _Static_assert(sizeof(struct rec_native) == 40, "");
 _Static_assert(sizeof(struct wire_text) == 24, "");
 _Static_assert(sizeof(struct py_where) == 96, "");
-_Static_assert(sizeof(struct rec_wait) == 88, "");
+_Static_assert(sizeof(struct rec_wait) == 104, "");
 
 #endif

@@ -7,6 +7,7 @@
 #define BPF_CAPTURE_H
 
 #include "absent.bpf.h"
+#include "gil_time.bpf.h"
 #include "native/registers.bpf.h"
 #include "native/space.bpf.h"
 #include "process/linked.bpf.h"
@@ -179,6 +180,15 @@ walk_inline __u64 user_sp(const struct moment *m, const struct walk *w)
 	return is_user_mode(m, w) ? regs->sp : saved_sp(m->task);
 }
 
+/* Finds the GIL of the thread, and how long others waited for it while this thread held it. */
+walk_inline void add_blame(const struct moment *m, struct rec_sample *rec, struct walk *w)
+{
+	if (m->kept)
+		note_gil(w->slot);
+	else if (w->source == blame_source && rec->gil == GIL_HELD)
+		rec->blame_ns = blame_holder(w->slot, m->weight);
+}
+
 /* Takes the Python frames and the state of the GIL. False: no layout is known. */
 walk_inline bool take_python(const struct moment *m, struct rec_sample *rec, struct walk *w)
 {
@@ -196,6 +206,8 @@ walk_inline bool take_python(const struct moment *m, struct rec_sample *rec, str
 		w->sp = user_sp(m, w);
 	walk_python(w, l);
 	rec->gil = take_gil(w->slot, w->user_mode);
+	if (counts_gil)
+		add_blame(m, rec, w);
 	return true;
 }
 

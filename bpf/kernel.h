@@ -186,6 +186,9 @@ struct task_struct {
 	unsigned in_iowait : 1;
 } CORE;
 struct signal_struct {
+	struct {
+		int counter;
+	} live;
 	unsigned int flags;
 } CORE;
 /*

@@ -131,6 +131,13 @@ struct {
 } stagings SEC(".maps");
 
 struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384); /* 1 if waits aren't recorded */
+	__type(key, __u32);	    /* tid in the first PID namespace */
+	__type(value, struct wait_entry);
+} waits SEC(".maps");
+
+struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, ABI_MAX_LAYOUTS);
 	__type(key, __u32);

@@ -24,13 +24,6 @@ const volatile __u8 wait_source;
 /* how much of one CPU's time stacks of waits may take, in millionths */
 const volatile __u32 wait_budget_ppm = 10000;
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 16384); /* 1 if waits aren't recorded */
-	__type(key, __u32);	    /* tid in the first PID namespace */
-	__type(value, struct wait_entry);
-} waits SEC(".maps");
-
 /*
  * Waits of sites whose average is this or longer are all taken; shorter ones with the chance
  * average / wait_period_ns.
@@ -115,18 +108,30 @@ walk_inline void find_site(struct wait_entry *e, const struct call *call)
 	__u64 h = (__u32)call->number;
 	__u32 site, at;
 
+	if (is_gil_futex(e)) {
+		e->site = SITE_GIL;
+		return;
+	}
 	if (call->number == CALL_FUTEX)
 		h ^= call->arg[0] >> 8 << 10;
 	else if (call->number >= 0 && call->arg[0] < DESCRIPTORS)
 		h ^= call->arg[0] << 10;
 	h *= 0x9e3779b97f4a7c15ull;
 	site = (__u32)(h >> 32) | 1;
-	at = (__u32)bounded(h >> 60, WAIT_SITES);
+	at = (__u32)bounded(h >> 60, WAIT_SITES) ?: 1;
 	if (e->sites[at].site && e->sites[at].site != site)
-		at = (__u32)bounded(at ^ 1, WAIT_SITES);
+		at = (__u32)bounded(at ^ 1, WAIT_SITES) ?: WAIT_SITES - 1;
 	if (!e->sites[at].site)
 		e->sites[at].site = site;
 	e->site = at;
+}
+
+/* The address that a thread waits for in this call; 0: it waits for none. */
+walk_inline __u64 futex_of(const struct call *call)
+{
+	struct futex_call f = {.op = (__u32)call->arg[1]};
+
+	return call->number == CALL_FUTEX && is_waiting_call(&f) ? call->arg[0] : 0;
 }
 
 /*
@@ -144,6 +149,7 @@ walk_global int begin_wait(__u32 tid, __u32 state)
 		return 0;
 	read_call(saved_regs(task), &call);
 	name_call(e, &call);
+	e->futex = futex_of(&call);
 	find_site(e, &call);
 	if (!is_chosen(e)) {
 		e->times = 0;
@@ -189,6 +195,14 @@ walk_inline bool send_wait(struct wait_entry *e, __u64 weight)
 	return !ring_output(&e->wait, sizeof(e->wait), BPF_RB_NO_WAKEUP);
 }
 
+/* No record has the wait that is over, which took @ns: later records do. */
+walk_inline void owe(struct wait_entry *e, struct wait_site *s, __u64 ns)
+{
+	s->owed_ns += ns;
+	e->gil_owed_ns += e->gil_ns;
+	e->blame_ns += e->held_ns;
+}
+
 /*
  * Thread @tid, the current one, leaves the CPU that it got after its last wait. So the length of
  * that wait is known now. @delay_ns: sched_info.run_delay of the thread.
@@ -196,7 +210,7 @@ walk_inline bool send_wait(struct wait_entry *e, __u64 weight)
 walk_global int finish_wait(__u32 tid, __u64 delay_ns)
 {
 	struct wait_entry *e = bpf_map_lookup_elem(&waits, &tid);
-	__u64 ns, ready, others;
+	__u64 ns, ready, others, gil;
 	struct wait_site *s;
 
 	if (!e)
@@ -210,14 +224,19 @@ walk_global int finish_wait(__u32 tid, __u64 delay_ns)
 	count(COUNT_WAITS);
 	if (!e->times) {
 		s->left_ns += ns;
-		s->owed_ns += ns;
+		owe(e, s, ns);
 		return 0;
 	}
 	others = stands_for(e, s, ns);
-	if (send_wait(e, ns + others))
-		s->owed_ns -= others;
-	else
-		s->owed_ns += ns;
+	gil = e->site == SITE_GIL ? share_of(e->gil_owed_ns, others, s->owed_ns) : 0;
+	e->wait.gil_ns = e->gil_ns + gil;
+	e->wait.sample.blame_ns = e->held_ns;
+	if (!send_wait(e, ns + others)) {
+		owe(e, s, ns);
+		return 0;
+	}
+	s->owed_ns -= others;
+	e->gil_owed_ns -= gil;
 	return 0;
 }
 
@@ -234,8 +253,11 @@ walk_global int end_thread(__u32 tid)
 		return 0;
 	for (__u32 i = 0; i < WAIT_SITES; i++)
 		owed += e->sites[i].owed_ns;
+	e->wait.gil_ns = e->gil_owed_ns;
+	e->wait.sample.blame_ns = e->wait.sample.gil == GIL_HELD ? e->blame_ns : 0;
 	if (owed && e->wait.sample.type == REC_WAIT)
 		send_wait(e, owed);
+	forget_gil(e);
 	bpf_map_delete_elem(&waits, &tid);
 	return 0;
 }
@@ -322,7 +344,11 @@ walk_inline void comes_back(struct task_struct *next, __u64 now)
 	__u32 tid = next->pid;
 	struct wait_entry *e = bpf_map_lookup_elem(&waits, &tid);
 
-	if (!e || e->phase != WAIT_WAITS)
+	if (!e)
+		return;
+	if (e->away)
+		comes_with_gil(tid, now);
+	if (e->phase != WAIT_WAITS)
 		return;
 	e->over_ns = now;
 	e->phase = WAIT_IS_OVER;
@@ -349,8 +375,11 @@ walk_inline void leaves(__u64 *ctx, struct task_struct *prev, __u32 state, __u64
 		if (!e->switches)
 			count(COUNT_WAIT_UNSEEN);
 	}
-	if (!state)
+	if (!state) {
+		if (e && e->gil)
+			leaves_with_gil(tid, 0, now);
 		return;
+	}
 	if (state & TASK_DEAD || (e && e->start_ns != prev->start_time)) {
 		if (e)
 			end_thread(tid);
@@ -373,6 +402,7 @@ walk_inline void leaves(__u64 *ctx, struct task_struct *prev, __u32 state, __u64
 	adjust_period(now);
 	if (begin_wait(tid, state) && !take_wait(ctx, e, now))
 		lose_stack(tid);
+	leaves_with_gil(tid, 1, now);
 }
 
 /*

@@ -122,6 +122,15 @@ static void set_values(const struct collect *c, const struct rec_sample *rec, in
 	values[1 + rec->source] = (int64_t)rec->weight;
 }
 
+/* Sets how long the thread waited for the GIL, and others while it held the GIL. */
+static void set_gil_values(const struct collect *c, const struct waiting *w, int64_t *values)
+{
+	if (!c->config.waits)
+		return;
+	values[1 + c->config.n_sources] = (int64_t)MIN(w->gil_ns, (uint64_t)INT64_MAX);
+	values[2 + c->config.n_sources] = (int64_t)MIN(w->rec.blame_ns, (uint64_t)INT64_MAX);
+}
+
 static void add_wait(struct collect_stats *stats, const struct waiting *w)
 {
 	uint64_t ns = w->rec.weight, began_ns = MIN(w->shown_ns, w->rec.time_ns);
@@ -198,6 +207,7 @@ static int hand_on(struct collect *c, struct waiting *w, bool last)
 	s.time_ns =
 		w->shown_ns > c->config.start_ns ? (int64_t)(w->shown_ns - c->config.start_ns) : 0;
 	set_values(c, &w->rec, s.values);
+	set_gil_values(c, w, s.values);
 	r = profile_add(c->profile, &s);
 	if (!r && c->config.added)
 		r = c->config.added(c->config.ctx, &s);

@@ -7,9 +7,9 @@
 #include "records.h"
 #include "sampler/sources/event.h"
 
-/* Each event has a value of the profile, and the first value counts samples. */
+/* Each event has a value of the profile, the first value counts samples, and waits have two more. */
 #define SESSION_EVENTS                                                                             \
-	(PROFILE_MAX_VALUES - 1 < ABI_MAX_SOURCES ? PROFILE_MAX_VALUES - 1 : ABI_MAX_SOURCES)
+	(PROFILE_MAX_VALUES - 3 < ABI_MAX_SOURCES ? PROFILE_MAX_VALUES - 3 : ABI_MAX_SOURCES)
 
 struct session_events {
 	struct event v[SESSION_EVENTS]; /* the first is what the profile is mainly about */

@@ -50,6 +50,10 @@ static int make_profile(struct session *s)
 		m->values[1 + i] = (struct profile_value_type){e->sample_type, e->source->unit};
 	}
 	m->n_values = 1 + s->events.n;
+	if (session_events_wait(&s->events)) {
+		m->values[m->n_values++] = (struct profile_value_type){"gil_wait", "nanoseconds"};
+		m->values[m->n_values++] = (struct profile_value_type){"gil_blame", "nanoseconds"};
+	}
 	m->default_value = 1;
 	m->period_type = m->values[1];
 	m->period = s->events.v[0].period ? s->events.v[0].period : 1;

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/system/clock.h"
 #include "sampler/internal.h"
+#include "waiters.h"
 #include "sample.skel.h"
 
 int waits_source(const struct sampler *s)
@@ -18,6 +19,16 @@ int waits_source(const struct sampler *s)
 		if (s->config.sources[i].event.source == &source_wait)
 			return (int)i;
 	return -1;
+}
+
+/* The event whose samples are of CPU time; ABI_MAX_SOURCES: none is. */
+static uint8_t cpu_source(const struct sampler *s)
+{
+	unsigned i = 0;
+
+	while (i < s->config.n_sources && !s->config.sources[i].event.source->clock)
+		i++;
+	return i < s->config.n_sources ? (uint8_t)i : ABI_MAX_SOURCES;
 }
 
 void waits_prepare(struct sampler *s)
@@ -30,9 +41,12 @@ void waits_prepare(struct sampler *s)
 	if (source >= 0) {
 		s->skel->rodata->wait_source = (uint8_t)source;
 		s->skel->rodata->own_tgid = (uint32_t)getpid();
+		s->skel->rodata->counts_gil = true;
+		s->skel->rodata->blame_source = cpu_source(s);
 		return;
 	}
 	bpf_map__set_max_entries(s->skel->maps.waits, 1);
+	bpf_map__set_max_entries(s->skel->maps.gils, 1);
 }
 
 /* How long the thread was ready to run and had no CPU, by /proc; 0 if that can't be read. */
@@ -71,6 +85,38 @@ static uint64_t owed_of(const struct wait_entry *e)
 	return owed;
 }
 
+static bool waits_for_gil(const struct wait_entry *e)
+{
+	return e->away == AWAY_WAITS || e->away == AWAY_UNCOUNTED;
+}
+
+/* How long others have waited since the thread left its CPU with the GIL. */
+static uint64_t blame_since(const struct sampler *s, const struct wait_entry *e)
+{
+	struct gil_key key = {.wait = e->gil, .tgid = e->wait.sample.proc.tgid};
+	uint64_t value, sum;
+
+	if (e->away != AWAY_HOLDS ||
+	    bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.gils), &key, &value))
+		return 0;
+	sum = gil_value(value, clock_ns(CLOCK_MONOTONIC)).sum_ns;
+	return sum - MIN(sum, e->others_ns);
+}
+
+/* Adds what the thread did with the GIL, as far as no record has it. */
+static void add_gil(const struct sampler *s, struct wait_entry *e)
+{
+	struct rec_wait *wait = &e->wait;
+	uint64_t ns = e->phase == WAIT_IS_OVER ? e->gil_ns : 0;
+
+	if (e->phase == WAIT_WAITS && waits_for_gil(e))
+		ns = e->over_ns - MIN(wait->since_ns, e->over_ns);
+	wait->gil_ns = ns + e->gil_owed_ns;
+	wait->sample.blame_ns = e->phase == WAIT_IS_OVER ? e->held_ns : blame_since(s, e);
+	if (wait->sample.gil == GIL_HELD)
+		wait->sample.blame_ns += e->blame_ns;
+}
+
 static void hand_on(struct sampler *s, struct wait_entry *e)
 {
 	struct rec_wait *wait = &e->wait;
@@ -82,6 +128,7 @@ static void hand_on(struct sampler *s, struct wait_entry *e)
 		e->over_ns = s->ended_ns;
 		wait->flags |= WAIT_OPEN;
 	}
+	add_gil(s, e);
 	ns = e->over_ns - MIN(wait->since_ns, e->over_ns);
 	ns -= MIN(ns, ready);
 	wait->sample.time_ns = e->over_ns;

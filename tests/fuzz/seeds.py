@@ -43,11 +43,11 @@ def native(number, kernel, pcs, version=0):
 
 
 def sample(number, outcome=0, kind=SAMPLE, walked=2):
-    return struct.pack("<BBBBIQQ", kind, outcome, 4, walked, 0x7ffffff0, 2500, number) + PROCESS + struct.pack("<QQ", 1000000, 3000000)
+    return struct.pack("<BBBBIQQ", kind, outcome, 4, walked, 0x7ffffff0, 2500, number) + PROCESS + struct.pack("<QQQ", 1000000, 3000000, 400000)
 
 
 def wait(number, call=0, fd=1, state=1, flags=0):
-    return sample(number, kind=WAIT) + struct.pack("<QQQiHBB", 2000000, 3, 0, call, state, fd, flags)
+    return sample(number, kind=WAIT) + struct.pack("<QQQQiHBB", 2000000, 700000, 3, 0, call, state, fd, flags)
 
 
 def process(state=2):

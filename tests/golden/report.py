@@ -766,6 +766,40 @@ def gil(path):
     check("gil-by-of-waits", "\n  share    gil, of waiting threads\n" in text, text)
 
 
+def gil_waits(work):
+    """Who waited for the GIL, and what the holder did: w waits from 0 to 8 s, v from 4 to 8 s. h holds
+    it in 1 s, for one waiter, and in 5 s, for two; s sleeps with it for 3 s, from 5 s on."""
+    rows = [{"type": "krait", "version": 1, "duration_nanos": 9 * 10 ** 9, "sample_types": [
+        {"type": "samples", "unit": "count"}] + [{"type": t, "unit": "nanoseconds"} for t in ("cpu", "off_cpu", "gil_wait", "gil_blame")]},
+            {"type": "mapping", "id": 1, "name": "[python 3.12]"},
+            {"type": "frame", "id": 1, "mapping": 1, "name": "dumps", "file": "/usr/lib/python3.12/json/__init__.py", "line": 231},
+            {"type": "frame", "id": 2, "mapping": 1, "name": "work", "file": "/srv/app.py", "line": 88},
+            {"type": "frame", "id": 3, "mapping": 1, "name": "rest", "file": "/srv/app.py", "line": 99},
+            {"type": "stack", "id": 1, "frames": [2, 1]}, {"type": "stack", "id": 2, "frames": [3]}, {"type": "stack", "id": 3, "frames": [2]}]
+    s = 10 ** 9
+    for i, (thread, gil, state, stack, at, values) in enumerate((
+            ("w", "waiting", "gil", 3, 0, [0, 0, 8 * s, 8 * s, 0]), ("v", "waiting", "gil", 3, 4, [0, 0, 4 * s, 4 * s, 0]),
+            ("h", "held", "running", 1, 1, [1, 2 * s, 0, 0, 2 * s]), ("h", "held", "running", 1, 5, [1, 2 * s, 0, 0, 4 * s]),
+            ("s", "held", "sleep", 2, 5, [0, 0, 3 * s, 0, 4 * s])), 1):
+        rows += [{"type": "labels", "id": i, "labels": {"pid": "7", "tid": str(ord(thread)), "thread": thread, "gil": gil, "state": state}},
+                 {"type": "sample", "stack": stack, "labels": i, "values": values, "time": at * s}]
+    data = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    text = krait("report", "-", "--by", "gil", stdin=data).stdout.decode()
+    check("gil-waited", "Threads waited 12.0 s for the GIL, 50 % of it while h was in json.dumps (/srv/app.py:88); "
+          "for 17 % no holder was seen" in text.replace("\n     ", " "), text)
+    check("gil-asleep", "s held the GIL while it waited 3.00 s in app.rest (/srv/app.py:99); meanwhile others waited 4.00 s for" in
+          text.replace("\n     ", " "), text)
+    matrix = [line.split() for line in text.split("waited for the GIL while it was held by")[-1].splitlines()[1:4]]
+    check("gil-matrix", matrix == [["h", "s", "others", "nobody"], ["w", "4.00", "s", "2.00", "s", "-", "2.00", "s"],
+                                   ["v", "2.00", "s", "2.00", "s", "-", "-"]], text)
+    md = krait("report", "-", "--by", "gil", "--format", "md", stdin=data).stdout.decode()
+    check("gil-matrix-md", "| w | 4.00 s | 2.00 s | - | 2.00 s |" in md, md)
+    old = krait("report", "-", "--by", "gil", stdin=data.replace(b"gil_", b"old_")).stdout.decode()
+    check("gil-without", "waited for the GIL" not in old, old)
+    blame = krait("report", "-", "--value", "gil_blame", "--format", "folded", stdin=data).stdout.decode()
+    check("gil-blame-folded", sorted(int(line.split()[-1]) for line in blame.splitlines()) == [4 * s, 6 * s], blame)
+
+
 def waits_in_time(work):
     """Files that show time show a wait from its beginning, which is its sample's time, to its end.
     The thread waited from 1 to 2 s and from 3 to 3.5 s."""
@@ -1329,6 +1363,7 @@ def main():
         speedscope_and_back(work, path, "made")
         speedscope_and_back(work, GO, "go")
         waits_in_time(work)
+        gil_waits(work)
         firefox_and_back(work, path, "made")
         firefox_and_back(work, GO, "go")
         firefox_of_today(work, path)

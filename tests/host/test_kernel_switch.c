@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What a thread waited, from its switches to its records: no time is lost if the ring is full or a
- * stack can't be taken, which threads are recorded, which waits are of one site, and what becomes of
- * waits that user space has read.
+ * stack can't be taken, which threads are recorded, which waits are of one site, what becomes of
+ * waits that user space has read, how long threads waited for the GIL, and for whom.
  */
 #include "kernel_capture.h"
 
@@ -39,11 +39,22 @@ static void enter(uint64_t number, uint64_t arg)
 #endif
 }
 
+static void enter_futex(uint64_t addr, uint64_t operation)
+{
+	enter(CALL_FUTEX, addr);
+#ifdef __aarch64__
+	((struct pt_regs___a64 *)(void *)regs)->regs[1] = operation;
+#else
+	memcpy(regs + 13 * sizeof(operation), &operation, sizeof(operation));
+#endif
+}
+
 static int setup(void **state)
 {
 	(void)state;
 	capture_begin();
 	shim_map(waits);
+	shim_map(gils);
 	make(&idle, 1, NULL);
 	idle.task.flags = PF_KTHREAD;
 	shim.regs = regs;
@@ -280,6 +291,147 @@ static void test_added_too_late(void **state)
 	assert_int_equal(counted(COUNT_WAIT_UNSEEN), unseen);
 }
 
+#define A_GIL	  0x7f0000002000ull
+#define A_HOLDER  0x7f0000003000ull
+#define A_STATE	  0x7f0000004000ull
+#define UNIT	  (1 << GIL_SHIFT)
+#define WAIT_CALL 128 /* FUTEX_WAIT | FUTEX_PRIVATE_FLAG */
+
+static struct {
+	uint64_t holder;
+	int32_t locked, reserved;
+} gil_words;
+
+/* Another thread of the process, which waits for the same GIL. */
+static struct wait_entry other;
+
+/* The thread has waited, and it is known where its GIL is. No further stack is taken. */
+static void know_gil(void)
+{
+	struct wait_entry *e;
+
+	wait_for(MS);
+	leave(0);
+	switch_tasks(&idle, &process);
+	e = entry();
+	e->gil = other.gil = A_GIL;
+	e->gil_bytes = 100;
+	e->gil_holder = A_HOLDER;
+	e->gil_locks = 1;
+	e->tstate = A_STATE;
+	other.wait.sample.proc = e->wait.sample.proc;
+	gil_words.holder = gil_words.locked = 0;
+	shim_give(A_HOLDER, &gil_words, sizeof(gil_words));
+	wait_period_ns = PERIOD_MOST;
+	for (int i = 0; i < WAIT_SITES; i++)
+		e->sites[i].average_ns = 1;
+}
+
+static struct gil_now gil_now(void)
+{
+	return gil_value(*gil_of_entry(entry()), shim.now_ns);
+}
+
+/* Waiters and the sum of their waits come out of one word, however the waits overlap. */
+static void test_gil_value(void **state)
+{
+	uint64_t units = 5000000, value = GIL_FIRST, sum = GIL_FIRST;
+	unsigned n = 0, random = 1;
+
+	(void)state;
+	for (int i = 0; i < 10000; i++) {
+		bool begins = !n || (n < 1000 && (random = random * 1103515245 + 12345) >> 31);
+
+		units += i % 97;
+		sum += n * (uint64_t)(i % 97);
+		value += begins ? GIL_ONE - units : units - GIL_ONE;
+		n += begins ? 1 : -1u;
+		assert_int_equal(gil_value(value, units * UNIT).waiters, n);
+		assert_int_equal(gil_value(value, units * UNIT).sum_ns, sum * UNIT);
+	}
+}
+
+/* A wait for the GIL counts from leaving the CPU to coming back, with the time without a CPU. */
+static void test_gil_wait(void **state)
+{
+	const struct rec_wait *last;
+
+	(void)state;
+	know_gil();
+	enter_futex(A_GIL + 8, WAIT_CALL);
+	leave(SLEEPS);
+	assert_int_equal(gil_now().waiters, 1);
+	shim.now_ns += 8 * MS;
+	process.task.sched_info.run_delay += 3 * MS;
+	switch_tasks(&idle, &process);
+	assert_int_equal(gil_now().waiters, 0);
+	assert_in_range(gil_now().sum_ns - GIL_FIRST * UNIT, 8 * MS - UNIT, 8 * MS + UNIT);
+	enter_futex(A_GIL + 100, WAIT_CALL); /* this isn't the GIL's any more */
+	wait_for(4 * MS);
+	leave(TASK_DEAD);
+	assert_int_equal(sent_ns(), (1 + 5 + 4) * MS);
+	last = (const void *)shim.sent[shim.n_sent - 1].bytes;
+	assert_int_equal(last->gil_ns, 8 * MS);
+}
+
+/* A wait whose end wasn't seen ends when the thread leaves its CPU again. */
+static void test_gil_unseen(void **state)
+{
+	(void)state;
+	know_gil();
+	enter_futex(A_GIL + 8, WAIT_CALL);
+	leave(SLEEPS);
+	leave(SLEEPS);
+	assert_int_equal(gil_now().waiters, 1);
+	enter(NUMBER_READ, 3);
+	leave(SLEEPS);
+	assert_int_equal(gil_now().waiters, 0);
+}
+
+/* What others wait while the holder has no CPU is the holder's, whether it is ready to run or not. */
+static void test_gil_held(void **state)
+{
+	(void)state;
+	know_gil();
+	gil_words.holder = A_STATE;
+	gil_words.locked = 1;
+	gil_wait_begins(&other);
+	leave(0);
+	shim.now_ns += 7 * MS;
+	gil_wait_begins(&other); /* a second thread */
+	shim.now_ns += 2 * MS;
+	switch_tasks(&idle, &process);
+	assert_in_range(entry()->blame_ns, 11 * MS - 2 * UNIT, 11 * MS + 2 * UNIT);
+	entry()->blame_ns = 0;
+	enter(NUMBER_READ, 3);
+	leave(SLEEPS);
+	shim.now_ns += 5 * MS;
+	switch_tasks(&idle, &process);
+	assert_in_range(entry()->held_ns, 10 * MS - 2 * UNIT, 10 * MS + 2 * UNIT);
+	gil_words.locked = 0;
+	leave(0);
+	shim.now_ns += 6 * MS;
+	switch_tasks(&idle, &process);
+	assert_in_range(entry()->blame_ns, 10 * MS - 2 * UNIT, 10 * MS + 2 * UNIT);
+}
+
+/* When the last thread of the process ends, the GIL's entry goes. */
+static void test_gil_forgotten(void **state)
+{
+	struct signal_struct alive = {.live = {1}};
+
+	(void)state;
+	know_gil();
+	gil_wait_begins(&other);
+	process.task.signal = &alive;
+	leave(TASK_DEAD);
+	assert_int_equal(shim_find(&gils)->n, 1);
+	know_gil();
+	alive.live.counter = 0;
+	leave(TASK_DEAD);
+	assert_int_equal(shim_find(&gils)->n, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -294,6 +446,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_began_before, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_read_before_it_ran, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_added_too_late, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_gil_value, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_gil_wait, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_gil_unseen, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_gil_held, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_gil_forgotten, setup, teardown),
 	};
 
 	return cmocka_run_group_tests_name("switch", tests, NULL, NULL);

@@ -20,10 +20,15 @@ static const struct profile_value_type *sampled_event(const struct profile_meta 
 	return NULL;
 }
 
-/* The other time of krait's own recordings is off_cpu, how long threads waited. */
+static bool is_of_gil(const struct profile_value_type *v)
+{
+	return streq(v->type, "gil_wait") || streq(v->type, "gil_blame");
+}
+
+/* The other times of krait's own recordings are of waits: off_cpu, and those for the GIL. */
 static bool is_cpu_time(const struct profile_value_type *v)
 {
-	return streq(v->unit, "nanoseconds") && !streq(v->type, "off_cpu");
+	return streq(v->unit, "nanoseconds") && !streq(v->type, "off_cpu") && !is_of_gil(v);
 }
 
 /* Are values of the two types comparable? Tools have different names for CPU time. */
@@ -45,7 +50,7 @@ static const char *common_value(const struct profile_meta *a, const struct profi
 	bool differ = diff_samples_differ(a, b);
 
 	for (unsigned i = a->n_values; i--;) {
-		if (differ && streq(a->values[i].type, "samples"))
+		if ((differ && streq(a->values[i].type, "samples")) || is_of_gil(&a->values[i]))
 			continue;
 		for (unsigned k = 0; k < b->n_values; k++)
 			if (profile_same_type(&a->values[i], &b->values[k]))

@@ -161,6 +161,9 @@ const char *view_by_heading(const char *by, const char *value)
 {
 	if (!streq(by, "gil"))
 		return by;
-	return streq(value, "off_cpu") ? "gil, of waiting threads"
-				       : "gil, of running threads: waiting threads have no samples";
+	if (streq(value, "gil_blame"))
+		return "gil, of threads for which others waited";
+	return streq(value, "off_cpu") || streq(value, "gil_wait")
+		       ? "gil, of waiting threads"
+		       : "gil, of running threads: waiting threads have no samples";
 }

@@ -61,7 +61,7 @@ static const struct option_row rows[] = {
 	 .set = value_string,
 	 .field = RECORD_FIELD(value),
 	 .initial = "samples in folded stacks, else time, or the event that was counted",
-	 .complete = "samples cpu off_cpu",
+	 .complete = "samples cpu off_cpu gil_wait gil_blame",
 	 .help = "the value that text and pictures show"},
 	{.name = "add-label",
 	 .arg = "KEY=VALUE",

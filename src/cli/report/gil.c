@@ -179,8 +179,12 @@ int report_add_gil(const struct report_facts *f, int width, struct str *out)
 	struct lines l = {.out = out, .width = width};
 	_cleanup_str_ struct str text = {};
 	report_shares shares = {};
-	int r = report_shares_of(f, "gil", &shares);
+	int r;
 
+	/* of these values the label says nothing new */
+	if (str_starts(profile_meta(f->p)->values[f->value].type, "gil_"))
+		return 0;
+	r = report_shares_of(f, "gil", &shares);
 	if (!r && shares.n) {
 		str_addf(&text, "GIL, of the %s%s: ", report_value_words(f),
 			 is_off_cpu(f) ? "" : " (waiting threads have none)");

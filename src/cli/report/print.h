@@ -36,6 +36,12 @@ void report_print_lede(struct report_printer *p);
 void report_print_use(struct report_printer *p);
 void report_print_notes(struct report_printer *p);
 
+/*
+ * With --by gil: prints a table of who waited for whom, if the recording knows. 0 or -errno +
+ * message.
+ */
+_must_use_ int report_print_gil_matrix(struct report_printer *p);
+
 /* Prints the tree of the heaviest paths. 0 or -errno + message. */
 _must_use_ int report_print_tree(struct report_printer *p);
 

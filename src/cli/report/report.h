@@ -107,6 +107,14 @@ _must_use_ int report_add_gil(const struct report_facts *f, int width, struct st
  * recording doesn't know. 0 or -errno + message.
  */
 _must_use_ int report_add_states(const struct report_facts *f, bool md, struct str *out);
+/*
+ * Appends what the values gil_wait and gil_blame say, in lines of @width columns; @md: as Markdown,
+ * a line for each sentence. As report_add_gil().
+ */
+_must_use_ int report_add_gil_waits(const struct report_facts *f, int width, bool md,
+				    struct str *out);
+/* The index of the value of type @type, in nanoseconds; -1: there is none. */
+int report_value_index(const struct report_facts *f, const char *type);
 const char *report_value_words(const struct report_facts *f);
 /* Is it a comment that every report prints: what a reader left out or mended? */
 bool report_is_note(const char *comment);

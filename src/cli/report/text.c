@@ -236,6 +236,7 @@ static int add_gil(struct report_printer *p)
 	_cleanup_str_ struct str b = {};
 	int r = report_add_gil(p->f, p->md ? INT32_MAX : p->style->width, &b);
 
+	r = r ? r : report_add_gil_waits(p->f, p->style->width, p->md, &b);
 	for (const char *s = str_cstr(&b), *end; !r && (end = strchr(s, '\n')); s = end + 1) {
 		str_add(&p->shares, p->md ? "\n" : "");
 		str_add_n(&p->shares, s, (size_t)(end + 1 - s));
@@ -322,7 +323,7 @@ static int print_tables(struct report_printer *p)
 	if (!r && p->style->tree)
 		r = report_print_tree(p);
 	else if (!r && p->style->by)
-		r = print_shares(p, p->style->by);
+		r = print_shares(p, p->style->by) ?: report_print_gil_matrix(p);
 	if (!r && p->style->per_process)
 		r = print_other_shares(p, "process");
 	if (!r && p->style->per_thread)

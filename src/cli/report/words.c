@@ -18,6 +18,10 @@ const char *report_value_words(const struct report_facts *f)
 		return "CPU time";
 	if (streq(type, "off_cpu"))
 		return "time waiting";
+	if (streq(type, "gil_wait"))
+		return "time waiting for the GIL";
+	if (streq(type, "gil_blame"))
+		return "time that others waited for the GIL";
 	return type;
 }
 

@@ -111,7 +111,11 @@ struct collect_config {
 	uint64_t start_ns;
 	unsigned n_sources; /* events: the profile's value of each is 1 + rec_sample.source */
 	int cpu_source;	    /* whose samples are due by CPU time; -1: none */
-	bool waits;	    /* waits are recorded too, so samples say that the thread ran */
+	/*
+	 * waits are recorded too, so samples say that the thread ran, and the profile has two
+	 * values behind those of the events: gil_wait and gil_blame
+	 */
+	bool waits;
 	/* tells whether the user may see a process; NULL: every process may be shown */
 	bool (*may_see)(int procdir);
 	/*

@@ -16,6 +16,7 @@ struct waiting {
 	uint32_t state;	   /* what the thread waited for (wait_state.h); 0: it ran */
 	bool met;	   /* its thread was met, and the sample counted, since the last flush */
 	uint64_t shown_ns; /* its time in the profile: when it was taken, or the wait began */
+	uint64_t gil_ns;   /* how long the thread waited for the GIL */
 };
 
 /* A stack that has no name yet. */

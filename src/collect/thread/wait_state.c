@@ -60,7 +60,8 @@ static uint32_t what_for(const struct rec_wait *wait)
 		return WAIT_FROZEN + 1;
 	if (wait->call < 0)
 		return wait->state & UNINTERRUPTIBLE ? OWN + PAGE_FAULT : NUMBERED;
-	if (rule->kind == WAIT_LOCK && wait->sample.gil == GIL_WAITING)
+	if (wait->flags & WAIT_FOR_GIL ||
+	    (rule->kind == WAIT_LOCK && wait->sample.gil == GIL_WAITING))
 		return WAIT_GIL + 1;
 	if (rule->kind == WAIT_IO)
 		return by_descriptor(wait, rule);

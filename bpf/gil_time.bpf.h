@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * How long threads wait for each GIL, and for whom (docs/decisions/0024). The switch program counts
+ * the threads that wait for a GIL. A sample of CPU time of the thread that holds it stands for as
+ * many such waits as there are then. For a holder without a CPU the sum of the waits is taken when
+ * it leaves and when it comes back.
+ */
+#ifndef BPF_GIL_TIME_H
+#define BPF_GIL_TIME_H
+
+#include "maps.bpf.h"
+#include "python/call.bpf.h"
+#include "waiters.h"
+
+/* waits are recorded, so the waiters of each GIL are counted */
+const volatile bool counts_gil;
+/* the event whose samples count what others waited: its weights are times of a CPU */
+const volatile __u8 blame_source = ABI_MAX_SOURCES;
+
+/* The GILs that threads have waited for. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1024); /* 1 if waits aren't recorded */
+	__type(key, struct gil_key);
+	__type(value, __u64); /* gil_value() */
+} gils SEC(".maps");
+
+walk_inline __u64 *gil_of_entry(const struct wait_entry *e)
+{
+	struct gil_key key = {.wait = e->gil, .tgid = e->wait.sample.proc.tgid};
+
+	return bpf_map_lookup_elem(&gils, &key);
+}
+
+/* The sum of all waits for the GIL of the thread of @e so far. */
+walk_inline __u64 gil_sum(const struct wait_entry *e)
+{
+	const volatile __u64 *value = gil_of_entry(e);
+
+	return value ? gil_value(*value, walk_clock()).sum_ns : GIL_FIRST << GIL_SHIFT;
+}
+
+/* The thread of @e begins to wait for its GIL. False: there is no room to count that. */
+walk_inline bool gil_wait_begins(const struct wait_entry *e)
+{
+	struct gil_key key = {.wait = e->gil, .tgid = e->wait.sample.proc.tgid};
+	__u64 first = GIL_FIRST, *value = bpf_map_lookup_elem(&gils, &key);
+
+	if (!value) {
+		bpf_map_update_elem(&gils, &key, &first, BPF_NOEXIST);
+		value = bpf_map_lookup_elem(&gils, &key);
+	}
+	if (!value)
+		return false;
+	__sync_fetch_and_add(value, GIL_ONE - (walk_clock() >> GIL_SHIFT));
+	return true;
+}
+
+walk_inline void gil_wait_ends(const struct wait_entry *e)
+{
+	__u64 *value = gil_of_entry(e);
+
+	if (value)
+		__sync_fetch_and_add(value, (walk_clock() >> GIL_SHIFT) - GIL_ONE);
+}
+
+/* Does the thread of @e, the current one, wait in a futex call for its GIL? */
+walk_inline bool is_gil_futex(const struct wait_entry *e)
+{
+	return e->gil && e->futex && e->futex - e->gil < e->gil_bytes;
+}
+
+/*
+ * Does the thread of @e, the current one, hold its GIL? Up to 3.11 it does if its state is the
+ * current one. From 3.12 on the GIL says it. That is wrong between two stores of a thread that takes
+ * the GIL: then it says so of the holder before (docs/decisions/0007).
+ */
+walk_inline bool is_gil_holder(const struct wait_entry *e)
+{
+	struct {
+		__u64 holder;
+		__s32 locked, reserved;
+	} gil = {};
+
+	if (!e->gil || !e->gil_holder || !e->tstate || read_user(&gil, 12, e->gil_holder))
+		return false;
+	return gil.holder == e->tstate && (!e->gil_locks || gil.locked == 1);
+}
+
+/* The wait of the current thread; NULL: it has none. */
+walk_inline struct wait_entry *current_wait(void)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	__u32 tid = BPF_CORE_READ(task, pid);
+
+	return bpf_map_lookup_elem(&waits, &tid);
+}
+
+/* Finds the GIL of the thread that was walked. False: it has none, or it isn't readable. */
+walk_inline bool find_walked_gil(const struct walk *w, struct gil_place *g)
+{
+	const struct py_layout *l = layout_of(w);
+
+	return l && w->thread == THREAD_STATE && find_gil(w, l, g) && g->wait != NO_WORD;
+}
+
+/* Keeps the place of the GIL of the current thread, which was walked, with its wait. */
+walk_global int note_gil(__u32 slot)
+{
+	struct wait_entry *e = current_wait();
+	const struct walk *w = walk_state(slot);
+	struct gil_place g = {};
+
+	if (!e || !w)
+		return 0;
+	e->gil = 0;
+	if (!find_walked_gil(w, &g))
+		return 0;
+	e->gil = g.wait;
+	e->gil_bytes = w->where.gil_wait_bytes;
+	e->gil_locks = w->where.gil != PY_GIL_CURRENT;
+	e->gil_holder = e->gil_locks ? g.holder : w->where.tstate_current;
+	e->tstate = w->tstate;
+	return 0;
+}
+
+/*
+ * For a sample of @weight ns of the current thread, which was walked and holds the GIL: returns how
+ * long others waited meanwhile. That includes what they waited while the thread held the GIL and had
+ * no CPU, unless a record of a wait has that.
+ */
+walk_global __u64 blame_holder(__u32 slot, __u64 weight)
+{
+	const struct walk *w = walk_state(slot);
+	const volatile __u64 *value;
+	struct gil_place g = {};
+	struct gil_key key = {};
+	struct wait_entry *e;
+	__u64 ns = 0;
+
+	if (!w || !find_walked_gil(w, &g))
+		return 0;
+	key.wait = g.wait;
+	key.tgid = w->proc.tgid;
+	value = bpf_map_lookup_elem(&gils, &key);
+	if (value)
+		ns = weight * gil_value(*value, walk_clock()).waiters;
+	e = current_wait();
+	if (e) {
+		ns += e->blame_ns;
+		e->blame_ns = 0;
+	}
+	return ns;
+}
+
+/*
+ * Thread @tid, the current one, leaves the CPU at @now. @waits_for: it waits for something; else it
+ * is ready to run. Notes whether it waits for the GIL or holds it. It also waits for the GIL if it
+ * was woken up in a futex call on it and hasn't left that call yet.
+ */
+walk_global int leaves_with_gil(__u32 tid, __u32 waits_for, __u64 now)
+{
+	struct wait_entry *e = bpf_map_lookup_elem(&waits, &tid);
+	struct futex_call call = {.op = -1};
+
+	if (!e)
+		return 0;
+	if (e->away == AWAY_WAITS) /* it wasn't seen that the thread came back */
+		gil_wait_ends(e);
+	e->away = AWAY_NEITHER;
+	e->gil_ns = e->held_ns = 0;
+	e->gone_ns = now;
+	if (!waits_for) {
+		read_futex_call((void *)bpf_get_current_task(), &call);
+		e->futex = is_waiting_call(&call) ? call.addr : 0;
+	}
+	if (is_gil_futex(e)) {
+		if (waits_for && e->times)
+			e->wait.flags |= WAIT_FOR_GIL;
+		e->away = gil_wait_begins(e) ? AWAY_WAITS : AWAY_UNCOUNTED;
+	} else if (is_gil_holder(e) || (waits_for && e->times && e->wait.sample.gil == GIL_HELD)) {
+		e->others_ns = gil_sum(e);
+		e->away = AWAY_HOLDS;
+	}
+	return 0;
+}
+
+/*
+ * Thread @tid gets a CPU again, at @now. If it has held the GIL, others may have waited for that.
+ * The record of its wait says so, or, if it was ready to run all the time, its next sample.
+ */
+walk_global int comes_with_gil(__u32 tid, __u64 now)
+{
+	struct wait_entry *e = bpf_map_lookup_elem(&waits, &tid);
+	__u64 ns = 0, waited = 0;
+
+	if (!e)
+		return 0;
+	if (e->away == AWAY_HOLDS)
+		ns = gil_sum(e) - e->others_ns;
+	else
+		waited = now - e->gone_ns;
+	if ((__s64)ns < 0)
+		ns = 0;
+	if (e->away == AWAY_WAITS)
+		gil_wait_ends(e);
+	e->away = AWAY_NEITHER;
+	if (e->phase == WAIT_WAITS) {
+		e->gil_ns = waited;
+		e->held_ns = ns;
+	} else {
+		e->gil_owed_ns += waited;
+		e->blame_ns += ns;
+	}
+	return 0;
+}
+
+/* The last thread of a process ends: nobody waits for its GIL any more. */
+walk_inline void forget_gil(const struct wait_entry *e)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct gil_key key = {.wait = e->gil, .tgid = e->wait.sample.proc.tgid};
+
+	if (e->gil && BPF_CORE_READ(task, signal, live.counter) <= 0)
+		bpf_map_delete_elem(&gils, &key);
+}
+
+/* How much of @all is @part's share in @whole, which is at least @part; all of it if that is 0. */
+walk_inline __u64 share_of(__u64 all, __u64 part, __u64 whole)
+{
+	return whole ? all * ((part << 10) / whole) >> 10 : all;
+}
+
+#endif

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Who waited for whom: what others waited while a thread held the GIL (gil_blame) is divided between
+ * the threads of its process that waited then (gil_wait, from the time of the sample on). "Then" is
+ * the same 10 ms, because files have no finer times by default, or the time that the holder waited.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "cli/cells.h"
+#include "cli/report/print.h"
+#include "picture/markup.h"
+
+#define BUCKET_NS ((int64_t)10000000)
+#define SHOWN	  6 /* the most threads that have a row or a column of their own */
+/* the most comparisons of a wait with a holder: beyond it, who waited isn't known */
+#define WORK_MOST 100000000
+
+/* A time in which a thread waited for the GIL, or held it. */
+struct span {
+	int64_t from, to;
+	int64_t ns;	  /* of a holder: what others waited for it */
+	uint32_t process; /* string id of label `pid` */
+	uint32_t thread;  /* index in matrix.threads */
+};
+
+typedef VEC(struct span) spans;
+
+struct thread {
+	uint32_t name; /* string id of the label `thread`; 0: others, or not known */
+	int64_t waited, blamed;
+	/* 1 + index in .waiters and .holders; 0: not known; SHOWN + 1: another thread */
+	uint32_t row, column;
+};
+
+struct matrix {
+	const struct report_facts *f;
+	unsigned wait, blame, off_cpu;
+	VEC(struct thread) threads; /* the first stands for what isn't known */
+	struct map by_name;
+	spans waits, holds;
+	bool timeless;				 /* some samples have no time */
+	size_t work;				 /* how many waits were compared with a holder */
+	uint32_t waiters[SHOWN], holders[SHOWN]; /* threads that are shown, the largest first */
+	size_t n_waiters, n_holders;
+	int64_t cells[SHOWN + 2][SHOWN + 2]; /* [thread.row][thread.column] */
+};
+
+static int thread_of(struct matrix *m, uint32_t labels, uint32_t *ret)
+{
+	uint32_t name = profile_label_value(m->f->p, labels, "thread")
+				?: profile_label_value(m->f->p, labels, "tid");
+	const uint64_t *at = map_get(&m->by_name, name);
+
+	*ret = at ? (uint32_t)*at : (uint32_t)m->threads.n;
+	if (at)
+		return 0;
+	return vec_push(&m->threads, (struct thread){.name = name})
+		       ?: map_put(&m->by_name, name, *ret);
+}
+
+static int take_sample(void *arg, const struct profile_sample *s)
+{
+	struct matrix *m = arg;
+	int64_t waited = s->values[m->wait], blamed = s->values[m->blame];
+	struct span span = {.from = s->time_ns,
+			    .ns = blamed,
+			    .process = profile_label_value(m->f->p, s->labels, "pid")};
+	int r;
+
+	if (waited <= 0 && blamed <= 0)
+		return 0;
+	m->timeless |= s->time_ns < 0;
+	r = thread_of(m, s->labels, &span.thread);
+	if (!r && waited > 0 && !__builtin_add_overflow(span.from, waited, &span.to)) {
+		costs_sum(&m->threads.v[span.thread].waited, waited);
+		r = vec_push(&m->waits, span);
+	}
+	span.from -= span.from % BUCKET_NS;
+	if (__builtin_add_overflow(
+		    span.from, MAX(m->off_cpu ? s->values[m->off_cpu] : 0, BUCKET_NS), &span.to))
+		span.to = INT64_MAX;
+	if (!r && blamed > 0) {
+		costs_sum(&m->threads.v[span.thread].blamed, blamed);
+		r = vec_push(&m->holds, span);
+	}
+	return r ? err_set(-ENOMEM, "out of memory") : 0;
+}
+
+static int compare_spans(const void *va, const void *vb)
+{
+	const struct span *a = va, *b = vb;
+
+	return a->from < b->from ? -1 : a->from > b->from;
+}
+
+/* For how long the wait overlaps the time of the holder. */
+static int64_t overlap(const struct span *wait, const struct span *hold)
+{
+	int64_t from = MAX(wait->from, hold->from), to = MIN(wait->to, hold->to);
+
+	if (wait->process != hold->process || wait->thread == hold->thread)
+		return 0;
+	return to > from ? to - from : 0;
+}
+
+static int64_t *cell(struct matrix *m, uint32_t waiter, uint32_t holder)
+{
+	return &m->cells[m->threads.v[waiter].row][m->threads.v[holder].column];
+}
+
+/* Divides what others waited for @hold between the waits @open. */
+static void divide(struct matrix *m, const struct span *hold, const spans *open)
+{
+	double whole = 0;
+
+	m->work += open->n;
+	if (m->work <= WORK_MOST)
+		vec_foreach(wait, open)
+			whole += (double)overlap(wait, hold);
+	if (whole <= 0) {
+		costs_sum(cell(m, 0, hold->thread), hold->ns);
+		return;
+	}
+	vec_foreach(wait, open) {
+		double part = (double)overlap(wait, hold) / whole;
+
+		costs_sum(cell(m, wait->thread, hold->thread),
+			  part < 1 ? (int64_t)((double)hold->ns * part) : hold->ns);
+	}
+}
+
+/* Removes the waits that ended before @from, and adds those that begin up to @to. */
+static int renew(spans *open, const spans *waits, size_t *next, int64_t from, int64_t to)
+{
+	size_t kept = 0;
+
+	vec_foreach(wait, open)
+		if (wait->to > from)
+			open->v[kept++] = *wait;
+	open->n = kept;
+	for (; *next < waits->n && waits->v[*next].from <= to; ++*next)
+		if (waits->v[*next].to > from && vec_push(open, waits->v[*next]))
+			return -ENOMEM;
+	return 0;
+}
+
+static int fill(struct matrix *m)
+{
+	spans open = {};
+	size_t next = 0;
+	int r = 0;
+
+	if (m->waits.n)
+		qsort(m->waits.v, m->waits.n, sizeof(*m->waits.v), compare_spans);
+	if (m->holds.n)
+		qsort(m->holds.v, m->holds.n, sizeof(*m->holds.v), compare_spans);
+	vec_foreach(hold, &m->holds) {
+		r = r ?: renew(&open, &m->waits, &next, hold->from, hold->to);
+		if (!r)
+			divide(m, hold, &open);
+	}
+	vec_fini(&open);
+	return r;
+}
+
+/* The threads with most, the largest first, into ret[0..SHOWN). Returns how many. */
+static size_t largest(const struct matrix *m, bool waiters, uint32_t *ret)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 1; i < m->threads.n; i++) {
+		const struct thread *t = &m->threads.v[i];
+		int64_t ns = waiters ? t->waited : t->blamed;
+		size_t at = n;
+
+		while (at && ns > (waiters ? m->threads.v[ret[at - 1]].waited
+					   : m->threads.v[ret[at - 1]].blamed))
+			at--;
+		if (ns <= 0 || at == SHOWN)
+			continue;
+		n = MIN(n + 1, (size_t)SHOWN);
+		memmove(&ret[at + 1], &ret[at], (n - at - 1) * sizeof(*ret));
+		ret[at] = i;
+	}
+	return n;
+}
+
+/* Chooses which threads have rows and columns. */
+static void choose(struct matrix *m)
+{
+	m->n_waiters = largest(m, true, m->waiters);
+	m->n_holders = largest(m, false, m->holders);
+	for (size_t i = 1; i < m->threads.n; i++)
+		m->threads.v[i].row = m->threads.v[i].column = SHOWN + 1;
+	for (size_t i = 0; i < m->n_waiters; i++)
+		m->threads.v[m->waiters[i]].row = (uint32_t)i + 1;
+	for (size_t i = 0; i < m->n_holders; i++)
+		m->threads.v[m->holders[i]].column = (uint32_t)i + 1;
+}
+
+#define NAME_COLUMNS 16
+#define CELL_COLUMNS 11
+
+static void add_cell(struct str *out, const char *text, bool md)
+{
+	int n = cells_width(text, strlen(text));
+
+	if (md) {
+		str_add(out, " | ");
+		cells_add(out, text, NAME_COLUMNS, true, false);
+		return;
+	}
+	str_addf(out, "%*s", MAX(CELL_COLUMNS - n, 1), "");
+	cells_add(out, text, CELL_COLUMNS - 1, true, false);
+}
+
+static void add_ns(struct str *out, int64_t ns, bool md)
+{
+	_cleanup_str_ struct str text = {};
+
+	if (ns)
+		markup_add_value(&text, ns, "nanoseconds");
+	add_cell(out, ns ? str_cstr(&text) : "-", md);
+}
+
+static const char *name_of(const struct matrix *m, uint32_t thread)
+{
+	uint32_t name = m->threads.v[thread].name;
+
+	return name ? profile_get_string(m->f->p, name) : "not known";
+}
+
+/* Adds a row of the matrix. @waited: what its threads waited in all. */
+static void add_row(const struct matrix *m, const char *name, size_t row, int64_t waited, bool md,
+		    struct str *out)
+{
+	int64_t all = 0;
+
+	str_add(out, md ? "| " : "  ");
+	cells_add(out, name, NAME_COLUMNS, false, !md);
+	for (size_t i = 0; i < SHOWN + 2; i++) {
+		costs_sum(&all, m->cells[row][i]);
+		if (i && i <= m->n_holders)
+			add_ns(out, m->cells[row][i], md);
+	}
+	add_ns(out, m->cells[row][SHOWN + 1], md);
+	add_ns(out, MAX(waited - all, (int64_t)0), md);
+	str_add(out, md ? " |\n" : "\n");
+}
+
+static void add_head(const struct matrix *m, bool md, struct str *out)
+{
+	str_add(out, md ? "\n| waited for the GIL"
+			: "\n  waited for the GIL while it was held by, in columns\n");
+	if (!md)
+		cells_add(out, "", NAME_COLUMNS + 2, false, true);
+	for (size_t i = 0; i < m->n_holders; i++)
+		add_cell(out, name_of(m, m->holders[i]), md);
+	add_cell(out, "others", md);
+	add_cell(out, "nobody", md);
+	str_add(out, md ? " |\n|---" : "\n");
+	for (size_t i = 0; md && i < m->n_holders + 2; i++)
+		str_add(out, "|---:");
+	str_add(out, md ? "|\n" : "");
+}
+
+static void add_rows(const struct matrix *m, bool md, struct str *out)
+{
+	int64_t others = 0, unknown = 0;
+
+	add_head(m, md, out);
+	for (size_t i = 0; i < m->n_waiters; i++)
+		add_row(m, name_of(m, m->waiters[i]), i + 1, m->threads.v[m->waiters[i]].waited, md,
+			out);
+	vec_foreach(t, &m->threads)
+		if (t->row == SHOWN + 1)
+			costs_sum(&others, t->waited);
+	for (size_t i = 0; i < SHOWN + 2; i++)
+		costs_sum(&unknown, m->cells[0][i]);
+	if (others)
+		add_row(m, "others", SHOWN + 1, others, md, out);
+	if (unknown)
+		add_row(m, "not known", 0, unknown, md, out);
+}
+
+static int make(struct matrix *m, bool md, struct str *out)
+{
+	int r = vec_push(&m->threads, (struct thread){});
+
+	r = r ? err_set(r, "out of memory") : profile_each(m->f->p, take_sample, m);
+	if (r || !m->waits.n)
+		return r;
+	if (m->timeless) {
+		str_add(out, "\nWho waited for whom isn't known: samples have no times.\n");
+		return 0;
+	}
+	choose(m);
+	r = fill(m);
+	if (r)
+		return err_set(r, "out of memory");
+	add_rows(m, md, out);
+	return 0;
+}
+
+int report_print_gil_matrix(struct report_printer *p)
+{
+	const struct report_facts *f = p->f;
+	_cleanup_str_ struct str out = {};
+	int wait = report_value_index(f, "gil_wait"), blame = report_value_index(f, "gil_blame");
+	int off_cpu = report_value_index(f, "off_cpu"), r;
+	struct matrix m = {.f = f};
+
+	if (wait < 0 || blame < 0 || f->costs.less || !streq(p->style->by, "gil"))
+		return 0;
+	m.wait = (unsigned)wait;
+	m.blame = (unsigned)blame;
+	m.off_cpu = off_cpu > 0 ? (unsigned)off_cpu : 0;
+	map_init(&m.by_name);
+	r = make(&m, p->md, &out);
+	fputs(str_cstr(&out), p->out);
+	vec_fini(&m.threads);
+	vec_fini(&m.waits);
+	vec_fini(&m.holds);
+	map_fini(&m.by_name);
+	return r;
+}

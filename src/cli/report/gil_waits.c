@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * For how long threads waited for the GIL, and what the threads that held it did meanwhile: the
+ * values gil_wait and gil_blame.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "cli/cells.h"
+#include "cli/report/report.h"
+#include "picture/markup.h"
+#include "view/shape/roots.h"
+
+/* A line of a thread that held the GIL while others waited. */
+struct blame {
+	uint32_t labels; /* one of the thread's label sets */
+	uint32_t at;	 /* location of the line: the user's own, if there is one */
+	uint32_t owner;	 /* location of the function that has most of .ns */
+	int64_t ns, most;
+	int64_t asleep;	    /* the part of .ns during which the thread waited with the GIL */
+	int64_t asleep_own; /* how long the thread itself waited then */
+};
+
+struct blames {
+	const struct report_facts *f;
+	VEC(struct blame) all;
+	struct map at; /* thread and line -> index in .all */
+	unsigned wait, blame, off_cpu;
+	int64_t waited, blamed;
+};
+
+int report_value_index(const struct report_facts *f, const char *type)
+{
+	const struct profile_meta *m = profile_meta(f->p);
+
+	for (unsigned i = 0; i < m->n_values; i++)
+		if (streq(m->values[i].type, type) && streq(m->values[i].unit, "nanoseconds"))
+			return (int)i;
+	return -1;
+}
+
+static struct blame *blame_of(struct blames *b, uint32_t labels, uint32_t at)
+{
+	uint32_t thread = profile_label_value(b->f->p, labels, "tid")
+				  ?: profile_label_value(b->f->p, labels, "thread");
+	uint64_t key = (uint64_t)thread << 32 | at;
+	const uint64_t *found = map_get(&b->at, key);
+
+	if (found)
+		return &b->all.v[*found];
+	if (vec_push(&b->all, (struct blame){.labels = labels, .at = at}) ||
+	    map_put(&b->at, key, b->all.n - 1))
+		return NULL;
+	return &b->all.v[b->all.n - 1];
+}
+
+/* Does the thread wait, and not only lack a CPU? */
+static bool is_wait(const struct blames *b, const struct profile_sum *s)
+{
+	return b->off_cpu && s->values[b->off_cpu] > 0 &&
+	       !streq(profile_label_text(b->f->p, s->labels, "state"), "runnable");
+}
+
+static int take_sum(struct blames *b, const struct profile_sum *s)
+{
+	uint32_t owner = costs_owner(&b->f->costs, s->stack);
+	int64_t ns = s->values[b->blame];
+	struct blame *one;
+
+	costs_sum(&b->waited, s->values[b->wait]);
+	if (ns <= 0)
+		return 0;
+	costs_sum(&b->blamed, ns);
+	one = blame_of(b, s->labels, costs_own(&b->f->costs, s->stack) ?: owner);
+	if (!one)
+		return err_set(-ENOMEM, "out of memory");
+	costs_sum(&one->ns, ns);
+	if (ns > one->most) {
+		one->most = ns;
+		one->owner = owner;
+	}
+	if (is_wait(b, s)) {
+		costs_sum(&one->asleep, ns);
+		costs_sum(&one->asleep_own, s->values[b->off_cpu]);
+	}
+	return 0;
+}
+
+static int take_sums(struct blames *b)
+{
+	int r = 0;
+
+	for (size_t i = 0; !r && i < b->f->n_sums; i++)
+		r = take_sum(b, &b->f->sums[i]);
+	return r;
+}
+
+static void add_thread(const struct blames *b, uint32_t labels, struct str *out)
+{
+	const char *name = profile_label_text(b->f->p, labels, "thread");
+
+	if (*name)
+		str_add(out, name);
+	else
+		roots_by_text(b->f->p, labels, "thread", out);
+	if (!*name && !profile_label_value(b->f->p, labels, "tid"))
+		str_add(out, "a thread");
+}
+
+/* Appends "json.dumps (app.py:88)". */
+static void add_line(const struct blames *b, const struct blame *one, struct str *out)
+{
+	const struct costs *c = &b->f->costs;
+	int32_t line = one->at ? profile_get_location(c->p, one->at)->line : 0;
+	_cleanup_str_ struct str place = {};
+
+	costs_name(c, one->owner, out);
+	costs_place(c, one->at, line, &place);
+	if (place.n)
+		str_addf(out, " (%s)", str_cstr(&place));
+}
+
+static int percent(int64_t part, int64_t whole)
+{
+	return whole > 0 ? (int)(100.0 * (double)part / (double)whole + 0.5) : 0;
+}
+
+#define LEAST_REST 5 /* percent of waiting without a holder from which on it is said */
+
+/* Appends "Threads waited 3.1 s for the GIL, 71 % of it while worker-2 was in dumps (app.py:88)." */
+static void add_waited(const struct blames *b, const struct blame *most, struct str *out)
+{
+	int64_t whole = MAX(b->waited, b->blamed);
+	int rest = percent(whole - b->blamed, whole);
+
+	str_add(out, "Threads waited ");
+	markup_add_value(out, b->waited, "nanoseconds");
+	str_add(out, " for the GIL");
+	if (most) {
+		str_addf(out, ", %d %% of it while ", percent(most->ns, whole));
+		add_thread(b, most->labels, out);
+		str_add(out, " was in ");
+		add_line(b, most, out);
+	}
+	if (most && rest >= LEAST_REST)
+		str_addf(out, "; for %d %% no holder was seen, as while the GIL is handed over",
+			 rest);
+	if (!most)
+		str_add(out, "; who held it isn't known without samples of CPU time (--wall)");
+	str_add_c(out, '.');
+}
+
+/* Appends what is said of a thread that waits for something while it holds the GIL. */
+static void add_asleep(const struct blames *b, const struct blame *one, struct str *out)
+{
+	add_thread(b, one->labels, out);
+	str_add(out, " held the GIL while it waited ");
+	markup_add_value(out, one->asleep_own, "nanoseconds");
+	str_add(out, " in ");
+	add_line(b, one, out);
+	str_add(out, "; meanwhile others waited ");
+	markup_add_value(out, one->asleep, "nanoseconds");
+	str_add(out, " for the GIL.");
+}
+
+#define INDENT "     " /* blanks at the beginning of a continued line */
+
+/* Appends a sentence, which may have any names in it, broken into lines at blanks. */
+static void add_wrapped(const char *text, int width, struct str *out)
+{
+	int used = 0;
+
+	while (*text) {
+		size_t n = strcspn(text + 1, " ") + 1;
+		int columns = cells_width(text, n);
+
+		if (used && used + columns > width) {
+			str_add(out, "\n" INDENT);
+			used = (int)strlen(INDENT);
+			text++;
+			n--;
+			columns--;
+		}
+		str_add_n(out, text, n);
+		used += columns;
+		text += n;
+	}
+	str_add_c(out, '\n');
+}
+
+static void add_sentence(const struct str *sentence, int width, bool md, struct str *out)
+{
+	_cleanup_str_ struct str clean = {};
+
+	cells_add(&clean, str_cstr(sentence), 4 * 200, false, false);
+	if (!md) {
+		add_wrapped(str_cstr(&clean), width, out);
+		return;
+	}
+	markup_add_md(out, str_cstr(&clean), clean.n);
+	str_add_c(out, '\n');
+}
+
+/* Less waiting than this share of the recording's time isn't worth a sentence. */
+#define LEAST_OF_DURATION 100
+/* a part of all waiting from which on a thread that sleeps with the GIL is named */
+#define LEAST_ASLEEP 20
+
+static bool matters(const struct blames *b)
+{
+	int64_t duration = profile_meta(b->f->p)->duration_ns;
+
+	return b->waited > 0 && (b->waited >= duration / LEAST_OF_DURATION ||
+				 b->f->value == b->wait || b->f->value == b->blame);
+}
+
+static void add_sentences(const struct blames *b, int width, bool md, struct str *out)
+{
+	_cleanup_str_ struct str sentence = {};
+	const struct blame *most = NULL, *asleep = NULL;
+
+	if (!matters(b))
+		return;
+	vec_foreach(one, &b->all) {
+		if (!most || one->ns > most->ns)
+			most = one;
+		if (one->asleep > 0 && (!asleep || one->asleep > asleep->asleep))
+			asleep = one;
+	}
+	add_waited(b, most, &sentence);
+	add_sentence(&sentence, width, md, out);
+	str_clear(&sentence);
+	if (!asleep || asleep->asleep < b->waited / LEAST_ASLEEP)
+		return;
+	add_asleep(b, asleep, &sentence);
+	add_sentence(&sentence, width, md, out);
+}
+
+int report_add_gil_waits(const struct report_facts *f, int width, bool md, struct str *out)
+{
+	int wait = report_value_index(f, "gil_wait"), blame = report_value_index(f, "gil_blame");
+	int off_cpu = report_value_index(f, "off_cpu"), r;
+	struct blames b = {.f = f};
+
+	if (wait < 0 || blame < 0 || f->costs.less)
+		return 0;
+	b.wait = (unsigned)wait;
+	b.blame = (unsigned)blame;
+	b.off_cpu = off_cpu > 0 ? (unsigned)off_cpu : 0;
+	map_init(&b.at);
+	r = take_sums(&b);
+	if (!r)
+		add_sentences(&b, width, md, out);
+	vec_fini(&b.all);
+	map_fini(&b.at);
+	return r;
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Threads that want the GIL and hold it, and keep account of both: gil_blame.py. A thread runs one
+ * loop in C, called through ctypes.PyDLL. So it takes and drops the GIL only where it looks at the
+ * clock. A thread that takes the GIL without sleeping hasn't waited for it, though it may have lacked
+ * a CPU.
+ */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#define EXPORT __attribute__((visibility("default"), noinline))
+#define MOST   (1 << 18)
+
+/* CPython's functions; the library is loaded by the interpreter. */
+void *PyEval_SaveThread(void);
+void PyEval_RestoreThread(void *state);
+void *PyList_GetSlice(void *list, long from, long to);
+int PyList_Sort(void *list);
+void *PyObject_CallFunctionObjArgs(void *call, ...);
+void Py_DecRef(void *object);
+
+enum { ASKS, SORTS, MATCHES, SLEEPS };
+
+struct span {
+	/*
+	 * 'W': waited for the GIL; 'U': the same, but for a part of it the thread may only have
+	 * lacked a CPU; 'H': held the GIL
+	 */
+	char what;
+	long long from, to;
+};
+
+static long long now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ll + t.tv_nsec;
+}
+
+static void nap(long long ns)
+{
+	struct timespec t = {ns / 1000000000, ns % 1000000000};
+
+	if (ns > 0)
+		nanosleep(&t, NULL);
+}
+
+struct counts {
+	long slept, preempted;
+};
+
+static struct counts counts(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_THREAD, &usage);
+	return (struct counts){usage.ru_nvcsw, usage.ru_nivcsw};
+}
+
+/* Notes the time since @from as a wait, if the thread has slept since @before. */
+static long note(struct span *spans, long n, struct counts before, long long from, long long to)
+{
+	struct counts after = counts();
+
+	if (after.slept == before.slept)
+		return n;
+	spans[n] = (struct span){after.preempted == before.preempted ? 'W' : 'U', from, to};
+	return n + 1;
+}
+
+static void hold(int kind, void *object, void *argument, long size)
+{
+	void *made = NULL;
+
+	if (kind == SORTS) {
+		made = PyList_GetSlice(object, 0, size);
+		PyList_Sort(made);
+	} else if (kind == MATCHES) {
+		made = PyObject_CallFunctionObjArgs(object, argument, NULL);
+	} else if (kind == SLEEPS) {
+		nap(size);
+	}
+	if (made)
+		Py_DecRef(made);
+}
+
+struct account {
+	struct span spans[MOST];
+	long n;
+	long long since; /* when the thread got the GIL; 0: before the account began */
+};
+
+/* Gives the GIL away until the time @until, and takes it again. */
+static void give(struct account *a, long long until)
+{
+	struct counts before = counts();
+	long long from = now();
+	void *state;
+
+	if (a->since)
+		a->spans[a->n++] = (struct span){'H', a->since, from};
+	state = PyEval_SaveThread();
+	a->n = note(a->spans, a->n, before, from, now());
+	while (now() < until)
+		nap(until - now());
+	before = counts();
+	from = now();
+	PyEval_RestoreThread(state);
+	a->since = now();
+	a->n = note(a->spans, a->n, before, from, a->since);
+}
+
+static void tell(const char *path, const struct span *spans, long n)
+{
+	FILE *f = fopen(path, "w");
+
+	for (long i = 0; f && i < n; i++)
+		fprintf(f, "%c %lld %lld\n", spans[i].what, spans[i].from, spans[i].to);
+	if (f)
+		fclose(f);
+}
+
+/*
+ * From @begin until @end: gives the GIL away for @gap ns, takes it, and holds it as @kind says. The
+ * account goes to @path. Before @begin and for a second after @end all threads are without the GIL,
+ * because Python code waits for it too.
+ */
+EXPORT void krait_contend(int kind, void *object, void *argument, long size, long gap,
+			  long long begin, long long end, const char *path)
+{
+	struct account *a = malloc(sizeof(*a));
+
+	if (!a)
+		return;
+	a->n = a->since = 0;
+	give(a, begin);
+	while (a->n < MOST - 6 && now() < end) {
+		give(a, now() + gap);
+		hold(kind, object, argument, size);
+	}
+	give(a, end + 1000000000);
+	tell(path, a->spans, a->n);
+	free(a);
+}

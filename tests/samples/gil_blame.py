@@ -1,0 +1,224 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Are the waits for the GIL, and what they are blamed on, as long as they were? The threads of
+gil_blame_target.py note when they began to take the GIL, when they had it, and when they gave it
+away. From that follows for how long each function's threads waited, and for how long others waited
+while a thread of a function held the GIL.
+
+    gil_blame.py [--full] [--only GLOB] [--seconds N] [--faults]
+
+--faults: profiles with a known mistake in them; the judge must refuse each.
+"""
+import argparse
+import bisect
+import collections
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(TESTS, "oracle"))
+import oracle  # noqa: E402
+from judge import pprof  # noqa: E402
+
+HZ = 4999
+KINDS = ("asks", "sorts", "matches", "sleeps")
+WAITS = 0.01     # how far the waits of a function's threads may be off
+BLAME = 0.03     # how far blame may be off
+# Before a thread sleeps for the GIL, and when it has just got it, others may take its CPU. It doesn't
+# wait for the GIL then. The truth can't tell how long, so waits with such a switch may lack this share.
+UNSURE = 1
+ERRORS = 4       # standard errors by which sampled blame may be off
+FEW_NS = 50e6    # blame below this isn't judged
+FAST = ("python2.7-pyenv", "python3-dist", "python3.12-pyenv", "python3.15-sid")
+# name, seconds between two times of holding the GIL, threads
+MIXED = ("mixed", 0.002, ("sorts", "matches", "sleeps", "asks", "asks"))
+PROGRAMS = (MIXED, ("pair", 0.001, ("sorts", "asks")), ("fair", 0.0, ("sorts", "sorts", "matches", "matches")),
+            ("many", 0.001, ("sorts", "matches", "sleeps") + 13 * ("asks",)))
+
+Truth = collections.namedtuple("Truth", "waits unsure blame")
+
+
+def read_accounts(folder):
+    """Returns [(function, 'W', 'U' or 'H', from, to)] of all threads; see gil_blame.c."""
+    out = []
+    for name in sorted(os.listdir(folder)):
+        with open(os.path.join(folder, name)) as f:
+            for line in f:
+                what, begin, end = line.split()
+                out.append((name.split(".")[1], what, int(begin), int(end)))
+    return out
+
+
+def truth_of(spans):
+    """waits: {function: ns}. unsure: {function: ns of waits in which it lost its CPU}.
+    blame: {function: ns that others waited while it held the GIL}."""
+    waits, unsure, blame = collections.Counter(), collections.Counter(), collections.Counter()
+    holds = sorted((begin, end, function) for function, what, begin, end in spans if what == "H")
+    begins = [begin for begin, _, _ in holds]
+    for function, what, begin, end in spans:
+        if what == "H":
+            continue
+        waits[function] += end - begin
+        unsure[function] += (end - begin) * (what == "U")
+        # the GIL has one holder at a time, so these don't overlap
+        at = max(0, bisect.bisect_right(begins, begin) - 1)
+        while at < len(holds) and holds[at][0] < end:
+            blame[holds[at][2]] += max(0, min(end, holds[at][1]) - max(begin, holds[at][0]))
+            at += 1
+    return Truth(waits, unsure, blame)
+
+
+Recorded = collections.namedtuple("Recorded", "waits blame sampled asleep")
+
+
+def recorded_of(profile):
+    """What the recording says, by function; sampled: how many samples of CPU time the blame is of;
+    asleep: the part of it that is of waits with the GIL."""
+    names = [name for name, _ in profile.sample_types]
+    wait, blame, off = (names.index(name) for name in ("gil_wait", "gil_blame", "off_cpu"))
+    out = Recorded(*(collections.Counter() for _ in range(4)))
+    for sample in profile.samples:
+        at = [frame.name.split(".")[-1] for frame in profile.stack(sample) if frame.kind == "python"]
+        for function in set(at) & set(KINDS):
+            out.waits[function] += sample.values[wait]
+            out.blame[function] += sample.values[blame]
+            out.sampled[function] += sample.values[blame] > 0
+            if sample.labels.get("state") == "sleep" and sample.labels.get("gil") == "held":
+                out.asleep[function] += sample.values[blame]
+    return out
+
+
+def judge(truth, recorded):
+    """Returns what is wrong, as text; [] if nothing is."""
+    wrong = []
+    for function, ns in sorted(truth.waits.items()):
+        slack = WAITS * ns + UNSURE * truth.unsure[function]
+        if abs(recorded.waits[function] - ns) > slack:
+            wrong.append("%s waited %.1f ms, recorded %.1f" % (function, ns / 1e6, recorded.waits[function] / 1e6))
+    for function in KINDS:
+        ns, got, n = truth.blame[function], recorded.blame[function], recorded.sampled[function]
+        if ns < FEW_NS and got < FEW_NS:
+            continue
+        error = 0 if function == "sleeps" else ERRORS / max(n, 1) ** 0.5
+        if abs(got - ns) > max(BLAME, error) * ns:
+            wrong.append("%s is to blame for %.1f ms, recorded %.1f of %d samples" % (function, ns / 1e6, got / 1e6, n))
+    ns = truth.blame["sleeps"]
+    if abs(recorded.asleep["sleeps"] - ns) > BLAME * ns:
+        wrong.append("while sleeps() slept with the GIL others waited %.1f ms, recorded %.1f" % (
+            ns / 1e6, recorded.asleep["sleeps"] / 1e6))
+    for function in set(KINDS) - {"sleeps"}:
+        if recorded.asleep[function] > BLAME * recorded.blame[function]:
+            wrong.append("%s() is said to have slept with the GIL" % function)
+    return wrong
+
+
+def library(scratch):
+    out = os.path.join(scratch, "libblame.so")
+    os.makedirs(scratch, exist_ok=True)
+    subprocess.run(["gcc", "-std=gnu17", "-O2", "-fPIC", "-shared", "-o", out,
+                    os.path.join(TESTS, "samples", "gil_blame.c")], check=True, timeout=60)
+    return out
+
+
+def run(krait, interpreter, program, seconds):
+    """Returns (truth, profile), or the reason why there is none."""
+    _, gap, kinds = program
+    folder = tempfile.mkdtemp(prefix="krait-blame-")
+    out = os.path.join(interpreter.scratch, "blame.pb.gz")
+    try:
+        lib = library(interpreter.scratch)
+        done = subprocess.run(
+            [krait, "record", "-q", "-F", str(HZ), "--wall", "--no-times", "-o", out, "--", interpreter.path,
+             os.path.join(TESTS, "samples", "gil_blame_target.py"), lib, folder, str(seconds), str(gap)] + list(kinds),
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=oracle.ROOT, check=False,
+            timeout=120 + 3 * seconds, env=interpreter.environment())
+        if done.returncode:
+            return "exit code %d: %s" % (done.returncode, done.stderr.decode()[-300:])
+        return truth_of(read_accounts(folder)), pprof.read(out)
+    finally:
+        shutil.rmtree(folder)
+
+
+def test(krait, interpreter, program, seconds):
+    what = "gil-blame %s %s" % (program[0], interpreter.name)
+    got = run(krait, interpreter, program, seconds)
+    if isinstance(got, str):
+        print("FAIL %s: %s" % (what, got))
+        return False
+    truth, recorded = got[0], recorded_of(got[1])
+    wrong = judge(truth, recorded)
+    waited, blamed = sum(truth.waits.values()), sum(truth.blame.values())
+    print("%s %s: waited %.0f ms, recorded %.0f; blamed %.0f ms, recorded %.0f: %s" % (
+        "FAIL" if wrong else "PASS", what, waited / 1e6, sum(recorded.waits.values()) / 1e6, blamed / 1e6,
+        sum(recorded.blame.values()) / 1e6, ", ".join("%s %.0f/%.0f" % (
+            f, recorded.blame[f] / 1e6, truth.blame[f] / 1e6) for f in KINDS if truth.blame[f])), flush=True)
+    for text in wrong:
+        print("  " + text)
+    return not wrong
+
+
+def faults():
+    """Mistakes, each as a change of a recording that agrees with the truth."""
+    def agreeing():
+        spans = [("asks", "W", 0, 900000000), ("asks", "W", 950000000, 1000000000), ("sorts", "H", 0, 500000000),
+                 ("sleeps", "H", 500000000, 900000000), ("matches", "W", 0, 400000000)]
+        truth = truth_of(spans)
+        return truth, Recorded(collections.Counter(truth.waits), collections.Counter(truth.blame),
+                               collections.Counter(dict.fromkeys(KINDS, 100000)),
+                               collections.Counter({"sleeps": truth.blame["sleeps"]}))
+
+    def move(counter, source, target, share):
+        ns = int(counter[source] * share)
+        counter[source] -= ns
+        counter[target] += ns
+
+    changes = {
+        "waits 2 % short, as without the time that threads were ready": lambda r: r.waits.update({"asks": -19000000}),
+        "one thread's waits are another's": lambda r: move(r.waits, "asks", "matches", 0.05),
+        "blame of the holder at the wait's beginning": lambda r: move(r.blame, "sleeps", "sorts", 0.1),
+        "one waiter counted for all": lambda r: r.blame.update({"sorts": -400000000}),
+        "a holder that sleeps isn't seen": lambda r: (r.blame.pop("sleeps"), r.asleep.clear()),
+        "it is seen, but not said to sleep": lambda r: r.asleep.clear(),
+        "others are said to sleep": lambda r: r.asleep.update({"sorts": 100000000}),
+    }
+    good = not judge(*agreeing())
+    print("%s gil-blame agrees" % ("PASS" if good else "FAIL"))
+    for name, change in changes.items():
+        truth, recorded = agreeing()
+        change(recorded)
+        caught = bool(judge(truth, recorded))
+        print("%s gil-blame refuses: %s" % ("PASS" if caught else "FAIL", name))
+        good &= caught
+    return good
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--full", action="store_true")
+    parser.add_argument("--only")
+    parser.add_argument("--seconds", type=float)
+    parser.add_argument("--faults", action="store_true")
+    options = parser.parse_args()
+    good = faults()
+    if options.faults:
+        return 0 if good else 1
+    krait = os.environ.get("KRAIT", os.path.join(oracle.ROOT, "build", "release", "krait"))
+    rows = oracle.interpreters(True, options.only)
+    if not options.full and not options.only:
+        rows = [row for row in rows if row.name in FAST]
+    if not rows:
+        print("SKIP gil-blame: no test interpreters")
+    if os.geteuid():
+        print("SKIP gil-blame: needs root")
+        rows = []
+    for row in rows:
+        for program in PROGRAMS if options.full else (MIXED,):
+            good &= test(krait, row, program, options.seconds or (20 if options.full else 2.5))
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
