@@ -149,6 +149,9 @@ without_advice() {
 }
 verdict options "$(named_options; without_advice)"
 
+# A file that grows beyond this has two subjects.
+verdict size "$(files abi bpf src ui | grep -E '\.([ch]|js)$' | xargs wc -l | awk '$1 > 500 && $2 != "total"')"
+
 verdict machine-paths "$(files . | grep -v -e '^LICENSES/' -e 'tests/build/rules.sh' |
 	xargs grep -nIE '(^|["=(: ])/(work|root)/' 2>/dev/null | grep -v '/proc/')"
 
