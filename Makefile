@@ -107,7 +107,7 @@ BPF_SRC := $(sort $(wildcard bpf/events/*.bpf.c))
 SKEL    := $(if $(filter nobpf,$(VARIANT)),,$(BPF_SRC:bpf/events/%.bpf.c=$(B)/gen/%.skel.h))
 ASSETS  := $(sort $(wildcard src/picture/svg/*.js src/picture/svg/*.css))
 # The page: modules in the order in which their declarations are needed, one script in the binary.
-UI      := $(addprefix ui/,base.js data.js colour.js tree.js samples.js shape.js fold.js search.js label.js gestures.js \
+UI      := $(addprefix ui/,base.js waits.js data.js colour.js tree.js samples.js shape.js fold.js search.js label.js gestures.js \
 	     flame.js strip.js sides.js details.js table.js lines.js controls.js save.js state.js view.js boxes.js \
 	     diff.js diff_lines.js diff_table.js change.js divider.js relatives.js rows.js tools.js keys.js main.js)
 PAGE    := page.js page.css page.html

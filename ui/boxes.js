@@ -2,7 +2,7 @@
 // What a box shows of itself: its colour, the meaning of colours, its numbers, its hottest lines.
 
 import {fit, lastAnswer} from './base.js';
-import {GIL, fillOf, gilFill, heat, laneFill, nthFill} from './colour.js';
+import {GIL, fillOf, gilFill, heat, laneFill, nthFill, stateFill} from './colour.js';
 import {showLegend} from './controls.js';
 import {isCounted} from './data.js';
 import {changeFill, changeLegend} from './diff.js';
@@ -10,6 +10,7 @@ import {nodesOf} from './lines.js';
 import {collected, groupLabels, groupWeights, leaves, majority} from './samples.js';
 import {selfOf, valueOf} from './tree.js';
 import {flame, moduleOf, nodeSums, page, shown, state, sumsOf, unit} from './view.js';
+import {WAIT_STATES, isOfWaits, stateIndex, waitsIn} from './waits.js';
 
 /** @typedef {import('./flame.js').Flame} Flame */
 
@@ -40,8 +41,12 @@ export function colourOf(flame, node) {
 	if (mode === 'module')
 		return nthFill(moduleRanks().get(moduleOf(f)));
 	const votes = votesOf(flame.tree, mode), g = votes.of[node];
-	return g < 0 ? fillOf(f) : mode === 'gil' ? gilFill(votes.names[g]) : nthFill(g);
+	return g < 0 ? fillOf(f) : fillOfGroup(mode, votes.names[g], g);
 }
+
+/** @param {string} mode @param {string} name of the group @param {number} i its number */
+const fillOfGroup = (mode, name, i) => mode === 'gil' ? gilFill(name) : mode === 'state' ?
+	stateFill(name) : nthFill(i);
 
 /**
  * Numbers label sets by their names. The one with the largest value is first, and gets the first
@@ -118,6 +123,21 @@ function groupLegend(names, fill) {
  * @returns {Array<[string, string[]]>}
  */
 function laneLegend() {
+	return laneMode() === 'state' ? stateLegend() : gilLegend();
+}
+
+/** What the timeline shows by colour. */
+const laneMode = () => isOfWaits(page.data.header, state.value) ? 'state' : 'gil';
+
+/** @returns {Array<[string, string[]]>} */
+function stateLegend() {
+	const there = new Set(page.data.labels.map(stateIndex));
+	return [['Timeline, state of threads:', []], ...WAIT_STATES.filter((_, i) => there.has(i))
+		.map((name) => /** @type {[string, string[]]} */ ([name, [stateFill(name)]]))];
+}
+
+/** @returns {Array<[string, string[]]>} */
+function gilLegend() {
 	const there = new Set(page.data.labels.map((l) => l.gil)),
 		known = GIL.filter((name) => there.has(name));
 	// in the timeline two states may have the same colour
@@ -141,8 +161,8 @@ export function legend() {
 		own = mode === 'module' ? groupLegend([...moduleRanks().keys()],
 			(_, i) => nthFill(i)) :
 			groupLegend(largestFirst(mode).names,
-				(name, i) => mode === 'gil' ? gilFill(name) : nthFill(i));
-	showLegend(page.functions, own, mode === 'gil' ? [] : laneLegend());
+				(name, i) => fillOfGroup(mode, name, i));
+	showLegend(page.functions, own, mode === laneMode() ? [] : laneLegend());
 }
 
 /**
@@ -206,6 +226,13 @@ function collectedIn(of, node) {
 }
 
 /** @param {Flame} of @param {number} node */
+function waitsOf({tree}, node) {
+	const {data, pass} = page;
+	return !data.samples || page.early || tree.upwards ? [] :
+		waitsIn(data, leavesOf(tree), node, tree.end[node], pass);
+}
+
+/** @param {Flame} of @param {number} node */
 export function numbersOf(of, node) {
 	const t = of.tree, {values} = page.data.header;
 	return {value: valueOf(t, node), self: page.early || t.upwards ? -1 : selfOf(t, node),
@@ -213,6 +240,6 @@ export function numbersOf(of, node) {
 		shown: shown() === page.total && !of.zoom ? page.total : valueOf(t, of.zoom),
 		part: of.zoom ? 'of the zoomed box' : 'of shown', unit: unit(),
 		type: values[state.value][0],
-		counted: values[0][0], ...collectedIn(of, node),
+		counted: values[0][0], ...collectedIn(of, node), waits: waitsOf(of, node),
 		lines: of === flame ? linesOf(node) : []};
 }

@@ -110,6 +110,22 @@ export const laneFill = (state) =>
 export const gilFill = (state) =>
 	/** @type {Record<string, string>} */ (STATES_OF_GIL[scheme])[state] || familyFills('m')[0];
 
+/** Fills of the states of threads, also in the timeline. Text on them has the same contrast. */
+const OF_STATES = {light: {running: '#5fb878', runnable: '#d9a400', gil: '#ff9b6a', lock: '#e58aa8',
+	net: '#6fa8f5', disk: '#b493e6', pipe: '#4fc3c8', child: '#a8b84a', poll: '#9db4d8',
+	loop: '#c9d3e6', sleep: '#b8bcc8', 'page-fault': '#d98a5c', other: '#a5a5ad',
+	idle: '#dcdce0'},
+	dark: {running: '#1f6b35', runnable: '#7a5b00', gil: '#8a4603', lock: '#8a2f52',
+	net: '#1d4f96', disk: '#5b3d96', pipe: '#0f6468', child: '#566016', poll: '#35507a',
+	loop: '#3a4256', sleep: '#4a4e5a', 'page-fault': '#7a4a2a', other: '#55555c',
+	idle: '#34343a'}};
+
+/** @param {string} name */
+export function stateFill(name) {
+	const fills = /** @type {Record<string, string>} */ (OF_STATES[scheme]);
+	return fills[name] || fills.other;
+}
+
 /**
  * Ten fills, and one for all others. Each differs clearly from those before it, also for readers
  * who can't see red, green or blue.

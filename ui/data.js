@@ -2,6 +2,7 @@
 // Reads the blocks that src/picture/html/html*.c wrote into flat arrays; html.h has the format.
 
 import {breathe, byId, sliceOver} from './base.js';
+import {addWall, sumWall} from './waits.js';
 
 /**
  * @typedef {object} Fn a function, or a root frame made by grouping
@@ -24,7 +25,8 @@ import {breathe, byId, sliceOver} from './base.js';
  * @property {Int32Array} node
  * @property {Int32Array} labels
  * @property {Float64Array} time ns since the start; -1: none
- * @property {Float64Array[]} values by type
+ * @property {Float64Array[]} values by type; of waits the part in the range that is shown
+ * @property {Float64Array[]} whole the same values, but all of each wait
  * @property {number[]} each the value of one sample, by type; 0: samples differ
  *
  * @typedef {object} Data
@@ -203,7 +205,7 @@ function readValues(header, from, into, i) {
 async function readTree(d, b) {
 	const from = reader(b, 0), {firstSpot, self} = d, n = d.boxes;
 	const {parent, fn, depth, end, firstNode: first, nodeParent, nodeSpot, nodeBox} = d,
-		path = [0];
+		path = [0], stored = self.slice(0, d.header.stored);
 	let node = 1, at_depth = 0;
 	first[1] = 1;
 	fn[0] = -1;
@@ -229,12 +231,13 @@ async function readTree(d, b) {
 			nodeParent[node] = first[up] + (several ? from.read() : 0);
 			nodeSpot[node] = firstSpot[key] + (spots ? from.read() : 0);
 			nodeBox[node] = i;
-			readValues(d.header, from, self, node);
+			readValues(d.header, from, stored, node);
 		}
 		first[i + 1] = node;
 	}
 	for (let k = 0; k <= at_depth; k++)
 		end[path[k]] = n;
+	sumWall(d.header, self);
 }
 
 /**
@@ -246,6 +249,8 @@ export async function readView() {
 	const b = await block('krait-view'), end = b.indexOf(10);
 	const header = JSON.parse(new TextDecoder().decode(b.subarray(0, end)));
 	const functions = readFunctions(header);
+	header.stored = header.values.length; // how many values the file has
+	addWall(header);
 	const none = new Int32Array(0);
 	/** @type {Data} */
 	const data = {
@@ -302,7 +307,8 @@ export async function readSamples(d) {
 	const node = new Int32Array(room), labels = new Int32Array(room),
 		time = new Float64Array(room);
 	const values = /** @type {Float64Array[]} */ (d.header.values.map(() =>
-		new Float64Array(room))), unit = d.header.timeUnitNs;
+		new Float64Array(room))), unit = d.header.timeUnitNs,
+		stored = values.slice(0, d.header.stored);
 	let n = 0, lastNode = 0, lastLabels = 0, lastTime = 0;
 	for (; n < room && from.left(); n++) {
 		if (!(n & 4095) && sliceOver())
@@ -311,14 +317,15 @@ export async function readSamples(d) {
 		labels[n] = lastLabels += from.signed();
 		lastTime += from.signed();
 		time[n] = lastTime ? (lastTime - 1) * unit : -1;
-		readValues(d.header, from, values, n);
+		readValues(d.header, from, stored, n);
 	}
+	sumWall(d.header, values);
 	const each = values.map((of, v) => {
 		const usual = v ? d.header.values[v][2] : 1;
 		return of.every((x, s) => x === values[0][s] * usual) ? usual : 0;
 	});
 	return {n, node: node.subarray(0, n), labels: labels.subarray(0, n),
-		time: time.subarray(0, n), values, each};
+		time: time.subarray(0, n), values, whole: values.slice(), each};
 }
 
 /**

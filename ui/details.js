@@ -23,6 +23,7 @@ import {kindName} from './colour.js';
  * @property {string} unit @property {string} type of the values
  * @property {string} counted what .count counts
  * @property {Array<[string, number]>} lines the hottest, with their values
+ * @property {import('./waits.js').Wait[]} waits what was waited for in it, the longest first
  */
 
 /**
@@ -52,6 +53,16 @@ function row(name, value, count, n) {
 	return el('tr', {}, ...cells);
 }
 
+/** @param {import('./waits.js').Wait[]} waits */
+function waitTable(waits) {
+	const time = (/** @type {number} */ ns) => el('td', {}, quantity(ns, 'nanoseconds'));
+	return el('table', {class: 'waits'}, el('tr', {},
+		...['waits for', 'time', 'times', 'longest', 'median'].map((h) =>
+			el('th', {scope: 'col'}, h))),
+		...waits.map((w) => el('tr', {}, el('th', {scope: 'row'}, w.name), time(w.ns),
+		el('td', {}, quantity(w.count, 'count')), time(w.longest), time(w.median))));
+}
+
 /** @param {Fn} f @param {Numbers} n */
 function content(f, n) {
 	const head = ['', ...(hasValue(n) ?
@@ -68,6 +79,8 @@ function content(f, n) {
 		row('total', n.value, n.count, n),
 		...(n.self < 0 ? [] : [row('itself', n.self, n.selfCount, n)]),
 		...(n.gc > 0 ? [row('including GC', n.gc, n.gcCount, n)] : [])));
+	if (n.waits.length)
+		parts.push(waitTable(n.waits));
 	if (n.lines.length) {
 		parts.push(el('table', {class: 'lines'}, ...n.lines.map(([name, value]) => {
 			const bar = el('i');

@@ -15,6 +15,7 @@ import {groupLabels, groupWeights} from './samples.js';
 import {showTable} from './table.js';
 import {outermost, runsOf} from './tree.js';
 import {WORDS, flame, moduleOf, nodeSums, page, shown, state, unit} from './view.js';
+import {isOfWaits} from './waits.js';
 
 /** @typedef {import('./data.js').Fn} Fn */
 
@@ -125,7 +126,8 @@ function changedSince(before) {
  */
 export function groupSums(g, owner) {
 	const {data, pass, stacks, leaf, sides} = page, v = state.value;
-	const changed = leaf && g.sums && g.sums.value === v && g.sums.code === state.code ?
+	// a range cuts waits, so that the values of samples change too
+	const changed = leaf && !isOfWaits(data.header, v) && g.sums && g.sums.value === v && g.sums.code === state.code ?
 		changedSince(g.sums.pass) : null, bySide = changed ? g.sums.bySide :
 		allSums(g, owner);
 	for (const s of changed || []) {

@@ -4,6 +4,7 @@
 import {lastAnswer} from './base.js';
 import {GC} from './data.js';
 import {makeTree} from './tree.js';
+import {lengthsOf} from './waits.js';
 
 // Groupings that aren't labels: they group samples by the name of the process, by the name of the
 // thread, or by both labels together. No recording has labels with these names. html_header.c has
@@ -204,9 +205,11 @@ export function passing(d, f, words, anyTime) {
 	const sets = Uint8Array.from(d.labels,
 		(set) => keys.every((k) => nameOf(set, k) === f.labels[k]) ? 1 : 0);
 	const nodes = f.kind || f.module ? nodesWith(d, f, words) : null;
-	const from = range ? range[0] : -Infinity, to = range ? range[1] : Infinity;
+	const from = range ? range[0] : -Infinity, to = range ? range[1] : Infinity,
+		length = lengthsOf(d);
 	for (let s = 0; s < n; s++)
-		out[s] = sets[labels[s]] && time[s] >= from && time[s] < to &&
+		out[s] = sets[labels[s]] && time[s] < to && (time[s] >= from ||
+			length && time[s] >= 0 && time[s] + length[s] > from) &&
 			(!nodes || nodes[node[s]] === BOTH) ? 1 : 0;
 	return out;
 }
@@ -326,9 +329,10 @@ export function sumSamples(d, order, v, pass, sideOf) {
 /**
  * Returns sums by label set.
  * @param {Data} d @param {number} v @param {Uint8Array|null} pass
+ * @param {Float64Array[]} [values] of samples, by type
  */
-export function labelSums(d, v, pass) {
-	const out = new Float64Array(d.labels.length), {n, labels, values} = d.samples,
+export function labelSums(d, v, pass, values = d.samples.values) {
+	const out = new Float64Array(d.labels.length), {n, labels} = d.samples,
 		w = values[v];
 	for (let s = 0; s < n; s++) {
 		if (!pass || pass[s])

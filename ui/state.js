@@ -12,7 +12,7 @@ const STATES = {view: ['flame', 'time', 'callers', 'sandwich'],
 	'labels'],
 	sort: ['self', 'total', 'name'], code: ['python', 'all'],
 	library: ['shown', 'folded', 'hidden'],
-	colour: ['kind', 'module', 'self', 'thread', 'gil']};
+	colour: ['kind', 'module', 'self', 'thread', 'gil', 'state']};
 
 /** On a page of two recordings, shows first what changed. */
 export function beginWithChange() {

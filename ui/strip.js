@@ -2,12 +2,13 @@
 // The strip above the picture: when each thread or process did something, and the range that is
 // brushed.
 
-import {byId, el, fit, quantity} from './base.js';
-import {GIL, inks, laneFill} from './colour.js';
+import {byId, el, fit, percent, quantity} from './base.js';
+import {GIL, inks, laneFill, stateFill} from './colour.js';
 import {say} from './details.js';
 import {EACH_THREAD, PROGRAM, THREAD_NAME, firstTimes, groupLabels, inTimeOrder, labelSums,
 	nameOf} from './samples.js';
 import {state} from './view.js';
+import {WAIT_STATES, isOfWaits, lengthsOf, stateIndex} from './waits.js';
 
 /** @typedef {import('./data.js').Data} Data */
 
@@ -118,7 +119,8 @@ export class Strip {
 		byId('strip').replaceChildren(this.canvas);
 		this.gil = data.labels.some((l) => l.gil);
 		this.first = firstTimes(data);
-		this.stateOf = Int32Array.from(data.labels, (l) => Math.max(GIL.indexOf(l.gil), 0));
+		this.ofGil = Int32Array.from(data.labels, (l) => Math.max(GIL.indexOf(l.gil), 0));
+		this.ofThread = Int32Array.from(data.labels, stateIndex);
 		this.listen();
 	}
 
@@ -134,8 +136,9 @@ export class Strip {
 			if (!pass || pass[s])
 				there[labels[s]] = 1;
 		}
-		const {of, kept, names, others} = lanesOf(d, there, labelSums(d, v, pass),
-			this.first);
+		// lanes don't change with the range, which cuts waits
+		const sums = labelSums(d, v, pass, d.samples.whole),
+			{of, kept, names, others} = lanesOf(d, there, sums, this.first);
 		this.names = others ? [...names, others + ' others'] : names;
 		takePlace(this.names.length);
 		const lane = new Map(kept.map((g, i) => [g, i]));
@@ -144,36 +147,50 @@ export class Strip {
 
 	/** @param {number} v value type @param {Uint8Array|null} pass all filters but the range */
 	sum(v, pass) {
-		const {n, labels, time, values} = this.data.samples, w = values[v],
-			states = this.gil ? GIL.length : 1;
+		const {data} = this, {n, labels, time, whole} = data.samples, w = whole[v];
+		const waits = isOfWaits(data.header, v), length = waits ? lengthsOf(data) : null;
 		this.lanes(v, pass);
 		this.width = byId('strip').clientWidth;
 		this.bins = Math.max(Math.floor((this.width - NAMES - 16) / 2), 10);
+		this.fills = waits ? WAIT_STATES.map(stateFill) : this.gil ? GIL.map(laneFill) :
+			[inks().hit];
+		const stateOf = waits ? this.ofThread : this.ofGil, states = this.fills.length;
+		const per = this.bins / this.end;
 		this.states = states;
-		const per = this.bins / this.end, step = this.step * per;
 		this.values = new Float64Array(this.names.length * this.bins * states);
 		for (let s = 0; s < n; s++) {
 			if (time[s] < 0 || pass && !pass[s])
 				continue;
-			const at = this.laneOf[labels[s]] * this.bins,
-				k = states > 1 ? this.stateOf[labels[s]] : 0, from = time[s] * per;
-			const to = Math.min(from + step, this.bins),
-				first = Math.min(Math.floor(from), this.bins - 1);
-			if (to <= first + 1) {
-				this.values[(at + first) * states + k] += w[s];
-				continue;
-			}
-			for (let bin = first; bin < to; bin++)
-				this.values[(at + bin) * states + k] += w[s] * (Math.min(to,
-					bin + 1) - Math.max(from, bin)) / (to - from);
+			const long = length ? Math.max(length[s], this.step) : this.step;
+			this.spread(this.laneOf[labels[s]] * this.bins,
+				states > 1 ? stateOf[labels[s]] : 0, w[s], time[s] * per,
+				Math.min((time[s] + long) * per, this.bins));
 		}
-		this.most = 0; // the highest value of all lanes, so that they can be compared
+		// The highest value of all lanes, so that they can be compared. Of waits, a thread
+		// that waits all the time is as high: single samples of CPU time may be too long.
+		this.most = waits ? this.end / this.bins : 0;
 		for (let b = 0; b < this.values.length; b += states) {
 			let sum = 0;
-			for (let k = 0; k < states; k++)
+			for (let k = waits ? 1 : 0; k < states; k++)
 				sum += this.values[b + k];
 			this.most = Math.max(this.most, sum);
 		}
+	}
+
+	/**
+	 * Adds a value to all bins in which it lies.
+	 * @param {number} at first bin of the lane @param {number} k state @param {number} value
+	 * @param {number} from @param {number} to in bins
+	 */
+	spread(at, k, value, from, to) {
+		const {values, states, bins} = this, first = Math.min(Math.floor(from), bins - 1);
+		if (to <= first + 1) {
+			values[(at + first) * states + k] += value;
+			return;
+		}
+		for (let bin = first; bin < to; bin++)
+			values[(at + bin) * states + k] += value * (Math.min(to, bin + 1) -
+				Math.max(from, bin)) / (to - from);
 	}
 
 	draw() {
@@ -197,8 +214,7 @@ export class Strip {
 
 	/** @param {CanvasRenderingContext2D} g @param {string} name @param {number} i */
 	lane(g, name, i) {
-		const ink = inks(), {bins, states} = this, base = (i + 1) * LANE - 2;
-		const fills = this.gil ? GIL.map(laneFill) : [ink.hit];
+		const ink = inks(), {bins, states, fills} = this, base = (i + 1) * LANE - 2;
 		g.fillStyle = ink.faint;
 		g.fillText(shortened(g, name), 16, base - 6, ROOM);
 		g.fillStyle = ink.off;
@@ -209,7 +225,9 @@ export class Strip {
 				const v = this.values[(i * bins + b) * states + k];
 				if (!v)
 					continue;
-				const high = Math.max(v / this.most * (LANE - 4), 1);
+				const room = fills.length === WAIT_STATES.length ?
+					y - base + LANE - 4 : Infinity, high = Math.min(
+					Math.max(v / this.most * (LANE - 4), 1), room);
 				y -= high;
 				g.fillStyle = fills[k];
 				g.fillRect(NAMES + b * 2, y, 2, high);
@@ -265,8 +283,9 @@ export class Strip {
 		});
 		c.addEventListener('pointermove', (/** @type {PointerEvent} */ e) => {
 			const to = this.time(e.offsetX), width = Math.abs(to - from) / this.end;
-			c.title = e.offsetX < NAMES && this.names[Math.floor(e.offsetY / LANE)] ||
-				'';
+			const name = this.names[Math.floor(e.offsetY / LANE)];
+			c.title = !name ? '' : e.offsetX < NAMES ? name :
+				this.shares(Math.floor(e.offsetY / LANE), e.offsetX);
 			if (from >= 0 && e.buttons & 1 && width > 0.002)
 				this.brush([Math.min(from, to), Math.max(from, to)]);
 		});
@@ -305,6 +324,23 @@ export class Strip {
 			return [a, Math.min(Math.max(b + sign * step, a + step), this.end)];
 		const from = Math.min(Math.max(a + sign * step, 0), this.end - width);
 		return [from, from + width];
+	}
+
+	/**
+	 * Says what a thread did in the part of the time that is drawn at @x; '' without waits.
+	 * @param {number} lane @param {number} x in the canvas
+	 */
+	shares(lane, x) {
+		const {values, states, bins, end} = this, bin = Math.floor((x - NAMES) / 2);
+		if (states !== WAIT_STATES.length || bin >= bins)
+			return '';
+		const at = (lane * bins + bin) * states, there = [...values.subarray(at, at + states)];
+		const all = there.reduce((a, b) => a + b, 0), step = end / bins;
+		return !all ? '' : [quantity(bin * step, 'nanoseconds') + ' \u2013 ' +
+			quantity((bin + 1) * step, 'nanoseconds'),
+			...there.map((v, k) => [v, WAIT_STATES[k]]).filter(([v]) => v)
+			.sort(([a], [b]) => Number(b) - Number(a))
+			.map(([v, name]) => name + ' ' + percent(Number(v), all))].join('\n');
 	}
 
 	/** @param {[number, number]} range */

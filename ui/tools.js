@@ -15,6 +15,7 @@ import {TABLES, hasBoth, table, tableName} from './rows.js';
 import {PROGRAM, THREAD_NAME, collected, importing, isFiltered, sumOf} from './samples.js';
 import {save} from './save.js';
 import {above, flame, page, shown, state, unit, valueName, withoutCode} from './view.js';
+import {timeValue, waitValue} from './waits.js';
 
 /**
  * A value's name in the list of all. If there are several events, "samples" alone doesn't say of
@@ -116,6 +117,35 @@ function optionsButton() {
 	}}, 'Options');
 }
 
+/** @param {number} v */
+const setValue = (v) => change(() => {
+	state.value = v;
+}, () => {
+	keepPlace(restructure);
+	legend();
+});
+
+const TIMES = [['cpu', 'Where the program ran'], ['wall', 'The whole life of each thread'],
+	['off_cpu', 'Where the program waited, whatever for'],
+	['gil_wait', 'Where threads waited for the GIL'],
+	['gil_blame', 'What had the GIL while others waited for it']];
+
+/**
+ * Buttons for the values that are times; those for other values are behind them.
+ * @param {any} h header
+ */
+function timeSwitch(h) {
+	const of = (/** @type {number} */ v, /** @type {string} */ title) =>
+		button(choiceName(h, v), title, () => setValue(v), state.value === v);
+	const times = TIMES.map(([type, title]) => /** @type {[number, string]} */ ([
+		timeValue(h, type), title])).filter(([v]) => v >= 0);
+	const others = h.values.map((/** @type {any} */ _, /** @type {number} */ v) => v)
+		.filter((/** @type {number} */ v) => v && !times.some(([t]) => t === v));
+	return el('div', {class: 'group', role: 'group', 'aria-label': 'Value'},
+		...times.map(([v, title]) => of(v, title)),
+		...others.map((/** @type {number} */ v) => of(v, '')));
+}
+
 export function tools() {
 	const {data} = page, parts = [], h = data.header;
 	byId('tools').inert = page.early || !data.samples;
@@ -130,16 +160,13 @@ export function tools() {
 	}), mine);
 	my_code.classList.add('mine');
 	parts.push(my_code, optionsButton());
-	if (h.values.length > 1)
+	if (waitValue(h) >= 0)
+		parts.push(timeSwitch(h));
+	else if (h.values.length > 1)
 		parts.push(choice('Value',
 				h.values.map((/** @type {any} */ _, /** @type {number} */ i) =>
 				[String(i), choiceName(h, i)]),
-				String(state.value), (v) => change(() => {
-			state.value = +v;
-		}, () => {
-			keepPlace(restructure);
-			legend();
-		})));
+				String(state.value), (v) => setValue(+v)));
 	const keys = page.labelKeys.map((k) => /** @type {[string, string]} */ ([k, k]));
 	parts.push(choice('Group by',
 			[['', 'automatic'], ['none', 'nothing'], ...GROUPINGS[page.sides ? 1 : 0],
@@ -167,6 +194,8 @@ export function tools() {
 		colours.push(['thread', 'thread']);
 	if (data.labels.some((l) => l.gil))
 		colours.push(['gil', 'GIL state']);
+	if (waitValue(h) >= 0)
+		colours.push(['state', 'state of threads']);
 	parts.push(choice('Colour', colours, state.colour, (v) => change(() => {
 		state.colour = v;
 		page.votes = new WeakMap();

@@ -14,6 +14,7 @@ import {byEffect, scaleSides} from './sides.js';
 import {addUp, callees, callerNodes, callersOf, collapsed, inTime, inverted,
 	shaped} from './shape.js';
 import {baseTree, boxesOf, children, inOrder, sumsFrom, valueOf} from './tree.js';
+import {cutWaits} from './waits.js';
 
 /** @typedef {import('./tree.js').Tree} Tree */
 /** @typedef {import('./data.js').Data} Data */
@@ -101,8 +102,12 @@ export const flame = new Flame(byId('flame'));
 export const above = new Flame(byId('above'));
 
 export const unit = () => page.data.header.values[state.value][1];
+/** @type {Record<string, string>} */
+const VALUE_NAMES = {cpu: 'CPU time', off_cpu: 'time waiting', wall: 'wall time',
+	gil_wait: 'GIL wait', gil_blame: 'GIL blame'};
+
 /** @param {string} type of a value */
-export const valueName = (type) => type === 'cpu' ? 'CPU time' : type;
+export const valueName = (type) => VALUE_NAMES[type] || type;
 
 export const WORDS = {kind: (/** @type {Fn} */ f) => FAMILIES.find(([k]) => k === family(f))[1],
 	module: moduleOf};
@@ -190,7 +195,7 @@ export function structure() {
  */
 function foldWhole(t) {
 	const {data} = page, self = new Float64Array(t.n), leaf = leaves(data, t, t),
-		w = data.samples.values[state.value];
+		w = data.samples.whole[state.value];
 	leaf.forEach((at, s) => {
 		self[Math.max(at, 0)] += w[s];
 	});
@@ -263,6 +268,7 @@ export function weigh() {
 	// The total counts what is more and what is less, as the report's shares do.
 	page.total = data.totals[state.value] + 2 * data.less[state.value];
 	page.pass = data.samples ? passing(data, state.filter, WORDS, false) : null;
+	cutWaits(data, state.filter.range);
 	if (page.nodes)
 		page.nodes.sums = null;
 	if (page.sides) {

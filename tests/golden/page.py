@@ -381,7 +381,7 @@ def slept(b):
          (("cpu", "nanoseconds"), ("off_cpu", "nanoseconds")), duration_nanos=8 * 10 ** 9)
     open_page(b, "slept.html")
     for value, want in ("0", (0, 2)), ("1", (2, 6)):
-        choose(b, "Value", value)
+        press(b, ("CPU time", "time waiting")[int(value)])
         first, last = b.js("""(() => {
             const c = document.querySelector('#strip canvas'), wide = c.width - 166, {data} = c.getContext('2d').getImageData(150, 10, wide, 1), on = [];
             for (let x = 0; x < wide; x++)

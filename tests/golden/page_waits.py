@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""page_waits.py: the page of a recording with waits, in a headless Chromium. KEEP=DIR leaves the page
+there.
+
+The truth is arithmetic on a profile that is written here: 10 s, two threads.
+
+    thread  stack          state     on          begins   lasts
+    main    main > fetch   net       db:5432     1 s      4 s
+    main    main > fetch   net       db:5432     6 s      2 s
+    main    main > work    running               0 s      10 samples of 100 ms, 0 to 1 s
+    main    main > nap     sleep                 8 s      2 s
+    idler   take           lock                  0 s      10 s, idle
+
+So the main thread waited 8 s and ran 1 s; from 2 s to 4 s it only waits, though no wait begins then.
+"""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import browser
+
+sys.argv[1:] = [browser.folder()]
+import page  # noqa: E402  pylint: disable=wrong-import-position
+from page import equal, no_errors, open_page, pprof, tip_at  # noqa: E402  pylint: disable=wrong-import-position
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+KRAIT = ROOT / os.environ.get("KRAIT", "build/release/krait")
+SECOND = 10 ** 9
+WALL = (("samples", "count"), ("cpu", "nanoseconds"), ("off_cpu", "nanoseconds"))
+NUMBERS = "document.querySelector('#numbers').textContent.replace(/\\u00a0/g, ' ')"
+SWITCH = "[...document.querySelectorAll('#tools [aria-label=Value] button')]"
+TABLE = "[...document.querySelectorAll('#table tbody tr')].map((e) => e.textContent.replace(/\\u00a0/g, ' '))"
+FILLS = {"running": "#5fb878", "net": "#6fa8f5", "sleep": "#b8bcc8", "idle": "#dcdce0", "lock": "#e58aa8"}
+# the colours of the lane's middle row of pixels at a part of the time
+LANE = """(() => {
+    const c = document.querySelector('#strip canvas'), g = c.getContext('2d'), d = [];
+    const at = Math.round(150 + %f * Math.floor((c.clientWidth - 166) / 2) * 2);
+    const all = g.getImageData(at, %d * 17, 1, 15).data;
+    for (let i = 0; i < all.length; i += 4)
+        d.push('#' + [0, 1, 2].map((k) => all[i + k].toString(16).padStart(2, '0')).join(''));
+    return d;
+})()"""
+
+
+def make():
+    w = pprof.Writer(WALL, period=10 ** 8, duration=10 * SECOND)
+
+    def add(stack, thread, state, begin, cpu=0, off=0, **labels):
+        ids = [w.location("[python 3.12]", f, f"/srv/{f}.py", 1, 2, 0) for f in stack.split()]
+        w.sample(ids, {"process": "app", "pid": "1", "thread": thread, "tid": "1" if thread == "main" else "2", "state": state,
+                       "time": round(begin * SECOND), **labels}, values=(1, round(cpu * SECOND), round(off * SECOND)))
+    for i in range(10):
+        add("main work", "main", "running", i / 10, cpu=0.1)
+    add("main fetch", "main", "net", 1, off=4, on="db:5432")
+    add("main fetch", "main", "net", 6, off=2, on="db:5432")
+    add("main nap", "main", "sleep", 8, off=2)
+    add("take", "idler", "lock", 0, off=10, idle="yes")
+    w.save(str(page.pages / "waits.pb.gz"))
+    subprocess.run([KRAIT, "report", page.pages / "waits.pb.gz", "-o", page.pages / "waits.html"], check=True, timeout=60)
+
+
+def press(b, name):
+    b.js(f"{SWITCH}.find((e) => e.textContent === {name!r}).click()")
+
+
+def switch(b):
+    """Buttons choose CPU time, wall time or waiting; wall time is both together."""
+    open_page(b, "waits.html")
+    equal(b.js(SWITCH + ".map((e) => e.textContent)"), ["CPU time", "wall time", "time waiting"], "the switch")
+    for name, total in (("CPU time", "1.00 s"), ("wall time", "19.0 s"), ("time waiting", "18.0 s"), ("CPU time", "1.00 s")):
+        press(b, name)
+        assert f"{total} {name}" in b.js(NUMBERS), (name, b.js(NUMBERS))
+    no_errors(b)
+
+
+def timeline(b):
+    """A wait is drawn over its whole length. Of two lanes that begin together the heavier one is first."""
+    open_page(b, "waits.html", "value=3")
+    for at, want in ((0.05, "running"), (0.11, "net"), (0.3, "net"), (0.49, "net"), (0.55, None), (0.7, "net"), (0.9, "sleep")):
+        colours = set(b.js(LANE % (at, 1))) & set(FILLS.values())
+        equal(colours, {FILLS[want]} if want else set(), f"the main thread's lane at {at}")
+    equal(set(b.js(LANE % (0.5, 0))) & set(FILLS.values()), {FILLS["idle"]}, "the idle thread's lane")
+    no_errors(b)
+
+
+def ranges(b):
+    """A range of the timeline has the part of each wait that lies in it, also if none begins in it."""
+    for value, span, main, table in ((2, (2, 4), "4.00 s", "2.00 s"), (3, (2, 4), "4.00 s", "2.00 s"), (2, (4.5, 7), "4.00 s", "1.50 s"),
+                                     (1, (0, 0.5), "500 ms", "500 ms")):
+        open_page(b, "waits.html", f"value={value}&table=threads&t={int(span[0] * SECOND)}-{int(span[1] * SECOND)}")
+        rows = b.js(TABLE)
+        got = [r for r in rows if "main" in r]
+        assert len(got) == 1 and table in got[0], (value, span, rows)
+    open_page(b, "waits.html", "value=2&table=threads")
+    equal([r.split("%")[1].split("(")[0].strip().split(" s")[0] for r in b.js(TABLE)], ["10.0", "8.00"], "threads by waiting")
+    no_errors(b)
+
+
+def tips(b):
+    """The tip of a box says for what and on what, how often, the longest wait and the median."""
+    open_page(b, "waits.html", "value=2")
+    # main has 8 of 18 s, fetch 6 of them
+    x = [share for share in (0.05, 0.2, 0.4, 0.6, 0.8) if "fetch" in tip_at(b, share, 2).split("\n")[0]]
+    said = tip_at(b, x[0], 2).replace("\t", "|")
+    assert "net (db:5432)|6.00 s|2|4.00 s|4.00 s" in said.replace("\u00a0", " "), said
+    no_errors(b)
+
+
+def colours(b):
+    """Boxes can be coloured by the state of threads."""
+    open_page(b, "waits.html", "value=3&colour=state")
+    legend = b.js("[...document.querySelectorAll('#legend span:has(b)')].map((e) => e.textContent)")
+    equal(sorted(legend), ["lock", "net", "running", "sleep"], "the legend")
+    no_errors(b)
+
+
+def main():
+    if not browser.find():
+        print("SKIP page-waits: no Chromium")
+        return 0
+    make()
+    bad = 0
+    with browser.Browser(1200, 800) as b:
+        for test in (switch, timeline, ranges, tips, colours):
+            try:
+                test(b)
+                print("PASS page-waits-" + test.__name__)
+            except AssertionError as error:
+                bad = 1
+                print(f"FAIL page-waits-{test.__name__}: {error}")
+    return bad
+
+
+if __name__ == "__main__":
+    sys.exit(main())

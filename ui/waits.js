@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Waits: samples with a length. They have the time when they began and count over their whole
+// length, so a range of the timeline has the part of a wait that lies in it. Wall time, which no
+// file has, is CPU time and waiting together.
+
+import {lastAnswer} from './base.js';
+
+/** @typedef {import('./data.js').Data} Data */
+/** @typedef {import('./data.js').Samples} Samples */
+
+/**
+ * Index of the value of this type in nanoseconds; -1: the recording has none.
+ * @param {any} header @param {string} type
+ */
+export const timeValue = (header, type) => header.values.findIndex(
+	(/** @type {any} */ v) => v[0] === type && v[1] === 'nanoseconds');
+
+/** @param {any} header */
+export const waitValue = (header) => header.diff ? -1 : timeValue(header, 'off_cpu');
+
+/**
+ * Does value @v count waiting?
+ * @param {any} header @param {number} v
+ */
+export const isOfWaits = (header, v) => waitValue(header) >= 0 &&
+	['off_cpu', 'wall'].includes(header.values[v][0]);
+
+/**
+ * Adds wall time to the values of a recording that has CPU time and waiting.
+ * @param {any} header
+ */
+export function addWall(header) {
+	const cpu = timeValue(header, 'cpu'), off = waitValue(header);
+	if (cpu < 0 || off < 0 || timeValue(header, 'wall') >= 0)
+		return;
+	header.values.push(['wall', 'nanoseconds', 0]);
+	for (const list of [header.totals, header.less])
+		list.push(list[cpu] + list[off]);
+}
+
+/**
+ * Sets the values that aren't in the file.
+ * @param {any} header @param {Float64Array[]} values by type
+ */
+export function sumWall(header, values) {
+	const cpu = timeValue(header, 'cpu'), off = waitValue(header), wall = header.stored;
+	for (let i = 0; wall < values.length && i < values[wall].length; i++)
+		values[wall][i] = values[cpu][i] + values[off][i];
+}
+
+/**
+ * The length of each sample in ns, 0 for those of CPU time; null: the recording has no waits.
+ * @param {Data} d
+ */
+export function lengthsOf(d) {
+	const off = waitValue(d.header);
+	return off < 0 ? null : d.samples.whole[off];
+}
+
+/**
+ * Makes the values of waits those of a range of time: each wait counts as much as it has in the
+ * range. null: all of it.
+ * @param {Data} d @param {[number, number]|null} range
+ */
+export function cutWaits(d, range) {
+	const length = d.samples && lengthsOf(d), {whole, values, time, n} = d.samples || {};
+	if (!length)
+		return;
+	for (let v = 0; v < values.length; v++) {
+		if (!isOfWaits(d.header, v))
+			continue;
+		if (!range || !d.header.timed) {
+			values[v] = whole[v];
+			continue;
+		}
+		const cut = values[v] === whole[v] ? new Float64Array(n) : values[v],
+			from = whole[v];
+		for (let s = 0; s < n; s++)
+			cut[s] = length[s] > 0 ? from[s] * partIn(time[s], length[s], range) :
+				from[s];
+		values[v] = cut;
+	}
+}
+
+/**
+ * Which part of a wait lies in a range.
+ * @param {number} time when it began @param {number} length @param {[number, number]} range
+ */
+function partIn(time, length, [from, to]) {
+	return Math.max(Math.min(time + length, to) - Math.max(time, from), 0) / length;
+}
+
+/** States in the order in which the timeline stacks them; 'idle' is any that waits for work. */
+export const WAIT_STATES = ['running', 'runnable', 'gil', 'lock', 'net', 'disk', 'pipe', 'child', 'poll',
+	'loop', 'sleep', 'page-fault', 'other', 'idle'];
+
+/**
+ * The state of a label set, as an index in WAIT_STATES.
+ * @param {Record<string, string>} set
+ */
+export function stateIndex(set) {
+	const at = WAIT_STATES.indexOf(set.idle === 'yes' ? 'idle' : set.state || 'running');
+	return at < 0 ? WAIT_STATES.indexOf('other') : at;
+}
+
+/**
+ * @typedef {object} Wait what samples waited for
+ * @property {string} name the state, and on what the threads waited if it was one thing
+ * @property {number} ns @property {number} count how many waits
+ * @property {number} longest @property {number} median
+ */
+
+const MOST_WAITS = 3;
+const lastWaits = /** @type {typeof lastAnswer<Wait[]>} */ (lastAnswer)();
+
+/**
+ * The longest kinds of waits of a box.
+ * @param {Data} d
+ * @param {Int32Array} leaf of samples
+ * @param {number} from
+ * @param {number} to the box and one past the last box in it
+ * @param {Uint8Array|null} pass
+ * @returns {Wait[]}
+ */
+export function waitsIn(d, leaf, from, to, pass) {
+	const length = lengthsOf(d);
+	return !length ? [] : lastWaits([leaf, from, to, pass], () => {
+		const kinds = kindsIn(d, length, leaf, from, to, pass);
+		return [...kinds].sort(([, a], [, b]) => b.ns - a.ns).slice(0, MOST_WAITS).map(waitOf);
+	});
+}
+
+/**
+ * @typedef {{ns: number, count: number, lengths: number[], on: string|null}} Kind .on: null if
+ *   there are several
+ */
+
+/**
+ * @param {Data} d @param {Float64Array} length
+ * @param {Int32Array} leaf @param {number} from @param {number} to @param {Uint8Array|null} pass
+ */
+function kindsIn(d, length, leaf, from, to, pass) {
+	/** @type {Map<string, Kind>} */
+	const kinds = new Map();
+	const {n, labels, values} = d.samples;
+	for (let s = 0; s < n; s++) {
+		if (leaf[s] < from || leaf[s] >= to || !length[s] || pass && !pass[s])
+			continue;
+		const set = d.labels[labels[s]],
+			name = (set.state || 'other') + (set.idle === 'yes' ? ', for work' : '');
+		const kind = kinds.get(name) || {ns: 0, count: 0, lengths: [], on: set.on || ''};
+		kind.ns += length[s];
+		kind.count += values[0][s];
+		kind.lengths.push(length[s]);
+		kind.on = kind.on === (set.on || '') ? kind.on : null;
+		kinds.set(name, kind);
+	}
+	return kinds;
+}
+
+/** @param {[string, Kind]} kind @returns {Wait} */
+function waitOf([name, {ns, count, lengths, on}]) {
+	const sorted = Float64Array.from(lengths).sort();
+	return {name: on ? `${name} (${on})` : name, ns, count, longest: sorted[sorted.length - 1],
+		median: sorted[sorted.length >> 1]};
+}
