@@ -255,7 +255,7 @@ walk_global int end_thread(__u32 tid)
 		owed += e->sites[i].owed_ns;
 	e->wait.gil_ns = e->gil_owed_ns;
 	e->wait.sample.blame_ns = e->wait.sample.gil == GIL_HELD ? e->blame_ns : 0;
-	if (owed && e->wait.sample.type == REC_WAIT)
+	if ((owed || e->gil_owed_ns) && e->wait.sample.type == REC_WAIT)
 		send_wait(e, owed);
 	forget_gil(e);
 	bpf_map_delete_elem(&waits, &tid);

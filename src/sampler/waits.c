@@ -133,7 +133,7 @@ static void hand_on(struct sampler *s, struct wait_entry *e)
 	ns -= MIN(ns, ready);
 	wait->sample.time_ns = e->over_ns;
 	wait->sample.weight = ns + owed_of(e);
-	if (wait->sample.weight && wait->sample.type == REC_WAIT)
+	if ((wait->sample.weight || wait->gil_ns) && wait->sample.type == REC_WAIT)
 		s->config.record(s->config.ctx, wait, sizeof(*wait));
 }
 
