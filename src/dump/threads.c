@@ -197,6 +197,7 @@ static void tell_wait(struct reader *r, const struct rec_task *rec, const struct
 				      t->wait.kind == WAIT_BLOCKED))
 		t->wait.kind = WAIT_GIL;
 	read_target(r);
+	wait_tell_io(&t->wait, place, t->target);
 	/*
 	 * A thread that is ready to run may have slept until a moment ago, so its time counts from
 	 * there. A wait for the GIL consists of many short waits: its length isn't known.

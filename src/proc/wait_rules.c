@@ -238,6 +238,15 @@ const struct wait_rule *wait_rule_of(long call, const uint64_t *arg, const char 
 	return r;
 }
 
+enum wait_kind wait_kind_of_io(enum wait_target target, bool uninterruptible)
+{
+	if (target == TARGET_SOCKET)
+		return WAIT_NET;
+	if (target == TARGET_PIPE)
+		return WAIT_PIPE;
+	return target == TARGET_FILE || uninterruptible ? WAIT_FILE : WAIT_IO;
+}
+
 const char *wait_word(enum wait_kind kind)
 {
 	static const char *const word[] = {

@@ -11,8 +11,10 @@
 #include <stdint.h>
 
 /*
- * The kinds of waits: X(NAME, word in --json, words for people). The manual lists the rules in this
- * order. Of the rules that fit a thread, the first counts.
+ * The kinds of waits: X(NAME, word in --json and label `state`, words for people). The manual lists
+ * the rules in this order. Of the rules that fit a thread, the first counts. The rules know IO
+ * alone of NET, PIPE, FILE and IO: which of them a wait is depends on what the descriptor is
+ * (wait_kind_of_io()). Whether a wait for events is LOOP depends on the stack.
  */
 #define WAIT_KINDS(X)                                                                              \
 	X(RUNNING, "running", "on a CPU")                                                          \
@@ -21,9 +23,14 @@
 	X(GIL, "gil", "waiting for the GIL")                                                       \
 	X(LOCK, "lock", "waiting for a lock")                                                      \
 	X(SLEEP, "sleep", "sleeping")                                                              \
-	X(IO, "io", "waiting for input or output")                                                 \
+	X(NET, "net", "waiting for a socket")                                                      \
+	X(PIPE, "pipe", "waiting for a pipe")                                                      \
+	X(FILE, "disk", "waiting for a file or a disk")                                            \
+	X(IO, "other", "waiting for input or output")                                              \
 	X(POLL, "poll", "waiting for events")                                                      \
+	X(LOOP, "loop", "its event loop has nothing to run")                                       \
 	X(CHILD, "child", "waiting for a child process")                                           \
+	X(PAGE_FAULT, "page-fault", "waiting for a page of memory")                                \
 	X(SIGNAL, "signal", "waiting for a signal")                                                \
 	X(STOPPED, "stopped", "stopped by a signal")                                               \
 	X(TRACED, "traced", "stopped by a debugger")                                               \
@@ -59,6 +66,15 @@ extern const struct wait_rule wait_rules[];
  * two are looked at, that sleeps in the kernel function @wchan ("": not known).
  */
 const struct wait_rule *wait_rule_of(long call, const uint64_t *arg, const char *wchan);
+
+/* What the descriptor is that a thread waits for. */
+enum wait_target { TARGET_UNKNOWN, TARGET_SOCKET, TARGET_PIPE, TARGET_FILE };
+
+/*
+ * Which wait for input or output is it? @uninterruptible: the thread can't be woken by a signal, as
+ * only disks and network file systems let threads wait.
+ */
+enum wait_kind wait_kind_of_io(enum wait_target target, bool uninterruptible);
 
 const char *wait_word(enum wait_kind kind);  /* word for this kind of wait in --json */
 const char *wait_words(enum wait_kind kind); /* words for this kind of wait, for people */

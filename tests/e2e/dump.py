@@ -604,7 +604,7 @@ thread.join()
     with hanging(source, Mute.READ) as (target, place):
         main, reader = dump("-p", target.pid)[target.pid]["threads"]
         mapped = os.readlink("/proc/%d/fd/%d" % (target.pid, reader["descriptor"]))
-    check((reader["state"], reader["system_call"]) == ("io", "read"), reader["words"])
+    check((reader["state"], reader["system_call"]) == ("disk", "read"), reader["words"])
     check(mapped == reader["descriptor_is"] == place + "/file", reader["words"])
     check(names(reader)[-1] == "reads" and reader["steady"] and reader["seconds"] > 0.2, str(reader))
     check(any("folio" in name or "page" in name or "fuse" in name for name in names(reader, "kernel")), str(reader))

@@ -149,7 +149,7 @@ def dumps():
     check("dump-frames", any(t["frames"] for p in document["processes"] for t in p["threads"]))
     refuses(validator, "dump", document)
     process, thread = ("processes", 0), ("processes", 0, "threads", 0)
-    misses(validator, "dump", document, ("krait",), ("processes",), *[process + (m,) for m in document["processes"][0]],
+    misses(validator, "dump", document, ("schema",), ("krait",), ("processes",), *[process + (m,) for m in document["processes"][0]],
            *[thread + (m,) for m in document["processes"][0]["threads"][0]])
 
 

@@ -143,9 +143,9 @@ def in_deep():
 
 
 STATES = ((in_lock, "lock"), (in_condition, "lock"), (in_event, "lock"), (in_queue, "lock"),
-          (in_socket, "io"), (in_accept, "io"), (in_select, "poll"), (in_poll, "poll"),
-          (in_epoll, "poll"), (in_sleep, "sleep"), (in_child, "child"), (in_pipe, "io"),
-          (in_c_code, "sleep"), (in_fifo, "io"), (in_file_lock, "lock"), (in_deep, "sleep"))
+          (in_socket, "net"), (in_accept, "net"), (in_select, "poll"), (in_poll, "poll"),
+          (in_epoll, "poll"), (in_sleep, "sleep"), (in_child, "child"), (in_pipe, "pipe"),
+          (in_c_code, "sleep"), (in_fifo, "pipe"), (in_file_lock, "lock"), (in_deep, "sleep"))
 
 
 def start(function, state):
@@ -218,7 +218,7 @@ def say(frame):
         row["faulthandler"] = others.get(t.ident, [])
     main = frames(frame)
     main[-1]["position"] = None
-    told.append({"tid": gettid(), "name": threading.current_thread().name, "state": "io",
+    told.append({"tid": gettid(), "name": threading.current_thread().name, "state": "pipe",
                  "frames": main, "faulthandler": []})
     line = json.dumps(told) + "\n"
     os.write(1, line if PY2 else line.encode())

@@ -134,6 +134,32 @@ static void test_waits(void **state)
 	assert_int_equal(wait_in('R', SYS_read, 0, 0, "").kind, WAIT_RUNNING);
 }
 
+static enum wait_kind io_kind(char state, long call, const char *wchan, const char *target)
+{
+	struct wait w = wait_in(state, call, 5, 0, wchan);
+	struct task_place place = {.call = call};
+
+	snprintf(place.wchan, sizeof(place.wchan), "%s", wchan);
+	wait_tell_io(&w, &place, target);
+	return w.kind;
+}
+
+/* What a wait for input or output is for: by the descriptor, else by the kernel's function. */
+static void test_io(void **state)
+{
+	assert_int_equal(io_kind('S', SYS_read, "", "socket:[12]"), WAIT_NET);
+	assert_int_equal(io_kind('S', SYS_read, "", "pipe:[12]"), WAIT_PIPE);
+	assert_int_equal(io_kind('S', SYS_read, "anon_pipe_read", "/tmp/fifo"), WAIT_PIPE);
+	assert_int_equal(io_kind('S', SYS_openat, "wait_for_partner", ""), WAIT_PIPE);
+	assert_int_equal(io_kind('S', SYS_read, "", "/tmp/file"), WAIT_FILE);
+	assert_int_equal(io_kind('D', SYS_openat, "", ""), WAIT_FILE);
+	assert_int_equal(io_kind('S', SYS_read, "n_tty_read", "/dev/pts/0"), WAIT_IO);
+	assert_int_equal(io_kind('S', SYS_read, "eventfd_read", "anon_inode:[eventfd]"), WAIT_IO);
+	assert_int_equal(io_kind('D', TASK_NO_CALL, "folio_wait_bit_common", ""), WAIT_PAGE_FAULT);
+	assert_int_equal(io_kind('S', SYS_futex, "", "socket:[12]"), WAIT_LOCK);
+	assert_int_equal(io_kind('D', SYS_munmap, "", ""), WAIT_BLOCKED);
+}
+
 /* Returns the table's value for offset @key: that of the last row that isn't above it. */
 static uint32_t look_up(const struct store *s, uint32_t table, uint32_t key)
 {
@@ -276,10 +302,10 @@ static void test_many_groups(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_look),	    cmocka_unit_test(test_stayed),
-		cmocka_unit_test(test_place),	    cmocka_unit_test(test_waits),
-		cmocka_unit_test(test_store),	    cmocka_unit_test(test_source),
-		cmocka_unit_test(test_many_groups),
+		cmocka_unit_test(test_look),   cmocka_unit_test(test_stayed),
+		cmocka_unit_test(test_place),  cmocka_unit_test(test_waits),
+		cmocka_unit_test(test_io),     cmocka_unit_test(test_store),
+		cmocka_unit_test(test_source), cmocka_unit_test(test_many_groups),
 	};
 
 	return cmocka_run_group_tests_name("dump", tests, NULL, NULL);

@@ -186,6 +186,9 @@ static void print_one(const struct run *x, struct dump_print *to, const struct d
 	source_fini(&source);
 }
 
+/* The version of the JSON: 1 had the state "io" for "net", "pipe", "disk" and "other". */
+#define SCHEMA 2
+
 static int print_all(struct run *x)
 {
 	struct dump_files files = {};
@@ -199,7 +202,7 @@ static int print_all(struct run *x)
 	size_t n = dump_processes(x->dump, &list);
 
 	if (x->o->json) {
-		fputs("{\"krait\": ", stdout);
+		fprintf(stdout, "{\"schema\": %d, \"krait\": ", SCHEMA);
 		json_put_string(stdout, KRAIT_VERSION);
 		fputs(", \"processes\": [\n  ", stdout);
 	}

@@ -249,6 +249,16 @@ static void wait_rules_of(enum wait_kind kind, struct str *ret)
 	}
 }
 
+/* What no rule says: waits that are told from others by more than the system call. */
+static const char *const further_rules[WAIT_KIND_MAX] = {
+	[WAIT_NET] = "as other below, if the descriptor is a socket",
+	[WAIT_PIPE] = "as other below, if the descriptor is a pipe or a FIFO",
+	[WAIT_FILE] = "as other below, if the descriptor is a file or a directory, or if the "
+		      "thread can't be woken by a signal",
+	[WAIT_LOOP] = "in recordings: poll, if the stack is that of an event loop in its selector",
+	[WAIT_PAGE_FAULT] = "as other above, but in no system call",
+};
+
 static void waits(void)
 {
 	for (int kind = 0; kind < WAIT_KIND_MAX; kind++) {
@@ -256,6 +266,8 @@ static void waits(void)
 
 		str_addf(&name, "%s, %s", wait_word(kind), wait_words(kind));
 		wait_rules_of(kind, &rules);
+		if (further_rules[kind])
+			str_add(&rules, further_rules[kind]);
 		item(str_cstr(&name), str_cstr(&rules));
 	}
 }

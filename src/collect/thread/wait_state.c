@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "proc/wait_rules.h"
+#include "base/util.h"
 
 /* Bits of the state of a task, include/linux/sched.h. */
 #define UNINTERRUPTIBLE 0x2
@@ -12,16 +12,11 @@
 #define TRACED		0x8
 #define FROZEN		0x8000 /* 6.1+ */
 
-/* States that wait_rules.h has no kind for, because `krait dump` sums them up as "io". */
-enum { NET, PIPE, DISK, PAGE_FAULT, OWN_STATES };
-static const char *const own_words[] = {"net", "pipe", "disk", "page-fault"};
-
 /*
- * Numbers of states: enum wait_kind + 1, then those of the enum above, then "other" with the index
- * of a rule, then "other" with the number of a system call that no rule names.
+ * Numbers of states: enum wait_kind + 1, then "other" with the index of a rule, then "other" with
+ * the number of a system call that no rule names.
  */
-#define OWN	    (WAIT_KIND_MAX + 1)
-#define OTHER	    (OWN + OWN_STATES)
+#define OTHER	    (WAIT_KIND_MAX + 1)
 #define OTHER_RULES 1024
 #define NUMBERED    (OTHER + OTHER_RULES)
 #define CALLS	    4096
@@ -36,15 +31,15 @@ static uint32_t other(const struct rec_wait *wait, const struct wait_rule *rule)
 /* What a wait for input or output is for, by what the descriptor is. */
 static uint32_t by_descriptor(const struct rec_wait *wait, const struct wait_rule *rule)
 {
+	static const enum wait_target targets[] = {[WAIT_FD_SOCKET] = TARGET_SOCKET,
+						   [WAIT_FD_PIPE] = TARGET_PIPE,
+						   [WAIT_FD_FILE] = TARGET_FILE};
 	uint8_t fd = rule->fd == 0 ? wait->fd : WAIT_FD_NONE;
+	enum wait_kind kind =
+		wait_kind_of_io(fd < ARRAY_SIZE(targets) ? targets[fd] : TARGET_UNKNOWN,
+				wait->flags & WAIT_DISK || wait->state & UNINTERRUPTIBLE);
 
-	if (fd == WAIT_FD_SOCKET)
-		return OWN + NET;
-	if (fd == WAIT_FD_PIPE)
-		return OWN + PIPE;
-	if (fd == WAIT_FD_FILE || wait->flags & WAIT_DISK || wait->state & UNINTERRUPTIBLE)
-		return OWN + DISK;
-	return other(wait, rule);
+	return kind == WAIT_IO ? other(wait, rule) : kind + 1;
 }
 
 static uint32_t what_for(const struct rec_wait *wait)
@@ -59,7 +54,7 @@ static uint32_t what_for(const struct rec_wait *wait)
 	if (wait->state & FROZEN || (wait->flags & WAIT_CGROUP && !(wait->state & UNINTERRUPTIBLE)))
 		return WAIT_FROZEN + 1;
 	if (wait->call < 0)
-		return wait->state & UNINTERRUPTIBLE ? OWN + PAGE_FAULT : NUMBERED;
+		return wait->state & UNINTERRUPTIBLE ? WAIT_PAGE_FAULT + 1 : NUMBERED;
 	if (wait->flags & WAIT_FOR_GIL ||
 	    (rule->kind == WAIT_LOCK && wait->sample.gil == GIL_WAITING))
 		return WAIT_GIL + 1;
@@ -83,7 +78,14 @@ const char *wait_state_words(uint32_t state, char *text, size_t n)
 	else if (state >= OTHER)
 		snprintf(text, n, "other: %s", wait_rules[state - OTHER].call_name);
 	else
-		snprintf(text, n, "%s",
-			 state >= OWN ? own_words[state - OWN] : wait_word(state - 1));
+		snprintf(text, n, "%s", wait_word(state - 1));
 	return text;
+}
+
+bool wait_state_is(uint32_t state, uint32_t kinds)
+{
+	state &= ~WAIT_STATE_OPEN;
+	if (state >= OTHER)
+		return kinds & WAIT_KIND_BIT(IO);
+	return state && kinds & 1u << (state - 1);
 }

@@ -3,9 +3,11 @@
 #ifndef COLLECT_THREAD_WAIT_STATE_H
 #define COLLECT_THREAD_WAIT_STATE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "proc/wait_rules.h"
 #include "records.h"
 
 /*
@@ -16,6 +18,16 @@ uint32_t wait_state_of(const struct rec_wait *wait);
 
 /* bit of a state's number: the wait wasn't over when the recording ended */
 #define WAIT_STATE_OPEN (1u << 31)
+
+/* The state of a thread whose event loop has nothing to run. */
+#define WAIT_STATE_LOOP (WAIT_LOOP + 1)
+
+/*
+ * Is @state one of these kinds, whether it has WAIT_STATE_OPEN or not? @kinds: WAIT_KIND_BIT()s. Those for which there is no word count as
+ * IO.
+ */
+#define WAIT_KIND_BIT(kind) (1u << WAIT_##kind)
+bool wait_state_is(uint32_t state, uint32_t kinds);
 
 /* Writes the words of @state, without WAIT_STATE_OPEN, into @text and returns them. */
 const char *wait_state_words(uint32_t state, char *text, size_t n);

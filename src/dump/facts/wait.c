@@ -2,6 +2,10 @@
 /* Says what a thread does, by its state and the rules of proc/wait_rules.h; see wait.h. */
 #include "dump/facts/wait.h"
 
+#include <string.h>
+
+#include "base/text/str.h"
+
 /* Returns what the thread's state says; WAIT_BLOCKED: only the rules can say more. */
 static enum wait_kind by_state(char state)
 {
@@ -18,6 +22,30 @@ static enum wait_kind by_state(char state)
 		return WAIT_ENDED;
 	}
 	return WAIT_BLOCKED;
+}
+
+/* A path of a FIFO looks like a file's, but the kernel's function tells it. */
+static bool waits_in_pipe(const char *wchan)
+{
+	return strstr(wchan, "pipe_") || str_starts(wchan, "wait_for_partner") ||
+	       str_starts(wchan, "fifo_open");
+}
+
+static enum wait_target target_of(const char *target, const char *wchan)
+{
+	if (str_starts(target, "socket:"))
+		return TARGET_SOCKET;
+	if (str_starts(target, "pipe:") || waits_in_pipe(wchan))
+		return TARGET_PIPE;
+	return *target == '/' && !str_starts(target, "/dev/") ? TARGET_FILE : TARGET_UNKNOWN;
+}
+
+void wait_tell_io(struct wait *w, const struct task_place *place, const char *target)
+{
+	if (w->kind == WAIT_IO)
+		w->kind = place->call == TASK_NO_CALL
+				  ? WAIT_PAGE_FAULT
+				  : wait_kind_of_io(target_of(target, place->wchan), w->disk);
 }
 
 struct wait wait_of(const struct task_look *look, const struct task_place *place)

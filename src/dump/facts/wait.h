@@ -13,6 +13,12 @@ struct wait {
 	bool disk;	  /* the thread sleeps uninterruptibly: state D */
 };
 
+/*
+ * What a wait for input or output is for; other waits are left as they are. @target: what the link
+ * of the descriptor says, "" if it isn't known.
+ */
+void wait_tell_io(struct wait *w, const struct task_place *place, const char *target);
+
 /* What a thread with this @look does at this @place. @place isn't used if the thread runs. */
 struct wait wait_of(const struct task_look *look, const struct task_place *place);
 
