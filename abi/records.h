@@ -85,6 +85,25 @@ enum wait_fd {
 	WAIT_FD_OTHER, /* a terminal, another device, an eventfd, an epoll set, ... */
 };
 
+/* What a wait is for, as the kernel names it. */
+enum wait_on_kind {
+	WAIT_ON_NOTHING,
+	WAIT_ON_IPV4, /* .text is an address in the network's order, with .port */
+	WAIT_ON_IPV6, /* the same */
+	WAIT_ON_UNIX, /* .text is the path that the socket, or its other end, is bound to */
+	WAIT_ON_FILE, /* .text is the last part of the file's path */
+	WAIT_ON_KINDS
+};
+
+#define WAIT_ON_BYTES 64
+struct wait_on {
+	__u8 kind;    /* enum wait_on_kind */
+	__u8 listens; /* the address is the socket's own: it has no other end */
+	__u16 port;
+	__s32 fd; /* the descriptor, in the thread's process */
+	__u8 text[WAIT_ON_BYTES];
+};
+
 /*
  * A wait of a thread. It is over, unless .flags has WAIT_OPEN. Its stack is the one with which the
  * thread left the CPU. sample.time_ns: when the thread got a CPU again; sample.weight: the
@@ -104,12 +123,15 @@ struct rec_wait {
 	__u16 state;  /* state of the task, TASK_* of the kernel */
 	__u8 fd;      /* enum wait_fd: what .arg[0] is */
 	__u8 flags;   /* WAIT_* */
+	struct wait_on on;
 };
 #define WAIT_DISK    1 /* flag: the kernel counts it as a wait for a disk (task_struct.in_iowait) */
 #define WAIT_EXITS   2 /* flag: the thread is in do_exit() */
 #define WAIT_OPEN    4 /* flag: the wait isn't over */
 #define WAIT_CGROUP  8 /* flag: cgroup v2 has frozen the thread, or it is stopped */
 #define WAIT_FOR_GIL 16 /* flag: it is a wait for the GIL, by the futex's address */
+/* flag: numbers of processes that the thread uses are those of krait's own PID namespace */
+#define WAIT_NUMBERS 32
 
 /* How far a thread is between two switches. */
 enum wait_phase {
@@ -451,6 +473,6 @@ _Static_assert(sizeof(struct wire_frame) == 24, "");
 _Static_assert(sizeof(struct rec_native) == 40, "");
 _Static_assert(sizeof(struct wire_text) == 24, "");
 _Static_assert(sizeof(struct py_where) == 96, "");
-_Static_assert(sizeof(struct rec_wait) == 104, "");
+_Static_assert(sizeof(struct rec_wait) == 176, "");
 
 #endif

@@ -86,8 +86,51 @@ struct inode___old {
 	struct timespec64 i_mtime;
 } CORE;
 
+struct qstr {
+	const unsigned char *name;
+} CORE;
+struct dentry {
+	struct qstr d_name;
+} CORE;
+struct path {
+	struct dentry *dentry;
+} CORE;
 struct file {
 	struct inode *f_inode;
+	struct path f_path;
+	void *private_data;
+} CORE;
+
+struct in6_addr {
+	union {
+		__u8 u6_addr8[16];
+	} in6_u;
+} CORE;
+struct sock_common {
+	__be32 skc_daddr, skc_rcv_saddr;
+	__be16 skc_dport;
+	__u16 skc_num;
+	unsigned short skc_family;
+	struct in6_addr skc_v6_daddr, skc_v6_rcv_saddr;
+} CORE;
+struct sock {
+	struct sock_common __sk_common;
+} CORE;
+struct socket {
+	struct sock *sk;
+} CORE;
+struct sockaddr_un {
+	unsigned short sun_family;
+	char sun_path[108];
+} CORE;
+struct unix_address {
+	int len;
+	struct sockaddr_un name[1];
+} CORE;
+struct unix_sock {
+	struct sock sk;
+	struct unix_address *addr;
+	struct sock *peer;
 } CORE;
 
 struct fdtable {

@@ -15,6 +15,7 @@
 #define BPF_SWITCH_H
 
 #include "capture.bpf.h"
+#include "events/on.bpf.h"
 #include "process/waiting.bpf.h"
 
 /* krait's own process: if its waits were recorded, they would cause more waits */
@@ -161,8 +162,8 @@ walk_global int begin_wait(__u32 tid, __u32 state)
 	wait->arg[0] = call.arg[0];
 	wait->arg[1] = call.arg[1];
 	wait->state = (__u16)state;
-	wait->flags = flags_of(task);
-	wait->fd = call.number < 0 ? WAIT_FD_NONE : kind_of_fd(task, call.arg[0]);
+	wait->flags = flags_of(task) | (has_own_numbers(task) ? WAIT_NUMBERS : 0);
+	tell_on(task, wait);
 	return 1;
 }
 

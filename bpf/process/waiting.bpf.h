@@ -53,15 +53,25 @@ walk_inline __u8 kind_of_mode(__u32 mode)
 	return WAIT_FD_OTHER;
 }
 
-walk_inline __u8 kind_of_fd(struct task_struct *task, __u64 fd)
+walk_inline struct file *file_of(struct task_struct *task, __u64 fd)
 {
 	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
 	struct file *file = NULL;
 
 	if (!table || fd >= BPF_CORE_READ(table, max_fds))
-		return WAIT_FD_NONE;
+		return NULL;
 	bpf_probe_read_kernel(&file, sizeof(file), BPF_CORE_READ(table, fd) + fd);
+	return file;
+}
+
+walk_inline __u8 kind_of_file(struct file *file)
+{
 	return file ? kind_of_mode(BPF_CORE_READ(file, f_inode, i_mode)) : WAIT_FD_NONE;
+}
+
+walk_inline __u8 kind_of_fd(struct task_struct *task, __u64 fd)
+{
+	return kind_of_file(file_of(task, fd));
 }
 
 /* The flags of the wait that @task begins: WAIT_*. */

@@ -8,7 +8,9 @@
 
 #if defined(__TARGET_ARCH_arm64)
 #define CALL_FUTEX   98
-#define CALL_RESTART 128 /* restart_syscall() */
+#define CALL_RESTART 128  /* restart_syscall() */
+#define CALL_POLL    (-2) /* there is none */
+#define CALL_PPOLL   73
 
 walk_inline void read_futex_call(struct task_struct *task, struct futex_call *f)
 {
@@ -23,6 +25,8 @@ walk_inline void read_futex_call(struct task_struct *task, struct futex_call *f)
 #else
 #define CALL_FUTEX   202
 #define CALL_RESTART 219 /* restart_syscall() */
+#define CALL_POLL    7
+#define CALL_PPOLL   271
 
 /* The beginning of pt_regs, whose order is ABI. */
 struct call_regs {

@@ -7,6 +7,8 @@
 #include "collect/budget/crowd.h"
 #include "collect/budget/upkeep.h"
 #include "collect/internal.h"
+#include "collect/named.h"
+#include "collect/thread/on.h"
 #include "collect/thread/thread.h"
 
 /*
@@ -98,6 +100,8 @@ void collect_comm(struct collect *c, uint32_t tgid, uint32_t tid, const char *co
 {
 	struct process *p = process_newest(c, tgid);
 
+	if (tid == tgid)
+		on_command(c, tgid, comm);
 	if (!p)
 		return;
 	if (tid == tgid) {
@@ -106,6 +110,11 @@ void collect_comm(struct collect *c, uint32_t tgid, uint32_t tid, const char *co
 	}
 	c->news = true;
 	thread_comm(c, p, tid, comm);
+}
+
+void collect_named(struct collect *c, uint32_t tgid, const char *comm)
+{
+	on_command(c, tgid, comm);
 }
 
 void collect_exit(struct collect *c, uint32_t tgid, uint32_t tid, uint64_t time_ns)

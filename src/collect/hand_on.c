@@ -131,11 +131,12 @@ static void set_gil_values(const struct collect *c, const struct waiting *w, int
 	values[2 + c->config.n_sources] = (int64_t)MIN(w->rec.blame_ns, (uint64_t)INT64_MAX);
 }
 
-static void add_wait(struct collect_stats *stats, const struct waiting *w)
+static void add_wait(struct collect_stats *stats, const struct waiting *w,
+		     const struct wait_labels *wait)
 {
 	uint64_t ns = w->rec.weight, began_ns = MIN(w->shown_ns, w->rec.time_ns);
 	char text[sizeof(stats->waited[0].state)];
-	const char *words = wait_state_words(w->state, text, sizeof(text));
+	const char *words = wait->idle ? "idle" : wait_state_words(wait->state, text, sizeof(text));
 	unsigned i = 0;
 
 	while (i < stats->n_waited && !streq(stats->waited[i].state, words))
@@ -164,6 +165,7 @@ static int hand_on(struct collect *c, struct waiting *w, bool last)
 	struct collect_source *source;
 	struct profile_sample s;
 	uint8_t native = w->rec.native;
+	struct wait_labels wait;
 	int r;
 
 	crowd_turn(c, p);
@@ -201,7 +203,8 @@ static int hand_on(struct collect *c, struct waiting *w, bool last)
 		thread_meet(c, w->process, &w->rec);
 		return 0;
 	}
-	s.labels = thread_labels(c, w->process, &w->rec, w->state);
+	wait = thread_wait(c, s.stack, w->state, w->on);
+	s.labels = thread_labels(c, w->process, &w->rec, &wait);
 	if (profile_failed(c->profile))
 		return err_set(-ENOMEM, "out of memory for the profile");
 	s.time_ns =
@@ -222,7 +225,7 @@ static int hand_on(struct collect *c, struct waiting *w, bool last)
 	source->samples++;
 	source->weight += w->rec.weight;
 	if (w->state)
-		add_wait(&c->stats, w);
+		add_wait(&c->stats, w, &wait);
 	source->outcomes[w->rec.outcome]++;
 	source->native[native]++;
 	c->stats.outcomes[w->rec.outcome]++;

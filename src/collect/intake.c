@@ -9,6 +9,7 @@
 #include "collect/code/together.h"
 #include "collect/internal.h"
 #include "collect/stack/bodies.h"
+#include "collect/thread/on.h"
 #include "collect/thread/wait_state.h"
 
 void intake_fini(struct collect *c)
@@ -204,10 +205,10 @@ static void on_native(struct collect *c, const struct rec_native *rec, size_t n)
 }
 
 /*
- * Takes a sample of a thread that ran, or that waited for @state. @shown_ns, @gil_ns: as in
+ * Takes a sample of a thread that ran, or that waited for @state. @on, @shown_ns, @gil_ns: as in
  * waiting.
  */
-static void on_sample(struct collect *c, const struct rec_sample *rec, uint32_t state,
+static void on_sample(struct collect *c, const struct rec_sample *rec, uint32_t state, uint32_t on,
 		      uint64_t shown_ns, uint64_t gil_ns)
 {
 	long p = owner_of(c, &rec->proc);
@@ -218,7 +219,7 @@ static void on_sample(struct collect *c, const struct rec_sample *rec, uint32_t 
 		return;
 	}
 	if (vec_push(&c->intake->waiting,
-		     (struct waiting){*rec, p, c->flushes, state, false, shown_ns, gil_ns})) {
+		     (struct waiting){*rec, p, c->flushes, state, on, false, shown_ns, gil_ns})) {
 		c->no_memory = true;
 		broken(c);
 		return;
@@ -250,7 +251,8 @@ static void on_wait(struct collect *c, const struct rec_wait *rec)
 	struct rec_sample sample = rec->sample;
 
 	sample.type = rec->flags & WAIT_EXITS ? REC_SAMPLE_END : REC_SAMPLE;
-	on_sample(c, &sample, wait_state_of(rec), rec->since_ns, rec->gil_ns);
+	on_sample(c, &sample, wait_state_of(rec), on_find(c, rec->sample.proc.tgid, rec),
+		  rec->since_ns, rec->gil_ns);
 }
 
 static void on_proc(struct collect *c, const struct rec_proc *rec)
@@ -281,7 +283,7 @@ void collect_record(struct collect *c, const void *data, size_t n)
 	switch (type) {
 	case REC_SAMPLE:
 	case REC_SAMPLE_END:
-		on_sample(c, data, 0, ((const struct rec_sample *)data)->time_ns, 0);
+		on_sample(c, data, 0, 0, ((const struct rec_sample *)data)->time_ns, 0);
 		break;
 	case REC_WAIT:
 		on_wait(c, data);

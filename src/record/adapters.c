@@ -5,6 +5,7 @@
  */
 #include "record/adapters.h"
 
+#include "collect/named.h"
 #include "record/label_intervals.h"
 
 static int adapter_layout(void *ctx, const struct py_layout *l, uint16_t *index)
@@ -206,6 +207,8 @@ static void on_comm(void *ctx, uint32_t tgid, uint32_t tid, const char *comm, bo
 
 	if (exec)
 		collect_exec(s->collect, tgid, time_ns);
+	if (exec)
+		collect_named(s->collect, tgid, comm);
 	if (exec && s->options->cmd && (pid_t)tgid == s->spawn.pid)
 		collect_started(s->collect, tgid);
 	if (!exec)

@@ -34,6 +34,9 @@ struct session_options {
 	VEC(const char *) events; /* perf's names, as event_parse() takes them; none = cpu-clock */
 	bool wall; /* what threads wait for is recorded beside cpu-clock; only without .events */
 
+	/* functions in which threads wait without work: MODULE.FUNCTION */
+	VEC(const char *) idle_at;
+
 	/* Native and kernel frames. */
 	/* which native frames are wanted; in stacks without Python always all of them */
 	enum native_mode native;

@@ -249,6 +249,8 @@ static int make_collector(struct session *s)
 		.n_sources = s->events.n,
 		.cpu_source = cpu ? (int)(cpu - s->events.v) : -1,
 		.waits = session_events_wait(&s->events),
+		.idle_at = s->options->idle_at.v,
+		.n_idle_at = s->options->idle_at.n,
 		.may_see = s->rights.from_file ? rights_may_see : NULL,
 		.prompt = s->prompt,
 		.added = session_on_added,

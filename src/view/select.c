@@ -110,7 +110,8 @@ int select_init(struct select *s, struct profile *p, const struct view_options *
 	for (uint32_t id = 0; id <= profile_n_labels(p); id++)
 		s->labels[id] = is_owner(s, &s->processes, id, "process", "pid") &&
 				is_owner(s, &s->threads, id, "thread", "tid") &&
-				match_labels(s, id) && match_states(s, id);
+				match_labels(s, id) && match_states(s, id) &&
+				!(o->no_idle && streq(profile_label_text(p, id, "idle"), "yes"));
 	return match_frames(s);
 }
 

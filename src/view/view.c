@@ -59,8 +59,8 @@ static bool reframes(const struct view_options *o)
 bool view_wanted(const struct view_options *o)
 {
 	return o->processes.n || o->threads.n || o->modules.n || o->kinds || o->labels.n ||
-	       o->states.n || o->since_ns || o->until_ns || o->focus.n || o->ignore.n ||
-	       reframes(o);
+	       o->states.n || o->no_idle || o->since_ns || o->until_ns || o->focus.n ||
+	       o->ignore.n || reframes(o);
 }
 
 bool view_is_partial(const struct view_options *o)

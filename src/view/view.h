@@ -33,6 +33,7 @@ struct view_options {
 	unsigned kinds;
 	pattern_texts labels;	     /* patterns for labels: "KEY=PATTERN" */
 	pattern_texts states;	     /* words of states: "net", "other", "other: mmap" */
+	bool no_idle;		     /* waits of threads without work aren't shown */
 	uint64_t since_ns, until_ns; /* times since the start of the recording; 0: no limit */
 	/* .focus: only stacks with such a frame; .ignore: only stacks without such a frame */
 	pattern_texts focus, ignore;

@@ -432,6 +432,107 @@ def becomes_python():
     check(sums["after", "sleep"] > 0.85e9, "10 waits of 0.1 s: %s\n%s" % (sums, done.stderr))
 
 
+# Each function waits for another end or file, which it tells as it knows it itself.
+ON = """
+import fcntl, json, os, select, socket, subprocess, sys, threading, time
+folder = os.path.dirname(sys.argv[1])
+told, keep, opened = {}, [], {}
+def pair(family, address):
+    listener = socket.socket(family)
+    listener.bind(address)
+    listener.listen()
+    mine = socket.socket(family)
+    mine.connect(listener.getsockname())
+    keep.append((listener, mine, listener.accept()[0]))
+    return mine
+def name(address):
+    if isinstance(address, (str, bytes)):
+        return os.fsdecode(address).replace("\\0", "@")
+    return ("[%s]:%d" if ":" in address[0] else "%s:%d") % address[:2]
+def ipv4():
+    mine = pair(socket.AF_INET, ("127.0.0.1", 0))
+    told["ipv4"] = name(mine.getpeername())
+    mine.recv(1)
+def ipv6():
+    mine = pair(socket.AF_INET6, ("::1", 0))
+    told["ipv6"] = name(mine.getpeername())
+    mine.recv(1)
+def timeout():
+    mine = pair(socket.AF_INET, ("127.0.0.2", 0))
+    mine.settimeout(60)
+    told["timeout"] = name(mine.getpeername())
+    mine.recv(1)
+def unix():
+    mine = pair(socket.AF_UNIX, folder + "/socket")
+    told["unix"] = name(mine.getpeername())
+    mine.recv(1)
+def abstract():
+    mine = pair(socket.AF_UNIX, "\\0krait-on-%d" % os.getpid())
+    told["abstract"] = name(mine.getpeername())
+    mine.recv(1)
+def accepts():
+    listener = socket.create_server(("127.0.0.1", 0))
+    told["accepts"] = "listening on " + name(listener.getsockname())
+    listener.accept()
+def fifo():
+    path = told["fifo"] = folder + "/fifo"
+    os.mkfifo(path)
+    opened["fifo"] = os.open(path, os.O_RDWR)
+    os.read(opened["fifo"], 1)
+def locked():
+    path = told["locked"] = folder + "/locked"
+    opened["lock"], other = open(path, "w"), open(path, "w")
+    keep.append(other)
+    fcntl.flock(opened["lock"], fcntl.LOCK_EX)
+    fcntl.flock(other, fcntl.LOCK_EX)
+def child():
+    children.append(subprocess.Popen(["sleep", "60"]))
+    told["child"] = "sleep"
+    children[0].wait()
+def pipe():
+    keep.append(os.pipe())
+    told["pipe"] = None
+    os.read(keep[-1][0], 1)
+def sleeps():
+    told["sleeps"] = None
+    time.sleep(60)
+children = []
+for work in (ipv4, ipv6, timeout, unix, abstract, accepts, fifo, locked, child, pipe, sleeps):
+    threading.Thread(target=work, daemon=True).start()
+time.sleep(0.9)
+children[0].kill()
+os.write(opened["fifo"], b"x")
+opened["lock"].close()
+time.sleep(0.5) # as long as krait takes to look into /proc, and longer
+print(json.dumps(told))
+"""
+
+
+@kit.case
+def on_what():
+    """The label `on` names the other end of a socket as getpeername() does, a file by its path, a
+    child by its command; other waits don't have it."""
+    with folder() as d:
+        told, profile, _ = record(d, ON, "-e", "wait")
+        named = krait("report", d + "/o.pb.gz", "--by", "on", "--value", "off_cpu", "--json").stdout
+        krait("report", d + "/o.pb.gz", "--label", "on=" + told["unix"], "--format", "folded", "--value", "off_cpu",
+              "-o", d + "/unix.folded")
+        with open(d + "/unix.folded") as f:
+            lines = f.read().splitlines()
+    at = [name for name, _ in profile.sample_types].index("off_cpu")
+    sums = collections.defaultdict(collections.Counter)
+    for sample in profile.samples:
+        names = [l.name for l in profile.stack(sample) if l.kind == "python"]
+        for name in set(names) & set(told):
+            sums[name][sample.labels.get("on")] += sample.values[at]
+    for name, value in told.items():
+        whole = sum(sums[name].values())
+        check(whole > 0.5e9 and sums[name][value] > 0.9 * whole, "%s waits for %s: %s" % (name, value, dict(sums[name])))
+    shares = {s["name"] for s in json.loads(named)["shares"]}
+    check({told["ipv4"], told["fifo"]} <= shares, shares)
+    check(lines and all(";unix" in line for line in lines), lines)
+
+
 @kit.case
 def bad_input():
     """What has no meaning for waits is refused, with one sentence."""
@@ -440,6 +541,10 @@ def bad_input():
     kit.refused(2, "leave it out", "record", "-e", "wait", "-F", "99", "-p", os.getpid())
     kit.refused(2, "leave one of", "record", "--wall", "-e", "wait", "-p", os.getpid())
     kit.refused(2, "with -e wait state", "record", "--by", "state", "-p", os.getpid())
+    for text, words in (("next_job", "has no module"), ("", "not a function"), ("shop.", "not a function"),
+                        ("shop..job", "not a function"), ("shop/jobs.py", "not a function"), ("1.job", "not a function")):
+        kit.refused(2, words, "record", "--wall", "--idle-at", text, "-p", os.getpid())
+    kit.refused(2, "add --wall", "record", "--idle-at", "shop.job", "-p", os.getpid())
 
 
 if __name__ == "__main__":

@@ -46,8 +46,10 @@ def sample(number, outcome=0, kind=SAMPLE, walked=2):
     return struct.pack("<BBBBIQQ", kind, outcome, 4, walked, 0x7ffffff0, 2500, number) + PROCESS + struct.pack("<QQQ", 1000000, 3000000, 400000)
 
 
-def wait(number, call=0, fd=1, state=1, flags=0):
-    return sample(number, kind=WAIT) + struct.pack("<QQQQiHBB", 2000000, 700000, 3, 0, call, state, fd, flags)
+def wait(number, call=0, fd=1, state=1, flags=0, on=(0, 0, 0, b"")):
+    kind, listens, port, text = on
+    return (sample(number, kind=WAIT) + struct.pack("<QQQQiHBB", 2000000, 700000, 3, 0, call, state, fd, flags) +
+            struct.pack("<BBHi64s", kind, listens, port, 3, text))
 
 
 def process(state=2):
@@ -127,7 +129,8 @@ SEEDS = {
         "lost": rings(process(), sample(98), sample(0, outcome=2, walked=0), sample(0, outcome=5, walked=4), b"", sample(98, kind=SAMPLE_END)),
         "absent": rings(process(3), absent(), process(4), code(0x207, layout=0), b"", absent()),
         "waits": rings(process(), code(0x30b, layout=4), stack(99, [(0x10, 1)]), *[wait(99, call) for call in (-1, 0, 1, 35, 202, 999, 1 << 30)],
-                       wait(99, -1, state=2), wait(99, 1, 3, 2, 7), wait(98), b""),
+                       wait(99, -1, state=2), wait(99, 1, 3, 2, 7), wait(98),
+                       *[wait(99, on=(kind, kind & 1, 80, b"/run/x" * 11)) for kind in range(6)], wait(99, 61, flags=32), b""),
     },
     "fuzz_intervals": {
         "two": b'{"pid":1,"begin":3,"end":9,"labels":{"test":"a"}}\n'

@@ -476,6 +476,8 @@ def rings():
     yield "images", each(lambda i: seeds.process()[:8] + struct.pack("<Q", i + 1) + seeds.process()[16:])
     yield "absent", each(lambda i: seeds.absent())
     yield "waits", each(lambda i: seeds.wait(9, i % 8192))
+    yield "waits-for-peers", each(lambda i: seeds.wait(9, on=(1, 0, i % 65536, struct.pack("<I", i))))
+    yield "waits-for-files", each(lambda i: seeds.wait(9, on=(4, 0, 0, b"%d" % i)))
 
 
 def command_lines():

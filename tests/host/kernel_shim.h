@@ -253,6 +253,13 @@ static inline long bpf_probe_read_kernel(void *dst, uint32_t n, const void *src)
 	return 0;
 }
 
+static inline long bpf_probe_read_kernel_str(void *dst, uint32_t n, const void *src)
+{
+	if (!src)
+		return -14; /* EFAULT */
+	return snprintf(dst, n, "%s", (const char *)src) + 1;
+}
+
 static inline const void *bpf_task_pt_regs(struct task_struct *task)
 {
 	assert_ptr_equal(task, shim.task);

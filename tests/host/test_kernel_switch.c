@@ -432,6 +432,134 @@ static void test_gil_forgotten(void **state)
 	assert_int_equal(shim_find(&gils)->n, 0);
 }
 
+/* What descriptor 3 of the thread is. */
+static struct open {
+	struct inode inode;
+	struct file file;
+	struct file *fd[4];
+	struct fdtable table;
+	struct files_struct files;
+	struct dentry dentry;
+	struct socket socket;
+	struct unix_sock sock, peer;
+	struct {
+		struct unix_address addr;
+	} own, other;
+} at;
+
+static void open_as(unsigned short mode, const char *name)
+{
+	memset(&at, 0, sizeof(at));
+	at.inode.i_mode = mode;
+	at.dentry.d_name.name = (const unsigned char *)name;
+	at.file = (struct file){
+		.f_inode = &at.inode, .f_path.dentry = &at.dentry, .private_data = &at.socket};
+	at.socket.sk = &at.sock.sk;
+	at.fd[3] = &at.file;
+	at.table = (struct fdtable){.max_fds = 4, .fd = at.fd};
+	at.files.fdt = &at.table;
+	process.task.files = &at.files;
+}
+
+static const struct wait_on *on(void)
+{
+	leave(SLEEPS);
+	return &entry()->wait.on;
+}
+
+static void test_on_connection(void **state)
+{
+	struct sock_common *sk = &at.sock.sk.__sk_common;
+
+	(void)state;
+	open_as(0140000, "");
+	sk->skc_family = FAMILY_IPV4;
+	sk->skc_daddr = 0x0500000a; /* 10.0.0.5 */
+	sk->skc_dport = 0x3815;	    /* 5432 in the network's order */
+	assert_int_equal(on()->kind, WAIT_ON_IPV4);
+	assert_int_equal(on()->port, 5432);
+	assert_memory_equal(on()->text, "\x0a\x00\x00\x05", 4);
+	assert_false(on()->listens);
+	assert_int_equal(entry()->wait.fd, WAIT_FD_SOCKET);
+	sk->skc_dport = 0;
+	sk->skc_rcv_saddr = 0x0100007f;
+	sk->skc_num = 80;
+	assert_int_equal(on()->port, 80);
+	assert_memory_equal(on()->text, "\x7f\x00\x00\x01", 4);
+	assert_true(on()->listens);
+	sk->skc_family = FAMILY_IPV6;
+	sk->skc_dport = 0x3815;
+	sk->skc_v6_daddr.in6_u.u6_addr8[15] = 9;
+	assert_int_equal(on()->kind, shim.newest ? WAIT_ON_IPV6 : WAIT_ON_NOTHING);
+	shim.newest = true;
+	assert_int_equal(on()->kind, WAIT_ON_IPV6);
+	assert_int_equal(on()->text[15], 9);
+}
+
+/* A Unix socket has its other end's path; one that was accepted has its own. */
+static void test_on_unix(void **state)
+{
+	struct unix_address *own = &at.own.addr, *other = &at.other.addr;
+
+	(void)state;
+	shim.newest = true;
+	open_as(0140000, "");
+	at.sock.sk.__sk_common.skc_family = FAMILY_UNIX;
+	assert_int_equal(on()->kind, WAIT_ON_NOTHING);
+	at.sock.addr = own;
+	own->len = 2 + sizeof("/run/x");
+	strcpy(own->name[0].sun_path, "/run/x");
+	assert_int_equal(on()->kind, WAIT_ON_UNIX);
+	assert_string_equal(on()->text, "/run/x");
+	at.sock.peer = &at.peer.sk;
+	at.peer.addr = other;
+	other->len = 2 + 4; /* an abstract name has no NUL at its end */
+	memcpy(other->name[0].sun_path, "\0abcde", 6);
+	assert_string_equal(on()->text, "@abc");
+	other->len = 110;
+	memset(other->name[0].sun_path, 'a', 108);
+	assert_int_equal(strlen((const char *)on()->text), WAIT_ON_BYTES - 1);
+	other->len = -5;
+	assert_int_equal(on()->kind, WAIT_ON_NOTHING);
+}
+
+static void test_on_file(void **state)
+{
+	(void)state;
+	open_as(0100000, "app.log");
+	assert_int_equal(on()->kind, WAIT_ON_FILE);
+	assert_string_equal(on()->text, "app.log");
+	assert_int_equal(on()->fd, 3);
+	open_as(0010000, ""); /* a pipe without a name */
+	assert_int_equal(on()->kind, WAIT_ON_NOTHING);
+	assert_int_equal(entry()->wait.fd, WAIT_FD_PIPE);
+	enter(NUMBER_READ, 4); /* not open: nothing of the wait before stays */
+	assert_int_equal(on()->kind, WAIT_ON_NOTHING);
+	assert_int_equal(entry()->wait.fd, WAIT_FD_NONE);
+}
+
+#ifdef __x86_64__
+/* poll() of a single descriptor waits for that one; its number is in the process's memory. */
+static void test_on_poll(void **state)
+{
+	uint32_t fds[4] = {3, 1, 3, 1};
+	uint64_t n = 1;
+
+	(void)state;
+	open_as(0100000, "app.log");
+	shim_give(0x7f0000002000, fds, sizeof(fds));
+	enter(CALL_POLL, 0x7f0000002000);
+	memcpy(regs + 13 * sizeof(n), &n, sizeof(n));
+	assert_string_equal(on()->text, "app.log");
+	assert_int_equal(entry()->wait.fd, WAIT_FD_NONE);
+	n = 2;
+	memcpy(regs + 13 * sizeof(n), &n, sizeof(n));
+	assert_int_equal(on()->kind, WAIT_ON_NOTHING);
+	n = 0;
+	memcpy(regs + 13 * sizeof(n), &n, sizeof(n));
+}
+#endif
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -451,6 +579,13 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_gil_unseen, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_gil_held, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_gil_forgotten, setup, teardown),
+
+		cmocka_unit_test_setup_teardown(test_on_connection, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_on_unix, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_on_file, setup, teardown),
+#ifdef __x86_64__
+		cmocka_unit_test_setup_teardown(test_on_poll, setup, teardown),
+#endif
 	};
 
 	return cmocka_run_group_tests_name("switch", tests, NULL, NULL);

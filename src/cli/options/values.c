@@ -46,6 +46,26 @@ int value_strings(void *field, const char *text)
 	return vec_push(list, text);
 }
 
+int value_function(void *field, const char *text)
+{
+	bool begins = true, dotted = false;
+
+	for (const char *s = text; *s || begins; s++) {
+		bool letter = isalpha((unsigned char)*s) || *s == '_' || *s & 0x80;
+
+		if (!letter && (begins || (*s != '.' && !isdigit((unsigned char)*s))))
+			return err_set(-EINVAL,
+				       "'%s' is not a function; write shop.jobs.next_job or "
+				       "shop.jobs.Worker.next_job",
+				       text);
+		begins = *s == '.';
+		dotted |= begins;
+	}
+	if (!dotted)
+		return err_set(-EINVAL, "'%s' has no module; write shop.%s", text, text);
+	return value_strings(field, text);
+}
+
 /*
  * Reads digits at *@text and moves it past them. 0; -EINVAL if there are none; -ERANGE above @max.
  * strtoull() would also accept signs, spaces and hexadecimal.

@@ -29,6 +29,8 @@ int value_times(void *field, const char *text);
 int value_count(void *field, const char *text); /* sets a uint64_t to a number, 1 to 2^62; k M G */
 /* appends KEY=VALUE to a VEC(struct profile_label_text) */
 int value_label(void *field, const char *text);
+/* appends MODULE.FUNCTION to a VEC(const char *) */
+int value_function(void *field, const char *text);
 int value_memory(void *field, const char *text); /* sets a uint64_t in bytes: 8M to 4G; K M G */
 int value_native(void *field, const char *text); /* sets an enum native_mode by its word */
 int value_color(void *field, const char *text);	 /* sets an enum color_mode by its word */

@@ -126,7 +126,7 @@ void view_options_warn_of(const struct unmatched *u);
 /* --by for tables without stacks: they have a row for each value, in place of a root frame. */
 #define VIEW_BY_OWN_ROW(base, otherwise, words)                                                    \
 	{.name = "by", .arg = "WHAT", .set = value_string, VIEW_ROW(base, by),                     \
-	 .initial = (otherwise), .complete = "process thread cgroup gil state", .help = (words)}
+	 .initial = (otherwise), .complete = "process thread cgroup gil state on", .help = (words)}
 #define VIEW_BY_ROW(base)                                                                          \
 	VIEW_BY_OWN_ROW(base, "process where there are several",                                   \
 			"root frame of each stack: process, thread, cgroup, gil, state or a label's name")

@@ -80,7 +80,7 @@ static const char *shown_by(const struct recording *x)
 	const struct profile *p = x->session.profile;
 	const char *by = x->options->view.by;
 
-	if (!record_by_interval(x->options))
+	if (!record_by_may_lack(x->options))
 		return by;
 	for (uint32_t id = 1; id <= profile_n_labels(p); id++)
 		if (profile_label_value(p, id, by))

@@ -30,6 +30,13 @@ static const struct option_row rows[] = {
 	 .set = value_flag,
 	 .field = RECORD_FIELD(session.wall),
 	 .help = "record where threads run and what they wait for: -e cpu-clock -e wait"},
+	{.name = "idle-at",
+	 .arg = "FUNCTION",
+	 .set = value_function,
+	 .field = RECORD_FIELD(session.idle_at),
+	 .help = "threads that wait in this function, or in what it calls, have no work: "
+		 "MODULE.FUNCTION, MODULE.CLASS.FUNCTION; krait knows those of common pools and "
+		 "servers; may be repeated"},
 
 	RECORD_ROWS_NATIVE,
 	{.name = "kernel-addresses",
@@ -136,6 +143,7 @@ void record_options_fini(struct record_options *o)
 	vec_fini(&o->session.cgroups);
 	vec_fini(&o->session.containers);
 	vec_fini(&o->session.labels);
+	vec_fini(&o->session.idle_at);
 	vec_fini(&o->session.events);
 	view_options_fini(&o->view);
 }
@@ -237,9 +245,18 @@ static bool is_known_label(const struct record_options *o, const char *key)
 	return false;
 }
 
-bool record_by_interval(const struct record_options *o)
+/* Does the recording have this label if a wait came that has it? */
+static bool is_label_of_waits(const struct record_options *o, const char *key)
 {
-	return o->view.by && o->session.label_intervals && !is_known_label(o, o->view.by);
+	return (streq(key, "idle") || streq(key, "on")) && session_events_wait(&o->events);
+}
+
+bool record_by_may_lack(const struct record_options *o)
+{
+	const char *by = o->view.by;
+
+	return by && !is_known_label(o, by) &&
+	       (o->session.label_intervals || is_label_of_waits(o, by));
 }
 
 /* The event whose value --value names; NULL: there is none. Without --value the first. */
@@ -275,12 +292,13 @@ static int check_shown(const struct record_options *o)
 
 	if (r)
 		return r;
-	if (by && !o->session.label_intervals && !is_known_label(o, by))
+	if (by && !is_known_label(o, by) && !record_by_may_lack(o))
 		return err_set(
 			-EINVAL,
 			"--by %s isn't a label of this recording; there are process, thread, "
-			"pid, tid, cgroup, container, gil, with -e wait state, and labels that are "
-			"added",
+			"pid, tid, cgroup, container, gil, with -e wait state, idle and on, and "
+			"labels "
+			"that are added",
 			by);
 	if ((o->view.since_ns || o->view.until_ns) && o->times == PROFILE_TIMES_NONE)
 		return err_set(-EINVAL, "--since and --until need times; leave --no-times out");
@@ -395,6 +413,8 @@ int record_options_check(struct record_options *o)
 	r = check_targets(o);
 	if (!r)
 		r = check_sampling(o);
+	if (!r && o->session.idle_at.n && !session_events_wait(&o->events))
+		r = err_set(-EINVAL, "--idle-at says what waits are; add --wall or -e wait");
 	if (!r)
 		r = check_native(o);
 	if (!r)

@@ -65,8 +65,11 @@ void record_options_fini(struct record_options *o);
  */
 _must_use_ int record_options_check(struct record_options *o);
 
-/* Is --by a label that samples can have only from the intervals of --label-intervals? */
-bool record_by_interval(const struct record_options *o);
+/*
+ * Is --by a label that perhaps no sample has: one of --label-intervals, or one that only some waits
+ * have?
+ */
+bool record_by_may_lack(const struct record_options *o);
 
 /* Does what `krait record` was asked to do; returns the exit code (exit.h). */
 int cmd_record(const struct record_options *o);

@@ -56,6 +56,11 @@ void report_print_head(struct report_printer *p)
 		markup_add_percent(&b, (double)f->costs.all, (double)f->totals.all[f->value]);
 		str_add(&b, " of all; shares are of that");
 	}
+	if (f->idle) {
+		str_add(&b, "; ");
+		markup_add_value(&b, f->idle, m->values[f->value].unit);
+		str_add(&b, " of threads without work left out (--idle)");
+	}
 	if (p->md)
 		markup_add_md(&md, str_cstr(&b), b.n);
 	cells_add(&p->row, str_cstr(p->md ? &md : &b), p->md ? INT32_MAX : p->style->width, false,

@@ -186,6 +186,8 @@ int report_print_json(const struct report_facts *f, const struct report_style *s
 	fprintf(out, ",\n  \"duration_ns\": %lld", (long long)m->duration_ns);
 	put_value(f, "shown", f->costs.all, out);
 	put_value(f, "all", f->totals.all[f->value], out);
+	if (f->idle)
+		put_value(f, "idle", f->idle, out);
 	fputs(",\n", out);
 	put_notes(f, out);
 	r = put_shares(f, "process", "processes", out);

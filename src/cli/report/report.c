@@ -33,7 +33,7 @@ struct report_options {
 	enum color_mode color;
 	struct source_options source;
 	enum source_mode source_mode;
-	bool json, quiet;
+	bool json, quiet, idle;
 };
 
 #define FIELD(f) offsetof(struct report_options, f)
@@ -91,6 +91,11 @@ static const struct option_row rows[] = {
 	 .set = value_flag,
 	 .field = FIELD(style.per_thread),
 	 .help = "each thread's share too; if they don't fit, those of one name together"},
+	{.name = "idle",
+	 .set = value_flag,
+	 .field = FIELD(idle),
+	 .help = "with --value off_cpu: waits of threads without work too (a pool's worker, a "
+		 "server that waits for clients); else only their sum is shown"},
 	SOURCE_ROWS(FIELD(source), "text, md, html: ",
 		    "by default what FILE has if it is a page; in a text on standard output that "
 		    "of your own files too"),
@@ -162,6 +167,40 @@ static int check(struct report_options *o, const struct operands *operands)
 	o->render.by = o->view.by;
 	o->style.by = o->view.by;
 	return view_options_check(&o->view);
+}
+
+static bool asks_for_idle(const struct report_options *o)
+{
+	if (o->idle || (o->view.by && streq(o->view.by, "idle")))
+		return true;
+	vec_foreach(label, &o->view.labels)
+		if (str_starts(*label, "idle="))
+			return true;
+	return false;
+}
+
+static bool has_idle(const struct profile *p)
+{
+	for (uint32_t id = 1; id <= profile_n_labels(p); id++)
+		if (streq(profile_label_text(p, id, "idle"), "yes"))
+			return true;
+	return false;
+}
+
+/* Leaves waits of threads without work out of the first view of waits. */
+static int leave_idle_out(const struct report_options *o, struct report_facts *f)
+{
+	const struct view_options without = {.no_idle = true};
+	struct view_totals totals;
+	int r = report_find_value(f, o->render.value);
+
+	if (r || asks_for_idle(o) || !has_idle(f->p) ||
+	    !streq(profile_meta(f->p)->values[f->value].type, "off_cpu"))
+		return r;
+	r = view_apply(&f->p, &without, &totals);
+	if (!r)
+		f->idle = totals.all[f->value] - totals.shown[f->value];
+	return r;
 }
 
 /* Removes from the profile what the filters don't let through. */
@@ -285,7 +324,8 @@ static int write_it(struct report_options *o, struct report_facts *f)
 	int r;
 
 	view_say_unknown(view_mine(&o->view, f->p));
-	r = apply_filters(o, f);
+	r = o->print ? leave_idle_out(o, f) : 0;
+	r = r ? r : apply_filters(o, f);
 	if (!r && o->print)
 		r = find_facts(o, f);
 	r = r ? r : read_page(o, f);

@@ -18,6 +18,8 @@ struct report_facts {
 	/* .filtered: filters left out samples; .frames_left_out: they left out frames */
 	bool filtered, frames_left_out;
 	bool partial; /* the filters chose samples by their stacks or labels */
+	/* sum of the waits that were left out because their threads had no work (--idle) */
+	int64_t idle;
 	bool too_few; /* there are too few samples to say where most of the value is */
 	struct profile_sum *sums;
 	size_t n_sums;

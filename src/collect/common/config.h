@@ -116,6 +116,9 @@ struct collect_config {
 	 * values behind those of the events: gil_wait and gil_blame
 	 */
 	bool waits;
+	/* functions whose waits are idle too (thread/places.h); they belong to the caller */
+	const char *const *idle_at;
+	size_t n_idle_at;
 	/* tells whether the user may see a process; NULL: every process may be shown */
 	bool (*may_see)(int procdir);
 	/*

@@ -14,6 +14,7 @@ struct waiting {
 	uint32_t process;  /* the sample's process, as an index into processes.all */
 	uint32_t flush;	   /* value of collect.flushes when the sample came */
 	uint32_t state;	   /* what the thread waited for (wait_state.h); 0: it ran */
+	uint32_t on;	   /* which file, peer or child it was (thread/on.h); 0: not known */
 	bool met;	   /* its thread was met, and the sample counted, since the last flush */
 	uint64_t shown_ns; /* its time in the profile: when it was taken, or the wait began */
 	uint64_t gil_ns;   /* how long the thread waited for the GIL */

@@ -39,7 +39,7 @@ struct collect_source {
 
 /* How long threads waited for one thing, as the samples of waits say. */
 struct collect_waited {
-	char state[48]; /* value of the label `state` */
+	char state[48]; /* value of the label `state`, or "idle" */
 	uint64_t ns;
 };
 

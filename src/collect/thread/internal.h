@@ -4,6 +4,8 @@
 #define COLLECT_THREAD_INTERNAL_H
 
 #include "base/system/clock.h"
+#include "collect/thread/on.h"
+#include "collect/thread/places.h"
 #include "collect/thread/thread.h"
 
 /*
@@ -21,8 +23,8 @@ struct label_set {
 
 /* The label set of a thread's waits for one thing. */
 struct wait_set {
-	uint32_t state; /* what the thread waited for (wait_state.h) */
-	uint8_t gil;	/* enum gil_state */
+	struct wait_labels wait;
+	uint8_t gil; /* enum gil_state */
 	struct label_set set;
 };
 
@@ -52,6 +54,8 @@ struct thread_end {
 struct threads {
 	VEC(struct thread) all;
 	VEC(uint32_t) free;	     /* indices in .all that are free */
+	struct places places;	     /* which stacks are those of threads without work */
+	struct on_values on;	     /* the values of the label `on` */
 	VEC(struct thread_end) ends; /* ends of threads by time, the earliest first */
 	struct ended_threads {
 		unsigned n; /* how many threads were given up after their end */

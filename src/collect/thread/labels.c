@@ -41,7 +41,7 @@ static const char *gil_word(uint8_t state)
 }
 
 static uint32_t make_labels(struct collect *c, const struct process *p, const struct thread *t,
-			    uint8_t gil, uint32_t state)
+			    uint8_t gil, const struct wait_labels *wait)
 {
 	struct label_list l = {};
 	char text[64];
@@ -55,12 +55,15 @@ static uint32_t make_labels(struct collect *c, const struct process *p, const st
 	add(c, &l, "cgroup", p->cgroup);
 	add(c, &l, "container", p->container);
 	add(c, &l, "gil", gil_word(gil));
-	if (state)
-		add(c, &l, "state", wait_state_words(state, text, sizeof(text)));
+	if (wait->state)
+		add(c, &l, "state", wait_state_words(wait->state, text, sizeof(text)));
 	else if (c->config.waits)
 		add(c, &l, "state", "running");
-	if (state & WAIT_STATE_OPEN)
+	if (wait->state & WAIT_STATE_OPEN)
 		add(c, &l, "wait", "still waiting");
+	if (wait->idle)
+		add(c, &l, "idle", "yes");
+	add(c, &l, "on", on_text(&c->threads->on, wait->on));
 	for (size_t i = 0; i < c->config.n_labels && l.n < MAX_LABELS; i++)
 		l.v[l.n++] = c->config.labels[i];
 	return profile_labels(c->profile, l.v, l.n);
@@ -84,40 +87,55 @@ void thread_forget_labels(struct collect *c, struct process *p)
  * Such a set can't be renamed.
  */
 static void label(struct collect *c, const struct process *p, const struct thread *t,
-		  const struct rec_sample *rec, uint32_t state, struct label_set *ret)
+		  const struct rec_sample *rec, const struct wait_labels *wait,
+		  struct label_set *ret)
 {
 	size_t before = profile_n_labels(c->profile);
 
-	ret->id = make_labels(c, p, t, rec->gil, state);
+	ret->id = make_labels(c, p, t, rec->gil, wait);
 	ret->own = profile_n_labels(c->profile) > before && !collect_is_full(c);
 }
 
-/* The label set of the thread in this state of the GIL, which waits for @state; NULL: no memory. */
-static struct label_set *set_of(struct thread *t, uint8_t gil, uint32_t state)
+/* The label set of the thread in this state of the GIL, which waits so; NULL: no memory. */
+static struct label_set *set_of(struct thread *t, uint8_t gil, const struct wait_labels *wait)
 {
-	if (!state)
+	if (!wait->state)
 		return &t->sets[gil];
 	vec_foreach(w, &t->waits)
-		if (w->state == state && w->gil == gil)
+		if (w->wait.state == wait->state && w->wait.idle == wait->idle &&
+		    w->wait.on == wait->on && w->gil == gil)
 			return &w->set;
-	if (vec_push(&t->waits, (struct wait_set){.state = state, .gil = gil}))
+	if (vec_push(&t->waits, (struct wait_set){.wait = *wait, .gil = gil}))
 		return NULL;
 	return &t->waits.v[t->waits.n - 1].set;
 }
 
+struct wait_labels thread_wait(struct collect *c, uint32_t stack, uint32_t state, uint32_t on)
+{
+	const struct place_names more = {c->config.idle_at, c->config.n_idle_at};
+	enum place place = PLACE_OTHER;
+
+	if (state)
+		place = places_look(&c->threads->places, c->profile, stack, state, &more);
+	return (struct wait_labels){
+		.state = place == PLACE_LOOP ? WAIT_STATE_LOOP | (state & WAIT_STATE_OPEN) : state,
+		.idle = place == PLACE_IDLE,
+		.on = on};
+}
+
 uint32_t thread_labels(struct collect *c, uint32_t process, const struct rec_sample *rec,
-		       uint32_t state)
+		       const struct wait_labels *wait)
 {
 	struct process *p = process_at(c, process);
 	struct thread *t = thread_of_sample(c, p, rec);
-	struct label_set *set = t ? set_of(t, rec->gil, state) : NULL;
+	struct label_set *set = t ? set_of(t, rec->gil, wait) : NULL;
 
 	if (!set)
 		return 0;
 	if (rec->source == c->config.cpu_source)
 		thread_add_runtime(t, rec->runtime_ns);
 	if (!set->id)
-		label(c, p, t, rec, state, set);
+		label(c, p, t, rec, wait, set);
 	/* memory has run out, so some labels of this set may be missing */
 	if (profile_failed(c->profile))
 		set->id = 0;
@@ -137,6 +155,7 @@ static void rebase_set(struct label_set *set, const struct rebase *r)
  */
 void threads_rebase(struct collect *c, struct rebase *r)
 {
+	places_forget(&c->threads->places);
 	vec_foreach(t, &c->threads->all) {
 		for (size_t i = 0; t->tid && i < GIL_STATE_MAX; i++)
 			rebase_set(&t->sets[i], r);

@@ -32,6 +32,8 @@ void threads_fini(struct collect *c)
 	vec_fini(&t->all);
 	vec_fini(&t->free);
 	vec_fini(&t->ends);
+	places_forget(&t->places);
+	on_fini(&t->on);
 	free(t);
 }
 

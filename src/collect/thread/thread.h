@@ -21,12 +21,24 @@ size_t threads_kept(const struct collect *c);
 /* Puts the ids of the rebased profile's label sets in place of the old ones. */
 void threads_rebase(struct collect *c, struct rebase *r);
 
+/* What the labels of a sample say of a wait. All 0: the thread ran. */
+struct wait_labels {
+	uint32_t state; /* what the thread waited for (wait_state.h) */
+	bool idle;	/* it had nothing to do */
+	uint32_t on;	/* which file, peer or child it waited for (on.h); 0: not known */
+};
+
 /*
- * Profile id of the label set of the sampled thread, which waited for @state (wait_state.h; 0: it
- * ran); 0: no memory. Also counts the thread's CPU time.
+ * What the labels of a wait for @state with the profile's stack @stack say. @on: as in wait_labels.
+ */
+struct wait_labels thread_wait(struct collect *c, uint32_t stack, uint32_t state, uint32_t on);
+
+/*
+ * Profile id of the label set of the sampled thread, which waited so; 0: no memory. Also counts the
+ * thread's CPU time.
  */
 uint32_t thread_labels(struct collect *c, uint32_t process, const struct rec_sample *rec,
-		       uint32_t state);
+		       const struct wait_labels *wait);
 
 /* Notes that a sample of the thread has come, which has to wait for its stack. */
 void thread_meet(struct collect *c, uint32_t process, const struct rec_sample *rec);

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The values of the label `on`: what a thread waited for, as "10.0.0.5:5432", "/run/x.sock",
+ * "/var/log/app.log", "make". There are at most ON_VALUES; what comes after that is "[other]".
+ */
+#ifndef COLLECT_THREAD_ON_H
+#define COLLECT_THREAD_ON_H
+
+#include <stdint.h>
+
+#include "base/map.h"
+#include "base/text/str.h"
+#include "base/vec.h"
+#include "records.h"
+
+struct collect;
+
+#define ON_VALUES   1000
+#define ON_BYTES    256	 /* the most bytes of a value */
+#define ON_COMMANDS 4096 /* how many processes' commands are kept, as a power of two */
+
+/* A process and what it was called when it last exec'ed. */
+struct on_command {
+	uint32_t tgid;
+	char comm[ABI_COMM_BYTES];
+};
+
+/* The path that a descriptor had when it was looked up. */
+struct on_path {
+	uint32_t tgid, flush; /* when it was looked up; an answer is used in one flush */
+	int32_t fd;
+	uint32_t value;
+};
+
+struct on_values {
+	VEC(char *) texts;	     /* the values; the number of one is its index + 1 */
+	struct map by_hash;	     /* hash of the text -> its number */
+	struct on_command *commands; /* by tgid % ON_COMMANDS; NULL: none was told yet */
+	struct on_path paths[64];    /* by hash of process and descriptor */
+};
+
+void on_fini(struct on_values *v);
+
+/* Process @tgid is called @comm from now on: others may wait for it. */
+void on_command(struct collect *c, uint32_t tgid, const char *comm);
+
+/*
+ * The number of what @wait, a wait of process @tgid, is for; 0: it isn't known. May read
+ * /proc/@tgid/fd, within the budget for asking processes. The record may be hostile.
+ */
+uint32_t on_find(struct collect *c, uint32_t tgid, const struct rec_wait *wait);
+const char *on_text(const struct on_values *v, uint32_t number);
+
+/* Writes the address and port of @on, which is WAIT_ON_IPV4 or WAIT_ON_IPV6. */
+void on_add_address(const struct wait_on *on, struct str *ret);
+
+#endif

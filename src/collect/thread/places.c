@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The list of places at which threads wait without work, and how stacks are compared with it. */
+#include "collect/thread/places.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text/str.h"
+
+#define LOCKS  (WAIT_KIND_BIT(LOCK) | WAIT_KIND_BIT(SLEEP)) /* 2.7 waits for locks by sleeping */
+#define POLLS  (WAIT_KIND_BIT(POLL) | WAIT_KIND_BIT(SLEEP))
+#define READS  (LOCKS | WAIT_KIND_BIT(POLL) | WAIT_KIND_BIT(PIPE) | WAIT_KIND_BIT(NET))
+#define SLEEPS WAIT_KIND_BIT(SLEEP)
+#define ACCEPTS                                                                                    \
+	(WAIT_KIND_BIT(NET) | WAIT_KIND_BIT(POLL) | WAIT_KIND_BIT(SLEEP) | WAIT_KIND_BIT(IO))
+#define ANY_WAIT (READS | WAIT_KIND_BIT(IO) | WAIT_KIND_BIT(CHILD) | WAIT_KIND_BIT(SIGNAL))
+
+/*
+ * Functions by which others wait. They say nothing of what is waited for, so they are skipped on
+ * the way from the innermost function outwards.
+ */
+static const char *const ways[] = {
+	"threading.wait",
+	"threading.wait_for",
+	"threading.acquire",
+	"threading.__enter__",
+	"queue.get",
+	"Queue.get",
+	"selectors.select",
+	"selectors._select",
+	"SocketServer._eintr_retry",
+	"socket.readinto",
+	"socket.readline",
+	"socket.recv_into",
+	"ssl.recv_into",
+	"ssl.read",
+	"multiprocessing.connection.recv",
+	"multiprocessing.connection.recv_bytes",
+	"multiprocessing.connection._recv_bytes",
+	"multiprocessing.connection._recv",
+	"multiprocessing.connection.poll",
+	"multiprocessing.connection._poll",
+	"multiprocessing.connection.wait",
+	"multiprocessing.queues.get",
+	"multiprocessing.synchronize.__enter__",
+	"joblib.pool.get",
+	"billiard.pool.receive",
+	"billiard.pool._recv",
+	"billiard.queues.get",
+	"billiard.queues.get_payload",
+	"billiard.connection.recv",
+	"billiard.connection.recv_bytes",
+	"billiard.connection._recv_bytes",
+	"billiard.connection._recv",
+	"billiard.connection.poll",
+	"billiard.connection._poll",
+	"billiard.connection.wait",
+	"kombu.utils.eventio.poll",
+	"gevent._ffi.loop.run",
+};
+
+#define IDLE(name, states_, ...)                                                                   \
+	{                                                                                          \
+		.place = PLACE_IDLE, .at = name, .states = states_, __VA_ARGS__                    \
+	}
+#define LOOP(name, ...)                                                                            \
+	{                                                                                          \
+		.place = PLACE_LOOP, .at = name, .states = POLLS, __VA_ARGS__                      \
+	}
+#define THROUGH(name) .through = name
+#define IN_C	      .through = ""
+
+const struct place_rule place_rules[] = {
+	/* pools of threads and processes, and their own helpers */
+	IDLE("concurrent.futures.thread._worker", LOCKS, .in_thread = true),
+	IDLE("concurrent.futures.process._process_worker", READS,
+	     THROUGH("multiprocessing.queues.get")),
+	IDLE("concurrent.futures.process.wait_result_broken_or_wakeup", READS,
+	     THROUGH("multiprocessing.connection.wait")),
+	IDLE("concurrent.futures.process._queue_management_worker", READS,
+	     THROUGH("multiprocessing.connection.wait")),
+	IDLE("multiprocessing.pool.worker", READS, THROUGH("multiprocessing.queues.get")),
+	IDLE("multiprocessing.pool.worker", READS, THROUGH("joblib.pool.get")),
+	IDLE("multiprocessing.pool.worker", LOCKS, THROUGH("queue.get")),
+	IDLE("multiprocessing.pool.worker", LOCKS, THROUGH("Queue.get")),
+	/* a task that is a C function is called by worker() too, so C's name has to tell */
+	IDLE("multiprocessing.pool.worker", LOCKS, IN_C, .native = "SimpleQueue"),
+	IDLE("multiprocessing.pool._handle_tasks", LOCKS),
+	IDLE("multiprocessing.pool._handle_results", READS),
+	IDLE("multiprocessing.pool._handle_workers", SLEEPS, IN_C),
+	IDLE("multiprocessing.pool._wait_for_updates", READS),
+	IDLE("multiprocessing.queues._feed", LOCKS, THROUGH("threading.wait")),
+	IDLE("multiprocessing.managers.serve_client", READS,
+	     THROUGH("multiprocessing.connection.recv")),
+	IDLE("multiprocessing.managers.serve_forever", LOCKS, THROUGH("threading.wait")),
+	IDLE("multiprocessing.forkserver.main", POLLS, THROUGH("selectors.select")),
+	IDLE("multiprocessing.resource_tracker.main", READS, IN_C),
+	IDLE("multiprocessing.semaphore_tracker.main", READS, IN_C),
+	IDLE("loky.process_executor._process_worker", READS, THROUGH("multiprocessing.queues.get")),
+	IDLE("loky.process_executor.wait_result_broken_or_wakeup", READS,
+	     THROUGH("multiprocessing.connection.wait")),
+	IDLE("logging.handlers.dequeue", READS),
+	/* servers that wait for a client */
+	IDLE("socket.accept", ACCEPTS, IN_C),
+	IDLE("socketserver.serve_forever", POLLS, THROUGH("selectors.select")),
+	IDLE("socketserver.handle_request", POLLS, THROUGH("selectors.select")),
+	IDLE("SocketServer.serve_forever", POLLS, THROUGH("SocketServer._eintr_retry")),
+	IDLE("SocketServer.handle_request", POLLS, THROUGH("SocketServer._eintr_retry")),
+	/* a connection on which no request came yet; do_GET() and the like are other functions */
+	IDLE("http.server.handle_one_request", ACCEPTS, THROUGH("socket.readinto")),
+	IDLE("BaseHTTPServer.handle_one_request", ACCEPTS, THROUGH("socket.readline")),
+	IDLE("gunicorn.workers.sync.wait", POLLS, IN_C),
+	IDLE("gunicorn.workers.gthread.run", POLLS, THROUGH("selectors.select")),
+	IDLE("gunicorn.workers.gthread.wait_for_and_dispatch_events", POLLS,
+	     THROUGH("selectors.select")),
+	IDLE("gunicorn.arbiter.sleep", POLLS, IN_C),
+	IDLE("gunicorn.arbiter.wait_for_signals", LOCKS),
+	IDLE("uvicorn.supervisors.multiprocess.run", LOCKS, THROUGH("threading.wait")),
+	IDLE("uvicorn.supervisors.basereload.pause", LOCKS, THROUGH("threading.wait")),
+	/* Celery: its children, its main process, the threads of its pool */
+	IDLE("billiard.pool.workloop", READS, THROUGH("billiard.pool.receive")),
+	IDLE("billiard.pool.body", READS),
+	IDLE("kombu.asynchronous.hub.create_loop", POLLS),
+	IDLE("kombu.async.hub.create_loop", POLLS),
+	IDLE("celery.beat.start", SLEEPS, IN_C),
+	/* event loops */
+	LOOP("asyncio.base_events._run_once", THROUGH("selectors.select")),
+	LOOP("asyncio.runners.run", IN_C), /* a loop in C: uvloop's */
+	LOOP("uvloop.run", IN_C),
+	LOOP("gevent.hub.run"),
+	LOOP("trio._core._io_epoll.get_events", IN_C),
+	LOOP("tornado.ioloop.start", IN_C),
+	LOOP("twisted.internet.epollreactor.doPoll", IN_C),
+	LOOP("twisted.internet.pollreactor.doPoll", IN_C),
+	LOOP("twisted.internet.selectreactor.doSelect", IN_C),
+	LOOP("eventlet.hubs.poll.do_poll", IN_C),
+	LOOP("eventlet.hubs.epolls.do_poll", IN_C),
+	LOOP("asyncore.poll", IN_C),
+	LOOP("asyncore.poll2", IN_C),
+	{},
+};
+
+/* Numbers of rules: index + 1, then those for what isn't in the list. */
+#define N_RULES	    (ARRAY_SIZE(place_rules) - 1)
+#define RULE_UVLOOP (N_RULES + 1)
+#define RULE_ADDED  (N_RULES + 2)
+_Static_assert(RULE_ADDED < UINT8_MAX, "");
+
+/* Who calls accept() and waits for one certain connection. */
+static const char *const callers_of_accept[] = {"ftplib.ntransfercmd"};
+
+static const char *last_of(const char *name)
+{
+	const char *dot = strrchr(name, '.');
+
+	return dot ? dot + 1 : name;
+}
+
+/* Where a module's name ends in the path of its file: "/x/a/b" of "/x/a/b.py". */
+static size_t module_end(const char *file, size_t n)
+{
+	static const char package[] = "/__init__";
+	const char *slash = memrchr(file, '/', n), *dot;
+
+	dot = memchr(slash ? slash : file, '.', n - (size_t)((slash ? slash : file) - file));
+	if (dot)
+		n = (size_t)(dot - file);
+	if (n > strlen(package) && !memcmp(file + n - strlen(package), package, strlen(package)))
+		n -= strlen(package);
+	return n;
+}
+
+/* Is @file the source of the module @module[0..@n)? "/usr/lib/python3.11/a/b.py" is that of a.b. */
+static bool is_module(const char *module, size_t n, const char *file)
+{
+	static const char frozen[] = "<frozen ";
+	size_t end;
+
+	if (str_starts(file, frozen)) {
+		file += strlen(frozen);
+		return strlen(file) == n + 1 && !memcmp(file, module, n) && file[n] == '>';
+	}
+	end = module_end(file, strlen(file));
+	if (end < n || (end > n && file[end - n - 1] != '/'))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (file[end - n + i] != (module[i] == '.' ? '/' : module[i]))
+			return false;
+	return true;
+}
+
+bool place_names_function(const char *text, const char *file, const char *name)
+{
+	const char *dot = strrchr(text, '.'), *class;
+	size_t n = strlen(name), n_class;
+
+	if (!dot || !streq(dot + 1, last_of(name)))
+		return false;
+	if (is_module(text, (size_t)(dot - text), file))
+		return true;
+	class = memrchr(text, '.', (size_t)(dot - text));
+	if (!class || !is_module(text, (size_t)(class - text), file))
+		return false;
+	/* up to 3.10 the class may not be known */
+	n_class = strlen(class + 1);
+	return !strchr(name, '.') || (n >= n_class && streq(name + n - n_class, class + 1) &&
+				      (n == n_class || name[n - n_class - 1] == '.'));
+}
+
+/* A stack that is gone along, from its innermost frame outwards. */
+struct walk {
+	const struct profile *p;
+	const uint32_t *frames;
+	size_t n, i;
+	const char *file, *name; /* of the Python function at .i; NULL: there is none */
+	bool collects;		 /* the garbage collector was passed */
+};
+
+static enum frame_kind kind_at(const struct walk *w, size_t i)
+{
+	const struct profile_location *l = profile_get_location(w->p, w->frames[i]);
+
+	return profile_get_mapping(w->p, l->mapping)->kind;
+}
+
+static const struct profile_function *function_at(const struct walk *w, size_t i)
+{
+	uint32_t f = profile_get_location(w->p, w->frames[i])->function;
+
+	return f ? profile_get_function(w->p, f) : NULL;
+}
+
+/* Goes to the next Python function from .i on. */
+static void to_python(struct walk *w)
+{
+	const struct profile_function *f = NULL;
+
+	for (; w->i < w->n && kind_at(w, w->i) != KIND_PYTHON; w->i++)
+		w->collects |= kind_at(w, w->i) == KIND_GC;
+	f = w->i < w->n ? function_at(w, w->i) : NULL;
+	w->name = f ? profile_get_string(w->p, f->name) : NULL;
+	w->file = f ? profile_get_string(w->p, f->file) : NULL;
+}
+
+static bool is_at(const struct walk *w, const char *text)
+{
+	return w->name && place_names_function(text, w->file, w->name);
+}
+
+static const char *way_at(const struct walk *w)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(ways); i++)
+		if (is_at(w, ways[i]))
+			return ways[i];
+	return NULL;
+}
+
+/* Is a C function with @part in its name among the first @n frames? */
+static bool has_native(const struct walk *w, size_t n, const char *part)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct profile_function *f = function_at(w, i);
+
+		if (f && kind_at(w, i) == KIND_NATIVE &&
+		    strstr(profile_get_string(w->p, f->name), part))
+			return true;
+	}
+	return false;
+}
+
+/* Is the outermost Python function that of a threading.Thread? */
+static bool is_in_thread(const struct walk *w)
+{
+	struct walk root = *w;
+
+	for (root.i = w->n; root.i-- > 0;)
+		if (kind_at(w, root.i) == KIND_PYTHON)
+			break;
+	if (root.i >= w->n)
+		return false;
+	to_python(&root);
+	return is_at(&root, "threading._bootstrap") || is_at(&root, "threading.__bootstrap");
+}
+
+/* Is it a call of accept() for one certain connection? */
+static bool is_awaited(struct walk w)
+{
+	w.i++;
+	to_python(&w);
+	for (size_t i = 0; i < ARRAY_SIZE(callers_of_accept); i++)
+		if (is_at(&w, callers_of_accept[i]))
+			return true;
+	return false;
+}
+
+/* Does the rule fit a stack whose walk has come to the first function that is no way to wait? */
+static bool fits(const struct place_rule *r, const struct walk *w, const char *through)
+{
+	if (!is_at(w, r->at))
+		return false;
+	if (r->through && !streq(r->through, through ? through : ""))
+		return false;
+	if (r->native && !has_native(w, w->i, r->native))
+		return false;
+	if (r->in_thread && !is_in_thread(w))
+		return false;
+	return !streq(r->at, "socket.accept") || !is_awaited(*w);
+}
+
+static bool is_c_library(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+	return str_starts(name, "libc.so") || str_starts(name, "libc-") ||
+	       str_starts(name, "libpthread") || str_starts(name, "ld-") || *name == '[';
+}
+
+/* Is the innermost code that isn't the C library's that of uvloop, which runs its loop in C? */
+static bool is_uvloop(const struct walk *w)
+{
+	for (size_t i = 0; i < w->n; i++) {
+		const struct profile_location *l = profile_get_location(w->p, w->frames[i]);
+		const struct profile_mapping *m = profile_get_mapping(w->p, l->mapping);
+		const char *path = profile_get_string(w->p, m->name);
+
+		if (m->kind == KIND_KERNEL || (m->kind == KIND_NATIVE && is_c_library(path)))
+			continue;
+		return m->kind == KIND_NATIVE && strstr(path, "/uvloop/loop.");
+	}
+	return false;
+}
+
+/* Is one of the functions that the user named on the stack? */
+static bool is_below(struct walk w, const struct place_names *more)
+{
+	if (!more || !more->n)
+		return false;
+	w.i = 0;
+	for (to_python(&w); w.name; to_python(&w)) {
+		for (size_t i = 0; i < more->n; i++)
+			if (is_at(&w, more->v[i]))
+				return true;
+		w.i++;
+	}
+	return false;
+}
+
+uint8_t places_find(const struct profile *p, uint32_t stack, const struct place_names *more)
+{
+	struct walk w = {.p = p};
+	const char *through = NULL, *way;
+
+	w.frames = profile_get_stack(p, stack, &w.n);
+	if (is_uvloop(&w))
+		return RULE_UVLOOP;
+	for (to_python(&w); (way = way_at(&w)); to_python(&w)) {
+		through = way;
+		w.i++;
+	}
+	for (size_t i = 0; w.name && !w.collects && i < N_RULES; i++)
+		if (fits(&place_rules[i], &w, through))
+			return (uint8_t)(i + 1);
+	return is_below(w, more) ? RULE_ADDED : PLACE_NO_RULE;
+}
+
+enum place places_kind(uint8_t rule, uint32_t state)
+{
+	if (rule == RULE_ADDED)
+		return wait_state_is(state, ANY_WAIT) ? PLACE_IDLE : PLACE_OTHER;
+	if (rule == RULE_UVLOOP)
+		return wait_state_is(state, POLLS) ? PLACE_LOOP : PLACE_OTHER;
+	if (!rule || !wait_state_is(state, place_rules[rule - 1].states))
+		return PLACE_OTHER;
+	return place_rules[rule - 1].place;
+}
+
+/* Makes room for stacks up to @stack. False: no memory, so nothing is kept. */
+static bool make_room(struct places *s, uint32_t stack)
+{
+	size_t n = s->n ? s->n : 1024;
+	uint8_t *rules;
+
+	while (n <= stack)
+		n *= 2;
+	if (n == s->n)
+		return true;
+	rules = realloc(s->rules, n);
+	if (!rules)
+		return false;
+	memset(rules + s->n, 0, n - s->n);
+	s->rules = rules;
+	s->n = n;
+	return true;
+}
+
+enum place places_look(struct places *s, const struct profile *p, uint32_t stack, uint32_t state,
+		       const struct place_names *more)
+{
+	uint8_t rule;
+
+	if (!make_room(s, stack))
+		return places_kind(places_find(p, stack, more), state);
+	if (!s->rules[stack])
+		s->rules[stack] = 1 + places_find(p, stack, more);
+	rule = s->rules[stack] - 1;
+	return places_kind(rule, state);
+}
+
+void places_forget(struct places *s)
+{
+	free(s->rules);
+	*s = (struct places){};
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Tells waits of a thread that has nothing to do from waits for something: a pool's worker without
+ * work, a server that waits for a client, an event loop in its selector. The innermost function
+ * doesn't tell: a worker and a consumer both wait in queue.get(). So all Python functions between
+ * the wait and the worker's own function have to be known, and that function too.
+ */
+#ifndef COLLECT_THREAD_PLACES_H
+#define COLLECT_THREAD_PLACES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "collect/thread/wait_state.h"
+#include "profile/profile.h"
+
+enum place {
+	PLACE_OTHER, /* the thread waits for something, or it isn't known for what */
+	PLACE_IDLE,  /* the thread has nothing to do until it is given work */
+	PLACE_LOOP,  /* an event loop has nothing to run */
+};
+
+/* A place at which threads wait. Names of functions are MODULE.FUNCTION. */
+struct place_rule {
+	enum place place;
+	const char *at; /* function outside of all ways to wait (places.c): the worker's own */
+	/* the way to wait that .at calls directly; "": .at calls C code; NULL: either */
+	const char *through;
+	/*
+	 * for a .through of "": the C function that waits has this in its name. So a recording
+	 * without native frames doesn't have this place. NULL: any
+	 */
+	const char *native;
+	bool in_thread;	 /* the outermost Python function is that of a threading.Thread */
+	uint32_t states; /* the waits that count, as WAIT_KIND_BIT()s */
+};
+
+/* The list; .at of the last one is NULL. */
+extern const struct place_rule place_rules[];
+
+/*
+ * Functions that the user named, as place_names_function() takes them: waits in them, and in what
+ * they call, are PLACE_IDLE.
+ */
+struct place_names {
+	const char *const *v;
+	size_t n;
+};
+
+/*
+ * Is the function @name in source file @file the one that @text names, as MODULE.FUNCTION or
+ * MODULE.CLASS.FUNCTION? A module is known by the end of its path: a.b is that of every file
+ * a/b.py.
+ */
+bool place_names_function(const char *text, const char *file, const char *name);
+
+/*
+ * The place at which a thread with stack @stack of @p waits, as a number: that of the rule, or
+ * PLACE_NO_RULE. places_kind() is what it says of a wait with @state (wait_state.h).
+ */
+#define PLACE_NO_RULE 0
+uint8_t places_find(const struct profile *p, uint32_t stack, const struct place_names *more);
+enum place places_kind(uint8_t rule, uint32_t state);
+
+/* Keeps places_find()'s answers by stack id. */
+struct places {
+	uint8_t *rules; /* number of the rule + 1; 0: not known yet */
+	size_t n;
+};
+enum place places_look(struct places *s, const struct profile *p, uint32_t stack, uint32_t state,
+		       const struct place_names *more);
+/* To be called when stack ids change, and at the end. */
+void places_forget(struct places *s);
+
+#endif
