@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Proof that a code object is still the one that was named: a 64-bit value that is computed from
- * all that its name, file and lines come from. These are pure functions. The kernel program calls
- * them for every frame of a sample, user space when it reads a code object later. Why this can't be
- * wrong: docs/decisions/0002-code-identity.md.
+ * A 64-bit value that proves that a code object is still the one whose name krait has read. It is
+ * computed from everything that the name, the file and the lines of the code object come from. The
+ * functions here are pure. The kernel program calls them for every frame of a sample. User space
+ * calls them when it reads a code object later. docs/decisions/0002-code-identity.md says why this
+ * proof can't be wrong.
  */
 #ifndef ABI_CHECK_H
 #define ABI_CHECK_H
@@ -11,8 +12,8 @@
 #include "layout.h"
 
 /*
- * One multiplication and one shift per word. The state has 64 bits, so that even 2^32 objects
- * hardly collide.
+ * Adds @word to the proof @h, with one multiplication and one shift. A proof has 64 bits, so that
+ * even 2^32 objects hardly collide.
  */
 static inline __attribute__((always_inline)) __u64 check_mix(__u64 h, __u64 word)
 {
@@ -35,9 +36,10 @@ static inline __u64 check_bytes(__u64 h, const __u8 *p, __u64 n)
 #endif
 
 /*
- * 3.12+: within one interpreter co_version is given to one code object only, and never again. From
- * 3.13 on each interpreter of a process counts for itself. Then the pointers tell apart code
- * objects that have the same version in two interpreters.
+ * Returns the proof of a code object that has a co_version (3.12+). Within one interpreter, a
+ * co_version is given to one code object only, and never again. From 3.13 on each interpreter of a
+ * process counts for itself. There the two pointers tell apart code objects that have the same
+ * version in two interpreters.
  */
 static inline __attribute__((always_inline)) __u64 check_version(__u32 version, __u32 firstlineno,
 								 __u64 qualname, __u64 linetable)
@@ -48,9 +50,10 @@ static inline __attribute__((always_inline)) __u64 check_version(__u32 version, 
 }
 
 /*
- * Up to 3.11, and where co_version is 0, the object's contents are the proof. A str or bytes object
- * counts as its length and its cached hash (SipHash or, in 2.7, FNV, over all its bytes) if it has
- * one, else as all its bytes, eight at a time, the last word padded with zeros.
+ * Adds a str or bytes object, as its length and its cached hash, to the proof @h. Such objects are
+ * a part of the proof of a code object up to 3.11, and where co_version is 0. The cached hash is
+ * SipHash (in 2.7 FNV) over all bytes. An object without a cached hash is added as its length and
+ * all its bytes, eight at a time, the last word padded with zeros.
  */
 static inline __attribute__((always_inline)) __u64 check_hashed(__u64 h, __u64 len, __u64 hash)
 {
@@ -58,9 +61,10 @@ static inline __attribute__((always_inline)) __u64 check_hashed(__u64 h, __u64 l
 }
 
 /*
- * Identifies the build of a library, by entries of its dynamic section: offsets of names and sizes
- * of tables, which differ from build to build. Entries that the loader relocates in place are left
- * out (glibc adds the bias to the addresses of tables).
+ * Adds an entry of the dynamic section of a library to @h, the value that identifies the build of
+ * the library. Only offsets of names and sizes of tables are added: they differ from build to
+ * build. Entries that the loader relocates in place are left out (glibc adds the bias to the
+ * addresses of tables).
  */
 static inline __attribute__((always_inline)) __u64 check_dynamic(__u64 h, __u64 tag, __u64 value)
 {

@@ -13,7 +13,7 @@
 #include <linux/types.h>
 #endif
 
-/* How Python frames are linked: which field leads to the innermost frame of a thread. */
+/* How Python frames are linked: how the thread state leads to the innermost frame. */
 enum py_walk {
 	PY_WALK_OBJECT = 1, /* 2.7-3.10: tstate.frame -> PyFrameObject.f_back */
 	PY_WALK_CFRAME,	    /* 3.11, 3.12: tstate.cframe -> current_frame -> _PyInterpreterFrame */
@@ -33,7 +33,7 @@ enum py_walk {
 	X(LISTED_STATES)  /* 2.7: a PyThreadState is found only in its interpreter's list */       \
 	X(GIL_STATICS)	  /* 3.6: the GIL consists of static variables of ceval.c */               \
 	X(GIL_IN_RUNTIME) /* 3.7-3.11: the GIL is in _PyRuntime */                                 \
-	X(GIL_ACTIVE)	  /* 3.12: an interpreter's GIL; _status.active says who has it */         \
+	X(GIL_ACTIVE)	  /* 3.12: an interpreter points to its GIL; _status.active: who has it */ \
 	X(RUNTIME)	  /* 3.7+: _PyRuntime has the key of PyThreadStates, a Py_tss_t */         \
 	X(TSS_ARGUMENT)	  /* 3.12+: PyGILState_GetThisThreadState() passes that Py_tss_t on */     \
 	X(PREINIT)	  /* 3.8+: _PyRuntime's flags say how far pre-initialisation got */        \
@@ -49,8 +49,8 @@ enum py_walk {
 	X(VALUES_BEFORE)  /* 3.11: before an object: pointers to its values and to its dict */     \
 	X(VALUES_TAGGED)  /* 3.12: before an object: pointer to its dict, or (bit 0) values */     \
 	X(VALUES_HEAD)	  /* 3.13+: struct _dictvalues begins with its sizes, 8 bytes */           \
-	X(SHIM_FRAMES)	  /* 3.12+: where C enters an evaluation loop, a frame of no function */   \
-	X(INIT_CLEANUP)	  /* 3.12+: between a class and its __init__ runs a code object */         \
+	X(SHIM_FRAMES)	  /* 3.12+: an evaluation loop that C enters has a frame of no function */ \
+	X(INIT_CLEANUP)	  /* 3.12+: a code object runs between a class and its __init__ */         \
 	X(TAGGED_INTS)	  /* 3.12+: an int's number of digits and its sign are in lv_tag */        \
 	X(TRAMPOLINES)	  /* 3.12+: -X perf calls functions through copies of a stub */            \
 	X(COUNTER_SYMBOL) /* 3.12: symbol _Py_next_func_version counts code objects */             \
@@ -66,7 +66,10 @@ enum py_capability {
 };
 
 #define PY_CAN(name) (1ull << PY_CAN_##name)
-/* Is capability @name among @can, the bits of a layout or a version? PY_HAS(l->can, LNOTAB). */
+/*
+ * Tells whether capability @name is among @can, the bits of a layout or a version. Example:
+ * PY_HAS(l->can, LNOTAB).
+ */
 #define PY_HAS(can, name) ((can) >> PY_CAN_##name & 1)
 
 /*
@@ -81,7 +84,7 @@ enum py_capability {
 	X(interp_tstate_head)                                                                      \
 	X(interp_modules)    /* dict sys.modules; krait reads it from user space only */           \
 	X(interp_gil)	     /* ceval.gil, pointer to the interpreter's GIL; 3.12+ */              \
-	X(interp_collecting) /* int gc.collecting: a collection runs; 3.9+ */                      \
+	X(interp_collecting) /* int gc.collecting, != 0 during a collection; 3.9+ */               \
 	X(tstate_next)                                                                             \
 	X(tstate_interp)                                                                           \
 	X(tstate_frame) /* .frame, .cframe or .current_frame; see py_layout.walk */                \
@@ -89,9 +92,9 @@ enum py_capability {
 	X(tstate_datastack_top) /* end of the used stack of frames; 3.11, 3.12 */                  \
 	X(tstate_exc_info)	/* pointer to the innermost _PyErr_StackItem; 3.11, 3.12 */        \
 	X(tstate_exc_state)	/* the thread's own _PyErr_StackItem; 3.11, 3.12 */                \
-	X(tstate_root_cframe)	/* a _PyCFrame that no evaluation loop has; 3.11, 3.12 */          \
+	X(tstate_root_cframe)	/* a _PyCFrame of no evaluation loop; 3.11, 3.12 */                \
 	X(tstate_native_thread_id)                                                                 \
-	X(tstate_gil)		/* u32 whose bits .gil_bit concern the GIL; 3.12+ */               \
+	X(tstate_gil)		/* u32; its bits in .gil_bit concern the GIL; 3.12+ */             \
 	X(tstate_gil_requested) /* int gil_requested; 3.15+ */                                     \
 	X(cframe_current_frame)                                                                    \
 	X(frame_code)	 /* pointer to the frame's code: f_code or f_executable */                 \
@@ -133,8 +136,8 @@ struct py_layout {
 	__u16 version; /* CPython's, major << 8 | minor: 0x0207 .. 0x030f */
 	__u8 walk;     /* enum py_walk */
 	/*
-	 * number of the lowest bit of `kind` in the u32 at str_state: 2, or 8 in 3.14t+; `compact`
-	 * is 3 bits higher, `ascii` 4
+	 * number of the lowest bit of the field `kind` in the u32 at str_state: 2, or 8 in 3.14t+.
+	 * The field `compact` is 3 bits higher, `ascii` 4 bits higher.
 	 */
 	__u8 str_kind_shift;
 	/* mask of the u32 at tstate_gil: _status.active (3.12), holds_gil (3.13+) */
@@ -179,8 +182,8 @@ static inline void py_layout_set_block(struct py_layout *l)
 /* Where the PyThreadState of the current thread is found. */
 enum py_tss {
 	/*
-	 * 2.7: no such place; a thread state is found by tstate_current, or by its thread_id in the
-	 * list
+	 * 2.7 has no such place: the thread state is found by tstate_current, or in the list of
+	 * thread states by its thread_id
 	 */
 	PY_TSS_NONE = 0,
 	/* pthread key of glibc: its value lies in a two-level table in struct pthread */
@@ -216,14 +219,15 @@ enum py_gil {
 };
 
 /*
- * Offset of next_id from `head` in _PyRuntime.interpreters (3.12-3.15), which has head, main,
- * next_id.
+ * Offset of next_id from `head` in _PyRuntime.interpreters (3.12-3.15), whose members are head,
+ * main, next_id.
  */
 #define PY_NEXT_ID 16
 
 /*
- * Offsets in struct _gil_runtime_state (3.7-3.15): interval, last_holder, locked, switch_number,
- * then a condition and a mutex, twice. Threads that want the GIL sleep on these.
+ * Offsets in struct _gil_runtime_state (3.7-3.15). Its members are interval, last_holder, locked,
+ * switch_number, and two pairs of a condition and a mutex. Threads that want the GIL sleep on these
+ * pairs.
  */
 #define PY_GIL_HOLDER 8
 #define PY_GIL_LOCKED 16
@@ -232,8 +236,9 @@ enum py_gil {
 #define PY_GIL_WAIT_BYTES 176
 
 /*
- * One interpreter in one process (or in one ELF file: then addresses are those of the file).
- * Addresses are absolute in the target's address space, 0 = none.
+ * Where one interpreter is in a process. Addresses are absolute in the target's address space, 0 =
+ * none. (The same struct says where an interpreter is in an ELF file. Its addresses are then those
+ * of the file.)
  */
 struct py_where {
 	/*
@@ -253,8 +258,8 @@ struct py_where {
 	 */
 	__u64 tls_got;
 	/*
-	 * PY_TSS_TLS_STATIC: the variable's offset from the thread pointer; else added to the
-	 * offset that is found at tls_got
+	 * with PY_TSS_TLS_STATIC: the variable's offset from the thread pointer. With another kind
+	 * of TLS variable: a number that is added to the offset found at tls_got.
 	 */
 	__s64 tls_offset;
 	/*
@@ -270,13 +275,19 @@ struct py_where {
 	__u8 tss;     /* enum py_tss: how a thread's state is found */
 	__u8 gil;     /* enum py_gil: what proves that a thread holds the GIL */
 	/*
-	 * size of what threads that want the GIL sleep on, which is at .gil_wait, or in the GIL at
-	 * offset PY_GIL_WAIT
+	 * size of the memory on which threads that want the GIL sleep. It is at .gil_wait or, since
+	 * 3.12, in the GIL at offset PY_GIL_WAIT.
 	 */
 	__u16 gil_wait_bytes;
-	/* musl: a thread that waits for a condition sleeps on a futex on its own stack */
+	/*
+	 * != 0: the C library is musl, where a thread that waits for a condition sleeps on a futex
+	 * on its own stack
+	 */
 	__u8 stack_waits;
-	/* the process runs `python` itself, not a program that embeds Python: image_runs_once() */
+	/*
+	 * != 0: the process runs `python` itself, not a program that embeds Python
+	 * (image_runs_once())
+	 */
 	__u8 own_program;
 	/*
 	 * <= 3.11: address of the pointer to the PyThreadState that got the GIL last: last_holder
@@ -288,19 +299,19 @@ struct py_where {
 	 */
 	__u64 gil_locked;
 	/*
-	 * Address of what threads that want the GIL sleep on. 3.6-3.11: its conditions and mutexes;
-	 * 2.7: the variable that points to the lock.
+	 * Address of the memory on which threads that want the GIL sleep. 3.6-3.11: the conditions
+	 * and mutexes of the GIL; 2.7: the variable that points to the lock.
 	 */
 	__u64 gil_wait;
 	/*
 	 * Address of the u32 that counts code objects. 3.12: _Py_next_func_version, 3.13+: the main
-	 * interpreter's func_state.next_version. 0 = not found, or it proves nothing:
-	 * docs/decisions/0002.
+	 * interpreter's func_state.next_version. 0: it wasn't found, or the count proves nothing
+	 * (docs/decisions/0002).
 	 */
 	__u64 codes_made;
 	/*
-	 * 3.7+: address of _PyRuntime's `finalizing`, which comes right after the flags that say
-	 * how far its start got; 0 = not known
+	 * 3.7+: address of the member `finalizing` of _PyRuntime; 0 = not known. Right before that
+	 * member are the flags that say how far the start of the interpreter got.
 	 */
 	__u64 finalizing;
 };

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The words for what isn't known of a stack. Each mark, and each way in which a walk or an
- * unwinding ends, is written here once. A row is the name in the source, the words that are shown,
- * and one sentence that explains them. Stacks, closing lines, the manual page and the readers of
- * formats take them from here (src/profile/mark.h); tests/build/rules.sh fails if another source
- * has a copy of them.
+ * The words that krait shows for what it doesn't know of a stack. They are written here once: for
+ * each mark (a frame that stands for what isn't known), and for each way in which a walk of Python
+ * frames or an unwinding of native frames ends. An entry has the name in the source, the words that
+ * are shown, and one sentence that explains them. Stacks, closing lines, the manual page and the
+ * readers of formats take them from here (src/profile/mark.h); tests/build/rules.sh fails if
+ * another source has a copy of them.
  */
 #ifndef ABI_MARKS_H
 #define ABI_MARKS_H
 
 /* clang-format off */
 
-/* Frames that are marks (see `mark` in docs/architecture.md) have this name as their mapping. */
+/* Marks are frames too. Where another frame has the name of its file, a mark has this one. */
 #define MARK_MAPPING "[krait]"
 
 /*
@@ -22,7 +23,7 @@
 	X(NO_STACK, "[no stack]",                                                                  \
 	  "The sample counts, but none of its frames was asked for or is shown.")                  \
 	X(TRUNCATED, "[truncated]",                                                                \
-	  "The frames at the root of a deep stack are left out.")                                  \
+	  "The outermost frames of a deep stack are left out.")                                    \
 	X(NO_PYTHON, "[no Python]",                                                                \
 	  "The thread has no Python frame.")                                                       \
 	X(STARTING, "[interpreter starting]",                                                      \
@@ -41,14 +42,14 @@
 	  "Stacks that were new after the memory for stacks was used up.")
 
 /*
- * How a walk of Python frames ended: X(NAME, mark, words, sentence). The first is success. If the
- * mark is INCOMPLETE, the words are its reason.
+ * How a walk of Python frames ended: X(NAME, mark, words, sentence). The first outcome is success.
+ * If the mark is INCOMPLETE, the words are the reason that it shows.
  */
 #define WALK_OUTCOMES(X)                                                                           \
 	X(OK, NO_STACK, "complete",                                                                \
-	  "The stack was read to its root.")                                                       \
+	  "The stack was read to its outermost frame.")                                            \
 	X(TRUNCATED, TRUNCATED, "deeper than 1,024 frames",                                        \
-	  "The innermost 1,024 Python frames are shown; those at the root are left out.")          \
+	  "The innermost 1,024 Python frames are shown; those further out are left out.")          \
 	X(NO_PYTHON, NO_PYTHON, "thread without Python: starting, ending or native",               \
 	  "The thread ran no Python function when the sample was taken.")                          \
 	X(STARTING, STARTING, "the interpreter starts: no Python yet",                             \
@@ -69,12 +70,12 @@
 	  "The memory of a frame could not be read.")                                              \
 	X(FRAME_TORN, INCOMPLETE, "caught while one frame took the place of another",              \
 	  "The sample was taken during a call or a return, when the frames did not lead to the "   \
-	  "root.")                                                                                 \
+	  "outermost one.")                                                                        \
 	X(FRAME_CYCLE, INCOMPLETE, "frame chain runs in a circle",                                 \
 	  "Following the callers led back to a frame that had been read already.")                 \
 	X(FRAME_CALLER, INCOMPLETE, "the caller of its outermost function isn't known",            \
-	  "On 3.9, an exception was thrown into a generator: the interpreter itself doesn't know " \
-	  "who did.")                                                                              \
+	  "On Python 3.9, when an exception is thrown into a generator, the interpreter itself "   \
+	  "doesn't know by which function.")                                                       \
 	X(CODE_FAULT, INCOMPLETE, "code object not readable",                                      \
 	  "The memory of a frame's code object could not be read.")                                \
 	X(CODE_HUGE, INCOMPLETE, "code objects too large to verify",                               \
@@ -90,31 +91,31 @@
 #define NATIVE_WORDS_OF "native stack: "
 
 /*
- * How unwinding the native stack ended: X(NAME, words, sentence). The outcomes from LATE on say
- * that it broke off; their mark is INCOMPLETE. Only user space gives the last outcome, when it
- * merges native and Python frames.
+ * How the unwinding of a native stack ended: X(NAME, words, sentence). The outcomes from LATE on
+ * say that the unwinding broke off. Their mark is INCOMPLETE. The last outcome is given only by
+ * user space, when it merges native and Python frames.
  */
 #define NATIVE_OUTCOMES(X)                                                                         \
 	X(NONE, "not asked for",                                                                   \
 	  "No native frames were asked for.")                                                      \
 	X(WHOLE, "complete",                                                                       \
-	  "The native stack was unwound to its root.")                                             \
+	  "The native stack was unwound to its outermost frame.")                                  \
 	X(LEAF, "up to the innermost Python frame",                                                \
 	  "The native frames that the innermost Python frame called were unwound.")                \
 	X(LATE, "took too long",                                                                   \
 	  "Unwinding was stopped because it took longer than one sample may.")                     \
 	X(TRUNCATED, "deeper than 2,048 frames",                                                   \
-	  "The innermost 2,048 native frames are shown; those at the root are left out.")          \
+	  "The innermost 2,048 native frames are shown; those further out are left out.")          \
 	X(NO_SPACE, "mappings not read yet",                                                       \
 	  "krait had not yet read which files the process maps.")                                  \
 	X(UNMAPPED, "code outside of the known mappings",                                          \
 	  "A return address lies in no mapping of code that krait knows.")                         \
 	X(NO_ROWS, "unwind tables not ready",                                                      \
-	  "The unwind tables of a file were not made yet, or were given up for lack of room.")     \
+	  "The unwind tables of a file were not made yet, or were freed for lack of room.")        \
 	X(NO_RULE, "code without unwind information",                                              \
 	  "Nothing says how to find the caller of a function.")                                    \
 	X(NO_REGISTER, "frame address in a register that isn't known",                             \
-	  "The caller is found through a register whose value was lost further in.")               \
+	  "The caller is found through a register whose value the inner frames did not keep.")     \
 	X(STACK_FAULT, "not readable",                                                             \
 	  "The memory of the C stack could not be read.")                                          \
 	X(NO_PROGRESS, "contradicts itself",                                                       \
@@ -123,8 +124,8 @@
 	  "The evaluation loops on the native stack are not those of the Python frames.")
 
 /*
- * Reasons why a frame has no name or line, in a stack that was walked to its root: X(NAME, words,
- * sentence).
+ * Reasons why a frame has no name or line, in a stack that was walked to its outermost frame:
+ * X(NAME, words, sentence).
  */
 #define NAMING_OUTCOMES(X)                                                                         \
 	X(CODE, "code object lost",                                                                \

@@ -11,13 +11,13 @@
 #include "marks.h"
 #include "unwind.h"
 
-#define ABI_MAX_FRAMES 1024 /* the most Python frames in one stack; the outermost are cut off */
+#define ABI_MAX_FRAMES 1024 /* the most Python frames in one stack; those further out are cut off */
 #define ABI_MAX_NATIVE 2048 /* the most native frames in one stack */
 /* the most kernel frames in one stack: the default of kernel.perf_event_max_stack */
 #define ABI_MAX_KERNEL	127
 #define ABI_MAX_LAYOUTS 128
 #define ABI_MAX_SOURCES 16 /* event sources of a recording; rec_sample.source has 4 bits */
-/* the most bytes that are copied of one name; raw, up to 4 bytes a code point */
+/* the most bytes that are copied of one name; a code point takes up to 4 of them */
 #define ABI_NAME_BYTES	    16384
 #define ABI_LINETABLE_BYTES 65536
 #define ABI_COMM_BYTES	    16
@@ -25,7 +25,7 @@
 
 /* The thread's relation to the GIL. X(NAME, value of the label `gil`); see bpf/python/gil.bpf.h. */
 #define GIL_STATES(X)                                                                              \
-	X(UNKNOWN, "unknown") /* what the thread does with the GIL isn't proven */                 \
+	X(UNKNOWN, "unknown") /* it isn't known what the thread does with the GIL */               \
 	X(NONE, "none")	      /* the thread has no PyThreadState, or the process no GIL */         \
 	X(RELEASED, "released")                                                                    \
 	X(WAITING, "waiting")                                                                      \
@@ -49,7 +49,7 @@ enum rec_type {
 	REC_WAIT,
 };
 
-/* One image of one process: a reused pid and an exec each make another one. */
+/* Names one image of a process. Each exec makes another image, and so does a reused pid. */
 struct proc_key {
 	/* when the process began: task_struct.start_time of its main thread, CLOCK_MONOTONIC */
 	__u64 start_ns;
@@ -89,7 +89,7 @@ enum wait_fd {
 enum wait_on_kind {
 	WAIT_ON_NOTHING,
 	WAIT_ON_IPV4, /* .text is an address in the network's order, with .port */
-	WAIT_ON_IPV6, /* the same */
+	WAIT_ON_IPV6, /* as WAIT_ON_IPV4 */
 	WAIT_ON_UNIX, /* .text is the path that the socket, or its other end, is bound to */
 	WAIT_ON_FILE, /* .text is the last part of the file's path */
 	WAIT_ON_KINDS
@@ -97,25 +97,26 @@ enum wait_on_kind {
 
 #define WAIT_ON_BYTES 64
 struct wait_on {
-	__u8 kind;    /* enum wait_on_kind */
-	__u8 listens; /* the address is the socket's own: it has no other end */
+	__u8 kind; /* enum wait_on_kind */
+	/* != 0: the address is the socket's own, because the socket has no other end */
+	__u8 listens;
 	__u16 port;
 	__s32 fd; /* the descriptor, in the thread's process */
 	__u8 text[WAIT_ON_BYTES];
 };
 
 /*
- * A wait of a thread. It is over, unless .flags has WAIT_OPEN. Its stack is the one with which the
- * thread left the CPU. sample.time_ns: when the thread got a CPU again; sample.weight: the
- * nanoseconds that it waited, without the time that it was ready to run, and with the waits that
- * this one stands for.
+ * A wait of a thread. If .flags has WAIT_OPEN, the wait isn't over. The stack of a wait is the one
+ * with which the thread left the CPU. sample.time_ns is when the thread got a CPU again.
+ * sample.weight is for how many nanoseconds the thread waited. The time in which the thread was
+ * ready to run doesn't count. The time of other waits that this one stands for does count.
  */
 struct rec_wait {
 	struct rec_sample sample; /* its .type is REC_WAIT */
 	__u64 since_ns;		  /* when the thread left the CPU */
 	/*
-	 * how long the thread waited for the GIL until it got a CPU again, so with the time that it
-	 * was ready to run; with the waits that this one stands for
+	 * how long the thread waited for the GIL until it got a CPU again. This includes the time
+	 * in which it was ready to run, and the waits that this one stands for.
 	 */
 	__u64 gil_ns;
 	__u64 arg[2]; /* the first arguments of the system call */
@@ -125,33 +126,37 @@ struct rec_wait {
 	__u8 flags;   /* WAIT_* */
 	struct wait_on on;
 };
-#define WAIT_DISK    1 /* flag: the kernel counts it as a wait for a disk (task_struct.in_iowait) */
-#define WAIT_EXITS   2 /* flag: the thread is in do_exit() */
-#define WAIT_OPEN    4 /* flag: the wait isn't over */
-#define WAIT_CGROUP  8 /* flag: cgroup v2 has frozen the thread, or it is stopped */
-#define WAIT_FOR_GIL 16 /* flag: it is a wait for the GIL, by the futex's address */
+#define WAIT_DISK    1	/* flag: the kernel says it is a wait for a disk (task_struct.in_iowait) */
+#define WAIT_EXITS   2	/* flag: the thread is in do_exit() */
+#define WAIT_OPEN    4	/* flag: the wait isn't over */
+#define WAIT_CGROUP  8	/* flag: cgroup v2 has frozen the thread, or it is stopped */
+#define WAIT_FOR_GIL 16 /* flag: the wait is for the GIL, as the futex's address shows */
 /* flag: numbers of processes that the thread uses are those of krait's own PID namespace */
 #define WAIT_NUMBERS 32
 
-/* How far a thread is between two switches. */
+/* What a thread does between two task switches. */
 enum wait_phase {
-	WAIT_RUNS, /* the thread runs, or is ready to, and .wait has nothing */
+	WAIT_RUNS, /* the thread runs, or is ready to run */
 	WAIT_WAITS,
-	/* the thread has got a CPU; its next switch says how long it was ready to run before */
+	/*
+	 * the thread has got a CPU; its next task switch shows how long it was ready to run before
+	 * that
+	 */
 	WAIT_IS_OVER,
 };
 
 /*
- * The waits of a thread at one site: a system call with, if its first argument may be a descriptor,
- * that descriptor, and if it is a futex, about its address.
+ * The waits of a thread at one site. A site is a system call, together with the call's first
+ * argument if that may be a descriptor. For a futex call, the site has the futex's address without
+ * the low 8 bits instead.
  */
 struct wait_site {
 	__u32 site; /* hash of the site; 0: the entry is free */
 	__u32 reserved;
 	__u64 average_ns; /* moving average of how long a wait took */
 	__u64 left_ns;	  /* sum of the waits whose stacks weren't taken */
-	__u64 guessed_ns; /* that sum as guessed from waits whose stacks were taken */
-	__u64 owed_ns;	  /* the part of .left_ns that no sent weight has yet */
+	__u64 guessed_ns; /* .left_ns as guessed from the waits whose stacks were taken */
+	__u64 owed_ns;	  /* waited time that isn't in the weight of any sent record yet */
 };
 #define WAIT_SITES 8 /* a power of two */
 #define SITE_GIL   0 /* the site of waits for the GIL; nothing else shares it */
@@ -167,24 +172,27 @@ enum gil_away {
 /* Map `waits`: tid in the first PID namespace -> the thread's wait. */
 struct wait_entry {
 	/*
-	 * the record of the last wait whose stack was taken; only .since_ns is that of the last
-	 * wait of all, whether its stack was taken or not
+	 * the record of the last wait whose stack was taken. Its .since_ns alone is that of the
+	 * thread's last wait, even if the stack of that wait wasn't taken.
 	 */
 	struct rec_wait wait;
-	__u64 start_ns; /* when the thread began; tells it from a later one with its number */
+	/* when the thread began; a later thread with the same number began at another time */
+	__u64 start_ns;
 	__u64 over_ns;	/* when the thread got a CPU again, if .phase is WAIT_IS_OVER */
 	__u64 delay_ns; /* sched_info.run_delay when the thread left the CPU */
 	__u64 cost_ns;	/* how long taking the stack took, which made the wait longer */
 	/*
-	 * of a wait that began before recording did, which user space has read: how often the
+	 * if the wait began before recording did, so that user space has read it: how often the
 	 * thread had left a CPU by then (nvcsw + nivcsw); else 0
 	 */
 	__u64 switches;
-	/* how many waits this one stands for, times WAIT_ONE; 0: its stack wasn't taken */
+	/*
+	 * WAIT_ONE times the number of waits for which this one stands; 0: its stack wasn't taken
+	 */
 	__u32 times;
 	__u32 site;  /* index in .sites of the last wait */
 	__u32 phase; /* enum wait_phase */
-	__s32 call;  /* the last system call in which the thread waited, not restart_syscall() */
+	__s32 call;  /* the last system call in which the thread waited; never restart_syscall() */
 	/*
 	 * The thread's GIL, as it was found when a stack was taken: the first word that waiters
 	 * sleep on, and the word that has .tstate while the thread holds the GIL. 0: not known.
@@ -196,9 +204,9 @@ struct wait_entry {
 	__u16 gil_locks;   /* != 0: the GIL isn't held if `locked`, after .gil_holder, is 0 */
 	__u64 futex;	   /* address that the thread waits for in a futex call; 0: none */
 	__u64 gone_ns;	   /* when the thread left the CPU, if .away isn't 0 */
-	__u64 others_ns;   /* sum of all waits for the GIL when the thread left the CPU with it */
-	__u64 gil_ns;	   /* how long the wait that is over was one for the GIL */
-	__u64 held_ns;	   /* how long others waited during the wait that is over, for the GIL */
+	__u64 others_ns;   /* sum of all waits for the GIL when its holder left the CPU */
+	__u64 gil_ns;	   /* how much of the wait that is over was for the GIL */
+	__u64 held_ns;	   /* how long others waited for the GIL during the wait that is over */
 	__u64 gil_owed_ns; /* time of waits for the GIL that no record has yet */
 	__u64 blame_ns;	   /* others' waits for this thread that no record has yet */
 	struct wait_site sites[WAIT_SITES];
@@ -208,7 +216,7 @@ struct wait_entry {
 /* One Python frame, as records carry it. */
 struct wire_frame {
 	__u64 code;  /* address of the frame's code object */
-	__u64 check; /* the code object's check; equal to rec_code.check */
+	__u64 check; /* proves which code object it is (check.h); equal to rec_code.check */
 	/*
 	 * offset of the instruction: 2.7-3.9 in bytes; 3.10 in code units; 3.11+ in bytes from
 	 * co_code_adaptive
@@ -218,8 +226,8 @@ struct wire_frame {
 };
 #define FRAME_ENTRY 1 /* flag: this is the outermost Python frame of its evaluation loop */
 /*
- * From this bit of wire_frame.flags on: 1 + index of the native frame that is the evaluation loop
- * of the Python frame; 0 = not known.
+ * The bits of wire_frame.flags from this one up hold 1 + the index of the native frame that is the
+ * evaluation loop of the Python frame. 0 = not known.
  */
 #define FRAME_OWNER_SHIFT 8
 
@@ -233,8 +241,10 @@ struct rec_stack {
 	/* After this head come n struct wire_frame, innermost first. */
 };
 
-/* The native and kernel frames of the REC_STACK with the same id. Sent just before that
- * record. */
+/*
+ * The native and kernel frames of a stack. This record is sent just before the REC_STACK with the
+ * same id.
+ */
 struct rec_native {
 	__u8 type;	/* REC_NATIVE */
 	__u8 outcome;	/* enum native_outcome: how the unwinding ended */
@@ -247,8 +257,9 @@ struct rec_native {
 	__u32 version;
 	__u32 reserved;
 	/*
-	 * n_kernel u64, then n u64, innermost first. An address of a native caller lies inside the
-	 * call instruction, so that it names the right function and line.
+	 * After this head come the addresses of n_kernel kernel frames and then of n native frames,
+	 * one u64 each, innermost first. The address of a native caller lies inside the call
+	 * instruction, so that it names the right function and line.
 	 */
 };
 
@@ -272,7 +283,10 @@ struct wire_text {
 
 enum code_text { CODE_FILENAME, CODE_NAME, CODE_QUALNAME, CODE_LINETABLE, CODE_TEXT_MAX };
 
-/* Sent when a code object is met first. The texts' bytes follow in order, each padded to 8. */
+/*
+ * Sent when a code object is met first. The bytes of the texts follow in order, each padded to a
+ * multiple of 8.
+ */
 struct rec_code {
 	__u8 type; /* REC_CODE */
 	__u8 reserved;
@@ -280,22 +294,19 @@ struct rec_code {
 	__s32 firstlineno;
 	__u64 code, check;
 	struct proc_key proc;
-	/* 3.11+: the instruction, in code units, before which a frame is still being set up */
+	/* 3.11+: first instruction, in code units, that finds its frame completely set up */
 	__s32 firsttraceable;
 	__u32 version; /* co_version of the code object; 0: it has none */
 	/* <= 3.10: address of the object in the first local variable of a frame; 0 = none */
 	__u64 self_obj;
-	/*
-	 * address of the type of self_obj, which may be freed before user space reads it; 0 = not
-	 * readable
-	 */
+	/* type of self_obj, which may be freed before user space reads it; 0 = not readable */
 	__u64 self_type;
 	/* address of the globals dict of a frame that ran the code object, 0 = not readable */
 	__u64 globals;
 	struct wire_text text[CODE_TEXT_MAX];
 };
 
-/* What the memory belongs to that couldn't be read because it is absent. */
+/* What the memory belongs to that couldn't be read. */
 enum absent_kind { ABSENT_THREAD, ABSENT_FRAME, ABSENT_CODE, ABSENT_NATIVE, ABSENT_MAX };
 
 /*
@@ -326,8 +337,10 @@ enum proc_state {
 			   * yet */
 	/* its executable may dlopen a known libpython; until then treated as PROC_IGNORED */
 	PROC_HOST,
-	/* would be shown, but its user begins too many processes: samples are counted, without
-	 * stacks */
+	/*
+	 * the process would be shown, but its user begins too many processes: its samples are
+	 * counted, without stacks
+	 */
 	PROC_CROWDED,
 	/*
 	 * as PROC_CROWDED, but user space would have to examine the process before it could be
@@ -337,8 +350,8 @@ enum proc_state {
 };
 
 /*
- * An executable file as the kernel identifies it, contents included: nobody can write to the file
- * while it runs, and a write before or after changes mtime_ns.
+ * Identifies an executable file and its contents, by what the kernel knows of the file. Nobody can
+ * write to a file while it runs, and a write before or after that changes mtime_ns.
  */
 struct exe_key {
 	__u32 dev; /* device number in the kernel's encoding: major << 20 | minor */
@@ -351,7 +364,10 @@ struct exe_key {
 	__s64 bytes, mtime_ns;
 };
 
-/* Sent when the kernel program meets an image for the first time, or asks about it again. */
+/*
+ * Sent when the kernel program meets an image of a process for the first time, or asks about it
+ * again.
+ */
 struct rec_proc {
 	__u8 type;  /* REC_PROC */
 	__u8 state; /* enum proc_state: the state in which the kernel program put the process */
@@ -371,9 +387,9 @@ struct rec_proc {
 };
 
 /*
- * Tells one image from another in /proc, which doesn't show the exec count: /proc/PID/stat, fields
- * 26 and 28. The code of a non-PIE executable always begins at the same address; the stack's
- * address is random in each exec.
+ * Tells one image of a process from another by fields 26 and 28 of /proc/PID/stat. (/proc doesn't
+ * show how many execs the process has done.) The code of a non-PIE executable always begins at the
+ * same address; the stack's address is random in each exec.
  */
 struct image_place {
 	__u64 start_code, start_stack; /* the fields of the same names in the kernel's mm_struct */

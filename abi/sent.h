@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which stacks and code objects the kernel program has sent: ids in sets of SENT_WAYS, newest
- * first. A full set forgets its oldest id; that object is sent again when it is met again. So the
- * receiver needs to keep only somewhat more of each set (src/collect/code/recent.h).
+ * How the kernel program notes which stacks and code objects it has sent. It notes their ids in
+ * sets of SENT_WAYS ids, newest first. A full set forgets its oldest id, and the object with that
+ * id is sent again when it is met again. So the receiver needs to keep only somewhat more objects
+ * of each set (src/collect/code/recent.h).
  */
 #ifndef ABI_SENT_H
 #define ABI_SENT_H
@@ -18,9 +19,7 @@ static inline __attribute__((always_inline)) __u64 sent_set_of(__u64 id)
 	return id >> 8; /* The caller takes this modulo SENT_SETS. */
 }
 
-/*
- * The id under which a code object is in the sets of what was sent. (A stack has an id of its own.)
- */
+/* Returns the id under which a code object is noted as sent. (A stack has an id of its own.) */
 static inline __attribute__((always_inline)) __u64 sent_code_id(const struct proc_key *p,
 								__u64 code, __u64 check)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The kernel's state of a thread that isn't running, all of it from one moment.
+ * What the kernel knows of a thread that isn't running, all of it from one moment.
  * bpf/events/tasks.bpf.c reads it through a task iterator (kernel 5.8+). Numbers are those of
  * krait's own PID namespace.
  */
@@ -12,7 +12,10 @@
 #define TASK_REGS  34
 #define TASK_NO_ID 0xffffffffu /* the kernel's invalid uid and gid */
 
-/* The record of one thread that a task iterator gives; .n_kernel addresses follow it. */
+/*
+ * The record of one thread that a task iterator gives. Of .kernel, only the first .n_kernel entries
+ * are sent.
+ */
 struct rec_task {
 	__u32 tid, tgid;
 	__u64 switches; /* how often the thread left a CPU: nvcsw + nivcsw */
@@ -28,7 +31,7 @@ struct rec_task {
 	__u64 start_ns;	 /* when the thread began: task_struct.start_time, CLOCK_MONOTONIC */
 	__u64 thread_pointer;
 	struct proc_key proc;	  /* the process image that the thread runs */
-	struct image_place place; /* and where in memory it lies */
+	struct image_place place; /* where in memory that image lies */
 	__u64 arg[2];		  /* the first arguments of the system call .call */
 	__s32 call;		  /* number of the system call that the thread is in; -1: none */
 	__u32 host_tid;		  /* the thread's number in the first PID namespace */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * How native stacks are unwound: user space compiles an ELF file's call frame information into
- * rows, and the kernel program looks them up. A row says from which address on a rule holds. Rules
- * are few, and shared by all files. Rows are 8 bytes and lie in chunks that form a search tree per
- * file. The mappings of a process lie in chunks of the same size.
+ * rows, and the kernel program looks them up. A row says from which address on a rule holds. A rule
+ * says how to find the caller's frame. Rules are few, and shared by all files. Rows are 8 bytes and
+ * lie in chunks that form a search tree per file. The mappings of a process lie in chunks of the
+ * same size.
  */
 #ifndef ABI_UNWIND_H
 #define ABI_UNWIND_H
@@ -20,11 +21,14 @@ enum unwind_cfa {
 	UNWIND_END,	/* the outermost frame, whose return address is undefined (_start, clone) */
 	UNWIND_REG,	/* CFA = reg + off */
 	UNWIND_DEREF,	/* CFA = *(reg + off) + off2: realigned stacks (GCC's DRAP) */
-	UNWIND_PLT,	/* x86-64 lazy PLT: rsp + 8, + 8 more if (pc & 15) >= off */
-	UNWIND_SIGNAL,	/* signal frame, which called a handler; registers: sp + off (ucontext) */
+	UNWIND_PLT,	/* x86-64 lazy PLT: CFA = rsp + 8, or rsp + 16 if (pc & 15) >= off */
+	UNWIND_SIGNAL,	/* the frame that called a signal handler; its ucontext is at sp + off */
 	UNWIND_INDEXED, /* CFA = *(reg + off + 8 * index) + off2: OpenSSL's bn_mul_mont() */
-	UNWIND_CLONE, /* reg + off; but as UNWIND_END in a new thread, where a system call returned
-		       * 0 */
+	/*
+	 * CFA = reg + off; but in a new thread, where a system call returned 0, the frame is the
+	 * outermost one
+	 */
+	UNWIND_CLONE,
 };
 
 /*
@@ -50,22 +54,22 @@ struct unwind_rule {
 #define UNWIND_LOST 0x7ffe /* says that the caller's value of the register can't be found */
 
 /*
- * .ra, .fp and .bx count from the CFA. With these flags they count from the frame's own frame
- * pointer (before the step): where a stack is realigned, the distance from the CFA isn't constant
- * (GCC's DRAP, icc's MKL).
+ * .ra, .fp and .bx are offsets from the CFA. With these flags .fp and .bx are offsets from the
+ * frame's own frame pointer instead. They are needed where a stack is realigned, because the
+ * distance from the CFA isn't constant there (GCC's DRAP, icc's MKL).
  */
 #define UNWIND_FP_FROM_FP 1
 #define UNWIND_BX_FROM_FP 2
 
 /*
- * .ra is UNWIND_SAME, and register .index holds the return address. On x86-64 glibc's vfork() keeps
- * the return address in rdi during the system call.
+ * Flag: .ra is UNWIND_SAME, and register .index holds the return address. On x86-64 glibc's vfork()
+ * keeps the return address in rdi during the system call.
  */
 #define UNWIND_RA_IN_INDEX 4
 
 /*
- * A row holds from its key on, up to the next row's. A key is the offset of code: its address in
- * the file minus the table's base.
+ * A row holds for code from its key on, up to the key of the next row. A key is an offset of code:
+ * the code's address in the file minus the table's base.
  */
 #define UNWIND_RULE_BITS 24
 #define UNWIND_RULE_MASK ((1u << UNWIND_RULE_BITS) - 1)
@@ -73,8 +77,8 @@ struct unwind_rule {
 #define UNWIND_EVAL (1u << 24)
 
 /*
- * A chunk of 4 KiB: rows, or one level of the search tree above the rows (.value is then the number
- * of a chunk). Unused keys: ~0.
+ * A chunk of 4 KiB. It holds rows, or it is a node of the search tree above the rows, and then each
+ * .value is the number of a chunk. Unused keys are ~0.
  */
 #define UNWIND_FANOUT 512
 #define UNWIND_LEVELS 3
@@ -93,15 +97,15 @@ struct unwind_chunk {
 #define UNWIND_MAX_KERNEL_RULES 32768 /* the most distinct rules of all files together */
 #define UNWIND_MAX_SPACES	4096
 
-/* Which native frames of a stack are unwound: from the innermost one to the one named below. */
+/* Which native frames of a stack are unwound. */
 enum native_mode {
 	NATIVE_MODE_NONE,
 	/*
-	 * ... the evaluation loop of the innermost Python frame; during garbage collection all of
-	 * them
+	 * from the innermost frame to the evaluation loop of the innermost Python frame; during
+	 * garbage collection all frames
 	 */
 	NATIVE_MODE_LEAF,
-	NATIVE_MODE_FULL, /* frames down to the outermost one, where the thread starts */
+	NATIVE_MODE_FULL, /* all frames, out to the one where the thread starts */
 };
 
 /* Map `unwind_tables`: the rows of one file. */
@@ -119,7 +123,8 @@ struct unwind_table {
 };
 
 /*
- * A chunk of 4 KiB with executable mappings of a process, ascending; unused .start: SPACE_UNUSED.
+ * A chunk of 4 KiB with executable mappings of a process, in the order of their addresses. In an
+ * unused entry .start is SPACE_UNUSED.
  */
 #define SPACE_MAPPINGS 128
 #define SPACE_UNUSED   (1ull << 62)
@@ -143,23 +148,24 @@ struct space_chunk {
 
 /*
  * Map `spaces`: what a process has mapped. The kernel program counts in .unmaps how often something
- * executable was unmapped. What user space read holds as long as .unmaps equals .at_unmaps. A fork
- * uses its parent's slot as long as the mappings in it were read before the fork.
+ * executable was unmapped. What user space read holds as long as .unmaps equals .at_unmaps. A
+ * forked process uses its parent's slot as long as the mappings in it were read before the fork.
  */
 struct unwind_space {
 	__u64 unmaps, at_unmaps;
 	/*
-	 * with .owner_tgid and .owner_exec the proc_key of the process whose mappings were read; 0:
-	 * the process had no sample before
+	 * this, .owner_tgid and .owner_exec are the proc_key of the process whose mappings were
+	 * read. 0: user space read them before the process had a sample.
 	 */
 	__u64 owner_start_ns;
 	__u64 read_ns; /* when user space had read the mappings, CLOCK_MONOTONIC */
 	__u32 owner_tgid, owner_exec;
 	/*
-	 * number of this reading of the mappings, another one whenever they differ; 0: not read yet
+	 * number of the reading of the mappings; mappings that differ have another number; 0: not
+	 * read yet
 	 */
 	__u32 version;
-	/* set by the kernel program: it wants mappings with a .version above this one */
+	/* set by the kernel program, which needs mappings with a .version above this one */
 	__u32 asked;
 	__u32 chunks; /* how many entries of .chunk are used */
 	__u32 chunk[SPACE_CHUNKS];

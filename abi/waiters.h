@@ -13,15 +13,15 @@ struct gil_key {
 };
 
 /*
- * The value of the map is both numbers in one word, so that one addition changes them: waiters *
- * (GIL_ONE - now) + sum, in units of time. A wait that begins adds GIL_ONE - now. When it ends, it
- * takes that away, with the time of its end.
+ * A value of the map holds both numbers in one word, so that one addition changes both: waiters *
+ * (GIL_ONE - now) + sum. Times are in units. When a wait begins, GIL_ONE - now is added. When the
+ * wait ends, GIL_ONE - now is subtracted, with the time of its end.
  */
 #define GIL_ONE	  (1ull << 48)
 #define GIL_SHIFT 10 /* a unit is 1.024 us */
 /*
- * The sum's first value, in units. Clocks of two CPUs may differ a little: then the sum that is read
- * is a little too small, and mustn't be below 0.
+ * The value with which a sum begins, in units. The clocks of two CPUs may differ a little. Then the
+ * sum that is read is a little too small, but it mustn't be below 0.
  */
 #define GIL_FIRST (1ull << 20)
 
