@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Reports memory that a walk couldn't read. User space gets the record at once and brings the
- * memory in, so that the next samples are whole. The records of a process are limited, because its
- * memory may be paged out again and again.
+ * memory in, so that the next samples are complete. The records of a process are limited, because
+ * its memory may be paged out again and again.
  */
 #ifndef BPF_ABSENT_H
 #define BPF_ABSENT_H
@@ -15,8 +15,8 @@
 #define ABSENT_NS 50000000ull
 
 /*
- * How many more reports of absent memory may be sent for one process, on this CPU. @proc: its
- * hash; @at_ns: when @left, the number of reports, was last increased.
+ * How many more reports of absent memory may be sent for one process on this CPU. .proc is a hash
+ * of the process. .left is the number of reports, .at_ns when it was last increased.
  */
 struct absent_quota {
 	__u64 proc, at_ns;

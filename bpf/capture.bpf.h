@@ -17,20 +17,21 @@
 #include "python/several.bpf.h"
 
 /*
- * The thread that an event interrupted, and how. It lies on the stack of the event's program, and
- * capture() is inlined there. The context has a type that depends on the program, so only the
- * program itself may pass it on.
+ * The thread that an event interrupted, and how. This struct lies on the stack of the event's
+ * program, and capture() is inlined in that program. The type of the context depends on the
+ * program, so only the program itself may pass the context on.
  */
 struct moment {
 	struct task_struct *task; /* the thread that is running, which is sampled */
 	void *ctx;		  /* context of the program, for bpf_get_stack() */
 	/*
-	 * The context begins with the thread's user registers; false: the kernel ran. A program
-	 * whose context has none says false as a constant, so that the compiler drops the code that
-	 * reads them, which the verifier would refuse.
+	 * true: the event interrupted user code, and the context begins with the user registers.
+	 * false: the event interrupted the kernel. A program whose context has no user registers
+	 * sets this to the constant false. Then the compiler drops the code that reads them, which
+	 * the verifier would refuse.
 	 */
 	bool user_mode;
-	bool kernel_stack; /* the kernel's frames are wanted, if the kernel ran */
+	bool kernel_stack; /* take the kernel's frames if the event interrupted the kernel */
 	__u8 source;	   /* rec_sample.source */
 	__u64 weight;	   /* what the sample counts for, in the unit of its event */
 	/* where the record is kept until its weight is known; NULL: it is sent at once */
@@ -68,8 +69,8 @@ walk_inline bool process_ends(struct task_struct *task)
 }
 
 /*
- * The extent that the state of process w->proc allows. Sets w->outcome to the reason why the stack
- * lacks frames.
+ * Returns the extent that the state of process w->proc allows. Sets w->outcome to the reason why
+ * the stack lacks frames.
  */
 walk_inline enum extent extent_of(struct walk *w, const struct proc_entry *p)
 {
@@ -111,9 +112,9 @@ walk_inline enum extent extent_of(struct walk *w, const struct proc_entry *p)
 }
 
 /*
- * As extent_of(), but the thread's memory can't be used: the thread is in do_exit() and may have
- * none any more, or the memory is its parent's. No sample is recorded if nothing is known of the
- * process.
+ * As extent_of(), for a thread whose memory can't be used. Either the thread is in do_exit() and
+ * may have no memory any more, or the memory is that of its parent. No sample is recorded if
+ * nothing is known of the process.
  */
 walk_inline enum extent extent_without_memory(struct walk *w, struct task_struct *task)
 {
@@ -137,8 +138,8 @@ walk_inline enum extent extent_without_memory(struct walk *w, struct task_struct
 
 /*
  * Sets w->extent for the current thread. @exits: the thread is in do_exit(). @young: it is the
- * first thread of its process and has hardly run. (A global function, so that the verifier goes on
- * from one state and not from one for each path through it.)
+ * first thread of its process and has hardly run. (This is a global function, so that after the
+ * call the verifier goes on from one state, and not from one for each path through the function.)
  */
 walk_global int choose_extent(__u32 slot, __u32 exits, __u32 young)
 {
@@ -165,8 +166,8 @@ walk_global int choose_extent(__u32 slot, __u32 exits, __u32 young)
 }
 
 /*
- * Has the event interrupted user mode? Where the compiler doesn't know the answer as a constant, it
- * is kept in the walk state, because the program's stack has no room for it.
+ * Has the event interrupted user mode? Where the answer isn't a constant for the compiler, the
+ * answer is kept in the walk state, because the program's stack has no room for it.
  */
 walk_inline bool is_user_mode(const struct moment *m, const struct walk *w)
 {
@@ -339,9 +340,9 @@ walk_inline void add_busy(__u32 source, __u64 ns)
 }
 
 /*
- * Does the program at a switch of tasks walk on this CPU? It may hold a lock of the map `procs`,
- * which is an LRU hash. A perf event that comes as an NMI meanwhile would wait for that lock for
- * ever if it met the process too.
+ * Is the program that runs at each task switch walking a stack on this CPU? Then it may hold a lock
+ * of the map `procs`, which is an LRU hash. If a perf event came as an NMI meanwhile and needed
+ * that lock too, it would wait for ever.
  */
 walk_inline bool switch_walks(void)
 {
@@ -352,9 +353,9 @@ walk_inline bool switch_walks(void)
 
 /*
  * Takes the sample of @m with the state in @slot (enum walk_slot). If the slot is in use, or if a
- * perf event interrupts the program at a switch of tasks, the sample counts as lost. True: the
- * sample was sent, or is in m->kept. Only in perf programs is it measured how long a sample takes:
- * they can't be preempted, and the kernel drops other samples until they end.
+ * perf event interrupts the program at a switch of tasks, the sample counts as lost. Returns true
+ * if the sample was sent or is in m->kept. How long a sample takes is measured in perf programs
+ * only. They can't be preempted, and the kernel drops other samples until they end.
  */
 walk_inline bool capture(const struct moment *m, __u32 slot)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * How long threads wait for each GIL, and for whom (docs/decisions/0024). The switch program counts
- * the threads that wait for a GIL. A sample of CPU time of the thread that holds it stands for as
- * many such waits as there are then. For a holder without a CPU the sum of the waits is taken when
- * it leaves and when it comes back.
+ * Measures how long threads wait for each GIL, and for which thread (docs/decisions/0024). The
+ * program that runs at each task switch counts the threads that wait for a GIL. A sample of CPU
+ * time of the thread that holds the GIL stands for as many such waits as there are then. While the
+ * holder has no CPU, it has no samples. So the sum of all waits is read when it leaves the CPU and
+ * when it gets one again.
  */
 #ifndef BPF_GIL_TIME_H
 #define BPF_GIL_TIME_H
@@ -14,7 +15,10 @@
 
 /* waits are recorded, so the waiters of each GIL are counted */
 const volatile bool counts_gil;
-/* the event whose samples count what others waited: its weights are times of a CPU */
+/*
+ * number of the event whose samples also count how long others waited; its weights are times of a
+ * CPU
+ */
 const volatile __u8 blame_source = ABI_MAX_SOURCES;
 
 /* The GILs that threads have waited for. */
@@ -32,7 +36,7 @@ walk_inline __u64 *gil_of_entry(const struct wait_entry *e)
 	return bpf_map_lookup_elem(&gils, &key);
 }
 
-/* The sum of all waits for the GIL of the thread of @e so far. */
+/* Returns how long threads have waited so far for the GIL that @e has, in sum. */
 walk_inline __u64 gil_sum(const struct wait_entry *e)
 {
 	const volatile __u64 *value = gil_of_entry(e);
@@ -40,7 +44,9 @@ walk_inline __u64 gil_sum(const struct wait_entry *e)
 	return value ? gil_value(*value, walk_clock()).sum_ns : GIL_FIRST << GIL_SHIFT;
 }
 
-/* The thread of @e begins to wait for its GIL. False: there is no room to count that. */
+/*
+ * Counts that the thread of @e begins to wait for its GIL. False: there is no room to count that.
+ */
 walk_inline bool gil_wait_begins(const struct wait_entry *e)
 {
 	struct gil_key key = {.wait = e->gil, .tgid = e->wait.sample.proc.tgid};
@@ -72,8 +78,8 @@ walk_inline bool is_gil_futex(const struct wait_entry *e)
 
 /*
  * Does the thread of @e, the current one, hold its GIL? Up to 3.11 it does if its state is the
- * current one. From 3.12 on the GIL says it. That is wrong between two stores of a thread that takes
- * the GIL: then it says so of the holder before (docs/decisions/0007).
+ * current one. From 3.12 on the GIL names its holder. While another thread takes the GIL, between
+ * two stores, it still names the holder before (docs/decisions/0007).
  */
 walk_inline bool is_gil_holder(const struct wait_entry *e)
 {
@@ -87,7 +93,7 @@ walk_inline bool is_gil_holder(const struct wait_entry *e)
 	return gil.holder == e->tstate && (!e->gil_locks || gil.locked == 1);
 }
 
-/* The wait of the current thread; NULL: it has none. */
+/* Returns the current thread's entry in map `waits`; NULL: it has none. */
 walk_inline struct wait_entry *current_wait(void)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
@@ -104,7 +110,7 @@ walk_inline bool find_walked_gil(const struct walk *w, struct gil_place *g)
 	return l && w->thread == THREAD_STATE && find_gil(w, l, g) && g->wait != NO_WORD;
 }
 
-/* Keeps the place of the GIL of the current thread, which was walked, with its wait. */
+/* Stores in the wait_entry of the current thread, which was walked, where its GIL is. */
 walk_global int note_gil(__u32 slot)
 {
 	struct wait_entry *e = current_wait();
@@ -125,9 +131,9 @@ walk_global int note_gil(__u32 slot)
 }
 
 /*
- * For a sample of @weight ns of the current thread, which was walked and holds the GIL: returns how
- * long others waited meanwhile. That includes what they waited while the thread held the GIL and had
- * no CPU, unless a record of a wait has that.
+ * Returns how long others waited for the current thread, which was walked and holds the GIL, in the
+ * @weight ns that a sample of it stands for. Adds what they waited while the thread held the GIL
+ * and had no CPU, unless the record of a wait has that.
  */
 walk_global __u64 blame_holder(__u32 slot, __u64 weight)
 {
@@ -186,8 +192,9 @@ walk_global int leaves_with_gil(__u32 tid, __u32 waits_for, __u64 now)
 }
 
 /*
- * Thread @tid gets a CPU again, at @now. If it has held the GIL, others may have waited for that.
- * The record of its wait says so, or, if it was ready to run all the time, its next sample.
+ * Thread @tid gets a CPU again, at @now. If it held the GIL meanwhile, others may have waited for
+ * it. The record of its wait says how long or, if it was ready to run all the time, its next sample
+ * does.
  */
 walk_global int comes_with_gil(__u32 tid, __u64 now)
 {
@@ -215,7 +222,10 @@ walk_global int comes_with_gil(__u32 tid, __u64 now)
 	return 0;
 }
 
-/* The last thread of a process ends: nobody waits for its GIL any more. */
+/*
+ * If the thread that ends is the last one of its process, deletes the entry of its GIL, for which
+ * nobody waits any more.
+ */
 walk_inline void forget_gil(const struct wait_entry *e)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
@@ -225,7 +235,7 @@ walk_inline void forget_gil(const struct wait_entry *e)
 		bpf_map_delete_elem(&gils, &key);
 }
 
-/* How much of @all is @part's share in @whole, which is at least @part; all of it if that is 0. */
+/* Returns @all * @part / @whole, or @all if @whole is 0. @part isn't above @whole. */
 walk_inline __u64 share_of(__u64 all, __u64 part, __u64 whole)
 {
 	return whole ? all * ((part << 10) / whole) >> 10 : all;

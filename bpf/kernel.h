@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Only the kernel types and fields that krait uses. CO-RE relocates them at load. There is no
- * vmlinux.h, so the build needs no kernel, and a reader sees what krait depends on. Members that
+ * Declares only the kernel types and fields that krait uses. CO-RE relocates them at load. There is
+ * no vmlinux.h, so the build needs no kernel, and a reader sees what krait depends on. Members that
  * moved or were renamed have flavours (struct NAME___WHAT).
  */
 #ifndef BPF_KERNEL_H
@@ -255,13 +255,13 @@ struct task_struct___a64 {
 } CORE;
 
 /*
- * Whether there is bpf_get_current_task_btf() (5.11+), whose result lets a program load a task's
- * fields directly, without a helper call for each.
+ * Lets a program ask whether the kernel has bpf_get_current_task_btf() (5.11+). Its result lets a
+ * program load fields of a task directly, without a helper call for each.
  */
 enum bpf_func_id___btf {
 	BPF_FUNC_get_current_task_btf___btf = 158,
 };
-/* Whether there is bpf_task_pt_regs() (5.15+). */
+/* Lets a program ask whether the kernel has bpf_task_pt_regs() (5.15+). */
 enum bpf_func_id___regs {
 	BPF_FUNC_task_pt_regs___regs = 175,
 };
@@ -272,10 +272,9 @@ enum bpf_func_id___regs {
 /* bit of the state of a task that ends and never runs again (include/linux/sched.h, 4.14+) */
 #define TASK_DEAD 0x80
 
-/* type of a file in inode.i_mode; sockets have S_IFSOCK (include/uapi/linux/stat.h) */
+/* the bits of inode.i_mode with the type of the file (include/uapi/linux/stat.h) */
 #define S_IFMT 0170000
 
-/* The context of a task iterator, 5.8+. */
 struct perf_event_attr {
 	__u32 wakeup_events;
 } CORE;
@@ -289,6 +288,7 @@ struct bpf_perf_event_data_kern {
 	struct perf_event *event;
 } CORE;
 
+/* The context of a task iterator (5.8+) is struct bpf_iter__task. */
 struct seq_file;
 struct bpf_iter_meta {
 	struct seq_file *seq;
@@ -299,8 +299,8 @@ struct bpf_iter__task {
 } CORE;
 
 /*
- * The program's context is ABI and isn't relocated: only its first members are named. On 5.10 a
- * perf context allows only 8-byte loads.
+ * The layout of a program's context is ABI, so CO-RE doesn't relocate it. On 5.10 a perf context
+ * allows only 8-byte loads.
  */
 #if defined(__TARGET_ARCH_arm64)
 struct bpf_perf_event_data {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The maps, and the functions of the seam (state.bpf.h, send.bpf.h) on top of them. Sizes marked
- * "set at load" are computed by src/sampler from the machine.
+ * The maps, and the functions that use them and that state.bpf.h and send.bpf.h only declare. Sizes
+ * marked "set at load" are computed by src/sampler from the machine.
  */
 #ifndef BPF_MAPS_H
 #define BPF_MAPS_H
@@ -16,9 +16,10 @@ const volatile bool follow_children;
 const volatile bool all_processes; /* processes without Python are sampled too */
 const volatile bool patient;	   /* only records that need an answer wake user space */
 
-const volatile __u8 native_mode;	 /* enum native_mode */
-const volatile bool native_instructions; /* instructions, not only functions: lines are shown */
-const volatile bool measures;		 /* how long samples take: longest_ns, long_samples */
+const volatile __u8 native_mode; /* enum native_mode */
+const volatile bool
+	native_instructions;  /* stacks have addresses of instructions: lines are shown */
+const volatile bool measures; /* measure how long samples take: longest_ns, long_samples */
 
 /* How many slots of walk state each CPU has: the number of entries of the maps that hold it. */
 const volatile __u32 n_slots = WALK_SLOTS;
@@ -30,28 +31,30 @@ const volatile struct {
 	__u64 kernel_stack; /* != 0: its samples have the kernel's frames */
 } source_config[ABI_MAX_SOURCES];
 
-/* Set once user space has described the processes that were running before. */
+/* Set once user space has described the processes that ran before the recording. */
 bool armed;
 
 /*
- * The longest sample so far, and how many took longer than SAMPLE_NS. These include samples during
- * which the host of a virtual machine took the CPU away. CPUs that write at the same time may lose
- * an update.
+ * How long the longest sample so far took, and how many samples took longer than SAMPLE_NS. These
+ * include samples during which the host of a virtual machine took the CPU away. CPUs that write at
+ * the same time may lose an update.
  */
 __u64 longest_ns, long_samples;
 
-/* unwind_store_epoch(), which user space sets whenever it drains the rings. */
+/*
+ * The time from unwind_store_epoch(), in seconds. User space sets it whenever it drains the rings.
+ */
 __u32 unwind_epoch;
 
 /*
- * Set by sampler_settle(): user space sleeps long. The next record with news (is_news()) wakes it,
- * once.
+ * Set by sampler_settle(), when user space begins a long sleep. The next record with news
+ * (is_news()) wakes user space and clears this.
  */
 bool settled;
 
 /*
- * sampler_send_again() changes it, so that everything counts as not sent. It is part of the ids in
- * codes_sent and stacks_sent, above the bits that choose a set.
+ * A number that sampler_send_again() changes, so that everything counts as not sent. It is part of
+ * the ids in codes_sent and stacks_sent, above the bits that choose a set.
  */
 __u32 sent_epoch;
 
@@ -120,8 +123,8 @@ struct {
 } unwind_rules SEC(".maps");
 
 /*
- * A plain array with n_slots values for each CPU, because a value of a per-CPU array has at most 32
- * KiB.
+ * Buffers in which records of code objects are put together. The map is a plain array with n_slots
+ * values for each CPU, because a value of a per-CPU array has at most 32 KiB.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -151,7 +154,7 @@ struct {
 	__type(value, __u64);
 } counters SEC(".maps");
 
-/* For recordings of several events: how long the samples of each took that were sent. */
+/* For recordings of several events: how long the sent samples of each event took, added up. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, ABI_MAX_SOURCES);
@@ -214,7 +217,10 @@ struct {
 	__type(value, __u32);
 } roots SEC(".maps");
 
-/* Processes that have mapped a libpython, though by `exes` their executable isn't Python. */
+/*
+ * Processes that have mapped a libpython, though map `exes` says that their executable isn't
+ * Python.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 1024);
@@ -330,8 +336,8 @@ walk_inline void count(__u32 counter)
 #define NEW_THREAD_NS (20 * 1000000ull)
 
 /*
- * Is it a record of a code object, or of a thread that has hardly run? What user space has to read
- * of them may be gone soon.
+ * Is @data a record of a code object, or a sample of a thread that has hardly run? What user space
+ * has to read about these may be gone soon.
  */
 walk_inline bool is_news(const void *data)
 {
@@ -342,10 +348,10 @@ walk_inline bool is_news(const void *data)
 }
 
 /*
- * Records of new stacks can fill a ring faster than user space polls it, those of code objects even
- * more so; samples can't. So a large record wakes user space when a quarter of the ring is full. A
- * wake-up per record would make the consumer preempt the target (measured: 17,000 context switches
- * a second instead of 950).
+ * Records of new stacks, and even more those of code objects, can fill a ring faster than user
+ * space polls it. Samples can't. So a large record wakes user space when a quarter of the ring is
+ * full. A wake-up per record would make the consumer preempt the target (measured: 17,000 context
+ * switches a second instead of 950).
  */
 walk_inline long ring_output(const void *data, __u64 n, __u64 flags)
 {

@@ -31,7 +31,7 @@ struct staging {
 
 /*
  * What each user of the walkers defines, as in state.bpf.h. send_bytes() returns 0 if the ring
- * accepted the record. *_seen(): was it marked with *_mark()?
+ * accepted the record. *_seen() tells whether *_mark() was called for the same number.
  */
 walk_inline struct staging *walk_staging(__u32 slot);
 walk_inline long send_bytes(const void *data, __u64 n);
@@ -58,8 +58,8 @@ walk_inline __u32 text_field(const struct py_layout *l, __u32 which)
 }
 
 /*
- * Fills @t from the head of the str or bytes object at t->addr. Returns the number of its bytes,
- * which begin at *@data. 0: the head isn't readable.
+ * Fills @t from the head of the str or bytes object at t->addr. Returns how many bytes its text
+ * has, and in *@data where they begin. 0: the head isn't readable.
  */
 walk_inline __u64 read_text_head(const struct py_layout *l, __u32 which, struct wire_text *t,
 				 __u64 *data)
@@ -82,8 +82,8 @@ walk_inline __u64 read_text_head(const struct py_layout *l, __u32 which, struct 
 }
 
 /*
- * Appends the @n bytes at @data, at most @cap, to the staging buffer. Returns how many; 0: a fault,
- * or SEND_BUDGET is spent.
+ * Appends the @n bytes at @data, at most @cap, to the staging buffer. Returns how many bytes were
+ * appended; 0: they couldn't be read, or SEND_BUDGET is spent.
  */
 walk_inline __u32 stage_bytes(struct walk *w, struct staging *s, __u64 data, __u64 n, __u64 cap)
 {
@@ -103,8 +103,8 @@ walk_inline __u32 stage_bytes(struct walk *w, struct staging *s, __u64 data, __u
 
 /*
  * Appends text @which (enum code_text) of the code object in w->object to the staging buffer, and
- * describes it in the record's head. Its .bytes is 0 after a fault, or if SEND_BUDGET is spent:
- * user space reads the text later.
+ * describes the text in the record's head. If the text can't be read, or SEND_BUDGET is spent,
+ * .bytes there is 0, and user space reads the text later.
  */
 walk_global int copy_text(__u32 slot, __u32 which)
 {
@@ -128,7 +128,7 @@ walk_global int copy_text(__u32 slot, __u32 which)
 		return 0;
 	t->addr = object_u64(w, field - l->code_block);
 	if (which == CODE_NAME && l->code_qualname)
-		/* only the name's address is needed: the qualified name has the name in it */
+		/* the name's address is enough, because the qualified name contains the name */
 		return 0;
 	n = read_text_head(l, which, t, &data);
 	t->bytes = stage_bytes(w, s, data, n,

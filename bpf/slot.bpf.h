@@ -13,10 +13,10 @@
  * each, or samples are lost.
  *
  * SLOT_PERF: perf events. The kernel runs one perf program at a time on a CPU, in whatever context
- * (bpf_prog_active), so all events share it.
- * SLOT_SWITCH: the program at a switch of tasks. Interrupts are off, but a perf event may come as
- * an NMI, whose sample isn't taken then (capture()), and the thread that leaves may be in the
- * middle of a fexit program.
+ * (bpf_prog_active), so all events share this slot.
+ * SLOT_SWITCH: the program that runs at each task switch. Interrupts are off meanwhile. But a perf
+ * event may come as an NMI (capture() doesn't take its sample then), and the thread that leaves the
+ * CPU may be in the middle of a fexit program.
  * SLOT_TASK: fexit programs, which run in the context of a thread. They can't migrate meanwhile,
  * but where the kernel is preemptible, another thread can run in the middle of a walk. If that
  * thread meets the same program, the kernel itself skips it (recursion_misses).
@@ -32,10 +32,10 @@ enum walk_slot { SLOT_PERF, SLOT_SWITCH, SLOT_TASK, WALK_SLOTS };
 walk_inline void count(__u32 counter);
 
 /*
- * Takes @slot for one walk. NULL if the slot is in use, which is counted: a program that interrupts
- * or preempts a walk never walks in the same state. (5.10 has no atomic operation that returns a
- * value. If two programs preempt each other between these lines, both may be refused, but never are
- * both let in.)
+ * Takes @slot for one walk. If the slot is in use, counts that and returns NULL, so that a program
+ * that interrupts or preempts a walk never uses the same state. (5.10 has no atomic operation that
+ * returns a value. If two programs preempt each other between these lines, both may be refused, but
+ * never are both let in.)
  */
 walk_inline struct walk *walk_take(__u32 slot)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * State of the walkers, and the few functions through which they reach the outside (the seam). Walk
- * state lies in a per-CPU map value. The verifier treats values loaded from a map as unknown, so it
- * verifies the code for one frame once, however deep a stack is. Groups of frames are walked by
- * global functions, whose arguments are scalars (5.10 allows no others). The same walkers are
- * compiled for the host (tests/host). There the functions of the seam read a memory image or a live
- * process.
+ * State of the walkers, the code that follows Python frames and native frames. Also declares the
+ * few functions through which the walkers reach anything outside (the seam). Walk state lies in a
+ * per-CPU map value. The verifier treats values loaded from a map as unknown, so it verifies the
+ * code for one frame once, however deep a stack is. Groups of frames are walked by global
+ * functions, whose arguments are scalars (5.10 allows no others). The same walkers are compiled for
+ * the host (tests/host). There the functions of the seam read a memory image or a live process.
  */
 #ifndef BPF_STATE_H
 #define BPF_STATE_H
@@ -28,22 +28,28 @@
 
 #define GROUP_FRAMES 4 /* how many frames one call of walk_group() walks */
 #define FRAME_BYTES  PY_FRAME_BYTES
-/* bytes of a PyFrameObject that are read, from f_back on; f_lasti is up to 96 after it (3.6) */
+/*
+ * bytes of a PyFrameObject that are read, from f_back on; f_lasti is up to 96 bytes after f_back
+ * (3.6)
+ */
 #define OBJECT_BYTES 104
 #define BLOCK_BYTES  4096
 #define TEXT_BYTES   256
-#define SLACK	     256 /* bytes after every buffer: the largest access at a masked offset */
+/* spare bytes behind every buffer; no access at a masked offset is larger */
+#define SLACK 256
 
 /* Do the frames of the innermost evaluation loop really belong to it? (3.11, 3.12) */
 enum inner {
 	INNER_PROVED,	/* the frames lead to walk.outer, or need no proof */
 	INNER_UNPROVED, /* the frames haven't been found to lead to walk.outer yet */
 	/*
-	 * they were dropped: the walk restarted in the next loop further out, which isn't proved
-	 * yet
+	 * the frames were dropped, and the walk restarted in the next loop further out, whose
+	 * frames aren't proved yet
 	 */
 	INNER_DROPPED,
-	/* they were dropped: the walk restarted at a frame that no loop is proved to run */
+	/*
+	 * the frames were dropped, and the walk restarted at a frame that no loop is proved to run
+	 */
 	INNER_FOUND,
 };
 
@@ -77,11 +83,11 @@ enum walk_current { CURRENT_UNKNOWN, CURRENT_NO, CURRENT_YES };
 
 /*
  * Interrupts are off while a sample is taken, so it may take SAMPLE_NS at most. To prove a code
- * object that is in no cache takes 0.5 to 1 us, and to send it takes as long. From PROVE_LEAST
- * frames or HASH_LEAST bytes on, proving may take PROVE_NS. Reading frames doesn't count: on a busy
- * machine it alone takes 0.3 ms, and when it counted, deep stacks lacked their outermost functions.
- * Sending ends SEND_NS after the sample's beginning. Up to the _LEAST numbers no time is limited,
- * even on the slowest machine.
+ * object (to compute its check) takes 0.5 to 1 us if the check is in no cache. To send the code
+ * object takes as long. From PROVE_LEAST frames or HASH_LEAST bytes on, proving may take PROVE_NS.
+ * The time for reading frames doesn't count: on a busy machine it alone is 0.3 ms. When it counted,
+ * deep stacks lacked their outermost functions. Sending ends SEND_NS after the sample's beginning.
+ * Up to the _LEAST numbers no time is limited, even on the slowest machine.
  */
 #define SAMPLE_NS   500000
 #define PROVE_LEAST 192 /* up to so many frames, proving isn't limited in time */
@@ -93,9 +99,9 @@ enum walk_current { CURRENT_UNKNOWN, CURRENT_NO, CURRENT_YES };
 #define SEND_LEAST 16 /* so many code objects are sent even if SEND_NS is over */
 
 /*
- * The check of a code object, kept over samples. The key changes whenever another code object could
- * have the same address: when any code object was made (3.12+), when the function's version changes
- * (3.11), else with each sample.
+ * The check of a code object, which is kept from sample to sample. The key changes whenever another
+ * code object could have the same address: when any code object was made (3.12+), when the
+ * function's version changes (3.11), else with each sample.
  */
 struct proof {
 	__u64 key, check;
@@ -143,7 +149,7 @@ struct walk {
 	__u8 current;  /* enum walk_current: whether .tstate is the current thread state */
 	__u64 frame;   /* the frame that is read next; 0: the chain has ended */
 	__u64 outer;   /* 3.11, 3.12: innermost frame of the next evaluation loop further out */
-	/* a frame that this walk has passed: if it meets it again, the chain is a circle */
+	/* a frame that this walk has passed; if the walk meets it again, the chain is a circle */
 	__u64 mark;
 	__u64 hash;	 /* hash over the frames so far: in the end the stack's wire id */
 	__u64 proc_hash; /* hash over .proc, with which .hash begins */
@@ -153,9 +159,13 @@ struct walk {
 	__u64 began_ns;		      /* walk_clock() when this walk began */
 	/* for each kind of object: address of the NEAR_BYTES that block[] holds */
 	__u64 near[NEAR_MAX];
-	/* for each kind of object: NEAR_BYTES of the last one that wasn't in block[] */
+	/*
+	 * for each kind of object: address of the NEAR_BYTES with the last object that wasn't in
+	 * block[]
+	 */
 	__u64 met[NEAR_MAX];
-	__u64 shared[SHARED_PLACES]; /* NEAR_BYTES that had several objects in an earlier sample */
+	/* addresses of NEAR_BYTES that had several objects in an earlier sample */
+	__u64 shared[SHARED_PLACES];
 	struct memo codes[MEMO_CODES], files[MEMO_FILES];
 	__u64 sent[SENT_STACKS]; /* ids of stacks that were sent, by their low bits */
 	struct proof proofs[PROOF_SETS * PROOF_WAYS];
@@ -163,7 +173,7 @@ struct walk {
 	__u32 codes_made; /* how many code objects the process has made so far; 0: not known */
 	/* hash_bytes() uses these: the hash so far; address and number of the bytes to add */
 	__u64 acc, acc_addr, acc_len;
-	__u64 callers_end; /* where the callers in .nearest end */
+	__u64 callers_end; /* find_nearest() looks for the frame that ends at this address */
 	__u64 resumed;	   /* frame of the generator that was resumed last; 0: none runs */
 	__u64 nearest;	   /* last frame of the data stack below the innermost one; 0: none */
 	/* meet_fresh() uses these: the frame to judge, and its code object */
@@ -194,8 +204,10 @@ struct walk {
 	__u8 entered;
 	__u8 broken; /* enum walk_outcome: why the frames of the innermost loop aren't shown */
 	__u8 inner;  /* enum inner: whether the innermost loop's frames are proved (3.11, 3.12) */
-	__u8 proved_late; /* how many code objects of PROVE_LATE were proved after PROVE_NS */
-	__u8 limited;	  /* compute_in_time() reads this: the time that proving takes counts */
+	/* how many code objects were proved after PROVE_NS; at most PROVE_LATE are */
+	__u8 proved_late;
+	/* compute_in_time() uses this: the time that it takes to prove a code object is limited */
+	__u8 limited;
 	__u32 proving_ns; /* how much of PROVE_NS is spent */
 	/* for each enum absent_kind: absent memory that couldn't be read; .addr 0: none */
 	struct absent_range absent[ABSENT_MAX];
@@ -237,8 +249,8 @@ struct walk_group {
 };
 
 /*
- * Addresses in the target. Those of frames are needed only when a code object is met first; those
- * of evaluation loops, to find the loops among the native frames.
+ * Addresses in the target. Those of Python frames are needed only when a code object is met first.
+ * Those of evaluation loops are needed to find the loops among the native frames.
  */
 struct walk_addrs {
 	__u64 frame[ABI_MAX_FRAMES];
@@ -258,15 +270,15 @@ walk_inline struct walk_addrs *walk_addrs(__u32 slot);
 walk_inline const struct py_layout *walk_layout(__u32 index);
 
 /*
- * The layout of the sampled process. NULL also if @w is NULL, so that one check is enough. (It is a
- * macro because not every program that includes this file has walk_layout().)
+ * The layout of the sampled process, or NULL. It is NULL if @w is NULL too, so that one check is
+ * enough. (It is a macro because not every program that includes this file has walk_layout().)
  */
 #define layout_of(w) ((w) ? walk_layout((w)->where.layout) : NULL)
 
 /*
  * Loads a word at once. For `*(__u64 *)&bytes[i]` clang emits eight loads of a byte, because it
- * sees that the array is aligned to bytes only. With their shifts they cost 30 ns of the 225 ns of
- * a frame (measured). The BPF machine loads unaligned words.
+ * sees that the array is aligned to bytes only. Those loads and their shifts cost 30 ns of the 225
+ * ns that a frame takes (measured). The BPF machine loads unaligned words.
  */
 walk_inline __u64 load_u64(const void *p)
 {
@@ -280,7 +292,10 @@ walk_inline __u32 load_u32(const void *p)
 	return *(const __u32 *)p;
 }
 
-/* @i as an index below @n, a power of two: masked, in a form that the compiler can't take away. */
+/*
+ * Returns @i, masked so that it is an index below @n, a power of two. The compiler can't remove the
+ * mask.
+ */
 walk_inline __u64 bounded(__u64 i, __u64 n)
 {
 	i &= n - 1;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What a wait is for: the other end of a socket, the name of a file. It is read when the wait
- * begins, as the descriptor may be closed, or be another file's, when user space could look.
+ * begins, because the descriptor may be closed or belong to another file by the time when user
+ * space could look.
  */
 #ifndef BPF_ON_H
 #define BPF_ON_H
@@ -15,7 +16,10 @@ walk_inline __u16 from_network(__u16 n)
 	return (__u16)(n << 8 | n >> 8);
 }
 
-/* Names the other end of a connection over IPv4, or the own one of a socket that listens. */
+/*
+ * Sets @on to the address of the other end of a connection over IPv4 or, for a socket that listens,
+ * to its own address.
+ */
 walk_inline void on_ipv4(struct wait_on *on, struct sock *sk)
 {
 	__u32 addr = BPF_CORE_READ(sk, __sk_common.skc_daddr);
@@ -46,7 +50,10 @@ walk_inline void on_ipv6(struct wait_on *on, struct sock *sk)
 		on->kind = WAIT_ON_IPV6;
 }
 
-/* Names a Unix socket by the path that its other end is bound to, else by its own. */
+/*
+ * Sets @on to the path that the other end of a Unix socket is bound to, else to the socket's own
+ * path.
+ */
 walk_inline void on_unix(struct wait_on *on, struct sock *sk)
 {
 	struct unix_sock *own = (void *)sk, *peer;
@@ -95,8 +102,10 @@ walk_inline void on_socket(struct wait_on *on, struct file *file)
 	}
 }
 
-/* Takes the last part of a file's path. User space finds the others, and knows by this part that
- * the descriptor is still that file's. A pipe has no name. */
+/*
+ * Takes the last part of a file's path. User space finds the other parts. By this part it sees
+ * whether the descriptor still belongs to the same file. A pipe has no name.
+ */
 walk_inline void on_file(struct wait_on *on, struct file *file)
 {
 	const unsigned char *name = BPF_CORE_READ(file, f_path.dentry, d_name.name);
@@ -105,7 +114,10 @@ walk_inline void on_file(struct wait_on *on, struct file *file)
 		on->kind = WAIT_ON_FILE;
 }
 
-/* The descriptor that a call waits for; of poll() with a single one, that one. */
+/*
+ * Returns the descriptor that a system call waits for: its first argument or, for poll(), the only
+ * descriptor; -1 if poll() has several.
+ */
 walk_inline __u64 fd_of(const struct rec_wait *wait)
 {
 	__s32 fd = -1;
@@ -113,11 +125,15 @@ walk_inline __u64 fd_of(const struct rec_wait *wait)
 	if (wait->call != CALL_POLL && wait->call != CALL_PPOLL)
 		return wait->arg[0];
 	if (wait->arg[1] == 1)
-		read_user(&fd, sizeof(fd), wait->arg[0]); /* struct pollfd begins with it */
+		/* struct pollfd begins with the descriptor */
+		read_user(&fd, sizeof(fd), wait->arg[0]);
 	return (__u64)(__s64)fd;
 }
 
-/* Is the thread in krait's own PID namespace, so that children have the same numbers there? */
+/*
+ * Is the thread in krait's own PID namespace? Then its children have the same numbers for it and
+ * for krait.
+ */
 walk_inline bool has_own_numbers(struct task_struct *task)
 {
 	struct pid *pid = BPF_CORE_READ(task, thread_pid);

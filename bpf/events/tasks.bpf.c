@@ -42,7 +42,7 @@ walk_inline bool read_regs(struct rec_task *rec, const void *at)
 {
 	if (bpf_probe_read_kernel(rec->regs, 21 * sizeof(__u64), at))
 		return false;
-	/* code segment __USER_CS; 0x23 is that of 32-bit code */
+	/* 0x33 is __USER_CS, the code segment of 64-bit code; 32-bit code has 0x23 */
 	return (rec->regs[17] & 0xffff) == 0x33;
 }
 #endif
@@ -72,7 +72,10 @@ walk_inline void read_user_state(struct rec_task *rec, struct task_struct *task)
 	read_wait(rec, task, saved);
 }
 
-/* The state of a task, TASK_* of include/linux/sched.h; 0: it runs, or is ready to. */
+/*
+ * Returns the state of a task, TASK_* of include/linux/sched.h; 0: the task runs, or is ready to
+ * run.
+ */
 walk_inline __u32 state_of(struct task_struct *task)
 {
 	struct task_struct___state *now = (void *)task;
@@ -84,8 +87,8 @@ walk_inline __u32 state_of(struct task_struct *task)
 }
 
 /*
- * Reads when the thread left a CPU last: when it got the CPU, plus how long it ran then. Reads
- * since when it waits for a CPU.
+ * Reads when the thread left a CPU last, which is when it got that CPU plus how long it ran then.
+ * Also reads since when the thread has been waiting for a CPU.
  */
 walk_inline void read_times(struct rec_task *rec, struct task_struct *task)
 {
@@ -100,7 +103,7 @@ walk_inline void read_times(struct rec_task *rec, struct task_struct *task)
 	rec->run_delay = BPF_CORE_READ(task, sched_info.run_delay);
 }
 
-/* Reads which thread of which process image it is. */
+/* Reads which thread @task is, and which image of a process the thread runs. */
 walk_inline void read_identity(struct rec_task *rec, struct task_struct *task)
 {
 	rec->host_tid = BPF_CORE_READ(task, pid);

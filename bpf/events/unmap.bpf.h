@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Counts what a process unmaps. The side band reports new mappings, late; nothing reports that a
- * mapping is gone, and another file may be mapped there a moment later. So unmapping is counted
- * here, when it happens. From then on nothing is unwound in this process until user space has read
- * its mappings again.
+ * Counts what a process unmaps. perf's own records report new mappings, but late. No record says
+ * that a mapping is gone, and another file may be mapped at its address a moment later. So each
+ * unmapping is counted here, when it happens. From then on nothing is unwound in this process until
+ * user space has read its mappings again.
  */
 #ifndef BPF_UNMAP_H
 #define BPF_UNMAP_H
@@ -42,7 +42,10 @@ walk_inline void on_unmap(struct vm_area_struct *vma)
 
 	if (!(BPF_CORE_READ(vma, vm_flags) & VM_EXEC))
 		return;
-	/* exit() and execve() unmap all of an mm: no mapping stays that could be mistaken. */
+	/*
+	 * exit() and execve() unmap everything of an mm, so that no address is left at which an old
+	 * mapping could be taken for a new one.
+	 */
 	if (BPF_CORE_READ(vma, vm_mm) != BPF_CORE_READ(task, mm))
 		return;
 	tgid = tgid_of(task);
@@ -77,10 +80,11 @@ walk_inline bool is_mapped(const struct unwind_space *s, __u64 start, __u64 end)
 }
 
 /*
- * The kernel has chosen @n bytes from @start on for a new mapping. If the known mappings of the
- * current process have something there, that is gone. While user space reads the mappings, it may
- * just have read something there, so every new mapping counts. A fork that has no sample yet will
- * get its parent's mappings, so these are looked at instead.
+ * The kernel has chosen @n bytes from @start on for a new mapping. If krait knows a mapping of the
+ * current process there, that mapping is gone. While user space reads the mappings, it may have
+ * just read one that is gone now, so every new mapping counts as an unmapping. A forked process
+ * that has no sample yet will be given the known mappings of its parent, so the parent's are
+ * searched instead.
  */
 walk_inline void on_new_place(__u64 start, __u64 n)
 {
@@ -101,9 +105,9 @@ walk_inline void on_new_place(__u64 start, __u64 n)
 
 /*
  * kernel/events/uprobes.c, uprobe_munmap(): unmap_single_vma() and its successors call it for every
- * part of a file that is unmapped. (fentry would be cheaper. But only loading shows whether it may
- * be used, and a second object costs as much as the first: all of the kernel's BTF is read again.)
- * A kprobe's context begins with the registers.
+ * part of a file that is unmapped. (fentry would be cheaper. But whether a kernel allows fentry
+ * shows only when an object is loaded. To load a second object costs as much as the first: all of
+ * the kernel's BTF is read again.) A kprobe's context begins with the registers.
  */
 SEC("kprobe/uprobe_munmap")
 int on_munmap(struct bpf_perf_event_data *ctx)
@@ -113,9 +117,9 @@ int on_munmap(struct bpf_perf_event_data *ctx)
 }
 
 /*
- * Used where kprobes aren't allowed (a locked-down kernel). A new library is mapped without an
- * address, so the kernel always searches for free addresses (mm/mmap.c, vm_unmapped_area(); its
- * tracepoint is in 5.7+).
+ * Used where kprobes aren't allowed (a locked-down kernel). Nobody asks for a certain address when
+ * a new library is mapped, so the kernel always searches for free addresses (mm/mmap.c,
+ * vm_unmapped_area(); its tracepoint is in 5.7+).
  */
 SEC("raw_tp/vm_unmapped_area")
 int on_place(__u64 *args)

@@ -4,8 +4,9 @@
  * rows describe trampolines, and where their memory stays writable, rows couldn't be relied on. But
  * a trampoline is just a few instructions and a jump to a function that has rows. So the
  * instructions at the program counter are simulated up to the first one that trampolines don't
- * have, and the stack is unwound from there (docs/decisions/0012). Only pc, sp and r10 change; what
- * these instructions store lies below the frames that are unwound.
+ * have, and the stack is unwound from there (docs/decisions/0012). The simulation changes only pc,
+ * sp and r10. What these instructions store lies below the frames that are unwound, so the stores
+ * are left out.
  */
 #ifndef BPF_AHEAD_H
 #define BPF_AHEAD_H
@@ -24,13 +25,16 @@ walk_inline bool run_ahead(struct unwind_regs *regs, __u64 *leaf)
 #else
 #define LEAF_R10 10
 
-/* Tells whether @code begins with these @n bytes. The lowest byte of @bytes is the first. */
+/*
+ * Tells whether @code begins with the low @n bytes of @bytes. The lowest byte comes first in
+ * memory.
+ */
 walk_inline bool is_code(__u64 code, __u64 bytes, __u32 n)
 {
 	return (code ^ bytes) << (64 - 8 * n) == 0;
 }
 
-/* The word at @at of the target; 0 if it can't be read. No code is at address 0. */
+/* Returns the word at @at of the target, or 0 if it can't be read. (No code is at address 0.) */
 walk_inline __u64 ahead_u64(__u64 at)
 {
 	__u64 v = 0;
@@ -88,7 +92,7 @@ walk_inline __u64 jump_target(__u64 pc, __u64 r10, __u64 code)
 
 /*
  * Simulates the instruction at the program counter on @regs and on @leaf, which has all registers.
- * False: trampolines don't have it.
+ * Returns false if it isn't an instruction of trampolines.
  */
 walk_inline bool run_ahead(struct unwind_regs *regs, __u64 *leaf)
 {

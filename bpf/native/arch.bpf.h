@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What unwinding needs to know of an architecture: DWARF numbers of the registers that rules name,
- * how many there are, where a signal frame keeps them. (ABI: System V x86-64 psABI 3.6.2; AArch64
- * DWARF; the layouts of struct sigcontext are the kernel's, uapi/asm/sigcontext.h.)
+ * the number of registers, and where a signal frame keeps them. (ABI: System V x86-64 psABI 3.6.2;
+ * AArch64 DWARF; the layouts of struct sigcontext are the kernel's, uapi/asm/sigcontext.h.)
  */
 #ifndef BPF_ARCH_H
 #define BPF_ARCH_H

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Finds the row of some code: its mapping, then the way down its file's table. */
+/*
+ * Finds the unwind row (how to find the caller) of the code at an address. First it finds the
+ * mapping of that address, then it searches the table of the mapped file.
+ */
 #ifndef BPF_NATIVE_LOOKUP_H
 #define BPF_NATIVE_LOOKUP_H
 
@@ -26,7 +29,8 @@ walk_inline __u32 space_chunk_of(const struct native *n, __u64 pc)
 }
 
 /*
- * Finds the table of the code at @pc, and its offset in the table's code. Returns 0 or an outcome.
+ * Finds the table of the code at @pc, and as @key the offset of @pc in the table's code. Returns 0
+ * or an outcome.
  */
 walk_inline __u8 find_mapping(const struct native *n, __u64 pc, __u32 *table, __u32 *key)
 {
@@ -48,7 +52,10 @@ walk_inline __u8 find_mapping(const struct native *n, __u64 pc, __u32 *table, __
 	return 0;
 }
 
-/* Goes one level down: from chunk n->found to the value of its entry for @key. */
+/*
+ * Goes one level down in the search tree: sets n->found from the number of a chunk to the value of
+ * its entry for @key.
+ */
 walk_inline bool descend(struct native *n, __u32 key)
 {
 	const struct unwind_chunk *c = unwind_chunk_at(n->found);
@@ -63,8 +70,8 @@ walk_inline bool descend(struct native *n, __u32 key)
 }
 
 /*
- * Are the @bytes of code at @start still those that its rows were made from? The process may change
- * them at any time.
+ * Are the @bytes of code at @start still those from which the rows were made? The process may
+ * change them at any time.
  */
 walk_inline bool guard_holds(__u32 slot, __u64 start, __u32 bytes, __u64 check)
 {
@@ -94,7 +101,7 @@ walk_global int native_lookup(__u32 slot)
 	t = unwind_table_at(table);
 	if (!t || !t->depth)
 		return NATIVE_NO_ROWS;
-	/* only if it differs: a write would take the cache line from other CPUs */
+	/* not always: a write takes the cache line away from other CPUs */
 	if (t->used != n->epoch)
 		t->used = n->epoch;
 	n->found_guarded = t->guarded != 0;
@@ -108,7 +115,10 @@ walk_global int native_lookup(__u32 slot)
 	return 0;
 }
 
-/* The row for the code at @pc. NULL, and an outcome set: there is none. */
+/*
+ * Returns the row for the code at @pc. If there is none, ends the unwinding with an outcome and
+ * returns NULL.
+ */
 walk_inline struct native_memo *find_row(struct native *n, __u64 pc)
 {
 	struct native_memo *memo = &n->memos[bounded(pc ^ pc >> 10, NATIVE_MEMOS)];

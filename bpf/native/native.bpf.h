@@ -9,8 +9,9 @@
 #define STACK_BLOCK  4096
 
 /*
- * The row of the code at .pc. It holds while the mappings have this version; rules never change.
- * The row is looked up again when the epoch changes, once a second: that marks its table as used.
+ * Remembers the unwind row of the code at .pc. The row holds as long as the version of the mappings
+ * is .version. (Rules never change.) When the epoch changes, once a second, the row is looked up
+ * again, which marks its table as used.
  */
 struct native_memo {
 	__u64 pc;
@@ -24,7 +25,7 @@ struct native {
 	struct unwind_regs regs; /* registers in the frame that is unwound next */
 	__u64 leaf[UNWIND_REGS]; /* all registers in the innermost frame, by DWARF number */
 	__u64 hash;		 /* hash over the addresses so far */
-	__u64 woken_ns;		 /* when user space was last woken because rows were missing */
+	__u64 woken_ns; /* when user space was last woken because rows or mappings were missing */
 	/* 3.11: _PyCFrame of the innermost evaluation loop whose native frame isn't found yet */
 	__u64 loop;
 	__u64 found_pc;		      /* for native_lookup(): the address to look up */
@@ -39,17 +40,18 @@ struct native {
 	__u32 epoch; /* unwind_epoch as it is now; not 0 */
 	__u32 n;
 	/*
-	 * next group of Python frames (of one evaluation loop) whose native frame isn't found yet
+	 * index of the next group of Python frames (those of one evaluation loop) whose native
+	 * frame isn't found yet
 	 */
 	__u32 group;
 	__u32 slot; /* value of walk.slot */
 	__u8 outcome, done;
 	__u8 exact;	   /* regs.pc is the address of an instruction, not a return address */
 	__u8 leaf_only;	   /* unwinding ends at the evaluation loop of the innermost Python frame */
-	__u8 instructions; /* the addresses of instructions are noted, not those of rows */
+	__u8 instructions; /* addresses of instructions are sent, not those of rows */
 	__u8 innermost;	   /* regs are those in the innermost frame, so that all of leaf[] holds */
 	__u8 second;	   /* regs are those in the innermost frame's caller */
-	__u8 found_guarded; /* native_lookup() sets this: the row holds for this one look-up */
+	__u8 found_guarded; /* native_lookup() sets this: look the row up again next time */
 	__u8 block[STACK_BLOCK];
 	__u8 block_slack[SLACK];
 };

@@ -97,7 +97,9 @@ walk_inline void read_leaf(struct native *n, const struct bpf_perf_event_data *c
 	LEAF_X86(n, ctx);
 }
 
-/* pt_regs begins as the program's context does: 21 words in an order that is ABI. */
+/*
+ * struct pt_regs begins as the context of a perf program does: with 21 words, whose order is ABI.
+ */
 walk_inline bool read_saved(struct native *n, const void *at)
 {
 	struct bpf_perf_event_data *regs = (void *)n->saved;
@@ -105,12 +107,15 @@ walk_inline bool read_saved(struct native *n, const void *at)
 	if (bpf_probe_read_kernel(n->saved, sizeof(n->saved), at))
 		return false;
 	LEAF_X86(n, regs);
-	/* code segment __USER_CS; 0x23 is that of 32-bit code */
+	/* 0x33 is __USER_CS, the code segment of 64-bit code; 32-bit code has 0x23 */
 	return (regs->cs & 0xffff) == 0x33;
 }
 #endif
 
-/* Takes the registers that the kernel saved when it was entered. 0: there are none. */
+/*
+ * Takes the user registers that the kernel saved when the thread entered it. Returns 0 if there are
+ * none.
+ */
 walk_global int take_saved_regs(__u32 slot)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();

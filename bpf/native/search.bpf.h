@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Binary search in the chunks of abi/unwind.h, without branches: the verifier sees one path however
- * many entries there are, and the processor has nothing to predict.
+ * Binary search in the chunks of abi/unwind.h, without branches. So the verifier sees one path
+ * however many entries there are, and the processor has nothing to predict.
  */
 #ifndef BPF_SEARCH_H
 #define BPF_SEARCH_H
 
 #include "state.bpf.h"
 
-/* Returns chunk @number; part of the seam of native/unwind.bpf.h. */
+/* Returns chunk @number. Each program that includes this file defines this function. */
 walk_inline const struct unwind_chunk *unwind_chunk_at(__u32 number);
 
 /* Returns all ones if a <= b, else 0, without a branch; a and b are below 1 << 63. */
@@ -18,8 +18,8 @@ walk_inline __u64 not_above(__u64 a, __u64 b)
 }
 
 /*
- * Index of the last entry of @c whose key isn't above @key. (The first entry's key never is above
- * it.)
+ * Returns the index of the last entry of @c whose key isn't above @key. (The key of the first entry
+ * never is above @key.)
  */
 walk_inline __u32 search_chunk(const struct unwind_chunk *c, __u32 key)
 {

@@ -21,16 +21,19 @@ walk_inline bool space_holds(const struct unwind_space *s, const struct unwind_s
 	    s->owner_exec == key->exec_id)
 		return true;
 	/*
-	 * The mappings were read before the process's first sample, so the process's complete key
-	 * wasn't known then. With this tgid, only the proc_entry of the image that they were read
-	 * from has their slot.
+	 * The mappings were read before the process's first sample, when its complete key wasn't
+	 * known. The tgid is enough then: a proc_entry has the slot of these mappings only if it is
+	 * that of the image from which they were read.
 	 */
 	if (!s->owner_start_ns && s->owner_tgid == key->tgid)
 		return true;
 	return s->read_ns < before_ns;
 }
 
-/* Copies the mappings of process w->proc. If they don't hold, version and chunks are 0. */
+/*
+ * Copies the mappings of process w->proc. If they don't hold any more, sets version and chunks to
+ * 0.
+ */
 walk_inline void copy_space(struct native *n, const struct walk *w)
 {
 	const struct unwind_space *s = w->space ? bpf_map_lookup_elem(&spaces, &w->space) : 0;
@@ -61,8 +64,8 @@ walk_global int hash_kernel(__u32 slot)
 }
 
 /*
- * A process that is wanted maps a lot in its first milliseconds, so user space is woken more often
- * for a young one; but not for a whole machine, where too many processes are young.
+ * A process maps a lot in its first milliseconds, so user space is woken more often for a young
+ * process. This isn't done if the whole machine is recorded, where too many processes are young.
  */
 #define WAKE_APART_NS	    (10 * 1000000ull)
 #define WAKE_APART_YOUNG_NS (1 * 1000000ull)
@@ -80,9 +83,9 @@ walk_inline bool is_time_to_wake(struct native *n, const struct walk *w)
 }
 
 /*
- * Is user space to be woken? If code was met that isn't in the mappings: once for each version of
- * these. If the mappings don't hold any more, or a file has no rows yet: at most once in
- * WAKE_APART_NS.
+ * Is user space to be woken? If code was met that isn't in the mappings, it is woken once for each
+ * version of the mappings. If the mappings don't hold any more, or a file has no rows yet,
+ * is_time_to_wake() decides.
  */
 walk_inline bool is_urgent(struct native *n, const struct walk *w)
 {
@@ -121,8 +124,8 @@ walk_inline bool may_be_in_collector(const struct walk *w)
 
 /*
  * Completes the stack in @slot, whose Python frames have been walked. If @unwinds, adds the native
- * frames from n->regs on. The kernel's frames are in native_out already; they are added to the
- * stack's id. Returns enum native_outcome.
+ * frames from n->regs on. The kernel's frames are in native_out already. Here they only become part
+ * of the stack's id. Returns enum native_outcome.
  */
 walk_global int add_native(__u32 slot, __u32 unwinds)
 {

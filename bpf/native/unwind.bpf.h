@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Unwinds the native stack of the sampled thread, innermost frame first, into native_out. For each
- * frame a rule says where its caller's registers are (abi/unwind.h). The C stack is read in blocks
- * of up to a page. The addresses of the evaluation loops' own frames (struct walk_addrs) show which
- * native frame runs which Python frames. Only arch.bpf.h depends on the architecture.
+ * frame a rule (abi/unwind.h) says where the registers of its caller are. The C stack is read in
+ * blocks of up to a page. The addresses of the evaluation loops' own frames (struct walk_addrs)
+ * show which native frame runs which Python frames. Only arch.bpf.h depends on the architecture.
  */
 #ifndef BPF_NATIVE_H
 #define BPF_NATIVE_H
@@ -14,15 +14,16 @@
 #define NATIVE_GROUP_FRAMES 8 /* how many frames one call of native_group() unwinds */
 
 /*
- * A part of SAMPLE_NS: from NATIVE_LEAST frames on, unwinding ends this long after the sample's
- * beginning. With cold caches 2,000 frames take 0.6 to 0.8 ms.
+ * Unwinding ends when the sample has taken this long, if NATIVE_LEAST frames have been unwound.
+ * This is a part of SAMPLE_NS. With cold caches 2,000 frames take 0.6 to 0.8 ms.
  */
 #define NATIVE_NS    420000
 #define NATIVE_LEAST 512
 
 /*
- * Reads the page of @addr. The first read of an unwinding begins at @addr, later ones read the
- * whole page.
+ * Reads the C stack at @addr into n->block. The first read of an unwinding begins at @addr, and
+ * later reads begin where the page of @addr does. A read ends with the page. Returns -1 if the
+ * memory can't be read.
  */
 walk_global int load_stack(__u32 slot, __u64 addr)
 {
@@ -47,7 +48,10 @@ walk_global int load_stack(__u32 slot, __u64 addr)
 	return 0;
 }
 
-/* The word at @addr of the C stack; 0 and an outcome set if it can't be read. */
+/*
+ * Returns the word at @addr of the C stack. If it can't be read or isn't aligned, ends the
+ * unwinding with an outcome and returns 0.
+ */
 walk_inline __u64 stack_u64(struct native *n, __u64 addr)
 {
 	__u64 at = addr - n->block_start;
@@ -67,10 +71,10 @@ walk_inline __u64 stack_u64(struct native *n, __u64 addr)
 }
 
 /*
- * Does leaf[] hold this frame's value of @reg? It does in the innermost frame. In the innermost
- * frame's caller it does for registers that a call may change: if the caller's rule needs such a
- * register, the innermost function is code that leaves it alone, such as assembly (OpenSSL's
- * aesni_gcm_encrypt() and rax). gdb does the same.
+ * Does leaf[] hold this frame's value of @reg? In the innermost frame it does. In the caller of the
+ * innermost frame it does for registers that a call may change. If the caller's rule needs such a
+ * register, the innermost function is code that leaves the register alone, such as assembly
+ * (OpenSSL's aesni_gcm_encrypt() and rax). gdb does the same.
  */
 walk_inline bool is_in_leaf(const struct native *n, __u8 reg)
 {
@@ -107,8 +111,8 @@ walk_inline __u64 frame_address(struct native *n, const struct unwind_rule *rule
 }
 
 /*
- * The caller's value of a register. @slot: where it is saved, in units of 8 bytes from @base. @now:
- * the register's value in this frame.
+ * Returns the caller's value of a register. @slot says where the value is saved, in units of 8
+ * bytes from @base. @now is the register's value in this frame.
  */
 walk_inline __u64 saved(struct native *n, __u64 base, __s16 slot, __u64 now)
 {
@@ -120,8 +124,10 @@ walk_inline __u64 saved(struct native *n, __u64 base, __s16 slot, __u64 now)
 }
 
 /*
- * The current frame reaches from the stack pointer to @cfa. If the evaluation loop of the next
- * group of Python frames lies in it, this frame becomes that group's native frame.
+ * Notes which Python frames the current native frame runs. The current frame reaches from the stack
+ * pointer to @cfa. A group of Python frames, those of one evaluation loop, has an address in the C
+ * frame of that loop. If the address of the next group lies in the current frame, the current frame
+ * is that group's native frame.
  */
 walk_inline void own_group(struct native *n, struct walk *w, struct walk_out *out,
 			   struct walk_addrs *addrs, __u64 cfa)
@@ -133,13 +139,13 @@ walk_inline void own_group(struct native *n, struct walk *w, struct walk_out *ou
 		return;
 	g = bounded(g, ABI_MAX_FRAMES);
 	at = addrs->group[g].addr;
-	if (!at) /* on 3.11 the group has no address: the loop's _PyCFrame is taken */
+	if (!at) /* on 3.11 a group has no address, so that of the loop's _PyCFrame is taken */
 		at = n->loop;
 	if (!at || at >= cfa)
 		return;
 	n->group = g + 1;
 	if (at < n->regs.sp)
-		return; /* it lies below this frame, so no native frame holds it */
+		return; /* the address lies below this frame, so no native frame has it */
 	i = bounded(addrs->group[g].last, ABI_MAX_FRAMES);
 	out->frame[i].flags |= (n->n) << FRAME_OWNER_SHIFT;
 	n->hash = check_mix(n->hash, (__u64)i << 32 | n->n);
@@ -150,8 +156,8 @@ walk_inline void own_group(struct native *n, struct walk *w, struct walk_out *ou
 }
 
 /*
- * Goes on from a signal's frame to the code that it interrupted. That code's pc is exact, and its
- * stack may be another one.
+ * Goes on from a signal's frame to the code that the signal interrupted. The pc of that code is
+ * exact. Its stack may be another one.
  */
 walk_inline void unwind_signal(struct native *n, const struct unwind_rule *rule)
 {
@@ -210,9 +216,9 @@ walk_inline bool is_outermost(struct native *n, const struct unwind_rule *rule)
 }
 
 /*
- * Adds a frame by an address in its function. Mostly that is the beginning of its row, so that
- * samples in one function share a stack. It is the instruction's address if lines are to be shown,
- * and in code without a rule, where several functions may lie.
+ * Adds a frame, whose address @at lies in its function. Usually @at is the beginning of an unwind
+ * row, so that samples in one function share a stack. It is the address of the instruction if lines
+ * are to be shown, and in code without a rule, where several functions may lie.
  */
 walk_inline void push_native(struct native *n, struct native_out *no, __u64 at)
 {
@@ -225,7 +231,10 @@ walk_inline void push_native(struct native *n, struct native_out *no, __u64 at)
 	n->hash = check_mix(n->hash, at);
 }
 
-/* The rule of @row (NULL: no row was found). NULL, and an outcome set: there is no rule. */
+/*
+ * Returns the rule of @row, which is NULL if no row was found. If there is no rule, ends the
+ * unwinding with an outcome and returns NULL.
+ */
 walk_inline const struct unwind_rule *rule_of(struct native *n, struct native_memo *row)
 {
 	const struct unwind_rule *rule = row ? unwind_rule_at(row->value & UNWIND_RULE_MASK) : 0;
@@ -239,7 +248,7 @@ walk_inline const struct unwind_rule *rule_of(struct native *n, struct native_me
 	return 0;
 }
 
-/* Simulates one instruction of a trampoline. 0: the innermost frame isn't at one. */
+/* Simulates the instruction at the program counter. Returns 0 if it isn't one of a trampoline. */
 walk_global int native_ahead_once(__u32 slot)
 {
 	struct native *n = native_state(slot);
@@ -268,7 +277,8 @@ walk_global int native_ahead(__u32 slot)
 walk_inline void native_step(struct native *n, struct native_out *no, struct walk *w,
 			     struct walk_out *out, struct walk_addrs *addrs)
 {
-	__u64 at = n->regs.pc - 1 + n->exact; /* no branch, as the verifier follows each */
+	__u64 at = n->regs.pc - 1 +
+		   n->exact; /* without a branch, because the verifier follows each one */
 	const struct unwind_rule *rule;
 	struct native_memo *row;
 
@@ -316,9 +326,9 @@ walk_global int native_group(__u32 slot)
 	return n->done;
 }
 
-#define NATIVE_GROUPS 16 /* how many groups one call of native_groups() unwinds */
+#define NATIVE_GROUPS 16 /* how many times one call of native_groups() calls native_group() */
 
-/* Unwinds up to NATIVE_GROUPS groups of frames. Returns 1 if the unwinding is over. */
+/* Unwinds up to NATIVE_GROUPS * NATIVE_GROUP_FRAMES frames. Returns 1 if the unwinding is over. */
 walk_global int native_groups(__u32 slot)
 {
 	for (int i = 0; i < NATIVE_GROUPS; i++)
@@ -327,7 +337,10 @@ walk_global int native_groups(__u32 slot)
 	return 0;
 }
 
-/* Unwinds from n->regs (set by the caller) until the end; @w's Python frames have been walked. */
+/*
+ * Unwinds the native stack from n->regs on, which the caller has set. @w's Python frames have been
+ * walked.
+ */
 walk_inline void walk_native(struct native *n, struct walk *w)
 {
 	n->n = n->group = 0;
@@ -346,9 +359,9 @@ walk_inline void walk_native(struct native *n, struct walk *w)
 }
 
 /*
- * Extends the id of @w's stack to all of its frames: n->hash covers the native and the kernel's
- * frames, of which there are @n_kernel. How both walks ended is part of the id, as it is of the
- * stack's record.
+ * Extends the id of @w's stack, which covers its Python frames, to the native and the kernel's
+ * frames. n->hash covers these. @n_kernel is the number of kernel frames. The id also depends on
+ * how both walks ended, because the record of the stack says this.
  */
 walk_inline void identify_stack(struct walk *w, const struct native *n, __u32 n_kernel)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Users that start so many new processes that looking at them costs too much
- * (src/collect/budget/crowd.h). For a while their new processes are only counted. Processes that
- * ran before aren't affected.
+ * (src/collect/budget/crowd.h). For a while the new processes of such a user are only counted.
+ * Processes that ran before that time aren't affected.
  */
 #ifndef BPF_CROWD_H
 #define BPF_CROWD_H
@@ -13,7 +13,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1024);
 	__type(key, __u32);   /* the key is the uid */
-	__type(value, __u64); /* the value is the end of that time, CLOCK_MONOTONIC */
+	__type(value, __u64); /* the value is when that time ends, CLOCK_MONOTONIC */
 } crowds SEC(".maps");
 
 /* The end of the time in which new processes of any user are only counted. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Finds libpython in processes whose executable is linked with it or loads it by dlopen(): its
- * address differs between processes. It is found in the loader's list of libraries (struct r_debug,
- * struct link_map of glibc and musl, which debuggers use), so that a process of 60 ms needs no
- * answer from user space.
+ * Finds libpython in processes whose executable is linked with libpython or loads it by dlopen().
+ * The address of libpython differs between processes. It is read from the loader's list of
+ * libraries (struct r_debug, struct link_map of glibc and musl, which debuggers use), so that a
+ * process that lives for 60 ms needs no answer from user space.
  */
 #ifndef BPF_LINKED_H
 #define BPF_LINKED_H
@@ -12,7 +12,7 @@
 
 /* how many libraries of the loader's list are looked at; a linked libpython comes early */
 #define MAX_LIBRARIES	  64
-#define MAX_LINKING_TRIES 200 /* after so many samples without a libpython user space is asked */
+#define MAX_LINKING_TRIES 200 /* after so many samples without a libpython, user space is asked */
 
 struct link_map {
 	__u64 addr, name, dynamic, next;
@@ -33,9 +33,9 @@ walk_global int check_library(__u32 slot, __u64 addr)
 }
 
 /*
- * Looks at the entry of the loader's list at @at. Sets w->found to the load bias if it is the
- * library whose dynamic section lies at @dynamic and has this @check. Returns the address of the
- * next entry; 0: there is none.
+ * Looks at the entry of the loader's list at @at. Sets w->found to the load bias if the entry is
+ * that of the library whose dynamic section lies at @dynamic and has this @check. Returns the
+ * address of the next entry; 0: there is none.
  */
 walk_global __u64 see_library(__u32 slot, __u64 at, __u64 dynamic, __u64 check)
 {
@@ -65,8 +65,8 @@ walk_inline __u64 find_library(struct walk *w, const struct exe_entry *exe, __u6
 }
 
 /*
- * Looks for libpython in a process in state PROC_LINKING, PROC_HOST or PROC_PENDING. Returns 1 if
- * it is found; then w->where is set.
+ * Looks for libpython in a process in state PROC_LINKING, PROC_HOST or PROC_PENDING. If it is
+ * found, sets w->where and returns 1.
  */
 walk_global int find_linked(__u32 slot, __u32 tgid)
 {

@@ -5,13 +5,13 @@
 
 #include "state.bpf.h"
 
-/* depth of PID namespaces: MAX_PID_NS_LEVEL (32) of the kernel, and the host's own */
+/* the most levels of PID namespaces: the host's own, and the kernel's MAX_PID_NS_LEVEL (32) */
 #define MAX_PIDNS_LEVEL 33
 
 /* krait's own PID namespace; 0: it is the host's, so nothing is translated */
 const volatile __u32 pidns_inum;
 
-/* As number_of(), of the struct pid at @at. */
+/* As number_of(), for the struct pid at address @at. */
 walk_global __u32 number_at(__u64 at)
 {
 	struct pid *pid = (void *)at;
@@ -36,7 +36,8 @@ walk_inline __u32 number_of(struct pid *pid)
 }
 
 /*
- * The tgid of @task in krait's PID namespace, which is its leader's number; 0 = not visible there.
+ * Returns the tgid of @task in krait's PID namespace: the number of the first thread of the process
+ * there. 0: the process isn't visible there.
  */
 walk_inline __u32 tgid_of(struct task_struct *task)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The owner of a process, by the questions that the kernel itself asks before a process may look
- * into another (kernel/ptrace.c, __ptrace_may_access(); security/commoncap.c,
- * cap_ptrace_access_check()). They are answered at the moment when the process is read; user space
- * could ask only before or after.
+ * Finds the owner of a process, with the checks that the kernel itself makes before a process may
+ * look into another (kernel/ptrace.c, __ptrace_may_access(); security/commoncap.c,
+ * cap_ptrace_access_check()). Here they are made at the moment when the process is read. User space
+ * could make them only before or after that.
  */
 #ifndef BPF_OWNER_H
 #define BPF_OWNER_H
@@ -23,7 +23,10 @@ walk_inline bool is_dumpable(struct mm_struct *mm)
 	return (flags & MMF_DUMPABLE_MASK) == SUID_DUMP_USER;
 }
 
-/* Are all of @task's ids *@uid and *@gid, has it no capabilities, and may it be looked into? */
+/*
+ * Sets *@uid and *@gid to the real ids of @task. Returns true if its effective and saved ids are
+ * the same, if it has no capabilities, and if other processes of its owner may look into it.
+ */
 walk_inline bool has_owner(struct task_struct *task, __u32 *uid, __u32 *gid)
 {
 	struct cred *cred = BPF_CORE_READ(task, real_cred);

@@ -2,7 +2,7 @@
 /*
  * Which process is this, is it wanted, and what is known of its interpreter? New processes with a
  * known executable and forks of known processes are recognized here, so that a storm of short
- * processes doesn't outrun user space. About all others user space is asked.
+ * processes doesn't outrun user space. User space is asked about all other processes.
  */
 #ifndef BPF_PROC_H
 #define BPF_PROC_H
@@ -89,9 +89,10 @@ walk_inline __u32 read_task(struct task_struct *task, struct rec_sample *rec, st
 }
 
 /*
- * The entry of process @tgid, or NULL. An LRU map may give an entry's memory to another process at
- * any time, even while it is read; the key is then written first. So a copy counts only if the key
- * is still the same afterwards. Nothing is ever written through this pointer.
+ * Returns the entry of process @tgid, or NULL. An LRU map may give the memory of an entry to
+ * another process at any time, even while a program reads the entry. The new key is written first.
+ * So a copy of the entry counts only if the key is still the same after copying. Nothing is ever
+ * written through this pointer.
  */
 walk_inline const struct proc_entry *proc_entry_of(__u32 tgid)
 {
@@ -103,7 +104,10 @@ walk_inline bool same_key(const struct proc_key *a, const struct proc_key *b)
 	return a->start_ns == b->start_ns && a->exec_id == b->exec_id && a->tgid == b->tgid;
 }
 
-/* Tells whether @tgid is one of the roots, or a descendant of one. */
+/*
+ * Tells whether process @tgid is one that the user asked for (in map `roots`), or a descendant of
+ * such a process.
+ */
 walk_inline bool is_wanted(struct task_struct *task, __u32 tgid)
 {
 	if (whole_machine || bpf_map_lookup_elem(&roots, &tgid))
@@ -183,9 +187,10 @@ walk_inline bool copy_entry(struct meeting *m, const struct proc_entry *p)
 }
 
 /*
- * Writes m->entry, a changed copy, back to its entry, if that is still the same process's and in
- * state @state. If user space changes the entry between the last two lines of this function, its
- * answer is lost, and it is asked again.
+ * Writes m->entry, a changed copy of the entry of process @tgid, back to the map. Does so only if
+ * the entry still belongs to the same process and is in state @state. If user space changes the
+ * entry between the last two lines of this function, the answer of user space is lost, and it is
+ * asked again.
  */
 walk_inline void put_back(__u32 tgid, const struct meeting *m, __u8 state)
 {
@@ -232,7 +237,7 @@ walk_inline bool same_image(struct task_struct *a, struct task_struct *b)
 
 /*
  * Has neither @task nor its parent, whose key is @key, called execve() since @task was forked?
- * kernel/fork.c, copy_process()
+ * (copy_process() in kernel/fork.c stores .parent_exec_id.)
  */
 walk_inline bool no_exec_since(struct task_struct *task, const struct proc_key *key)
 {
@@ -242,10 +247,10 @@ walk_inline bool no_exec_since(struct task_struct *task, const struct proc_key *
 }
 
 /*
- * Takes over what is known of the parent, if neither the parent nor the fork has called execve()
- * since the fork. The fork then has the parent's mappings, if they were read before the fork. If
- * the parent itself has its own parent's mappings, they must have been read before that earlier
- * fork.
+ * Takes over for @task, which was forked, what is known of its parent, if neither the parent nor
+ * the fork has called execve() since the fork. The fork then has the parent's mappings, if they
+ * were read before the fork. If the parent itself has its own parent's mappings, they must have
+ * been read before that earlier fork.
  */
 walk_inline bool known_parent(struct task_struct *task, struct meeting *m)
 {
@@ -267,7 +272,10 @@ walk_inline bool known_parent(struct task_struct *task, struct meeting *m)
 	return known;
 }
 
-/* Reads name and arguments, which are for people. The process may be gone when user space looks. */
+/*
+ * Reads the name and the arguments of the process, which are shown to people. They are read here
+ * because the process may be gone when user space looks.
+ */
 walk_inline void read_names(struct task_struct *task, struct rec_proc *rec)
 {
 	__u64 start = BPF_CORE_READ(task, mm, arg_start), n = BPF_CORE_READ(task, mm, arg_end);
@@ -283,10 +291,10 @@ walk_inline void read_names(struct task_struct *task, struct rec_proc *rec)
 }
 
 /*
- * Sends m->entry to user space. Wakes user space if it has to answer, or if the recording isn't
- * `patient`, because the process may be gone soon. Doesn't wake it for a crowded process. False:
- * the ring refused the record; then no sample of the process may be sent, as user space couldn't
- * name it.
+ * Sends m->entry to user space. Wakes user space if it has to answer. Unless the recording is
+ * `patient`, wakes it for any process, because the process may be gone soon. Doesn't wake it for a
+ * process that is only counted. Returns false if the ring refused the record. Then no sample of the
+ * process may be sent, because user space couldn't name it.
  */
 walk_inline bool tell_user(struct meeting *m, __u64 now)
 {
@@ -338,7 +346,10 @@ walk_global int meet_process(__u32 slot, __u32 tgid)
 		m->entry.new = is_new(&m->entry.key);
 		if (m->entry.new &&is_crowded(task)) {
 			m->entry.state = crowded_state(m->entry.state);
-			/* drops the slot, which is the parent's and will be reused one day */
+			/*
+			 * drops the slot of mappings, which is the parent's and will be used for
+			 * others one day
+			 */
 			m->entry.space = 0;
 		}
 	}
@@ -396,8 +407,8 @@ walk_global int adopt_process(__u32 slot, __u32 tgid)
 }
 
 /*
- * The entry of the current process image @key, created if need be; NULL if there is none. Its
- * memory may be given to another process at any time: see copy_where().
+ * Returns the entry of the current process image @key, and creates it if need be; NULL if there is
+ * none. The memory of the entry may be given to another process at any time: see copy_where().
  */
 walk_inline const struct proc_entry *current_proc(__u32 slot, struct task_struct *task,
 						  const struct proc_key *key)

@@ -11,7 +11,10 @@ struct call {
 	__u64 arg[2];
 };
 
-/* Reads the call from the registers that the kernel saved on entry. .number stays if it is none. */
+/*
+ * Reads the system call from the registers that the kernel saved on entry. Without a system call,
+ * .number is -1 or unchanged.
+ */
 #if defined(__TARGET_ARCH_arm64)
 walk_inline void read_call(const void *saved, struct call *call)
 {
@@ -29,7 +32,7 @@ walk_inline void read_call(const void *saved, struct call *call)
 		__u64 si, di, orig_ax, ip, cs; /* a part of pt_regs, whose order is ABI */
 	} regs;
 
-	/* not __USER_CS: 32-bit code has other numbers of system calls */
+	/* only __USER_CS (0x33) is wanted: 32-bit code has other numbers of system calls */
 	if (bpf_probe_read_kernel(&regs, sizeof(regs), at) || (regs.cs & 0xffff) != 0x33)
 		return;
 	call->number = (__s32)regs.orig_ax;
@@ -74,7 +77,7 @@ walk_inline __u8 kind_of_fd(struct task_struct *task, __u64 fd)
 	return kind_of_file(file_of(task, fd));
 }
 
-/* The flags of the wait that @task begins: WAIT_*. */
+/* Returns the flags, WAIT_*, of the wait that @task begins. */
 walk_inline __u8 flags_of(struct task_struct *task)
 {
 	struct task_struct___frozen *frozen = (void *)task;

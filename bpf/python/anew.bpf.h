@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Restarts a walk in a C evaluation loop further out, where the innermost loop's frames are left
- * over from another call (3.11, 3.12).
+ * Restarts a walk in a C evaluation loop further out, if the frames to which the innermost loop
+ * leads are left over from another call (3.11, 3.12).
  */
 #ifndef BPF_ANEW_H
 #define BPF_ANEW_H
@@ -24,9 +24,9 @@ walk_inline bool began_again(const struct walk *w)
 }
 
 /*
- * Restarts the walk at @frame, which runs in a loop further out. The innermost loop's link to that
- * loop may be left over too: if the loop that it leads to doesn't run @frame, the frame's own chain
- * has to show its loop. False: the walk can't restart there.
+ * Restarts the walk at @frame, which runs in a loop further out. The innermost loop's link to the
+ * next loop may be left over too. If the loop to which that link leads doesn't run @frame, the
+ * chain of callers of @frame has to show which loop does. False: the walk can't restart there.
  */
 walk_inline bool begin_again(struct walk *w, const struct py_layout *l, __u64 frame)
 {
@@ -45,9 +45,9 @@ walk_inline bool begin_again(struct walk *w, const struct py_layout *l, __u64 fr
 }
 
 /*
- * Is the innermost loop, which isn't set up yet, the thread's only one? Its link further out then
- * leads to the thread's root_cframe, which no loop has, or to a _PyCFrame that greenlet puts before
- * root_cframe where a greenlet begins.
+ * Is the innermost loop, which isn't set up yet, the thread's only one? If it is, its link to the
+ * next loop leads to the thread's root_cframe, which no loop has, or to a _PyCFrame that greenlet
+ * puts before root_cframe where a greenlet begins.
  */
 walk_inline bool is_first_entered(struct walk *w, const struct py_layout *l)
 {
@@ -60,10 +60,10 @@ walk_inline bool is_first_entered(struct walk *w, const struct py_layout *l)
 }
 
 /*
- * The innermost loop's frames don't lead to the next loop further out. If the thread runs the
- * innermost loop itself, that loop may not be set up yet, and the thread is still in the frame that
- * called it. Or (3.12) greenlet is switching, and has taken the loops' own frames out of the chain
- * that it is about to leave.
+ * Restarts the walk at another frame, or ends it, because the innermost loop's frames don't lead to
+ * the next loop further out. If the thread runs the innermost loop's own C function, that loop may
+ * not be set up yet, and the thread is still in the frame that called the loop. Or (3.12) greenlet
+ * is switching, and has taken the loops' own frames out of the chain that it is about to leave.
  */
 walk_global int walk_anew(__u32 slot)
 {
@@ -94,10 +94,11 @@ walk_global int walk_anew(__u32 slot)
 }
 
 /*
- * The walk can't go on. Unless the innermost loop's frames are proved, all of them are dropped, as
- * they may be left over, and the walk restarts further out. If that isn't possible either, it ends
- * with @outcome, or with WALK_FRAME_TORN if the loop isn't set up yet. WALK_CODE_HUGE says nothing
- * against the frames, so they stay, and the walk ends.
+ * The walk can't go on. If it isn't proved yet that the frames belong to the innermost loop, they
+ * may be left over. Then all of them are dropped, and the walk restarts further out. If that isn't
+ * possible either, the walk ends with @outcome, or with WALK_FRAME_TORN if the loop isn't set up
+ * yet. After WALK_CODE_HUGE, which is no sign that frames are left over, the frames stay, and the
+ * walk ends.
  */
 walk_inline void fail(struct walk *w, __u8 outcome)
 {

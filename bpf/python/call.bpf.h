@@ -9,7 +9,7 @@
 #if defined(__TARGET_ARCH_arm64)
 #define CALL_FUTEX   98
 #define CALL_RESTART 128  /* restart_syscall() */
-#define CALL_POLL    (-2) /* there is none */
+#define CALL_POLL    (-2) /* aarch64 has no poll() */
 #define CALL_PPOLL   73
 
 walk_inline void read_futex_call(struct task_struct *task, struct futex_call *f)
@@ -39,7 +39,7 @@ walk_inline void read_futex_call(struct task_struct *task, struct futex_call *f)
 	struct call_regs regs;
 
 	if (bpf_probe_read_kernel(&regs, sizeof(regs), at) || regs.orig_ax != CALL_FUTEX ||
-	    /* not __USER_CS: 32-bit code has other numbers of system calls */
+	    /* only __USER_CS (0x33) is wanted: 32-bit code has other numbers of system calls */
 	    (regs.cs & 0xffff) != 0x33)
 		return;
 	f->addr = regs.di;
@@ -48,7 +48,10 @@ walk_inline void read_futex_call(struct task_struct *task, struct futex_call *f)
 }
 #endif
 
-/* The enum gil_state of the thread that was walked. A thread in user mode is in no system call. */
+/*
+ * Returns the enum gil_state of the thread whose frames were walked. A thread in user mode is in no
+ * system call.
+ */
 walk_global int take_gil(__u32 slot, __u32 user_mode)
 {
 	struct futex_call call = {.op = -1};

@@ -4,15 +4,15 @@
  * 3.12 make a frame current before they store its caller in `previous`, in an order that compilers
  * choose (Python/ceval.c, CALL_PY_EXACT_ARGS; Python/ceval_macros.h, DISPATCH_INLINED). Until then
  * `previous` is left over: it is the caller of the frame that lay there before. That caller may
- * still run, further out; or it is a C evaluation loop's own frame, and something else has been
- * written over it.
+ * still run, further out. Or it is a C evaluation loop's own frame, over which something else has
+ * been written.
  *
  * There are two candidates for the true caller. The nearest frame of the data stack ends where the
  * new frame begins. The generator that was resumed last isn't in the data stack; tstate.exc_info
  * leads to it. The generator is the caller if it was resumed after the nearest frame was pushed;
  * its chain of callers shows that. docs/decisions/0015-who-called.md
  *
- * Below, the new frame is such an innermost frame that hasn't run an instruction yet.
+ * In this file, "the new frame" is such an innermost frame that hasn't run an instruction yet.
  */
 #ifndef BPF_CALLER_H
 #define BPF_CALLER_H
@@ -24,14 +24,22 @@
 #define GENERATOR_FRAME 32
 #define RESUMED_STEPS	64
 #define SCAN_FRAMES	16
-/* how many rounds of frames are scanned: a chunk has 16 KiB, a frame at least 80 bytes */
+/*
+ * how often scan_frames() is called for one chunk, which has 16 KiB; a frame has at least 80 bytes
+ */
 #define SCANS 16
 
-/* _PyStackChunk: previous, size, top. The first chunk's first word of data isn't used. */
+/*
+ * The head of a _PyStackChunk has previous, size and top. In the first chunk, the first word of
+ * data isn't used.
+ */
 #define CHUNK_TOP   16 /* offset of .top: words in use, if another chunk follows */
 #define CHUNK_BYTES 24
 
-/* Reads go to w->object, not to the BPF stack: the callers here use most of its 512 bytes. */
+/*
+ * The functions here read into w->object, not to the BPF stack, because their callers use most of
+ * its 512 bytes.
+ */
 
 /* Returns where @frame of the data stack, which runs @code, ends; 0: it isn't readable. */
 walk_inline __u64 frame_end(struct walk *w, const struct py_layout *l, __u64 frame, __u64 code)
@@ -52,9 +60,9 @@ walk_inline bool load_data_stack(struct walk *w, const struct py_layout *l)
 }
 
 /*
- * Goes on from frame to frame of the data stack, which lie next to each other, from w->nearest up
- * to w->callers_end. 1 = done: w->nearest is the frame that ends there, or 0 if none is found. 0 =
- * to be called again.
+ * Goes from w->nearest up to w->callers_end, from frame to frame of the data stack, which lie next
+ * to each other. 1 = done: w->nearest is the frame that ends at w->callers_end, or 0 if none does.
+ * 0 = to be called again.
  */
 walk_global int scan_frames(__u32 slot)
 {
@@ -137,9 +145,9 @@ walk_inline bool find_below(struct walk *w, __u64 chunk, __u64 end)
 
 /*
  * Looks at frame w->caller, which runs w->caller_code, is innermost and hasn't run an instruction
- * yet. While the thread is in such a frame, it is the last one of the data stack. Sets w->nearest
- * and w->resumed. Returns MET_LEFT: the frame isn't the last one, so the thread has left it;
- * MET_FAULT: memory isn't readable.
+ * yet. While the thread is in such a frame, that frame is the last one of the data stack. Sets
+ * w->nearest and w->resumed. Returns MET_LEFT: the frame isn't the last one, so the thread has left
+ * it; MET_FAULT: memory isn't readable.
  */
 enum met { MET_FRESH, MET_LEFT, MET_FAULT };
 
@@ -201,9 +209,9 @@ walk_inline bool resumed_by(const struct py_layout *l, __u64 frame, __u64 *by)
 }
 
 /*
- * Was the generator that was resumed last resumed after the nearest frame was pushed (ABOVE)? Then
- * the nearest frame, or a generator on top of it, resumed it, and the generator is the new
- * frame's caller.
+ * ABOVE: the generator in w->resumed was resumed after the nearest frame was pushed. Then the
+ * nearest frame, or a generator on top of it, has resumed this generator, which is the new frame's
+ * caller. NOT_ABOVE: it was resumed before, or no generator runs.
  */
 enum above { NOT_ABOVE, ABOVE, NOT_KNOWN };
 

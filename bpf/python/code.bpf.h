@@ -13,7 +13,7 @@
 #define CODE_BLOCK_BYTES 96
 /* bytes of a line table or file name that are read together with its head */
 #define SHORT_BYTES 176
-/* bytes before the characters of a str: length, hash, state and all else */
+/* bytes read of a str or bytes object together: its head (length, hash, state) and SHORT_BYTES */
 #define HEAD_BYTES (32 + SHORT_BYTES)
 
 /*
@@ -36,7 +36,10 @@ walk_inline void hash_text(struct walk *w, const __u8 *text, __u64 n, __u32 most
 	w->acc = h;
 }
 
-/* Adds up to TEXT_BYTES more. 0 = some are left, 1 = all are added, negative = not readable. */
+/*
+ * Adds up to TEXT_BYTES of the bytes that hash_bytes() adds. 0 = to be called again, 1 = all bytes
+ * have been added, negative = not readable.
+ */
 walk_global int hash_next(__u32 slot)
 {
 	struct walk *w = walk_state(slot);
@@ -90,8 +93,8 @@ walk_global int hash_short(__u32 slot, __u32 off, __u64 n)
 }
 
 /*
- * Adds @n bytes of the target at @addr. At @head, w->block holds w->got bytes of the target's
- * memory from @at on.
+ * Adds to the hash @n bytes of the target at @addr. At offset @head, w->block holds w->got bytes of
+ * the target's memory from @at on.
  */
 walk_inline bool hash_data(struct walk *w, __u64 at, __s32 head, __u64 addr, __u64 n)
 {
@@ -107,8 +110,8 @@ walk_inline bool hash_data(struct walk *w, __u64 at, __s32 head, __u64 addr, __u
 }
 
 /*
- * Address of a str's characters. They follow its head; or, if the str isn't compact (an instance of
- * a subclass, or made by an old C API), its pointer leads to them.
+ * Returns the address of a str's characters. They follow its head; or, if the str isn't compact (an
+ * instance of a subclass, or made by an old C API), its pointer leads to them.
  */
 walk_inline __u64 str_data(const struct py_layout *l, __u64 addr, __u32 state)
 {
@@ -136,8 +139,9 @@ walk_inline bool hash_head(struct walk *w, __s32 head, __u64 *length)
 #define STR_BYTES 24 /* bytes of the length, hash and state of a str */
 
 /*
- * Adds a str: length and cached hash, or all its bytes if the hash isn't cached (-1). str and bytes
- * have length and hash at the same offsets in every version. @most: bytes that are read at once.
+ * Adds a str to w->acc: its length and, if it has a cached hash, that hash, else (-1) all its
+ * bytes. str and bytes have length and hash at the same offsets in every version. @most: bytes that
+ * are read at once.
  */
 walk_inline bool hash_str(struct walk *w, const struct py_layout *l, __u64 addr, __u32 most)
 {
@@ -159,8 +163,8 @@ walk_inline bool hash_str(struct walk *w, const struct py_layout *l, __u64 addr,
 }
 
 /*
- * Adds a bytes object (2.7: a str, which has the same layout). Most line tables are short, and
- * those from a .pyc have no cached hash, so one read gets head and data.
+ * Adds a bytes object to w->acc, as hash_str() does a str. (In 2.7 a str has the same layout.) Most
+ * line tables are short, and those from a .pyc have no cached hash, so one read gets head and data.
  */
 walk_inline bool hash_object(struct walk *w, const struct py_layout *l, __u64 addr)
 {
@@ -206,7 +210,8 @@ walk_inline bool hash_filename(struct walk *w, const struct py_layout *l, __u64 
 	if (!file || !remembers(w, m, file)) {
 		w->acc = 0;
 		/*
-		 * a file name's hash is needed by nothing, so it mostly isn't cached in the object
+		 * nothing needs the hash of a file name, so mostly the object doesn't have it
+		 * cached
 		 */
 		if (!(l->str_state ? hash_str(w, l, file, HEAD_BYTES) : hash_object(w, l, file)))
 			return false;
@@ -218,8 +223,9 @@ walk_inline bool hash_filename(struct walk *w, const struct py_layout *l, __u64 
 
 /*
  * Computes the check from a code object's contents, into w->acc. @at: where offset 0 of the code
- * object would be in w->block. A global function: inlined, it is verified for each frame of a group
- * and each path that leads there, which takes 54,000 of 170,000 instructions and half of the time.
+ * object would be in w->block. This is a global function. If it were inlined, it would be verified
+ * for each frame of a group and each path that leads to it. That would take 54,000 of 170,000
+ * instructions and half of the time.
  */
 walk_global int check_contents(__u32 slot, __u32 at)
 {
@@ -240,9 +246,9 @@ walk_global int check_contents(__u32 slot, __u32 at)
 }
 
 /*
- * Has proving taken so long that no more code objects are proved? PROVE_LATE more still are: in a
- * deep recursion only few functions aren't proved by then, the outermost ones, because a walk meets
- * them last.
+ * Has computing checks taken so long that this sample computes no more? After PROVE_NS, PROVE_LATE
+ * more checks are still computed, unless HASH_LEAST bytes have been hashed. In a deep recursion,
+ * only the few outermost functions have no check by then, because a walk meets them last.
  */
 walk_inline bool is_late(struct walk *w)
 {
@@ -262,8 +268,8 @@ walk_inline bool compute_check(struct walk *w, const struct py_layout *l, __u64 
 	version = l->code_version ? block_u32(w, at + l->code_version) : 0;
 	if (!version || version >= w->codes_made)
 		/*
-		 * What codes_made was read from isn't the counter of versions: all code objects
-		 * have versions below that counter, and this one hasn't
+		 * codes_made wasn't read from the counter of versions: all code objects have
+		 * versions below that counter, and this one doesn't
 		 */
 		w->codes_made = 0;
 	if (version) {
@@ -279,8 +285,8 @@ walk_inline bool compute_check(struct walk *w, const struct py_layout *l, __u64 
 }
 
 /*
- * As compute_check(), and counts the time that it takes, if that is limited. (Limit and time are
- * kept in @w: 5.10's limit for the stacks of nested calls, 512 bytes, is near.)
+ * As compute_check(). If the time for this is limited, also counts how long it took. (Limit and
+ * time are kept in @w: 5.10's limit for the stacks of nested calls, 512 bytes, is near.)
  */
 walk_inline bool compute_in_time(struct walk *w, const struct py_layout *l, __u64 code,
 				 __u64 *check)
@@ -319,11 +325,11 @@ walk_inline void count_codes(struct walk *w)
 #define FUNCTION_BYTES 88
 
 /*
- * A key for the proof by a function's version; 0: there is none. 3.11: a function gets a version
- * when a call of it is specialized. No other function ever gets the same version. The function
- * loses its version when its code is replaced or it is freed (Objects/funcobject.c,
- * _PyFunction_GetVersionForCurrentState(), func_set_code(), func_clear()). So as long as a function
- * has this version and this code object, the code object is the same.
+ * Returns the key in w->proofs that the version of function @func gives; 0: there is none. On 3.11
+ * a function gets a version when a call of the function is specialized. No other function ever gets
+ * the same version. The function loses its version when its code is replaced or it is freed
+ * (Objects/funcobject.c, _PyFunction_GetVersionForCurrentState(), func_set_code(), func_clear()).
+ * So as long as a function has this version and this code object, the code object is the same.
  */
 walk_inline __u64 function_key(struct walk *w, const struct py_layout *l, __u64 func, __u64 code)
 {
@@ -365,8 +371,9 @@ walk_inline void keep_proof(struct walk *w, __u64 key, __u64 check)
 }
 
 /*
- * The check of the code object at @code, which function @func runs. It is computed once per sample
- * or, where there is a proof, once for many samples. False: see check_outcome().
+ * Sets *@check to the check of the code object at @code, which function @func runs. The check is
+ * computed once per sample or, if w->proofs has it from an earlier one, not at all. False:
+ * check_outcome() says why.
  */
 walk_inline bool load_check(struct walk *w, const struct py_layout *l, __u64 func, __u64 code,
 			    __u64 *check)

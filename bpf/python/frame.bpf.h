@@ -10,7 +10,7 @@
 
 #include "state.bpf.h"
 
-/* Reads from the start of the page in which the frame is to the frame's end. */
+/* Reads memory from the start of the frame's page up to the end of the frame. */
 walk_inline bool load_block(struct walk *w, __u64 frame)
 {
 	__u64 start = frame & ~(__u64)(BLOCK_BYTES - 1);
@@ -28,10 +28,10 @@ walk_inline bool load_block(struct walk *w, __u64 frame)
 }
 
 /*
- * Offset of the frame's bytes in w->block, or -1. A frame that isn't in the block is read alone,
- * unless it is the walk's first such frame or lies shortly below the previous one: then frames of
- * the data stack follow, and the block is read. (Chunks of the data stack have no order:
- * Python/pystate.c, push_chunk.)
+ * Returns the offset of the frame's bytes in w->block, or -1. A frame that isn't in the block is
+ * read alone, with two exceptions: the walk's first such frame, and a frame that lies shortly below
+ * the previous one. After these, more frames of the data stack are likely, so the block is read.
+ * (Chunks of the data stack have no order: Python/pystate.c, push_chunk.)
  */
 walk_inline __s32 load_frame(struct walk *w, __u64 frame)
 {
@@ -76,7 +76,7 @@ walk_inline bool read_iframe(struct walk *w, const struct py_layout *l, struct f
 	f->func = l->func_version ? block_u64(w, off + l->frame_func) : 0;
 	f->lasti = (__s32)(block_u64(w, off + l->frame_lasti) - f->code - l->code_adaptive);
 	owner = l->frame_owner ? block_u8(w, off + l->frame_owner) : 0;
-	/* in 3.11, which has no shims, the value is left over from before */
+	/* 3.11 has no shims; the byte may have any value there */
 	f->shim = owner >= 3 && !l->frame_is_entry;
 	f->stacked = !owner;
 	f->entry = f->shim || (l->frame_is_entry && block_u8(w, off + l->frame_is_entry));
@@ -84,7 +84,7 @@ walk_inline bool read_iframe(struct walk *w, const struct py_layout *l, struct f
 	return true;
 }
 
-/* Reads a PyFrameObject (2.7 to 3.10). An evaluation loop of its own runs each of these. */
+/* Reads a PyFrameObject (2.7 to 3.10). Each of these frames has an evaluation loop of its own. */
 walk_inline bool read_object(struct walk *w, const struct py_layout *l, struct frame_view *f)
 {
 	if (read_user(&w->block[LONE_FRAME], OBJECT_BYTES, w->frame + l->frame_back)) {

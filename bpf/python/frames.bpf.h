@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * Walks the chain of frames, innermost first, into walk_out. What is read of a frame is in
- * frame.bpf.h.
- */
+/* Walks the chain of frames, innermost first, into walk_out. frame.bpf.h reads each of them. */
 #ifndef BPF_FRAMES_H
 #define BPF_FRAMES_H
 
@@ -33,8 +30,8 @@ walk_inline void push_frame(struct walk *w, struct walk_out *out, struct walk_ad
 }
 
 /*
- * Adds a loop whose shim is at @addr and whose outermost frame is @last. A loop without frames
- * isn't added.
+ * Adds an evaluation loop to @addrs. @last is the index of the loop's outermost Python frame, @addr
+ * the address of the loop's own frame (its shim). A loop without Python frames isn't added.
  */
 walk_inline void push_group(struct walk *w, struct walk_addrs *addrs, __u32 last, __u64 addr)
 {
@@ -49,8 +46,8 @@ walk_inline void push_group(struct walk *w, struct walk_addrs *addrs, __u32 last
 
 /*
  * 3.12: do data stack and generators, too, show the walk's first frame as the thread's innermost
- * one? Then its chain of callers is right even if loops' own frames are missing in it: greenlet
- * takes them out, one after the other, before it switches (expose_frames()).
+ * one? Then the chain of callers of that frame is right even if loops' own frames are missing in
+ * the chain. Before greenlet switches, it takes them out, one after the other (expose_frames()).
  */
 walk_global int runs_first(__u32 slot)
 {
@@ -95,7 +92,7 @@ walk_global int prove_inner(__u32 slot, __u64 shim)
 
 /*
  * The frame just read, whose caller is w->frame, is the outermost of its C evaluation loop. @shim:
- * the loop's own frame, 0 where it has none.
+ * the loop's own frame, or 0 if it has none.
  */
 walk_inline void close_group(struct walk *w, struct walk_out *out, struct walk_addrs *addrs,
 			     __u64 shim)
@@ -120,10 +117,10 @@ walk_inline void close_group(struct walk *w, struct walk_out *out, struct walk_a
 
 /*
  * 3.11, 3.12: has the thread left @frame? It has if the frame lies above the top of the data stack.
- * Only an innermost loop that isn't set up yet leads to such a frame. Its chain may even lead to
- * the loop further out, if the frame that called it then lay where the frame that is entered now
- * lies. On 3.11 the thread may still be in a frame that begins where the stack ends, because 3.11
- * takes a frame off the stack before it makes the caller current.
+ * Only an innermost loop that isn't set up yet leads to such a frame. The callers of such a frame
+ * may even lead to the loop further out, if the frame that called it lay where the frame that is
+ * entered now lies. On 3.11 the thread may still be in a frame that begins where the stack ends,
+ * because 3.11 takes a frame off the stack before it makes the caller current.
  */
 walk_inline bool was_left(struct walk *w, const struct py_layout *l, __u64 frame)
 {
@@ -148,16 +145,17 @@ walk_inline bool is_left_over(struct walk *w, const struct py_layout *l, const s
 
 /*
  * The innermost frame hasn't run an instruction yet, and the walk came to @frame by the caller that
- * it has stored. Isn't @frame its true caller? What is stored may be the caller of a frame that lay
- * there before (caller.bpf.h). If @frame is a generator that nobody resumed, for instance, it has
- * called nothing.
+ * it has stored. Isn't @frame the innermost frame's true caller? What is stored may be the caller
+ * of a frame that lay at the same address before (caller.bpf.h). If @frame is a generator that
+ * nobody resumed, for instance, it has called nothing.
  */
 walk_inline bool is_stale_caller(struct walk *w, const struct py_layout *l,
 				 const struct frame_view *f, __u64 frame)
 {
 	if (!w->fresh)
 		return false;
-	if (f->shim) /* a shim that isn't the innermost loop's own frame is no loop's */
+	/* the only shim that may come here is the innermost loop's, which leads to w->outer */
+	if (f->shim)
 		return l->walk == PY_WALK_CFRAME && !w->closed && w->inner == INNER_UNPROVED &&
 		       f->caller != w->outer;
 	if (l->walk == PY_WALK_CFRAME)
@@ -183,7 +181,7 @@ walk_global int call_again(__u32 slot)
 		return 0;
 	w->frame = w->fresh == FRESH && w->n == 1 && !w->closed ? find_caller(w) : 0;
 	w->fresh = FRESH_NOT;
-	w->mark = 0; /* the walk may meet the marked frame again, further out */
+	w->mark = 0; /* the walk may meet the frame in w->mark again, further out */
 	if (!w->frame)
 		walk_end(w, WALK_FRAME_TORN);
 	return 0;
@@ -299,10 +297,11 @@ walk_inline bool is_whole(struct walk *w, const struct py_layout *l)
 }
 
 /*
- * 3.9: a generator waits in a `yield from`, and an exception is thrown into it: its frame becomes
- * the thread's current one, and nothing shows who threw (Objects/genobject.c, _gen_throw). The walk
- * then ends at that generator with frames further in, and f_executing of its frame is 0. A single
- * frame proves nothing: the innermost one isn't executing either while it is entered or left.
+ * On 3.9, if an exception is thrown into a generator that waits in a `yield from`, the generator's
+ * frame becomes the thread's current one, and nothing shows who threw the exception
+ * (Objects/genobject.c, _gen_throw). The walk then ends at that generator with frames further in,
+ * and f_executing of its frame is 0. A single frame proves nothing: the innermost one isn't
+ * executing either while it is entered or left.
  */
 walk_inline int outcome_of_end(struct walk *w)
 {
@@ -368,9 +367,9 @@ walk_inline void name_absence(struct walk *w, const struct py_layout *l)
 		w->outcome = without_python(w, l);
 }
 
-#define WALK_GROUPS 16 /* how many groups one call of walk_groups() walks */
+#define WALK_GROUPS 16 /* how often one call of walk_groups() calls walk_group() */
 
-/* Walks up to WALK_GROUPS groups of frames. Returns 1 if the walk is over. */
+/* Walks up to WALK_GROUPS * GROUP_FRAMES frames. Returns 1 if the walk is over. */
 walk_global int walk_groups(__u32 slot)
 {
 	for (int i = 0; i < WALK_GROUPS; i++)
@@ -379,7 +378,10 @@ walk_global int walk_groups(__u32 slot)
 	return 0;
 }
 
-/* Finds the sampled thread's innermost frame. 0: it has none, or that isn't known. */
+/*
+ * Finds the sampled thread's innermost frame. Returns 0 if the thread has none, or if it can't be
+ * found.
+ */
 walk_global int begin_python(__u32 slot)
 {
 	struct walk *w = walk_state(slot);
@@ -405,12 +407,12 @@ walk_global int begin_python(__u32 slot)
 	return 1;
 }
 
-/* The frames were walked: completes the outcome and the stack's id. */
+/* Completes the outcome and the stack's id when the frames have been walked. */
 walk_inline void end_python(struct walk *w, const struct py_layout *l)
 {
 	if (!w->n && w->outcome == WALK_OK)
 		w->outcome = WALK_NO_PYTHON; /* an evaluation loop is being entered or left */
-	/* that the memory is missing may be the whole cause */
+	/* the whole cause may be that memory with a code object is absent */
 	if (w->outcome == WALK_FRAME_TORN && w->absent[ABSENT_CODE].addr)
 		w->outcome = WALK_CODE_FAULT;
 	name_absence(w, l);

@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The sampled thread's state of the GIL. The thread runs on this CPU and was interrupted, so what
- * only it writes can't change meanwhile. What other threads write (last_holder, locked) may change
- * at any time. A state is given only if no other is possible; see docs/decisions/0007-gil.md.
+ * Finds whether the sampled thread holds the GIL, waits for it, or neither. The thread runs on this
+ * CPU and was interrupted, so what only this thread writes can't change meanwhile. What other
+ * threads write (last_holder, locked) may change at any time. A state is given only if no other
+ * state is possible; see docs/decisions/0007-gil.md.
  *
- * held	     3.13+: tstate.holds_gil is set: take_gil() and drop_gil() write it for their own
- *	     thread.
+ * held	     3.13+: tstate.holds_gil is set. Only take_gil() and drop_gil() write it, each for its
+ *	     own thread.
  *	     3.12: _status.active is set, last_holder is this thread state, and locked is 1.
  *	     (.active alone is also set while PyThreadState_Swap() waits for another interpreter's
  *	     GIL.)
- *	     <= 3.11: this is the current thread state, and locked is 1. Only its own thread makes
- *	     it current (after it took the GIL) and ends that (before it drops it). locked is
- *	     checked because PyEval_ReleaseLock(), long deprecated, left the state current.
+ *	     <= 3.11: the thread's state is the current one, and locked is 1. Only its own thread
+ *	     makes a state current (after taking the GIL) and ends that (before dropping the GIL).
+ *	     locked is checked because PyEval_ReleaseLock(), long deprecated, left the state
+ *	     current.
  * waiting   The thread doesn't hold the GIL, and is in a futex call that waits for one of the GIL's
  *	     words. 3.15: or its thread state says that it wants the GIL.
- * released  It has a thread state, doesn't hold the GIL and doesn't wait for it.
- * none	     It has no thread state: the key or variable is unset.
- * unknown   It is taking or dropping the GIL: the GIL and the thread state disagree on whether the
- *	     thread holds it. Or memory couldn't be read.
+ * released  The thread has a thread state, doesn't hold the GIL and doesn't wait for it.
+ * none	     The thread has no thread state: the key or variable is unset.
+ * unknown   The thread is taking or dropping the GIL: the GIL and the thread state disagree on
+ *	     whether the thread holds it. Or memory couldn't be read.
  */
 #ifndef BPF_GIL_H
 #define BPF_GIL_H
@@ -46,7 +48,7 @@ struct gil_place {
 	__u64 holder, locked, wait;
 };
 
-/* Finds the GIL of a process that has one (2.7-3.11). False: it isn't readable. */
+/* Finds the GIL of a process that has a single one (2.7-3.11). False: it isn't readable. */
 walk_inline bool find_one_gil(const struct walk *w, const struct py_layout *l, struct gil_place *g)
 {
 	g->holder = w->where.gil_holder;
@@ -136,7 +138,9 @@ walk_inline int says_held(struct walk *w, const struct gil_place *g)
 	return w->gil_locked == 1 && w->gil_holder == w->tstate;
 }
 
-/* Of 2.7-3.11: returns the GIL state by the current thread state. */
+/*
+ * For 2.7-3.11: returns the enum gil_state that follows from which thread state is the current one.
+ */
 walk_inline __u8 by_current(struct walk *w, const struct py_layout *l, const struct futex_call *f)
 {
 	struct gil_place g = {};
@@ -159,7 +163,7 @@ walk_inline __u8 by_current(struct walk *w, const struct py_layout *l, const str
 	return without_gil(w, l, &g, f);
 }
 
-/* Of 3.12: returns the GIL state by _status.active. */
+/* For 3.12: returns the enum gil_state that follows from _status.active. */
 walk_inline __u8 by_active(struct walk *w, const struct py_layout *l, const struct futex_call *f)
 {
 	bool active = w->gil_word & l->gil_bit;
@@ -174,13 +178,13 @@ walk_inline __u8 by_active(struct walk *w, const struct py_layout *l, const stru
 		return active && held > 0 ? GIL_HELD : GIL_UNKNOWN;
 	state = without_gil(w, l, &g, f);
 	/*
-	 * The thread waits for another interpreter's GIL, or another thread state has replaced the
-	 * one that took the GIL.
+	 * If _status.active is set all the same, the thread waits for another interpreter's GIL, or
+	 * another thread state has replaced the one that took the GIL.
 	 */
 	return active && state == GIL_RELEASED ? GIL_UNKNOWN : state;
 }
 
-/* Of 3.13 and later: returns the GIL state by holds_gil. */
+/* For 3.13 and later: returns the enum gil_state that follows from holds_gil. */
 walk_inline __u8 by_holding(struct walk *w, const struct py_layout *l, const struct futex_call *f)
 {
 	struct gil_place g = {};
@@ -188,15 +192,15 @@ walk_inline __u8 by_holding(struct walk *w, const struct py_layout *l, const str
 	if (w->gil_word & l->gil_bit)
 		return GIL_HELD;
 	/*
-	 * take_gil() sets holds_gil last. Before that, it may be in a futex call that wakes the
-	 * thread that gave it the GIL.
+	 * take_gil() sets holds_gil last. Before that, the thread may be in a futex call that wakes
+	 * the thread from which it got the GIL.
 	 */
 	if (f->op >= 0 && (!find_gil(w, l, &g) || says_held(w, &g)))
 		return GIL_UNKNOWN;
 	return without_gil(w, l, &g, f);
 }
 
-/* Of free-threaded builds: returns the GIL state. `enabled` is the first word of the GIL. */
+/* For free-threaded builds: returns the enum gil_state. `enabled` is the first word of the GIL. */
 walk_inline __u8 by_enabled(const struct walk *w, const struct py_layout *l)
 {
 	__u64 gil = 0;

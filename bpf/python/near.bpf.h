@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Reads code objects, names and line tables, for versions where each has to be read (up to 3.10).
- * Objects that were created one after another while a module was loaded lie next to each other,
- * each size in pages of its own (Objects/obmalloc.c). So when a second object of a kind is met in
- * the same NEAR_BYTES, all of these bytes are read: one read for up to twenty objects. Later
- * samples read them all as soon as they meet the first object. The frames of these versions lie
- * anywhere, so frames.bpf.h doesn't need walk.block for them.
+ * Objects that were created one after another while a module was loaded lie next to each other, if
+ * they have the same size: each size has pages of its own (Objects/obmalloc.c). So when a second
+ * object of a kind is met in the same NEAR_BYTES, all of these bytes are read: one read for up to
+ * twenty objects. Later samples read them all as soon as they meet the first object. The frames of
+ * these versions lie anywhere, so frames.bpf.h doesn't need walk.block for them.
  */
 #ifndef BPF_NEAR_H
 #define BPF_NEAR_H
@@ -79,7 +79,7 @@ walk_inline bool read_lone(struct walk *w, __u32 lone, __u64 addr, __u64 n)
 /*
  * Reads an object that isn't in w->block yet. The first of a kind in NEAR_BYTES is read alone, so
  * that stacks whose functions lie far apart cost no more than if every object was read alone.
- * Returns its offset in w->block, or -1. Sets w->got.
+ * Returns the object's offset in w->block, or -1. Sets w->got.
  */
 walk_global int read_near(__u32 slot, __u32 kind, __u64 addr, __u64 n, __u64 most)
 {
@@ -105,8 +105,9 @@ walk_global int read_near(__u32 slot, __u32 kind, __u64 addr, __u64 n, __u64 mos
 }
 
 /*
- * Offset in walk.block of the @n bytes at @addr, or -1. NEAR_BYTES don't cross the end of a page.
- * Sets w->got to how many bytes from @addr on w->block has; up to @most if they were read alone.
+ * Returns the offset in walk.block of the @n bytes at @addr, or -1. (NEAR_BYTES don't cross the end
+ * of a page.) Sets w->got to how many bytes from @addr on walk.block has. If the bytes are read
+ * alone, up to @most are read.
  */
 walk_inline __s32 load_near(struct walk *w, enum near_kind kind, __u64 addr, __u32 n, __u32 most)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Finds the thread's innermost frame where its evaluation loop can't be relied on. 3.11 and 3.12
- * publish an evaluation loop's _PyCFrame before they fill it (Python/ceval.c,
+ * Finds the thread's innermost frame when what its innermost evaluation loop says can't be relied
+ * on. 3.11 and 3.12 publish an evaluation loop's _PyCFrame before they fill it (Python/ceval.c,
  * _PyEval_EvalFrameDefault); until then the _PyCFrame holds what an earlier loop left there. The
  * last frame of the data stack and the generator that was resumed last are right even then. On 3.12
  * a loop's own frame (its shim), next to its _PyCFrame, shows which frames belong to the loop.
@@ -73,9 +73,9 @@ walk_inline bool load_resumed_before(struct walk *w, const struct py_layout *l)
  * Is generator w->resumed just being entered? Its caller is stored in its frame when it is entered,
  * and removed when it is left (Objects/genobject.c, gen_send_ex2(); Python/bytecodes.c,
  * YIELD_VALUE). So the generator is being entered as long as its frame has no caller. On 3.12, if a
- * loop begins with the generator, its caller is the loop's own frame. Then it is still being
- * entered until it is that loop's current frame. 3.11 stores the caller too early to show that.
- * (Cython's generators have no such frame.)
+ * loop begins with the generator, the generator's caller is the loop's own frame. Then the
+ * generator is still being entered until it is that loop's current frame. 3.11 stores the caller
+ * too early to show that. (Cython's generators have no such frame.)
  */
 walk_inline bool is_entered(struct walk *w, const struct py_layout *l)
 {
@@ -93,10 +93,11 @@ walk_inline bool is_entered(struct walk *w, const struct py_layout *l)
 }
 
 /*
- * The thread's innermost frame by its data stack and its generators; 0: they don't show it. A frame
- * that is just being entered (the last one of the data stack, or the generator that was resumed
- * last) is left out, and w->entered is set. w->entered is also set if memory isn't readable.
- * w->found: the same frame, even if it hasn't run; 0: no frame runs; or NOT_FOUND.
+ * Returns the thread's innermost frame as its data stack and its generators show it; 0: they don't
+ * show it. A frame that is just being entered (the last one of the data stack, or the generator
+ * that was resumed last) is left out, and w->entered is set. w->entered is also set if memory isn't
+ * readable. Sets w->found to the same frame, even if it hasn't run an instruction; to 0 if no frame
+ * runs; or to NOT_FOUND.
  */
 walk_global __u64 find_running(__u32 slot)
 {
@@ -162,8 +163,8 @@ walk_global int is_not_innermost(__u32 slot, int stacked)
 }
 
 /*
- * The caller of generator @frame, which has none stored, because it is just being resumed or left.
- * 0: it isn't found.
+ * Returns the caller of generator @frame, which has no caller stored, because the generator is just
+ * being resumed or left. 0: the caller isn't found.
  */
 walk_global __u64 find_resumer(__u32 slot, __u64 frame)
 {

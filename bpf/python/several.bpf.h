@@ -18,7 +18,8 @@
 walk_inline const struct proc_several *walk_several(__u32 tgid);
 
 /*
- * so long after the sample's beginning no more interpreters are looked at: the best so far is taken
+ * when a sample has taken this long, no more interpreters are looked at; the best one so far is
+ * taken
  */
 #define CHOOSE_NS 150000
 

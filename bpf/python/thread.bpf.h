@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Finds the sampled thread's PyThreadState and its innermost frame. Facts per version: pthread key
- * (3.6-3.14), TLS variable (3.15), gilstate.tstate_current (<= 3.11), list of thread states by
- * thread_id (2.7).
+ * Finds the sampled thread's PyThreadState and its innermost frame. How they are found depends on
+ * the version: pthread key (3.6-3.14), TLS variable (3.15), gilstate.tstate_current (<= 3.11), list
+ * of thread states by thread_id (2.7).
  */
 #ifndef BPF_THREAD_H
 #define BPF_THREAD_H
@@ -74,7 +74,10 @@ walk_inline __u64 glibc_key_value(struct walk *w, __u32 key)
 
 walk_inline __u64 key_value(struct walk *w)
 {
-	/* From 3.7 on a Py_tss_t {is_initialized, key}; in 3.6 an int alone, -1: not set. */
+	/*
+	 * 3.7+: the members of Py_tss_t, is_initialized and key. 3.6 has the key alone, -1 if it
+	 * isn't set.
+	 */
 	__s32 tss[2] = {1, -1};
 	const struct py_layout *l = walk_layout(w->where.layout);
 	__u32 key;
@@ -126,8 +129,8 @@ walk_inline __u64 dtv_value(struct walk *w, __u64 pair_addr)
 }
 
 /*
- * The variable by the word that the loader stored: its offset from the thread pointer or, if that
- * isn't fixed, the address of a pair (module, offset).
+ * Returns the value of the TLS variable. The word that the loader stored is the variable's offset
+ * from the thread pointer or, if that isn't fixed, the address of a pair (module, offset).
  */
 walk_inline __u64 word_value(struct walk *w)
 {
@@ -281,8 +284,9 @@ walk_inline bool find_listed_tstate(struct walk *w, const struct py_layout *l)
 }
 
 /*
- * <= 3.11: reads the current thread state into w->tstate. From 3.7 on the GIL lies shortly before
- * it (_PyRuntime.ceval.gil and .gilstate): the same read gets its fields.
+ * <= 3.11: reads the address of the current thread state into w->tstate. From 3.7 on the GIL lies
+ * shortly before that address in _PyRuntime (.ceval.gil and .gilstate), so the same read gets the
+ * GIL's fields.
  */
 walk_inline bool read_current(struct walk *w)
 {
@@ -444,8 +448,9 @@ walk_inline bool find_frame(struct walk *w, const struct py_layout *l)
 }
 
 /*
- * Does the thread run Python in the interpreter w->where? A greater value is a better answer: best
- * is one whose GIL it holds, then one where it has frames.
+ * Does the thread run Python in the interpreter w->where? A greater value is a better answer. The
+ * best interpreter is one whose GIL the thread holds, the next best is one where the thread has
+ * frames.
  */
 enum runs { RUNS_NOT, RUNS_UNKNOWN, RUNS_FRAMES, RUNS_WITH_GIL };
 
