@@ -11,7 +11,8 @@
 #define ZDEBUG_HEAD 12
 
 /*
- * A packed section may claim any size: libdw allocates that much, and unpacks the section at once.
+ * Returns how many bytes the section has when it is unpacked. A packed section may claim any size.
+ * libdw allocates that much, and unpacks the whole section.
  */
 static uint64_t unpacked_bytes(Elf_Scn *scn, const GElf_Shdr *sh, const char *name)
 {
@@ -47,7 +48,10 @@ static bool strings_end(Elf_Scn *scn, const GElf_Shdr *sh, const char *name)
 
 typedef bool section_fn(int fd, Elf_Scn *scn, const GElf_Shdr *sh, const char *name, void *arg);
 
-/* Calls @fn for each section that libdw reads. False: there is none, or @fn returned false. */
+/*
+ * Calls @fn for each section that libdw reads. False: the names of sections can't be read, or @fn
+ * returned false.
+ */
 static bool debug_sections(Elf *elf, int fd, section_fn *fn, void *arg)
 {
 	Elf_Scn *scn = NULL;
@@ -76,7 +80,7 @@ static bool add_bytes(int fd, Elf_Scn *scn, const GElf_Shdr *sh, const char *nam
 {
 	uint64_t *sum = arg;
 
-	/* A packed section says in its own head how long it is unpacked. */
+	/* A packed section says in its own head how many bytes it has when it is unpacked. */
 	if (((sh->sh_flags & SHF_COMPRESSED) || str_starts(name, ".zdebug_")) &&
 	    (sh->sh_size > DWARF_BYTES_MAX || !elf_fetch_section(fd, sh))) {
 		*sum += DWARF_BYTES_MAX + 1;

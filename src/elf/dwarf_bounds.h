@@ -10,9 +10,9 @@
 #include <stdint.h>
 
 /*
- * Returns how many bytes all sections that libdw will read at once have, unpacked. The result is
- * above DWARF_BYTES_MAX also if they exceed what is left of the thread's slice (base/work/slice.h).
- * 0: there are none, or libdw can't read them safely.
+ * Returns the sum of the unpacked sizes of all sections that libdw will read. The result is above
+ * DWARF_BYTES_MAX also if the sum exceeds the memory that is left of the thread's slice
+ * (base/work/slice.h). 0: there are no such sections, or libdw can't read them safely.
  */
 uint64_t dwarf_sections_bytes(Elf *elf, int fd);
 

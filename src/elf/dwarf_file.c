@@ -14,7 +14,7 @@
 #include "elf/dwarf_bounds.h"
 #include "elf/elf_sections.h"
 
-#define RANGES_MAX (16u << 20)	 /* the most address ranges, of units and of functions each */
+#define RANGES_MAX (16u << 20)	 /* the most address ranges of units, and as many of functions */
 #define LINE_BYTES 64		 /* how many bytes of memory libdw takes for one line */
 #define NO_ALT	   ((Dwarf *)-1) /* libdw's sign for "no alternate debug file found" */
 
@@ -27,7 +27,7 @@ typedef VEC(struct dwarf_range) dwarf_ranges_vec;
 
 struct dwarf_file {
 	Elf *elf, *alt_elf;
-	/* descriptors of copies of files that are far (base/system/far.h); -1: the file isn't far */
+	/* descriptors of copies of the files, if these are far (base/system/far.h); else -1 */
 	int copy, alt_copy;
 	Dwarf *dwarf, *alt;
 	bool indexed;
@@ -153,8 +153,8 @@ static int add_ranges(dwarf_ranges_vec *list, Dwarf_Die *die)
 }
 
 /*
- * Returns the range that covers @addr; of several, the one that starts last. Units and functions
- * hardly overlap.
+ * Returns the range that covers @addr. If several do, returns the one that starts last. (The ranges
+ * of units or functions hardly overlap.)
  */
 static const struct dwarf_range *find_range(const dwarf_ranges_vec *list, uint64_t addr)
 {
@@ -172,7 +172,7 @@ static void sort(dwarf_ranges_vec *list)
 		qsort(list->v, list->n, sizeof(*list->v), compare);
 }
 
-/* The rest of a split unit is in a .dwo file, and libdw would open whatever path the unit names. */
+/* Is a part of the unit in a .dwo file? libdw would open whatever path the unit names. */
 static bool is_split(Dwarf_Die *unit)
 {
 	Dwarf_Attribute attr;
@@ -181,7 +181,9 @@ static bool is_split(Dwarf_Die *unit)
 	       dwarf_attr(unit, DW_AT_GNU_dwo_name, &attr);
 }
 
-/* Lists the units of the file. One that can't be read ends the list; those before it count. */
+/*
+ * Lists the units of the file. A unit that can't be read ends the list; the units before it count.
+ */
 static void index_units(struct dwarf_file *d)
 {
 	Dwarf_Off at = 0, next;
@@ -239,8 +241,8 @@ static int index_functions(dwarf_ranges_vec *list, Dwarf_Die *die, int depth)
 }
 
 /*
- * The functions of @unit, indexed when first asked for. All indexes are kept: stacks go from unit
- * to unit, and indexing one takes milliseconds. NULL: no memory.
+ * Returns the functions of @unit, which are indexed when they are first asked for. All indexes are
+ * kept: stacks go from unit to unit, and to index a unit takes milliseconds. NULL: no memory.
  */
 static const dwarf_ranges_vec *unit_functions(struct dwarf_file *d, Dwarf_Die *unit)
 {
@@ -332,7 +334,10 @@ static bool inner_scope(Dwarf_Die *die, uint64_t addr, Dwarf_Die *ret)
 	return false;
 }
 
-/* The scopes at @addr: [n - 1] is @function itself, [0] what was inlined last. */
+/*
+ * Gets @function and the functions inlined into it whose code is at @addr, at most @max. ret[0] is
+ * the innermost one, the last one is @function itself. Returns their number.
+ */
 static size_t scopes(Dwarf_Die *function, uint64_t addr, Dwarf_Die *ret, size_t max)
 {
 	Dwarf_Die at = *function, inner;

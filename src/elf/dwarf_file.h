@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Lines and inlined functions by DWARF (2 to 5, what libdw reads). The only file that includes
- * libdw. Everything is read into memory, nothing is mapped (a truncated mapping raises SIGBUS). It
- * is indexed when first asked for: by unit, and in a unit by function. The input is hostile: depth
- * and number are bounded. libdw itself is fuzzed upstream; it runs only where the user asks for
- * DWARF.
+ * Finds lines and inlined functions in DWARF (versions 2 to 5, those that libdw reads). Everything
+ * is read into memory, nothing is mapped (a truncated mapping raises SIGBUS). The DWARF is indexed
+ * when it is first asked for: by unit, and in a unit by function. The input is hostile: depth and
+ * number are bounded. libdw itself is fuzzed upstream; it runs only where the user asks for DWARF.
  */
 #ifndef ELF_DWARF_FILE_H
 #define ELF_DWARF_FILE_H
@@ -39,9 +38,9 @@ struct dwarf_call {
 };
 
 /*
- * @fd is borrowed during the call. 0; -ENODATA: the file has no DWARF; -EFBIG: it is more than
- * DWARF_BYTES_MAX, or than the memory of the thread's slice (base/work/slice.h); -errno. Each with
- * a message that has @name.
+ * @fd is borrowed during the call. 0; -ENODATA: the file has no DWARF; -EFBIG: the file has more
+ * DWARF than DWARF_BYTES_MAX, or than the thread's slice (base/work/slice.h) has memory for;
+ * -errno. Each error has a message with @name.
  */
 _must_use_ int dwarf_file_open(int fd, const char *name, struct dwarf_file **ret);
 void dwarf_file_free(struct dwarf_file *d); /* @d may be NULL */
@@ -50,8 +49,9 @@ void dwarf_file_free(struct dwarf_file *d); /* @d may be NULL */
 size_t dwarf_file_bytes(const struct dwarf_file *d);
 
 /*
- * Gets the build id of the file to which dwz moved parts that several files have. Returns its
- * length; 0: there is no such file. libdw would open any path itself.
+ * Gets the build id of the file to which dwz moved parts that several files have. Returns the
+ * length of the id; 0: there is no such file. The caller has to open that file
+ * (dwarf_file_set_alt()), because libdw would open whatever path is named.
  */
 size_t dwarf_file_alt_id(const struct dwarf_file *d, uint8_t id[static ELF_BUILD_ID_MAX]);
 

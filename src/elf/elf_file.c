@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Opens an ELF file: reads its header and program headers. The program headers are read once, here:
- * they alone say what of the file is where in a process's memory. Section headers may be missing or
- * wrong.
+ * only they say which part of the file lies where in a process's memory. Section headers may be
+ * missing or wrong.
  */
 #include <elf.h>
 #include <unistd.h>
@@ -27,7 +27,10 @@ static int add_segment(struct elf_file *f, const GElf_Phdr *ph)
 		f->is_program = true;
 	if (ph->p_type != PT_LOAD || !ph->p_memsz || f->loads.n >= LOADS_MAX)
 		return 0;
-	/* A segment that wraps around can't be loaded. Left out, so that nobody has to check. */
+	/*
+	 * A segment that wraps around can't be loaded. It is left out, so that nobody else has to
+	 * check.
+	 */
 	if (load.vaddr + load.memsz < load.vaddr || load.offset + load.filesz < load.offset)
 		return 0;
 	return vec_push(&f->loads, load);
@@ -54,8 +57,8 @@ static int read_segments(struct elf_file *f)
 }
 
 /*
- * A count that doesn't fit into the file's header is stored in the header of section 0 (gABI), that
- * of program headers too.
+ * Does the file claim too many section headers or program headers? A number of them that doesn't
+ * fit into the file's header is stored in the header of section 0 (gABI).
  */
 static bool has_too_many_headers(int fd)
 {
@@ -65,7 +68,10 @@ static bool has_too_many_headers(int fd)
 	if (pread(fd, &eh, sizeof(eh), 0) != sizeof(eh) || memcmp(eh.e_ident, ELFMAG, SELFMAG) ||
 	    eh.e_ident[EI_CLASS] != ELFCLASS64 || !eh.e_shoff ||
 	    (eh.e_shnum && eh.e_phnum != PN_XNUM))
-		/* libelf refuses the file itself, or its counts fit into two bytes: not too many */
+		/*
+		 * either libelf refuses the file, or the numbers fit into two bytes and aren't too
+		 * large
+		 */
 		return false;
 	return pread(fd, &first, sizeof(first), (off_t)eh.e_shoff) == sizeof(first) &&
 	       (first.sh_size > HEADERS_MAX || first.sh_info > HEADERS_MAX);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * An ELF file as the profiler needs it: identity, segments, symbols, relocations, initial data.
- * Only this room and unwind include libelf. Files come from target processes and may change while
+ * Only src/elf and src/unwind include libelf. Files come from target processes and may change while
  * they are read: nothing is mapped (a truncated mapping raises SIGBUS), and every offset is
  * checked. Only 64-bit little-endian files of x86-64 and AArch64 are accepted. If the thread has a
  * slice (base/work/slice.h), tables are read no further than it allows.
@@ -42,7 +42,10 @@ struct elf_symbol {
 	uint8_t bind; /* the symbol's binding, STB_*: 0 LOCAL, 1 GLOBAL, 2 WEAK */
 };
 
-/* A relocation record; @symbol is NULL or the name (valid until elf_file_free()). */
+/*
+ * A relocation record. .symbol is the name of the symbol that it refers to (valid until
+ * elf_file_free()), or NULL.
+ */
 struct elf_reloc {
 	uint64_t vaddr;
 	int64_t addend;
@@ -92,8 +95,8 @@ size_t elf_file_build_id(struct elf_file *f, uint8_t id[static ELF_BUILD_ID_MAX]
 
 /*
  * Reads @n bytes of memory at @vaddr as they are at the program's start: from the file, zeros
- * between p_filesz and p_memsz. Relocations aren't applied. Returns how many of the @n bytes lie in
- * one segment (0: none).
+ * between p_filesz and p_memsz. Relocations aren't applied. Returns how many bytes were read: fewer
+ * than @n if the segment or the file ends before, 0 if no segment has @vaddr.
  */
 size_t elf_file_read(const struct elf_file *f, uint64_t vaddr, void *buf, size_t n);
 
@@ -103,7 +106,10 @@ size_t elf_file_read_constant(const struct elf_file *f, uint64_t vaddr, void *bu
 /* Reads the u64 at @vaddr. True if all its 8 bytes can be read. */
 bool elf_file_read_u64(const struct elf_file *f, uint64_t vaddr, uint64_t *ret);
 
-/* Finds where in the file the byte is that is loaded at @vaddr; false if no byte of the file is. */
+/*
+ * Gets the offset in the file of the byte that is loaded at @vaddr; false if no byte of the file is
+ * loaded there.
+ */
 bool elf_file_offset(const struct elf_file *f, uint64_t vaddr, uint64_t *ret);
 
 /* Finds the section called @name; false if there is none (or no section headers at all). */
@@ -141,28 +147,28 @@ size_t elf_file_find_in(struct elf_file *f, bool dynamic, const char *const *nam
 			struct elf_symbol *ret, size_t n);
 
 /*
- * The relocation that writes to @vaddr (from SHT_RELA tables that are loaded); false if there is
- * none. The first call sorts all relocations.
+ * Gets the relocation that writes to @vaddr (from SHT_RELA tables that are loaded); false if there
+ * is none. The first call sorts all relocations.
  */
 bool elf_file_reloc(struct elf_file *f, uint64_t vaddr, struct elf_reloc *ret);
 
 /*
- * The pointer in memory at @vaddr after loading at bias 0: a relative relocation's addend, a
- * symbol's value, else the bytes in the file (also for packed relative relocations). False: it
- * can't be read, or belongs to another file.
+ * Gets the pointer that is in memory at @vaddr after the file was loaded at bias 0. It is a
+ * relative relocation's addend, a symbol's value, or else the bytes in the file (also for packed
+ * relative relocations). False: it can't be read, or the symbol is in another file.
  */
 bool elf_file_pointer(struct elf_file *f, uint64_t vaddr, uint64_t *ret);
 
 /*
- * DT_NEEDED number @i and DT_SONAME, cut at 255 bytes; NULL if there is none. Valid until the next
- * call of one of them, or of elf_file_runpath().
+ * Return the string of DT_NEEDED number @i and of DT_SONAME, cut off at 255 bytes; NULL if there is
+ * none. Valid until the next call of one of them, or of elf_file_runpath().
  */
 const char *elf_file_needed(struct elf_file *f, size_t i);
 const char *elf_file_soname(struct elf_file *f);
 
 /*
- * DT_RUNPATH or DT_RPATH, as it is in the file; NULL if there is none. Valid until the next call of
- * this function, elf_file_needed() or elf_file_soname().
+ * Returns the string of DT_RUNPATH or DT_RPATH, as it is in the file; NULL if there is none. Valid
+ * until the next call of this function, elf_file_needed() or elf_file_soname().
  */
 const char *elf_file_runpath(struct elf_file *f);
 

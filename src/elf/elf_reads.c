@@ -127,7 +127,7 @@ static size_t read_all(const struct elf_file *f, uint64_t offset, void *buf, siz
 	return got;
 }
 
-/* The block that holds @offset; it is read unless it was the last one read. */
+/* Returns the block that holds @offset. Reads it unless it is the block that was read last. */
 static const struct elf_block *block_at(const struct elf_file *f, uint64_t offset)
 {
 	struct elf_reads *r = f->reads;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What was read of an ELF file: the ranges of bytes, in order, and a hash over them. Whoever caches
- * results of a file stores this with them. The results then hold for every file that has the same
- * bytes in these ranges. The hash is taken from the bytes that were used, not from a second
+ * Notes what was read of an ELF file: the ranges of bytes, in order, and a hash over them. Whoever
+ * caches results of a file stores this with them. The results then hold for every file that has the
+ * same bytes in these ranges. The hash is taken from the bytes that were used, not from a second
  * read: the file's owner may change it in between.
  */
 #ifndef ELF_ELF_READS_H
@@ -29,7 +29,7 @@ struct elf_reads {
 	elf_place_vec places;
 	VEC(uint32_t) sections;	 /* indexes of the sections whose bytes are in .hash */
 	struct elf_block *block; /* the block of the file that small reads are served from */
-	/* something of the file was read without being noted here: the hash proves nothing */
+	/* something of the file was read without being noted here, so the hash proves nothing */
 	bool lost;
 };
 
@@ -37,8 +37,9 @@ void elf_reads_init(struct elf_reads *r);
 void elf_reads_fini(struct elf_reads *r);
 
 /*
- * From now on reads of @f are noted in @r (borrowed), its headers at once. One @r may take the
- * reads of several opens of one file, one after another. @r NULL: noting ends.
+ * From this call on, what is read of @f is noted in @r (borrowed). The headers of @f are noted at
+ * once. One @r may serve for a file that is opened several times, one after another. @r NULL:
+ * nothing more is noted.
  */
 void elf_file_note_reads(struct elf_file *f, struct elf_reads *r);
 

@@ -35,8 +35,8 @@ Elf_Scn *elf_next_section(struct elf_file *f, Elf_Scn *scn, uint32_t type, GElf_
 }
 
 /*
- * elf_is_string_table() reads the last byte by itself. Its result depends on that byte, so the
- * whole section is noted as read.
+ * elf_is_string_table() reads the section's last byte without noting it. The result depends on that
+ * byte, so the whole section is noted as read here.
  */
 bool elf_reads_strings(struct elf_file *f, size_t i, size_t max_bytes)
 {
@@ -53,8 +53,9 @@ bool elf_reads_strings(struct elf_file *f, size_t i, size_t max_bytes)
 }
 
 /*
- * Spends work for a section's bytes. Only the first time, because libelf keeps the bytes, and each
- * relocation asks for its sections again.
+ * Charges the thread's slice (base/work/slice.h) for a section's bytes, but only the first time:
+ * libelf keeps the bytes, and each relocation asks for its sections again. False: the slice is used
+ * up.
  */
 static bool pay_for(struct elf_file *f, const Elf_Scn *scn, uint64_t bytes)
 {
@@ -126,7 +127,7 @@ bool elf_eh_frame_hdr(struct elf_file *f, GElf_Phdr *ret)
 	return false;
 }
 
-/* The GNU build id in one block of notes; number of bytes, 0 = none. */
+/* Gets the GNU build id from one block of notes. Returns its number of bytes, 0 = none. */
 static size_t note_build_id(Elf_Data *data, uint8_t *id)
 {
 	size_t at = 0, name, desc, next;
@@ -215,8 +216,8 @@ static size_t read_dynamic(struct elf_file *f, const GElf_Shdr *sh, Elf64_Dyn *r
 }
 
 /*
- * The string of dynamic entry number @i with @tag. Only that string is read: libtorch's string
- * table has 30 MB.
+ * Returns the string of the entry number @i with @tag in .dynamic. Only that string is read:
+ * libtorch's string table has 30 MB.
  */
 static const char *dynamic_string(struct elf_file *f, int64_t tag, size_t i)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The open file, and sections whose claims have been checked. For the rooms that read sections: elf
- * and unwind.
+ * The open file, and functions that read its sections after checking what their headers claim. For
+ * src/elf and src/unwind.
  */
 #ifndef ELF_ELF_SECTIONS_H
 #define ELF_ELF_SECTIONS_H
@@ -45,7 +45,7 @@ struct elf_file {
 	size_t shstrndx;
 	/* index of the section that was last found to be a string table, 0 = none */
 	size_t strings;
-	/* Sections whose bytes pay_for() charged last: one relocation needs 3 of them. */
+	/* The sections for which pay_for() charged last. One relocation needs 3 sections. */
 	const Elf_Scn *paid[8];
 	size_t n_paid; /* how many sections were ever put into .paid, a ring */
 	VEC(struct elf_load) loads;
@@ -59,46 +59,48 @@ struct elf_file {
 };
 
 /*
- * elf_reads.c: reads as pread() does, as far as the file goes. This function reads all bytes of the
- * file that libelf doesn't read.
+ * In elf_reads.c: reads as pread() does, but fewer than @n bytes only if the file ends or can't be
+ * read. All bytes of the file that libelf doesn't read are read here.
  */
 size_t elf_read_at(const struct elf_file *f, uint64_t offset, void *buf, size_t n);
 /*
- * Whoever reads the file in another way than by elf_read_at() notes it: bytes as they were read, or
- * a whole section.
+ * Notes in @r what was read in another way than by elf_read_at(): bytes as they were read, or a
+ * whole section.
  */
 void elf_reads_add(struct elf_reads *r, uint64_t offset, const void *bytes, uint64_t n);
 void elf_reads_add_section(struct elf_reads *r, Elf_Scn *scn);
 
 /*
- * Opens by libelf, which allocates memory for as many headers as the file claims to have; with
- * holes a file can be of any size. NULL: it isn't ELF, or claims too many headers.
+ * Opens a file with libelf, unless it claims to have too many headers. (libelf allocates memory for
+ * as many as it claims. With holes a file can be of any size.) NULL: it isn't ELF, claims too many
+ * headers, or its headers can't be read.
  */
 Elf *elf_open_bounded(int fd);
 
 /*
  * Fetches the bytes of a section of a file that may be far (base/system/far.h), before libelf reads
- * them. False: they don't come.
+ * them. False: the file system doesn't give them.
  */
 bool elf_fetch_section(int fd, const GElf_Shdr *sh);
 
 /*
- * May section @i be read as strings? elf_strptr() reads a section of any size into memory, and if
- * that doesn't end with a NUL, it searches the end of a string in the memory behind it.
+ * May section @i be read as strings? elf_strptr() reads a section of any size into memory. If the
+ * section doesn't end with a NUL, elf_strptr() searches for the end of a string in the memory
+ * behind it.
  */
 bool elf_is_string_table(Elf *elf, int fd, size_t i, size_t max_bytes);
 /* As elf_is_string_table(), for section @i of @f; the section is noted as read. */
 bool elf_reads_strings(struct elf_file *f, size_t i, size_t max_bytes);
 
-/* The next section of @type after @scn (NULL: the first one), with its header. */
+/* Returns the next section of @type after @scn (NULL: the first one), and its header in *@sh. */
 Elf_Scn *elf_next_section(struct elf_file *f, Elf_Scn *scn, uint32_t type, GElf_Shdr *sh);
 
-/* The first section called @name, with its header, or NULL. */
+/* Returns the first section called @name, and its header in *@sh; or NULL. */
 Elf_Scn *elf_named_section(struct elf_file *f, const char *name, GElf_Shdr *sh);
 
 /*
- * The bytes of section @scn, whose header is @sh. NULL: they are missing, broken, absurdly large,
- * or too many for the thread's slice (base/work/slice.h). Owned by the file.
+ * Returns the bytes of section @scn, whose header is @sh. NULL: they are missing, broken, absurdly
+ * large, or too many for the thread's slice (base/work/slice.h). Owned by the file.
  */
 Elf_Data *elf_section_data(struct elf_file *f, Elf_Scn *scn, const GElf_Shdr *sh);
 

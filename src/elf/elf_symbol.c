@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Symbols and relocations: names to addresses, and what the loader writes where. */
+/* Finds symbols and relocations: which address a name has, and what the loader writes where. */
 #include <elf.h>
 #include "base/work/slice.h"
 #include "elf/elf_sections.h"
 
-#define LOOK_APART 4096 /* work is spent in one step for this many entries of a table */
+#define LOOK_APART 4096 /* for so many entries of a table, work is spent at once */
 
 /*
- * Is section @i a string table? Each relocation asks, and a file has 30,000, all with one string
- * table.
+ * Is section @i a string table? The last one that was found is kept in f->strings: each relocation
+ * asks, and a file has 30,000 relocations, all with one string table.
  */
 static bool are_strings(struct elf_file *f, size_t i)
 {
@@ -113,7 +113,7 @@ bool elf_file_symbol(struct elf_file *f, const char *name, struct elf_symbol *re
 	return elf_file_find(f, &name, ret, 1) == 1;
 }
 
-/* Name and value of symbol @i in the table that a relocation section links to. */
+/* Gets name and value of symbol @i in section @table, to which a relocation section links. */
 static void reloc_symbol(struct elf_file *f, size_t table, size_t i, struct elf_reloc *ret)
 {
 	Elf_Scn *scn = i ? elf_getscn(f->elf, table) : NULL;
@@ -155,7 +155,10 @@ static int add_refs(struct elf_file *f, Elf_Scn *scn, const GElf_Shdr *sh)
 	return r;
 }
 
-/* Sorts the relocations by address. If they are too many or memory runs out, none is found. */
+/*
+ * Sorts the relocations by address. If there are too many of them, or memory or the thread's slice
+ * runs out, some or all are left out.
+ */
 static void sort_relocs(struct elf_file *f)
 {
 	Elf_Scn *scn = NULL;

@@ -13,7 +13,9 @@ struct head {
 	uint32_t count;
 };
 
-/* The form that GNU ld, lld, mold and BOLT write: one encoding for each part. */
+/*
+ * Has the table the form that GNU ld, lld, mold and BOLT write? They always use the same encodings.
+ */
 static bool is_known(const struct head *h)
 {
 	enum { PCREL_SDATA4 = 0x1b, UDATA4 = 0x03, DATAREL_SDATA4 = 0x3b };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where functions begin, by the search table of .eh_frame_hdr. Stripped files have it too, and it
- * is read without the call frame information that it points to.
+ * Finds where functions begin, in the search table of .eh_frame_hdr. Stripped files have this table
+ * too. It is read without the call frame information that it points to.
  */
 #ifndef ELF_FUNCTION_STARTS_H
 #define ELF_FUNCTION_STARTS_H
@@ -14,8 +14,9 @@ struct function_starts {
 };
 
 /*
- * Reads the table; it takes at most 8 MiB of memory while it is in use. 0, with *@ret empty, if
- * there is no table in the form that linkers write; -ENOMEM. function_starts_fini() in every case.
+ * Reads the table, which takes at most 8 MiB of memory while it is in use. Returns 0 or -ENOMEM.
+ * *@ret is empty if the file has no table in the form that linkers write. function_starts_fini() is
+ * to be called in every case.
  */
 _must_use_ int function_starts_read(struct elf_file *f, struct function_starts *ret);
 void function_starts_fini(struct function_starts *s);
