@@ -52,7 +52,7 @@ void unwind_cache_free(struct unwind_cache *c)
 }
 
 /*
- * Takes the file rights of the cache's user, in this thread only, unlike setuid() (setfsuid(2)).
+ * Takes the file rights of the cache's user. setfsuid(2) changes this thread only, unlike setuid().
  * The kernel then withdraws root's rights over others' files. leave() restores the capabilities
  * that were in effect before.
  */
@@ -101,7 +101,7 @@ static int open_dir(const struct unwind_cache *c, bool make)
 	if (fd < 0)
 		return err_sys(-errno, "can't open '%s'", c->path);
 	if (!unwind_cache_is_ours(fd, c->uid, S_IFDIR, &st))
-		return err_set(-EPERM, "'%s' isn't used: others can write it", c->path);
+		return err_set(-EPERM, "'%s' isn't used: other users can write to it", c->path);
 	return TAKE_FD(fd);
 }
 
@@ -138,8 +138,8 @@ static void file_name(const struct unwind_cache_key *key, char name[static NAME_
 
 /*
  * Is it certain that only root and the cache's user can write to this file? Where set-user-id
- * programs are disabled (on a user's medium, on FUSE), root doesn't believe what the file system
- * says of owners. On other file systems the kernel itself sets ctime.
+ * programs are disabled (on a user's medium, on FUSE), what the file system says of owners isn't
+ * believed. On other file systems the kernel itself sets ctime.
  */
 static bool is_out_of_reach(const struct unwind_cache *c, int fd, const struct stat *st)
 {
@@ -161,7 +161,7 @@ static struct unwind_cache_version version_of(const struct unwind_cache *c, int 
 }
 
 /*
- * A file counts as settled once it hasn't changed for so long: two changes within one tick of its
+ * A file counts as settled once it hasn't changed for this long. Two changes within one tick of the
  * file system's clock have the same time, and look like one.
  */
 #define SETTLED_SECONDS 2
@@ -383,8 +383,9 @@ int unwind_cache_forget(struct unwind_cache *c)
 }
 
 /*
- * Returns the version in @key, which the ELF file @fd had before it was read, if it has that
- * version still and has had it for SETTLED_SECONDS; else an empty one.
+ * Returns the version in @key, if it proves something. @key was made before the ELF file @fd was
+ * read. Since then the file must not have changed, and its last change must be SETTLED_SECONDS ago.
+ * Else returns an empty version.
  */
 static struct unwind_cache_version settled(const struct unwind_cache *c, int fd,
 					   const struct unwind_cache_key *key)

@@ -5,8 +5,8 @@
  * checked: owner, mode, length, checksum, and that the rows are what rows/rows.h promises. A cache
  * file that fails a check isn't used.
  *
- * Build id and size only find rows: a file says both of itself, and anybody may make a file that
- * says the same. Rows hold for the bytes that they were made from
+ * Build id and size only serve to find rows. They prove nothing, because anybody may make a file
+ * with the same build id and size. Rows hold for the bytes that they were made from
  * (docs/decisions/0016-rows-on-disk.md). If only root and the cache's user can change a file, the
  * time of its last change proves that it has these bytes. Else a hash of all that was read proves
  * it.
@@ -63,7 +63,10 @@ struct unwind_cache_key {
 struct unwind_cache_key unwind_cache_key_of(const struct unwind_cache *c, struct elf_file *f,
 					    int fd);
 
-/* True: *ret is what unwind_rows_read() makes of the bytes in @f. False: *ret is empty. */
+/*
+ * Gets the rows that are stored for @key. True: *ret is what unwind_rows_read() makes of the bytes
+ * in @f. False: *ret is empty.
+ */
 bool unwind_cache_load(struct unwind_cache *c, const struct unwind_cache_key *key,
 		       struct elf_file *f, struct unwind_rows *ret);
 

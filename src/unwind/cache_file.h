@@ -16,7 +16,7 @@
 bool unwind_cache_is_ours(int fd, uid_t uid, mode_t type, struct stat *st);
 
 /*
- * How the names of other files in the cache's directory end: of unfinished files, and of lists
+ * Endings of names of other files in the cache's directory: of unfinished files, and of lists
  * (file_list.h).
  */
 #define UNWIND_CACHE_TMP ".tmp"
@@ -29,7 +29,7 @@ bool unwind_cache_is_ours(int fd, uid_t uid, mode_t type, struct stat *st);
  */
 _must_use_ int unwind_cache_enter(const struct unwind_cache *c, bool make, uint64_t *caps);
 void unwind_cache_leave(const struct unwind_cache *c, uint64_t caps);
-/* Tells what unwind_cache_is_ours() does, with the owner of @c as @uid. */
+/* As unwind_cache_is_ours(), with the owner of @c as @uid. */
 bool unwind_cache_owns(const struct unwind_cache *c, int fd, mode_t type, struct stat *st);
 
 /* Proof that cached rows belong to an ELF file. */
@@ -50,8 +50,8 @@ _must_use_ int unwind_cache_write(int fd, const struct unwind_cache_key *key,
 				  const struct unwind_rows *rows,
 				  const struct unwind_cache_proof *proof);
 /*
- * Stores the last change of a file whose bytes were proven the same: from now on that change is the
- * proof.
+ * Stores @version in the cache file @fd. It is the version of an ELF file whose bytes were proven
+ * to be the same. From then on, this version proves it.
  */
 void unwind_cache_write_version(int fd, const struct unwind_cache_version *version);
 

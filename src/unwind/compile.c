@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Rows from call frame information; see compile.h. Two passes: one lists all functions and sorts
- * them by address (linkers don't); the other runs their programs in that order, which appends rows
- * in order.
+ * Rows from call frame information; see compile.h. There are two passes. The first lists all
+ * functions and sorts them by address, because linkers don't. The second runs the functions'
+ * programs in that order, so that rows are appended in order.
  */
 #include "unwind/compile.h"
 
@@ -17,8 +17,8 @@
 #define PAGE 4096u
 
 /*
- * How many bytes of the section make one row, at least (polars: 5). Room is reserved by this,
- * because growing would copy rows; unused room is given back.
+ * How many bytes of the section make one row, at least (polars: 5). Room for rows is reserved
+ * accordingly, because growing would copy rows. Unused room is given back.
  */
 #define ROW_BYTES 4
 
@@ -68,7 +68,7 @@ static const char *add_function(struct builder *b, const struct cfi_fde *fde)
 	if (!inside)
 		return "not in executable memory";
 	if (fde->end - base > UINT32_MAX)
-		return "4 GiB or more behind the first";
+		return "4 GiB or more behind the first function";
 	if (b->functions.n == UNWIND_MAX_FDES)
 		return "too many functions";
 	b->functions.v[b->functions.n++] =
@@ -158,7 +158,7 @@ static int compile(struct builder *b)
 		if (r)
 			return r;
 		if (fn->start < end) {
-			leave_out(ret, ret->base + fn->start, "overlaps with another");
+			leave_out(ret, ret->base + fn->start, "overlaps with another function");
 			continue;
 		}
 		if (fn->start > end)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The rows of one ELF file, from its call frame information (.eh_frame, or .debug_frame where only
- * that exists) and from what its instructions prove. The input is hostile: sizes, offsets and
- * nesting are bounded. What a rule can't express becomes UNWIND_UNKNOWN, never a guess.
+ * Makes the unwind rows of one ELF file (how to find callers) from its call frame information
+ * (.eh_frame, or .debug_frame where only that exists) and from what its instructions prove. The
+ * input is hostile: sizes, offsets and nesting are bounded. What a rule can't express becomes
+ * UNWIND_UNKNOWN, never a guess.
  */
 #ifndef UNWIND_COMPILE_H
 #define UNWIND_COMPILE_H
@@ -10,8 +11,8 @@
 #include "unwind/rows/rows.h"
 
 /*
- * Compiles the call frame information of @f. 0, also if there is none (then there are no rows);
- * -errno with a message. unwind_rows_fini() in every case.
+ * Compiles the call frame information of @f. Returns 0, also if there is none (then there are no
+ * rows), or -errno with a message. unwind_rows_fini() is to be called in every case.
  */
 _must_use_ int unwind_rows_read_tables(struct elf_file *f, struct unwind_rows *ret);
 

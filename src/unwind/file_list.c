@@ -19,8 +19,8 @@
 #define NAME_BYTES 64
 
 /*
- * Two commands may have the same hash: then the list that is written later replaces the earlier
- * one.
+ * Makes the name of the list of @command, which is a hash. If two commands have the same hash, the
+ * list that is written later replaces the earlier one.
  */
 static void list_name(const char *command, char name[static NAME_BYTES])
 {

@@ -67,7 +67,7 @@ struct cfi_place {
 
 struct cfi_state {
 	struct {
-		/* enum unwind_cfa that says how the CFA is found: UNKNOWN, REG, DEREF or PLT */
+		/* enum unwind_cfa: how the CFA is found, by UNKNOWN, REG, DEREF, INDEXED or PLT */
 		uint8_t kind;
 		/*
 		 * base register of UNWIND_REG; a CFA expression changes neither .reg nor .off, as
@@ -87,7 +87,10 @@ struct cfi_state {
 	struct cfi_place col[CFI_COLUMNS];
 };
 
-/* What an expression (DWARF 5, section 2.5) computes, as far as rules can hold it. */
+/*
+ * Read an expression (DWARF 5, section 2.5) into @st or @place, as far as rules can hold what it
+ * computes.
+ */
 void cfi_cfa_expression(const struct cfi_arch *arch, struct cfi_reader e, struct cfi_state *st);
 void cfi_place_expression(struct cfi_reader e, struct cfi_place *place);
 
@@ -110,7 +113,7 @@ struct cfi_cie {
 	const char *broken; /* why this CIE can't be used, or NULL */
 	/* DW_EH_PE_* encoding of the addresses in FDEs that refer to this CIE */
 	uint8_t encoding;
-	/* the CIE's augmentation has 'z': FDEs have augmentation data, after its size */
+	/* the CIE's augmentation has 'z': FDEs have augmentation data, and before it its size */
 	bool sized;
 	bool signal;
 	uint8_t code_align;
@@ -139,8 +142,9 @@ void cfi_entries_init(struct cfi_entries *e, const struct cfi_section *section);
 void cfi_entries_fini(struct cfi_entries *e);
 
 /*
- * The next FDE: 1 with *ret, 0 at the end, -ENOMEM. For an FDE that can't be used: 1, and *broken
- * says why (ret->start is then 0 if not even that could be read). Else *broken is NULL.
+ * Gets the next FDE. Returns 1 with *@ret, 0 at the end, or -ENOMEM. For an FDE that can't be used,
+ * also returns 1, and *@broken says why (ret->start is then 0 if not even that could be read). Else
+ * *@broken is NULL.
  */
 _must_use_ int cfi_next_fde(struct cfi_entries *e, struct cfi_fde *ret, const char **broken);
 
@@ -180,7 +184,8 @@ const char *cfi_initial(const struct cfi_section *section, struct cfi_cie *cie,
 /*
  * cfi_pointer() reads an address in DW_EH_PE_* encoding @enc at r->p. cfi_value() reads only the
  * number that is stored there, and doesn't add the address that it may be relative to. Both return
- * false for an encoding that they don't know; cfi_skip_pointer() does if it doesn't know the size.
+ * false for an encoding that they don't know. cfi_skip_pointer() returns false if it doesn't know
+ * how many bytes the address has.
  */
 _must_use_ bool cfi_pointer(const struct cfi_section *section, struct cfi_reader *r, uint8_t enc,
 			    uint64_t *ret);

@@ -85,7 +85,7 @@ static const char *read_cie(const struct cfi_section *s, struct cfi_reader r, st
 	return broken;
 }
 
-/* One entry: its body after the length; its id, and the offset of the id. */
+/* One entry. .r reads what follows its id; .id_at is the offset of the id in the section. */
 struct entry {
 	struct cfi_reader r;
 	size_t id_at;
@@ -125,7 +125,7 @@ static int add_cie(struct cfi_entries *e, size_t at)
 	int r;
 
 	if (!read_entry(e->section, at, &entry, &next) || !entry.is_cie || next - at < 8)
-		cie.broken = "no CIE where an FDE says";
+		cie.broken = "no CIE where an FDE expects one";
 	else if (next - at > CIE_MAX_BYTES)
 		cie.broken = "absurdly long CIE";
 	else
@@ -208,7 +208,7 @@ int cfi_next_fde(struct cfi_entries *e, struct cfi_fde *ret, const char **broken
 		if (entry.is_cie)
 			continue;
 		if (entry.id > (s->debug ? s->n : entry.id_at)) {
-			*broken = "no CIE where an FDE says";
+			*broken = "no CIE where an FDE expects one";
 			return 1;
 		}
 		if (e->cies.n == CIES_MAX) {

@@ -38,7 +38,8 @@ enum {
 };
 
 /*
- * The column that keeps the rule of DWARF register @reg; CFI_COLUMNS: the register isn't followed.
+ * Returns the column that keeps the rule of DWARF register @reg; CFI_COLUMNS: the register isn't
+ * followed.
  */
 static size_t column(const struct cfi_run *r, uint64_t reg)
 {
@@ -138,7 +139,7 @@ static void remember(struct cfi_run *r)
 static void recall(struct cfi_run *r)
 {
 	if (!r->nested) {
-		r->broken = "state restored that wasn't remembered";
+		r->broken = "a state is restored that wasn't remembered";
 		return;
 	}
 	r->st = r->saved[--r->nested];

@@ -50,8 +50,9 @@ static bool read_breg(struct cfi_reader *e, uint8_t *reg, int32_t *off)
 }
 
 /*
- * What binutils writes for lazy PLTs: breg7 (rsp) 8, breg16 (rip) 0, lit15, and, lit<n>, ge, lit3,
- * shl, plus: eight more from byte n of a 16-byte entry on. n is 11, with -z ibtplt 9 or 10.
+ * Is @e the expression that binutils writes for lazy PLTs? That is: breg7 (rsp) 8, breg16 (rip) 0,
+ * lit15, and, lit<n>, ge, lit3, shl, plus. It adds 8 to rsp, and eight more from byte n of a
+ * 16-byte entry on. n is 11, with -z ibtplt 9 or 10.
  */
 static bool is_plt(struct cfi_reader e, int32_t *literal)
 {
@@ -112,8 +113,9 @@ void cfi_place_expression(struct cfi_reader e, struct cfi_place *place)
 }
 
 /*
- * glibc's __restore_rt on x86-64: every register is an expression on rsp, which points to a struct
- * ucontext. Proven by three of them: rsp, rip and rbp, at their offsets in uc_mcontext.
+ * Is @st that of glibc's __restore_rt on x86-64? Its call frame information has an expression on
+ * rsp for every register, and rsp leads to a struct ucontext. Three registers are checked: rsp, rip
+ * and rbp must be at their offsets in uc_mcontext. Sets *@off to the ucontext's offset from rsp.
  */
 static bool is_ucontext(const struct cfi_arch *arch, const struct cfi_state *st, int32_t *off)
 {
@@ -130,8 +132,8 @@ static bool is_ucontext(const struct cfi_arch *arch, const struct cfi_state *st,
 }
 
 /*
- * Where a register is saved, as an offset in units of 8 bytes; or UNWIND_SAME, UNWIND_LOST. @fp:
- * the register that CFI_AT_REG may count from.
+ * Returns where a register is saved, as an offset in units of 8 bytes; or UNWIND_SAME, UNWIND_LOST.
+ * @fp: the register that CFI_AT_REG may count from.
  */
 static int16_t slot(const struct cfi_place *place, uint8_t fp)
 {
@@ -165,8 +167,8 @@ static int16_t saved(const struct cfi_arch *arch, const struct cfi_place *place,
 }
 
 /*
- * Sets the return address; false: it can't be found. It may be in any register of x86-64, which has
- * 16.
+ * Sets where the return address is; false: it can't be found. On x86-64 it may be in any of the 16
+ * registers.
  */
 static bool set_return(const struct cfi_arch *arch, const struct cfi_place *ra,
 		       struct unwind_rule *ret)

@@ -7,8 +7,8 @@
 
 #define EH_FRAME_HDR_VERSION 1
 /*
- * the memory that is needed is so many times the section's size: one for the section itself, two
- * for its rows
+ * the memory that is needed, as a multiple of the section's size: once for the section itself,
+ * twice for its rows
  */
 #define ROWS_FACTOR 3
 
@@ -41,7 +41,7 @@ static int read_loaded(struct elf_file *f, uint64_t vaddr, uint64_t n, struct cf
 	return 0;
 }
 
-/* How many bytes the file has from @vaddr to the end of the segment; 0 = none. */
+/* Returns how many bytes the file has from @vaddr to the end of its segment; 0 = none. */
 static uint64_t rest_of_segment(const struct elf_file *f, uint64_t vaddr)
 {
 	vec_foreach(load, &f->loads)

@@ -9,9 +9,9 @@
 #define CFI_MAX_BYTES (64u << 20)
 
 /*
- * Reads .eh_frame, found by its section header or, without one, by PT_GNU_EH_FRAME. Where it is
- * missing or empty (Go), reads .debug_frame. 0 with ret->n = 0: the file has neither.
- * cfi_section_fini() in every case.
+ * Reads .eh_frame, found by its section header or, without one, by PT_GNU_EH_FRAME. If .eh_frame is
+ * missing or empty (Go), reads .debug_frame. Returns 0 (with ret->n = 0 if the file has neither),
+ * or -errno with a message. cfi_section_fini() is to be called in every case.
  */
 _must_use_ int cfi_section_read(struct elf_file *f, struct cfi_section *ret);
 void cfi_section_fini(struct cfi_section *s);

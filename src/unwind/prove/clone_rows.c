@@ -90,8 +90,8 @@ static bool is_branch_on(const struct gap *g, const uint8_t *at, uint32_t next, 
 }
 
 /*
- * Is the code of @g the system call, branches on its result, and a return? Then no other
- * instruction moves the stack pointer or writes rax.
+ * Does the code of @g consist of the system call, branches on its result, and a return? Then no
+ * other instruction moves the stack pointer or writes rax.
  */
 static bool is_clone(const struct gap *g)
 {

@@ -11,20 +11,26 @@
 #include "unwind/rows/rows.h"
 
 /*
- * Appends the gaps in the @n bytes of code at @vaddr; a small one is padding, a huge one is left
- * out. 0 or -ENOMEM.
+ * Appends the gaps in the @n bytes of code at @vaddr. Small gaps, which are padding, and huge ones
+ * are left out. 0 or -ENOMEM.
  */
 _must_use_ int code_gaps_add(const struct unwind_rows *rows, uint64_t vaddr, uint64_t n,
 			     key_range_vec *ret);
 
-/* Sorts the gaps and drops overlapping ones: sections may overlap in a hostile file. */
+/*
+ * Sorts the gaps. Drops those that overlap (sections may overlap in a hostile file), and those for
+ * which the sum of all gaps is too large.
+ */
 void code_gaps_bound(key_range_vec *gaps);
 
-/* Finds the gaps in the executable sections of a file, bounded. 0 or -ENOMEM. */
+/*
+ * Finds the gaps in the executable sections of a file, as code_gaps_bound() leaves them. 0 or
+ * -ENOMEM.
+ */
 _must_use_ int code_gaps_find(struct elf_file *f, const struct unwind_rows *rows,
 			      key_range_vec *ret);
 
-/* How many bytes the gaps have together. */
+/* Returns how many bytes the gaps have together. */
 uint64_t code_gaps_bytes(const key_range_vec *gaps);
 
 #endif

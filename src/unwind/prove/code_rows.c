@@ -13,12 +13,16 @@
 #define ALIGNMENT 16
 
 /*
- * In a file with fewer bytes outside call frame information, calls aren't searched for starts: it
- * has only a library's start and end code there.
+ * The calls in a file show where functions begin. They are used only if the file has so many bytes
+ * of code without call frame information. A file with fewer has only the start and end code of a
+ * library there.
  */
 #define WORTH_CALLERS 4096
 
-/* how often the gaps are gone through: each pass learns of called functions; musl needs two */
+/*
+ * how many passes over the gaps look_elsewhere() makes, each for functions that were found to be
+ * called; musl needs two
+ */
 #define PASSES 3
 
 /*
@@ -40,7 +44,7 @@ struct finder {
 	const struct unwind_rows *rows;
 	struct code_starts starts;
 	const key_range_vec *gaps;
-	key_vec called; /* offsets of functions that understood functions call, in the order met */
+	key_vec called;	   /* offsets of called functions that still have to be analysed */
 	key_vec elsewhere; /* those of .called that lie in other gaps */
 	bool named;	   /* the file has a .symtab, so functions begin only where .starts says */
 	bool tail_jumps;   /* means what it does in struct code_region */
@@ -48,7 +52,7 @@ struct finder {
 	VEC(struct unwind_fde) functions;
 	struct elf_symbol no_return[ARRAY_SIZE(no_return)];
 	bool has_entry;
-	uint32_t entry; /* offset of the program's entry point, where it has one */
+	uint32_t entry; /* offset of the program's entry point, if .has_entry */
 };
 
 /*
@@ -95,8 +99,9 @@ static bool is_padded(const struct code_region *r, uint32_t key)
 }
 
 /*
- * Functions that nothing names (in a stripped file) begin after another one, aligned. After a
- * function that isn't understood the next one can't be found.
+ * Analyses functions that nothing names (in a stripped file). Such a function begins after another
+ * one, at a multiple of ALIGNMENT. After a function that isn't understood, the next one can't be
+ * found.
  */
 static int guess(struct finder *s, struct code_region *r)
 {
@@ -284,8 +289,8 @@ static int by_range(const void *a, const void *b)
 }
 
 /*
- * Functions may share code. Where their rules differ, nothing is known from there up to the end of
- * the longer function.
+ * Sorts the ranges and makes them disjoint. (Functions may share code.) Where the rules of two
+ * ranges differ, nothing is known from there up to the end of the longer one.
  */
 static void settle(unwind_range_vec *ranges)
 {

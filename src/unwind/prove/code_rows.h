@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Rows for code without call frame information: assembly (OpenBLAS, MKL), libraries built without
- * it (musl). Functions begin where symbols, pointers in relocations and calls say so. In the rest
- * of the code, functions are looked for after padding. x86-64 only: aarch64 needs a decoder
- * (x86_insn.h), the effects of its instructions (x86_state.h), and the flow through a function
- * (x86_flow.h).
+ * Makes unwind rows for code without call frame information: assembly (OpenBLAS, MKL), and
+ * libraries that are built without it (musl). Functions begin where symbols, pointers in
+ * relocations and calls say so. In the rest of the code, functions are looked for after padding.
+ * x86-64 only: aarch64 needs a decoder (x86_insn.h), the effects of its instructions (x86_state.h),
+ * and the flow through a function (x86_flow.h).
  */
 #ifndef UNWIND_PROVE_CODE_ROWS_H
 #define UNWIND_PROVE_CODE_ROWS_H
@@ -44,8 +44,8 @@ _must_use_ int code_rows_add_memory(const struct code_memory *code, size_t n,
 
 /*
  * As code_rows_add_memory(), for one function that may begin where @code does, which is a guess
- * (docs/decisions/0011). The rows are guarded by all bytes of the function. No rows: nothing can be
- * proven. @rows: all zero at first. 0 or -ENOMEM.
+ * (docs/decisions/0011). The rows hold only as long as all bytes of the function stay the same
+ * (.guarded). If nothing can be proven, there are no rows. @rows: all zero at first. 0 or -ENOMEM.
  */
 _must_use_ int code_rows_guess(const struct code_memory *code, struct unwind_rows *rows);
 

@@ -36,8 +36,9 @@ static int add(const struct starts *s, key_vec *to, uint64_t vaddr)
 }
 
 /*
- * Local symbols without a type are labels within functions. A .cold symbol is the part of a
- * function that GCC and clang put elsewhere; it begins with that function's frame.
+ * Does a function begin at symbol @sym? Local symbols without a type are labels within functions. A
+ * .cold symbol is the part of a function that GCC and clang put elsewhere. It begins with the frame
+ * of that function.
  */
 static bool is_function(const char *name, const struct elf_symbol *sym)
 {
@@ -86,8 +87,8 @@ static int add_sections(struct starts *s, struct elf_file *f)
 }
 
 /*
- * Do the bytes hold what may be a call or a jump into the ranges? Much faster than decoding
- * instructions.
+ * May the bytes have a call of a function in the ranges s->within, or a jump to one? To look at
+ * each byte is much faster than to decode instructions.
  */
 static bool may_call(const struct starts *s, uint32_t start, const uint8_t *bytes, uint32_t n)
 {
@@ -104,8 +105,8 @@ static bool may_call(const struct starts *s, uint32_t start, const uint8_t *byte
 }
 
 /*
- * Adds what the function at @start calls or jumps to. Nothing if one of its instructions can't be
- * decoded.
+ * Adds what the function at @start calls or jumps to. Adds nothing if one of its instructions can't
+ * be decoded.
  */
 static int add_called(struct starts *s, uint32_t start, const uint8_t *bytes, uint32_t n)
 {

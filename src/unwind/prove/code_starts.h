@@ -35,9 +35,10 @@ _must_use_ int code_starts_add(struct code_starts *s, key_vec *keys);
 /*
  * Finds the starts that a file names. Symbols of functions, and global symbols without a type
  * (assembly), are certain starts. Targets of relative relocations in executable memory, and
- * beginnings of executable sections, aren't certain. @calls (some ms a MB): what functions with
- * call frame information call is added as certain, what they jump to as not certain. Only starts
- * @within the ranges (ascending) count. *@ret: all zero at first. 0 or -ENOMEM.
+ * beginnings of executable sections, aren't certain. @calls: also searches the functions that have
+ * call frame information (some ms a MB). What they call is added as certain, what they jump to as
+ * not certain. Only starts @within the ranges (ascending) count. *@ret: all zero at first. 0 or
+ * -ENOMEM.
  */
 _must_use_ int code_starts(struct elf_file *f, const struct unwind_rows *rows,
 			   const key_range_vec *within, bool calls, struct code_starts *ret);

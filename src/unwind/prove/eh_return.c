@@ -4,7 +4,7 @@
  * At the function's end GCC sets the other frame's stack pointer by `mov %rcx,%rsp`, where the CFA
  * is rcx + 8, and jumps or returns into that frame. The last two calls before that are to
  * uw_install_context_1(), which overwrites the saved registers, and to the debugger's hook. This
- * holds for libgcc from GCC 4 to 16. A function that looks different isn't believed at all.
+ * holds for libgcc from GCC 4 to 16. In a function that looks different no part is believed.
  *
  * Earlier the function handed its return address to uw_init_context_1(). That keeps the address in
  * a context, the first argument of uw_init_context_1() and of uw_install_context_1(), where it can
@@ -135,9 +135,10 @@ static bool is_read(const struct look *l, int64_t off)
 }
 
 /*
- * Makes the rule during the last two calls. It holds only if the function has the frame of @usual,
- * and if contexts have the expected layout. That shows in the hook's arguments, which are read from
- * the other frame's context.
+ * Makes the rule that holds during the last two calls. There is one only if @usual, the rule before
+ * these calls, is that of a frame with rbp, and if libgcc's contexts have the expected layout. The
+ * arguments of the hook show the layout, because they are read from the other frame's context. Else
+ * *@ret is UNWIND_UNKNOWN.
  */
 static void kept_rule(const struct look *l, const struct unwind_rule *usual,
 		      struct unwind_rule *ret)
@@ -182,7 +183,7 @@ static struct part part_of(struct elf_file *f, const struct unwind_rows *rows,
 	end = find_end(&l, leave - fde->start);
 	if (!end)
 		return ret;
-	ret.start = fde->start + l.before.at + 1; /* up to the call .before the rows are right */
+	ret.start = fde->start + l.before.at + 1; /* up to the call l.before, the rows are right */
 	ret.behind = fde->start + l.last.end;
 	ret.end = fde->start + end;
 	kept_rule(&l, unwind_rows_find(rows, rows->base + ret.start), &ret.rule);
@@ -202,7 +203,7 @@ static int find_parts(struct elf_file *f, const struct unwind_rows *rows, part_v
 		fde = unwind_fde_find(rows->fdes.v, rows->fdes.n, row->key);
 		if (!fde)
 			continue;
-		/* the function has two such instructions: neither is believed */
+		/* the function leaves for another frame in two places: neither is believed */
 		if (last && last->start >= fde->start) {
 			*last = whole(fde);
 			continue;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Functions that are left for another frame (__builtin_eh_return: libgcc's _Unwind_RaiseException()
- * and the like). Before leaving they overwrite what they saved for their caller, the return address
- * too, with what belongs to the frame that goes on. Call frame information doesn't describe that:
- * it then leads to a function that called nothing, or to an address that is off by the other
- * frame's size.
+ * Functions that don't return to their caller but to another frame (with __builtin_eh_return:
+ * libgcc's _Unwind_RaiseException() and the like). Before that, such a function overwrites what it
+ * saved for its caller, the return address too, with what belongs to the other frame. Call frame
+ * information doesn't describe this. What it then gives as the caller is a function that called
+ * nothing, or an address that is off by the other frame's size.
  */
 #ifndef UNWIND_PROVE_EH_RETURN_H
 #define UNWIND_PROVE_EH_RETURN_H

@@ -55,7 +55,10 @@ uint32_t flow_target(struct flow *f, uint32_t next, const struct x86_insn *insn)
 	return NOWHERE;
 }
 
-/* Does a function begin within the @len bytes at offset @key? Then they are no instruction. */
+/*
+ * Does a function begin within the @len bytes at offset @key? Then these bytes aren't an
+ * instruction.
+ */
 static bool is_cut(const struct code_region *r, uint32_t key, uint8_t len)
 {
 	for (uint32_t i = 1; i < len; i++)
@@ -269,7 +272,7 @@ int flow_discover(struct flow *f)
 
 	while (!r && !f->why && f->todo.n)
 		r = run(f, f->todo.v[--f->todo.n]);
-	vec_foreach(key, &f->todo) /* left from a function that the analysis gave up */
+	vec_foreach(key, &f->todo) /* these are left over if the analysis gave up the function */
 		*flow_info(f, *key) &= ~LEADER;
 	if (r || f->why)
 		return r;

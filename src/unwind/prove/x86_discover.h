@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The first pass of x86_flow.c: which instructions a function has, in runs without gaps, and where
- * its jumps lead. A pass of its own, because what is known of registers isn't needed for it.
+ * The first pass of x86_flow.c. Finds which instructions a function has, in runs without gaps, and
+ * where its jumps lead. This is a pass of its own, because it doesn't need what is known of
+ * registers.
  */
 #ifndef UNWIND_PROVE_X86_DISCOVER_H
 #define UNWIND_PROVE_X86_DISCOVER_H
@@ -23,7 +24,7 @@ struct code_run {
 	uint32_t start, end;
 };
 
-/* A jump through a table; its targets are .n of flow.targets from .first on. */
+/* A jump through a table. Its targets are .n entries of flow.targets, from index .first on. */
 struct code_switch {
 	/*
 	 * offsets of the jump and of the first instruction that computes its address; see
@@ -38,7 +39,8 @@ struct code_block {
 	uint32_t start, end, last;
 	uint32_t next[2]; /* indexes of the blocks that follow, or NOWHERE */
 	/*
-	 * the block ends with a jump through a table: its .n targets from flow.targets[.first] on
+	 * if the block ends with a jump through a table: its targets are .n entries of
+	 * flow.targets, from index .first on
 	 */
 	uint32_t first, n;
 	bool known, queued;

@@ -152,8 +152,8 @@ static int solve(struct flow *f)
 }
 
 /*
- * Marks the blocks that lead to an end of the function. The end proves the rules of these blocks
- * only.
+ * Sets .exits of the blocks that lead to an end of the function. An end proves only the rules of
+ * these blocks.
  */
 static void spread_exits(struct flow *f)
 {
@@ -176,8 +176,8 @@ static void spread_exits(struct flow *f)
 }
 
 /*
- * Accepts a function that never ends. No end proves its rules then, only that a function certainly
- * begins here.
+ * Accepts a function that never ends. No end proves its rules then. They are believed because a
+ * function certainly begins here.
  */
 static void let_endless_be(struct flow *f)
 {
@@ -218,7 +218,7 @@ static int tell_call(const struct flow *f, const struct x86_insn *insn, uint32_t
 	if (f->r->calls && insn->kind == X86_LEA_RIP)
 		return f->r->calls(f->r->ctx, end + (uint32_t)insn->disp);
 	if (!f->r->calls || insn->kind != X86_CALL || !insn->imm)
-		return 0; /* a call of the next instruction only asks for its address */
+		return 0; /* a call of the next instruction only gets that instruction's address */
 	return f->r->calls(f->r->ctx, end + (uint32_t)insn->imm);
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How a function is unwound, from its instructions. Every way through it is followed from its
- * start. A rule is given only where all ways agree, and only if it is proven at each end of the
- * function: there the stack pointer must be where it was at the start. Why this can't be wrong:
- * docs/decisions/0011.
+ * Finds out from the instructions of a function how it is unwound. Every way through it is followed
+ * from its start. A rule is given only where all ways agree, and only if it is proven at each end
+ * of the function: there the stack pointer must be where it was at the start. Why this can't be
+ * wrong: docs/decisions/0011.
  */
 #ifndef UNWIND_PROVE_X86_FLOW_H
 #define UNWIND_PROVE_X86_FLOW_H
@@ -31,14 +31,14 @@ struct code_region {
 	/* Tells whether the function at offset @key never returns. May be NULL. */
 	bool (*never_returns)(void *ctx, uint32_t key);
 	/*
-	 * Called if a function that is understood calls the function at offset @key, or takes its
-	 * address. 0, or an error that ends everything. May be NULL.
+	 * Called if a function whose analysis succeeded calls the function at offset @key, or takes
+	 * its address. 0, or an error that ends everything. May be NULL.
 	 */
 	int (*calls)(void *ctx, uint32_t key);
 	void *ctx;
 	/*
-	 * A jump to the address in a register calls the next function, with the stack as at the
-	 * start (LLVM's preserve_none, which saves nothing for the caller).
+	 * true: a jump to the address in a register leads to another function, with the stack as at
+	 * the start of this one (LLVM's preserve_none, which saves nothing for the caller)
 	 */
 	bool tail_jumps;
 };
@@ -58,10 +58,11 @@ struct code_visit {
 typedef int code_visit_fn(const struct code_visit *v, void *arg);
 
 /*
- * Calls @fn for all instructions, in order of address. What it returns, if not 0, ends the calls
- * and is returned. -ENOMEM. *why: NULL, or why nothing is known of the function: then @fn isn't
- * called. @guess: it isn't certain that a function begins there; then the function is believed only
- * if it calls nothing.
+ * Calls @fn for all instructions of the function at offset @start, in order of address. If @fn
+ * returns something else than 0, makes no more calls and returns that. Returns -ENOMEM if memory
+ * runs out. Sets *@why to NULL or, if nothing is known of the function, to the reason. Then @fn
+ * isn't called. @guess: it isn't certain that a function begins at @start. Then the function is
+ * believed only if it calls nothing.
  */
 _must_use_ int code_flow_visit(struct code_region *r, uint32_t start, bool guess, code_visit_fn *fn,
 			       void *arg, const char **why);
@@ -71,8 +72,8 @@ _must_use_ int code_flow(struct code_region *r, uint32_t start, bool guess, unwi
 			 const char **why);
 
 /*
- * Where the padding (no operations, traps) at offset @key ends, at the latest where a function
- * begins. @key itself if there is no padding.
+ * Returns where the padding (no operations, traps) at offset @key ends, at the latest where a
+ * function begins. Returns @key itself if there is no padding.
  */
 uint32_t code_flow_padding_end(const struct code_region *r, uint32_t key);
 

@@ -70,7 +70,10 @@ struct x86_insn {
 	/* registers, 1 << number each, that may change, also by what .kind says */
 	uint16_t writes;
 	int32_t disp;
-	/* immediate operand; for jumps .target: distance of the target from the next instruction */
+	/*
+	 * immediate operand. For a jump or call to .target: distance of the target from the next
+	 * instruction.
+	 */
 	int64_t imm;
 };
 

@@ -90,7 +90,8 @@ static bool scalar(const struct x86_decode *d)
 }
 
 /*
- * 0F, also after VEX and EVEX, where conversions to integers and moves to general registers differ.
+ * Flags of opcodes that follow 0F. After VEX and EVEX, conversions to integers and moves to general
+ * registers differ.
  */
 static uint32_t map1(const struct x86_decode *d)
 {
@@ -313,7 +314,7 @@ uint32_t x86_group_flags(const struct x86_decode *d, uint32_t flags)
 	return d->map ? groups_0f(d, flags) : groups(d, flags);
 }
 
-/* The bit of register @reg as an operand of an instruction with @flags. */
+/* Returns the bit of register @reg as an operand of an instruction with @flags. */
 static uint16_t bit(const struct x86_decode *d, uint32_t flags, uint8_t reg)
 {
 	return (uint16_t)(1u << ((flags & X86_BYTE) && !d->rex && reg >= 4 && reg < 8 ? reg - 4

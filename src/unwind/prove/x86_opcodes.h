@@ -11,7 +11,9 @@ struct x86_decode {
 	const uint8_t *bytes;
 	size_t n, at;
 	bool bad;
-	/* Which prefixes the instruction has; VEX, EVEX and XOP hold the same. */
+	/*
+	 * Which prefixes the instruction has; VEX, EVEX and XOP prefixes hold the same information.
+	 */
 	bool opsize, addr32, segment, lock;
 	uint8_t rep; /* prefix REP or REPNE: 0xf3 or 0xf2; 0 = neither */
 	uint8_t rex; /* REX prefix; its bits are W 8, R 4, X 2, B 1; 0: none */

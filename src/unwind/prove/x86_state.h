@@ -49,8 +49,8 @@ struct code_state {
 void code_state_init(struct code_state *st);
 
 /*
- * Applies the effect of instruction @insn, which is at offset @key. NULL, or why nothing can be
- * known after it.
+ * Applies the effect of instruction @insn, which is at offset @key. Returns NULL, or why nothing
+ * can be known after it.
  */
 const char *code_state_step(struct code_state *st, const struct x86_insn *insn, uint32_t key);
 
@@ -58,8 +58,8 @@ const char *code_state_step(struct code_state *st, const struct x86_insn *insn, 
 void code_state_forget(struct code_state *st, uint8_t reg);
 
 /*
- * Reduces @st to what holds in both states; *@changed: that is less than @st held. NULL, or why
- * they contradict each other.
+ * Reduces @st to what holds in both states. Sets *@changed to whether @st held more before. Returns
+ * NULL, or why the states contradict each other.
  */
 const char *code_state_join(struct code_state *st, const struct code_state *other, bool *changed);
 

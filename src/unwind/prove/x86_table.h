@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where a `switch` jumps. In position-independent code compilers write for it
+ * Finds where a `switch` jumps. In position-independent code, compilers translate a `switch` to
  *	cmp $N,%i; ja default; lea table(%rip),%a; movslq (%a,%i,4),%d; add %a,%d; jmp *%d
  * The table has distances from its own beginning.
  */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Contents of the chunks of abi/unwind.h: a file's rows as a search tree, a process's mappings.
- * Their owner decides where chunks are kept, in the kernel's maps or in krait's own memory.
+ * Fills the chunks of abi/unwind.h with a file's rows, as a search tree, or with a process's
+ * mappings. The caller decides where chunks are kept, in the kernel's maps or in krait's own
+ * memory.
  */
 #ifndef UNWIND_ROWS_CHUNK_H
 #define UNWIND_ROWS_CHUNK_H
@@ -20,7 +21,7 @@ struct unwind_entries {
 
 /*
  * Makes entries of @rows; the first one has offset 0, and values are indexes into @rows->rules.
- * Each function begins with an entry of its own, even if the rule goes on: a stack names a
+ * Each function begins with an entry of its own, even if the rule stays the same: a stack names a
  * function's code by the address of an entry. @eval: @n_eval functions, ascending, whose entries
  * are marked UNWIND_EVAL. 0 or -ENOMEM; unwind_entries_fini() in every case.
  */
@@ -40,7 +41,7 @@ typedef int unwind_put_fn(void *ctx, const struct unwind_chunk *chunk, uint32_t 
 
 /*
  * Writes the tree over @e, its lowest level first; @e is used up. Sets *ret, except .used. 0;
- * -errno of @put; -ENOMEM; -E2BIG: it needs more than UNWIND_LEVELS.
+ * -errno of @put; -ENOMEM; -E2BIG: the tree needs more than UNWIND_LEVELS levels.
  */
 _must_use_ int unwind_tree_write(struct unwind_entries *e, unwind_put_fn *put, void *ctx,
 				 struct unwind_table *ret);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Rows of several files' code as one table, laid out like the memory that has the code; see rows.h.
+ * Joins the rows of several files' code into one table, which is laid out like the memory that has
+ * the code; see rows.h.
  */
 #include "unwind/rows/rows.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Rows: from which address of a file's code on which rule leads to the caller's frame
- * (abi/unwind.h). They are compiled from call frame information (unwind/compile.h) or proven from
- * instructions (unwind/prove/code_rows.h).
+ * Unwind rows. A row says which rule leads to the caller's frame (abi/unwind.h), and from which
+ * address of a file's code on. Rows are compiled from call frame information (unwind/compile.h) or
+ * proven from instructions (unwind/prove/code_rows.h).
  *
- * Rows address code by its offset: address minus unwind_rows.base. Such an offset is called `key`
- * in the code.
+ * Rows name code by its offset: its address minus unwind_rows.base. In the sources such an offset
+ * is called `key`.
  */
 #ifndef UNWIND_ROWS_ROWS_H
 #define UNWIND_ROWS_ROWS_H
@@ -15,12 +15,17 @@
 #include "unwind.h" /* the one of abi/ */
 
 struct unwind_row {
-	/* offset (vaddr - rows.base) where the row begins; it holds up to where the next begins */
+	/*
+	 * offset (vaddr - rows.base) where the row begins; it holds up to where the next row begins
+	 */
 	uint32_t key;
 	uint32_t rule; /* index of the rule in unwind_rows.rules */
 };
 
-/* Start and end of a function as its FDE says: names and evaluation loops need it. */
+/*
+ * Start and end of a function, as its FDE says. They are needed for names, and to find the
+ * evaluation loops.
+ */
 struct unwind_fde {
 	uint32_t start, end; /* offsets (address - unwind_rows.base); end exclusive */
 };
@@ -39,7 +44,7 @@ struct unwind_rows {
 	VEC(struct unwind_fde) fdes;
 	/*
 	 * The rows hold as long as the first .guarded bytes of the code at .base have this check
-	 * (check_bytes() of abi/check.h); 0 bytes: always.
+	 * (check_bytes() of abi/check.h). If .guarded is 0, they always hold.
 	 */
 	uint32_t guarded;
 	uint64_t check;
@@ -89,7 +94,7 @@ _must_use_ int unwind_rows_join(const struct unwind_rows *files, size_t n_files,
 /* Returns the rule at @vaddr; NULL: no row covers it. */
 const struct unwind_rule *unwind_rows_find(const struct unwind_rows *r, uint64_t vaddr);
 
-/* Does rule @u hold where the stack is as at a function's start (x86-64)? False for NULL. */
+/* Does rule @u say that the stack is as at a function's start (x86-64)? False for NULL. */
 bool unwind_rule_is_start(const struct unwind_rule *u);
 
 /* Returns the FDE that contains offset @key, or NULL. @fdes: @n FDEs, which ascend. */
