@@ -14,7 +14,10 @@
 struct render_format {
 	const char *name;	   /* name of the format: "folded" */
 	const char *extensions[4]; /* extensions of its files: ".folded", ".txt"; NULL-terminated */
-	/* what the format can't hold, in words for --help and the man page; "nothing" */
+	/*
+	 * what of a recording the format can't hold, in words for --help and the man page; or
+	 * "nothing"
+	 */
 	const char *loses;
 	int (*write)(struct profile *p, FILE *out, const struct render_options *opt);
 	bool no_by; /* the format can't show what --by groups by */
@@ -34,7 +37,10 @@ const struct render_format *render_by_file(const char *path);
 /* as render_by_file(), but without a message */
 const struct render_format *render_known_file(const char *path);
 
-/* Can the format show root frames @by (may be NULL)? 0, or -EINVAL + message. */
+/*
+ * Tells whether the format can show groups by @by, which may be NULL for none. Returns 0, or
+ * -EINVAL + message.
+ */
 _must_use_ int render_check_by(const struct render_format *format, const char *by);
 
 #endif

@@ -22,7 +22,7 @@
 #include "picture/html/source.h"
 
 #define HEAD (64u << 10)
-/* the most bytes of a file; a recording takes 8 for each sample */
+/* the largest file that krait reads; a recording takes 8 bytes for each sample */
 #define MAX_BYTES ((size_t)2 << 30)
 
 static bool is_two(const struct read_input *in)
@@ -47,7 +47,7 @@ static int read_svg(const uint8_t *data, size_t n, struct profile **ret)
 	return r ? err_wrap(r, "the recording in the picture") : 0;
 }
 
-/* Is it a file that krait wrote with the recording at its end, such as pstats? */
+/* Tells whether krait wrote the file with the recording at its end, as it writes pstats. */
 static bool has_end(const struct read_input *in)
 {
 	size_t n;
@@ -107,8 +107,8 @@ static bool is_control(uint8_t c)
 }
 
 /*
- * Is it a message that begins with a field from 1 to 15, which is a number or bytes? A text may
- * begin in the same way, but contains no control characters.
+ * Tells whether the file looks like a protocol buffers message that begins with one of the fields 1
+ * to 15, a number or bytes. A text may begin in the same way, but contains no control characters.
  */
 static bool is_pprof(const struct read_input *in)
 {
@@ -143,16 +143,19 @@ static void list_names(char *buf, size_t n)
 		at += (size_t)snprintf(buf + at, n - at, "%s%s", i ? ", " : "", formats[i].name);
 }
 
-/* Is it a file of perf record? A pprof message could begin with these bytes, but none does. */
+/*
+ * Tells whether it is a file of perf record. A pprof message could begin with these bytes, but none
+ * does.
+ */
 static bool is_perf_data(const uint8_t *data, size_t n)
 {
 	return n >= 8 && !memcmp(data, "PERFILE2", 8);
 }
 
 /*
- * Is it Python's marshal of a dict whose keys are tuples of three? Such a file has no stacks. It
- * has a function's own time, its time including callees, and both by caller. krait would have to
- * invent stacks that add up to that.
+ * Tells whether it is a file of Python's pstats: in marshal's format, a dict whose keys are tuples
+ * of three. Such a file has no stacks. It has each function's own time, its time including callees,
+ * and both by caller. krait would have to invent stacks that add up to these times.
  */
 static bool is_pstats(const uint8_t *data, size_t n)
 {
@@ -164,7 +167,10 @@ static bool is_pstats(const uint8_t *data, size_t n)
 	       ((data[1] & 0x7f) == ')' && data[2] == 3);
 }
 
-/* Text of Windows: a mark of the order of bytes, then a character of ASCII. */
+/*
+ * Tells whether it is UTF-16 text, as Windows writes it: a byte order mark, then an ASCII
+ * character.
+ */
 static bool is_utf16(const uint8_t *data, size_t n)
 {
 	return n >= 4 && ((data[0] == 0xff && data[1] == 0xfe && !data[3]) ||
@@ -172,8 +178,8 @@ static bool is_utf16(const uint8_t *data, size_t n)
 }
 
 /*
- * Refuses files of other tools that krait recognizes but can't read. pstats that krait wrote is
- * read: it ends with a recording.
+ * Refuses files of other tools that krait recognizes but can't read. A pstats file of krait's own
+ * is read, since a recording is at its end.
  */
 static int check_known(const uint8_t *data, size_t n)
 {
@@ -198,7 +204,10 @@ static int check_known(const uint8_t *data, size_t n)
 	return 0;
 }
 
-/* Refuses a page or picture without a recording. krait's own have it near the end. */
+/*
+ * Sets the message for a page or picture without a recording. If it lacks its closing tag, it is
+ * cut off: krait writes the recording near the end.
+ */
 static void refuse_markup(const char *data, size_t n)
 {
 	static const char *const ends[] = {"</html>", "</svg>"};
@@ -219,8 +228,8 @@ static void refuse_markup(const char *data, size_t n)
 }
 
 /*
- * The format of a file, of which at least the beginning is in @data. NULL + message if there is
- * none.
+ * Returns the format of a file. @data has the file's beginning at least. NULL + message if krait
+ * reads no such format.
  */
 static const struct read_format *find(const uint8_t *data, size_t n)
 {
@@ -252,7 +261,7 @@ static const struct read_format *find(const uint8_t *data, size_t n)
 	if (found)
 		return found;
 	if (r)
-		return NULL; /* the embedded recording is damaged, which the message says */
+		return NULL; /* the compressed data are damaged, which the message says */
 	list_names(names, sizeof(names));
 	if (n > 0 && (data[0] == '<' || (n > 3 && !memcmp(data, "\xef\xbb\xbf<", 4))))
 		refuse_markup((const char *)data, n);
@@ -276,7 +285,7 @@ int read_profile(const uint8_t *data, size_t n, struct profile **ret)
 	r = f ? f->read(data, n, ret) : -EINVAL;
 	if (r == -ENOMEM)
 		return err_nomem();
-	/* If memory runs out, a text that couldn't be stored would be missing from the profile. */
+	/* If memory ran out, the profile may lack texts that couldn't be stored. */
 	if (!r && err_memory_failed()) {
 		profile_free(*ret);
 		*ret = NULL;
@@ -311,19 +320,16 @@ static int read_until(int fd, struct bytes *b, size_t want)
 }
 
 /*
- * Is it worth reading the whole file? A picture's recording may come late, so text and pstats are
- * read to the end. A file that begins as no format does isn't worth it: /dev/zero and disk images
- * aren't read further.
+ * Tells whether the whole file is to be read. A file that begins as no format does isn't read
+ * further, such as /dev/zero or a disk image. Markup and pstats are read to the end, because the
+ * recording in them may come late.
  */
 static bool worth_reading(const struct bytes *b)
 {
 	return b->n < HEAD || b->v[0] == '<' || is_pstats(b->v, b->n) || find(b->v, b->n);
 }
 
-/*
- * Tells whether a file is too large. The size of what comes through a pipe is known only once it
- * was read.
- */
+/* Tells whether a file is too large. A pipe shows that only when it was read so far. */
 static bool is_too_large(int fd, const struct bytes *b)
 {
 	struct stat st;
@@ -347,7 +353,7 @@ static int read_fd(int fd, struct bytes *b)
 		       : 0;
 }
 
-/* What a caller wants of a file; members that it doesn't want are NULL. */
+/* What the caller wants of a file; the other members are NULL. */
 struct wanted {
 	struct profile **one, **two; /* the file's profile, or both of a page that compares two */
 	const char *tag;	     /* the source text of a page, after this tag */

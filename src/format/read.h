@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads a profile file of any format into memory, for every command that takes one. A new format to
- * read is one row in read.c.
+ * Reads a profile file of any format into memory, for every command that takes one. Each format is
+ * a row of the table in read.c.
  */
 #ifndef FORMAT_READ_H
 #define FORMAT_READ_H
@@ -9,7 +9,7 @@
 #include "base/text/str.h"
 #include "profile/profile.h"
 
-/* What the probe of a format gets. All of it may be hostile. */
+/* What a format's probe gets of a file. All of it may be hostile. */
 struct read_input {
 	const uint8_t *data; /* all bytes of the file, unchanged */
 	size_t n;
@@ -31,16 +31,16 @@ _must_use_ int read_profile(const uint8_t *data, size_t n, struct profile **ret)
 
 /*
  * Reads file @path ("-": standard input) of any format. 0, or -errno + a message that begins with
- * the file's name. A file that can't be of any format is refused before it is read to its end.
+ * the file's name. A file whose beginning is that of no format is refused without reading the rest.
  */
 _must_use_ int read_profile_file(const char *path, struct profile **ret);
 
 /*
- * Reads a file that holds two profiles: a page that compares two recordings (krait diff -o x.html),
- * or a file with the values "before" and "after" (format/folded/folded_in.h), each of which becomes
- * "samples". read_two() and read_two_file() return both. read_two_as_one() returns one profile, in
- * which the label "diff" is "before" or "after". 0, or -errno + message. The caller frees the
- * profiles.
+ * Reads a file that holds two profiles. It is a page that compares two recordings (krait diff -o
+ * x.html), or a file with two values, "before" and "after" (format/folded/folded_in.h). Each of
+ * these values becomes "samples" of a profile. read_two() and read_two_file() return both profiles.
+ * read_two_as_one() returns a single profile, in which the label "diff" is "before" or "after". 0,
+ * or -errno + message. The caller frees the profiles.
  */
 /* tells whether @data is a page that compares two recordings */
 bool read_two_probe(const uint8_t *data, size_t n);
@@ -49,8 +49,8 @@ _must_use_ int read_two_as_one(const uint8_t *data, size_t n, struct profile **r
 _must_use_ int read_two_file(const char *path, struct profile *ret[2]);
 
 /*
- * Reads the source text in a page, after @tag (format/common/embedded.h); "" if there is none. 0,
- * or -errno + message.
+ * Reads the source text that follows @tag (format/common/embedded.h) in a page. *ret is "" if the
+ * page has none. 0, or -errno + message.
  */
 _must_use_ int read_source_file(const char *path, const char *tag, struct str *ret);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads the two recordings in a page that compares them, and the two counts of difffolded.pl; see
- * read.h.
+ * Reads the two recordings of a page that compares them, or makes two profiles of a file of
+ * difffolded.pl, which has two counts a line. See read.h.
  */
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -48,7 +48,10 @@ static int find_value(struct profile *p, const char *name)
 	return -1;
 }
 
-/* Makes two profiles of one: each gets one of the values, under the same name. */
+/*
+ * Makes two profiles of one that has the values "before" and "after". Each gets one of these
+ * values, under the same name.
+ */
 static int split_values(struct profile *p, struct profile *ret[2])
 {
 	const int at[2] = {find_value(p, FOLDED_BEFORE), find_value(p, FOLDED_AFTER)};
@@ -102,7 +105,7 @@ int read_two(const uint8_t *data, size_t n, struct profile *ret[2])
 	return r;
 }
 
-/* Replaces *p by a copy of it with a label that says which side it is. */
+/* Replaces *p by a copy that has a label: @word says which of the two profiles it is. */
 static int add_label(struct profile **p, const char *word)
 {
 	struct profile_label_text label = {HTML_DIFF_LABEL, strlen(HTML_DIFF_LABEL), word};

@@ -9,14 +9,14 @@
 #include "base/util.h"
 
 /*
- * Opens a stream that writes to @out, as base64 in lines of 120 characters, what is written to it.
- * Closing the stream writes the rest and leaves @out open. NULL + errno on failure.
+ * Opens a stream. What is written to it goes to @out as base64, in lines of 120 characters. Closing
+ * the stream writes the rest and leaves @out open. NULL + errno on failure.
  */
 FILE *base64_encoder(FILE *out);
 
 /*
- * Decodes @n characters into a new buffer; line breaks and blanks are skipped. 0; -EBADMSG if
- * anything else isn't base64 (no message); -ENOMEM. The caller frees *ret.
+ * Decodes @n characters into a new buffer. Line breaks and blanks are skipped. Returns 0; -EBADMSG,
+ * without a message, if the rest isn't base64; or -ENOMEM. The caller frees *ret.
  */
 _must_use_ int base64_decode(const char *s, size_t n, uint8_t **ret, size_t *ret_n);
 

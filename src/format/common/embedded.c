@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The recording inside a picture or page that krait wrote. It begins after the one opening tag that
- * the writers give it. Text from a profile can't imitate the tag, because every '<' in it is
- * escaped.
+ * Finds the recording inside a picture or page that krait wrote. An opening tag that nothing else
+ * in the file has precedes it. Text from a profile can't imitate the tag, because every '<' in such
+ * text is escaped.
  */
 #include "format/common/embedded.h"
 

@@ -11,28 +11,32 @@
 
 #define EMBEDDED_SVG  "<metadata id=\"krait-recording\">"
 #define EMBEDDED_HTML "<script type=\"application/octet-stream\" id=\"krait-recording\">"
-/* Tags before the recordings in a page that compares two. */
+/* Tags before the two recordings in a page that compares them. */
 #define EMBEDDED_BEFORE "<script type=\"application/octet-stream\" id=\"krait-before\">"
 #define EMBEDDED_AFTER	"<script type=\"application/octet-stream\" id=\"krait-after\">"
 
-/* Tag before the source text of the recordings, which has the form of source.h. */
+/*
+ * Tags before source text, which is in the form that picture/html/source.h describes: of the one
+ * recording in a page, or of each of the two that a page compares.
+ */
 #define EMBEDDED_SOURCE "<script type=\"application/octet-stream\" id=\"krait-source\">"
 #define EMBEDDED_SOURCE_BEFORE                                                                     \
 	"<script type=\"application/octet-stream\" id=\"krait-source-before\">"
 #define EMBEDDED_SOURCE_AFTER "<script type=\"application/octet-stream\" id=\"krait-source-after\">"
 
 /*
- * Finds the recording (gzipped pprof) inside a picture or page that krait wrote. Input is hostile;
- * memory is bounded by its size. embedded_probe(): is there one? embedded_extract(): 0; -EINVAL +
- * message if there is none or it is damaged; -ENOMEM. The caller frees *ret.
+ * The recording (gzipped pprof) inside a picture or page that krait wrote. Input is hostile; memory
+ * is bounded by its size. embedded_probe() tells whether there is one. embedded_extract() returns
+ * it in *ret, which the caller frees: 0; -EINVAL + message if there is none or it is damaged; or
+ * -ENOMEM.
  */
 bool embedded_probe(const char *data, size_t n);
 _must_use_ int embedded_extract(const char *data, size_t n, uint8_t **ret, size_t *ret_n);
 
 /*
  * A file that isn't text has the recording unencoded, at its end. embedded_put_end() writes what
- * follows the recording; @n: the recording's length in bytes. embedded_at_end() returns where the
- * recording begins in a whole file, and its length; NULL: there is none.
+ * follows the recording, which has @n bytes. embedded_at_end() gets a whole file. It returns where
+ * the recording begins, and its length in *ret_n; or NULL if there is none.
  */
 void embedded_put_end(FILE *out, uint64_t n);
 const uint8_t *embedded_at_end(const uint8_t *data, size_t n, size_t *ret_n);
@@ -41,8 +45,8 @@ const uint8_t *embedded_at_end(const uint8_t *data, size_t n, size_t *ret_n);
 const char *embedded_find(const char *data, size_t n, const char *tag);
 
 /*
- * Decodes base64 from @start, which is in the file, up to the next '<'. 0, or -EINVAL + message;
- * -ENOMEM. The caller frees *ret.
+ * Decodes base64 from @start, a place in the file's @data, up to the next '<'. Returns 0; -EINVAL +
+ * message; or -ENOMEM. The caller frees *ret.
  */
 _must_use_ int embedded_decode(const char *data, size_t n, const char *start, uint8_t **ret,
 			       size_t *ret_n);

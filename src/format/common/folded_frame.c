@@ -48,7 +48,10 @@ static int32_t number(const char *s, size_t n)
 	return (int32_t)v;
 }
 
-/* Is it a source file of native code? Every other file with a line number counts as Python's. */
+/*
+ * Tells whether it is the name of a source file of another language than Python. Every other file
+ * with a line number counts as Python's.
+ */
 static bool native_source(const char *s, size_t n)
 {
 	static const char *const endings[] = {
@@ -69,8 +72,8 @@ static bool python_source(const char *s, size_t n)
 }
 
 /*
- * Reads the suffixes of stackcollapse-perf.pl and of krait's --annotate. Suffix _[w] marks a frame
- * of the kernel's stack that woke the thread. Returns the length without the suffix.
+ * Reads a suffix of stackcollapse-perf.pl or of krait's --annotate. Suffix _[w] marks kernel frames
+ * of the stack that woke the thread. Returns the length of the text without the suffix.
  */
 static size_t take_annotation(const char *s, size_t n, struct folded_frame *f)
 {
@@ -115,8 +118,8 @@ static bool take_address(const char *s, size_t n, struct folded_frame *f)
 }
 
 /*
- * Is it a mapping, such as "[unknown]" or "libz.so.1"? A mapping stands where the writer knew no
- * source file, even if a line follows.
+ * Tells whether it names a mapping, such as "[unknown]" or "libz.so.1". Writers put a mapping where
+ * they know no source file, even if a line number follows.
  */
 static bool is_mapping(const char *s, size_t n)
 {
@@ -131,8 +134,9 @@ static bool is_mapping(const char *s, size_t n)
 }
 
 /*
- * Stores a place: a source file if there is a line or the file's extension shows it, else a
- * mapping. A name such as java/lang/Thread.run isn't a Python function's.
+ * Stores the place that a frame names. It is a source file if it has a line number or if its
+ * extension is that of source code; else it is a mapping. A function such as java/lang/Thread.run,
+ * with a slash in its name, isn't Python's.
  */
 static void set_place(const char *s, size_t n, bool has_line, struct folded_frame *f)
 {
@@ -424,7 +428,10 @@ static bool root_of_krait(const char *s, size_t n, struct folded_label ret[2])
 	return false;
 }
 
-/* Reads roots without a name: "tid 34" as a root frame, "(tid 34)" as a viewer's thread. */
+/*
+ * Reads a process or thread without a name: the root frame "tid 34", or "(tid 34)" in the name that
+ * a viewer's file gives a thread.
+ */
 static bool root_without_name(const char *s, size_t n, struct folded_label ret[2])
 {
 	size_t bracket = n && s[0] == '(' && s[n - 1] == ')', start = bracket + strlen("pid ");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Parses the text of a frame in folded stacks and in speedscope files, in the forms that the tools
- * which write such files use.
+ * Parses the text of a frame in folded stacks and in speedscope files. It knows the forms of frames
+ * that various tools write.
  */
 #ifndef FORMAT_COMMON_FOLDED_FRAME_H
 #define FORMAT_COMMON_FOLDED_FRAME_H
@@ -27,19 +27,22 @@ struct folded_frame {
 void folded_frame_parse(const char *s, size_t n, struct folded_frame *ret);
 
 /*
- * Reads "torch/nn/functional.py(2000): linear"; the line is that of the def. False: the text isn't
- * of that form.
+ * Reads a frame of the form "torch/nn/functional.py(2000): linear", in which the number is the line
+ * of the def. Returns false for text of any other form.
  */
 bool folded_frame_parse_torch(const char *s, size_t n, struct folded_frame *ret);
 
-/* Fills *ret for a format that has the parts separately. @place: a source file or a mapping. */
+/*
+ * Fills *ret from parts of a frame that a format stores separately. @place is a source file or a
+ * mapping.
+ */
 void folded_frame_make(struct folded_text name, struct folded_text place, int32_t line,
 		       struct folded_frame *ret);
 
-/* Makes the frame a location of @p, without .outer; it isn't interned yet. */
+/* Returns the frame as a location that profile_location() can add to @p. Its .outer isn't set. */
 struct profile_location folded_frame_location(struct profile *p, const struct folded_frame *f);
 
-/* A label that a root frame stands for; .key is NULL if it is an ordinary frame. */
+/* A label that a root frame stands for; .key is NULL if the frame is an ordinary one. */
 struct folded_label {
 	const char *key;
 	struct folded_text value;

@@ -7,7 +7,7 @@
 #include "base/util.h"
 
 /*
- * Opens a stream that writes to @out, compressed, what is written to it. Closing the stream writes
+ * Opens a stream. What is written to it is compressed and goes to @out. Closing the stream writes
  * the rest and leaves @out open. NULL + errno on failure. fclose() reports errors of @out.
  */
 FILE *gzip_encoder(FILE *out);

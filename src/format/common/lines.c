@@ -27,7 +27,7 @@ static int take(struct splitter *s, const char *text, size_t n)
 	return s->take(s->arg, &line);
 }
 
-/* Handles the lines that are whole in buf[0..n). *@used: where the rest begins. */
+/* Handles the lines that end within buf[0..n). *@used is where the line begins that doesn't. */
 static int take_whole(struct splitter *s, const char *buf, size_t n, size_t *used)
 {
 	int r = 0;
@@ -59,7 +59,6 @@ static int read_all(struct splitter *s, struct unpack *u)
 		r = unpack_more(u, (uint8_t *)buf + have, cap - have, &got);
 		if (r)
 			return r == -EINVAL ? err_wrap(r, "%s", s->what) : r;
-		/* The bytes before @have were searched: no end of a line is in them. */
 		have += got;
 		r = take_whole(s, buf, have, &used);
 		memmove(buf, buf + used, have - used);

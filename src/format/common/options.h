@@ -17,7 +17,7 @@ struct render_options {
 	 */
 	const char *value;
 	/*
-	 * what root frames are made for: "process", "thread", "cgroup", a label; NULL: processes,
+	 * what the outermost frames are: "process", "thread", "cgroup" or a label; NULL: processes,
 	 * if there are several
 	 */
 	const char *by;
@@ -26,15 +26,19 @@ struct render_options {
 	bool bare;     /* for trace: only the list of events is written, as py-spy does */
 	/*
 	 * Opens a file that the recording names, for the page's source text. Returns a descriptor
-	 * or -errno. For -EPERM (could be shown on request) and -ESTALE (not the file that ran),
-	 * the page says why it has no text. NULL: no source text. *since_ns: in: the start of the
-	 * recording; out: a file that changed after this isn't the one that ran.
+	 * or -errno. Two errors make the page say why it has no text: -EPERM (the text is shown
+	 * only on request) and -ESTALE (it isn't the file that ran). NULL: no source text.
+	 * *since_ns: in: the start of the recording; out: a file that changed after this time isn't
+	 * the one that ran.
 	 */
 	int (*open_source)(void *arg, const char *path, int64_t *since_ns);
 	void *source_arg;
 	/* Called for each file of which lines are in the page; may be NULL. @arg: .source_arg. */
 	void (*source_shown)(void *arg, const char *path);
-	/* replaces .open_source: source text that read_source_file() took from a page */
+	/*
+	 * source text that read_source_file() took from a page; if it isn't NULL, .open_source
+	 * isn't used
+	 */
 	const char *source_text;
 	const char *headline; /* the first sentence of the page; NULL or "": none */
 	bool tells_waits;     /* .headline says how much of its time the program waits */

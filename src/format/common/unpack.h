@@ -31,8 +31,8 @@ void unpack_close(struct unpack *u);
 _must_use_ int unpack_more(struct unpack *u, uint8_t *buf, size_t cap, size_t *got);
 
 /*
- * Appends all remaining bytes to @ret. As unpack_more(); also -E2BIG, without a message, beyond
- * @most bytes.
+ * Appends all remaining bytes to @ret. Returns what unpack_more() returns, or -E2BIG, without a
+ * message, if there are more than @most bytes.
  */
 _must_use_ int unpack_rest(struct unpack *u, size_t most, struct str *ret);
 

@@ -19,18 +19,19 @@
 #define VIEWER_BUDGET(n) ((256ull << 20) + 64 * (n))
 
 /*
- * How many frames the stacks of a file may have in all, each stack counted once for each thread: @n
- * bytes of file, @unpacked bytes of text. Without this limit a small file could keep krait busy for
- * hours, since all views walk over each of these frames, at some 30 ns a frame. Real files have a
- * few frames for each byte, some tens if compressed. The base allows for one deep stack even in a
- * small file: V8's own stack has room for some 11,000 nested calls.
+ * The most frames that the stacks of a file may have in all. The file has @n bytes, and @unpacked
+ * bytes once it is decompressed. Each stack is counted once for each thread. Without this limit a
+ * small file could keep krait busy for hours, since all views walk over each of these frames, at
+ * some 30 ns a frame. Real files have a few frames for each byte, some tens if compressed. The base
+ * allows for one deep stack even in a small file: V8's own stack has room for some 11,000 nested
+ * calls.
  */
 #define VIEWER_STEPS(n, unpacked)                                                                  \
 	((64ull << 20) + MIN(64 * (uint64_t)(n), 16 * (uint64_t)(unpacked)))
 
 /*
- * @head: the beginning of a file. viewer_in_begins(): is @first its first character?
- * viewer_in_has(): does it contain @word?
+ * Both look at @head, the beginning of a file. viewer_in_begins() tells whether its first character
+ * is @first, viewer_in_has() whether it contains @word.
  */
 bool viewer_in_begins(const uint8_t *head, size_t n, char first);
 bool viewer_in_has(const uint8_t *head, size_t n, const char *word);
@@ -62,8 +63,8 @@ _must_use_ int viewer_in_scaled(const char *format, struct json_in *in, const ch
 				int times, int64_t *ret, bool *known);
 
 /*
- * How the counts of a file are kept: as millionths if one has a fraction, unless one is too large
- * for that.
+ * How the counts of a file are kept. If any count has a fraction, all are kept as millionths. If
+ * any is too large for that, all are rounded.
  */
 struct viewer_counts {
 	/*
@@ -75,17 +76,17 @@ struct viewer_counts {
 };
 
 /*
- * viewer_in_count() reads a count, as viewer_in_scaled(). After the whole file,
- * viewer_in_counts_again() says whether the file must be read again, with counts kept in another
- * way.
+ * viewer_in_count() reads a count, and returns what viewer_in_scaled() returns. After the whole
+ * file was read, viewer_in_counts_again() tells whether the file must be read again, with its
+ * counts kept in another way.
  */
 _must_use_ int viewer_in_count(const char *format, struct json_in *in, const char *field,
 			       struct viewer_counts *c, int64_t *ret, bool *known);
 bool viewer_in_counts_again(struct viewer_counts *c);
 
 /*
- * Adds a comment that @n things of a file were left out or mended (@how: see comments.h). If @n is
- * 0, adds nothing. 0 or -ENOMEM + message.
+ * Adds a comment to the profile: @n things of the file were left out or mended. @how says which
+ * (comments.h). If @n is 0, adds nothing. 0 or -ENOMEM + message.
  */
 _must_use_ int viewer_in_note(struct profile *p, const char *how, uint64_t n, const char *thing,
 			      const char *what);
@@ -102,8 +103,8 @@ _must_use_ int viewer_in_check_memory(const char *format, const struct json_in *
 void viewer_in_set_start(struct profile *p, struct profile_location *l, int32_t line);
 
 /*
- * Opens the text of a file: the file itself if it is plain, else its decompressed text, at most
- * @budget bytes, in @unpacked. 0 or -errno + message.
+ * Gives access to the text of a file, for reading JSON from it. If the file is compressed, its text
+ * is put into @unpacked, at most @budget bytes. 0 or -errno + message.
  */
 _must_use_ int viewer_in_open(const char *format, const uint8_t *data, size_t n, size_t budget,
 			      struct str *unpacked, struct json_in *ret);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Writes profiles for the Firefox Profiler (profiler.firefox.com), see firefox.h: the head, then
- * one thread after the other. A run of samples is written as two: its first sample, with the whole
- * weight, and one without weight where the run ends. If a pause follows, a sample without stack and
- * weight marks where the pause begins. The activity graph needs the samples without weight.
+ * one thread after the other. A run of equal samples becomes two samples: one with the whole weight
+ * where the run begins, and one without weight where it ends. If a pause follows, a sample without
+ * stack and weight marks where the pause begins. The activity graph needs the samples without
+ * weight.
  */
 #include "format/firefox/firefox.h"
 #include "format/firefox/firefox_states.h"
@@ -36,7 +37,10 @@ static void put_ms(FILE *out, int64_t ns)
 	json_put_decimal(out, ns, 6);
 }
 
-/* @node 0: no stack. @cpu: the part of the weight that counts as CPU time since the last sample. */
+/*
+ * Writes a sample. @node is 0 if it has no stack. @cpu: the part of the weight that counts as CPU
+ * time since the sample before.
+ */
 static void put_sample(struct threads *t, uint32_t node, int64_t time_ns, int64_t weight,
 		       int64_t cpu)
 {
@@ -115,7 +119,10 @@ static int begin_thread(void *arg, const struct timeline_thread *thread)
 	return 0;
 }
 
-/* Writes samples. If none has a time, they follow one another from the start on. */
+/*
+ * Writes a run of equal samples, of which the last was taken at @last_ns. If no sample of the
+ * profile has a time, the samples follow one another from 0 on.
+ */
 static int put_run(void *arg, const struct profile_sample *run, int64_t last_ns)
 {
 	struct threads *t = arg;
@@ -141,7 +148,10 @@ static int put_run(void *arg, const struct profile_sample *run, int64_t last_ns)
 	if (last_ns > time_ns)
 		put_sample(t, node, last_ns, 0, ran - first);
 	t->at_ns = last_ns;
-	/* one sample for a long time is a wait, whose time is its beginning */
+	/*
+	 * a single sample that stands for a long time is a wait, and its time is the wait's
+	 * beginning
+	 */
 	if (t->in_time && last_ns == time_ns && ran > gap_ns && ran < INT64_MAX - time_ns)
 		t->at_ns = time_ns + ran - t->period_ns;
 	return ferror(t->f->out) ? -EIO : 0;
@@ -225,7 +235,7 @@ static void put_meta(const struct threads *t)
 
 static int put_all(struct threads *t)
 {
-	/* a wait has an interval of its own, so waits aren't put together */
+	/* each wait gets a marker of its own, so equal samples aren't put together */
 	const struct timeline_reader reader = {begin_thread, put_run, end_thread,
 					       .every_sample = t->states.waits >= 0};
 	int r;

@@ -14,8 +14,8 @@
 #include "view/names/names.h"
 
 /*
- * What the profiler calls func: all functions of one name, file and mapping, or a location without
- * a name.
+ * What the Firefox Profiler calls a func: all functions with the same name, file and mapping, or a
+ * location without a name.
  */
 struct firefox_func {
 	uint32_t location; /* id of one of the locations of this func */

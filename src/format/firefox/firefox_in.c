@@ -50,8 +50,8 @@ static int take_type(struct ff_reader *r, struct thread *t)
 }
 
 /*
- * Reads the next item of a list that runs beside "stack". *ret is @otherwise if there is no list or
- * the item is no number.
+ * Reads the next item of a list that has one item for each item of "stack". *ret is @otherwise if
+ * the file has no such list or the item is no number.
  */
 static int read_beside(struct ff_reader *r, struct json_in *in, const char *field, int times,
 		       int64_t otherwise, int64_t *ret)
@@ -74,7 +74,7 @@ static int read_beside(struct ff_reader *r, struct json_in *in, const char *fiel
 	return err;
 }
 
-/* Reads a weight in the unit of its value; where it is missing it is a count of 1. */
+/* Reads the weight of a sample, in the unit of its value. A weight that is missing counts as 1. */
 static int read_weight(struct ff_reader *r, struct thread *t, int64_t *ret)
 {
 	struct json_in *in = &t->weight;
@@ -102,8 +102,8 @@ static int add_sample(struct ff_reader *r, const struct thread *t, int32_t stack
 	int err;
 
 	/*
-	 * A sample without weight is krait's mark of where a run ends; in other files it is left
-	 * out too.
+	 * A sample without weight adds nothing to the profile. In krait's files such samples mark
+	 * where a run of samples ends or a pause begins.
 	 */
 	if (!weight)
 		return 0;

@@ -39,7 +39,10 @@ static const char *lib_of(const struct ff_reader *r, int64_t frame, int64_t func
 	return ff_text(&r->lib_paths, lib);
 }
 
-/* The kind of code follows from the source file, the library, or the category's name. */
+/*
+ * Makes the location of a frame. Whether its code is Python, native or the kernel's follows from
+ * the source file, the library, or the category's name.
+ */
 static struct profile_location make_location(struct ff_reader *r, int64_t frame)
 {
 	int32_t func = ff_cell(r, FRAME_FUNC, frame), line = ff_cell(r, FRAME_LINE, frame);
@@ -57,8 +60,8 @@ static struct profile_location make_location(struct ff_reader *r, int64_t frame)
 	folded_frame_make(name, place, MAX(line, 0), &f);
 	if (f.unnamed) {
 		/*
-		 * "[kernel+0x1234]" says all; other addresses get their path from the list of
-		 * libraries.
+		 * "[kernel+0x1234]" is complete. For any other address, the file's list of
+		 * libraries has the path of its library.
 		 */
 		if (lib.n && f.kind != KIND_KERNEL)
 			f.mapping = lib;
@@ -66,7 +69,10 @@ static struct profile_location make_location(struct ff_reader *r, int64_t frame)
 		f.file = file;
 		f.mapping = lib;
 	} else if (r->of_krait && category) {
-		/* A frame of no library is a mark. */
+		/*
+		 * krait writes a library for all frames except Python's and marks such as
+		 * "[truncated]"
+		 */
 		f.kind = streq(category, "Python") ? KIND_PYTHON : KIND_MARK;
 		f.file = file;
 		f.mapping = (struct folded_text){};
@@ -111,7 +117,9 @@ static int location_of(struct ff_reader *r, int32_t frame, uint32_t *ret)
 	return viewer_in_check_memory(FF_FORMAT, r->at, "frameTable", r->p, 0, r->budget);
 }
 
-/* The stack of the caller. Its index is lower than @stack, so that a chain of callers ends. */
+/*
+ * Returns the stack of the caller. Its index is lower than @stack, so every chain of callers ends.
+ */
 static int32_t prefix_of(const struct ff_reader *r, int32_t stack)
 {
 	int32_t offset = ff_cell(r, STACK_OFFSET, stack), prefix = ff_cell(r, STACK_PREFIX, stack);

@@ -6,7 +6,7 @@
 
 enum target { NUMBERS, STACKS, FRAMES, FUNCS, RESOURCES, SOURCES, STRINGS, CATEGORIES, LIBS };
 
-/* What the numbers of a column are: plain numbers, or row numbers of another table. */
+/* The columns, and what their numbers are: plain numbers, or row numbers of another table. */
 static const struct {
 	const char *table, *name;
 	enum target target;
@@ -206,7 +206,8 @@ const char *ff_string(const struct ff_reader *r, int64_t i)
 }
 
 /*
- * Where in the file each row is isn't stored, so the column is read again to find the row's byte.
+ * Sets the message that @row of a column is wrong. The message names the byte in the file where the
+ * row is. These bytes aren't stored, so the column is read again to find it.
  */
 static int bad_cell(const struct ff_reader *r, enum ff_column c, size_t row, const char *what)
 {
@@ -220,8 +221,8 @@ static int bad_cell(const struct ff_reader *r, enum ff_column c, size_t row, con
 }
 
 /*
- * The number of rows of @target. *own: it is a table of the thread. *known: false if it is a list
- * that the file leaves out.
+ * Returns the number of rows of @target. *own: the table belongs to the thread, not to all threads.
+ * *known: false if the file has no such list.
  */
 static size_t rows_of(const struct ff_reader *r, enum target target, bool *own, bool *known)
 {

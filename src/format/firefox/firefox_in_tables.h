@@ -121,7 +121,7 @@ _must_use_ int ff_take_table(struct ff_reader *r, struct json_in *in, struct ff_
 _must_use_ int ff_read_shared(struct ff_reader *r);
 
 /*
- * Checks that all rows exist that the tables refer to; to be called when a thread's tables were
+ * Checks that all rows exist that the tables refer to. To be called once a thread's tables were
  * read.
  */
 _must_use_ int ff_check_tables(struct ff_reader *r);
@@ -143,8 +143,8 @@ int32_t ff_flagged(const struct ff_reader *r, enum ff_column c, int64_t row, enu
 const char *ff_string(const struct ff_reader *r, int64_t i);
 
 /*
- * firefox_in_stacks.c: the stack of a sample. FF_NONE: a stack without frames. *ret is 0 if there
- * is no such row, which is counted.
+ * Finds the stack of a sample: row @stack of the table, or FF_NONE for a stack without frames. If
+ * there is no such row, counts that and sets *ret to 0. (In firefox_in_stacks.c.)
  */
 _must_use_ int ff_stack(struct ff_reader *r, int32_t stack, uint32_t *ret);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Writes the tables of a Firefox profile, column by column: strings, sources, functions, frames,
- * stacks. A frame is a location of the profile, a stack is a node of the profile's tree of stacks;
- * the file's ids of both are lower by one. See firefox.h.
+ * stacks. Each location of the profile becomes a frame, and each node of its tree of stacks becomes
+ * a stack. Ids in the file are lower by one than the profile's, because the profile counts from 1.
+ * See firefox.h.
  */
 #include "format/firefox/firefox.h"
 
@@ -159,8 +160,8 @@ static int64_t func_resource(const struct firefox *f, size_t i)
 }
 
 /*
- * Returns whether a function is "JavaScript", which stands for Python here: Firefox can show that
- * alone, without native frames.
+ * The column "isJS", which marks Python functions here instead of JavaScript's. So Firefox can show
+ * them alone, without native frames.
  */
 static const char *func_is_python(const struct firefox *f, size_t i)
 {

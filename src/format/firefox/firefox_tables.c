@@ -44,8 +44,8 @@ static int source_of(struct firefox *f, struct map *at, uint32_t location, int64
 }
 
 /*
- * What readers see of a function. Parts of one function that are apart in its file (f.cold) get the
- * same key.
+ * What a reader sees of a function. The compiler may put parts of a function in different places of
+ * the executable (f and f.cold); they have the same key.
  */
 struct func_key {
 	uint32_t name, file, mapping;

@@ -2,9 +2,9 @@
 /*
  * Writes folded stacks, "root;...;leaf COUNT\n", which flamegraph.pl, speedscope and most viewers
  * read. The last space of a line separates the count, so names may have spaces. In names, `;` and
- * whatever a reader could take for a line break are replaced; no line begins with `#`. Lines are
- * sorted by frame, and each stack has one line: frames that look equal to readers (they may differ
- * in column or address) count as one.
+ * whatever a reader could take for a line break are replaced. No line begins with `#`. Lines are
+ * sorted by frame. Each stack has one line: frames with the same text count as one, even if they
+ * differ in column or address.
  */
 #include "format/common/writers.h"
 
@@ -19,8 +19,10 @@
 #include "view/shape/tree.h"
 
 /*
- * Returns the length of a C1 control (some terminals obey these, and U+0085 ends a line), or of the
- * line and paragraph separators, which Python's splitlines() takes for line breaks too.
+ * If @s begins with a character beyond ASCII that a reader could take for a line break or a
+ * command, returns the character's length in bytes; else 0. These are C1 controls (some terminals
+ * obey these, and U+0085 ends a line), and the line and paragraph separators, at which Python's
+ * splitlines() splits too.
  */
 static size_t unicode_control(const char *s)
 {
@@ -31,7 +33,10 @@ static size_t unicode_control(const char *s)
 	return !strncmp(s, "\xe2\x80\xa8", 3) || !strncmp(s, "\xe2\x80\xa9", 3) ? 3 : 0;
 }
 
-/* Appends @s, cleaned so that it stays one frame of one line. Valid UTF-8 stays valid. */
+/*
+ * Appends @s as a single frame: characters that would end the frame or the line are replaced. Valid
+ * UTF-8 stays valid.
+ */
 static void add_clean(struct str *b, const char *s)
 {
 	while (*s) {
@@ -66,8 +71,8 @@ struct folded {
 	const struct render_options *opt;
 	unsigned digits; /* how many decimal places the values have */
 	/*
-	 * ranks of frames' texts; input 0 is MARK_NO_STACK, another input is the location with this
-	 * id
+	 * the texts of frames, in order; input 0 is MARK_NO_STACK, any other input is the id of a
+	 * location
 	 */
 	struct rank frames;
 	struct roots roots;
@@ -103,15 +108,18 @@ static const char *text(const struct folded *f, const struct tree_node *n)
 }
 
 /*
- * Root frames and frames of stacks are ranked separately. The two are siblings only where a stack
- * has no frames.
+ * Compares the ranks of two nodes with the same caller. Root frames and frames of stacks are ranked
+ * separately; they have the same caller only where a stack has no frames.
  */
 static int compare(const void *arg, const struct tree_node *a, const struct tree_node *b)
 {
 	return a->key < b->key ? -1 : a->key > b->key;
 }
 
-/* Tells whether a reader would take the ends of all lines for two counts each. */
+/*
+ * Tells whether every line that would be written ends with two numbers, so that a reader would take
+ * both for counts.
+ */
 static bool has_two_numbers(const struct folded *f)
 {
 	size_t lines = 0;
@@ -136,8 +144,8 @@ struct visit {
 };
 
 /*
- * Writes the lines below @visit's node, depth first. The stack of visits isn't the C stack, because
- * stacks are deep.
+ * Writes the lines of the whole tree, depth first. The nodes still to visit are in a vector,
+ * because stacks may be too deep for recursion in C.
  */
 static int write_lines(struct folded *f, FILE *out)
 {
@@ -154,8 +162,8 @@ static int write_lines(struct folded *f, FILE *out)
 			const char *frame = text(f, n);
 
 			/*
-			 * A line that would begin with '#' begins with a blank: readers would take
-			 * it for a comment.
+			 * If the first frame begins with '#', the line begins with a blank. Else
+			 * readers would take it for a comment.
 			 */
 			if (line.n || *frame == '#')
 				str_add_c(&line, line.n ? ';' : ' ');

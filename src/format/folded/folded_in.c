@@ -13,7 +13,7 @@
 #include "format/common/viewer_in.h"
 #include "profile/mark.h"
 
-/* The most memory: as for pprof (pprof_read.c), though real files need far less. */
+/* The limits of memory are those of pprof (pprof_read.c), though real files need far less. */
 #define BUDGET_BASE	 (256ull << 20)
 #define BUDGET_PER_BYTE	 64
 #define SAMPLES_BASE	 (1u << 20)
@@ -36,7 +36,10 @@ struct reader {
 	struct profile *p;
 	size_t budget, bytes; /* memory that may still be used, and the length of the file */
 	struct form form;
-	/* Austin's counts are multiplied by 10^power; -1: counts are numbers of samples */
+	/*
+	 * Austin's counts are multiplied by 10^power; -1: counts aren't Austin's times or bytes but
+	 * samples
+	 */
 	int power;
 	bool one; /* a comment of the file says that each line has one count */
 	/* Austin's full form: each line has a time, whether the thread was idle, and bytes */
@@ -91,7 +94,10 @@ static bool is_number(struct folded_text t)
 	return s < end && skip_digits(s, end) == end;
 }
 
-/* Finds the last word of a line, and the blank before it. *stack_n is 0 if there is none. */
+/*
+ * Finds the last word of a line. *stack_n is the length of what comes before the blank that
+ * precedes this word; 0 if there is no such blank.
+ */
 static void split_last(const char *s, size_t n, size_t *stack_n, struct folded_text *last)
 {
 	size_t at;
@@ -135,7 +141,7 @@ static uint32_t string(struct profile *p, struct folded_text t)
 	return t.n ? profile_string_n(p, t.s, t.n) : 0;
 }
 
-/* Adds a location for @f, whose text is new or depends on the frame before it. */
+/* Adds a location for @f. An inlined frame's location depends on the frame before it. */
 static uint32_t make_location(struct reader *r, const struct folded_frame *f)
 {
 	struct profile_location l = folded_frame_location(r->p, f);
@@ -168,7 +174,10 @@ static int add_frame(struct reader *r, const char *s, size_t n, uint64_t off)
 	return vec_push(&r->frames, location) ? NO_MEMORY : 0;
 }
 
-/* Returns true if the frame became labels. Only frames at the root do, before any other frame. */
+/*
+ * Makes labels of a root frame, such as "web (pid 12)", and returns true. Returns false for any
+ * other frame, and for all frames once an ordinary frame came.
+ */
 static bool take_root(struct reader *r, const char *s, size_t n)
 {
 	struct folded_label labels[2];
@@ -258,7 +267,7 @@ static void take_comment(struct reader *r, const char *s, size_t n)
 	}
 }
 
-/* Parses Austin's "TIME,IDLE,BYTES". An idle thread has no CPU time; freed bytes are negative. */
+/* Parses Austin's "TIME,IDLE,BYTES". An idle thread has no CPU time. Bytes below 0 were freed. */
 static bool take_full(struct folded_text t, int64_t values[static PROFILE_MAX_VALUES])
 {
 	const char *end = t.s + t.n, *idle = memchr(t.s, ',', t.n);
@@ -279,8 +288,8 @@ static bool take_full(struct folded_text t, int64_t values[static PROFILE_MAX_VA
 }
 
 /*
- * Parses the counts at the end of a line; what precedes them is the stack. False: there are none,
- * or they don't fit.
+ * Parses the counts at the end of a line. The stack is what precedes them. Returns false if there
+ * are none, or if one is too large.
  */
 static bool take_counts(struct reader *r, const char *s, size_t n, size_t *stack_n,
 			int64_t values[static PROFILE_MAX_VALUES])
@@ -304,7 +313,10 @@ static bool take_counts(struct reader *r, const char *s, size_t n, size_t *stack
 	return take_count(r, first, &values[0]) && take_count(r, last, &values[1]);
 }
 
-/* What krait writes for a stack without frames, and what it wrote in earlier versions. */
+/*
+ * Tells whether the text is what krait writes for a stack without frames, or what its earlier
+ * versions wrote.
+ */
 static bool is_no_stack(const char *s, size_t n)
 {
 	const char *const words[] = {mark_text(MARK_NO_STACK), "[no frames]"};
@@ -409,7 +421,7 @@ static int read_all(struct reader *r, const uint8_t *data, size_t n)
 		set_values(r);
 		err = lines_each(data, n, "folded stacks", take_line, r);
 	} while (!err && is_other_form(r));
-	/* A text of another kind may have single lines that look like folded stacks. */
+	/* A file of another kind may have single lines that look like folded stacks. */
 	if (!err && r->n_bad && r->n_bad >= r->n_lines)
 		err = bad(r->bad_at, "the line doesn't end with a blank and a count");
 	return err ? err : add_notes(r);
@@ -451,7 +463,7 @@ bool folded_probe(const uint8_t *head, size_t n)
 		struct folded_text count;
 		size_t stack_n;
 
-		/* Of a line that is longer than @head only the frames can be recognized. */
+		/* If a line doesn't end within @head, it is also good if it has a `;`. */
 		if (len && s[0] != '#' && s[0] != '\r') {
 			bool is_good = split_count(s, len, &stack_n, &count) ||
 				       (!stop && memchr(s, ';', len));

@@ -19,8 +19,8 @@
 #define FOLDED_ONE_COUNT "# counts: 1"
 
 /*
- * Do the first @n (uncompressed) bytes @head of a file look like folded stacks? That is, it is
- * text, and its first line or most lines end with a count. Also true for an empty file.
+ * Do the first @n (uncompressed) bytes @head of a file look like folded stacks? They do if they are
+ * text, and either the first line or most lines end with a count. Also true for an empty file.
  */
 bool folded_probe(const uint8_t *head, size_t n);
 

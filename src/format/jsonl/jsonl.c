@@ -89,7 +89,7 @@ static void put_mapping(const struct jsonl *j, uint32_t id)
 	fputs("}\n", j->out);
 }
 
-/* Writes a frame; one that a symbol covers has a name, which may be empty. */
+/* Writes a frame. If a symbol covers it, it has a member "name", which may be empty. */
 static void put_frame(const struct jsonl *j, uint32_t id)
 {
 	const struct profile_location *l = profile_get_location(j->p, id);

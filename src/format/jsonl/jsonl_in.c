@@ -13,7 +13,7 @@
 #include "format/common/lines.h"
 #include "format/jsonl/jsonl_line.h"
 
-/* The most memory: as for pprof (pprof_read.c), though real files need far less. */
+/* The limits of memory are those of pprof (pprof_read.c), though real files need far less. */
 #define BUDGET_BASE	 (256ull << 20)
 #define BUDGET_PER_BYTE	 64
 #define SAMPLES_BASE	 (1ull << 20)
@@ -58,7 +58,7 @@ static int put_id(struct reader *r, struct map *ids, uint32_t ours)
 	return map_put(ids, (uint64_t)id, ours) ? NO_MEMORY : 0;
 }
 
-/* Finds the profile's id for id @id of the file. With @or_none, 0 means none. */
+/* Finds the profile's id for the file's id @id. If @or_none is set, an @id of 0 gives 0. */
 static int get_id(const struct reader *r, const struct map *ids, int64_t id, const char *field,
 		  bool or_none, uint32_t *ret)
 {

@@ -46,7 +46,7 @@ static int too_many(const char *what, unsigned max)
 	return err_set(-EINVAL, "more than %u %s", max, what);
 }
 
-/* Empties what the line before has left; its memory is kept. */
+/* Empties the members that the line before has set. Their memory is kept. */
 static void clear(struct jsonl_line *l, uint64_t number)
 {
 	l->number = number;
@@ -118,7 +118,7 @@ static int take_list(struct jsonl_line *l, struct json_in *in)
 	return r;
 }
 
-/* The next label; it reuses the memory of an earlier line's label. NULL: out of memory. */
+/* Adds a label, in the memory of an earlier line's label if there is one. NULL: out of memory. */
 static struct jsonl_label *new_label(struct jsonl_line *l)
 {
 	if (l->labels.n == l->labels_made) {

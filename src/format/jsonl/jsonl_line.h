@@ -62,11 +62,11 @@ struct jsonl_line {
 	bool has_name, has_time;
 	VEC(int64_t) list; /* numbers in the member "frames" or "values" */
 	VEC(struct jsonl_label) labels;
-	size_t labels_made; /* so many of .labels have memory of their own */
+	size_t labels_made; /* how many of .labels have memory of their own */
 	struct jsonl_type types[PROFILE_MAX_VALUES], period_type;
 	unsigned n_types;
 	size_t n_comments;
-	/* comments of the line; the vector may be longer, because its strings are reused */
+	/* the line's first .n_comments comments; after them come strings that later lines reuse */
 	VEC(struct str) comments;
 	struct str key; /* the key that is being read */
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads value types and comments of a pprof file. A comment says what didn't fit in struct
- * profile_meta.
+ * Reads the value types and comments of a pprof file. If not all value types fit in struct
+ * profile_meta, a comment names the others.
  */
 #include "format/pprof/pprof_meta.h"
 

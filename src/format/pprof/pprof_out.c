@@ -4,7 +4,10 @@
 #include "format/pprof/pprof_out.h"
 #include "base/error.h"
 
-/* The level of compression: neighbouring samples are nearly equal, so that 6 does as well as 9. */
+/*
+ * The level of compression. Level 6 does as well as 9 here, because neighbouring samples are nearly
+ * equal.
+ */
 #define LEVEL 6
 
 int pprof_out_init(struct pprof_out *o, FILE *f)

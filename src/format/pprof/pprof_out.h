@@ -21,11 +21,14 @@ struct pprof_out {
 _must_use_ int pprof_out_init(struct pprof_out *o, FILE *f);
 void pprof_out_fini(struct pprof_out *o);
 
-/* Write one top-level field: length-delimited, or an integer, of which 0 isn't written. */
+/*
+ * pprof_out_bytes() writes a top-level field of bytes, pprof_out_uint() one that is an integer. An
+ * integer of 0 isn't written.
+ */
 void pprof_out_bytes(struct pprof_out *o, unsigned field, const void *s, size_t n);
 void pprof_out_uint(struct pprof_out *o, unsigned field, uint64_t v);
 
-/* Ends the file and flushes it. Returns 0, or the first error of all, with a message. */
+/* Ends the file and flushes it. Returns 0, or the first error of any call, with a message. */
 _must_use_ int pprof_out_finish(struct pprof_out *o);
 
 #endif

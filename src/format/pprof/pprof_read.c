@@ -22,7 +22,8 @@
 #define SAMPLES_BASE	 (1u << 20)
 #define SAMPLES_PER_BYTE 4
 /*
- * how many frames, of stacks that aren't in the cache, are read for each byte of the file at most
+ * the most frames of stacks that are read for each byte of the file; stacks in the cache don't
+ * count
  */
 #define WORK_PER_BYTE 64
 #define MAX_DEPTH     65536
@@ -34,7 +35,10 @@ struct raw_label {
 	bool is_num;
 };
 
-/* Stacks repeat, so this cache maps the 128-bit hash of a list of location ids to its stack. */
+/*
+ * An entry of the cache of stacks, which is there because stacks repeat: the 128-bit hash of a list
+ * of location ids, and the stack that these are.
+ */
 struct cached_stack {
 	XXH128_hash_t hash;
 	uint32_t stack; /* id of the stack; 0: this entry is unused */

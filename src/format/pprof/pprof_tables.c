@@ -219,7 +219,10 @@ int pprof_tables_string(const struct pprof_tables *t, uint64_t index, uint64_t o
 	return 0;
 }
 
-/* Returns a line number as the profile has it, in 32 bits; other tools may write any number. */
+/*
+ * Returns a line number as the profile has it, in 32 bits. Other tools may write any number; one
+ * that doesn't fit gives 0.
+ */
 static int32_t to_line(uint64_t v)
 {
 	return (int64_t)v > INT32_MAX || (int64_t)v < 0 ? 0 : (int32_t)v;
@@ -328,7 +331,10 @@ static bool may_be_unnamed(const struct pprof_tables *t, uint32_t mapping)
 	       profile_get_mapping(t->p, mapping)->kind != KIND_PYTHON;
 }
 
-/* Takes lines and columns over; a file has the end's line only if it differs from the line. */
+/*
+ * Stores lines and columns. The file has the line of an expression's end only if it isn't that of
+ * its beginning.
+ */
 static void take_place(const struct pprof_raw_line *line, struct profile_location *l)
 {
 	l->line = to_line(line->line);
@@ -339,8 +345,9 @@ static void take_place(const struct pprof_raw_line *line, struct profile_locatio
 }
 
 /*
- * @line: NULL if the location has none. @outer: the location of the line that it was inlined into,
- * or 0.
+ * Makes a location of the profile for one line of a location in the file. @line is NULL if the
+ * file's location has none. @outer is the location of the line that this one was inlined into, or
+ * 0.
  */
 static int resolve_line(struct pprof_tables *t, const struct pprof_raw_location *raw,
 			const struct pprof_raw_line *line, uint32_t outer, uint32_t *ret)
@@ -375,8 +382,8 @@ static int resolve_line(struct pprof_tables *t, const struct pprof_raw_location 
 }
 
 /*
- * Resolves the lines of a location, from the function that was called to the innermost one inlined
- * into it.
+ * Makes a location of the profile for each line of a location in the file. The first one is the
+ * function that was called, the last one the innermost function inlined into it.
  */
 static int resolve_lines(struct pprof_tables *t, const struct pprof_raw_location *raw,
 			 uint32_t *ret)

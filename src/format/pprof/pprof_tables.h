@@ -12,7 +12,10 @@
 #include "format/pprof/pprof_in.h"
 #include "profile/profile.h"
 
-/* Entries as they are read; what they refer to may come later. Fields as in profile.proto. */
+/*
+ * Entries of the tables as they were read. What an entry refers to may not be read yet. The fields
+ * are those of profile.proto.
+ */
 struct pprof_raw_mapping {
 	uint64_t id, start, limit, offset, filename, build_id, off;
 };
@@ -56,9 +59,9 @@ struct pprof_tables {
 	 */
 	struct map mapping_ids, function_ids, location_ids;
 	VEC(struct pprof_id_range) ranges;
-	/* ids in .p of the locations that one of the file's became, innermost line first */
+	/* ids in .p of the locations that each location of the file became, innermost line first */
 	VEC(uint32_t) expanded;
-	/* for each value of the profile: its index among those of the file */
+	/* by index of a value in the profile: its index in the file */
 	unsigned value_at[PROFILE_MAX_VALUES];
 };
 

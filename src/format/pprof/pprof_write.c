@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Writes a profile as pprof. Strings, functions and locations keep the profile's ids. So do
- * mappings, except the main one, which comes first.
+ * Writes a profile as pprof. Strings, functions and locations have the same ids in the file as in
+ * the profile. So do mappings, except that the main one comes first.
  */
 #include <assert.h>
 #include <errno.h>
@@ -70,12 +70,15 @@ static void put_strings(struct writer *w)
 	}
 }
 
-/* Whether locations of a mapping lack names, and whether any has a file or a line. */
+/*
+ * What the locations of a mapping have: whether any lacks a name, and whether any has a file or a
+ * line.
+ */
 struct known {
 	bool unnamed, files, lines;
 };
 
-/* Finds out what is known, by id of the mapping in the profile. NULL: out of memory. */
+/* Returns an array of these, by id of the mapping in the profile. NULL: out of memory. */
 static struct known *what_is_known(const struct profile *p)
 {
 	struct known *known = calloc(profile_n_mappings(p) + 1, sizeof(*known));
@@ -92,8 +95,8 @@ static struct known *what_is_known(const struct profile *p)
 }
 
 /*
- * has_functions tells pprof and servers not to look for the file. It is false if they may find
- * names that krait didn't.
+ * Writes what is known of a mapping. has_functions tells pprof and servers not to look for the
+ * mapping's file. So it is false if that file may have names that krait didn't find.
  */
 static void put_known(struct pb *msg, const struct known *k)
 {
@@ -141,8 +144,8 @@ static void put_functions(struct writer *w)
 }
 
 /*
- * Writes a line for the function and for each function that its code was inlined into. Without a
- * name, writes none.
+ * Writes a line for the function and one for each function that it was inlined into. A location
+ * without a name gets no line.
  */
 static void put_lines(struct writer *w, const struct profile_location *l)
 {
@@ -203,7 +206,8 @@ static void put_time(struct writer *w, int64_t time_ns)
 }
 
 /*
- * A location includes the functions that it was inlined into, so these aren't written as locations.
+ * Writes the ids of a stack's locations. A location of the file includes the functions that its
+ * code was inlined into, so these have no ids in the stack.
  */
 static void put_stack(struct writer *w, const uint32_t *stack, size_t n)
 {
@@ -220,8 +224,8 @@ static void put_stack(struct writer *w, const uint32_t *stack, size_t n)
 }
 
 /*
- * The time comes last, because it differs between neighbouring samples: the rest is one match for
- * deflate.
+ * Writes a sample. The time comes last, because it is what differs between neighbouring samples. So
+ * deflate finds all that precedes it in the sample before.
  */
 static int put_sample(void *arg, const struct profile_sample *s)
 {

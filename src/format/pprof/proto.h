@@ -52,8 +52,8 @@ enum location_field {
 	LOCATION_IS_FOLDED = 5,
 };
 /*
- * The last two fields are krait's own; their numbers are higher than profile.proto will soon use.
- * Readers skip unknown fields, as protocol buffers require.
+ * The last two fields are krait's own. Their numbers are high, so that profile.proto won't use them
+ * soon. Readers skip unknown fields, as protocol buffers require.
  */
 enum line_field {
 	LINE_FUNCTION_ID = 1,
@@ -76,7 +76,9 @@ enum function_field {
 #define PPROF_TIME_KEY	"time"
 #define PPROF_TIME_UNIT "nanoseconds"
 
-/* A growing message. A failed allocation is remembered, and what is added after it is dropped. */
+/*
+ * A message that grows. If an allocation fails, .failed is set, and what is added later is dropped.
+ */
 struct pb {
 	uint8_t *v;
 	size_t n, cap;

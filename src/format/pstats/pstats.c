@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Writes what Python's pstats and its tools read: a dict {(file, line, name): (calls, calls, own
- * seconds, seconds, {caller: the same four})}, encoded by the marshal module's version 2, which
- * every Python from 2.5 on reads (CPython, Python/marshal.c). It has Python functions only: native
- * code counts for the function that called it, as in cProfile. Calls aren't counted by krait, so
- * the number of samples stands in their place. marshal.load() stops where the dict ends; after it
- * comes the recording, for krait.
+ * Writes a file that Python's pstats and its tools read: a dict {(file, line, name): (calls, calls,
+ * own seconds, seconds, {caller: the same four})}. It is encoded in version 2 of the marshal
+ * module, which every Python from 2.5 on reads (CPython, Python/marshal.c). It has Python functions
+ * only: native code counts for the function that called it, as in cProfile. krait doesn't count
+ * calls, so the number of samples stands in their place. After the dict, where marshal.load()
+ * stops, comes the recording, for krait.
  */
 #include "format/common/writers.h"
 
@@ -37,14 +37,15 @@ struct pstats {
 	struct profile *p;
 	FILE *out;
 	struct frames frames;
-	/* by number of a frame; the last entry is for stacks without a Python function */
+	/* by number of a function; the last entry is for stacks without a Python function */
 	struct cost *costs;
 	VEC(struct edge) edges;
 	struct map edge_at; /* caller << 32 | callee -> index of the edge */
 	unsigned value;
-	int samples;	/* index of the value that counts the samples of .value; -1: none does */
-	size_t entries; /* number of the profile's entries, if no value counts samples */
-	double unit;	/* how many seconds a unit of the value is */
+	int samples; /* index of the value that counts the samples of .value; -1: none does */
+	/* how many of the profile's samples were added, if no value counts samples */
+	size_t entries;
+	double unit; /* how many seconds a unit of the value is */
 };
 
 static void put_u32(FILE *out, uint32_t v)
@@ -135,8 +136,8 @@ static int by_callee(const void *va, const void *vb)
 }
 
 /*
- * Writes a function with its edges, which are sorted by callee. @at: where those of @function
- * begin.
+ * Writes a function with its edges (calls of it). Edges are sorted by callee. *at is the first edge
+ * of @function, and afterwards that of the next function.
  */
 static int put_function(struct pstats *s, uint32_t function, size_t *at)
 {
@@ -170,7 +171,10 @@ static int put_all(struct pstats *s)
 	return r;
 }
 
-/* A sample counts once for a function, however often the function is on the stack. */
+/*
+ * Adds a stack's values to @c, unless that was done already: a function may be on a stack several
+ * times.
+ */
 static void count(const struct pstats *s, struct cost *c, const struct profile_sum *sum,
 		  size_t seen)
 {
@@ -200,7 +204,7 @@ static bool is_python(const struct pstats *s, uint32_t location)
 	return profile_get_mapping(s->p, l->mapping)->kind == KIND_PYTHON;
 }
 
-/* Adds the stack of a sum. @seen: a number from 1 on that no other stack has. */
+/* Adds a stack and its values. @seen is a number of this stack alone, from 1 on. */
 static int add_stack(struct pstats *s, const struct profile_sum *sum, size_t seen)
 {
 	uint32_t none = s->frames.keys.n, caller = none;

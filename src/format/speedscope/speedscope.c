@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Writes speedscope's own format (its file-format-schema.json, unchanged since speedscope 0.6): a
- * table of frames; then for each thread a profile with all its stacks, root first, and their
- * weights, in order of time. If several values are written, each has profiles of its own, which say
- * in two more members what the value is.
+ * Writes speedscope's own format (its file-format-schema.json, unchanged since speedscope 0.6).
+ * First comes a table of frames. Then comes a profile for each thread: its stacks, root first, and
+ * their weights, in order of time. If several values are written, each thread has a profile for
+ * each value. Such profiles have two more members that say what the value is.
  */
 #include "format/common/writers.h"
 
@@ -27,7 +27,7 @@ struct speedscope {
 	int64_t end;		    /* sum of the weights of the current thread */
 };
 
-/* Returns the unit as speedscope knows it; "none" for counts. */
+/* Returns speedscope's name of a unit; "none" for counts. */
 static const char *unit_of(const char *unit)
 {
 	static const char *const units[] = {"nanoseconds", "microseconds", "milliseconds",
@@ -94,7 +94,7 @@ static int put_run(void *arg, const struct profile_sample *run, int64_t last_ns)
 	size_t n = 0;
 	const uint32_t *stack = run->stack ? profile_get_stack(s->p, run->stack, &n) : NULL;
 
-	/* A sum that overflows can't be drawn, but no real recording is so long. */
+	/* A sample with which the sum would overflow is left out; no real recording is so long. */
 	if (!weight || __builtin_add_overflow(s->end, weight, &s->end))
 		return 0;
 	fprintf(s->out, "%s\n[", s->comma);
@@ -131,7 +131,7 @@ static int put_value(struct speedscope *s, unsigned value)
 	return timeline_each(&s->timeline, &reader, s);
 }
 
-/* Does a value before @value have the same type? A reader couldn't tell the two apart. */
+/* Tells whether an earlier value has the same type. A reader couldn't tell the two apart. */
 static bool is_again(const struct profile_meta *m, unsigned value)
 {
 	for (unsigned i = 0; i < value; i++)
@@ -140,7 +140,7 @@ static bool is_again(const struct profile_meta *m, unsigned value)
 	return false;
 }
 
-/* The default value comes first: it is the one that speedscope opens. */
+/* Writes the values. The default one comes first, because speedscope opens that one. */
 static int put_values(struct speedscope *s, unsigned first)
 {
 	const struct profile_meta *m = profile_meta(s->p);
@@ -153,8 +153,8 @@ static int put_values(struct speedscope *s, unsigned first)
 }
 
 /*
- * Are all values written? A profile with one value beside the number of samples is written with
- * that value alone.
+ * Tells whether the profile has several values to write. If it has the number of samples and one
+ * other value, only the other one is written.
  */
 static bool has_several(const struct profile_meta *m)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads a speedscope file; see speedscope_in.h. The table of frames may come after the profiles
- * that refer to it, and a unit after the weights, so these are located first. Whatever is wrong in
- * a single sample, event or profile is left out or mended, and counted.
+ * Reads a speedscope file; see speedscope_in.h. Profiles may come before the table of frames that
+ * they refer to, and weights before their unit. So the reader first finds out where these are. A
+ * sample, event or profile with something wrong in it is left out or mended, and counted.
  */
 #include "format/speedscope/speedscope_in.h"
 
@@ -247,7 +247,10 @@ static int prepare_frames(struct ss_reader *r)
 	return err;
 }
 
-/* Reads the file again, because counts have fractions after all. */
+/*
+ * Reads the file with its counts kept in one way, and again as long as they show that another way
+ * is needed (struct viewer_counts).
+ */
 static int read_again(struct ss_reader *r, uint64_t steps)
 {
 	int err;

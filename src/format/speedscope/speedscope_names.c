@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the members of a profile in a speedscope file say of its samples: the process and the thread
- * by the profile's name, the value by its unit; see speedscope_reader.h.
+ * Reads what a profile in a speedscope file tells of its samples. Its name tells the process and
+ * the thread, its unit tells the value. See speedscope_reader.h.
  */
 #include <errno.h>
 #include "base/error.h"
@@ -21,8 +21,8 @@ static int add_label(struct ss_reader *r, label_list *labels, const char *key,
 }
 
 /*
- * Parses krait's "app.py (pid 12) · Main (tid 34)". A name may contain the dot, but a name with ids
- * ends with them.
+ * Parses krait's "app.py (pid 12) · Main (tid 34)". A name may itself contain the dot, but ends with
+ * an id.
  */
 static int take_name_of_krait(struct ss_reader *r, const char *name, label_list *labels)
 {
@@ -69,8 +69,8 @@ static int take_name_of_pyspy(struct ss_reader *r, const char *name, label_list 
 }
 
 /*
- * Parses austin-python's "CPU time profile for 12:0:34": process, interpreter (if there are
- * several), thread.
+ * Parses austin-python's "CPU time profile for 12:0:34": the process, the interpreter if there are
+ * several, and the thread.
  */
 static int take_name_of_austin(struct ss_reader *r, const char *name, label_list *labels)
 {
@@ -82,7 +82,10 @@ static int take_name_of_austin(struct ss_reader *r, const char *name, label_list
 				       (struct folded_text){tid + 1, strlen(tid + 1)});
 }
 
-/* Returns the name of the threads. If krait wrote several values, the value precedes that name. */
+/*
+ * Returns the part of the profile's name that names its threads. In a file with several values,
+ * krait writes the name of the value before it.
+ */
 static const char *name_of_threads(const struct ss_part *part)
 {
 	const char *name = str_cstr(&part->name), *type = str_cstr(&part->value_type);
@@ -109,8 +112,8 @@ int ss_take_name(struct ss_reader *r, struct ss_part *part, bool alone)
 }
 
 /*
- * Recognizes profiles of austin2speedscope -f by the beginning of their names: it writes time and
- * memory of the same stacks as several profiles.
+ * Recognizes profiles of austin2speedscope -f by the beginning of their names. This tool writes
+ * several profiles of the same stacks, for times and for memory.
  */
 static bool take_austin(const struct ss_part *part, struct profile_value_type *type)
 {
@@ -133,7 +136,7 @@ static bool take_austin(const struct ss_part *part, struct profile_value_type *t
 }
 
 /*
- * The index of a value type, which is added if it is new. PROFILE_MAX_VALUES: there is no room for
+ * Returns the index of a value type. A new one is added. PROFILE_MAX_VALUES: there is no room for
  * it.
  */
 static unsigned find_value(struct ss_reader *r, const struct profile_value_type *type)
@@ -149,8 +152,8 @@ static unsigned find_value(struct ss_reader *r, const struct profile_value_type 
 }
 
 /*
- * Takes over krait's own members that say what the value is. Times and bytes have the unit that
- * weights are converted to.
+ * Uses krait's own members, which say what the value is. The weights of times and bytes are
+ * converted to the unit that @type has already.
  */
 static void take_value_type(struct ss_reader *r, struct ss_part *part,
 			    struct profile_value_type *type)

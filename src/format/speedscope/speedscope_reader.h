@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the files share that read a speedscope file; see speedscope_in.c. */
+/* Shared by the files that read a speedscope file; see speedscope_in.c. */
 #ifndef FORMAT_SPEEDSCOPE_SPEEDSCOPE_READER_H
 #define FORMAT_SPEEDSCOPE_SPEEDSCOPE_READER_H
 
@@ -25,8 +25,8 @@ enum ss_reason {
 };
 
 /*
- * An open frame. .node: the node of its stack in the profile's tree; 0: no sample has used that
- * stack yet.
+ * A frame that is open. .node is the node of its stack in the profile's tree, or 0 if no sample
+ * used that stack yet.
  */
 struct ss_open_frame {
 	uint32_t location, node;
@@ -43,14 +43,15 @@ struct ss_reader {
 	struct json_in frames, profiles;
 	VEC(uint32_t) locations; /* by index in the file's table of frames: id of the location */
 	VEC(struct ss_open_frame) stack; /* frames that are open, root first */
-	VEC(uint32_t) n_open;		 /* by index of a frame: how often it is open */
+	/* by index of a frame in the table: how often the frame is on the stack */
+	VEC(uint32_t) n_open;
 	struct viewer_counts counts;
 	uint64_t odd[SS_REASONS]; /* how often each reason was met */
 	bool has_types;		  /* krait wrote the file: the first value is the default */
 	struct str key, name, file;
 };
 
-/* A profile of the file. Its parts are read once all of them are known. */
+/* A profile of the file. Its samples or events are read once all its members are known. */
 struct ss_part {
 	struct json_in samples, weights, events;
 	struct str type, name, unit;
@@ -91,24 +92,24 @@ static inline int ss_odd(struct ss_reader *r, enum ss_reason why)
 /* speedscope_names.c */
 
 /*
- * Sets .value, the index of the profile's value for the unit of @part, and how its amounts are
- * read: one value for all units of time, one for bytes, one for counts. If the part has krait's own
- * members for the value, these decide which value it is. .value is PROFILE_MAX_VALUES if there is
- * no room for it.
+ * Reads the unit of @part. Sets .value, the index of the profile's value for that unit, and how
+ * amounts are converted to it. There is one value for all units of time, one for bytes, and one for
+ * counts. But if krait wrote the part, members of krait's own decide which value it is. .value is
+ * PROFILE_MAX_VALUES if there is no room for the value.
  */
 void ss_take_unit(struct ss_reader *r, struct ss_part *part);
 
 /*
- * After ss_take_unit(): sets .labels from the name of @part. @alone: it is the file's only profile,
- * so its name may also be what was run. 0 or -ENOMEM + message.
+ * Sets .labels from the name of @part. To be called after ss_take_unit(). @alone: it is the file's
+ * only profile, so its name may be that of the program instead of a thread. 0 or -ENOMEM + message.
  */
 _must_use_ int ss_take_name(struct ss_reader *r, struct ss_part *part, bool alone);
 
 /*
- * In speedscope_samples.c. They are called after ss_take_unit() and ss_take_name().
- * ss_read_sampled() reads the two lists of samples and weights, which must be of the same length.
- * ss_read_evented() reads events that open and close frames; the frames that are open between two
- * events become a sample. 0 or -errno + message.
+ * To be called after ss_take_unit() and ss_take_name(). ss_read_sampled() reads the lists of
+ * samples and weights. If one list is longer, its rest is left out and counted. ss_read_evented()
+ * reads events that open and close frames. The frames that are open between two events become a
+ * sample. 0 or -errno + message. (In speedscope_samples.c.)
  */
 _must_use_ int ss_read_sampled(struct ss_reader *r, struct ss_part *part);
 _must_use_ int ss_read_evented(struct ss_reader *r, struct ss_part *part);

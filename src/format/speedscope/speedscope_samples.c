@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "format/speedscope/speedscope_reader.h"
 
-/* Reads the index of a frame, + 1. *ret is 0 if there is no such frame. */
+/* Reads the index of a frame. *ret is 1 + the index, or 0 if there is no such frame. */
 static int read_index(struct ss_reader *r, struct json_in *in, const char *field, uint32_t *ret)
 {
 	struct json_in before = *in;
@@ -20,7 +20,7 @@ static int read_index(struct ss_reader *r, struct json_in *in, const char *field
 	return 0;
 }
 
-/* Reads an amount (a time or a weight) in the unit of the profile. */
+/* Reads an amount (a time or a weight) and converts it to the unit of the profile's value. */
 static int read_amount(struct ss_reader *r, const struct ss_part *part, struct json_in *in,
 		       const char *field, int64_t *ret, bool *known)
 {
@@ -30,8 +30,8 @@ static int read_amount(struct ss_reader *r, const struct ss_part *part, struct j
 }
 
 /*
- * The node of the innermost frame. Creates nodes only for frames that were opened since the last
- * sample. 0: no memory.
+ * Returns the node of the innermost open frame. Makes the nodes that are still missing, for frames
+ * that were opened since the last sample. 0: out of memory.
  */
 static uint32_t innermost_node(struct ss_reader *r)
 {
@@ -70,7 +70,7 @@ static int add_sample(struct ss_reader *r, const struct ss_part *part, const str
 	return s.stack ? profile_add(r->p, &s) : VIEWER_NO_MEMORY;
 }
 
-/* Reads a stack. *@known: all of its frames are in the table. */
+/* Reads a stack. *@known is set to false if some of its frames aren't in the table. */
 static int read_stack(struct ss_reader *r, struct json_in *in, bool *known)
 {
 	int more, err = ss_in_field(json_in_enter(in, '['), "samples");
@@ -111,7 +111,7 @@ static int read_sample(struct ss_reader *r, const struct ss_part *part, struct j
 	return err ? err : ss_check_memory(r, samples);
 }
 
-/* Skips the rest of the longer one of two lists. */
+/* Skips and counts what one of two lists has more than the other. */
 static int skip_rest(struct ss_reader *r, struct json_in *in, const char *field)
 {
 	int more, err = 0;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Writes Chrome's trace events (the "Trace Event Format") for Perfetto and chrome://tracing.
- * Consecutive samples of a thread that share a function become one slice: a B and an E event, which
- * nest within the thread. A sample lasts as long as its value, so a function's slices add up to its
- * time. A sample begins at its own time, but at the end of the sample before it if that end is
- * later or only a little earlier. So a thread that runs on shows no gaps, although samples aren't
- * taken to the nanosecond and their times may be in steps.
+ * Writes Chrome's trace events (the "Trace Event Format") for Perfetto and chrome://tracing. Where
+ * consecutive samples of a thread share a function, it becomes one slice: a B and an E event. The
+ * slices of a thread nest. A sample lasts as long as its value, so a function's slices add up to
+ * its time. A sample begins at its own time. But if the sample before it ends later, or only a
+ * little earlier, it begins at that end. So a thread that runs on shows no gaps, although samples
+ * aren't taken to the nanosecond and their times may be in steps.
  *
- * What a thread waited for is an asynchronous event for each wait, within one for the thread: the
- * track "states of MainThread". Waits are as long as they were, and need no slices to nest in.
+ * What a thread waited for is drawn on a track of its own, "states of MainThread": an asynchronous
+ * event for the track, and one within it for each wait. Waits are as long as they were, and need no
+ * slices to nest in.
  */
 #include "format/common/writers.h"
 
@@ -31,12 +32,16 @@ struct trace {
 	int64_t slack_ns; /* gaps between slices that are shorter than this are closed */
 	const char *comma;
 	const struct timeline_thread *thread;
-	/* number of the process that the last thread was of; UINT64_MAX: none was written yet */
+	/*
+	 * number of the process whose thread was written last; UINT64_MAX: no thread was written
+	 * yet
+	 */
 	uint64_t pid_number;
 	VEC(uint32_t) open; /* frames of the slices that haven't ended yet, outermost first */
-	int64_t at_ns;	    /* when the last sample ends; -1: none was written yet */
-	int waits;	    /* index of the value that is waiting time; -1: there is none */
-	int64_t waited_ns;  /* when the thread's last wait ends; -1: it has none */
+	/* when the sample that was written last ends; -1: none was written yet */
+	int64_t at_ns;
+	int waits;	   /* index of the value that is waiting time; -1: there is none */
+	int64_t waited_ns; /* when the thread's last wait ends; -1: it has none */
 };
 
 static void put_head(struct trace *t, const char *phase)
@@ -47,7 +52,7 @@ static void put_head(struct trace *t, const char *phase)
 	t->comma = ",";
 }
 
-/* Writes a time in microseconds, in which trace events count. */
+/* Writes the present time, .at_ns, in microseconds, the unit of trace events. */
 static void put_time(struct trace *t)
 {
 	fputs(",\"ts\":", t->out);
@@ -62,7 +67,10 @@ static void put_name(struct trace *t, const char *what, const char *name)
 	fputs("}}", t->out);
 }
 
-/* Begins ("b") or ends ("e") an asynchronous event of the thread. Its arguments may follow. */
+/*
+ * Writes most of an event that begins ("b") or ends ("e") an asynchronous event of the thread. The
+ * caller adds arguments, if any, and closes the brace.
+ */
 static void put_async(struct trace *t, const char *phase, int64_t ns, const char *name)
 {
 	put_head(t, phase);
@@ -132,8 +140,9 @@ static int begin_thread(void *arg, const struct timeline_thread *thread)
 }
 
 /*
- * Only speedscope needs the name, to find the slice that ends. The arguments must not be written:
- * with them, speedscope would order a slice that begins at the same time before this end.
+ * Ends all open slices but the @keep outermost ones. Only speedscope needs their names, to find the
+ * slice that ends. Arguments must not be written: with them, speedscope would put a slice that
+ * begins at the same time before this end.
  */
 static int close_slices(struct trace *t, size_t keep)
 {
@@ -252,8 +261,9 @@ static int put_all(struct trace *t, const struct render_options *opt)
 }
 
 /*
- * A little more than a sample's length. If the profile doesn't say how long a sample is, the
- * resolution of times in files.
+ * Returns how long a gap between slices may be and still be closed: a little more than the length
+ * of a sample. If the profile doesn't say how long a sample is, it is the resolution of times in
+ * files.
  */
 static int64_t slack(const struct profile_meta *m)
 {
@@ -264,7 +274,10 @@ static int64_t slack(const struct profile_meta *m)
 	return MAX(m->period / 4 * 5, (int64_t)NSEC_PER_MSEC);
 }
 
-/* Slices need values that are time: the value asked for, else the default one, else any. */
+/*
+ * Chooses the value that is drawn: the one asked for, else the default one, else any that is a
+ * time. Others can't be drawn as slices.
+ */
 static int choose_value(struct trace *t, const struct render_options *opt)
 {
 	const struct profile_meta *m = profile_meta(t->p);

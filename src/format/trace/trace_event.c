@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads the fields of one trace event; what it means trace_in.c decides. See trace_event.h. */
+/*
+ * Reads the fields of one trace event. trace_in.c decides what the event means. See trace_event.h.
+ */
 #include "format/trace/trace_event.h"
 
 #include "base/text/str.h"
@@ -33,8 +35,8 @@ void trace_event_fini(struct event *e)
 }
 
 /*
- * Reads "args" of any type. If it is an object, takes from it where the function is, and a thread's
- * name.
+ * Reads "args", which may be of any type. If it is an object, it may say where the function is, or
+ * give a thread's name.
  */
 static int read_args(struct reader *r, struct json_in *in, struct event *e)
 {

@@ -15,7 +15,7 @@ struct event {
 	bool has_ts, has_dur;
 };
 
-/* Reads the next event into @e, which may have held another. 0 or -errno + message. */
+/* Reads the next event into @e, over the event that @e had before. 0 or -errno + message. */
 _must_use_ int trace_event_read(struct reader *r, struct json_in *in, struct event *e);
 void trace_event_fini(struct event *e);
 

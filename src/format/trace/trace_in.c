@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads trace events; see trace_in.h. trace_event.c reads one, trace_profiles.c V8's profiles in
- * them, trace_samples.c the samples beside them. Events may come in any order; a caller's X event
- * comes after those of its callees. So all slices are collected, and trace_walk.c makes the profile
- * of them. An event with something wrong in it is left out and counted.
+ * Reads trace events; see trace_in.h. trace_event.c reads one event, trace_profiles.c the profiles
+ * of V8 that events contain, trace_samples.c the list of samples that a file may have beside its
+ * events. Events may come in any order: an X event comes after those of the functions it called. So
+ * all slices are collected first, and then trace_walk.c makes the profile of them. An event with
+ * something wrong in it is left out and counted.
  */
 #include "format/trace/trace_in.h"
 
@@ -30,7 +31,7 @@ static uint32_t intern(struct reader *r, const struct str *s)
 	return s->n ? profile_string_n(r->p, s->s, s->n) : 0;
 }
 
-/* Returns a thread, made if it is new. NULL: out of memory. */
+/* Returns the thread with these ids. It is added if it is new. NULL: out of memory. */
 struct thread *trace_thread_by(struct reader *r, uint32_t pid, uint32_t tid)
 {
 	struct thread t = {.pid = pid, .tid = tid};
@@ -64,7 +65,10 @@ static int take_metadata(struct reader *r, const struct event *e)
 	return t ? 0 : NO_MEMORY;
 }
 
-/* krait's own slices say what kind of code they are, and where the function begins. */
+/*
+ * Makes the location of a slice that krait wrote. Such a slice says what kind of code it is, and
+ * where the function begins.
+ */
 static struct profile_location location_of_krait(struct reader *r, const struct event *e,
 						 struct folded_text name, struct folded_text file)
 {
@@ -165,9 +169,9 @@ static int by_moment(const void *va, const void *vb)
 }
 
 /*
- * Ends the innermost open slice, or the innermost one with the name of the end mark; slices inside
- * it end too. @n_open: the number of open slices by name, so that a name without any isn't searched
- * for.
+ * Ends the innermost open slice, or if the end mark has a name, the innermost one with that name.
+ * Slices inside that one end too. @n_open: the number of open slices by name. If it is 0 for a
+ * name, no slice is searched for.
  */
 static int end_slice(struct reader *r, const struct mark *end, uint32_t *n_open)
 {
@@ -220,8 +224,8 @@ static int pair_marks(struct reader *r)
 }
 
 /*
- * Reads an event of V8's profiler. Only its first event has the thread that is profiled as the
- * event's own thread.
+ * Reads an event of V8's profiler. An event "Profile" is written by the thread that is profiled;
+ * the events that follow it may be written by another one.
  */
 static int take_profile(struct reader *r, const struct json_in *in, const struct event *e)
 {
@@ -258,7 +262,7 @@ static int take_event(struct reader *r, const struct json_in *in, const struct e
 		return leave_out(r, NO_PHASE);
 	if (phase != 'B' && phase != 'E' && phase != 'X' && !profile)
 		return 0;
-	/* With this limit, ends and differences of times can't overflow. */
+	/* Within this limit, sums and differences of times can't overflow. */
 	if (!e->has_ts || e->ts < INT64_MIN / 4 || e->ts > INT64_MAX / 4)
 		return leave_out(r, NO_TIME);
 	if (profile)
@@ -281,7 +285,10 @@ static int take_item(struct reader *r, struct json_in *in, struct event *e)
 	return err ? err : take_event(r, in, e);
 }
 
-/* Tells whether the closing bracket is missing, as it may be in a file that is a list of events. */
+/*
+ * Tells whether the text ends here, without a closing bracket. The bracket may be missing in a file
+ * that is a list of events.
+ */
 static bool ends_open(struct json_in in)
 {
 	while (in.at < in.end && strchr(" \t\r\n,", *in.at) && *in.at)
@@ -302,7 +309,7 @@ static int read_events(struct reader *r, struct json_in *in, bool bare)
 	return err;
 }
 
-/* Reads who wrote the file; krait writes "otherData" first. */
+/* Finds out whether krait wrote the file. krait's files have "otherData" first. */
 static int read_producer(struct reader *r, struct json_in *in)
 {
 	_cleanup_str_ struct str text = {};

@@ -49,7 +49,10 @@ static struct trace_profile *add_profile(struct trace_profiles *t,
 		return NULL;
 	}
 	v8_nodes_init(&profile->nodes, t->format, t->p, t->budget, t->steps);
-	/* nodes may be missing, because Chrome's buffer was full or the trace began later */
+	/*
+	 * nodes may be missing, if Chrome's buffer was full or the trace began later than the
+	 * profile
+	 */
 	profile->nodes.partial = true;
 	profile->id = e->id;
 	profile->thread = e->thread;
@@ -65,12 +68,15 @@ static struct trace_profile *profile_of(struct trace_profiles *t,
 	return found ? t->list.v[*found] : add_profile(t, e, key);
 }
 
-/* The members of an event's "data"; .at is NULL if one is missing. */
+/* Where the members of an event's "data" are in the file; .at is NULL if one is missing. */
 struct data {
 	struct json_in start, end, samples, deltas;
 };
 
-/* Reads a profile's nodes before its samples, which refer to them. */
+/*
+ * Reads the nodes of "cpuProfile", and stores where its samples are. They are read later, because
+ * they refer to nodes.
+ */
 static int read_cpu_profile(struct trace_profiles *t, struct trace_profile *profile,
 			    struct json_in *in, struct data *d)
 {
@@ -135,7 +141,7 @@ static int read_args(struct trace_profiles *t, struct trace_profile *profile, st
 	return err;
 }
 
-/* Reads a time, within a limit that keeps differences from overflowing. */
+/* Reads a time. It must be within a limit that keeps differences of times from overflowing. */
 static int read_moment(struct trace_profiles *t, struct json_in *in, const char *field,
 		       int64_t *ret)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * V8's profiles in a trace. An event "Profile" says which thread is profiled and when that begins.
- * Each event "ProfileChunk", which another thread may write, adds nodes and samples.
+ * V8's profiles in a trace. An event "Profile" says which thread is profiled and when its profile
+ * begins. Each event "ProfileChunk" adds nodes and samples; another thread may write these events.
  */
 #ifndef FORMAT_TRACE_TRACE_PROFILES_H
 #define FORMAT_TRACE_TRACE_PROFILES_H
@@ -17,8 +17,8 @@ struct trace_tick {
 struct trace_profile {
 	uint32_t id; /* V8's id of this profile, as a string of the struct profile */
 	/*
-	 * The caller's number of the thread; that of the first chunk if there is no "Profile"
-	 * event.
+	 * number that the caller has for the thread; without a "Profile" event, for that of the
+	 * first "ProfileChunk"
 	 */
 	uint32_t thread;
 	bool begun;		  /* .start_ns is set */
@@ -26,7 +26,7 @@ struct trace_profile {
 	int64_t at_ns;		  /* time of the last sample, counted from .start_ns */
 	struct v8_nodes nodes;
 	VEC(struct trace_tick) ticks;
-	struct json_in last; /* where in the file the last chunk of this profile is, for messages */
+	struct json_in last; /* "args" of the profile's last event; messages name their byte */
 };
 
 struct trace_profiles {
@@ -36,7 +36,7 @@ struct trace_profiles {
 	uint64_t *steps;
 	VEC(struct trace_profile *) list;
 	struct map at; /* pid << 32 | id (strings) -> index of the V8 profile */
-	/* how many samples lack their node, and how many nodes their caller */
+	/* number of samples whose node isn't in the file, and of nodes whose caller isn't */
 	uint64_t n_unknown, n_orphans;
 	struct str key;
 };
@@ -54,8 +54,9 @@ void trace_profiles_init(struct trace_profiles *t, const char *format, struct pr
 void trace_profiles_fini(struct trace_profiles *t);
 
 /*
- * Reads an event. 0 or -errno + message, as all below. After -EINVAL the profile has at most nodes
- * of this event, not its samples, and the caller may continue, if memory allows.
+ * Reads an event. This and the functions below return 0 or -errno + message. After -EINVAL the
+ * profile has no samples of this event, but may have nodes of it. Then the caller may go on, if
+ * memory allows.
  */
 _must_use_ int trace_profiles_take(struct trace_profiles *t, const struct trace_profile_event *e);
 
@@ -66,7 +67,8 @@ int64_t trace_profiles_start(const struct trace_profiles *t, int64_t none);
 bool trace_profiles_any(const struct trace_profiles *t);
 
 /*
- * Adds a profile's samples with @labels, as counts and nanoseconds. Times are relative to @base_ns.
+ * Adds the samples of a V8 profile with @labels. Their values are counts and nanoseconds. Times are
+ * relative to @base_ns.
  */
 _must_use_ int trace_profile_add(struct trace_profiles *t, struct trace_profile *profile,
 				 uint32_t labels, int64_t base_ns);

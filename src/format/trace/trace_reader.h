@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What is read of a file of trace events (trace_in.c), of which trace_walk.c makes a profile. */
+/* What trace_in.c reads of a file of trace events, and trace_walk.c makes a profile of. */
 #ifndef FORMAT_TRACE_TRACE_READER_H
 #define FORMAT_TRACE_TRACE_READER_H
 
@@ -16,9 +16,10 @@
 
 struct slice {
 	int64_t start, end;
-	uint64_t at; /* offset in the file where the event ends that ends the slice */
+	/* where the event that ends the slice is: the offset in the file of that event's end */
+	uint64_t at;
 	uint32_t thread, location;
-	uint32_t outer; /* node of the stack whose innermost frame the slice is */
+	uint32_t outer; /* node of the stack up to this slice, which is its innermost frame */
 };
 
 /* The beginning or the end of a slice, as an event of its own. */
@@ -35,7 +36,7 @@ struct thread {
 	uint32_t n_profiles; /* in how many V8 profiles the thread has samples */
 };
 
-/* Reasons why something of the file isn't in the profile. */
+/* Why something of the file was left out. */
 enum left_out { NO_PARTNER, NO_TIME, NO_LENGTH, NO_EVENT, NO_PHASE, NO_CHUNK, LEFT_OUTS };
 
 struct reader {
@@ -59,11 +60,14 @@ struct reader {
 	struct str key;
 };
 
-/* trace_in.c: the thread with these strings, which is added if it is new; NULL: no memory. */
+/*
+ * Returns the thread with these ids, which are strings of the profile. It is added if it is new.
+ * NULL: out of memory. (In trace_in.c.)
+ */
 struct thread *trace_thread_by(struct reader *r, uint32_t pid, uint32_t tid);
 
 /*
- * Makes the profile of what was read. @err: 0, or the error of reading; after an error only the
+ * Makes the profile of what was read. @err: 0, or the error of reading. After an error only the
  * value types are set. 0 or -errno + message.
  */
 _must_use_ int trace_make(struct reader *r, int err);

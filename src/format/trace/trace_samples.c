@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads the samples that are a list in a trace; see trace_samples.h. */
+/* Reads the list of samples that a trace may have beside its events; see trace_samples.h. */
 #include "format/trace/trace_samples.h"
 
 #include <errno.h>
@@ -153,7 +153,10 @@ static int take_frame(struct trace_samples *t, uint32_t id, const struct frame *
 	return 0;
 }
 
-/* Resolves callers after all frames are read, since they come before or after their callees. */
+/*
+ * Finds the callers of all frames. This is done after all frames were read, since a caller comes
+ * before or after its callees.
+ */
 static void find_callers(struct trace_samples *t)
 {
 	for (size_t i = 0; i < t->callers.n; i++) {

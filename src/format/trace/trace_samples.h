@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Samples beside the events of a trace. Each item of "samples" names a frame of "stackFrames" (sf);
- * each frame names its caller (parent). Hermes and LLVM's XRay write them. They don't say how long
- * a sample lasts.
+ * Samples beside the events of a trace. Each item of "samples" names a frame of "stackFrames"
+ * (member "sf"). Each frame names its caller (member "parent"). Hermes and LLVM's XRay write such
+ * samples. They don't say how long a sample lasts.
  */
 #ifndef FORMAT_TRACE_TRACE_SAMPLES_H
 #define FORMAT_TRACE_TRACE_SAMPLES_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Makes a profile of trace events: slices are sorted by thread and time and then walked, and the
- * slices that are open between two moments become a sample.
+ * Makes a profile of trace events. Slices are sorted by thread and time. Then they are gone through
+ * in this order, and the slices that are open between two moments become a sample.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -30,7 +30,8 @@ static bool is_made_up(const struct reader *r, uint32_t string)
 }
 
 /*
- * Returns the label set of a thread. @profile: id of the V8 profile; 0: none, or it doesn't matter.
+ * Returns the label set of a thread. @profile: the id of a V8 profile, which becomes a label; 0:
+ * there is no such label.
  */
 static uint32_t labels_of(struct reader *r, uint32_t thread, uint32_t profile)
 {
@@ -134,7 +135,10 @@ static int open_slice(struct reader *r, uint32_t i)
 	return !s->outer || vec_push(&r->open, i) ? NO_MEMORY : 0;
 }
 
-/* The time that all times are relative to: 0 for krait's own traces, else the first event. */
+/*
+ * Returns the time from which times are counted: 0 in krait's own traces, else that of the first
+ * slice, sample or profile.
+ */
 static int64_t find_base(const struct reader *r)
 {
 	int64_t base = INT64_MAX;
@@ -206,7 +210,7 @@ static int add_comments(struct reader *r)
 }
 
 /*
- * A thread with several profiles at the same time has all samples several times; a label tells the
+ * If a thread has several profiles at the same time, each has all its samples. A label tells these
  * profiles apart.
  */
 static int add_profiles(struct reader *r, int64_t base)
@@ -242,7 +246,7 @@ static int add_samples(struct reader *r, int64_t base)
 	return err;
 }
 
-/* Tells whether any slice has a length; Hermes writes one without for each thread. */
+/* Tells whether any slice has a length. Hermes writes a slice without length for each thread. */
 static bool has_slices(const struct reader *r)
 {
 	bool any = false;
@@ -253,8 +257,8 @@ static bool has_slices(const struct reader *r)
 }
 
 /*
- * The samples of profilers and the length of slices must not be added up. If a file has both, they
- * are separate values.
+ * Sets the value types. If a file has both samples of profilers and slices, each has values of its
+ * own, because they must not be added up.
  */
 static void set_values(struct reader *r)
 {

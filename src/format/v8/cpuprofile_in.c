@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads a .cpuprofile; see cpuprofile_in.h. A sample in the file is the id of a node, and lasts
+ * Reads a .cpuprofile; see cpuprofile_in.h. A sample in the file is the id of a node. It lasts
  * until the next sample.
  */
 #include "format/v8/cpuprofile_in.h"
@@ -33,7 +33,7 @@ static int in_field(int r, const char *field)
 	return viewer_in_wrap(FORMAT, r, field);
 }
 
-/* A sample that waits for the next one, which tells its length. */
+/* A sample that isn't added yet, because only the next one tells its length. */
 struct waiting {
 	uint32_t node; /* node of the sample; V8_NO_NODE: there is none */
 	int64_t at_ns;

@@ -46,8 +46,8 @@ uint32_t v8_nodes_find(const struct v8_nodes *n, int64_t id)
 }
 
 /*
- * The location of a node's function: the line is where the function begins, not where it was
- * running. V8 counts lines from 0. Names in parentheses are V8's own.
+ * Makes the location of a node's function. The line is where the function begins, not the line that
+ * was running. V8 counts lines from 0. Names in parentheses are V8's own.
  */
 static uint32_t make_location(struct v8_nodes *n, int64_t line)
 {
@@ -183,7 +183,7 @@ int v8_nodes_read(struct v8_nodes *n, struct json_in *in)
 	return err;
 }
 
-/* Collects the frames of a node. A circle of parents ends at the limit of depth. */
+/* Collects the frames of a node. If parents form a circle, that ends at the limit of depth. */
 static int collect_frames(struct v8_nodes *n, const struct json_in *in, const struct v8_node *node)
 {
 	n->leaf_first.n = 0;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The nodes of V8's profiler, in a .cpuprofile or in the chunks of a trace. A node is a function,
- * called by another node. A node names its children, which come before or after it in the list, or
- * its parent, which comes before.
+ * The nodes of V8's profiler, in a .cpuprofile or in the chunks of a trace. A node is a function as
+ * called by the function of its parent. The file has this relation in one of two ways. A node names
+ * its children, which come before or after it in the list; or it names its parent, which comes
+ * before it.
  */
 #ifndef FORMAT_V8_V8_NODES_H
 #define FORMAT_V8_V8_NODES_H
@@ -39,8 +40,8 @@ struct v8_nodes {
 	VEC(uint32_t) leaf_first;
 	struct str key, name, url;
 	/*
-	 * Set after init if the file lacks some nodes. A node whose caller is missing is taken as
-	 * one without a caller, and counted in .n_orphans.
+	 * If the file lacks some nodes, the caller sets this after v8_nodes_init(). Then a node
+	 * whose caller is missing is taken as one without a caller, and counted in .n_orphans.
 	 */
 	bool partial;
 	uint64_t n_orphans;
@@ -51,16 +52,19 @@ void v8_nodes_init(struct v8_nodes *n, const char *format, struct profile *p, si
 		   uint64_t *steps);
 void v8_nodes_fini(struct v8_nodes *n);
 
-/* Reads a list of nodes; each call adds more. 0 or -errno + message, as all below. */
+/*
+ * Reads a list of nodes. Each call adds more nodes. This and the functions below that return int
+ * return 0 or -errno + message.
+ */
 _must_use_ int v8_nodes_read(struct v8_nodes *n, struct json_in *in);
 
 /* Returns the index of node @id, or V8_NO_NODE. */
 uint32_t v8_nodes_find(const struct v8_nodes *n, int64_t id);
 
 /*
- * The stack of a node, for a sample of @thread, which may be any number: a stack's frames are
- * counted once for each thread. After this call the stack's nodes keep their parents. @in: the
- * place that messages name.
+ * Finds the stack of a node, for a sample of @thread. Threads may have any numbers: they serve to
+ * count a stack's frames as work once for each thread. The parents of the stack's nodes must not
+ * change after this call. @in: the place in the file that messages name.
  */
 _must_use_ int v8_nodes_stack(struct v8_nodes *n, const struct json_in *in, uint32_t index,
 			      uint32_t thread, uint32_t *ret);
