@@ -27,7 +27,10 @@ static int insert(struct comments *c, size_t at, const char *text)
 	return 0;
 }
 
-/* Tells whether another line fits. The last line stays free: it says how many were left out. */
+/*
+ * Tells whether another comment fits. The last place stays free for one that says how many were
+ * left out.
+ */
 static bool fits(const struct comments *c, size_t bytes)
 {
 	return c->list.n < COMMENTS_MAX - 1 && bytes <= COMMENTS_MAX_BYTES - c->bytes;
@@ -78,7 +81,10 @@ bool comments_is_ended(const char *text)
 	return str_starts(text, COMMENTS_ENDED ": ");
 }
 
-/* the most runs that a comment may claim; nobody reaches it, but a file may say anything */
+/*
+ * the most runs that are taken from a comment; no recording has so many, but a file may say
+ * anything
+ */
 #define MAX_RUNS 1000000000
 
 static uint64_t runs_of(const char *ended)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a profile says of itself, a line each: "cwd: DIR", "command: WORDS", "ended: 0" for how the
- * command ended, "warning: LINE" for what a recording lost, "note: LINE", "left out: 3 slices
- * without a time". Warnings come first. A file may have any number of lines, so they are bounded:
- * the last line then says how many were left out, and other lines make way for warnings.
+ * What a profile says of itself, in comments of a line each: "cwd: DIR", "command: WORDS", "ended:
+ * 0" for how the command ended, "warning: LINE" for what a recording lost, "note: LINE", "left out:
+ * 3 slices without a time". Warnings come first. A file may have any number of comments, so a
+ * profile keeps a limited number, the first ones. Later warnings replace other comments. If any
+ * were left out, the last comment says how many.
  */
 #ifndef PROFILE_COMMENTS_H
 #define PROFILE_COMMENTS_H
@@ -12,8 +13,8 @@
 
 #define COMMENTS_MAX 4096
 /*
- * The most bytes of all comments. A command line has 2 MiB at most, unless the limit of the stack
- * was raised.
+ * The most bytes that all comments have together. One of them is a command line, which has at most
+ * 2 MiB unless the limit of the stack's size was raised.
  */
 #define COMMENTS_MAX_BYTES (4u << 20)
 #define COMMENTS_WARNING   "warning"
@@ -27,14 +28,14 @@
 /* Key of a comment: packages that were installed together, separated by spaces. */
 #define COMMENTS_TOGETHER "installed together"
 /*
- * Keys of comments that say what was left out, or changed, when another tool's file was read; the
+ * Keys of comments about another tool's file: what was left out, or changed, when it was read. The
  * report shows them.
  */
 #define COMMENTS_LEFT_OUT "left out"
 #define COMMENTS_MENDED	  "mended"
 /*
- * Key of a comment: samples are too few for the recording's numbers to be more than estimates. The
- * report shows it.
+ * Key of a comment which says that there are too few samples: the recording's numbers are only
+ * estimates. The report shows it.
  */
 #define COMMENTS_TOO_FEW "too few"
 
@@ -53,16 +54,16 @@ void comments_fini(struct comments *c);
 void comments_remove(struct comments *c, bool (*is)(const char *text));
 
 /*
- * How many whole runs of commands the profile is of, if all of them ended with 0: "ended: 0" is one
- * run, "ended: 0, 12 runs" is a merged profile's line. 0: not known, also if there is more than one
- * such line.
+ * Returns how many whole runs of commands the profile is of. The comment "ended: 0" is one run;
+ * "ended: 0, 12 runs" is that of a merged profile. Returns 0 if the number isn't known: the comment
+ * says anything else, or there is none, or more than one.
  */
 uint64_t comments_runs(const struct comments *c);
 bool comments_is_ended(const char *text);
 
 /*
- * Returns what the last comment of key "ended" says, such as "by Ctrl-C"; NULL: there is none. In a
- * file it may be any text.
+ * Returns what the last comment of key "ended" says, such as "by Ctrl-C"; NULL if there is none. It
+ * may be any text if a file says so.
  */
 const char *comments_end(const struct comments *c);
 

@@ -43,7 +43,7 @@ static bool take(const char **p, const char *words)
 	return true;
 }
 
-/* the longest time that is accepted, in ms, 30 years: sums of such times don't overflow */
+/* the longest time, in ms, that a comment may have: some 30 years, so that sums don't overflow */
 #define MOST_MS 1000000000000ull
 
 static bool take_number(const char **p, uint64_t most, uint64_t *ret)

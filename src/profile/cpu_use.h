@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How much of a recording's time its processes had a CPU. Kept as comments of a profile: one for
- * all processes together, and one for each process that was there until the end. docs/format.md has
- * the words.
+ * How much of a recording's time its processes had a CPU. These facts are comments of a profile:
+ * one for all processes together, and one for each process that was there until the end.
+ * docs/format.md has the words.
  */
 #ifndef PROFILE_CPU_USE_H
 #define PROFILE_CPU_USE_H
@@ -23,26 +23,27 @@ struct cpu_use {
 	uint64_t ran_ms, queued_ms, waited_ms;
 	/* time in which the host or interrupts had the CPU, or the thread waited */
 	uint64_t unknown_ms;
-	const char *name; /* name of the process; in a parsed comment it points into that */
+	/* name of the process; after cpu_use_parse() it points into the comment */
+	const char *name;
 };
 
 /*
- * Sets .waited_ms and .unknown_ms from the other times: together they are the time in which the
- * main thread neither ran nor was ready. Up to @taken_ms of that may be CPU time that the host or
- * interrupts took, which is charged to no thread.
+ * Sets .waited_ms and .unknown_ms from the other times. The time in which the main thread neither
+ * ran nor was ready is divided between the two. .unknown_ms is at most @taken_ms, the CPU time that
+ * the machine's host and interrupts took: no thread is charged for it.
  */
 void cpu_use_split(struct cpu_use *u, uint64_t taken_ms);
 
-/* Appends @u as the text of a comment of the profile, without the comment's key (CPU_USE). */
+/* Appends @u as the text of a comment, without the comment's key (CPU_USE). */
 void cpu_use_print(const struct cpu_use *u, struct str *ret);
 
 /*
- * Parses a whole comment. False: it isn't about CPU use, or contradicts itself; in a file it may be
- * anything.
+ * Parses a whole comment. Returns false if it isn't about CPU use or contradicts itself. A comment
+ * from a file may be anything.
  */
 bool cpu_use_parse(const char *comment, struct cpu_use *ret);
 
-/* Tells whether @comment is one about CPU use, whatever it says. */
+/* Tells whether @comment has the key CPU_USE, whatever it says. */
 bool cpu_use_is(const char *comment);
 
 #endif

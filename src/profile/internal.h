@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A profile's inside, for the files that fill its tables, read them, and hold its samples. */
+/* The members of a profile, for the files of src/profile that fill or read them. */
 #ifndef PROFILE_INTERNAL_H
 #define PROFILE_INTERNAL_H
 
@@ -21,7 +21,10 @@ struct profile {
 	} known[2];
 	size_t stack_cap;
 	unsigned stack_turn;
-	/* by function id - 1: what profile_ran_before() was told; 0 beyond the end */
+	/*
+	 * by function id - 1: the time that profile_ran_before() stored; 0 for functions beyond the
+	 * end
+	 */
 	VEC(uint64_t) ran_before;
 	bool failed;
 };

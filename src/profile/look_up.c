@@ -37,9 +37,10 @@ unsigned profile_n_inlined(const struct profile *p, uint32_t location)
 }
 
 /*
- * Most stacks share their root end with the stack that was asked for before: the walk stops at the
- * first node that both have, and the rest is copied. A parent node has a smaller id, so both stacks
- * can be walked side by side.
+ * Fills *to with stack @id. Most stacks have their outer frames in common with the stack that was
+ * asked for before them. So the walk stops at the first node that both stacks have, and the rest is
+ * copied from *before. A parent node has a smaller id than its children, so both stacks can be
+ * walked side by side.
  */
 static void walk_stack(const struct profile *p, uint32_t id, const struct known_stack *before,
 		       struct known_stack *to)
@@ -68,8 +69,8 @@ static void walk_stack(const struct profile *p, uint32_t id, const struct known_
 }
 
 /*
- * The same stack is often asked for again at once. .known is a cache, which the caller's const
- * doesn't cover.
+ * The two stacks in .known are a cache, because callers often ask for the same stack again at once.
+ * That @p is const for the caller doesn't include this cache.
  */
 const uint32_t *profile_get_stack(const struct profile *p, uint32_t id, size_t *n)
 {

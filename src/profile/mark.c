@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Makes tables of the lists of abi/marks.h; see mark.h. */
+/* Makes tables of the lists in abi/marks.h; see mark.h. */
 #include "profile/mark.h"
 
 #include "base/util.h"
@@ -43,8 +43,8 @@ void mark_add(struct str *s, enum mark mark, const char *what)
 }
 
 /*
- * Bytes of @text that never change: "[incomplete". (Marks that have no reason today once had one:
- * "[no Python: why]".)
+ * Returns the length of the part of a mark that is always the same: "[incomplete". Marks without a
+ * reason have it too, because older files have reasons in some: "[no Python: why]".
  */
 static size_t fixed_part(const char *text)
 {

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The words of abi/marks.h, by number. All texts are constants. */
+/*
+ * The words of marks (abi/marks.h), such as "[truncated]", which stand for frames that krait
+ * doesn't have. All texts are constants.
+ */
 #ifndef PROFILE_MARK_H
 #define PROFILE_MARK_H
 
 #include "base/text/str.h"
 #include "marks.h"
 
-/* Returns the text of @mark, which takes no reason: "[truncated]". */
+/* Returns the text of @mark, a mark that has no reason in it: "[truncated]". */
 const char *mark_text(enum mark mark);
 
 /* Appends the text of @mark with @what as its reason: "[incomplete: frame not readable]". */
@@ -28,8 +31,8 @@ extern const struct mark_words native_words[NATIVE_OUTCOME_MAX];
 extern const struct mark_words naming_words[NAMING_OUTCOME_MAX];
 
 /*
- * The mark for a walk that ended with @outcome; if that mark is MARK_INCOMPLETE, walk_words[] has
- * the reason.
+ * Returns the mark for a walk that ended with @outcome. If that mark is MARK_INCOMPLETE,
+ * walk_words[] has the reason.
  */
 enum mark mark_of_walk(enum walk_outcome outcome);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Makes the profile's tables. A stack is a path in a tree of (parent, location) nodes, root frame
- * first: stacks that differ in their leaf only cost one node, which keeps deep recursion small.
- * look_up.c reads the tables, samples.c has the samples.
+ * Makes the profile's tables. A stack is a path in a tree of (parent, location) nodes, outermost
+ * frame first. Stacks that differ only in their innermost frame share all other nodes, which keeps
+ * deep recursion small. look_up.c reads the tables; samples.c has the samples.
  */
 #include <stdlib.h>
 #include "base/cleanup.h"
@@ -144,7 +144,7 @@ uint32_t profile_mapping(struct profile *p, const struct profile_mapping *m)
 {
 	struct profile_mapping key;
 
-	memset(&key, 0, sizeof(key)); /* sets the padding, which is compared too */
+	memset(&key, 0, sizeof(key)); /* also clears the padding, which is compared too */
 	key.name = m->name;
 	key.build_id = m->build_id;
 	key.kind = m->kind;
@@ -178,7 +178,7 @@ uint32_t profile_location(struct profile *p, const struct profile_location *l)
 {
 	struct profile_location key;
 
-	memset(&key, 0, sizeof(key)); /* sets the padding, which is compared too */
+	memset(&key, 0, sizeof(key)); /* also clears the padding, which is compared too */
 	key.mapping = l->mapping;
 	key.function = l->function;
 	key.outer = l->outer;
@@ -221,7 +221,8 @@ uint32_t profile_stack(struct profile *p, const uint32_t *locations, size_t n)
 		return 0;
 	}
 	for (size_t i = n; i--;) {
-		p->failed |= !locations[i]; /* an id of 0: this location couldn't be made */
+		/* an id of 0 means that this location couldn't be made */
+		p->failed |= !locations[i];
 		if (!locations[i])
 			return 0;
 		at = put(p, &p->t.nodes, &(struct profile_node){at, locations[i]}, 0);
@@ -245,7 +246,10 @@ uint32_t profile_stack_at(struct profile *p, uint32_t node, size_t n)
 	return 0;
 }
 
-/* "time" is the sample's time in pprof, which allows one kind of value a key. */
+/*
+ * Renames the key "time" to "time.label". In pprof the label "time" is the sample's time, and a key
+ * has one kind of value there.
+ */
 static uint32_t label_key(struct profile *p, uint32_t key)
 {
 	return streq(profile_get_string(p, key), "time") ? profile_string(p, "time.label") : key;
@@ -261,7 +265,10 @@ uint32_t profile_labels(struct profile *p, const struct profile_label *labels, s
 	set = reallocarray(NULL, n, sizeof(*set));
 	if (!set)
 		return profile_no_memory(p);
-	/* Insertion sort by key: a set has about ten labels. Of equal keys the last wins. */
+	/*
+	 * Insertion sort by key, since a set has about ten labels. Of labels with the same key the
+	 * last one counts.
+	 */
 	for (size_t i = 0; i < n; i++) {
 		uint32_t key = label_key(p, labels[i].key);
 
@@ -277,9 +284,9 @@ uint32_t profile_labels(struct profile *p, const struct profile_label *labels, s
 }
 
 /*
- * Changed in place: the set keeps its id, and the table finds it only under its old hash, so an
- * equal set made later gets another id. A changed set belongs to one thread, so no other thread's
- * set is equal to it.
+ * Changes the set in place, so that it keeps its id. The table of sets finds it only under the hash
+ * that it had before. So an equal set that is made later gets another id. Sets that are changed
+ * belong to a single thread, so no other thread has an equal set.
  */
 bool profile_relabel(struct profile *p, uint32_t id, uint32_t key, uint32_t value)
 {

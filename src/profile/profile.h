@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A profile in memory: interned strings, mappings, functions, locations, stacks, label sets, and
- * the samples, which refer to them. It knows nothing of processes, kernels or formats. Ids are
- * dense from 1 (0 = none), in first-use order. Samples go to an unlinked temporary file in blocks,
- * so that memory doesn't grow with recording time (samplelog.h). Stacks share their root ends. Not
- * thread-safe.
+ * A profile in memory: strings, mappings, functions, locations, stacks and label sets, each stored
+ * once, and the samples, which refer to them by id. It knows nothing of processes, kernels or
+ * formats. Ids are numbered from 1 without gaps, in the order of first use; 0 stands for none.
+ * Samples go to an unlinked temporary file in blocks, so that memory doesn't grow with recording
+ * time (samplelog.h). Stacks share their outer frames. Not thread-safe.
  */
 #ifndef PROFILE_PROFILE_H
 #define PROFILE_PROFILE_H
@@ -20,22 +20,22 @@ enum frame_kind { KIND_PYTHON, KIND_NATIVE, KIND_KERNEL, KIND_JIT, KIND_GC, KIND
 
 struct profile_value_type {
 	/*
-	 * type and unit of a value: "samples" and "count", "cpu" and "nanoseconds"; they outlive
-	 * the profile
+	 * type and unit of a value, such as "samples" and "count", or "cpu" and "nanoseconds"; the
+	 * texts outlive the profile
 	 */
 	const char *type, *unit;
 };
 
 /*
- * The unit of counts that have fractions: they are kept as millionths. Code that shows or writes
- * them puts in the decimal point where the format has one.
+ * The unit of counts that have fractions. Such counts are kept as millionths. Code that shows or
+ * writes a count adds the decimal point.
  */
 #define PROFILE_MICROCOUNT	  "microcount"
 #define PROFILE_MICROCOUNT_DIGITS 6
 
 /*
- * profile_fraction_digits(): how many digits of a value in this @unit follow the decimal point.
- * profile_is_count(): is such a value a number of things?
+ * profile_fraction_digits() returns how many digits of a value in this unit follow the decimal
+ * point. profile_is_count() tells whether such a value is a number of things.
  */
 static inline unsigned profile_fraction_digits(const char *unit)
 {
@@ -54,12 +54,15 @@ static inline bool profile_same_type(const struct profile_value_type *a,
 }
 
 /*
- * How many values samples may have. Sums and stored samples take memory only for those that the
- * profile has.
+ * The most values that a sample may have. Sums and stored samples take memory only for as many as
+ * the profile has.
  */
 #define PROFILE_MAX_VALUES 16
 
-/* In krait's own recordings values[0] is samples/count; another tool's file may differ. */
+/*
+ * Facts of a whole profile. In krait's own recordings values[0] is samples/count; in another tool's
+ * file it may be something else.
+ */
 struct profile_meta {
 	struct profile_value_type values[PROFILE_MAX_VALUES];
 	unsigned n_values, default_value; /* number of .values, and the index of the default one */
@@ -71,18 +74,19 @@ struct profile_meta {
 };
 
 /*
- * Do the values of type "samples", and .period, belong to value @value? In a recording of several
- * events they belong to the event that .period_type names (docs/decisions/0021). If .period_type
- * names no value of the profile, as in files of other tools, they belong to every value of the
- * profile.
+ * Tells whether the values of type "samples", and .period, belong to value @value. In a recording
+ * of several events they belong to the event that .period_type names (docs/decisions/0021). If
+ * .period_type names no value of the profile, as in files of other tools, they belong to every
+ * value.
  */
 bool profile_samples_are_of(const struct profile_meta *m, unsigned value);
 
 /*
- * The name tells the kind, because files keep only the name: "[python 3.12]", "[kernel]", "[jit]",
- * "[gc]", "[krait]" for marks, else a native file. profile_kind() of the name must be .kind. An ELF
- * file has one mapping, whatever address it was loaded at: .start and .limit are those of its code
- * in the file's own addresses (p_vaddr), .offset is where that code lies in the file.
+ * A mapping: what code belongs to. Its name tells the kind, because files keep only the name:
+ * "[python 3.12]", "[kernel]", "[jit]", "[gc]", "[krait]" for marks, or a native file. So
+ * profile_kind() of the name must be .kind. An ELF file is one mapping, whatever address it was
+ * loaded at. .start and .limit are where its code begins and ends, in the file's own addresses
+ * (p_vaddr); .offset is where that code is in the file.
  */
 struct profile_mapping {
 	uint32_t name, build_id; /* strings, by id; .build_id 0: none */
@@ -92,25 +96,27 @@ struct profile_mapping {
 struct profile_function {
 	uint32_t name, file; /* strings, by id; .file 0: none */
 	/*
-	 * Id of a string: the symbol as in an ELF file, which tells the language. 0: Python, marks,
-	 * JIT code.
+	 * Id of a string: the symbol as it is in an ELF file. The symbol tells the language. 0 for
+	 * Python, marks and JIT code.
 	 */
 	uint32_t system_name;
 	/*
-	 * Id of a string: for code without a file (<string>) the file of the module that it runs
-	 * in; 0: not known.
+	 * Id of a string: for code without a file (<string>), the file of the module that the code
+	 * runs in; 0: not known.
 	 */
 	uint32_t made_in;
 	int32_t start_line;
 };
 /*
- * .function 0: no symbol covers the address. The location is written without a name, so that
- * whoever has the file with that build id can look the name up; it is shown as [libfoo.so+0x1234].
- * Such a location has a mapping with a name. .outer: the location of the function that this one's
- * code was inlined into; 0: none. Both have the same address and mapping. In a stack, .outer always
- * follows this location. A chain has at most PROFILE_MAX_INLINED functions. Readers refuse longer
- * ones: a format that repeats the chain for each of its locations (pprof) would grow with the
- * square of its length.
+ * A place in code. .function is 0 if no symbol covers the address. Such a location is written
+ * without a name, so that whoever has the file with that build id can look the name up. It is shown
+ * as [libfoo.so+0x1234], so its mapping must have a name.
+ *
+ * .outer is the location of the function that this one's code was inlined into, or 0. Both have the
+ * same address and mapping. In a stack, .outer always follows this location. A chain of such
+ * locations has at most PROFILE_MAX_INLINED functions, and readers refuse longer ones: pprof
+ * repeats the chain for each location in it, so a file would grow with the square of the chain's
+ * length.
  */
 #define PROFILE_MAX_INLINED 256
 struct profile_location {
@@ -120,7 +126,10 @@ struct profile_location {
 	uint32_t outer;	   /* id of the location that this one was inlined into; 0: none */
 	int32_t line;	   /* line in the file of the function; 0: none */
 	int32_t column;	   /* column, counted from 1 as in pprof; 0: none */
-	/* End of the expression, after its last byte, as in co_positions(); 0, 0 = not known. */
+	/*
+	 * End of the expression: the place after its last byte, as in co_positions(); 0, 0: not
+	 * known.
+	 */
 	int32_t end_line, end_column;
 	/*
 	 * native: address in the ELF file (p_vaddr); kernel and JIT code: address in memory;
@@ -139,8 +148,8 @@ struct profile_label_text {
 };
 
 /*
- * Removes the end of @l's expression if it isn't after the beginning, as generated code may have
- * it.
+ * Removes the end of @l's expression unless it is after its beginning. Generated code may have an
+ * end before its beginning.
  */
 static inline void profile_check_end(struct profile_location *l)
 {
@@ -159,13 +168,13 @@ void profile_free(struct profile *p);
 
 struct profile_meta *profile_meta(struct profile *p);
 
-/* Exchanges all that profiles @a and @b hold, but for what profile_meta() returns. */
+/* Exchanges all that profiles @a and @b hold, except what profile_meta() returns. */
 void profile_swap(struct profile *a, struct profile *b);
 
 /*
- * Interning: return the id of an equal object, or else of a new one. 0: memory ran out, which
- * profile_failed() tells, or the string is "". @s needs no NUL; invalid UTF-8 and NUL are replaced
- * by U+FFFD.
+ * Each returns the id of an equal object if there is one, else that of a new one. 0: memory ran
+ * out, which profile_failed() tells; or the string is "". @s needs no NUL. Invalid UTF-8 and NUL in
+ * it are replaced by U+FFFD.
  */
 uint32_t profile_string_n(struct profile *p, const char *s, size_t n);
 uint32_t profile_string(struct profile *p, const char *s);
@@ -175,46 +184,48 @@ uint32_t profile_location(struct profile *p, const struct profile_location *l);
 uint32_t profile_stack(struct profile *p, const uint32_t *locations,
 		       size_t n); /* @locations: innermost frame first; @n may be 0 */
 /*
- * Make a stack frame by frame, root first, so that the stacks of a deep tree cost no more than the
- * tree's nodes. profile_node(): the node of @location below @parent (0 = the root).
- * profile_stack_at(): the stack of @n frames that ends at @node.
+ * Make a stack frame by frame, outermost first. So the stacks of a deep tree cost no more than the
+ * nodes of the tree. profile_node() returns the node of @location below node @parent (0: at the
+ * root). profile_stack_at() returns the stack of @n frames that ends at @node.
  */
 uint32_t profile_node(struct profile *p, uint32_t parent, uint32_t location);
 uint32_t profile_stack_at(struct profile *p, uint32_t node, size_t n);
 /*
- * The set of these labels, which come in any order; of labels with the same key the last counts.
- * "time" becomes "time.label", because "time" is the sample's time in files. No labels: 0.
+ * Returns the id of the set of these labels, which may be in any order; 0 for no labels. Of labels
+ * with the same key the last one counts. The key "time" becomes "time.label", because in files
+ * "time" is the sample's time.
  */
 uint32_t profile_labels(struct profile *p, const struct profile_label *labels, size_t n);
 /*
- * Changes the value of @key in the label set @id, for all its samples, earlier ones too: a thread's
- * name may be found out after its first sample. False if the set has no such key.
+ * Changes the value of @key in label set @id, for all samples that have the set, including earlier
+ * ones: a thread's name may be found out after its first sample. Returns false if the set has no
+ * such key.
  */
 bool profile_relabel(struct profile *p, uint32_t id, uint32_t key, uint32_t value);
 /*
- * For callers that failed to allocate what they wanted to put into @p. Sets
- * profile_failed() and returns 0, which is no id.
+ * For a caller that couldn't allocate what it wanted to put into @p: makes profile_failed() true,
+ * and returns 0, which is no id.
  */
 uint32_t profile_no_memory(struct profile *p);
 
 /* tells whether an allocation has failed since the last profile_forget_failure() */
 bool profile_failed(const struct profile *p);
 /*
- * Clears the sticky failure. That is safe: stacks, samples and label sets never refer to objects
- * that couldn't be created.
+ * Makes profile_failed() false again. That is safe, because stacks, samples and label sets never
+ * refer to objects that couldn't be made.
  */
 void profile_forget_failure(struct profile *p);
 
 /*
- * Ids that krait invents where a format wants a process or thread id. They begin here, above
- * Linux's PID_MAX_LIMIT.
+ * The lowest of the ids that krait invents where a format needs a process or thread id that isn't
+ * known. It is above all of Linux's own ids (PID_MAX_LIMIT).
  */
 #define PROFILE_MADE_UP_ID (1u << 22)
 
 /*
- * Notes that a process which ran @function (a valid id) began @ms before the recording did. Of
- * several such times the longest is kept. If the source file changed since then, its text isn't
- * what ran.
+ * profile_ran_before() stores that a process which ran @function (a valid id) began @ms before the
+ * recording did. Of several such times the longest is kept. If a source file changed after that
+ * time, its text may not be what ran. profile_get_ran_before() returns the time, or 0.
  */
 /* the most milliseconds that profile_ran_before() takes: 31 years */
 #define PROFILE_MAX_RAN_BEFORE 1000000000000ull
@@ -222,27 +233,33 @@ void profile_ran_before(struct profile *p, uint32_t function, uint64_t ms);
 uint64_t profile_get_ran_before(const struct profile *p, uint32_t function);
 
 /*
- * Look-ups; valid ids only (asserted). Pointers are valid as long as the profile. Those of
- * profile_get_stack() are valid until the next interning call, and only for the last two stacks (so
- * that two can be compared). String 0 is "", label set 0 is empty.
+ * Look-ups. Ids must be valid (asserted). Returned pointers are valid as long as the profile. But
+ * those of profile_get_stack() are valid only for the last two stacks that were asked for, so that
+ * two can be compared, and only until something is added to the tables. String 0 is "", label set 0
+ * is empty.
  */
 const char *profile_get_string(const struct profile *p, uint32_t id);
 const struct profile_mapping *profile_get_mapping(const struct profile *p, uint32_t id);
 const struct profile_function *profile_get_function(const struct profile *p, uint32_t id);
 const struct profile_location *profile_get_location(const struct profile *p, uint32_t id);
-/* How many functions a location has: its own, and those that it was inlined into. */
+/* Returns how many functions a location has: its own, and those that it was inlined into. */
 unsigned profile_n_inlined(const struct profile *p, uint32_t location);
 const uint32_t *profile_get_stack(const struct profile *p, uint32_t id, size_t *n);
 const struct profile_label *profile_get_labels(const struct profile *p, uint32_t id, size_t *n);
 /*
- * The value of the label with this key in label set @id; if the set has none: NULL, or "" from
- * profile_label_text(). profile_find_label()'s key is key[0..n).
+ * Return the value of a label in label set @id. The label's key is key[0..n) or @key. If the set
+ * has no such label, profile_find_label() returns NULL and profile_label_text() "".
  */
 const char *profile_find_label(const struct profile *p, uint32_t id, const char *key, size_t n);
 const char *profile_label_text(const struct profile *p, uint32_t id, const char *key);
-/* Appends what stands for the value of label @key in a set that lacks the label: "[no thread]". */
+/*
+ * Appends the words for a label that a set doesn't have, such as "[no thread]" for @key "thread".
+ */
 void profile_add_no_label(struct str *b, const char *key);
-/* The string id of the value of label @key in label set @id; 0 if the set has no such label. */
+/*
+ * Returns the id of the string that is the value of label @key in label set @id; 0 if the set has
+ * no such label.
+ */
 uint32_t profile_label_value(const struct profile *p, uint32_t id, const char *key);
 size_t profile_n_strings(const struct profile *p);
 size_t profile_n_mappings(const struct profile *p);
@@ -251,9 +268,9 @@ size_t profile_n_locations(const struct profile *p);
 size_t profile_n_stacks(const struct profile *p);
 size_t profile_n_labels(const struct profile *p);
 /*
- * Stacks are paths in a tree, root frame first, which formats may write as such. Nodes are numbered
- * from 1, parents before children. profile_stack_node(): the node where a stack ends; 0 for the
- * empty one.
+ * Stacks are paths in a tree, outermost frame first. Some formats write the tree itself. Its nodes
+ * are numbered from 1, parents before children. profile_stack_node() returns the node where a stack
+ * ends; 0 for the empty stack.
  */
 size_t profile_n_nodes(const struct profile *p);
 void profile_get_node(const struct profile *p, uint32_t id, uint32_t *parent, uint32_t *location);
@@ -261,8 +278,8 @@ uint32_t profile_stack_node(const struct profile *p, uint32_t stack);
 size_t profile_bytes(const struct profile *p); /* returns how many bytes the tables hold */
 
 /*
- * A sample: what a stack took, once or in sum. Root frames (--by) aren't part of it: writers add
- * them.
+ * A sample: values of a stack with labels, either of one moment or summed up. Root frames (--by)
+ * aren't part of a sample; writers add them.
  */
 struct profile_sample {
 	uint32_t stack, labels;
@@ -271,8 +288,8 @@ struct profile_sample {
 };
 
 /*
- * Appends a sample; 0 or -ENOMEM. Takes tens of ns. A negative time means none. Values beyond
- * meta.n_values aren't kept. A full disk loses nothing: samples then stay in memory.
+ * Appends a sample; takes tens of ns. A negative time means none. Values beyond meta.n_values
+ * aren't kept. Samples that a full disk can't take stay in memory. 0 or -ENOMEM.
  */
 _must_use_ int profile_add(struct profile *p, const struct profile_sample *s);
 
@@ -280,26 +297,26 @@ _must_use_ int profile_add(struct profile *p, const struct profile_sample *s);
 _must_use_ int profile_each(struct profile *p, int (*fn)(void *arg, const struct profile_sample *s),
 			    void *arg);
 /*
- * As profile_each(), for samples with first_ns <= time <= last_ns; samples without a time count as
- * -1.
+ * Does the same for the samples with first_ns <= time <= last_ns. Samples without a time count as
+ * having time -1.
  */
 _must_use_ int profile_each_between(struct profile *p, int64_t first_ns, int64_t last_ns,
 				    int (*fn)(void *arg, const struct profile_sample *s),
 				    void *arg);
 
 /*
- * Lets @fn change every sample; @fn may intern in @p. 0, what @fn returned, or -ENOMEM or -errno +
- * message: then the samples are unchanged.
+ * Lets @fn change every sample. @fn may add to the tables of @p. Returns 0, or what @fn returned,
+ * or -ENOMEM or -errno + message. Unless it returns 0, the samples are unchanged.
  */
 _must_use_ int profile_change_each(struct profile *p,
 				   int (*fn)(void *arg, struct profile_sample *s), void *arg);
 
-/* Adds "key: value" to the comments. Does nothing if there is no value, or memory runs out. */
+/* Adds the comment "key: value". Does nothing if @value is NULL or memory runs out. */
 void profile_add_comment(struct profile *p, const char *key, const char *value);
 
 /*
- * Sums the samples up by stack and labels, without their times: this bounds the samples of a
- * profile that grows for days. 0; -errno + message: then the profile is unchanged.
+ * Sums the samples up by stack and labels, without their times. So the number of samples is bounded
+ * in a profile that grows for days. 0, or -errno + message: then the profile is unchanged.
  */
 _must_use_ int profile_forget_times(struct profile *p);
 
@@ -307,8 +324,8 @@ _must_use_ int profile_forget_times(struct profile *p);
 uint64_t profile_n_samples(const struct profile *p);
 
 /*
- * Samples summed by (stack, labels), in first-use order: what pictures and tables need. Caller
- * frees *ret. Sums stop at INT64_MAX.
+ * The samples, summed up by stack and labels, in the order of first use, as pictures and tables
+ * need them. The caller frees *ret. Sums stop at INT64_MAX.
  */
 struct profile_sum {
 	uint32_t stack, labels;

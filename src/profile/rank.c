@@ -27,10 +27,10 @@ static int by_parent(const void *a, const void *b, void *arg)
 }
 
 /*
- * The position of each node when the tree is walked from the root, children by location. A parent's
- * id is smaller than its children's. So one pass down the ids sums up the sizes of subtrees; a pass
- * up, with parents in order, assigns positions: each child begins where the subtree of the child
- * before it ends.
+ * Returns the position of each node when the tree is walked from the root, children in the order of
+ * their locations. A parent has a smaller id than its children. So one pass from the last id to the
+ * first adds up the sizes of subtrees. A second pass, in the order of parents, assigns positions: a
+ * child's subtree begins where that of the child before it ends. NULL: out of memory.
  */
 static uint32_t *walk_order(const struct intern *nodes)
 {
@@ -83,7 +83,7 @@ static int by_labels(const void *a, const void *b, void *arg)
 	return r ? r : n < m ? -1 : n > m;
 }
 
-/* Turns ids that are in order into ranks by id. */
+/* Makes an array of ranks by id from an array of ids in order. */
 static int to_ranks(const uint32_t *ids, uint32_t n, uint32_t **ret)
 {
 	uint32_t *rank = new_ids(n);

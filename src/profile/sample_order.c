@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Sorts a recording that doesn't fit in memory. A first pass over the log counts the samples of
- * each group. Then as many groups at a time as make WINDOW samples are read, summed and sorted. A
- * larger group is taken in parts, by ranges of stacks. See sample_order.h.
+ * Sorts the samples of a recording that doesn't fit in memory. A first pass over the log counts the
+ * samples of each group. Then the groups are read, summed and sorted, as many at a time as have
+ * WINDOW samples together. A group with more samples is read in parts, by ranges of stacks. See
+ * sample_order.h.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,7 +21,10 @@
 #define WINDOW	  (1u << 16)
 
 struct group {
-	/* .number: which group of time, 0: samples without a time; .n: how many samples it has */
+	/*
+	 * .number: the group's place in time, 0 for samples without a time; .n: how many samples it
+	 * has
+	 */
 	uint64_t number, n;
 };
 
@@ -41,7 +45,7 @@ struct sorter {
 	VEC(struct group) groups;
 	struct sums sums;
 	VEC(struct sort_key) keys;
-	/* number of samples of the present group by rank of the stack; NULL until needed */
+	/* by rank of the stack: number of samples in the present group; NULL: not needed so far */
 	uint32_t *per_stack;
 	int (*fn)(void *arg, const struct profile_sample *s);
 	void *arg;
@@ -53,7 +57,7 @@ static uint64_t group_of(const struct sorter *s, int64_t time_ns)
 							     : (uint64_t)(time_ns / GROUP_NS) + 1;
 }
 
-/* Return the first and the last time that samples of a group have in the log. */
+/* Return the range of times in the log that a group covers. */
 static int64_t group_first_ns(uint64_t group)
 {
 	return group ? (int64_t)(group - 1) * GROUP_NS : -1;
@@ -131,7 +135,10 @@ static int by_key(const void *a, const void *b)
 	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
 }
 
-/* Hands out the sums of groups @first to @last, for the stacks of the present window. */
+/*
+ * Calls .fn for the sums of the groups from @first to @last, as far as their stacks are between
+ * .first_rank and .last_rank.
+ */
 static int do_window(struct sorter *s, uint64_t first, uint64_t last)
 {
 	struct profile_sample sample;
@@ -169,7 +176,10 @@ static int count_stack(void *arg, const struct profile_sample *sample)
 	return 0;
 }
 
-/* Takes a group with more samples than a window in parts, as many stacks at a time as fit. */
+/*
+ * Does the same as do_window() for a group of more than WINDOW samples: in parts, each with as many
+ * stacks as fit.
+ */
 static int do_parts(struct sorter *s, uint64_t group)
 {
 	uint32_t n_stacks = (uint32_t)profile_n_stacks(s->p), next;

@@ -134,8 +134,8 @@ static inline unsigned bytes_of(uint32_t v)
 }
 
 /*
- * The position of @labels among the latest (LABELS_EXPLICIT: it isn't there); moves it to the
- * front.
+ * Returns the position of @labels among the label sets used last, or LABELS_EXPLICIT if it isn't
+ * one of them. Moves @labels to the front.
  */
 static inline unsigned mru_use(struct samplelog_state *st, uint32_t labels)
 {
@@ -149,7 +149,10 @@ static inline unsigned mru_use(struct samplelog_state *st, uint32_t labels)
 	return i;
 }
 
-/* Two bytes for ids below LABELS_WIDE; else four, with that bit in the first two. */
+/*
+ * Stores the id of a label set: two bytes if it is below LABELS_WIDE. Else four bytes, with that
+ * bit set in the first two.
+ */
 static inline uint8_t *put_labels(uint8_t *at, uint32_t labels)
 {
 	if (labels < LABELS_WIDE)
@@ -166,7 +169,7 @@ static uint8_t *put_varint(uint8_t *at, uint64_t v)
 	return at;
 }
 
-/* Which of the @n values changed: a bit for each. */
+/* Returns a mask of the values that changed, a bit for each of the @n values. */
 static inline unsigned changed(const int64_t *old, const int64_t *v, unsigned n)
 {
 	unsigned mask = 0;
@@ -275,8 +278,8 @@ static void get_values(const uint8_t **at, int64_t *v)
 }
 
 /*
- * Decodes the sample at @at. @s is first the sample before it in the block, from which values that
- * didn't change are kept.
+ * Decodes the sample at @at into @s, and returns what follows it. Before the call @s is the sample
+ * before it in the block, because only values that differ from that sample's are stored.
  */
 static const uint8_t *decode(const uint8_t *at, struct samplelog_state *st,
 			     struct profile_sample *s)
@@ -325,8 +328,8 @@ int samplelog_each(const struct samplelog *l, int64_t first_ns, int64_t last_ns,
 	if (!copy)
 		return err_set(-ENOMEM, "out of memory for samples");
 	/*
-	 * Reads as many samples as there are now: those that @fn adds may close the open block,
-	 * which is then among .blocks, with some of the new samples in it.
+	 * Stops after as many samples as there are now, because @fn may add samples. These may fill
+	 * the open block, which then is among .blocks and has some of the new samples in it.
 	 */
 	for (size_t i = 0; i < n_blocks && !r; i++) {
 		struct samplelog_block b = i < l->blocks.n ? l->blocks.v[i] : l->open;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The samples of a profile in the order in which they came: 4 to 7 bytes each, in blocks that can
- * be decoded by themselves. Full blocks go to an unlinked temporary file, so memory doesn't grow
- * with recording time. The file is made when the first block is full, in $TMPDIR, /var/tmp or /tmp,
- * the first that works. Without such a file, or once it can't take more, blocks stay in memory:
- * nothing is lost.
+ * The samples of a profile, in the order in which they came. A sample takes 4 to 7 bytes. They are
+ * in blocks that can be decoded by themselves. Full blocks go to an unlinked temporary file, so
+ * memory doesn't grow with recording time. The file is made when the first block is full, in the
+ * first of $TMPDIR, /var/tmp and /tmp that works. Without such a file, or once it is full, blocks
+ * stay in memory, so nothing is lost.
  */
 #ifndef PROFILE_SAMPLELOG_H
 #define PROFILE_SAMPLELOG_H
@@ -14,7 +14,10 @@
 
 #define SAMPLELOG_MRU 3
 
-/* What the next sample is coded against; all zero at the start of every block. */
+/*
+ * What the next sample is compared with, to store only what differs. All members are 0 at the start
+ * of every block.
+ */
 struct samplelog_state {
 	int64_t values[PROFILE_MAX_VALUES];
 	int64_t time_ns;	     /* when the last sample was taken that has a time */
@@ -43,16 +46,16 @@ void samplelog_init(struct samplelog *l);
 void samplelog_fini(struct samplelog *l);
 
 /*
- * Appends sample @s, of which the first @n_values values may differ from 0. 0 or -ENOMEM + message.
- * A negative time is stored as -1.
+ * Appends sample @s. Only its first @n_values values may differ from 0. A negative time is stored
+ * as -1. 0 or -ENOMEM + message.
  */
 _must_use_ int samplelog_add(struct samplelog *l, const struct profile_sample *s,
 			     unsigned n_values);
 
 /*
- * Calls @fn for the samples with first_ns <= time <= last_ns, in the order added; blocks outside
- * that time aren't touched. Stops at the first non-zero return and returns it; -errno + message if
- * the temporary file can't be read. @fn may add samples, for which it isn't called.
+ * Calls @fn for the samples with first_ns <= time <= last_ns, in the order added. Blocks with no
+ * sample of that time aren't read. Stops at the first return that isn't 0, and returns it. -errno +
+ * message if the temporary file can't be read. @fn may add samples; it isn't called for these.
  */
 _must_use_ int samplelog_each(const struct samplelog *l, int64_t first_ns, int64_t last_ns,
 			      int (*fn)(void *arg, const struct profile_sample *s), void *arg);

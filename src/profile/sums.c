@@ -118,7 +118,10 @@ static int add_timeless(void *arg, const struct profile_sample *s)
 	return sums_add(arg, &key, s->values);
 }
 
-/* Returns, in one block of memory, the array and behind it the values that it points to. */
+/*
+ * Returns a copy of the sums. The array and the values that it points to are in one block of
+ * memory, which the caller frees. NULL: out of memory.
+ */
 static struct profile_sum *copy_out(const struct sums *s)
 {
 	size_t each = sizeof(struct profile_sum) + s->n_values * sizeof(int64_t);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Adds samples up: one entry per (stack, labels, time bucket), in first-use order. Used by
- * profile_sums() (no buckets) and by profile_each_sum() (one window of buckets at a time). An entry
- * takes as much memory as it has values, not room for PROFILE_MAX_VALUES.
+ * Adds samples up: one entry per stack, labels and time bucket, in the order of first use.
+ * profile_sums() uses it without buckets, profile_each_sum() with one window of buckets at a time.
+ * An entry takes memory for as many values as .n_values, not for PROFILE_MAX_VALUES.
  */
 #ifndef PROFILE_SUMS_H
 #define PROFILE_SUMS_H
@@ -21,28 +21,28 @@ struct sums_entry {
 
 struct sums {
 	unsigned n_values;
-	uint8_t *entries; /* sums_at() */
+	uint8_t *entries; /* the entries, which differ in size with .n_values; use sums_at() */
 	size_t n, cap;	  /* how many entries there are, and for how many there is room */
 	uint32_t *slots;  /* hash table: index of an entry, + 1; 0 = free */
 	size_t n_slots;
 	uint64_t seed;
 };
 
-/* For samples of which the first @n_values values are added up. */
+/* Prepares @s for adding up the first @n_values values of samples. */
 void sums_init(struct sums *s, unsigned n_values);
 void sums_fini(struct sums *s);
 void sums_clear(struct sums *s); /* removes all entries; keeps their memory */
 
 /*
- * Adds @values, as many as sums_init() was told of, to the entry of @key. Sums stop at the ends of
- * int64_t. 0 or -ENOMEM + message.
+ * Adds the first .n_values of @values to the entry of @key, which is made if it is new. Sums stop
+ * at the ends of int64_t. 0 or -ENOMEM + message.
  */
 _must_use_ int sums_add(struct sums *s, const struct sums_key *key, const int64_t *values);
 
 /* Adds the @n values @v to those of @to; sums stop at the ends of int64_t. */
 void sums_values(int64_t *to, const int64_t *v, unsigned n);
 
-/* Copies an entry; values that it doesn't have become 0. */
+/* Copies an entry into a sample. Values from .n_values on are 0. */
 void sums_sample(const struct sums *s, const struct sums_entry *e, struct profile_sample *ret);
 
 size_t sums_bytes(const struct sums *s); /* how many bytes it holds */

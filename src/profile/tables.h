@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The tables of a profile, for the files of src/profile only; everybody else uses profile.h. */
+/* The tables of a profile. Only files of src/profile include this; all others use profile.h. */
 #ifndef PROFILE_TABLES_H
 #define PROFILE_TABLES_H
 
 #include "base/intern.h"
 #include "profile/profile.h"
 
-/* A stack is a path in a tree: nodes with a parent, root frame first. */
+/* A node of the tree that stacks are paths in, outermost frame first. */
 struct profile_node {
-	/* ids of the parent node (0: this is the root frame) and of the location */
+	/* ids of the parent node (0: the node is an outermost frame) and of the location */
 	uint32_t parent, location;
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which intervals a sample is in; see intervals.h. The intervals of one process, thread and key are
- * a track: it is laid out as segments that don't overlap, so that a sample is in one at most, which
- * is found by bisection.
+ * Finds out which intervals a sample is in; see intervals.h. All intervals of one process, thread
+ * and key together are a track. A track is divided into segments that don't overlap. So a sample is
+ * in at most one segment of a track, which bisection finds.
  */
 #include "profile/intervals/intervals.h"
 
@@ -15,7 +15,10 @@
 
 struct segment {
 	uint64_t begin_ns, end_ns; /* begin and end of the segment; the end isn't part of it */
-	/* when the segment's interval ends; the segment ends earlier where another hides it */
+	/*
+	 * when the segment's interval ends; the segment may end earlier, where another interval
+	 * hides it
+	 */
 	uint64_t interval_end_ns;
 	uint32_t value;
 };
@@ -25,17 +28,20 @@ struct track {
 	size_t first, n; /* the track's segments */
 };
 
-/* Tracks that come one after the other: of one thread, or for all threads of a process. */
+/* A range of tracks: those of one thread, or those that are for all threads of a process. */
 struct tracks {
 	size_t first, n;
 };
 
-/* A label that a process has from the process that started it. Times are without a shift. */
+/*
+ * A label that a process has from the process that started it. Times are CLOCK_MONOTONIC's of the
+ * machine, not as a process with a shifted clock sees them.
+ */
 struct inherited {
 	uint64_t begin_ns, end_ns;
 	/*
-	 * the label's key; 0: the process was started without labels, and an earlier process had
-	 * its pid
+	 * the label's key; 0: this process was started without labels, after an earlier process
+	 * with the same pid that may have had some
 	 */
 	uint32_t key;
 	uint32_t value;
@@ -47,7 +53,7 @@ struct owner {
 	bool known;
 	uint32_t pid;	  /* id of the process; 0: not known */
 	bool inherits;	  /* the process may have inherited labels from its parent */
-	int64_t shift_ns; /* by how many ns the process's clock is shifted */
+	int64_t shift_ns; /* by how many ns the process's clock is ahead of the machine's */
 	struct tracks thread, process;
 };
 
@@ -61,8 +67,8 @@ struct labeller {
 	VEC(struct inherited) inherited;
 	struct map children; /* pid -> 1 + index of its last entry in .inherited */
 	/*
-	 * While a track is laid out: the intervals that have begun and may not have ended yet, the
-	 * latest last.
+	 * Only while the segments of a track are made: the intervals that have begun and may not
+	 * have ended yet, the latest last.
 	 */
 	VEC(const struct interval *) open;
 	struct owner *owners; /* by label set id: the process and thread that have it */
@@ -78,8 +84,7 @@ static int compare_numbers(uint64_t a, uint64_t b)
 }
 
 /*
- * Orders intervals by track. In a track, where two intervals overlap, the one that comes later in
- * this order counts.
+ * Orders intervals by track, and within a track so that of two that overlap the later one counts.
  */
 static int compare(const void *a, const void *b)
 {
@@ -98,8 +103,8 @@ static bool same_track(const struct interval *a, const struct interval *b)
 }
 
 /*
- * Adds segments for the open intervals from @now until @until, when the next interval begins. A
- * segment ends where its interval ends, or at @until.
+ * Adds segments from @now until @until, when the next interval begins. At each moment the last of
+ * the open intervals counts. A segment ends where its interval ends, or at @until.
  */
 static int lay_out_until(struct labeller *l, uint64_t now, uint64_t until)
 {
@@ -118,7 +123,7 @@ static int lay_out_until(struct labeller *l, uint64_t now, uint64_t until)
 	return 0;
 }
 
-/* Lays out one track, @list[0..n): turns intervals into segments that don't overlap. */
+/* Turns the intervals @list[0..n) of one track into segments that don't overlap. */
 static int lay_out(struct labeller *l, const struct interval *list, size_t n)
 {
 	size_t first = l->segments.n;
@@ -217,7 +222,7 @@ static const struct segment *segment_at(const struct labeller *l, const struct t
 	return i && at_ns < s[i - 1].end_ns ? &s[i - 1] : NULL;
 }
 
-/* Returns the label with @key that process @pid has inherited; NULL: it has none. */
+/* Returns the label with @key that process @pid inherited and has at @at_ns; NULL: it has none. */
 static const struct inherited *inherited_at(const struct labeller *l, uint32_t pid, uint32_t key,
 					    uint64_t at_ns)
 {
@@ -247,7 +252,10 @@ static const struct segment *segment_of_key(const struct labeller *l, const stru
 	return NULL;
 }
 
-/* Returns the label with @key that a sample of the thread that forked would have had then. */
+/*
+ * Finds the label with @key that a sample of the forking thread would have got at the moment of the
+ * fork. Returns false if there is none.
+ */
 static bool label_at_fork(const struct labeller *l, const struct interval_fork *f, uint32_t key,
 			  struct inherited *ret)
 {
@@ -330,7 +338,10 @@ static int add_label(struct labeller *l, uint32_t key, uint32_t value)
 	return vec_push(&l->set, label) ? err_nomem() : 0;
 }
 
-/* If labels have the same key the last one counts, so a thread's are added after the process's. */
+/*
+ * Adds the labels of the tracks at this time. Of labels with the same key the last one counts, so
+ * those of the thread are added after those of the process.
+ */
 static int add_labels(struct labeller *l, const struct tracks *t, uint64_t at_ns)
 {
 	int r = 0;

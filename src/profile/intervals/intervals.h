@@ -2,13 +2,13 @@
 /*
  * Labels that a program gives to stretches of its own time. It appends a line to a file for each
  * stretch, and the samples of that time get the labels when the recording is done. A line is a JSON
- * object; times are CLOCK_MONOTONIC's as the process sees it:
+ * object. Its times are those of CLOCK_MONOTONIC as the process sees that clock:
  *
  *   {"pid": 41, "tid": 42, "begin": 1000, "end": 2000, "labels": {"test": "test_a.py::test_b"}}
  *
- * Without "tid" the labels are for all threads of the process. A process that was started in an
- * interval has its labels too, until the interval ends, because it works for the process that
- * started it. Input is hostile.
+ * Without "tid" the labels are for all threads of the process. A process that was started during an
+ * interval works for the process that started it. So it has the interval's labels too, until the
+ * interval ends. Input is hostile.
  */
 #ifndef PROFILE_INTERVALS_H
 #define PROFILE_INTERVALS_H
@@ -22,7 +22,7 @@
 /* the most bytes of a file of intervals that are read */
 #define INTERVALS_MAX_BYTES ((size_t)64 << 20)
 #define INTERVALS_MAX_KEYS  8 /* the most different keys in a file of intervals */
-/* the most different values in a file of intervals; others become INTERVALS_OTHER */
+/* the most different values in a file of intervals; further ones become INTERVALS_OTHER */
 #define INTERVALS_MAX_VALUES 65536
 #define INTERVALS_MAX_TEXT   4096 /* the most bytes of a label's key or value */
 /* the most labels of a whole file; those after it are left out */
@@ -52,10 +52,10 @@ struct intervals {
 };
 
 /*
- * Reads the lines of @text. A bad line is counted and skipped; .first_bad says what is wrong with
- * the first. The last line, if it has no end, is still being written and is left out. Lines of
- * processes that aren't keys of @pids (NULL: all are) aren't kept. 0 or -ENOMEM + message; fini in
- * any case.
+ * Reads the lines of @text. Bad lines are counted and skipped; .first_bad says what is wrong with
+ * the first. A last line without a line break is left out, because it is still being written. @pids
+ * has the processes to keep lines of as keys; NULL: those of all are kept. 0 or -ENOMEM + message.
+ * Call intervals_fini() in any case.
  */
 _must_use_ int intervals_read(struct intervals *v, const char *text, size_t n,
 			      const struct map *pids);
@@ -64,8 +64,8 @@ void intervals_fini(struct intervals *v);
 struct intervals_clock {
 	uint64_t start_ns; /* time 0 of the profile, CLOCK_MONOTONIC without a shift */
 	/*
-	 * Gets by how many ns the clock of process @pid is shifted (time namespaces); false: not
-	 * known. NULL: no clock is shifted.
+	 * Gets by how many ns the clock of process @pid is shifted against the machine's (time
+	 * namespaces). Returns false if that isn't known. NULL: no clock is shifted.
 	 */
 	bool (*shift)(void *arg, uint32_t pid, int64_t *ret_ns);
 	void *arg;
@@ -79,13 +79,15 @@ struct interval_fork {
 typedef VEC(struct interval_fork) interval_fork_vec;
 
 /*
- * Gives the samples of @p the labels of the intervals that they are in; *ret: how many samples got
- * one. Samples of a process whose clock isn't known get none. If several intervals with one key
- * cover a sample, its thread's counts before the process's, then the one that begins last, then the
- * later line. Last come labels that a process of @forks (in order of time; NULL: none is known) has
- * from the thread that started it: those that a sample of that thread would have had at the fork,
- * each until its interval ends. 0, or -ENOMEM or -errno + message: then the samples of @p are
- * unchanged.
+ * Gives the samples of @p the labels of the intervals that they are in. *ret: how many samples got
+ * a label. Samples of a process whose clock isn't known get none from its own intervals. If several
+ * intervals with the same key cover a sample, those of its thread come before those of its process;
+ * among these, the one that begins last counts, and if both begin at once, the later line.
+ *
+ * @forks are processes that were started, in order of time; NULL: none is known. Such a process
+ * inherits the labels that a sample of the thread which started it would have had at that time,
+ * each until its interval ends. A label of its own with the same key replaces an inherited one. 0,
+ * or -ENOMEM or -errno + message: then the samples of @p are unchanged.
  */
 _must_use_ int intervals_apply(struct intervals *v, struct profile *p,
 			       const struct intervals_clock *clock, const interval_fork_vec *forks,

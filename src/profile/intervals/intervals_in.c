@@ -11,7 +11,7 @@
 
 #define MAX_LABELS INTERVALS_MAX_KEYS /* the most labels of one line */
 
-/* A line of the file; .has: which of the numbers it has. */
+/* A line of the file. .has tells which of the numbers the line has. */
 struct parsed {
 	int64_t numbers[4];
 	bool has[4];
@@ -22,7 +22,7 @@ struct parsed {
 enum { PID, TID, BEGIN, END };
 static const char *const names[] = {[PID] = "pid", [TID] = "tid", [BEGIN] = "begin", [END] = "end"};
 
-/* Tells whether @key is one that samples have already, and that views rely on. */
+/* Tells whether @key is one that krait itself gives samples, and that views rely on. */
 static bool is_own(const char *key)
 {
 	static const char *const own[] = {"pid",       "tid", "thread", "process", "cgroup",
@@ -107,7 +107,10 @@ static int parse(struct parsed *l, const char *text, size_t n)
 	return r ? r : check(l);
 }
 
-/* The number of the key, from 1 on. -EINVAL: there are too many keys; -ENOMEM; both + message. */
+/*
+ * Returns the number of a key, counted from 1. -EINVAL: there are too many keys; or -ENOMEM; both
+ * with a message.
+ */
 static int key_of(struct intervals *v, const struct str *key)
 {
 	struct str *new = &v->keys[v->n_keys];
@@ -117,7 +120,7 @@ static int key_of(struct intervals *v, const struct str *key)
 			return (int)i + 1;
 	if (v->n_keys == INTERVALS_MAX_KEYS)
 		return err_set(-EINVAL, "more than %d keys in the file", INTERVALS_MAX_KEYS);
-	str_fini(new); /* frees what a line that was skipped has left */
+	str_fini(new); /* frees the text that a skipped line left here */
 	*new = (struct str){};
 	str_add_n(new, key->s, key->n);
 	return new->failed ? err_nomem() : (int)++v->n_keys;
@@ -160,7 +163,7 @@ static int add_labels(struct intervals *v, const struct parsed *l)
 	return r;
 }
 
-/* Takes a line over. @number: its number in the file. */
+/* Reads a line and keeps its labels. @number: the line's number in the file. */
 static int take_line(struct intervals *v, struct parsed *l, uint64_t number, const char *text,
 		     size_t n, const struct map *pids)
 {

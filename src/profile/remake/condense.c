@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Condenses a profile: sums up what is rare; see condense.h. */
+/* Condenses a profile: makes it smaller by summing up what is rare; see condense.h. */
 #include "profile/remake/condense.h"
 
 #define XXH_INLINE_ALL
@@ -13,8 +13,9 @@
 enum detail { WHOLE, FUNCTIONS, INNERMOST };
 
 /*
- * A frame as a number: a kept frame is the id of its location; without its line it is LINELESS |
- * mapping << 32 | function. RARE: the frame isn't kept.
+ * A frame of a condensed stack as a number. A frame that is kept whole is the id of its location.
+ * One that is kept without its line is LINELESS | mapping << 32 | function. RARE: the frame isn't
+ * kept.
  */
 #define RARE	 0
 #define LINELESS (1ull << 63)
@@ -27,8 +28,8 @@ struct weight {
 typedef VEC(struct weight) weights;
 
 /*
- * Orders by value, largest first; of equal values the one with the larger id, which is younger,
- * comes first.
+ * Orders by value, largest first. Of equal values the one with the larger id comes first, as the
+ * younger one.
  */
 static int compare(const void *va, const void *vb)
 {
@@ -40,15 +41,16 @@ static int compare(const void *va, const void *vb)
 }
 
 /*
- * The weight of each value's total. It is so small that the sum of these weights over
- * PROFILE_MAX_VALUES values fits into an int64_t.
+ * The weight that the total of each value gets. It is so small that the sum of PROFILE_MAX_VALUES
+ * such weights fits in an int64_t.
  */
 #define WEIGHT_OF_TOTAL ((int64_t)1 << 58)
 
 /*
- * Sets the factors that make values weights, so that what is heavy in any event is kept, however
- * small the numbers of that event are. Value 0, "samples", gets no factor if there are others: the
- * first event's value says the same.
+ * Sets the factors that make weights of values. With them each value's total has the same weight.
+ * So what is heavy in any event is kept, however small the numbers of that event are. If there are
+ * several values, value 0, "samples", gets no factor, because it says the same as the first event's
+ * value.
  */
 static void set_factors(struct condense *c)
 {
@@ -61,7 +63,7 @@ static void set_factors(struct condense *c)
 		c->factors[v] = totals[v] > 0 ? MAX(WEIGHT_OF_TOTAL / totals[v], (int64_t)1) : 0;
 }
 
-/* The sum of the values, each as a share of its total. */
+/* Returns the sum of an entry's values, each as a share of its total. */
 static int64_t weight_of(const struct condense *c, const struct sums_entry *s)
 {
 	int64_t sum = 0;
@@ -79,7 +81,7 @@ static const struct profile_location *location_at(const struct condense *c, uint
 	return profile_get_location(c->rebase.copy.from, location);
 }
 
-/* Tells whether the function is met for the first time since .turn last changed. */
+/* Tells whether this is the first call for @function since .turn last changed. */
 static bool meet(struct condense *c, uint32_t function)
 {
 	bool first = c->seen[function] != c->turn;
@@ -127,7 +129,7 @@ static int choose_functions(struct condense *c)
 	return 0;
 }
 
-/* Marks the functions and stacks with samples in @last, the last interval, to be kept. */
+/* Notes that the functions and stacks of samples in @last, the last interval, are kept. */
 static void keep_last(struct condense *c, const struct sums *last)
 {
 	sums_foreach(s, last)
@@ -143,15 +145,18 @@ static void keep_last(struct condense *c, const struct sums *last)
 	}
 }
 
-/* Is the code at @i inlined into the code at @i + 1? Then both are kept, or neither is. */
+/*
+ * Tells whether the code at @i is inlined into the code at @i + 1. Then both are kept, or neither
+ * is.
+ */
 static bool is_inlined(const struct condense *c, const uint32_t *loc, size_t n, size_t i)
 {
 	return i + 1 < n && location_at(c, loc[i])->outer == loc[i + 1];
 }
 
 /*
- * Returns the frame's location if it is kept, else RARE. Code without a symbol is kept: it has no
- * function, but its mapping tells what it is.
+ * Returns the location of frame @i of a stack if the frame is kept, else RARE. Code without a
+ * symbol is kept. It has no function, but its mapping tells what it is.
  */
 static uint64_t whole_frame(const struct condense *c, const uint32_t *loc, size_t n, size_t i)
 {
@@ -185,7 +190,7 @@ static int add_frame(struct condense *c, uint64_t frame)
 	return vec_push(&c->frames, frame);
 }
 
-/* Puts those frames of a stack into .frames that are kept, outermost first. */
+/* Fills .frames with the frames that stack @stack has in the condensed profile, outermost first. */
 static int make_frames(struct condense *c, uint32_t stack, enum detail detail)
 {
 	size_t n, inner = 1;
@@ -239,7 +244,7 @@ static int weigh_stacks(struct condense *c, enum detail detail, const struct sum
 	return 0;
 }
 
-/* Leaves only those @keep hashes in @values that have the largest values. */
+/* Removes all entries from @values but the @keep with the largest values. */
 static int leave_heaviest(struct map *values, size_t keep)
 {
 	weights w = {};
@@ -255,7 +260,10 @@ static int leave_heaviest(struct map *values, size_t keep)
 	return 0;
 }
 
-/* Gives this detail to the heaviest of the stacks that have none yet: to c->keep of them. */
+/*
+ * Chooses c->keep stacks that are to have this detail: the heaviest among those that have none yet.
+ * Stacks that look alike with this detail count as one.
+ */
 static int choose_stacks(struct condense *c, enum detail detail)
 {
 	_cleanup_(map_fini) struct map values = {};
@@ -316,8 +324,8 @@ static int choose(struct condense *c, const struct sums *last, uint32_t rare)
 	r = choose_functions(c);
 	keep_last(c, last);
 	/*
-	 * "[rare code]" of an earlier condensing isn't kept as a function of its own: it becomes
-	 * one with what is given up now
+	 * "[rare code]" of an earlier condensing isn't a function to keep: it is joined with what
+	 * becomes rare now
 	 */
 	c->functions[rare] = false;
 	r = r ? r : choose_stacks(c, WHOLE);
@@ -337,8 +345,8 @@ static void fini(struct condense *c)
 }
 
 /*
- * Ends the condensing: frees what the profile held before, or gives it back if @r is an error.
- * Returns @r.
+ * Ends the condensing. Frees what the profile held before; if @r is an error, puts that back
+ * instead. Returns @r, or an error of rebase_end().
  */
 static int end(struct condense *c, int r)
 {
@@ -420,7 +428,8 @@ uint32_t condense_labels_whole(struct condense *c, uint32_t id)
 }
 
 /*
- * Replaces @stack and @labels by what they become in the condensed profile. 0 or -ENOMEM + message.
+ * Replaces the ids *stack and *labels by their new ones in the condensed profile. 0 or -ENOMEM +
+ * message.
  */
 static int renew(struct condense *c, uint32_t *stack, uint32_t *labels)
 {

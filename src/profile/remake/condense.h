@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Makes a profile smaller while it is in use: what was rare so far is summed up, and all ids
- * change.
+ * Makes a profile smaller while it is in use: what was rare so far is summed up. All ids change.
  *
- * As many functions as asked for are kept, the heaviest ones (each value counts as a share of its
- * total in the profile); frames of all others become "[rare code]". Then as many stacks as asked
- * for stay whole. As many of the others keep their functions, without lines and recursion. The rest
- * keep only their innermost frame. So the self value of a kept function stays what it was, and its
- * total too, as far as its stacks are among the first two groups. The labels "pid", "tid" and
- * "thread" are given up unless they are asked for.
+ * The caller says how many functions to keep. These are the heaviest ones; each value of a sample
+ * counts as a share of its total in the profile. Frames of all other functions become "[rare
+ * code]". As many stacks, the heaviest ones, stay whole. As many further stacks keep their
+ * functions, without lines and recursion. The rest keep only their innermost frame. So the self
+ * value of a kept function stays what it was. Its total loses only the stacks of which just the
+ * innermost frame is kept. The labels "pid", "tid" and "thread" are given up unless the caller asks
+ * for them.
  */
 #ifndef PROFILE_CONDENSE_H
 #define PROFILE_CONDENSE_H
@@ -17,15 +17,17 @@
 #include "profile/remake/rebase.h"
 #include "profile/sums.h"
 
-/* value of the label "pid" in samples of processes whose own value was given up */
+/* value of the label "pid" in samples of processes that have ended, whose pid was given up */
 #define CONDENSE_ENDED "0"
 
 struct condense {
-	struct rebase rebase; /* its .copy: from the old profile to the condensed one */
-	/* the values of stacks, borrowed; only while functions and stacks are chosen */
+	struct rebase rebase; /* .copy of this goes from the old profile to the condensed one */
+	/*
+	 * sums with the values of stacks, borrowed; set only while functions and stacks are chosen
+	 */
 	const struct sums *const *sums;
 	size_t n_sums, keep;
-	int64_t factors[PROFILE_MAX_VALUES]; /* what makes a weight of each value */
+	int64_t factors[PROFILE_MAX_VALUES]; /* by value: the factor that makes a weight of it */
 	bool *functions;		     /* by function id: whether the function is kept */
 	uint32_t *seen; /* by function id: the last .turn in which the function was met */
 	uint32_t turn;
@@ -34,16 +36,16 @@ struct condense {
 	VEC(uint32_t) locations;
 	uint32_t rare; /* id of the location that is the mark "[rare code]" */
 	struct profile_label ended[3];
-	/* labels of ended processes stay too; may be set after condense_begin() */
+	/* samples of ended processes keep their labels too; may be set after condense_begin() */
 	bool keeps_ended;
 	size_t given_up; /* how many functions were given up */
 };
 
 /*
- * Empties @p as rebase_begin() does. The @n @sums give the values of stacks. @last: sums of the
- * last interval, whose functions and stacks stay whole. @keep: how many functions are kept. Until
- * condense_end(), whoever holds ids of @p asks for the new ones. 0, or -ENOMEM + message: then @p
- * is unchanged.
+ * Begins to condense @p, which is emptied as by rebase_begin(). The @n @sums give the values of
+ * stacks. @last: sums of the last interval, whose functions and stacks stay whole. @keep: how many
+ * functions are kept. Whoever holds ids of @p must ask for the new ones before condense_end(). 0,
+ * or -ENOMEM + message: then @p is unchanged.
  */
 _must_use_ int condense_begin(struct condense *c, struct profile *p, const struct sums *last,
 			      const struct sums *const *sums, size_t n, size_t keep);
@@ -53,17 +55,17 @@ uint32_t condense_function(struct condense *c, uint32_t id);
 uint32_t condense_stack(struct condense *c, uint32_t id);
 uint32_t condense_labels(struct condense *c, uint32_t id);
 /*
- * As condense_labels(), but gives up no label. If both are called for one id, this one must be
- * first.
+ * Does the same as condense_labels(), but gives up no label. If both are called for the same id,
+ * this one must be called first.
  */
 uint32_t condense_labels_whole(struct condense *c, uint32_t id);
 /* Replaces @s by the sums of its samples under their new ids. 0 or -ENOMEM + message. */
 _must_use_ int condense_sums(struct condense *c, struct sums *s);
 
 /*
- * Takes over the samples with their times. @r: 0, or an error that the caller met since
- * condense_begin(). Returns 0; or @r or -errno + message: then the profile is as it was at the
- * beginning, and the new ids must not be used.
+ * Ends the condensing: adds the samples, with their times, to the condensed profile. @r: 0, or an
+ * error that the caller met since condense_begin(). Returns 0, or @r or -errno + message. After an
+ * error the profile is as it was before condense_begin(), and the new ids must not be used.
  */
 _must_use_ int condense_end(struct condense *c, int r);
 

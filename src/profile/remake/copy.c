@@ -77,8 +77,8 @@ uint32_t profile_copy_function(struct profile_copy *c, uint32_t id)
 }
 
 /*
- * The recursion ends: a location's .outer has a smaller id, and at most PROFILE_MAX_INLINED follow
- * one another.
+ * The recursion for .outer ends: .outer has a smaller id than its location, and a chain has at most
+ * PROFILE_MAX_INLINED of them.
  */
 uint32_t profile_copy_location(struct profile_copy *c, uint32_t id)
 {

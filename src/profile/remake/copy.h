@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Copies parts of one profile into another: each part that a sample needs is interned there once,
- * when it is asked for. The source must not change meanwhile.
+ * Copies parts of one profile into another. Each part that a sample needs is copied once, when it
+ * is first asked for. The source must not change meanwhile.
  */
 #ifndef PROFILE_COPY_H
 #define PROFILE_COPY_H
@@ -20,7 +20,10 @@ _must_use_ int profile_copy_init(struct profile_copy *c, const struct profile *f
 				 struct profile *to);
 void profile_copy_fini(struct profile_copy *c);
 
-/* The id in .to of the object with @id in .from; 0 for 0. Without memory: profile_failed(to). */
+/*
+ * Return the id in .to for @id in .from, which is copied if it wasn't yet; 0 for 0. If memory runs
+ * out, they return 0, and profile_failed(to) is true.
+ */
 uint32_t profile_copy_string(struct profile_copy *c, uint32_t id);
 uint32_t profile_copy_mapping(struct profile_copy *c, uint32_t id);
 uint32_t profile_copy_function(struct profile_copy *c, uint32_t id);
@@ -28,8 +31,9 @@ uint32_t profile_copy_location(struct profile_copy *c, uint32_t id);
 uint32_t profile_copy_stack(struct profile_copy *c, uint32_t id);
 
 /*
- * Copies label set @id. @extra (ids of .to) is added, and replaces labels with the same key. Each
- * set is copied once, so every call must give the same @extra.
+ * Returns the id in .to for label set @id. The labels @extra, whose ids are those of .to, are added
+ * to the copy, and replace labels with the same key. Each set is copied only once, so every call
+ * must give the same @extra.
  */
 uint32_t profile_copy_labels(struct profile_copy *c, uint32_t id, const struct profile_label *extra,
 			     size_t n_extra);

@@ -16,8 +16,8 @@ struct merge {
 	VEC(struct profile_label) labels;
 	int64_t start_ns; /* wall clock time of the earliest start; 0: no profile has one */
 	bool all_ended;	  /* each profile is of whole runs that ended with 0 */
-	bool tells_use;	  /* each profile says how much of its time was used; then the merged one
-			   * says it too */
+	/* each profile says how much of its time was used, so the merged one says it too */
+	bool tells_use;
 
 	/* The members below are about the profile that is merged in now. */
 	struct profile_copy copy;
@@ -35,8 +35,8 @@ static bool is_taken(const struct merge *m, unsigned n, unsigned at)
 }
 
 /*
- * Finds value type @n of a profile in the merged one; adds it if it isn't there. A type that the
- * profile has twice is there twice.
+ * Finds the value type @n of a profile, @type, in the merged profile; adds it if it isn't there. If
+ * a profile has a type twice, the merged one has it twice.
  */
 static int find_type(struct merge *m, const struct profile_value_type *type, unsigned n)
 {
@@ -93,8 +93,9 @@ static int64_t add_up_to_max(int64_t a, int64_t b)
 }
 
 /*
- * Says in one line how many whole runs there are, in place of one line for each file. If one of the
- * files isn't whole runs, the lines stay as they are, and one more says why they don't count.
+ * Adds a line that says how many whole runs the profiles are of. It replaces the lines of the
+ * single profiles. But if any profile isn't of whole runs, those lines stay, and this one says why
+ * they don't count.
  */
 static int tell_runs(struct merge *m, struct profile *const *in, size_t n)
 {
@@ -168,8 +169,8 @@ static bool has_samples(const struct profile_meta *meta)
 }
 
 /*
- * Sets the period to that of the first profile. If the profiles' "samples" are of different events,
- * those of the merged profile belong to none of its values: then the period is one sample.
+ * Sets the period to that of the first profile. If "samples" counts samples of different events in
+ * the profiles, it belongs to no value of the merged profile. Then the period is one sample.
  */
 static void set_period(struct merge *m, struct profile *const *in, size_t n)
 {
@@ -190,7 +191,7 @@ static void set_period(struct merge *m, struct profile *const *in, size_t n)
 	}
 }
 
-/* Sets what the first profile, and the earliest start, decide for the result. */
+/* Sets the start and the period of the merged profile. */
 static void begin(struct merge *m, struct profile *const *in, size_t n)
 {
 	struct profile_meta *meta = profile_meta(m->to);
@@ -235,7 +236,10 @@ int profile_merge(struct profile *const *in, size_t n, const struct profile_labe
 		profile_free(m.to);
 		return r;
 	}
-	/* Value types of the first profile come first, in its order, so its default stays. */
+	/*
+	 * The merged profile begins with the first profile's value types, in their order. So the
+	 * first profile's default has the same index.
+	 */
 	profile_meta(m.to)->default_value = profile_meta(in[0])->default_value;
 	*ret = m.to;
 	return 0;

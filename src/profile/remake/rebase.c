@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Exchanges the contents of two profiles, and copies what goes on; see rebase.h. */
+/* Begins and ends a rebase: exchanges the contents of two profiles; see rebase.h. */
 #include "profile/remake/rebase.h"
 
 #include <errno.h>
