@@ -7,8 +7,8 @@
 #include "base/text/visible.h"
 
 /*
- * Returns the length of the UTF-8 sequence that byte @c starts; 0: none. *min: the smallest code
- * point that needs this length.
+ * Returns the length of the UTF-8 sequence that byte @c begins; 0: it begins none. *min: the
+ * smallest code point that needs this length.
  */
 static unsigned sequence(unsigned char c, uint32_t *min)
 {
@@ -48,8 +48,8 @@ uint32_t markup_next(const char **s)
 }
 
 /*
- * Is @c of a block of East Asian wide characters or emoji (Unicode's EastAsianWidth.txt, W and F,
- * rounded)?
+ * Tells whether @c is in a block of East Asian wide characters or emoji (W and F in Unicode's
+ * EastAsianWidth.txt, roughly).
  */
 static bool wide(uint32_t c)
 {
@@ -104,7 +104,7 @@ static void add_utf8(struct str *b, uint32_t c)
 }
 
 /*
- * Returns @c if XML 1.0 (section 2.2) allows it and it can be shown in a name of one line, else
+ * Returns @c if XML 1.0 (section 2.2) allows it and it can be shown in a one-line name, else
  * U+FFFD.
  */
 static uint32_t xml_char(uint32_t c)
@@ -143,8 +143,8 @@ void markup_add_xml(struct str *b, const char *s, size_t n)
 }
 
 /*
- * Writes the characters of a name as character references (CommonMark 0.31, section 2.5), which are
- * never markup.
+ * Writes characters that may be Markdown as character references (CommonMark 0.31, section 2.5),
+ * which are never markup.
  */
 void markup_add_md(struct str *b, const char *s, size_t n)
 {
@@ -190,7 +190,10 @@ void markup_add_count(struct str *b, int64_t n)
 	}
 }
 
-/* Writes a decimal number whose last @digits are after the point, without zeros at the end. */
+/*
+ * Writes a decimal number. The last @digits digits of @value are those after the point; zeros at
+ * the end are left out.
+ */
 static void add_number(struct str *b, int64_t value, unsigned digits)
 {
 	uint64_t u = value < 0 ? 0 - (uint64_t)value : (uint64_t)value, unit = 1, part;

@@ -12,19 +12,27 @@
  */
 uint32_t markup_next(const char **s);
 
-/* The columns of @s in a fixed-width font: East Asian wide characters and emoji take two. */
+/*
+ * Returns how many columns @s takes in a fixed-width font. East Asian wide characters and emoji
+ * take two.
+ */
 size_t markup_columns(const char *s);
 
-/* The length in bytes of the longest beginning of @s that takes at most @columns. */
+/*
+ * Returns the length in bytes of the longest beginning of @s that takes at most @columns columns.
+ */
 size_t markup_fit(const char *s, size_t columns);
 
 /*
- * Appends @n bytes (at most the length of @s) as XML text, valid in content and in quoted
+ * Appends @n bytes (at most the length of @s) as XML text, which is valid in content and in quoted
  * attributes.
  */
 void markup_add_xml(struct str *b, const char *s, size_t n);
 
-/* Appends @n bytes as text for HTML within Markdown: nothing in it is markup in either. */
+/*
+ * Appends @n bytes as text for HTML within Markdown. Nothing in the text becomes markup of either
+ * language.
+ */
 void markup_add_md(struct str *b, const char *s, size_t n);
 /* Appends @n bytes as code in Markdown; appends nothing if @n is 0. */
 void markup_add_md_code(struct str *b, const char *s, size_t n);
@@ -33,8 +41,8 @@ void markup_add_md_code(struct str *b, const char *s, size_t n);
 void markup_add_json(struct str *b, const char *s);
 
 /*
- * Appends "1,234"; for nanoseconds "1.23 s", "45.6 ms"; for other units except counts "1,234
- * bytes".
+ * markup_add_count() appends "1,234". markup_add_value() appends "1.23 s" or "45.6 ms" for
+ * nanoseconds, "1,234" for counts, and "1,234 bytes" for other units.
  */
 void markup_add_count(struct str *b, int64_t n);
 void markup_add_value(struct str *b, int64_t value, const char *unit);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The page: one HTML file that needs no other file. Its content security policy lets only this
- * script and this style run, and forbids all fetching. All that comes from a recording is base64,
- * or text that the script sets as text. The recording is embedded, so that krait can read a page
- * back.
+ * Writes the page: one HTML file that needs no other file. Its content security policy lets only
+ * the page's own script and style run, and forbids fetching anything. What comes from a recording
+ * is in the page as base64, or the script sets it as text. The recording is embedded, so that krait
+ * can read a page back.
  */
 #include "picture/html/html.h"
 
@@ -60,8 +60,9 @@ static int close_after(FILE *f, int r)
 }
 
 /*
- * Writes what @put writes as a data block that the script finds by @id. The preview of a large page
- * isn't compressed, because browsers decompress only after they have read most of the file.
+ * Writes a data block, which the script finds by @id; @put writes its contents. The preview of a
+ * large page isn't compressed, because browsers decompress only after they have read most of the
+ * file.
  */
 static int put_block(struct html *h, const char *id, int (*put)(struct html *h, FILE *out),
 		     FILE *out)
@@ -153,7 +154,10 @@ static int is_timed(void *arg, const struct profile_sample *s)
 	return s->time_ns >= 0;
 }
 
-/* Finds what the page's controls depend on, so that they are right before the samples are read. */
+/*
+ * Finds out what the page's controls depend on. The header has these facts, so that the controls
+ * are right before the page has read its samples.
+ */
 static int find_facts(struct html *h, const struct profile_sum *sums, size_t n)
 {
 	int r = h->opt->times == PROFILE_TIMES_NONE ? 0 : profile_each(h->p, is_timed, NULL);
@@ -203,7 +207,8 @@ static int prepare(struct html *h)
 }
 
 /*
- * The picture's data come first, so that the script draws while the browser still reads the rest.
+ * Writes the body. The data of the first picture come first, so that the script draws it while the
+ * browser still reads the rest.
  */
 static int put_body(struct html *h, FILE *out)
 {

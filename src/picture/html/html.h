@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Internals of the page's writer. Beside the recording, the page gets three blocks: a header line
- * of JSON, which also has the preview (the widest boxes) if the page is large or grouped; the call
- * tree; the samples. Each block is base64 of gzip data, except that the first block of a large page
- * isn't compressed. ui/data.js reads them. Numbers are LEB128; signed ones are zigzag encoded.
+ * Internals of the page's writer. Beside the recording, the page has three blocks of data: a
+ * header, which is a line of JSON; the call tree; and the samples. If the page is large or grouped,
+ * the header's block also has the preview, which is the widest boxes. Each block is base64 of gzip
+ * data, except that the header's block isn't compressed in a large page. ui/data.js reads the
+ * blocks. Numbers are LEB128; signed ones are zigzag encoded.
  */
 #ifndef PICTURE_HTML_HTML_H
 #define PICTURE_HTML_HTML_H
@@ -11,9 +12,12 @@
 #include "picture/html/html_tree.h"
 #include "view/shape/roots.h"
 
-/* A box of the first picture that the page shows, which the preview draws. */
+/* A box of the preview, which draws the widest boxes of the first picture that the page shows. */
 struct html_wide {
-	/* a group's key is the number of functions plus the id of one of its label sets */
+	/*
+	 * the function's key; a group's key is the number of functions plus the id of one of its
+	 * label sets
+	 */
 	uint32_t key;
 	uint32_t depth;
 	int64_t total[2]; /* value of the box on each side of a comparison */
@@ -29,7 +33,7 @@ struct html {
 	unsigned value; /* index of the value type that is shown first */
 	unsigned sides; /* 2 if two recordings are compared, else 1 */
 	bool large;	/* the page takes long to read, so it gets a preview */
-	bool grouped;	/* in the first picture boxes are grouped below its root */
+	bool grouped;	/* the first picture has a row of groups below its root */
 	bool timed;	/* samples have times */
 	bool *used;	/* by id of a label set: whether a sample has it */
 	int64_t totals[PROFILE_MAX_VALUES];
@@ -40,8 +44,8 @@ struct html {
 };
 
 /*
- * A page with more boxes gets a preview of this many boxes. A comparison with more samples gets a
- * preview too.
+ * A page with more than HTML_PREVIEW boxes gets a preview of so many boxes. A comparison with more
+ * than HTML_MANY_SAMPLES samples gets a preview too.
  */
 #define HTML_PREVIEW	  20000
 #define HTML_MANY_SAMPLES 200000
@@ -53,39 +57,42 @@ struct html {
 _must_use_ int html_preview(struct html *h, const struct profile_sum *sums, size_t n_sums);
 
 /*
- * Writes the preview: the root's values; then the other boxes in preorder. Each box: levels to go
- * up; key; values. Values: of the type that is shown first, for each side.
+ * Writes the preview: the root's values, then the other boxes in preorder. Each box: how many
+ * levels to go up from the box before; its key; its values. The values are of the type that is
+ * shown first, one for each side.
  */
 void html_put_preview(const struct html *h, FILE *out);
 
 /*
- * The usual value of type @v for one sample, or 0. The page stores of a value only its difference
- * to that, times the number of samples.
+ * Returns the value of type @v that one sample usually has, or 0. Of such a value the page stores
+ * only the difference to this value times the number of samples.
  */
 int64_t html_usual(const struct html *h, unsigned v);
 
 /*
- * Writes the header, one line: names, functions, spots, label sets, and what the recording says of
- * itself. 0 or -ENOMEM.
+ * Writes the header, a line of JSON: names, functions, spots (places in functions, see
+ * html_tree.h), label sets, and what the recording says of itself. 0 or -ENOMEM.
  */
 _must_use_ int html_put_header(struct html *h, FILE *out);
 
 /*
  * Writes the boxes in preorder. Each box:
- * - levels to go up from the box before, times two, plus one if it has several nodes;
+ * - how many levels to go up from the box before, times two, plus one if the box has several nodes;
  * - its key;
  * - the number of its nodes, if there are several;
  * - its nodes. Each node: which of the parent box's nodes it is below, if that box has several; its
  *   spot, counted from the function's first, if the function has several; values.
- * Values: the first type's times two, plus one if other types differ from their usual values; then
- * these differences, if so.
+ * Values: the first value times two, plus one if other values differ from their usual ones. In that
+ * case these differences follow.
  */
 void html_put_tree(const struct html *h, FILE *out);
 
 /*
- * Writes the samples. Each: node and label set, as differences to the sample before; time, in units
- * of html_time_unit(), plus 1, or 0 for none, also as a difference; values as in html_put_tree(). 0
- * or -errno + message.
+ * Writes the samples. Each sample:
+ * - its node and its label set, as differences to those of the sample before;
+ * - its time in units of html_time_unit(), plus 1, or 0 for none, also as a difference;
+ * - its values, as in html_put_tree().
+ * 0 or -errno + message.
  */
 _must_use_ int html_put_samples(const struct html *h, FILE *out);
 int64_t html_time_unit(const struct html *h);

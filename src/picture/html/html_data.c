@@ -7,8 +7,8 @@
 #include "profile/sample_order.h"
 
 /*
- * Each sample stands for one period. So the value that has the period's type is usually the number
- * of samples times the period.
+ * A sample stands for one period. So the value of the period's type is usually the number of
+ * samples times the period.
  */
 int64_t html_usual(const struct html *h, unsigned v)
 {
@@ -20,15 +20,15 @@ int64_t html_usual(const struct html *h, unsigned v)
 		       : 0;
 }
 
-/* Returns the value of the first type; one below 0 isn't drawn, so it counts as 0. */
+/* Returns the first value. Values below 0 aren't drawn, so such a value counts as 0. */
 static uint64_t first_of(const int64_t *values)
 {
 	return (uint64_t)MAX(values[0], (int64_t)0);
 }
 
 /*
- * A hostile file's numbers may be too large for this subtraction. It wraps then, and the page shows
- * the result.
+ * Returns how much value @v differs from its usual value. A hostile file's numbers may be too large
+ * for this subtraction. Then it wraps around, and the page shows the result.
  */
 static int64_t difference(const struct html *h, const int64_t *values, unsigned v)
 {

@@ -15,7 +15,7 @@
 #define HTML_DIFF_BEFORE "before"
 #define HTML_DIFF_AFTER	 "after"
 
-/* Which values of a function have changed by more than noise between the sides. */
+/* Bits that say which values of a function have changed by more than noise between the sides. */
 enum {
 	HTML_DIFF_SELF = 1,
 	HTML_DIFF_SELF_SHARE = 2,
@@ -28,19 +28,22 @@ struct html_diff {
 	const char *name[2];	   /* names of the two sides: files, or values of a label */
 	const char *verdict, *sum; /* sentences that tell the reader the result, and the sums */
 	const char *per;	   /* what .counts counts; NULL: nothing, or wall time */
-	/* if > 0: what the first value is divided by so that the two sides are comparable */
+	/*
+	 * if above 0: numbers by which the first value is divided, so that the two sides can be
+	 * compared
+	 */
 	double counts[2];
 	int64_t duration_ns[2]; /* duration of each side; 0: not known */
 	bool timed;		/* the noise was estimated from blocks of time */
 	const uint8_t *changed; /* HTML_DIFF_* bits, by location id of the page's profile */
-	/* both recordings, if the page holds them instead of its own profile */
+	/* both recordings, if the page embeds these instead of its own profile */
 	struct profile *recording[2];
 	/*
-	 * .file: for each side, the file of a function's lines, by location id of the page's
-	 * profile. "": several files; NULL: the function isn't on that side. .file[i] itself may be
-	 * NULL: then the page's profile has the files. .source: the source text that was in the
-	 * page from which the recording was read; if NULL or "", render_options.open_source is
-	 * called with .source_arg.
+	 * .file: for each side, by location id of the page's profile, the file of a function's
+	 * lines. "": several files; NULL: the function isn't on that side. .file[i] itself may be
+	 * NULL: then that side's files are those of the page's profile. .source: for each side, the
+	 * source text of the page that the recording was read from. If it is NULL or "",
+	 * render_options.open_source is called with .source_arg.
 	 */
 	const char *const *file[2];
 	const char *source[2];

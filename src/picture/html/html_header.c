@@ -15,7 +15,8 @@ struct header {
 	VEC(const char *) strings;
 	/* address of a string -> its index in .strings, because strings are interned */
 	struct map string_at;
-	VEC(uint32_t) ids; /* ids of texts that the header refers to as numbers */
+	/* numbers of the list that is being made, such as indexes in "strings" */
+	VEC(uint32_t) ids;
 	bool failed;
 };
 
@@ -62,8 +63,8 @@ static void put_numbers(struct header *d, const char *name, const int64_t *numbe
 }
 
 /*
- * Writes how much the program waited, which no share of CPU time shows, unless the headline says
- * it. For a comparison it isn't known.
+ * Writes how much the program waited, because no share of CPU time shows that. Writes nothing if
+ * the headline says it already, or for a comparison, where it isn't known.
  */
 static void put_use(struct header *d)
 {
@@ -79,8 +80,8 @@ static void put_use(struct header *d)
 #define BY_THREAD_NAME "thread, by name"
 
 /*
- * The page's word for the grouping. A comparison groups by name, because ids differ between its two
- * recordings.
+ * Returns the page's word for the grouping. A comparison groups by name, because its two recordings
+ * have different ids.
  */
 static const char *grouping(const struct render_options *opt)
 {
@@ -161,7 +162,7 @@ static void add_id(struct header *d, uint32_t id)
 	d->failed |= vec_push(&d->ids, id) != 0;
 }
 
-/* Returns the function's colour within its family: a digit after the family's letter. */
+/* Returns the number of the function's colour: the digit after the letter of its colour family. */
 static uint32_t member(const struct function *f)
 {
 	return f->class[1] ? f->class[1] - '0' : 0;
@@ -195,8 +196,8 @@ static void put_functions(struct header *d)
 }
 
 /*
- * Writes the number of spots of each function; line and column of each spot; where its expression
- * ends: lines further on, and the column.
+ * Writes three lists: the number of spots of each function; line and column of each spot; and where
+ * each spot's expression ends, as a number of lines further on, and a column.
  */
 static void put_spots(struct header *d)
 {
@@ -217,7 +218,10 @@ static void put_spots(struct header *d)
 	put_ids(d, "spotEnds");
 }
 
-/* Writes all label sets, [0] is the empty one: number of labels, then key and value of each. */
+/*
+ * Writes all label sets, first the empty one. Each is its number of labels, then key and value of
+ * each label.
+ */
 static void put_labels(struct header *d)
 {
 	const struct profile *p = d->h->p;

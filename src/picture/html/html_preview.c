@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The preview: the widest boxes of a call tree, drawn while the browser still reads the rest. See
- * html.h.
+ * Makes the preview: the widest boxes of the first picture, drawn while the browser still reads the
+ * rest of the page. See html.h.
  */
 #include "format/common/options.h"
 #include "picture/html/html.h"
@@ -14,10 +14,13 @@
 struct preview {
 	struct html *h;
 	const struct profile_sum *sums;
-	VEC(uint64_t) order; /* samples in order: group << 32 | index in .sums */
-	uint32_t *box_of;    /* index of the box of a node */
-	uint32_t *seen;	     /* by box: number (stamp) of the last group that has it */
-	/* by box: its values in the current group, .h->sides of them from i * .h->sides */
+	/* samples in the order of their groups: group << 32 | index in .sums */
+	VEC(uint64_t) order;
+	uint32_t *box_of; /* index of the box of a node */
+	uint32_t *seen;	  /* by box: the last .stamp whose group has the box */
+	/*
+	 * .h->sides values for each box: those of box i in the current group begin at i * .h->sides
+	 */
 	int64_t *total;
 	uint32_t stamp;	    /* number of the current group */
 	VEC(double) widths; /* widths of the boxes of all groups */
@@ -38,7 +41,7 @@ static int ascending(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Adds @value to @sum unless it is below 0, so that no box is wider than its parent. */
+/* Adds @value to *sum. A value below 0 isn't added, so that no box is wider than its parent. */
 static void add(int64_t *sum, int64_t value)
 {
 	if (__builtin_add_overflow(*sum, MAX(value, 0), sum))
@@ -61,8 +64,8 @@ static double width(const struct html *h, const int64_t *total)
 }
 
 /*
- * A comparison shows nothing but its preview before its samples are read. So a comparison of many
- * samples is large too.
+ * Tells whether the page gets a preview because of its size. A comparison with many samples does,
+ * since until its samples are read it shows nothing but a preview.
  */
 static bool is_large(const struct html *h)
 {
@@ -71,8 +74,8 @@ static bool is_large(const struct html *h)
 }
 
 /*
- * Same rule as grouping() of ui/view.js. A comparison isn't grouped by process: its two programs
- * didn't run together.
+ * Tells whether the first picture is grouped, by the same rule as grouping() of ui/view.js. A
+ * comparison isn't grouped by process, because its two programs didn't run together.
  */
 static bool is_grouped(const struct html *h)
 {
@@ -103,7 +106,7 @@ static int prepare(struct preview *g, size_t n_sums)
 	return 0;
 }
 
-/* Sums up the samples of one group. */
+/* Sums up the samples of one group, .order[from..to), for its boxes. */
 static void sum_up(struct preview *g, size_t from, size_t to)
 {
 	const struct html_tree *t = &g->h->tree;
@@ -143,7 +146,10 @@ static int take_group(struct preview *g, uint32_t key, take_fn take)
 	return r;
 }
 
-/* Calls @take for every box, in preorder; for the root too if there are no groups. */
+/*
+ * Calls @take for the boxes of each group, in preorder. The group itself is a box; without groups,
+ * that one is the root.
+ */
 static int each(struct preview *g, take_fn take)
 {
 	size_t n = g->order.n;

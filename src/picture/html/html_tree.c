@@ -7,20 +7,27 @@
 #include "base/intern.h"
 
 /*
- * Nodes and boxes as they are found, before they are numbered. A recording has millions of nodes.
+ * Nodes and boxes in the order in which they are found. They are numbered anew at the end. A
+ * recording has millions of nodes.
  */
 struct draft {
-	/* index of the box, and .next: another node of the same box; 0: this is the last one */
+	/*
+	 * .box: index of the node's box; .next: another node of the same box, 0: this is the last
+	 * one
+	 */
 	uint32_t box, next;
 };
 struct draft_box {
-	/* heads of lists of nodes and children, and the next sibling; 0: none */
+	/*
+	 * .nodes, .children: the first node and the first child of the box; .next: the next child
+	 * of its parent; 0: none
+	 */
 	uint32_t nodes, children, next;
 };
 
 /*
- * What identifies a node or box: its parent, and its spot or key. Interned: the id of an entry is
- * the index of the draft.
+ * What a node or a box is found by: its parent and its spot or key. Places are interned; the id of
+ * a place is the index of the draft.
  */
 struct place {
 	uint32_t parent, at;
@@ -32,10 +39,13 @@ struct builder {
 	uint32_t *spot_of; /* by location id: the spot; [0] is for stacks without frames */
 	VEC(struct draft) nodes;
 	VEC(struct draft_box) boxes;
-	struct intern node_at, box_at; /* node and box of a struct place */
-	/* nodes and locations of the stack before this one; most stacks share their root ends */
+	struct intern node_at, box_at; /* from a struct place to the index of its node or box */
+	/*
+	 * nodes and locations of the stack before this one, root first; most stacks begin as the
+	 * stack before them did
+	 */
 	VEC(uint32_t) path, locations;
-	uint32_t *number; /* by number of a draft node: its number in the result */
+	uint32_t *number; /* by index of a draft node: its number in the result */
 };
 
 static int compare_spots(const void *a, const void *b)
@@ -68,7 +78,7 @@ static struct html_spot spot_of(const struct builder *b, uint32_t location)
 	return s;
 }
 
-/* Notes at which spot each function begins. */
+/* Stores at which spot each function's spots begin. */
 static int index_spots(struct html_tree *t, uint32_t n_functions)
 {
 	uint32_t i = 0;
@@ -108,10 +118,7 @@ static int make_spots(struct builder *b)
 	return index_spots(t, b->fs->keys.n);
 }
 
-/*
- * The box of a node: the child of its parent's box with that key, created if needed; 0: out of
- * memory.
- */
+/* Returns the box with this key below box @parent, which is made if it is new. 0: out of memory. */
 static uint32_t box_at(struct builder *b, uint32_t parent, uint32_t key)
 {
 	uint32_t id = intern_put(&b->box_at, &(struct place){parent, key}, 0);
@@ -183,7 +190,7 @@ static int compare_keys(const void *a, const void *b, void *arg)
 	uint32_t y = place_of(&builder->box_at, *(const uint32_t *)b)->at;
 
 	return x < y ? 1
-		     /* the largest first: what is pushed last is popped first */
+		     /* largest first, because the last one that is pushed is popped first */
 		     : -(x > y);
 }
 
@@ -204,8 +211,8 @@ static struct html_node html_node_of(const struct builder *b, uint32_t draft)
 }
 
 /*
- * Numbers a box's nodes in the order of their parents' numbers and spots; no two nodes have the
- * same parent and the same spot.
+ * Numbers the nodes of a box in the order of their parents' numbers, and below the same parent in
+ * the order of spots. No two nodes have the same parent and spot.
  */
 static int number_nodes(struct builder *b, const struct draft_box *draft, struct html_box *box)
 {

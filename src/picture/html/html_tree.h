@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The call tree of a whole recording, at two levels. A box is a function under one caller. A node
- * is a spot (a line and expression of a function) under one caller's spot; each box consists of
- * nodes. The page needs nodes because it shows lines on demand, under any filter. Every parent has
- * a smaller number than its children.
+ * is a spot (a line and expression of a function) under one spot of the caller. So each box
+ * consists of nodes. The page needs nodes because it shows lines on demand, under any filter. A
+ * parent has a smaller number than its children.
  */
 #ifndef PICTURE_HTML_HTML_TREE_H
 #define PICTURE_HTML_HTML_TREE_H
@@ -19,15 +19,15 @@ struct html_spot {
 };
 
 /*
- * A function under one caller. Boxes are in preorder, siblings by key. [0] is the root; its key is
- * unused.
+ * A function under one caller. Boxes are in preorder, and children of a box are sorted by key. [0]
+ * is the root, whose key isn't used.
  */
 struct html_box {
 	uint32_t parent, key, depth;
 	uint32_t first, n; /* the nodes of the box: html_tree.nodes[first .. first + n) */
 };
 
-/* A node: a spot below one caller's spot. [0] is the root. */
+/* A spot under one spot of the caller. [0] is the root. */
 struct html_node {
 	uint32_t parent, spot;
 };
@@ -43,7 +43,9 @@ struct html_tree {
 	VEC(struct html_box) boxes;
 	VEC(struct html_node) nodes;
 	uint32_t *node_of_stack; /* by stack id: index of the node in which the stack ends */
-	/* values of the samples that end at node i: n_values of them from i * n_values */
+	/*
+	 * values of the samples whose stack ends at a node: those of node i begin at i * n_values
+	 */
 	int64_t *self;
 	unsigned n_values;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The source text that a page holds, for other views of it: a report of a page shows the same
- * source as the page, whatever has become of the files since.
+ * Reads the source text that a page has, for other views of the page: a report of it shows the same
+ * source, even if the files have changed since.
  */
 #ifndef PICTURE_HTML_PAGE_TEXT_H
 #define PICTURE_HTML_PAGE_TEXT_H
@@ -14,8 +14,9 @@ struct page_file {
 	char *path;
 	/* the file had changed when the page was written, so the page has no text of it */
 	bool changed;
-	bool foreign; /* the page has no text of the file, because --source wasn't given for it */
-	size_t from, to; /* which lines are of this file: page_text.lines[from .. to) */
+	/* the page has no text of the file, because it is shown only on request (--source) */
+	bool foreign;
+	size_t from, to; /* the file's lines: page_text.lines[from .. to) */
 };
 
 struct page_line {
@@ -30,16 +31,19 @@ struct page_text {
 };
 
 /*
- * @json: what source_take() returned; hostile. 0; -EINVAL, -E2BIG + message; -ENOMEM. Call
- * page_text_fini() in any case.
+ * Reads @json, which source_take() returned and which is hostile. 0; -EINVAL or -E2BIG + message;
+ * -ENOMEM. Call page_text_fini() in any case.
  */
 _must_use_ int page_text_read(struct page_text *t, const struct str *json);
 void page_text_fini(struct page_text *t);
 
-/* Returns what the page says of file @path; NULL: nothing. */
+/* Returns what the page has of file @path; NULL: nothing. */
 const struct page_file *page_text_file(const struct page_text *t, const char *path);
 
-/* Line @line of @file without its newline; NULL: the page doesn't have it, or it is empty. */
+/*
+ * Returns the text of line @line of @file, without its newline. NULL: the page doesn't have the
+ * line, or the line is empty.
+ */
 const char *page_text_line(const struct page_text *t, const struct page_file *file, int32_t line);
 
 #endif

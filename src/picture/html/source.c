@@ -49,7 +49,10 @@ static int compare_parts(const void *a, const void *b)
 	return x->first < y->first ? -1 : x->first > y->first;
 }
 
-/* Is this Python source: a file, a notebook's cell, or code that a library made at run time? */
+/*
+ * Tells whether @path is Python source: a file, a notebook's cell, or code that a library made at
+ * run time.
+ */
 static bool is_python(const char *path)
 {
 	if (*path == '<')
@@ -58,7 +61,10 @@ static bool is_python(const char *path)
 	       (str_ends(path, ".py") || str_ends(path, ".pyx") || render_after_kernel(path));
 }
 
-/* Fills @parts by function key. .path is NULL if no source is to be shown. 0 or -ENOMEM. */
+/*
+ * Stores name and path of each function in @parts, by function key. .path stays NULL if no source
+ * of the function is shown. 0 or -ENOMEM.
+ */
 static int name_parts(struct functions *fs, struct part *parts)
 {
 	for (uint32_t key = 0; key < fs->keys.n; key++) {
@@ -140,7 +146,7 @@ static void put_text(struct sources *s, const char *line, size_t n)
 	s->left -= MIN(s->left, n);
 }
 
-/* Writes lines of a file in runs: parts of the file that touch become one run. */
+/* Writes the lines of a file's parts in runs. Parts that overlap or touch become one run. */
 static void put_runs(struct sources *s, const struct part *p, const struct part *end)
 {
 	int32_t done = 0;
@@ -166,8 +172,8 @@ static void put_runs(struct sources *s, const struct part *p, const struct part 
 }
 
 /*
- * Reads the file if it still is the file that ran. -ESTALE: it has changed; other errors: it may
- * not be shown.
+ * Reads a file if it may be shown and is still the file that ran. -ESTALE: it has changed. Other
+ * errors: it can't or may not be shown.
  */
 static int read_file(struct sources *s, const struct part *p, const struct part *end)
 {

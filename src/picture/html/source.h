@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Source text in the page: the lines of the sampled functions, of each Python file that may be
- * shown. The caller decides which files may be (render_options.open_source).
+ * Source text in the page: the lines of the sampled functions, from those Python files that may be
+ * shown. The caller decides which files may be shown (render_options.open_source).
  */
 #ifndef PICTURE_HTML_SOURCE_H
 #define PICTURE_HTML_SOURCE_H
@@ -11,17 +11,18 @@
 
 /*
  * Writes JSON: [{"path", "changed", "foreign", "runs": [first line, ["text", ...], ...]}, ...].
- * "changed": the file is newer than the time that open_source gives, or a function isn't where it
- * was. "foreign": shown only on request, so there is no text. @arg: used in place of
- * opt->source_arg. 0 or -ENOMEM.
+ * "changed": the file is newer than the time that open_source gives, or a function isn't in the
+ * line where it began. "foreign": the file is shown only on request, so the page has no text of it.
+ * @arg is used in place of opt->source_arg. 0 or -ENOMEM.
  */
 _must_use_ int source_put(struct functions *fs, const struct render_options *opt, void *arg,
 			  FILE *out);
 
 /*
- * Takes this JSON from a page (@data, @n bytes), after @tag (embedded.h), to put it unchanged into
- * another page, whose script checks it. *ret is empty if the page has none. The input is hostile,
- * so memory is bounded. 0, or -EINVAL, -E2BIG + message; -ENOMEM.
+ * Takes this JSON from a page (@data, @n bytes), where it comes after @tag (embedded.h). It isn't
+ * checked here: it goes unchanged into another page, whose script checks it. *ret is empty if the
+ * page has none. The input is hostile, so memory is bounded. 0; -EINVAL or -E2BIG + message;
+ * -ENOMEM.
  */
 _must_use_ int source_take(const char *data, size_t n, const char *tag, struct str *ret);
 

@@ -9,12 +9,13 @@
 #include "base/system/clock.h"
 #include "base/system/far.h"
 
-/* the most bytes of a file: nobody writes longer source files by hand */
+/* the largest source file that is read; nobody writes larger ones by hand */
 enum { MAX_FILE = 4 << 20 };
 
 /*
- * By how much the two times that are compared may be off: a file's time is that of the last clock
- * tick, and a process's start is given in hundredths of a second.
+ * Two times are compared: when the file changed, and when a process began. This is by how much they
+ * may be off. A file's time is that of the last clock tick, and a process's start is given in
+ * hundredths of a second.
  */
 #define CLOCK_STEPS (20 * NSEC_PER_MSEC)
 
@@ -35,8 +36,8 @@ static int read_all(struct source_text *t, int fd)
 }
 
 /*
- * Looks at ctime: mtime can be set to any time, and package managers set it, but each such change
- * updates ctime.
+ * Tells whether the file changed after @since_ns. Compares ctime, because mtime can be set to any
+ * time, and package managers set it. Each such change updates ctime.
  */
 static int check_age(int fd, int64_t since_ns)
 {
@@ -51,7 +52,9 @@ int source_text_read(struct source_text *t, int fd, int64_t since_ns)
 {
 	int r = read_all(t, fd);
 
-	/* This comes after the reading, so that a change of the file in between is noticed. */
+	/*
+	 * The age is checked after the reading, so that a change of the file in between is noticed.
+	 */
 	if (!r)
 		r = check_age(fd, since_ns);
 	t->lines.n = 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The text of one source file, by lines, if it still is the file that ran. The caller decides who
- * may see it (render_options.open_source). Here its size is bounded and its age is checked.
+ * The text of one source file, by lines, if it is still the file that ran. The caller decides
+ * whether it may be shown (render_options.open_source). The functions here bound its size and check
+ * its age.
  */
 #ifndef PICTURE_HTML_SOURCE_TEXT_H
 #define PICTURE_HTML_SOURCE_TEXT_H
@@ -15,8 +16,8 @@ struct source_text {
 };
 
 /*
- * Reads regular file @fd into @t, which may hold another file's text. 0; -ESTALE: the file's
- * contents, name or place changed after @since_ns (wall clock); -EFBIG, -ENOMEM, -errno. No
+ * Reads the regular file @fd into @t, over the text of an earlier file. 0; -ESTALE: the file's
+ * contents, name or place changed after @since_ns (wall clock); or -EFBIG, -ENOMEM, -errno. No
  * message.
  */
 _must_use_ int source_text_read(struct source_text *t, int fd, int64_t since_ns);
@@ -26,8 +27,9 @@ void source_text_fini(struct source_text *t);
 const char *source_text_line(const struct source_text *t, int32_t line, size_t *n);
 
 /*
- * Could function @name begin in line @start? True if the line shows its name, a decorator or a
- * lambda. source_line_begins(): in this line of @n bytes.
+ * Tell whether function @name could begin in a line: it has the function's name or a decorator, or
+ * the function has no name, like a lambda. source_line_begins() looks at the line of @n bytes;
+ * source_text_begins() looks at line @start of @t.
  */
 bool source_line_begins(const char *line, size_t n, const char *name);
 bool source_text_begins(const struct source_text *t, const char *name, int32_t start);

@@ -15,18 +15,18 @@ enum {
 	SVG_HEADER = 88,
 	SVG_FOOTER = 34,
 	/*
-	 * the most boxes of a picture: more make browsers slow; so many are about 7 MB of elements
+	 * the most boxes of a picture; more make browsers slow; 20,000 boxes are about 7 MB of text
 	 */
 	SVG_MAX_BOXES = 20000,
 	SVG_MAX_DEPTH = 2000,
 };
-/* Boxes narrower than this aren't drawn; a picture with many boxes has a higher limit. */
+/* Boxes narrower than this aren't drawn. In a picture with many boxes the limit is higher. */
 #define SVG_MIN_PX 0.1
 
 struct svg_box {
 	/* indexes of the box's node in svg.tree.nodes, and of its function in svg.functions */
 	uint32_t node, function;
-	/* where the box begins: the value of all that lies to the left of it */
+	/* where the box begins: the sum of the values of all that is to the left of it */
 	int64_t start;
 };
 
@@ -60,8 +60,8 @@ _must_use_ int svg_layout(struct svg *s);
 void svg_fini(struct svg *s);
 
 /*
- * Returns the first value type, such as "samples", if it counts what the value shown stands for.
- * Returns "" if it doesn't, as in profiles whose stacks only have a time.
+ * Returns the name of the first value type, such as "samples", if it counts what the shown value
+ * stands for. Returns "" if it doesn't, as in profiles whose stacks have a time only.
  */
 const char *svg_counted(const struct svg *s);
 /* Appends "5 samples" or "1 sample". Returns false, and appends nothing, if nothing is counted. */
@@ -71,7 +71,10 @@ bool svg_add_count(const struct svg *s, int64_t n, struct str *b);
  */
 void svg_add_value(const struct svg *s, int64_t value, struct str *b);
 
-/* Write the parts of the file, in this order. svg_put_data(): 0 or -ENOMEM (no message). */
+/*
+ * Write the parts of the file, which come in this order. svg_put_data() returns 0 or -ENOMEM (no
+ * message).
+ */
 void svg_put_description(const struct svg *s, struct str *b);
 void svg_put_header(const struct svg *s, struct str *b);
 void svg_put_box(const struct svg *s, const struct svg_box *box, struct str *b);

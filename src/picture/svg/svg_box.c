@@ -14,8 +14,8 @@
 static const double char_px = 7.23, pad_px = 4;
 
 /*
- * The last part of a Python name: "eggs" of "Spam.eggs", "<lambda>" of "f.<locals>.<lambda>". A
- * native name is returned whole.
+ * Returns the last part of a Python name: "eggs" of "Spam.eggs", "<lambda>" of
+ * "f.<locals>.<lambda>". A native name is returned whole.
  */
 static const char *last_part(const struct function *f)
 {
@@ -25,7 +25,8 @@ static const char *last_part(const struct function *f)
 }
 
 /*
- * Appends as much as fits: name and file, or the name, or its last part, or the beginning of that.
+ * Appends the longest of these that fits: name and file, the name, its last part, the beginning of
+ * its last part.
  */
 static void add_label(const struct function *f, size_t columns, struct str *b)
 {
@@ -54,7 +55,7 @@ static void add_label(const struct function *f, size_t columns, struct str *b)
 	str_add(b, "</tspan>");
 }
 
-/* Returns the first entry of tree.lines for @node, or the end. */
+/* Returns the index in tree.lines of the node's first line, or of the end. */
 static size_t first_line(const struct tree *t, uint32_t node)
 {
 	size_t low = 0, high = t->lines.n;
@@ -71,8 +72,8 @@ static size_t first_line(const struct tree *t, uint32_t node)
 }
 
 /*
- * Appends "line 12 45.0 %, 14 30.0 %, 3 more": the lines of a function, as shares of this box's
- * value.
+ * Appends "lines 12: 45.0 %, 14: 30.0 %, 3 more": the function's lines, each with its share of this
+ * box's value.
  */
 static void add_lines(const struct svg *s, uint32_t node, struct str *b)
 {

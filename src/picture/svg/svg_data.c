@@ -48,7 +48,10 @@ static void add_lines(const struct svg *s, const uint32_t *first, FILE *out)
 	}
 }
 
-/* The first line of each node; one more entry marks the end. NULL: out of memory. */
+/*
+ * Returns the index of the first line of each node, and of the end as one more entry. NULL: out of
+ * memory.
+ */
 static uint32_t *index_lines(const struct tree *t)
 {
 	uint32_t *first = calloc(t->nodes.n + 1, sizeof(*first));

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Writes what surrounds the boxes: title, numbers of the recording, legend, what wasn't drawn. */
+/*
+ * Writes what is around the boxes: title, numbers of the recording, legend, and what wasn't drawn.
+ */
 #include "format/common/options.h"
 #include "picture/svg/svg.h"
 
 #include <time.h>
 #include "picture/markup.h"
 
-/* Longer titles, like a long command line, are cut, so that the controls have room. */
+/* Longer titles, such as a long command line, are cut, so that the controls have room. */
 enum { TITLE_COLUMNS = 64 };
 
 static void add_title(const struct svg *s, size_t columns, struct str *b)
@@ -87,8 +89,8 @@ static void add_numbers(const struct svg *s, struct str *b)
 }
 
 /*
- * Each row is a colour family of svg.css, in the order of the legend. members: some of the family's
- * colours.
+ * Each row is a colour family of svg.css, in the order of the legend. .members: digits of those of
+ * the family's colours that the legend shows.
  */
 static const struct {
 	char family;
@@ -96,7 +98,10 @@ static const struct {
 } families[] = {{'p', "148"}, {'q', "148"}, {'s', "148"}, {'i', ""}, {'n', "02"},
 		{'j', ""},    {'k', "02"},  {'g', ""},	  {'m', ""}};
 
-/* Draws a swatch of a colour family, with stripes, because a family has many colours. */
+/*
+ * Draws a swatch (a small box that shows a colour). It has stripes if the colour family has several
+ * colours.
+ */
 static void add_swatch(size_t row, double x, struct str *b)
 {
 	size_t n = *families[row].members ? strlen(families[row].members) : 1;

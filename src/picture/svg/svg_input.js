@@ -65,7 +65,7 @@ function showDetails(i, x, y) {
 	moveDetails(x, y);
 }
 
-// Places the details at (x, y) of the window, and keeps them inside it.
+// Places the details beside the point (x, y) of the window, inside the window.
 function moveDetails(x, y) {
 	const matrix = svg.getScreenCTM().inverse();
 	const {width: w, height: h} = details.firstChild.getBoundingClientRect();
@@ -165,7 +165,7 @@ const keys = {
 function onKey(event) {
 	const typing = event.target === input;
 	if ((event.ctrlKey || event.metaKey) && event.key === 'f' && !typing) {
-		// pressed again in the field, the keys open the browser's own search
+		// in the search field, these keys open the browser's own search instead
 		event.preventDefault();
 		find();
 		return;

@@ -12,8 +12,8 @@
 #include "base/map.h"
 
 /*
- * Widest first, so that a picture is read from the left. Boxes of equal width are sorted by name,
- * so that the picture is always the same.
+ * Orders boxes of one caller by width, widest first, because a picture is read from the left. Boxes
+ * of equal width are sorted by name, so that the picture is always the same.
  */
 static int compare(const void *arg, const struct tree_node *a, const struct tree_node *b)
 {
@@ -65,8 +65,8 @@ static const char *root_name(const struct svg *s)
 }
 
 /*
- * Describes the function of a node, by key. The tree's root (key 0) and root frames have no
- * function.
+ * Describes the function of a node. The tree's root (node 0) and root frames have no function; they
+ * are described as if they were one.
  */
 static int describe(struct svg *s, uint32_t node, struct function *f)
 {
@@ -107,8 +107,8 @@ static int largest_first(const void *a, const void *b)
 }
 
 /*
- * Sets the smallest value that is drawn. Boxes of that value are wide enough to be seen, and no
- * more than SVG_MAX_BOXES boxes have at least that value.
+ * Sets the smallest value that a box must have to be drawn. Boxes with that value are wide enough
+ * to be seen, and no more than SVG_MAX_BOXES boxes have at least that value.
  */
 static int set_threshold(struct svg *s)
 {
@@ -136,7 +136,10 @@ struct visit {
 
 typedef VEC(struct visit) visits;
 
-/* Pushes the children to @todo, the leftmost last. Boxes that aren't drawn are counted instead. */
+/*
+ * Pushes the children of a box to @todo, the leftmost last. Children that aren't drawn are added to
+ * .not_drawn_value instead.
+ */
 static int push_children(struct svg *s, visits *todo, struct visit v)
 {
 	const struct tree_node *n = &s->tree.nodes.v[v.node];

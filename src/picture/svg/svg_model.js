@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The scripts of a picture, in this order: svg_model.js, svg_view.js, svg_input.js. svg.c writes
-// them as the body of one function. This part: the boxes, their numbers and labels. All numbers
-// come from the JSON that svg_data.c wrote; entry i is box i.
+// The boxes of a picture, their numbers and labels. All numbers come from the JSON that svg_data.c
+// wrote; entry i of each list is box i. svg.c writes the scripts as the body of one function, in
+// this order: svg_model.js, svg_view.js, svg_input.js.
 
 const SVG = 'http://www.w3.org/2000/svg', HTML = 'http://www.w3.org/1999/xhtml';
 // These values are the same as in svg.h.
 const MARGIN = 12, ROW = 18, HEADER = 88, FOOTER = 34, PAD = 4, BAR_WIDTH = 400, BAR_HEIGHT = 56;
-// These widths are what the controls need beside the title and the numbers.
+// In a picture narrower than NARROW, the controls have no room beside the numbers. CONTROLS_WIDTH is
+// the room that they need beside the title.
 const NARROW = 860, CONTROLS_WIDTH = 306 + 3 * MARGIN;
 
 const svg = document.currentScript.ownerSVGElement;
@@ -26,8 +27,8 @@ const {parent, last} = relations(data.depth);
 const state = {zoom: 0, flip: false, query: '', current: 0};
 let width = 1200, top = HEADER, barTop = 10, charWidth = 7.23, hits = [];
 
-// parent[i] is i's parent; last[i] is the last box of i's subtree. Parents come first, boxes go
-// left to right.
+// Returns two lists: parent[i] is the parent of box i, last[i] the last box below it. Boxes come
+// after their parents, and go from left to right.
 function relations(depth) {
 	const up = new Int32Array(count), end = new Int32Array(count), path = [];
 	for (let i = 0; i < count; i++) {

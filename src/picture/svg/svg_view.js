@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The picture in its reader's window: layout, zoom, search. See svg_model.js.
-// Layout: the zoomed box and its ancestors take the whole width.
+// The zoomed box and its ancestors are as wide as the picture.
 
 const rowOf = (depth) => state.flip ? rows - 1 - depth : depth;
 
@@ -41,8 +41,8 @@ function draw() {
 	}
 }
 
-// Gives the picture width @w. Its height is what it needs, at least the window's. Below width
-// @least, the controls have no room beside the title.
+// Gives the picture width @w, and the height that it needs, but at least that of the window. If @w
+// is below @least, the controls have no room beside the title, so they get a row of their own.
 function setWidth(w, least) {
 	width = w;
 	const narrow = width < least;
@@ -60,7 +60,7 @@ function setWidth(w, least) {
 	svg.setAttribute('viewBox', `0 0 ${width} ${height}`);
 }
 
-// clientWidth excludes scroll bars, which come and go with the picture's size.
+// The width for the picture. clientWidth excludes scroll bars, which come and go with its size.
 const room = () => Math.max(svg.clientWidth, 360);
 
 function resize() {
@@ -96,7 +96,8 @@ function zoom(i) {
 	remember();
 }
 
-// A regular expression if the query is one, else the text itself. Case is ignored.
+// Returns the query as a regular expression, or one for its plain text if it isn't valid. Case is
+// ignored.
 function matcher(query) {
 	try {
 		return new RegExp(query, 'iu');
@@ -122,7 +123,7 @@ function search(query) {
 	remember();
 }
 
-// Sums the values of the hits within box @i; a hit inside another hit counts once.
+// Sums the values of the hits within box @i. A hit inside another hit isn't counted again.
 function matched(i) {
 	let sum = 0, end = -1;
 	for (const h of hits) {
@@ -141,7 +142,7 @@ function report() {
 		result.textContent = '';
 		return;
 	}
-	// Boxes that aren't drawn can't be searched.
+	// Boxes that weren't drawn can't be searched, so the sum may be too small.
 	const least = data.notDrawn && matched(0) < total ? 'at least ' : '';
 	let text = `matched ${least}${percent(matched(0), whole)} of all`;
 	if (state.zoom)
@@ -149,7 +150,7 @@ function report() {
 	result.textContent = text;
 }
 
-// The address holds the state, so that a reload or a sent link shows the same.
+// Puts the state into the address, so that a reload or a link shows the same picture.
 function remember() {
 	const p = new URLSearchParams();
 	if (state.zoom)
