@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Does what keys of `krait top` mean; see browse.h. */
+/* Carries out what the keys of `krait top` mean; see browse.h. */
 #include "live/browse.h"
 
 #include <limits.h>
@@ -35,7 +35,10 @@ void browse_say(struct browse *b, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* The chosen line follows its row. If no row was chosen with a key, the line stays where it is. */
+/*
+ * If a row was chosen with a key, the chosen line follows that row. Else the line stays at its
+ * place in the table.
+ */
 static void keep_chosen(struct browse *b)
 {
 	const struct table *v = b->shown;
@@ -74,8 +77,8 @@ void browse_condense(struct browse *b, struct condense *c)
 	struct calltree *t = &b->tree;
 
 	/*
-	 * Without .held no row was chosen with a key, and .key may be that of a row in a table that
-	 * was shown before.
+	 * If .held isn't set, no row was chosen with a key. Then .key may be that of a row of
+	 * another table, which was shown before.
 	 */
 	b->key = b->held ? live_new_key(c, b->shown->live->table, b->key) : 0;
 	b->held = b->key != 0;
@@ -107,7 +110,7 @@ static int show_table(struct browse *b, enum live_table table)
 	return browse_refresh(b);
 }
 
-/* Shows or hides frames of a kind; after that everything is counted anew. */
+/* Shows or hides frames of two kinds. After that everything is counted anew. */
 static int toggle_kind(struct browse *b, enum frame_kind kind, enum frame_kind too)
 {
 	struct live *l = b->shown->live;
@@ -119,7 +122,10 @@ static int toggle_kind(struct browse *b, enum frame_kind kind, enum frame_kind t
 	return browse_reset(b);
 }
 
-/* Shows the next value: that of the next event; after the last one CPU time with waiting. */
+/*
+ * Shows the value of the next event. After the last event comes CPU time together with waiting
+ * time, and then the first event again.
+ */
 static void show_next(struct table *v)
 {
 	struct live *l = v->live;
@@ -133,7 +139,7 @@ static void show_next(struct table *v)
 		table_show_value(v, 1, false);
 }
 
-/* Shows the next value. */
+/* Handles key e: shows the next value, and says which one that is. */
 static int next_event(struct browse *b)
 {
 	struct live *l = b->shown->live;
@@ -173,7 +179,10 @@ static int open_or_enter(struct browse *b, enum page page)
 	return b->shown->rows.n ? tree_open(b, page) : 0;
 }
 
-/* Shows only the chosen process or thread, or all of them again. */
+/*
+ * Shows only the chosen process, thread or label value. If only one is shown already, shows all
+ * again.
+ */
 static int zoom_to(struct browse *b)
 {
 	struct table *v = b->shown;
@@ -296,7 +305,7 @@ static void remove_character(struct str *b)
 		b->s[b->n] = '\0';
 }
 
-/* Handles a key that was typed at the prompt; a filter takes effect while it is typed. */
+/* Handles a key that was typed at the prompt. A filter takes effect at once, with each key. */
 static int prompt_key(struct browse *b, int key, enum browse_do *ret)
 {
 	if (key == KEY_ENTER)
@@ -314,7 +323,7 @@ static int prompt_key(struct browse *b, int key, enum browse_do *ret)
 	return browse_refresh(b);
 }
 
-/* Handles keys that mean the same on every page. False: @key is another one. */
+/* Handles a key that means the same on every page. Returns false if @key isn't one. */
 static bool common_key(struct browse *b, int key, enum browse_do *ret)
 {
 	switch (key) {

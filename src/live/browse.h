@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The interactive view: which page is shown, which line is chosen, what a key does. It draws itself
- * on a struct screen and knows neither terminals nor where samples come from.
+ * The interactive view of `krait top`: which page is shown, which line is chosen, what a key does.
+ * It draws itself on a struct screen, and knows neither terminals nor where samples come from.
  */
 #ifndef LIVE_BROWSE_H
 #define LIVE_BROWSE_H
@@ -13,7 +13,7 @@
 enum page { PAGE_TABLE, PAGE_TREE, PAGE_FLAME, PAGE_HELP };
 enum prompt { PROMPT_NONE, PROMPT_FILTER, PROMPT_SCREEN, PROMPT_PROFILE };
 
-/* What a key asks the session's owner to do. */
+/* What the owner of the session is to do after a key. */
 enum browse_do {
 	DO_NOTHING,
 	DO_QUIT,
@@ -25,12 +25,12 @@ enum browse_do {
 	DO_WRITE_PROFILE,
 };
 
-/* What the head of the screen shows; filled by the session's owner before drawing. */
+/* What the head of the screen shows. The owner of the session fills this in before drawing. */
 struct browse_facts {
 	const char *target; /* words for what is recorded: "pid 123", "every Python process" */
 	/*
-	 * sampling rate, seconds of an interval, and seconds that shares refer to (0: the last
-	 * interval)
+	 * .hz: sampling rate; .interval: seconds of an interval; .recent: seconds that shares are
+	 * of (0: those of the last interval)
 	 */
 	double hz, interval, recent;
 	uint64_t interval_samples;
@@ -41,7 +41,7 @@ struct browse_facts {
 	unsigned processes_alive, threads_alive;
 	unsigned condensed; /* how often rare code was condensed */
 	double cpu, gil; /* .cpu and .gil: percent of one CPU in the last interval; -1: not known */
-	/* part of all samples of the last interval that are in the garbage collector, in percent */
+	/* percent of all samples of the last interval that are in the garbage collector */
 	double gc;
 };
 
@@ -53,7 +53,7 @@ struct tree_line {
 	bool only; /* the node is the only child of the line above, so it isn't indented further */
 };
 
-/* A box of the flame view, where it was drawn last. */
+/* A box of the flame view, at the place where it was drawn last. */
 struct flame_box {
 	uint32_t node;
 	int y, from, to; /* the line of the screen that the box is in, and its columns [from, to) */
@@ -64,11 +64,11 @@ struct browse {
 	struct browse_facts facts;
 	enum page page, before_help;
 	bool paused, ended;
-	bool invert; /* trees begin with the innermost functions; a key turns them round */
+	bool invert; /* trees begin with the innermost functions; a key reverses them */
 
 	/*
-	 * The table. If .held, a row was chosen with a key, and the chosen line follows the row of
-	 * .key.
+	 * The table page. If .held is set, a row was chosen with a key, and the chosen line follows
+	 * the row with .key.
 	 */
 	size_t at, from; /* index of the chosen line, and of the first line on the screen */
 	uint64_t key;
@@ -81,7 +81,8 @@ struct browse {
 	struct map toggled; /* node -> 1: opened by hand, 2: closed by hand */
 	size_t tree_at, tree_from;
 	/*
-	 * of the flame page, as nodes of .tree: the one that fills the picture, and the chosen one
+	 * two nodes of .tree, for the flame page: the one that is as wide as the screen, and the
+	 * chosen one
 	 */
 	uint32_t zoom, chosen;
 	VEC(struct flame_box) boxes;
@@ -89,7 +90,7 @@ struct browse {
 	enum prompt prompt;
 	struct str input;
 	char message[256]; /* message in the last line, until the next key */
-	/* how several events are recorded, in the words of whoever shows the screen; or NULL */
+	/* what to do to record several events, in the words of whoever shows the screen; or NULL */
 	const char *several_by;
 	/* how many lines of the list were on the screen when it was last drawn */
 	int page_rows;
@@ -98,15 +99,18 @@ struct browse {
 void browse_init(struct browse *b, struct table *v);
 void browse_fini(struct browse *b);
 
-/* To be called after a tick, a reset or a change of the table. 0 or -ENOMEM + message. */
+/*
+ * Brings what is shown up to date after a tick, a reset or a change of the table. 0 or -ENOMEM +
+ * message.
+ */
 _must_use_ int browse_refresh(struct browse *b);
-/* To be called after a reset: the opened row is counted anew. 0 or -ENOMEM + message. */
+/* Does the same after a reset, and counts the opened row anew. 0 or -ENOMEM + message. */
 _must_use_ int browse_reset(struct browse *b);
 
 /*
- * Takes over the new ids while the profile is condensed (profile/remake/condense.h);
- * live_condensed() and browse_reset() follow. The chosen and the opened row stay chosen and opened,
- * except modules and label values, whose names are dropped.
+ * Replaces ids by their new ones while the profile is condensed (profile/remake/condense.h). The
+ * caller then calls live_condensed() and browse_reset(). The chosen and the opened row stay chosen
+ * and opened, except rows of modules and label values, whose names are dropped.
  */
 void browse_condense(struct browse *b, struct condense *c);
 
@@ -120,7 +124,8 @@ void browse_say(struct browse *b, const char *fmt, ...) _printf_(2, 3);
 _must_use_ int browse_draw(struct browse *b, struct screen *s);
 
 /*
- * browse_tree.c: opens the chosen row, lists its lines, handles a key on the pages tree and flame.
+ * The pages tree and flame. tree_open() opens the chosen row, tree_refresh() lists the lines of its
+ * tree, tree_key() handles a key. (In browse_tree.c.)
  */
 _must_use_ int tree_open(struct browse *b, enum page page);
 void tree_close(struct browse *b);
@@ -128,7 +133,7 @@ _must_use_ int tree_refresh(struct browse *b);
 _must_use_ int tree_key(struct browse *b, int key);
 void tree_draw(struct browse *b, struct screen *s, int top, int bottom);
 
-/* browse_flame.c: handles a key of the flame page */
+/* Handles a key of the flame page. (In browse_flame.c.) */
 _must_use_ int flame_key(struct browse *b, int key);
 _must_use_ int flame_draw(struct browse *b, struct screen *s, int top, int bottom);
 
@@ -140,7 +145,7 @@ extern const struct browse_help {
 /* browse_help.c: draws the help in lines @top to @bottom - 1 of the screen. */
 void help_draw(struct browse *b, struct screen *s, int top, int bottom);
 
-/* browse_draw.c: the style in which a frame of this kind is drawn. */
+/* Returns the style in which a frame of this kind is drawn. (In browse_draw.c.) */
 enum style draw_style(const struct profile *p, uint32_t location);
 
 #endif

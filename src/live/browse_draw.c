@@ -7,8 +7,8 @@
 
 #include "base/cleanup.h"
 
-#define HEAD_ROWS 3 /* rows of the head: target, totals, names of the tables */
-#define GC_LEAST  1 /* a share of GC in percent below which it isn't shown */
+#define HEAD_ROWS 3 /* lines of the screen's head: target, totals, names of the tables */
+#define GC_LEAST  1 /* the least share of the garbage collector, in percent, that is shown */
 
 enum style draw_style(const struct profile *p, uint32_t location)
 {
@@ -53,7 +53,10 @@ static void draw_who(struct browse *b, struct screen *s)
 		put(s, STYLE_WARN, "  paused");
 }
 
-/* @n: how many were sampled since the start, @alive: how many of them still live. */
+/*
+ * Writes how many processes or threads there are. @n is how many were sampled since the start,
+ * @alive how many of these are still alive.
+ */
 static void put_alive(struct screen *s, unsigned n, unsigned alive, const char *one,
 		      const char *many)
 {
@@ -64,7 +67,10 @@ static void put_alive(struct screen *s, unsigned n, unsigned alive, const char *
 		put(s, STYLE_PLAIN, " %s", n == 1 ? one : many);
 }
 
-/* Draws what is shown, if there are several values, and how much of it there was. */
+/*
+ * Draws how much of the shown value there was in the last interval. If there are several values,
+ * also draws which one is shown.
+ */
 static void draw_amount(struct browse *b, struct screen *s)
 {
 	const struct browse_facts *f = &b->facts;
@@ -154,7 +160,10 @@ static void draw_headings(struct browse *b, struct screen *s)
 
 		if (!table_has(b->shown, c, s->cols))
 			continue;
-		/* A * marks the sorted column also where neither bold nor colour is seen. */
+		/*
+		 * A * marks the sorted column, for terminals on which neither bold type nor colour
+		 * is seen.
+		 */
 		snprintf(text, sizeof(text), "%s%s", c == b->shown->sort ? "*" : "", c->heading);
 		if (!c->value)
 			put(s, STYLE_HEAD, "   %s", text);
@@ -222,7 +231,7 @@ static void draw_table(struct browse *b, struct screen *s, int top, int bottom)
 	}
 }
 
-/* The keys of each page, the most needed first: as many are shown as fit. */
+/* The keys of each page, the most useful ones first. As many are shown as fit. */
 static const struct {
 	const char *key, *what;
 } keys[][13] = {

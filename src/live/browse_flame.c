@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The opened row as a flame graph: the root on top, one screen line for each level; see browse.h.
+ * Draws the opened row as a flame graph. The root is on top, and each level takes one line of the
+ * screen. See browse.h.
  */
 #include "live/browse.h"
 

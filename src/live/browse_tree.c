@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "live/terminal.h"
 
-/* paths with at least this percentage of the row's time are open unless closed by hand */
+/* nodes with at least this percentage of the row's time are open, unless a key has closed them */
 #define OPEN_PERCENT 5
 
 enum { BY_HAND_OPEN = 1, BY_HAND_CLOSED };
@@ -73,7 +73,7 @@ static bool is_open(const struct browse *b, uint32_t node)
 	return n[node].since > 0 && n[node].since >= n[0].since / (100 / OPEN_PERCENT);
 }
 
-/* Nodes that are still to be listed; the last one is next. */
+/* A node that is still to be listed. The last one of the list is the next to be listed. */
 struct todo {
 	uint32_t node;
 	uint16_t indent;
@@ -81,8 +81,8 @@ struct todo {
 };
 
 /*
- * Lists the open part of the tree, depth first. A path without branches isn't indented further,
- * because stacks are deeper than screens are wide.
+ * Lists the nodes of the tree that are open, depth first. An only child isn't indented further than
+ * its parent, because stacks are deeper than screens are wide.
  */
 static int list(struct browse *b)
 {

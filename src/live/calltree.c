@@ -4,7 +4,8 @@
 
 #include "base/error.h"
 
-#define MAX_DEPTH 1024 /* frames deeper than this count for their ancestor at this depth */
+/* deeper frames aren't nodes of their own: they count for their ancestor at this depth */
+#define MAX_DEPTH 1024
 
 static struct live_only swap_only(struct live *l, struct live_only only)
 {
@@ -14,20 +15,23 @@ static struct live_only swap_only(struct live *l, struct live_only only)
 	return before;
 }
 
-/* Returns a hash of both arguments; different pairs may have the same one, see child(). */
+/* Returns a hash of both arguments. Other arguments may have the same hash; see child(). */
 static uint64_t child_key(uint32_t parent, uint64_t key)
 {
 	return key ^ (uint64_t)parent * 0x9e3779b97f4a7c15ull;
 }
 
-/* Returns the child of @parent with @key, made if there was none; 0: there is no room. */
+/* Returns the child of @parent with @key, which is added if it is new; 0: there is no room. */
 static uint32_t child(struct calltree *t, uint32_t parent, uint64_t key, uint32_t location)
 {
 	uint64_t at = child_key(parent, key);
 	const uint64_t *found;
 	struct calltree_node node = {.key = key, .parent = parent, .location = location};
 
-	/* Children whose hashes are equal are told apart by trying the next numbers. */
+	/*
+	 * Children with the same hash are told apart: the next numbers are tried until one is free
+	 * or fits.
+	 */
 	for (found = map_get(&t->children, at); found; found = map_get(&t->children, ++at))
 		if (t->nodes.v[*found].parent == parent && t->nodes.v[*found].key == key)
 			return *found;
@@ -53,7 +57,10 @@ static void count(struct calltree *t, uint32_t node, int64_t value, bool last, b
 	n->since += since ? value : 0;
 }
 
-/* Finds the row's own frame in a stack (leaf first): the path begins beside that frame. */
+/*
+ * Finds the frame in a stack (innermost frame first) that is of the tree's row. The callers or
+ * callees to be added are those beside this frame.
+ */
 static bool find_start(const struct calltree *t, const uint32_t *loc, size_t n, size_t *ret)
 {
 	if (t->everything) {
@@ -62,8 +69,8 @@ static bool find_start(const struct calltree *t, const uint32_t *loc, size_t n, 
 	}
 	for (size_t i = 0; i < n; i++) {
 		/*
-		 * In a recursion, callers begin at the innermost call, and callees at the outermost
-		 * one.
+		 * If the row is on the stack several times, callers are those of its innermost
+		 * call, and callees those of its outermost call.
 		 */
 		size_t at = t->callers ? i : n - 1 - i;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The callers or callees of one row, as a tree that grows with each interval. An opened row and the
- * flame graph show it.
+ * The callers or callees of one row, as a tree that grows with each interval. The tree page and the
+ * flame page show it.
  */
 #ifndef LIVE_CALLTREE_H
 #define LIVE_CALLTREE_H
@@ -20,28 +20,34 @@ struct calltree_node {
 	uint32_t first, next; /* indexes of the first child and of the next sibling; 0: none */
 	uint32_t tick;	      /* number of the interval that .last counts */
 	uint16_t depth;
-	/* value in the interval .tick, and since the start; both with all nodes below this one */
+	/*
+	 * .last: value in the interval .tick; .since: value since the start. Both include all nodes
+	 * below this one.
+	 */
 	int64_t last, since;
 };
 
 struct calltree {
 	struct live *live;
 	enum live_table table; /* what one node stands for: a function, a line or a module */
-	/* the tree has whole stacks of a thread or process, beginning where the thread starts */
+	/*
+	 * the tree has whole stacks, of a thread or process: from the thread's start on, or with
+	 * .callers from the innermost frame on
+	 */
 	bool everything;
 	uint64_t key; /* key of the row that the tree is of; unused if .everything */
 	struct live_only only;
 	bool callers;
 	VEC(struct calltree_node) nodes;
 	struct map children; /* hash of parent and key -> index of the child's node; 0: none */
-	uint32_t tick;	     /* the interval (tick of .live) that was added last */
-	/* how many samples have a path that was cut short, because there was no room */
+	uint32_t tick;	     /* the tick of .live whose interval was added last */
+	/* how often the path of a stack was cut short because there was no room */
 	uint64_t no_room;
 };
 
 /*
- * Builds the tree from the samples so far. The first fields of @t say of what. 0 or -ENOMEM +
- * message.
+ * Builds the tree from the samples so far. The fields of @t before .nodes say what it is of. 0 or
+ * -ENOMEM + message.
  */
 _must_use_ int calltree_build(struct calltree *t);
 void calltree_fini(struct calltree *t);
@@ -52,8 +58,8 @@ _must_use_ int calltree_tick(struct calltree *t);
 int64_t calltree_last(const struct calltree *t, uint32_t node);
 
 /*
- * Puts the children of @node into @ret, which is emptied first: the largest since the start first,
- * or with @by_key in an order that doesn't change. 0 or -ENOMEM + message.
+ * Puts the children of @node into @ret, which is emptied first. Those with the largest value since
+ * the start come first. With @by_key the order is one that doesn't change. 0 or -ENOMEM + message.
  */
 typedef VEC(uint32_t) calltree_list;
 _must_use_ int calltree_children(const struct calltree *t, uint32_t node, bool by_key,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a sample counts for in the tables of live.c: its process and thread, whether the filter
- * shows it, which of its frames are shown, and the key of the row of each. What was found out is
- * kept by ids of the profile.
+ * Finds out what a sample counts for in the tables of live.c: its process and thread, whether the
+ * filter shows it, which of its frames are shown, and the key of each frame's row. Results are kept
+ * by ids of the profile.
  */
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -19,7 +19,7 @@ static enum live_gil gil_of(const char *state)
 	return streq(state, "unknown") ? LIVE_GIL_UNKNOWN : LIVE_GIL_OTHER;
 }
 
-/* Is @word one of the words in @list? */
+/* Tells whether @word is one of the words in @list. */
 static bool is_among(const char *word, const char *list)
 {
 	size_t n = strlen(word);

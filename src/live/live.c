@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Adds samples to rows; see live.h. The samples of an interval are first summed up by stack and
- * thread, and only the sums are added to the table. So a sample costs one hash table lookup.
+ * Adds samples to the rows of the table; see live.h. The samples of an interval are first summed up
+ * by stack and thread, and only the sums are added to the rows. So a sample costs one look-up in a
+ * hash table.
  */
 #include "live/live.h"
 
@@ -88,14 +89,17 @@ void live_free(struct live *l)
 }
 
 /*
- * The filter words decide by stack and by label set, so they are applied again when there are new
- * ones.
+ * Applies the filter words again if the profile has new locations or label sets, because the filter
+ * decides by these.
  */
 static int select_again(struct live *l)
 {
 	size_t locations = profile_n_locations(l->p), labels = profile_n_labels(l->p);
 
-	/* A filter by thread name is always applied again: a thread may have got its name since. */
+	/*
+	 * A filter by thread name is always applied again, because a thread may have got its name
+	 * in the meantime.
+	 */
 	if (!l->filter || (!l->filter->threads.n && l->selected_locations == locations &&
 			   l->selected_labels == labels))
 		return 0;
@@ -113,7 +117,7 @@ static uint64_t key_of_who(const struct live_who *who, enum live_table table)
 	return table == LIVE_THREADS ? (uint64_t)who->pid << 32 | who->tid : who->pid;
 }
 
-/* Returns the row of @key, made if there was none; NULL: there is no room. */
+/* Returns the row with @key, which is added if it is new; NULL: there is no room. */
 static struct live_row *row_of(struct live *l, uint64_t key, uint32_t location, uint32_t labels)
 {
 	const uint64_t *i = map_get(&l->index, key);
@@ -134,7 +138,8 @@ static struct live_row *row_of(struct live *l, uint64_t key, uint32_t location, 
 		found->self[LIVE_RECENT] = found->total[LIVE_RECENT] = (struct live_count){};
 		memset(found->states, 0, sizeof(found->states));
 	}
-	found->labels = labels; /* takes the latest labels: a process may have got another name */
+	/* the latest labels name the row, because a process may have got another name */
+	found->labels = labels;
 	return found;
 }
 
@@ -148,7 +153,7 @@ static void add_count(struct live_count *to, const struct live_count *n)
 	to->gc += n->gc;
 }
 
-/* A sample that is being added, and the spans that it counts in. */
+/* A sum of samples that is being added, and the spans in which it counts. */
 struct fold {
 	struct live *l;
 	bool spans[LIVE_SPANS];
@@ -186,7 +191,7 @@ static void add_frames(struct fold *f, uint32_t stack)
 		add_row(f, live_key(f->l, f->l->table, loc[i]), loc[i], i == 0);
 }
 
-/* Tells whether the stack, hidden frames included, is in the garbage collector. */
+/* Tells whether the stack is in the garbage collector. Hidden frames count here too. */
 static bool is_gc(struct live *l, uint32_t stack)
 {
 	size_t n = 0;
@@ -195,7 +200,7 @@ static bool is_gc(struct live *l, uint32_t stack)
 	return n && view_stack_kind(l->p, loc, n, false) == KIND_GC;
 }
 
-/* Sets f->n to what the sum counts for. */
+/* Sets f->n to what a sum of samples counts for. */
 static void count_sum(struct fold *f, const struct sums_entry *s)
 {
 	struct live *l = f->l;
@@ -217,7 +222,7 @@ static void add_sum(struct fold *f, const struct sums_entry *s)
 {
 	struct live *l = f->l;
 
-	/* a stack that only another event has met */
+	/* the stack has samples of other events only, or isn't shown */
 	if (!live_value(l, s->values) || !live_shows(l, &s->key))
 		return;
 	l->turn++;
@@ -259,7 +264,7 @@ static int keep(struct live *l)
 	return r;
 }
 
-/* in seconds: intervals that are shorter are collected into one part of the window */
+/* in seconds: shorter intervals share a part of the window */
 #define LEAST_PART 1.0
 #define ABOUT	   0.1 /* tolerance in seconds: an interval is never exactly as long as requested */
 
@@ -271,7 +276,10 @@ static int add_sums(struct sums *to, const struct sums *from)
 	return r;
 }
 
-/* Adds the last interval to the window, and drops the oldest parts that the window doesn't need. */
+/*
+ * Adds the last interval to the window, and drops the oldest parts as far as the window is long
+ * enough without them.
+ */
 static int move_window(struct live *l, double seconds)
 {
 	double all = seconds;
@@ -370,8 +378,8 @@ size_t live_bytes(const struct live *l)
 int live_condense(struct live *l, struct condense *c, size_t keep)
 {
 	/*
-	 * .since also has all samples of the window. While the screen is paused, .now holds more
-	 * than one interval.
+	 * These sums have all samples. Those of the window are in .since too. While the screen is
+	 * paused, .now holds more than one interval.
 	 */
 	const struct sums *const sums[] = {&l->since, &l->now};
 

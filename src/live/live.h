@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What `krait top` shows, updated sample by sample. One table of functions, lines, modules,
- * threads, processes or label values has, for each row, what it had recently and since the start.
- * It works on a profile that grows, and knows neither screens nor where samples come from. Memory
- * is bounded by the caps below and doesn't grow with time: samples that don't fit are counted.
+ * What `krait top` shows, updated sample by sample. There is one table at a time: of functions,
+ * lines, modules, threads, processes or label values. For each row it has the row's values in
+ * recent time and since the start. It works on a profile that grows, and knows neither screens nor
+ * where samples come from. The limits below bound its memory, which doesn't grow with time. Samples
+ * that don't fit are counted.
  */
 #ifndef LIVE_LIVE_H
 #define LIVE_LIVE_H
@@ -17,17 +18,22 @@
 #include "view/names/names.h"
 #include "view/select.h"
 
-/* the most distinct pairs of stack and thread, which take 40 MiB */
+/* the most different pairs of stack and thread, which take 40 MiB */
 #define LIVE_MAX_SUMS (1u << 19)
 #define LIVE_MAX_ROWS (1u << 18) /* the most rows of the tables, which take 70 MiB */
 
-/* Recent: the last interval or, with .window, the latest intervals that cover that time. */
+/*
+ * Spans of time. LIVE_RECENT: the last interval or, if .window is set, the latest intervals that
+ * cover that time. LIVE_SINCE: all since the start.
+ */
 enum live_span { LIVE_RECENT, LIVE_SINCE, LIVE_SPANS };
 enum live_table {
 	LIVE_FUNCTIONS,
 	LIVE_LINES,
 	LIVE_MODULES,
-	/* from this table on, a row stands for whose samples they are, not for code */
+	/*
+	 * in this table and those after it, a row stands for whose samples they are, not for code
+	 */
 	LIVE_THREADS,
 	LIVE_PROCESSES,
 	LIVE_BY, /* the table of values of the label live.by; only if that is set */
@@ -35,8 +41,8 @@ enum live_table {
 };
 
 /*
- * What threads do, with several states of waiting together: X(NAME, word of the column, heading,
- * meaning, states).
+ * What threads do. An item may stand for several states of waiting: X(NAME, word of the column,
+ * heading, meaning, states).
  */
 #define LIVE_STATES(X)                                                                             \
 	X(RUNNING, "running", "RUN%", "on a CPU", "running")                                       \
@@ -56,39 +62,45 @@ enum live_state {
 		LIVE_STATE_MAX
 };
 
-/* What a sample's label "gil" says. */
+/* What the label "gil" of a sample says. */
 enum live_gil { LIVE_GIL_UNKNOWN, LIVE_GIL_HELD, LIVE_GIL_OTHER };
 
 struct live_count {
 	/*
-	 * number of samples, 0 unless the shown value is that of the samples' event
-	 * (live_has_samples()); the shown value, in nanoseconds if that is time
+	 * .samples: number of samples; 0 unless they are those of the shown value
+	 * (live_has_samples()). .value: the shown value, in nanoseconds if it is a time.
 	 */
 	int64_t samples, value;
 	int64_t running; /* the part of .value in which threads didn't wait */
 	/*
-	 * held: part of .running with the GIL; known: part of .running for which the GIL's state is
-	 * known
+	 * .held: the part of .running in which the thread held the GIL; .known: the part of it for
+	 * which that is known
 	 */
 	int64_t held, known;
-	int64_t gc; /* the part of .value that is in the garbage collector, by view_stack_kind() */
-};
-
-/* One line of the table. A row of a thread, process or label has the same self and total. */
-struct live_row {
-	uint64_t key;
-	/* .labels: one label set of the row, for its name; 0 in tables of code */
-	uint32_t location, labels;
-	/* the interval in which .self and .total[LIVE_RECENT] were counted: live_self() */
-	uint32_t tick;
-	/* the number of the stack that counted the row last: a stack counts it once */
-	uint32_t turn;
-	struct live_count self[LIVE_SPANS], total[LIVE_SPANS];
-	int64_t states[LIVE_STATE_MAX]; /* total[LIVE_RECENT].value by state: live_in_state() */
+	/* the part of .value that was spent in the garbage collector (view_stack_kind()) */
+	int64_t gc;
 };
 
 /*
- * Whose samples are shown. A field that is 0 selects nothing: samples of all processes, of all
+ * One row of the table. In a row of a thread, process or label value, self and total are the same.
+ */
+struct live_row {
+	uint64_t key;
+	/*
+	 * .location: one of the row's locations; .labels: one of its label sets, for its name, 0 in
+	 * tables of code
+	 */
+	uint32_t location, labels;
+	/* the interval in which .self and .total[LIVE_RECENT] were counted; see live_self() */
+	uint32_t tick;
+	/* the number of the stack that was counted last for the row, so that a stack counts once */
+	uint32_t turn;
+	struct live_count self[LIVE_SPANS], total[LIVE_SPANS];
+	int64_t states[LIVE_STATE_MAX]; /* total[LIVE_RECENT].value by state; see live_in_state() */
+};
+
+/*
+ * Whose samples are shown. A field of 0 doesn't limit that: samples of all processes, of all
  * threads, or with any text are shown.
  */
 struct live_only {
@@ -105,7 +117,7 @@ struct live_who {
 	bool known;
 };
 
-/* Intervals that leave the window of recent time together. */
+/* A part of the window of recent time: the sums of intervals that leave the window together. */
 struct live_part {
 	struct sums sums;
 	double seconds;
@@ -114,26 +126,30 @@ struct live_part {
 struct live {
 	struct profile *p;
 	unsigned value; /* index of the value that is shown */
-	int waits;	/* index of the value that is waiting time; -1: waits aren't sampled */
-	bool wall;	/* what is shown is .value and .waits together */
+	int waits;	/* index of the value that is waiting time; -1: waiting isn't sampled */
+	bool wall;	/* shows .value and waiting time in sum */
 	uint32_t key_pid, key_tid, key_gil, key_state;
 	VEC(struct live_who) who; /* by id of a label set: the process and thread that have it */
 	uint32_t first_pid;	  /* pid of the first sample */
 	bool several;		  /* samples of several processes were seen */
-	/* sums of the interval that is being filled, of the last interval, and since the start */
+	/*
+	 * .now: sums of the interval that isn't over yet; .last: sums of the last interval; .since:
+	 * sums since the start
+	 */
 	struct sums now, last, since;
-	/* how many seconds the span LIVE_RECENT covers; 0: the last interval alone */
+	/* how many seconds of samples the span LIVE_RECENT has; 0: the last interval alone */
 	double window;
 	VEC(struct live_part) parts; /* parts of the window of recent time, the oldest first */
 	struct sums merged;	     /* the sum of the window's .parts */
-	struct live_count interval;  /* the part of the last interval that is shown */
+	struct live_count interval;  /* what of the last interval is shown */
 	double interval_seconds;
 	double seconds[LIVE_SPANS]; /* how many seconds each span is long */
-	/* the sum of what is shown in each span, which is 100 % */
+	/* by span: the sum of what is shown, which is 100 % */
 	struct live_count all[LIVE_SPANS];
 	enum live_table table;
 	struct live_only only;
-	bool hide[KIND_MAX]; /* frames of this kind count for their callers: live_stack() */
+	/* by kind: frames of the kind aren't shown but count for their callers; see live_stack() */
+	bool hide[KIND_MAX];
 	const char *by;	     /* label by whose values the table LIVE_BY groups; NULL: none */
 	struct intern texts; /* interned texts: names of modules, values of label .by */
 	/* by location id: id in .texts of its module; 0: not looked up yet */
@@ -141,27 +157,30 @@ struct live {
 	struct render_names *names;	   /* names of frames as they are shown, by live_names() */
 	size_t names_functions;		   /* number of functions when .names was made */
 	const struct view_options *filter; /* the filter words of the user; NULL: none */
-	/* result of .filter on the profile, as of the latest interval */
+	/* what .filter selects of the profile, as of the last interval */
 	struct select select;
 	size_t selected_locations, selected_labels;
 	VEC(uint32_t) scratch;
 	VEC(struct live_row) rows;
 	struct map index; /* key of a row -> its index in .rows + 1 */
 	uint32_t tick, turn;
-	/* samples beyond LIVE_MAX_SUMS stacks: counted in .all, but missing in .since */
+	/*
+	 * how many samples had no room in .since (LIVE_MAX_SUMS); they are missing there, but are
+	 * in .all
+	 */
 	uint64_t not_kept;
 	/* how many counts were dropped because there was no room for another row */
 	uint64_t no_row;
 };
 
 /*
- * Returns NULL if out of memory. @p and @filter (NULL: none) are borrowed. @p must have its value
- * types already. With @filter->by there is a table by that label.
+ * Makes tables of the samples of @p; NULL: out of memory. @p and @filter (NULL: none) are borrowed.
+ * @p must have its value types already. With @filter->by there is a table by that label.
  */
 struct live *live_new(struct profile *p, const struct view_options *filter);
 void live_free(struct live *l); /* @l may be NULL */
 
-/* Returns the sums of the recent span. */
+/* Returns the sums of the span LIVE_RECENT. */
 static inline const struct sums *live_recent(const struct live *l)
 {
 	return l->window > 0 ? &l->merged : &l->last;
@@ -179,42 +198,42 @@ _must_use_ int live_tick(struct live *l, double seconds);
 /* Drops all samples, so that counting begins anew. */
 void live_reset(struct live *l);
 
-/* Returns how much memory everything takes that grows with the samples. */
+/* Returns how many bytes are used by what grows with the samples. */
 size_t live_bytes(const struct live *l);
 
 /*
- * live_condense() begins to make the profile smaller (profile/remake/condense.h), keeping @keep
- * functions. All others who hold ids then take new ones. live_condensed() ends it; after that,
- * everything is shown as before. 0 or -ENOMEM + message.
+ * live_condense() begins to make the profile smaller (profile/remake/condense.h) and keeps @keep
+ * functions. Then all others who hold ids take new ones. live_condensed() is called after that,
+ * before condense_end(); it shows again what was shown before. 0 or -ENOMEM + message.
  */
 _must_use_ int live_condense(struct live *l, struct condense *c, size_t keep);
 _must_use_ int live_condensed(struct live *l, struct condense *c);
 
 /*
- * To be called between live_condense() and live_condensed(): the new key of a row of @table that
- * had @key; 0: the row is gone.
+ * Returns the new key of the row of @table that had @key; 0: the row is gone. To be called between
+ * live_condense() and live_condensed().
  */
 uint64_t live_new_key(struct condense *c, enum live_table table, uint64_t key);
 
 /* Shows another table, or the samples of other processes or threads. */
 void live_show(struct live *l, enum live_table table, struct live_only only);
 
-/* Shows another of the profile's values. @wall: with waiting time. */
+/* Shows another of the profile's values. @wall: that value and waiting time in sum. */
 void live_show_value(struct live *l, unsigned value, bool wall);
 
-/* The value of a sample, or of samples together, that is shown. */
+/* Returns the shown value of a sample, or of a sum of samples. */
 static inline int64_t live_value(const struct live *l, const int64_t *values)
 {
 	return values[l->value] + (l->wall ? values[l->waits] : 0);
 }
 
-/* Is time shown in which threads wait? */
+/* Tells whether the shown value includes waiting time. */
 static inline bool live_shows_waits(const struct live *l)
 {
 	return l->wall || (int)l->value == l->waits;
 }
 
-/* What is shown: type and unit. */
+/* Returns type and unit of the shown value. */
 static inline struct profile_value_type live_value_type(const struct live *l)
 {
 	return l->wall ? (struct profile_value_type){"wall", "nanoseconds"}
@@ -222,36 +241,36 @@ static inline struct profile_value_type live_value_type(const struct live *l)
 }
 
 /*
- * Is it known how many samples the shown value is of? Only samples of the first event are counted
- * (docs/decisions/0021): value 0 is their number, value 1 what that event counts.
+ * Tells whether it is known how many samples the shown value is of. Only samples of the first event
+ * are counted (docs/decisions/0021): value 0 is their number, value 1 is what that event measures.
  */
 static inline bool live_has_samples(const struct live *l)
 {
 	return l->value <= 1 && !l->wall;
 }
 
-/* Returns the count of a row in a span; zero if the row isn't in it. */
+/* Return the count of a row in a span; zero if the row has no samples in it. */
 struct live_count live_self(const struct live *l, const struct live_row *row, enum live_span span);
 struct live_count live_total(const struct live *l, const struct live_row *row, enum live_span span);
 
-/* How much of the row's total in the recent span its threads were in a state. */
+/* Returns how much of the row's total in the span LIVE_RECENT its threads spent in a state. */
 int64_t live_in_state(const struct live *l, const struct live_row *row, enum live_state state);
 
 /*
- * The frames of a stack that are shown, leaf first. If all frames are of hidden kinds, all are
- * shown. Valid until the next call.
+ * Returns the frames of a stack that are shown, innermost first. If all frames are of hidden kinds,
+ * all are shown. Valid until the next call.
  */
 const uint32_t *live_stack(struct live *l, uint32_t stack, size_t *n);
 
-/* The key of the row of @table that a location belongs to. @table: functions, lines or modules. */
+/* Returns the key of a location's row in @table, which must be functions, lines or modules. */
 uint64_t live_key(struct live *l, enum live_table table, uint32_t location);
 
 /* Returns the text of a row of modules or of label values, by the row's key. */
 const char *live_text(const struct live *l, uint64_t key);
 
 /*
- * Names of frames. They are chosen for all functions together, so they are made again when there
- * are new functions. NULL: no memory.
+ * Returns the names of frames. They are chosen for all functions together, so they are made anew
+ * when there are new functions. NULL: out of memory.
  */
 const struct render_names *live_names(struct live *l);
 

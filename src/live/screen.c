@@ -5,7 +5,10 @@
 #include "base/error.h"
 #include "live/text.h"
 
-/* Terminal codes (SGR) of the styles. .color is left out if the screen has no colours. */
+/*
+ * Terminal codes (SGR) of the styles: .shape, and .color, which isn't used if the screen has no
+ * colours.
+ */
 static const struct {
 	const char *shape, *color;
 } styles[STYLES] = {
@@ -35,7 +38,7 @@ int screen_resize(struct screen *s, int rows, int cols)
 		return err_set(-ENOMEM, "out of memory for the screen");
 	s->rows = MAX(rows, 1);
 	s->cols = MAX(cols, 1);
-	/* this differs from every line that is drawn, so all lines are sent */
+	/* no line that is drawn is equal to this, so all lines are sent */
 	for (int y = 0; y < s->rows; y++)
 		str_add_c(&s->lines[y].shown, '\n');
 	return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A screen of lines. They are written from left to right; then those that changed are sent to the
- * terminal. Uses only sequences that every terminal since the VT100 knows
+ * A screen of lines. Each line is written from left to right. Then screen_update() sends those that
+ * changed to the terminal. It uses only sequences that every terminal since the VT100 knows
  * (docs/decisions/0009-top.md).
  */
 #ifndef LIVE_SCREEN_H
@@ -13,16 +13,14 @@ enum style {
 	STYLE_PLAIN,
 	STYLE_BOLD,
 	STYLE_DIM,
-	STYLE_HEAD,	/* style of headings: reversed */
-	STYLE_SELECTED, /* of the chosen line: reversed and bold, up to its end */
+	STYLE_HEAD,	/* headings: reversed */
+	STYLE_SELECTED, /* the chosen line: reversed and bold, up to the line's end */
 	STYLE_PYTHON,
 	STYLE_NATIVE,
 	STYLE_KERNEL,
 	STYLE_MARK,
 	STYLE_WARN,
-	/*
-	 * of boxes in a flame graph, which alternate between two styles so that neighbours differ
-	 */
+	/* boxes in a flame graph: two styles that alternate, so that neighbours differ */
 	STYLE_BOX,
 	STYLE_BOX2,
 	STYLES,
@@ -45,16 +43,21 @@ struct screen {
 
 void screen_fini(struct screen *s);
 
-/* Sets the size, at least 1 x 1. Then all lines are sent again. 0 or -ENOMEM + message. */
+/*
+ * Sets the size, which is at least 1 x 1. After this all lines are sent again. 0 or -ENOMEM +
+ * message.
+ */
 _must_use_ int screen_resize(struct screen *s, int rows, int cols);
 
 /* Empties all lines of the screen. */
 void screen_clear(struct screen *s);
 
-/* Continues at line @y. If there is no such line, what is written is dropped. */
+/*
+ * Goes to line @y, to whose end text is then appended. If there is no such line, text is dropped.
+ */
 void screen_at(struct screen *s, int y);
 
-/* Appends text to the line, at most @width columns; -1: up to the right edge. */
+/* Appends text to the current line, at most @width columns. -1: up to the right edge. */
 void screen_put(struct screen *s, enum style style, const char *text, int width);
 /* Appends a name, which is cut in the middle if it is too long. */
 void screen_put_name(struct screen *s, enum style style, const char *name, int width);
@@ -67,7 +70,7 @@ void screen_pad(struct screen *s, enum style style, int x);
 int screen_x(const struct screen *s); /* returns the column in which the current line ends */
 int screen_left(const struct screen *s);
 
-/* Appends to @out the bytes that update the terminal: only lines that changed. */
+/* Appends to @out the bytes that update the terminal. They are only those of lines that changed. */
 void screen_update(struct screen *s, struct str *out);
 
 /* Appends the screen's contents as plain text. */

@@ -72,8 +72,9 @@ static bool is_code(enum live_table table)
 }
 
 /*
- * Sorts by column @name. Sorts by SELF% if there is no such column, and in place of CPU% in tables
- * of code, because narrow terminals don't show CPU% there.
+ * Sorts by column @name. In tables of code sorts by "self" instead of "cpu", because narrow
+ * terminals don't show CPU% there. If the table has no column @name, sorts by "self", or by "cpu"
+ * if it lacks that too.
  */
 static void sort_like(struct table *v, const char *name)
 {
@@ -219,7 +220,7 @@ void table_number(const struct table *v, enum table_unit unit, double value, str
 		str_addf(ret, "%.0f", value);
 }
 
-/* What rows are sorted by: a number or a name, computed once for each row. */
+/* What a row is sorted by: a number or a name. It is computed once for each row. */
 struct sort_key {
 	double number;
 	size_t name; /* offset of the row's name in sorter.names */
@@ -260,7 +261,7 @@ static int compare(const void *va, const void *vb, void *arg)
 	return a->key < b->key ? -1 : a->key > b->key;
 }
 
-/* Returns 1 if the row is shown, 0 if the filter hides it, -ENOMEM. */
+/* Adds the key of a row. Returns 1; 0 if the filter hides the row; or -ENOMEM. */
 static int add_key(struct sorter *s, struct table *v, uint32_t row)
 {
 	const struct live_row *r = &v->live->rows.v[row];

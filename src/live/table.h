@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How a live table is shown: its columns, its rows in order, their texts. The screen, --plain and
- * --json use it.
+ * How a table of struct live is shown: its columns, its rows in order, their texts. The screen,
+ * --plain and --json use it.
  */
 #ifndef LIVE_TABLE_H
 #define LIVE_TABLE_H
@@ -19,7 +19,7 @@ struct table;
 
 struct table_column {
 	const char *name;    /* the column's name for --sort and JSON: "self" */
-	const char *heading; /* the column's heading: "SELF%" */
+	const char *heading; /* the column's heading: "OWN%" */
 	const char *meaning; /* what the help says of the column */
 	unsigned tables;     /* which tables have the column: bits TABLE_OF() */
 	/* width in characters, with the space before the column; 0: the rest of the line */
@@ -27,14 +27,15 @@ struct table_column {
 	int from_width; /* the column is shown on terminals of at least this width */
 	enum table_unit unit;
 	/*
-	 * The number that the column shows for a row; below 0: not known. NULL: the column is a
-	 * text.
+	 * Returns the number that the column shows for a row; below 0: not known. NULL: the column
+	 * is text.
 	 */
 	double (*value)(const struct table *v, const struct live_row *row);
-	bool of_waits; /* only where time is shown in which threads wait */
+	bool of_waits; /* only there while waiting time is shown */
 };
 
-extern const struct table_column table_columns[]; /* the columns; the last entry has no name */
+/* all columns, in order; the last entry has no name */
+extern const struct table_column table_columns[];
 
 struct table {
 	struct live *live;
@@ -43,33 +44,33 @@ struct table {
 	const struct table_column *sort; /* the column that rows are sorted by */
 	bool ascending;
 	/*
-	 * How tables of code, and the other tables, were sorted when they were last shown; .sort is
-	 * NULL if they weren't.
+	 * How tables of code ([1]) and the other tables ([0]) were sorted when one was last shown.
+	 * .sort is NULL if none was shown yet.
 	 */
 	struct table_order {
 		const struct table_column *sort;
 		bool ascending;
 	} orders[2];
-	/* text that shown rows contain, upper or lower case; "": all rows are shown */
+	/* a row is shown if it has this text, in upper or lower case; "": all rows are shown */
 	char filter[128];
 	VEC(uint32_t) rows; /* the rows that are shown, in order, as indexes into live->rows */
 };
 
 void table_init(struct table *v, struct live *l);
-/* Shows another of the profile's values. @wall: with waiting time. */
+/* Shows another of the profile's values. @wall: that value and waiting time in sum. */
 void table_show_value(struct table *v, unsigned value, bool wall);
 
 void table_fini(struct table *v);
 
-/* Tells whether the table has this column now, on a terminal of @width columns. */
+/* Tells whether the table has this column at present, on a terminal of @width columns. */
 bool table_has(const struct table *v, const struct table_column *c, int width);
 
-/* Fills .rows; to be called after each tick and each change. 0 or -ENOMEM + message. */
+/* Fills .rows. To be called after each tick and each change. 0 or -ENOMEM + message. */
 _must_use_ int table_refresh(struct table *v);
 
 /*
- * Shows another table. It is sorted as the last table of its kind was; if there was none, by the
- * column with the same meaning.
+ * Shows another table. It is sorted as the last table of its kind was (tables of code are one kind,
+ * all others the other). If there was none, it is sorted by the column of the same name.
  */
 void table_switch(struct table *v, enum live_table table);
 
@@ -87,15 +88,16 @@ void table_name(struct table *v, const struct live_row *row, struct str *ret);
 void table_location_name(struct table *v, enum live_table table, uint32_t location,
 			 struct str *ret);
 
-/* Returns the filter for the samples of a row of threads, processes or label values. */
+/* Returns what selects the samples of a row of threads, processes or label values. */
 struct live_only table_only(const struct table *v, const struct live_row *row);
 
 /* Formats a number as a column shows it: "12.3", "1:02:03", "-". */
 void table_number(const struct table *v, enum table_unit unit, double value, struct str *ret);
 
 /*
- * table_cpu(): percent of one CPU that a count is, in a span. table_share(): percent of the samples
- * shown. -1: not known.
+ * table_cpu() returns a count as a percentage of one CPU in a span. table_share() returns it as a
+ * percentage of all that is shown, table_gil() how much of it was with the GIL, table_gc() how much
+ * in the garbage collector. -1: not known.
  */
 double table_cpu(const struct table *v, const struct live_count *n, enum live_span span);
 double table_share(const struct table *v, const struct live_count *n, enum live_span span);
@@ -103,7 +105,7 @@ double table_gil(const struct live_count *n);
 double table_gc(const struct live_count *n);
 
 const char *table_word(enum live_table table); /* the table's word: "functions" */
-/* The table @step tables to the right of the current one, or to the left. */
+/* Returns the table that is @step tables to the right of the current one; below 0: to the left. */
 enum live_table table_beside(const struct table *v, int step);
 
 #endif

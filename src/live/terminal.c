@@ -10,11 +10,15 @@
 
 #include "base/error.h"
 
-/* the rest of a sequence arrives this soon after its escape, even over a slow line */
+/*
+ * how long to wait, in ms, for the rest of a sequence after its escape character, which may come
+ * over a slow line
+ */
 #define ESCAPE_MS 30
 
 /*
- * enter[] turns on the alternate screen, without a cursor and line wrapping; leave[] undoes that.
+ * enter[] turns on the alternate screen, and turns the cursor and line wrapping off; leave[] undoes
+ * that.
  */
 static const char enter[] = "\033[?1049h\033[?25l\033[?7l\033[2J";
 static const char leave[] = "\033[0m\033[?7h\033[?25h\033[?1049l";
@@ -47,8 +51,8 @@ int terminal_open(struct terminal *t)
 	raw.c_iflag &= ~(tcflag_t)(ICRNL | IXON);
 	raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO | IEXTEN);
 	/*
-	 * Ctrl-Z is off: a stopped krait would leave the screen as it is, and fall behind with the
-	 * samples.
+	 * Ctrl-Z is turned off. If it stopped krait, the screen would stay as it is, and krait
+	 * would fall behind with the samples.
 	 */
 	raw.c_cc[VSUSP] = _POSIX_VDISABLE;
 	raw.c_cc[VMIN] = 0;
@@ -85,7 +89,10 @@ void terminal_restore(void *terminal)
 	if (!t->raw)
 		return;
 	tcsetattr(t->in, TCSANOW, &t->before);
-	/* krait may have been killed because nobody reads what it wrote; that output is dropped. */
+	/*
+	 * Perhaps krait was killed because nobody reads what it writes. Then output that still
+	 * waits is dropped.
+	 */
 	if (!has_room(t->out))
 		tcflush(t->out, TCOFLUSH);
 	if (has_room(t->out))

@@ -27,7 +27,7 @@ enum key {
 
 struct terminal {
 	int in, out;
-	/* descriptor that is readable when the size has changed; call terminal_resized() then */
+	/* a descriptor that becomes readable when the size changes; then call terminal_resized() */
 	int resized_fd;
 	bool raw;
 	struct termios before;
@@ -36,15 +36,15 @@ struct terminal {
 };
 
 /*
- * Takes over the terminal on standard input and output. Ctrl-C still sends a signal. SIGWINCH stays
- * blocked, also after terminal_close(). 0 or -errno + message.
+ * Prepares the terminal on standard input and output for single keys and a whole screen. Ctrl-C
+ * still sends a signal. SIGWINCH stays blocked, also after terminal_close(). 0 or -errno + message.
  */
 _must_use_ int terminal_open(struct terminal *t);
 /* Puts the terminal back into the state that it was in. */
 void terminal_close(struct terminal *t);
 /*
- * Restores the terminal from a signal handler: never blocks and closes nothing. @terminal: struct
- * terminal *.
+ * Restores the terminal's state, from a signal handler. Never blocks, and closes nothing. @terminal
+ * is a struct terminal *.
  */
 void terminal_restore(void *terminal);
 
@@ -53,9 +53,11 @@ void terminal_size(const struct terminal *t, int *rows, int *cols);
 /* Tells whether the size has changed since the last call. */
 bool terminal_resized(struct terminal *t);
 
-/* Reads what was typed; to be called when .in is readable. False: the terminal is gone. */
+/*
+ * Reads what was typed. To be called when .in is readable. Returns false if the terminal is gone.
+ */
 bool terminal_read(struct terminal *t);
-/* Returns the next key of what was read; KEY_NONE: there is none. */
+/* Returns the next key that terminal_read() has read; KEY_NONE: there is none. */
 int terminal_key(struct terminal *t);
 
 /* Writes @bytes to the terminal. 0 or -errno + message. */

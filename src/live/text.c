@@ -4,7 +4,7 @@
 
 #include "base/text/visible.h"
 
-/* fewest columns for a place like " (app.py:12)": a shorter piece tells nothing */
+/* the fewest columns in which a place such as " (app.py:12)" is shown; fewer would tell nothing */
 #define LEAST_PLACE 8
 
 struct range {
@@ -41,7 +41,10 @@ struct character {
 	bool ok; /* the character can be shown; false: '?' stands for it */
 };
 
-/* The character at @s, which must not be at the end. Each byte that isn't UTF-8 counts as one. */
+/*
+ * Returns the character at @s, which must not be at the end. A byte that isn't UTF-8 counts as a
+ * character.
+ */
 static struct character next(const char *s, bool utf8)
 {
 	struct character c = {.s = s, .width = 1};
@@ -90,7 +93,10 @@ int text_clip(struct str *out, const char *s, int width, bool utf8)
 	return n;
 }
 
-/* Appends a mark for the cut, and the end of @s as far as both fit into @width columns. */
+/*
+ * Appends the character that shows the cut, and as much of the end of @s as fits into @width
+ * columns with it.
+ */
 static int add_end(struct str *out, const char *s, int width, bool utf8)
 {
 	int all = text_width(s, utf8), skipped = 0;
@@ -117,7 +123,10 @@ int text_fit(struct str *out, const char *s, int width, bool utf8)
 	return n + add_end(out, s, width / 2 + 1, utf8);
 }
 
-/* The parentheses at the end of @s, after a blank: " (app.py:12)". NULL: there are none. */
+/*
+ * Returns where the place of a frame begins in @s: parentheses at the end, with a blank before
+ * them, such as " (app.py:12)". NULL: there are none.
+ */
 static const char *find_place(const char *s)
 {
 	size_t n = strlen(s);

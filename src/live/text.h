@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Text for a terminal. Names come from target processes, so anything that a terminal would obey
- * (escape sequences, control characters, reversed direction) is replaced by '?'. Characters count
- * as many columns as they occupy.
+ * Text for a terminal. Names come from target processes. So anything in them that a terminal would
+ * obey (escape sequences, control characters, reversed direction) is replaced by '?'. Characters
+ * count as many columns as they occupy.
  */
 #ifndef LIVE_TEXT_H
 #define LIVE_TEXT_H
@@ -10,7 +10,8 @@
 #include "base/text/str.h"
 
 /*
- * The columns that @s occupies. @s is UTF-8; without @utf8 each character beyond ASCII is one '?'.
+ * Returns how many columns @s occupies. @s is UTF-8. Without @utf8 each character beyond ASCII is
+ * shown as one '?'.
  */
 int text_width(const char *s, bool utf8);
 
@@ -19,11 +20,15 @@ int text_clip(struct str *out, const char *s, int width, bool utf8);
 
 /*
  * Appends as much of @s as fits into @width columns. Returns the columns used. If @s doesn't fit,
- * its middle is left out, because the end may distinguish it from others.
+ * its middle is left out, because names often differ at the end; in less than 12 columns, its end
+ * is left out.
  */
 int text_fit(struct str *out, const char *s, int width, bool utf8);
 
-/* As text_fit(), for "NAME (PLACE)": the beginning of the place is cut first, the name last. */
+/*
+ * Does the same for a frame, "NAME (PLACE)". The beginning of the place is cut first, the name
+ * last.
+ */
 int text_fit_frame(struct str *out, const char *s, int width, bool utf8);
 
 #endif
