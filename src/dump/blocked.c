@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads from the kernel program of bpf/events/tasks.bpf.c why threads are blocked. */
+/* Reads why threads are blocked, as the kernel program of bpf/events/tasks.bpf.c tells it. */
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -14,13 +14,14 @@ static void take(void *ctx, const struct rec_task *rec)
 	struct dump *d = ctx;
 
 	/*
-	 * krait's own thread has just come onto its CPU, so its off_ns is the scheduler's clock
-	 * now.
+	 * This thread of krait slept just now, and has come back onto its CPU. So the off_ns in its
+	 * own record is the present time of the scheduler's clock.
 	 */
 	if ((pid_t)rec->tid == (pid_t)syscall(SYS_gettid) && rec->off_ns && !d->clock_offset_ns)
 		d->clock_offset_ns = d->read_ns - rec->off_ns;
 	if (d->config.is_own && !d->config.is_own(rec->uid, rec->gid))
-		return; /* may_see() allowed this process before, but it has exec'ed since */
+		/* may_see() allowed this process, but since then it has started another program */
+		return;
 	if (!vec_push(&d->blocked, *rec))
 		(void)!map_put(&d->by_tid, rec->tid, d->blocked.n);
 }
@@ -51,8 +52,8 @@ uint64_t dump_since_ns(const struct dump *d, uint64_t sched_ns)
 	int64_t ns = (int64_t)(clock_ns(CLOCK_MONOTONIC) - (sched_ns + d->clock_offset_ns));
 
 	/*
-	 * The clocks of two CPUs differ by less than this call takes, so a negative time counts as
-	 * 1 ns.
+	 * The clocks of two CPUs may differ, but by less than this call takes. So a negative time
+	 * counts as 1 ns.
 	 */
 	return sched_ns && d->clock_offset_ns ? (uint64_t)MAX(ns, (int64_t)1) : 0;
 }
@@ -60,7 +61,7 @@ uint64_t dump_since_ns(const struct dump *d, uint64_t sched_ns)
 void dump_blocked_call(const struct rec_task *rec, struct task_place *ret)
 {
 #if defined(__x86_64__)
-	/* indexes in .regs of the arguments: di si dx r10 r8 r9 */
+	/* by number of the argument: its index in .regs (registers di si dx r10 r8 r9) */
 	static const uint8_t at[] = {14, 13, 12, 7, 9, 8};
 
 	ret->call = rec->has_regs && (long)rec->regs[15] >= 0 ? (long)rec->regs[15] : TASK_NO_CALL;

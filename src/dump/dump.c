@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One dump from its beginning to its end; see dump.h. */
+/* Makes a dump, from its beginning to its end; see dump.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #include "python/heap/heap.h"
 #include "python/heap/peek.h"
 
-/* CPU time for reading lists of sockets: 100,000 connections take some 50 ms once. */
+/* the most CPU time for reading lists of sockets; a list of 100,000 connections takes some 50 ms */
 #define SOCKETS_NS (200 * NSEC_PER_MSEC)
 
 static void on_record(void *ctx, const void *data, size_t n)
@@ -76,8 +76,8 @@ static int set_up(struct dump *d)
 }
 
 /*
- * Opens the kernel's records of blocked threads. Without them only a thread's stack pointer and
- * program counter are known, from /proc, so many native stacks can't be unwound.
+ * Opens the kernel's records of blocked threads. Without them, only a thread's stack pointer and
+ * program counter are known, from /proc. So many native stacks can't be unwound then.
  */
 static void open_tasks(struct dump *d)
 {
@@ -158,7 +158,10 @@ static int denied(pid_t pid, const char *why)
 		      "process %d can't be looked at without more rights (%s)", pid, why);
 }
 
-/* Checks that the memory of process @pid, which has the stacks, can be read. */
+/*
+ * Checks that the memory of process @pid can be read, which has the stacks. Returns 1, or -errno +
+ * message.
+ */
 static int check_readable(const struct dump *d, pid_t pid)
 {
 	uint64_t word;
@@ -198,8 +201,8 @@ static int examine(struct dump *d, const struct proc *proc)
 }
 
 /*
- * Gives the collector the record that the kernel program would send when it meets a process that it
- * knows.
+ * Gives the collector a record of the process. In a recording, the kernel program sends such a
+ * record when it meets a process that it knows.
  */
 static void introduce(struct dump *d, const struct target *t)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The stacks of all threads of processes at one moment, without stopping them. A blocked thread is
- * read from user space; its stack is proven by the kernel's count of the thread's switches. What is
- * read passes through src/collect, as samples do, into a profile, where it gets names.
+ * The stacks of all threads of processes at one moment, without stopping the threads. A blocked
+ * thread is read from user space. That it didn't run meanwhile, so that its stack is of one moment,
+ * is proven by the kernel's count of its switches. What is read passes through src/collect, as
+ * samples do, into a profile, where frames get their names.
  */
 #ifndef DUMP_DUMP_H
 #define DUMP_DUMP_H
@@ -20,15 +21,15 @@ struct dump_thread {
 	pid_t tid;
 	bool python;	/* the thread has a PyThreadState */
 	uint64_t ident; /* what threading.get_ident() gives in the thread; 0: not known */
-	/* the thread didn't run while its stack was read, so the stack is of one moment */
+	/* the thread didn't run while it was read, so its stack is of one moment */
 	bool steady;
 	struct wait wait; /* what the thread is doing */
 	enum gil_state gil;
 	/* if this thread waits for the GIL: the thread that holds it; 0: not known */
 	pid_t gil_holder;
-	/* when the thread .gil_holder itself was read, it didn't hold the GIL any more */
+	/* when .gil_holder was read itself, that thread didn't hold the GIL any more */
 	bool gil_moved;
-	/* the thread .gil_holder has held the GIL for at least this long; 0: not known */
+	/* for how long the thread .gil_holder has held the GIL at least; 0: not known */
 	uint64_t gil_held_ns;
 	enum walk_outcome outcome;
 	enum native_outcome native;
@@ -37,16 +38,19 @@ struct dump_thread {
 	uint32_t stack; /* id of the thread's stack in the profile; 0: it has none */
 	/* for how many ns the thread has been blocked or ready to run; 0: not known */
 	uint64_t since_ns;
-	char target[128]; /* what the descriptor wait.fd is: a path, "socket:[1234]"; any bytes */
+	char target[128]; /* what .wait.fd is: a path or "socket:[1234]"; may have any bytes */
 	/* If .target is a socket: where its other end is; "": not known. */
 	char peer[SOCKET_TEXT_BYTES];
-	/* the thread's name in Python, else in the kernel; owned by the profile; "": not known */
+	/*
+	 * the thread's name in Python, or else in the kernel; "": not known. The profile owns the
+	 * text.
+	 */
 	const char *name;
 };
 
 /*
- * The state of a process after it was read. X(NAME, word in --json, what people are told; "":
- * nothing). Once a process has ended, the kernel has dropped its memory, files and names.
+ * The state of a process after it was read: X(NAME, word in --json, words for people; "": they are
+ * told nothing). Once a process has ended, the kernel has dropped its memory, files and names.
  */
 #define DUMP_LIVES(X)                                                                              \
 	X(GOES_ON, "goes on", "")                                                                  \
@@ -69,20 +73,23 @@ struct dump_process {
 	uint16_t version;
 	/* versions of further interpreters in the process, ended by a 0 */
 	uint16_t more[ABI_INTERPRETERS];
-	/* the Python is newer than krait knows: threads may lack their names */
+	/*
+	 * krait doesn't know this version of Python yet, as it is newer: threads may lack their
+	 * names
+	 */
 	bool newer;
 	/*
-	 * proc_is_locked() is true of the process: of its threads only the kernel knows frames and
-	 * names
+	 * proc_is_locked() is true of the process, so only frames and names that the kernel knows
+	 * are shown
 	 */
 	bool locked;
 	/*
-	 * A second interpreter that is initialised but whose frames aren't shown: "CPython 3.9 in
-	 * FILE"; "": none.
+	 * Another interpreter in the process whose frames aren't shown, although it is initialised:
+	 * "CPython 3.9 in FILE"; "": none.
 	 */
 	char other[sizeof(struct collect_other)];
 	const char *name, *cgroup, *container; /* texts that the profile owns */
-	/* threads, ascending by tid, the process's first thread first */
+	/* threads, ordered by tid; the process's first thread comes first */
 	VEC(struct dump_thread) threads;
 };
 
@@ -97,9 +104,11 @@ struct dump_config {
 	struct unwind_cache *cache;	   /* cache of unwind tables; NULL: none */
 	const struct collect_texts *texts; /* as in struct collect_config */
 	bool (*may_see)(int procdir);	   /* may the user see this process? NULL: all */
-	/* May the user see a thread of this user and group? Set together with .may_see. */
+	/*
+	 * Tells whether the user may see a thread of this user and group. Set if .may_see is set.
+	 */
 	bool (*is_own)(uint32_t uid, uint32_t gid);
-	/* means what collect_config.wait does; .wait_ctx is its @ctx */
+	/* does what collect_config.wait does; .wait_ctx is its @ctx */
 	bool (*wait)(void *ctx, const char *what, unsigned done);
 	void *wait_ctx;
 };
@@ -108,45 +117,48 @@ struct dump;
 
 /* Begins a dump. 0 or -errno + message. */
 _must_use_ int dump_open(struct dump **ret, const struct dump_config *config);
-/* Ends a dump; @d may be NULL. Returns what collect_free() does: false if a thread still hangs. */
+/*
+ * Ends a dump; @d may be NULL. Returns what collect_free() returns: false if a thread of krait
+ * still hangs.
+ */
 bool dump_close(struct dump *d);
 
 /*
- * Takes in process @pid. Returns 1; 0 if it isn't Python; -ESRCH, -EPERM (its stacks can't be
- * read), -ENOTSUP (not understood) or -errno, with a message. Blocks on a process that
- * proc_is_locked().
+ * Adds process @pid to the dump. Returns 1; 0 if it isn't Python; or an error with a message:
+ * -ESRCH, -EPERM (its stacks can't be read), -ENOTSUP (its Python isn't understood) or -errno. If
+ * proc_is_locked() is true of the process, this call blocks.
  */
 _must_use_ int dump_add(struct dump *d, pid_t pid);
 
 /*
- * Takes in a process that isn't Python: its threads have native and kernel stacks. 1 or -errno +
- * message.
+ * Adds a process that isn't Python to the dump: its threads have native and kernel stacks. 1 or
+ * -errno + message.
  */
 _must_use_ int dump_add_other(struct dump *d, pid_t pid);
 
 /*
- * Takes in a process that proc_is_locked(): only what the kernel says of its threads, kernel frames
- * included.
+ * Adds a process of which proc_is_locked() is true: what the kernel says of its threads is shown,
+ * with kernel frames. 1 or -errno + message.
  */
 _must_use_ int dump_add_locked(struct dump *d, pid_t pid);
 
 /*
- * Reads the stacks of all processes taken in. 0 or -errno + message. Pointers from the two
- * functions below hold until dump_close().
+ * Reads the stacks of all processes that were added. 0 or -errno + message. What the two functions
+ * below return is valid until dump_close().
  */
 _must_use_ int dump_read(struct dump *d);
 size_t dump_processes(const struct dump *d, struct dump_process **ret);
 struct profile *dump_profile(struct dump *d);
 
 /*
- * Compares who is said to hold the GIL with what these holders' own records say. To be called after
- * running threads were sampled too.
+ * Sets .gil_moved and .gil_held_ns of threads that wait for the GIL, by what was read of the thread
+ * .gil_holder itself. To be called after running threads were sampled too.
  */
 void dump_note_holders(struct dump *d);
 
 /*
- * dump_life(): the state of process @i of dump_processes() now. dump_proc(): where to read its
- * files.
+ * dump_life() returns the present state of process @i of dump_processes(). dump_proc() returns the
+ * process, to read its files.
  */
 enum dump_life dump_life(const struct dump *d, size_t i);
 const char *dump_life_word(enum dump_life life);  /* word for this state in --json */
@@ -154,8 +166,8 @@ const char *dump_life_words(enum dump_life life); /* words for this state, for p
 const struct proc *dump_proc(const struct dump *d, size_t i);
 
 /*
- * One number for a thread. dump_thread_key() makes it of the ids, dump_sampled_thread() of a
- * sample's @labels.
+ * Return a number that identifies a thread. dump_thread_key() makes it of the ids,
+ * dump_sampled_thread() of the labels of a sample.
  */
 uint64_t dump_thread_key(pid_t pid, pid_t tid);
 uint64_t dump_sampled_thread(const struct profile *p, uint32_t labels);

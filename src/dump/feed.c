@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Keeps for the walkers in user space what src/collect would tell the kernel programs. */
+/*
+ * Stores for the walkers in user space what src/collect sends to the kernel programs in a
+ * recording.
+ */
 #include <errno.h>
 #include <stdlib.h>
 

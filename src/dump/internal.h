@@ -12,7 +12,7 @@
 #include "python/heap/tstates.h"
 #include "sampler/tasks.h"
 
-/* What is needed to read one thread; the index is that in dump_process.threads. */
+/* What is needed to read one thread; its index is that of the thread in dump_process.threads. */
 struct work {
 	bool done, gone;
 	struct task_look look; /* the latest look at the thread */
@@ -22,19 +22,22 @@ struct work {
 struct interpreter {
 	struct py_where where; /* where the interpreter is; addresses are those in the process */
 	py_tstates states;
-	/* Read before the stacks, so that threads that live for a moment have names too. */
+	/*
+	 * names of threads; they are read before the stacks, so that threads with a short life have
+	 * names too
+	 */
 	struct py_thread_names names;
 	/* tid -> index + 1 in .states, with MORE_STATES if the thread has several */
 	struct map by_tid;
 };
 
-/* What is needed to read one process; the index is that in dump.processes. */
+/* What is needed to read one process; its index is that of the process in dump.processes. */
 struct target {
 	struct proc proc;
 	struct proc_key key;
 	/* the process's first thread had ended before the dump took the process in */
 	bool zombie;
-	uint32_t space; /* slot of the process's mappings in the store; 0: none yet */
+	uint32_t space; /* number of the process's mappings in dump.store; 0: it has none yet */
 	struct interpreter python[ABI_INTERPRETERS];
 	size_t n_python; /* number of the process's interpreters; 0: the process isn't Python */
 	VEC(struct work) work;
@@ -64,37 +67,43 @@ struct dump {
 	uint64_t clock_offset_ns; /* CLOCK_MONOTONIC minus the scheduler's clock */
 };
 
-/* feed.c: takes what src/collect sends to the kernel programs in a recording. */
+/*
+ * What src/collect calls to send tables to the kernel programs; here they go into .store and
+ * .layouts. (In feed.c.)
+ */
 extern const struct collect_ops dump_collect_ops;
 extern const struct collect_unwind_ops dump_unwind_ops;
 extern const struct walker_rows dump_rows;
 const struct py_layout *dump_layout(void *ctx, uint16_t index);
 
-/* list.c: lists the threads of process @i, the kernel's and Python's. 0 or -errno + message. */
+/*
+ * Lists the threads of process @i, by the kernel's list and Python's. 0 or -errno + message. (In
+ * list.c.)
+ */
 _must_use_ int dump_list(struct dump *d, size_t i);
 
-/* blocked.c: reads the kernel's records of blocked threads, if it has any. */
+/* Reads the kernel's records of blocked threads, if it gives any. (In blocked.c.) */
 void dump_read_blocked(struct dump *d);
 /*
- * The kernel's record of thread @tid, if the thread was off the CPU when dump_read_blocked() was
- * called, and its count of switches hasn't changed since; else NULL.
+ * Returns the kernel's record of thread @tid if it is still true: the thread was off the CPU when
+ * dump_read_blocked() was called, and its count of switches hasn't changed since. Else NULL.
  */
 const struct rec_task *dump_blocked(const struct dump *d, pid_t tid, const struct task_look *look);
 /*
- * Returns the nanoseconds since @sched_ns of the scheduler's clock; 0: not known, or @sched_ns is
+ * Returns how many ns ago it was @sched_ns by the scheduler's clock; 0: not known, or @sched_ns is
  * 0.
  */
 uint64_t dump_since_ns(const struct dump *d, uint64_t sched_ns);
 /*
- * The system call that the thread is in. /proc doesn't show it for a thread that is ready to run.
- * x86-64 only.
+ * Finds the system call in which a thread is. For a thread that is ready to run, /proc doesn't show
+ * it. x86-64 only.
  */
 void dump_blocked_call(const struct rec_task *rec, struct task_place *ret);
 
-/* threads.c: reads the stacks of all threads. 0 or -errno + message. */
+/* Reads the stacks of all threads. 0 or -errno + message. (In threads.c.) */
 _must_use_ int dump_threads(struct dump *d);
 
-/* names.c: takes the threads' names over from the profile. */
+/* Sets the threads' names, which the profile has. (In names.c.) */
 void dump_take_names(struct dump *d);
 /* Returns a copy of @text that the profile owns; "" if memory runs out. */
 const char *dump_text(struct dump *d, const char *text);

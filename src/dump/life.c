@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Says whether a process ended while it was read: much of it is missing then, and users are told.
+ * Finds out whether a process ended while it was read. Much of it is missing then, and the user is
+ * told so.
  */
 #include "dump/internal.h"
 #include "proc/read/stat.h"

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Lists the threads of a process: the kernel's list, and Python's list of thread states. */
+/*
+ * Lists the threads of a process from two sources: the kernel's list, and Python's list of thread
+ * states.
+ */
 #include <errno.h>
 
 #include "base/error.h"
 #include "base/system/log.h"
 #include "dump/internal.h"
 
-/* how often Python's list of threads is read until it is the same twice in a row */
+/* Python's list of threads is read until it is the same twice in a row, but only so many times */
 #define LIST_TRIES 5
 
 static bool same_states(const py_tstates *a, const py_tstates *b)
@@ -44,7 +47,10 @@ static int list_states(struct dump *d, pid_t pid, struct interpreter *one)
 	return r;
 }
 
-/* CPython lists the newest interpreter first, so the main one's thread states come last and win. */
+/*
+ * Stores which thread state each thread has, or the last one if it has several. CPython lists the
+ * newest interpreter first, so the main interpreter's thread states come last.
+ */
 static int index_states(struct interpreter *one)
 {
 	int r = 0;
@@ -71,7 +77,7 @@ static int list_threads(struct target *t, struct dump_process *p)
 	return r;
 }
 
-/* Names the threads; where Python's names can't be read, by the kernel's. */
+/* Reads Python's names of the threads. If they can't be read, threads have the kernel's names. */
 static void list_names(struct dump *d, pid_t pid, struct interpreter *one)
 {
 	py_thread_names_fini(&one->names);

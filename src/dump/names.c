@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Takes names from the profile to the threads: each thread has one sample, whose labels identify
- * it.
+ * Sets the names of threads and processes, which the profile has. Each thread has one sample in it,
+ * whose labels say which thread it is.
  */
 #include <stdlib.h>
 
@@ -26,12 +26,13 @@ uint64_t dump_sampled_thread(const struct profile *p, uint32_t labels)
 
 struct index {
 	struct dump *d;
-	/* dump_thread_key() of a thread -> index of its process << 32 | of the thread */
+	/* dump_thread_key() of a thread -> index of its process << 32 | index of the thread */
 	struct map threads;
 };
 
 /*
- * The name that Python had for the thread when its stack was read; the thread may have ended since.
+ * Returns the name that Python had for the thread when threads were listed, since the thread may
+ * have ended in the meantime. If Python had none, returns @label.
  */
 static const char *name_of(struct dump *d, size_t process, const struct dump_thread *t,
 			   const char *label)

@@ -56,7 +56,7 @@ static int add_rows(void *ctx, const struct unwind_chunk *chunk, uint32_t *numbe
 	return c ? 0 : -ENOMEM;
 }
 
-/* Adds the rules of @rows to this store. number[i] becomes the number that rule i has there. */
+/* Adds the rules of @rows to this store. (*number)[i] becomes the number that rule i gets here. */
 static int number_rules(struct store *s, const struct unwind_rows *rows, uint32_t **number)
 {
 	int r = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What native stacks are unwound with, in krait's own memory: the same tables, rules and mappings
- * that sampler/unwind/store.h keeps in the kernel's maps. Nothing is freed before the end, since a
- * dump is short.
+ * that sampler/unwind/store.h stores in the kernel's maps. Nothing is freed before the end, because
+ * a dump is short.
  */
 #ifndef DUMP_STORE_H
 #define DUMP_STORE_H
@@ -10,9 +10,12 @@
 #include "base/vec.h"
 #include "unwind/rows/rows.h"
 
-/* Numbers begin at 1: table 0 means none, rule 0 says nothing, slot 0 is no process. */
+/*
+ * Numbers of these begin at 1. Table 0 means that there is none, rule 0 says nothing, and slot 0 is
+ * no process.
+ */
 struct store {
-	/* chunks, each of which holds rows or mappings (struct space_chunk) */
+	/* pieces of memory, each of which holds unwind rows or mappings (struct space_chunk) */
 	VEC(struct unwind_chunk *) chunks;
 	VEC(struct unwind_table) tables;
 	VEC(struct unwind_rule) rules;
@@ -23,7 +26,8 @@ _must_use_ int store_init(struct store *s); /* returns 0 or -ENOMEM */
 void store_fini(struct store *s);
 
 /*
- * Same contracts as the functions of these names in sampler/unwind/store.h. 0 or -errno + message.
+ * The functions of sampler/unwind/store.h with the same names say what these do. 0 or -errno +
+ * message.
  */
 _must_use_ int store_new_table(struct store *s, uint32_t *ret);
 _must_use_ int store_fill(struct store *s, uint32_t table, const struct unwind_rows *rows,

@@ -15,12 +15,13 @@
 #include "dump/internal.h"
 
 /*
- * how often reading a thread is tried; a thread that waits for the GIL wakes up 200 times a second
+ * how often krait tries to read a thread; a thread that waits for the GIL wakes up 200 times a
+ * second
  */
 #define WALK_TRIES 20
 /*
- * how often reading is tried for unwind tables: each try may find one more file whose table is
- * missing
+ * how often a thread is read again because unwind tables are missing; each time, one more file may
+ * lack its table
  */
 #define ROW_TRIES 64
 #define PAUSE_NS  500000
@@ -31,11 +32,13 @@ struct reader {
 	struct dump_process *p;
 	struct dump_thread *thread;
 	struct work *work;
-	bool patient; /* it is worth trying again to get the thread's registers and kernel stack */
+	bool patient; /* try again to get the thread's registers and kernel stack */
 	bool last;    /* this is the last try: what it reads of the thread is shown */
 };
 
-/* Describes the thread as interpreter @one knows it. False: @one doesn't know the thread. */
+/*
+ * Describes the thread as interpreter @one knows it. Returns false if @one doesn't know the thread.
+ */
 static bool describe_in(const struct reader *r, const struct interpreter *one,
 			struct walker_thread *ret)
 {
@@ -50,8 +53,8 @@ static bool describe_in(const struct reader *r, const struct interpreter *one,
 	ret->where = &one->where;
 	ret->tp = state->ident - (uint64_t)(int64_t)one->where.self_offset;
 	/*
-	 * If the thread has several thread states, its thread-local variable says which one is
-	 * current.
+	 * If the thread has one thread state, that is used. If it has several, the walker looks up
+	 * the thread-local variable that says which one is current.
 	 */
 	if (!(*at & MORE_STATES) || one->where.tss == PY_TSS_NONE)
 		ret->slot = state->slot;
@@ -59,8 +62,8 @@ static bool describe_in(const struct reader *r, const struct interpreter *one,
 }
 
 /*
- * If several interpreters know the thread, takes the last one in which it has frames, because the
- * process's first interpreter runs the others.
+ * Describes the thread. If several interpreters know it, uses the last one in which it has frames,
+ * because the process's first interpreter runs the others.
  */
 static void describe(const struct reader *r, struct walker_thread *ret)
 {
@@ -90,8 +93,8 @@ static void read_target(const struct reader *r)
 }
 
 /*
- * Takes the two registers that /proc shows. Without the kernel's record of the others, many stacks
- * can't be unwound, though nothing is wrong with them.
+ * Takes the only two registers that /proc shows. Without the others, which the kernel's record has,
+ * many stacks can't be unwound, although nothing is wrong with them.
  */
 static void few_regs(const struct task_place *place, struct walker_regs *regs)
 {
@@ -119,7 +122,10 @@ static enum native_outcome walk_native(const struct reader *r, const struct walk
 	return n;
 }
 
-/* Asks for rows that the walk lacked and krait can still make. True: there are such. */
+/*
+ * If the walk lacked unwind rows (how to find a frame's caller) that krait can still make, asks for
+ * them and returns true.
+ */
 static bool wants_rows(const struct reader *r, const struct walker_thread *w)
 {
 	enum native_outcome n = r->thread->native;
@@ -148,7 +154,7 @@ static void read_gil(struct reader *r, const struct walker_thread *w,
 	r->thread->gil_holder = tid_of(r->t, holder);
 }
 
-/* Reads the thread's stack once. True if the stack didn't change meanwhile. */
+/* Reads the thread's stack once. Returns true if the stack didn't change meanwhile. */
 static bool walk(struct reader *r, const struct walker_thread *w, const struct rec_task *rec,
 		 const struct task_place *place)
 {
@@ -163,7 +169,7 @@ static bool walk(struct reader *r, const struct walker_thread *w, const struct r
 	if (task_look(r->t->proc.dirfd, t->tid, &after))
 		return false;
 	stayed = task_stayed(&r->work->look, &after);
-	/* The thread is ready to run, but hasn't been on a CPU since it was looked at. */
+	/* The thread is ready to run, but wasn't on a CPU since it was looked at. */
 	if (!stayed && rec && rec->runs)
 		stayed = task_runs(r->t->proc.dirfd, t->tid) == rec->runs;
 	/*
@@ -177,12 +183,12 @@ static bool walk(struct reader *r, const struct walker_thread *w, const struct r
 }
 
 /*
- * The freezer of cgroup version 1 lets some sleeping threads sleep on and marks them with this bit
- * (include/linux/sched.h, Linux 6.1; no state had this bit before).
+ * The freezer of cgroup version 1 doesn't wake up some sleeping threads, and marks them with this
+ * bit (include/linux/sched.h, Linux 6.1; in earlier versions no state had this bit).
  */
 #define TASK_FROZEN 0x8000
 
-/* Notes what the thread waits for or does, and for how long. */
+/* Stores what the thread does or waits for, and for how long. */
 static void tell_wait(struct reader *r, const struct rec_task *rec, const struct task_place *place)
 {
 	struct dump_thread *t = r->thread;
@@ -200,7 +206,8 @@ static void tell_wait(struct reader *r, const struct rec_task *rec, const struct
 	wait_tell_io(&t->wait, place, t->target);
 	/*
 	 * A thread that is ready to run may have slept until a moment ago, so its time counts from
-	 * there. A wait for the GIL consists of many short waits: its length isn't known.
+	 * when it became ready. A wait for the GIL consists of many short waits, so its length
+	 * isn't known.
 	 */
 	if (rec && t->wait.kind != WAIT_GIL)
 		t->since_ns = dump_since_ns(r->d, t->wait.kind == WAIT_RUNNABLE ? rec->queued_ns
@@ -216,7 +223,9 @@ static void show(struct reader *r, const struct rec_task *rec, const struct task
 
 enum tried { DONE, AGAIN, NEEDS_ROWS };
 
-/* Shows only what the kernel says of this thread, because its memory can't be read. */
+/*
+ * Shows only what the kernel says of this thread, because the memory of its process can't be read.
+ */
 static enum tried look_only(struct reader *r)
 {
 	const struct rec_task *rec = dump_blocked(r->d, r->thread->tid, &r->work->look);
@@ -260,8 +269,8 @@ static enum tried try_thread(struct reader *r)
 	describe(r, &w);
 	r->thread->python = w.where;
 	/*
-	 * If .runs is set, the thread isn't steady even if its frames stayed the same: it went from
-	 * one sleep to another in the same function, and is in no system call that is known.
+	 * If .runs is set, the thread ran: it went from one sleep to another in the same function.
+	 * So it isn't steady, even if its frames stayed the same, and its system call isn't known.
 	 */
 	r->thread->steady = walk(r, &w, rec, &place) && !place.runs;
 	if (!r->thread->steady && !r->last)
@@ -273,8 +282,8 @@ static enum tried try_thread(struct reader *r)
 }
 
 /*
- * Waits for rows that the thread needs. Other threads that are blocked in the same function find
- * them.
+ * Reads a thread. If unwind rows are missing, waits until they are made and reads it again. Other
+ * threads that are blocked in the same function then have these rows at once.
  */
 static enum tried try_with_rows(struct reader *r)
 {
@@ -287,7 +296,7 @@ static enum tried try_with_rows(struct reader *r)
 	return tried;
 }
 
-/* Reads each thread once. Returns the number of those that must be read again. */
+/* Reads each thread that wasn't read yet. Returns how many must be read again. */
 static size_t one_round(struct dump *d, int tries)
 {
 	size_t again = 0;
@@ -309,13 +318,16 @@ static size_t one_round(struct dump *d, int tries)
 	return again;
 }
 
-/* @t named its holder when @t was read; this compares with what the holder's own record says. */
+/*
+ * When @t was read, it named the holder of the GIL. Compares that with what was read of the holder
+ * itself.
+ */
 static void note_holder(const struct dump_thread *holder, struct dump_thread *t)
 {
 	bool held = holder->gil == GIL_HELD, known = holder->gil != GIL_UNKNOWN;
 
 	t->gil_moved = known && !held;
-	/* If the holder has been blocked since then, it took the GIL before. */
+	/* A holder that is blocked took the GIL before it began to wait. */
 	t->gil_held_ns =
 		held && holder->steady && holder->wait.kind != WAIT_RUNNABLE ? holder->since_ns : 0;
 }

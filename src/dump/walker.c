@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Gives the walkers of bpf/ (state.bpf.h, native/unwind.bpf.h, send.bpf.h) live processes to read;
- * see walker.h.
+ * Lets the walkers of bpf/ (state.bpf.h, native/unwind.bpf.h, send.bpf.h) read live processes; see
+ * walker.h.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -19,14 +19,14 @@
 #include "python/heap/peek.h"
 #include "sampler/tasks.h"
 
-/* size of the smallest page of any machine: all of a page is mapped, or nothing */
+/* the smallest page size of any machine: all of such a page is mapped, or nothing of it */
 #define PAGE_BYTES 4096u
 #define PAGES_BITS 6
 
 /*
- * Memory that the walk of one thread has read, by pages: reading a page costs the same as reading
- * eight bytes, and many reads are close together. It is dropped after the walk, because it proves
- * nothing for another walk.
+ * Pages of memory that were read in the walk of one thread. Reading a page costs the same as
+ * reading eight bytes, and many reads are close together. The pages are dropped after the walk,
+ * because they prove nothing for another walk.
  */
 struct pages {
 	bool off;
@@ -48,7 +48,10 @@ struct walker {
 	enum gil_state gil;
 };
 
-/* The walkers of bpf/ take no argument, so this is the walker of the current call. */
+/*
+ * The walker of the current call. It is a variable because the walkers of bpf/ take no argument for
+ * it.
+ */
 static __thread struct walker *at;
 
 static void forget_pages(struct walker *w)
@@ -56,7 +59,7 @@ static void forget_pages(struct walker *w)
 	memset(w->pages.addr, 0, sizeof(w->pages.addr));
 }
 
-/* The bytes of the page at @addr; NULL: the page can't be read as a whole. */
+/* Returns the bytes of the page at @addr; NULL: not the whole page can be read. */
 static const char *page_at(uint64_t addr)
 {
 	struct pages *p = &at->pages;
@@ -71,7 +74,7 @@ static const char *page_at(uint64_t addr)
 	return p->data[i];
 }
 
-/* Copies memory of the process. False: not all bytes could be read. */
+/* Copies memory of the process. Returns false if not all bytes could be read. */
 static bool read_pages(void *dst, uint32_t n, uint64_t addr)
 {
 	while (n) {
@@ -213,7 +216,9 @@ static void begin(struct walker *w, const struct walker_thread *t)
 
 	at = w;
 	forget_pages(w);
-	/* 2.7's list of thread states is proven by reading it twice, so pages aren't kept. */
+	/*
+	 * 2.7's list of thread states is proven by reading it twice, so pages aren't kept for it.
+	 */
 	w->pages.off = !l || PY_HAS(l->can, LISTED_STATES);
 	w->walk.proc = t->proc;
 	w->walk.tp = t->tp;
@@ -226,8 +231,8 @@ static const struct py_layout *take_where(struct walker *w, const struct walker_
 {
 	w->walk.where = *t->where;
 	/*
-	 * The thread state is reached through the list's own pointer to it, in place of the pointer
-	 * to the current thread state.
+	 * The walk is to use this thread's state: it reads the list's pointer to that state where
+	 * it would read the pointer to the current thread state.
 	 */
 	if (t->slot)
 		w->walk.where.tstate_current = t->slot;
@@ -257,7 +262,10 @@ enum walk_outcome walker_python(struct walker *w, const struct walker_thread *t,
 	return w->walk.outcome;
 }
 
-/* Who holds the GIL that the walked thread waits for: address of a thread state. */
+/*
+ * Returns the address of the thread state that holds the GIL for which the walked thread waits; 0:
+ * none, or not known.
+ */
 static uint64_t gil_holder(const struct walker *w, const struct py_layout *l)
 {
 	struct gil_place g = {};
@@ -282,7 +290,7 @@ enum gil_state walker_gil(struct walker *w, const struct walker_thread *t, const
 	enum gil_state state;
 
 	at = w;
-	forget_pages(w); /* forgets the pages that were read: other threads write there meanwhile */
+	forget_pages(w); /* other threads may have written to these pages since */
 	w->walk.gil_read = 0;
 	*holder = 0;
 	if (!t->where)
@@ -293,7 +301,8 @@ enum gil_state walker_gil(struct walker *w, const struct walker_thread *t, const
 		f.op = (uint32_t)call[1];
 	}
 	/*
-	 * The walk used the list's pointer in place of the current thread state's; put that back.
+	 * The walk read the list's pointer in place of the one to the current thread state. Here
+	 * the latter is needed again.
 	 */
 	w->walk.where = *t->where;
 	if (t->where->tstate_current)
@@ -312,9 +321,7 @@ void walker_regs_of(const struct rec_task *rec, struct walker_regs *ret)
 		ret->reg[i] = rec->regs[i];
 	ret->pc = rec->regs[32];
 #else
-	/*
-	 * Index: DWARF number (ax dx cx bx si di bp sp r8 ... r15). Value: index in struct pt_regs.
-	 */
+	/* By DWARF number (ax dx cx bx si di bp sp r8 ... r15): index in struct pt_regs. */
 	static const uint8_t from[] = {10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0};
 
 	for (size_t i = 0; i < ARRAY_SIZE(from); i++)

@@ -17,8 +17,8 @@
 #define STATE_LISTEN 10 /* TCP's state "listening" in include/net/tcp_states.h */
 
 /*
- * Parses "0100007F:1F90", or 32 digits before the colon: words of the address in host byte order,
- * then the port.
+ * Parses an address such as "0100007F:1F90". Before the colon are 8 or 32 hexadecimal digits, the
+ * words of the address in host byte order. After it is the port.
  */
 static bool take_address(const char *text, struct in6_addr *addr, bool *six, unsigned *port)
 {

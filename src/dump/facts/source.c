@@ -17,10 +17,10 @@
 #define SOURCE_BYTES  (8u << 20) /* the most bytes of one source file */
 #define SOURCE_FILES  4096
 #define ENVIRON_BYTES (1u << 20)
-/* how exact a process's start time and times of files are */
+/* by how much a process's start time and a file's time may be off */
 #define CLOCK_STEPS (20 * NSEC_PER_MSEC)
 
-/* Returns the variable in which shells keep their working directory; NULL: it isn't there. */
+/* Returns the variable PWD, in which shells keep their working directory; NULL: there is none. */
 static const char *started_in(const struct str *environment)
 {
 	static const char name[] = "PWD=";
@@ -33,8 +33,8 @@ static const char *started_in(const struct str *environment)
 }
 
 /*
- * Is the process still in the directory in which its shell started it? Only then does a relative
- * file name mean the file that the program was started with.
+ * Tells whether the process is still in the directory in which its shell started it. Only then is a
+ * relative file name that of the file with which the program was started.
  */
 static bool is_where_it_began(int procdir)
 {
@@ -91,8 +91,8 @@ void source_fini(struct source *s)
 }
 
 /*
- * Opens with the rights of the process's user and groups. Up to 3.8, co_filename of a script is the
- * name as it was typed, so it may be relative.
+ * Opens a file with the rights of the process's user and groups. Up to Python 3.8, a script's
+ * co_filename is the name as it was typed, so @path may be relative.
  */
 static int open_as_owner(const struct source *s, const char *path)
 {

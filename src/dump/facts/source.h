@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Lines of the program's source. A program sets the names of its files itself (co_filename) and may
- * name any file. So only regular files called .py, .pyw or .pyx are read, below the process's own
- * root, and only those that the process could read too. Text that no file holds comes from the
- * process's memory (texts.h).
+ * Lines of a program's source. A program itself sets the names of its files (co_filename), so it
+ * may name any file. So a file is read only if it is a regular file called .py, .pyw or .pyx, if it
+ * is below the process's own root directory, and if the process could read it too. Text that no
+ * file holds comes from the process's memory (texts.h).
  */
 #ifndef DUMP_SOURCE_H
 #define DUMP_SOURCE_H
@@ -23,7 +23,7 @@ struct source {
 	/* descriptor of the directory where relative names begin; -1: not known */
 	int cwd;
 	struct proc_owner owner; /* the user with whose rights the source files are opened */
-	/* When the process started, since the epoch; a file that is newer may have been changed. */
+	/* When the process started, since the epoch. A file that is newer may not be what runs. */
 	uint64_t start_ns;
 	VEC(struct source_file *) files;
 };
@@ -36,12 +36,15 @@ struct source_file {
 	VEC(size_t) lines; /* offset of each line of the file in .text */
 };
 
-/* @proc and @texts are borrowed. Never fails: without the right to read, there are no lines. */
+/*
+ * Prepares reading source of a process. @proc and @texts are borrowed. Never fails; if the user has
+ * no right to read, source_line() finds no lines.
+ */
 void source_init(struct source *s, const struct proc *proc, const struct dump_texts *texts);
 void source_fini(struct source *s);
 
 /*
- * Line @line (from 1) of @path: its bytes, without the newline, and their number; NULL if it can't
+ * Returns line @line (from 1) of @path without its newline, and its length in *n; NULL if it can't
  * be read. *changed: the file was written after the process started. Valid until source_fini().
  */
 const char *source_line(struct source *s, const char *path, int line, size_t *n, bool *changed);

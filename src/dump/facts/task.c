@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads one thread in /proc; see task.h. Formats: kernel, fs/proc/array.c, fs/proc/base.c,
- * lib/syscall.c.
+ * Reads what /proc says of one thread; see task.h. The kernel writes these files in
+ * fs/proc/array.c, fs/proc/base.c and lib/syscall.c.
  */
 #include "dump/facts/task.h"
 
@@ -21,7 +21,7 @@ static const char *value_of(const char *text, const char *key)
 
 bool task_look_parse(const char *text, struct task_look *ret)
 {
-	/* The kernel escapes newlines in "Name:", so a line that begins so is the kernel's own. */
+	/* The kernel escapes newlines in "Name:", so a thread's name can't imitate these lines. */
 	const char *state = value_of(text, "\nState:\t"),
 		   *own = value_of(text, "\nvoluntary_ctxt_switches:\t"),
 		   *forced = value_of(text, "\nnonvoluntary_ctxt_switches:\t");
@@ -85,7 +85,7 @@ static void read_wchan(int procdir, pid_t tid, char ret[static TASK_WCHAN_BYTES]
 	char path[48];
 
 	snprintf(path, sizeof(path), "task/%d/wchan", tid);
-	/* "0" means that the thread runs, or that krait may not know */
+	/* "0" means that the thread runs, or that krait has no right to know */
 	if (!proc_file_read(procdir, path, TASK_WCHAN_BYTES - 1, &text) &&
 	    !streq(str_cstr(&text), "0"))
 		snprintf(ret, TASK_WCHAN_BYTES, "%s", str_cstr(&text));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What /proc says of one thread: whether it runs, its system call, the kernel function it waits in.
- * Reading this neither stops nor wakes the thread.
+ * What /proc says of one thread: whether it runs, its system call, the kernel function in which it
+ * waits. Reading this neither stops nor wakes the thread.
  */
 #ifndef DUMP_TASK_H
 #define DUMP_TASK_H
@@ -11,8 +11,8 @@
 #include "base/util.h"
 
 /*
- * If a thread sleeps in two looks and .switches is equal, it didn't run in between. (kernel:
- * task_struct.nvcsw + nivcsw, counted when the thread leaves the CPU)
+ * One look at a thread. If it sleeps in two looks and .switches is equal in both, it didn't run in
+ * between. (In the kernel: nvcsw + nivcsw of task_struct, counted when a thread leaves its CPU.)
  */
 struct task_look {
 	/* the thread's state as /proc/PID/stat has it: 'R', 'S', 'D', 'T', 't', 'Z', 'I', ... */
@@ -32,7 +32,7 @@ static inline bool task_stayed(const struct task_look *a, const struct task_look
 /* Returns how often the thread has got a CPU so far (/proc/PID/schedstat); 0: not known. */
 uint64_t task_runs(int procdir, pid_t tid);
 
-/* the thread is blocked, but not in a system call: a page fault, a stop */
+/* value of .call: the thread is blocked, but not in a system call, as by a page fault or a stop */
 #define TASK_NO_CALL (-1)
 /* value of .call: the thread runs, or krait lacks the right to know */
 #define TASK_UNKNOWN	 (-2)
@@ -43,7 +43,7 @@ struct task_place {
 	uint64_t arg[6];
 	/* stack pointer and program counter of user code; 0: not known */
 	uint64_t sp, pc;
-	bool runs; /* the thread isn't blocked any more: .call isn't known */
+	bool runs; /* the thread isn't blocked any more, so .call isn't known */
 	/* kernel function in which the thread sleeps; "": not known, or it runs */
 	char wchan[TASK_WCHAN_BYTES];
 };
@@ -52,7 +52,8 @@ struct task_place {
 void task_place_read(int procdir, pid_t tid, struct task_place *ret);
 
 /*
- * Parse /proc/PID/status and /proc/PID/syscall. False: the text contradicts itself or says nothing.
+ * Parse /proc/PID/status and /proc/PID/syscall. They return false if the text contradicts itself or
+ * lacks what is needed.
  */
 bool task_look_parse(const char *text, struct task_look *ret);
 bool task_place_parse(const char *text, struct task_place *ret);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Keeps source text that was read from processes' memory; see texts.h. */
+/* Stores source text that was read from processes' memory; see texts.h. */
 #include "dump/facts/texts.h"
 
 #include <stdlib.h>

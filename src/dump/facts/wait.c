@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Says what a thread does, by its state and the rules of proc/wait_rules.h; see wait.h. */
+/*
+ * Finds out what a thread does, from its state and by the rules of proc/wait_rules.h; see wait.h.
+ */
 #include "dump/facts/wait.h"
 
 #include <string.h>
 
 #include "base/text/str.h"
 
-/* Returns what the thread's state says; WAIT_BLOCKED: only the rules can say more. */
+/* Returns what the thread does as far as its state tells. For WAIT_BLOCKED, the rules tell more. */
 static enum wait_kind by_state(char state)
 {
 	switch (state) {
@@ -24,7 +26,10 @@ static enum wait_kind by_state(char state)
 	return WAIT_BLOCKED;
 }
 
-/* A path of a FIFO looks like a file's, but the kernel's function tells it. */
+/*
+ * Tells whether a thread waits for a pipe. A FIFO's path looks like that of a file, but the kernel
+ * function in which the thread sleeps shows it.
+ */
 static bool waits_in_pipe(const char *wchan)
 {
 	return strstr(wchan, "pipe_") || str_starts(wchan, "wait_for_partner") ||

@@ -14,12 +14,16 @@ struct wait {
 };
 
 /*
- * What a wait for input or output is for; other waits are left as they are. @target: what the link
- * of the descriptor says, "" if it isn't known.
+ * If @w is a wait for input or output (WAIT_IO), replaces its kind by one that says for what: a
+ * page, a network, a disk or a pipe, for example. Other waits stay as they are. @target: what the
+ * link of the descriptor says; "" if that isn't known.
  */
 void wait_tell_io(struct wait *w, const struct task_place *place, const char *target);
 
-/* What a thread with this @look does at this @place. @place isn't used if the thread runs. */
+/*
+ * Returns what a thread does. @look and @place were read from /proc; @place isn't used if the
+ * thread runs.
+ */
 struct wait wait_of(const struct task_look *look, const struct task_place *place);
 
 #endif
