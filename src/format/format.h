@@ -29,8 +29,8 @@ extern const struct render_format render_formats[];
 extern const size_t render_n_formats;
 
 /*
- * Find a format by its --format name, or by the longest matching extension of a file name. NULL +
- * message if there is none.
+ * Find a format by its --format name, or by the end of a file's name; of several extensions that
+ * match, the longest one counts. NULL + message if there is none.
  */
 const struct render_format *render_by_name(const char *name);
 const struct render_format *render_by_file(const char *path);

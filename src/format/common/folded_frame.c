@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Takes the text of one frame in folded stacks apart; see folded_frame.h. */
+/* Takes apart the text of one frame in folded stacks; see folded_frame.h. */
 #include "format/common/folded_frame.h"
 
 #include "profile/mark.h"
@@ -209,7 +209,8 @@ static bool take_colons(const char *s, size_t n, struct folded_frame *f)
 }
 
 /*
- * Where the name of a V8 function ends: at the blank before its file, or at @n if it has no file.
+ * Returns where the name of a V8 function ends: at the blank before its file, or at @n if it has no
+ * file.
  */
 static size_t end_of_v8_name(const char *s, size_t n)
 {

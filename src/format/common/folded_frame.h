@@ -16,7 +16,7 @@ struct folded_text {
 /* The parts point into the frame's text; .n is 0 if a part is missing. */
 struct folded_frame {
 	enum frame_kind kind;
-	bool inlined; /* the function was inlined into that of the frame before this one */
+	bool inlined; /* the function was inlined into the function of the frame before this one */
 	/* the frame is like "[libz.so.1+0x1234]": only .mapping and .address are known */
 	bool unnamed;
 	struct folded_text name, file, mapping;

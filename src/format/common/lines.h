@@ -15,9 +15,9 @@ struct line {
 };
 
 /*
- * Calls @take for every line of @data (plain, gzip or zstd); the last line may lack its line break.
- * Stops at the first non-zero return and returns that. -EINVAL + message for damaged files and
- * lines of more than 16 MiB, -ENOMEM + message. @what begins the messages: "folded stacks".
+ * Calls @take for every line of @data (plain, gzip or zstd). The last line may lack its line break.
+ * Stops at the first return that isn't 0, and returns it. -EINVAL + message for damaged files and
+ * for lines of more than 16 MiB, -ENOMEM + message. @what begins the messages: "folded stacks".
  */
 _must_use_ int lines_each(const uint8_t *data, size_t n, const char *what,
 			  int (*take)(void *arg, const struct line *line), void *arg);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Keeps columns of a table in temporary files; see spool.h. */
+/* Holds text back in temporary files until other text is written; see spool.h. */
 #include "format/common/spool.h"
 
 #include <sys/mman.h>

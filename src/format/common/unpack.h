@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Decompresses a file: gzip (RFC 1952), zstd (RFC 8878), or plain bytes. It streams, so memory is
- * bounded whatever the file says. Input is hostile.
+ * Decompresses a file: gzip (RFC 1952), zstd (RFC 8878), or plain bytes. It works as a stream, so
+ * memory is bounded whatever the file says. Input is hostile.
  */
 #ifndef FORMAT_COMMON_UNPACK_H
 #define FORMAT_COMMON_UNPACK_H
@@ -25,8 +25,8 @@ _must_use_ int unpack_open(struct unpack *u, const uint8_t *data, size_t n);
 void unpack_close(struct unpack *u);
 
 /*
- * Writes up to @cap (> 0) bytes to @buf. *got may be 0 before u->ended. 0; -EINVAL + a message that
- * says where the data is damaged; -ENOMEM + message.
+ * Decompresses up to @cap (> 0) bytes into @buf. *got: how many; it may be 0 before u->ended. 0;
+ * -EINVAL + a message that says where the data is damaged; or -ENOMEM + message.
  */
 _must_use_ int unpack_more(struct unpack *u, uint8_t *buf, size_t cap, size_t *got);
 

@@ -13,8 +13,8 @@
 #define VIEWER_NO_MEMORY err_set(-ENOMEM, "out of memory for reading the profile")
 
 /*
- * The memory that reading a file of @n bytes may take. Same formula as for pprof; real files need
- * far less.
+ * The most bytes of memory that reading a file of @n bytes may take. The formula is that of pprof
+ * (pprof_read.c). Real files need far less.
  */
 #define VIEWER_BUDGET(n) ((256ull << 20) + 64 * (n))
 
@@ -68,7 +68,7 @@ _must_use_ int viewer_in_scaled(const char *format, struct json_in *in, const ch
  */
 struct viewer_counts {
 	/*
-	 * micro: counts are kept as PROFILE_MICROCOUNT; rounded: fractions of counts are rounded
+	 * .micro: counts are kept as PROFILE_MICROCOUNT; .rounded: fractions of counts are rounded
 	 * away
 	 */
 	bool micro, rounded;

@@ -27,8 +27,9 @@ struct threads {
 	bool in_time;	 /* the values are times, which are written in milliseconds */
 	unsigned digits; /* how many decimal places the values have, if not .in_time */
 	const char *thread_comma, *comma;
-	uint64_t n;	   /* how many samples of the thread were written */
-	int64_t at_ns;	   /* when the last sample ended; at least the time of that sample */
+	uint64_t n; /* how many samples of the thread were written */
+	/* when the sample that was written last ended; at least that sample's time */
+	int64_t at_ns;
 	int64_t period_ns; /* time between two samples; 0: not known */
 };
 
@@ -64,8 +65,8 @@ static void put_sample(struct threads *t, uint32_t node, int64_t time_ns, int64_
 }
 
 /*
- * The site needs names. Where the recording has none they are made up, and listed in "made_up", so
- * that a reader can drop them.
+ * Writes the names of a thread and its process, which the site needs. Names that the recording
+ * doesn't have are made up. They are listed in "made_up", so that a reader can drop them.
  */
 static void put_names(FILE *out, const struct timeline_thread *thread)
 {
@@ -219,8 +220,8 @@ static void put_meta(const struct threads *t)
 	fputs(",\"startTime\":", f->out);
 	put_ms(f->out, m->time_ns);
 	/*
-	 * profilingEndTime is left out: the site wouldn't count a sample at the recording's very
-	 * end.
+	 * profilingEndTime is left out, because with it the site wouldn't count a sample at the
+	 * recording's very end.
 	 */
 	if (t->in_time)
 		fputs(",\"sampleUnits\":{\"time\":\"ms\",\"eventDelay\":\"ms\","

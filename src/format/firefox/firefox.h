@@ -29,7 +29,9 @@ struct firefox {
 	const struct render_options *opt;
 	struct render_names *names;
 	unsigned value;
-	/* The strings of the file: 0 is "", then come the profile's by id, then those in .made. */
+	/*
+	 * The strings of the file are, in this order: "", the profile's by id, and those in .made.
+	 */
 	/* strings that the profile itself doesn't have, as JSON, each after ",\n" */
 	struct str made;
 	uint32_t n_made;

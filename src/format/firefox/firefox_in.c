@@ -8,7 +8,7 @@
 #include "format/firefox/firefox_in_tables.h"
 
 #define NEWEST 75
-#define MS     6 /* power of ten by which milliseconds, as in the file, become nanoseconds */
+#define MS     6 /* the file has milliseconds; times 10^MS they are nanoseconds */
 
 /* A thread of the file. Its samples are read once all its members are known. */
 struct thread {
@@ -414,7 +414,7 @@ static int read_file(struct ff_reader *r, struct json_in in)
 	return err ? err : read_threads(r);
 }
 
-/* Reads the file. @counts: in: how counts are kept; out: what kinds of counts the file has. */
+/* Reads the file. *counts: in: how counts are kept; out: also what kinds of counts the file has. */
 static int read_once(struct json_in in, size_t n, struct viewer_counts *counts,
 		     struct profile **ret)
 {
@@ -456,8 +456,8 @@ int firefox_read(const uint8_t *data, size_t n, struct profile **ret)
 }
 
 /*
- * Every writer puts "meta" first. A raw profile also has it; firefox_read() refuses that with a
- * message of its own.
+ * Recognizes a profile by members of "meta", which every writer puts first. A raw profile is
+ * recognized too, so that firefox_read() can refuse it with a message of its own.
  */
 bool firefox_probe(const uint8_t *head, size_t n)
 {

@@ -85,7 +85,10 @@ static struct profile_location make_location(struct ff_reader *r, int64_t frame)
 	return l;
 }
 
-/* Makes room for index @i; new items are 0. Growing counts as work, in r->steps. */
+/*
+ * Makes room for index @i; new items are 0. The new items are subtracted from r->steps, which
+ * limits the work.
+ */
 static int grow(struct ff_reader *r, void **v, size_t *n, size_t *cap, size_t size, size_t i)
 {
 	size_t more = i + 1 - MIN(*n, i + 1);
@@ -149,7 +152,7 @@ static int make_node(struct ff_reader *r, int32_t stack, const struct ff_node *c
 	return made->node ? 0 : VIEWER_NO_MEMORY;
 }
 
-/* Makes those callers of @stack that no earlier stack had, then @stack itself. */
+/* Makes the nodes of @stack and of those of its callers that have none yet. */
 static int make_path(struct ff_reader *r, int32_t stack)
 {
 	int32_t caller = stack;
@@ -168,7 +171,10 @@ static int make_path(struct ff_reader *r, int32_t stack)
 	return err;
 }
 
-/* Counts the frames of a stack as work, once for each thread. */
+/*
+ * Subtracts the stack's frames from r->steps, which limits the work, once for each thread. Refuses
+ * the file if there are too many.
+ */
 static int count_frames(struct ff_reader *r, struct ff_node *node)
 {
 	if (node->thread == r->thread)

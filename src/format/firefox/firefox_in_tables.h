@@ -133,11 +133,13 @@ void ff_skip_blanks(struct json_in *in);
 _must_use_ int ff_read_number(struct json_in *in, const char *field, int32_t *ret);
 
 /*
- * The cell in column @c and row @row: of the thread's own table if that has the column, else of the
- * shared table; FF_NONE if there is no such row.
+ * Returns the cell in column @c and row @row. It is of the thread's own table if that has the
+ * column, else of the shared table. FF_NONE: there is no such row.
  */
 int32_t ff_cell(const struct ff_reader *r, enum ff_column c, int64_t row);
-/* As ff_cell(), but returns FF_NONE unless @bit is set in the row's column @flags. */
+/*
+ * Does the same as ff_cell(), but returns FF_NONE unless @bit is set in column @flags of the row.
+ */
 int32_t ff_flagged(const struct ff_reader *r, enum ff_column c, int64_t row, enum ff_column flags,
 		   int bit);
 const char *ff_string(const struct ff_reader *r, int64_t i);

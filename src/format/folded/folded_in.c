@@ -23,7 +23,7 @@
 #define NO_MEMORY	 err_set(-ENOMEM, "out of memory for reading the profile")
 
 /*
- * Facts that are known only after the whole file was read. If they differ from what was assumed,
+ * What is known of a file only once it was read to its end. If that differs from what was assumed,
  * the file is read again.
  */
 struct form {
@@ -190,7 +190,7 @@ static bool take_root(struct reader *r, const char *s, size_t n)
 					  string(r->p, labels[i].value)};
 
 		if (vec_push(&r->labels, l))
-			return false; /* if memory runs out, it stays an ordinary frame */
+			return false; /* without memory it becomes an ordinary frame */
 	}
 	return labels[0].key;
 }

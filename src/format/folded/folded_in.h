@@ -19,14 +19,15 @@
 #define FOLDED_ONE_COUNT "# counts: 1"
 
 /*
- * Do the first @n (uncompressed) bytes @head of a file look like folded stacks? They do if they are
- * text, and either the first line or most lines end with a count. Also true for an empty file.
+ * Tells whether a file looks like folded stacks. @head: its first @n (uncompressed) bytes. They
+ * must be text, and either the first line or most lines must end with a count. Also true for an
+ * empty file.
  */
 bool folded_probe(const uint8_t *head, size_t n);
 
 /*
- * Reads @data (plain, gzip or zstd). Hostile input: work is bounded, errors name the byte and what
- * is wrong. 0 or -errno + message. The caller frees *ret.
+ * Reads @data (plain, gzip or zstd). Since it is hostile input, the work is bounded. Errors name
+ * the byte and what is wrong. 0 or -errno + message. The caller frees *ret.
  */
 _must_use_ int folded_read(const uint8_t *data, size_t n, struct profile **ret);
 

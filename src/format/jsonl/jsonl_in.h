@@ -9,13 +9,14 @@
 #include "profile/profile.h"
 
 /*
- * Do the first @n (uncompressed) bytes @head of a file begin with the line that names the format?
+ * Tells whether a file begins with the line that names the format. @head: its first @n
+ * (uncompressed) bytes.
  */
 bool jsonl_probe(const uint8_t *head, size_t n);
 
 /*
- * Reads @data (plain, gzip or zstd). Hostile input: work is bounded, errors name the line, the byte
- * in it and the field. 0 or -errno + message. The caller frees *ret.
+ * Reads @data (plain, gzip or zstd). Since it is hostile input, the work is bounded. Errors name
+ * the line, the byte in it and the field. 0 or -errno + message. The caller frees *ret.
  */
 _must_use_ int jsonl_read(const uint8_t *data, size_t n, struct profile **ret);
 

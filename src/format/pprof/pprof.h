@@ -10,14 +10,14 @@
 #include "profile/sample_order.h"
 
 /*
- * Writes @p to @out, gzipped. It streams: memory is bounded by profile/sample_order.h. 0 or -errno
- * + message.
+ * Writes @p to @out, gzipped, as a stream. So memory is bounded as profile/sample_order.h says. 0
+ * or -errno + message.
  */
 _must_use_ int pprof_write(struct profile *p, FILE *out, enum profile_times times);
 
 /*
- * Reads pprof (gzip, zstd or plain protobuf) from @data. Hostile input: work is bounded, errors
- * name offset and field. The caller frees *ret.
+ * Reads pprof (gzip, zstd or plain protobuf) from @data. Since it is hostile input, the work is
+ * bounded. Errors name the offset and the field. The caller frees *ret.
  */
 _must_use_ int pprof_read(const uint8_t *data, size_t n, struct profile **ret);
 

@@ -90,7 +90,7 @@ static bool varint(const uint8_t **at, const uint8_t *end, uint64_t *ret)
 	return false;
 }
 
-/* Reads a field, but not the payload of a PB_BYTES field, whose length goes to f->n. */
+/* Reads a field, except the contents of a PB_BYTES field. Their length goes to f->v. */
 static int field_head(struct pb_cursor *c, struct pb_field *f)
 {
 	const uint8_t *start = c->at;

@@ -13,7 +13,10 @@
 int pprof_out_init(struct pprof_out *o, FILE *f)
 {
 	*o = (struct pprof_out){.f = f};
-	/* 15 + 16: with a gzip header, in which zlib leaves time and name empty */
+	/*
+	 * 15 is zlib's usual window; + 16 makes it write a gzip header, in which time and name are
+	 * empty
+	 */
 	if (deflateInit2(&o->z, LEVEL, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
 		return err_set(-ENOMEM, "out of memory for compressing the profile");
 	return 0;

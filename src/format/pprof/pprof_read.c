@@ -224,7 +224,7 @@ static int take_sample(struct reader *r, const struct pb_field *f)
 	return err ? err : profile_add(r->p, &s);
 }
 
-/* Goes over the file once: over its samples, or over everything else. */
+/* Reads the file once: its samples if @samples is set, else everything but the samples. */
 static int pass(struct reader *r, const uint8_t *data, size_t n, bool samples)
 {
 	_cleanup_(pprof_in_close) struct pprof_in in;

@@ -300,7 +300,7 @@ static int resolve_functions(struct pprof_tables *t)
 	return 0;
 }
 
-/* Returns a function for a location without symbol: its name is the address. */
+/* Returns a function for a location without a symbol. Its name is the address. */
 static uint32_t made_up_function(struct pprof_tables *t, uint64_t address)
 {
 	struct profile_function f = {};
@@ -312,7 +312,8 @@ static uint32_t made_up_function(struct pprof_tables *t, uint64_t address)
 }
 
 /*
- * Returns a mapping for tools that write none. Python is recognized by the name of the source file.
+ * Returns a mapping for a file that has none, as some tools write it. Code is Python if the name of
+ * its source file says so.
  */
 static uint32_t made_up_mapping(struct pprof_tables *t, uint32_t function)
 {
@@ -324,7 +325,9 @@ static uint32_t made_up_mapping(struct pprof_tables *t, uint32_t function)
 	return profile_mapping(t->p, &m);
 }
 
-/* May a location in this mapping be without a name, so that only its address is kept? */
+/*
+ * Tells whether a location in this mapping may be without a name, so that only its address is kept.
+ */
 static bool may_be_unnamed(const struct pprof_tables *t, uint32_t mapping)
 {
 	return mapping && profile_get_mapping(t->p, mapping)->name &&

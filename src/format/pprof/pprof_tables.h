@@ -54,8 +54,8 @@ struct pprof_tables {
 	} meta;
 
 	/*
-	 * Valid after pprof_tables_resolve(): ids in the file → ids in .p; a location's id → index
-	 * in .ranges.
+	 * Valid after pprof_tables_resolve(). .mapping_ids and .function_ids: id in the file → id
+	 * in .p. .location_ids: id in the file → index in .ranges.
 	 */
 	struct map mapping_ids, function_ids, location_ids;
 	VEC(struct pprof_id_range) ranges;

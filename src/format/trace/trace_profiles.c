@@ -6,7 +6,7 @@
 #include "base/error.h"
 
 #define NO_MEMORY VIEWER_NO_MEMORY
-#define US	  3 /* power of ten by which microseconds, as in the file, become nanoseconds */
+#define US	  3 /* the file has microseconds; times 10^US they are nanoseconds */
 
 static int bad(const struct trace_profiles *t, const struct json_in *in, const char *field,
 	       const char *what)
@@ -268,7 +268,10 @@ static int64_t end_of(const struct trace_profile *profile, size_t i)
 	return profile->begun && profile->end_ns ? profile->end_ns - profile->start_ns : 0;
 }
 
-/* Adds the samples of a profile. V8's clock goes back now and then; such a sample has no length. */
+/*
+ * Adds the samples of a profile. V8's clock goes back now and then. A sample whose end is before
+ * its beginning has no length.
+ */
 int trace_profile_add(struct trace_profiles *t, struct trace_profile *profile, uint32_t labels,
 		      int64_t base_ns)
 {

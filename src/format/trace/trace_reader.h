@@ -10,8 +10,8 @@
 
 #define FORMAT	  "trace"
 #define NO_MEMORY VIEWER_NO_MEMORY
-#define US	  3    /* power of ten by which microseconds, as in the file, become nanoseconds */
-#define CLIP_NS	  1000 /* slices may overlap by so much, because tools round times */
+#define US	  3    /* the file has microseconds; times 10^US they are nanoseconds */
+#define CLIP_NS	  1000 /* in ns: slices may overlap by so much, because tools round times */
 #define DEEPER	  "slices are nested far deeper"
 
 struct slice {

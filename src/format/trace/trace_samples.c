@@ -8,7 +8,7 @@
 #include "format/common/folded_frame.h"
 
 #define NO_MEMORY VIEWER_NO_MEMORY
-#define US	  3 /* power of ten by which microseconds, as in the file, become nanoseconds */
+#define US	  3 /* the file has microseconds; times 10^US they are nanoseconds */
 
 static int in_field(const struct trace_samples *t, int r, const char *field)
 {

@@ -63,7 +63,10 @@ static int too_much(const struct slice *s, const char *what)
 		       (unsigned long long)s->at, what);
 }
 
-/* Counts the frames of the open slices as work, once for each thread and stack. */
+/*
+ * Subtracts the open slices, which are a stack, from r->steps, which limits the work. This is done
+ * once for each thread and stack. Refuses the file if there are too many.
+ */
 static int count_frames(struct reader *r, uint32_t stack, const struct slice *inner)
 {
 	while (r->counted.n <= stack)
@@ -100,7 +103,10 @@ static int add_sample(struct reader *r, uint32_t labels, int64_t base, int64_t f
 	return profile_add(r->p, &s);
 }
 
-/* Closes the slices that have ended by @until, and adds samples up to there. */
+/*
+ * Closes the slices that end by @until, the innermost first, and adds a sample before each end.
+ * *at: up to where samples were added.
+ */
 static int close_until(struct reader *r, uint32_t labels, int64_t base, int64_t until, int64_t *at)
 {
 	int err = 0;

@@ -12,7 +12,7 @@
 
 #define FORMAT	  "cpuprofile"
 #define NO_MEMORY VIEWER_NO_MEMORY
-#define US	  3 /* power of ten by which microseconds, as in the file, become nanoseconds */
+#define US	  3 /* the file has microseconds; times 10^US they are nanoseconds */
 
 struct reader {
 	struct profile *p;
@@ -39,7 +39,10 @@ struct waiting {
 	int64_t at_ns;
 };
 
-/* Adds a sample. V8's clock goes back now and then; such a sample has no length. */
+/*
+ * Adds a sample. V8's clock goes back now and then. A sample whose end is before its beginning has
+ * no length.
+ */
 static int add_sample(struct reader *r, const struct json_in *in, const struct waiting *w,
 		      int64_t until_ns)
 {

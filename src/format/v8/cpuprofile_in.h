@@ -8,12 +8,12 @@
 
 #include "profile/profile.h"
 
-/* Do the first @n (uncompressed) bytes @head of a file show that it is of this format? */
+/* Tells whether a file is of this format. @head: its first @n (uncompressed) bytes. */
 bool cpuprofile_probe(const uint8_t *head, size_t n);
 
 /*
- * Reads @data (plain, gzip or zstd). Hostile input: work is bounded, errors name byte and member. 0
- * or -errno + message. The caller frees *ret.
+ * Reads @data (plain, gzip or zstd). Since it is hostile input, the work is bounded. Errors name
+ * the byte and the member. 0 or -errno + message. The caller frees *ret.
  */
 _must_use_ int cpuprofile_read(const uint8_t *data, size_t n, struct profile **ret);
 
