@@ -20,8 +20,8 @@
 #define COMMENTS_WARNING   "warning"
 #define COMMENTS_ENDED	   "ended"
 /*
- * Keys of comments that name a package as the user's own, wherever it is installed: COMMENTS_MINE
- * because the user said so, COMMENTS_ENTRY because a process was told to run it.
+ * Keys of comments that name a package of the user's own, wherever it is installed. COMMENTS_MINE:
+ * the user said so. COMMENTS_ENTRY: a process was told to run it.
  */
 #define COMMENTS_MINE  "mine"
 #define COMMENTS_ENTRY "entry"

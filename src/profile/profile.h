@@ -293,7 +293,10 @@ struct profile_sample {
  */
 _must_use_ int profile_add(struct profile *p, const struct profile_sample *s);
 
-/* Calls @fn for every sample in the order added; stops at the first non-zero return, returns it. */
+/*
+ * Calls @fn for every sample, in the order added. Stops at the first return that isn't 0, and
+ * returns it.
+ */
 _must_use_ int profile_each(struct profile *p, int (*fn)(void *arg, const struct profile_sample *s),
 			    void *arg);
 /*

@@ -20,7 +20,7 @@
  */
 struct samplelog_state {
 	int64_t values[PROFILE_MAX_VALUES];
-	int64_t time_ns;	     /* when the last sample was taken that has a time */
+	int64_t time_ns;	     /* time of the last sample that has a time */
 	uint32_t mru[SAMPLELOG_MRU]; /* ids of the label sets used last, latest first */
 };
 

@@ -23,7 +23,7 @@ struct sums {
 	unsigned n_values;
 	uint8_t *entries; /* the entries, which differ in size with .n_values; use sums_at() */
 	size_t n, cap;	  /* how many entries there are, and for how many there is room */
-	uint32_t *slots;  /* hash table: index of an entry, + 1; 0 = free */
+	uint32_t *slots;  /* hash table: 1 + index of an entry; 0: free */
 	size_t n_slots;
 	uint64_t seed;
 };

@@ -45,7 +45,10 @@ struct inherited {
 	 */
 	uint32_t key;
 	uint32_t value;
-	/* index, in .inherited, of the entry before this one with the same pid, + 1; 0 = none */
+	/*
+	 * 1 + index, in .inherited, of the entry before this one with the same pid; 0: there is
+	 * none
+	 */
 	uint32_t before;
 };
 
@@ -212,7 +215,7 @@ static const struct owner *owner_of(struct labeller *l, uint32_t labels)
 	return o;
 }
 
-/* Finds the segment of a track at a time; NULL: the track has no value at that time. */
+/* Returns the segment of a track at time @at_ns; NULL: the track has no value at that time. */
 static const struct segment *segment_at(const struct labeller *l, const struct track *t,
 					uint64_t at_ns)
 {
