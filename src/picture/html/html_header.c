@@ -169,8 +169,8 @@ static uint32_t member(const struct function *f)
 }
 
 /*
- * Writes for each function: name, file, path, mapping, module, language; then kind, origin, colour,
- * first line.
+ * Writes for each function: indexes in "strings" of its name, file, path, mapping, module and
+ * language; then its kind, origin, colour and first line.
  */
 static void put_functions(struct header *d)
 {

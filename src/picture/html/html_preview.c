@@ -160,7 +160,7 @@ static int each(struct preview *g, take_fn take)
 
 		for (to = from + 1; to < n && g->order.v[to] >> 32 == g->order.v[from] >> 32;)
 			to++;
-		/* if there is a single group, it is summed up once */
+		/* a single group is summed up only by the first call of each() */
 		if (from || to < n || !g->stamp)
 			sum_up(g, from, to);
 		r = take_group(g, g->h->functions.keys.n + sum->labels, take);

@@ -236,7 +236,8 @@ static int number_nodes(struct builder *b, const struct draft_box *draft, struct
 }
 
 struct visit {
-	uint32_t draft, parent; /* number of the draft node, and of its parent in the result */
+	/* index of the draft node, and number of its parent in the result */
+	uint32_t draft, parent;
 };
 typedef VEC(struct visit) visits;
 

@@ -17,7 +17,8 @@ enum {
 	MAX_LINE = 400,	   /* the most bytes of one line that are shown */
 	MAX_LINES = 3000,  /* the most lines that are shown of a function whose end isn't known */
 	AFTER = 2,	   /* how many lines are shown after the last one that was sampled */
-	MAX_TAKEN = 8 * MAX_ALL, /* the most bytes taken from another page, with what JSON adds */
+	/* the most bytes of source text, with what JSON adds, that are taken from another page */
+	MAX_TAKEN = 8 * MAX_ALL,
 };
 
 /* Which lines of one sampled function are shown. */

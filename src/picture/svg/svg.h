@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Internals of the picture's writer (svg*.c), and reading the recording back out of a picture. */
+/* Internals of the picture's writer (svg*.c). */
 #ifndef PICTURE_SVG_SVG_H
 #define PICTURE_SVG_SVG_H
 
@@ -42,15 +42,15 @@ struct svg {
 	uint32_t depth;			/* number of rows of boxes in the picture */
 	uint32_t not_drawn;		/* number of boxes that weren't drawn */
 	/*
-	 * not_drawn_value: the value of boxes that weren't drawn; threshold: boxes with a smaller
-	 * value aren't drawn.
+	 * .not_drawn_value: the value of the boxes that weren't drawn; .threshold: boxes with a
+	 * smaller value aren't drawn
 	 */
 	int64_t not_drawn_value, threshold;
 	/* Sums over all stacks: .all of the value shown, .counted of the first value type. */
 	int64_t all, counted;
 	/*
-	 * less: the part of .all below 0, as a positive number, which isn't drawn; shares_of: the
-	 * value that is 100 %.
+	 * .less: the part of .all that is below 0, as a positive number; it isn't drawn.
+	 * .shares_of: the value that is 100 %.
 	 */
 	int64_t less, shares_of;
 };

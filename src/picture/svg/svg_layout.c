@@ -82,7 +82,7 @@ static int describe(struct svg *s, uint32_t node, struct function *f)
 	return 0;
 }
 
-/* Returns the index of a node's function, which is described when it is first met. */
+/* Returns the index of a node's function in .functions, where it is added when it is first met. */
 static int function_of(struct svg *s, struct map *seen, uint32_t node, uint32_t *ret)
 {
 	uint64_t key = node ? s->tree.nodes.v[node].key : UINT64_MAX;
