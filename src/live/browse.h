@@ -142,7 +142,7 @@ extern const struct browse_help {
 	const char *keys, *meaning;
 } browse_help[];
 
-/* browse_help.c: draws the help in lines @top to @bottom - 1 of the screen. */
+/* Draws the help in lines @top to @bottom - 1 of the screen. (In browse_help.c.) */
 void help_draw(struct browse *b, struct screen *s, int top, int bottom);
 
 /* Returns the style in which a frame of this kind is drawn. (In browse_draw.c.) */

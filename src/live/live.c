@@ -266,7 +266,11 @@ static int keep(struct live *l)
 
 /* in seconds: shorter intervals share a part of the window */
 #define LEAST_PART 1.0
-#define ABOUT	   0.1 /* tolerance in seconds: an interval is never exactly as long as requested */
+/*
+ * in seconds: how much shorter than wanted a time may be, as no interval is exactly as long as
+ * requested
+ */
+#define ABOUT 0.1
 
 static int add_sums(struct sums *to, const struct sums *from)
 {

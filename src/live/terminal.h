@@ -40,7 +40,7 @@ struct terminal {
  * still sends a signal. SIGWINCH stays blocked, also after terminal_close(). 0 or -errno + message.
  */
 _must_use_ int terminal_open(struct terminal *t);
-/* Puts the terminal back into the state that it was in. */
+/* Puts the terminal back into the state that it had before terminal_open(). */
 void terminal_close(struct terminal *t);
 /*
  * Restores the terminal's state, from a signal handler. Never blocks, and closes nothing. @terminal
