@@ -39,7 +39,7 @@ struct dump_thread {
 	/* for how many ns the thread has been blocked or ready to run; 0: not known */
 	uint64_t since_ns;
 	char target[128]; /* what .wait.fd is: a path or "socket:[1234]"; may have any bytes */
-	/* If .target is a socket: where its other end is; "": not known. */
+	/* if .target is a socket: what it is connected to; "": not known */
 	char peer[SOCKET_TEXT_BYTES];
 	/*
 	 * the thread's name in Python, or else in the kernel; "": not known. The profile owns the

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads the stack of each thread. A blocked thread's stack is whole if the thread didn't run while
- * it was read. If it ran, the stack is read again, a few times.
+ * Reads the stack of each thread. The stack of a blocked thread is of one moment if the thread
+ * didn't run while it was read. If it ran, the stack is read again, a few times.
  */
 #include <errno.h>
 #include <stdio.h>

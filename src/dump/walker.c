@@ -37,7 +37,8 @@ struct pages {
 struct walker {
 	struct walker_config config;
 	struct pages pages;
-	struct map codes, stacks; /* wire ids of the code objects and stacks that were sent */
+	/* ids, as in records, of the code objects and stacks that were sent */
+	struct map codes, stacks;
 	struct walk walk;
 	struct walk_out out;
 	struct walk_addrs addrs;

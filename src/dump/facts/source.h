@@ -15,11 +15,12 @@
 #include "proc/read/owner.h"
 #include "proc/proc.h"
 
-/* One process, with those of its source files that were read. */
+/* A process, and those of its source files that were read. */
 struct source {
 	const struct proc *proc;	/* borrowed */
 	const struct dump_texts *texts; /* texts in processes' memory; borrowed */
-	int root;			/* descriptor of its root directory; -1: not available */
+	/* descriptor of the process's root directory; -1: not available */
+	int root;
 	/* descriptor of the directory where relative names begin; -1: not known */
 	int cwd;
 	struct proc_owner owner; /* the user with whose rights the source files are opened */
