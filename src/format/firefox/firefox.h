@@ -30,7 +30,8 @@ struct firefox {
 	struct render_names *names;
 	unsigned value;
 	/*
-	 * The strings of the file are, in this order: "", the profile's by id, and those in .made.
+	 * The strings of the file are, in this order: "", the profile's strings by id, and those in
+	 * .made.
 	 */
 	/* strings that the profile itself doesn't have, as JSON, each after ",\n" */
 	struct str made;

@@ -160,8 +160,8 @@ static int64_t func_resource(const struct firefox *f, size_t i)
 }
 
 /*
- * The column "isJS", which marks Python functions here instead of JavaScript's. So Firefox can show
- * them alone, without native frames.
+ * Returns the cell of func @i in column "isJS". The column is used to mark Python functions instead
+ * of JavaScript's. So Firefox can show them alone, without native frames.
  */
 static const char *func_is_python(const struct firefox *f, size_t i)
 {

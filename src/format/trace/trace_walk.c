@@ -142,8 +142,8 @@ static int open_slice(struct reader *r, uint32_t i)
 }
 
 /*
- * Returns the time from which times are counted: 0 in krait's own traces, else that of the first
- * slice, sample or profile.
+ * Returns the time from which times are counted: 0 in krait's own traces, else the earliest time of
+ * a slice, sample or profile.
  */
 static int64_t find_base(const struct reader *r)
 {

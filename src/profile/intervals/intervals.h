@@ -53,8 +53,8 @@ struct intervals {
 
 /*
  * Reads the lines of @text. Bad lines are counted and skipped; .first_bad says what is wrong with
- * the first. A last line without a line break is left out, because it is still being written. @pids
- * has the processes to keep lines of as keys; NULL: those of all are kept. 0 or -ENOMEM + message.
+ * the first. A last line without a line break is left out, because it is still being written. Only
+ * lines of processes that are keys of @pids are kept; NULL: all lines are. 0 or -ENOMEM + message.
  * Call intervals_fini() in any case.
  */
 _must_use_ int intervals_read(struct intervals *v, const char *text, size_t n,

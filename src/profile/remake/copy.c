@@ -77,8 +77,8 @@ uint32_t profile_copy_function(struct profile_copy *c, uint32_t id)
 }
 
 /*
- * The recursion for .outer ends: .outer has a smaller id than its location, and a chain has at most
- * PROFILE_MAX_INLINED of them.
+ * Returns the id of the copy of a location. The recursion for .outer comes to an end, because
+ * .outer has a smaller id than its location, and a chain has at most PROFILE_MAX_INLINED of them.
  */
 uint32_t profile_copy_location(struct profile_copy *c, uint32_t id)
 {
