@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Wrappers of the C library's allocators; the linker puts them in for all of krait (--wrap in the
+ * Wrappers of the C library's allocators. The linker makes all of krait call them (--wrap in the
  * Makefile). An allocation that fails sets the message "out of memory" before any caller returns
  * -ENOMEM, so that no earlier error's message is shown in its place. A caller that has more to say
  * sets another message. This is a file of its own, because programs that are linked without --wrap
@@ -33,8 +33,8 @@ int __wrap_asprintf(char **ret, const char *fmt, ...) _printf_(2, 3);
 int __wrap___asprintf_chk(char **ret, int flag, const char *fmt, ...) _printf_(3, 4);
 
 /*
- * Not inlined: while the program starts, the wrappers must not touch thread-local data unless an
- * allocation failed.
+ * Never inlined, because it touches thread-local data. While the program starts, the wrappers must
+ * not do that unless an allocation failed.
  */
 static __attribute__((noinline, cold)) void failed(void)
 {
@@ -117,8 +117,8 @@ int __wrap_asprintf(char **ret, const char *fmt, ...)
 }
 
 /*
- * Called instead of vasprintf() and asprintf() with _FORTIFY_SOURCE. @flag concerns %n, which krait
- * doesn't use.
+ * With _FORTIFY_SOURCE the compiler calls these two instead of vasprintf() and asprintf(). @flag
+ * concerns %n, which krait doesn't use.
  */
 int __wrap___vasprintf_chk(char **ret, int flag, const char *fmt, va_list ap)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * BLAKE2b (RFC 7693) with a result of 32 bytes and without a key: nobody can find two inputs with
- * the same result. It is faster than SHA-256 on CPUs without instructions for SHA-256.
+ * The hash function BLAKE2b (RFC 7693) with a result of 32 bytes and without a key. Nobody can find
+ * two inputs with the same result. It is faster than SHA-256 on CPUs without instructions for
+ * SHA-256.
  */
 #ifndef BASE_BLAKE2_H
 #define BASE_BLAKE2_H
@@ -13,7 +14,7 @@
 
 struct blake2 {
 	uint64_t h[8];
-	uint64_t bytes; /* how many bytes were hashed so far; those in .block aren't */
+	uint64_t bytes; /* how many bytes were hashed so far, without those in .block */
 	size_t n;	/* how many bytes of .block wait to be hashed */
 	uint8_t block[BLAKE2_BLOCK];
 };

@@ -9,7 +9,7 @@
 
 #include "base/nomem.h"
 
-/* Builds with a sanitizer, in which the tests run. */
+/* CHECKED is defined in builds with AddressSanitizer, in which the tests run. */
 #if defined(__SANITIZE_ADDRESS__)
 #define CHECKED
 #elif defined(__has_feature)
@@ -19,7 +19,7 @@
 #endif
 
 static _Thread_local char message[1024];
-/* what the message is about, and which: see err_of(); .what is NULL for other messages */
+/* what err_of() was told about the message; .what is NULL if another function set the message */
 static _Thread_local struct {
 	const char *what;
 	char which[256];

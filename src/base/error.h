@@ -23,23 +23,32 @@ int err_set(int code, const char *fmt, ...) _printf_(2, 3);
 int err_sys(int code, const char *fmt, ...) _printf_(2, 3);
 
 /*
- * As err_set(), for something that the user chose or has to choose, by an option whose name this
- * room doesn't know. @what says in the room's own words what it is, such as "value"; the string
- * lives as long as the program. @which is the user's choice, or NULL. The command line adds the
- * option, and what to do (src/cli/advice.c).
+ * As err_set(), for an error about something that the user chose or has to choose by an option. The
+ * caller doesn't know the option's name. @what says in the caller's words what was chosen, such as
+ * "value"; the string lives as long as the program. @which is the user's choice, or NULL. The
+ * command line adds the option, and what to do (src/cli/advice.c).
  */
 int err_of(const char *what, const char *which, int code, const char *fmt, ...) _printf_(4, 5);
 
-/* What this thread's last message is about; NULL if err_of() didn't set it. @which is never NULL. */
+/*
+ * Returns the @what of the err_of() that set this thread's last message; NULL if another function
+ * set it. Sets *@which to err_of()'s @which, or to "" if that was NULL.
+ */
 const char *err_subject(const char **which);
 
-/* Puts "fmt: " before the present message, and keeps what it is about; returns @code. */
+/*
+ * Puts the formatted text and ": " before this thread's message. The result of err_subject() stays.
+ * Returns @code.
+ */
 int err_wrap(int code, const char *fmt, ...) _printf_(2, 3);
 
 /* This thread's last message, never NULL; valid until the next err_*() call in this thread. */
 const char *err_msg(void);
 
-/* @msg without "@subject: " at its beginning, for a sentence that begins with @subject anyway. */
+/*
+ * Returns @msg without "@subject: " at its beginning, for a caller whose sentence names @subject
+ * itself.
+ */
 const char *err_about(const char *msg, const char *subject);
 
 #endif

@@ -78,7 +78,10 @@ static bool equal(const struct intern *t, uint32_t id, const void *key, size_t n
 	return have == n && memcmp(at, key, n) == 0;
 }
 
-/* Doubles the slots at 3/4 load; 32 bits of hash are kept, which is enough for 2^32 slots. */
+/*
+ * Doubles the number of slots when 3/4 of them are used. A slot keeps 32 bits of its item's hash,
+ * which are enough for 2^32 slots.
+ */
 static int grow_slots(struct intern *t)
 {
 	size_t size = t->n_slots ? t->n_slots * 2 : 64;
@@ -104,7 +107,10 @@ static int grow_slots(struct intern *t)
 	return 0;
 }
 
-/* Room for @n bytes that never move, aligned to 4; a big item gets a block of its own. */
+/*
+ * Returns room for @n bytes, aligned to 4, which never moves. A big item gets a block of its own.
+ * NULL: out of memory.
+ */
 static uint8_t *arena_alloc(struct intern *t, size_t n)
 {
 	size_t block = n > ARENA_BLOCK / 4 ? n : ARENA_BLOCK;

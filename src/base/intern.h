@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Interning: equal bytes get the same id. Ids are dense from 1, below 2^31, in first-use order.
- * Items never move: a pointer to one stays valid as long as the table. An item takes 8 to 16 bytes
- * beside its own bytes. The hash is seeded per table, so that nobody can write a file whose items
- * collide.
+ * Interning: equal bytes get the same id. Ids count from 1 in the order of first use, and stay
+ * below 2^31. Items never move, so a pointer to an item stays valid as long as the table. Beside
+ * its own bytes an item takes 11 to 21 bytes in the slots, and 13 to 16 more if items have any
+ * length. Each table has its own random seed for its hash, so that nobody can write a file whose
+ * items collide.
  */
 #ifndef BASE_INTERN_H
 #define BASE_INTERN_H
@@ -19,26 +20,39 @@ struct intern {
 	struct intern_slot {
 		uint32_t hash, id; /* .id is 0 in a free slot */
 	} * slots;
-	size_t n_slots;	      /* number of .slots: 0 or a power of two */
-	VEC(uint8_t *) items; /* blocks of items; if items have any length: of pointers to items */
-	VEC(uint8_t *) arena; /* for items of any length: blocks that hold their bytes */
-	/* free bytes, from .arena_at on, at the end of the last block that several items share */
+	size_t n_slots; /* number of .slots: 0 or a power of two */
+	/* blocks of items, or of pointers to items if items have any length */
+	VEC(uint8_t *) items;
+	VEC(uint8_t *) arena; /* blocks that hold the bytes of items of any length */
+	/*
+	 * how many bytes are free, from .arena_at on, at the end of the last block that several
+	 * items share
+	 */
 	size_t arena_left;
 	uint8_t *arena_at;
-	size_t bytes; /* all memory that the table holds, except the slots */
+	size_t bytes; /* size of all blocks in .items and .arena */
 };
 
-/* @size: bytes of every item (compared whole: zero the padding), or 0 for items of any length. */
+/*
+ * @size: bytes of every item, or 0 for items of any length. Items are compared whole, so their
+ * padding must be zero.
+ */
 void intern_init(struct intern *t, size_t size);
 void intern_fini(struct intern *t);
 
-/* Frees the slots (8 to 16 bytes an item) when no more items will be put. */
+/* Frees the slots. No item may be put into the table afterwards. */
 void intern_freeze(struct intern *t);
 
-/* The id of the item with @key's @n bytes (n is ignored for fixed sizes); 0: out of memory. */
+/*
+ * Returns the id of the item that has the @n bytes at @key, and adds the item if it is new. @n is
+ * ignored if all items have one size. 0: out of memory, or too many items or bytes.
+ */
 uint32_t intern_put(struct intern *t, const void *key, size_t n);
 
-/* The item's bytes, @id from 1 to t->n; items of any length are NUL-terminated. *n may be NULL. */
+/*
+ * Returns the bytes of item @id (1 to t->n), and their number in *@n unless @n is NULL. Items of
+ * any length are NUL-terminated.
+ */
 const void *intern_get(const struct intern *t, uint32_t id, size_t *n);
 
 /* As intern_get(), for loops over millions of items of @size bytes each: @id isn't checked. */

@@ -34,8 +34,8 @@ bool map_del(struct map *m, uint64_t key);
 void map_clear(struct map *m);
 
 /*
- * The first slot with an entry at or after slot number @i, or NULL; iterate with i = slot -
- * m->slots + 1.
+ * Returns the first slot with an entry at or after slot number @i, or NULL. To iterate, pass slot -
+ * m->slots + 1 as the next @i.
  */
 struct map_slot *map_next(const struct map *m, size_t i);
 

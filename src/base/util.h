@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Small things every room needs: attributes, array sizes, min/max, integer rounding. */
+/* Small things that all code needs: attributes, array sizes, MIN and MAX, comparing strings. */
 #ifndef BASE_UTIL_H
 #define BASE_UTIL_H
 

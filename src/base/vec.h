@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Growing arrays. VEC(T) is a struct { T *v; size_t n, cap; }; zero-initialised is empty. The
- * elements move when it grows: keep indices, not pointers.
+ * Growing arrays. VEC(T) is a struct { T *v; size_t n, cap; }. A zero-initialised one is empty. The
+ * elements move when the array grows, so keep indices, not pointers.
  */
 #ifndef BASE_VEC_H
 #define BASE_VEC_H

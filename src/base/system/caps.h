@@ -19,8 +19,8 @@
 #define CAPS_IDS (CAPS_BIT(CAP_SETUID) | CAPS_BIT(CAP_SETGID))
 
 /*
- * Gives up, for good, all capabilities but CAPS_BPF, CAPS_READ and CAPS_IDS, and takes these out of
- * effect.
+ * Gives up for good all capabilities except CAPS_BPF, CAPS_READ and CAPS_IDS. Those stay permitted,
+ * but aren't in effect until caps_raise().
  */
 void caps_rest(void);
 

@@ -21,14 +21,14 @@ static inline uint64_t timespec_ns(struct timespec t)
 uint64_t clock_ns(clockid_t id);
 
 /*
- * The shift of CLOCK_MONOTONIC in the time namespace of process @pid. 0; -errno: the process is
- * gone, or its shift can't be found.
+ * Finds the shift of CLOCK_MONOTONIC in the time namespace of process @pid. Returns 0, or -errno if
+ * the process is gone or its shift can't be found.
  */
 _must_use_ int clock_shift_of(pid_t pid, int64_t *ret_ns);
 
 /*
- * The shift of CLOCK_MONOTONIC, in ns, in the text of timens_offsets (time_namespaces(7)), 0 if
- * none.
+ * Reads the shift of CLOCK_MONOTONIC from the text of timens_offsets (time_namespaces(7)). Returns
+ * it in ns, or 0 if the text has none.
  */
 int64_t clock_shift_parse(const char *text);
 

@@ -16,7 +16,7 @@
 
 #define NAME "krait-far-"
 #define LINK "/memfd:"
-/* the most bytes of what a memory file's name has before its number; the secret is in it */
+/* room for the beginning of a memory file's name: NAME and the secret, before the file's number */
 #define NAME_BYTES  64
 #define BLOCK_BYTES ((uint64_t)4 << 10)
 #define RUN_BLOCKS  32 /* how many blocks of a far file are fetched at once */
@@ -47,9 +47,10 @@ static struct {
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /*
- * False: @fd isn't far. The number is part of the memory file's name, so that closing the
- * descriptor needs no bookkeeping. The name also holds a secret: a target may give any name to a
- * memory file of its own, and krait opens what targets map.
+ * Finds the number of the far file that @fd stands for. False: @fd stands for none. The number is
+ * part of the memory file's name, so that closing the descriptor needs no bookkeeping. The name
+ * also holds a secret, because a target may give any name to a memory file of its own, and krait
+ * opens what targets map.
  */
 static bool number_of(int fd, uint64_t *ret)
 {

@@ -2,10 +2,10 @@
 /*
  * Files whose file system may never answer: FUSE with a program that hangs, or a server that is
  * gone. A thread that opens, reads or even closes such a file may hang for ever, and then krait
- * can't end. So krait's own descriptor is that of an empty file in memory, and a child holds the
- * real file open (proc/files/keeper.h). The functions here ask the child. If the file system
- * doesn't answer the child in time, they return an error. For every other descriptor far_pread()
- * and far_stat() are pread() and fstat().
+ * can't end. So krait's own descriptor is that of an empty file in memory, and a child process of
+ * krait holds the real file open (proc/files/keeper.h). The functions here ask the child. If the
+ * file system doesn't answer the child in time, they return an error. For every other descriptor
+ * far_pread() and far_stat() are pread() and fstat().
  */
 #ifndef BASE_FAR_H
 #define BASE_FAR_H
@@ -16,8 +16,9 @@
 #include "base/util.h"
 
 /*
- * How to reach the real files, each by the number that far_new() was given for it. read: all bytes
- * of the range that the file has (0 at its end), or -errno. stat: 0 or -errno.
+ * How to reach the real files. @number is the one that far_new() was given for the file. read:
+ * reads all bytes that the file has in the range, and returns their number (0 at the file's end) or
+ * -errno. stat: 0 or -errno.
  */
 struct far_ops {
 	ssize_t (*read)(uint64_t number, void *bytes, size_t n, uint64_t offset);
@@ -25,8 +26,8 @@ struct far_ops {
 };
 
 /*
- * Returns a descriptor that stands for a file of @bytes bytes, which @ops know as @number; or
- * -errno. Every call must pass the same @ops: those of the first call are used for all files.
+ * Returns a descriptor that stands for a file of @bytes bytes, or -errno. @ops know the file as
+ * @number. Every call must pass the same @ops: those of the first call are used for all files.
  */
 _must_use_ int far_new(const struct far_ops *ops, uint64_t number, uint64_t bytes);
 
@@ -41,16 +42,17 @@ ssize_t far_pread(int fd, void *bytes, size_t n, off_t offset);
 _must_use_ int far_stat(int fd, struct stat *ret);
 
 /*
- * For libraries that read a descriptor themselves: returns the descriptor of a copy of the file,
- * which far_fetch() fills. Its bytes take memory until far_drop(). -EINVAL: @fd isn't far, use @fd
- * itself; or another -errno.
+ * For libraries that read a descriptor themselves: returns the descriptor of a copy of the file, or
+ * -errno. far_fetch() fills the copy, whose bytes take memory until far_drop(). -EINVAL: @fd
+ * doesn't stand for a far file, so the library can use @fd itself.
  */
 _must_use_ int far_copy(int fd);
 void far_drop(int copy); /* Frees @copy; negative: there is no copy. */
 
 /*
- * If @fd is a copy: fills its @n bytes at @offset, as far as the file has them. If @fd is the
- * descriptor of an ordinary file, nothing needs filling. False: the bytes couldn't be fetched.
+ * If @fd is a copy by far_copy(), fills its @n bytes at @offset, as far as the file has them. If
+ * @fd is the descriptor of an ordinary file, nothing needs filling. False: the bytes couldn't be
+ * fetched.
  */
 _must_use_ bool far_fetch(int fd, uint64_t offset, uint64_t n);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Messages for the user. Each room sends them where it does its work; the program decides whether
- * and where they are shown (the command line: src/cli/words.h). Without log_set_sink() nobody sees
+ * Messages for the user. The code that does the work sends them; the program decides whether and
+ * where they are shown (the command line: src/cli/words.h). Without log_set_sink() nobody sees
  * them. Levels: -q errors and warnings only, default notes, -v details, -vv everything. The level
  * and the sink are global: they are the same for all threads.
  */
@@ -16,14 +16,14 @@ void log_set_level(enum log_level level);
 enum log_level log_level(void);
 
 /*
- * Shows messages, called in any thread. @text is one line without characters that a terminal would
- * obey (base/text/visible.h).
+ * Shows messages. Any thread may call these functions. @text is one line without characters that a
+ * terminal would obey (base/text/visible.h).
  */
 struct log_sink {
 	void (*say)(enum log_level level, const char *text);
 	/*
-	 * Shows, in one line, what krait does now, in place of the progress line before. NULL:
-	 * krait no longer does that.
+	 * Shows in one line what krait does now, in place of the last progress line. NULL: that
+	 * work is over.
 	 */
 	void (*progress)(const char *text);
 };

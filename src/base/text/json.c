@@ -8,8 +8,8 @@
 typedef void (*put_fn)(void *to, const char *s, size_t n);
 
 /*
- * Reads the next character. True: it may be written unescaped. A character that a terminal would
- * obey may not.
+ * Reads the next character. True: it may be written unescaped. Characters that a terminal would
+ * obey must be escaped.
  */
 static bool is_plain(const char **s, unsigned *c)
 {

@@ -277,8 +277,8 @@ int json_in_scaled(struct json_in *in, int times, int64_t *ret)
 }
 
 /*
- * Steps over a number, true, false, null, NaN or Infinity. The word isn't checked; what follows
- * shows whether it ended.
+ * Steps over a number, true, false, null, NaN or Infinity. Only its letters are checked, not which
+ * word it is.
  */
 static int skip_word(struct json_in *in)
 {

@@ -20,7 +20,10 @@ struct json_in {
 	bool lenient;
 };
 
-/* @s stays the caller's, and stays valid as long as @in is used. */
+/*
+ * Begins to read the @n bytes at @s, which stay the caller's and must be valid as long as @in is
+ * used.
+ */
 void json_in_init(struct json_in *in, const char *s, size_t n);
 
 /* All functions below return -EINVAL + message if the text isn't what they expect. */
@@ -28,10 +31,16 @@ void json_in_init(struct json_in *in, const char *s, size_t n);
 /* Steps into an object ('{') or a list ('['). */
 _must_use_ int json_in_enter(struct json_in *in, char open);
 
-/* Reads the next key of an object; its value follows. 1, or 0 after the }. @key is overwritten. */
+/*
+ * Reads the next key of an object into @key, which is overwritten. Returns 1, and the key's value
+ * is to be read next; or 0 if the object has ended.
+ */
 _must_use_ int json_in_key(struct json_in *in, struct str *key);
 
-/* Tells whether another item of the list follows: 1, or 0 after the closing ]. */
+/*
+ * Tells whether another item of the list follows. Returns 1, and the item is to be read next; or 0
+ * if the list has ended.
+ */
 _must_use_ int json_in_item(struct json_in *in);
 
 /*
@@ -48,7 +57,7 @@ _must_use_ int json_in_integer(struct json_in *in, int64_t *ret);
  */
 _must_use_ int json_in_scaled(struct json_in *in, int times, int64_t *ret);
 
-/* Skips any value. NaN, Infinity and -Infinity too, because Python writes them. */
+/* Skips any value, also NaN, Infinity and -Infinity, which Python writes. */
 _must_use_ int json_in_skip(struct json_in *in);
 
 /* Checks that only blanks follow the value that was read. */

@@ -9,8 +9,8 @@
 enum { NEAREST_MOST = 3 };
 
 /*
- * Distance of two words: letters added, lost, changed or swapped. UINT32_MAX for words over 31
- * letters.
+ * The distance of two words: how many letters were added, lost, changed, or swapped with the next
+ * one. UINT32_MAX for words over 31 letters.
  */
 unsigned int word_distance(const char *a, const char *b);
 
@@ -35,8 +35,8 @@ void nearest_fini(struct nearest *n);
 void nearest_add(struct nearest *n, const char *word, const char *shown);
 
 /*
- * Appends "; near it: json.loads, json.load". With @any, if none is near: "; there is, for example,
- * a, b".
+ * Appends the nearest words, as in "; near it: json.loads, json.load". If no word is near and @any
+ * is set, appends some words: "; there is, for example, a, b".
  */
 void nearest_words(const struct nearest *n, bool any, struct str *b);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A growing byte string, always NUL-terminated (the NUL isn't counted). Zero-initialised is empty
- * (then .s is NULL: use str_cstr()). A failed allocation is remembered in .failed, so that a chain
- * of appends is checked once, at its end.
+ * A growing byte string, always NUL-terminated (the NUL isn't counted). A zero-initialised struct
+ * is the empty string. Its .s is NULL, so read it with str_cstr(). A failed allocation is
+ * remembered in .failed, so that a chain of appends is checked once, at its end.
  */
 #ifndef BASE_STR_H
 #define BASE_STR_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Names come from target processes and files and may hold anything; formats want UTF-8. Invalid
+ * Names come from target processes and files and may hold anything, but formats want UTF-8. Invalid
  * bytes become U+FFFD, one for each maximal part of a sequence (Unicode 15, section 3.9, as Python
- * and browsers do); so does NUL, which C strings can't hold.
+ * and browsers do). NUL becomes U+FFFD too, because C strings can't hold it.
  */
 #ifndef BASE_UTF8_H
 #define BASE_UTF8_H
@@ -15,7 +15,10 @@ size_t utf8_valid(const char *s, size_t n);
 /* How many bytes the valid character has that @s begins with, 0 if @s doesn't begin with one. */
 size_t utf8_valid_one(const char *s, size_t n);
 
-/* The number of bytes at @s, where utf8_valid() stopped, that one U+FFFD stands for; @n > 0. */
+/*
+ * Returns how many bytes at @s, the place where utf8_valid() stopped, one U+FFFD stands for. @n
+ * isn't 0.
+ */
 size_t utf8_invalid(const char *s, size_t n);
 
 /* Appends the @n bytes at @s to @out, with U+FFFD in place of invalid UTF-8 and of NUL. */

@@ -119,7 +119,7 @@ static ssize_t filter_write(void *filter, const char *s, size_t n)
 		f->kept[f->n++] = s[i];
 		pass(f, false);
 	}
-	/* The target stream is flushed here, because fflush() of this stream doesn't flush it. */
+	/* @f->to is flushed here, because fflush() of this stream doesn't flush it. */
 	return fflush(f->to) || ferror(f->to) ? 0 : (ssize_t)n;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Which characters may be shown to people. Names come from target processes and files, and a
- * terminal obeys some characters instead of showing them. This is the one list of those. Whatever
- * goes to a terminal has '?' in their place.
+ * terminal obeys some characters instead of showing them. The only list of those characters is
+ * here. Whatever goes to a terminal has '?' in their place.
  */
 #ifndef BASE_VISIBLE_H
 #define BASE_VISIBLE_H
@@ -27,8 +27,8 @@ uint32_t visible_next(const char **s, bool *shown);
 void visible_in_place(char *s);
 
 /*
- * A stream that writes to @to and puts '?' in place of what can't be shown, newlines and tabs
- * aside. fclose() doesn't close @to. NULL if there is no memory.
+ * Returns a stream that writes to @to, with '?' in place of what can't be shown. Newlines and tabs
+ * are kept. fclose() of the stream doesn't close @to. NULL if there is no memory.
  */
 FILE *visible_stream(FILE *to);
 

@@ -1,31 +1,35 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Bounds of work whose size a target chooses. A slice bounds one stretch of work of one thread:
- * loops over what a file or a process lays out spend from it. A slice counts work, not time, so
- * that a slow machine understands the same files. A budget bounds the CPU time that one process,
- * one user, or all of them together may cost over a recording.
+ * Bounds of work whose size a target chooses. A slice bounds the work of one thread between two
+ * points in the code. Loops over the contents of a file, or of a process's memory, take their work
+ * from it. A slice counts work, not time, so that a slow machine reads as much of a file as a fast
+ * one. A budget bounds the CPU time that one process, one user, or all of them together may cost
+ * over a recording.
  */
 #ifndef BASE_SLICE_H
 #define BASE_SLICE_H
 
 #include "base/util.h"
 
-/* Each WORK_* is a number of ns: at most what this work takes on a common machine of today. */
+/* Each WORK_* is the most time, in ns, that such work takes on a common machine of today. */
 #define SLICE_MS    1000000ull
 #define WORK_BYTE   1  /* the work of reading and checking one byte */
 #define WORK_SYMBOL 16 /* the work of checking a symbol, or another entry of a table */
 /* the work of decoding one byte of machine code (unwind/prove/code_rows.h) */
 #define WORK_CODE 25
 #define WORK_CALL 1000 /* the work of a system call that reads something small */
-#define WORK_SORT 64   /* the work of sorting up to a million entries, for each of them */
+#define WORK_SORT 64   /* the work of sorting up to a million entries, divided by their number */
 
 /*
- * Bounds the work of one thread from slice_begin() to slice_end(). The caller provides its memory.
+ * Bounds the work of one thread from slice_begin() to slice_end(). The caller provides the memory
+ * of this struct.
  */
 struct slice {
 	uint64_t left;
 	uint64_t memory; /* bytes that may still be allocated until the end of the slice */
-	/* the slice around this one, from which the same work and memory are spent; NULL: none */
+	/*
+	 * the slice around this one, from which the same work and memory are taken too; NULL: none
+	 */
 	struct slice *outer;
 	bool cut; /* set when something was left out because the slice was spent */
 };
@@ -45,12 +49,12 @@ void slice_end(struct slice *s);
 /*
  * Takes @work from the thread's slice, before the work is done. False: less is left, and the caller
  * leaves this work out; smaller work may still be possible. A job that nobody waits for any more
- * (worker_cancelled()) has no work left. True where no slice was begun.
+ * (worker_cancelled()) has no work left. True if the thread has begun no slice.
  */
 bool slice_spend(uint64_t work);
 
 /*
- * Limits how many bytes may be allocated in the slice for what a file lays out. Freeing gives
+ * Limits how many bytes may be allocated in the slice for the contents of a file. Freeing gives
  * nothing back.
  */
 void slice_limit_memory(struct slice *s, uint64_t bytes);
@@ -73,7 +77,7 @@ struct budget {
 
 struct budget_limit {
 	uint64_t burst_ns;
-	unsigned share; /* the share of passing time, as one part in so many: 20 means 5 % */
+	unsigned share; /* the share of passing time, as a divisor: 20 means 5 % */
 };
 
 bool budget_is_left(const struct budget *b, struct budget_limit limit, uint64_t now_ns);
@@ -81,8 +85,8 @@ bool budget_is_left(const struct budget *b, struct budget_limit limit, uint64_t 
 uint64_t budget_due_ns(const struct budget *b, struct budget_limit limit);
 void budget_spend(struct budget *b, uint64_t now_ns, uint64_t ns);
 /*
- * As budget_spend(), for a budget that is checked against @limit only. However long nothing was
- * spent, at most @limit's burst may then be spent at once.
+ * As budget_spend(), for a budget that is never checked against another limit than @limit. Time in
+ * which nothing is spent doesn't add up: at most @limit's burst may be spent at once.
  */
 void budget_spend_only(struct budget *b, struct budget_limit limit, uint64_t now_ns, uint64_t ns);
 

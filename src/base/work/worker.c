@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Runs jobs on two threads, each with its queue; see worker.h. */
+/*
+ * Runs jobs in two lanes, one for urgent jobs and one for all others. Each has its own queue and
+ * threads; see worker.h.
+ */
 #include "base/work/worker.h"
 
 #include <errno.h>
@@ -33,7 +36,7 @@ struct slot {
 	_Atomic(const char *) step;
 };
 
-/* A queue of jobs, which run one after another. */
+/* A queue of jobs and the threads that run them: one thread, and another whenever all are stuck. */
 struct lane {
 	struct worker *worker;
 	struct slot slots[LANE_THREADS];
@@ -241,9 +244,9 @@ static void *work(void *arg)
 	struct worker *w = l->worker;
 
 	/*
-	 * The main thread's priority is raised, so that it drains in time. Linux keeps priorities
-	 * per thread, and a new thread inherits it: that is right for urgent jobs, too much for the
-	 * others.
+	 * The main thread's priority is raised, so that it empties the kernel's ring buffers in
+	 * time. Linux keeps priorities per thread, and a new thread inherits the raised priority.
+	 * That is right for urgent jobs, but too much for other jobs.
 	 */
 	if (l != &w->lane[0])
 		(void)setpriority(PRIO_PROCESS, 0, 0);

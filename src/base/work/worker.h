@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Threads beside the main one, for work that would keep the main thread from draining the rings:
- * one for urgent jobs, one for the others. Each runs its jobs one after another. Whatever a job may
- * touch belongs to its thread until the job is taken back. A thread starts with its first job. It
- * has the rights that krait has then, and no signal is delivered to it. A job that takes longer
- * than a second, maybe for ever, doesn't keep the others waiting: another thread goes on with them,
- * except with those of that job's group. Jobs have no capabilities in effect but those that they
- * raise (caps.h).
+ * Threads beside the main one, for work that would keep the main thread from emptying the kernel's
+ * ring buffers in time: one thread for urgent jobs, one for all other jobs. Each runs its jobs one
+ * after another. Whatever a job may touch belongs to the job's thread until the job is taken back.
+ * A thread starts with its first job. It has the rights that krait has then, and no signal is
+ * delivered to it. If a job takes longer than a second, maybe for ever, another thread goes on with
+ * the waiting jobs, except those that may hang for the same reason (worker_job.group). Jobs have no
+ * capabilities in effect except those that they raise (caps.h).
  */
 #ifndef BASE_WORKER_H
 #define BASE_WORKER_H
@@ -58,9 +58,9 @@ unsigned worker_count(struct worker *w);
 bool worker_wait(struct worker *w, int ms);
 
 /*
- * The running job, of several the one that has run longest; NULL: none. @step: what the job says
- * that it does, NULL if it says nothing. The job still belongs to its thread, but the pointer stays
- * valid until the caller takes jobs back.
+ * Returns the running job; of several, the one that has run longest. NULL: no job runs. Sets *@step
+ * to what the job says that it does, or to NULL if it says nothing. The job still belongs to its
+ * thread, but the pointer stays valid until the caller takes jobs back.
  */
 struct worker_job *worker_running(struct worker *w, const char **step);
 
@@ -88,8 +88,9 @@ bool worker_is_job(void);
 void worker_step(const char *words);
 
 /*
- * A job calls these two around its use of what the worker's owner frees after worker_abandon(),
- * which waits for worker_leave(). False: the owner may have freed it already.
+ * For a job that uses data which the worker's owner frees after worker_abandon(). The job calls
+ * worker_enter() before that use and worker_leave() after it, and worker_abandon() waits for
+ * worker_leave(). False: the data may have been freed already; don't call worker_leave().
  */
 _must_use_ bool worker_enter(void);
 void worker_leave(void);
