@@ -15,7 +15,7 @@
 #define MAX_ANCESTORS 64
 
 /*
- * A number in an environment variable that only sudo is trusted to set; false if it isn't a number.
+ * Reads the number in environment variable @variable, which sudo has set. False: it isn't a number.
  */
 static bool number_from(const char *variable, unsigned int *ret)
 {
@@ -32,7 +32,9 @@ static bool number_from(const char *variable, unsigned int *ret)
 	return true;
 }
 
-/* Reads one line of /proc/PID/status, without its name; false if there is none. */
+/*
+ * Reads the line of /proc/PID/status that begins with @name, without @name. False: there is none.
+ */
 static bool status_line(pid_t pid, const char *name, char *line, size_t size)
 {
 	char path[64];
@@ -67,8 +69,8 @@ static pid_t find_ancestor(bool (*test)(pid_t pid, const void *arg), const void 
 }
 
 /*
- * Does process @pid run entirely as the user @arg? sudo doesn't, because it is setuid; its groups
- * are root's, so they aren't of use.
+ * Does process @pid run entirely as the user @arg? The process of sudo doesn't, because it is
+ * setuid. Its groups are root's and wouldn't be of use.
  */
 static bool is_users(pid_t pid, const void *arg)
 {

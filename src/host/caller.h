@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The user behind this run of krait, if that isn't the user it runs as: `sudo krait record -- cmd`
- * runs cmd as the user who called sudo, with that user's groups and environment, and krait's files
- * are theirs. Also the environment as it was typed, because krait itself has less of it: sudo
- * clears it, and the C library removes LD_LIBRARY_PATH and the like from a program with file
- * capabilities.
+ * The user who called krait, if krait runs as another user. `sudo krait record -- cmd` runs cmd as
+ * the user who called sudo, with that user's groups and environment, and krait's files belong to
+ * that user. Here is also the environment that this user had, because krait itself gets only a part
+ * of it: sudo clears the environment, and the C library removes LD_LIBRARY_PATH and the like from a
+ * program with file capabilities.
  */
 #ifndef HOST_CALLER_H
 #define HOST_CALLER_H
@@ -19,15 +19,16 @@ struct caller {
 	uid_t uid;
 	gid_t gid;
 	gid_vec groups;
-	/* the caller's environment; empty: that of krait itself is right */
+	/* the caller's environment; empty: it is krait's own */
 	struct environment env;
 };
 
 /*
  * Finds out who the caller is. With sudo (SUDO_UID set, real user root) the groups come from the
  * nearest ancestor process of that user, else from /etc/group. The environment comes from sudo's
- * own process, else from /etc/passwd. Variables that krait was given after that (`sudo A=b krait
- * ...`) stay. 0, or -errno + message: the caller can't be found out, and nothing may be run.
+ * own process, else from /etc/passwd. krait's own variables are added (`sudo A=b krait ...`),
+ * except those that sudo sets. 0, or -errno + message: the caller can't be found out, and nothing
+ * may be run.
  */
 _must_use_ int caller_find(struct caller *c);
 void caller_fini(struct caller *c);
@@ -36,8 +37,8 @@ void caller_fini(struct caller *c);
 int caller_become(void *caller);
 
 /*
- * Returns with whose rights a file is opened for the caller. Call it only if .other is set. Borrows
- * .groups.
+ * Returns the caller's ids, with whose rights a file can be opened. Call this only if .other is
+ * set. The result borrows .groups.
  */
 struct opener caller_opener(const struct caller *c);
 

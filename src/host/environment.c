@@ -8,7 +8,7 @@
 #include "base/text/str.h"
 #include "host/users.h"
 
-/* the most bytes that are read: the kernel allows all strings a quarter of the stack, 2 MiB */
+/* the most bytes that are read; the kernel allows fewer: a quarter of the stack, 2 MiB */
 #define MAX_BYTES (4u << 20)
 
 /* Variables that sudo sets for its command; krait wants the caller's own values of them. */

@@ -22,9 +22,9 @@ void environment_fini(struct environment *e);
 _must_use_ int environment_of_process(struct environment *e, pid_t pid);
 
 /*
- * Gets krait's own environment as krait got it, including what the C library removes in a program
- * with file capabilities: the kernel leaves that text on the stack (glibc's unsecvars: LD_*,
- * GLIBC_TUNABLES, TMPDIR, ...).
+ * Reads krait's own environment from the stack, where the kernel put it. There it still has the
+ * variables that the C library removes in a program with file capabilities (glibc's unsecvars:
+ * LD_*, GLIBC_TUNABLES, TMPDIR, ...).
  */
 _must_use_ int environment_original(struct environment *e);
 
@@ -37,7 +37,7 @@ _must_use_ int environment_of_user(struct environment *e, uid_t uid);
 /* Adds krait's own variables to @e, except those that sudo sets (PATH, HOME, SUDO_*, ...). */
 _must_use_ int environment_add_own(struct environment *e);
 
-/* Sets @entry, "NAME=value", or adds it, as a copy; the NULL stays at the end. */
+/* Adds a copy of @entry, "NAME=value", or puts it in the place of the entry with that name. */
 _must_use_ int environment_set(struct environment *e, const char *entry);
 
 /* Returns the value of variable @name, or NULL. */

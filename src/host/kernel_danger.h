@@ -16,7 +16,7 @@
 
 struct kernel_version {
 	unsigned int major, minor, patch;
-	bool patch_known; /* the patch level is known; false: .patch is a distribution's 0 */
+	bool patch_known; /* false: the patch level isn't known, and .patch is 0 */
 };
 
 /*

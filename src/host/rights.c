@@ -175,7 +175,7 @@ bool rights_is_own(uint32_t uid, uint32_t gid)
 	return uid == geteuid() && gid == getegid();
 }
 
-/* Reduces the permitted set to @keep, and the effective set to the same without @off. */
+/* Reduces the permitted capabilities to @keep, and the effective ones to @keep without @off. */
 static int keep_only(uint64_t keep, uint64_t off)
 {
 	_cleanup_cap_ cap_t have = cap_get_proc();
@@ -254,7 +254,8 @@ void rights_drop_for_child(void)
 }
 
 /*
- * Root becomes the owner, nobody else may write; only RIGHTS_GROUP may run the file if that exists.
+ * Makes root the owner of the file, and the only one who may write to it. If RIGHTS_GROUP exists,
+ * only root and that group may run the file.
  */
 static int set_mode(int fd, const char *path)
 {

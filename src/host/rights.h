@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What krait may do: the capabilities that it has and needs, and giving up the rest. The kernel
- * decides whose processes krait may look at: without CAP_SYS_PTRACE a process sees only its own
- * user's, and `krait doctor --grant` doesn't grant that one.
+ * decides which processes krait may look at. Without CAP_SYS_PTRACE these are only the processes of
+ * krait's own user, and `krait doctor --grant` doesn't grant that capability.
  */
 #ifndef HOST_RIGHTS_H
 #define HOST_RIGHTS_H
@@ -31,8 +31,8 @@ enum right_kind {
 
 struct rights {
 	/*
-	 * effective capabilities, as bits 1 << CAP_*; CAP_SYS_ADMIN counts as the capabilities that
-	 * were split from it
+	 * effective capabilities, as bits 1 << CAP_*; with CAP_SYS_ADMIN also those that were split
+	 * from it
 	 */
 	uint64_t effective;
 	uid_t uid; /* krait's real user id */
@@ -50,8 +50,8 @@ bool rights_have(const struct rights *r, int cap);
 size_t rights_missing(const struct rights *r, enum right_kind kind, struct str *ret);
 
 /*
- * Appends how a container gets the capabilities that are needed and missing, for Docker and for a
- * pod.
+ * Appends what gives a container the capabilities that are needed and missing: options of Docker,
+ * and the lines for a pod.
  */
 void rights_for_container(const struct rights *r, struct str *ret);
 
@@ -69,9 +69,9 @@ _must_use_ int rights_check(const struct rights *r);
 bool rights_may_see(int procdir);
 
 /*
- * May the user who runs krait know kernel addresses? They may if /proc/kallsyms shows them without
- * krait's file capabilities: to root, or to everybody, by kernel.kptr_restrict. 0, or -EPERM +
- * message.
+ * May the user who runs krait know kernel addresses? Yes if /proc/kallsyms shows them without
+ * krait's file capabilities. It shows them to root or to everybody, as kernel.kptr_restrict says.
+ * 0, or -EPERM + message.
  */
 _must_use_ int rights_kernel_addresses(const struct rights *r);
 
@@ -82,16 +82,16 @@ _must_use_ int rights_kernel_addresses(const struct rights *r);
 bool rights_is_own(uint32_t uid, uint32_t gid);
 
 /*
- * Gives up for good what isn't needed once programs and events are open. @as_caller: output is
- * written as the user who called sudo, so root's rights over file permissions go too. 0 or -errno +
- * message.
+ * Gives up for good the capabilities that krait doesn't need once its BPF programs and perf events
+ * are open. @as_caller: output is written as the user who called sudo, so root's rights over file
+ * permissions go too. 0 or -errno + message.
  */
 _must_use_ int rights_drop(bool as_caller);
 
 /*
- * Switches CAP_SYS_ADMIN on around code that opens events after rights_drop(), and off again. If
- * krait has this capability and perf_event_restricted() is true, rights_drop() only switches it
- * off.
+ * Switches CAP_SYS_ADMIN on or off, for code that opens perf events after rights_drop(). This does
+ * nothing if krait doesn't have the capability any more: rights_drop() keeps it, switched off, only
+ * if perf_event_restricted() is true.
  */
 void rights_for_events(bool on);
 
@@ -104,9 +104,9 @@ _must_use_ int rights_drop_for_files(void);
 
 /*
  * For a child before exec: empties the inheritable and ambient sets, so that nothing is passed on.
- * A user's child itself has no capability from now on. If krait's capabilities come from its file,
- * the kernel doesn't let the child's user look at the child before it execs, and with hidepid=2
- * krait couldn't see it in /proc. This function allows that look.
+ * A child that isn't root has no capability from now on. If krait's capabilities come from its
+ * file, the kernel doesn't let the child's user look at the child before it execs, and with
+ * hidepid=2 krait couldn't see the child in /proc. This function makes the child visible to both.
  */
 void rights_drop_for_child(void);
 

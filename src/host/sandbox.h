@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What a container takes away besides capabilities: a user namespace, a seccomp profile, a kernel
- * of its own (gVisor). Found by trying, so that the one thing that is missing can be named.
+ * of its own (gVisor). This is found out by trying, so that the one thing that is missing can be
+ * named.
  */
 #ifndef HOST_SANDBOX_H
 #define HOST_SANDBOX_H
@@ -19,7 +20,10 @@ struct sandbox_why {
 	const char *remedy;
 };
 
-/* @capable: krait has the capabilities, so a refusal comes from a seccomp profile. */
+/*
+ * Finds out why krait can't record in this container. @capable: krait has the capabilities that it
+ * needs, so if a system call is refused, a seccomp profile refuses it.
+ */
 void sandbox_why(bool capable, struct sandbox_why *ret);
 
 /*

@@ -24,7 +24,10 @@ static bool same_file(const char *a, const char *b)
 	return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* Tells whether krait is the only distribution in @site: environments of uv have no pip either. */
+/*
+ * Tells whether krait is the only distribution in @site. Environments that uv makes have no pip
+ * either.
+ */
 static bool has_krait_alone(const char *site)
 {
 	_cleanup_closedir_ DIR *d = opendir(site);

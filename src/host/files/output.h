@@ -2,9 +2,9 @@
 /*
  * The output file. A regular file is written without a name (O_TMPFILE; if the file system lacks
  * that, under a temporary name in the same directory) and gets its name at the end. So a full disk
- * or a kill leaves no half file, and never harms an older one. Its directory is found once, when
- * the file is opened (place.h says which symbolic links are followed); from then on the directory
- * is held open.
+ * or a kill leaves no half file, and never harms an older file of that name. The file's directory
+ * is found once, when the file is opened (place.h says which symbolic links are followed); from
+ * then on the directory is held open.
  */
 #ifndef HOST_OUTPUT_H
 #define HOST_OUTPUT_H
@@ -28,8 +28,9 @@ struct output {
 };
 
 /*
- * @path "-" is stdout, and so is the regular file that stdout leads to. If the file can't be
- * written, this fails, before anything is recorded. 0 or -errno + message.
+ * Opens the output @path. "-" stands for standard output, and so does the regular file that
+ * standard output leads to. This fails if the file can't be written, so that the user knows before
+ * anything is recorded. 0 or -errno + message.
  */
 _must_use_ int output_open(struct output *o, const char *path);
 

@@ -33,8 +33,8 @@ static const char *kind_of(mode_t mode)
 }
 
 /*
- * Is @name by a trusted owner? Everybody is trusted in a directory that not everybody may write to.
- * 0, or -EPERM + message.
+ * Checks that file @name in @dir has a trusted owner. If not everybody may write to the directory,
+ * every owner is trusted. 0, or -EPERM + message.
  */
 static int check_owner(int dir, const char *path, const char *name, const struct stat *st)
 {
@@ -108,8 +108,8 @@ static int take_text(struct walk *w, int fd)
 }
 
 /*
- * Is @fd a link in /proc? Some links there, to a process's open files and directories, only the
- * kernel can follow.
+ * Is @fd a link in /proc? Some links there can only be followed by the kernel: those to a process's
+ * open files and directories.
  */
 static bool is_of_proc(int fd)
 {
@@ -143,7 +143,7 @@ static int follow_in_proc(struct walk *w, const char *name)
 	return end_at(w, name, TAKE_FD(fd), &st);
 }
 
-/* Takes the next component off @w->rest. Slashes before it go too, those after it stay. */
+/* Takes the next component off @w->rest, with the slashes before it. The slashes after it stay. */
 static int next_name(struct walk *w, char name[static NAME_MAX + 1])
 {
 	size_t slashes = strspn(w->rest, "/"), n = strcspn(w->rest + slashes, "/");

@@ -6,7 +6,7 @@
  * A symbolic link is followed where the kernel follows it too. One more rule holds, whatever
  * fs.protected_symlinks says: in a directory that everybody may write to, only links of our own
  * user and of the directory's owner are followed. The kernel's rule concerns the last component of
- * a path, this one all components.
+ * a path, krait's rule all components.
  */
 #ifndef HOST_PLACE_H
 #define HOST_PLACE_H
@@ -31,17 +31,17 @@ struct place {
 #define PLACE_INIT ((struct place){.dir = -1, .fd = -1})
 
 /*
- * Finds where @path leads. @follow: a link as the last component is followed; else @st describes
+ * Finds where @path leads. @follow: a link as the last component is followed; else .st describes
  * the link itself. 0 or -errno + message. -ENOENT: a directory is missing (a missing file is fine);
- * -EISDIR: @path names a directory; -EPERM: this file's own rule forbids a link.
+ * -EISDIR: @path names a directory; -EPERM: krait's rule above forbids a link.
  */
 _must_use_ int place_find(struct place *p, const char *path, bool follow);
 
 /*
- * Opens the file at @p for writing. It isn't a regular file with a name of its own, but a FIFO, a
- * device, or an open file that was handed over. Nothing is created, and only a regular file is
- * truncated. In a directory that everybody may write to, a file that belongs neither to us nor to
- * the directory's owner isn't opened. Descriptor, or -errno + message.
+ * Opens the file at @p for writing. That file is a FIFO, a device, or an open file that was handed
+ * over (.handed). Nothing is created, and only a regular file is truncated. In a directory that
+ * everybody may write to, a file that belongs neither to us nor to the directory's owner isn't
+ * opened. Descriptor, or -errno + message.
  */
 _must_use_ int place_open(const struct place *p, const char *path);
 

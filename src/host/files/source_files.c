@@ -18,8 +18,9 @@
 enum {
 	MAX_PATHS = 1 << 16, /* the most paths that are noted: a program could name any number */
 	MAX_MET = 1 << 20,
-	MAX_COMPARED = 4 << 20, /* the most bytes of a file; longer ones aren't shown */
-	MAX_TEXT = 8 << 20,	/* the most bytes of source text from memory of processes */
+	/* the most bytes of a file that is compared with another one; a longer one isn't shown */
+	MAX_COMPARED = 4 << 20,
+	MAX_TEXT = 8 << 20, /* the most bytes of source text from memory of processes */
 };
 
 /* A source file as one process named it. */
@@ -152,7 +153,10 @@ static int64_t to_wall_ns(uint64_t boot_ns)
 	return (int64_t)(wall - clock_ns(CLOCK_BOOTTIME) + boot_ns);
 }
 
-/* Notes who names the file. -ESRCH: the process has ended, or its pid is another's by now. */
+/*
+ * Notes the owner of the process that names the file. -ESRCH: the process has ended, or its pid
+ * belongs to another process by now.
+ */
 static int look(struct source_files *f, struct named_file *file, const struct met *m,
 		const char *path)
 {
@@ -210,8 +214,9 @@ void source_files_met(struct source_files *f, uint32_t tgid, uint64_t start_boot
 }
 
 /*
- * May the caller see the memory of this process? Users may see that of their own processes, root
- * that of any if it asks for it. 0; -EPERM; -ESRCH.
+ * May the caller see the memory of process @m->tgid? Users may see the memory of their own
+ * processes, and root that of any process if it asks for that. 0: yes; -EPERM: no; -ESRCH: the
+ * process is gone.
  */
 static int may_see_memory(const struct source_rules *r, const struct met *m)
 {
@@ -262,7 +267,7 @@ void source_files_met_text(void *files, uint32_t tgid, const char *path, const s
 	file->textless |= !text->n;
 	if (!text->n)
 		return;
-	if (file->text.n) { /* the text is another process's */
+	if (file->text.n) { /* a text is there already, from another process */
 		file->several |=
 			file->text.n != text->n || memcmp(file->text.s, text->s, text->n) != 0;
 		return;
@@ -271,7 +276,7 @@ void source_files_met_text(void *files, uint32_t tgid, const char *path, const s
 	f->text_bytes += text->n;
 }
 
-/* The text as a file in memory, which the reader can't tell from another file. */
+/* Opens a file in memory that has the text, so that the text is read like any other file. */
 static int open_text(const struct str *text, int64_t *since_ns)
 {
 	_cleanup_close_ int fd = memfd_create("source", MFD_CLOEXEC);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The source files that recorded processes name, and the owners of these processes, noted while
- * they live. The page may hold only what both the user who asked and the owners of all these
- * processes can read. A file in a container's own root is opened at once, because the root goes
- * with the container; other files are opened when the page is written.
+ * The source files that recorded processes name, and the users who own these processes. Both are
+ * noted while the processes live. The HTML page may hold only files that the user who asked and all
+ * these owners can read. A file below a container's own root directory is opened at once, because
+ * that root goes away with the container. Other files are opened when the page is written.
  */
 #ifndef HOST_SOURCE_FILES_H
 #define HOST_SOURCE_FILES_H
@@ -17,16 +17,22 @@ struct named_file {
 	bool gone;    /* a process named the file, but had ended before it could be examined */
 	bool several; /* the name stands for different files in different processes */
 	/*
-	 * the text isn't the caller's own: the file is in a container, or the text in the memory of
-	 * another user's process
+	 * the caller may not see the text, because the file in a container isn't the caller's, or
+	 * the text is in the memory of another user's process
 	 */
 	bool foreign;
-	/* a process named the file, and the process's text of it couldn't be read */
+	/*
+	 * a process named the file, but the source text couldn't be read from that process's memory
+	 */
 	bool textless;
 	struct str text;  /* source text from a process's memory, if no file has it; or "" */
 	int64_t since_ns; /* wall clock time when the first process started that named the file */
 	VEC(uint32_t)
-	owners; /* owners of the processes that have krait's root: ids in source_files.owners */
+	/*
+	 * owners of the processes that named the file and have krait's root: ids in
+	 * source_files.owners
+	 */
+	owners;
 };
 
 struct source_files {
@@ -52,16 +58,16 @@ _must_use_ int source_files_init(struct source_files *f, const struct source_rul
 void source_files_fini(struct source_files *f);
 
 /*
- * Process @tgid, which started at @start_boot_ns (0: not known), runs code of file @path. @path is
- * hostile.
+ * Notes that process @tgid, which started at @start_boot_ns (0: not known), runs code of file
+ * @path. @path may hold anything.
  */
 void source_files_met(struct source_files *f, uint32_t tgid, uint64_t start_boot_ns,
 		      const char *path);
 
 /*
- * For collect_texts: .wants tells whether the source text of code without a file is wanted; .met
- * takes that text. If one of the processes lacks the text, none is shown. @files is a struct
- * source_files *.
+ * The functions .wants and .met of struct collect_texts. The first tells whether the source text of
+ * code without a file is wanted, the second takes that text. If the text of one process can't be
+ * read, no text is shown. @files is a struct source_files *.
  */
 bool source_files_wants_text(void *files, uint32_t tgid, uint64_t start_boot_ns, const char *name,
 			     const char *path);

@@ -25,7 +25,10 @@ static struct opener nobody(void)
 	return (struct opener){.has_id = true, .uid = NOBODY, .gid = NOBODY};
 }
 
-/* The rights of the user who called. Root gets all its rights only if that was asked for. */
+/*
+ * Returns with whose rights files are opened for the user who called. For root that is nobody,
+ * unless root asked for all files.
+ */
 static struct opener caller_of(const struct source_rules *r)
 {
 	const struct caller *c = r->caller;
@@ -110,6 +113,10 @@ int source_root_of(const struct source_rules *r, int procdir)
 	struct opener u = caller_of(r);
 
 	if (!r->caller->other && geteuid() == 0)
-		u.as_is = true; /* root opens some files as it is; all others only as nobody */
+		/*
+		 * root may enter the directory with all its rights, although it opens files there
+		 * as nobody
+		 */
+		u.as_is = true;
 	return open_as(&u, open_root, procdir, "root");
 }

@@ -19,9 +19,9 @@ struct source_rules {
 /*
  * Opens absolute @path below directory @root, as the user who called, without any of krait's
  * capabilities. @path must name a regular file, not a link to one, with a name in .py or .pyx, and
- * no link may lead out of @root. SOURCE_OWN: the file must be the caller's; for root these are
- * files that everybody may read. A descriptor, or -errno (no message). -EPERM: the file isn't the
- * caller's; -EACCES: the caller can't read it.
+ * no link may lead out of @root. SOURCE_OWN: the file must be the caller's, and if the caller is
+ * root, everybody must be able to read it. A descriptor, or -errno (no message). -EPERM: the file
+ * isn't the caller's; -EACCES: the caller can't read it.
  */
 _must_use_ int source_open_below(const struct source_rules *r, int root, const char *path);
 
@@ -29,13 +29,14 @@ _must_use_ int source_open_below(const struct source_rules *r, int root, const c
 _must_use_ int source_open(const struct source_rules *r, const char *path);
 
 /*
- * Does the file @path, below krait's own root, which rules @r open, belong to the user who called?
+ * Do rules @r allow opening the file @path below krait's own root, and does it belong to the user
+ * who called?
  */
 bool source_is_own(const struct source_rules *r, const char *path);
 
 /*
- * May text from the memory of a process of @owner be shown? Yes if the process is entirely the
- * caller's.
+ * May text from the memory of a process of @owner be shown? Yes if all user ids of the process are
+ * the caller's, or if the caller is root and the mode is SOURCE_ALL.
  */
 bool source_memory_shown(const struct source_rules *r, const struct proc_owner *owner);
 
@@ -47,7 +48,7 @@ bool source_owner_may(const struct source_rules *r, int root, const char *path, 
 		      const struct proc_owner *owner);
 
 /*
- * Opens the root directory of a process that has another root than krait, if the user who called
+ * Opens the root directory of a process whose root directory isn't krait's, if the user who called
  * may go there. A descriptor or -errno.
  */
 _must_use_ int source_root_of(const struct source_rules *r, int procdir);
