@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The packages of an installed distribution; see distribution.h. Its folder NAME-VERSION.dist-info
- * has a RECORD of all files (the specification of installed projects); that of an egg has a
- * top_level.txt. Neither NAME nor VERSION follows from a package's name, so all such folders are
- * searched.
+ * The packages of an installed distribution; see distribution.h. A distribution has a folder
+ * NAME-VERSION.dist-info, in which the file RECORD lists all of its files (the specification of
+ * installed projects). The folder of an egg has a top_level.txt. Neither NAME nor VERSION follows
+ * from a package's name, so all such folders are searched.
  */
 #include "proc/distribution.h"
 
@@ -23,15 +23,15 @@
 #include "proc/files/file_tasks.h"
 #include "proc/read/owner.h"
 
-/* how long a search may take: less than its caller waits for the child */
+/* how long a search may take: less than the time for which the caller waits for the child */
 #define SEARCH_NS    (150 * NSEC_PER_MSEC)
 #define RECORD_BYTES ((size_t)4 << 20)
 #define MOST_BYTES   1024 /* the most bytes of all names of packages together */
 /* the most folders taken from one RECORD, which may list any number */
 #define MOST_FOLDERS 32
 /*
- * for how many lines of a RECORD the package is searched; most lines are of a package that is known
- * already, and don't count
+ * the most lines of a RECORD whose package is looked for; lines of the same package as the line
+ * before don't count, and most lines are such
  */
 #define MOST_LOOKS 4096
 #define MOST_DEEP  8 /* the most folders between site-packages and the beginning of a package */
@@ -247,7 +247,7 @@ void distribution_from_script(const char *text, struct str *ret)
 struct question {
 	struct file_opener opener;
 	size_t site;
-	/* a file below site-packages/; the first .site bytes of the path lead there */
+	/* path of a file below site-packages/; its first .site bytes lead to site-packages/ */
 	char path[FILE_TASK_PATH];
 };
 

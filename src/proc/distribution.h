@@ -14,23 +14,23 @@ size_t distribution_site(const char *path);
 /*
  * Appends the packages that were installed together with @path, as the process at @procdir sees
  * that path. Each comes once, with a space between them. A child of krait searches, with the rights
- * of the process's user. 0; -ENOENT: no distribution names the file; -EAGAIN: the time was over,
- * the next try gets further; -errno.
+ * of the process's user. 0; -ENOENT: no distribution names the file; -EAGAIN: the search ran out of
+ * time, and the next try gets further; -errno.
  */
 _must_use_ int distribution_of(int procdir, const char *path, struct str *ret);
 
 /*
- * As distribution_of(), from the text of one file of the distribution. A RECORD has the path of a
- * file in each line: false if @file (below site-packages/) isn't among them. A top_level.txt has a
- * package in each line: false if the first part of @file isn't among them. Both texts may hold
- * anything.
+ * Append packages as distribution_of() does, from the @text of one file of the distribution, which
+ * may hold anything. A RECORD has the path of a file in each line. False: the path @file (below
+ * site-packages/) isn't among them. A top_level.txt has a package in each line. False: the first
+ * part of @file isn't among them.
  */
 bool distribution_from_record(const char *text, const char *file, struct str *ret);
 bool distribution_from_top_level(const char *text, const char *file, struct str *ret);
 
 /*
- * Appends the package that a console script, with this @text, of pip or uv imports from: "from
- * shop.cli import main".
+ * Appends the package that a console script of pip or uv imports from, as in "from shop.cli import
+ * main". @text: the script.
  */
 void distribution_from_script(const char *text, struct str *ret);
 

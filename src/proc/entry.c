@@ -12,7 +12,10 @@
 #define OPERAND (1 << 0)
 #define COLON	(1 << 1) /* flag: only MODULE:NAME is taken as a name */
 
-/* Options whose value is the name: a letter, and a word; '\0' and NULL: there is none. */
+/*
+ * The programs, with the option whose value is the name: as a letter (-A) and as a word (--app).
+ * '\0' and NULL: there is no such option.
+ */
 static const struct program {
 	const char *name;
 	unsigned operand;
@@ -31,7 +34,7 @@ static const struct program {
 	{"django", 0, '\0', NULL},	    {"manage", 0, '\0', NULL},
 };
 
-/* Options of servers that take no value: the name may follow them. */
+/* Options of servers that take no value, so that the argument after them may be the name. */
 static const char *const flags[] = {"--preload", "--reload",	 "-R",
 				    "--daemon",	 "-D",		 "--debug",
 				    "--factory", "--access-log", "--proxy-headers"};
@@ -85,8 +88,8 @@ static bool is_name(const char *text, bool needs_colon)
 }
 
 /*
- * The most bytes of all packages together. A server is given one or two; each is compared with all
- * before it.
+ * The most bytes of the names of all packages together. It bounds the work, because each name is
+ * compared with all names before it. A server is given one or two names.
  */
 #define MOST_BYTES 1024
 
@@ -139,7 +142,9 @@ static const char *option_value(const struct program *p, const char *arg, const 
 
 typedef VEC(const char *) words_t;
 
-/* Adds the packages that the arguments after the program's own name name. */
+/*
+ * Adds the packages that arguments name. @first: the first argument after the program's own name.
+ */
 static void add_arguments(const struct program *p, const words_t *words, size_t first,
 			  struct str *ret)
 {

@@ -16,16 +16,18 @@ bool proc_entry_is_told(const char *name);
 
 /*
  * Append the names of the packages that the server @name was told to run, each once, with a space
- * between them; nothing if none is found. @cmdline: the arguments, NUL-separated. @environment:
- * NUL-separated too; of it DJANGO_SETTINGS_MODULE and FLASK_APP count. Both may be cut off.
+ * between them; nothing if none is found. @cmdline: the arguments, NUL-separated. @environment: the
+ * variables, NUL-separated too, of which DJANGO_SETTINGS_MODULE and FLASK_APP count. Both texts may
+ * be cut off.
  */
 void proc_entry_from(const char *name, const char *cmdline, size_t n, struct str *ret);
 void proc_entry_from_environment(const char *name, const char *environment, size_t n,
 				 struct str *ret);
 
 /*
- * The argument in @cmdline that is Django's manage.py, which sets DJANGO_SETTINGS_MODULE itself;
- * NULL: there is none. @cmdline has a NUL after its @n bytes.
+ * Returns the argument in @cmdline that is Django's manage.py. That script sets
+ * DJANGO_SETTINGS_MODULE itself. NULL: there is no such argument. @cmdline has a NUL after its @n
+ * bytes.
  */
 const char *proc_entry_script(const char *name, const char *cmdline, size_t n);
 

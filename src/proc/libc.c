@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Finds out where a C library keeps a thread's pthread keys. glibc says so itself, in its
- * descriptors for libthread_db (nptl_db/structs.def): {u32 bits of an element, u32 elements, s32
- * offset} in struct pthread. musl has no descriptors, but its pthread_getspecific() is two loads
- * and an add, and a load has the offset.
+ * descriptors for libthread_db (nptl_db/structs.def). The descriptor of a field of struct pthread
+ * is {u32 bits of an element, u32 number of elements, s32 offset}. musl has no descriptors, but its
+ * pthread_getspecific() is two loads and an add, and one load has the offset in its code.
  */
 #include "proc/libc.h"
 
@@ -133,8 +133,8 @@ static bool learn_glibc(struct elf_file *f, struct libc_info *ret)
 }
 
 /*
- * x86-64: mov %fs:0,%rax; mov DISP(%rax),%rax: "64 48 8b 04 25 00000000  48 8b 40", then 8 bits;
- * or "... 80", then 32 bits.
+ * Reads DISP from the x86-64 code mov %fs:0,%rax; mov DISP(%rax),%rax. Its bytes are "64 48 8b 04
+ * 25 00000000 48 8b 40" and 8 bits of DISP, or "... 80" and 32 bits of DISP.
  */
 static bool learn_musl(struct elf_file *f, struct libc_info *ret)
 {
@@ -164,7 +164,7 @@ static bool learn_musl(struct elf_file *f, struct libc_info *ret)
 	return true;
 }
 
-/* Which library was linked into a static executable? Found as far as it has symbols. */
+/* Finds out which C library was linked into a static executable, if the executable has symbols. */
 static enum libc_kind linked_in(struct elf_file *f)
 {
 	struct elf_symbol sym;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which C library a process uses, and where it keeps a thread's pthread keys. The walker needs this
- * to get from a thread to its PyThreadState (py_where.tss, .tsd_offset).
+ * Which C library a process uses, and where it keeps a thread's pthread keys. Whoever walks a
+ * thread's Python frames needs this to get from the thread to its PyThreadState (py_where.tss,
+ * .tsd_offset).
  */
 #ifndef PROC_LIBC_H
 #define PROC_LIBC_H
@@ -16,8 +17,9 @@ enum libc_kind { LIBC_NONE, LIBC_GLIBC, LIBC_MUSL };
 struct libc_info {
 	enum libc_kind kind;
 	/*
-	 * Offset from the thread pointer: glibc's struct pthread.specific_1stblock (the
-	 * second-level table `specific` follows 32 * 16 bytes later), musl's struct pthread.tsd.
+	 * Offset, from the thread pointer, of the table of the thread's pthread keys: in glibc
+	 * struct pthread.specific_1stblock (the second-level table `specific` follows 32 * 16 bytes
+	 * later), in musl struct pthread.tsd.
 	 */
 	int32_t tsd_offset;
 	int32_t self_offset; /* pthread_self() minus the thread pointer, in bytes */
@@ -40,15 +42,16 @@ struct libc_info libc_default(enum libc_kind kind);
 
 /*
  * Learns the offsets from @fd, once per file. @fd is the file that has the pthread functions
- * (libc.so.6, libpthread.so.0 before 2.34, ld-musl). With LIBC_NONE it is a static executable, and
- * .kind is found too. Never fails: where the offsets can't be learnt, .learnt is false and they are
- * the usual ones.
+ * (libc.so.6, libpthread.so.0 before 2.34, ld-musl). With LIBC_NONE, @fd is a static executable,
+ * and .kind is found too. Never fails: if the offsets can't be learnt, .learnt is false and the
+ * offsets are the usual ones.
  */
 struct libc_info libc_read(int fd, enum libc_kind kind);
 
 /*
  * Finds out which C library process @proc has, by its executable mappings @maps. @linked: the
- * process is linked with a C library; then -EAGAIN as long as the loader hasn't mapped it. Else 0.
+ * process is linked with a C library. Returns 0, or -EAGAIN if @linked and the loader hasn't mapped
+ * the library yet.
  */
 _must_use_ int libc_of_process(const struct proc *proc, const struct maps *maps, bool linked,
 			       struct libc_info *ret);

@@ -61,7 +61,10 @@ int proc_threads(const struct proc *p, pid_vec *ret)
 	return r ? err_sys(r, "can't list the threads of process %d", p->tgid) : 0;
 }
 
-/* Lets @p read the files of thread @tid. False: the number may be another process's by now. */
+/*
+ * Makes @p refer to the directory of thread @tid. False: that isn't, or isn't any more, a thread of
+ * the process.
+ */
 static bool open_thread(struct proc *p, pid_t tid)
 {
 	_cleanup_close_ int fd = -1;
@@ -147,8 +150,8 @@ static int check_number(pid_t pid)
 		return r;
 	if (proc_status_read(p.dirfd, "status", &s) || !s.tgid || s.tgid == pid)
 		/*
-		 * it is a process, or its status can't be read, which shows later where /proc/PID
-		 * is used
+		 * @pid is a process, or its status can't be read; then the next use of /proc/PID
+		 * fails
 		 */
 		return 0;
 	snprintf(number, sizeof(number), "%d", s.tgid);
@@ -218,8 +221,8 @@ int proc_tree(pid_t root, pid_vec *ret)
 	r = map_put(&in, (uint64_t)root, 1);
 	r = r ? r : vec_push(ret, root);
 	/*
-	 * Passes are made until one finds nothing new: that one has also looked for children of all
-	 * processes that the pass before had found.
+	 * Passes are made until one finds nothing new. That last pass has also looked for children
+	 * of all processes that the pass before it had found.
 	 */
 	for (int i = 0; i < 16 && !r && (i == 0 || more); i++)
 		r = add_children(&in, ret, &more);

@@ -16,7 +16,7 @@ struct proc_match {
 	VEC(const char *) comm;
 	/* wanted cgroups, as globs: the whole path ('*' crosses '/') or a component */
 	VEC(const char *) cgroup;
-	/* wanted containers: beginnings of an id, or whole names; none is "" */
+	/* wanted containers: beginnings of an id, or whole names; none of them is "" */
 	VEC(const char *) container;
 	struct map pids; /* the wanted processes that were added by pid: tgid -> 1 */
 	/* the user was warned of a process that only claims to be in one of .container */
@@ -28,10 +28,13 @@ struct proc_match {
 void proc_match_init(struct proc_match *m);
 void proc_match_fini(struct proc_match *m);
 
-/* From now on only processes that were added by pid are wanted; adds @tgid. 0 or -ENOMEM. */
+/*
+ * Adds the process @tgid. From now on only processes that were added by pid are wanted. 0 or
+ * -ENOMEM.
+ */
 _must_use_ int proc_match_add_pid(struct proc_match *m, pid_t tgid);
 
-/* Process @child is new: it is wanted if @parent was added by pid. 0 or -ENOMEM. */
+/* Adds the new process @child by its pid, if @parent was added by pid. 0 or -ENOMEM. */
 _must_use_ int proc_match_fork(struct proc_match *m, pid_t parent, pid_t child);
 void proc_match_exit(struct proc_match *m, pid_t tgid);
 

@@ -80,7 +80,7 @@ static void add_clean(struct str *ret, struct arg a)
 		str_add_c(ret, iscntrl((unsigned char)a.s[i]) ? '?' : a.s[i]);
 }
 
-/* Adds a script's name: "dir/__main__.py" is called as its directory, others as their file. */
+/* Adds a script's name: of "dir/__main__.py" the directory's, else the file's. */
 static void add_script(struct str *ret, struct arg script)
 {
 	struct arg base = base_name(script);
@@ -95,8 +95,8 @@ static void add_script(struct str *ret, struct arg script)
 }
 
 /*
- * mod_wsgi's title: "(wsgi:shop)", "(wsgi:host:port:uid)", padded with blanks or cut to the length
- * of the old arguments. All of it is the name.
+ * Adds all of mod_wsgi's title as the name: "(wsgi:shop)" or "(wsgi:host:port:uid)", which is
+ * padded with blanks or cut to the length of the old arguments.
  */
 static bool add_parenthesized(struct str *ret, struct arg a)
 {
@@ -151,8 +151,8 @@ static bool value_of(struct args *a, struct arg word, size_t at, struct arg *ret
 }
 
 /*
- * Reads one option word. 'c' or 'm' (with @ret: the value): the option decides what runs; 0: read
- * on; '?': the command line breaks off.
+ * Reads one word of options. Returns 'c' or 'm' if that option decides what runs (@ret: its value),
+ * 0 if the next word is to be read, '?' if the command line breaks off.
  */
 static char read_option(struct args *a, struct arg word, struct arg *ret)
 {
@@ -174,9 +174,10 @@ static char read_option(struct args *a, struct arg word, struct arg *ret)
 }
 
 /*
- * "from multiprocessing.spawn import spawn_main; ...": a worker, the fork server or the resource
- * tracker (Lib/multiprocessing, get_command_line() and others, 3.4+). The module tells which. The
- * fork server of later 3.13s and of 3.14 imports sys first.
+ * Adds the module of a command that multiprocessing runs: "from multiprocessing.spawn import
+ * spawn_main; ..." (Lib/multiprocessing, get_command_line() and others, 3.4+). The module tells
+ * whether the process is a worker, the fork server or the resource tracker. The fork server of
+ * later 3.13s and of 3.14 imports sys first.
  */
 static bool add_multiprocessing(struct str *ret, struct arg command)
 {

@@ -95,7 +95,8 @@ int proc_name(const struct proc *p, char **ret)
 }
 
 /*
- * The container in that part of the cgroup's @path which can be believed. @text: /proc/PID/cgroup.
+ * Appends to @ret the container that the believable part of the cgroup's @path names. @text:
+ * /proc/PID/cgroup.
  */
 static void prove_place(struct proc_facts *f, const char *path, const struct str *text,
 			struct str *ret)
@@ -127,8 +128,8 @@ static int read_place(const struct proc *p, struct proc_facts *f)
 			str_clear(&claim);
 	} else if (streq(str_cstr(&path), "/")) {
 		/*
-		 * mountinfo can be long: read only if krait's own cgroup namespace may hide the
-		 * path
+		 * mountinfo can be long, so it is read only if krait's own cgroup namespace may
+		 * hide the path
 		 */
 		str_clear(&text);
 		if (!proc_file_read(p->dirfd, "mountinfo", MOUNTINFO_BYTES, &text))

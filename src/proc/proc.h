@@ -2,8 +2,8 @@
 /*
  * A process: its name, its owner, its cgroup and container. Everything is read through one
  * descriptor of /proc/PID, which refers to that process for good: once the process is gone, reads
- * fail with -ESRCH, even if its pid is used again. What a process says of itself (comm, cmdline) is
- * hostile: any bytes, any length; it is bounded here.
+ * fail with -ESRCH, even if its pid is used again. What a process says of itself (comm, cmdline)
+ * may be any bytes of any length, so it is bounded here.
  */
 #ifndef PROC_PROC_H
 #define PROC_PROC_H
@@ -54,7 +54,7 @@ _must_use_ int proc_facts_read(const struct proc *p, const char *name, struct pr
 
 /*
  * Fills @ret with cgroup and container alone, for a process of which the rest is known: that is a
- * third of the work. Results as of proc_facts_read(), without a message.
+ * third of the work. Returns what proc_facts_read() returns, but sets no message.
  */
 _must_use_ int proc_facts_read_place(const struct proc *p, struct proc_facts *ret);
 void proc_facts_fini(struct proc_facts *f);
@@ -74,8 +74,9 @@ void proc_name_from(const char *cmdline, size_t n, const char *exe, const char *
 		    struct str *ret);
 
 /*
- * Does a command line decide the process's name, whatever the executable is? @cmdline is its
- * beginning, in a buffer of @n bytes. True if it is whole and starts with an interpreter.
+ * Does a command line decide the process's name, whatever the executable is? @cmdline: the
+ * beginning of the command line, in a buffer of @n bytes. True if the buffer has the whole command
+ * line (its last byte is NUL), which begins with an interpreter's name.
  */
 bool proc_name_is_said(const char *cmdline, size_t n);
 

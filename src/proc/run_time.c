@@ -117,8 +117,8 @@ bool run_time_taken(uint64_t *ret_ns)
 	ssize_t n;
 
 	/*
-	 * A container may have another file mounted over it (LXCFS), which says nothing of the
-	 * host.
+	 * A container may have another file mounted over /proc/stat (LXCFS), which says nothing of
+	 * the host.
 	 */
 	if (fd < 0 || fstatfs(fd, &fs) || fs.f_type != PROC_SUPER_MAGIC)
 		return false;

@@ -31,8 +31,8 @@ const struct wait_rule wait_rules[] = {
 	{CALL(nanosleep), .kind = WAIT_SLEEP, NO_FD},
 	{CALL(clock_nanosleep), .kind = WAIT_SLEEP, NO_FD},
 	/*
-	 * A call that goes on after a stop. A sleep's own function ends in a tail call, so wchan
-	 * shows its caller's name.
+	 * restart_syscall() is a call that goes on after a stop. The function that sleeps for it
+	 * ends in a tail call, so wchan shows the name of that function's caller.
 	 */
 	{CALL(restart_syscall), .wchan = "futex", .kind = WAIT_LOCK, NO_FD},
 	{CALL(restart_syscall), .wchan = "poll_schedule", .kind = WAIT_POLL, NO_FD},
@@ -93,7 +93,10 @@ const struct wait_rule wait_rules[] = {
 	{CALL(accept4), .kind = WAIT_IO, .fd = 0},
 	{CALL(connect), .kind = WAIT_IO, .fd = 0},
 	{CALL(sendfile), .kind = WAIT_IO, .fd = 0},
-	/* splice() may wait for either of its ends, so no descriptor is named. */
+	/*
+	 * splice() may wait for either of its ends, so no descriptor is named where wchan doesn't
+	 * tell which.
+	 */
 	{CALL(splice), .wchan = "pipe_wait_readable", .kind = WAIT_IO, .fd = 0},
 	{CALL(splice), .wchan = "pipe_wait_writable", .kind = WAIT_IO, .fd = 2},
 	{CALL(splice), .kind = WAIT_IO, NO_FD},
@@ -222,7 +225,8 @@ static bool fits(const struct wait_rule *r, long call, const uint64_t *arg, cons
 	if (r->call_name && r->call != call)
 		return false;
 	/*
-	 * (p)select(0, ...) and (p)poll(fds, 0, ...) with a time limit are time.sleep() up to 3.10.
+	 * A call of (p)select(0, ...) or (p)poll(fds, 0, ...) only waits for time to pass. Up to
+	 * Python 3.10 time.sleep() makes such calls.
 	 */
 	if (r->idle && arg[streq(r->call_name, "poll") || streq(r->call_name, "ppoll")])
 		return false;

@@ -62,8 +62,9 @@ struct wait_rule {
 extern const struct wait_rule wait_rules[];
 
 /*
- * The rule for a thread in system call @call (below 0: in none) with the arguments @arg, of which
- * two are looked at, that sleeps in the kernel function @wchan ("": not known).
+ * Returns the rule for a thread that sleeps in the kernel function @wchan ("": not known). It is in
+ * the system call @call (below 0: in none) with the arguments @arg, of which the first two are
+ * looked at.
  */
 const struct wait_rule *wait_rule_of(long call, const uint64_t *arg, const char *wchan);
 

@@ -72,7 +72,7 @@ void cgroup_controllers(const char *text, size_t n, struct str *ret)
 	str_add_n(ret, h.controllers, h.controllers_n);
 }
 
-/* Tells whether @s has 64 lower-case hex digits that aren't part of a longer run. */
+/* Tells whether @s begins with 64 lower-case hex digits and no hex digit follows them. */
 static bool is_id(const char *s, size_t n)
 {
 	if (n < CONTAINER_ID_HEX ||
@@ -145,8 +145,8 @@ bool container_from_cgroup(const char *path, struct str *ret)
 	struct str probe = {};
 
 	/*
-	 * The last id in the path counts: of a container inside a container, or inside a pod's
-	 * slice.
+	 * The last id in the path counts, because a container may be inside another container or
+	 * inside a pod's slice.
 	 */
 	for (s = path; s < end; s += n + 1) {
 		n = strcspn(s, "/");
@@ -176,7 +176,8 @@ bool container_from_mountinfo(const char *text, size_t n, struct str *ret)
 
 	/*
 	 * "... 254:0 /var/lib/docker/containers/ID/hostname /etc/hostname rw ...". Only lines of
-	 * files that engines mount: any other bind mount may be a user's, and proves nothing.
+	 * files that container engines mount count, because any other bind mount may be a user's,
+	 * and proves nothing.
 	 */
 	while (next_line(&p, end, &line, &line_n)) {
 		if (!memmem(line, line_n, " /etc/hostname ", 15) &&

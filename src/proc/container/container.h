@@ -12,9 +12,10 @@
 #define CONTAINER_ID_HEX 64
 
 /*
- * The cgroup path from @n bytes of /proc/PID/cgroup ("0::/system.slice/x.service" and, in v1, a
- * line per controller): v2's unless that is "/" and a v1 hierarchy has a longer one. Appends to
- * @ret, "/" if none.
+ * Appends to @ret the cgroup path that @n bytes of /proc/PID/cgroup have
+ * ("0::/system.slice/x.service" and, in v1, a line per hierarchy). This is the path in the v2
+ * hierarchy or, if that is "/" or missing, the longest path in a v1 hierarchy; "/" if there is
+ * none.
  */
 void cgroup_path(const char *text, size_t n, struct str *ret);
 
@@ -25,15 +26,15 @@ void cgroup_path(const char *text, size_t n, struct str *ret);
 void cgroup_controllers(const char *text, size_t n, struct str *ret);
 
 /*
- * Appends the container's id, or the machine's name, that cgroup path @path has. False if it has
- * none.
+ * Appends the container's id, or the machine's name, that is in the cgroup path @path. False if
+ * there is none.
  */
 bool container_from_cgroup(const char *path, struct str *ret);
 
 /*
- * Appends the container's id that the sources of bind mounts have (.../containers/ID/hostname), for
- * krait inside a container's own cgroup namespace, where the cgroup path is "/". False if there is
- * none.
+ * Appends the container's id that is in the source path of a bind mount
+ * (.../containers/ID/hostname). This is for a krait that runs in a container's own cgroup
+ * namespace, where the cgroup path is "/". False if there is no such mount.
  */
 bool container_from_mountinfo(const char *text, size_t n, struct str *ret);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finds out who may have chosen a cgroup's name: who owns its directories; see container_claim.h.
+ * Finds out who may have chosen a cgroup's name, by the owners of the cgroup's directories; see
+ * container_claim.h.
  */
 #include "proc/container/container_claim.h"
 

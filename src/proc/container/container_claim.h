@@ -11,21 +11,23 @@
 #include "base/text/str.h"
 
 /*
- * How many bytes of @path can be believed; the hierarchy is mounted at @mount. They end before the
- * first name in a directory that belongs neither to root nor to krait's own user, that others may
- * write to, or that can't be examined; and before a name "..". *owner: owner of the directory that
- * was examined last, (uid_t)-1: not known.
+ * Returns how many bytes of the cgroup path @path can be believed. The hierarchy is mounted at
+ * @mount. The believed part ends before the first name in a directory that belongs neither to root
+ * nor to krait's own user, that others may write to, or that can't be examined. It also ends before
+ * a name "..". Sets *@owner to the owner of the directory that was examined last; (uid_t)-1: not
+ * known.
  */
 size_t container_believed(const char *mount, const char *path, uid_t *owner);
 
 /*
- * Appends where the cgroup hierarchy is mounted whose path cgroup_path() takes from the same @text.
+ * Appends the directory where that cgroup hierarchy is mounted whose path cgroup_path() takes from
+ * the same @text.
  */
 void container_mount(const char *text, size_t n, struct str *ret);
 
 /*
- * Can nobody but root and krait's own user have chosen what is mounted where in process @procdir?
- * True if the process is in krait's user namespace.
+ * Can the mounts that process @procdir sees be believed, because only root or krait's own user can
+ * have made them? True if the process is in krait's user namespace.
  */
 bool container_mounts_believed(int procdir);
 

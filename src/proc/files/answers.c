@@ -15,7 +15,10 @@
 #define FUSE_SUPER_MAGIC 0x65735546
 #endif
 
-/* how long an answer holds if .mount isn't known: later .dev may be another file system's */
+/*
+ * how long a file system counts as known if its .mount isn't known: later another file system may
+ * have its .dev
+ */
 #define KNOWN_NS (10 * NSEC_PER_SEC)
 
 /* Is @type the type of a file system in memory, on the machine's own disks, or above such ones? */
@@ -33,7 +36,10 @@ static bool always_answers(long type)
 	return false;
 }
 
-/* File systems that are known to answer. New ones replace the oldest. The main thread's only. */
+/*
+ * File systems that are known to answer. New ones replace the oldest. Only the main thread uses
+ * this.
+ */
 static struct {
 	struct {
 		struct file_place at;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * File systems that always answer. The others are FUSE of a program, or have a server that may be
- * gone.
+ * File systems that always answer. Others may not: a FUSE program may hang, and a network file
+ * system's server may be gone.
  */
 #ifndef PROC_ANSWERS_H
 #define PROC_ANSWERS_H
@@ -10,8 +10,8 @@
 
 /*
  * Where a file lies. dev is the number of its file system (file_dev()); after an unmount another
- * file system may get it. mount is the number of its mount, which is never used again; 0: the
- * kernel doesn't tell it (before Linux 6.8).
+ * file system may get that number. mount is the number of its mount, which is never used again; 0:
+ * the kernel doesn't tell it (before Linux 6.8).
  */
 struct file_place {
 	uint64_t dev, mount;
@@ -21,8 +21,8 @@ struct file_place {
 struct file_kind {
 	long type; /* the file system's number, statfs.f_type */
 	/*
-	 * it is an overlay that another user than root may have mounted: it may lead to any file
-	 * system
+	 * the file system is an overlay that a user other than root may have mounted, so it may
+	 * lead to any other file system
 	 */
 	bool is_users;
 };

@@ -210,8 +210,8 @@ ssize_t file_task_stat(pid_t pid, void *bytes, size_t most)
 }
 
 /*
- * Does @path, a mountinfo, list an overlay with this number? A user's own mounts never appear in
- * root's namespace.
+ * Does the mountinfo file @path list an overlay that has the number @dev? Mounts of a user's own
+ * never appear in root's mount namespace.
  */
 static bool lists_overlay(const char *path, uint64_t dev)
 {

@@ -11,7 +11,7 @@
 #include "proc/files/open_as.h"
 #include "proc/read/reader.h"
 
-/* how many groups of the opener are kept; without the others the opener has fewer rights */
+/* the most groups of an opener that are kept; without the rest of its groups it has fewer rights */
 #define FILE_TASK_GROUPS 64
 #define FILE_TASK_PATH	 4096
 
@@ -26,7 +26,7 @@ struct file_opener {
 /* @u NULL: files are opened with krait's own rights */
 struct file_opener file_opener_of(const struct opener *u);
 
-/* How a child gets an O_PATH descriptor: by openat(), or with .resolve by openat2(). */
+/* How a child gets an O_PATH descriptor: by openat2() if .resolve is set, else by openat(). */
 struct file_walk {
 	struct file_opener opener;
 	uint64_t flags, resolve;
@@ -52,9 +52,9 @@ int file_walk_here(const struct file_walk *w, int dir);
 int file_open_here(const struct file_opener *u, int path_fd);
 
 /*
- * Tasks on the descriptor reader_given(). walk: the question is struct file_walk; hands over the
- * descriptor. type: the question is uint64_t, the number of the file system (file_dev()); answers
- * struct file_kind (answers.h).
+ * Tasks on the descriptor reader_given(). file_task_walk: the question is a struct file_walk, and
+ * the task hands over the descriptor that it got. file_task_type: the question is a uint64_t, the
+ * number of the file system (file_dev()), and the answer is a struct file_kind (answers.h).
  */
 reader_task file_task_walk, file_task_type;
 /*
@@ -63,8 +63,9 @@ reader_task file_task_walk, file_task_type;
  */
 reader_task file_task_keep;
 /*
- * Tasks on a file that the child keeps. read answers the bytes as far as the file has them, stat a
- * struct stat. -ESTALE: the child doesn't have the file.
+ * Tasks on a file that the child keeps open; the question is a struct file_question. file_task_read
+ * answers with the bytes that the file has in that part, file_task_stat with a struct stat.
+ * -ESTALE: the child doesn't have the file.
  */
 reader_task file_task_read, file_task_stat;
 

@@ -113,9 +113,9 @@ int file_walk_mapping(int procdir, const struct mapping *m, struct stat *st)
 }
 
 /*
- * /proc/PID/map_files/START-END is the mapped file itself, whatever has become of its path. Another
- * file may have been mapped there since @m was read: then inode and path differ. On some file
- * systems only the inodes differ.
+ * /proc/PID/map_files/START-END is the mapped file itself, whatever has become of its path. If
+ * another file has been mapped there since @m was read, both inode and path differ. On some file
+ * systems the inodes differ although the file is the same.
  */
 static int open_map_files(int procdir, const struct mapping *m, const char *path)
 {

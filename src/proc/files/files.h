@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Opens the file behind a mapping: really that file, and not another one that has the same path now
- * (a package upgrade, another mount namespace); and never something whose opening or reading has
- * effects (a FIFO, a device). The main thread never waits long for a file system: a file whose file
- * system may not answer gets a descriptor of base/system/far.h.
+ * Opens the file behind a mapping. It is really that file, not another one that has the same path
+ * now (after a package upgrade, or in another mount namespace). Something whose opening or reading
+ * has effects, such as a FIFO or a device, is never opened. The main thread never waits long for a
+ * file system: if that may not answer, the descriptor only stands for the file (base/system/far.h).
  */
 #ifndef PROC_FILES_H
 #define PROC_FILES_H
@@ -55,8 +55,8 @@ _must_use_ int file_open_exe(int procdir);
 
 /*
  * Opens @path as seen by the process (its mount namespace, its root), for files that belong to a
- * process but aren't mapped, such as perf maps in /tmp. Symbolic links stay inside its root. Only
- * regular files. Hostile: the target chooses what is there.
+ * process but aren't mapped, such as perf maps in /tmp. Symbolic links stay inside the process's
+ * root. Only regular files are opened. The target chooses what they hold.
  */
 _must_use_ int file_open_in_root(int procdir, const char *path);
 
@@ -76,8 +76,8 @@ _must_use_ int file_open_as(const struct opener *u, enum file_links links, int r
 			    const char *path);
 
 /*
- * An O_PATH descriptor of the file that is mapped at @m now, maybe another one, and its stat.
- * -errno.
+ * Returns an O_PATH descriptor of the file that is mapped at @m's addresses now, or -errno. By now
+ * this may be another file than @m's. Sets *@ret to the file's stat.
  */
 struct stat;
 _must_use_ int file_walk_mapping(int procdir, const struct mapping *m, struct stat *ret);

@@ -69,7 +69,7 @@ static ssize_t ask_once(struct keeper *k, struct reader_request *q)
 	return got;
 }
 
-/* Asks a keeper's child. In a job the wait is as long as somebody waits for the job. */
+/* Asks a keeper's child. A job waits as long as somebody waits for the job. */
 static ssize_t ask(struct keeper *k, struct reader_request *q)
 {
 	ssize_t got = ask_once(k, q);
@@ -82,8 +82,8 @@ static ssize_t ask(struct keeper *k, struct reader_request *q)
 }
 
 /*
- * Takes a far file's number apart. Returns its keeper, or NULL if there is no such keeper.
- * *@serial: the file's number in that keeper.
+ * Takes a far file's number apart. Returns the keeper that has the file, or NULL if there is no
+ * such keeper. *@serial: the file's number in that keeper.
  */
 static struct keeper *keeper_of(uint64_t number, uint32_t *serial)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Opens files on file systems that may not answer. Each such file system has a child of krait,
- * which opens its files and keeps them open. Whoever wants to read one has a descriptor of
- * base/system/far.h. The main thread gets an error in time, and waits in all no longer than
- * waited.h allows. A job waits as long as somebody waits for the job.
+ * which opens its files and keeps them open. Whoever wants to read such a file gets a descriptor
+ * that stands for it (base/system/far.h). If the child doesn't answer in time, the main thread gets
+ * an error; in all it waits no longer than waited.h allows. A job waits as long as somebody waits
+ * for the job.
  */
 #ifndef PROC_KEEPER_H
 #define PROC_KEEPER_H
@@ -15,8 +16,8 @@
 struct file_opener;
 
 /*
- * Opens the regular file @path_fd of file system @dev (file_dev()), for process @pid or 0. A
- * descriptor of base/system/far.h, or -errno.
+ * Opens the regular file @path_fd of file system @dev (file_dev()), for process @pid or 0. Returns
+ * a descriptor that stands for the file (base/system/far.h), or -errno.
  */
 _must_use_ int keeper_open(int path_fd, uint64_t dev, pid_t pid, const struct file_opener *opener);
 

@@ -47,7 +47,10 @@ static int clear_effective(void)
 	return r;
 }
 
-/* setfsuid() and setfsgid() return the id before, not success; -1 is no id and changes nothing. */
+/*
+ * setfsuid() and setfsgid() return the former id, whether they succeed or not. -1 isn't an id: with
+ * it they change nothing.
+ */
 static int set_ids(const struct opener *u)
 {
 	if (syscall(SYS_setgroups, u->n_groups, u->groups))
@@ -65,8 +68,8 @@ static void leave(struct saved *s, bool has_id)
 				.n_groups = s->groups.n};
 
 	/*
-	 * This is done twice: changing the id also changes the capabilities for files
-	 * (capabilities(7)).
+	 * The capabilities are set before and after the ids, because changing the ids also changes
+	 * the capabilities for files (capabilities(7)).
 	 */
 	if (cap_set_proc(s->caps) || (has_id && (set_ids(&before) || cap_set_proc(s->caps))))
 		abort();

@@ -21,7 +21,10 @@ struct opener {
 	size_t n_groups;
 };
 
-/* The opener with the rights of @owner; if that is root, krait as it is. Borrows the groups. */
+/*
+ * Returns the opener with the rights of @owner; if that is root, the one with .as_is. The result
+ * borrows the groups.
+ */
 struct opener opener_of(const struct proc_owner *owner);
 /*
  * Does what opener_of() does if krait can become another user; else returns the opener with the

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Bounds how long the main thread waits for files. There is a bound for each file system, one for
- * each user, and one for all together. WAITED_ONE or WAITED_ALL may be waited at once, and then a
- * share of the time that has passed since the first wait. For slow answers the first bound is
- * smaller. Answers as fast as those of the machine's own files don't count at all: a machine that
- * starts programs all day has many of them.
+ * each user (both WAITED_ONE), and one for all together (WAITED_ALL). So much may be waited at
+ * once, and in addition a share of the time that has passed since the first wait. For slow answers
+ * only a part of WAITED_ONE and WAITED_ALL may be waited at once (WAITED_SLOW). Answers as fast as
+ * those of the machine's own files don't count, because a machine that starts programs all day has
+ * many of them.
  */
 #ifndef PROC_WAITED_H
 #define PROC_WAITED_H
@@ -13,11 +14,11 @@
 
 #define WAITED_ONE (3 * NSEC_PER_SEC)
 #define WAITED_ALL (6 * NSEC_PER_SEC)
-/* all slow answers together may take so many times less than WAITED_ONE or WAITED_ALL */
+/* slow answers together may take WAITED_ONE or WAITED_ALL divided by this number */
 #define WAITED_SLOW  6
 #define WAITED_FAST  (20 * NSEC_PER_MSEC) /* an answer that takes at least as long is a slow one */
-#define WAITED_LEAST NSEC_PER_MSEC	  /* time of an answer that took less isn't counted */
-/* the part of passing time that the main thread may wait, one in so many: 2 % */
+#define WAITED_LEAST NSEC_PER_MSEC	  /* an answer that took less isn't counted */
+/* the share of passing time that the main thread may wait, as a divisor: 50 means 2 % */
 #define WAITED_SHARE 50
 
 struct waited {

@@ -23,14 +23,14 @@
 #define USERS 64
 
 /*
- * reader.h knows a question that reads no process by a negative number. Those for paths differ from
- * those for file systems, because targets choose paths.
+ * A question that reads no process has a negative number in place of the process's id (reader.h).
+ * The numbers for paths are other ones than those for file systems, because targets choose paths.
  */
 enum { PATHS = 1 << 29, FILE_SYSTEMS = 1 << 30 };
 
 /*
- * Waits of the main thread, by the user whose files they were for. Users after the first USERS
- * share the last entry.
+ * How long the main thread has waited for the files of each user. Users after the first USERS share
+ * the last entry.
  */
 static struct {
 	struct {
@@ -166,8 +166,8 @@ int walk_open(int path_fd, pid_t pid)
 }
 
 /*
- * Returns a number for reader.h that all paths with the same directory part share: where one of
- * them hangs, the others do. No process has this number.
+ * Returns a number for reader.h that all paths with the same directory part share, because if one
+ * of them hangs, the others do too. No process has this number.
  */
 static pid_t group_of(int root, pid_t pid, const char *path)
 {
@@ -218,8 +218,8 @@ int walk_proc(int dir, pid_t pid, const char *name)
 }
 
 /*
- * Opens a path as long as it stays within one file system that always answers, where nothing hangs.
- * -EXDEV: the path leads out of it.
+ * Opens a path if it stays within one file system that always answers, so that nothing hangs.
+ * -EXDEV: it doesn't.
  */
 static int walk_near(struct file_walk *w, int root, pid_t pid)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finds and opens files for krait's threads, which mustn't hang. Within one file system that always
- * answers (answers.h) the thread itself opens them. Everything else is looked up by a child
- * (reader.h), and a file on another file system stays open in a child (keeper.h). A job
- * (base/work/worker.h) may hang, and opens everything itself.
+ * Finds and opens files for krait's threads, which mustn't hang. The thread itself follows a path
+ * that stays within one file system that always answers (answers.h). A child follows all other
+ * paths (reader.h). A file on a file system that may not answer is opened by another child and
+ * stays open there (keeper.h). A job (base/work/worker.h) may hang, and opens everything itself.
  */
 #ifndef PROC_WALK_H
 #define PROC_WALK_H
@@ -16,10 +16,10 @@
 struct opener;
 
 /*
- * Both return an O_PATH descriptor. walk_proc(): of @name in @dir, a /proc/PID, following its link.
- * walk_below(): of @path below directory @root, with openat2()'s @flags and @resolve. @pid: the
- * process for which the file is opened, 0: none. -errno; -ETIMEDOUT: the file system doesn't
- * answer.
+ * Both return an O_PATH descriptor or -errno. walk_proc() follows the link @name in @dir, which is
+ * a /proc/PID. walk_below() follows @path below directory @root, with openat2()'s @flags and
+ * @resolve. @pid: the process for which the file is opened, 0: none. -ETIMEDOUT: the file system
+ * doesn't answer.
  */
 _must_use_ int walk_proc(int dir, pid_t pid, const char *name);
 _must_use_ int walk_below(int root, pid_t pid, const char *path, uint64_t flags, uint64_t resolve);
@@ -50,7 +50,9 @@ _must_use_ int walk_is_near(int path_fd, const struct stat *st, pid_t pid);
 struct file_kind;
 _must_use_ int walk_kind(int path_fd, uint64_t dev, pid_t pid, struct file_kind *ret);
 
-/* From now on walk_below() and walk_open() use the rights of @u in this thread; NULL: krait's. */
+/*
+ * From now on walk_below() and walk_open() use the rights of @u in this thread; NULL: krait's own.
+ */
 void walk_be(const struct opener *u);
 
 #endif

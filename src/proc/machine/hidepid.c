@@ -42,15 +42,15 @@ bool proc_hides(struct str *ret)
 }
 
 /*
- * Doesn't say the value of hidepid=: there may be many hidden processes, and each would cost a
- * reading of the list of mounts.
+ * Doesn't tell the value of hidepid=. There may be many hidden processes, and the list of mounts
+ * would have to be read for each.
  */
 static int say_hidden(pid_t tgid)
 {
 	return err_set(-EPERM,
 		       "process %d is hidden from you: /proc is mounted with hidepid=, which shows "
-		       "only your own processes without more rights than you; run it as "
-		       "`sudo %s ...`",
+		       "you only your own processes, and only if they have no more rights than "
+		       "you; run it as `sudo %s ...`",
 		       tgid, self_under_sudo());
 }
 

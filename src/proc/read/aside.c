@@ -73,8 +73,9 @@ struct maps_question {
 };
 
 /*
- * Size of an answer that has room for most processes, which map code two dozen times. A path may be
- * longer than PATH_MAX, and then READER_TASK_BYTES have room for it (READ_BYTES of maps.c).
+ * Size of an answer that has room for the executable mappings of most processes, which have two
+ * dozen. If a path is too long for it, the answer gets READER_TASK_BYTES, which have room for any
+ * path (READ_BYTES in maps.c).
  */
 #define ANSWER_BYTES (16u << 10)
 
@@ -129,8 +130,8 @@ static bool pack(const struct maps *m, size_t first, char *bytes, size_t most)
 /*
  * Waits until the process's list of mappings isn't locked. From Linux 6.17 on the list can be read
  * while it is locked, but files of map_files can't be opened. So the child waits here, and not
- * krait later. The kernel takes the lock to look for a mapping, here for one that no process has.
- * SIGKILL ends this wait, but not that of process_vm_readv().
+ * krait later. To look for a mapping, the kernel takes the lock; no process has the mapping that is
+ * looked for here. SIGKILL ends this wait, but wouldn't end the wait in process_vm_readv().
  */
 static void wait_for_lock(void)
 {
@@ -180,8 +181,8 @@ static ssize_t read_maps(pid_t pid, void *bytes, size_t most)
 }
 
 /*
- * Unpacks what krait's own child answers. It is checked, because the child has parsed another
- * process's text.
+ * Unpacks what krait's own child answers. The answer is checked, because the child has parsed
+ * another process's text.
  */
 static int unpack(const char *bytes, size_t n, struct maps *m, bool *more)
 {

@@ -14,8 +14,8 @@
 #include "proc/read/aside.h"
 
 /*
- * How many bytes are read at once, and the longest line that is understood: a path is PATH_MAX,
- * with all bytes escaped 4x.
+ * How many bytes are read at once. This is also the longest line that is understood: it has room
+ * for a path of PATH_MAX bytes, each of them escaped as four.
  */
 #define READ_BYTES (128u << 10)
 
@@ -111,7 +111,10 @@ static void add_path(struct str *text, const char *p, const char *end)
 	str_add_n(text, "", 1);
 }
 
-/* Stores the path of a mapping; neighbours mostly share their file, and then also the path. */
+/*
+ * Stores the path of a mapping. A mapping mostly has the same file as the one before, and then both
+ * share one stored path.
+ */
 static uint32_t intern_path(struct maps *m, const char *p, const char *end)
 {
 	size_t at = m->text.n;
@@ -198,7 +201,9 @@ int maps_parse(const char *text, size_t n, unsigned want, struct maps *ret)
 	return r;
 }
 
-/* Drops the rest of an overlong line: a target could make it look like another line. */
+/*
+ * Drops the rest of an overlong line, because a target could make that rest look like another line.
+ */
 static size_t skip_line(char *buf, size_t have, bool *skipping)
 {
 	char *nl = memchr(buf, '\n', have);

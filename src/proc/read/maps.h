@@ -47,13 +47,13 @@ enum maps_want {
 
 /*
  * Reads PROCDIR/maps into @ret (zero-initialised by this function; maps_fini() in every case).
- * @procdir is a descriptor of /proc/PID (struct proc .dirfd). @want: a set of enum maps_want, a
- * line that fits one of them is kept. 0; -ESRCH if the process is gone; -errno with a message.
+ * @procdir is a descriptor of /proc/PID (struct proc .dirfd). @want: a set of enum maps_want; a
+ * mapping that fits one of them is kept. 0; -ESRCH if the process is gone; -errno with a message.
  */
 _must_use_ int maps_read(int procdir, unsigned want, struct maps *ret);
 /*
- * Reads as maps_read() does where the process's id @pid is known, which spares asking the kernel
- * for it.
+ * As maps_read(), for a caller that knows the process's id @pid, so that the kernel needn't be
+ * asked for it.
  */
 _must_use_ int maps_read_of(int procdir, pid_t pid, unsigned want, struct maps *ret);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Asks the kernel for the executable mappings one by one, where it can answer (PROCMAP_QUERY on
- * /proc/PID/maps, Linux 6.11). They are one in ten, and reading all as text is much of what
- * examining a new process costs.
+ * /proc/PID/maps, Linux 6.11). One mapping in ten is executable, and reading all of them as text is
+ * much of what examining a new process costs.
  */
 #include <errno.h>
 #include <limits.h>

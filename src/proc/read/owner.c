@@ -13,8 +13,8 @@
 #include "proc/read/stat.h"
 
 /*
- * The numbers after @key at the start of a line. A process's name can't imitate that: its newlines
- * are escaped.
+ * Returns the numbers after @key, which begins with a newline; NULL: there are none. A process's
+ * name can't imitate @key, because newlines in it are escaped.
  */
 static const char *numbers_of(const struct str *text, const char *key)
 {

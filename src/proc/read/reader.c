@@ -152,7 +152,10 @@ static void give_back(struct readers *r, const struct child *c)
 		child_bury(c);
 }
 
-/* Gets the child ready for others after a request, whose result was @got. */
+/*
+ * Ends the use of a child after a request, whose result was @got. The child becomes idle, unless it
+ * hangs or is dead.
+ */
 static void let_go(struct readers *r, const struct child *c, ssize_t got, uid_t uid)
 {
 	if (got == -ETIMEDOUT)
@@ -284,8 +287,8 @@ void reader_child_free(struct reader_child *c)
 		return;
 	close(c->child.fd);
 	/*
-	 * The child closes its files, which may hang too. If it doesn't hang, nobody should find
-	 * the files in use after krait has ended.
+	 * Waits a moment while the child closes its files. If that doesn't hang, nobody finds the
+	 * files in use after krait has ended.
 	 */
 	for (int i = 0; !c->waits && i < END_TRIES && !waitpid(c->child.pid, NULL, WNOHANG); i++)
 		usleep(END_MS * 1000);

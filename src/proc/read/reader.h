@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Reads the memory of processes without waiting for ever. A page may come from a file system or
- * from storage that doesn't answer, for example from a target's own FUSE. Whoever reads the page
- * then sleeps where not even SIGKILL ends the sleep. So a child process reads. If the child doesn't
- * come back in time it is left alone, and neither krait nor its end waits for it. (A thread that
- * sleeps so would keep krait from ending.) A process whose memory hung isn't read again until that
- * child has come back.
+ * from storage that doesn't answer, for example from a FUSE file system of the target's own.
+ * Whoever reads the page then sleeps where not even SIGKILL ends the sleep. So a child process
+ * reads. If the child doesn't answer in time, krait goes on without it, and can also end without
+ * it. (A thread of krait that slept there would keep krait from ending.) A process whose memory
+ * hung isn't read again until that child has answered.
  */
 #ifndef PROC_READER_H
 #define PROC_READER_H
@@ -16,32 +16,33 @@
 #include "base/util.h"
 
 /*
- * The most that one read may take; a piece of swapped memory takes some ms from a slow disk. A job
- * of a worker may wait longer.
+ * The most ms that one read may take: READER_JOB_MS in a job of a worker, else READER_MS. A piece
+ * of swapped memory takes some ms from a slow disk.
  */
 #define READER_MS     200
 #define READER_JOB_MS 1000
 
 /*
  * As process_vm_readv(): reads @n pieces of @pid's memory into @to, one after the other. Bytes
- * read, or -errno. -ETIMEDOUT: the memory doesn't come, or didn't come before; -EAGAIN: a job found
- * no idle child; -ECHILD: no child can be started. Threads may read at the same time.
+ * read, or -errno. -ETIMEDOUT: the memory doesn't come, or didn't come at an earlier read; -EAGAIN:
+ * a job found no idle child; -ECHILD: no child can be started. Threads may read at the same time.
  */
 ssize_t reader_read(pid_t pid, const struct iovec *to, const struct iovec *from, size_t n);
 
 /*
- * Work that reads much of process @pid by reader_read(). As a task it runs in the child, so that
- * its reads cost no messages. The child knows only what krait knew when the child was started: all
- * else has to be in @bytes. The answer is written over them, up to @most bytes. Number of bytes,
- * or -errno.
+ * A task: a function that reads much of process @pid by reader_read(). It runs in the child, where
+ * a read costs no messages. The child knows only what krait knew when the child was started, so all
+ * else has to be in @bytes. The task writes its answer over them, up to @most bytes, and returns
+ * the answer's number of bytes, or -errno.
  */
 typedef ssize_t reader_task(pid_t pid, void *bytes, size_t most);
 
 #define READER_TASK_BYTES (1u << 18) /* the most bytes of a question, and of an answer */
 
 /*
- * @bytes has a question of @n bytes and room for an answer of @most. @give: a descriptor for the
- * task (reader_given()); -1: none. Returns what the task returns, or -errno as reader_read().
+ * Runs @task for process @pid. @bytes has a question of @n bytes and room for an answer of @most.
+ * @give: a descriptor for the task (reader_given()); -1: none. Returns what the task returns, or
+ * -errno as reader_read().
  */
 ssize_t reader_run(pid_t pid, int give, reader_task *task, void *bytes, size_t n, size_t most);
 
@@ -64,38 +65,39 @@ struct reader_request {
 	 */
 	int *take;
 	/*
-	 * Set by reader_ask(): how long the task took once it ran. On a busy machine it is less
-	 * than the wait.
+	 * Set by reader_ask(): how long the task took once it ran. On a busy machine that is less
+	 * than what the caller waited.
 	 */
 	uint64_t took_ns;
 };
 #define READER_OWNER ((uid_t)-1) /* value of reader_request.uid: the user of process .pid */
 
-/* As reader_run(), but always in a child, and not for a process that hangs already. */
+/* As reader_run(), but the task always runs in a child. */
 ssize_t reader_ask(struct reader_request *q);
 int reader_given(void);
-/* called by a task: gives @fd to krait's main process; the child closes it then */
+/* called by a task: gives @fd to krait's main process, and then the child closes it */
 void reader_hand_over(int fd);
 
 /*
- * Starts a child for this caller alone. What one task opened or read in it is there for the next
- * one. If it doesn't answer in time, every later question gets -ETIMEDOUT at once, until it has
- * answered. Used by one thread at a time; started by the main thread. NULL: it can't be started.
+ * Starts a child for this caller alone. What a task opened or read in the child is there for the
+ * next task. If the child doesn't answer in time, every later question gets -ETIMEDOUT at once,
+ * until the child has answered. The main thread must start it; then one thread at a time may use
+ * it. NULL: it can't be started.
  */
 struct reader_child *reader_child_new(void);
 void reader_child_free(struct reader_child *c);
 ssize_t reader_child_ask(struct reader_child *c, struct reader_request *q);
 
 /*
- * From now on memory that is resident is read at once, without a child: for callers that read much
- * and drain no rings. Only one thread may read then. A process that takes a page away in the
- * microsecond between the check and the read can make that thread hang.
+ * From now on memory that is resident is read at once, without a child. This is for programs that
+ * read much and have no ring buffers to empty in time. Only one thread may read from now on. It can
+ * hang if a process takes a page away in the microsecond between the check and the read.
  */
 void reader_look_first(void);
 
 /*
- * Starts a child for a job that is going to read. A child has the rights of the thread that starts
- * it, and jobs have few.
+ * Starts a child for a job that is going to read, unless one is idle. The job can't start it,
+ * because a child has the rights of the thread that starts it, and jobs have few rights.
  */
 void reader_prepare(void);
 

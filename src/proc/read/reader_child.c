@@ -20,7 +20,7 @@
 #include "base/work/worker.h"
 #include "proc/read/starved.h"
 
-#define TASK_READS   5 /* a task that goes on reading may take as long as so many reads */
+#define TASK_READS   5 /* a task that goes on reading may take as long as this number of reads */
 #define STARVED_WAIT 3
 #define SLICES_MOST  100u
 #define SLICE_MS     50
@@ -176,8 +176,8 @@ static void unmap(struct shared *s)
 }
 
 /*
- * recv() itself waits for an answer, slice by slice: poll() and recv() would cost one more system
- * call each time.
+ * Makes the socket to a child. recv() on it waits by itself for an answer, one slice of time at
+ * most, because poll() and recv() would cost one more system call each time.
  */
 static int connect_child(int fds[2])
 {
@@ -223,7 +223,7 @@ struct patience {
 };
 
 /*
- * Counts a slice in which nothing came, except one in which the child had no CPU. The child may
+ * Counts a slice of time in which no answer came, unless the child had no CPU in it. The child may
  * also have to wait until the process has changed its list of mappings, and the process may get no
  * CPU for that. Then the wait may be STARVED_WAIT times as long, except in a job, which waits long
  * enough anyway. False: the wait was long enough.
@@ -287,10 +287,7 @@ void child_bury(const struct child *c)
 	unmap(c->shared);
 }
 
-/*
- * Sends one request for memory of @pid and waits for it. Returns how many bytes came, or -errno
- * (is_lost(): the child is gone).
- */
+/* Sends one request for memory of @pid and waits for it. Returns how many bytes came, or -errno. */
 static ssize_t read_part(const struct child *c, pid_t pid, void *to, const struct iovec *from,
 			 size_t n)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One child process that reads for krait (reader.h): how it is started, asked and ended. Apart from
- * reader.c, which has all of them, so that what runs in the child is seen in one place: it takes no
- * locks.
+ * One child process that reads for krait (reader.h): how it is started, asked and ended. This is
+ * apart from reader.c, which manages all children, so that one place shows what runs in a child:
+ * code that takes no locks.
  */
 #ifndef PROC_READER_CHILD_H
 #define PROC_READER_CHILD_H
@@ -49,7 +49,10 @@ void child_bury(const struct child *c);
 ssize_t child_read(const struct child *c, pid_t pid, const struct iovec *to,
 		   const struct iovec *from, size_t n);
 
-/* Returns what the task returned; if the child doesn't answer, the -errno in @lost. */
+/*
+ * Runs a task in the child and returns what it returned. *@lost: 0, or the -errno, also returned,
+ * if the child doesn't answer or is dead.
+ */
 ssize_t child_ask(const struct child *c, struct reader_request *q, int *lost);
 
 /* Runs the task in this process. */

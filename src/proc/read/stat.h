@@ -42,8 +42,8 @@ struct proc_status {
 	/* the process's id in its own PID namespace: innermost NSpid; 0 if there is none */
 	pid_t ns_tgid;
 	/*
-	 * in how many PID namespaces below that of /proc the process is: number of NSpid after the
-	 * first
+	 * in how many PID namespaces below that of /proc the process is: how many numbers NSpid has
+	 * after its first
 	 */
 	unsigned ns_level;
 };
@@ -77,8 +77,8 @@ _must_use_ int proc_file_read(int procdir, const char *name, size_t max, struct 
 
 /*
  * As proc_file_read(), but one system call less, for a file whose text the kernel makes as a whole:
- * stat, status, cgroup, comm (fs/proc/base.c, ONE). A file with a record for each of many things
- * (mountinfo) may give less than was asked for before its end.
+ * stat, status, cgroup, comm (fs/proc/base.c, ONE). It isn't for a file with many records
+ * (mountinfo): there a read may get less than it asked for before the file's end.
  */
 _must_use_ int proc_file_read_whole(int procdir, const char *name, size_t max, struct str *ret);
 
