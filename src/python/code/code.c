@@ -84,7 +84,7 @@ int py_code_set_text(struct py_code *code, enum code_text which, const uint8_t *
 }
 
 /*
- * Must text @which be read from the process? Of a name, the beginning is enough; a line table is
+ * Must text @which be read from the process? The beginning of a name is enough, but a line table is
  * needed as a whole. .len is UINT32_MAX if even the object's head couldn't be read.
  */
 static bool is_missing(const struct py_code *code, enum code_text which)

@@ -14,7 +14,10 @@
 
 struct py_code {
 	uint64_t addr; /* address of the code object in the target */
-	/* the object's check (abi/check.h); identifies it together with .addr and the process */
+	/*
+	 * the check, a 64-bit proof of which object this is (abi/check.h), given .addr and the
+	 * process
+	 */
 	uint64_t check;
 	/* the most qualified name that is known; UTF-8, one line; NULL: not known (yet) */
 	char *name;
@@ -67,8 +70,8 @@ static inline void cleanup_py_code(struct py_code **code)
 void py_code_cut_lines(struct py_code *code, uint32_t n);
 
 /*
- * The part of .missing that a frame at @lasti lacks. The beginning of a long line table may be
- * enough for its line.
+ * Returns the part of .missing that a frame at @lasti needs. If only the beginning of the line
+ * table is known, it may be enough for that frame's line.
  */
 unsigned py_code_missing(const struct py_code *code, int lasti);
 
@@ -81,12 +84,12 @@ struct py_position py_code_position(const struct py_code *code, int lasti);
 
 /*
  * Finds the class of a method. Up to 3.10 a code object has only its bare name. @self_obj
- * (rec_code.self_obj) is the first local variable of a frame that ran it; 0: none. If this is an
- * instance or a class, and a class in its MRO has a function with exactly this code object, the
+ * (rec_code.self_obj) is the first local variable of a frame that ran it; 0: none. If @self_obj is
+ * an instance or a class, and a class in its MRO has a function with exactly this code object, the
  * name becomes "Class.name"; in 2.7 only with the last part of the class's name. The function may
  * be wrapped by staticmethod, classmethod or property, or have a __wrapped__. @self_type is the
  * type of @self_obj; it still shows the class when the object is gone. Reads the live process @pid.
- * 1: done; 0: not certain; -ESTALE, -ESRCH, ... Except after 1 the name is unchanged.
+ * Returns 1 if the name was changed; 0 if the class isn't certain; -ESTALE, -ESRCH, ...
  */
 _must_use_ int py_code_qualify(struct py_code *code, pid_t pid, const struct py_layout *layout,
 			       uint64_t self_obj, uint64_t self_type);
@@ -106,11 +109,11 @@ struct py_body {
 bool py_code_has_module(const struct py_code *code, const struct py_layout *layout);
 
 /*
- * Finds the modules of up to PY_BODIES code objects. Of a module's body it sets .module, if the
- * dict has a name and the same file as the code object. Of code without a file it sets .made_in, if
- * the dict has a file that its name belongs to. Of a notebook's cell it sets .file,
- * "/tmp/ipykernel_7/In [3]". Reads the live process @pid. 0, also where nothing is certain;
- * -ENOMEM, -ESRCH, ...
+ * Finds the modules of up to PY_BODIES code objects. For a module's body it sets .module, if the
+ * module's dict has a name and the same file as the code object. For code without a file it sets
+ * .made_in, if the dict has a file, and a name that fits that file. For a notebook's cell it sets
+ * .file to "/tmp/ipykernel_7/In [3]". Reads the live process @pid. 0, also where nothing is
+ * certain; -ENOMEM, -ESRCH, ...
  */
 _must_use_ int py_code_find_modules(const struct py_body *bodies, size_t n, pid_t pid,
 				    const struct py_layout *layout);
@@ -139,7 +142,10 @@ _must_use_ int py_code_fill_from_process(struct py_code *code, pid_t pid,
 _must_use_ int py_code_from_process(pid_t pid, const struct py_layout *layout, uint64_t addr,
 				    uint64_t check, struct py_code **ret);
 
-/* Is it CPython's own helper code? To be asked again after a text has changed; sets nothing. */
+/*
+ * Tells whether @code is one of CPython's own helpers, but doesn't set .internal. Ask again after a
+ * text has changed.
+ */
 bool py_code_is_internal(const struct py_code *code);
 
 /*

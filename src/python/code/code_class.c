@@ -2,9 +2,9 @@
 /*
  * Finds the class of a method up to 3.10, where code objects have no qualified name. A class is
  * certain if it is in the MRO of the first argument and has a function with this very code object.
- * The name then is the function's __qualname__. It must agree with the name of that class and with
- * that of the code, because functools.wraps copies names. Everything is read from the live process.
- * A torn read is harmless, because addresses must be equal.
+ * The name then is the function's __qualname__. It must agree with the class's name and with the
+ * code's name, because functools.wraps copies names. Everything is read from the live process. A
+ * torn read is harmless, because addresses must be equal.
  */
 #include "python/code/code.h"
 
@@ -307,9 +307,9 @@ static bool agrees_2(struct search *s, const char *class)
 }
 
 /*
- * Only methods from a file get a class: the check (abi/check.h) proves file, name and lines, but
- * not the class. exec of "class A" and then of "class B" gives methods with equal checks, and the
- * second may get the address that the first had.
+ * Only methods from a file get a class, because the check (abi/check.h) proves file, name and
+ * lines, but not the class. If a program execs "class A" and then "class B", their methods have
+ * equal checks, and a method of B may get the address that A's had.
  */
 static bool py_code_is_from_file(const struct py_code *code)
 {

@@ -12,7 +12,10 @@
 #include "python/heap/heap.h"
 #include "python/heap/text.h"
 
-/* A longer line table isn't worth its memory. Positions after its end have no line. */
+/*
+ * The most bytes of a line table that are read: a longer one isn't worth its memory. Positions
+ * after these bytes have no line.
+ */
 #define MAX_LINETABLE_BYTES (4u << 20)
 
 static int read_bytes(struct heap *h, uint64_t data, size_t n, uint8_t **ret)
@@ -72,10 +75,10 @@ static int check_contents(struct heap *h, uint64_t code, uint32_t firstlineno, u
 
 /*
  * Is the object in use, not freed? A freed object keeps its version until something else is written
- * there, but it has no reference count any more. The count is 0, or pymalloc has put a pointer
- * there, which is above 2^32. A chunk of malloc's may have a lower address, but then the type is
- * overwritten too. Since 3.14 the highest 16 bits are flags. Objects of free-threaded builds
- * (3.13+, with a longer head) count as in use.
+ * there, but its reference count is gone: there is 0, or a pointer of pymalloc's, which is above
+ * 2^32. A pointer of malloc's may be lower, but malloc overwrites the type too. Since 3.14 the
+ * highest 16 bits of the count are flags. Objects of free-threaded builds (3.13+, with a longer
+ * head) count as in use.
  */
 static bool is_alive(struct heap *h, uint64_t code)
 {

@@ -5,8 +5,9 @@
  * __file__ must be the code object's file, too. After an import the code object is gone, and the
  * dict may belong to another run of the same file. Then the name must fit the file.
  *
- * Also finds the number of a notebook's cell. The kernel calls its file /tmp/ipykernel_PID/HASH.py;
- * IPython's shell knows the number, and the dict that cells run in has a method of the shell.
+ * Also finds the number of a notebook's cell. ipykernel calls the cell's file
+ * /tmp/ipykernel_PID/HASH.py. IPython's shell object knows the number, and the dict that cells run
+ * in has a method of that object (get_ipython).
  */
 #include <errno.h>
 #include <limits.h>
@@ -173,7 +174,7 @@ static bool is_made(const struct py_code *code)
 	       !str_starts(code->file, "<frozen ");
 }
 
-/* Sets .file to "/tmp/ipykernel_7/In [3]". Its folder tells the cells of two kernels apart. */
+/* Sets .file to "/tmp/ipykernel_7/In [3]". The folder tells the cells of two notebooks apart. */
 static int set_cell(struct py_code *code, uint64_t number)
 {
 	_cleanup_str_ struct str file = {};

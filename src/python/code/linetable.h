@@ -17,10 +17,10 @@ struct py_position {
 };
 
 /*
- * Position of the instruction at @lasti. The unit is that of the version's frames (abi/records.h:
- * 2.7-3.9 bytes, 3.10 code units, 3.11+ bytes). A negative @lasti gives the definition's first
- * line. @version is major << 8 | minor. The result equals that of co_lines(), co_positions() and
- * dis.
+ * Returns the position of the instruction at @lasti, which counts in the unit of the version's
+ * frames (abi/records.h: 2.7-3.9 bytes, 3.10 code units, 3.11+ bytes). A negative @lasti gives the
+ * definition's first line. @version is major << 8 | minor. The result equals that of co_lines(),
+ * co_positions() and dis.
  */
 struct py_position py_linetable_position(unsigned version, const uint8_t *table, size_t n,
 					 int firstlineno, int lasti);

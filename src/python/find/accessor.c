@@ -96,11 +96,11 @@ static bool reloc_is(struct decoder *d, struct value v, uint32_t type)
 }
 
 /*
- * Follows a call, or a jump out of the accessor. Its argument tells which function is called. With
- * a GOT pair it is __tls_get_addr; with a TLS descriptor, the descriptor's resolver. Else it is a
- * function that returns a key's value: PyThread_get_key_value(int), pthread_getspecific(key) or
- * PyThread_tss_get(Py_tss_t *). Debug builds up to 3.11 pass the whole struct
- * _gilstate_runtime_state.
+ * Follows a call, or a jump out of the accessor. The argument tells which function is called. A GOT
+ * pair is for __tls_get_addr(), and a TLS descriptor for the descriptor's resolver. Any other
+ * argument is for a function that returns a key's value: PyThread_get_key_value(int),
+ * pthread_getspecific(key) or PyThread_tss_get(Py_tss_t *). Debug builds up to 3.11 pass the whole
+ * struct _gilstate_runtime_state.
  */
 void decoder_leave(struct decoder *d, bool is_call, struct value through)
 {

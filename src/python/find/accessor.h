@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finds a variable without a symbol by decoding an exported accessor function. CPython exports
- * functions that only return one variable: PyInterpreterState_Head (interp_head) and
- * PyGILState_GetThisThreadState (the key of the thread's state; since 3.15 a thread-local
- * variable). Such a function has a dozen instructions of a few forms. Any other form gives
- * ACCESS_NONE.
+ * Finds a variable that has no symbol by decoding the machine code of an exported function that
+ * returns it. CPython exports such functions, called accessors here: PyInterpreterState_Head
+ * (interp_head) and PyGILState_GetThisThreadState (the key of the thread's state; since 3.15 a
+ * thread-local variable). Such a function has a dozen instructions of a few forms. Any other form
+ * gives ACCESS_NONE.
  */
 #ifndef PYTHON_ACCESSOR_H
 #define PYTHON_ACCESSOR_H
@@ -14,18 +14,22 @@
 enum access {
 	ACCESS_NONE = 0,
 	ACCESS_GLOBAL, /* the accessor returns the pointer at .addr */
-	ACCESS_KEY, /* it returns the value of the pthread key whose number, an int, is at .addr */
-	/* it calls another function for the object at .addr, and returns its result */
-	ACCESS_ARGUMENT,
-	ACCESS_TLS, /* it returns *(thread pointer + .offset) */
+	/* the accessor returns the value of the pthread key whose number, an int, is at .addr */
+	ACCESS_KEY,
 	/*
-	 * returns *(TLS block + .offset); the block is that of the GOT pair {module, offset} at
-	 * .addr
+	 * the accessor calls another function with the address .addr and returns that function's
+	 * result
+	 */
+	ACCESS_ARGUMENT,
+	ACCESS_TLS, /* the accessor returns *(thread pointer + .offset) */
+	/*
+	 * the accessor returns *(TLS block + .offset), where the block is that of the GOT pair
+	 * {module, offset} at .addr
 	 */
 	ACCESS_TLS_PAIR,
 	/*
-	 * it returns a thread-local variable through a TLS descriptor: the loader fills the word at
-	 * .addr, see PY_TSS_TLS_WORD
+	 * the accessor returns a thread-local variable through a TLS descriptor; the loader fills
+	 * the word at .addr, see PY_TSS_TLS_WORD
 	 */
 	ACCESS_TLS_DESC,
 };

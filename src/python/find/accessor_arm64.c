@@ -50,7 +50,10 @@ static void move_immediate(struct decoder *d, uint32_t w)
 	set(d, w & 31, v);
 }
 
-/* ldr with a scaled offset (the size is in bits 31:30), ldur, and ldr with a register offset. */
+/*
+ * Applies ldr with a scaled offset (the size is in bits 31:30), ldur, or ldr with a register
+ * offset.
+ */
 static bool load(struct decoder *d, uint32_t w)
 {
 	bool wide = w >> 30 & 1;

@@ -18,7 +18,10 @@ enum value_kind {
 	V_LOADED, /* the value is the 64 bits at address x */
 	V_INT,	  /* the value is the 32 bits at address x */
 	V_TP,	  /* the value is thread pointer + off */
-	V_BLOCK,  /* the value is an address in a TLS block: that of the GOT pair at x, + off */
+	/*
+	 * the value is an address in a TLS block: the one that the GOT pair at x stands for, + off
+	 */
+	V_BLOCK,
 	V_DESC,	  /* the value is the thread pointer offset that the word at x leads to, + off */
 	V_DESC_TP /* the same as V_DESC, with the thread pointer added */
 };
@@ -54,18 +57,18 @@ void decoder_finish(struct decoder *d, enum access kind, uint64_t addr, int64_t 
 /* Returns @v with @disp added. */
 struct value value_plus(struct value v, int64_t disp);
 
-/* Sum of two registers: of the thread pointer and an offset, or of two constants. */
+/* Returns the sum of two registers: of the thread pointer and an offset, or of two constants. */
 struct value value_add(struct value a, struct value b);
 
-/* Result of a load of 8 (@wide) or 4 bytes from @mem; may finish the decoder. */
+/* Returns the result of a load of 8 (@wide) or 4 bytes from @mem. This may finish the decoder. */
 struct value decoder_load(struct decoder *d, struct value mem, bool wide);
 
 /* Notes a conditional branch by @disp bytes from .at. */
 void decoder_branch(struct decoder *d, int64_t disp);
 
 /*
- * A call, or a jump out of the function. @through: the memory operand with its target (a call
- * through a TLS descriptor), else V_UNKNOWN.
+ * Follows a call, or a jump out of the function. @through: the operand in memory that has the
+ * target of a call through a TLS descriptor; else V_UNKNOWN.
  */
 void decoder_leave(struct decoder *d, bool is_call, struct value through);
 

@@ -74,7 +74,7 @@ static bool has_interpreter(const struct image_ctx *c)
 
 /*
  * The symbols of an interpreter are exported. In a program that was linked with hidden symbols they
- * are only in .symtab. That table is read only of programs, and of files that certainly have an
+ * are only in .symtab. That table is read only for programs, and for files that certainly have an
  * interpreter.
  */
 static void find_all_symbols(struct image_ctx *c)
@@ -90,7 +90,8 @@ static void find_all_symbols(struct image_ctx *c)
 }
 
 /*
- * Finds _PyRuntime by the section `.PyRuntime` (3.10+), which has nothing else and isn't stripped.
+ * Finds _PyRuntime by its symbol, or by the section `.PyRuntime` (3.10+), which has nothing else in
+ * it and isn't stripped. In a program without both it is looked for by its first bytes (3.13+).
  */
 static bool find_runtime(struct image_ctx *c)
 {
@@ -184,7 +185,7 @@ static void name_it(struct py_image *image, const char *what, unsigned version)
 		image_unsupported(image, "%s", what);
 }
 
-/* Tells whether the file is an interpreter of 32 bits; nothing but its name shows that. */
+/* Tells whether the file is a 32-bit interpreter. Only its name shows that it is an interpreter. */
 static bool is_32_bit_python(int fd, const char *path)
 {
 	const char *name = path_base(path);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A CPython in an ELF file: its version, the layout of its structures, and where its roots are.
- * Read once for each file (by build id, else device, inode and mtime); a process only adds its load
- * bias. Input is hostile: everything is bounded and checked.
+ * A CPython in an ELF file: its version, the layout of its structures, and the addresses at which a
+ * walk of its frames starts. Each file is read once (files are told apart by build id, else by
+ * device, inode and mtime). For a process only the load bias is added. The file may hold anything,
+ * so everything is bounded and checked.
  */
 #ifndef PYTHON_IMAGE_H
 #define PYTHON_IMAGE_H
@@ -13,7 +14,10 @@
 struct py_image {
 	uint32_t hex_version; /* PY_VERSION_HEX, such as 0x030d12f0; patch level 0: not known */
 	struct py_layout layout;
-	/* addresses of the interpreter in the file (add the load bias); .layout isn't used */
+	/*
+	 * addresses of the interpreter's variables, as in the file (add the load bias); its .layout
+	 * isn't used
+	 */
 	struct py_where where;
 	uint64_t code_type; /* address of PyCode_Type in the file */
 	bool free_threaded, debug;
@@ -25,10 +29,10 @@ struct py_image {
 };
 
 /*
- * Looks for an interpreter in the ELF file @fd, at any position; doesn't close it. @name: its path,
- * for messages and for hints at the version (libpython3.8.so.1.0). 1: there is one, and @ret is
- * filled; if it isn't understood, ret->unsupported says why. 0: there is none. -errno with a
- * message: the file is broken.
+ * Looks for an interpreter in the ELF file @fd. The descriptor's position doesn't matter, and @fd
+ * isn't closed. @name: its path, for messages and for hints at the version (libpython3.8.so.1.0).
+ * 1: there is one, and @ret is filled; if it isn't understood, ret->unsupported says why. 0: there
+ * is none. -errno with a message: the file is broken.
  */
 _must_use_ int py_image_read(int fd, const char *name, struct py_image *ret);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Checks a table's row against the interpreter. PyCode_Type describes its own fields: tp_members
- * has their names and offsets, in the initialised data of every version. That also holds for builds
- * whose objects begin with two more pointers (Py_TRACE_REFS), and for versions to come.
+ * Checks the layout that krait has for a version against the interpreter itself. PyCode_Type
+ * describes its own fields: tp_members has their names and offsets, in the initialised data of
+ * every version. That also holds for builds whose objects begin with two more pointers
+ * (Py_TRACE_REFS), and for versions to come.
  */
 #include "python/find/image_internal.h"
 
@@ -57,8 +58,8 @@ static int expected_offset(struct image_ctx *c, uint64_t name)
 }
 
 /*
- * Compares the members that krait reads with the layout. False: one has another offset. *agree:
- * adds the number of those with the same offset.
+ * Compares the members that krait reads with the layout. False: one has another offset. Adds the
+ * number of members with the same offset to *agree.
  */
 static bool members_agree(struct image_ctx *c, uint64_t members, unsigned *agree)
 {

@@ -30,7 +30,10 @@ static bool is_first_version(uint32_t word)
 	return word == 1 || word == 2;
 }
 
-/* Index of the word before the cache; 0: there is none, or more than one candidate. */
+/*
+ * Returns the index of the counter, the word before the cache; 0: there is no candidate, or
+ * several.
+ */
 static size_t find_counter(const uint32_t *words, size_t n)
 {
 	size_t zeros = 0, found = 0;

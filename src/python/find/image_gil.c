@@ -36,7 +36,8 @@ static void static_waits(struct image_ctx *c)
 }
 
 /*
- * In 2.7 waiters sleep on the first word of a semaphore, its value. interpreter_lock points to it.
+ * In 2.7 waiters sleep on the first word of a semaphore, which is the semaphore's value.
+ * interpreter_lock points to the semaphore.
  */
 static void lock_waits(struct image_ctx *c)
 {

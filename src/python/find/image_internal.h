@@ -51,14 +51,15 @@ struct image_ctx {
 };
 
 /*
- * How many bytes larger than on x86-64 the GIL's two mutexes are together: 16 on AArch64 with
- * glibc, else 0.
+ * Returns by how many bytes the GIL's two mutexes together are larger than on x86-64: 16 on AArch64
+ * with glibc, else 0.
  */
 unsigned image_mutex_growth(struct image_ctx *c);
 
 /*
- * PY_VERSION_HEX without debug offsets, as far as the file shows it (Py_Version, names, strings,
- * size of _PyRuntime); 0: not known. The low 16 bits are 0 if the patch level isn't known.
+ * Returns PY_VERSION_HEX of a file without debug offsets, as far as the file shows it (Py_Version,
+ * names, strings, size of _PyRuntime); 0: not known. The low 16 bits are 0 if the patch level isn't
+ * known.
  */
 uint32_t image_version(struct image_ctx *c);
 
@@ -74,15 +75,15 @@ void image_roots(struct image_ctx *c);
 /* Fills the fields of image->where about the GIL; all other fields must be filled before. */
 void image_gil(struct image_ctx *c);
 
-/* 3.12: fills the field of image->where that has the address of the count of code objects. */
+/* For 3.12: sets image->where.codes_made, the address of the variable that counts code objects. */
 void image_counter_symbol(struct image_ctx *c);
 
 /* Does what image_counter_symbol() does, for 3.13 and later. */
 void image_counter_value(struct image_ctx *c, const struct py_debug_offsets *d);
 
 /*
- * Compares the layout with PyCode_Type's own description. Adapts it to Py_TRACE_REFS, or sets
- * image->unsupported.
+ * Compares the layout with PyCode_Type's own description. Adapts the layout to Py_TRACE_REFS, or
+ * sets image->unsupported if they differ.
  */
 void image_check(struct image_ctx *c);
 

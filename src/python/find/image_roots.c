@@ -14,7 +14,10 @@ static struct accessor read_accessor(struct image_ctx *c, enum image_symbol whic
 	return accessor_read(c->elf, c->sym[which].value);
 }
 
-/* Finds the roots of 2.7 and 3.6: variables with local symbols, which stripped files don't have. */
+/*
+ * Finds where a walk starts in 2.7 and 3.6: in variables with local symbols, which stripped files
+ * don't have.
+ */
 static void old_roots(struct image_ctx *c)
 {
 	struct py_where *w = &c->image->where;
@@ -39,8 +42,8 @@ static void old_roots(struct image_ctx *c)
 }
 
 /*
- * Address of the key's number (Py_tss_t: {int is_initialized, key}), from the accessor; 0: not
- * known.
+ * Returns the address of the key's number (Py_tss_t: {int is_initialized, key}), as the accessor
+ * has it; 0: not known.
  */
 static uint64_t accessor_key(struct image_ctx *c)
 {
@@ -55,8 +58,8 @@ static uint64_t accessor_key(struct image_ctx *c)
 }
 
 /*
- * Finds the roots of 3.7-3.14. The accessor is trusted more than the table: a build with other
- * options may have moved struct _gilstate_runtime_state, but not the fields in it.
+ * Finds where a walk starts in 3.7-3.14. The accessor is trusted more than the table: a build with
+ * other options may have moved struct _gilstate_runtime_state, but not the fields in it.
  */
 static void runtime_roots(struct image_ctx *c, const struct py_runtime_row *table)
 {
@@ -75,8 +78,8 @@ static void runtime_roots(struct image_ctx *c, const struct py_runtime_row *tabl
 }
 
 /*
- * Finds the root of 3.15+: _Py_tss_gilstate, a thread-local variable that is set as long as the
- * thread has a state, with or without the GIL.
+ * Finds where a walk starts in 3.15+: in _Py_tss_gilstate, a thread-local variable that is set as
+ * long as the thread has a state, with or without the GIL.
  */
 static void tls_roots(struct image_ctx *c)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Searches an ELF file's data for structures without names: in files without symbols and section
- * headers, or that were linked statically with hidden symbols.
+ * Searches an ELF file's data for structures that no symbol or section names: the file was stripped
+ * of both, or was linked statically with hidden symbols.
  */
 #include "base/work/slice.h"
 #include "python/find/image_internal.h"
 
-/* At most so many bytes of a file's writable segments are searched; libpython has 2 MiB of them. */
+/* The most bytes of a file's writable segments that are searched; libpython has 2 MiB of them. */
 #define SCAN_MAX (256ull << 20)
 
 void image_scan_init(struct image_scan *s, struct elf_file *elf)

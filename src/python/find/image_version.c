@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finds the CPython version of a file without debug offsets (2.7-3.12). Since 3.11 the file has it
- * (Py_Version). For older ones the file's name, the size of _PyRuntime and the version string in
- * .rodata decide together: a name alone may be anything ("python", "uwsgi", "deleted").
+ * Finds the CPython version of a file without debug offsets (2.7-3.12). Since 3.11 the file has the
+ * version itself (Py_Version). For older versions the file's name, the size of _PyRuntime and the
+ * version string in .rodata decide together: a name alone may be anything ("python", "uwsgi",
+ * "deleted").
  */
 #include <stdio.h>
 #include <stdlib.h>

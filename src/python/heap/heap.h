@@ -16,12 +16,16 @@
 #include "records.h"
 
 /*
- * Fields of PyTypeObject; their offsets count from the end of its header: tp_basicsize to tp_mro.
+ * The part of PyTypeObject that is read, tp_basicsize to tp_mro: its offset from the end of the
+ * object's header, and its size.
  */
 #define HEAP_TYPE_FIRST 16
 #define HEAP_TYPE_BYTES 320
 
-/* The pages of the process that were read last: small objects lie close together. */
+/*
+ * The pages of the process that were read last. They are kept because small objects lie close
+ * together.
+ */
 #define HEAP_PAGE 4096
 /* how many pages are kept; an address can be in only one entry (direct mapped) */
 #define HEAP_PAGES 64
@@ -81,9 +85,9 @@ uint64_t heap_ptr(struct heap *h, uint64_t addr);
 void heap_read_many(struct heap *h, const uint64_t *addr, size_t n, size_t bytes, uint8_t *buf);
 
 /*
- * Reads the head of the str object (2.7: byte string) at @addr. *ret describes it as a record does,
- * *data is the address of its bytes. @is_bytes: it is a bytes object. *hash: -1: not cached. 0 or
- * -errno.
+ * Reads the head of the str object (2.7: byte string) at @addr. *ret describes the string as a
+ * record of the kernel program does, *data is the address of its bytes, and *hash is its cached
+ * hash (-1: none). @is_bytes: the object is a bytes object. 0 or -errno.
  */
 _must_use_ int heap_str_head(struct heap *h, uint64_t addr, bool is_bytes, struct wire_text *ret,
 			     uint64_t *data, uint64_t *hash);
@@ -110,7 +114,10 @@ typedef VEC(struct heap_item) heap_items;
  */
 _must_use_ int heap_dict(struct heap *h, uint64_t dict, heap_items *ret);
 
-/* Value of the key @key, an ASCII string of up to 64 bytes; 0: there is none. */
+/*
+ * Return the address of the value of @key, an ASCII string of up to 64 bytes; 0: there is no such
+ * key.
+ */
 uint64_t heap_find(struct heap *h, const heap_items *items, const char *key);
 uint64_t heap_dict_find(struct heap *h, uint64_t dict, const char *key);
 
@@ -120,7 +127,7 @@ uint64_t heap_dict_find(struct heap *h, uint64_t dict, const char *key);
  */
 _must_use_ int heap_attrs(struct heap *h, uint64_t obj, heap_items *ret);
 
-/* Returns an attribute of @obj with one of these names; 0: there is none. */
+/* Returns the address of the attribute @name of the instance at @obj; 0: there is none. */
 uint64_t heap_attr(struct heap *h, uint64_t obj, const char *name);
 
 /* Returns sys.modules[@module].@name of the interpreter at @interp; 0: there is none. */

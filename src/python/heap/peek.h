@@ -19,7 +19,7 @@ _must_use_ int peek(pid_t pid, uint64_t addr, void *buf, size_t n);
 /*
  * Like process_vm_readv(): reads @n pieces of @pid's memory into @to, one after the other. Returns
  * the number of bytes, or -errno. If the process's first thread has ended, the kernel doesn't find
- * the memory by @pid: then it is read by another thread's id.
+ * the memory by @pid, and the id of another thread is used.
  */
 struct iovec;
 ssize_t peek_pieces(pid_t pid, const struct iovec *to, const struct iovec *from, size_t n);

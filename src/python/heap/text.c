@@ -132,7 +132,7 @@ static size_t encode_plain(uint32_t c, char buf[static 8])
 	return 4;
 }
 
-/* One code point as it is shown in outputs, without a NUL; returns the number of bytes. */
+/* Writes one code point as it is shown in outputs, without a NUL; returns the number of bytes. */
 static size_t encode(uint32_t c, char buf[static 8])
 {
 	if (c == '\n' || c == '\r' || c == '\t') {

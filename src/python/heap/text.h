@@ -19,8 +19,8 @@
  * cut between two code points and ends in U+2026. What isn't a code point becomes U+FFFD. Control
  * characters and line separators become escapes as Python writes them (\n, \x1b, \u2028), so that
  * no name can break a line or control a terminal. Byte strings (kind 0) are read as UTF-8 if they
- * are valid UTF-8, else as latin-1. 0; -EINVAL: @w can't be a string (kind isn't 0, 1, 2 or 4). Out
- * of memory: out->failed.
+ * are valid UTF-8, else as latin-1. 0; -EINVAL: @w can't be a string (kind isn't 0, 1, 2 or 4). If
+ * there is no memory, out->failed is set.
  */
 _must_use_ int text_to_utf8(const struct wire_text *w, const uint8_t *raw, size_t n,
 			    struct str *out);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * How CPython 2.7 and 3.6-3.12 lay out their structures. These releases don't say it themselves, so
- * each version has a row here, for x86-64 and AArch64 alike. tests/layout/check.sh compares every
- * number with the compiler's result for each installed interpreter's headers.
+ * the tables here have an entry for each version, for x86-64 and AArch64 alike.
+ * tests/layout/check.sh compares every number with the compiler's result for each installed
+ * interpreter's headers.
  *
  * All released headers of a minor version agree (2.7-2.7.18 and 3.6.0-3.12.x were compared), except
  * that _PyRuntime grew in 3.7.4.
@@ -250,8 +251,8 @@ static const struct py_layout layouts[] = {
 };
 
 /*
- * tss_key is the offset of Py_tss_t._key, 4 bytes into autoTSSkey. For 3.13 and 3.14 the debug
- * offsets have interpreters_head.
+ * .tss_key is the offset of Py_tss_t._key, which is 4 bytes into autoTSSkey. 3.13 and 3.14 need no
+ * .interp_head, because their debug offsets have it (interpreters_head).
  */
 static const struct py_runtime_row runtimes[] = {
 	{0x0307, 0, 3, .size = 1424, .interp_head = 24, .tstate_current = 1392, .tss_key = 1420,
@@ -342,7 +343,8 @@ void py_layout_trace_refs(struct py_layout *l)
 }
 
 /*
- * Rows of builds with a GIL. In free-threaded builds the header, and so each offset, is 16 larger.
+ * Offsets in builds with a GIL. In free-threaded builds the header, and so each offset, is 16
+ * larger.
  */
 static const struct py_heap_row heaps[] = {
 	{0x207, 0, 0, 16, 64, 0},	{0x306, 848, 856, 16, 72, 104},

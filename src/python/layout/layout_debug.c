@@ -114,7 +114,10 @@ static const char *const names[] = {
 };
 
 /* clang-format off */
-/* a == b + delta in every build of every version since 3.13 (with GIL, free-threaded, debug). */
+/*
+ * Relations that hold in every build of every version since 3.13 (with GIL, free-threaded, debug):
+ * a == b + delta.
+ */
 static const struct relation {
 	uint8_t a, b;
 	int8_t delta;
@@ -253,7 +256,7 @@ uint64_t py_debug_can(unsigned version)
 	return order ? order->can : 0;
 }
 
-/* Sets *ret: the row of the version. */
+/* Reads the members into @m, and sets *ret to the order of the version's members. */
 static int read_members(const uint8_t *runtime, size_t n, uint64_t *m, const struct order **ret)
 {
 	const struct order *order;
@@ -341,8 +344,8 @@ static void derive_gil(const struct order *order, const uint64_t *m, struct py_l
 }
 
 /*
- * Finds the field that says whether a collection is running. If there is no such member, or it
- * isn't inside the interpreter's state, krait doesn't know.
+ * Finds the field that says whether a garbage collection is running. If there is no such member, or
+ * it isn't inside the interpreter's state, krait doesn't know.
  */
 static void derive_collecting(const uint64_t *m, struct py_layout *ret)
 {

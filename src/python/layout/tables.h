@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What krait knows of each CPython version: the layout of its structures, and where its roots are
- * in _PyRuntime. A release up to 3.12 has a row in a table. Since 3.13 the interpreter's own
- * _Py_DebugOffsets are read and checked.
+ * What krait knows of each CPython version: the layout of its structures, and where in _PyRuntime
+ * the variables are at which a walk of the frames starts. For releases up to 3.12 there are tables.
+ * Since 3.13 the interpreter's own _Py_DebugOffsets are read and checked.
  */
 #ifndef PYTHON_TABLES_H
 #define PYTHON_TABLES_H
