@@ -3,8 +3,8 @@
  * Cython (0.29 to 3.1, Compiler/Symtab.py) builds the symbol of a function from a prefix for its
  * kind, then each module, class and outer function with its length, "6uvloop_4loop_4Loop_", then
  * the function's name. The wrappers that Python calls (pw) and the bodies that these call (pf) have
- * a number before the name, which counts within that scope; a first body has none. cdef functions
- * (f) have none.
+ * a number before the name, which counts within the enclosing scope; a first body has no number.
+ * cdef functions (f) have no number.
  */
 #include "symbol/demangle/cython_name.h"
 
@@ -34,7 +34,7 @@ static size_t part_at(const char *s, size_t *number_n)
 }
 
 struct parts {
-	/* where each part of the name begins; the last one: where the rest does */
+	/* where each part of the name begins, and after them where the rest of the symbol begins */
 	const char *at[MOST_PARTS + 1];
 	size_t number[MOST_PARTS];
 	size_t n;

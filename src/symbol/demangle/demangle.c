@@ -10,7 +10,10 @@
 #include "symbol/demangle/cython_name.h"
 #include "symbol/demangle/pyo3_name.h"
 
-/* Bytes; libiberty keeps components on the stack. It refuses C++ names of more than 1,024 bytes. */
+/*
+ * Names of this many bytes or more aren't demangled, because libiberty keeps the parts of a name on
+ * the stack. libiberty itself refuses C++ names of more than 1,024 bytes.
+ */
 #define MANGLED_MAX 4096
 
 struct output {
@@ -19,8 +22,8 @@ struct output {
 };
 
 /*
- * Is this an identifier in punycode (Rust)? libiberty prints one as a whole, from memory that it
- * frees afterwards.
+ * Is this piece of output an identifier in punycode (Rust)? libiberty prints such an identifier as
+ * a whole, from memory that it frees afterwards.
  */
 static bool is_borrowed(const char *s, size_t n)
 {
@@ -33,8 +36,9 @@ static bool is_borrowed(const char *s, size_t n)
 
 /*
  * Takes a piece of libiberty's output. Back references let a short name print gigabytes, and a
- * callback can't refuse output: so this one jumps out. At that moment libiberty holds no memory,
- * except while it prints a borrowed piece: then the jump waits for the next piece.
+ * callback can't refuse output, so this one jumps out of libiberty. At that moment libiberty holds
+ * no memory, except while it prints a borrowed piece. In that case the jump waits for the next
+ * piece.
  */
 static void append(const char *s, size_t n, void *opaque)
 {

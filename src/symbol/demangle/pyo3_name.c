@@ -36,8 +36,7 @@ static bool is_path(const char *s, size_t n)
 }
 
 /*
- * The type in "<a::Class>" or "<impl a::Class<T>>" that ends at @end. NULL: there is none, or a
- * trait is named.
+ * Returns the type in "<a::Class>" or "<impl a::Class<T>>" that ends at @end. NULL: there is none.
  */
 static const char *type_in(const char *s, const char *end, size_t *n)
 {

@@ -21,8 +21,8 @@
 #define LINK_BYTES (NAME_MAX + 1 + 3 + 4)
 
 /*
- * Limit: bytes of all files whose checksum is computed. Only files that are found by name need one.
- * Whoever chose the name may have made a sparse file of 4 GiB.
+ * The most bytes of all files together whose checksum is computed. Only files that are found by
+ * name need a checksum. Whoever chose the name may have made a sparse file of 4 GiB.
  */
 #define SUM_MAX (2ull << 30)
 
@@ -89,8 +89,8 @@ static const char *mismatch(const struct search *s, int fd, const char *path, bo
 }
 
 /*
- * Takes over @fd, which was opened at @path: returns it if it is the file that is looked for, else
- * closes it: -ENOENT.
+ * Takes over @fd, which was opened at @path. Returns it if it is the file that is looked for; else
+ * closes it and returns -ENOENT.
  */
 static int accept(struct search *s, int fd, const char *path, bool by_link)
 {
@@ -127,7 +127,10 @@ static int try_build_id(struct search *s, int root)
 	return try_path(s, root, path, false);
 }
 
-/* gdb's order: beside the file, in .debug beside it, in the directory for debug files. */
+/*
+ * Looks for the file that .gnu_debuglink names, in gdb's order: beside the file and in .debug
+ * beside it (both only with @beside), then in the directory for debug files.
+ */
 static int try_link(struct search *s, int root, const char *dir, bool beside)
 {
 	static const char *const forms[] = {"%s/%s", "%s/.debug/%s", DEBUG_DIR "%s/%s"};

@@ -15,16 +15,16 @@
 
 /*
  * Unpacks the ELF file in .gnu_debugdata of @f, whose descriptor is @fd, into anonymous memory, and
- * returns its descriptor. -ENOENT: there is no .gnu_debugdata; -errno with a message.
+ * returns that memory's descriptor. -ENOENT: there is no .gnu_debugdata; -errno with a message.
  */
 _must_use_ int debug_file_unpack(struct elf_file *f, int fd);
 
 /*
  * Finds the separate debug file of @f. @fd: @f's descriptor. @path: @f's path below the directory
- * @root (-1: not known). Searches by build id, then by .gnu_debuglink (and its checksum); each
- * below @root, then in krait's own /usr/lib/debug; at last on the servers in DEBUGINFOD_URLS.
- * Returns a descriptor, or -ENOENT. Appends to @refused why a file that was found there doesn't
- * belong to @f.
+ * @root (-1: not known). Searches below @root, then in krait's own /usr/lib/debug; in both by build
+ * id, then by .gnu_debuglink (and its checksum). At last asks the servers in DEBUGINFOD_URLS.
+ * Returns a descriptor, or -ENOENT. Appends to @refused why files that were found don't belong to
+ * @f.
  */
 _must_use_ int debug_file_find(struct elf_file *f, int fd, const char *path, int root,
 			       struct str *refused);

@@ -54,7 +54,10 @@ struct library {
 /* The time of all fetches together: the time during which at least one fetch runs. */
 static struct {
 	pthread_mutex_t lock;
-	/* time for fetches: at most, spent so far, and when the running ones began */
+	/*
+	 * the most time that fetches may take, the time that they took so far, and since when at
+	 * least one fetch has been running
+	 */
 	uint64_t most_ns, spent_ns, since_ns;
 	unsigned running, unfetched;
 	bool over;

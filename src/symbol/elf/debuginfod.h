@@ -11,13 +11,14 @@
  * gets. A static krait can't load a library, so it never fetches.
  *
  * All fetches of a process share DEBUGINFOD_SECONDS. After these, or after the first time-out of a
- * server (DEBUGINFOD_TIMEOUT, 90 s), nothing more is fetched: -ETIME. So only a job that nobody
- * waits for (worker_cancelled()) should call it. Threads may fetch at the same time.
+ * server (DEBUGINFOD_TIMEOUT, 90 s), nothing more is fetched: -ETIME. A fetch may take all that
+ * time, so only a job of a worker should call this. It gives up when nobody waits for the job any
+ * more (worker_cancelled()). Threads may fetch at the same time.
  */
 #define DEBUGINFOD_SECONDS 10
 _must_use_ int debuginfod_fetch(const uint8_t *id, size_t n);
 
-/* Returns how often -ETIME was returned, because no time was left for a fetch. */
+/* Returns how many fetches failed because no time was left or a server didn't answer. */
 unsigned debuginfod_unfetched(void);
 
 /* For tests: forgets all fetches so far, and allows @ns for all that follow. */

@@ -6,7 +6,10 @@
 #include "base/system/log.h"
 #include "symbol/elf/debug_file.h"
 
-/* Adds the file that dwz made. Without it names of functions may be missing; lines are complete. */
+/*
+ * Adds the debug file that dwz made, which several files share. Without it names of functions may
+ * be missing; lines are complete.
+ */
 static void add_alt(struct dwarf_file *d, struct elf_file *f, int root, struct str *refused)
 {
 	uint8_t id[ELF_BUILD_ID_MAX];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Address -> file, line and inlined functions (--native-lines), from the file itself or its
- * separate debug file. Takes as much memory as the debug information has, so it is opened only on
- * request.
+ * Finds an address's source file, line and inlined functions (--native-lines), from debug
+ * information (DWARF) in the file itself or in its separate debug file. This takes as much memory
+ * as the debug information has, so it is opened only on request.
  */
 #ifndef SYMBOL_DWARF_LINES_H
 #define SYMBOL_DWARF_LINES_H

@@ -25,11 +25,11 @@ struct elf_range {
 };
 
 /*
- * @fd: the ELF file, borrowed during the call. @path: its path below @root, which is a descriptor
- * of the target's own root directory (-1: not known). If the file has no .symtab, a separate debug
- * file is looked for there, then in krait's own /usr/lib/debug; if there is none, the mini debug
- * information is used. 0; -errno with a message. A file without symbols isn't an error: it has no
- * names.
+ * Reads the names in an ELF file. @fd: the file, borrowed during the call. @path: its path below
+ * @root, which is a descriptor of the target's own root directory (-1: not known). If the file has
+ * no .symtab, a separate debug file is looked for below @root, then in krait's own /usr/lib/debug.
+ * If there is none, the mini debug information is used. 0; -errno with a message. A file without
+ * symbols isn't an error: it has no names.
  */
 _must_use_ int elf_names_open(int fd, const char *path, int root, struct elf_names **ret);
 void elf_names_free(struct elf_names *n); /* @n may be NULL */

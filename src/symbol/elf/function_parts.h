@@ -2,9 +2,9 @@
 /*
  * A compiler or BOLT may move a part of a function to another place. This finds the function that
  * such a part belongs to, in files without a symbol table. Call frame information shows where parts
- * are: a part begins with a frame that a function has only in its middle. Jumps into the part show
- * which function it belongs to. At such a jump, the frame must be in the state in which the part
- * begins; otherwise the jump is a tail call.
+ * are: at the first instruction of a part, the stack frame already is as in the middle of a
+ * function. Jumps into the part show which function it belongs to. At such a jump the stack frame
+ * must be in the state in which the part begins; otherwise the jump is a tail call.
  */
 #ifndef SYMBOL_FUNCTION_PARTS_H
 #define SYMBOL_FUNCTION_PARTS_H
@@ -22,8 +22,8 @@ _must_use_ int function_parts_open(struct elf_file *f, struct function_parts **r
 void function_parts_free(struct function_parts *p); /* @p may be NULL */
 
 /*
- * Start of the function whose part begins exactly at @start (vaddr). 0: no part begins there, or
- * its function isn't known.
+ * Returns the start of the function of which a part begins exactly at @start (vaddr). 0: no part
+ * begins there, or its function isn't known.
  */
 uint64_t function_parts_find(const struct function_parts *p, uint64_t start);
 

@@ -10,24 +10,25 @@
 #include "base/util.h"
 
 /*
- * The outermost function of a greenlet's C stack, g_initialstub(). Memory further out is used by
- * other greenlets, and isn't restored when the greenlet runs again (TGreenlet.cpp, StackState:
+ * Is it the outermost function of a greenlet's C stack, g_initialstub()? Memory further out is used
+ * by other greenlets, and isn't restored when the greenlet runs again (TGreenlet.cpp, StackState:
  * stack_stop is a local variable of its caller). The greenlet that starts another one runs this
  * function too, until it has switched.
  */
 bool greenlet_is_start(const char *path, const char *name);
 
 /*
- * slp_switch() and its callers: while they run, the C stack and the thread state's frames may
- * belong to two different greenlets.
+ * Is it slp_switch() or one of its callers? While they run, the C stack and the thread state's
+ * frames may belong to two different greenlets.
  */
 bool greenlet_is_switch(const char *path, const char *name);
 
 /*
- * Before a switch, since 3.12, expose_frames() takes the entry frames out of the chain, the
- * innermost first; after the switch unexpose_frames() puts them back (greenlet 3.5.6,
- * TGreenlet.cpp). In between, the Python frames of one evaluation loop look like those of the next.
- * Also true for every function of greenlet's without a name.
+ * Is it expose_frames() or unexpose_frames()? Since Python 3.12, entry frames separate the frames
+ * of one run of the evaluation loop from those of the next. Before a switch, expose_frames() takes
+ * the entry frames out of the chain of frames, the innermost first. After the switch
+ * unexpose_frames() puts them back (greenlet 3.5.6, TGreenlet.cpp). In between, the frames of one
+ * run look like those of the next. Also true for every function of greenlet's that has no name.
  */
 bool greenlet_is_exposing(const char *path, const char *name);
 

@@ -111,8 +111,8 @@ static int keep_best(struct symbol_table *t, size_t first, size_t last)
 }
 
 /*
- * Sets .outer of each symbol. The symbols before the present one that may be .outer of it or of a
- * later one are a stack, linked by .outer.
+ * Sets .outer of each symbol. The symbols that may be .outer of the present symbol or of a later
+ * one are a stack, which is linked by .outer itself.
  */
 static void link_outer(struct symbol_table *t)
 {

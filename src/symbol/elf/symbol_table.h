@@ -43,16 +43,17 @@ struct symbol_table {
 void symbol_table_fini(struct symbol_table *t);
 
 /*
- * @name must stay valid until symbol_table_sort(). An empty name is left out. The length of the
- * name is measured now, within a limit, so that a comparison of two names never reads more than
- * some hundred bytes. 0 or -ENOMEM.
+ * Adds a symbol. @name must stay valid until symbol_table_sort(). A symbol with an empty name is
+ * left out. The length of the name is measured now, within a limit, so that a comparison of two
+ * names never reads more than some hundred bytes. 0 or -ENOMEM.
  */
 _must_use_ int symbol_table_add(struct symbol_table *t, const char *name, uint64_t start,
 				uint64_t size, uint8_t rank);
 
 /*
- * To be called once, after the last symbol was added. 0 or -ENOMEM; -EFBIG: the thread's slice
- * hasn't enough memory for all names, and the table has only the symbols with the lowest addresses.
+ * Sorts the symbols. Call it once, after the last symbol was added. 0 or -ENOMEM; -EFBIG: the
+ * thread's slice hasn't enough memory for all names, and the table has only the symbols with the
+ * lowest addresses.
  */
 _must_use_ int symbol_table_sort(struct symbol_table *t);
 

@@ -11,7 +11,7 @@
 struct code_range {
 	uint64_t start, end; /* addresses of the code; end exclusive, start < end */
 	uint64_t first;	     /* where the code began, before later ranges covered parts of it */
-	uint32_t name;	     /* a number that the map's user chose, who knows what it means */
+	uint32_t name;	     /* a number that the map's user chose; its meaning isn't known here */
 };
 
 struct code_map {
@@ -23,14 +23,14 @@ struct code_map {
 void code_map_fini(struct code_map *m);
 
 /*
- * Adds a range that is later than all before. @size isn't 0, and @start + @size doesn't wrap. 0 or
- * -ENOMEM.
+ * Adds a range. It covers ranges that were added before, where they overlap it. @size isn't 0, and
+ * @start + @size doesn't wrap. 0 or -ENOMEM.
  */
 _must_use_ int code_map_add(struct code_map *m, uint64_t start, uint64_t size, uint32_t name);
 
 /*
- * To be called before a search. Takes n log n for the ranges that were added since, n for the
- * others. 0 or -ENOMEM (nothing is lost).
+ * Sorts in the ranges that were added since the last call; call it before a search. Takes n log n
+ * steps for these ranges, n for the others. 0 or -ENOMEM (nothing is lost).
  */
 _must_use_ int code_map_settle(struct code_map *m);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Makes names and rows of the ELF files that a process registered; see gdb_jit.h. A reading goes
- * through four files: gdb_jit_list.c follows gdb's list, gdb_jit_file.c reads a file of it,
- * gdb_jit_check.c finds out what has changed since, and this one makes the table of what is left.
+ * Makes names and unwind rows (how to find the caller) of the ELF files that a process registered;
+ * see gdb_jit.h. A reading goes through four files: gdb_jit_list.c follows gdb's list,
+ * gdb_jit_file.c reads a file of it, gdb_jit_check.c finds out what has changed since, and this one
+ * makes the table of what is left.
  */
 #include "symbol/madecode/gdb_jit.h"
 
@@ -137,8 +138,8 @@ static int make_table(struct reader *rd)
 }
 
 /*
- * After a cut reading: keeps the files of the reading before that this one didn't reach, within the
- * same limits. 0 or -ENOMEM.
+ * After a reading that was cut short: keeps those files of the reading @before that this reading
+ * didn't reach, within the same limits. 0 or -ENOMEM.
  */
 static int keep_rest(struct reader *rd, const struct gdb_jit *before)
 {

@@ -3,7 +3,7 @@
  * Names and unwind rows of code that a process made at run time and registered for gdb, as LLVM
  * does. The symbol __jit_debug_descriptor leads to a list of ELF files in the process's memory
  * (gdb's manual, "JIT Interface"). The process keeps running while the list is read, and may be
- * hostile. So everything is bounded, and what says where the code is gets read twice.
+ * hostile. So everything is bounded, and krait reads twice the memory that says where the code is.
  */
 #ifndef SYMBOL_GDB_JIT_H
 #define SYMBOL_GDB_JIT_H
@@ -49,8 +49,8 @@ _must_use_ int gdb_jit_read(gdb_jit_peek *peek, void *arg, const uint64_t *descr
 
 /*
  * As gdb_jit_read(), after the reading @before (NULL: none). A file that is still listed and whose
- * memory hasn't changed is taken over: its memory is only compared, that of many files in one
- * request (@pieces; NULL: one by one).
+ * memory hasn't changed is taken over from @before. Its memory is only compared, for many files in
+ * one request (@pieces; NULL: for one file after the other).
  */
 _must_use_ int gdb_jit_read_on(const struct gdb_jit *before, gdb_jit_peek *peek,
 			       gdb_jit_peek_pieces *pieces, void *arg, const uint64_t *descriptors,
@@ -58,20 +58,20 @@ _must_use_ int gdb_jit_read_on(const struct gdb_jit *before, gdb_jit_peek *peek,
 void gdb_jit_free(struct gdb_jit *j); /* @j may be NULL */
 
 /*
- * True if the descriptors show no registration since the reading. Then a new reading can't name
- * more. (Names may be wrong all the same.)
+ * True if the descriptors show no registration since the reading. Then a new reading wouldn't find
+ * more names, though the names that are known may be wrong.
  */
 bool gdb_jit_looks_same(const struct gdb_jit *j, gdb_jit_peek *peek, void *arg);
 
 /*
- * Did the thread's slice cut the reading, and did it still learn something? Then the next reading
- * will know more.
+ * Did the reading end early, because the thread's slice of work was used up (base/work/slice.h),
+ * but learn something new? Then the next reading will know more.
  */
 bool gdb_jit_goes_on(const struct gdb_jit *j);
 
 /*
- * The symbol of the function that covers @addr, as its file has it, or NULL. Valid as long as @j.
- * @start may be NULL.
+ * Returns the symbol of the function that covers @addr, as its file has it, or NULL. Valid as long
+ * as @j. Sets *@start to the function's address, unless @start is NULL.
  */
 const char *gdb_jit_find(const struct gdb_jit *j, uint64_t addr, uint64_t *start);
 
@@ -80,7 +80,10 @@ const unwind_rows_vec *gdb_jit_rows(const struct gdb_jit *j);
 
 struct gdb_jit_stats gdb_jit_stats(const struct gdb_jit *j);
 
-/* Bytes of memory that it holds. Memory that several readings share is divided among them. */
+/*
+ * Returns the memory that @j holds, in bytes. Memory that several readings share is divided among
+ * them.
+ */
 size_t gdb_jit_bytes(const struct gdb_jit *j);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finds out which files of gdb's list are as they were: those of the reading before, which needn't
- * be read again, and at the end those of this one, which the process may have changed meanwhile. The
- * memory of many files is compared in one request.
+ * Finds out which files of gdb's list haven't changed. When a reading begins, these are files of
+ * the reading before, which needn't be read again. When it ends, these are its own files, because
+ * the process may have changed them meanwhile. The memory of many files is compared in one request.
  */
 #include <sys/uio.h>
 

@@ -2,9 +2,10 @@
 /*
  * Reads one ELF file that a process registered. LLVM (at least up to 21) registers a copy of the
  * relocatable file. Of that copy only the sections' addresses are those in memory; symbols are
- * relative to their section. The copy's .eh_frame isn't relocated, but the loaded one is, before its
- * code becomes executable. .eh_frame describes only functions that an exception may pass through;
- * the rows of the others are proved from their instructions (docs/decisions/0011).
+ * relative to their section. The copy's .eh_frame isn't relocated, but the loaded one is, before
+ * its code becomes executable. .eh_frame describes only functions that an exception may pass
+ * through. The unwind rows of other functions are worked out from their instructions
+ * (docs/decisions/0011).
  */
 #include <elf.h>
 
@@ -14,7 +15,7 @@
 #include "unwind/compile.h"
 #include "unwind/prove/code_rows.h"
 
-/* a file of gdb's list with at most so many bytes is read in one piece */
+/* a file of gdb's list with at most this many bytes is read in one piece */
 #define WHOLE_BYTES (64u << 10)
 
 /* An entry of gdb's list, with the headers that say where its code is. */
@@ -311,7 +312,7 @@ static int rows_of_code(struct reader *rd, const struct head *h, struct code *re
 					false, &ret->rows);
 }
 
-/* Reads the rows of a file. 0 also if there are none: its code still has names. */
+/* Reads the unwind rows of a file. 0 also if there are none, because its code still has names. */
 static int read_rows(struct reader *rd, const struct head *h)
 {
 	_cleanup_(code_fini) struct code c = {};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Follows gdb's list of registered files. The process may change the list meanwhile: what says
- * where the next entry is gets read twice.
+ * Follows gdb's list of registered files. The process may change the list meanwhile, so krait reads
+ * twice where the next entry is.
  */
 #include <elf.h>
 
@@ -9,8 +9,8 @@
 #include "symbol/madecode/gdb_jit_reading.h"
 
 /*
- * Reads the entry at @at into .file, which the reader owns. Takes it over from the reading before
- * if none of its memory has changed.
+ * Reads the entry at @at into .file, which the reader owns. The file is taken over from the reading
+ * @before if none of its memory has changed.
  */
 static int read_entry(struct reader *rd, uint64_t at, const struct gdb_jit *before)
 {

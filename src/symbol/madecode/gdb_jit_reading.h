@@ -66,12 +66,14 @@ struct file {
 	uint64_t at;
 	struct entry entry;
 	VEC(struct range) ranges;
-	/* how many of .ranges come first: the entry, and the headers that say where its code is */
+	/*
+	 * how many of the first .ranges are the entry, and the headers that say where its code is
+	 */
 	size_t n_head;
 	uint64_t hash, head_hash;
 	/* a part couldn't be read or was beyond a limit: another reading may learn more */
 	bool part;
-	/* when this reading began, the file's memory had the same contents as before */
+	/* when the file was checked last, its memory had the same contents as when it was read */
 	bool is_same;
 	bool is_named, is_malformed;
 	VEC(struct function) functions;
@@ -105,7 +107,10 @@ void jit_file_put(struct file *f);
 /* Reads the entry at @at, and its file, into .file. Fails only if the entry can't be read. */
 _must_use_ int jit_file_read(struct reader *rd, uint64_t at);
 
-/* The hash of @n more bytes, after those of which @h is the hash; 0 to begin with. */
+/*
+ * Returns the hash of all bytes so far: @h is the hash of those before (0: none), @bytes are @n
+ * more.
+ */
 uint64_t jit_hash(uint64_t h, const void *bytes, size_t n);
 
 /*
@@ -122,7 +127,7 @@ _must_use_ int jit_read_lists(struct reader *rd, const uint64_t *at, size_t n,
 bool jit_is_behind(const struct reader *rd, uint64_t descriptor, uint64_t prev, uint64_t at,
 		   struct entry *e);
 
-/* gdb_jit_check.c: finds the files that the reading before read, and that needn't be read again. */
+/* gdb_jit_check.c: finds the files of the reading @before that needn't be read again. */
 _must_use_ int jit_find_known(struct reader *rd, const struct gdb_jit *before);
 
 /* Checks what was read against gdb's list as it is now. @r: the result of the reading. */

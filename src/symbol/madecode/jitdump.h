@@ -2,7 +2,7 @@
 /*
  * Reads jit-PID.dump: records of code made at run time, as CPython 3.13 (-X perf_jit), V8 and JVM
  * agents write them (tools/perf/Documentation/jitdump-specification.txt, version 1). The process
- * writes the file while it is read: hostile.
+ * writes the file while it is read, so it may hold anything.
  */
 #ifndef SYMBOL_JITDUMP_H
 #define SYMBOL_JITDUMP_H
@@ -29,7 +29,7 @@ struct jitdump_code {
 	size_t name_n;
 };
 
-/* Gets one piece of code. 0, or -errno, which ends the reading. */
+/* Called for each piece of code. 0, or -errno, which ends the reading. */
 typedef int jitdump_fn(void *arg, const struct jitdump_code *code);
 
 /*

@@ -280,7 +280,7 @@ static int read_status(const struct proc *proc, struct proc_status *ret)
 
 /*
  * Was the file last written before @since_ns (CLOCK_MONOTONIC)? The kernel stamps a file with the
- * time of its last tick. So a file that is written only in the first ticks of an image counts as
+ * time of its last tick. So a file that is written only in the first ticks after an exec counts as
  * older.
  */
 static bool is_before(struct timespec time, uint64_t since_ns)

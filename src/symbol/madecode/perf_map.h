@@ -26,10 +26,10 @@ struct perf_map_stats {
 
 /*
  * Opens /tmp/perf-PID.map and /tmp/jit-PID.dump in @proc's own mount namespace, with the PID of its
- * innermost namespace. Only a regular file is read that belongs to the process's user and was
- * written since the process's start and since @since_ns, its last exec (CLOCK_MONOTONIC; 0: not
- * known). 0; -ENOENT: there is neither file; -errno with a message (-EACCES: a file belongs to
- * another user).
+ * innermost namespace. A file is read only if it is regular, belongs to the process's user, and was
+ * written after the process started and after @since_ns, the process's last exec (CLOCK_MONOTONIC;
+ * 0: not known). 0; -ENOENT: there is neither file; -errno with a message (-EACCES: a file belongs
+ * to another user).
  */
 _must_use_ int perf_map_open(const struct proc *proc, uint64_t since_ns, struct perf_map **ret);
 void perf_map_free(struct perf_map *m); /* @m may be NULL */
@@ -62,8 +62,8 @@ size_t perf_map_bytes(const struct perf_map *m);
 _must_use_ int perf_map_add_dump(struct perf_map *m, int fd);
 
 /*
- * An empty map without files; perf_map_add_dump() or perf_map_feed() fills it. perf_map_feed() adds
- * @n bytes of text, which may end in the middle of a line.
+ * perf_map_new() makes an empty map without files, which perf_map_add_dump() or perf_map_feed()
+ * fills. perf_map_feed() adds @n bytes of text, which may end in the middle of a line.
  */
 struct perf_map *perf_map_new(void); /* returns NULL if memory runs out */
 _must_use_ int perf_map_feed(struct perf_map *m, const char *text, size_t n);

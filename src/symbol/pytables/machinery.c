@@ -312,7 +312,7 @@ static const char *const from_tables[] = {
 	"wrapper_descriptor.tp_call",
 };
 
-/* Names that match a pattern of machinery but aren't machinery. */
+/* Names that match a pattern above, but aren't on the list. */
 static const char *const exceptions[] = {
 	"_PyFrame_GetLocals", /* this is what locals() calls */
 	"pymain_import_readline",

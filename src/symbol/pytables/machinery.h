@@ -19,15 +19,15 @@
 bool machinery_is(const char *symbol);
 
 /*
- * Is it the evaluation loop? Each activation of it runs one group of Python frames, which begins
- * with an entry frame. @major: major version of the interpreter. PyEval_EvalFrameEx is the loop in
+ * Is it the evaluation loop? Each run of the loop runs some Python frames, the outermost of which
+ * is an entry frame. @major: major version of the interpreter. PyEval_EvalFrameEx is the loop in
  * 2.7, and only leads to it in later versions.
  */
 bool machinery_is_eval(const char *symbol, unsigned int major);
 
 /*
- * Does it import, or run what is imported? machinery_is() is false for it; it is hidden only where
- * it becomes part of a frame `import NAME`.
+ * Does it import, or run what is imported? machinery_is() is false for such a function, which is
+ * hidden only where it becomes part of a frame `import NAME`.
  */
 bool machinery_is_import(const char *symbol);
 

@@ -33,7 +33,7 @@ struct entry {
 struct method_names {
 	struct map by_start; /* address of a function -> its index in .entries */
 	VEC(struct entry) entries;
-	size_t text_bytes; /* bytes of all names; kept, because every flush asks for them */
+	size_t text_bytes; /* bytes of all names; kept here, because it is asked for often */
 };
 
 struct scan {
@@ -298,7 +298,10 @@ static int finish_names(struct scan *s)
 	return 0;
 }
 
-/* Names the garbage collector. Python code reaches only a function that calls it. */
+/*
+ * Names the garbage collector's main function. No table has it: Python code can only call
+ * gc.collect(), which calls it.
+ */
 static int add_collector(struct scan *s)
 {
 	struct slot_arg arg = {.names = s->names};

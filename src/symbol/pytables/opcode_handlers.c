@@ -56,7 +56,10 @@ static void count_words(const uint64_t words[static OPCODES], size_t *distinct, 
 	}
 }
 
-/* 3.15 has a second table after the first, in which all opcodes have the function that traces. */
+/*
+ * Is the run of pointers a table of handlers? In 3.15 a second table follows the first; all its
+ * opcodes have the function that traces.
+ */
 static bool is_table(const struct run *run)
 {
 	size_t distinct, most, tables = 0;

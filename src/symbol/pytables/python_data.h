@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The initialised data of an ELF file as words, with relocations applied for bias 0. */
+/* The initialised data of an ELF file as words, as if the file were loaded at its own addresses. */
 #ifndef SYMBOL_PYTHON_DATA_H
 #define SYMBOL_PYTHON_DATA_H
 

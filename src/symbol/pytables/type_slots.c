@@ -209,8 +209,8 @@ int type_glue(const struct python_data *d, type_slot_fn *fn, void *arg)
 }
 
 /*
- * Target of the call or jump (e8, e9) at code[0], which has the address @at. 0: there is neither,
- * or the target isn't at a multiple of 16 inside @text.
+ * Returns the target of the call or jump (e8, e9) at code[0], which has the address @at. 0: there
+ * is neither, or the target isn't at a multiple of 16 inside @text.
  */
 static uint64_t call_target(const struct elf_section *text, const uint8_t *code, uint64_t at)
 {
@@ -227,7 +227,7 @@ static uint64_t call_target(const struct elf_section *text, const uint8_t *code,
 int common_callees(const struct python_data *d, const char *symbol, uint64_t start,
 		   const char *name, type_slot_fn *fn, void *arg)
 {
-	/* bytes of both functions, as the one at @start has no known size */
+	/* code of both functions; the size of the one at @start isn't known */
 	uint8_t one[1024], other[512];
 	struct elf_section text;
 	struct elf_symbol sym;

@@ -8,8 +8,8 @@
 /* Offsets in objects with the usual header; that of a free-threaded build is 16 bytes longer. */
 enum { TYPE_METHODS = 232, MODULE_NAME = 40, MODULE_SIZE = 56, MODULE_METHODS = 64 };
 /*
- * struct PyType_Spec; ids of slots (Include/typeslots.h: Py_tp_methods is 64 since 3.2; the last
- * one of 3.14 is 83).
+ * The offset of .slots in struct PyType_Spec, and ids of slots (Include/typeslots.h: Py_tp_methods
+ * is 64 since 3.2; the last one of 3.14 is 83).
  */
 enum { SPEC_SLOTS = 24, SLOT_METHODS = 64, SLOT_MAX = 100 };
 
@@ -25,7 +25,7 @@ struct python_type {
 /* Tells whether a type can be at @at. Then @name is its name. */
 bool type_check(const struct python_data *d, uint64_t at, uint64_t head, char name[static 80]);
 
-/* Gets one function. A result other than 0 ends the search and is returned. */
+/* Called with one function. A result other than 0 ends the search and is returned. */
 typedef int type_slot_fn(void *arg, uint64_t start, const char *slot);
 
 /* Calls @fn for each function in the slots of a type. @old: Python 2. */
