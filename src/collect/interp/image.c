@@ -234,13 +234,28 @@ int image_of(struct collect *c, const struct proc *proc, const struct mapping *m
 	return *ret ? 0 : -EBUSY;
 }
 
+/* for how long a file that isn't an interpreter counts as the same, if it is held open */
+#define SAME_NS NSEC_PER_SEC
+
+/*
+ * The side band tells of each file that any process maps, and nearly all of them hold no
+ * interpreter. So krait asks only now and then whether such a file was written to.
+ */
 const struct image_file *image_known(const struct collect *c, const struct mapping *m)
 {
 	const uint64_t *i = map_get(&c->images->index, file_key(m->dev, m->ino));
-	const struct image_file *f = i ? c->images->files.v[*i - 1] : NULL;
+	struct image_file *f = i ? c->images->files.v[*i - 1] : NULL;
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	struct stat st;
 
-	return f && is_held(f->fd, m, &st) && is_version(&st, &f->version) ? f : NULL;
+	if (!f || f->dev != m->dev || f->ino != m->ino)
+		return NULL;
+	if (!f->is_python && f->checked_ns && now - f->checked_ns < SAME_NS)
+		return f;
+	if (!is_held(f->fd, m, &st) || !is_version(&st, &f->version))
+		return NULL;
+	f->checked_ns = now;
+	return f;
 }
 
 int image_key(int fd, struct exe_key *ret)

@@ -32,6 +32,7 @@ struct image_file {
 	uint64_t dev, ino;
 	int fd; /* descriptor of the file; -1: it isn't held open */
 	struct file_version version;
+	uint64_t checked_ns; /* when image_known() compared .version last (CLOCK_MONOTONIC) */
 	/* the kernel programs know that a process of this executable is Python */
 	bool is_known_program;
 	bool is_python;
