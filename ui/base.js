@@ -23,8 +23,8 @@ export function el(name, attributes = {}, ...children) {
 }
 
 /**
- * Replaces the contents of an element. If the keyboard was on a control in the element, it is put
- * on the same control of the new contents, or on the one in its place.
+ * Replaces the contents of an element. If a control in it had the keyboard focus, the same control
+ * of the new contents gets the focus, or else the one in that control's place.
  * @param {Element} e @param {...(Node|string)} children
  */
 export function refill(e, ...children) {
@@ -93,7 +93,8 @@ export const counted = (n, one, many) => grouped(n) + '\u00a0' +
 	(n === 1 ? one : many || one + 's');
 
 /**
- * Returns a function that keeps its last answer, because a brush asks the same question many times.
+ * Returns a function that keeps its last answer. While a reader drags a range of time, the same
+ * question is asked many times.
  * @template T
  * @returns {(asked: unknown[], make: () => T) => T}
  */
@@ -146,7 +147,7 @@ export function fit(s, limit) {
 }
 
 /**
- * Sets a mark, by which anyone can time the page.
+ * Sets a mark in the browser's performance timeline, by which anyone can time the page.
  * @param {string} name
  */
 export function mark(name) {

@@ -49,8 +49,8 @@ const fillOfGroup = (mode, name, i) => mode === 'gil' ? gilFill(name) : mode ===
 	stateFill(name) : nthFill(i);
 
 /**
- * Numbers label sets by their names. The one with the largest value is first, and gets the first
- * colour.
+ * Groups label sets by their names, like groupLabels(), and sorts the groups: the one with the
+ * largest value is number 0, and gets the first colour.
  * @param {string} by
  */
 function largestFirst(by) {
@@ -66,8 +66,8 @@ function largestFirst(by) {
 const lastRanks = /** @type {typeof lastAnswer<Map<string, number>>} */ (lastAnswer)();
 
 /**
- * Numbers modules. Those whose code took most of the recording are first, and get the first
- * colours.
+ * Returns the number of each module. The module whose code took most of the recording is number 0,
+ * and gets the first colour.
  */
 function moduleRanks() {
 	const {data} = page, {n, node, values} = data.samples, w = values[state.value];
@@ -166,7 +166,7 @@ export function legend() {
 }
 
 /**
- * The number of samples in a subtree, and in its top box itself.
+ * Returns the number of samples in a subtree (.count) and in its top box alone (.selfCount).
  * @param {Flame} of @param {number} node
  */
 function samplesOf(of, node) {
@@ -204,8 +204,8 @@ function linesOf(node) {
 }
 
 /**
- * Which part of a box's value and samples the garbage collector took, with code that it called; -1:
- * not known, or not in this kind of picture.
+ * Returns how much of a box's value, and how many of its samples, the garbage collector took,
+ * together with the code that it called. -1: not known, or not told in this kind of picture.
  * @param {Flame} of @param {number} node
  */
 function collectedIn(of, node) {

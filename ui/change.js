@@ -42,17 +42,18 @@ function samePlace(was, i, none) {
 }
 
 /**
- * The window of time order that is drawn in full: the part @from to @to that is looked at, and half
- * its width on either side. null: the part is at least a third of @all, so everything is drawn
- * alike.
+ * Returns the part of a picture in time order that is drawn in full: the visible part, from @from
+ * to @to, and half its width on either side. null: the visible part is at least a third of @all, so
+ * everything is drawn in the same detail.
  * @param {number} from @param {number} to @param {number} all
  */
 const windowFor = (from, to, all) => (to - from) * 3 < all ?
 	/** @type {[number, number]} */ ([from - (to - from) / 2, to + (to - from) / 2]) : null;
 
 /**
- * Zooms to the box that an address in time order names: the box in this row at the middle of the
- * address's range. (An address can't name it by its number, which differs between windows.)
+ * In time order, zooms to the box that the page's address names. That is the box in row @row at the
+ * middle of the address's range. The address can't have the box's number, because the number
+ * differs between windows (see windowFor()).
  * @param {number} row
  */
 export function placeInTime(row) {
@@ -89,7 +90,8 @@ function detail() {
 	picture();
 	Object.assign(flame, {zoom: zoom && samePlace(t, zoom, 0),
 		focus: focus > 0 ? samePlace(t, focus, -1) : focus, hover: -1, a, b});
-	// The new tree lacks the box that was zoomed to, which is too narrow for this window.
+	// The box that was zoomed to is too narrow for this window, so the new tree doesn't have
+	// it.
 	if (zoom && !flame.zoom)
 		Object.assign(flame, {a: from / all, b: to / all});
 	flame.draw();
@@ -140,7 +142,7 @@ export function sumStrip() {
 }
 
 /**
- * Marks those folded boxes in which a function was hit.
+ * Marks the folded boxes that contain a function that matches the search.
  * @param {Uint8Array} hit
  */
 function lightFolded(hit) {
@@ -201,7 +203,10 @@ export function change(set, then) {
 	});
 }
 
-/** Makes the trees anew, and finds the chosen group again: its number may differ, or it is gone. */
+/**
+ * Makes the trees anew, and finds the chosen group again. It may have another number now, or be
+ * gone.
+ */
 export function restructure() {
 	const group = state.chosen >= page.data.functions.length ?
 		page.functions[state.chosen].name : '';

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Fills of boxes. Families and members are those of src/picture/svg/svg.css: p the project's own
-// code, q packages, s the standard library, i imports, n native, k kernel, j JIT code, g garbage
-// collector, m marks, r roots. Text on each fill has a contrast of at least 4.5:1. Families also
-// differ in lightness, for readers who can't see red, green or blue. tests/golden/page.py computes
-// both.
+// Fills of boxes. A family is a kind of code, its members are shades. Both are those of
+// src/picture/svg/svg.css: p the project's own code, q packages, s the standard library, i imports,
+// n native, k kernel, j JIT code, g garbage collector, m marks such as [incomplete], r root frames
+// made by grouping. Text on each fill has a contrast of at least 4.5:1. Families also differ in
+// lightness, for readers who can't see red, green or blue. tests/golden/page.py computes the
+// contrasts and the differences.
 
 /** @typedef {import('./data.js').Fn} Fn */
 
@@ -75,7 +76,7 @@ export function kindName(f) {
 }
 
 /**
- * The colour shows the kind of code; the module selects the member of the family.
+ * The family of the colour shows the kind of code. The module selects the shade in the family.
  * @param {Fn} f
  */
 export function fillOf(f) {
@@ -110,7 +111,10 @@ export const laneFill = (state) =>
 export const gilFill = (state) =>
 	/** @type {Record<string, string>} */ (STATES_OF_GIL[scheme])[state] || familyFills('m')[0];
 
-/** Fills of the states of threads, also in the timeline. Text on them has the same contrast. */
+/**
+ * Fills for the states of threads, in boxes and in the timeline. Text on them has a contrast of at
+ * least 4.5:1 too.
+ */
 const OF_STATES = {light: {running: '#5fb878', runnable: '#d9a400', gil: '#ff9b6a', lock: '#e58aa8',
 	net: '#6fa8f5', disk: '#b493e6', pipe: '#4fc3c8', child: '#a8b84a', poll: '#9db4d8',
 	loop: '#c9d3e6', sleep: '#b8bcc8', 'page-fault': '#d98a5c', other: '#a5a5ad',
@@ -141,12 +145,12 @@ export const nthFill = (i) => APART[scheme][Math.min(i, APART[scheme].length - 1
 
 const STEPS = 255;
 /** @type {Map<string, Map<string, string[]>>} */
-// Ramps by the colours of both ends, in two levels of maps: joining both to one key would cost more
-// than all the rest of a box's colour.
+// Ramps, by the colours of both ends. There are two levels of maps, because joining both colours to
+// one key would cost more than everything else that a box's colour needs.
 const ramps = new Map();
 
 /**
- * All colours between two, computed once, because a picture asks for thousands.
+ * Returns all colours between two. They are computed once, because a picture asks for thousands.
  * @param {string} from @param {string} to
  */
 function ramp(from, to) {

@@ -81,8 +81,8 @@ export function showHelp() {
 		el('tr', {}, el('th', {scope: 'row'}, el('kbd', {}, k)), el('td', {}, what)))),
 		el('p', {},
 			'The wheel zooms, a drag moves. Choose a name in the table to find it. ' +
-			'In the timeline a drag chooses a range, as do \u2190 \u2192; ' +
-			'Shift moves its end, Escape takes it off.'),
+			'In the timeline, a drag or \u2190 \u2192 chooses a range. With Shift, ' +
+			'an arrow moves the end of the range. Escape removes the range.'),
 		el('form', {method: 'dialog'}, el('button', {}, 'Close')));
 	d.showModal();
 }
@@ -93,7 +93,7 @@ export function showHelp() {
  */
 export function showChips(list, note) {
 	refill(byId('chips'), ...list.map(({text, off}) =>
-		el('button', {type: 'button', title: 'Take off: ' + text, onclick: off},
+		el('button', {type: 'button', title: 'Remove: ' + text, onclick: off},
 			el('span', {}, text), ' \u00d7')),
 			...(note ? [el('span', {class: 'note'}, note)] : []));
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Reads the blocks that src/picture/html/html*.c wrote into flat arrays; html.h has the format.
+// Reads the page's blocks of data into flat arrays. src/picture/html/html*.c writes the blocks, and
+// html.h has their format.
 
 import {breathe, byId, sliceOver} from './base.js';
 import {addWall, sumWall} from './waits.js';
@@ -25,14 +26,14 @@ import {addWall, sumWall} from './waits.js';
  * @property {Int32Array} node
  * @property {Int32Array} labels
  * @property {Float64Array} time ns since the start; -1: none
- * @property {Float64Array[]} values by type; of waits the part in the range that is shown
+ * @property {Float64Array[]} values by value type; of a wait only the part in the range shown
  * @property {Float64Array[]} whole the same values, but all of each wait
- * @property {number[]} each the value of one sample, by type; 0: samples differ
+ * @property {number[]} each the value that each sample has, by value type; 0: samples differ
  *
  * @typedef {object} Data
  * @property {any} header
  * @property {Fn[]} functions
- * @property {Int32Array} firstSpot of each function, as an index; one more entry at the end
+ * @property {Int32Array} firstSpot by function, the index of its first spot; one more at the end
  * @property {Int32Array} spotLine
  * @property {Int32Array} spotColumn
  * @property {Int32Array} spotEnd where its expression ends: lines further on, and column; 0: not
@@ -44,19 +45,19 @@ import {addWall, sumWall} from './waits.js';
  * @property {Int32Array} depth
  * @property {Int32Array} end one past the last box of the subtree
  * @property {number} maxDepth
- * @property {Int32Array} firstNode of each box, as an index; one more entry at the end
+ * @property {Int32Array} firstNode by box, the index of its first node; one more at the end
  * @property {number} nodes number of nodes; a node is a spot (line) under one caller's spot
  * @property {Int32Array} nodeParent
  * @property {Int32Array} nodeSpot
  * @property {Int32Array} nodeBox
  * @property {Float64Array[]} self of nodes, by value type; empty once the samples are there
  * @property {number[]} totals of the recording, by value type
- * @property {number[]} less the part of .totals that is below 0, as a positive number. The
- *   difference of two recordings has such stacks, which aren't drawn
+ * @property {number[]} less the part of .totals that is below 0, as a positive number. Only the
+ *   difference of two recordings has stacks with values below 0; they aren't drawn
  * @property {Record<string, string>[]} labels
  * @property {Samples|null} samples
  *
- * @typedef {object} Preview the widest boxes
+ * @typedef {object} Preview the widest boxes, which are shown while the others are read
  * @property {Int32Array} parent
  * @property {Int32Array} fn
  * @property {Int32Array} depth
@@ -78,7 +79,7 @@ export function samplesAreOf({values, periodType, periodUnit}, v) {
 }
 
 /**
- * Is the first value a number, of samples or objects, that belongs to value @v?
+ * Is the first value a count (of samples or objects), and does this count belong to value @v?
  * @param {any} header @param {number} v
  */
 export const isCounted = (header, v) => header.values[0][1] === 'count' && samplesAreOf(header, v);
@@ -241,8 +242,8 @@ async function readTree(d, b) {
 }
 
 /**
- * Reads everything except the tree and the samples. Also the preview, if the page is large or has
- * groups.
+ * Reads everything except the tree and the samples. The preview is read too, if the page is large
+ * or has groups.
  * @returns {Promise<{data: Data, preview: Preview|null}>}
  */
 export async function readView() {

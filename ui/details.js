@@ -100,8 +100,8 @@ export function showTip(f, n, x, y) {
 }
 
 /**
- * Shows the tip without cutting anything. If it is higher than the window, it gets the whole width
- * and, since the pointer can't scroll it, smaller text.
+ * Shows the whole tip. If it is higher than the window, it gets the window's whole width, and
+ * smaller text, because the pointer can't scroll it.
  * @param {HTMLElement[]} parts the first is the name
  * @param {number} x
  * @param {number} y of the pointer

@@ -15,15 +15,16 @@ import {flame, nodeSums, page, state, valueName} from './view.js';
 /** @typedef {import('./flame.js').Flame} Flame */
 /** @typedef {import('./sides.js').Cost} Cost */
 
-// Bits of a verdict, as in src/picture/html/html_diff.h: the own cost changed, the total cost
-// changed. The bit with twice the value says that its share changed.
+// Bits of a verdict, as in src/picture/html/html_diff.h. SELF: the own cost of a function changed
+// by more than noise; TOTAL: its total cost did. The bit of twice the value says it of the cost's
+// share.
 export const SELF = 1, TOTAL = 4;
 /** @param {number} verdict @param {number} which */
 export const surely = (verdict, which) => Boolean(verdict & 3 * which);
 
 /**
- * Tells whether verdicts hold for what is shown: noise was judged for the whole recordings, not for
- * what filters leave of them.
+ * Tells whether the verdicts hold for what is shown. They were made for whole recordings, not for
+ * what filters leave of these.
  */
 export const judged = () => !isFiltered(state.filter) && state.value === page.data.header.value &&
 	state.library === 'shown';
@@ -149,7 +150,7 @@ export function diffHeader() {
 }
 
 /**
- * Says in words which part of each side's shown cost @part is.
+ * Says in words how much of each side's cost in @whole @part is.
  * @param {(side: number) => number} part @param {number[]} whole
  */
 function ofBoth(part, whole) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The lines of a function in a page of two recordings: the cost of each before and after. Line
-// numbers belong to one side. A line that both sides' files have is one row; lines whose text isn't
-// known stay separate.
+// The lines of a function in a page of two recordings: the cost of each before and after. The two
+// sides number lines differently, so lines with the same text are one row. A line whose text isn't
+// known has its own row. If no text is known at all, lines with the same number are one row.
 
 import {el} from './base.js';
 import {indentation, lineSums, putLines, sourceNote} from './lines.js';
@@ -39,7 +39,7 @@ function linesOfSide(f, side) {
 }
 
 /**
- * Pairs lines by their text: the longest common subsequence is what stayed.
+ * Pairs lines by their text. Lines of the longest common subsequence are taken for the same lines.
  * @param {Side[]} before @param {Side[]} after @returns {Pair[]}
  */
 function byText(before, after) {
@@ -65,7 +65,7 @@ function byText(before, after) {
 }
 
 /**
- * Pairs lines by number: without text, the same number may be the same line.
+ * Pairs lines by number, for functions without any text.
  * @param {Side[]} before @param {Side[]} after @returns {Pair[]}
  */
 function byNumber(before, after) {

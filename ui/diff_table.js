@@ -18,7 +18,8 @@ import {page, state} from './view.js';
  */
 
 /**
- * Groups by name: numbers of threads and processes differ from run to run, names don't.
+ * Returns the grouping by name for a key of labels. Numbers of threads and processes differ from
+ * run to run, names don't.
  * @param {string} key of labels
  */
 const lasting = (key) => key === 'thread' ? THREAD_NAME : key === 'process' ? PROGRAM : key;

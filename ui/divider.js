@@ -10,7 +10,7 @@ const NARROWEST = 240, KEY_STEP = 32; // in pixels: the least width of each side
 
 const most = () => Math.max(byId('side').parentElement.clientWidth - NARROWEST, NARROWEST);
 
-/** Places the divider where the state says; 0: where the style does. */
+/** Places the divider where state.side says; if that is 0, where the style sheet says. */
 export function placeDivider() {
 	const main = byId('side').parentElement,
 		width = state.side && Math.min(Math.max(state.side, NARROWEST), most());

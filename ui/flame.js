@@ -19,11 +19,11 @@ const ON_PAPER = 1800; // the most rows that are printed
  * @typedef {object} FlameHooks
  * @property {(node: number) => void} zoom called when a box was chosen
  * @property {(node: number, x: number, y: number) => void} hover -1: no box
- * @property {() => void} moved a, b changed by wheel, drag or key
+ * @property {() => void} moved called when wheel, drag or key has changed .a or .b
  * @property {() => void} scrolled
  * @property {(node: number) => string} fill
- * @property {(node: number) => [number, number]} [bars] lengths of two bars at the bottom, relative
- *   to the box's
+ * @property {(node: number) => [number, number]} [bars] lengths of two bars at the bottom of a box;
+ *   1 is the box's width
  * @property {(node: number) => string} [note] after the name, in place of the file
  */
 
@@ -114,8 +114,8 @@ export class Flame {
 		const scale = width / Math.max(this.b - this.a, 1e-12), start = -this.a * scale;
 		const todo = [this.zoom, start, scale],
 			perValue = scale / (valueOf(t, this.zoom) || 1);
-		// Only if the widest boxes come first can the narrow ones be left out here: in
-		// another order, each box takes up its width before the next one.
+		// Narrow boxes can be left out here only if the widest come first. In another
+		// order, each box takes up its width, and the next box begins behind it.
 		const least = this.order === children ? LEAST / perValue : 0;
 		while (todo.length) {
 			const w = todo.pop(), x = todo.pop(), i = todo.pop();

@@ -14,15 +14,16 @@ import {moduleOf} from './view.js';
  *   if it is a single one, else -1
  */
 
-// the least share of all that calls of a trunk have, and the number of rows from which on the page
-// begins with the user's own code
+// TRUNK: calls with at least this share of everything belong to the trunk. ROWS: if the trunk has
+// so many rows, or so many of the wide rows are library code, the page begins with the user's own
+// code.
 const TRUNK = 0.95, ROWS = 25;
 const FEW = 2; // the fewest boxes of a trunk that is folded
 const NAMES_OF = 3; // how many packages a box names, as in krait report --tree
 
 /**
- * The boxes, each the caller of the next, that have at least @share of box @start's value. The last
- * such box isn't one of them, because it calls several functions or none.
+ * Returns the boxes below box @start, each the caller of the next, that have at least @share of
+ * @start's value. The last such box is left out, because it calls several functions or none.
  * @param {Tree} t
  * @param {number} start
  * @param {(i: number) => number} value
@@ -44,7 +45,7 @@ function trunk({end}, start, value, share = TRUNK) {
 
 /**
  * Would the picture show little but a trunk? True if it begins with many rows of nearly the same
- * width, or if many of the rows that more than half of all is in are library code.
+ * width, or if many of the rows that hold more than half of everything are library code.
  * @param {Tree} t @param {Fn[]} functions
  */
 export function isDeep(t, functions) {
@@ -68,9 +69,9 @@ const fold = (name, more) =>
 	folded: true, ...more});
 
 /**
- * Decides where each box goes. .fn: the function that it becomes a box of; -1: it becomes part of
- * its caller's box. .rank: its place in a row of folded boxes; 0: it isn't in one. An import keeps
- * its own name, and contains whatever it runs.
+ * Decides where each box goes. Returns .fn, the function whose box it becomes (-1: it becomes part
+ * of its caller's box), and .rank, its place in a chain of folded boxes (0: it isn't in one). An
+ * import keeps its own name, and contains whatever it runs.
  * @param {Tree} t
  * @param {Fn[]} functions
  * @param {Int32Array} library of each function: what its boxes become, -1 = none
@@ -91,7 +92,7 @@ function places(t, functions, library) {
 }
 
 /**
- * Finds the runs: for each box that folded boxes became, which frames it stands for.
+ * Returns the runs: for each box into which boxes were folded, which frames it stands for.
  * @param {Tree} t
  * @param {Fn[]} functions
  * @param {Int32Array} library
@@ -137,7 +138,7 @@ function joined(runs, of) {
 }
 
 /**
- * Folds the trunk of all, or of each group, into one box.
+ * Folds the trunk of everything into one box or, if there are groups, the trunk of each group.
  * @param {Tree} t
  * @param {Fn[]} functions
  * @param {number} f the function of the trunk's box

@@ -43,7 +43,7 @@ function labelOf(f) {
  * @param {CanvasRenderingContext2D} g @param {number} charWidth @param {Fn} f
  * @param {number} x left @param {number} y middle @param {number} w
  * @param {string[]} inks of the name, of the place
- * @param {string} note in place of the place
+ * @param {string} note drawn instead of the place
  */
 export function drawLabel(g, charWidth, f, x, y, w, inks, note) {
 	const l = labelOf(f), room = Math.floor((w - 8) / charWidth);

@@ -19,9 +19,9 @@ import {PYTHON} from './data.js';
 /** @typedef {{self: number, total: number, parts: Map<number, Part>}} Line */
 
 /**
- * The value of each node of a box, with everything below the node. If all nodes of a callee's box
- * are below one node, the callee's value is one subtraction; only the other callees, which are few,
- * are looked into.
+ * Returns the value of each node of a box, everything below the node included. If all nodes of a
+ * callee's box are below one node, one subtraction gives the callee's value. Only the other
+ * callees, which are few, are looked into.
  * @param {Data} d
  * @param {Tree} t of the data's boxes
  * @param {NodeSums} sums
@@ -54,7 +54,8 @@ export function nodesOf(d, t, {first, sums}, box, side) {
 }
 
 /**
- * The own value of each node of a box; with @native also the native code that it called.
+ * Returns the own value of each node of a box; with @native the native code that it called counts
+ * too.
  * @param {Data} d
  * @param {Tree} t of the data's boxes
  * @param {NodeSums} sums
@@ -79,7 +80,8 @@ function ownOf(d, t, {first, sums}, box, side, native) {
 }
 
 /**
- * Does a function call itself from this line, somewhere above the node?
+ * Is the node's line, of the same function, also further out in the stack? Then the function calls
+ * itself from this line.
  * @param {Data} d @param {number} node
  */
 function sameAbove({nodeParent, nodeSpot, spotLine, spotFn}, node) {
@@ -109,9 +111,9 @@ function allBoxesOf(fn, f) {
 }
 
 /**
- * The values of each line of a function. .self: of samples whose innermost frame is in the line;
- * with @native, whose innermost Python frame is. .total: of samples with the line in their stack,
- * each counted once.
+ * Returns the values of each line of a function. .self: of samples whose innermost frame is in the
+ * line; with @native, of samples whose innermost Python frame is in it. .total: of samples with the
+ * line in their stack, each counted once.
  * @param {Data} d
  * @param {Tree} t of the data's boxes
  * @param {number} f
@@ -149,7 +151,7 @@ export function lineSums(d, t, f, sums, side, native) {
 }
 
 /**
- * The index in a text of a column, which counts bytes of UTF-8.
+ * Returns the index in @text at which a column begins. Columns count bytes of UTF-8.
  * @param {string} text @param {number} column from 1
  */
 function placeOf(text, column) {
@@ -264,7 +266,7 @@ export function showLines(f, lines, source, shown, act) {
 	if (hot && numbers.length > 12)
 		hot.scrollIntoView({block: 'center'});
 	const mark = hot && hot.querySelector('u'), panel = byId('lines');
-	if (mark) { // It may be far to the right. If it doesn't fit, its beginning is shown.
+	if (mark) { // The marked text may be far to the right. At least its beginning is shown.
 		const m = mark.getBoundingClientRect(), {left} = panel.getBoundingClientRect(),
 			edge = 16, before = hot.querySelector('.text').offsetLeft;
 		panel.scrollLeft += Math.max(Math.min(m.right + edge - left - panel.clientWidth,

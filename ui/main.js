@@ -235,7 +235,7 @@ function endEarly() {
 		saveSoon();
 }
 
-/** Shows the parts around the picture, on whose size its place depends. */
+/** Shows the parts around the picture, because the picture's place depends on their size. */
 function showAround() {
 	header();
 	tools();

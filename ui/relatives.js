@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The tables of callers and callees in a sandwich: what its two pictures show, for readers without
-// eyes or a mouse.
+// The tables of callers and callees in a sandwich (the view of one function). They say what its two
+// pictures show, also for readers who can't see them or have no mouse.
 
 import {lastAnswer} from './base.js';
 import {fillOf} from './colour.js';
@@ -10,7 +10,7 @@ import {above, page, state} from './view.js';
 /**
  * @typedef {Array<{next: Float64Array, all: Float64Array}>} Sums by side, for each function: .next:
  *   the value of stacks in which it is next to the chosen function; .all: of all stacks in which it
- *   is a caller (callee) of that
+ *   is a direct or indirect caller (or callee) of the chosen function
  */
 
 /**

@@ -41,14 +41,16 @@ export const TABLES = {
 export const tableName = () => isThere(state.table) ? state.table : 'functions';
 
 /**
- * In the view of the user's own code, each library is one row.
+ * Is the function part of a library's row? In the view of the user's own code, each library is one
+ * row.
  * @param {string} which @param {Fn} f
  */
 const isFolded = (which, f) => which === 'functions' && state.library === 'folded' && !page.sides &&
 	f.kind === PYTHON && f.origin > 0 && !f.imports;
 
 /**
- * Groups functions by a key. .outer: the boxes without a box of the same group above them.
+ * Groups functions by a key. .outer: for each box the number of its group; -1: a box of the same
+ * group is above it.
  * @param {string} which
  */
 export function fnGroup(which) {
@@ -95,7 +97,8 @@ function allSums({of, outer, example}, owner) {
 				if (outer[i] >= 0)
 					all[outer[i]] += value;
 			}
-			// Of the boxes of a run only the last one has a value of its own.
+			// A run is a chain of boxes with the same samples. Only its last box has a
+			// value of its own.
 			const own = sum[begin[r + 1]] - before, f = own ? owner(start[r + 1] - 1) :
 				-1;
 			if (f >= 0 && of[f] >= 0)
@@ -169,14 +172,15 @@ export function hasBoth() {
 	return there.size === 2;
 }
 
-/** Tells whether the table is of Python functions, and of code that runs without any. */
+/** Tells whether the table has Python functions, and code that runs without any Python function. */
 export const isOfPython = () => state.code === 'python' && hasBoth();
 
-// rows of the user's functions that get a note about lines, which takes a look at every box
+// so many rows of the user's functions get a note about lines, which takes a look at every box
 const WITH_LINES = 12;
 
 /**
- * The line with most of a function's own value; it says more than the first line.
+ * Returns a note with the line that has most of a function's own value, which says more than the
+ * function's first line.
  * @param {number} f @param {number} own the function's own value
  */
 function hottestLine(f, own) {
@@ -250,7 +254,7 @@ function lines() {
 			page.sources[0]?.get(functions[f].path), shown(), act);
 }
 
-/** Shows the lines later than the picture, which is what a zoom is for. */
+/** Shows the lines later than the picture, because readers zoom for the picture. */
 export function linesSoon() {
 	clearTimeout(lineTimer);
 	lineTimer = setTimeout(lines, 0);

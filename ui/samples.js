@@ -25,7 +25,8 @@ export const EACH_THREAD = 'thread, with its process';
  */
 
 /**
- * The name of a label set as it is shown, for a label's key or for one of the groupings above.
+ * Returns the name that a label set has in a grouping. @by: a label's key, or one of the groupings
+ * above.
  * @param {Record<string, string>} set @param {string} by @returns {string}
  */
 export function nameOf(set, by) {
@@ -64,7 +65,8 @@ function usedLabels(d) {
 }
 
 /**
- * Numbers label sets by their names.
+ * Groups label sets by their names. .names: the names of the groups; .of: for each set the number
+ * of its group, -1 if no sample has the set.
  * @param {Data} d @param {string} by @returns {{of: Int32Array, names: string[]}}
  */
 export function groupLabels(d, by) {
@@ -432,8 +434,8 @@ export function leaves(d, whole, t) {
 }
 
 /**
- * The group with most of a box's value, found by majority vote from the leaves up. If no group has
- * half of a box, it gets one of the larger groups.
+ * Returns for each box the group with most of its value, found by majority vote from the leaves up.
+ * If no group has half of a box's value, the box gets one of the larger groups.
  * @param {Data} d @param {number} v value type
  * @param {Tree} t
  * @param {Int32Array} leaf of samples

@@ -143,9 +143,10 @@ function rootTexts() {
 }
 
 /**
- * Stacks as krait report --format folded writes them, with the value that is shown, or the number
- * of its samples if that is known, because readers of that format take the number for a count. For
- * two recordings, both numbers follow a stack; its frames have no lines, because these may differ.
+ * Returns the stacks as krait report --format folded writes them. Readers of that format take the
+ * number behind a stack for a count, so it is the number of samples if that is known, else the
+ * value that is shown. For two recordings, two numbers follow each stack, and its frames have no
+ * lines, because lines may differ between recordings.
  */
 export function foldedText() {
 	const {data, pass, sides} = page, {header} = data,

@@ -25,7 +25,8 @@ export function insideLibrary(d) {
 }
 
 /**
- * Where remap() puts a box of a function that called itself: into its outermost box.
+ * Tells remap() where to put a box of a function that called itself: into the function's outermost
+ * box.
  * @param {number} f
  * @param {number} parent
  * @param {(n: number) => number} fnOf
@@ -40,8 +41,8 @@ function outerBox(f, parent, fnOf, up) {
 }
 
 /**
- * For each node, the node that shows its time while library frames are hidden: the nearest caller's
- * that isn't in a library, as in krait report --hide; 0: none.
+ * Returns for each node the node that shows its time while library frames are hidden. That is the
+ * node of the nearest caller outside of libraries, as in krait report --hide. 0: there is none.
  * @param {Data} d
  */
 export function callerNodes(d) {
@@ -99,7 +100,7 @@ export function callees(t, f, boxes, keys) {
 }
 
 /**
- * Takes over the current sums of the tree that callees() was made of.
+ * Computes the sums of @out, which callees() made of @t, from the current sums of @t.
  * @param {Tree} out @param {Tree} t
  */
 export function addUp(out, t) {
@@ -224,7 +225,7 @@ function byCaller(t, {at, from}, node, starts) {
 }
 
 /**
- * Stacks from some places upwards: below each node are its callers. Anything narrower than a part
+ * Stacks from some places upwards: below each node are its callers. Anything narrower than 1/PARTS
  * of the width isn't followed up, because nobody could see it.
  * @param {Tree} t
  * @param {Array<[number, number[]]>} boxesOf a function, where stacks start

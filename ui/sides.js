@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Two recordings in one page: how much the samples of each side count. The value of a box is the
-// mean of both sides in the measure (value per second of wall time, per what the user counted, or
-// share). So a path that is on one side only also has its place.
+// Two recordings in one page. Values of both sides are compared in one measure: per second of wall
+// time, per what the user counted, or as shares. The value of a box is the mean of both sides'
+// values in this measure, so a path that only one side has gets a box too.
 
 import {percent, quantity} from './base.js';
 import {labelSums} from './samples.js';
@@ -153,7 +153,7 @@ export function relative(c) {
 }
 
 /**
- * Share of all after, minus the share before: "+1.2 pt".
+ * Returns the share after minus the share before, in percentage points: "+1.2 pt".
  * @param {Sides} s @param {Cost} c
  */
 export function points(s, c) {

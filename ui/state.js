@@ -60,8 +60,8 @@ export function writeState(state, flame, above, d) {
 		p.set('t', f.range.map(Math.round).join('-'));
 	const t = flame.tree;
 	let {zoom, a, b} = flame;
-	// In time order, a box has another number in another window. So a row and a part of all are
-	// written, which placeInTime() reads.
+	// In time order, a box's number differs between windows. So the address has the box's row
+	// and its place as a part of everything instead. placeInTime() reads these.
 	if (t && t.at) {
 		[a, b] = [a, b].map((x) => (t.at[zoom] + x * valueOf(t, zoom)) / valueOf(t, 0));
 		zoom = t.depth[zoom];

@@ -16,9 +16,9 @@ const LANES = 6, LANE = 17, NAMES = 150, AXIS = 16, ROOM = NAMES - 24;
 const BUCKET = 1e7; // the resolution in ns of recordings that don't have exact times
 
 /**
- * Returns as much of a name as fits beside its lane. A number at the end of the name stays. If the
- * name is a thread with its process, the process's number stays too; the thread's number only if
- * its name is too long.
+ * Returns as much of a name as fits beside its lane. If all of it doesn't fit, a process before a
+ * thread is shortened to its number, and then the thread's number is left out. If this is still too
+ * long, the end of the name is cut off, but not a number at its end.
  * @param {CanvasRenderingContext2D} g @param {string} name
  */
 function shortened(g, name) {
@@ -37,8 +37,9 @@ function shortened(g, name) {
 }
 
 /**
- * What gets a lane each: the sides of a comparison; else processes or threads, as the reader groups
- * by them. If the reader groups by neither: processes, or threads if only one process is shown.
+ * Returns the groups that get a lane each. On a page of two recordings these are the two sides.
+ * Else they are processes or threads, whichever the reader groups by. If the reader groups by
+ * neither, they are processes, or threads if only one process is shown.
  * @param {Data} d @param {Uint8Array} there label sets that are shown
  */
 function laneGroups(d, there) {
@@ -166,8 +167,9 @@ export class Strip {
 				states > 1 ? stateOf[labels[s]] : 0, w[s], time[s] * per,
 				Math.min((time[s] + long) * per, this.bins));
 		}
-		// The highest value of all lanes, so that they can be compared. Of waits, a thread
-		// that waits all the time is as high: single samples of CPU time may be too long.
+		// The value that fills a lane's height: the highest value of all lanes, so that
+		// they can be compared. With waits it is all of a bin's time, as if a thread waited
+		// throughout, because single samples of CPU time may be longer than a bin.
 		this.most = waits ? this.end / this.bins : 0;
 		for (let b = 0; b < this.values.length; b += states) {
 			let sum = 0;

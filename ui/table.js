@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The table beside the picture: the same numbers in rows, also for readers without eyes or a mouse.
-// Only the first rows are shown; others on demand.
+// The table beside the picture: the same numbers in rows, also for readers who can't see the
+// picture or have no mouse. Only the first rows are shown; others on demand.
 
 import {byId, counted, el, mark, percent, quantity, refill} from './base.js';
 
@@ -52,8 +52,8 @@ function noteParts(note) {
 let better = /** @type {{of: HTMLElement, text: () => string}[]} */ ([]);
 let betterTimer = 0;
 /**
- * Shows the better notes. Called when there is nothing else to do, because each step of a brush
- * makes the table again.
+ * Shows the better notes. Called when there is nothing else to do, because each step of dragging a
+ * range makes the table again.
  */
 function betterNotes() {
 	for (const {of, text} of better)

@@ -44,7 +44,7 @@ export function header() {
 		'Callees of ' + name + says + 'callees has the same numbers.');
 }
 
-const WORTH_A_WORD = 0.01; // a share of all that is worth a word
+const WORTH_A_WORD = 0.01; // from this share of everything on, the header mentions a part
 
 function ownHeader() {
 	const {data, total} = page, h = data.header, [type] = h.values[state.value],
@@ -90,7 +90,8 @@ const VIEWS = [['flame', 'By weight', 'Stacks merged, the widest first'],
 	['callers', 'Who called it', 'What ran, and below it who called it'],
 	['sandwich', 'One function', 'A function: its callers above, its callees below']];
 
-// Numbers of processes and threads mean nothing in another recording, so they aren't offered.
+// Numbers of processes and threads mean nothing in another recording, so a page of two doesn't
+// offer groups by them.
 const GROUPINGS = /** @type {Array<Array<[string, string]>>} */ ([[['process', 'process'],
 	['thread', 'thread']], [[PROGRAM, 'program'], [THREAD_NAME, 'thread'],
 	['diff', 'before, after']]]);
@@ -131,7 +132,7 @@ const TIMES = [['cpu', 'Where the program ran'], ['wall', 'The whole life of eac
 	['gil_blame', 'What had the GIL while others waited for it']];
 
 /**
- * Buttons for the values that are times; those for other values are behind them.
+ * Makes buttons for the values that are times, followed by buttons for the other values.
  * @param {any} h header
  */
 function timeSwitch(h) {
@@ -154,8 +155,9 @@ export function tools() {
 		.map(([v, text, title]) => button(text, title, () => setView(v),
 			state.view === v))));
 	const mine = state.library === 'folded';
-	const my_code = button('My code', 'What libraries do between your functions is one box, ' +
-		'and so is the trunk of calls that nearly all samples have', () => reshape(() => {
+	const my_code = button('My code', 'One box for all that libraries do between your ' +
+		'functions, and one for the first calls, which nearly all samples share', () =>
+		reshape(() => {
 		state.library = mine ? 'shown' : 'folded';
 	}), mine);
 	my_code.classList.add('mine');
@@ -172,14 +174,14 @@ export function tools() {
 			[['', 'automatic'], ['none', 'nothing'], ...GROUPINGS[page.sides ? 1 : 0],
 			...keys], state.by, (v) => reshape(() => {
 		state.by = v;
-	}), 'Automatic: programs, if there are several; in time order threads'));
+	}), 'Automatic: by program, if there are several; in time order, by thread'));
 	parts.push(choice('Library frames',
 			[['shown', 'shown'], ['folded', 'one box each'], ['hidden', 'hidden']],
 			state.library, (v) => reshape(() => {
 		state.library = v;
-	}), 'One box each: as My code has it. ' +
-		'Hidden: what they take is their caller\u2019s, at the line that calls them'));
-	parts.push(button('Collapse recursion', 'A function that calls itself is one box',
+	}), 'One box each: as with My code. ' +
+		'Hidden: the time of library frames counts for the line that calls them'));
+	parts.push(button('Collapse recursion', 'Draws a function that calls itself as one box',
 			() => reshape(() => {
 		state.recursion = !state.recursion;
 	}), state.recursion));
@@ -211,8 +213,8 @@ export function tools() {
 		button('Flip', state.flip ? 'The first call on top (i)' :
 		'The first call at the bottom (i)', turn), button('?', 'Keys', showHelp));
 	refill(byId('tools'), ...parts);
-	const native = button('Native functions', 'A row for each of them too; ' +
-		'without, what native code takes is its Python caller\u2019s own', () => {
+	const native = button('Native functions', 'Shows a row for each of them too. Without ' +
+		'this, native code counts for the Python function that calls it', () => {
 		state.code = state.code === 'all' ? 'python' : 'all';
 		tools();
 		table();

@@ -82,7 +82,8 @@ export function sumsFrom(values) {
 }
 
 /**
- * Sets the tree's sums from values of its nodes, where these don't come from samples.
+ * Sets the tree's sums from given values of its nodes, for trees whose values don't come from
+ * samples.
  * @param {Tree} t @param {ArrayLike<number>[]} self of its nodes, by side
  */
 export function setSelf(t, self) {
@@ -99,7 +100,7 @@ export const sideOf = (t, i, side) => t.sums[side][t.first[t.end[i]]] - t.sums[s
 export const sideSelfOf = (t, i, side) => t.sums[side][t.first[i + 1]] - t.sums[side][t.first[i]];
 
 /**
- * Boxes with the same samples, so that these are added up once.
+ * Returns the chains of boxes that have the same samples, so that these are added up once.
  * @param {Tree} t @returns {Runs}
  */
 export function runsOf(t) {
@@ -178,8 +179,9 @@ export function inOrder(t, i, least = 0) {
 }
 
 /**
- * The box that a path of functions from the root leads to; 0: none. If there are groups and the
- * path doesn't begin with one, the widest of the boxes.
+ * Returns the box that a path of functions from the root leads to; 0: none. If there are groups and
+ * the path doesn't begin with one, it is the widest of the boxes to which the path leads in all
+ * groups.
  * @param {Tree & {leaf?: Int32Array}} t @param {number[]} path
  */
 export function follow(t, path) {
@@ -208,7 +210,7 @@ export function boxesOf({n, fn, end}, f) {
 }
 
 /**
- * By node: its key, if no caller has the same key; else -1.
+ * Returns for each node its key, if no caller of the node has the same key; else -1.
  * @param {Tree} t
  * @param {Int32Array} keyOf function, -1 = none
  * @param {number} keys

@@ -36,7 +36,7 @@ export const state = {
 export const page = {
 	/** @type {Data} */
 	data: null,
-	paper: false, // it is being printed
+	paper: false, // the page is being printed
 	// only the widest boxes are there, to be zoomed and searched; there are no sums
 	early: false,
 	/** @type {import('./data.js').Sources[]} */
@@ -265,7 +265,8 @@ export const shown = () => valueOf(page.stacks, 0);
 
 export function weigh() {
 	const {data} = page;
-	// The total counts what is more and what is less, as the report's shares do.
+	// The total adds up what is above 0 and what is below, without signs, as the report's
+	// shares do.
 	page.total = data.totals[state.value] + 2 * data.less[state.value];
 	page.pass = data.samples ? passing(data, state.filter, WORDS, false) : null;
 	cutWaits(data, state.filter.range);

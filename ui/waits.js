@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Waits: samples with a length. They have the time when they began and count over their whole
-// length, so a range of the timeline has the part of a wait that lies in it. Wall time, which no
-// file has, is CPU time and waiting together.
+// Waits: samples with a length. A wait has the time at which it began, and counts over its whole
+// length. So a range of the timeline has the part of a wait that lies in it. Wall time is CPU time
+// and waiting together. No file has it.
 
 import {lastAnswer} from './base.js';
 
@@ -39,7 +39,7 @@ export function addWall(header) {
 }
 
 /**
- * Sets the values that aren't in the file.
+ * Computes wall time, which isn't in the file.
  * @param {any} header @param {Float64Array[]} values by type
  */
 export function sumWall(header, values) {
@@ -58,8 +58,8 @@ export function lengthsOf(d) {
 }
 
 /**
- * Makes the values of waits those of a range of time: each wait counts as much as it has in the
- * range. null: all of it.
+ * Sets the values of waits for a range of time: each wait counts for as much of it as lies in the
+ * range. null: each counts in full.
  * @param {Data} d @param {[number, number]|null} range
  */
 export function cutWaits(d, range) {
@@ -90,7 +90,7 @@ function partIn(time, length, [from, to]) {
 	return Math.max(Math.min(time + length, to) - Math.max(time, from), 0) / length;
 }
 
-/** States in the order in which the timeline stacks them; 'idle' is any that waits for work. */
+/** States in the order in which the timeline stacks them. 'idle' is any wait for work. */
 export const WAIT_STATES = ['running', 'runnable', 'gil', 'lock', 'net', 'disk', 'pipe', 'child', 'poll',
 	'loop', 'sleep', 'page-fault', 'other', 'idle'];
 
