@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Others may read a recording, so no output shows where the kernel, or code that a process made, is
-in memory.
+"""Other people may read a recording. So no output shows the addresses in memory of the kernel, or
+of code that a process made.
 
 The truth is /proc/kallsyms, as root sees it, and the program itself, which says where it has put
 its code.

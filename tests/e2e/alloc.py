@@ -101,8 +101,8 @@ class Run:
 
 class Recording(Run):
     """A recording. No two are equal, so a run is right if its file is a whole profile, or if krait
-    says "error". The error needn't name memory: libbpf reports some failed allocations as
-    others."""
+    says "error". The error needn't name memory, because libbpf reports some failed allocations as
+    other errors."""
 
     def wrong(self, good, it):
         if it.code and it.code > 0 and "krait: error: " in it.said:

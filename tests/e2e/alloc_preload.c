@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * LD_PRELOADed into krait by alloc.py: the Nth allocation of the process fails
- * (KRAIT_ALLOC_FAIL=N), with KRAIT_ALLOC_ALL that one and every later one. At its end the process
+ * LD_PRELOADed into krait by alloc.py. The Nth allocation of the process fails
+ * (KRAIT_ALLOC_FAIL=N), and with KRAIT_ALLOC_ALL each later one too. At its end the process
  * writes how many allocations it asked for into the file KRAIT_ALLOC_COUNT. libc's own strdup(),
  * asprintf() and open_memstream() allocate through the functions that are replaced here.
  */

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""`krait attach` and `krait run`: the words of Python 3.15's sampler, read back by Python
-itself."""
+"""`krait attach` and `krait run` take the options of Python 3.15's sampler. Python itself reads the
+files that they write."""
 import json
 import os
 import pstats

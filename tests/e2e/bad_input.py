@@ -35,7 +35,7 @@ def not_python():
 
 @kit.case
 def exits_at_once():
-    """A process that ends right after the start: no error, no hang."""
+    """A process that ends right after the start of a recording causes no error and no hang."""
     with folder() as d, python("import time; time.sleep(1000)") as short:
         with kit.recorder(d + "/o.folded", "-p", short.pid, "-d", "1000") as running:
             short.stop()
@@ -93,7 +93,8 @@ BAD_LINES = [
 
 @kit.case
 def command_line():
-    """Faults that the command line alone shows: exit code 2, also without rights to record."""
+    """If the command line alone shows a fault, krait ends with exit code 2, also without rights to
+    record."""
     for words, args in BAD_LINES:
         if words == "native" and "--native" not in krait("record", "--help").stdout:
             continue
@@ -137,8 +138,8 @@ def unwritable():
 
 @kit.case
 def full_disk():
-    """A full file system: an error, no half file, an older file unharmed, and the recording saved
-    elsewhere."""
+    """If the file system is full, krait says so, leaves no half file, leaves an older file
+    unharmed, and saves the recording elsewhere."""
     with folder() as d, folder() as other, python() as target:
         subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", d], check=True)
         try:
@@ -201,7 +202,7 @@ def saved(d, name, done):
 
 @kit.case
 def folder_removed():
-    """The output's directory is removed while it is recorded."""
+    """The output's directory is removed during the recording."""
     with folder() as d, folder() as other, python() as target:
         os.mkdir(d + "/x")
         with kit.recorder(d + "/x/o.pb.gz", "-p", target.pid, "-d", "1000",
@@ -231,7 +232,7 @@ def nowhere_else():
             subprocess.run(["umount", d], check=True)
 
 
-# A file system where files have names from the start, as NFS has it.
+# As on NFS, a file can't be made without a name (O_TMPFILE).
 NO_TMPFILE = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -269,8 +270,8 @@ def nothing_left():
 
 @kit.case
 def full_pipe():
-    """The reader of a pipe goes away, as `head` does: exit code 1, no death by signal, no
-    message."""
+    """The reader of a pipe goes away, as `head` does: krait ends with exit code 1, not by a signal,
+    and prints no message."""
     with python() as target:
         with subprocess.Popen([kit.KRAIT, "record", "-p", str(target.pid), "-d", "0.5", "-f"],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
@@ -388,8 +389,9 @@ def forgotten_dashes():
 
 @kit.case
 def too_few_to_count():
-    """A few samples of an event at a rate aren't shown as the number of events. With -c 1 the
-    recording has that number, which is at least the kernel's count."""
+    """If an event is sampled at a rate and has few samples, krait doesn't show a number of events
+    made from them. With -c 1 the recording has the number of events, which is at least the kernel's
+    count."""
     waits = "import time, resource\nfor _ in range(25): time.sleep(0.02)\nprint(resource.getrusage(resource.RUSAGE_SELF)[14])"
     with folder() as d:
         done = krait("record", "-e", "context-switches", "-o", d + "/a.pb.gz", "--", kit.PYTHON, "-c", waits)
@@ -477,7 +479,7 @@ def closed_descriptors():
 
 @kit.case
 def stdout_by_name():
-    """-o /dev/stdout with a shell's >>: the file's older contents and the command's own output
+    """With -o /dev/stdout and a shell's >>, the file's older contents and the command's own output
     stay."""
     with folder() as d:
         with open(d + "/log", "w") as f:
@@ -502,8 +504,8 @@ def few_descriptors():
 
 @kit.case
 def proc_of_others():
-    """No /proc, another PID namespace's /proc, no /sys: the error says which of them it is, not "no
-    samples"."""
+    """Without /proc, with another PID namespace's /proc, or without /sys, the error says which of
+    these it is, and not "no samples"."""
     kit.need("unshare")
     with folder() as d:
         for way, code, words in ((["-m"], 3, "umount -l /proc; "), (["-p", "-f"], 3, ""),

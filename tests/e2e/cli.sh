@@ -115,7 +115,8 @@ running_shows_it() {
 	expect require-samples 1 'samples' record --require-samples -o x.folded -- sleep 0.1
 }
 
-# An output on a full disk: one sentence, exit code 1, the older file as it was, no leftovers.
+# If the disk of an output is full, krait prints one sentence and ends with exit code 1. The older
+# file is as it was, and nothing else is left behind.
 full_disk() {
 	mkdir full
 	mount -t tmpfs -o size=64k tmpfs full 2>/dev/null || { echo "SKIP cli full-disk: can't mount"; return; }

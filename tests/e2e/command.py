@@ -188,8 +188,8 @@ def lost_output_leaves_the_command():
 
 @kit.case
 def rate_of_short_threads():
-    """With threads of 3 ms krait reports no rate above the one asked for, and no loss where there
-    was none."""
+    """If threads live for 3 ms, krait reports no rate above the one asked for, and no loss where
+    there was none."""
     source = """
 import threading, time
 def work():
@@ -211,8 +211,8 @@ while time.time() < end:
 
 @kit.case
 def parts_of_the_cpu_time():
-    """With :u krait doesn't report the kernel's time as missing. If no event came at all, it
-    doesn't say that the process slept."""
+    """With the modifier :u (user code alone) krait doesn't report the kernel's time as missing. If
+    no event came at all, krait doesn't say that the process slept."""
     reads = ("import os, time\nfd, b = os.open('/dev/zero', os.O_RDONLY), bytearray(1 << 20)\n"
              "while time.process_time() < 0.8: os.readv(fd, [b])\n"
              "t = os.times(); print(t.user / (t.user + t.system))")

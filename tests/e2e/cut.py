@@ -31,7 +31,8 @@ CALLED = ["low", "sorted", "middle", "sorted", "leaf"]
 
 def once_each(stack):
     """Returns the names of the program's functions, "sorted" for sorting, and marks. Neighbours
-    with one name are one: low() calls itself, and a call of sorted() has several native frames."""
+    with the same name are returned once, because low() calls itself, and a call of sorted() has
+    several native frames."""
     names = []
     for frame in stack:
         name = "sorted" if "sort" in frame.name else frame.name
@@ -42,7 +43,7 @@ def once_each(stack):
 
 def stacks(d, pid, native, expected):
     """Records. Returns how many stacks have leaf() as the innermost function, and those of them
-    that are wrong. A right one is a mark, for the frames that weren't reached, and then
+    that are wrong. A right stack has a mark in place of the frames that weren't reached, and then
     @expected."""
     done = krait("record", "-p", pid, "-d", "0.6", "-F", "499", "--native=" + native, "-o", d + "/o.pb.gz")
     check(done.returncode == 0, done.stderr)

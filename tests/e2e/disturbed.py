@@ -35,9 +35,9 @@ while True:
     type(lambda: 0)(new, {"range": range})(400)
 """
 
-# The realtime clock is set an hour forward, back by two and right again, all in 0.3 s and again and
-# again. Only krait sees the clock set. The machine's clock isn't touched, because other programs
-# use it, and their files would get times in the future. (tests/vm sets a real clock.)
+# In each 0.3 s the realtime clock is set an hour forward, two hours back and right again. Only
+# krait sees the clock set. The machine's clock isn't touched, because other programs use it, and
+# their files would get times in the future. (tests/vm sets a real clock.)
 CLOCK = """
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -88,8 +88,8 @@ def summary_of(d):
 
 @case
 def clock_is_set():
-    """Steps of an hour, forward and back: durations, times and numbers of samples are right by the
-    monotonic clock."""
+    """The clock is set an hour forward and back: durations, times and numbers of samples are right
+    by the monotonic clock."""
     with folder() as d, python() as target:
         kit.runs(target.pid, 0.1)
         env, before, begin = kit.preloaded(d, CLOCK), kit.cpu_seconds(target.pid), time.monotonic()
@@ -190,7 +190,7 @@ def few_processes():
 
 @case
 def full_disk():
-    """A full disk for commands other than record: each says so, and leaves no half file."""
+    """If the disk is full, commands other than record say so too, and leave no half file."""
     with folder() as d, folder() as full, python() as target:
         for name in "a", "b":
             krait("record", "-F", 999, "--times", "-p", target.pid, "-d", 0.5, "-o", "%s/%s.pb.gz" % (d, name))

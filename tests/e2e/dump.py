@@ -590,8 +590,8 @@ spawns()
 
 @case
 def file_io():
-    """A thread that reads a file of a file system that doesn't answer, and one that waits for it
-    with the GIL free."""
+    """A thread reads a file of a file system that doesn't answer. The main thread waits for that
+    thread, with the GIL free."""
     source = """
 import os, sys, threading
 def reads(fd):
@@ -613,8 +613,8 @@ thread.join()
 
 @case
 def locked():
-    """A process that hangs in mmap, its list of mappings locked: nobody can read its memory, and
-    krait doesn't wait."""
+    """A process hangs in mmap() while its list of mappings is locked. Nobody can read its memory
+    then, and krait doesn't wait for it."""
     with hanging(LOCKED, Mute.WRITE) as (target, _):
         process = dump("-p", target.pid)[target.pid]
         text = krait("dump", "-p", target.pid)
@@ -815,8 +815,8 @@ spin()
 
 @case
 def gil_changes_hands():
-    """Threads are read one after the other: a thread whose own state says that it doesn't hold the
-    GIL isn't called the holder."""
+    """Threads are read one after the other, and the GIL may change hands meanwhile. A thread whose
+    own state says that it doesn't hold the GIL isn't called the holder."""
     claims = 0
     with kit.Background(kit.PYTHON, "-c", SPINS, stdout=subprocess.PIPE) as target:
         target.process.stdout.read(5)

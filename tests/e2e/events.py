@@ -210,8 +210,8 @@ def compared_as_alone():
 
 @kit.case
 def stacks_stay_whole():
-    """Beside a fast timer, whose samples fall into the walks of page faults, every stack of both
-    events is whole: none has frames of the other's walk."""
+    """A fast timer takes samples while krait walks the stack of a page fault. Every stack of both
+    events is whole all the same: none has frames of the other event's walk."""
     with folder() as d:
         got = Recorded(d, "-e", "cpu-clock/freq=20000/", "-e", FAULTS)
         expected = ["<module>"] + ["deep"] * (DEPTH + 1) + ["faults"]

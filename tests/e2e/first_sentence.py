@@ -14,8 +14,9 @@ import time
 import kit
 from kit import check, folder, krait
 
-# A program tells which part of its main thread's life was waiting, of all of it and without the time
-# that it was ready to run and had no CPU; and how long its workers waited.
+# Each program tells which part of its main thread's life was waiting: once as a part of all of it,
+# and once without the time that the thread was ready to run and had no CPU. It also tells how long
+# its workers waited.
 HEAD = """
 import json, os, threading, time
 told = {"others": 0}
@@ -125,7 +126,8 @@ def record(d, name):
 
 
 def share_of(said, pattern, between):
-    """Checks the sentence, and that its first number is within 4 percent of the two that were told."""
+    """Checks that the sentence matches @pattern, and that its first number is at most 4 percentage
+    points outside of @between."""
     found = re.match(pattern, said)
     check(found, "%r isn't %r" % (said, pattern))
     check(between[0] - 4 <= float(found[1]) <= between[1] + 4, "%r, but it is %s %%" % (said, between))
@@ -133,7 +135,8 @@ def share_of(said, pattern, between):
 
 @kit.case
 def sentences():
-    """Says of each program what matters in it, with the share that the program accounts for."""
+    """krait says of each program what matters in it, with the share that the program accounts
+    for."""
     with folder() as d, concurrent.futures.ThreadPoolExecutor(2) as at_once:
         got = dict(zip(PROGRAMS, at_once.map(lambda name: record(d, name), PROGRAMS)))
     for name, (told, said, _) in got.items():

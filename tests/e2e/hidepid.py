@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""A user with file capabilities where /proc is mounted with hidepid=: their own processes are seen,
-others are named as hidden.
+"""A user runs a krait with file capabilities where /proc is mounted with hidepid=. krait sees the
+user's own processes, and says that other users' are hidden.
 
 /proc is mounted anew in a mount namespace; the machine's stays as it is.
 """

@@ -15,7 +15,8 @@ import time
 import kit
 from kit import Background, check, folder, krait, python
 
-# The spoiler forks: the child is the victim; it may crash at once, then the next one is made.
+# The spoiler forks, and its child is the victim. The victim may crash at once; then the spoiler
+# makes the next one.
 HOSTILE = r"""
 import ctypes, os, random, sys, threading, time
 def spin(n):

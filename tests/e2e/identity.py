@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Names and numbers that are used again: no sample has a name that belongs only to a later or an
+"""If a name or a number is used again, no sample has a name that belongs only to a later or an
 earlier owner.
 
 The programs are their own truth: each has functions that run only in one thread, module or process,
@@ -91,8 +91,8 @@ for i in range(12):
     del sys.modules["plugin_%d" % i]
 """
 
-# krait looks at each module's name only when the next one has taken the place of its globals, but
-# not of its code.
+# When krait looks at a module's name, the next module's globals already lie where this one's lay,
+# but the code is still there.
 LATE = IMPORTS.replace("burn(0.1)", "burn(0.05)").replace("range(12)", "range(6)").replace(
     "for i in range(6):\n    importlib", """
 import os, signal, time
@@ -214,7 +214,7 @@ def lone_thread():
 
 @kit.case
 def start_of_a_process():
-    """The kernel programs tell the same start of a process as /proc."""
+    """The kernel programs and /proc give the same start time of a process."""
     if os.path.exists("/proc/self/ns/time") and os.readlink("/proc/self/ns/time") != "time:[4026531834]":
         raise kit.Skip("/proc has other times in a time namespace")
     with folder() as d, kit.python() as target:

@@ -46,7 +46,8 @@ time.sleep(0.3)  # a module's name is read while the process is there
 """,
 }
 
-# Function of app.py: the Python frames below it, up to the body of the innermost module.
+# For each function of app.py: the Python frames that it calls, down to the body of the innermost
+# module.
 BODIES = {
     "statement": (["import pkg.sub.slow", "<module>"],
                   ["import pkg.sub.slow", "<module>", "import plain", "<module>"]),

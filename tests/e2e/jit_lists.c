@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A compiler at run time in small: puts the code of relocatable ELF files where it is told, and
- * registers them for gdb as LLVM does (llvm/lib/ExecutionEngine/GDBRegistrationListener.cpp): a
- * copy of the file whose sections have their addresses in memory, .eh_frame's being that of a
- * relocated copy. For tests/e2e/jit.py, which loads it with ctypes.
+ * A stand-in for a compiler that works at run time, for tests/e2e/jit.py, which loads it with
+ * ctypes. It puts the code of relocatable ELF files where it is told, and registers the files for
+ * gdb as LLVM does (llvm/lib/ExecutionEngine/GDBRegistrationListener.cpp). It registers a copy of
+ * the file in which each section has its address in memory. The address of .eh_frame is that of a
+ * relocated copy.
  */
 #include <elf.h>
 #include <fcntl.h>

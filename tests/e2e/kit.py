@@ -224,8 +224,8 @@ def cpu_seconds(pid):
 
 
 def runs(pid, seconds, most=60):
-    """Waits until a process, or each of several, has run for so long, however busy the machine
-    is."""
+    """Waits until a process, or each of several, has used @seconds more of CPU time, however busy
+    the machine is."""
     ends = [(one, cpu_seconds(one) + seconds) for one in (pid if isinstance(pid, list) else [pid])]
     wait_for(lambda: all(cpu_seconds(one) > end for one, end in ends), most)
 

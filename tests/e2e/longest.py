@@ -4,9 +4,10 @@
 meanwhile.
 
 The kernel programs measure how long they run if kernel.bpf_stats_enabled is set. A host may stop
-its virtual machine in the middle of a sample: if it takes a tenth of the CPU time, 1 to 8 % of
-these samples are long. A program's attack makes most samples of each recording long: without limits
-it would be 50 to 90 %. So the share of long samples in the best of several recordings counts.
+its virtual machine in the middle of a sample. If the host takes a tenth of the CPU time, 1 to 8 %
+of all samples are long for that reason. An attack makes most samples of each recording long:
+without limits 50 to 90 % would be. So the share of long samples in the best of several recordings
+counts.
 """
 import contextlib
 import json

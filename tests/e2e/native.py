@@ -55,7 +55,8 @@ def outcomes(d):
 
 
 def share(profile, wanted, pid=None):
-    """Share of the samples, of one process or all, whose stack (root first) wanted() accepts."""
+    """Returns the share of the samples, of one process or all, for whose stack (root first)
+    wanted() is true."""
     n = [0, 0]
     for sample in profile.samples:
         if pid is not None and sample.labels["pid"] != str(pid):

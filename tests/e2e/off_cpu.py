@@ -120,7 +120,8 @@ def kinds():
 
 @kit.case
 def beside_cpu_clock():
-    """--wall has both values, and each sample says whether the thread ran."""
+    """A recording with --wall has CPU time and waiting, and each sample says whether the thread
+    ran."""
     with folder() as d:
         _, profile, said = record(d, WAITS, "--wall")
     types = [name for name, _ in profile.sample_types]
@@ -275,8 +276,8 @@ def first_wait():
     check(sums["first", "sleep"] > 0.99e9, "%s\n%s" % (sums, done.stderr))
 
 
-# Says its number when it begins to wait in poll(), which the kernel goes on with as
-# restart_syscall() after a freeze.
+# Prints its process number when it begins to wait in poll(). After a freeze the kernel goes on with
+# the poll() as restart_syscall().
 POLLS = """
 import os, select, time
 def polls():
@@ -382,7 +383,7 @@ for t in threads:
     t.join()
 print(json.dumps(told))
 """
-# By so much a recorded wait may be longer than by the scheduler's clock (docs/decisions/0023). Half
+# A recorded wait may be so much longer than the scheduler's clock says (docs/decisions/0023). Half
 # of all waits are in asks(), so its sum may be off by this times half their number.
 SHORT_NS = 400
 

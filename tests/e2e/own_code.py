@@ -211,8 +211,8 @@ def project_of_manage_py():
 
 @case
 def packages_of_ones_word():
-    """--mine of record, report and diff makes a package the user's that neither the command line
-    nor the environment names."""
+    """--mine of record, report and diff makes a package count as the user's, although neither the
+    command line nor the environment names it."""
     with folder() as root:
         env = install(root)
         out, truth = record(root, env, "../bin/serverless")

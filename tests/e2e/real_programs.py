@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Twelve real programs run once with code that burns CPU or waits, and once without: the report's
-first sentence must name that code, or nothing small. A seed, the day's or KRAIT_SEED, draws which
-program gets which code. The programs measure how much CPU time that code takes."""
+"""Twelve real programs run once with planted code that burns CPU or waits, and once without. In the
+first case the report's first sentence must name that code, in the second it must name nothing
+small. A seed, the day's or KRAIT_SEED, draws which program gets which code. The programs measure
+how much CPU time that code takes."""
 import ast
 import contextlib
 import fcntl
@@ -325,8 +326,8 @@ def says_that_it_waits(run, said):
 
 
 def names_nothing_small(run, said):
-    """Checks the program's functions that the sentence names, itself or by one of their lines: each
-    has about a tenth of the samples at least."""
+    """Checks that each function of the program that the sentence names, itself or by one of its
+    lines, has at least about a tenth of the samples."""
     profile, of, names = kit.pprof.read(run.out), {}, {}
     total = sum(sample.values[0] for sample in profile.samples)
     for sample in profile.samples:

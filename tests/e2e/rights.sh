@@ -65,7 +65,7 @@ def busy_in_alice():
     while time.process_time() < end: pass
 busy_in_alice()'
 
-said() { # said FILE WORD...: checks that krait said each word
+said() { # said FILE WORD...: checks that the file holds these words and nothing else
 	local file=$1; shift
 	[ "$(cat "$file")" = "$*" ] || { echo "it said: $(cat "$file")"; echo "wanted:  $*"; return 1; }
 }

@@ -87,8 +87,8 @@ def below_a_process():
 
 @kit.case
 def that_load_python_late():
-    """A program that dlopens its libpython: krait finds the interpreter there before the side band
-    has told user space of the mapping."""
+    """A program that dlopens its libpython: krait finds the interpreter there before perf's own
+    records (the side band) have told user space of the mapping."""
     storm(kit.interpreter("dlopen"), 1, "-p", os.getpid(), options=("-S", "-E"))
 
 

@@ -110,7 +110,7 @@ class Places:
 @case
 def who_may_read():
     """Only files are shown that both the user who asks and the target's owner can read; by default
-    the asker's own."""
+    only those of the user who asks."""
     kit.need("setpriv")
     with kit.folder() as d:
         p = Places(d)

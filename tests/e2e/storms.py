@@ -6,7 +6,7 @@ are recorded whole.
 
 The truth is the kernel's account of krait's CPU time, and of the processes that read for it, and
 the storm's own count of what it started. How many processes a machine starts in a second decides
-whether krait has to leave any out: it has to where looking at all would cost clearly more than
+whether krait has to leave any out: it has to if looking at all of them would cost clearly more than
 5 %. Nothing else should run meanwhile.
 """
 import mmap
@@ -61,7 +61,7 @@ SOON = 3  # seconds more, until many new processes have spent the budget for the
 WINDOWS = 8  # if the new processes cost little more than they may, they need 30 s to spend it
 OTHER = 65534  # uid of a user who starts nothing
 LEFT_OUT = 20  # the fewest processes that krait leaves out, if it must leave out any
-CLEARLY = 1.5  # krait must if looking at all would cost so many times what it may take
+CLEARLY = 1.5  # krait must leave some out if all would cost so many times what it may take
 MARK = "[incomplete: too many new processes to look at]"
 
 
@@ -90,8 +90,8 @@ class Storm(Background):
 
     def cost_of_one(self, pid, before):
         """Returns the CPU seconds that krait takes for each start, beyond what it took @before the
-        storm. krait looks at every new process until they have cost BURST. So the first second
-        counts, and of the later ones those before that; the cheapest of them."""
+        storm: the least of several seconds. krait looks at every new process until these have cost
+        BURST. So the first second counts, and later ones only until then."""
         spent, costs = 0, []
         for _ in range(FREE):
             took, rate = self.rate(lambda: share(pid, 1))

@@ -35,7 +35,7 @@ def seen(running, seconds):
     those of the main one).
 
     Threads that end soon don't count: one that asks the kernel a single question (proc/locked.c)
-    parses nothing. Nor does the first moment of the others."""
+    parses nothing. The first moment of the other threads doesn't count either."""
     found, end = {}, time.time() + seconds
     while time.time() < end:
         for tid, caps in capabilities(running.pid).items():

@@ -323,7 +323,7 @@ def waits():
     for r in threads["rows"]:
         check(sum(r["states"].values()) == r["total"]["value"], r)
     lived = threads["interval_seconds"] * 1e9
-    # of the first wait and the one that isn't over krait may not know
+    # krait may not know the first wait, nor the one that isn't over
     check(.02 * lived < main_thread["total"]["value"] < 1.1 * lived, (main_thread, lived))
     check(threads["rows"][0] == max(threads["rows"], key=lambda r: r["states"]["net"] / r["total"]["value"]), "the order")
 

@@ -83,8 +83,9 @@ def file_list(directory):
 
 @kit.case
 def contents():
-    """The wheel holds one program, byte for byte the built one, executable; the modules that call
-    it; and metadata. It is under 5 MB and needs no library."""
+    """The wheel holds one executable program, which is byte for byte the built one, the modules
+    that call the program, and metadata. The wheel is under 5 MB, and the program needs no
+    library."""
     with zipfile.ZipFile(wheel()) as z:
         names = z.namelist()
         stem = os.path.basename(wheel()).split("-py3-")[0]
@@ -118,8 +119,8 @@ def record():
 
 @kit.case
 def tags():
-    """pip takes the wheel on this machine, not that of the other architecture; its file says the
-    same tags as its name."""
+    """pip takes the wheel on this machine, and not that of the other architecture. The wheel's file
+    WHEEL says the same tags as the wheel's name."""
     pip("--version")
     with zipfile.ZipFile(wheel()) as z:
         text = z.read(next(n for n in z.namelist() if n.endswith("/WHEEL"))).decode()

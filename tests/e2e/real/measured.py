@@ -27,8 +27,8 @@ BEGAN = []
 
 
 def is_over():
-    """True if the program has run for long enough since its first call of this. Time in which it
-    had to wait for a CPU doesn't count."""
+    """True if the program has run for long enough since it first called this function. Time in
+    which it had to wait for a CPU doesn't count."""
     with open("/proc/%d/schedstat" % os.getpid()) as f:
         queued = int(f.read().split()[1]) / 1e9
     BEGAN.append(time.monotonic() - queued)
