@@ -58,7 +58,7 @@ class Browser:
         self.come, from_write = os.pipe()
 
         def wire():
-            # Numbers above 4 come first, because the pipes may be 3 or 4 themselves.
+            # Both are moved to numbers above 4 first, because they may be 3 or 4 themselves.
             a, b = os.dup(to_read), os.dup(from_write)
             while a < 5:
                 a = os.dup(a)

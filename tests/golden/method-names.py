@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""method-names.py TOOL NAME FILE STRIPPED: the names that krait reads out of the tables of STRIPPED
-are those of functions of FILE, the same file with its symbols, as nm lists them."""
+"""method-names.py TOOL NAME FILE STRIPPED: checks the names that krait reads out of the tables of
+STRIPPED. They must be names of the functions of FILE, the same file with its symbols, as nm lists
+them."""
 
 import re
 import subprocess
@@ -47,8 +48,8 @@ def main():
     wrong = [] if n == total else [f"{total - n} names of no function"]
     known = [r for r in rows if r[1] in KNOWN]
     wrong += [f"{s} is {name}" for _, s, name, _, _ in known if name not in KNOWN[s]]
-    # krait may call only the collector's own functions, and the one that runs gc.callbacks, the
-    # collector.
+    # Only the collector's own functions, and the one that runs gc.callbacks, may get the name of
+    # the collector.
     wrong += [f"{s} is the collector" for _, s, name, _, _ in rows if name == "gc_collect_main"
               and not re.match("collect|gc_collect|_PyGC_Collect|invoke_gc_callback", s)]
     # Several symbols may have one address, because compilers fold functions of the same code.

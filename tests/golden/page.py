@@ -423,8 +423,8 @@ def chosen(b):
 
 
 def timeline(b):
-    """A brush over the first half changes all numbers. A click removes the brush, a right click
-    doesn't."""
+    """A brush (a range that is drawn with the mouse) over the first half of the timeline changes
+    all numbers. A click removes the brush, a right click doesn't."""
     open_page(b, "timed.html")
     x, y, w, h = b.js("(() => { const r = document.querySelector('#strip canvas').getBoundingClientRect();"
                       "return [r.x, r.y, r.width, r.height]; })()")
@@ -1513,8 +1513,9 @@ def ciede2000(one, other):
 
 
 def kinds_apart(b):
-    """The colours of two kinds of code differ by at least 10 (CIEDE2000), in the dark scheme by 13,
-    there also from those of groups: neighbours in a picture are told apart at a glance."""
+    """The colours of two kinds of code differ by at least 10 (CIEDE2000), in the dark scheme by 13.
+    There they differ so much from the colours of groups too. So neighbours in a picture are told
+    apart at a glance."""
     for one, other, want in (((50, 2.6772, -79.7751), (50, 0, -82.7485), 2.0425), ((50, 2.5, 0), (73, 25, -18), 27.1492), ((2.0776, 0.0795, -1.135), (0.9033, -0.0636, -0.5514), 0.9082),
                              # pairs and differences from the authors' own table
                              ((22.7233, 20.0904, -46.694), (23.0331, 14.973, -42.5619), 2.0373)):
@@ -2086,8 +2087,8 @@ def origins(b):
 
 
 def answered(b):
-    """Each zoom, search, brush and filter sets one mark krait:answer, and the picture is drawn by
-    then."""
+    """Each zoom, search, brush and filter sets one performance mark, krait:answer, and the picture
+    is drawn by then."""
     open_page(b, "picture.html")
     b.js("""window.pictures = []; const set = performance.mark;
         performance.mark = function (name) {

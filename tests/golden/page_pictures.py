@@ -36,8 +36,8 @@ SHOTS = {  # name: (size, dark, fragment of the address); names with diff are of
     "diff-wide-light": (WIDE, False, ""),
     "diff-narrow-dark": (NARROW, True, "view=callers&table=threads&t=2000000000-6000000000"),
 }
-# A seeded fault: one text of the page's script or style and what it becomes. (The Makefile takes
-# blanks out of it.)
+# A seeded fault: a text of the page's script or style, and what replaces it. (The text lacks the
+# blanks that the Makefile takes out.)
 FAULTS = {
     "colour": ("return fills[f.member % fills.length]", "return fills[(f.member + (f.name === 'a')) % fills.length]"),
     "4-pixels-off": ("g.fillRect(x,y,w>3", "g.fillRect(x + (i === 4 ? 4 : 0), y, w > 3"),
@@ -48,8 +48,8 @@ FAULTS = {
     "diff-bars": ("(w - 1)* lengths[0]", "(w - 1) * lengths[1]"),
 }
 
-# JavaScript that counts the pixels to which no pixel around the same place in the other picture is
-# similar, in both directions. The arrows of selects are masked, because the browser draws them.
+# JavaScript that counts the pixels of each picture that have no similar pixel around the same place
+# in the other picture. The arrows of selects are masked, because the browser draws them.
 COMPARE = """(async (texts, masks) => {
     const pixels = async (text) => {
         const image = new Image();

@@ -99,7 +99,8 @@ def ranges(b):
 
 
 def tips(b):
-    """The tip of a box says for what and on what, how often, the longest wait and the median."""
+    """The tip of a box says what was waited for and on what, how often, and the longest and the
+    median wait."""
     open_page(b, "waits.html", "value=2")
     # main has 8 of 18 s, fetch 6 of them
     x = [share for share in (0.05, 0.2, 0.4, 0.6, 0.8) if "fetch" in tip_at(b, share, 2).split("\n")[0]]

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """pprof-check.py TOOL DIRECTORY: other tools read pprof files that krait wrote.
 
-TOOL is tests/tools/pprof, which prints what is in a file; numbers must be equal to the
-nanosecond. krait also reads and rewrites files of other tools, which must say the same afterwards.
+TOOL is tests/tools/pprof, which prints what is in a file. The other tools must show the same
+numbers, to the nanosecond. krait also reads files of other tools and writes them anew: these must
+say the same afterwards.
 """
 
 import gzip
@@ -100,8 +101,8 @@ NATIVE = """\
 
 
 def check_native(tool, path, copy):
-    """Tests one mapping for each file, build ids, addresses, mangled names, inlined calls, frames
-    without names."""
+    """Tests that each file has one mapping. Tests build ids, addresses, mangled names, inlined
+    calls and frames without names."""
     numbers(tool, "copy", path, copy)
     samples, rest = pprof("-raw", path).split("Locations\n")
     # Puts each function with its inlined calls on one line; a newer pprof writes columns too.

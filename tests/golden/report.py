@@ -212,7 +212,8 @@ def block_of(page, name):
 
 def page_of_two_values(work):
     """The page's data has the numbers that ui/data.js expects. A value below 0 isn't drawn, even if
-    it is more than its samples usually have (-30, where -5 samples of 10 would have -50)."""
+    it is nearer to 0 than its number of samples tells (-30, though -5 samples of 10 would be
+    -50)."""
     lines = [{"type": "krait", "version": 1, "sample_types": [{"type": "samples", "unit": "count"}, {"type": "cpu", "unit": "nanoseconds"}],
               "period_type": {"type": "cpu", "unit": "nanoseconds"}, "period": 10}, {"type": "mapping", "id": 1, "name": "x"}]
     for i, values in enumerate(([-5, -30], [7, 70], [9, -20]), 1):
@@ -469,8 +470,8 @@ def profile_in_trace(work):
 
 
 def pstats_refused(work, path):
-    """pstats files without stacks are refused with that reason: cProfile's, krait's own without its
-    end, one whose end claims too much."""
+    """pstats files without stacks are refused with that reason. Tested are a file of cProfile's,
+    krait's own file without its end, and one whose end claims too much."""
     own, theirs, cut, claims = [os.path.join(work, x + ".pstats") for x in ("own", "c", "cut", "claims")]
     krait("report", path, "-o", own)
     subprocess.run([sys.executable, "-c", "import cProfile; cProfile.run('sum(range(9))', %r)" % theirs], check=True)
@@ -668,8 +669,8 @@ def diff_filters(work, path):
 
 
 def per_process(work):
-    """In the shares of processes those of one name have a row each if all rows fit. The last line
-    sums up the processes that don't fit."""
+    """In the table of processes, those with the same name have a row each if all rows fit. The last
+    line sums up the processes that don't fit."""
     path, w = os.path.join(work, "processes.pb.gz"), pprof.Writer()
     at = w.location("[python 3.12]", "f", "/srv/app.py", 1, 1, 1)
     for name, pid, n in (("web.py", "4", 50), ("web.py", "5", 30), ("cron.py", "6", 15), ("", "7", 5)):
@@ -767,8 +768,9 @@ def gil(path):
 
 
 def gil_waits(work):
-    """Who waited for the GIL, and what the holder did: w waits from 0 to 8 s, v from 4 to 8 s. h holds
-    it in 1 s, for one waiter, and in 5 s, for two; s sleeps with it for 3 s, from 5 s on."""
+    """Who waited for the GIL, and what the holder did. w waits from 0 to 8 s, v from 4 to 8 s. h
+    holds the GIL in two samples of 2 s: at 1 s, while one thread waits, and at 5 s, while two wait.
+    s sleeps with the GIL for 3 s, from 5 s on."""
     rows = [{"type": "krait", "version": 1, "duration_nanos": 9 * 10 ** 9, "sample_types": [
         {"type": "samples", "unit": "count"}] + [{"type": t, "unit": "nanoseconds"} for t in ("cpu", "off_cpu", "gil_wait", "gil_blame")]},
             {"type": "mapping", "id": 1, "name": "[python 3.12]"},

@@ -84,7 +84,7 @@ def refuses(validator, name, document):
 
 
 def misses(validator, name, document, *members):
-    """Returns each path without which the document is still valid."""
+    """Checks that the document isn't valid if any one of these members is missing."""
     bad = [path for path in members if validator.is_valid(changed(document, path, lambda holder, key: holder.pop(key)))]
     check(name + "-misses", not bad, str(bad))
 

@@ -141,7 +141,8 @@ def contrast(one, other):
 
 
 def text_contrast():
-    """At least 4.5:1 for every text on every fill it can stand on, in both schemes."""
+    """The contrast is at least 4.5:1 for every text on every fill that it can be on, in both colour
+    schemes."""
     style = ET.parse(pictures / "shares.svg").getroot().find(SVG + "style").text
     light, dark = style.split("@media (prefers-color-scheme:dark){")[:2]
     seen = 0

@@ -88,7 +88,7 @@ def pool(state="lock", **labels):
 
 
 def runner():
-    """A program that runs others. Its forks are called as it is until they exec."""
+    """A program that runs others. Its forks have its own name until they exec."""
     m = Made().add(MAIN + [("run", STD + "subprocess.py", 5)], 9, "child").add(MAIN, 1)
     for i in range(3):
         m.add(MAIN + [("run", STD + "subprocess.py", 5)], 0.001, "disk", pid=20 + i, tid=20 + i)
@@ -181,7 +181,8 @@ def sentences(work):
 
 
 def everywhere(work):
-    """The sentence comes first in each form, and of a value of waiting too; not of a part of a thread's time."""
+    """The sentence comes first in each form of the report, also if a value of waiting is chosen,
+    but not if filters leave only a part of a thread's time."""
     path, words = client().save(os.path.join(work, "x.pb.gz")), SENTENCES[0][1]
     text = " ".join(krait("report", path).stdout.split())
     check("text", text.startswith(words + "."), text[:300])
