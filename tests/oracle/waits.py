@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Is what krait says of waiting right? It records the programs of targets/waits, which log their
-own waits.
+"""Is what krait says of waiting right? This script lets krait record the programs of targets/waits,
+which log their own waits.
 
     waits.py [--full] [--only GLOB] [--program GLOB] [--seconds N] [--at-once N] [--krait FILE]
              [--keep DIR]

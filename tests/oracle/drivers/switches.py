@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A recorder of waits without krait: the program's own log, or what the kernel's trace points say.
 
-by_log() takes a program's waits from its log alone, by_perf() their times from perf's record of
-sched_switch and sched_wakeup, and only the stacks from the log. write() makes of them what a
-profiler would: stacks are captured by systematic sampling of waiting time, and what a thread waited
-in each state is exact. Faults can be put in at both steps (faults/wait_faults.py).
+by_log() takes a program's waits from its log alone. by_perf() takes their times from perf's record
+of sched_switch and sched_wakeup, and only their stacks from the log. write() makes of the waits
+what a profiler would: stacks are captured by systematic sampling of waiting time, and what a thread
+waited in each state is exact. Faults can be put in at both steps (faults/wait_faults.py).
 """
 import collections
 import random

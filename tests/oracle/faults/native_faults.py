@@ -312,8 +312,8 @@ def main():
     options = oracle.arguments(0)
     rows = native.rows(options)
     if not options.only:
-        # With these versions krait finds the native frame of a group in each of its ways: by
-        # number, by _PyCFrame, by shim.
+        # To find the native frame that a group of Python frames belongs to, krait has three ways:
+        # by number, by _PyCFrame, by shim. Together these versions need all three.
         wanted = {(3, 9), (3, 11), (3, 12), max(r.version[:2] for r in rows)}
         rows = [r for r in rows if r.version[:2] in wanted]
     good = True

@@ -26,8 +26,8 @@ FAULTS = []
 
 
 def fault(program, *kinds):
-    """Declares a fault: the program that shows it, and the kinds of error as which the judge may
-    find it."""
+    """Declares a fault: the program that shows it, and the kinds of error that the judge may report
+    for it."""
     def add(function):
         FAULTS.append((function, program, kinds))
         return function

@@ -162,8 +162,8 @@ class Checker(object):
         return state, len(frames), ours
 
     def loose_until(self, stack, kinds, unmarked):
-        """Returns (index of the frame from which inwards no native frame may be missing, the kind
-        of the stack if all frames are in order)."""
+        """Returns (index of a frame: from it inwards no native frame may be missing; the kind that
+        the stack has if all frames are in order)."""
         marks = [i for i, kind in enumerate(kinds) if kind == "mark"] if "mark" in kinds else []
         if any(not stack[i].name.startswith(NATIVE_MARK) for i in marks):
             return marks[-1], "python"
@@ -298,7 +298,7 @@ def judged(stack, checker):
 
 
 def verdict(profile, checker, samples):
-    """Counts what these samples of the profile show, which are all of one process."""
+    """Counts what @samples of the profile show. All of them are of one process."""
     report, cache = Report(), {}
     young = YOUNG_NS + min([int(s.labels.get("time", 0)) for s in samples] or [0])
     for sample in samples:

@@ -329,7 +329,7 @@ class Judge(object):
                                   "waits %.3f" % (tid, seen / 1e6, total / 1e6, between / 1e6))
 
     def judge_shares(self):
-        """Compares the shares of a thread's stacks, where it waited with several."""
+        """Compares the shares of a thread's stacks, if it waited with several stacks."""
         for tid, thread in sorted(self.log.threads.items()):
             true, got = thread.by_place(self.window), self.places[tid]
             total, sum_got = sum(true.values()), sum(got.values())

@@ -17,8 +17,9 @@ import rig  # noqa: E402
 
 START = 0
 
-# What may lie between a frame and the one before it, beside "REGEX": at least one native frame, of
-# whose names or files one matches (if the interpreter has its symbols).
+# What may lie between a frame and the one before it. Any other text is a regular expression: at
+# least one native frame must lie there, and the name or file of one must match (if the interpreter
+# has its symbols).
 NOTHING = "nothing"          # compiled code that calls compiled code
 INTERPRETER = "interpreter"  # Python that calls Python: nothing but the interpreter itself
 ANY = "any"
@@ -69,7 +70,8 @@ class Stacks(object):
 
 
 def caller(name):
-    """Text of a function NAME_K that works, makes its call if there is a further one, and works."""
+    """Returns the text of a function NAME_K, which works, calls the next function if there is one,
+    and works again."""
     return """
 def %s_{k}(n):
     spent = 0

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # part of: faults/driver_faults.py, not of the oracle
 # contract: threading.py waits in functions that differ from time to time
-"""Threads that stand still, each in a stack of its own, until the program ends. Of these no
-profiler can read a stack that is half old and half new, whether it stops the program or not.
+"""Threads that stand still, each in a stack of its own, until the program ends. So no profiler can
+read a stack that is half old and half new, whether it stops the program or not.
 """
 import threading
 import time
