@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The functions of the seam (bpf/state.bpf.h) that tests of bpf/python/code.bpf.h alone need. There
- * is one layout. The test itself defines read_user().
+ * The functions of bpf/state.bpf.h that a test of bpf/python/code.bpf.h alone needs. There is one
+ * layout (struct py_layout). The test itself defines read_user().
  */
 #ifndef TESTS_CODE_SEAM_H
 #define TESTS_CODE_SEAM_H

@@ -93,7 +93,10 @@ static struct shim {
 	const uint64_t *kernel; /* the kernel's frames */
 	long n_kernel;		/* number of the kernel's frames; negative: an error */
 	unsigned kernel_asked;	/* how often the kernel's frames were taken */
-	/* User space or another CPU acts between two reads of a map value. May be NULL. */
+	/*
+	 * Called between two reads of a map value, to act as user space or another CPU. May be
+	 * NULL.
+	 */
 	void (*at_barrier)(void);
 	struct {
 		uint64_t addr;

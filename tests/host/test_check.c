@@ -187,8 +187,8 @@ static void make_function(struct object *f, const struct target *t, uint32_t ver
 }
 
 /*
- * 3.11: a code object that a function's version proves isn't read again. A version proves only the
- * code object that it was first met with, and only in that process.
+ * 3.11: if a function's version proves a code object, the code object isn't read again. A version
+ * proves only the code object that it was first met with, and only in that process.
  */
 static void test_function_version(void **state)
 {

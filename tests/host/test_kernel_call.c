@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which futex call a thread is in, by the registers that the kernel saved on entry, and that a
- * thread counts as waiting for the GIL only while it is in one.
+ * Tests which futex call a thread is found in, by the registers that the kernel saved on entry. A
+ * thread counts as waiting for the GIL only while it is in such a call.
  */
 #include "kernel_shim.h"
 #include "kernel_task.h"

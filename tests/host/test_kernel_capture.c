@@ -87,7 +87,7 @@ static const struct rec_sample *sample(void)
 	return sent(shim.n_sent - 1);
 }
 
-/* A new stack is sent before its sample, its frames before it, and once only. */
+/* A new stack is sent once, before its first sample. Its frames are sent before the stack. */
 static void test_records(void **state)
 {
 	const struct rec_native *native;
@@ -359,7 +359,7 @@ static void test_absent(void **state)
 	where->tss = PY_TSS_TLS_STATIC;
 	where->tls_offset = -0x700;
 	take();
-	assert_int_equal(shim.n_sent, 4); /* frames of the kernel, stack, sample, then that */
+	assert_int_equal(shim.n_sent, 4); /* frames of the kernel, stack, sample, absent memory */
 	assert_int_equal(sent_type(2), REC_SAMPLE);
 	assert_int_equal(((const struct rec_sample *)sent(2))->outcome, WALK_TLS_FAULT);
 	absent = sent(3);
@@ -374,7 +374,10 @@ static void test_absent(void **state)
 	assert_int_equal(shim.sent[shim.n_sent - 1].bytes[0], REC_SAMPLE);
 }
 
-/* Another walk uses the state: the sample is counted, and nothing is sent or changed. */
+/*
+ * If another walk uses the walk state, the sample is counted (COUNT_BUSY), and nothing is sent or
+ * changed.
+ */
 static void test_busy(void **state)
 {
 	static struct walk before;
@@ -440,8 +443,8 @@ static void test_slots_apart(void **state)
 }
 
 /*
- * A perf event that comes as an NMI while the program at a switch walks takes no sample: both might
- * want the lock of the map of processes. It counts as lost.
+ * A perf event that comes as an NMI while the program at a switch walks takes no sample, because
+ * both might want the lock of the map of processes. The sample is counted (COUNT_BUSY).
  */
 static void test_in_switch(void **state)
 {

@@ -235,7 +235,7 @@ static void test_unknown_executable(void **state)
 	assert_int_equal(proc_entry_of(TGID)->state, PROC_PENDING);
 }
 
-/* While the ring is full, user space couldn't name the process: the next sample tries again. */
+/* While the ring is full, user space can't be told of the process. The next sample tries again. */
 static void test_ring_full(void **state)
 {
 	(void)state;

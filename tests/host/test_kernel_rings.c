@@ -103,7 +103,7 @@ static void test_quarter(void **state)
 	assert_true(wakes(large, sizeof(large), BPF_RB_FORCE_WAKEUP));
 }
 
-/* User space sleeps long: the first record with news wakes it, once. */
+/* If user space sleeps for long, the first record with news wakes it, and later ones don't. */
 static void test_settled(void **state)
 {
 	static const uint8_t code[sizeof(struct rec_code)] = {REC_CODE},

@@ -173,8 +173,8 @@ static void test_unmapped_wakes(void **state)
 }
 
 /*
- * After a sample with this outcome has woken user space: returns how long, in ns, samples with the
- * same outcome don't wake it again.
+ * Takes a sample with this outcome, which wakes user space. Returns for how long, in ns, further
+ * samples with the same outcome don't wake it again.
  */
 static uint64_t apart(__u8 outcome)
 {
@@ -241,7 +241,10 @@ static void test_kernel_frames(void **state)
 	assert_int_equal(w->hash, 0);
 }
 
-/* Without mappings one native frame is known, the innermost; the sample is urgent. */
+/*
+ * Without mappings only the innermost native frame is known. The sample wakes user space, but only
+ * once.
+ */
 static void test_without_mappings(void **state)
 {
 	(void)state;

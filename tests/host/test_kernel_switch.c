@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a thread waited, from its switches to its records: no time is lost if the ring is full or a
- * stack can't be taken, which threads are recorded, which waits are of one site, what becomes of
- * waits that user space has read, how long threads waited for the GIL, and for whom.
+ * What a thread waited, from its switches to its records. No time is lost if the ring is full or a
+ * stack can't be taken. Also: which threads are recorded, which waits are of one site (place in the
+ * program), what becomes of waits that user space has read, how long threads waited for the GIL,
+ * and for whom.
  */
 #include "kernel_capture.h"
 
@@ -126,7 +127,7 @@ static void test_wait(void **state)
 	assert_null(entry());
 }
 
-/* What a full ring refuses is counted by the thread's next records. */
+/* The time in a record that a full ring refuses is in the thread's next record. */
 static void test_full_ring(void **state)
 {
 	(void)state;
@@ -140,7 +141,7 @@ static void test_full_ring(void **state)
 	assert_int_equal(sent_ns(), 30 * MS);
 }
 
-/* Inside execve() no stack can be taken: the time goes to the next stack. */
+/* Inside execve() no stack can be taken. The time there counts for the next stack that is taken. */
 static void test_in_execve(void **state)
 {
 	(void)state;
@@ -169,7 +170,7 @@ static void test_unwanted(void **state)
 	assert_non_null(entry());
 }
 
-/* Of a process that turns out to be unwanted when its first stack is taken, no entry stays. */
+/* If a process turns out to be unwanted when its first stack is taken, it keeps no entry. */
 static void test_unwanted_found(void **state)
 {
 	__u32 tgid = TGID;
@@ -214,7 +215,7 @@ static void test_sites(void **state)
 	assert_int_equal(site_of(-1, 3), site_of(-1, 4)); /* in no call, not an argument */
 }
 
-/* A call that goes on after a stop is the call that it was. */
+/* A system call that the kernel restarts after a stop counts as the call that it was before. */
 static void test_restart(void **state)
 {
 	(void)state;
@@ -228,7 +229,10 @@ static void test_restart(void **state)
 	assert_int_equal(entry()->wait.call, CALL_FUTEX);
 }
 
-/* User space has read the thread when it had left its CPU @switches times, and adds its wait. */
+/*
+ * User space adds the wait of a thread. It has read the thread when the thread had left its CPU
+ * @switches times.
+ */
 static void add_read_wait(uint64_t switches)
 {
 	const struct wait_entry e = {
@@ -276,7 +280,10 @@ static void test_read_before_it_ran(void **state)
 	assert_int_equal(sent_ns(), 3 * MS);
 }
 
-/* The wait is added when the thread runs again already: nothing is lost, and nothing missed. */
+/*
+ * User space adds the wait when the thread already runs again. No time is lost, and no wait counts
+ * as unseen.
+ */
 static void test_added_too_late(void **state)
 {
 	uint64_t unseen = counted(COUNT_WAIT_UNSEEN);
@@ -332,7 +339,10 @@ static struct gil_now gil_now(void)
 	return gil_value(*gil_of_entry(entry()), shim.now_ns);
 }
 
-/* Waiters and the sum of their waits come out of one word, however the waits overlap. */
+/*
+ * One word holds the number of waiters and the sum of their waits. Both are right however the waits
+ * overlap.
+ */
 static void test_gil_value(void **state)
 {
 	uint64_t units = 5000000, value = GIL_FIRST, sum = GIL_FIRST;
@@ -388,7 +398,10 @@ static void test_gil_unseen(void **state)
 	assert_int_equal(gil_now().waiters, 0);
 }
 
-/* What others wait while the holder has no CPU is the holder's, whether it is ready to run or not. */
+/*
+ * While the holder of the GIL has no CPU, what others wait for the GIL is blamed on the holder,
+ * whether it is ready to run or not.
+ */
 static void test_gil_held(void **state)
 {
 	(void)state;

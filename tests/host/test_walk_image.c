@@ -330,7 +330,7 @@ static void counted(void)
 		return;
 	assert_false(notices(code, &version));
 	put_u32(counter, 9001);
-	/* the present object is proved again, so that its successor isn't noticed */
+	/* the object counts as proved, so another one in its place isn't noticed */
 	assert_false(notices(code, &version));
 	/* the count isn't above the object's version, so this can't be the counter */
 	put_u32(counter, version);

@@ -137,8 +137,8 @@ static void no_key(void)
 }
 
 /*
- * How many bytes before `finalizing` the flag `initialized` lies. By version, the flags of the
- * initialization are words before `finalizing`.
+ * Returns how many bytes before `finalizing` the flag `initialized` lies. The flags of the
+ * initialization are words before `finalizing`; how many differs between versions.
  */
 static unsigned initialized_before(void)
 {

@@ -67,7 +67,10 @@ static inline uint64_t data_stack(size_t n)
 	return at;
 }
 
-/* Head of a _PyStackChunk: previous, size, top. In the first chunk a word after it isn't used. */
+/*
+ * Head of a _PyStackChunk: previous, size, top. In the first chunk the word after the head isn't
+ * used.
+ */
 #define CHUNK_HEAD 24
 
 /* Sets the data stack's fields in the thread state: chunk, top, limit (3.11, 3.12). */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The BPF walkers compiled for the host: the functions of the seam (bpf/state.bpf.h,
- * bpf/send.bpf.h) read pages in memory or a live process. Reads can be made to fail. The
- * destination of every read must lie within one known buffer. Each buffer is an allocation of its
- * own, so that ASan sees writes past its end.
+ * The BPF walkers, compiled for the host. The functions through which they read and send
+ * (bpf/state.bpf.h, bpf/send.bpf.h) are defined here: they read pages in memory or a live process.
+ * Reads can be made to fail. The destination of every read must lie within one known buffer. Each
+ * buffer is an allocation of its own, so that ASan sees writes past its end.
  */
 #ifndef TESTS_WALK_HOST_H
 #define TESTS_WALK_HOST_H
