@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Any bytes as code records: refused, or with texts that are bounded, valid UTF-8 and one line. */
+/*
+ * Takes any bytes as code records. Each is refused, or its texts are bounded, valid UTF-8, and one
+ * line each.
+ */
 #include <stdlib.h>
 
 #include "base/cleanup.h"

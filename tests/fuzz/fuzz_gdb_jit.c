@@ -34,7 +34,10 @@ static int peek_memory(void *arg, uint64_t addr, void *buf, size_t n)
 	return 0;
 }
 
-/* Rows lie in the ranges of code and ascend, and no two functions begin at one offset. */
+/*
+ * Checks that unwind rows ascend and lie in the ranges of code, and that no two functions begin at
+ * one offset.
+ */
 static void check_rows(const struct gdb_jit *j)
 {
 	const struct unwind_place places[] = {{0, 0x1400, 0}, {0x1400, 0x2000, 0x1400}};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Any bytes as call frame information, in a file made by hand (tests/unit/cfi_writer.h). The result
- * must be rows as rows.h promises them. The first byte says how the bytes are found: bit 0 aarch64,
- * bit 1 .debug_frame, bit 2 without section headers, bit 3 compressed. Bytes that are too many for
- * a page are a .debug_frame at the end of the file (tests/fuzz/worst.py).
+ * must be unwind rows as rows.h promises them. The first byte says how the bytes are found: bit 0
+ * aarch64, bit 1 .debug_frame, bit 2 without section headers, bit 3 compressed. Bytes that are too
+ * many for a page are a .debug_frame at the end of the file (tests/fuzz/worst.py).
  */
 #include <stdlib.h>
 #include <sys/mman.h>

@@ -116,8 +116,9 @@ check_flavours() {
 	fi
 }
 
-# The same headers for the other machine that krait runs on (glibc). Debian keeps pyconfig.h by
-# machine; this one's serves as well, as it does for every other interpreter: both are 64 bit.
+# The same headers for the other machine that krait runs on (glibc). Debian has a pyconfig.h for
+# each machine. The one for this machine serves too, as it does for every other interpreter, because
+# both machines are 64 bit.
 check_arm64() {
 	local name=$1 inc=$2 version=$3 cross=aarch64-linux-gnu-gcc own
 	command -v "$cross" >/dev/null || { echo "SKIP layout $name arm64: no $cross"; return 0; }

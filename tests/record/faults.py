@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What windows.c records: page faults in three threads, in code some of which is new. A thread that
-comes late, and one that has its name from the beginning."""
+"""The program that windows.c records. Three threads make page faults, some of them in code that is
+new. One thread comes late, and one has its name from the beginning."""
 import mmap
 import sys
 import threading

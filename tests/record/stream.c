@@ -162,7 +162,7 @@ void stream_fault(const char *what)
 	fault.what = what;
 }
 
-/* Is the mistake @what made now? It is in every seventh call, once a window was cut. */
+/* Is the mistake @what made now? It is made in every seventh call, once a window was cut. */
 static bool is_wrong(const char *what)
 {
 	return fault.what && streq(fault.what, what) && fault.cuts && ++fault.calls % 7 == 0;

@@ -59,7 +59,10 @@ struct samples {
 	size_t n_with[ARRAY_SIZE(has)];
 };
 
-/* What the ids of one profile stand for, as far as it was needed; .hash 0: it wasn't. */
+/*
+ * What the ids of one profile stand for. It is filled in when first needed; .hash 0: it wasn't
+ * needed yet.
+ */
 struct known {
 	uint64_t hash;
 	unsigned with; /* set of indices into has[] */
@@ -236,7 +239,10 @@ static void expect_same(const struct cuts *whole, const struct cuts *cut)
 	expect(false, "samples differ between windows and the whole");
 }
 
-/* In 60 windows, and in two after each flush, with native frames. */
+/*
+ * Replays with native frames: whole, in 60 windows, and in two windows that are cut at each flush
+ * in turn.
+ */
 static void replay_native(struct session *s)
 {
 	struct cuts whole = {.at = SIZE_MAX};

@@ -5,8 +5,8 @@ function, in Python or in C, tells which state is true, whatever krait says.
 
     gil.py [--full] [--only GLOB] [--seconds N]
 
-While the interpreter takes or drops the GIL, each state but "none" is true at some instant. But a
-thread that sleeps there, by the kernel's frames, doesn't hold the GIL.
+While the interpreter takes or drops the GIL, each state but "none" is true at some instant. But if
+the kernel's frames show that the thread sleeps there, it doesn't hold the GIL.
 """
 import argparse
 import collections

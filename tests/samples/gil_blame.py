@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Are the waits for the GIL, and what they are blamed on, as long as they were? The threads of
-gil_blame_target.py note when they began to take the GIL, when they had it, and when they gave it
-away. From that follows for how long each function's threads waited, and for how long others waited
-while a thread of a function held the GIL.
+"""Does a recording say rightly how long threads waited for the GIL, and what these waits are blamed
+on? The threads of gil_blame_target.py note when they began to take the GIL, when they had it, and
+when they gave it away. From that follows for how long each function's threads waited, and for how
+long others waited while a thread of a function held the GIL.
 
     gil_blame.py [--full] [--only GLOB] [--seconds N] [--faults]
 
@@ -27,8 +27,9 @@ HZ = 4999
 KINDS = ("asks", "sorts", "matches", "sleeps")
 WAITS = 0.01     # how far the waits of a function's threads may be off
 BLAME = 0.03     # how far blame may be off
-# Before a thread sleeps for the GIL, and when it has just got it, others may take its CPU. It doesn't
-# wait for the GIL then. The truth can't tell how long, so waits with such a switch may lack this share.
+# Others may take a thread's CPU just before it sleeps for the GIL, and when it has just got the
+# GIL. The thread doesn't wait for the GIL then. The truth can't tell how long that was, so waits
+# with such a switch may lack this share.
 UNSURE = 1
 ERRORS = 4       # standard errors by which sampled blame may be off
 FEW_NS = 50e6    # blame below this isn't judged
@@ -75,8 +76,8 @@ Recorded = collections.namedtuple("Recorded", "waits blame sampled asleep")
 
 
 def recorded_of(profile):
-    """What the recording says, by function; sampled: how many samples of CPU time the blame is of;
-    asleep: the part of it that is of waits with the GIL."""
+    """Returns what the recording says, by function. .sampled: how many samples have blame; .asleep:
+    the blame of samples in which the thread slept with the GIL."""
     names = [name for name, _ in profile.sample_types]
     wait, blame, off = (names.index(name) for name in ("gil_wait", "gil_blame", "off_cpu"))
     out = Recorded(*(collections.Counter() for _ in range(4)))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""gil_blame_target.py LIBRARY FOLDER SECONDS GAP KIND...: a thread for each KIND, each with a function
-of its own that the GIL is blamed on; see gil_blame.py. Each leaves its account in FOLDER. Runs on
-Python 2.7 and 3.x.
+"""gil_blame_target.py LIBRARY FOLDER SECONDS GAP KIND...: runs a thread for each KIND. Each thread
+has a function of its own on which waits for the GIL are blamed; see gil_blame.py. Each leaves its
+account in FOLDER. Runs on Python 2.7 and 3.x.
 """
 import ctypes
 import os
@@ -47,7 +47,7 @@ def clock_ns():
 
 
 def main():
-    time.sleep(0.1)  # krait examines the process, which it meets when it waits first
+    time.sleep(0.1)  # krait meets the process when it first waits, and has time to examine it
     begin = clock_ns() + 500000000
     end = begin + int(SECONDS * 1e9)
     threads = []

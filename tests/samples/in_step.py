@@ -7,10 +7,10 @@ by the thread's own clock, from one reading of the clock to the next. A sample c
 main(), because reading the clock takes a microsecond or two, up to a fiftieth of a beat, and calls
 are outside of the functions. A sample on a line that reads the clock counts half for the function
 before and half for the one after. No share of the samples may be off by more than three standard
-errors. By chance one right share of some hundred is. So if a share is off, the rate is measured
-again, and fails if the same share is off again. Small errors that are alike for many rhythms fail
-too: those of a function, added up over all rhythms of a rate, are a standard error of their own.
-HZ: only this rate is measured.
+errors. By chance one of some hundred right shares is off by more. So if a share is off, the rate is
+measured again, and fails if the same share is off again. Small errors that are alike for many
+rhythms fail too: the errors of a function are added up over all rhythms of a rate, and their sum is
+judged as well. HZ: only this rate is measured.
 """
 import concurrent.futures
 import json

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # axe.sh: gets axe-core, which checks pages for accessibility, from npm into the cache outside of
-# the checkout, and prints where its script is; exit code 77 and why not if it can't be had.
+# the checkout, and prints where its script is. If it can't be had, prints why; the exit code is 77.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 

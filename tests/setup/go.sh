@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# go.sh NAME MODULE@VERSION [PACKAGE]: a program written in Go, built through Go's module proxy into
-# the cache, its path printed; without PACKAGE the module's source directory. Exit code 77 and why
-# not if it can't be had.
+# go.sh NAME MODULE@VERSION [PACKAGE]: gets a module through Go's module proxy, builds its program
+# PACKAGE in the cache, and prints the program's path. Without PACKAGE it prints the directory of
+# the module's sources. If they can't be had, prints why; the exit code is 77.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 name=$1 module=$2 package=${3:-}

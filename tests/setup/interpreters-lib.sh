@@ -12,7 +12,8 @@ interpreters_names() {
 	awk -F '\t' -v kind="${1:-}" 'kind == "" || $3 == kind { print $1 }' "$INTERPRETERS_TSV"
 }
 
-# interpreter_field NAME COLUMN(2 version, 3 kind, 4 path): empty and 1 if there's no such one.
+# interpreter_field NAME COLUMN(2 version, 3 kind, 4 path): prints the field. If there is no such
+# interpreter, prints nothing and returns 1.
 interpreter_field() {
 	awk -F '\t' -v name="$1" -v col="$2" '$1 == name { print $col; found = 1 }
 		END { exit !found }' "$INTERPRETERS_TSV"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # viewers.sh: gets the viewers of other formats from npm into the cache outside of the checkout, and
-# prints where they are; exit code 77 and why not if they can't be had.
+# prints where they are. If they can't be had, prints why; the exit code is 77.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 

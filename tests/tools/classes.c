@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * classes PID: for each "CODE SELF TYPE" (addresses in hexadecimal) on stdin prints the name of the
- * code object as krait would show it; tests/live/classes.sh.
+ * classes PID: reads lines "CODE SELF TYPE" (addresses in hexadecimal) on stdin. Prints for each
+ * the name that krait would show for the code object. For tests/live/classes.sh.
  */
 #include "python/code/code.h"
 #include "live.h"

@@ -5,8 +5,9 @@
  *
  * code_check FILE...: for each a line "file NAME FUNCTIONS PROVEN INSNS SAME UNTOLD GUESSED", then
  * "why N REASON" for functions that aren't proven, and "differs KEY FUNCTION WHAT" for each
- * instruction where the two contradict each other. Functions are then also begun in their middle: a
- * guess that is believed must have the right stack pointer ("guess KEY FUNCTION").
+ * instruction where the two contradict each other. Then the proof is also begun in the middle of
+ * functions. Where it succeeds all the same, the stack pointer must be right; if it isn't, "guess
+ * KEY FUNCTION" is printed.
  */
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Compares what instructions prove in a file whose call frame information is hidden with that
- * information; for tests/unwind/code_rows.py.
+ * Compares what instructions prove in a copy of a file, which lacks call frame information, with
+ * the call frame information of the file; for tests/unwind/code_rows.py.
  *
- * code_hidden FILE HIDDEN: HIDDEN is FILE without it and without symbols, so that only pointers and
- * calls show where functions begin. For each function in which the frame's distance from the stack
- * pointer differs it prints "differs START FIRST BYTES": the function's start, the first such
- * place, their number. Then "hidden BYTES KNOWN".
+ * code_hidden FILE HIDDEN: HIDDEN is FILE without call frame information and without symbols, so
+ * that only pointers and calls show where functions begin. For each function in which the frame's
+ * distance from the stack pointer differs it prints "differs START FIRST BYTES": the function's
+ * start, the first such place, their number. Then "hidden BYTES KNOWN".
  */
 #include <fcntl.h>
 #include <stdio.h>

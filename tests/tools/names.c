@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * names perf-map PID: prints names of the addresses on stdin (hexadecimal, one a line) by the
- * process's perf map and jitdump, with the offset in that code before it, "-" for none.
+ * names perf-map PID: reads addresses (hexadecimal, one a line) on stdin. Prints for each "+OFFSET
+ * NAME" by the process's perf map and jitdump: the name of the code there, or "-", and the
+ * address's offset in it.
  *
- * names elf FILE: the same for addresses in an ELF file, demangled; on stderr its cost, as "name
- * value" lines.
+ * names elf FILE: prints for addresses in an ELF file the demangled names alone, "-" for none; on
+ * stderr what that cost, as "name value" lines.
  */
 #include <fcntl.h>
 #include <stdio.h>

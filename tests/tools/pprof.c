@@ -266,7 +266,9 @@ static int unnamed(char **argv)
 	return r;
 }
 
-/* Prints the most memory of this program's own image that was resident. */
+/*
+ * Prints the peak of resident memory, but not by getrusage(): that begins with what the parent had.
+ */
 static void print_memory(void)
 {
 	_cleanup_fclose_ FILE *f = fopen("/proc/self/status", "r");
@@ -280,7 +282,7 @@ static void print_memory(void)
 	printf("memory %ld\n", kib);
 }
 
-/* Half of the samples in ten stacks, most of the others in 300; two threads take turns. */
+/* Picks a stack: for half of the samples one of ten stacks, for most others one of 300. */
 static uint32_t pick_stack(uint64_t *seed)
 {
 	uint64_t how = next_random(seed) % 10;

@@ -34,7 +34,7 @@
 static struct stat backing;
 static int file, device;
 static const char *name, *comm;
-static char held; /* which call hangs: 's', 'r', 't', 'o' or 'n' (none) */
+static char held; /* the first letter of WHAT: which calls hang */
 static volatile sig_atomic_t armed, over;
 
 static void on_signal(int number)

@@ -97,8 +97,8 @@ def check(tool, rows_tool, path):
 def hidden(tool, rows_tool, path):
     """Compares a file with its copy without symbols and tables. Returns (bytes of functions, bytes
     with a rule, bytes that differ because call frame information is wrong, functions with other
-    bytes that differ). It is wrong in glibc's __mpn_mul_1() and similar functions, which push
-    registers without saying so."""
+    bytes that differ). Call frame information is wrong in glibc's __mpn_mul_1() and similar
+    functions, which push registers without saying so."""
     with tempfile.TemporaryDirectory() as d:
         out = os.path.join(d, "hidden")
         run("objcopy", "--strip-all", "-R", ".eh_frame", "-R", ".eh_frame_hdr", path, out)
