@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """krait's own memory and CPU time while programs with thousands of different stacks run, and how
 much its memory grows beside a program with few stacks. Memory is resident memory plus what the
-kernel counts for krait's maps. What is there once for each CPU is projected to a machine of 8."""
+kernel counts for krait's maps. What exists once for each CPU is projected to 8 CPUs."""
 
 import os
 import time

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The time from the exec of krait until its events are open, and until the first stack is sent. It
-is measured from outside, by krait's descriptors and counters of the kernel. And the CPU time of a
-recording that ends at once, by wait4()."""
+is measured from outside, by krait's descriptors and counters of the kernel. Another row is the CPU
+time of a recording that ends at once, by wait4()."""
 
 import contextlib
 import os
