@@ -90,7 +90,7 @@ def zip_bytes(members):
 
 
 def modules():
-    """Adds the Python package, which calls the program."""
+    """Returns the members of the Python package, which calls the program."""
     where = os.path.join(ROOT, "packaging", "python")
     return [("krait/" + name, 0o644, read(os.path.join(where, "krait", name))) for name in os.listdir(os.path.join(where, "krait")) if name.endswith(".py")]
 
@@ -113,8 +113,8 @@ def make_wheel(binary, arch, directory):
 
 
 def sources():
-    """The files that git has. In an archive, which has no git: all files but those that make
-    makes."""
+    """Returns the files that git has; in an archive, which has no git, all files except those that
+    make makes."""
     if os.path.exists(os.path.join(ROOT, ".git")):
         listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, stdout=subprocess.PIPE)
         return sorted(listed.stdout.decode().rstrip("\0").split("\0"))

@@ -164,7 +164,7 @@ print(*[n["id"] for n in notes if not n["system"] and n["author"]["id"] == user[
 comment() {
 	[ $# = 1 ] || usage
 	mark=$(sed -n "1s/^${MARK}[A-Za-z0-9._-]* -->\$/&/p" "$1")
-	[ -n "$mark" ] || { say "$1 doesn't begin as what compare writes"; exit 2; }
+	[ -n "$mark" ] || { say "$1 wasn't written by compare"; exit 2; }
 	if [ -n "${GITLAB_CI:-}" ]; then
 		comment_on_gitlab "$1" "$mark"
 	else

@@ -15,8 +15,8 @@ from . import recording
 
 GIVEN = ("-o", "--output", "--format", "-f", "--folded", "-p", "--pid", "-q", "--quiet", "-h", "--help", "--open", "--")
 MOST_BYTES = 300000  # bytes by which a cell's picture may make a notebook larger
-# Pairs that are tried in turn until the picture is small enough: the least width of a box, of 1200,
-# and whether boxes keep the words that a pointer shows.
+# Pairs that are tried in turn until the picture is small enough: the least width of a box that is
+# kept (the picture is 1200 wide), and whether boxes keep the words that are shown at the pointer.
 SHAPES = ([(width, True) for width in (0, 0.5, 1, 2)] + [(width, False) for width in (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)])
 # Packages whose frames call a cell; these frames are the same for all cells.
 FRAMES = ("IPython", "ipykernel", "ipykernel_launcher", "traitlets", "tornado.platform.asyncio", "asyncio.base_events", "asyncio.events", "asyncio.runners",
@@ -80,7 +80,8 @@ def numbered(shell):
 
 
 def needs_running_loop(shell, code):
-    """Whether the code has await: the event loop that would run it is running this magic."""
+    """Tells whether the code can't run because it has await: the event loop that would run it is
+    busy with this magic."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -135,8 +136,8 @@ def show(taken):
 
 
 def picture(path):
-    """The flame graph with the widest boxes, as many as there is room for. None if there is room
-    for none, or nothing to show."""
+    """Returns the flame graph with the widest boxes, as many as fit. None if none fits, or if there
+    is nothing to show."""
     svg = os.path.join(os.path.dirname(path), "cell.svg")
     hide = [word for frame in FRAMES for word in ("--hide", frame)]
     subprocess.run([recording.program(), "report", "-o", svg, *hide, path], env=recording.environment(), stdin=subprocess.DEVNULL,

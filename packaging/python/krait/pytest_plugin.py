@@ -16,7 +16,7 @@ import pytest
 from . import recording
 
 ROWS = 10
-MOST_BYTES = 4000  # the most bytes of a test's name, as krait accepts no longer labels
+MOST_BYTES = 4000  # the most bytes of a test's name, because krait refuses longer labels
 KEEP_LABELS = (".html", ".svg", ".pb.gz", ".jsonl")
 
 

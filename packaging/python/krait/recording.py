@@ -91,7 +91,7 @@ class Recording:
                 break
             except subprocess.TimeoutExpired:
                 pass
-        # The exit code isn't looked at: other code that reaps children would take it.
+        # The exit code isn't looked at, because other code that reaps children may have taken it.
         if not os.path.exists(self.output):
             self.error = self.words() or "krait has written nothing"
 
