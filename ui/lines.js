@@ -160,6 +160,7 @@ function placeOf(text, column) {
 }
 
 /**
+ * Returns the number of blanks with which all lines begin. These blanks aren't shown.
  * The number of blanks with which all lines begin; they aren't shown.
  * @param {string[]} all
  */

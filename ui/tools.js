@@ -18,8 +18,8 @@ import {above, flame, page, shown, state, unit, valueName, withoutCode} from './
 import {timeValue, waitValue} from './waits.js';
 
 /**
- * A value's name in the list of all. If there are several events, "samples" alone doesn't say of
- * which.
+ * Returns a value's name in the list of all values. If there are several events, the name "samples"
+ * says of which event they are.
  * @param {any} h header @param {number} v
  */
 function choiceName(h, v) {

@@ -245,7 +245,10 @@ export function withoutCode() {
 	return sums.map((of, side) => (of[first[1]] - of[first[0]]) * page.stacks.scale[side]);
 }
 
-/** Sums by node. They are made when lines are asked for, which most brushes don't. */
+/**
+ * Returns the sums by node. They are made when lines are asked for; most brushes don't ask for
+ * lines.
+ */
 export function nodeSums() {
 	const {data} = page, hidden = state.library === 'hidden';
 	if (page.nodes && page.nodes.hidden !== hidden)
