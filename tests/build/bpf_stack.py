@@ -6,7 +6,8 @@ and how many instructions the verifier looks at.
 A program whose combined stack is larger than 512 bytes doesn't load, on 5.10 above all, and only
 there does anybody notice. check_max_stack_depth() in the kernel's kernel/bpf/verifier.c adds the
 stacks of a chain of calls, each rounded up to 32 bytes (from 6.8 on to 16 where a JIT compiles).
-This does the same: the calls are the object's, a stack reaches down to the lowest offset from r10.
+This script does the same: the calls are the object's, and a stack reaches down to the lowest offset
+from r10.
 
 bpf_stack.py [OBJECT...]: says for each program of the objects (krait's) whether it is within the
 limits, and whether each function's depth is the one in the kernel's own log. By that log, a program

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Programs that lay out files and memory so that reading them takes long.
 
-Each attack runs beside an honest program, whose stacks must stay whole. They are known from its
-source. The attack may cost krait only little CPU time. krait says once what it didn't read of the
+Each attack runs beside an honest program, whose stacks are known from its source and must stay
+whole. The attack may cost krait only little CPU time. krait says once what it didn't read of the
 attacker.
 """
 import json

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """krait starts and stops, sometimes by kill -9: no BPF program, map or link and no file is left
-behind. Also how often krait wakes up."""
+behind. Another case counts how often krait wakes up."""
 import glob
 import json
 import os
@@ -132,7 +132,7 @@ def woken_rarely():
                 time.sleep(0.9)
                 counts.append(woken(running.pid) - before)
             # On a busy machine krait may look at an earlier thread so late that it does so within
-            # one of these periods. So the better of the two counts.
+            # one of these periods. So only the lower of the two counts is judged.
             check(min(counts[1:]) <= 5, "woken %s times in 0.9 s" % counts)
             code = running.process.wait(20)
             check(code == 0, "exit code %d" % code)

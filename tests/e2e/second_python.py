@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""More than one interpreter in a process: the initialised ones are shown. Also an interpreter that
-is newer than krait."""
+"""If a process has more than one interpreter, the initialised ones are shown. One case has an
+interpreter that is newer than krait."""
 import contextlib
 import json
 import os

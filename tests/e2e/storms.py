@@ -21,8 +21,8 @@ from cost import MOST, share, soon
 from judge import pprof
 from kit import Background, PYTHON, check, folder, honest_is_whole, python
 
-# Four loops, each of which counts what it starts. They have a higher priority than other programs,
-# so that as many begin on a busy machine.
+# Four loops, each of which counts what it starts. The loops have a higher priority than other
+# programs, so that as many processes begin on a busy machine.
 LOOPS = """
 import contextlib, mmap, os, sys, time
 count = memoryview(mmap.mmap(os.open(sys.argv[1], os.O_RDWR), 4096)).cast("Q")

@@ -376,7 +376,8 @@ def library_that_stops(d, what, exports=""):
 
 @contextlib.contextmanager
 def perf_map_that_stops(d, what):
-    """The program's /tmp is a file system that stops. It has a perf map for the program."""
+    """The program's /tmp is a file system that stops. That file system has a perf map for the
+    program."""
     kit.need("unshare")
     with Background("unshare", "-m", kit.PYTHON, "-c", MAPPED) as target:
         kit.runs(target.pid, 0.2)

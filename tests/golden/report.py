@@ -830,8 +830,8 @@ def waits_in_time(work):
 
 
 def tables(work, path):
-    """Compares self and total of each function with sums made in Python; also the size of the
-    text."""
+    """Compares self and total of each function with sums made in Python. Checks the size of the
+    text too."""
     truth, own, total = pprof.read(path), {}, {}
     for s in truth.samples:
         stack = truth.stack(s)

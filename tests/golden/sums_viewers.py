@@ -114,8 +114,8 @@ def not_alone(counter):
 
 
 def speedscope(p, path):
-    """Checks a speedscope file. It has one value beside the number of samples, or all values, the
-    default one first."""
+    """Checks a speedscope file. Beside the number of samples the file has one value, or all values,
+    the default one first."""
     d, got, several = load(path), collections.defaultdict(collections.Counter), len(p.types) > 2
     frames = [(f["name"], f.get("file", ""), f.get("line", 0)) for f in d["shared"]["frames"]]
     values = range(len(p.types)) if several else (p.default,)

@@ -3,7 +3,7 @@
  * libffi's trampolines: from each of their instructions the native stack goes on to the caller. The
  * bytes are libffi's own, as CPython's ctypes had them mapped.
  */
-/* This comes before cmocka.h, whose fail is a macro. */
+/* To be included before cmocka.h, in which fail is a macro. */
 #include "walk_native.h"
 #include "walk_nested.h"
 

@@ -3,7 +3,7 @@
  * Rules that read a register of the innermost frame: where a thread begins, and where a register
  * holds the return address.
  */
-/* This comes before cmocka.h, whose fail is a macro. */
+/* To be included before cmocka.h, in which fail is a macro. */
 #include "walk_native.h"
 #include "walk_nested.h"
 

@@ -3,7 +3,7 @@
  * Records of a stack: each code object is sent when it is met first, with its texts; the stack is
  * sent once. Only records that the ring accepted count as sent.
  */
-/* This comes before cmocka.h, whose fail is a macro. */
+/* To be included before cmocka.h, in which fail is a macro. */
 #include "walk_chain.h"
 
 #include <setjmp.h>

@@ -3,7 +3,7 @@
  * The walkers over images of interpreters: whole stacks of every version, known by construction.
  * Failures are in test_walk_outcome.c, records in test_walk_code.c.
  */
-/* This comes before cmocka.h, whose fail is a macro. */
+/* To be included before cmocka.h, in which fail is a macro. */
 #include "walk_chain.h"
 
 #include <setjmp.h>

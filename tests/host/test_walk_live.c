@@ -4,7 +4,7 @@
  * every installed interpreter they must give the stack that stack.py prints of itself. With every
  * Nth read failing they must give the innermost part of that stack, always with a named outcome.
  */
-/* This comes before cmocka.h, whose fail is a macro. */
+/* To be included before cmocka.h, in which fail is a macro. */
 #include "walk_host.h"
 
 #include "python/gil.bpf.h"

@@ -8,7 +8,7 @@
  * on the state of the process (bpf/capture.bpf.h); STACK_LOST means that src/collect missed the
  * record of a stack.
  */
-/* This comes before cmocka.h, whose fail is a macro. */
+/* To be included before cmocka.h, in which fail is a macro. */
 #include "walk_chain.h"
 #include "walk_nested.h"
 
@@ -332,7 +332,7 @@ static void listed_threads(void)
 	assert_outcome(WALK_NO_PYTHON, 0);
 }
 
-/* This is just after exec, before the C library has set up the thread. */
+/* Just after exec() the C library hasn't set up the thread yet, so there is no thread pointer. */
 static void no_thread_pointer(void)
 {
 	build();
@@ -888,7 +888,8 @@ static void called_just_now(void)
 
 /*
  * As called_just_now(), but the stored caller, left over from an earlier call, is a loop's own
- * frame. It may still exist, or its owner, which marks it as a loop's own, was overwritten.
+ * frame. That frame may still exist. Or its field owner, which marks it as a loop's own, was
+ * overwritten.
  */
 static void called_by_a_shim(void)
 {

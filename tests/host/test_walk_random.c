@@ -3,7 +3,7 @@
  * A million walks over images with hostile words in them (walk_random.h), and the most expensive
  * target possible. KRAIT_WALKS sets the number, KRAIT_SEED repeats a run.
  */
-/* This comes before cmocka.h, whose fail is a macro. */
+/* To be included before cmocka.h, in which fail is a macro. */
 #include "walk_random.h"
 
 #include <setjmp.h>

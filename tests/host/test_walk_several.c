@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which of a process's interpreters a thread runs: the one whose GIL it holds, else the last in
- * which it has frames. Also the time limit of that search.
+ * Tests which of a process's interpreters a thread is taken to run: the one whose GIL it holds,
+ * else the last one in which it has frames. Tests the time limit of the search for it too.
  */
 #include "walk_host.h"
 

@@ -49,8 +49,8 @@ stamp_of() {
 	} | sha256sum | cut -c1-16
 }
 
-# from_npm WHAT SECONDS FILE PACKAGE...: installs packages of fixed versions in the cache. It must
-# have made FILE. If npm can't get the packages, prints why and ends the script with 77.
+# from_npm WHAT SECONDS FILE PACKAGE...: installs packages of fixed versions in the cache, which
+# must make FILE. If npm can't get the packages, prints why and ends the script with 77.
 from_npm() {
 	local what=$1 seconds=$2 file=$3 dir=$KRAIT_TEST_CACHE/$1; shift 3
 	have npm || { echo "no npm"; exit 77; }

@@ -7,10 +7,10 @@ INSNS (tests/tools/x86_insns.c): the lengths of instructions, against objdump's.
 
 CHECK (tests/tools/code_check.c): where the frame, rbp and rbx of the caller are, in functions that
 have call frame information, from their start and from their middle. Where krait differs from call
-frame information, the latter must be wrong. It is in these cases: it has no row behind an
-instruction that moves the stack pointer; at a return it puts the frame elsewhere than at rsp + 8
-(OpenSSL); it says that a register is restored which the next instruction pops (SVML and MKL, in
-numpy and torch). Other mistakes are in KNOWN_WRONG.
+frame information, that information must be wrong. It is known to be wrong in these cases: it has no
+row behind an instruction that moves the stack pointer; at a return it puts the frame elsewhere than
+at rsp + 8 (OpenSSL); it says that a register is restored which the next instruction pops (SVML and
+MKL, in numpy and torch). Other mistakes are in KNOWN_WRONG.
 
 HIDDEN (tests/tools/code_hidden.c): the same for files stripped of symbols and call frame
 information, in which only pointers and calls tell where functions begin.

@@ -97,7 +97,8 @@ class Thread(object):
         return about, least, most
 
     def stolen(self, window):
-        """Returns how much of what it waited can be CPU time that was stolen from it."""
+        """Returns how much of the thread's waiting in the window can be CPU time that the
+        hypervisor stole from it."""
         if self.uses_disk:
             return self.log.stolen + TICK_NS
         ran = sum((b[1] - a[1]) * inside(a[0], b[0], window)

@@ -140,8 +140,8 @@ at_start = machine()
 
 
 def over(rounds):
-    """Tells whether the program shall end: traced, after two rounds; else when there is a file
-    with the log's name and ".stop"."""
+    """Tells whether the program shall end. If it is traced, that is after two rounds; else when
+    there is a file that has the log's name with ".stop" behind it."""
     return rounds >= 2 if rig.tracing else os.path.exists(sys.argv[2] + ".stop")
 
 
