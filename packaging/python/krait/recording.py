@@ -9,8 +9,8 @@ import sysconfig
 import tempfile
 import time
 
-START_S = 60  # krait must sample after so many seconds at most
-END_S = 60  # krait must have written after so many at most; it waits 30 s at most for names
+START_S = 60  # krait must begin to sample within so many seconds
+END_S = 60  # krait must have written within so many; it waits for names for at most 30 s
 MOST_WORDS = 4000
 
 
