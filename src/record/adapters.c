@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Hands on what the rooms of a recording say to each other; see adapters.h. Nothing is decided
- * here, except which events of the side band the collector has to hear.
+ * Connects the parts of a recording: sampler, side band and collector; see adapters.h. Nothing is
+ * decided here, except which events of the side band the collector gets.
  */
 #include "record/adapters.h"
 
@@ -173,9 +173,9 @@ static void on_mmap(void *ctx, const struct sideband_mmap *m)
 	struct session *s = ctx;
 
 	/*
-	 * Examining every program that starts on the machine is most of what krait costs if only
-	 * one process was asked for. Forks come in order of time, so the children of that process
-	 * are known.
+	 * If only some processes were asked for, the mappings of all others are left out: examining
+	 * every program that starts on the machine would be most of what krait costs. Forks come in
+	 * order of time, so the children of the processes asked for are known by now.
 	 */
 	if (s->match.by_pid && !s->sideband_lost && !map_get(&s->match.pids, m->tgid))
 		return;
@@ -226,7 +226,10 @@ static void on_fork(void *ctx, uint32_t tgid, uint32_t tid, uint32_t parent_tgid
 	label_intervals_forked(s, &(struct interval_fork){time_ns, tgid, parent_tgid, parent_tid});
 	if (!s->match.by_pid)
 		return;
-	/* The kernel program itself finds descendants, unless a parent ended in the meantime. */
+	/*
+	 * The kernel program finds descendants by itself, but not if the parent has ended in the
+	 * meantime.
+	 */
 	if (proc_match_fork(&s->match, parent_tgid, tgid) || sampler_add_root(s->sampler, tgid))
 		s->unfollowed++;
 }

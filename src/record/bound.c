@@ -20,25 +20,26 @@
 #define MOST_BYTES  ((uint64_t)512 << 20)
 #define LEAST_BYTES ((uint64_t)8 << 20)
 /*
- * a recording takes one part in so many of the memory that may be used: the targets need some too
+ * the recorded data may take 1/SHARE of the memory that krait may use: targets need memory too
  */
 #define SHARE 4
 
 /* bytes of a node in the tree of stacks (view/shape/tree.c, html_tree.c), without its values */
 #define NODE_BYTES 94
-#define KEEP_BYTES 32768 /* for so many bytes of the limit, one function is kept */
+#define KEEP_BYTES 32768 /* condensing keeps one function for so many bytes of the limit */
 /* the least time between two condensings, so that pending samples are added in between */
 #define APART_NS     NSEC_PER_SEC
 
 #define RESERVE_STEP ((size_t)8 << 20)
 
 /*
- * Twenty Python processes on two CPUs take 37 MiB, including what the kernel keeps for krait, which
- * a control group counts too. The kernel kills who exceeds the limit, without a message.
+ * Recording twenty Python processes on two CPUs takes 37 MiB. That includes what the kernel keeps
+ * for krait, which a control group counts too. The kernel kills a process that exceeds its group's
+ * limit, without a message.
  */
 #define NEEDED_BYTES ((uint64_t)28 << 20)
 #define NEEDED_CPU   ((uint64_t)4 << 20)
-/* NEEDED_CPU is counted for so many CPUs at most; with more, rings are smaller, or few CPUs busy */
+/* NEEDED_CPU is counted for at most so many CPUs; with more, rings are smaller or many CPUs idle */
 #define NEEDED_CPUS 8ull
 
 int session_check_memory(void)
@@ -88,7 +89,7 @@ void session_bound_release(struct session *s)
 	b->reserve_bytes = 0;
 }
 
-/* Memory held now, and what the next step needs at most: condensing leaves less than there was. */
+/* Memory held now, plus the most that the next step (condensing or writing) needs. */
 static size_t needed(const struct session *s)
 {
 	size_t node = NODE_BYTES + profile_meta(s->profile)->n_values * sizeof(int64_t);
@@ -98,7 +99,10 @@ static size_t needed(const struct session *s)
 	       MAX(collect_bytes(s->collect), writing);
 }
 
-/* The reserve is never touched: it isn't memory, but counts for a limit of address space. */
+/*
+ * Reserves address space. It is never touched, so it takes no memory, but a limit of address space
+ * counts it.
+ */
 static int keep_reserve(struct session *s)
 {
 	struct session_bound *b = &s->bound;
@@ -123,7 +127,7 @@ static int add_stack(void *arg, const struct profile_sample *sample)
 			sample->values);
 }
 
-/* Begins to condense the profile: all samples so far decide what is kept. */
+/* Begins to condense the profile. The samples so far decide which functions are kept. */
 static int begin(struct session *s, struct condense *c)
 {
 	struct sums none = {}, by_stack;

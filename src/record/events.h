@@ -7,7 +7,7 @@
 #include "records.h"
 #include "sampler/sources/event.h"
 
-/* Each event has a value of the profile, the first value counts samples, and waits have two more. */
+/* The profile has a value that counts samples, one for each event, and two more for waits. */
 #define SESSION_EVENTS                                                                             \
 	(PROFILE_MAX_VALUES - 3 < ABI_MAX_SOURCES ? PROFILE_MAX_VALUES - 3 : ABI_MAX_SOURCES)
 
@@ -22,10 +22,10 @@ _must_use_ int session_events_parse(struct session_events *ret, const struct ses
 /* The first event that counts CPU time; NULL: there is none. */
 const struct event *session_events_cpu(const struct session_events *all);
 
-/* Is what event @e counts a time? */
+/* Does event @e count a time? */
 bool event_is_time(const struct event *e);
 
-/* Is what threads wait for one of the events? */
+/* Is what threads wait for recorded, as one of the events? */
 bool session_events_wait(const struct session_events *all);
 
 /* Does event @e count all CPU time? With :u or :k some of it is left out on purpose. */

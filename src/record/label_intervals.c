@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads the file of intervals as the user who called, and warns of its faults; see
- * label_intervals.h.
+ * Reads the file of intervals with the rights of the user who called krait, and warns of faults in
+ * the file; see label_intervals.h.
  */
 #include "record/label_intervals.h"
 
@@ -38,13 +38,16 @@ static void _printf_(2, 3) warn(struct session *s, const char *fmt, ...)
 		free(text);
 }
 
-/* The user who called, without the right of krait's file to read other users' files. */
+/*
+ * The user who called krait. The right to read other users' files, which krait's executable may
+ * have, isn't used.
+ */
 static struct opener opener(const struct caller *c)
 {
 	return c->other ? caller_opener(c) : (struct opener){.as_is = !geteuid()};
 }
 
-/* The path from the root on: file_open_as() takes no path relative to the current directory. */
+/* Makes @path absolute: file_open_as() takes no path relative to the current directory. */
 static int full_path(const char *path, struct str *ret)
 {
 	_cleanup_free_ char *cwd = *path == '/' ? NULL : getcwd(NULL, 0);
@@ -56,8 +59,8 @@ static int full_path(const char *path, struct str *ret)
 }
 
 /*
- * Only a regular file surely has an end. Root follows no link: the target could have put one there
- * that leads to a file which the target itself can't read.
+ * Opens only a regular file, because others may have no end. As root, krait follows no link: the
+ * target could have made a link to a file that the target itself can't read.
  */
 static int open_file(const struct session *s)
 {
@@ -163,7 +166,10 @@ struct clocks {
 	bool unknown; /* for some process it isn't known how its clock is shifted */
 };
 
-/* The shift that all processes share; krait's own if none is known. False: they differ. */
+/*
+ * Gets the shift of the clock that all processes share; krait's own if no process's is known.
+ * Returns false if the shifts differ.
+ */
 static bool common_shift(const struct session *s, int64_t *ret_ns)
 {
 	bool any = false;

@@ -11,12 +11,12 @@
  */
 void label_intervals_met(struct session *s, const struct profile_sample *sample);
 
-/* Notes that a process was started: it has the labels of the thread that started it. */
+/* Notes that a process was started: the process has the labels of the thread that started it. */
 void label_intervals_forked(struct session *s, const struct interval_fork *fork);
 
 /*
- * After sampling: reads the file and labels the recording's samples. Faults of the file are in
- * .interval_warnings, and the recording stays as it was without the file.
+ * After sampling: reads the file and labels the recording's samples. Faults of the file are told in
+ * .interval_warnings. If the file can't be used at all, no sample gets labels from it.
  */
 void label_intervals_add(struct session *s);
 

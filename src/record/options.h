@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What a session records, and how. The caller fills and checks it, and keeps it, with all that it
- * points to, as long as the session. Zeros are valid except for one of .freq_hz and .count.
+ * points to, as long as the session. Zeros are valid, except that one of .freq_hz and .count must
+ * be set.
  */
 #ifndef RECORD_OPTIONS_H
 #define RECORD_OPTIONS_H
@@ -38,7 +39,7 @@ struct session_options {
 	VEC(const char *) idle_at;
 
 	/* Native and kernel frames. */
-	/* which native frames are wanted; in stacks without Python always all of them */
+	/* which native frames are wanted; stacks without Python always have all of them */
 	enum native_mode native;
 	/* with NATIVE_MODE_FULL: the interpreter's own frames aren't hidden */
 	bool interpreter_frames;
@@ -49,13 +50,15 @@ struct session_options {
 	bool kernel_addresses;
 	/* other processes than Python are recorded too; only without .pids and .cmd */
 	bool all;
-	/* for the unwind tables: bytes, 8 MiB to 4 GiB, BPF maps included; 0: krait chooses */
+	/*
+	 * the most bytes for the unwind tables, 8 MiB to 4 GiB, BPF maps included; 0: krait chooses
+	 */
 	uint64_t unwind_memory;
 
-	/* bytes that what is recorded may take, 8 MiB to 4 GiB; 0: krait chooses */
+	/* the most bytes for what is recorded, 8 MiB to 4 GiB; 0: krait chooses */
 	uint64_t memory;
 
-	/* Labels for every sample; the file with the target's own intervals, or NULL. */
+	/* Labels for every sample, and the file with the target's own intervals (NULL: none). */
 	VEC(struct profile_label_text) labels;
 	const char *label_intervals;
 };

@@ -2,7 +2,7 @@
 /*
  * How long the end of a recording, or a dump, waits for names that threads read from files. A file
  * may be large, and its file system or a server may not answer. As long as names come the end goes
- * on waiting, up to a limit: a busy machine reads slowly. The next Ctrl-C ends it sooner.
+ * on waiting, up to a limit: a busy machine reads slowly. The next Ctrl-C ends the wait sooner.
  */
 #ifndef RECORD_PATIENCE_H
 #define RECORD_PATIENCE_H
@@ -33,8 +33,8 @@ void patience_begin(struct patience *p);
 bool patience_has(struct patience *p, const char *what, unsigned done);
 
 /*
- * Why the wait is over, for messages about what is missing: words, in @text if they aren't
- * constant.
+ * Returns words for why the wait is over, for messages about what is missing. If the words aren't
+ * constant, they are in @text.
  */
 const char *patience_words(const struct patience *p, char *text, size_t n);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How a session runs, for record and top: is it allowed, its start, its loop, its end. */
+/* Runs a session for record and top: checks that it is allowed, starts it, loops, and ends it. */
 #include <errno.h>
 #include <malloc.h>
 #include <stdlib.h>
@@ -26,8 +26,8 @@
 
 /*
  * How often the rings are drained; no sample wakes krait up. If nothing unknown came for
- * SETTLED_NS, nothing is left that must be examined before it ends. Then the rings are drained as
- * seldom as their size allows, because each time takes a CPU from a target.
+ * SETTLED_NS, no process is left that must be examined before it ends. Then the rings are drained
+ * as seldom as their size allows, because each time takes a CPU from a target.
  */
 #define POLL_MS		100
 #define POLL_SETTLED_MS 400
@@ -83,8 +83,8 @@ static void watch_targets(struct session *s)
 }
 
 /*
- * How long the command's new mappings wake krait up: by then it is loaded, and Python has imported
- * most modules.
+ * For so long the command's new mappings wake krait up. After that the command is loaded, and
+ * Python has imported most modules.
  */
 #define WATCH_COMMAND_NS (2 * NSEC_PER_SEC)
 
@@ -143,8 +143,8 @@ void session_give_back_memory(void)
 }
 
 /*
- * Frees holes that reading files and the kernel's types left in the heap: 6 of 30 MiB after the
- * first second.
+ * Gives the system free memory back that reading files and the kernel's types left in the heap: 6
+ * of 30 MiB after the first second.
  */
 static void give_back_memory(struct session *s)
 {
@@ -156,7 +156,7 @@ static void give_back_memory(struct session *s)
 	s->trim_ns = now + 10 * NSEC_PER_SEC;
 }
 
-/* Follows changes of the online CPUs. On failure sampling goes on on the CPUs from before. */
+/* Follows changes of the online CPUs. On failure the old CPUs are still sampled. */
 static void follow_cpus(struct session *s)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
@@ -223,7 +223,10 @@ static void keep_stack(void *c, uint64_t stack)
 	collect_keep_stack(c, stack);
 }
 
-/* A wait's stack comes when the wait begins, and its sample when it is over. */
+/*
+ * Keeps the stacks of waits that aren't over: a wait's stack comes when the wait begins, its sample
+ * only when the wait is over.
+ */
 static void keep_waiting_stacks(struct session *s)
 {
 	if (!session_events_wait(&s->events) || !collect_keeps_due(s->collect))
@@ -278,8 +281,8 @@ int session_wait_ms(const struct session *s, uint64_t now)
 }
 
 /*
- * Was krait woken only because the kernel programs have met a process? Where many begin, what can
- * wait is done for several of them at once.
+ * Was krait woken only because the kernel programs have met a process? Where many processes begin,
+ * the work that can wait is done for several of them at once.
  */
 static bool is_asked(const struct session *s, const struct epoll_event *e, int n)
 {
@@ -289,7 +292,7 @@ static bool is_asked(const struct session *s, const struct epoll_event *e, int n
 	       now < s->flushed_ns + FLUSH_APART_NS && now < collect_due_ns(s->collect);
 }
 
-/* Drains, but does only the work for which processes are needed that may end at any time. */
+/* Drains, but then does only what needs processes to be alive, because they may end at any time. */
 static int answer(struct session *s)
 {
 	int r = drain(s);

@@ -80,7 +80,8 @@ void session_describe_target(struct session *s)
 		str_addf(&title, "%s%s", title.n ? " " : "", title.n ? *arg : path_base(*arg));
 	}
 	/*
-	 * Other processes' directories are read as they are met; a short command has ended by then.
+	 * The current directory of a process is read when the process is met. A short command has
+	 * ended by then, so its directory is noted here.
 	 */
 	if (s->options->cmd && getcwd(cwd, sizeof(cwd)))
 		profile_add_comment(s->profile, "cwd", cwd);
@@ -111,8 +112,7 @@ static bool wants_kernel(const struct session *s)
 #define UNWIND_MOST	((uint64_t)512 << 20)
 #define UNWIND_SHARE	256
 #define UNWIND_SMALLEST ((uint64_t)8 << 20) /* the smallest value that .unwind_memory may have */
-#define UNWIND_PART                                                                                \
-	4 /* one part in so many of a small control group's memory, which counts the tables */
+#define UNWIND_PART	4 /* of a small control group's memory, the tables take 1/UNWIND_PART */
 
 /*
  * UNWIND_LEAST holds Python, numpy, polars, pyarrow and OpenSSL, but not PyTorch with CUDA and
@@ -163,7 +163,7 @@ static int open_kernel_side(struct session *s)
 	return r ? r : sideband_open(&s->sideband, &side);
 }
 
-/* Makes the cache of unwind tables, without which everything works too. */
+/* Makes the cache of unwind tables. Everything works without the cache too. */
 static void make_cache(struct session *s)
 {
 	_cleanup_free_ char *dir = caller_cache_dir(&s->caller);
@@ -193,8 +193,8 @@ static size_t open_files(void)
 /*
  * Each event needs up to four descriptors a CPU. On a machine with many containers, processes have
  * thousands of libraries, and krait holds each open. The usual 1,024 descriptors would leave none
- * for examining a process. So this raises the limit. The command keeps the old one: it was forked
- * before.
+ * for examining a process. So this raises the limit. The command, which was forked before, keeps
+ * the old limit.
  */
 static void raise_files(void)
 {

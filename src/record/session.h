@@ -55,7 +55,9 @@ struct session_use {
 	bool waits;
 };
 
-/* The stack of a wait with which the kernel program met its process; see waits/blocked.c. */
+/*
+ * The stack of the wait during which the kernel program first met the process; see waits/blocked.c.
+ */
 struct session_met_wait {
 	uint64_t since_ns; /* when the wait began */
 	struct rec_sample sample;
@@ -99,7 +101,10 @@ struct session {
 	enum session_advice advice; /* what would help, set by session_start() if it fails */
 	int epoll_fd;
 	VEC(int) target_fds; /* pidfds of the processes of .pids; .epoll_fd watches them */
-	/* target processes of which a thread has ended: they are to be checked */
+	/*
+	 * target processes of which a thread has ended; session_exits() checks if the process has
+	 * too
+	 */
 	struct map exits;
 	/* whether targets have ended isn't checked again before this time, CLOCK_MONOTONIC */
 	uint64_t ended_ns;
@@ -148,7 +153,7 @@ struct session {
 	struct patience patience; /* how long the end of the recording still waits for names */
 	/* a thread was left behind that still works on a file: see session_hangs() */
 	bool abandoned;
-	/* number of child processes for which the kernel's table of roots had no room */
+	/* number of child processes for which the kernel's table of targets had no room */
 	uint64_t unfollowed;
 };
 
@@ -199,7 +204,7 @@ void session_daemons(struct session *s, pid_vec *ret);
 
 /* run.c */
 
-/* May krait profile here? Reads its rights; 0 or -errno + message. */
+/* Reads krait's rights, and checks that krait may profile here. 0 or -errno + message. */
 _must_use_ int session_check_permitted(struct session *s);
 
 /*
@@ -208,7 +213,7 @@ _must_use_ int session_check_permitted(struct session *s);
  */
 _must_use_ int session_start(struct session *s);
 
-/* Gives holes in the heap back to the system, which glibc does only on demand. */
+/* Gives free memory in the heap back to the system. glibc doesn't do so unless it is told. */
 void session_give_back_memory(void);
 
 /*
@@ -276,7 +281,10 @@ void session_use_ended(struct session *s, pid_t pid);
  */
 void session_use_tell(struct session *s, uint64_t sampled_ns);
 
-/* A process that still lives and waits, to examine (with its children) where it waits; 0: none. */
+/*
+ * Returns a process that lives and waits: `krait dump` can show where it and its children wait. 0:
+ * none.
+ */
 pid_t session_use_living(struct session *s);
 
 /* bound.c */
@@ -306,8 +314,7 @@ _must_use_ int session_condense(struct session *s, struct condense *c);
 
 /*
  * The profile is being rebased (profile/remake/rebase.h): replaces the ids that the session holds.
- * 0 or
- * -ENOMEM + message.
+ * 0 or -ENOMEM + message.
  */
 _must_use_ int session_rebase(struct session *s, struct rebase *r);
 

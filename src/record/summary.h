@@ -10,15 +10,16 @@ struct summary {
 	struct sampler_stats kernel;
 	struct collect_stats collect;
 	uint64_t wall_ns;
-	uint64_t cpu_samples; /* of the event that counts CPU time; 0: there is none */
+	uint64_t cpu_samples; /* samples of the event that counts CPU time; 0: there is none */
 	/*
 	 * for that event: how many samples the targets' CPU time makes due; how many of these
 	 * didn't come
 	 */
 	uint64_t due, missing;
 	/*
-	 * how long krait sampled the other events; how many of .missing may have fallen due then: a
-	 * kernel that leaves interrupts on meanwhile drops them (bpf_prog_active)
+	 * how long krait was busy with samples of the other events, and how many of .missing may
+	 * have fallen due in that time. A kernel that leaves interrupts on then drops such samples
+	 * (bpf_prog_active).
 	 */
 	uint64_t others_ns, shadowed;
 	/* how many samples came per second of the targets' CPU time; 0 = not known */

@@ -92,8 +92,8 @@ static int examine_all(struct session *s)
 }
 
 /*
- * Teaches the executable that the command will run, so that its first samples are walked. If that
- * fails, they are marked.
+ * Tells the kernel programs about the executable that the command will run, so that even its first
+ * samples have Python frames.
  */
 static void teach_command(struct session *s)
 {
@@ -154,7 +154,10 @@ void session_exits(struct session *s)
 	map_clear(&s->exits);
 }
 
-/* The side band reports an end at once; if its record was lost, this finds the end. */
+/*
+ * The least time between two checks whether targets have ended. The side band reports an end at
+ * once, but its record may be lost.
+ */
 #define ENDED_APART_NS (50 * NSEC_PER_MSEC)
 
 bool session_targets_ended(struct session *s, uint64_t now_ns)
@@ -174,8 +177,8 @@ bool session_targets_ended(struct session *s, uint64_t now_ns)
 }
 
 /*
- * How long processes that belong to the command get to end after it: they see that a pipe is
- * closed.
+ * For so long after the command's end its other processes may end too, for example because they see
+ * that a pipe is closed.
  */
 #define ENDING_MS 100
 #define LOOK_MS	  10
@@ -187,7 +190,10 @@ static int ascending(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* A daemon forks once more after the command has ended: the side band has reported that by now. */
+/*
+ * Finds the command's processes that go on. A daemon forks once more after the command has ended.
+ * The side band has reported that fork by now.
+ */
 static void find_going(const struct session *s, pid_vec *ret)
 {
 	ret->n = 0;

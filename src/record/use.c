@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * How much of the recording's time its processes ran and how much they waited. Samples come only
- * while they run, so the kernel's own counts are read when the recording begins and when it ends.
- * For a process that its parent has reaped by then, only samples are known.
+ * while a process runs, so the kernel's own counts are read when the recording begins and when it
+ * ends. For a process that its parent has reaped by then, only samples are known.
  */
 #include <stdlib.h>
 #include <unistd.h>
@@ -15,7 +15,7 @@
 #include "record/session.h"
 #include "record/command/signals.h"
 
-/* Milliseconds for which the times of a thread that is ready are read again, until it has run. */
+/* For so many ms the times of a thread that is ready to run are read again, until it has run. */
 #define WHOLE_MS 20
 
 /*
@@ -24,7 +24,9 @@
  */
 #define TICK_NS (10 * NSEC_PER_MSEC)
 
-/* krait dump is worth suggesting for a process that waits one part in so many of the time */
+/*
+ * krait dump is worth suggesting for a process that waits for 1/WORTH_LOOKING of the time or more
+ */
 #define WORTH_LOOKING 10
 
 /* the most processes that are listed in the recording; a machine may have thousands */
@@ -38,7 +40,10 @@ void session_use_add(struct session *s, pid_t pid)
 		(void)!vec_push(&s->uses.all, u);
 }
 
-/* Reads times again that are incomplete, of processes that are still there. */
+/*
+ * Reads incomplete times again, if the process is still there. Returns true if some are still
+ * incomplete.
+ */
 static bool read_again(struct session *s)
 {
 	bool left = false;
@@ -175,7 +180,7 @@ static uint64_t end_of(const struct session_use *u)
 
 /*
  * Are the counts at the beginning and at the end those of the same thread? If another thread called
- * exec, that one has had the main thread's number since.
+ * exec, that thread has had the main thread's number since then.
  */
 static bool knows_main(const struct session *s, const struct session_use *u)
 {
@@ -198,7 +203,7 @@ static bool measure(const struct session *s, const struct session_use *u, const 
 	return ret->wall_ms > 0;
 }
 
-/* The processes with samples, by pid, and the times of those that are known. */
+/* The processes with samples, by pid, and sums over those whose times are known. */
 struct told {
 	struct map names; /* pid -> string of the process label */
 	unsigned known;
@@ -225,8 +230,8 @@ static void tell_process(struct session *s, struct told *t, struct session_use *
 	struct cpu_use use;
 
 	/*
-	 * The command may be anything that starts Python. Without samples only a process that was
-	 * asked for by pid is listed.
+	 * A process without samples is listed only if it was asked for by pid. The command isn't,
+	 * as it may be anything that starts Python.
 	 */
 	if (!label && (s->options->cmd || !s->options->pids.n))
 		return;
@@ -284,8 +289,8 @@ void session_use_tell(struct session *s, uint64_t sampled_ns)
 }
 
 /*
- * The process in which krait dump finds all that wait, since it shows children too: the command, or
- * the only process that was asked for by pid; 0: there is none.
+ * The process for which krait dump shows all that wait, because dump shows children too: the
+ * command, or the only process that was asked for by pid. 0: there is none.
  */
 static pid_t first_of(const struct session *s)
 {

@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 
-/* how many interpreters are followed: a script's may be a script; the kernel follows 4 too */
+/* a script's interpreter may itself be a script: so many are followed, as in the kernel */
 #define MAX_SCRIPTS    4
 #define FIRST_LINE     256
 #define DEFAULT_SEARCH "/bin:/usr/bin"
@@ -66,7 +66,10 @@ static char *behind_env(char **rest)
 	return word;
 }
 
-/* The interpreter in a script's first line, "" for a bad line; NULL: this is no script. */
+/*
+ * Returns the interpreter in a script's first line; "" if the line is bad; NULL if this is no
+ * script.
+ */
 static const char *interpreter_of(int fd, char line[static FIRST_LINE])
 {
 	ssize_t n = pread(fd, line, FIRST_LINE - 1, 0);

@@ -7,9 +7,10 @@
 #include "base/util.h"
 
 /*
- * The program that execvp(@word) ends in: found in @search (PATH's value, NULL = the C library's
- * default), through `#!` lines and /usr/bin/env in them. A descriptor for reading (close-on-exec,
- * regular file), its path in @path; -errno without a message. It is a guess: exec decides.
+ * Opens the file that execvp(@word) would finally execute. Looks for it in @search (PATH's value;
+ * NULL = the C library's default), and follows `#!` lines, even those with /usr/bin/env. Returns a
+ * descriptor for reading (close-on-exec, regular file), with the file's path in @path; -errno
+ * without a message. The result is a guess: exec decides.
  */
 _must_use_ int command_file_open(const char *word, const char *search, char path[PATH_MAX]);
 

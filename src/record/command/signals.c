@@ -18,7 +18,10 @@
 #define ABORTS	       3 /* how many signals it takes until krait ends at once */
 #define ABORTS_WRITTEN 2
 
-/* 0, or the number of the first signal that asked to stop, with SENT_BY_PROCESS. */
+/*
+ * The number of the first signal that asked to stop, | SENT_BY_PROCESS if a process sent it; 0:
+ * none.
+ */
 static volatile sig_atomic_t stop_flag;
 static volatile sig_atomic_t count;
 static volatile sig_atomic_t aborts = ABORTS;
@@ -115,7 +118,7 @@ void signals_take(void)
 	install(0);
 	unblock();
 	signal(SIGPIPE, SIG_IGN);
-	/* without this signal, reaching a limit of file sizes is an error, like a full disk */
+	/* then a write beyond the limit of file sizes fails with an error, as on a full disk */
 	signal(SIGXFSZ, SIG_IGN);
 }
 

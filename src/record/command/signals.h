@@ -38,8 +38,8 @@ int signals_stop(void);
 unsigned signals_count(void);
 
 /*
- * Did a process send the signal that asked to stop to krait? Then a command that krait runs hasn't
- * seen it. False: the terminal sent it to everybody.
+ * Did a process send krait the signal that asked to stop? Then a command that krait runs hasn't got
+ * that signal. False: the terminal sent it to both.
  */
 bool signals_stop_was_sent(void);
 

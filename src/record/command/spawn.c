@@ -185,8 +185,8 @@ int spawn_go(struct spawn *s)
 	ssize_t n;
 
 	/*
-	 * If prepare() failed, the child has closed its end: EPIPE, and the reason can be read
-	 * below.
+	 * If prepare() failed, the child has closed its end, so write() fails with EPIPE. The
+	 * reason is read below.
 	 */
 	n = write(s->go_fd, "g", 1);
 	cleanup_close(&s->go_fd);
@@ -241,7 +241,7 @@ void spawn_say_goes_on(struct spawn *s)
 
 int spawn_wait(struct spawn *s)
 {
-	/* whether a signal came before: the caller passes that one on to the command */
+	/* the caller itself passes on to the command a signal that came before this call */
 	bool passed_on = signals_stop();
 
 	while (!s->ended) {

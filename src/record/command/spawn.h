@@ -11,8 +11,8 @@
 #include "base/util.h"
 
 /*
- * Exit codes: if waiting for the command fails; and those of a shell for a command that it can't
- * run.
+ * Exit codes: SPAWN_FAILED if waiting for the command fails; the others as a shell has them for a
+ * command that it can't run.
  */
 enum { SPAWN_FAILED = 1, SPAWN_NOT_RUNNABLE = 126, SPAWN_NOT_FOUND = 127 };
 
@@ -27,7 +27,7 @@ enum spawn_advice {
 struct spawn {
 	pid_t pid; /* process id of the child, which becomes the command; 0: none */
 	int pidfd; /* pidfd of the child, readable when it has ended; -1: none */
-	int go_fd; /* pipe for which the child waits: closing it or writing lets the child go on */
+	int go_fd; /* pipe that the child reads: a byte lets it run the command, closing ends it */
 	/* pipe that brings the child's failure, or end of file when the command runs */
 	int error_fd;
 	const char *name;
@@ -45,8 +45,8 @@ _must_use_ int spawn_start(struct spawn *s, char **argv, int (*prepare)(void *ar
 
 /*
  * Waits until the child is in /proc. Where /proc hides processes with more rights than their user
- * has (hidepid=), it appears only once it has given up krait's rights. Waits a second at most;
- * later code reports what is wrong then.
+ * has (hidepid=), the child appears only once it has given up krait's rights. Waits a second at
+ * most. If the child isn't there by then, later code fails and says so.
  */
 void spawn_await_seen(const struct spawn *s);
 
@@ -54,12 +54,12 @@ void spawn_await_seen(const struct spawn *s);
 _must_use_ int spawn_say_to(int fd);
 
 /*
- * Lets the child become the command; returns when it has. -errno + message if it can't, with
+ * Lets the child become the command, and returns when it has. 0; -errno + message if it can't, with
  * s->exit_code SPAWN_NOT_RUNNABLE or SPAWN_NOT_FOUND.
  */
 _must_use_ int spawn_go(struct spawn *s);
 
-/* Has the command ended? Never waits. It isn't reaped, so that /proc keeps its times. */
+/* Has the command ended? Never waits, and doesn't reap the command: /proc keeps its times. */
 bool spawn_is_over(const struct spawn *s);
 
 /* Tells whether the command has ended; never waits. If so, reaps it and sets s->exit_code. */

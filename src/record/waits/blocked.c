@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Reads threads that wait, as `krait dump` does (docs/decisions/0008), where the kernel program
- * couldn't: when a recording of waits begins, and when krait has met a process, which often waits
- * since it was met. What the walkers give goes the way of all records.
+ * couldn't: when a recording of waits begins, and when krait has met a process, which often has
+ * been waiting since then. The records that are made here are handled like those from the kernel.
  */
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -17,10 +17,10 @@
 /* How long reading may take. A thread takes some 50 to 300 us. */
 #define READ_NS (400 * NSEC_PER_MSEC)
 
-/* The same for the processes that a drain has met, which are so many at most. */
+/* The same for the processes that were met in one drain. At most so many of them are read. */
 #define MET_NS	      (20 * NSEC_PER_MSEC)
 #define MET_PROCESSES 64
-/* stacks that are kept until their waits are over */
+/* the most stacks that are kept until their waits are over */
 #define MET_WAITS 1024
 
 struct reading {
@@ -60,7 +60,7 @@ static const struct walker_rows rows = {.chunk = chunk_at, .table = table_at, .r
 
 /*
  * Gives the collector the record that the kernel program would send when it meets the process. If
- * that has happened already, the collector has the record, or it is in a ring.
+ * the kernel program has met it already, the collector has that record, or it is still in a ring.
  */
 static void introduce(struct reading *r, const struct proc_entry *proc, const struct rec_task *task)
 {
@@ -91,7 +91,10 @@ static void choose_interpreter(struct reading *r, const struct proc_several *all
 	}
 }
 
-/* Unwinds the native frames, with the rows that the kernel program would use. */
+/*
+ * Unwinds the native frames, with the same unwind rows (how to find the caller) as the kernel
+ * program.
+ */
 static void walk_native(struct reading *r, const struct rec_task *task, uint32_t slot,
 			struct walker_thread *t)
 {
@@ -143,13 +146,19 @@ static struct walker *make_walker(struct session *s)
 	return walker_new(&config);
 }
 
-/* Without more rights, only threads may be read that belong to the user at that moment. */
+/*
+ * If krait has its rights from its executable, it may read only threads that belong to the user
+ * now.
+ */
 static bool may_read(const struct reading *r, const struct rec_task *task)
 {
 	return !r->s->rights.from_file || rights_is_own(task->uid, task->gid);
 }
 
-/* Keeps the stack of a wait whose record comes when it is over. False: it may be over already. */
+/*
+ * Keeps a wait's stack until the wait's record comes, which is when the wait is over. Returns false
+ * if the wait may be over already.
+ */
 static bool keep(struct reading *r, const struct rec_task *task, const struct rec_sample *sample,
 		 uint64_t since_ns)
 {
