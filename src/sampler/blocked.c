@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Threads that wait and whose stacks no kernel program has taken. Either the wait began before
- * sampling did: it is added to the map `waits`, where the program at switches finishes it like the
- * others. Or it was the wait with which the program met the process, before krait knew that this
- * runs Python.
+ * sampling did. Then it is added to the map `waits`, and the program that runs at task switches
+ * finishes it like any other wait. Or the program met the process in this wait, before krait knew
+ * that the process runs Python.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -14,7 +14,7 @@
 #include "sampler/internal.h"
 #include "sample.skel.h"
 
-/* bit of the state of a task that ends (include/linux/sched.h) */
+/* set in the state of a task that is ending (include/linux/sched.h) */
 #define TASK_DEAD 0x80
 
 void blocked_open(struct sampler *s)
@@ -28,7 +28,10 @@ static bool proc_of(const struct sampler *s, uint32_t tgid, struct proc_entry *r
 	return !bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.procs), &tgid, ret);
 }
 
-/* Has the tasks of a process read, if it is known to run Python. Returns 1 then, 0, or -errno. */
+/*
+ * Chooses a process's tasks to be read, if the process is known to run Python. Returns 1 if so,
+ * else 0; or -errno.
+ */
 static int want_python(struct sampler *s, pid_t tgid)
 {
 	struct proc_entry e;
@@ -76,8 +79,8 @@ struct reading {
 };
 
 /*
- * Is the stack of the thread's wait to be read? *@since_ns: when the wait began; 0: before sampling
- * did.
+ * Must the stack of the thread's wait still be read? Sets *@since_ns to when the wait began; 0:
+ * before sampling did.
  */
 static bool lacks_stack(const struct sampler *s, const struct rec_task *task, uint64_t *since_ns)
 {
@@ -110,8 +113,8 @@ static void note_asleep(void *ctx, const struct rec_task *task)
 }
 
 /*
- * Notes the threads whose wait was added, and which don't sleep in it now. If such a thread woke up
- * after its wait was added, the program at switches has seen that.
+ * Notes the threads whose wait was added, and which don't sleep in it now. (If such a thread woke
+ * up only after its wait was added, the program at task switches saw that.)
  */
 static void doubt(struct sampler *s)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Fills maps of maps in batches, because each call waits for all running programs; see
+ * Fills maps of maps in batches, because each call waits until all running programs have ended; see
  * inner_maps.h.
  */
 #include "sampler/inner_maps.h"

@@ -29,8 +29,8 @@ struct sampler {
 	uint64_t came[ABI_MAX_SOURCES]; /* samples of each source that a drain took from a ring */
 	struct event_set sources[ABI_MAX_SOURCES]; /* .config.n_sources */
 	VEC(struct bpf_link *) links;		   /* links of the programs that watch unmapping */
-	struct bpf_link *whole; /* link of the program of waits; NULL: they aren't recorded */
-	bool waits_read;	/* the waits that the recording's end cut were read */
+	struct bpf_link *whole; /* link of the program of waits; NULL: waits aren't recorded */
+	bool waits_read;	/* the waits that the recording's end cut short were read */
 	/* reads blocked threads; NULL: waits aren't recorded, or the kernel doesn't permit it */
 	struct tasks *tasks;
 	/* threads that may have woken up right before sampler_add_wait(), by .host_tid */
@@ -47,8 +47,8 @@ struct sampler {
 int sampler_log_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap);
 
 /*
- * The inode of krait's own PID namespace, as pidns_inum for the programs; 0 = krait is in the
- * host's.
+ * The inode of krait's own PID namespace, which the programs get as pidns_inum; 0 = krait is in the
+ * host's namespace.
  */
 uint32_t sampler_pidns(void);
 
@@ -59,22 +59,33 @@ void per_cpu_close(struct sampler *s);
 /* Switches all events on or off. 0 or -errno + message. */
 _must_use_ int per_cpu_enable(struct sampler *s, bool on);
 
-/* After a drain: reads how often events were throttled, and changes periods that are due. */
+/*
+ * After a drain: reads how often events were throttled, and changes sampling periods where it is
+ * time to.
+ */
 void per_cpu_vary(struct sampler *s);
 
-/* waits.c: whether waits are recorded, and which source they are; -1: they aren't. */
+/* waits.c: which source waits are; -1: waits aren't recorded. */
 int waits_source(const struct sampler *s);
 
 /* Before the programs are loaded: leaves out those that the recording's events don't need. */
 void waits_prepare(struct sampler *s);
 
-/* Reads the next entry of the map `waits`; *@n: how many keys were read before. False: the end. */
+/*
+ * Reads the next entry of the map `waits`. *@n: how many keys were read so far, 0 at first. False:
+ * there are no more entries.
+ */
 bool waits_next(const struct sampler *s, uint32_t *key, unsigned *n, struct wait_entry *e);
 
-/* After sampling has stopped: hands the waits that aren't over to config.record, once. */
+/*
+ * Once sampling has stopped: hands the waits that aren't over to config.record. Only the first call
+ * does so.
+ */
 void waits_read_open(struct sampler *s);
 
-/* blocked.c: loads what reads blocked threads. Without it a recording lacks some waits. */
+/*
+ * blocked.c: loads the program that reads blocked threads. Without it a recording lacks some waits.
+ */
 void blocked_open(struct sampler *s);
 
 /* May the wait of @e have been over before sampler_add_wait() added it? */

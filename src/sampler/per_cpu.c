@@ -146,7 +146,7 @@ static int open_rings(struct sampler *s)
 	return r ? r : put_rings(s, before);
 }
 
-/* Attaches the program of a source that is .whole, once: it stays while CPUs come and go. */
+/* Attaches the program of a source that is .whole. It stays attached while CPUs come and go. */
 static int open_whole(struct sampler *s, const struct event_source *source)
 {
 	struct bpf_program *program =

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads a perf ring. The kernel writes at data_head and never past data_tail. The barriers are
- * those that include/uapi/linux/perf_event.h requires at data_head.
+ * Reads a perf ring. The kernel writes at data_head, and never over what is after data_tail. The
+ * barriers are those that include/uapi/linux/perf_event.h requires at data_head.
  */
 #include "sampler/perf_ring.h"
 
@@ -108,7 +108,10 @@ const struct perf_event_header *perf_ring_peek(struct perf_ring *r)
 
 	if (!left)
 		return NULL;
-	/* Records have multiples of 8 bytes, so that a header never wraps around. */
+	/*
+	 * Records take multiples of 8 bytes, so a header (8 bytes) never wraps around the ring's
+	 * end.
+	 */
 	memcpy(&h, r->data + at, sizeof(h));
 	size = h.size;
 	if (size < sizeof(h) || size % 8 || size > left || size > r->bytes) {

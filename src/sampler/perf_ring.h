@@ -16,7 +16,7 @@ struct perf_ring {
 	struct perf_event_mmap_page *page;
 	const uint8_t *data;
 	size_t bytes, page_bytes; /* bytes in .data, a power of two, and bytes of a page */
-	/* up to where records were read, and up to where they were written at perf_ring_begin() */
+	/* where reading goes on, and where the records ended at perf_ring_begin() */
 	uint64_t tail, head;
 	uint64_t malformed; /* how often reading stopped at a record of an impossible size */
 	uint8_t *wrapped;   /* room for a record that wraps around; perf's have at most 64 KiB */
@@ -35,13 +35,13 @@ int perf_event_error(int r, const char *what);
 _must_use_ int perf_ring_map(struct perf_ring *r, int fd, size_t bytes);
 void perf_ring_unmap(struct perf_ring *r);
 
-/* Notes up to where records were written. True: there are some to read. */
+/* Notes where the records end that were written so far. True: there are some to read. */
 bool perf_ring_begin(struct perf_ring *r);
 
 /*
- * The next record, or NULL. Valid until the next call for this ring. perf_ring_peek() leaves it in
- * the ring, perf_ring_next() takes it. A record with an impossible size ends the reading:
- * everything up to the head is dropped.
+ * The next record, or NULL. Valid until the next call for this ring. perf_ring_peek() leaves the
+ * record in the ring, perf_ring_next() takes it out. A record with an impossible size ends the
+ * reading: everything up to the head is dropped.
  */
 const struct perf_event_header *perf_ring_peek(struct perf_ring *r);
 void perf_ring_next(struct perf_ring *r);

@@ -46,8 +46,8 @@ int sampler_log_libbpf(enum libbpf_print_level level, const char *fmt, va_list a
 
 /*
  * krait's own PID namespace, whose numbers the programs report. Its depth can't be seen from
- * inside, so it is identified by its inode. The host's has a fixed one (include/linux/proc_ns.h,
- * PROC_PID_INIT_INO).
+ * inside, so it is identified by its inode. The host's namespace has a fixed inode
+ * (include/linux/proc_ns.h, PROC_PID_INIT_INO).
  */
 #define HOST_PIDNS_INUM 0xEFFFFFFCu
 
@@ -149,7 +149,10 @@ static uint32_t slots_needed(const struct sampler *s, uint32_t all)
 	return n;
 }
 
-/* Makes no slots of walk state that no program uses: one has 260 KiB for each CPU. */
+/*
+ * Makes only as many slots of walk state as programs use, because a slot takes 260 KiB for each
+ * CPU.
+ */
 static void set_slots(struct sampler *s)
 {
 	struct bpf_map *const maps[] = {
@@ -246,7 +249,7 @@ int sampler_enable(struct sampler *s, bool on)
 {
 	int r;
 
-	/* To switch events off takes time: by .armed all end at one moment. */
+	/* Switching events off takes time. Unsetting .armed ends all of them at the same moment. */
 	if (!on) {
 		s->skel->bss->armed = s->enabled = false;
 		s->ended_ns = clock_ns(CLOCK_MONOTONIC);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The kernel side as one object: it loads the programs, fills their maps and drains their rings.
- * Only this room knows libbpf. What the records mean is in abi/records.h.
+ * Loads the kernel programs, fills their maps and drains their rings. Only this folder uses libbpf.
+ * What the records mean is in abi/records.h.
  */
 #ifndef SAMPLER_SAMPLER_H
 #define SAMPLER_SAMPLER_H
@@ -28,8 +28,7 @@ struct sampler_config {
 	/* descendants of the processes of sampler_add_root() are sampled too */
 	bool follow_children;
 	bool watch_throttle;
-	bool patient; /* sampler_fd() wakes only for a process that must be examined, not for a
-		       * known executable */
+	bool patient; /* sampler_fd() doesn't wake for a process of a known executable */
 	enum native_mode native;
 	bool native_instructions; /* send addresses of instructions, not only of functions */
 	size_t unwind_bytes;	  /* the most bytes of memory of the unwind tables */
@@ -85,18 +84,19 @@ bool sampler_sees_unmaps(const struct sampler *s);
 /*
  * Sets what is known of a process image. @where may be NULL unless @state is PROC_PYTHON. @space:
  * the slot of its mappings in the unwind store, 0 = none. If @key has only .tgid, the process
- * wasn't sampled yet: the entry then holds if the image still lies where @place says (else NULL).
+ * wasn't sampled yet. Then @place says where its image lies, and the entry holds as long as that is
+ * so. Otherwise @place is NULL.
  */
 _must_use_ int sampler_set_proc(struct sampler *s, const struct proc_key *key,
 				enum proc_state state, const struct py_where *where,
 				const struct image_place *place, uint32_t space);
 /*
- * Before the process's sampler_set_proc(): process @several->tgid has @several->n interpreters, the
- * first of them as .where. Fewer than two: it no longer has several. 0; -E2BIG: there are too many
- * such processes.
+ * Says which interpreters process @several->tgid has; call it before the process's
+ * sampler_set_proc(). The first one is .where. @several->n below 2: it no longer has several. 0;
+ * -E2BIG: there are too many such processes.
  */
 _must_use_ int sampler_set_several(struct sampler *s, const struct proc_several *several);
-/* Makes the next sample of this process ask user space, whatever its executable says. */
+/* At its next sample user space is asked about this process, even if its executable is known. */
 void sampler_suspect(struct sampler *s, pid_t tgid);
 
 /* Adds an executable by which the kernel program may recognize processes by itself. */
@@ -110,15 +110,15 @@ _must_use_ int sampler_add_exe(struct sampler *s, const struct exe_key *key,
 _must_use_ int sampler_renew_cpus(struct sampler *s);
 
 /*
- * Until @until_ns, CLOCK_MONOTONIC, new processes of user @uid (SAMPLER_ALL_USERS: of anybody) are
- * only counted: without stacks, and without asking user space.
+ * Until @until_ns, CLOCK_MONOTONIC, samples of new processes of user @uid (SAMPLER_ALL_USERS: of
+ * all users) are only counted. No stacks are taken, and user space isn't asked about the processes.
  */
 #define SAMPLER_ALL_USERS UINT32_MAX
 void sampler_crowd(struct sampler *s, uint32_t uid, uint64_t until_ns);
 
 /*
- * Forgets what was sent: stacks are sent again when they are met again, with new ids, and so are
- * their code objects.
+ * Makes the programs forget what they sent. Stacks that are met again are sent again, with new ids,
+ * and so are their code objects.
  */
 void sampler_send_again(struct sampler *s);
 
@@ -142,8 +142,8 @@ _must_use_ int sampler_drain(struct sampler *s);
 
 /*
  * If waits are recorded: calls @fn for each thread that waits and whose stack no kernel program has
- * taken. Only threads of processes that are known to run Python count: of those in @tgids, NULL: of
- * all. @proc is what the kernel programs know of the process. @since_ns: when the wait began; 0:
+ * taken. Only processes that are known to run Python count: those in @tgids, or all if @tgids is
+ * NULL. @proc is what the kernel programs know of the process. @since_ns: when the wait began; 0:
  * before sampling did. 0 or -errno + message.
  */
 struct rec_task;
@@ -155,7 +155,7 @@ _must_use_ int sampler_blocked(struct sampler *s, const pid_vec *tgids, sampler_
 /* Is @task still in the wait that began at @since_ns? Then it has slept since it was read. */
 bool sampler_still_waits(const struct sampler *s, const struct rec_task *task, uint64_t since_ns);
 
-/* Gets the interpreters of a process that has several. False: it has not. */
+/* Gets the interpreters of a process that has several. False: it hasn't several. */
 bool sampler_several(struct sampler *s, uint32_t tgid, struct proc_several *ret);
 
 /*
@@ -166,7 +166,7 @@ bool sampler_several(struct sampler *s, uint32_t tgid, struct proc_several *ret)
 _must_use_ int sampler_add_wait(struct sampler *s, const struct rec_task *task,
 				const struct rec_sample *sample);
 
-/* Calls @keep with each stack that a wait may still be sent with, if waits are recorded. */
+/* If waits are recorded: calls @keep with each stack that the record of a wait may still name. */
 void sampler_waiting_stacks(struct sampler *s, void (*keep)(void *ctx, uint64_t stack), void *ctx);
 
 struct sampler_stats {
@@ -175,12 +175,13 @@ struct sampler_stats {
 		/* how often the kernel stopped the source for the rest of a tick, and how long */
 		uint64_t throttled, throttled_ns;
 		/*
-		 * with several sources: how long krait took for those of its samples that it sent
+		 * with several sources: how long the program took for the source's samples that it
+		 * sent
 		 */
 		uint64_t busy_ns;
 	} sources[ABI_MAX_SOURCES];
 	/*
-	 * time, and number, of the programs' runs, by the kernel's statistics; 0 unless
+	 * how long the programs ran in all, and how often, by the kernel's statistics; 0 unless
 	 * kernel.bpf_stats_enabled
 	 */
 	uint64_t run_ns, run_count;
@@ -202,7 +203,7 @@ static inline uint64_t sampler_lost(const struct sampler_stats *s)
 }
 void sampler_stats(struct sampler *s, struct sampler_stats *ret);
 
-/* How many bytes of memory the BPF maps have, as far as the kernel tells it. */
+/* How many bytes of memory the BPF maps take, as far as the kernel says so. */
 size_t sampler_map_bytes(struct sampler *s);
 
 /* Returns in words what counter @i (enum bpf_counter) counts. */

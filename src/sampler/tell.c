@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the kernel programs are told of processes, executables and interpreters, in their maps. A
- * file of its own, because sampler.c knows of loading and draining alone.
+ * Writes to the kernel programs' maps what they must know of processes, executables and
+ * interpreters. sampler.c is only about loading and draining.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -16,7 +16,7 @@ static int update(struct bpf_map *map, const void *key, const void *value)
 	return bpf_map_update_elem(bpf_map__fd(map), key, value, BPF_ANY) ? -errno : 0;
 }
 
-/* Has a process that was found unwanted judged again at its next sample. */
+/* Forgets that a process was found unwanted, so that its next sample decides anew. */
 static void forget_if_ignored(struct sampler *s, pid_t tgid)
 {
 	int fd = bpf_map__fd(s->skel->maps.procs);
@@ -35,7 +35,7 @@ int sampler_add_root(struct sampler *s, pid_t tgid)
 
 	if (r)
 		return err_sys(r, "can't add process %d", tgid);
-	/* it may have been sampled, and found unwanted, before it became a root */
+	/* the process may have been sampled, and found unwanted, before it was asked for */
 	forget_if_ignored(s, tgid);
 	return 0;
 }

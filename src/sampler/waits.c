@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The program that records waits (bpf/events/switch.bpf.h): whether it is loaded, and the waits
- * that recording's end cuts short.
+ * Decides whether the program that records waits is loaded (bpf/events/switch.bpf.h), and reads the
+ * waits that the recording's end cuts short.
  */
 #include <bpf/bpf.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ int waits_source(const struct sampler *s)
 	return -1;
 }
 
-/* The event whose samples are of CPU time; ABI_MAX_SOURCES: none is. */
+/* The index of the event whose samples are of CPU time; ABI_MAX_SOURCES: there is none. */
 static uint8_t cpu_source(const struct sampler *s)
 {
 	unsigned i = 0;
@@ -63,8 +63,8 @@ static uint64_t run_delay(const struct proc_key *proc, uint32_t tid)
 
 /*
  * For how long of its last wait the thread was ready to run. /proc is read some time after the
- * recording's end. A thread that waited at the end may have been ready since: that long at most
- * doesn't count. The number of a thread that has ended may be another one's.
+ * recording's end. A thread that still waited at the end may have become ready since then, so that
+ * much time is subtracted. After a thread has ended, its number may belong to another.
  */
 static uint64_t ready_ns(const struct sampler *s, const struct wait_entry *e)
 {
@@ -75,7 +75,10 @@ static uint64_t ready_ns(const struct sampler *s, const struct wait_entry *e)
 	return e->phase == WAIT_WAITS ? ns - MIN(ns, since_end) : ns;
 }
 
-/* How much of the thread's waits no weight has yet: the sum of .owed_ns (struct wait_site). */
+/*
+ * How much of the thread's waiting isn't in any sample's weight yet: the sum of .owed_ns (struct
+ * wait_site).
+ */
 static uint64_t owed_of(const struct wait_entry *e)
 {
 	uint64_t owed = 0;
@@ -103,7 +106,10 @@ static uint64_t blame_since(const struct sampler *s, const struct wait_entry *e)
 	return sum - MIN(sum, e->others_ns);
 }
 
-/* Adds what the thread did with the GIL, as far as no record has it. */
+/*
+ * Adds the thread's times with the GIL (how long it waited, how long others waited for it) that no
+ * record has yet.
+ */
 static void add_gil(const struct sampler *s, struct wait_entry *e)
 {
 	struct rec_wait *wait = &e->wait;
@@ -137,7 +143,9 @@ static void hand_on(struct sampler *s, struct wait_entry *e)
 		s->config.record(s->config.ctx, wait, sizeof(*wait));
 }
 
-/* If an entry is deleted meanwhile, the kernel may begin with the first one again. */
+/*
+ * If an entry is deleted meanwhile, the kernel may start over, so the number of reads is limited.
+ */
 bool waits_next(const struct sampler *s, uint32_t *key, unsigned *n, struct wait_entry *e)
 {
 	unsigned most = 2 * bpf_map__max_entries(s->skel->maps.waits);

@@ -22,8 +22,8 @@ struct sideband {
 	int epfd;
 	bool was_empty; /* the last drain found no record */
 	/*
-	 * The channel that wakes krait for one watched thread, whose records the CPUs' rings get
-	 * too; .fd -1: none is watched.
+	 * The channel that wakes krait for one watched thread. The thread's records are in the
+	 * CPUs' rings too. .fd -1: no thread is watched.
 	 */
 	struct channel watched;
 };
@@ -40,7 +40,7 @@ struct record {
 bool sideband_split(const struct perf_event_header *h, struct record *ret);
 /* Hands a record to the caller of the side band. False: it is malformed. */
 bool sideband_dispatch(struct sideband *s, const struct record *r);
-/* Notes in .lives what a record says of a process's beginning or end. */
+/* Notes in .lives what a record says about a process's beginning or end. */
 void sideband_note_life(struct sideband *s, const struct record *r, uint64_t now_ns);
 /*
  * The size of an MMAP2 record with a path of PATH_MAX (kernel/events/core.c,

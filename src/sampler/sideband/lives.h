@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which processes have ended, by the side band's records of one drain. Only certain ends are told:
- * if a process existed before the first of these records, it isn't known whether its first thread
- * was its last.
+ * Which processes have ended, by the side band's records of one drain. Only certain ends are
+ * reported: if a process existed before the first of these records, it isn't known whether its
+ * first thread was also the last one to end.
  */
 #ifndef SAMPLER_LIVES_H
 #define SAMPLER_LIVES_H

@@ -49,7 +49,7 @@ static bool foreign(uint32_t tgid)
 	return tgid == 0 || tgid == UINT32_MAX;
 }
 
-/* The string that ends @r's body, from @at on; NULL if it doesn't end there. */
+/* The string from @at on in @r's body; NULL if no '\0' ends it. */
 static const char *text_of(const struct record *r, size_t at)
 {
 	if (r->n <= at || !memchr(r->body + at, '\0', r->n - at))
@@ -144,14 +144,14 @@ bool sideband_dispatch(struct sideband *s, const struct record *r)
 		return on_task(s, r);
 	case PERF_RECORD_LOST:
 		return on_lost(s, r);
-	default: /* a kind that only a newer kernel has: krait didn't ask for it */
+	default: /* a kind of record that krait didn't ask for, perhaps of a newer kernel */
 		return true;
 	}
 }
 
 /*
- * How long after its time a record of another CPU may still be missing, because it is being
- * written.
+ * For so long after its time a record may still be missing in another CPU's ring, because it is
+ * being written.
  */
 #define WRITTEN_NS NSEC_PER_MSEC
 

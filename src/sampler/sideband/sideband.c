@@ -65,9 +65,9 @@ static struct channel *oldest(struct sideband *s, struct record *ret)
 }
 
 /*
- * An event whose CPU went away reports a hang-up for ever, which would keep the caller's epoll
- * awake. What epoll_wait() reports doesn't wake the caller again: its record must be read after
- * this.
+ * Removes events whose CPU went away: they report a hang-up for ever, which would keep the caller's
+ * epoll awake. Events that epoll_wait() reports here don't wake the caller again, so their records
+ * must be read after this.
  */
 static void forget_hung_up(struct sideband *s)
 {

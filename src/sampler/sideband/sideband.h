@@ -30,9 +30,8 @@ struct sideband_mmap {
 };
 
 /*
- * Called by sideband_drain() in order of time, as far as all rings show it: an event that another
- * CPU is just writing may come with the next call, a few microseconds late. Any function may be
- * NULL. Pointers are valid during the call.
+ * Called by sideband_drain() in order of time. Only an event that another CPU is just writing may
+ * come late, with the next call. Any function may be NULL. Pointers are valid during the call.
  */
 struct sideband_ops {
 	void (*mmap)(void *ctx, const struct sideband_mmap *m);
@@ -59,7 +58,7 @@ struct sideband_config {
 	const struct sideband_ops *ops;
 	void *ctx;
 	size_t ring_bytes; /* bytes of each CPU's ring; 0: SIDEBAND_RING_BYTES */
-	/* how many bytes in a ring wake the reader; 0: any record does */
+	/* the reader is woken when a ring has so many bytes; 0: by any record */
 	uint32_t wakeup_bytes;
 };
 

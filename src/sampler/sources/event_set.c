@@ -47,7 +47,10 @@ static struct perf_event_attr attr_of(const struct event *e, uint64_t period, ui
 	return attr;
 }
 
-/* Does this machine have the event at all? Tried on krait's own process, in user mode. */
+/*
+ * Does this machine have the event at all? Opens it for krait's own process in user mode to find
+ * out.
+ */
 static bool available(const char *name)
 {
 	_cleanup_close_ int fd = -1;
@@ -219,8 +222,8 @@ void event_set_came(struct event_set *s, int cpu, uint64_t n)
 }
 
 /*
- * For a CPU that went offline no new rate is needed, and the kernel refuses a rate above its limit:
- * in both cases the old rate stays.
+ * If this fails, the old rate stays: the CPU went offline and needs no rate, or the rate is above
+ * the kernel's limit.
  */
 static void set_periods(struct event_set *s, const struct rate *rate)
 {

@@ -10,8 +10,8 @@
 #include "sampler/sources/rate.h"
 
 /*
- * Appends those of event_names() that this machine has, with ", " between. Opens and closes each
- * event.
+ * Appends the names of the events that this machine has, with ", " between them. Opens and closes
+ * each event of event_names() to find out.
  */
 void event_available(struct str *ret);
 
@@ -21,8 +21,8 @@ struct event_cpu {
 	unsigned part;		  /* which .period of the CPU's struct rate the event has */
 	uint64_t throttled_at_ns; /* since when the kernel has stopped the event; 0: it runs */
 	/*
-	 * only for records THROTTLE, UNTHROTTLE and LOST; no samples come, because the program
-	 * returns 0
+	 * has only the records THROTTLE, UNTHROTTLE and LOST; samples aren't in it, because the
+	 * program returns 0
 	 */
 	struct perf_ring ring;
 };

@@ -9,15 +9,15 @@
 /*
  * A clock is split into parts, which are events with periods of their own. The more parts there
  * are, the less it matters if one of them happens to be in step with the program until periods
- * change. But with n parts each period is n times as long, and a change restarts it. At lower rates
- * few samples come between two changes, and two parts are enough.
+ * change. But with n parts each period is n times as long, and each change of periods starts them
+ * anew. Below this rate few samples come between two changes, and two parts are enough.
  */
 #define PARTS_MANY_HZ 400
 
 /* A change costs each part half a sample on average, so it waits for this many periods. */
 #define LEAST_PERIODS 64
 
-/* A CPU that has brought fewer records needs no change of its periods. */
+/* The periods of a CPU aren't changed until it has brought so many records. */
 #define LEAST_RECORDS 32
 
 /*
@@ -46,8 +46,8 @@ static uint64_t next_random(uint64_t *random) /* the generator of random numbers
 }
 
 /*
- * 0.5 to 1.5: wide enough that a rhythm as long as a period, or shorter, is sampled at all its
- * points.
+ * Returns a factor of 0.5 to 1.5. That range is wide enough that a program's rhythm, if not longer
+ * than the period, is sampled at all its points.
  */
 static double factor(uint64_t *random)
 {
@@ -84,7 +84,7 @@ static void draw_clock(struct rate *r, const struct event *e, uint64_t now_ns, u
 /* The longest period: perf_event_open() takes none above 2^63 - 1. */
 #define PERIOD_MOST (UINT64_MAX >> 1)
 
-/* Periods of fewer events than this may keep time with a rhythm of the program. */
+/* A program may repeat itself after fewer events than this. Periods have no such factor. */
 #define RHYTHM_MOST 1000
 
 static bool has_small_factor(uint64_t n)
@@ -107,7 +107,7 @@ static uint64_t draw_count(uint64_t count, uint64_t *random)
 
 	if (count == 1)
 		return 1;
-	/* avoids a period of 1, of which the kernel doesn't say when it comes into force */
+	/* avoids a period of 1: the kernel doesn't tell when such a period comes into force */
 	if (count < FEW)
 		n += 2;
 	n |= 1;

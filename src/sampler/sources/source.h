@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Event sources: kinds of events that a stack is taken at, and what a sample of them weighs. A
- * source is a file of this folder with one struct event_source, and a row of the table in event.c.
+ * Event sources: kinds of events at which a stack is taken, and how much such a sample weighs. A
+ * source is a file of this folder with one struct event_source, and an entry in the table in
+ * event.c.
  */
 #ifndef SAMPLER_SOURCES_SOURCE_H
 #define SAMPLER_SOURCES_SOURCE_H

@@ -9,7 +9,7 @@
 #include "sampler/unwind/internal.h"
 
 #define SLAB_BYTES (UNWIND_SLAB_CHUNKS * sizeof(struct unwind_chunk))
-/* from so many chunks in .limbo on, waiting for them is better than taking more memory */
+/* with so many chunks in .limbo, waiting until they are free is better than taking more memory */
 #define LIMBO_WORTH 64
 
 /* Bytes of the maps that exist even without any rows. */
@@ -64,8 +64,8 @@ static int make_slabs(const struct unwind_store *s, uint32_t first, int *fd, uin
 }
 
 /*
- * Makes slabs for @chunks more chunks, or as many as are allowed. Only .supply is held meanwhile,
- * so that the number of slabs stays.
+ * Makes slabs for @chunks more chunks, or as many as are allowed. Meanwhile .lock is released.
+ * .supply is held, so that nobody else adds slabs.
  */
 static int add_slabs(struct unwind_store *s, size_t chunks)
 {
@@ -106,9 +106,9 @@ static int let_go(chunk_vec *limbo, size_t n, chunk_vec *free)
 }
 
 /*
- * Changing a map of maps waits until every running program has ended (kernel/bpf/syscall.c,
- * maybe_wait_bpf_programs()). After that nobody reads the chunks and tables that were in limbo
- * before.
+ * Makes the chunks and tables in limbo usable again. Changing a map of maps waits until every
+ * running program has ended (kernel/bpf/syscall.c, maybe_wait_bpf_programs()). After that no
+ * program reads them any more.
  */
 static int empty_limbo(struct unwind_store *s)
 {

@@ -12,7 +12,10 @@
 
 typedef VEC(uint32_t) chunk_vec;
 
-/* Rows in the kernel's maps: of one table, or of several with the same rows. */
+/*
+ * Unwind rows (how to find the caller) in the kernel's maps: those of one table, or of several
+ * tables that are equal.
+ */
 struct unwind_tree {
 	struct unwind_table table; /* the table as it is in the kernel's map, except .used */
 	/* numbers of all chunks of the tree, the lowest level first; their contents never change */
@@ -31,13 +34,14 @@ struct unwind_store {
 	struct unwind_store_maps maps;
 	uint32_t max_slabs;
 	/*
-	 * Protects the members below; not held while the kernel is waited for or rows are written.
+	 * Protects the members below. It isn't held while krait waits for the kernel or writes
+	 * rows.
 	 */
 	pthread_mutex_t lock;
 	pthread_mutex_t supply; /* held while chunks are made; taken before .lock */
 	/*
-	 * descriptors of the slabs; the array never moves: a chunk that was taken is written
-	 * without the lock
+	 * Descriptors of the slabs. The array never moves, because chunks that were taken are
+	 * written without the lock.
 	 */
 	VEC(int) slabs;
 	/* numbers of chunks that aren't used; those in .limbo may still be read by a program */
@@ -55,14 +59,16 @@ struct unwind_store {
 	 * program
 	 */
 	chunk_vec free_tables, limbo_tables;
-	/* a rule's hash (rule_key()), or the next number that was free -> number of the rule */
+	/*
+	 * rule_key() of a rule, or the next free key if another rule had that -> number of the rule
+	 */
 	struct map rule_index;
 	VEC(struct unwind_rule) rules;
 	/* the entries of map `spaces`, in memory shared with the kernel */
 	struct unwind_space *shared;
 	VEC(struct space) spaces;
 	VEC(uint32_t) free_spaces;
-	struct unwind_reading *reading; /* chunks that a walk has read; NULL: none was yet */
+	struct unwind_reading *reading; /* chunks that a walk has read; NULL: none has begun yet */
 };
 
 /* Takes the lock of @s. A variable declared with _locked_ releases it at the end of the scope. */
@@ -85,17 +91,21 @@ static inline void unwind_unlockp(struct unwind_store **s)
 /* chunks.c: sets entry number @key of the BPF map @map. 0 or -errno. */
 _must_use_ int unwind_put(int map, uint32_t key, const void *value);
 
-/* How many chunks there are at most; how many can be had without giving up a table. */
+/* The most chunks that there can be, and how many are still available without emptying a table. */
 size_t unwind_chunks_most(const struct unwind_store *s);
 size_t unwind_chunks_left(const struct unwind_store *s);
 
 /*
- * Takes a chunk that nobody reads. 0 or -errno; -ENOSPC. If only @keep are left it makes more,
- * without the lock meanwhile: a caller that can wait leaves some for those that can't.
+ * Takes a chunk that nobody reads. 0; -ENOSPC or another -errno. If only @keep are left, makes more
+ * and releases the lock meanwhile. A caller that can wait thus leaves some chunks for callers that
+ * can't.
  */
 #define UNWIND_KEEP_CHUNKS (UNWIND_SLAB_CHUNKS / 16)
 _must_use_ int unwind_chunk_take(struct unwind_store *s, size_t keep, uint32_t *ret);
-/* Makes at once the chunks that taking @n would make one by one: so the kernel waits less often. */
+/*
+ * Makes all the chunks at once that taking @n would make one by one, so that the kernel waits less
+ * often.
+ */
 void unwind_chunks_supply(struct unwind_store *s, size_t keep, size_t n);
 void unwind_chunk_give_back(struct unwind_store *s, uint32_t chunk);
 _must_use_ int unwind_chunk_write(const struct unwind_store *s, uint32_t chunk, const void *bytes);
@@ -112,8 +122,8 @@ _must_use_ int unwind_number_rules(struct unwind_store *s, const struct unwind_r
 void unwind_table_forget(struct unwind_store *s, uint32_t table);
 
 /*
- * table.c: gives up tables, longest unused first, until @need chunks are available. Tables
- * in use stay: -ENOSPC if that isn't enough, and then none is given up.
+ * table.c: empties tables, the longest unused first, until @need chunks are available. Tables in
+ * use stay. -ENOSPC: that isn't enough, and no table was emptied.
  */
 _must_use_ int unwind_make_room(struct unwind_store *s, size_t need);
 

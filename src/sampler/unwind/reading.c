@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Reads the store for walks in user space; see store.h. A chunk is copied from the kernel's map
- * once for each walk. The lock keeps chunks, which workers give back and use again, as they are.
+ * once for each walk. The lock is held meanwhile, because workers give chunks back and use them
+ * again.
  */
 #include <stdlib.h>
 

@@ -23,7 +23,10 @@ int unwind_store_new_space(struct unwind_store *s, uint32_t *slot)
 	return vec_push(&s->spaces, (struct space){});
 }
 
-/* .version comes last: the kernel program compares it before and after it copies the rest. */
+/*
+ * .version is written last. The kernel program compares .version before and after it copies the
+ * rest.
+ */
 static void publish_space(struct unwind_space *to, const struct unwind_space *head,
 			  const struct space *space)
 {

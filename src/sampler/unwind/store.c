@@ -38,7 +38,7 @@ int unwind_store_open(struct unwind_store **ret, const struct unwind_store_maps 
 		free(s);
 		return err_sys(-errno, "can't map the table of mappings");
 	}
-	/* Of each kind number 0 means "none"; rule 0 says nothing (UNWIND_UNKNOWN). */
+	/* Number 0 of tables, spaces and rules means "none". Rule 0 is UNWIND_UNKNOWN. */
 	if (vec_reserve(&s->slabs, slabs) || vec_push(&s->tables, NULL) ||
 	    vec_push(&s->spaces, (struct space){}) || vec_push(&s->rules, none) ||
 	    map_put(&s->rule_index, rule_key(&none), 0)) {

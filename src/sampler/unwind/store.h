@@ -21,8 +21,8 @@ struct unwind_store_maps {
 };
 
 /*
- * How many slabs fit into @bytes of memory, in which the other maps have to fit too. That is the
- * size of map `slabs`.
+ * How many slabs fit into @bytes of memory, together with the other maps. The map `slabs` has so
+ * many entries.
  */
 uint32_t unwind_store_slabs(size_t bytes);
 
@@ -32,8 +32,8 @@ _must_use_ int unwind_store_open(struct unwind_store **ret, const struct unwind_
 void unwind_store_close(struct unwind_store *s);
 
 /*
- * Gets the number of a new, empty table: unwinding stops in the code of its file until the table is
- * filled. 0; -ENOSPC: there are too many.
+ * Gets the number of a new, empty table. Unwinding stops in the file's code until the table is
+ * filled. 0; -ENOSPC: there are too many tables.
  */
 _must_use_ int unwind_store_new_table(struct unwind_store *s, uint32_t *ret);
 
@@ -44,11 +44,11 @@ _must_use_ int unwind_store_new_table(struct unwind_store *s, uint32_t *ret);
 void unwind_store_free_table(struct unwind_store *s, uint32_t table);
 
 /*
- * Fills table @table with @rows. Rows of the functions @eval are marked as the evaluation
- * loop's. Tables with the same rows share memory. If there is no room, tables that no sample has
- * used for UNWIND_KEEP_SECONDS are emptied, longest unused first. -ENOSPC: all others are needed;
+ * Fills table @table with @rows. Rows of the functions @eval are marked as the evaluation loop's.
+ * Tables with the same rows share memory. If there is no room, tables that no sample has used for
+ * UNWIND_KEEP_SECONDS are emptied, longest unused first. -ENOSPC: all other tables are needed;
  * -EFBIG: @rows take more than there can ever be; -errno; each with a message. @table is empty
- * then. Any thread may call this while others use the store: they don't wait for what takes long.
+ * then. Any thread may call this while others use the store. They don't have to wait long for it.
  */
 _must_use_ int unwind_store_fill(struct unwind_store *s, uint32_t table,
 				 const struct unwind_rows *rows, const struct unwind_fde *eval,
@@ -83,9 +83,9 @@ _must_use_ int unwind_store_set_space(struct unwind_store *s, uint32_t slot,
 				      const struct unwind_mapping *m, size_t n);
 
 /*
- * The mappings of the process in @slot are being read (@begins), or no longer. Until they are set,
- * the kernel program doesn't know what is mapped where. So it counts each new mapping whose address
- * the kernel chooses as an unmapping.
+ * Says that krait begins to read the mappings of the process in @slot (@begins), or has ended doing
+ * so. Until they are set, the kernel program doesn't know what is mapped where. So it counts each
+ * new mapping whose address the kernel chooses as an unmapping.
  */
 void unwind_store_read_space(struct unwind_store *s, uint32_t slot, bool begins);
 

@@ -13,7 +13,7 @@
 #include "sampler/unwind/internal.h"
 #include "unwind/rows/chunk.h"
 
-/* one chunk in so many isn't given to tables of files: the mappings of processes need chunks too */
+/* 1/SPARE_SHARE of the chunks isn't given to tables: the mappings of processes need chunks too */
 #define SPARE_SHARE 16
 
 int unwind_store_new_table(struct unwind_store *s, uint32_t *ret)
@@ -117,8 +117,8 @@ static bool has_rows(struct unwind_store *s, const struct unwind_tree *tree,
 }
 
 /*
- * Finds a tree with just these rows and takes a reference; NULL: there is none. Equal build ids
- * would prove less, so the rows themselves are compared. Most trees differ in the first chunk
+ * Finds a tree with just these rows and takes a reference; NULL: there is none. The rows themselves
+ * are compared, because equal build ids would prove less. Most trees differ in the first chunk
  * already.
  */
 static struct unwind_tree *find_same(struct unwind_store *s, const struct unwind_entries *entries)
@@ -136,7 +136,7 @@ static struct unwind_tree *find_same(struct unwind_store *s, const struct unwind
 	return NULL;
 }
 
-/* Empties @table, and gives the rules of @entries, which were made from @rows, their numbers. */
+/* Empties @table, and sets the numbers of the rules in @entries, which were made from @rows. */
 static int prepare(struct unwind_store *s, uint32_t table, const struct unwind_rows *rows,
 		   struct unwind_entries *entries)
 {
@@ -152,7 +152,10 @@ static int prepare(struct unwind_store *s, uint32_t table, const struct unwind_r
 	return 0;
 }
 
-/* 1: @table shares the tree of another table with these rows now; 0: no table has them. */
+/*
+ * Lets @table share the tree of a table with the same rows. Returns 1 if it does, 0 if there is no
+ * such table, or -errno.
+ */
 static int share(struct unwind_store *s, uint32_t table, const struct unwind_entries *entries)
 {
 	_locked_ held = unwind_lock(s);
@@ -260,7 +263,7 @@ static int longest_first(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Notes how long trees are unused, which they are while all their tables are. */
+/* Notes for how long trees were unused. A tree is unused while all its tables are. */
 static void note_unused(struct unwind_store *s)
 {
 	uint32_t now = unwind_store_epoch();
@@ -283,7 +286,7 @@ static void note_unused(struct unwind_store *s)
 
 typedef VEC(struct unused) unused_vec;
 
-/* Finds the tables that nothing needs now; *@chunks: how many chunks they have. */
+/* Finds the tables that nothing needs now. *@chunks: how many chunks these tables have. */
 static int find_unused(struct unwind_store *s, unused_vec *ret, size_t *chunks)
 {
 	const struct unwind_tree *counted = NULL;
