@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Makes a profile whose stacks only say which process, thread or label has the samples; see
- * view_by().
+ * Makes a profile whose stacks only say to which process, thread or label value a sample belongs;
+ * see view_by().
  */
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -14,7 +14,7 @@ struct owners {
 	const char *by;
 	struct profile *from, *to;
 	uint32_t mapping;
-	uint32_t *stacks; /* by id of a label set of .from: the stack in .to; 0: not made yet */
+	uint32_t *stacks; /* id of a label set of .from -> the stack in .to; 0: not made yet */
 	bool found;	  /* some sample has the label by which samples are grouped */
 };
 

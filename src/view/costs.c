@@ -104,7 +104,7 @@ bool costs_is_own(const struct costs *c, uint32_t location)
 {
 	const struct profile_location *l = profile_get_location(c->p, location);
 
-	/* Code that was made from a text counts for its caller. */
+	/* Code that was made at run time from a text counts for its caller. */
 	return c->python[location] && l->function &&
 	       !profile_get_function(c->p, l->function)->made_in &&
 	       render_names_origin(c->names, l->function) == ORIGIN_OWN;
@@ -169,8 +169,8 @@ bool costs_is_gc(const struct costs *c, uint32_t stack)
 }
 
 /*
- * A line belongs to its file, whichever functions it is in. But there may be many files called
- * <string>.
+ * Returns a key that is the same for one line of a file, whichever functions contain the line. Many
+ * files may be called <string> or the like, so a line of such a file is told apart by function.
  */
 static uint64_t line_key(const struct costs *c, uint32_t location)
 {

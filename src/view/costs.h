@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What functions and lines cost, as tables show it. A sample counts for its owner. The owner is the
- * innermost Python function, because native code runs on its behalf; in a stack without Python, it
+ * What functions and lines cost, as tables show it. A sample counts for its owner. That is the
+ * innermost Python function, because native code runs on its behalf. In a stack without Python it
  * is the innermost frame.
  */
 #ifndef VIEW_COSTS_H
@@ -23,7 +23,7 @@ struct cost {
 };
 
 struct cost_line {
-	uint32_t key;	   /* cost.key of one of the functions that have the line */
+	uint32_t key;	   /* cost.key of one of the functions that contain the line */
 	uint32_t location; /* id of the location that has most of the line's value */
 	int32_t line;
 	int64_t self;
@@ -37,8 +37,8 @@ struct cost_lines {
 };
 
 /*
- * What makes one row of a table. NAME: functions with the same dotted name. FILE: the same, but
- * functions in files of different names are apart. LINE: a line of such a function.
+ * What one row of a table stands for. NAME: all functions with the same dotted name. FILE: those of
+ * them that are in files of the same name. LINE: one line of the functions that FILE would sum up.
  */
 enum costs_by { COSTS_BY_NAME, COSTS_BY_FILE, COSTS_BY_LINE };
 
@@ -46,22 +46,28 @@ struct costs {
 	struct profile *p;
 	enum costs_by by;
 	struct render_names *names;
-	/* ranks of rows' names; input 0 stands for stacks without frames, input i for location i */
+	/*
+	 * numbers of the rows' names; input 0 stands for stacks without frames, input i for
+	 * location i
+	 */
 	struct rank keys;
 	/* a cost for each key, in order of keys; after costs_sort() in order of .self */
 	VEC(struct cost) functions;
 	struct cost_lines lines; /* lines of the functions that own samples, where they are known */
-	/* Lines of the user's innermost frames; library code that these call counts for them. */
+	/*
+	 * Lines of the innermost frames of the user's code. Library code that such a line calls
+	 * counts for the line.
+	 */
 	struct cost_lines own;
 	/* value of the samples by kind (view_stack_kind()), and of stacks without frames */
 	int64_t kinds[KIND_MAX], no_frames;
 	int64_t all;
-	/* the part of .all that is below 0, as a positive number; comparisons have such values */
+	/* the sum of the values below 0, without its sign; only comparisons have such values */
 	int64_t less;
 	/* stacks begin with their innermost frame (--invert); set after costs_init() */
 	bool inverted;
 	/*
-	 * filters removed frames, so a stack without frames may have had some; set after
+	 * filters removed frames, so a stack that has none may have had some before; set after
 	 * costs_init()
 	 */
 	bool left_out;
@@ -72,8 +78,8 @@ struct costs {
 };
 
 /*
- * Lists the functions of @p, without values. Nothing may be added to @p afterwards. 0 or -ENOMEM +
- * message. Call costs_fini() in any case.
+ * Lists the functions of @p. Their values are added by costs_add(). Nothing may be added to @p
+ * afterwards. 0 or -ENOMEM + message. Call costs_fini() in any case.
  */
 _must_use_ int costs_init(struct costs *c, struct profile *p, enum costs_by by);
 void costs_fini(struct costs *c);
@@ -108,8 +114,9 @@ bool costs_is_own(const struct costs *c, uint32_t location);
 uint32_t costs_own(const struct costs *c, uint32_t stack);
 
 /*
- * Returns the location that owns a stack: its innermost Python function; without one the garbage
- * collector's function, if it runs; else the innermost frame. 0: the stack has no frames.
+ * Returns the location that owns a stack: that of its innermost Python function; without Python, of
+ * the garbage collector's function if it is in the stack; else of the innermost frame. 0: the stack
+ * has no frames.
  */
 uint32_t costs_owner(const struct costs *c, uint32_t stack);
 
@@ -128,7 +135,7 @@ static inline void costs_sum(int64_t *sum, int64_t v)
 		*sum = v < 0 ? INT64_MIN : INT64_MAX;
 }
 
-/* Returns what shares refer to: the sum of all values, negative ones taken as positive. */
+/* Returns what a share of 100 % is: the sum of all values without their signs. */
 static inline int64_t costs_whole(const struct costs *c)
 {
 	int64_t whole;
@@ -150,22 +157,22 @@ void costs_place(const struct costs *c, uint32_t location, int32_t line, struct 
 
 /*
  * What the first sentence of a report says. A sample counts for the innermost function of the
- * user's own code, with all library code that it calls; so functions that only call others of the
- * user's don't count. If one of these functions has a tenth of all, the sentence names the one with
- * most. Else it names the library function with the highest own time, and the line that calls it
- * most.
+ * user's own code, with all library code that it calls; so a function that only calls other
+ * functions of the user doesn't count. If one of these functions has a tenth of all time, the
+ * sentence names the one with the most. Else the sentence names the library function with the
+ * highest own time, and the line that calls it most.
  */
 struct lede {
 	uint32_t location; /* location of what is named; 0: there is nothing to say */
 	int64_t value;
 	bool own; /* the named function is the user's own */
-	/* there is code of the user's own, but none of its functions has a tenth of all */
+	/* there is code of the user's own, but none of its functions has a tenth of all time */
 	bool small;
-	/* if .own: .value includes other functions of the user's that it calls, each small */
+	/* if .own: .value includes other functions of the user that .location calls, each small */
 	bool flat;
 	/*
-	 * if .own: the function also calls other functions of the user's, and their time shows in
-	 * whole percents
+	 * if .own: the function also calls other functions of the user, whose time makes a
+	 * difference in whole percents
 	 */
 	bool others;
 	uint32_t line; /* if .own: the line that has most of .value, at least half; 0: none */
@@ -176,8 +183,8 @@ struct lede {
 	 */
 	bool at_line;
 	/*
-	 * if .own: location of a function that the named function, or with .at_line the line, calls
-	 * directly, with at least a quarter of its value; 0: none
+	 * if .own: location of a function that the named function (with .at_line: the named line)
+	 * calls directly, and that has at least a quarter of the value named; 0: none
 	 */
 	uint32_t callee;
 	int64_t callee_value;
@@ -187,8 +194,8 @@ struct lede {
 	uint32_t around;     /* if .own: the framework that runs most of the user's code; 0: none */
 	int64_t around_value; /* value of what the framework itself takes */
 	/*
-	 * if .own, and the garbage collector takes more than the function: the library's line that
-	 * calls the collector; 0: none
+	 * if .own, and the garbage collector takes more than the function: the line of a library
+	 * that calls the collector; 0: none
 	 */
 	uint32_t collects;
 	int64_t collects_value;
@@ -197,17 +204,19 @@ struct lede {
 	 * such line
 	 */
 	uint32_t caller;
-	/* the garbage collector has most; then only .value, .caller and .by_function may be set */
+	/*
+	 * the collector itself has the most; then only .value, .caller and .by_function may be set
+	 */
 	bool gc;
 	/* most calls come from the function of .caller, but not from a single line */
 	bool by_function;
 };
 
 /*
- * Changes *@ret if the garbage collector takes more than @without, which is the value of *@ret's
- * function without collections. If a library's line calls the collector, *@ret keeps the user's
- * function and gets .collects, because the user's code isn't to blame; else *@ret becomes the
- * collector. 0 or -ENOMEM.
+ * Changes *@ret if the garbage collector takes more than @without, the value of the function in
+ * *@ret without garbage collection. If a library's line calls the collector, the user's code isn't
+ * to blame: *@ret keeps the user's function and gets .collects. Else *@ret becomes the collector. 0
+ * or -ENOMEM.
  */
 _must_use_ int lede_gc(const struct costs *c, const struct profile_sum *sums, size_t n,
 		       unsigned value, int64_t without, struct lede *ret);

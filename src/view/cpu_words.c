@@ -4,13 +4,13 @@
 
 #include "profile/cpu_use.h"
 
-#define LITTLE	   0.5	/* if less of one CPU was used, the report says that before all else */
+#define LITTLE	   0.5	/* if less of one CPU was used, the report says so first */
 #define HARDLY	   0.1	/* if less of one CPU was used, the report names no function */
 #define WORTH_WORD 0.05 /* a smaller share of the time isn't mentioned */
 
 /*
- * A process is named if it waited for a CPU for at least this share of its time, and this many
- * times as long as the others.
+ * A process is named if it waited for a CPU for at least STARVED of its time, and at least
+ * STARVED_TIMES as long as the other processes on average.
  */
 #define STARVED	      0.1
 #define STARVED_TIMES 2
@@ -19,7 +19,10 @@
 struct uses {
 	uint64_t wall_ms, cpu_ms; /* wall time and CPU time of all processes together */
 	unsigned processes;
-	/* how many processes have a comment; of how many of these the main thread is known */
+	/*
+	 * how many processes have a comment, and for how many of them the main thread's times are
+	 * known
+	 */
 	unsigned told, main;
 	struct cpu_use one;	/* the last process that has a comment on its CPU use */
 	struct cpu_use starved; /* the process that has waited longest for a CPU */

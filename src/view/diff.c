@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Joins the functions of two profiles by name, with their costs by blocks of time; see diff.h. */
+/*
+ * Joins the functions of two profiles by name, and collects their costs in each block of time; see
+ * diff.h.
+ */
 #include "view/diff.h"
 
 #include <math.h>
@@ -9,14 +12,14 @@
 #include "view/noise.h"
 
 #define MAX_FUNCTIONS 200000 /* the most functions that are compared; each takes 1.6 kB */
-/* how many samples, on both sides together, a function needs: fewer prove nothing */
+/* a function with fewer samples on both sides together isn't judged, since they prove nothing */
 #define MIN_SAMPLES 10
 /*
- * Native code that Python calls counts for the Python function. So a native function that keeps
- * less than this part of its total as its own cost was nearly always called by Python.
+ * The cost of native code that Python calls counts as the Python function's own. So if less than
+ * this part of a native function's total is its own, it was nearly always called by Python.
  */
 #define HARDLY 0.05
-#define FAR    5 /* a difference of so many standard errors isn't chance, in any function */
+#define FAR    5 /* a difference of so many standard errors is never taken for chance */
 /*
  * A function that ran in at most this many stretches of time can't be judged. A function that runs
  * all the time has some 20 stretches (see stretches()).
@@ -29,7 +32,7 @@ struct maker {
 	uint32_t *row_of[DIFF_SIDES]; /* for each side, by key: index of the function's row */
 	struct noise_row *self, *total;
 	struct noise noise;
-	double speed; /* logarithm of how much faster the machine was after than before */
+	double speed; /* noise_speed(): logarithm of the factor by which most costs rose */
 	struct sums sums;
 	int64_t length_ns;
 	uint64_t timed[DIFF_SIDES], samples[DIFF_SIDES];
@@ -191,8 +194,8 @@ static void fill(struct maker *m, struct diff_cost *c, const struct noise_row *r
 }
 
 /*
- * The average value of one sample, by which enough() finds how many samples a row has. In a profile
- * without times all samples of a stack are one entry, so their counted number is used.
+ * The average value of one sample. With it enough() finds how many samples a row has. In a profile
+ * without times all samples of a stack are one entry, so the recorded number of samples is used.
  */
 static double sample_value(const struct maker *m, int side)
 {
@@ -203,8 +206,8 @@ static double sample_value(const struct maker *m, int side)
 }
 
 /*
- * The average value of one sample, by the counted number of samples wherever that is known: even in
- * a profile with times, the samples of a stack within 10 ms are one entry.
+ * The average value of one sample, by the recorded number of samples if that is known. Even in a
+ * profile with times, the samples of a stack within 10 ms are one entry.
  */
 static double single_sample(const struct maker *m, int side)
 {
@@ -220,8 +223,8 @@ static bool enough(const struct maker *m, const struct noise_row *row)
 }
 
 /*
- * Did the cost change in the same direction as the share, and by more than the machine's speed
- * changes all costs?
+ * Did the cost change in the same direction as the share, and by more than a change of the
+ * machine's speed explains?
  */
 static bool is_of_the_cost(const struct diff_cost *c)
 {
@@ -238,7 +241,7 @@ static int sign(double x)
 
 /*
  * Returns 1 if the function surely became dearer relative to the others, -1 if cheaper, 0 if
- * neither is sure. A machine that is slower in one run makes all functions dearer; that is no
+ * neither is sure. If the machine is slower in one run, all functions are dearer. That isn't a
  * change of a function.
  */
 static int apart(const struct maker *m, const struct noise_row *row, const struct diff_cost *c)
@@ -259,7 +262,7 @@ static bool is_changed(const struct maker *m, const struct diff_cost *c)
 	       c->apart == sign(diff_change(c));
 }
 
-/* How many stretches of time there are in which a function takes more than its average. */
+/* In how many separate stretches of time the function takes more than its average. */
 static int stretches(const struct noise_row *row, int side)
 {
 	int n = 0;
@@ -304,7 +307,8 @@ static int judge(struct maker *m)
 		if (!enough(m, row))
 			continue;
 		/*
-		 * If self and total come from the same samples, as for a leaf, only one is judged.
+		 * If self and total come from the same samples, because the function calls none,
+		 * only self is judged.
 		 */
 		if (i >= n && !memcmp(row->in, m->self[i - n].in, sizeof(row->in)))
 			continue;

@@ -26,13 +26,13 @@ struct diff_cost {
 	bool changed;
 	/*
 	 * If .work_known: the function became dearer (1) or cheaper (-1) by more than noise,
-	 * relative to what most functions did. It may be set without .changed, if the machine's
+	 * relative to most other functions. .apart may be set without .changed, if the machine's
 	 * speed moved the cost in the other direction.
 	 */
 	int apart;
 	/*
-	 * The share of the cost differs by more than chance explains. The cost counts as unchanged
-	 * all the same, because the function ran in too few stretches of time to judge it.
+	 * The share differs by more than chance explains, but counts as unchanged, because the
+	 * function ran in too few stretches of time to judge it.
 	 */
 	bool doubtful;
 };
@@ -44,10 +44,11 @@ struct diff_row {
 	uint32_t location[DIFF_SIDES];
 	struct diff_cost of[DIFF_WHATS];
 	bool own; /* the function is of the user's own code */
-	/* native or kernel code called by Python, whose cost is part of its caller's own cost */
+	/* native or kernel code that Python calls: its cost is part of the caller's own cost */
 	bool below;
 	/*
-	 * The function that this one calls, whose change explains the change of its total; or NULL.
+	 * Name of a function that this one calls, whose change explains the change of this one's
+	 * total; or NULL.
 	 */
 	const char *passes_on;
 };
@@ -58,7 +59,7 @@ struct diff {
 	unsigned value[DIFF_SIDES];
 	/* Set by the caller before diff_make(): what each side's values are divided by, > 0. */
 	double per[DIFF_SIDES];
-	/* .per says how much work was done: in runs, or in what the user counted */
+	/* .per is an amount of work: a number of runs, or of what the user counted */
 	bool work_known;
 	double runs[DIFF_SIDES]; /* how many whole runs each side consists of; 0: not known */
 	bool per_time;		 /* .per is a wall time */
@@ -67,14 +68,14 @@ struct diff {
 	/* number of blocks of time in a side, and of functions with enough samples */
 	size_t blocks, checked;
 	double all[DIFF_SIDES]; /* the sum of all values on each side, divided by .per */
-	/* The factor by which the costs of all functions have changed alike, if .work_known. */
+	/* If .work_known: the factor by which the costs of most functions have changed alike. */
 	double speed;
 	/* share of the garbage collector on each side, 0 to 1: costs_is_gc() */
 	double gc[DIFF_SIDES];
 	struct costs costs[DIFF_SIDES];
 	/*
-	 * Changed self costs, the largest first; then changed totals, own code first; then what may
-	 * be noise.
+	 * Functions whose self cost changed, largest change first; then those whose total changed,
+	 * own code first; then those whose changes may be noise.
 	 */
 	VEC(struct diff_row)
 	rows;
@@ -88,7 +89,9 @@ void diff_fini(struct diff *d);
 double diff_change(const struct diff_cost *c);
 double diff_share_change(const struct diff_cost *c);
 
-/* The change that the verdict is about: of the cost if .work_known, else of the share. */
+/*
+ * The change on which .changed is based: that of the cost if .work_known, else that of the share.
+ */
 double diff_effect(const struct diff *d, const struct diff_cost *c);
 
 /* Finds .passes_on of the rows, which must be sorted. 0 or -errno + message. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Finds callers whose total changed only because one function that they called changed. A reader
- * who knows about that function learns nothing from them. See diff.h.
+ * who knows about that function learns nothing from its callers. See diff.h.
  */
 #include <errno.h>
 #include <math.h>
@@ -19,7 +19,7 @@ struct passing {
 	/* by key of the side: the number of the row, from 1; 0: the row isn't examined */
 	uint32_t *at[DIFF_SIDES];
 	size_t n; /* number of rows that have changed; these come first */
-	/* [i * n + j]: by how much the samples changed in which row i is a caller of row j */
+	/* [i * n + j]: the change in cost of the samples in which row i is a caller of row j */
 	double *with;
 
 	enum diff_side side;
@@ -38,7 +38,10 @@ static int take_sample(void *arg, const struct profile_sample *s)
 	return sums_add(&g->sums, &(struct sums_key){.stack = s->stack}, &value);
 }
 
-/* Returns by what a side's values are multiplied to be compared; below 0 for side A. */
+/*
+ * Returns the factor for a side's values, by which both sides become comparable. It is negative for
+ * side A, so that a sum is B less A.
+ */
 static double weight(const struct passing *g)
 {
 	double per = g->d->work_known ? g->d->per[g->side] : g->sum;
@@ -96,7 +99,10 @@ static bool is_passed_on(const struct passing *g, size_t caller, size_t below)
 	       (!rows[below].passes_on || !streq(rows[below].passes_on, rows[caller].name));
 }
 
-/* Takes the first row that explains the change: rows whose own cost changed come first. */
+/*
+ * Sets .passes_on to the first row that explains the change. Rows whose own cost changed come
+ * first.
+ */
 static void decide(struct passing *g)
 {
 	struct diff_row *rows = g->d->rows.v;

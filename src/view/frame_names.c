@@ -69,7 +69,7 @@ static bool match_file(const struct patterns *p, struct str *s, size_t n)
 	return found;
 }
 
-/* Matches the module and each package that contains it; not for regular expressions. */
+/* Matches the module and each package that contains it. Regular expressions aren't tried here. */
 static bool match_package(const struct patterns *p, const char *module)
 {
 	char part[512];

@@ -8,20 +8,20 @@
 /* The locations that one stack counts for; 0: none. */
 struct choice {
 	/*
-	 * the innermost frame of the user's code; for a nameless function, its outer one
-	 * (lede_is_part_of())
+	 * the innermost frame of the user's code; if that function has no name of its own, the
+	 * frame of the function that contains it (lede_is_part_of())
 	 */
 	uint32_t own;
 	bool named; /* .own is final: a frame further out doesn't replace it */
 	/* what the user's code called directly: a Python function, else native code */
 	uint32_t callee;
 	/*
-	 * the stack's owner: as costs_owner(), but importlib owns nothing: the code that imports
-	 * does
+	 * the stack's owner, as by costs_owner(), except that the importing code owns what
+	 * importlib does
 	 */
 	uint32_t owner;
 	uint32_t caller; /* the Python code that called .owner */
-	bool collects;	 /* what costs_is_gc() says of the stack */
+	bool collects;	 /* what costs_is_gc() returns for the stack */
 };
 
 bool lede_is_importlib(const struct costs *c, uint32_t location)
@@ -52,8 +52,8 @@ static void take_own(const struct costs *c, struct choice *choice, uint32_t fram
 }
 
 /*
- * Is @frame in a function of the user's, with a total of at least @least? If @least is set, a
- * module's top-level code doesn't count as a function that calls others.
+ * Is @frame in a function of the user, with a total of at least @least? Unless @least is 0, a
+ * module's top-level code isn't such a function.
  */
 static bool is_told(const struct costs *c, uint32_t frame, int64_t least)
 {
@@ -79,7 +79,7 @@ static void take_python(const struct costs *c, struct choice *choice, uint32_t f
 		choice->owner = frame;
 	/* a function that calls itself doesn't count as its own caller */
 	else if (!choice->caller && !is_same(c, frame, choice->owner) &&
-		 /* a frame `import NAME` has no line */
+		 /* a frame called `import NAME` has no line, so it is no caller */
 		 profile_get_location(c->p, frame)->line > 0)
 		choice->caller = frame;
 }
@@ -111,14 +111,14 @@ static struct choice choose(const struct costs *c, uint32_t stack, int64_t least
 	return choice;
 }
 
-/* Returns one key for all columns of a line. */
+/* Returns a key for a line of a function, the same for all columns of the line. */
 static uint64_t line_key(const struct costs *c, uint32_t location)
 {
 	return (uint64_t)c->keys.of[location] << 32 |
 	       (uint32_t)profile_get_location(c->p, location)->line;
 }
 
-/* The questions that sums answer. Each has a tally, which gives a location. */
+/* What is summed up. For each of these a tally finds the location with the largest sum. */
 enum { OWN, LIBRARY, AROUND, WITHOUT, LINE, CALLEE, CALLER, TALLIES };
 
 struct finder {
@@ -128,7 +128,7 @@ struct finder {
 	struct tally of[TALLIES];
 	int64_t least;	 /* a function of the user counts only if its total is at least this */
 	int64_t without; /* value of the stacks without the user's own code */
-	/* value of those stacks of the chosen function that have the garbage collector */
+	/* value of the chosen function's stacks in which the garbage collector runs */
 	int64_t collected;
 };
 
@@ -142,8 +142,8 @@ static bool is_around(const struct finder *f, const struct choice *choice)
 }
 
 /*
- * Adds to the sums of functions: the user's functions count with all that is below them, others
- * with their own time.
+ * Adds to the sums of functions. A function of the user counts with all library code that it calls,
+ * a library function only with its own time.
  */
 static int add_function(struct finder *f, const struct choice *choice, int64_t value)
 {
@@ -172,7 +172,7 @@ static bool is_of_chosen(const struct finder *f, const struct choice *choice)
 	       !(f->ret->own && is_around(f, choice));
 }
 
-/* Adds to the sums about the chosen function, but not to those of what it calls. */
+/* Adds to the sums of the chosen function's lines, or of its callers. */
 static int add_detail(struct finder *f, const struct choice *choice, int64_t value)
 {
 	uint32_t at = f->ret->own ? choice->own : choice->caller;
@@ -186,7 +186,10 @@ static int add_detail(struct finder *f, const struct choice *choice, int64_t val
 	return tally_add(&f->of[f->ret->own ? LINE : CALLER], line_key(f->c, at), at, value);
 }
 
-/* Adds to the sums of what the chosen function calls, or the line that is named instead of it. */
+/*
+ * Adds to the sums of what the chosen function calls. If a line is named instead, adds what that
+ * line calls.
+ */
 static int add_callee(struct finder *f, const struct choice *choice, int64_t value)
 {
 	const struct costs *c = f->c;
@@ -213,7 +216,7 @@ static int scan(struct finder *f, const struct profile_sum *sums, size_t n, unsi
 	return r;
 }
 
-#define OWN_LEAST 10 /* the user's code is named if it has at least this part (1/10) */
+#define OWN_LEAST 10 /* the user's code is named if it has at least 1/OWN_LEAST of all */
 
 static bool is_worth(const struct finder *f, const struct tally *t)
 {
@@ -252,8 +255,8 @@ static int scan_again(struct finder *f, const struct profile_sum *sums, size_t n
 }
 
 /*
- * If no function of the user's has enough by itself, tries functions together with those that they
- * call; then the framework that runs all of the user's code.
+ * Chooses the function to name. If no function of the user has enough by itself, tries functions
+ * together with those that they call, and then the framework that runs all of the user's code.
  */
 static int find_function(struct finder *f, const struct profile_sum *sums, size_t n, unsigned value)
 {
@@ -279,7 +282,10 @@ static bool is_close(const struct costs *c, int64_t a, int64_t b)
 	return (int)(100.0 * a / c->all + 0.5) == (int)(100.0 * b / c->all + 0.5);
 }
 
-/* Tells whether caller and library function are in one file: then the caller isn't worth naming. */
+/*
+ * Tells whether caller and library function are in the same file. Then the caller isn't worth
+ * naming.
+ */
 static bool is_same_file(const struct costs *c, uint32_t a, uint32_t b)
 {
 	uint32_t f = profile_get_location(c->p, a)->function;

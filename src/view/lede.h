@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The parts of costs_lede(), which finds the lede. */
+/* The parts of costs_lede(), which finds what a report says first. */
 #ifndef VIEW_LEDE_H
 #define VIEW_LEDE_H
 
 #include "view/costs.h"
 
 /*
- * Is @location in a function of importlib? Not in `import NAME`, which stands for all of these
- * functions.
+ * Is @location in a function of importlib? False for a frame called `import NAME`, which stands for
+ * all of these functions.
  */
 bool lede_is_importlib(const struct costs *c, uint32_t location);
 
@@ -15,8 +15,8 @@ bool lede_is_importlib(const struct costs *c, uint32_t location);
 bool lede_is_nameless(const struct costs *c, uint32_t location);
 
 /*
- * Is the nameless function of one frame written inside the function of another frame, further out?
- * Its time counts for that function, because readers look for that name and line.
+ * Is the nameless function at @nameless written inside the function at @outer? Then its time counts
+ * for that function, whose name and line readers look for.
  */
 bool lede_is_part_of(const struct costs *c, uint32_t nameless, uint32_t outer);
 
@@ -29,9 +29,9 @@ static inline bool lede_is_native(const struct costs *c, uint32_t location)
 }
 
 /*
- * The trunk: calls from the user's code into a framework that runs most of the rest of that code,
- * such as `asyncio.run(main())` and `app.run()`. The framework's own time isn't due to the line
- * that calls it.
+ * The trunk: calls from the user's code into a framework that then runs most of the rest of the
+ * user's code, such as `asyncio.run(main())` and `app.run()`. The line with such a call isn't to
+ * blame for the framework's own time.
  */
 struct trunk {
 	struct map calls; /* the calls of the trunk, by trunk_key() */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The garbage collector as the thing a report names first, and who makes it run; see costs.h. */
+/*
+ * Decides whether a report names the garbage collector first, and finds out who makes it run; see
+ * costs.h.
+ */
 #include <errno.h>
 
 #include "view/lede.h"
@@ -82,12 +85,15 @@ static int find_caller(const struct costs *c, const struct profile_sum *sums, si
 	return r;
 }
 
-/* percent of everything; a function with so much isn't a cause that is worth naming */
+/* a function with so many percent of all isn't worth naming as a cause */
 #define NEARLY_ALL 80
 
 /* A function of the user's own code that calls the collector, directly or not. */
 struct around {
-	/* value of all stacks that contain the function; of those that contain the collector too */
+	/*
+	 * value of all stacks that contain the function, and of those of them that contain the
+	 * collector
+	 */
 	int64_t sum, gc;
 	size_t last; /* number, from 1, of the last stack in which the function was found */
 	uint32_t location;

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds the calls of the user's code that only lead to the rest of that code; see lede.h. */
+/* Finds the calls in the user's code that only lead to the rest of the user's code; see lede.h. */
 #include "view/lede.h"
 
-/* how many calls of a stack are examined, from the outermost: frameworks are called there */
-#define CALLS	  16
-#define PASSED_ON 10 /* at least a tenth (1/10) of all must go on to more of the user's code */
-#define TRUNK	  80 /* percent of all stacks with the user's code that the trunk has at least */
+/* how many calls of a stack are examined, the outermost first, since these call frameworks */
+#define CALLS 16
+/* a call of the trunk leads to more of the user's code in 1/PASSED_ON of all, or more */
+#define PASSED_ON 10
+/* the trunk is in at least so many percent of the stacks with the user's code */
+#define TRUNK 80
 
-/* The calls from the user's code to other code in one stack, each of them once. */
+/* One stack's calls from the user's code to other code, each of them once. */
 struct calls {
 	uint64_t passed[CALLS]; /* calls within which more of the user's code runs */
 	size_t n;

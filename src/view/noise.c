@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A permutation test whose yardstick is the maximum over all functions (single-step max-T by
- * Westfall and Young): if nothing changed, the two runs' costs in a block of time are exchangeable.
- * Differences between runs that no block can show are allowed for by a fixed amount;
- * docs/decisions/0013.
+ * Westfall and Young). It works because, if nothing changed, the two runs' costs in a block of time
+ * are exchangeable. Blocks can't show some differences between runs. For these a fixed amount is
+ * allowed; docs/decisions/0013.
  */
 #include "view/noise.h"
 
@@ -14,13 +14,14 @@
 
 #define REPLICATES 1000 /* how often blocks of time are swapped */
 #define LEVEL	   0.03 /* chance that any function is flagged although nothing has changed */
-/* functions with at least this share of all have half of that chance for themselves */
-#define LARGE  0.05
-#define LARGER 1.1 /* a row that explains another one has at least this many times its share */
-#define WIDTHS 3   /* number of block widths: one, two and four blocks */
+/* functions with at least this share of all get half of LEVEL, all others the other half */
+#define LARGE 0.05
+/* a row explains another one only if its share is at least this many times as large */
+#define LARGER 1.1
+#define WIDTHS 3 /* number of block widths: one, two and four blocks */
 /*
- * How much two runs differ by chance: as if each had RUN_SAMPLES independent samples. Large
- * functions differ as if p (1 - p) of their share p were at most RUN_MOST.
+ * How much two runs differ by chance: as if each had RUN_SAMPLES independent samples. For a
+ * function with share p of all, p (1 - p) counts as RUN_MOST at most.
  */
 #define RUN_SAMPLES 2000
 #define RUN_MOST    0.08
@@ -29,9 +30,9 @@
 typedef double block_errors[2][NOISE_BLOCKS];
 
 /*
- * One difference of a row, of values or of shares. A large row has a second test of each, without
- * the part that a larger row's change explains: if a caller runs more often, so does all that it
- * calls.
+ * One difference of a row, of its values or of its shares. A large row has a second test of each,
+ * without the part that a larger row's change explains. For example, if a caller runs more often,
+ * so does all that it calls.
  */
 struct test {
 	size_t row, with;
@@ -50,9 +51,9 @@ struct state {
 	double by_width[2][WIDTHS];
 	double sign[NOISE_BLOCKS][REPLICATES]; /* -1: this repetition swaps this block; else 1 */
 	/*
-	 * For each replicate, the largest error of all differences, in standard errors; separately
-	 * for small and large functions. Small functions are many and have few samples, so their
-	 * tails are longer.
+	 * For each replicate: the largest error of all differences, in standard errors. Small and
+	 * large functions are separate, because small ones are many and have few samples, so that
+	 * large errors are more frequent.
 	 */
 	double largest[2][REPLICATES];
 };
@@ -77,7 +78,7 @@ static double change(const struct noise *n, bool as_share, const double sum[2], 
 	return measure(n, as_share, 1, sum[1], all[1]) - measure(n, as_share, 0, sum[0], all[0]);
 }
 
-/* Finds the error that each block contributes to what is measured of its side. */
+/* Finds the error that each block contributes to the value or share of its side. */
 static void find_errors(const struct noise *n, const struct noise_row *row, bool as_share,
 			block_errors e)
 {
@@ -105,8 +106,9 @@ static double product(block_errors a, block_errors b)
 }
 
 /*
- * The variance of the difference, if blocks of @width are independent. What both runs do at the
- * same time, such as at their start, isn't chance, so only the difference of the two sides counts.
+ * The variance of the difference, if blocks of @width are independent. Only the difference of the
+ * two sides counts, because what both runs do at the same time, such as at their start, isn't
+ * chance.
  */
 static double variance(block_errors e, int width)
 {
@@ -122,7 +124,7 @@ static double variance(block_errors e, int width)
 	return sum * blocks / (blocks - 1);
 }
 
-/* Returns the variance without times, which holds if samples are independent. */
+/* Returns the variance for profiles without times. It holds if samples are independent. */
 static double variance_of_samples(const struct noise *n, const struct noise_row *row, bool as_share)
 {
 	double sum = 0;
@@ -155,8 +157,9 @@ static double phases(block_errors e, double v)
 }
 
 /*
- * Estimates the excess of longer blocks from all functions together, and raises .inflate to it.
- * That is less rough, because phases of the program have the same length in all its functions.
+ * Estimates the excess of longer blocks from all functions together, and raises .inflate to at
+ * least that. This estimate is less rough, because phases of the program have the same length in
+ * all its functions.
  */
 static void allow_for_phases(struct state *s)
 {
@@ -169,7 +172,10 @@ static void allow_for_phases(struct state *s)
 	}
 }
 
-/* Swaps blocks: if nothing has changed, the differences that result are those of chance. */
+/*
+ * Swaps blocks in each replicate. If nothing has changed, the resulting differences are as large as
+ * chance makes them.
+ */
 static void swap_blocks(struct state *s, const struct test *t, block_errors e)
 {
 	double error[REPLICATES] = {}, *largest = s->largest[t->large];
@@ -212,8 +218,8 @@ static void add_row(struct state *s, size_t row, bool as_share)
 
 /*
  * Tests a row without the part of its errors that another row's errors explain. The other row is
- * the one that explains most of them, more than half. It must be larger than the row: a nearly
- * equal row would explain any change.
+ * the one that explains most of the errors, and more than half of them. It must be larger than the
+ * row, because a nearly equal row would explain any change.
  */
 static void add_explained(struct state *s, size_t row, bool as_share, const size_t *large, size_t n)
 {
@@ -298,12 +304,15 @@ static int compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Finds how many standard errors chance explains, for small and for large functions. */
+/*
+ * Finds how many standard errors chance can explain, for small (c[0]) and for large functions
+ * (c[1]).
+ */
 static void yardsticks(struct state *s, double c[2])
 {
 	/*
-	 * If samples are independent, this is the largest of m normal numbers; the tail of each is
-	 * exp(-c*c/2).
+	 * If samples are independent, this is the quantile of the largest of m normal numbers. The
+	 * chance that one of them exceeds c is about exp(-c*c/2).
 	 */
 	if (!is_timed(s->n)) {
 		c[0] = c[1] = sqrt(2 * log(2 * (double)s->n_tests / LEVEL));
@@ -337,9 +346,9 @@ static double between_runs(const struct noise *n, const struct test *t)
 }
 
 /*
- * The size of a difference. Say that a caller changed, and that a row which it calls costs the same
- * as before. Once the caller's change is subtracted, that row differs too. So at most the row's
- * whole difference counts, and none if the two differences have different signs.
+ * The size of a difference. If a caller changed, and a row that it calls costs the same as before,
+ * then that row differs too once the caller's change is subtracted. So at most the row's whole
+ * difference counts, and none if the two differences have different signs.
  */
 static double size(const struct noise *n, const struct test *t)
 {
@@ -363,8 +372,8 @@ static void judge(struct state *s, const double c[2])
 			row->value_changed = true;
 	}
 	/*
-	 * How much of the time a program runs also depends on other programs, and moves all its
-	 * functions alike. So a changed rate counts only if the share changed too.
+	 * For how much of the time a program runs also depends on other programs, and changes all
+	 * its functions alike. So a changed cost per time counts only if the share changed too.
 	 */
 	for (size_t i = 0; s->n->per_time && i < s->n->n; i++)
 		s->n->rows[i].value_changed &= s->n->rows[i].share_changed;

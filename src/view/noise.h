@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Decides which of many differences are more than noise; see diff.h. It takes numbers and sets
- * verdicts.
+ * Decides which of many differences are more than noise; see diff.h.
  */
 #ifndef VIEW_NOISE_H
 #define VIEW_NOISE_H
@@ -9,7 +8,7 @@
 #include "base/util.h"
 
 #define NOISE_BLOCKS 48	  /* how many blocks of time a profile is divided into */
-#define NOISE_SPEED  0.03 /* by which part the machine's speed differs between two runs */
+#define NOISE_SPEED  0.03 /* the machine's speed may differ by this part between two runs */
 
 /* What one function costs in each block of time of both profiles. */
 struct noise_row {
@@ -30,16 +29,18 @@ struct noise {
 	double sample[2]; /* average value of a sample on each side */
 	bool shares_only;
 	/*
-	 * not 0 if there are no times: the value of one sample; samples count as independent then
+	 * the value of one sample if there are no times, else 0; without times samples count as
+	 * independent
 	 */
 	double poisson[2];
 };
 
 /*
- * The variance between two sides, with so many merged runs of one program, of a function that has
- * this share of all. It stands for what blocks of time can't show: addresses, hash seeds, the
- * machine. A further merged run lowers it only as much as half an independent run would. So merging
- * runs not only finds more changes, it also marks fewer by chance.
+ * The variance of the difference between two sides, for a function that has @share of all; each
+ * side has @runs merged runs of a program. It stands for what blocks of time can't show: addresses,
+ * hash seeds, the machine. A further merged run lowers the variance only as much as half an
+ * independent run would. So after merging runs more changes are found, and fewer are found only by
+ * chance.
  */
 double noise_between_runs(double share, const double runs[static 2]);
 
@@ -50,8 +51,8 @@ double noise_between_runs(double share, const double runs[static 2]);
 double noise_speed(const struct noise *n, const struct noise_row *own, size_t n_own);
 
 /*
- * Returns 1 if the cost surely rose by more than @speed, or the function is new; -1 if by less, or
- * it is gone; 0 if neither is sure.
+ * Returns 1 if the cost surely rose by more than @speed, or the function is new; -1 if the cost
+ * surely rose by less or fell, or the function is gone; 0 if neither is sure.
  */
 int noise_apart(const struct noise *n, const struct noise_row *row, double speed);
 

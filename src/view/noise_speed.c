@@ -6,13 +6,14 @@
 #include <math.h>
 #include "view/noise.h"
 
-#define SURE   2.5  /* how many standard errors make sure of a change */
-#define SOME   0.01 /* part of the cost of all functions; a function with less says little */
+#define SURE   2.5  /* a change of so many standard errors is sure */
+#define SOME   0.01 /* a function with less than this part of all costs isn't used */
 #define ENOUGH 50   /* how many samples a function needs on each side */
-#define MOST   100  /* the most functions that can have SOME of all */
+#define MOST   100  /* the most functions that can have SOME of all costs each */
 /*
- * How much more a larger change of speed is doubted. Twice the speed counts as much as one function
- * that surely changed by itself: where two functions of four cost twice as much, the others decide.
+ * How much a larger change of speed is doubted. Doubt in twice the speed weighs as much as one
+ * function that surely changed by itself. So where two of four functions cost twice as much, the
+ * other two decide.
  */
 #define DOUBT 4.0
 
@@ -39,9 +40,9 @@ static bool tells(const struct noise *n, const struct noise_row *row)
 }
 
 /*
- * How badly a speed fits: the distance to each function's change, and to no change of speed, since
- * machines are mostly alike. The distance is limited to SURE, so that functions that changed by
- * themselves weigh little.
+ * Returns how badly a speed fits: the sum of its distances to each function's change and to no
+ * change of speed, since machines are mostly alike. Each distance is limited to SURE, so that
+ * functions that changed by themselves weigh little.
  */
 static double against(double speed, const double *changes, const double *se, size_t n)
 {

@@ -60,7 +60,10 @@ static bool match_labels(const struct select *s, uint32_t labels)
 	return true;
 }
 
-/* Is the state of a label set among those that are shown? "other" stands for all such states. */
+/*
+ * Is the state of a label set among those that are shown? "other" stands for all states "other:
+ * ...".
+ */
 static bool match_states(const struct select *s, uint32_t labels)
 {
 	const char *state = profile_label_text(s->p, labels, "state");
@@ -140,8 +143,8 @@ static bool any(const struct select *s, const uint32_t *stack, size_t n, uint8_t
 }
 
 /*
- * Is the innermost frame, or the innermost Python frame, in one of the modules? Native code called
- * by Python counts as that module's too.
+ * Is the innermost frame, or the innermost Python frame, in one of the modules? So native code that
+ * Python calls counts for its own module and for the Python module.
  */
 static bool in_modules(const struct select *s, const uint32_t *stack, size_t n)
 {

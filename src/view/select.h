@@ -31,7 +31,7 @@ struct select {
 _must_use_ int select_init(struct select *s, struct profile *p, const struct view_options *o);
 void select_fini(struct select *s);
 
-/* Tells whether the frames of this stack (leaf first) allow a sample with it to be shown. */
+/* Tells whether a sample with this stack may be shown, by its frames (leaf first). */
 bool select_stack(const struct select *s, const uint32_t *stack, size_t n);
 
 /* Tells whether this frame is shown in a stack that is shown. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds the largest of several sums; see tally.h. */
+/* Adds up sums by key and remembers the largest; see tally.h. */
 #include "view/tally.h"
 
 #include <errno.h>

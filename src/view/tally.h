@@ -8,7 +8,7 @@
 struct tally {
 	struct map of;	   /* key -> sum, as int64_t */
 	int64_t most;	   /* the largest sum */
-	uint32_t location; /* what was last added to it */
+	uint32_t location; /* location with which the largest sum last grew */
 };
 
 static inline void tally_init(struct tally *t)

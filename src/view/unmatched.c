@@ -13,7 +13,10 @@
 enum domain { OF_FRAMES, OF_MODULES, OF_PROCESSES, OF_THREADS, OF_LABELS, OF_KINDS };
 
 struct unmatched_one {
-	/* which of the user's choices it is, and its pattern; that of a label has the key in it */
+	/*
+	 * the choice to which the user's pattern belongs ("hide"), and the pattern; a label's
+	 * begins with its key
+	 */
 	const char *choice, *text;
 	enum domain of;
 	struct patterns pattern; /* only this one of the user's patterns */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Patterns that match nothing in a profile. They are most likely typing errors, and the result
- * would look like an answer. The message also gives the nearest names.
+ * Finds patterns that match nothing in a profile. Most likely such a pattern is mistyped, but its
+ * empty result would look like an answer. The message also gives the nearest names.
  */
 #ifndef VIEW_UNMATCHED_H
 #define VIEW_UNMATCHED_H

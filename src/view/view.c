@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Makes a profile of that part of another one which is shown; see view.h. */
+/* Makes a profile of the part of another profile that is shown; see view.h. */
 #include "view/view.h"
 
 #include "base/cleanup.h"
@@ -14,9 +14,10 @@
 #define NOT_SHOWN UINT32_MAX
 
 /*
- * How many bytes a profile of @n bytes may take when its stacks are inverted; real profiles take
- * two or three times @n. Stacks share their root ends, but not their leaf ends, which become the
- * root ends: n nested calls, each with own time, are n frames, and n * n / 2 frames when inverted.
+ * How many bytes a profile of @n bytes may take when its stacks are inverted. Real profiles take
+ * two or three times @n. But stacks share their outer frames, which become the inner ones and
+ * aren't shared any more: n nested calls, each with own time, are n frames, and n * n / 2 frames
+ * when inverted.
  */
 #define INVERTED_BUDGET(n) ((64ull << 20) + 16 * (n))
 
@@ -30,7 +31,7 @@ struct viewer {
 	uint32_t *stacks;
 	/* location in .from -> location in .to without .outer; 0: not made yet */
 	uint32_t *parts;
-	bool reframed;	/* some stack has other frames than before */
+	bool reframed;	/* some stack of .to has other frames than in .from */
 	size_t budget;	/* how many bytes .to may take */
 	uint64_t timed; /* number of samples that have a time */
 	struct view_totals totals;
@@ -83,7 +84,7 @@ static uint32_t module_function(struct viewer *v, uint32_t id)
 	return profile_function(v->to, &f);
 }
 
-/* Returns a frame as the chosen grain shows it, without .outer. */
+/* Returns a frame as @v's grain shows it (a line, a function or a module), without .outer. */
 static struct profile_location coarser(struct viewer *v, uint32_t id)
 {
 	struct profile_location l = *profile_get_location(v->from, id);
@@ -97,7 +98,7 @@ static struct profile_location coarser(struct viewer *v, uint32_t id)
 	if (v->o->grain == VIEW_AS_IS)
 		return l;
 	l.column = l.end_line = l.end_column = 0;
-	/* A frame without a name keeps its address, which alone says what it is. */
+	/* A frame without a name keeps its address, since nothing else says what it is. */
 	if (l.function)
 		l.address = 0;
 	if (v->o->grain != VIEW_LINES)
@@ -106,8 +107,8 @@ static struct profile_location coarser(struct viewer *v, uint32_t id)
 }
 
 /*
- * Converts a frame. An inlined function stays inlined if the function that contains it still
- * follows. @outer_from, @outer_to: the frame outside of this one, in both profiles.
+ * Converts a frame. An inlined function stays inlined if the function that contains it is still the
+ * next frame. @outer_from, @outer_to: ids of the next outer frame in .from and in .to.
  */
 static uint32_t reframe(struct viewer *v, uint32_t id, uint32_t outer_from, uint32_t outer_to)
 {
@@ -140,7 +141,7 @@ static enum frame_kind kind_of(const struct viewer *v, uint32_t id)
 	return profile_get_mapping(v->from, profile_get_location(v->from, id)->mapping)->kind;
 }
 
-/* Returns the index, leaf first, from which on native frames are left out. */
+/* Returns from which index of @stack on (leaf first) native frames are left out. */
 static size_t native_from(const struct viewer *v, const uint32_t *stack, size_t n)
 {
 	size_t i = 0;
@@ -153,7 +154,7 @@ static size_t native_from(const struct viewer *v, const uint32_t *stack, size_t 
 }
 
 /*
- * Is it a native frame that is left out? Marks stay, since they say why frames are missing. The
+ * May the frame be left out as a native one? Marks stay, since they say why frames are missing. The
  * garbage collector's frames stay too, unless no native frames are shown at all.
  */
 static bool is_native(const struct viewer *v, uint32_t id)
@@ -164,7 +165,10 @@ static bool is_native(const struct viewer *v, uint32_t id)
 	       (kind != KIND_GC || v->o->native == VIEW_NATIVE_NONE);
 }
 
-/* Converts the frames that stay, from the root on, so that the outer frame's id is known. */
+/*
+ * Converts the frames that stay. Begins with the outermost, so that the next outer frame's id is
+ * known.
+ */
 static uint32_t reframed_stack(struct viewer *v, const uint32_t *from, size_t n)
 {
 	_cleanup_free_ uint32_t *to = calloc(n + 1, sizeof(*to));
@@ -267,7 +271,8 @@ static void cut_times(struct viewer *v)
 }
 
 /*
- * Keeps the scripts' files: modules are named relative to them, even if none of their frames stay.
+ * Adds the scripts' files to .to even if none of their frames stay, because modules are named
+ * relative to them.
  */
 static int keep_scripts(struct viewer *v)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What is shown of a profile: the filter words that every command has. A view is a profile again,
- * so every writer can write it. The options are in cli/options/view_options.h.
+ * Chooses what is shown of a profile, by the filter options that every command has. The result is a
+ * profile again, so every writer can write it. The options are in cli/options/view_options.h.
  */
 #ifndef VIEW_VIEW_H
 #define VIEW_VIEW_H
@@ -12,21 +12,21 @@
 enum view_grain { VIEW_AS_IS, VIEW_LINES, VIEW_FUNCTIONS, VIEW_MODULES };
 
 /*
- * Which native frames are shown, as NATIVE_MODE_* of abi/unwind.h; LEAF: only those below the
- * innermost Python function.
+ * Which native frames are shown, as NATIVE_MODE_* of abi/unwind.h. LEAF: only those that the
+ * innermost Python function calls.
  */
 enum view_native { VIEW_NATIVE_FULL, VIEW_NATIVE_LEAF, VIEW_NATIVE_NONE };
 
 /* What of a profile is shown. All zero shows everything. Texts are borrowed, and were checked. */
 struct view_options {
 	/*
-	 * Which samples. Of each kind of filter any pattern may match; all kinds of filters given
-	 * must match.
+	 * Which samples are shown. If several kinds of filters are given, all kinds must match. Of
+	 * each kind one matching pattern is enough.
 	 */
 	pattern_texts processes, threads; /* patterns for names or ids of processes and threads */
 	/*
-	 * Module of the innermost frame, or of the innermost Python frame: libz.so.1; json, which
-	 * includes json.decoder.
+	 * Patterns for the module of the innermost frame or of the innermost Python frame:
+	 * libz.so.1; json, which includes json.decoder.
 	 */
 	pattern_texts modules;
 	/* kinds of samples (view_stack_kind()) that are shown, as bits 1 << KIND_*; 0: all */
@@ -55,9 +55,9 @@ struct view_options {
 void view_options_fini(struct view_options *o);
 
 /*
- * Writes to @p's comments which packages are the user's own: those of .mine; and, if frames are to
- * be left out, those that the stacks show to have been started. To be called before view_apply().
- * Returns NULL, or an entry of .mine that contains no file.
+ * Writes to @p's comments which packages are the user's own: those of .mine, and those that the
+ * stacks show to have been started, if frames are to be left out. Call it before view_apply().
+ * Returns NULL, or an entry of .mine in which no file of @p is.
  */
 const char *view_mine(const struct view_options *o, struct profile *p);
 
@@ -66,7 +66,7 @@ bool view_wanted(const struct view_options *o);
 
 /*
  * Does @o choose samples by their stacks or labels, and not only whole threads or a part of the
- * time? Then what is left of a thread isn't all that it did.
+ * time? Then the samples that are left of a thread aren't all that the thread did.
  */
 bool view_is_partial(const struct view_options *o);
 
@@ -77,31 +77,35 @@ struct view_totals {
 };
 
 /*
- * Replaces *p by the part of it that @o shows, and frees the old one, even if all is shown. Stores
- * in *ret (may be NULL) how much that is. With --since and --until, start and duration are those of
- * the view. 0; on errors *p is unchanged: -EINVAL + message (such as: the profile has no times);
- * -E2BIG + message: .invert needs far more memory than for a real profile; -ENOMEM + message.
+ * Replaces *p by the part of it that @o shows, and frees the old profile, even if all is shown.
+ * Stores in *ret (may be NULL) how much is shown. With --since and --until, the new profile's start
+ * and duration are those of that time. 0; on errors *p is unchanged: -EINVAL + message (such as:
+ * the profile has no times); -E2BIG + message: .invert would need far more memory than real
+ * profiles do; -ENOMEM + message.
  */
 _must_use_ int view_apply(struct profile **p, const struct view_options *o,
 			  struct view_totals *ret);
 
 /*
  * Replaces each stack by one frame that says whose the sample is: the name of its process or thread
- * (without ids, which differ from run to run), or the value of label @by; "[no cgroup]" if it has
- * none. *p is replaced as by view_apply(). 0; -EINVAL + message if no sample has that label;
- * -ENOMEM + message.
+ * (without ids, which differ from run to run), or the value of label @by; "[no cgroup]" if the
+ * sample has none. *p is replaced as by view_apply(). 0; -EINVAL + message if no sample has that
+ * label; -ENOMEM + message.
  */
 _must_use_ int view_by(struct profile **p, const char *by);
 
 /*
- * The kind that a sample counts for. If the garbage collector is anywhere in the stack, it is the
- * collector's, because all that it calls is its doing, finalizers too. Else it is that of the
- * innermost frame. @stack: @n > 0 frames, leaf first or (@inverted) last.
+ * Returns the kind that a sample counts for. That is the garbage collector's if it is anywhere in
+ * the stack, because all that it calls is its doing, finalizers too. Else it is the innermost
+ * frame's. @stack: @n > 0 frames, leaf first or (@inverted) last.
  */
 enum frame_kind view_stack_kind(const struct profile *p, const uint32_t *stack, size_t n,
 				bool inverted);
 
-/* The word for a kind, such as "python"; and the kind of a word: -EINVAL + message. */
+/*
+ * Return the word for a kind, such as "python", and the kind for a word (-EINVAL + message: no such
+ * word).
+ */
 const char *view_kind_word(enum frame_kind kind);
 _must_use_ int view_kind_by_word(const char *word);
 

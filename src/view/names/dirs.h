@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Directories of a profile's processes. Paths are cut after them, to show which module they are. */
+/*
+ * Directories of a profile's processes. A file's path is shown without them, so that it says which
+ * module the file is.
+ */
 #ifndef VIEW_NAMES_DIRS_H
 #define VIEW_NAMES_DIRS_H
 
@@ -26,7 +29,10 @@ void dirs_fini(struct dirs *d);
  */
 _must_use_ int dirs_of_processes(struct dirs *d, struct profile *p);
 
-/* Appends to @ret those of @files that are scripts: a process has the file's name. 0 or -ENOMEM. */
+/*
+ * Appends to @ret those of @files that are scripts, because a process has the file's name. 0 or
+ * -ENOMEM.
+ */
 _must_use_ int dirs_scripts(struct profile *p, const dirs_files *files, dirs_files *ret);
 
 /* Adds the directories of the scripts among @files. 0 or -ENOMEM. */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Guesses the language of a native function from its symbol, which is all that a recording keeps of
- * it (docs/format.md).
+ * Guesses the language of a native function from its symbol. A recording has nothing else to tell
+ * it by (docs/format.md).
  */
 #include "view/names/names.h"
 
 /*
- * C++ names begin with _Z (Itanium C++ ABI, section 5.1.2). Rust's older names do too, and end with
- * a hash.
+ * C++ names begin with _Z (Itanium C++ ABI, section 5.1.2). Rust's older names begin so too, but
+ * end with a hash.
  */
 static bool is_old_rust(const char *symbol)
 {
@@ -21,8 +21,8 @@ static bool is_old_rust(const char *symbol)
 }
 
 /*
- * Is it a suffix of GCC's copies of a function for several processors: f.avx2.0, f.arch_haswell,
- * f.resolver?
+ * GCC makes copies of a function for several processors: f.avx2.0, f.arch_haswell, f.resolver. Is
+ * this the suffix of such a copy?
  */
 static bool is_clone(const char *suffix)
 {
@@ -56,6 +56,6 @@ const char *render_language(const char *name, const char *symbol)
 		return "Rust";
 	if (str_starts(symbol, "_Z"))
 		return "C++";
-	/* If the names differ, the part after the dot was a compiler's mark: f.cold, f.part.0. */
+	/* If the names differ, a part that the compiler had added was cut off: f.cold, f.part.0. */
 	return streq(name, symbol) && is_go(symbol) ? "Go" : "C";
 }

@@ -13,19 +13,20 @@
 #include "view/names/rank.h"
 
 /*
- * The name of a function's file, and its module; .file and .from point into the profile's string.
+ * The names of a file and of its module. .file and .from point into the profile's string.
  */
 struct name {
 	const char *file;
-	const char *from; /* the path, from where the module's name begins in it */
+	const char *from; /* the part of the path that begins where the module's name does */
 	char *module;	  /* name of the module, owned */
 	enum render_origin origin;
-	bool library; /* the file is in a directory of libraries, whosever they are */
+	/* the file is in a directory of libraries, even if the library is the user's own */
+	bool library;
 };
 
 struct render_names {
 	struct profile *p;
-	/* by string id: names of the file; filled only for strings that are file names */
+	/* by string id; filled only for strings that are names of files */
 	struct name *of_string;
 	size_t n;
 };
@@ -58,8 +59,8 @@ static struct name shorten(const struct origin *o, uint32_t file, const struct d
 }
 
 /*
- * Returns the member of @name that must differ between files: that of the module if @module, else
- * that of the file.
+ * Returns the text of @name that must differ between files: if @module, that which gives the
+ * module's name, else that of the file.
  */
 static const char **text_of(struct name *name, bool module)
 {
@@ -67,8 +68,8 @@ static const char **text_of(struct name *name, bool module)
 }
 
 /*
- * The text to use if two files came out equal. A library's module keeps its name wherever it is
- * installed, as in two Pythons or two virtual environments.
+ * The text to use if two files came out equal. The module of a library keeps its name, since a
+ * library may be installed twice, in two Pythons or two virtual environments.
  */
 static const char *longer(const struct render_names *names, uint32_t file, bool module)
 {
@@ -80,8 +81,9 @@ static const char *longer(const struct render_names *names, uint32_t file, bool 
 }
 
 /*
- * One round: gives the longer text to all files that came out equal. Returns how many were changed,
- * or -ENOMEM. Rounds end, because each text is lengthened once and full paths differ.
+ * Does one round: gives the longer text to all files that came out equal. Returns how many were
+ * changed, or -ENOMEM. The rounds come to an end, because each text is lengthened only once and
+ * full paths differ.
  */
 static int separate(struct render_names *names, const dirs_files *files, bool module)
 {
@@ -121,8 +123,8 @@ static int separate_all(struct render_names *names, const dirs_files *files, boo
 }
 
 /*
- * Appends "json/decoder.py" as Python imports it: "json.decoder". A path that begins with / or ../
- * doesn't show packages, so only its last part is used.
+ * Appends the name by which Python imports a file: "json.decoder" for "json/decoder.py". A path
+ * that begins with / or ../ doesn't show packages, so only its last part is used.
  */
 static void add_module_of_file(const char *file, struct str *b)
 {
@@ -253,8 +255,8 @@ const char *render_names_file(const struct render_names *n, uint32_t function)
 }
 
 /*
- * The string of the file that gives the module: code without a file belongs to the module that it
- * runs in.
+ * The string of the file whose module a function belongs to. Code without a file belongs to the
+ * module that it runs in.
  */
 static uint32_t file_of_module(const struct profile_function *f)
 {
@@ -285,9 +287,9 @@ const char *render_names_mapping(const struct render_names *n, uint32_t mapping)
 
 /*
  * Returns an address as addr2line takes it. krait stores such addresses. Other tools store
- * addresses in the process's memory, which the mapping converts; the result is right for most
- * files. Such a mapping is recognized by .start - .offset, which no file's own addresses make as
- * large as 4 GiB.
+ * addresses in the process's memory. These are converted by their mapping, which is right for most
+ * files. A mapping with such addresses is recognized by .start - .offset, which is 4 GiB or more
+ * only then.
  */
 static uint64_t address_in_file(const struct profile_mapping *m, uint64_t address)
 {
@@ -315,7 +317,7 @@ void render_names_function(const struct render_names *n, uint32_t location, stru
 	}
 }
 
-/* Tells whether the function stands for its whole mapping, whose name it has. */
+/* Tells whether the function stands for its whole mapping: then it has the mapping's name. */
 static bool is_name(const struct render_names *n, uint32_t function, const char *mapping)
 {
 	return streq(profile_get_string(n->p, profile_get_function(n->p, function)->name), mapping);

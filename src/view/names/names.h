@@ -7,9 +7,9 @@
 #include "profile/profile.h"
 
 /*
- * How a frame is written as text: "qualname (file:line)". Files are cut after the longest of
- * site-packages/, lib/pythonX.Y/ and the process's directory, unless two files would become equal.
- * A names object holds these decisions for one profile.
+ * How frames of a profile are written as text: "qualname (file:line)". Of a file's path, only what
+ * follows site-packages/, lib/pythonX.Y/ or the process's directory is shown (whichever is
+ * longest), unless two files would become equal.
  */
 struct render_names;
 /*
@@ -24,8 +24,8 @@ const char *render_names_file(const struct render_names *n, uint32_t function);
 
 /*
  * The module of a function's file, as Python imports it: "json.decoder". For files of the project
- * it is relative to the script's directory. Two files of the project have different modules; two
- * copies of a library's file have the same module. "": the function has no file.
+ * the name is relative to the script's directory. Two files of the project have different modules;
+ * two copies of a library's file have the same module. "": the function has no file.
  */
 const char *render_names_module(const struct render_names *n, uint32_t function);
 
@@ -37,7 +37,7 @@ enum render_origin { ORIGIN_OWN, ORIGIN_PACKAGE, ORIGIN_STDLIB };
 enum render_origin render_names_origin(const struct render_names *n, uint32_t function);
 
 /*
- * A notebook shows "/tmp/ipykernel_7/In [3]" as In [3]. Returns the length of the part before that;
+ * A notebook shows "/tmp/ipykernel_7/In [3]" as In [3]. Returns the length of the part before "In";
  * 0: @path is another kind of file.
  */
 size_t render_after_kernel(const char *path);
@@ -47,8 +47,7 @@ const char *render_names_mapping(const struct render_names *n, uint32_t mapping)
 
 /*
  * Appends the name of a location's function, without file: "qualname", "symbol", or
- * "[libz.so.1+0x1234]" if there is no symbol. addr2line and objdump accept that address, as far as
- * the recording has it.
+ * "[libz.so.1+0x1234]" if there is no symbol. addr2line and objdump accept that address.
  */
 void render_names_function(const struct render_names *n, uint32_t location, struct str *b);
 
@@ -59,8 +58,8 @@ void render_names_function(const struct render_names *n, uint32_t location, stru
 const char *render_language(const char *name, const char *symbol);
 
 /*
- * Appends a location as the text of a frame: "qualname (file:line)", "symbol (libz.so.1)"; marks
- * unchanged.
+ * Appends a location as the text of a frame: "qualname (file:line)", "symbol (libz.so.1)". A mark
+ * (a frame in brackets for what isn't known) is appended as it is.
  */
 void render_names_frame(const struct render_names *n, uint32_t location, struct str *b);
 

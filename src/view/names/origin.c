@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Decides by the path of a file whose code is in it; see origin.h. */
+/* Decides by a file's path whose code the file has; see origin.h. */
 #include "view/names/origin.h"
 
 #include "base/cleanup.h"
 #include "base/text/str.h"
 
-/* Returns the length of @path up to and with its last "/NAME/", or 0. */
+/* Returns the length of @path up to and including its last "/NAME/", or 0. */
 static size_t after_directory(const char *path, const char *name)
 {
 	size_t n = strlen(name), cut = 0;
@@ -82,7 +82,7 @@ const char *origin_below_archive(const char *file)
 	return file;
 }
 
-/* Tells whether the file may be a console script, as pip makes it. */
+/* Tells whether the file may be a console script, such as pip writes. */
 static bool may_be_launcher(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -99,10 +99,10 @@ static bool may_be_launcher(const char *path)
 	return false;
 }
 
-/* Tells whether a console script calls the program in this function. */
+/* Tells whether a console script calls the program from a function of this name. */
 static bool is_start(const char *function)
 {
-	/* scripts of setuptools have importlib_load_entry_point */
+	/* in scripts of setuptools it is importlib_load_entry_point */
 	return streq(function, "<module>") || streq(function, "importlib_load_entry_point");
 }
 
@@ -142,7 +142,7 @@ static int find_packages(struct origin *o)
 	return r;
 }
 
-/* Is one of @names the package, or is either of the two inside the other? */
+/* Is one of @names the package, or inside the package, or a package that contains it? */
 static bool has_name(const char *names, const struct origin_package *package)
 {
 	for (const char *s = names; *s; s += *s == ' ') {
@@ -169,7 +169,10 @@ static int add_names(struct origin *o, const char *names)
 	return r;
 }
 
-/* Finds packages that were installed together with one of the user's: these are the user's too. */
+/*
+ * Finds packages that were installed together with one of the user's packages: they are the user's
+ * too.
+ */
 static int find_together(struct origin *o)
 {
 	size_t n = o->packages.n;
@@ -286,8 +289,8 @@ enum render_origin origin_of(const struct origin *o, uint32_t file, size_t own)
 	if (o->launcher[file])
 		return ORIGIN_PACKAGE;
 	/*
-	 * A virtual environment is often inside the project, so the longest cut of the path
-	 * decides.
+	 * A virtual environment is often inside the project, so the longest of these parts of the
+	 * path decides.
 	 */
 	if (!library || library != cut || is_theirs(o, path + cut, !site))
 		return ORIGIN_OWN;

@@ -11,7 +11,7 @@
 #include "view/names/names.h"
 
 /*
- * Where the name of a library's module begins in the path of its file: offsets in bytes; 0: the
+ * Where in the path of a file the name of a library's module begins, as offsets in bytes. 0: the
  * path has no such directory.
  */
 struct origin_cuts {
@@ -20,12 +20,13 @@ struct origin_cuts {
 };
 struct origin_cuts origin_cuts(const char *path);
 
-/* A package that is the user's even if it is installed: "shop" or "company.shop". */
+/* A package that counts as the user's code even if it is installed: "shop" or "company.shop". */
 struct origin_package {
 	const char *name;
 	size_t n;
 	/*
-	 * the package was found, not named by the user; then it never covers the standard library
+	 * krait found the package, the user didn't name it; then no file of the standard library is
+	 * in it
 	 */
 	bool entry;
 	/*
@@ -34,11 +35,13 @@ struct origin_package {
 	bool together;
 };
 
-/* What is known of all files of a profile, which decides whose code a file is. */
+/* What is known of all files of a profile. It decides whose code each file is. */
 struct origin {
 	const struct profile *p;
 	bool typed; /* the file <string> is a text that a user gave to `python -c` */
-	/* by string id of a file: the file only starts a package, so it is nobody's code */
+	/*
+	 * by string id of a file: whether the file only starts a package, so that it isn't own code
+	 */
 	bool *launcher;
 	VEC(struct origin_package) packages;
 };
@@ -78,7 +81,7 @@ bool origin_is_there(const struct profile *p, const char *package);
 bool origin_is_runner(const char *name, size_t n);
 bool origin_is_wrapper(const char *name, size_t n);
 
-/* The path of a file inside an archive, as it is imported: pkg/core.py for app.pyz/pkg/core.py. */
+/* The part of a path that is inside an archive: pkg/core.py for app.pyz/pkg/core.py. */
 const char *origin_below_archive(const char *file);
 
 #endif

@@ -143,8 +143,8 @@ int origin_add_package(struct origin *o, const char *name, size_t n, bool togeth
 }
 
 /*
- * Looks at one frame. @after: the frame's caller starts a program. Adds the frame's package if that
- * package is the program. *open: frames that this one calls must be looked at too.
+ * Looks at one frame. @after: the frame's caller starts a program. If so, adds the frame's package
+ * if that package is the program. *open: frames that this one calls must be looked at too.
  */
 static int look(struct origin *o, uint32_t location, bool after, bool *open)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The frames of a profile for formats that refer to a frame by number, and know its name, file and
- * line. Locations that look equal in such a format are one frame.
+ * The frames of a profile, for file formats that list frames with name, file and line, and refer to
+ * each by its number. Locations that look equal in such a format are one frame.
  */
 #ifndef VIEW_SHAPE_FRAMES_H
 #define VIEW_SHAPE_FRAMES_H
@@ -18,7 +18,9 @@ struct frame_text {
 struct frames {
 	struct profile *p;
 	struct render_names *names;
-	/* ranks of the frames' texts: a rank is the number of a frame. Input i - 1 is location i */
+	/*
+	 * ranks of the frames' texts. A rank is the number of a frame; input i - 1 is location i.
+	 */
 	struct rank keys;
 	bool functions;
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Functions and their colours; see functions.h. The colour family shows the kind of frame (svg.css
- * has the colours for light and dark pages). The member of the family is a hash of the module, so
- * that a module has the same colour in every picture.
+ * Functions and their colours; see functions.h. A colour's family shows the kind of frame (svg.css
+ * has the colours for light and dark pages). A hash of the module chooses the colour in the family,
+ * so that a module has the same colour in every picture.
  */
 #include "view/shape/functions.h"
 
@@ -14,7 +14,10 @@
 /* How many colours each family in svg.css has: .p0 to .p9 and so on. */
 enum { PYTHON_COLOURS = 10, NATIVE_COLOURS = 4, KERNEL_COLOURS = 3 };
 
-/* FNV-1a with 32 bits; the high bits are folded in, because few colours are chosen from it. */
+/*
+ * FNV-1a with 32 bits. The high bits are folded into the low ones, because a colour is chosen by
+ * the low ones.
+ */
 static uint32_t hash(const char *s)
 {
 	uint32_t h = 2166136261u;
@@ -81,7 +84,7 @@ const char *function_kind_name(const struct function *f)
 	return f->kind == KIND_PYTHON ? origins[f->origin] : kinds[f->kind];
 }
 
-/* Locations are the same box if everything that readers see of the function is equal. */
+/* Ranks locations. Two are the same box if everything that readers see of the function is equal. */
 static int rank_locations(struct functions *fs)
 {
 	struct profile *p = fs->p;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Functions as pictures and pages show them: which locations are one box, its name, whose code it
- * is, and its colour.
+ * Functions as pictures and pages show them: which locations are one box, the box's name, whose
+ * code it is, and its colour.
  */
 #ifndef VIEW_SHAPE_FUNCTIONS_H
 #define VIEW_SHAPE_FUNCTIONS_H
@@ -10,11 +10,14 @@
 #include "view/names/names.h"
 #include "view/names/rank.h"
 
-/* Strings are owned by the profile, by the names, or by whoever made the function. */
+/*
+ * A function as it is shown. Its strings belong to the profile, to the names, or to whoever made
+ * the function.
+ */
 struct function {
 	/* texts for the function; .file: shortened path; "": none */
 	const char *name, *file, *path, *module;
-	/* the module, even where .module is "" because the name contains it */
+	/* the module, even if .module is "" because .name contains the module */
 	const char *mapping;
 	const char *imported; /* name that Python has for the module: "json.decoder"; "": none */
 	const char *language; /* language of native code; "": not known */
@@ -26,8 +29,8 @@ struct function {
 };
 
 /*
- * The functions of a profile by key. A key is the rank of everything that readers see of a
- * function.
+ * The functions of a profile by key. A key is the rank of a text with everything that readers see
+ * of a function.
  */
 struct functions {
 	struct profile *p;

@@ -5,7 +5,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 
-/* Appends "name (pid 12)", or the part of that which is known. */
+/* Appends "name (pid 12)", or as much of that as is known. */
 static void name_and_id(struct str *b, const char *name, const char *key, const char *id)
 {
 	if (*name && *id)
@@ -45,7 +45,7 @@ static void process_of(const struct profile *p, uint32_t labels, const char *by,
 	process_text(p, labels, b);
 }
 
-/* Ranks the texts of the label sets in use. *missing: how many sets have no text. */
+/* Finds the different texts of the label sets in use. *missing: how many sets have no text. */
 static int distinct(struct rank *r, const struct profile *p, const bool *used, text_fn text,
 		    const char *by, size_t *missing)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Root frames: frames above a stack that say whose it is. The first is the process, if several are
- * shown (those with equal names are one, unless --by process asks for each). The second is what
- * --by names.
+ * Root frames: frames outside of a stack that say whose the stack is. The first is the process, if
+ * several are shown. Processes with equal names have one root frame, unless --by process asks for
+ * each. The second is what --by names.
  */
 #ifndef VIEW_SHAPE_ROOTS_H
 #define VIEW_SHAPE_ROOTS_H
@@ -29,7 +29,8 @@ _must_use_ int roots_check(const struct profile *p, const struct profile_sum *su
 void roots_fini(struct roots *roots);
 
 /*
- * Appends what --by names for a label set: "worker (tid 12)", "tid 12"; nothing if it isn't known.
+ * Appends a label set's text for @by (the value of --by): "worker (tid 12)", "tid 12"; nothing if
+ * it isn't known.
  */
 void roots_by_text(const struct profile *p, uint32_t labels, const char *by, struct str *b);
 

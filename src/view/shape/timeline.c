@@ -76,7 +76,7 @@ static int by_id(const void *va, const void *vb)
 	return r || *a->tid ? r : strcmp(a->name, b->name);
 }
 
-/* Finds in one label set what tells threads apart. */
+/* Sets the texts by which threads are told apart, from one label set. */
 static void set_ids(const struct timeline *t, uint32_t labels, struct timeline_thread *thread)
 {
 	const struct profile *p = t->p;
@@ -143,7 +143,9 @@ static int count_sample(void *arg, const struct profile_sample *s)
 	return 0;
 }
 
-/* Sorts the threads that have samples; .key leads from label sets to threads. */
+/*
+ * Lists the threads that have samples, sorted. .key says which label sets belong to which thread.
+ */
 static int list_threads(struct timeline *t, const struct timeline_thread *threads, uint32_t n)
 {
 	uint64_t pid = PROFILE_MADE_UP_ID;

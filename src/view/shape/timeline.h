@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A profile thread by thread, each in order of time, as viewers with a track for each thread need
- * it. (A profile's own samples are those of all threads, sorted only within 10 s.) Memory is
- * bounded: as many threads are read at a time as fit into a window of samples, and a thread with
- * more samples is read in parts.
+ * Hands out a profile thread by thread, each thread in order of time, as viewers with a track for
+ * each thread need it. (A profile itself mixes the samples of all threads, and sorts them only
+ * within 10 s.) Memory is bounded: so many threads are read at a time as fit into a window of
+ * samples. A thread with more samples is read in parts.
  */
 #ifndef VIEW_SHAPE_TIMELINE_H
 #define VIEW_SHAPE_TIMELINE_H
@@ -14,14 +14,14 @@
 #include "profile/sample_order.h"
 
 /*
- * Samples with the same labels pid and tid, or with the same value of what --by names. Texts are
- * owned by the profile; "": it doesn't say.
+ * Samples with the same labels pid and tid, or with the same value of what --by names. The profile
+ * owns the texts; "": not known.
  */
 struct timeline_thread {
 	const char *pid, *tid, *process, *name;
 	/*
-	 * Process and thread id for formats that need numbers: those of the labels; if the labels
-	 * have none, numbers that are larger than any of Linux.
+	 * Process and thread id for formats that need numbers: those of the labels or, if the
+	 * labels have none, numbers that are larger than any that Linux gives.
 	 */
 	uint64_t pid_number, tid_number;
 	uint64_t n; /* number of samples of the thread */
@@ -50,9 +50,9 @@ _must_use_ int timeline_init(struct timeline *t, struct profile *p, enum profile
 void timeline_fini(struct timeline *t);
 
 /*
- * A run: consecutive samples of a thread with the same stack, no further apart than samples of a
- * running thread. .time_ns and .labels are those of its first sample, values are summed, @last_ns
- * is the time of its last sample.
+ * Called for each thread and each run. A run is consecutive samples of a thread with the same
+ * stack, no further apart than samples of a running thread. .time_ns and .labels of @run are those
+ * of the run's first sample, values are summed, and @last_ns is the time of its last sample.
  */
 struct timeline_reader {
 	int (*begin)(void *arg, const struct timeline_thread *thread);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Hands out a profile's samples thread by thread, in order of time; see timeline.h. It makes a pass
- * over all samples for each window of threads. If a thread is larger than a window, it makes a pass
- * over each part of the thread's time.
+ * Hands out a profile's samples thread by thread, in order of time; see timeline.h. It reads all
+ * samples once for each window of threads. For a thread with more samples than a window it reads
+ * all samples once for each part of the thread's time.
  */
 #include "view/shape/timeline.h"
 
@@ -22,14 +22,16 @@
 
 struct key {
 	int64_t time_ns;
-	/* ranks and index; .stack is a rank, so that neighbours have most in common */
+	/*
+	 * index of the thread, rank of the stack (neighbours have most in common), index in .sums
+	 */
 	uint32_t thread, stack, entry;
 };
 
 struct group {
 	/*
-	 * .number: which group of time, 0: samples without a time; .n: how many samples the group
-	 * has
+	 * .number: which 10 s of time the group is, from 1; 0: samples without a time; .n: number
+	 * of samples
 	 */
 	uint64_t number, n;
 };
@@ -44,7 +46,7 @@ struct walk {
 	VEC(struct key) keys;
 	struct map counts; /* group -> number of samples that a thread has in it */
 	VEC(struct group) groups;
-	int64_t gap_ns;		   /* samples of a thread that runs are closer together than this */
+	int64_t gap_ns;		   /* the most time between two samples of a running thread */
 	struct profile_sample run; /* the run that is being made; not handed out yet if .has_run */
 	int64_t run_last_ns;
 	bool has_run;
@@ -256,7 +258,7 @@ static int do_all(struct walk *w)
 
 /*
  * Returns .gap_ns of a walk. Samples of a running thread come once in each period, and their times
- * are exact or in steps of 10 ms. So half as much again, of whichever is longer, is enough.
+ * are exact or in steps of 10 ms. So one and a half times the longer of these is enough.
  */
 static int64_t gap(struct profile *p)
 {

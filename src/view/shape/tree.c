@@ -6,7 +6,10 @@
 #include "base/error.h"
 #include "base/text/str.h"
 
-/* The child of @parent with @key, created if needed; 0 (never a child): out of memory. */
+/*
+ * Returns the child of @parent with @key, which is made if needed; 0 if out of memory (node 0 is
+ * never a child).
+ */
 static uint32_t child(struct tree *t, uint32_t parent, uint32_t key)
 {
 	uint32_t id = intern_put(&t->children, (const uint32_t[]){parent, key}, 0);
@@ -22,8 +25,9 @@ static uint32_t child(struct tree *t, uint32_t parent, uint32_t key)
 }
 
 /*
- * The path from the root to the end of the last stack. Neighbouring stacks share most of their
- * path, which needn't be looked up again. For deep stacks that more than halves the time.
+ * One node of the path from the root to the end of the stack that was added last. Neighbouring
+ * stacks share most of their path, so that part isn't looked up again. For deep stacks that more
+ * than halves the time.
  */
 struct step {
 	uint32_t key, node;
@@ -109,7 +113,10 @@ static int compare_siblings(const void *a, const void *b, void *arg)
 				&s->t->nodes.v[*(const uint32_t *)b]);
 }
 
-/* Gives every node its range in .order, in node order (parents first), then sorts the ranges. */
+/*
+ * Gives every node a range in .order for its children, in the order of nodes. Then sorts each
+ * range.
+ */
 static int sort_children(struct tree *t, const struct tree_plan *plan)
 {
 	_cleanup_free_ uint32_t *filled = calloc(t->nodes.n, sizeof(*filled));

@@ -17,14 +17,14 @@ struct tree_node {
 	uint32_t parent, key, depth;
 	uint32_t first, n_children; /* the children are tree.order[first .. first + n_children) */
 	/*
-	 * value of the chosen type: .value of all samples through the node, .self of those that end
-	 * here
+	 * sums of the chosen value type: .value over all samples whose stack has the node, .self
+	 * over those that end at it
 	 */
 	int64_t value, self;
 	int64_t samples;
 };
 
-/* The part of a node's value that was spent in (or called from) a line. */
+/* The part of a node's value that was spent in a line, or in code that the line called. */
 struct tree_line {
 	uint32_t node;
 	int32_t line; /* line of the node; 0: not known */

@@ -20,13 +20,13 @@ uint32_t waits_top(const struct waits *w, uint32_t group, uint32_t after, int64_
 	return best;
 }
 
-/* How long a group ran, or waited for something that isn't time or whatever comes. */
+/* How long a group ran or waited, without waits for time or for any event that comes. */
 static int64_t busy(const struct waits_group *g)
 {
 	return waits_whole(g) - g->passive;
 }
 
-/* Returns the busiest group, of main threads or of any but @but. */
+/* Returns the busiest group, other than @but; with @main only among groups of main threads. */
 static uint32_t busiest(const struct waits *w, bool main, uint32_t but)
 {
 	uint32_t best = UINT32_MAX;
@@ -44,7 +44,7 @@ static uint32_t busiest(const struct waits *w, bool main, uint32_t but)
 	return best;
 }
 
-/* Does the group wait, most of its time, for time or for what others may do? */
+/* Does the group wait for most of its time, and for time or for what other threads may do? */
 static bool waits_for_others(const struct waits *w, uint32_t group)
 {
 	const struct waits_group *g = &w->groups.v[group];
@@ -69,6 +69,6 @@ uint32_t waits_choose(const struct waits *w, uint32_t *ret_main)
 	g = &w->groups.v[main];
 	all = waits_whole(g);
 	costs_sum(&all, g->idle);
-	/* a thread that does little beside isn't what the main thread waits for */
+	/* if the other threads do little, they aren't what the main thread waits for */
 	return busy(&w->groups.v[other]) >= all / 2 ? other : main;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds the line, the library's function and the thing that are waited for; see place.h. */
+/*
+ * Finds the line and the library's function in which threads wait, and what they wait on; see
+ * place.h.
+ */
 #include "view/waits/place.h"
 
 #include "view/lede.h"
@@ -8,7 +11,7 @@
 /* What one stack waits in. 0: there is no such frame. */
 struct frames {
 	uint32_t own;	 /* the innermost function of the user's own code */
-	uint32_t callee; /* what that calls directly; without .own, the innermost function */
+	uint32_t callee; /* what .own calls directly; without .own, the innermost function */
 };
 
 static struct frames frames_of(const struct costs *c, uint32_t stack)
@@ -39,7 +42,7 @@ static struct frames frames_of(const struct costs *c, uint32_t stack)
 	return ret;
 }
 
-/* The questions that sums answer. */
+/* What is summed up; a tally for each. */
 enum { LINE, FUNCTION, LIBRARY, CALLEE, ON, TALLIES };
 
 struct finder {
@@ -72,7 +75,7 @@ static int add(struct finder *f, const struct profile_sum *s, int64_t ns)
 	return r;
 }
 
-/* Adds to the sums of what the user's line or function calls that was chosen. */
+/* Adds to the sums of what the chosen line or function of the user calls. */
 static int add_callee(struct finder *f, const struct profile_sum *s, int64_t ns)
 {
 	const struct costs *c = f->w->c;

@@ -7,8 +7,8 @@
 
 struct waits_place {
 	/*
-	 * The user's line that has at least half of the time, else the user's function; 0: none
-	 * has. .at_line: it is the line.
+	 * A line of the user's code that has at least half of the time (.at_line), else a function
+	 * that has; 0: neither.
 	 */
 	uint32_t own;
 	bool at_line;
@@ -19,12 +19,12 @@ struct waits_place {
 	uint32_t callee;
 	int64_t ns;	/* the time of what is named */
 	const char *on; /* on what the threads waited at least half of the time; NULL: not known */
-	bool on_all;	/* nearly all of the time it was .on */
+	bool on_all;	/* nearly all of the time the threads waited on .on */
 };
 
 /*
- * Finds the place where the group waits in state @state (id of a string), which has @all ns. 0 or
- * -ENOMEM.
+ * Finds the place where the group waits in state @state (id of a string). The group was in that
+ * state for @all ns. 0 or -ENOMEM.
  */
 _must_use_ int waits_place_find(const struct waits *w, uint32_t group, uint32_t state, int64_t all,
 				struct waits_place *ret);
@@ -32,7 +32,7 @@ _must_use_ int waits_place_find(const struct waits *w, uint32_t group, uint32_t 
 /* Appends "in Cursor.execute, called from app.py:31", "at app.py:8 (work)" or "in work". */
 void waits_place_add(const struct costs *c, const struct waits_place *at, struct str *b);
 
-/* Is the part nearly all, all but a tenth? */
+/* Is @part at least nine tenths of @all? */
 static inline bool waits_nearly(int64_t part, int64_t all)
 {
 	return part >= all - all / 10;

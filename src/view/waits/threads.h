@@ -13,14 +13,19 @@ struct waits_thread {
 	uint32_t group;	     /* index in .groups */
 };
 
-/* Main threads, or other threads, of processes with the same name, that run the same function. */
+/*
+ * Threads of processes with the same name that run the same function: main threads only, or other
+ * threads only.
+ */
 struct waits_group {
 	uint32_t first; /* index of a thread of the group */
-	/* how many threads; not counted are those with less than a hundredth of .longest */
+	/* number of threads, without those that have less than a hundredth of .longest */
 	unsigned threads;
 	int64_t longest; /* the time of the thread that has most */
 	bool main;
-	/* .wait: without .idle; .passive: the part of it that waits for time or for events */
+	/*
+	 * .wait doesn't include .idle; .passive is the part of .wait that is for time or for events
+	 */
 	int64_t cpu, wait, idle, passive;
 };
 
@@ -28,10 +33,11 @@ struct waits {
 	const struct costs *c;
 	const struct profile_sum *sums;
 	size_t n_sums;
-	int cpu, off;	    /* indices of the values cpu and off_cpu; .cpu is -1 if there is none */
-	unsigned processes; /* how many, counted in the same way; most forks exec another program */
+	int cpu, off; /* indices of the values cpu and off_cpu; .cpu is -1 if there is none */
+	/* number of processes, without brief ones, since most forks exec another program soon */
+	unsigned processes;
 	uint32_t *thread_of; /* by id of a label set: 1 + index in .threads; 0: no thread */
-	bool *bootstrap;     /* by location id: whether it only leads to what a thread runs */
+	bool *bootstrap;     /* by location id: the function only leads to what a thread runs */
 	VEC(struct waits_thread) threads;
 	VEC(struct waits_group) groups;
 	/* group << 32 | string of the state -> how long the group waited in it; not idle time */
@@ -41,7 +47,7 @@ struct waits {
 /* Did the thread wait for work? @labels: of a sample with waiting time. */
 bool waits_is_idle(const struct profile *p, uint32_t labels);
 
-/* 0 or -ENOMEM. Call waits_fini() in any case. */
+/* Finds the threads and groups. 0 or -ENOMEM. Call waits_fini() in any case. */
 _must_use_ int waits_init(struct waits *w, const struct costs *c, const struct profile_sum *sums,
 			  size_t n);
 void waits_fini(struct waits *w);
@@ -54,7 +60,7 @@ static inline int64_t waits_whole(const struct waits_group *g)
 	return sum;
 }
 
-/* The group of the sum's samples; UINT32_MAX: they are of no thread. */
+/* The group to which the sum's samples belong; UINT32_MAX: they belong to no thread. */
 static inline uint32_t waits_group_of(const struct waits *w, const struct profile_sum *s)
 {
 	uint32_t thread = w->thread_of[s->labels];
@@ -63,14 +69,15 @@ static inline uint32_t waits_group_of(const struct waits *w, const struct profil
 }
 
 /*
- * In which state the group waited longest, as the id of a string, and how long. @after: the longest
- * but that one. 0: in none.
+ * Returns the state (id of a string) in which the group waited longest, and how long in *@ns. The
+ * state @after doesn't count. 0: there is none.
  */
 uint32_t waits_top(const struct waits *w, uint32_t group, uint32_t after, int64_t *ns);
 
 /*
- * The group that matters: that of the main thread; or, if this waits for others or for time, the
- * busiest other one. UINT32_MAX: there is none. *ret_main: the main thread's group.
+ * Returns the group that a report is about: the main thread's or, if the main thread waits for
+ * other threads or for time, the busiest other group. UINT32_MAX: there is none. *ret_main: the
+ * main thread's group.
  */
 uint32_t waits_choose(const struct waits *w, uint32_t *ret_main);
 

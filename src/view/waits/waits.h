@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What threads wait for, as a report says it first, and the table of states. Waits are samples with
- * a value off_cpu; their label `state` says what for, their label `on` on what, and idle=yes that
- * the thread waited for work.
+ * The sentence of a report that says what threads wait for, and the table of states. Waits are
+ * samples with a value off_cpu. Their label `state` says the kind of wait ("net"), their label `on`
+ * on which thing, and idle=yes that the thread waited for work.
  */
 #ifndef VIEW_WAITS_WAITS_H
 #define VIEW_WAITS_WAITS_H
@@ -13,11 +13,11 @@
 #include "view/costs.h"
 
 /*
- * Appends a sentence about the time of the main thread, or of the threads that it waits for:
- * "81 % of the main thread's time waits for the network (10.0.0.5:5432) in Cursor.execute, called
- * from app.py:31; CPU 6 %". Unless @always, only if they wait at least as long as they run. The
- * samples of these threads must be complete. @c: of these sums, before costs_sort(). Returns 1 if a
- * sentence was appended, 0 if there is none, or -ENOMEM.
+ * Appends a sentence about the time of the main thread, or of the threads that it waits for: "81 %
+ * of the main thread's time waits for the network (10.0.0.5:5432) in Cursor.execute, called from
+ * app.py:31; CPU 6 %". Unless @always, only if these threads wait at least as long as they run. The
+ * samples of these threads must be complete. @c was made from @sums, and isn't sorted yet
+ * (costs_sort()). Returns 1 if a sentence was appended, 0 if there is none, or -ENOMEM.
  */
 _must_use_ int waits_words(const struct costs *c, const struct profile_sum *sums, size_t n,
 			   bool always, struct str *b);

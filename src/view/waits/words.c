@@ -5,15 +5,15 @@
 
 #include "view/waits/place.h"
 
-#define WORTH 10 /* a further state or idle time is mentioned if it has a tenth (1/10) */
-/* so much of the label `on` is shown; a file's name may have 4096 bytes */
+#define WORTH 10 /* a further state or idle time is mentioned if it has 1/WORTH of the time */
+/* the most bytes of the label `on` that are shown; a file's name may have 4096 */
 #define ON_BYTES 60
 
 struct speaker {
 	const struct waits *w;
 	uint32_t group;
 	const struct waits_group *g;
-	int64_t whole; /* what percentages are of: the time of the group's threads but for idle */
+	int64_t whole; /* what 100 % is: the time of the group's threads without idle time */
 	struct str *b;
 };
 
@@ -37,7 +37,10 @@ static void add_seconds(struct str *b, int64_t ns)
 		str_addf(b, s < 9.95 ? "%.1f s" : "%.0f s", s);
 }
 
-/* Appends a name with each number in it as N: threads of a pool differ only in these. */
+/*
+ * Appends a name with N for each number in it, since the names of a pool's threads differ only in
+ * numbers.
+ */
 static void add_folded(struct str *b, const char *name)
 {
 	for (; *name; name++) {
@@ -114,7 +117,7 @@ static void begin_with_who(const struct speaker *s)
 	str_add(s->b, str_cstr(&who));
 }
 
-/* The words of a state: "for the network"; also of those that no table has. */
+/* The words of a state: "for the network". A state that isn't in the table is its own phrase. */
 static struct waits_word word_of(const char *state)
 {
 	const struct waits_word *word = waits_word(state);
@@ -132,7 +135,7 @@ static void add_phrase(const struct waits_word *word, struct str *b)
 		str_add(b, word->phrase);
 }
 
-/* Appends on what was waited. A long text is cut, and not within a character of UTF-8. */
+/* Appends what the threads waited on. A long text is cut, but not within a character of UTF-8. */
 static void add_on(const struct waits_place *at, struct str *b)
 {
 	size_t n = at->on ? strlen(at->on) : 0;
@@ -145,7 +148,7 @@ static void add_on(const struct waits_place *at, struct str *b)
 	str_addf(b, at->on_all ? " (%.*s%s)" : " (mostly %.*s%s)", (int)n, at->on, cut ? "…" : "");
 }
 
-/* Says it as a share of one thread's time. */
+/* Says what was waited for as a share of one thread's time. */
 static void add_share(const struct speaker *s, const struct waits_word *word, int64_t ns,
 		      const struct waits_place *at)
 {
@@ -167,7 +170,9 @@ static void add_share(const struct speaker *s, const struct waits_word *word, in
 	waits_place_add(s->w->c, at, b);
 }
 
-/* Says it in seconds, of several threads or where the time that they ran isn't known. */
+/*
+ * Says what was waited for in seconds, for several threads or if it isn't known how long they ran.
+ */
 static void add_sum(const struct speaker *s, const struct waits_word *word, int64_t ns,
 		    const struct waits_place *at)
 {
@@ -211,7 +216,7 @@ static void add_loop(const struct speaker *s, int64_t ns)
 	str_add(s->b, one ? "the time" : "their time");
 }
 
-/* Appends the group's state with the second most time, and how long it ran. */
+/* Appends the state in which the group waited second longest, and how long the group ran. */
 static void add_rest(const struct speaker *s, uint32_t top)
 {
 	int64_t ns;
